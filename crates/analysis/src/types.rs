@@ -1,0 +1,136 @@
+//! What an analysis says. `report` turns it into text; JSON output is these types as they stand.
+
+use serde::Serialize;
+use truetps_record::{Configuration, ErrorCount, Estimate};
+
+/// Everything that an experiment's trials say.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Analysis {
+    /// Trials in the schedule, the A/A twins included.
+    pub trials_planned: usize,
+    pub trials_valid: usize,
+    pub blocks_planned: u32,
+    /// In the plan's order of configurations.
+    pub cells: Vec<Cell>,
+    /// One for each combination of settings, in the plan's order: throughput against connections.
+    pub curves: Vec<Curve>,
+    /// Each cell whose settings are not the baseline's, against the baseline at the same other levels.
+    pub contrasts: Vec<Contrast>,
+    /// The settings that contrasts are made with, `innodb_flush_log_at_trx_commit=1`; `None` where no setting is a factor.
+    pub baseline_label: Option<String>,
+    pub noise: Option<Noise>,
+    /// Smallest relative difference that the plan cares for: 0.03 is 3 %.
+    pub smallest_effect: f64,
+    /// Trials that are not evidence, with the reason.
+    pub invalid: Vec<InvalidTrial>,
+    /// Connections by the rule "cores × 2 + spindles" on this host.
+    pub rule_connections: u32,
+}
+
+/// One configuration over its valid trials.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Cell {
+    pub configuration: Configuration,
+    /// Names of the valid trials behind it, in order of blocks. Empty: no evidence.
+    pub trials: Vec<String>,
+    pub invalid_trials: usize,
+    /// Geometric mean over trials with the t interval of log tps.
+    pub tps: Option<Estimate>,
+    /// Medians over trials of each trial's own figure, microseconds of response time; `max` is the largest of all.
+    pub response_us_p50: Option<f64>,
+    pub response_us_p95: Option<f64>,
+    pub response_us_p99: Option<f64>,
+    pub response_us_max: Option<f64>,
+    /// Failed transactions over all valid trials.
+    pub failed: u64,
+    pub errors: Vec<ErrorCount>,
+    /// Medians over trials.
+    pub client_cpu_us_per_tx: Option<f64>,
+    pub server_cpu_us_per_tx: Option<f64>,
+    /// Largest of all trials; near 1 the generator limited the figure.
+    pub worker_busy_max: Option<f64>,
+}
+
+/// Throughput of one combination of settings over the numbers of connections.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Curve {
+    /// `innodb_flush_log_at_trx_commit=1`; empty where no setting is a factor.
+    pub label: String,
+    pub is_baseline: bool,
+    /// Indexes into [`Analysis::cells`], by rising connections.
+    pub cells: Vec<usize>,
+    pub knee: Option<Knee>,
+}
+
+/// Where more connections stop helping.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Knee {
+    /// Smallest number of connections whose throughput is not shown to be below 95 % of the best.
+    pub connections: u32,
+    /// Number of connections with the highest throughput.
+    pub best_connections: u32,
+    pub best_tps: f64,
+    /// Throughput at the knee relative to the best, paired by block.
+    pub ratio_to_best: Estimate,
+    /// The best is the largest number tried: throughput may rise further.
+    pub best_is_last: bool,
+    /// Throughput at the largest number tried relative to the best; `None` where that is the best.
+    pub last_ratio: Option<Estimate>,
+}
+
+/// A cell against the baseline, paired by block.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Contrast {
+    /// Index into [`Analysis::cells`].
+    pub cell: usize,
+    pub baseline_cell: usize,
+    /// tps of the cell over tps of the baseline.
+    pub tps_ratio: Estimate,
+    /// p99 of the cell over p99 of the baseline.
+    pub p99_ratio: Option<Estimate>,
+    /// Smallest true effect that this comparison would have seen with 80 % power: 0.05 is 5 %.
+    pub smallest_visible_effect: Option<f64>,
+    pub verdict: Verdict,
+}
+
+/// What a comparison may claim.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(tag = "verdict", rename_all = "snake_case")]
+pub enum Verdict {
+    Faster,
+    Slower,
+    /// The whole interval is inside the smallest effect of interest.
+    Equivalent,
+    /// About this many more blocks would decide it; `None` where that cannot be said.
+    NotEnoughData { more_blocks: Option<u32> },
+}
+
+/// What two runs of the same thing differ by on this machine.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Noise {
+    /// Standard deviation of ln(tps) of one trial, from the A/A pairs: 0.02 is about 2 %.
+    pub sigma: f64,
+    /// Smallest effect that a comparison over all planned blocks can see with that noise (2.8 · σ · √(2/n)).
+    pub smallest_visible_effect: f64,
+    pub pairs: Vec<AaPair>,
+    /// Ratio of the twins, second over first, with its interval: 1 belongs inside.
+    pub ratio: Estimate,
+    /// The interval excludes 1: same differed from same, so that small effects in this experiment mean nothing.
+    pub alarm: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AaPair {
+    pub block: u32,
+    pub configuration: Configuration,
+    pub first_tps: f64,
+    pub second_tps: f64,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct InvalidTrial {
+    pub name: String,
+    pub configuration: Configuration,
+    pub partial: bool,
+    pub reason: String,
+}

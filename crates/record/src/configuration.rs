@@ -1,0 +1,114 @@
+//! Factors, levels and configurations: what one trial is set to.
+
+use std::fmt;
+
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+
+/// The factor that is not a server setting: how many sessions drive the server at once.
+pub const CONNECTIONS: &str = "connections";
+
+/// One value of a setting, as written in a plan: `1`, `0.9`, `"512M"`, `true`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum SettingValue {
+    Bool(bool),
+    Int(i64),
+    Float(f64),
+    Text(String),
+}
+
+impl SettingValue {
+    /// The value as a whole number; `"512M"` and its like are bytes. `None` where it is not a number.
+    pub fn as_int(&self) -> Option<i64> {
+        match self {
+            Self::Int(value) => Some(*value),
+            Self::Text(text) => int_with_suffix(text),
+            Self::Bool(_) | Self::Float(_) => None,
+        }
+    }
+
+    /// How an option file or a command line writes it.
+    pub fn option_text(&self) -> String {
+        match self {
+            Self::Bool(true) => "ON".to_owned(),
+            Self::Bool(false) => "OFF".to_owned(),
+            other => other.to_string(),
+        }
+    }
+}
+
+impl fmt::Display for SettingValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bool(value) => write!(f, "{value}"),
+            Self::Int(value) => write!(f, "{value}"),
+            Self::Float(value) => write!(f, "{value}"),
+            Self::Text(value) => f.write_str(value),
+        }
+    }
+}
+
+/// `512M` → 536870912: the suffixes K, M, G, T that the server's own option parser knows.
+fn int_with_suffix(text: &str) -> Option<i64> {
+    let (digits, shift) = match text.as_bytes().last()?.to_ascii_uppercase() {
+        b'K' => (&text[..text.len() - 1], 10),
+        b'M' => (&text[..text.len() - 1], 20),
+        b'G' => (&text[..text.len() - 1], 30),
+        b'T' => (&text[..text.len() - 1], 40),
+        _ => (text, 0),
+    };
+    digits.parse::<i64>().ok()?.checked_mul(1 << shift)
+}
+
+/// One level of each factor, in the plan's order of factors.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Configuration {
+    pub levels: IndexMap<String, SettingValue>,
+}
+
+impl Configuration {
+    /// Number of sessions. A checked plan has a whole positive number here.
+    pub fn connections(&self) -> u32 {
+        self.levels
+            .get(CONNECTIONS)
+            .and_then(SettingValue::as_int)
+            .and_then(|n| u32::try_from(n).ok())
+            .expect("a checked plan gives every configuration its connections")
+    }
+
+    /// The levels that are server settings, in order.
+    pub fn settings(&self) -> impl Iterator<Item = (&str, &SettingValue)> {
+        self.levels.iter().filter(|(name, _)| *name != CONNECTIONS).map(|(name, value)| (name.as_str(), value))
+    }
+
+    /// The settings as one line, `innodb_flush_log_at_trx_commit=1 log_bin=ON`; empty where no setting is a factor.
+    pub fn settings_label(&self) -> String {
+        let parts: Vec<_> = self.settings().map(|(name, value)| format!("{name}={value}")).collect();
+        parts.join(" ")
+    }
+}
+
+impl fmt::Display for Configuration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts: Vec<_> = self.levels.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        f.write_str(&parts.join(" "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_bytes() {
+        let check = |text: &str, expect| assert_eq!(SettingValue::Text(text.to_owned()).as_int(), expect, "{text}");
+        check("512M", Some(512 << 20));
+        check("1g", Some(1 << 30));
+        check("17", Some(17));
+        check("O_DIRECT", None);
+        check("", None);
+        check("9999999999T", None);
+    }
+}

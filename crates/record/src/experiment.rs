@@ -1,0 +1,44 @@
+//! `experiment.json`: the order of trials, decided and written before the first one starts.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Configuration, HostFacts, ServerFacts};
+
+/// Why a trial is in its block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TrialRole {
+    /// One of the plan's configurations.
+    Cell,
+    /// The same configuration as one of the cells, a second time in the same block: the difference between the two is
+    /// noise by construction. It is never counted as a replicate of the cell.
+    AaTwin,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ScheduledTrial {
+    /// `trial-0007`, in order of execution.
+    pub name: String,
+    pub block: u32,
+    pub position: u32,
+    pub role: TrialRole,
+    pub configuration: Configuration,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Experiment {
+    pub schema_version: u32,
+    pub tool_version: String,
+    pub name: String,
+    /// RFC 3339, UTC.
+    pub created_at: String,
+    pub quick: bool,
+    pub seed: u64,
+    pub host: HostFacts,
+    pub server: ServerFacts,
+    /// Where the servers' data lived.
+    pub sandbox_dir: String,
+    pub schedule: Vec<ScheduledTrial>,
+    /// Command line, as typed.
+    pub command: Vec<String>,
+}

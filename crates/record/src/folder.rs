@@ -1,0 +1,279 @@
+//! The run folder: where an experiment and its trials are kept, how they are written so that nothing measured is lost,
+//! and how they are read again.
+//!
+//! ```text
+//! runs/<experiment>/           plan.toml  experiment.json  report.html
+//! runs/<experiment>/<trial>/   run.json  intervals.jsonl  latency.hdr  server/{my.cnf, variables.json, error.log}
+//! runs/latest                  link to the newest
+//! ```
+//!
+//! JSON files are written beside their place and renamed into it; line files are only appended to, one line a write.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use thiserror::Error;
+
+use crate::{Experiment, Histogram, HistogramError, Interval, LatencyLogWriter, Plan, SCHEMA_VERSION, Trial};
+
+/// Name of the link to the newest experiment.
+pub const LATEST: &str = "latest";
+
+#[derive(Debug, Error)]
+pub enum FolderError {
+    #[error("{}: {source}", path.display())]
+    Io { path: PathBuf, source: io::Error },
+    #[error("{}: {problem}", path.display())]
+    Content { path: PathBuf, problem: String },
+    #[error(
+        "{}: written by a newer truetps (schema version {found}; this one reads up to {SCHEMA_VERSION})",
+        path.display()
+    )]
+    Newer { path: PathBuf, found: u64 },
+}
+
+impl FolderError {
+    fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io { path, source }
+    }
+
+    fn content(path: &Path, problem: impl ToString) -> Self {
+        Self::Content { path: path.to_owned(), problem: problem.to_string() }
+    }
+}
+
+/// Writes a file so that a reader (and a crash) sees the old content or the new, never a part.
+pub fn write_atomically(path: &Path, content: &[u8]) -> Result<(), FolderError> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".tmp");
+    let beside = path.with_file_name(name);
+    let write = || -> io::Result<()> {
+        let mut file = File::create(&beside)?;
+        file.write_all(content)?;
+        file.sync_data()?;
+        fs::rename(&beside, path)
+    };
+    write().map_err(|source| {
+        // The half-written file is of no use to anybody; the first error is the one to tell.
+        let _ = fs::remove_file(&beside);
+        FolderError::Io { path: path.to_owned(), source }
+    })
+}
+
+fn write_json(path: &Path, value: &impl Serialize) -> Result<(), FolderError> {
+    let mut text = serde_json::to_vec_pretty(value).map_err(|error| FolderError::content(path, error))?;
+    text.push(b'\n');
+    write_atomically(path, &text)
+}
+
+fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, FolderError> {
+    let text = fs::read(path).map_err(FolderError::io(path))?;
+    let value: serde_json::Value = serde_json::from_slice(&text).map_err(|error| FolderError::content(path, error))?;
+    let found = value.get("schema_version").and_then(serde_json::Value::as_u64).unwrap_or(0);
+    if found > u64::from(SCHEMA_VERSION) {
+        return Err(FolderError::Newer { path: path.to_owned(), found });
+    }
+    serde_json::from_value(value).map_err(|error| FolderError::content(path, error))
+}
+
+/// One experiment on disk.
+#[derive(Debug, Clone)]
+pub struct ExperimentFolder {
+    path: PathBuf,
+}
+
+impl ExperimentFolder {
+    /// Makes `runs/<name>`, or `runs/<name>-2`, … where that exists, and writes the plan and the schedule into it.
+    pub fn create(runs: &Path, name: &str, plan: &Plan, experiment: &Experiment) -> Result<Self, FolderError> {
+        fs::create_dir_all(runs).map_err(FolderError::io(runs))?;
+        let folder = Self { path: Self::create_unused(runs, name)? };
+        write_atomically(&folder.path.join("plan.toml"), plan.to_toml().as_bytes())?;
+        folder.write_experiment(experiment)?;
+        folder.link_latest(runs)?;
+        Ok(folder)
+    }
+
+    fn create_unused(runs: &Path, name: &str) -> Result<PathBuf, FolderError> {
+        for n in 1..10_000_u32 {
+            let path = runs.join(if n == 1 { name.to_owned() } else { format!("{name}-{n}") });
+            match fs::create_dir(&path) {
+                Ok(()) => return Ok(path),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(source) => return Err(FolderError::Io { path, source }),
+            }
+        }
+        Err(FolderError::content(&runs.join(name), "10,000 experiments of this name exist"))
+    }
+
+    /// `runs/latest` is made beside its place and renamed into it, so that two experiments at once cannot break it.
+    fn link_latest(&self, runs: &Path) -> Result<(), FolderError> {
+        let name = self.path.file_name().expect("an experiment's folder has a name");
+        let beside = runs.join(format!(".{LATEST}.{}", std::process::id()));
+        let _ = fs::remove_file(&beside);
+        let link = runs.join(LATEST);
+        std::os::unix::fs::symlink(name, &beside)
+            .and_then(|()| fs::rename(&beside, &link))
+            .map_err(FolderError::io(&link))
+    }
+
+    /// An experiment made earlier.
+    pub fn open(path: &Path) -> Result<Self, FolderError> {
+        let path = path.canonicalize().map_err(FolderError::io(path))?;
+        if !path.join("experiment.json").is_file() {
+            return Err(FolderError::content(&path, "is not an experiment's folder: it has no experiment.json"));
+        }
+        Ok(Self { path })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn plan(&self) -> Result<Plan, FolderError> {
+        let path = self.path.join("plan.toml");
+        let text = fs::read_to_string(&path).map_err(FolderError::io(&path))?;
+        Plan::parse(&text).map_err(|error| FolderError::content(&path, error))
+    }
+
+    pub fn experiment(&self) -> Result<Experiment, FolderError> {
+        read_json(&self.path.join("experiment.json"))
+    }
+
+    pub fn write_experiment(&self, experiment: &Experiment) -> Result<(), FolderError> {
+        write_json(&self.path.join("experiment.json"), experiment)
+    }
+
+    /// The trial of this name; `None` where it has not begun.
+    pub fn trial(&self, name: &str) -> Result<Option<Trial>, FolderError> {
+        let path = self.path.join(name).join("run.json");
+        if path.exists() { read_json(&path).map(Some) } else { Ok(None) }
+    }
+
+    /// Intervals of a trial. A last line that was cut off by a kill is left out.
+    pub fn intervals(&self, trial: &str) -> Result<Vec<Interval>, FolderError> {
+        let path = self.path.join(trial).join("intervals.jsonl");
+        let text = fs::read_to_string(&path).map_err(FolderError::io(&path))?;
+        let whole = text.rfind('\n').map_or(0, |at| at + 1);
+        let lines = text[..whole].lines();
+        lines.map(|line| serde_json::from_str(line).map_err(|error| FolderError::content(&path, error))).collect()
+    }
+
+    /// Begins a trial: its folder, `run.json` and the two series. An earlier attempt of the same name is kept as
+    /// `<name>.attempt-<n>`.
+    pub fn begin_trial(&self, trial: &Trial) -> Result<TrialWriter, FolderError> {
+        let path = self.path.join(&trial.name);
+        self.set_aside(&path)?;
+        fs::create_dir(&path).map_err(FolderError::io(&path))?;
+        fs::create_dir(path.join("server")).map_err(FolderError::io(&path))?;
+        write_json(&path.join("run.json"), trial)?;
+        TrialWriter::new(path)
+    }
+
+    fn set_aside(&self, path: &Path) -> Result<(), FolderError> {
+        if !path.exists() {
+            return Ok(());
+        }
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let unused = (1..).map(|n| self.path.join(format!("{name}.attempt-{n}"))).find(|kept| !kept.exists());
+        fs::rename(path, unused.expect("numbers do not end")).map_err(FolderError::io(path))
+    }
+}
+
+/// A trial that is being recorded.
+pub struct TrialWriter {
+    path: PathBuf,
+    intervals: File,
+    latency: LatencyLogWriter<File>,
+}
+
+impl TrialWriter {
+    fn new(path: PathBuf) -> Result<Self, FolderError> {
+        let create = |name: &str| {
+            let path = path.join(name);
+            File::create(&path).map_err(FolderError::io(&path))
+        };
+        let intervals = create("intervals.jsonl")?;
+        let latency = LatencyLogWriter::new(create("latency.hdr")?);
+        Ok(Self { path, intervals, latency })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Folder for what the server left: `my.cnf`, `variables.json`, `error.log`.
+    pub fn server_path(&self) -> PathBuf {
+        self.path.join("server")
+    }
+
+    /// Appends one interval to both series.
+    pub fn append(&mut self, interval: &Interval, histogram: &Histogram) -> Result<(), FolderError> {
+        let path = self.path.join("intervals.jsonl");
+        let mut line = serde_json::to_vec(interval).map_err(|error| FolderError::content(&path, error))?;
+        line.push(b'\n');
+        self.intervals.write_all(&line).map_err(FolderError::io(&path))?;
+        let time = |ms: f64| Duration::from_secs_f64(ms.max(0.0) / 1e3);
+        let (start, length) = (time(interval.start_ms), time(interval.length_ms));
+        self.latency.append(interval.phase, start, length, histogram).map_err(|error: HistogramError| {
+            FolderError::content(&self.path.join("latency.hdr"), error)
+        })
+    }
+
+    /// Replaces `run.json`.
+    pub fn write_trial(&self, trial: &Trial) -> Result<(), FolderError> {
+        write_json(&self.path.join("run.json"), trial)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Counts, LatencyFigures, Phase, new_histogram};
+
+    #[test]
+    fn atomic_write_replaces_and_leaves_nothing_beside() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a file.json");
+        write_atomically(&path, b"one").unwrap();
+        write_atomically(&path, b"two").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"two");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_newer_schema_is_refused_by_name() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("experiment.json");
+        fs::write(&path, r#"{"schema_version": 99}"#).unwrap();
+        let error = read_json::<Experiment>(&path).unwrap_err().to_string();
+        assert!(error.contains("experiment.json") && error.contains("schema version 99"), "{error}");
+    }
+
+    #[test]
+    fn intervals_of_a_killed_run_are_readable_to_the_last_whole_line() {
+        let dir = tempfile::tempdir().unwrap();
+        let trial = dir.path().join("trial-0001");
+        fs::create_dir(&trial).unwrap();
+        let mut writer = TrialWriter::new(trial.clone()).unwrap();
+        let interval = Interval {
+            phase: Phase::Measure,
+            start_ms: 0.0,
+            length_ms: 1000.0,
+            counts: Counts { started: 3, ok: 3, statements: 3, ..Counts::default() },
+            tps: 3.0,
+            response: LatencyFigures::default(),
+        };
+        writer.append(&interval, &new_histogram()).unwrap();
+        writer.append(&interval, &new_histogram()).unwrap();
+        let path = trial.join("intervals.jsonl");
+        let text = fs::read_to_string(&path).unwrap();
+        fs::write(&path, &text[..text.len() - 5]).unwrap();
+        let folder = ExperimentFolder { path: dir.path().to_owned() };
+        assert_eq!(folder.intervals("trial-0001").unwrap(), [interval]);
+    }
+}

@@ -1,0 +1,189 @@
+//! Latency histograms: their range, their figures, and the file `latency.hdr`.
+//!
+//! `latency.hdr` is a standard HdrHistogram interval log (V2 compressed, base64), so that other tools read it too.
+//! Values are nanoseconds of response time, one line for each interval, tagged with the phase.
+
+use std::io::Write;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use hdrhistogram::serialization::interval_log::{IntervalLogIterator, IntervalLogWriterBuilder, LogEntry, Tag};
+use hdrhistogram::serialization::{Deserializer, V2DeflateSerializer};
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::Phase;
+
+pub type Histogram = hdrhistogram::Histogram<u64>;
+
+/// Values closer together than this are one value: below 0.5 ms the resolution is 256 ns, above it three digits.
+const LOWEST_NS: u64 = 256;
+/// One hour: no single transaction of a bounded trial lasts longer.
+const HIGHEST_NS: u64 = 3_600_000_000_000;
+const DIGITS: u8 = 3;
+
+/// An empty histogram of nanoseconds, 256 ns to one hour, three digits (about 200 KB).
+pub fn new_histogram() -> Histogram {
+    Histogram::new_with_bounds(LOWEST_NS, HIGHEST_NS, DIGITS).expect("constant bounds are valid")
+}
+
+/// The figures of a histogram that are shown and compared. Microseconds of response time; `None` where nothing was
+/// counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct LatencyFigures {
+    pub response_us_mean: Option<f64>,
+    pub response_us_p50: Option<f64>,
+    pub response_us_p95: Option<f64>,
+    pub response_us_p99: Option<f64>,
+    pub response_us_p999: Option<f64>,
+    pub response_us_max: Option<f64>,
+}
+
+impl LatencyFigures {
+    pub fn of(histogram: &Histogram) -> Self {
+        if histogram.is_empty() {
+            return Self::default();
+        }
+        let us = |quantile| Some(histogram.value_at_quantile(quantile) as f64 / 1e3);
+        Self {
+            response_us_mean: Some(histogram.mean() / 1e3),
+            response_us_p50: us(0.50),
+            response_us_p95: us(0.95),
+            response_us_p99: us(0.99),
+            response_us_p999: us(0.999),
+            response_us_max: Some(histogram.max() as f64 / 1e3),
+        }
+    }
+}
+
+#[derive(Debug, Error)]
+pub enum HistogramError {
+    #[error("writing latency.hdr: {0}")]
+    Write(String),
+    #[error("latency.hdr: {0}")]
+    Read(String),
+}
+
+impl Phase {
+    fn tag(self) -> &'static str {
+        match self {
+            Self::WarmUp => "warm_up",
+            Self::Measure => "measure",
+            Self::Drain => "drain",
+        }
+    }
+
+    fn from_tag(tag: &str) -> Option<Self> {
+        [Self::WarmUp, Self::Measure, Self::Drain].into_iter().find(|phase| phase.tag() == tag)
+    }
+}
+
+/// Appends intervals to a `latency.hdr`. Each append is one whole line, flushed: a killed run is readable up to it.
+pub struct LatencyLogWriter<W: Write> {
+    out: W,
+    serializer: V2DeflateSerializer,
+    has_header: bool,
+}
+
+impl<W: Write> LatencyLogWriter<W> {
+    pub fn new(out: W) -> Self {
+        Self { out, serializer: V2DeflateSerializer::new(), has_header: false }
+    }
+
+    /// `start` counts from the first transaction of the trial.
+    pub fn append(
+        &mut self,
+        phase: Phase,
+        start: Duration,
+        length: Duration,
+        histogram: &Histogram,
+    ) -> Result<(), HistogramError> {
+        let line = self.encode(phase, start, length, histogram)?;
+        self.out.write_all(&line).and_then(|()| self.out.flush()).map_err(|error| HistogramError::Write(error.to_string()))
+    }
+
+    /// The library's log writer borrows its output for as long as it lives, so that it cannot be kept beside it: each
+    /// interval is written as a log of its own, and the header of all but the first is left out.
+    fn encode(
+        &mut self,
+        phase: Phase,
+        start: Duration,
+        length: Duration,
+        histogram: &Histogram,
+    ) -> Result<Vec<u8>, HistogramError> {
+        let failed = |error: &dyn std::fmt::Debug| HistogramError::Write(format!("{error:?}"));
+        let mut text = Vec::new();
+        let mut log = IntervalLogWriterBuilder::new()
+            .add_comment("truetps: response times in nanoseconds, one line for each interval, tagged with its phase")
+            .begin_log_with(&mut text, &mut self.serializer)
+            .map_err(|error| failed(&error))?;
+        log.write_histogram(histogram, start, length, Tag::new(phase.tag())).map_err(|error| failed(&error))?;
+        if self.has_header {
+            let body = text[..text.len() - 1].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+            text.drain(..body);
+        }
+        self.has_header = true;
+        Ok(text)
+    }
+}
+
+/// Reads the intervals of a `latency.hdr`: phase, start, histogram. A last line that was cut off by a kill is left out.
+pub fn read_latency_log(text: &[u8]) -> Result<Vec<(Phase, Duration, Histogram)>, HistogramError> {
+    let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    let mut intervals = Vec::new();
+    let mut deserializer = Deserializer::new();
+    for entry in IntervalLogIterator::new(&text[..whole]) {
+        let LogEntry::Interval(line) = entry.map_err(|error| HistogramError::Read(format!("{error:?}")))? else {
+            continue;
+        };
+        let phase = line
+            .tag()
+            .and_then(|tag| Phase::from_tag(tag.as_str()))
+            .ok_or_else(|| HistogramError::Read("an interval without a phase".to_owned()))?;
+        let bytes = STANDARD
+            .decode(line.encoded_histogram())
+            .map_err(|error| HistogramError::Read(format!("an interval that is not base64: {error}")))?;
+        let histogram = deserializer
+            .deserialize(&mut bytes.as_slice())
+            .map_err(|error| HistogramError::Read(format!("{error:?}")))?;
+        intervals.push((phase, line.start_timestamp(), histogram));
+    }
+    Ok(intervals)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn log_survives_a_cut_in_its_last_line() {
+        let mut text = Vec::new();
+        let mut writer = LatencyLogWriter::new(&mut text);
+        let mut histogram = new_histogram();
+        for value in 1..=1000_u64 {
+            histogram.record(value * 10_000).unwrap();
+        }
+        let second = Duration::from_secs(1);
+        for (n, phase) in [(0, Phase::WarmUp), (1, Phase::Measure), (2, Phase::Measure)] {
+            writer.append(phase, second * n, second, &histogram).unwrap();
+        }
+        let whole = read_latency_log(&text).unwrap();
+        assert_eq!(whole.len(), 3);
+        assert_eq!((whole[1].0, whole[1].1), (Phase::Measure, second));
+        assert_eq!(LatencyFigures::of(&whole[2].2), LatencyFigures::of(&histogram));
+
+        let cut = read_latency_log(&text[..text.len() - 20]).unwrap();
+        assert_eq!(cut.len(), 2);
+    }
+
+    #[test]
+    fn figures_are_microseconds() {
+        let mut histogram = new_histogram();
+        histogram.record(5_000_000).unwrap();
+        let figures = LatencyFigures::of(&histogram);
+        let p50 = figures.response_us_p50.unwrap();
+        assert!((p50 - 5000.0).abs() / 5000.0 < 0.001, "{p50}");
+        assert_eq!(LatencyFigures::of(&new_histogram()).response_us_max, None);
+    }
+}

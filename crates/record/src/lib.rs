@@ -1,0 +1,33 @@
+//! The nouns of truetps and the run folder that they are kept in.
+//!
+//! Everything after a measurement (analysis, report, resume) reads only what is defined here. This crate has no
+//! clock, no network and no text for people: times come in as arguments, numbers go out with their unit in the name.
+
+mod configuration;
+mod counts;
+mod estimate;
+mod experiment;
+mod folder;
+mod histogram;
+mod host;
+mod interval;
+mod plan;
+mod plan_check;
+mod server;
+mod trial;
+
+pub use configuration::{CONNECTIONS, Configuration, SettingValue};
+pub use counts::{Counts, ErrorCount, ErrorTally};
+pub use estimate::Estimate;
+pub use experiment::{Experiment, ScheduledTrial, TrialRole};
+pub use folder::{ExperimentFolder, FolderError, LATEST, TrialWriter, write_atomically};
+pub use histogram::{Histogram, HistogramError, LatencyFigures, LatencyLogWriter, new_histogram, read_latency_log};
+pub use host::{FlushProbe, HostFacts};
+pub use interval::{Interval, Phase};
+pub use plan::{DatadirState, Design, Load, Plan, PlanError, Protocol, QuickOverrides, ServerSpec, WorkloadSpec};
+pub use plan_check::near_matches;
+pub use server::{Flavour, ServerFacts};
+pub use trial::{EngineFacts, Measured, ResourceUse, Trial, Validity};
+
+/// Version of every JSON file in a run folder. It grows when a reader of the old version would misread the new one.
+pub const SCHEMA_VERSION: u32 = 1;

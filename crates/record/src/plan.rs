@@ -1,0 +1,225 @@
+//! A plan: the TOML file that says what an experiment does.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::{CONNECTIONS, Configuration, Flavour, SettingValue};
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// Short name; the experiment's folder starts with it.
+    pub name: String,
+    /// One sentence: the question that it answers.
+    pub about: String,
+    #[serde(default)]
+    pub server: ServerSpec,
+    pub workload: WorkloadSpec,
+    #[serde(default)]
+    pub load: Load,
+    /// Factor → levels: `connections`, or any setting of the server. Trials run over the product of all levels.
+    pub factors: IndexMap<String, Vec<SettingValue>>,
+    #[serde(default)]
+    pub design: Design,
+    /// What `--quick` changes.
+    #[serde(default)]
+    pub quick: QuickOverrides,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ServerSpec {
+    /// The plan wants this family; the first server found is taken where it is silent.
+    pub flavour: Option<Flavour>,
+    /// Settings that every trial has, over those that the sandbox chooses.
+    pub settings: IndexMap<String, SettingValue>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WorkloadSpec {
+    /// A built-in workload: `insert`.
+    pub name: String,
+    #[serde(default = "one")]
+    pub tables: u32,
+    /// Rows in each table before a trial starts.
+    #[serde(default = "default_table_rows")]
+    pub table_rows: u64,
+    #[serde(default)]
+    pub protocol: Protocol,
+}
+
+/// How a statement travels.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Protocol {
+    /// Prepared once a session, executed with binary parameters.
+    #[default]
+    Prepared,
+    /// Whole SQL text each time.
+    Text,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Load {
+    pub warm_up_s: f64,
+    pub measure_s: f64,
+    /// End the measure phase after this many transactions, if that is sooner than `measure_s`.
+    pub measure_transactions: Option<u64>,
+}
+
+impl Default for Load {
+    fn default() -> Self {
+        Self { warm_up_s: 1.0, measure_s: 10.0, measure_transactions: None }
+    }
+}
+
+impl Load {
+    pub fn warm_up(&self) -> Duration {
+        Duration::from_secs_f64(self.warm_up_s)
+    }
+
+    pub fn measure(&self) -> Duration {
+        Duration::from_secs_f64(self.measure_s)
+    }
+}
+
+/// How the data folder comes to the same state at the start of each trial.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DatadirState {
+    /// The tables are truncated and refilled from a pristine copy inside the server, and flushed; the server goes on.
+    #[default]
+    Refill,
+    /// The server is stopped and starts again on a fresh copy of a prepared data folder.
+    FreshCopy,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Design {
+    /// Replicates: randomised passes over all configurations.
+    pub blocks: u32,
+    pub seed: u64,
+    /// Levels that the others are compared with; a factor that is not named keeps its own level in each comparison.
+    /// Default: the first level of the first factor that is a setting.
+    pub baseline: IndexMap<String, SettingValue>,
+    /// Run one configuration twice in each block, to measure the noise.
+    pub aa_pair: bool,
+    pub datadir: DatadirState,
+    /// Smallest relative difference in tps that matters, in percent.
+    pub smallest_effect_percent: f64,
+}
+
+impl Default for Design {
+    fn default() -> Self {
+        Self {
+            blocks: 5,
+            seed: 42,
+            baseline: IndexMap::new(),
+            aa_pair: true,
+            datadir: DatadirState::default(),
+            smallest_effect_percent: 3.0,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct QuickOverrides {
+    pub blocks: Option<u32>,
+    pub warm_up_s: Option<f64>,
+    pub measure_s: Option<f64>,
+    pub table_rows: Option<u64>,
+    pub factors: IndexMap<String, Vec<SettingValue>>,
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn default_table_rows() -> u64 {
+    200_000
+}
+
+#[derive(Debug, Error)]
+pub enum PlanError {
+    /// The TOML parser's own message: it names line and column.
+    #[error("{0}")]
+    Syntax(String),
+    #[error("unknown key `{key}` in `{section}`{}", crate::plan_check::suggestion(.near, .known))]
+    UnknownKey { section: String, key: String, near: Vec<String>, known: Vec<String> },
+    #[error("`{key}`: {problem}")]
+    Value { key: String, problem: String },
+}
+
+impl Plan {
+    /// Parses and checks a plan. Nothing outside the text is asked: whether the server knows a setting is the
+    /// sandbox's business.
+    pub fn parse(text: &str) -> Result<Self, PlanError> {
+        let table: toml::Table = toml::from_str(text).map_err(|error| PlanError::Syntax(error.to_string()))?;
+        crate::plan_check::check_keys(&table)?;
+        let plan: Self = toml::from_str(text).map_err(|error| PlanError::Syntax(error.to_string()))?;
+        crate::plan_check::check_values(&plan)?;
+        Ok(plan)
+    }
+
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).expect("every field of a plan has a TOML form")
+    }
+
+    /// The plan that `--quick` runs.
+    pub fn into_quick(mut self) -> Self {
+        let quick = std::mem::take(&mut self.quick);
+        self.design.blocks = quick.blocks.unwrap_or(self.design.blocks);
+        self.load.warm_up_s = quick.warm_up_s.unwrap_or(self.load.warm_up_s);
+        self.load.measure_s = quick.measure_s.unwrap_or(self.load.measure_s);
+        self.workload.table_rows = quick.table_rows.unwrap_or(self.workload.table_rows);
+        for (name, levels) in quick.factors {
+            self.factors.insert(name, levels);
+        }
+        self
+    }
+
+    /// The product of all levels, the last factor changing fastest.
+    pub fn configurations(&self) -> Vec<Configuration> {
+        let mut list = vec![Configuration { levels: IndexMap::new() }];
+        for (name, levels) in &self.factors {
+            list = list
+                .iter()
+                .flat_map(|partial| {
+                    levels.iter().map(|level| {
+                        let mut next = partial.clone();
+                        next.levels.insert(name.clone(), level.clone());
+                        next
+                    })
+                })
+                .collect();
+        }
+        list
+    }
+
+    /// Levels that comparisons are made with; see [`Design::baseline`]. Empty where no setting is a factor.
+    pub fn baseline(&self) -> IndexMap<String, SettingValue> {
+        if !self.design.baseline.is_empty() {
+            return self.design.baseline.clone();
+        }
+        let first = self.factors.iter().find(|(name, _)| *name != CONNECTIONS);
+        first.map(|(name, levels)| (name.clone(), levels[0].clone())).into_iter().collect()
+    }
+
+    pub fn connections_max(&self) -> u32 {
+        self.configurations().iter().map(Configuration::connections).max().unwrap_or(0)
+    }
+
+    /// Names and levels of the factors that are server settings.
+    pub fn setting_factors(&self) -> BTreeMap<&str, &[SettingValue]> {
+        let settings = self.factors.iter().filter(|(name, _)| *name != CONNECTIONS);
+        settings.map(|(name, levels)| (name.as_str(), levels.as_slice())).collect()
+    }
+}

@@ -1,0 +1,272 @@
+//! What makes a plan wrong, found before anything starts.
+
+use std::collections::BTreeSet;
+
+use crate::{CONNECTIONS, Plan, PlanError, SettingValue};
+
+const TRIALS_MAX: usize = 20_000;
+/// MariaDB and MySQL accept at most this many connections.
+const CONNECTIONS_MAX: i64 = 100_000;
+const DAY_S: f64 = 86_400.0;
+
+const SECTIONS: [(&str, &[&str]); 6] = [
+    ("", &["name", "about", "server", "workload", "load", "factors", "design", "quick"]),
+    ("server", &["flavour", "settings"]),
+    ("workload", &["name", "tables", "table_rows", "protocol"]),
+    ("load", &["warm_up_s", "measure_s", "measure_transactions"]),
+    ("design", &["blocks", "seed", "baseline", "aa_pair", "datadir", "smallest_effect_percent"]),
+    ("quick", &["blocks", "warm_up_s", "measure_s", "table_rows", "factors"]),
+];
+
+/// The candidates that are most like `word`, best first, at most three.
+pub fn near_matches<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+    const LIKENESS_MIN: f64 = 0.75;
+    let word = word.to_lowercase().replace('-', "_");
+    let mut scored: Vec<_> = candidates
+        .into_iter()
+        .map(|candidate| (strsim::jaro_winkler(&word, &candidate.to_lowercase()), candidate))
+        .filter(|(likeness, _)| *likeness >= LIKENESS_MIN)
+        .collect();
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
+    scored.dedup_by_key(|(_, candidate)| *candidate);
+    scored.into_iter().take(3).map(|(_, candidate)| candidate.to_owned()).collect()
+}
+
+pub(crate) fn suggestion(near: &[String], known: &[String]) -> String {
+    if near.is_empty() {
+        format!(" (known: `{}`)", known.join("`, `"))
+    } else {
+        format!(" (did you mean `{}`?)", near.join("` or `"))
+    }
+}
+
+pub(crate) fn check_keys(table: &toml::Table) -> Result<(), PlanError> {
+    for (section, known) in SECTIONS {
+        let inside = if section.is_empty() { Some(table) } else { table.get(section).and_then(toml::Value::as_table) };
+        let Some(inside) = inside else { continue };
+        if let Some(key) = inside.keys().find(|key| !known.contains(&key.as_str())) {
+            return Err(PlanError::UnknownKey {
+                section: if section.is_empty() { "plan".to_owned() } else { section.to_owned() },
+                key: key.clone(),
+                near: near_matches(key, known.iter().copied()),
+                known: known.iter().map(|name| (*name).to_owned()).collect(),
+            });
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn check_values(plan: &Plan) -> Result<(), PlanError> {
+    check_name(&plan.name)?;
+    check_numbers(plan)?;
+    check_factors("factors", plan.factors.iter())?;
+    check_factors("quick.factors", plan.quick.factors.iter())?;
+    if !plan.factors.contains_key(CONNECTIONS) {
+        return Err(value("factors", format!("`{CONNECTIONS}` is missing: name at least one number of connections")));
+    }
+    check_quick(plan)?;
+    check_baseline(plan)?;
+    check_overlap(plan)?;
+    check_size(plan)
+}
+
+fn value(key: impl Into<String>, problem: impl Into<String>) -> PlanError {
+    PlanError::Value { key: key.into(), problem: problem.into() }
+}
+
+/// The name becomes a folder's name.
+fn check_name(name: &str) -> Result<(), PlanError> {
+    let fine = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    if name.is_empty() || name.len() > 64 || !name.chars().all(fine) {
+        return Err(value("name", format!("`{name}` must be 1 to 64 letters, digits, `-` or `_`")));
+    }
+    Ok(())
+}
+
+fn check_numbers(plan: &Plan) -> Result<(), PlanError> {
+    let seconds = |key: &str, number: f64, least: f64| {
+        let fine = number.is_finite() && number >= least && number <= DAY_S;
+        if fine { Ok(()) } else { Err(value(key, format!("{number} is not between {least} and {DAY_S} seconds"))) }
+    };
+    let whole = |key: &str, number: u64, least: u64, most: u64| {
+        let fine = (least..=most).contains(&number);
+        if fine { Ok(()) } else { Err(value(key, format!("{number} is not between {least} and {most}"))) }
+    };
+    seconds("load.warm_up_s", plan.load.warm_up_s, 0.0)?;
+    seconds("load.measure_s", plan.load.measure_s, 0.1)?;
+    whole("load.measure_transactions", plan.load.measure_transactions.unwrap_or(1), 1, u64::MAX)?;
+    whole("design.blocks", plan.design.blocks.into(), 1, 1000)?;
+    whole("design.seed", plan.design.seed, 0, i64::MAX as u64)?;
+    whole("workload.tables", plan.workload.tables.into(), 1, 1000)?;
+    whole("workload.table_rows", plan.workload.table_rows, 1, 1_000_000_000)?;
+    let percent = plan.design.smallest_effect_percent;
+    if !(0.1..=100.0).contains(&percent) {
+        return Err(value("design.smallest_effect_percent", format!("{percent} is not between 0.1 and 100")));
+    }
+    Ok(())
+}
+
+fn check_factors<'a>(
+    section: &str,
+    factors: impl Iterator<Item = (&'a String, &'a Vec<SettingValue>)>,
+) -> Result<(), PlanError> {
+    for (name, levels) in factors {
+        let key = format!("{section}.{name}");
+        if !is_setting_name(name) {
+            return Err(value(key, "a setting's name has lower-case letters, digits and `_` only"));
+        }
+        if levels.is_empty() {
+            return Err(value(key, "has no level"));
+        }
+        let distinct: BTreeSet<_> = levels.iter().map(ToString::to_string).collect();
+        if distinct.len() < levels.len() {
+            return Err(value(key, "names a level twice"));
+        }
+        if name == CONNECTIONS {
+            check_connections(&key, levels)?;
+        }
+    }
+    Ok(())
+}
+
+fn is_setting_name(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
+}
+
+fn check_connections(key: &str, levels: &[SettingValue]) -> Result<(), PlanError> {
+    for level in levels {
+        let SettingValue::Int(number) = level else {
+            return Err(value(key, format!("`{level}` is not a whole number")));
+        };
+        if !(1..=CONNECTIONS_MAX).contains(number) {
+            return Err(value(key, format!("{number} is not between 1 and {CONNECTIONS_MAX}")));
+        }
+    }
+    Ok(())
+}
+
+fn check_quick(plan: &Plan) -> Result<(), PlanError> {
+    let unknown = plan.quick.factors.keys().find(|name| !plan.factors.contains_key(*name));
+    if let Some(name) = unknown {
+        let near = near_matches(name, plan.factors.keys().map(String::as_str));
+        let known = plan.factors.keys().cloned().collect();
+        return Err(PlanError::UnknownKey { section: "quick.factors".to_owned(), key: name.clone(), near, known });
+    }
+    if plan.quick.measure_s.is_some_and(|seconds| !(0.1..=DAY_S).contains(&seconds)) {
+        return Err(value("quick.measure_s", "must be at least 0.1"));
+    }
+    if plan.quick.warm_up_s.is_some_and(|seconds| !(0.0..=DAY_S).contains(&seconds)) {
+        return Err(value("quick.warm_up_s", "must be at least 0"));
+    }
+    if plan.quick.blocks == Some(0) || plan.quick.table_rows == Some(0) {
+        return Err(value("quick", "`blocks` and `table_rows` must be at least 1"));
+    }
+    Ok(())
+}
+
+fn check_baseline(plan: &Plan) -> Result<(), PlanError> {
+    for (name, level) in &plan.design.baseline {
+        let key = format!("design.baseline.{name}");
+        let Some(levels) = plan.factors.get(name) else {
+            let near = near_matches(name, plan.factors.keys().map(String::as_str));
+            let known = plan.factors.keys().cloned().collect();
+            return Err(PlanError::UnknownKey { section: "design.baseline".to_owned(), key: name.clone(), near, known });
+        };
+        let in_quick = plan.quick.factors.get(name).is_none_or(|levels| levels.contains(level));
+        if !levels.contains(level) || !in_quick {
+            return Err(value(key, format!("`{level}` is not one of the factor's levels")));
+        }
+    }
+    Ok(())
+}
+
+/// A setting is fixed or a factor, not both.
+fn check_overlap(plan: &Plan) -> Result<(), PlanError> {
+    for name in plan.server.settings.keys() {
+        if !is_setting_name(name) {
+            let key = format!("server.settings.{name}");
+            return Err(value(key, "a setting's name has lower-case letters, digits and `_` only"));
+        }
+        if plan.factors.contains_key(name) {
+            return Err(value(format!("server.settings.{name}"), "is a factor too: remove one of the two"));
+        }
+    }
+    Ok(())
+}
+
+fn check_size(plan: &Plan) -> Result<(), PlanError> {
+    let cells = plan.factors.values().map(Vec::len).try_fold(1_usize, usize::checked_mul);
+    let trials = cells.and_then(|cells| cells.checked_mul(plan.design.blocks as usize));
+    if trials.is_none_or(|trials| trials > TRIALS_MAX) {
+        return Err(value("factors", format!("their product times `blocks` is more than {TRIALS_MAX} trials")));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{DatadirState, Protocol};
+
+    const SMALL: &str = r#"
+        name = "small"
+        about = "a test"
+        [workload]
+        name = "insert"
+        [factors]
+        innodb_flush_log_at_trx_commit = [1, 2]
+        connections = [1, 8]
+        [quick]
+        blocks = 2
+        factors = { connections = [4] }
+    "#;
+
+    fn error_of(text: &str) -> String {
+        Plan::parse(text).expect_err("a wrong plan").to_string()
+    }
+
+    #[test]
+    fn defaults_and_product() {
+        let plan = Plan::parse(SMALL).unwrap();
+        assert_eq!((plan.workload.table_rows, plan.workload.protocol), (200_000, Protocol::Prepared));
+        assert_eq!((plan.design.blocks, plan.design.datadir), (5, DatadirState::Refill));
+        let labels: Vec<_> = plan.configurations().iter().map(ToString::to_string).collect();
+        assert_eq!(labels, [
+            "innodb_flush_log_at_trx_commit=1 connections=1",
+            "innodb_flush_log_at_trx_commit=1 connections=8",
+            "innodb_flush_log_at_trx_commit=2 connections=1",
+            "innodb_flush_log_at_trx_commit=2 connections=8",
+        ]);
+        assert_eq!(plan.baseline()["innodb_flush_log_at_trx_commit"], SettingValue::Int(1));
+        let quick = plan.into_quick();
+        assert_eq!((quick.design.blocks, quick.configurations().len()), (2, 2));
+    }
+
+    #[test]
+    fn a_plan_survives_being_written() {
+        let plan = Plan::parse(SMALL).unwrap();
+        assert_eq!(Plan::parse(&plan.to_toml()).unwrap(), plan);
+    }
+
+    #[test]
+    fn wrong_plans_are_named() {
+        let check = |from: &str, to: &str, expect: &str| {
+            let error = error_of(&SMALL.replace(from, to));
+            assert!(error.contains(expect), "{error}\nshould contain\n{expect}");
+        };
+        check("[workload]", "[worklod]", "unknown key `worklod` in `plan` (did you mean `workload`");
+        check("blocks = 2", "block = 2", "did you mean `blocks`?");
+        check("connections = [1, 8]", "connections = [0]", "`factors.connections`: 0 is not between 1 and 100000");
+        check("connections = [1, 8]", "connections = [1, 1]", "names a level twice");
+        check("connections = [1, 8]", "connections = [\"many\"]", "`many` is not a whole number");
+        check("commit = [1, 2]", "commit = []", "has no level");
+        check("connections = [1, 8]", "", "`connections` is missing");
+        check("name = \"small\"", "name = \"../up\"", "`../up` must be 1 to 64 letters");
+        check("[quick]", "[load]\nmeasure_s = 0\n[quick]", "`load.measure_s`: 0 is not between 0.1");
+        check("[quick]", "[load]\nmeasure_s = nan\n[quick]", "`load.measure_s`");
+        check("[quick]", "[design.baseline]\nconnection = 1\n[quick]", "did you mean `connections`?");
+        check("[quick]", "[design.baseline]\nconnections = 9\n[quick]", "`9` is not one of the factor's levels");
+        check("about = \"a test\"", "about = 1", "line 3");
+        check("factors = { connections = [4] }", "factors = { conections = [4] }", "did you mean `connections`?");
+    }
+}

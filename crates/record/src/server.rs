@@ -1,0 +1,67 @@
+//! Which server was measured.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// Family of a server, told from its version text, never from a file name: on many systems `mysqld` is a link to
+/// `mariadbd`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Flavour {
+    Mysql,
+    Mariadb,
+    Percona,
+}
+
+impl Flavour {
+    pub const ALL: [Self; 3] = [Self::Mysql, Self::Mariadb, Self::Percona];
+
+    /// Reads `mariadbd  Ver 10.11.6-MariaDB …`, `mysqld  Ver 8.0.15 for Linux … (MySQL Community Server - GPL)`, or
+    /// what `SELECT CONCAT(@@version, ' ', @@version_comment)` answers.
+    pub fn from_version_text(text: &str) -> Self {
+        let lower = text.to_lowercase();
+        if lower.contains("mariadb") {
+            Self::Mariadb
+        } else if lower.contains("percona") {
+            Self::Percona
+        } else {
+            Self::Mysql
+        }
+    }
+}
+
+impl fmt::Display for Flavour {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Mysql => "mysql",
+            Self::Mariadb => "mariadb",
+            Self::Percona => "percona",
+        })
+    }
+}
+
+/// The server of an experiment, as it described itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServerFacts {
+    pub flavour: Flavour,
+    /// Number part of the version: `10.11.19`.
+    pub version: String,
+    /// The whole version text that the program prints.
+    pub version_text: String,
+    /// Settings that truetps chose for the private server, apart from the factors: option name, value.
+    pub chosen_settings: Vec<(String, String)>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flavour_from_version_text() {
+        let check = |text, expect| assert_eq!(Flavour::from_version_text(text), expect, "{text}");
+        check("/usr/sbin/mysqld  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu", Flavour::Mariadb);
+        check("mysqld  Ver 8.0.15 for linux-glibc2.12 on x86_64 (MySQL Community Server - GPL)", Flavour::Mysql);
+        check("8.0.36-28 Percona Server (GPL), Release 28", Flavour::Percona);
+    }
+}

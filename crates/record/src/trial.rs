@@ -1,0 +1,94 @@
+//! `run.json`: one trial, what it was set to and what came out.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Configuration, Counts, ErrorCount, LatencyFigures, Protocol, ServerFacts, TrialRole};
+
+/// Whether a trial may be used as evidence.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "state", content = "reason", rename_all = "snake_case")]
+pub enum Validity {
+    Valid,
+    /// Something happened that makes the figures untrue: the reason says what.
+    Invalid(String),
+    /// Not finished: interrupted, or killed.
+    Partial(String),
+}
+
+impl Validity {
+    pub fn is_valid(&self) -> bool {
+        *self == Self::Valid
+    }
+
+    pub fn reason(&self) -> Option<&str> {
+        match self {
+            Self::Valid => None,
+            Self::Invalid(reason) | Self::Partial(reason) => Some(reason),
+        }
+    }
+}
+
+/// How the engine drove the load.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EngineFacts {
+    /// OS threads that drove the clients.
+    pub workers: u32,
+    pub clients: u32,
+    pub clients_failed: u32,
+    pub connect_ms: f64,
+    pub protocol: Protocol,
+}
+
+/// What generator and server used in the measure phase. `None` = could not be read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct ResourceUse {
+    /// CPU of the engine's workers, per transaction.
+    pub client_cpu_us_per_tx: Option<f64>,
+    pub server_cpu_us_per_tx: Option<f64>,
+    /// Largest share of the measure phase that any one worker spent on a CPU, 0 to 1: near 1, the generator limited
+    /// the figure.
+    pub worker_busy_max: Option<f64>,
+    pub server_rss_bytes: Option<u64>,
+}
+
+/// The measure phase of a trial.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Measured {
+    pub length_ms: f64,
+    /// Transactions that ended well, a second.
+    pub tps: f64,
+    /// Statements answered, a second.
+    pub qps: f64,
+    #[serde(flatten)]
+    pub counts: Counts,
+    #[serde(flatten)]
+    pub response: LatencyFigures,
+    #[serde(flatten)]
+    pub resources: ResourceUse,
+    pub errors: Vec<ErrorCount>,
+}
+
+/// One trial. `measured` is `None` while it runs and where it never came to the measure phase.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Trial {
+    pub schema_version: u32,
+    pub tool_version: String,
+    /// `trial-0007`: the folder's name.
+    pub name: String,
+    pub block: u32,
+    /// Place in the block, from 0.
+    pub position: u32,
+    pub role: TrialRole,
+    pub configuration: Configuration,
+    pub workload: String,
+    pub seed: u64,
+    pub server: ServerFacts,
+    /// RFC 3339, UTC.
+    pub started_at: String,
+    pub ended_at: Option<String>,
+    pub validity: Validity,
+    pub engine: Option<EngineFacts>,
+    pub measured: Option<Measured>,
+    /// Said with the trial's figures wherever they are shown: what was odd but does not make them untrue.
+    pub notes: Vec<String>,
+}
