@@ -1,0 +1,150 @@
+//! Commands as bytes.
+
+use crate::statement::{Params, Statement, Value};
+use crate::wire::{put_lenenc, put_packets};
+
+const COM_QUERY: u8 = 0x03;
+const COM_STMT_PREPARE: u8 = 0x16;
+const COM_STMT_EXECUTE: u8 = 0x17;
+
+const TYPE_NULL: u8 = 6;
+const TYPE_LONGLONG: u8 = 8;
+const TYPE_VAR_STRING: u8 = 253;
+
+pub(crate) fn put_query(out: &mut Vec<u8>, sql: &[u8]) {
+    put_packets(out, 0, |out| {
+        out.push(COM_QUERY);
+        out.extend_from_slice(sql);
+    });
+}
+
+pub(crate) fn put_prepare(out: &mut Vec<u8>, sql: &str) {
+    put_packets(out, 0, |out| {
+        out.push(COM_STMT_PREPARE);
+        out.extend_from_slice(sql.as_bytes());
+    });
+}
+
+/// Executes a prepared statement. The types are sent each time: they are two bytes a parameter, and a value may be NULL
+/// in one execution and a number in the next.
+pub(crate) fn put_execute(out: &mut Vec<u8>, statement_id: u32, params: &Params) {
+    put_packets(out, 0, |out| {
+        out.push(COM_STMT_EXECUTE);
+        out.extend_from_slice(&statement_id.to_le_bytes());
+        out.push(0); // no cursor
+        out.extend_from_slice(&1_u32.to_le_bytes());
+        let values = params.values();
+        if values.is_empty() {
+            return;
+        }
+        put_null_bitmap(out, values);
+        out.push(1); // types follow
+        for value in values {
+            let kind = match value {
+                Value::Null => TYPE_NULL,
+                Value::Int(_) => TYPE_LONGLONG,
+                Value::Text { .. } => TYPE_VAR_STRING,
+            };
+            out.extend_from_slice(&[kind, 0]);
+        }
+        for value in values {
+            match *value {
+                Value::Null => {}
+                Value::Int(number) => out.extend_from_slice(&number.to_le_bytes()),
+                Value::Text { start, end } => {
+                    put_lenenc(out, u64::from(end - start));
+                    out.extend_from_slice(params.text(start, end));
+                }
+            }
+        }
+    });
+}
+
+fn put_null_bitmap(out: &mut Vec<u8>, values: &[Value]) {
+    let start = out.len();
+    out.resize(start + values.len().div_ceil(8), 0);
+    for (n, value) in values.iter().enumerate() {
+        if *value == Value::Null {
+            out[start + n / 8] |= 1 << (n % 8);
+        }
+    }
+}
+
+/// The statement as one SQL text with the values written into it.
+pub(crate) fn put_text_statement(out: &mut Vec<u8>, statement: &Statement, params: &Params) {
+    put_packets(out, 0, |out| {
+        out.push(COM_QUERY);
+        let mut values = params.values().iter();
+        for part in statement.parts() {
+            out.extend_from_slice(part.as_bytes());
+            match values.next() {
+                None => {}
+                Some(Value::Null) => out.extend_from_slice(b"NULL"),
+                Some(Value::Int(number)) => put_decimal(out, *number),
+                Some(Value::Text { start, end }) => put_quoted(out, params.text(*start, *end)),
+            }
+        }
+    });
+}
+
+fn put_decimal(out: &mut Vec<u8>, number: i64) {
+    let mut digits = [0_u8; 20];
+    let mut at = digits.len();
+    let mut rest = number.unsigned_abs();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    if number < 0 {
+        out.push(b'-');
+    }
+    out.extend_from_slice(&digits[at..]);
+}
+
+/// A string literal for a server without `NO_BACKSLASH_ESCAPES`.
+fn put_quoted(out: &mut Vec<u8>, text: &[u8]) {
+    out.push(b'\'');
+    for byte in text {
+        match byte {
+            0 => out.extend_from_slice(b"\\0"),
+            b'\'' | b'\\' => out.extend_from_slice(&[b'\\', *byte]),
+            _ => out.push(*byte),
+        }
+    }
+    out.push(b'\'');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_statement_quotes_its_values() {
+        let statement = Statement::new("SET @a=?, @b=?, @c=?").unwrap();
+        let mut params = Params::default();
+        params.push_int(i64::MIN);
+        params.push_text(|out| out.extend_from_slice(b"it's a \\ \0"));
+        params.push_null();
+        let mut out = Vec::new();
+        put_text_statement(&mut out, &statement, &params);
+        assert_eq!(&out[5..], br"SET @a=-9223372036854775808, @b='it\'s a \\ \0', @c=NULL");
+    }
+
+    #[test]
+    fn execute_has_bitmap_types_and_values() {
+        let mut params = Params::default();
+        params.push_int(7);
+        params.push_null();
+        params.push_text(|out| out.extend_from_slice(b"ab"));
+        let mut out = Vec::new();
+        put_execute(&mut out, 0x0102, &params);
+        let payload = &out[4..];
+        assert_eq!(payload[..10], [0x17, 2, 1, 0, 0, 0, 1, 0, 0, 0]);
+        assert_eq!(payload[10..18], [0b010, 1, 8, 0, 6, 0, 253, 0]);
+        assert_eq!(payload[18..], [7, 0, 0, 0, 0, 0, 0, 0, 2, b'a', b'b']);
+    }
+}
