@@ -3,6 +3,7 @@
 use crate::statement::{Params, Statement, Value};
 use crate::wire::{put_lenenc, put_packets};
 
+const COM_QUIT: u8 = 0x01;
 const COM_QUERY: u8 = 0x03;
 const COM_STMT_PREPARE: u8 = 0x16;
 const COM_STMT_EXECUTE: u8 = 0x17;
@@ -10,6 +11,10 @@ const COM_STMT_EXECUTE: u8 = 0x17;
 const TYPE_NULL: u8 = 6;
 const TYPE_LONGLONG: u8 = 8;
 const TYPE_VAR_STRING: u8 = 253;
+
+pub(crate) fn put_quit(out: &mut Vec<u8>) {
+    put_packets(out, 0, |out| out.push(COM_QUIT));
+}
 
 pub(crate) fn put_query(out: &mut Vec<u8>, sql: &[u8]) {
     put_packets(out, 0, |out| {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::command::{put_execute, put_prepare, put_text_statement};
+use crate::command::{put_execute, put_prepare, put_quit, put_text_statement};
 use crate::handshake::{Greeting, LoginStep, parse_greeting, parse_login_reply, put_login};
 use crate::reply::{Reply, ReplyReader, parse_error};
 use crate::wire::{CHUNK_BYTES_MAX, HEADER_BYTES, Reader, put_packets, read_header};
@@ -25,6 +25,8 @@ pub trait Session: Send {
     fn on_bytes(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<Event, DriverError>;
     /// Appends the statement with this index to `out`.
     fn send(&mut self, statement: usize, params: &Params, out: &mut Vec<u8>);
+    /// Appends the goodbye.
+    fn quit(&mut self, out: &mut Vec<u8>);
 }
 
 #[derive(Debug)]
@@ -175,5 +177,9 @@ impl Session for MysqlSession {
             put_text_statement(out, &self.statements[statement], params);
         }
         self.sequence = 1;
+    }
+
+    fn quit(&mut self, out: &mut Vec<u8>) {
+        put_quit(out);
     }
 }

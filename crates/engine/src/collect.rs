@@ -1,0 +1,105 @@
+//! Adds up what the workers counted, interval by interval, in order of time.
+
+use std::collections::BTreeMap;
+
+use truetps_record::{Counts, ErrorTally, Histogram, Interval, LatencyFigures, Phase, new_histogram};
+
+use crate::recorder::Cell;
+
+/// Orders intervals in time. Workers that see an early end at different moments may number their intervals differently,
+/// so that the number is not the key.
+type Key = (u64, Phase);
+
+/// One interval of all workers together.
+pub(crate) struct Whole {
+    ended_ns: u64,
+    counts: Counts,
+    pub(crate) histogram: Histogram,
+    errors: ErrorTally,
+}
+
+/// Sums of the measure phase.
+pub(crate) struct Totals {
+    pub(crate) counts: Option<Counts>,
+    pub(crate) histogram: Histogram,
+    pub(crate) errors: ErrorTally,
+    pub(crate) length_ns: u64,
+    /// CPU time of each worker.
+    pub(crate) cpu_ns: Vec<u64>,
+    /// Errors outside the measure phase.
+    pub(crate) errors_elsewhere: ErrorTally,
+}
+
+pub(crate) struct Collector {
+    open: BTreeMap<Key, Whole>,
+    /// The last interval that each worker has handed in; `None` before its first.
+    last: Vec<Option<Key>>,
+    pub(crate) totals: Totals,
+}
+
+impl Collector {
+    pub(crate) fn new(workers: usize) -> Self {
+        let totals = Totals {
+            counts: None,
+            histogram: new_histogram(),
+            errors: ErrorTally::default(),
+            length_ns: 0,
+            cpu_ns: vec![0; workers],
+            errors_elsewhere: ErrorTally::default(),
+        };
+        Self { open: BTreeMap::new(), last: vec![None; workers], totals }
+    }
+
+    pub(crate) fn add(&mut self, cell: &Cell) {
+        let key = (cell.slice.start_ns, cell.slice.phase);
+        self.last[cell.worker] = Some(key);
+        if cell.slice.phase == Phase::Measure {
+            self.totals.cpu_ns[cell.worker] += cell.cpu_ns;
+        }
+        let whole = self.open.entry(key).or_insert_with(|| Whole {
+            ended_ns: cell.ended_ns,
+            counts: Counts::default(),
+            histogram: new_histogram(),
+            errors: ErrorTally::default(),
+        });
+        whole.ended_ns = whole.ended_ns.max(cell.ended_ns);
+        whole.counts.merge_worker(&cell.counts);
+        whole.histogram.add(&cell.histogram).expect("all histograms have the same bounds");
+        whole.errors.merge(&cell.errors);
+    }
+
+    /// The next interval that every worker has handed in.
+    pub(crate) fn take_complete(&mut self) -> Option<(Interval, Whole)> {
+        let (key, _) = self.open.first_key_value()?;
+        if self.last.iter().any(|last| last.is_none_or(|last| last < *key)) {
+            return None;
+        }
+        self.take_first()
+    }
+
+    /// The next interval, whether or not all have handed it in: at the end of a run.
+    pub(crate) fn take_first(&mut self) -> Option<(Interval, Whole)> {
+        let ((start_ns, phase), whole) = self.open.pop_first()?;
+        let length_ns = whole.ended_ns.saturating_sub(start_ns);
+        if phase == Phase::Measure {
+            match &mut self.totals.counts {
+                None => self.totals.counts = Some(whole.counts),
+                Some(total) => total.append(&whole.counts),
+            }
+            self.totals.histogram.add(&whole.histogram).expect("all histograms have the same bounds");
+            self.totals.errors.merge(&whole.errors);
+            self.totals.length_ns += length_ns;
+        } else {
+            self.totals.errors_elsewhere.merge(&whole.errors);
+        }
+        let interval = Interval {
+            phase,
+            start_ms: start_ns as f64 / 1e6,
+            length_ms: length_ns as f64 / 1e6,
+            counts: whole.counts,
+            tps: if length_ns > 0 { whole.counts.ok as f64 / (length_ns as f64 / 1e9) } else { 0.0 },
+            response: LatencyFigures::of(&whole.histogram),
+        };
+        Some((interval, whole))
+    }
+}

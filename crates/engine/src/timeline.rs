@@ -1,0 +1,127 @@
+//! Phases and intervals on one monotonic clock.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use truetps_record::Phase;
+
+const INTERVAL_NS: u64 = 1_000_000_000;
+
+/// When what happens, in nanoseconds from the first transaction. The end of the measure phase can be brought forward
+/// while it runs: by a count that is reached, by the user, or because nobody is left.
+#[derive(Debug)]
+pub struct Timeline {
+    start: Instant,
+    warm_up_ns: u64,
+    end_ns: AtomicU64,
+}
+
+/// One stretch of time with one set of counters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Slice {
+    pub(crate) index: usize,
+    pub(crate) phase: Phase,
+    pub(crate) start_ns: u64,
+    /// Where the slice ends as planned; `u64::MAX` for the drain, which ends when nothing is in flight.
+    pub(crate) end_ns: u64,
+}
+
+impl Timeline {
+    pub fn new(start: Instant, warm_up: Duration, measure: Duration) -> Self {
+        let ns = |duration: Duration| duration.as_nanos() as u64;
+        Self { start, warm_up_ns: ns(warm_up), end_ns: AtomicU64::new(ns(warm_up) + ns(measure)) }
+    }
+
+    pub(crate) fn start(&self) -> Instant {
+        self.start
+    }
+
+    /// Nanoseconds since the first transaction; 0 before it.
+    pub fn now_ns(&self) -> u64 {
+        Instant::now().saturating_duration_since(self.start).as_nanos() as u64
+    }
+
+    /// End of the measure phase.
+    pub(crate) fn end_ns(&self) -> u64 {
+        self.end_ns.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn measure_start_ns(&self) -> u64 {
+        self.warm_up_ns.min(self.end_ns())
+    }
+
+    /// Ends the measure phase (and the warm-up before it) now, if it is not over yet.
+    pub(crate) fn end_now(&self) {
+        // A millisecond ahead, so that a worker that reads its clock at this moment has not passed the end already.
+        self.end_ns.fetch_min(self.now_ns() + 1_000_000, Ordering::Relaxed);
+    }
+
+    pub(crate) fn first_slice(&self) -> Slice {
+        self.slice_from(0, 0)
+    }
+
+    pub(crate) fn next_slice(&self, slice: &Slice, ended_ns: u64) -> Slice {
+        self.slice_from(slice.index + 1, ended_ns)
+    }
+
+    fn slice_from(&self, index: usize, start_ns: u64) -> Slice {
+        let end_ns = self.end_ns();
+        let (phase, phase_end_ns) = if start_ns >= end_ns {
+            return Slice { index, phase: Phase::Drain, start_ns, end_ns: u64::MAX };
+        } else if start_ns < self.warm_up_ns {
+            (Phase::WarmUp, self.warm_up_ns)
+        } else {
+            (Phase::Measure, end_ns)
+        };
+        Slice { index, phase, start_ns, end_ns: (start_ns + INTERVAL_NS).min(phase_end_ns) }
+    }
+
+    /// Where this slice ends as things stand: the measure phase may have been cut short since it was made.
+    pub(crate) fn slice_end_ns(&self, slice: &Slice) -> u64 {
+        if slice.phase == Phase::Drain { u64::MAX } else { slice.end_ns.min(self.end_ns()).max(slice.start_ns) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn slices(warm_up_ms: u64, measure_ms: u64) -> Vec<(Phase, u64, u64)> {
+        let timeline =
+            Timeline::new(Instant::now(), Duration::from_millis(warm_up_ms), Duration::from_millis(measure_ms));
+        let mut slice = timeline.first_slice();
+        let mut list = Vec::new();
+        while slice.phase != Phase::Drain {
+            list.push((slice.phase, slice.start_ns / 1_000_000, slice.end_ns / 1_000_000));
+            slice = timeline.next_slice(&slice, slice.end_ns);
+        }
+        list
+    }
+
+    #[test]
+    fn phases_do_not_share_an_interval() {
+        use Phase::{Measure, WarmUp};
+        assert_eq!(
+            slices(1500, 2200),
+            [
+                (WarmUp, 0, 1000),
+                (WarmUp, 1000, 1500),
+                (Measure, 1500, 2500),
+                (Measure, 2500, 3500),
+                (Measure, 3500, 3700)
+            ]
+        );
+        assert_eq!(slices(0, 1000), [(Measure, 0, 1000)]);
+    }
+
+    #[test]
+    fn an_end_in_the_warm_up_leaves_no_measure_phase() {
+        let timeline = Timeline::new(Instant::now(), Duration::from_secs(5), Duration::from_secs(5));
+        let slice = timeline.first_slice();
+        timeline.end_now();
+        let end = timeline.slice_end_ns(&slice);
+        assert!(end < 1_000_000_000);
+        assert_eq!(timeline.next_slice(&slice, end).phase, Phase::Drain);
+        assert_eq!(timeline.measure_start_ns(), timeline.end_ns());
+    }
+}
