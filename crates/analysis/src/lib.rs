@@ -3,6 +3,87 @@
 //! Nothing here reads a clock, a file or the network: the same records always give the same analysis. The formulas are
 //! explained in `docs/method.md`.
 
+mod cells;
+mod contrast;
+mod evidence;
+mod holm;
+mod knee;
+mod noise;
+mod sample;
 mod types;
 
+#[cfg(test)]
+mod synthetic;
+#[cfg(test)]
+mod truth_tests;
+
 pub use types::{AaPair, Analysis, Cell, Contrast, Curve, InvalidTrial, Knee, Noise, Verdict};
+
+use truetps_record::{Configuration, Experiment, Plan, Trial, TrialRole};
+
+/// What the trials of an experiment say.
+///
+/// `plan` is the plan as it was run (after `Plan::into_quick` where the experiment was a quick one). `trials` are those
+/// that exist: valid, invalid and partial ones; those that have not run yet are missing. A trial that the schedule does
+/// not name belongs to something else and is left out.
+pub fn analyse(plan: &Plan, experiment: &Experiment, trials: &[Trial]) -> Analysis {
+    let (valid, invalid) = evidence::sort_out(experiment, trials);
+    let configurations = plan.configurations();
+    let by_cell: Vec<_> = configurations.iter().map(|wanted| evidence::of_cell(&valid, wanted)).collect();
+    let cells: Vec<_> = configurations
+        .iter()
+        .zip(&by_cell)
+        .map(|(configuration, evidence)| cells::summarise(configuration, evidence, &invalid))
+        .collect();
+    let noise = noise::from_twins(&valid, plan.design.blocks);
+    let smallest_effect = plan.design.smallest_effect_percent / 100.0;
+    let contrasts = contrast::all(&contrast::Question {
+        baseline: &plan.baseline(),
+        configurations: &configurations,
+        by_cell: &by_cell,
+        smallest_effect,
+        noise: noise.as_ref(),
+    });
+    Analysis {
+        trials_planned: experiment.schedule.len(),
+        trials_valid: valid.len(),
+        blocks_planned: plan.design.blocks,
+        curves: knee::curves(plan, &cells, &by_cell),
+        cells,
+        contrasts,
+        baseline_label: baseline_label(plan),
+        noise,
+        smallest_effect,
+        invalid,
+        rule_connections: rule_connections(experiment.host.cores),
+    }
+}
+
+fn baseline_label(plan: &Plan) -> Option<String> {
+    let baseline = Configuration { levels: plan.baseline() };
+    (!baseline.levels.is_empty()).then(|| baseline.to_string())
+}
+
+/// The rule of thumb "cores × 2 + effective spindles", with one spindle: a host's facts name one device, and a solid
+/// state disk counts as one. It is shown beside the measured knee, and decides nothing.
+fn rule_connections(cores: u32) -> u32 {
+    const SPINDLES: u32 = 1;
+    cores.saturating_mul(2).saturating_add(SPINDLES)
+}
+
+impl Analysis {
+    /// Every configuration has at least one valid trial: the question of the plan has an answer, however wide.
+    pub fn complete(&self) -> bool {
+        !self.cells.is_empty() && self.cells.iter().all(|cell| cell.tps.is_some())
+    }
+
+    /// Every comparison that was asked for has a verdict. An experiment that compares nothing is decided.
+    pub fn decided(&self) -> bool {
+        !self.contrasts.iter().any(|contrast| matches!(contrast.verdict, Verdict::NotEnoughData { .. }))
+    }
+}
+
+/// Whether a trial stands for its configuration (an A/A twin does not: it would give that cell one trial too many).
+fn is_cell(trial: &Trial) -> bool {
+    trial.role == TrialRole::Cell
+}

@@ -88,7 +88,8 @@ pub struct Contrast {
     pub tps_ratio: Estimate,
     /// p99 of the cell over p99 of the baseline.
     pub p99_ratio: Option<Estimate>,
-    /// Smallest true effect that this comparison would have seen with 80 % power: 0.05 is 5 %.
+    /// Smallest true effect that one t test on these pairs tells from none with 80 % power: 0.05 is 5 %. A verdict asks
+    /// for an estimate of at least this size.
     pub smallest_visible_effect: Option<f64>,
     pub verdict: Verdict,
 }
@@ -102,7 +103,9 @@ pub enum Verdict {
     /// The whole interval is inside the smallest effect of interest.
     Equivalent,
     /// About this many more blocks would decide it; `None` where that cannot be said.
-    NotEnoughData { more_blocks: Option<u32> },
+    NotEnoughData {
+        more_blocks: Option<u32>,
+    },
 }
 
 /// What two runs of the same thing differ by on this machine.

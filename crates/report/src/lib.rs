@@ -1,0 +1,43 @@
+//! Pure functions from an analysis to text, Markdown, JSON, CSV and HTML.
+//!
+//! Nothing here reads a clock, a file or the network, and nothing here computes a statistic: what is said is decided in
+//! `truetps-analysis`, how it is said is decided here, and all formatting of numbers lives here.
+
+pub mod format;
+pub mod meaning;
+
+mod csv;
+mod document;
+mod html;
+mod json;
+mod markdown;
+mod names;
+mod risk;
+mod text;
+mod verdicts;
+
+#[cfg(test)]
+mod fixture;
+#[cfg(test)]
+mod schema_check;
+
+pub use csv::csv;
+pub use html::{TrialSeries, html};
+pub use json::json;
+pub use markdown::markdown;
+pub use text::text;
+pub use verdicts::verdicts;
+
+use truetps_analysis::Analysis;
+use truetps_record::{Experiment, Plan, Trial};
+
+/// Everything that a report is made from.
+#[derive(Debug, Clone, Copy)]
+pub struct ReportInput<'a> {
+    /// The plan as it was run: after `Plan::into_quick` where the experiment was a quick one.
+    pub plan: &'a Plan,
+    pub experiment: &'a Experiment,
+    pub analysis: &'a Analysis,
+    /// The trials that the analysis was made from.
+    pub trials: &'a [Trial],
+}

@@ -1,0 +1,133 @@
+//! Experiments with a known truth: no server, no clock, a seeded generator.
+
+use statrs::distribution::{ContinuousCDF, Normal};
+use truetps_record::{
+    Configuration, Counts, Experiment, Flavour, HostFacts, LatencyFigures, Measured, Plan, ResourceUse, SCHEMA_VERSION,
+    ScheduledTrial, ServerFacts, SettingValue, Trial, TrialRole, Validity,
+};
+
+/// SplitMix64 (Steele, Lea, Flood 2014): a few lines, and the same numbers on every machine.
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    fn next_u64(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    /// A draw from the standard normal distribution.
+    pub(crate) fn normal(&mut self) -> f64 {
+        let uniform = ((self.next_u64() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64;
+        Normal::standard().inverse_cdf(uniform)
+    }
+}
+
+/// A plan with one setting, its levels and numbers of connections.
+pub(crate) fn plan(levels: &str, connections: &str, blocks: u32) -> Plan {
+    let text = format!(
+        "name = \"made-up\"\nabout = \"a test\"\n[workload]\nname = \"insert\"\n[design]\nblocks = {blocks}\n\
+         [factors]\ninnodb_flush_log_at_trx_commit = {levels}\nconnections = {connections}\n"
+    );
+    Plan::parse(&text).unwrap()
+}
+
+/// The flush level and the connections of a configuration.
+pub(crate) fn flush_and_connections(configuration: &Configuration) -> (i64, u32) {
+    let flush = configuration.levels.get("innodb_flush_log_at_trx_commit").and_then(SettingValue::as_int);
+    (flush.unwrap(), configuration.connections())
+}
+
+/// Runs the plan in a made-up world: every trial of every block is valid and has the throughput that `tps` gives it.
+/// The A/A twin repeats the first configuration at the end of each block.
+pub(crate) fn run(plan: &Plan, mut tps: impl FnMut(u32, &Configuration) -> f64) -> (Experiment, Vec<Trial>) {
+    let (mut schedule, mut trials) = (Vec::new(), Vec::new());
+    for block in 0..plan.design.blocks {
+        let mut configurations: Vec<_> = plan.configurations().into_iter().map(|one| (TrialRole::Cell, one)).collect();
+        if plan.design.aa_pair {
+            configurations.push((TrialRole::AaTwin, configurations[0].1.clone()));
+        }
+        for (position, (role, configuration)) in configurations.into_iter().enumerate() {
+            let tps = tps(block, &configuration);
+            let name = format!("trial-{:04}", schedule.len() + 1);
+            let position = position as u32;
+            trials.push(trial(&name, (block, position, role), &configuration, tps));
+            schedule.push(ScheduledTrial { name, block, position, role, configuration });
+        }
+    }
+    (experiment(schedule), trials)
+}
+
+fn trial(name: &str, place: (u32, u32, TrialRole), configuration: &Configuration, tps: f64) -> Trial {
+    let (block, position, role) = place;
+    let ok = (tps * 10.0) as u64;
+    let counts = Counts { carried_in: 0, started: ok, ok, failed: 0, in_flight: 0, statements: ok };
+    let us = |us| (tps > 0.0).then_some(us / tps);
+    let response = LatencyFigures {
+        response_us_mean: us(1e6),
+        response_us_p50: us(1e6),
+        response_us_p95: us(2e6),
+        response_us_p99: us(3e6),
+        response_us_p999: us(4e6),
+        response_us_max: us(5e6),
+    };
+    let resources = ResourceUse::default();
+    let measured = Measured { length_ms: 10_000.0, tps, qps: tps, counts, response, resources, errors: Vec::new() };
+    Trial {
+        schema_version: SCHEMA_VERSION,
+        tool_version: "0.1.0".to_owned(),
+        name: name.to_owned(),
+        block,
+        position,
+        role,
+        configuration: configuration.clone(),
+        workload: "insert".to_owned(),
+        seed: 1,
+        server: server(),
+        started_at: "2026-01-01T00:00:00Z".to_owned(),
+        ended_at: Some("2026-01-01T00:00:11Z".to_owned()),
+        validity: Validity::Valid,
+        engine: None,
+        measured: Some(measured),
+        notes: Vec::new(),
+    }
+}
+
+fn server() -> ServerFacts {
+    ServerFacts {
+        flavour: Flavour::Mariadb,
+        version: "10.11.1".to_owned(),
+        version_text: "Ver 10.11.1-MariaDB".to_owned(),
+        chosen_settings: Vec::new(),
+    }
+}
+
+fn experiment(schedule: Vec<ScheduledTrial>) -> Experiment {
+    let host = HostFacts {
+        hostname: "lab".to_owned(),
+        kernel: "6.1".to_owned(),
+        cpu_model: "made up".to_owned(),
+        cores: 4,
+        memory_bytes: 1 << 33,
+        virtualisation: None,
+        file_system: None,
+        device: None,
+        rotational: None,
+        flush: None,
+    };
+    Experiment {
+        schema_version: SCHEMA_VERSION,
+        tool_version: "0.1.0".to_owned(),
+        name: "made-up".to_owned(),
+        created_at: "2026-01-01T00:00:00Z".to_owned(),
+        quick: false,
+        seed: 42,
+        host,
+        server: server(),
+        sandbox_dir: "sandbox".to_owned(),
+        schedule,
+        command: Vec::new(),
+    }
+}

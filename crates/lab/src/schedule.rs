@@ -1,0 +1,94 @@
+//! The order of trials: randomised, interleaved blocks, decided before the first trial starts.
+
+use truetps_record::{CONNECTIONS, Configuration, Plan, ScheduledTrial, TrialRole};
+use truetps_workload::Stream;
+
+/// All trials of an experiment in order. Each block is one random permutation of the plan's configurations; with an A/A
+/// pair, one of them stands in it twice, at two random places. The same plan and seed give the same order.
+pub fn schedule(plan: &Plan) -> Vec<ScheduledTrial> {
+    let configurations = plan.configurations();
+    let twin = plan.design.aa_pair.then(|| aa_configuration(plan, &configurations));
+    let mut trials = Vec::new();
+    for block in 0..plan.design.blocks {
+        let mut order: Vec<_> = configurations.iter().map(|c| (TrialRole::Cell, c.clone())).collect();
+        order.extend(twin.clone().map(|c| (TrialRole::AaTwin, c)));
+        shuffle(&mut order, &mut Stream::new(plan.design.seed, u64::from(block)));
+        for (position, (role, configuration)) in order.into_iter().enumerate() {
+            let name = format!("trial-{:04}", trials.len() + 1);
+            trials.push(ScheduledTrial { name, block, position: position as u32, role, configuration });
+        }
+    }
+    trials
+}
+
+/// The configuration that runs twice: the baseline's settings at the middle number of connections, where neither a
+/// single client's latency nor the crowd at the far end decides the figure.
+fn aa_configuration(plan: &Plan, configurations: &[Configuration]) -> Configuration {
+    let baseline = plan.baseline();
+    let mut candidates: Vec<_> = configurations
+        .iter()
+        .filter(|c| baseline.iter().filter(|(name, _)| *name != CONNECTIONS).all(|(name, level)| &c.levels[name] == level))
+        .collect();
+    candidates.sort_by_key(|c| c.connections());
+    candidates[candidates.len() / 2].clone()
+}
+
+/// Fisher and Yates, from the back.
+fn shuffle<T>(list: &mut [T], stream: &mut Stream) {
+    for last in (1..list.len()).rev() {
+        list.swap(last, stream.below(last as u64 + 1) as usize);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    fn plan(extra: &str) -> Plan {
+        let text = format!(
+            "name = \"p\"\nabout = \"a\"\n[workload]\nname = \"insert\"\n[factors]\nsync_binlog = [1, 0]\n\
+             connections = [1, 8, 64]\n[design]\nblocks = 4\n{extra}"
+        );
+        Plan::parse(&text).unwrap()
+    }
+
+    #[test]
+    fn each_block_has_every_configuration_once_and_the_twin() {
+        let trials = schedule(&plan(""));
+        assert_eq!(trials.len(), 4 * 7);
+        for block in 0..4 {
+            let mut seen = BTreeMap::new();
+            for trial in trials.iter().filter(|trial| trial.block == block) {
+                *seen.entry((trial.role == TrialRole::AaTwin, trial.configuration.to_string())).or_insert(0) += 1;
+            }
+            assert_eq!(seen.len(), 7, "{seen:?}");
+            assert_eq!(seen[&(true, "sync_binlog=1 connections=8".to_owned())], 1);
+        }
+        assert_eq!(trials[27].name, "trial-0028");
+    }
+
+    #[test]
+    fn order_depends_on_the_seed_only() {
+        let labels = |plan: &Plan| schedule(plan).iter().map(|t| t.configuration.to_string()).collect::<Vec<_>>();
+        assert_eq!(labels(&plan("")), labels(&plan("")));
+        assert_ne!(labels(&plan("")), labels(&plan("seed = 43")));
+        let trials = labels(&plan("aa_pair = false"));
+        assert_eq!(trials.len(), 4 * 6);
+        assert_ne!(trials[..6], trials[6..12], "blocks have orders of their own");
+    }
+
+    #[test]
+    fn every_place_in_a_block_is_as_likely() {
+        let mut first = BTreeMap::new();
+        let base = plan("aa_pair = false");
+        for seed in 0..600 {
+            let mut plan = base.clone();
+            plan.design.seed = seed;
+            *first.entry(schedule(&plan)[0].configuration.to_string()).or_insert(0_u32) += 1;
+        }
+        // 100 expected of each with a standard deviation of 9.
+        assert!(first.len() == 6 && first.values().all(|n| (60..140).contains(n)), "{first:?}");
+    }
+}

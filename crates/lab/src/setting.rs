@@ -1,0 +1,116 @@
+//! Setting a server's variables, and making sure that they took.
+
+use thiserror::Error;
+use truetps_driver::{Client, DriverError};
+use truetps_record::SettingValue;
+
+/// "Variable is a read only variable".
+const READ_ONLY_VARIABLE: u16 = 1238;
+
+#[derive(Debug, Error)]
+pub enum SettingError {
+    #[error("the server refused {name} = {value}: {source}")]
+    Refused { name: String, value: String, source: DriverError },
+    #[error("the server made {found} of {name} = {value}")]
+    Changed { name: String, value: String, found: String },
+    #[error("asking for {name}: {source}")]
+    Ask { name: String, source: DriverError },
+}
+
+impl SettingError {
+    /// What to change.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Changed { name, found, .. } => Some(format!("write `{name} = {found}`, or a value that it accepts")),
+            Self::Refused { .. } | Self::Ask { .. } => None,
+        }
+    }
+}
+
+/// How a setting can be changed on a running server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Changeable {
+    Dynamic,
+    AtStart,
+}
+
+/// Sets a global variable. [`Changeable::AtStart`]: the server can only be started with it.
+pub(crate) fn set_global(client: &mut Client, name: &str, value: &SettingValue) -> Result<Changeable, SettingError> {
+    match client.execute(&format!("SET GLOBAL {name} = {}", literal(value))) {
+        Ok(_) => verify(client, name, value).map(|()| Changeable::Dynamic),
+        Err(DriverError::Server(error)) if error.code == READ_ONLY_VARIABLE => Ok(Changeable::AtStart),
+        Err(source) => Err(SettingError::Refused { name: name.to_owned(), value: value.to_string(), source }),
+    }
+}
+
+/// The value that the server has must be the one that was asked for: a setting that was adjusted in silence would make
+/// every label in the report wrong.
+pub(crate) fn verify(client: &mut Client, name: &str, value: &SettingValue) -> Result<(), SettingError> {
+    let found = client
+        .query_value(&format!("SELECT @@GLOBAL.{name}"))
+        .map_err(|source| SettingError::Ask { name: name.to_owned(), source })?
+        .unwrap_or_default();
+    if is_same(value, &found) {
+        return Ok(());
+    }
+    Err(SettingError::Changed { name: name.to_owned(), value: value.to_string(), found })
+}
+
+fn literal(value: &SettingValue) -> String {
+    match (value, value.as_int()) {
+        (_, Some(number)) => number.to_string(),
+        (SettingValue::Bool(_), _) => value.option_text(),
+        (SettingValue::Text(text), _) => format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'")),
+        _ => value.to_string(),
+    }
+}
+
+/// Whether the server's text is the value: `ON` and 1, `512M` and its bytes, 0.9 and 0.900000.
+pub(crate) fn is_same(value: &SettingValue, found: &str) -> bool {
+    let as_switch = |text: &str| match text.to_ascii_uppercase().as_str() {
+        "ON" | "1" | "TRUE" | "YES" => Some(true),
+        "OFF" | "0" | "FALSE" | "NO" => Some(false),
+        _ => None,
+    };
+    match value {
+        SettingValue::Bool(wanted) => as_switch(found) == Some(*wanted),
+        SettingValue::Float(wanted) => found.parse::<f64>().is_ok_and(|number| (number - wanted).abs() < 1e-6),
+        SettingValue::Int(_) | SettingValue::Text(_) => {
+            let text = value.to_string();
+            let numbers = value.as_int().zip(found.parse::<f64>().ok());
+            numbers.is_some_and(|(wanted, number)| (number - wanted as f64).abs() < 1e-6)
+                || text.eq_ignore_ascii_case(found)
+                || as_switch(&text).is_some_and(|wanted| as_switch(found) == Some(wanted))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn same_values_in_different_words() {
+        let check = |value: SettingValue, found: &str, expect: bool| {
+            assert_eq!(is_same(&value, found), expect, "{value:?} {found}");
+        };
+        let text = |text: &str| SettingValue::Text(text.to_owned());
+        check(SettingValue::Bool(true), "1", true);
+        check(SettingValue::Bool(false), "ON", false);
+        check(SettingValue::Int(1), "ON", true);
+        check(SettingValue::Int(2), "1", false);
+        check(SettingValue::Float(0.9), "0.900000", true);
+        check(SettingValue::Int(90), "90.000000", true);
+        check(text("512M"), "536870912", true);
+        check(text("row"), "ROW", true);
+        check(text("off"), "0", true);
+        check(text("O_DIRECT"), "fsync", false);
+    }
+
+    #[test]
+    fn literals_are_quoted() {
+        assert_eq!(literal(&SettingValue::Text("1G".into())), "1073741824");
+        assert_eq!(literal(&SettingValue::Text("a'b".into())), "'a\\'b'");
+        assert_eq!(literal(&SettingValue::Bool(true)), "ON");
+    }
+}

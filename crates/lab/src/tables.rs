@@ -1,0 +1,134 @@
+//! The data of a workload: loaded once, and brought back to the same state before each trial.
+
+use std::time::{Duration, Instant};
+
+use truetps_driver::{Client, DriverError};
+use truetps_workload::{Table, Workload};
+
+/// Schema that all of truetps's tables live in.
+pub(crate) const SCHEMA: &str = "truetps";
+
+/// Loading a large table or refilling it may take minutes on a slow disk.
+const LONG: Duration = Duration::from_secs(3600);
+/// Bounds the wait for the pages of a refill to reach the disk where the server cannot be told to write them.
+const FLUSH_WAIT: Duration = Duration::from_secs(10);
+/// Sessions of the trial before must be gone within this time.
+const SESSIONS_WAIT: Duration = Duration::from_secs(10);
+
+/// Tables under load, and their pristine copies.
+pub(crate) struct Tables {
+    tables: Vec<Table>,
+    keep_pristine: bool,
+}
+
+impl Tables {
+    /// `keep_pristine`: keep a second copy of each table to refill it from.
+    pub(crate) fn new(workload: &dyn Workload, keep_pristine: bool) -> Self {
+        Self { tables: workload.tables(), keep_pristine }
+    }
+
+    /// Creates and fills the tables. `progress` hears how many rows are in, of how many.
+    pub(crate) fn load(&self, client: &mut Client, progress: &mut dyn FnMut(u64, u64)) -> Result<(), DriverError> {
+        client.set_timeout(LONG)?;
+        client.execute(&format!("CREATE DATABASE IF NOT EXISTS {SCHEMA}"))?;
+        client.execute(&format!("USE {SCHEMA}"))?;
+        Self::set_bulk_mode(client)?;
+        let all: u64 = self.tables.iter().map(|table| table.rows).sum();
+        let mut loaded = 0;
+        for table in &self.tables {
+            client.execute(&table.create_sql())?;
+            client.execute("BEGIN")?;
+            for insert in table.load_sql() {
+                loaded += client.execute(&insert)?;
+                progress(loaded, all);
+            }
+            client.execute("COMMIT")?;
+            if self.keep_pristine {
+                client.execute(&format!("CREATE TABLE {} LIKE {}", pristine(table), table.name))?;
+                client.execute(&format!("INSERT INTO {} SELECT * FROM {}", pristine(table), table.name))?;
+            }
+        }
+        flush_pages(client)
+    }
+
+    /// Brings the tables back to the state after [`Self::load`]: truncated, refilled, flushed.
+    pub(crate) fn refill(&self, client: &mut Client) -> Result<(), DriverError> {
+        client.set_timeout(LONG)?;
+        client.execute(&format!("USE {SCHEMA}"))?;
+        Self::set_bulk_mode(client)?;
+        for table in &self.tables {
+            client.execute(&format!("TRUNCATE TABLE {}", table.name))?;
+            client.execute(&format!("INSERT INTO {} SELECT * FROM {}", table.name, pristine(table)))?;
+        }
+        restart_binlog(client)?;
+        flush_pages(client)
+    }
+
+    /// Checks off, so that an empty table is filled by sorted bulk load where the server has that; nothing of it goes
+    /// to the binlog.
+    fn set_bulk_mode(client: &mut Client) -> Result<(), DriverError> {
+        client.execute("SET SESSION unique_checks = 0, foreign_key_checks = 0, sql_log_bin = 0").map(drop)
+    }
+}
+
+fn pristine(table: &Table) -> String {
+    format!("{}_pristine", table.name)
+}
+
+/// Waits until nobody but `client` is connected.
+pub(crate) fn wait_for_quiet(client: &mut Client) -> Result<(), DriverError> {
+    let began = Instant::now();
+    while status_value(client, "Threads_connected")?.is_some_and(|n| n > 1) && began.elapsed() < SESSIONS_WAIT {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    Ok(())
+}
+
+/// The binlog starts anew, so that each trial has the same distance to its next rotation.
+fn restart_binlog(client: &mut Client) -> Result<(), DriverError> {
+    if client.query_value("SELECT @@GLOBAL.log_bin")?.as_deref() != Some("1") {
+        return Ok(());
+    }
+    // MySQL 8.4 took the first form away, older servers do not know the second.
+    match client.execute("RESET MASTER") {
+        Err(DriverError::Server(_)) => client.execute("RESET BINARY LOGS AND GTIDS").map(drop),
+        other => other.map(drop),
+    }
+}
+
+/// Writes all changed pages, so that no trial pays for those of the refill before it.
+fn flush_pages(client: &mut Client) -> Result<(), DriverError> {
+    // MariaDB writes all pages and a checkpoint when told to.
+    match client.execute("SET GLOBAL innodb_log_checkpoint_now = 1") {
+        Err(DriverError::Server(_)) => flush_pages_by_waiting(client),
+        other => other.map(drop),
+    }
+}
+
+fn flush_pages_by_waiting(client: &mut Client) -> Result<(), DriverError> {
+    const NAMES: [&str; 4] =
+        ["innodb_io_capacity_max", "innodb_io_capacity", "innodb_max_dirty_pages_pct_lwm", "innodb_max_dirty_pages_pct"];
+    const EAGER: [&str; 4] = ["100000", "100000", "0", "0"];
+    const PAGES_LEFT: u64 = 50;
+    let mut before = Vec::new();
+    for (name, eager) in NAMES.iter().zip(EAGER) {
+        before.push(client.query_value(&format!("SELECT @@GLOBAL.{name}"))?.unwrap_or_default());
+        client.execute(&format!("SET GLOBAL {name} = {eager}"))?;
+    }
+    let began = Instant::now();
+    while status_value(client, "Innodb_buffer_pool_pages_dirty")?.is_some_and(|n| n > PAGES_LEFT)
+        && began.elapsed() < FLUSH_WAIT
+    {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    for (name, value) in NAMES.iter().zip(before).rev() {
+        client.execute(&format!("SET GLOBAL {name} = {value}"))?;
+    }
+    Ok(())
+}
+
+/// A status counter; `None` where the server has none of this name.
+pub(crate) fn status_value(client: &mut Client, name: &str) -> Result<Option<u64>, DriverError> {
+    let result = client.query(&format!("SHOW GLOBAL STATUS LIKE '{name}'"))?;
+    Ok(result.rows.first().and_then(|row| row.get(1)?.as_ref()?.parse().ok()))
+}

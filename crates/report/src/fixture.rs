@@ -1,0 +1,194 @@
+//! A small made-up experiment in the shape of the first field report, for the tests of every format.
+
+use truetps_analysis::{Analysis, analyse};
+use truetps_record::{
+    Counts, EngineFacts, ErrorCount, Experiment, Flavour, FlushProbe, HostFacts, LatencyFigures, Measured, Plan,
+    Protocol, ResourceUse, SCHEMA_VERSION, ScheduledTrial, ServerFacts, SettingValue, Trial, TrialRole, Validity,
+};
+
+use crate::ReportInput;
+
+const FLUSH: &str = "innodb_flush_log_at_trx_commit";
+
+pub(crate) struct Fixture {
+    pub(crate) plan: Plan,
+    pub(crate) experiment: Experiment,
+    pub(crate) trials: Vec<Trial>,
+    pub(crate) analysis: Analysis,
+}
+
+impl Fixture {
+    /// Flush levels 1, 2 and 0 at 1, 8 and 50 connections, three blocks with an A/A twin: the baseline rises, the
+    /// others peak at 8; levels 2 and 0 do not differ. Every trial is valid.
+    pub(crate) fn durability() -> Self {
+        Self::of_plan(
+            "name = \"durability\"\nabout = \"What does each durability setting cost?\"\n\
+             [server.settings]\nlog_bin = false\n[workload]\nname = \"insert\"\n[design]\nblocks = 3\n\
+             [factors]\ninnodb_flush_log_at_trx_commit = [1, 2, 0]\nconnections = [1, 8, 50]\n",
+        )
+    }
+
+    /// One curve, nothing to compare.
+    pub(crate) fn connections_only() -> Self {
+        Self::of_plan(
+            "name = \"connections\"\nabout = \"How many connections?\"\n[workload]\nname = \"insert\"\n\
+             [design]\nblocks = 1\naa_pair = false\n[factors]\nconnections = [1, 8]\n",
+        )
+    }
+
+    pub(crate) fn of_plan(text: &str) -> Self {
+        let plan = Plan::parse(text).unwrap();
+        let (schedule, trials) = run(&plan);
+        let experiment = experiment(&plan, schedule);
+        let analysis = analyse(&plan, &experiment, &trials);
+        Self { plan, experiment, trials, analysis }
+    }
+
+    /// The durability experiment after an hour in which things went wrong: an invalid trial, an interrupted one, one
+    /// that never ran, errors, a note, clients that could not connect, a busy generator.
+    pub(crate) fn troubled() -> Self {
+        Self::durability().with(|trials| {
+            trials[1].validity = Validity::Invalid("the server died: signal 9".to_owned());
+            trials[1].measured = None;
+            trials[4].validity = Validity::Partial("interrupted".to_owned());
+            trials[7].notes = vec!["the clock jumped by 2 s".to_owned()];
+            trials[6].engine.as_mut().unwrap().clients_failed = 3;
+            for trial in trials.iter_mut().filter(|trial| trial.configuration.connections() == 50) {
+                let Some(measured) = &mut trial.measured else { continue };
+                measured.resources.worker_busy_max = Some(0.97);
+                measured.counts = Counts { failed: 2, started: measured.counts.started + 2, ..measured.counts };
+                let first_message = "Deadlock found when trying to get lock; try <again> & again".to_owned();
+                measured.errors =
+                    vec![ErrorCount { class: "deadlock".to_owned(), code: 1213, count: 2, first_message }];
+            }
+            trials.pop();
+        })
+    }
+
+    /// The same experiment after a change to its trials.
+    pub(crate) fn with(mut self, change: impl FnOnce(&mut Vec<Trial>)) -> Self {
+        change(&mut self.trials);
+        self.analysis = analyse(&self.plan, &self.experiment, &self.trials);
+        self
+    }
+
+    pub(crate) fn input(&self) -> ReportInput<'_> {
+        ReportInput { plan: &self.plan, experiment: &self.experiment, analysis: &self.analysis, trials: &self.trials }
+    }
+}
+
+fn run(plan: &Plan) -> (Vec<ScheduledTrial>, Vec<Trial>) {
+    let (mut schedule, mut trials) = (Vec::new(), Vec::new());
+    for block in 0..plan.design.blocks {
+        let mut list: Vec<_> = plan.configurations().into_iter().map(|one| (TrialRole::Cell, one)).collect();
+        if plan.design.aa_pair {
+            list.push((TrialRole::AaTwin, list[1].1.clone()));
+        }
+        for (position, (role, configuration)) in list.into_iter().enumerate() {
+            let position = position as u32;
+            let name = format!("trial-{:04}", schedule.len() + 1);
+            let entry = ScheduledTrial { name, block, position, role, configuration };
+            trials.push(trial(&entry));
+            schedule.push(entry);
+        }
+    }
+    (schedule, trials)
+}
+
+/// Truth in the shape of the field report, and up to 2 % of made-up noise that is the same in each test run.
+fn tps_of(entry: &ScheduledTrial) -> f64 {
+    let flush = entry.configuration.levels.get(FLUSH).and_then(SettingValue::as_int).unwrap_or(1);
+    let connections = f64::from(entry.configuration.connections());
+    let truth = match flush {
+        1 => 210.0 * connections.powf(0.65),
+        _ if entry.configuration.connections() == 8 => 9000.0,
+        _ => 6000.0,
+    };
+    let wobble = f64::from((entry.block * 7 + entry.position * 3) % 5) - 2.0;
+    truth * (1.0 + wobble * 0.01)
+}
+
+fn trial(entry: &ScheduledTrial) -> Trial {
+    let tps = tps_of(entry);
+    let connections = entry.configuration.connections();
+    let ok = (tps * 10.0) as u64;
+    let us = |factor: f64| Some(f64::from(connections) / tps * 1e6 * factor);
+    let response = LatencyFigures {
+        response_us_mean: us(1.0),
+        response_us_p50: us(0.9),
+        response_us_p95: us(1.8),
+        response_us_p99: us(3.0),
+        response_us_p999: us(6.0),
+        response_us_max: us(40.0),
+    };
+    let resources = ResourceUse {
+        client_cpu_us_per_tx: Some(11.5),
+        server_cpu_us_per_tx: Some(84.0),
+        worker_busy_max: Some(0.3),
+        server_rss_bytes: Some(300 << 20),
+    };
+    let counts = Counts { carried_in: 0, started: ok, ok, failed: 0, in_flight: 0, statements: ok };
+    let clients = EngineFacts {
+        workers: 1,
+        clients: connections,
+        clients_failed: 0,
+        connect_ms: 12.0,
+        protocol: Protocol::Prepared,
+    };
+    Trial {
+        schema_version: SCHEMA_VERSION,
+        tool_version: "0.1.0".to_owned(),
+        name: entry.name.clone(),
+        block: entry.block,
+        position: entry.position,
+        role: entry.role,
+        configuration: entry.configuration.clone(),
+        workload: "insert".to_owned(),
+        seed: 7,
+        server: server(),
+        started_at: "2026-01-02T03:04:05Z".to_owned(),
+        ended_at: Some("2026-01-02T03:04:16Z".to_owned()),
+        validity: Validity::Valid,
+        engine: Some(clients),
+        measured: Some(Measured { length_ms: 10_000.0, tps, qps: tps, counts, response, resources, errors: vec![] }),
+        notes: Vec::new(),
+    }
+}
+
+fn server() -> ServerFacts {
+    ServerFacts {
+        flavour: Flavour::Mariadb,
+        version: "10.11.19".to_owned(),
+        version_text: "mariadbd  Ver 10.11.19-MariaDB".to_owned(),
+        chosen_settings: vec![("innodb_buffer_pool_size".to_owned(), "512M".to_owned())],
+    }
+}
+
+fn experiment(plan: &Plan, schedule: Vec<ScheduledTrial>) -> Experiment {
+    let flush = FlushProbe { writes: 200, us_p50: 310.0, us_p99: 2100.0, us_max: 9000.0 };
+    let host = HostFacts {
+        hostname: "lab".to_owned(),
+        kernel: "6.1.0".to_owned(),
+        cpu_model: "Made-up CPU".to_owned(),
+        cores: 2,
+        memory_bytes: 4 << 30,
+        virtualisation: Some("kvm".to_owned()),
+        file_system: Some("ext4".to_owned()),
+        device: Some("vda".to_owned()),
+        rotational: Some(false),
+        flush: Some(flush),
+    };
+    Experiment {
+        schema_version: SCHEMA_VERSION,
+        tool_version: "0.1.0".to_owned(),
+        name: plan.name.clone(),
+        created_at: "2026-01-02T03:04:00Z".to_owned(),
+        quick: false,
+        seed: 42,
+        host,
+        server: server(),
+        sandbox_dir: "sandbox".to_owned(),
+        schedule,
+        command: vec!["truetps".to_owned(), "sweep".to_owned()],
+    }
+}

@@ -1,0 +1,275 @@
+//! Numbers as people read them. Everything that turns a figure into text is here, with its unit.
+
+use truetps_analysis::Verdict;
+use truetps_record::Estimate;
+
+/// What is shown where there is nothing to show.
+pub const NOTHING: &str = "–";
+
+/// Intervals narrower than this are shown as `±4.2 %`, wider ones by their ends: a wide interval of a ratio is not
+/// symmetric, and `±80 %` would claim that it is.
+const SYMMETRIC_UP_TO: f64 = 0.2;
+
+/// `2159`→`2 159`: a plain space between thousands.
+pub fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let first = digits.len() % 3;
+    let mut text = digits[..first].to_owned();
+    for at in (first..digits.len()).step_by(3) {
+        if !text.is_empty() {
+            text.push(' ');
+        }
+        text.push_str(&digits[at..at + 3]);
+    }
+    text
+}
+
+/// Four significant digits: `17.61`, `802.3`, `5 230`, `12 350`; at most three decimals.
+pub fn tps(value: f64) -> String {
+    number(value, 4)
+}
+
+/// Throughput with its interval: `5 230 ±4.2 %`, `5 230 [3 900, 7 010]`; one observation is called that.
+pub fn tps_estimate(estimate: &Estimate) -> String {
+    let value = tps(estimate.value);
+    match (estimate.low, estimate.high) {
+        (Some(low), Some(high)) => {
+            let half = (estimate.value - low).max(high - estimate.value) / estimate.value;
+            if half <= SYMMETRIC_UP_TO {
+                format!("{value} ±{}", percent(half))
+            } else {
+                format!("{value} [{}, {}]", tps(low), tps(high))
+            }
+        }
+        _ => format!("{value} ({})", trials(estimate.n)),
+    }
+}
+
+/// `1 trial`, `3 trials`.
+pub fn trials(n: usize) -> String {
+    plural(n as u64, "trial")
+}
+
+/// `1 block`, `1 200 rows`.
+pub fn plural(n: u64, word: &str) -> String {
+    if n == 1 { format!("1 {word}") } else { format!("{} {word}s", count(n)) }
+}
+
+/// A time with the unit that suits it, three significant digits: `812 µs`, `4.12 ms`, `2.30 s`.
+pub fn duration_us(us: f64) -> String {
+    // The bounds are where three digits would round up to the next unit.
+    if us < 999.5 {
+        format!("{} µs", three_digits(us))
+    } else if us < 999_500.0 {
+        format!("{} ms", three_digits(us / 1e3))
+    } else {
+        format!("{} s", three_digits(us / 1e6))
+    }
+}
+
+/// Microseconds of CPU a transaction: `84.0 µs`.
+pub fn cpu_us(us: f64) -> String {
+    duration_us(us)
+}
+
+/// `×2.31`, `×1.012`: three decimals near 1, where they matter.
+pub fn ratio(value: f64) -> String {
+    format!("×{}", ratio_digits(value))
+}
+
+/// `×2.31 [2.10, 2.54]`; `×2.31 (1 block)` where there is no interval.
+pub fn ratio_estimate(estimate: &Estimate) -> String {
+    match (estimate.low, estimate.high) {
+        (Some(low), Some(high)) => {
+            format!("{} [{}, {}]", ratio(estimate.value), ratio_digits(low), ratio_digits(high))
+        }
+        _ => format!("{} ({})", ratio(estimate.value), plural(estimate.n as u64, "block")),
+    }
+}
+
+/// A ratio as a difference, with its sign: 0.988 → `-1.2 %`.
+pub fn difference(ratio: f64) -> String {
+    let change = ratio - 1.0;
+    let sign = if change < 0.0 { '-' } else { '+' };
+    format!("{sign}{}", percent(change.abs()))
+}
+
+/// `-1.2 % [-3.0 %, +0.7 %]`; the value alone where there is no interval.
+pub fn difference_estimate(estimate: &Estimate) -> String {
+    match (estimate.low, estimate.high) {
+        (Some(low), Some(high)) => {
+            format!("{} [{}, {}]", difference(estimate.value), difference(low), difference(high))
+        }
+        _ => difference(estimate.value),
+    }
+}
+
+/// A share in percent, two significant digits: `0.42 %`, `4.2 %`, `12 %`.
+pub fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent >= 9.95 {
+        format!("{} %", count(percent.round() as u64))
+    } else if percent >= 0.995 || percent == 0.0 {
+        format!("{percent:.1} %")
+    } else {
+        format!("{percent:.2} %")
+    }
+}
+
+/// `4.0 GiB`.
+pub fn bytes(value: u64) -> String {
+    let mut size = value as f64;
+    let mut units = ["B", "KiB", "MiB", "GiB", "TiB"].into_iter();
+    let mut unit = units.next().unwrap_or("B");
+    for larger in units {
+        if size < 1024.0 {
+            break;
+        }
+        (size, unit) = (size / 1024.0, larger);
+    }
+    if unit == "B" { format!("{value} B") } else { format!("{size:.1} {unit}") }
+}
+
+/// The verdict in words: `faster`, `not enough data (about 4 more blocks)`.
+pub fn verdict(verdict: Verdict) -> String {
+    match verdict {
+        Verdict::Faster => "faster".to_owned(),
+        Verdict::Slower => "slower".to_owned(),
+        Verdict::Equivalent => "equivalent".to_owned(),
+        Verdict::NotEnoughData { more_blocks: None } => "not enough data".to_owned(),
+        Verdict::NotEnoughData { more_blocks: Some(more) } => {
+            format!("not enough data (about {})", plural(more.into(), "more block"))
+        }
+    }
+}
+
+/// `a`, `a and b`, `a, b and c`.
+pub fn list<T: AsRef<str>>(items: &[T]) -> String {
+    match items {
+        [] => String::new(),
+        [one] => one.as_ref().to_owned(),
+        [most @ .., last] => {
+            let most: Vec<_> = most.iter().map(AsRef::as_ref).collect();
+            format!("{} and {}", most.join(", "), last.as_ref())
+        }
+    }
+}
+
+/// An optional figure, or the sign for none.
+pub fn or_nothing(figure: Option<f64>, format: fn(f64) -> String) -> String {
+    figure.map_or_else(|| NOTHING.to_owned(), format)
+}
+
+fn number(value: f64, digits: i32) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return "0".to_owned();
+    }
+    let magnitude = value.abs().log10().floor() as i32;
+    let rounded = round_to(value, digits - 1 - magnitude);
+    // 999.96 becomes 1000: one digit more before the point, one less after it.
+    let magnitude = rounded.abs().log10().floor() as i32;
+    let decimals = (digits - 1 - magnitude).clamp(0, 3) as usize;
+    if decimals == 0 { count(rounded as u64) } else { format!("{rounded:.decimals$}") }
+}
+
+fn round_to(value: f64, decimals: i32) -> f64 {
+    let scale = 10_f64.powi(decimals);
+    (value * scale).round() / scale
+}
+
+fn three_digits(value: f64) -> String {
+    if value >= 99.95 {
+        count(value.round() as u64)
+    } else if value >= 9.995 {
+        format!("{value:.1}")
+    } else {
+        format!("{value:.2}")
+    }
+}
+
+fn ratio_digits(value: f64) -> String {
+    if value >= 99.95 {
+        count(value.round() as u64)
+    } else if value >= 9.995 {
+        format!("{value:.1}")
+    } else if value >= 1.9995 {
+        format!("{value:.2}")
+    } else if value >= 0.01 || value == 0.0 {
+        format!("{value:.3}")
+    } else {
+        format!("{value:.1e}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn throughput() {
+        let check = |value, expect| assert_eq!(tps(value), expect);
+        check(0.0, "0");
+        check(0.05, "0.050");
+        check(1.7, "1.700");
+        check(17.614, "17.61");
+        check(802.34, "802.3");
+        check(999.96, "1 000");
+        check(5230.4, "5 230");
+        check(12_345.0, "12 350");
+        check(1_234_567.0, "1 235 000");
+    }
+
+    #[test]
+    fn intervals() {
+        let check = |value, low, high, expect| {
+            assert_eq!(tps_estimate(&Estimate { value, low, high, n: 3 }), expect);
+        };
+        check(5230.0, Some(5030.0), Some(5450.0), "5 230 ±4.2 %");
+        check(5230.0, Some(2000.0), Some(13_700.0), "5 230 [2 000, 13 700]");
+        check(5230.0, None, None, "5 230 (3 trials)");
+        check(0.0, None, None, "0 (3 trials)");
+    }
+
+    #[test]
+    fn times() {
+        let check = |us, expect| assert_eq!(duration_us(us), expect);
+        check(0.256, "0.26 µs");
+        check(84.0, "84.0 µs");
+        check(812.0, "812 µs");
+        check(999.7, "1.00 ms");
+        check(4123.0, "4.12 ms");
+        check(836_000.0, "836 ms");
+        check(2_300_000.0, "2.30 s");
+        check(3_600_000_000.0, "3 600 s");
+    }
+
+    #[test]
+    fn ratios_and_shares() {
+        let check = |value, expect| assert_eq!(ratio(value), expect);
+        check(1.0123, "×1.012");
+        check(0.4567, "×0.457");
+        check(2.3149, "×2.31");
+        check(28.44, "×28.4");
+        check(432.5, "×433");
+        check(0.000_31, "×3.1e-4");
+        let check = |share, expect| assert_eq!(percent(share), expect);
+        check(0.0, "0.0 %");
+        check(0.0042, "0.42 %");
+        check(0.042, "4.2 %");
+        check(0.0999, "10 %");
+        check(12.3, "1 230 %");
+        assert_eq!(difference(0.988), "-1.2 %");
+        assert_eq!(difference(1.25), "+25 %");
+    }
+
+    #[test]
+    fn words() {
+        assert_eq!(count(1_000), "1 000");
+        assert_eq!(count(100), "100");
+        assert_eq!(bytes(4 << 30), "4.0 GiB");
+        assert_eq!(bytes(100), "100 B");
+        assert_eq!(verdict(Verdict::NotEnoughData { more_blocks: Some(1) }), "not enough data (about 1 more block)");
+        assert_eq!(verdict(Verdict::NotEnoughData { more_blocks: Some(4) }), "not enough data (about 4 more blocks)");
+        assert_eq!(list(&["1", "8", "50"]), "1, 8 and 50");
+    }
+}

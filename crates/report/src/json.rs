@@ -1,0 +1,151 @@
+//! A report as one JSON document: `docs/reference/report.schema.json` describes it.
+
+use serde::Serialize;
+use truetps_analysis::Analysis;
+use truetps_record::{Configuration, HostFacts, Plan, SCHEMA_VERSION, ServerFacts, Trial, TrialRole, Validity};
+
+use crate::ReportInput;
+use crate::meaning::{caveats, meaning};
+use crate::verdicts::verdicts;
+
+#[derive(Serialize)]
+struct Report<'a> {
+    schema_version: u32,
+    experiment: ExperimentPart<'a>,
+    plan: &'a Plan,
+    host: &'a HostFacts,
+    server: &'a ServerFacts,
+    analysis: &'a Analysis,
+    trials: Vec<TrialPart<'a>>,
+    /// Sentences for people: the same as in every other format.
+    verdicts: Vec<String>,
+    meaning: Vec<String>,
+    caveats: Vec<String>,
+}
+
+/// The experiment without what has a place of its own and without the schedule, which is in `experiment.json`.
+#[derive(Serialize)]
+struct ExperimentPart<'a> {
+    name: &'a str,
+    tool_version: &'a str,
+    created_at: &'a str,
+    quick: bool,
+    seed: u64,
+    command: &'a [String],
+    sandbox_dir: &'a str,
+    /// Every configuration has a valid trial.
+    complete: bool,
+    /// Every comparison has a verdict.
+    decided: bool,
+}
+
+/// A trial's place and main figures; the rest is in its `run.json`.
+#[derive(Serialize)]
+struct TrialPart<'a> {
+    name: &'a str,
+    block: u32,
+    position: u32,
+    role: TrialRole,
+    configuration: &'a Configuration,
+    validity: &'a Validity,
+    tps: Option<f64>,
+    response_us_p50: Option<f64>,
+    response_us_p95: Option<f64>,
+    response_us_p99: Option<f64>,
+    response_us_max: Option<f64>,
+    failed: Option<u64>,
+    notes: &'a [String],
+}
+
+/// The report as an indented JSON document that ends with a line feed.
+pub fn json(input: &ReportInput<'_>) -> String {
+    let experiment = input.experiment;
+    let report = Report {
+        schema_version: SCHEMA_VERSION,
+        experiment: ExperimentPart {
+            name: &experiment.name,
+            tool_version: &experiment.tool_version,
+            created_at: &experiment.created_at,
+            quick: experiment.quick,
+            seed: experiment.seed,
+            command: &experiment.command,
+            sandbox_dir: &experiment.sandbox_dir,
+            complete: input.analysis.complete(),
+            decided: input.analysis.decided(),
+        },
+        plan: input.plan,
+        host: &experiment.host,
+        server: &experiment.server,
+        analysis: input.analysis,
+        trials: input.trials.iter().map(trial_part).collect(),
+        verdicts: verdicts(input),
+        meaning: meaning(input),
+        caveats: caveats(input),
+    };
+    let mut text = serde_json::to_string_pretty(&report).expect("every field of a report has a JSON form");
+    text.push('\n');
+    text
+}
+
+fn trial_part(trial: &Trial) -> TrialPart<'_> {
+    let measured = trial.measured.as_ref();
+    let response = measured.map(|measured| measured.response).unwrap_or_default();
+    TrialPart {
+        name: &trial.name,
+        block: trial.block,
+        position: trial.position,
+        role: trial.role,
+        configuration: &trial.configuration,
+        validity: &trial.validity,
+        tps: measured.map(|measured| measured.tps),
+        response_us_p50: response.response_us_p50,
+        response_us_p95: response.response_us_p95,
+        response_us_p99: response.response_us_p99,
+        response_us_max: response.response_us_max,
+        failed: measured.map(|measured| measured.counts.failed),
+        notes: &trial.notes,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::Fixture;
+    use crate::schema_check::violations;
+
+    const SCHEMA: &str = include_str!("../../../docs/reference/report.schema.json");
+
+    fn check(fixture: &Fixture) {
+        let schema = serde_json::from_str(SCHEMA).unwrap();
+        let document = serde_json::from_str(&json(&fixture.input())).unwrap();
+        assert_eq!(violations(&schema, &document), Vec::<String>::new());
+    }
+
+    #[test]
+    fn documents_match_the_schema() {
+        check(&Fixture::durability());
+        check(&Fixture::troubled());
+        check(&Fixture::connections_only());
+        check(&Fixture::durability().with(Vec::clear));
+        check(&Fixture::durability().with(|trials| {
+            for trial in trials {
+                trial.measured.as_mut().unwrap().tps = 0.0;
+            }
+        }));
+    }
+
+    #[test]
+    fn the_check_finds_what_is_wrong() {
+        let schema = serde_json::from_str(SCHEMA).unwrap();
+        let text = json(&Fixture::durability().input());
+        let check = |from: &str, to: &str, expect: &str| {
+            let document = serde_json::from_str(&text.replacen(from, to, 1)).unwrap();
+            let found = violations(&schema, &document);
+            assert!(found.iter().any(|one| one.contains(expect)), "{found:?} should contain {expect}");
+        };
+        check("\"schema_version\"", "\"scheme_version\"", "/scheme_version: not in the schema");
+        check("\"schema_version\"", "\"scheme_version\"", "/schema_version: missing");
+        check("\"quick\": false", "\"quick\": \"no\"", "/experiment/quick: not of type boolean");
+        check("\"verdict\": \"faster\"", "\"verdict\": \"fast\"", "/analysis/contrasts/0/verdict");
+    }
+}

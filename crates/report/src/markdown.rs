@@ -1,0 +1,96 @@
+//! A report as GitHub-flavoured Markdown.
+
+use crate::ReportInput;
+use crate::document::{Block, Document, Section, Table, document};
+
+/// The same report as [`crate::text`], as Markdown.
+pub fn markdown(input: &ReportInput<'_>) -> String {
+    let Document { title, facts, sections } = document(input);
+    let mut lines = vec![format!("# {}", escape(&title)), String::new()];
+    lines.extend(facts.iter().map(|(word, fact)| format!("- **{word}**: {}", escape(fact))));
+    for Section { heading, blocks } in sections {
+        lines.extend([String::new(), format!("## {}", escape(&heading))]);
+        for block in &blocks {
+            lines.push(String::new());
+            push_block(&mut lines, block);
+        }
+    }
+    lines.join("\n") + "\n"
+}
+
+fn push_block(lines: &mut Vec<String>, block: &Block) {
+    match block {
+        Block::Table(table) => push_table(lines, table),
+        Block::Paragraph(text) => lines.push(escape(text)),
+        Block::List(items) => lines.extend(items.iter().map(|item| format!("- {}", escape(item)))),
+    }
+}
+
+fn push_table(lines: &mut Vec<String>, table: &Table) {
+    if let Some(caption) = &table.caption {
+        lines.extend([format!("**{}**", escape(caption)), String::new()]);
+    }
+    lines.push(row(table.header.iter().map(|text| escape(text))));
+    let last = table.header.len() - 1;
+    let ruler = |column: usize| if table.words_last && column == last { ":--" } else { "--:" };
+    lines.push(row((0..=last).map(|column| ruler(column).to_owned())));
+    for entries in &table.rows {
+        lines.push(row(entries.iter().map(|entry| escape(&entry.text))));
+    }
+}
+
+fn row(cells: impl Iterator<Item = String>) -> String {
+    let cells: Vec<_> = cells.collect();
+    format!("| {} |", cells.join(" | "))
+}
+
+/// Messages of a server, names and notes are text, never markup: they come from elsewhere.
+fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' | '\r' => out.push(' '),
+            '<' => out.push_str("&lt;"),
+            '&' => out.push_str("&amp;"),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' | '~' => {
+                out.push('\\');
+                out.push(c);
+            }
+            _ => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::Fixture;
+
+    fn check(fixture: &Fixture, expect: &str) {
+        let got = markdown(&fixture.input());
+        assert!(got.contains(expect), "{got}\nshould contain\n{expect}");
+    }
+
+    #[test]
+    fn tables() {
+        check(
+            &Fixture::durability(),
+            "\n## Throughput (tps, 95 % interval) by innodb\\_flush\\_log\\_at\\_trx\\_commit\n\n\
+             | connections | =1 | =2 | =0 |\n\
+             | --: | --: | --: | --: |\n\
+             | 1 | 210.0 ±5.1 % | 6 040 ±3.9 % | 5 980 ±3.9 % |\n",
+        );
+        check(
+            &Fixture::durability(),
+            "| connections | tps ratio | p99 ratio | sees | verdict |\n| --: | --: | --: | --: | :-- |\n",
+        );
+        check(&Fixture::durability(), "| 50 | ×2.26 \\[2.11, 2.43\\] | ×0.442 \\[0.411, 0.475\\] | 9.4 % | faster |\n");
+    }
+
+    #[test]
+    fn messages_of_a_server_are_no_markup() {
+        check(&Fixture::troubled(), "try &lt;again> &amp; again\n");
+        assert_eq!(escape("a|b\n`c`"), "a\\|b \\`c\\`");
+    }
+}

@@ -1,0 +1,294 @@
+//! What the numbers mean, in plain words: the same sentences in every format.
+
+use truetps_analysis::{Analysis, Contrast, Curve, Knee, Verdict};
+
+use crate::ReportInput;
+use crate::{format, names, risk};
+
+/// More combinations of settings than this are told by the table alone.
+const CURVES_TOLD_MAX: usize = 4;
+/// A generator whose busiest worker spent more than this share of its time on a CPU limited the figure.
+pub(crate) const BUSY: f64 = 0.9;
+/// Below this median a flush is too cheap for the fall that slow disks show at few connections.
+const CHEAP_FLUSH_US: f64 = 500.0;
+
+/// What the experiment says about its question: one paragraph, sentence by sentence.
+pub fn meaning(input: &ReportInput<'_>) -> Vec<String> {
+    let analysis = input.analysis;
+    let mut said = Vec::new();
+    if analysis.curves.len() <= CURVES_TOLD_MAX {
+        said.extend(analysis.curves.iter().filter(|curve| curve.is_baseline).filter_map(|curve| cost(input, curve)));
+        let knee = |curve: &Curve| knee_sentence(curve, names::short(input.plan, &curve.label));
+        said.extend(analysis.curves.iter().filter_map(knee));
+    }
+    said.extend(rule(analysis));
+    said.extend(cheap_flush(input));
+    said.extend(undecided(analysis));
+    said.extend(risk::sentences(input));
+    said
+}
+
+/// What limits the figures or makes them doubtful: facts of host, generator and course of the experiment.
+pub fn caveats(input: &ReportInput<'_>) -> Vec<String> {
+    let mut said = Vec::new();
+    said.extend(incomplete(input.analysis));
+    said.extend(alarm(input.analysis));
+    said.extend(generator_limited(input.analysis));
+    said.extend(memory_disk(input));
+    if input.experiment.quick {
+        said.push("This was a quick run: its trials are short, so take shapes from it and not figures.".to_owned());
+    }
+    said.push(format!(
+        "Generator and server share the {} of this host: what the client takes, the server does not have.",
+        format::plural(input.experiment.host.cores.into(), "core")
+    ));
+    said
+}
+
+/// What the baseline costs against each other curve: at the number of connections that suits the baseline best, so that
+/// the comparison is fair to it.
+fn cost(input: &ReportInput<'_>, baseline: &Curve) -> Option<String> {
+    let analysis = input.analysis;
+    let only = |curve: &Curve| match curve.cells[..] {
+        [one] => Some(analysis.cells[one].configuration.connections()),
+        _ => None,
+    };
+    let place = baseline.knee.as_ref().map(|knee| knee.best_connections).or_else(|| only(baseline))?;
+    let is_fair = |contrast: &&Contrast| {
+        let baseline_connections = analysis.cells[contrast.baseline_cell].configuration.connections();
+        baseline.cells.contains(&contrast.baseline_cell)
+            && names::connections_of(analysis, contrast) == place
+            && baseline_connections == place
+    };
+    let clauses: Vec<_> =
+        analysis.contrasts.iter().filter(is_fair).filter_map(|contrast| clause(input, contrast)).collect();
+    if clauses.is_empty() {
+        return None;
+    }
+    let place = names::connections(place);
+    let where_ = if baseline.knee.is_some() { "where it is fastest" } else { "the only number tried" };
+    Some(format!("Against {} at {place}, {where_}: {}.", baseline.label, clauses.join("; ")))
+}
+
+fn clause(input: &ReportInput<'_>, contrast: &Contrast) -> Option<String> {
+    let curve = input.analysis.curves.iter().find(|curve| curve.cells.contains(&contrast.cell))?;
+    let name = names::short(input.plan, &curve.label);
+    let times = format::ratio_estimate(&contrast.tps_ratio);
+    Some(match contrast.verdict {
+        Verdict::Faster => format!("{name} takes {times} as many transactions a second"),
+        Verdict::Slower => format!("{name} takes only {times} as many transactions a second"),
+        Verdict::Equivalent => {
+            format!("{name} makes no difference of {} or more", format::percent(input.analysis.smallest_effect))
+        }
+        Verdict::NotEnoughData { .. } => format!("whether {name} differs is not decided ({times})"),
+    })
+}
+
+/// Where more connections stop helping, of a curve by the name that it is known by; `None` where it has no knee.
+pub(crate) fn knee_sentence(curve: &Curve, name: &str) -> Option<String> {
+    let knee = curve.knee.as_ref()?;
+    let best = names::connections(knee.best_connections);
+    let subject = if name.is_empty() { "Throughput".to_owned() } else { format!("With {name}, throughput") };
+    let tps = format::tps(knee.best_tps);
+    let fewer = if knee.connections < knee.best_connections {
+        let share = format::percent(knee.ratio_to_best.value);
+        let reach = if knee.connections == 1 { "reaches" } else { "reach" };
+        format!(", and {} already {reach} {share} of that", names::connections(knee.connections))
+    } else {
+        String::new()
+    };
+    Some(format!("{subject} is highest at {best} ({tps} tps){fewer}{}.", beyond(knee)))
+}
+
+fn beyond(knee: &Knee) -> String {
+    if knee.best_is_last {
+        return "; that is the largest number tried, and it may rise further".to_owned();
+    }
+    match &knee.last_ratio {
+        Some(last) if last.high.is_some_and(|high| high < 1.0) => {
+            format!("; at the largest number tried it has fallen to {}", format::ratio_estimate(last))
+        }
+        Some(last) => format!("; at the largest number tried it is {}", format::ratio_estimate(last)),
+        None => String::new(),
+    }
+}
+
+fn rule(analysis: &Analysis) -> Option<String> {
+    let knees: Vec<_> =
+        analysis.curves.iter().filter_map(|curve| curve.knee.as_ref()).map(|knee| knee.connections).collect();
+    if knees.is_empty() || analysis.curves.len() > CURVES_TOLD_MAX {
+        return None;
+    }
+    let found: Vec<_> = knees.iter().map(|number| format::count((*number).into())).collect();
+    Some(format!(
+        "The rule of thumb \"cores × 2 + spindles\" gives {} on this host; measured: {}.",
+        names::connections(analysis.rule_connections),
+        format::list(&found)
+    ))
+}
+
+/// The honest remark about hosts whose flushes are too cheap to show what the setting costs elsewhere.
+fn cheap_flush(input: &ReportInput<'_>) -> Option<String> {
+    let flush = input.experiment.host.flush?;
+    if flush.us_p50 >= CHEAP_FLUSH_US || !input.plan.factors.contains_key(risk::FLUSH) {
+        return None;
+    }
+    Some(format!(
+        "A flush takes {} here (median): on a disk that needs 10 ms or more for one, {}=1 falls to some tens of tps at \
+         one connection, and such a fall cannot show on this host.",
+        format::duration_us(flush.us_p50),
+        risk::FLUSH
+    ))
+}
+
+fn undecided(analysis: &Analysis) -> Option<String> {
+    let open: Vec<_> = analysis
+        .contrasts
+        .iter()
+        .filter_map(|contrast| match contrast.verdict {
+            Verdict::NotEnoughData { more_blocks } => Some(more_blocks),
+            _ => None,
+        })
+        .collect();
+    if open.is_empty() {
+        return None;
+    }
+    let text = format!("{} of {} comparisons are not decided", open.len(), analysis.contrasts.len());
+    let most = open.iter().flatten().max();
+    Some(match most {
+        Some(most) if open.iter().all(Option::is_some) => {
+            format!("{text}; about {} would decide them.", format::plural((*most).into(), "more block"))
+        }
+        _ => format!("{text}."),
+    })
+}
+
+fn incomplete(analysis: &Analysis) -> Option<String> {
+    let without = analysis.cells.iter().filter(|cell| cell.tps.is_none()).count();
+    if without == 0 {
+        return None;
+    }
+    let n = format::plural(analysis.cells.len() as u64, "configuration");
+    Some(format!("{without} of {n} have no valid trial: the experiment is not complete."))
+}
+
+fn alarm(analysis: &Analysis) -> Option<String> {
+    let noise = analysis.noise.as_ref().filter(|noise| noise.alarm)?;
+    Some(format!(
+        "A/A alarm: the same configuration differed from itself by {}; something besides the settings changes the \
+         figures here, and small differences mean nothing.",
+        format::difference_estimate(&noise.ratio)
+    ))
+}
+
+fn generator_limited(analysis: &Analysis) -> Option<String> {
+    let limited: Vec<_> = analysis
+        .cells
+        .iter()
+        .filter(|cell| cell.worker_busy_max.is_some_and(|busy| busy > BUSY))
+        .map(|cell| cell.configuration.to_string())
+        .collect();
+    if limited.is_empty() {
+        return None;
+    }
+    Some(format!(
+        "The generator itself was busy more than {} of the time, so that it may have limited the figure: {}.",
+        format::percent(BUSY),
+        limited.join("; ")
+    ))
+}
+
+fn memory_disk(input: &ReportInput<'_>) -> Option<String> {
+    let file_system = input.experiment.host.file_system.as_deref()?;
+    if !["tmpfs", "ramfs"].contains(&file_system) {
+        return None;
+    }
+    Some(format!(
+        "The data folder is in memory ({file_system}): a flush costs nothing there, and no durability setting can show \
+         its price."
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::Fixture;
+
+    fn check(sentences: &[String], expect: &str) {
+        assert!(sentences.iter().any(|one| one.contains(expect)), "{sentences:#?}\nshould contain\n{expect}");
+    }
+
+    fn check_absent(sentences: &[String], part: &str) {
+        assert!(!sentences.iter().any(|one| one.contains(part)), "{sentences:#?}\nshould not contain\n{part}");
+    }
+
+    #[test]
+    fn cost_knee_and_rule() {
+        let fixture = Fixture::durability();
+        let said = meaning(&fixture.input());
+        check(
+            &said,
+            "Against innodb_flush_log_at_trx_commit=1 at 50 connections, where it is fastest: =2 takes ×2.26 \
+            [2.11, 2.43] as many transactions a second; =0 takes ×2.28 [2.12, 2.45] as many transactions a second.",
+        );
+        check(
+            &said,
+            "With =1, throughput is highest at 50 connections (2 652 tps); that is the largest number tried, and \
+            it may rise further.",
+        );
+        check(
+            &said,
+            "With =2, throughput is highest at 8 connections (9 029 tps); at the largest number tried it has \
+            fallen to ×0.664 [0.619, 0.714].",
+        );
+        check(&said, "gives 5 connections on this host; measured: 50, 8 and 8.");
+        check_absent(&said, "not decided");
+    }
+
+    #[test]
+    fn fewer_connections_that_reach_the_best_are_named() {
+        let fixture = Fixture::connections_only().with(|trials| trials[0].measured.as_mut().unwrap().tps = 800.0);
+        check(&meaning(&fixture.input()), "(819.5 tps), and 1 connection already reaches 98 % of that;");
+    }
+
+    #[test]
+    fn cheap_flushes_are_told_and_dear_ones_are_not() {
+        let mut fixture = Fixture::durability();
+        check(&meaning(&fixture.input()), "A flush takes 310 µs here (median): on a disk that needs 10 ms or more");
+        fixture.experiment.host.flush.as_mut().unwrap().us_p50 = 12_000.0;
+        check_absent(&meaning(&fixture.input()), "A flush takes");
+        check_absent(&meaning(&Fixture::connections_only().input()), "A flush takes");
+    }
+
+    #[test]
+    fn open_comparisons_are_counted() {
+        let fixture = Fixture::durability().with(|trials| trials.retain(|trial| trial.block == 0));
+        check(&meaning(&fixture.input()), "6 of 6 comparisons are not decided.");
+        check(&meaning(&fixture.input()), "whether =2 differs is not decided (×2.22 (1 block))");
+    }
+
+    #[test]
+    fn caveats_say_what_limits_the_figures() {
+        let mut fixture = Fixture::durability();
+        let said = caveats(&fixture.input());
+        assert_eq!(said.len(), 1, "{said:#?}");
+        check(&said, "Generator and server share the 2 cores of this host");
+        fixture.experiment.host.file_system = Some("tmpfs".to_owned());
+        fixture.experiment.quick = true;
+        check(&caveats(&fixture.input()), "The data folder is in memory (tmpfs)");
+        check(&caveats(&fixture.input()), "This was a quick run");
+        check(&caveats(&Fixture::troubled().input()), "busy more than 90 % of the time");
+        let empty = Fixture::durability().with(Vec::clear);
+        check(&caveats(&empty.input()), "9 of 9 configurations have no valid trial");
+    }
+
+    #[test]
+    fn an_alarm_of_the_twins_is_told() {
+        let fixture = Fixture::durability().with(|trials| {
+            for trial in trials.iter_mut().filter(|trial| trial.role == truetps_record::TrialRole::AaTwin) {
+                trial.measured.as_mut().unwrap().tps *= 2.0;
+            }
+        });
+        check(&caveats(&fixture.input()), "A/A alarm: the same configuration differed from itself by +101 %");
+    }
+}

@@ -1,0 +1,291 @@
+//! A report for a terminal.
+
+use crate::ReportInput;
+use crate::document::{Block, Document, Entry, Section, Table, Tone, document};
+
+/// Paragraphs are broken here, and tables try to stay within it.
+const WIDTH: usize = 100;
+const FACT_WIDTH: usize = 10;
+
+/// The report as lines of text. `colour` adds emphasis to words that are there without it.
+pub fn text(input: &ReportInput<'_>, colour: bool) -> String {
+    let Document { title, facts, sections } = document(input);
+    let style = Style { colour };
+    let mut out = String::new();
+    push_wrapped(&mut out, &title, "", "");
+    out.push('\n');
+    for (word, fact) in facts {
+        let first = format!("{word:<FACT_WIDTH$}");
+        push_wrapped(&mut out, &fact, &first, &" ".repeat(FACT_WIDTH));
+    }
+    for Section { heading, blocks } in sections {
+        out.push('\n');
+        out.push_str(&style.bold(&heading));
+        out.push('\n');
+        for block in &blocks {
+            push_block(&mut out, block, style);
+        }
+    }
+    out
+}
+
+fn push_block(out: &mut String, block: &Block, style: Style) {
+    match block {
+        Block::Table(table) => push_table(out, table, style),
+        Block::Paragraph(text) => {
+            out.push('\n');
+            push_wrapped(out, text, "", "");
+        }
+        Block::List(items) => {
+            out.push('\n');
+            for item in items {
+                push_wrapped(out, item, "- ", "  ");
+            }
+        }
+    }
+}
+
+fn push_table(out: &mut String, table: &Table, style: Style) {
+    out.push('\n');
+    if let Some(caption) = &table.caption {
+        out.push_str(caption);
+        out.push('\n');
+    }
+    let widths = column_widths(table);
+    let left = |column: usize| table.words_last && column + 1 == table.header.len();
+    let header: Vec<_> = table.header.iter().map(|text| Entry::from(text.clone())).collect();
+    for row in std::iter::once(&header).chain(&table.rows) {
+        let cells: Vec<_> =
+            row.iter().enumerate().map(|(column, entry)| style.entry(entry, widths[column], left(column))).collect();
+        out.push_str(cells.join("  ").trim_end());
+        out.push('\n');
+    }
+}
+
+fn column_widths(table: &Table) -> Vec<usize> {
+    let mut widths: Vec<_> = table.header.iter().map(|text| chars(text)).collect();
+    for row in &table.rows {
+        for (width, entry) in widths.iter_mut().zip(row) {
+            *width = chars(&entry.text).max(*width);
+        }
+    }
+    widths
+}
+
+/// Width on a terminal: every character that a report uses is one column wide.
+fn chars(text: &str) -> usize {
+    text.chars().count()
+}
+
+/// Appends `text` broken at spaces, but not between a number and its unit; the first line begins with `first`, the
+/// others with `rest`.
+fn push_wrapped(out: &mut String, text: &str, first: &str, rest: &str) {
+    let mut line = first.to_owned();
+    let mut is_empty = true;
+    for word in unbreakable(text) {
+        if !is_empty && chars(&line) + 1 + chars(&word) > WIDTH {
+            out.push_str(&line);
+            out.push('\n');
+            rest.clone_into(&mut line);
+            is_empty = true;
+        }
+        if !is_empty {
+            line.push(' ');
+        }
+        line.push_str(&word);
+        is_empty = false;
+    }
+    out.push_str(line.trim_end());
+    out.push('\n');
+}
+
+/// Words, with numbers kept together: `200 000`, `4.2 %`, `2.10 ms`.
+fn unbreakable(text: &str) -> Vec<String> {
+    const UNITS: [&str; 8] = ["µs", "ms", "s", "%", "tps", "GiB", "MiB", "KiB"];
+    let mut words: Vec<String> = Vec::new();
+    for word in text.split(' ').filter(|word| !word.is_empty()) {
+        let bare = word.trim_end_matches([',', ';', '.', ')', ']', ':']);
+        let continues = UNITS.contains(&bare) || (bare.len() == 3 && bare.bytes().all(|byte| byte.is_ascii_digit()));
+        match words.last_mut().filter(|last| continues && last.ends_with(|c: char| c.is_ascii_digit())) {
+            Some(last) => {
+                last.push(' ');
+                last.push_str(word);
+            }
+            None => words.push(word.to_owned()),
+        }
+    }
+    words
+}
+
+#[derive(Clone, Copy)]
+struct Style {
+    colour: bool,
+}
+
+impl Style {
+    fn entry(self, entry: &Entry, width: usize, left: bool) -> String {
+        let padding = " ".repeat(width - chars(&entry.text));
+        let text = self.tone(&entry.text, entry.tone);
+        if left { text + &padding } else { padding + &text }
+    }
+
+    fn tone(self, text: &str, tone: Tone) -> String {
+        match tone {
+            Tone::Plain => text.to_owned(),
+            Tone::Good => self.sgr("32", text),
+            Tone::Bad => self.sgr("31", text),
+            Tone::Unsure => self.sgr("33", text),
+        }
+    }
+
+    fn bold(self, text: &str) -> String {
+        self.sgr("1", text)
+    }
+
+    fn sgr(self, code: &str, text: &str) -> String {
+        if self.colour { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::Fixture;
+
+    /// Every line of `expect` must be in the report, in this order.
+    fn check(fixture: &Fixture, expect: &str) {
+        let got = text(&fixture.input(), false);
+        let mut lines = got.lines();
+        for line in expect.lines() {
+            assert!(lines.any(|found| found == line), "{got}\nshould contain, in its place:\n{line}");
+        }
+    }
+
+    #[test]
+    fn verdict_table_noise_knee_and_meaning_in_this_order() {
+        check(
+            &Fixture::durability(),
+            "\
+durability: What does each durability setting cost?
+
+Verdict   innodb_flush_log_at_trx_commit=2: faster than =1 at 1, 8 and 50 connections (×2.26 to
+          ×28.8).
+Trials    30 of 30 valid; 3 blocks in random order, seed 42
+Server    mariadb 10.11.19, log_bin=OFF, innodb_buffer_pool_size=512M
+Load      insert, prepared statements; 1 table of 200 000 rows; 1 s of warm-up, 10 s measured
+Host      2 cores (Made-up CPU), 4.0 GiB of memory, ext4 on vda, kvm, one flush 310 µs (p50),
+          2.10 ms (p99)
+
+Throughput (tps, 95 % interval) by innodb_flush_log_at_trx_commit
+
+connections            =1            =2            =0
+          1  210.0 ±5.1 %  6 040 ±3.9 %  5 980 ±3.9 %
+          8  808.6 ±3.9 %  9 029 ±3.8 %  8 939 ±3.9 %
+         50  2 652 ±3.9 %  5 999 ±5.1 %  6 040 ±3.9 %
+
+innodb_flush_log_at_trx_commit=1 (baseline)
+connections  trials      p50      p95      p99     max  failed  client CPU  server CPU
+          1       3  4.29 ms  8.57 ms  14.3 ms  194 ms       0     11.5 µs     84.0 µs
+
+Against innodb_flush_log_at_trx_commit=1
+
+innodb_flush_log_at_trx_commit=2
+connections           tps ratio              p99 ratio   sees  verdict
+         50  ×2.26 [2.11, 2.43]  ×0.442 [0.411, 0.475]  9.4 %  faster
+
+Noise (A/A pairs)
+
+The same configuration run twice differed by +0.67 % [-6.3 %, +8.2 %] (3 pairs); one trial scatters
+by about 1.7 %: differences under 4.0 % mean nothing here.
+
+Where more connections stop helping
+
+innodb_flush_log_at_trx_commit  knee  knee to best         best at  last to best
+                            =1    50   is the best  50 (2 652 tps)  is the best, may rise further
+                            =2     8   is the best   8 (9 029 tps)  ×0.664 [0.619, 0.714]
+
+What it means
+",
+        );
+    }
+
+    #[test]
+    fn what_went_wrong_is_told() {
+        check(
+            &Fixture::troubled(),
+            "\
+Trials    27 of 30 valid, 1 invalid, 1 partial, 1 not run; 3 blocks in random order, seed 42
+connections  trials      p50      p95      p99     max  failed  client CPU  server CPU  mark
+          8       2  8.96 ms  17.9 ms  29.9 ms  402 ms       0     11.5 µs     84.0 µs  1 not used
+         50       3  17.0 ms  34.0 ms  56.7 ms  764 ms       6     11.5 µs     84.0 µs  busy client
+Invalid trials, errors and notes
+
+- trial-0002 (innodb_flush_log_at_trx_commit=1 connections=8) invalid: the server died: signal 9
+- trial-0005 (innodb_flush_log_at_trx_commit=2 connections=8) partial: interrupted
+- error deadlock (1213), 18 times, at innodb_flush_log_at_trx_commit=1 connections=50;
+  Deadlock found when trying to get lock; try <again> & again
+- trial-0007 (innodb_flush_log_at_trx_commit=0 connections=1): 3 of 1 client failed
+- note on trial-0008: the clock jumped by 2 s
+",
+        );
+    }
+
+    #[test]
+    fn one_block_is_called_one_trial() {
+        check(
+            &Fixture::connections_only(),
+            "          8  819.5 (1 trial)       1  8.79 ms  17.6 ms  29.3 ms  390 ms       0     11.5 µs     84.0 µs\n",
+        );
+    }
+
+    /// Six combinations of settings do not fit beside each other: one table each, with throughput.
+    #[test]
+    fn many_settings_have_a_table_each() {
+        let fixture = Fixture::of_plan(
+            "name = \"both\"\nabout = \"?\"\n[workload]\nname = \"insert\"\n[design]\nblocks = 2\n[factors]\n\
+             innodb_flush_log_at_trx_commit = [1, 2, 0]\nsync_binlog = [0, 1]\nconnections = [1, 8]\n",
+        );
+        check(
+            &fixture,
+            "\
+Throughput (tps, 95 % interval), response times, failed transactions, CPU a transaction
+innodb_flush_log_at_trx_commit=1 sync_binlog=0 (baseline)
+innodb_flush_log_at_trx_commit=2 sync_binlog=1
+Against innodb_flush_log_at_trx_commit=1
+innodb_flush_log_at_trx_commit=0 sync_binlog=1
+innodb_flush_log_at_trx_commit / sync_binlog  knee  knee to best        best at  last to best
+",
+        );
+    }
+
+    #[test]
+    fn colour_adds_nothing_that_the_words_do_not_say() {
+        for fixture in [Fixture::durability(), Fixture::troubled()] {
+            let coloured = text(&fixture.input(), true);
+            let mut plain = String::new();
+            for (index, part) in coloured.split('\u{1b}').enumerate() {
+                plain.push_str(if index == 0 { part } else { part.split_once('m').unwrap().1 });
+            }
+            assert_eq!(plain, text(&fixture.input(), false));
+            assert!(coloured.contains("\u{1b}[32mfaster\u{1b}[0m"));
+        }
+    }
+
+    #[test]
+    fn lines_fit_a_terminal() {
+        for fixture in [Fixture::durability(), Fixture::troubled(), Fixture::durability().with(Vec::clear)] {
+            let text = text(&fixture.input(), false);
+            let wide: Vec<_> = text.lines().filter(|line| chars(line) > WIDTH).collect();
+            assert!(wide.is_empty(), "{wide:?}");
+            assert!(!text.contains("NaN") && !text.contains("inf "), "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_not_broken() {
+        assert_eq!(
+            unbreakable("of 200 000 rows, 4.2 % in 2.10 ms;"),
+            ["of", "200 000", "rows,", "4.2 %", "in", "2.10 ms;"]
+        );
+    }
+}
