@@ -1,5 +1,7 @@
 //! Numbers as people read them. Everything that turns a figure into text is here, with its unit.
 
+use std::time::Duration;
+
 use truetps_analysis::Verdict;
 use truetps_record::Estimate;
 
@@ -64,6 +66,20 @@ pub fn duration_us(us: f64) -> String {
         format!("{} ms", three_digits(us / 1e3))
     } else {
         format!("{} s", three_digits(us / 1e6))
+    }
+}
+
+/// How long something takes, in two units at most: `8 s`, `2 min 5 s`, `1 h 20 min`.
+pub fn duration(time: Duration) -> String {
+    let seconds = time.as_secs_f64().round() as u64;
+    let two = |large: u64, large_unit: &str, small: u64, small_unit: &str| match small {
+        0 => format!("{} {large_unit}", count(large)),
+        _ => format!("{} {large_unit} {small} {small_unit}", count(large)),
+    };
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3600 => two(seconds / 60, "min", seconds % 60, "s"),
+        _ => two(seconds / 3600, "h", seconds % 3600 / 60, "min"),
     }
 }
 

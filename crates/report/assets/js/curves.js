@@ -1,0 +1,191 @@
+// Throughput and response time against connections.
+
+const MEASURES = {
+  tps: { name: "tps", tick: tickNumber, better: (one, other) => one > other },
+  p99: { name: "p99", tick: tickDuration, better: (one, other) => one < other },
+};
+
+/** Numbers of connections, of all curves. */
+const LEVELS = [...new Set(data.curves.flatMap((curve) => curve.cells.map((cell) => cell.connections)))];
+LEVELS.sort((one, other) => one - other);
+/** With one number of connections there is no curve: the settings stand beside each other, this far apart at most. */
+const ONE_LEVEL = LEVELS.length === 1;
+const BESIDE_PX_MAX = 140;
+/** Where the largest value is this many times the smallest, a linear axis would hide the small ones. */
+const LOG_FROM_RATIO = 20;
+/** Longer names stand in the legend alone. */
+const END_LABEL_LETTERS_MAX = 12;
+
+function curveChart(figure) {
+  const measure = MEASURES[figure.dataset.measure];
+  const lines = data.curves.map((curve, index) => ({ ...curve, index, look: look(index), shown: true }));
+  const { low, high } = extent(lines, measure);
+  let log = high / low > LOG_FROM_RATIO;
+
+  const items = lines.map((line) => ({ line, look: line.look, width: lineWidth(line), label: lineLabel(line) }));
+  const show = legend(figure.querySelector(".legend"), data.factors, items, () => redraw());
+  const read = (chart) => {
+    const level = chart && LEVELS[chart.cursor.idx];
+    const head = chart ? `at ${grouped(level)} connection${level === 1 ? "" : "s"}` : figure.dataset.rest;
+    show(head, lines.map((line) => (chart ? textAt(line, level, measure) : bestText(line, measure))));
+  };
+  const redraw = mount(figure.querySelector(".plot"), () => describeCurves(lines, measure, log), read);
+  choice(figure.querySelector(".choice"), figure.id, ["log", "linear"], log ? "log" : "linear", (chosen) => {
+    log = chosen === "log";
+    redraw();
+  });
+}
+
+const lineWidth = (line) => (line.baseline ? 3 : 2);
+const lineLabel = (line) => (line.baseline && data.curves.length > 1 ? `${line.name} (baseline)` : line.name);
+
+const cellsWith = (line, measure) => line.cells.filter((cell) => cell[measure.name]);
+
+function textAt(line, level, measure) {
+  const cell = cellsWith(line, measure).find((cell) => cell.connections === level);
+  return cell ? cell[measure.name].text : "no valid trial";
+}
+
+function bestText(line, measure) {
+  const cells = cellsWith(line, measure);
+  if (cells.length === 0) return "no valid trial";
+  const value = (cell) => cell[measure.name].value;
+  const best = cells.reduce((best, cell) => (measure.better(value(cell), value(best)) ? cell : best));
+  return `${best[measure.name].text} at ${grouped(best.connections)}`;
+}
+
+/** Lowest and highest value that a chart has to show, intervals and single trials included. */
+function extent(lines, measure) {
+  const cells = lines.filter((line) => line.shown).flatMap((line) => cellsWith(line, measure));
+  const values = cells.flatMap((cell) => {
+    const { value, range, trials } = cell[measure.name];
+    return [value, ...(range ?? []), ...trials];
+  });
+  const positive = values.filter((value) => value > 0);
+  return positive.length === 0 ? { low: 1, high: 10 } : { low: Math.min(...positive), high: Math.max(...positive) };
+}
+
+function describeCurves(lines, measure, log) {
+  const { low, high } = extent(lines, measure);
+  const yRange = log ? [low / 1.3, high * 1.4] : [0, high * 1.12];
+  const xs = ONE_LEVEL ? LEVELS : [...LEVELS, data.rule];
+  const xRange = [Math.min(...xs) / 1.25, Math.max(...xs) * 1.25];
+  const endLabels = lines.length > 1 && lines.every((line) => line.name.length <= END_LABEL_LETTERS_MAX);
+  const series = lines.map((line) => ({
+    stroke: colour(line.look.colour),
+    width: lineWidth(line),
+    dash: line.look.dash,
+    points: { show: false },
+    spanGaps: true,
+    show: line.shown,
+  }));
+  const options = {
+    height: 380,
+    padding: [26, endLabels ? 44 : 16, 0, 0],
+    scales: {
+      x: { time: false, distr: 3, range: () => xRange },
+      y: { distr: log ? 3 : 1, range: () => yRange },
+    },
+    axes: [
+      axis({ splits: () => LEVELS, filter: (_chart, splits) => splits, values: spacedTexts, size: 30 }),
+      yAxis(log, measure.tick),
+    ],
+    series: [{}, ...series],
+    cursor: { drag: { x: false, y: false }, points: { show: false }, y: false },
+    hooks: { drawAxes: ONE_LEVEL ? [] : [drawRule], draw: [(chart) => drawCurves(chart, lines, measure, endLabels)] },
+  };
+  const value = (line, level) => cellsWith(line, measure).find((cell) => cell.connections === level);
+  const column = (line) => LEVELS.map((level) => value(line, level)?.[measure.name].value ?? null);
+  return { options, columns: [LEVELS, ...lines.map(column)] };
+}
+
+/** The rule "cores × 2 + spindles", as a line to compare the knees with. */
+function drawRule(chart) {
+  const { left, top, width, height } = chart.bbox;
+  const x = chart.valToPos(data.rule, "x", true);
+  const toLeft = x > left + width * 0.55;
+  paint(chart, (ctx, px) => {
+    ctx.strokeStyle = ctx.fillStyle = colour("--muted");
+    ctx.lineWidth = px;
+    ctx.setLineDash([4 * px, 4 * px]);
+    ctx.beginPath();
+    ctx.moveTo(x, top - 6 * px);
+    ctx.lineTo(x, top + height);
+    ctx.stroke();
+    ctx.font = `${12 * px}px system-ui, sans-serif`;
+    ctx.textBaseline = "bottom";
+    ctx.textAlign = toLeft ? "right" : "left";
+    ctx.fillText(`rule: cores × 2 + spindles = ${grouped(data.rule)}`, x + (toLeft ? px : -px), top - 8 * px);
+  });
+}
+
+function drawCurves(chart, lines, measure, endLabels) {
+  const label = labeller(chart);
+  const drawn = lines.filter((line) => line.shown).map((line) => ({ line, points: linePoints(chart, line, measure) }));
+  for (const { line, points } of drawn) {
+    points.forEach((point) => drawSpread(chart, point, line.look));
+    points.forEach((point) => drawMarker(chart, point, line.look, { scale: line.baseline ? 1.15 : 1 }));
+  }
+  for (const { line, points } of drawn) if (endLabels) labelEnd(label, line, points.at(-1));
+  for (const { line, points } of drawn) {
+    const knee = points.find((point) => point.connections === line.knee);
+    if (knee) drawKnee(chart, label, line, knee);
+  }
+}
+
+function linePoints(chart, line, measure) {
+  const count = data.curves.length;
+  const apart = ONE_LEVEL ? Math.min(BESIDE_PX_MAX * uPlot.pxRatio, chart.bbox.width / (count + 1)) : 0;
+  const shift = (line.index - (count - 1) / 2) * apart;
+  const y = (value) => chart.valToPos(value, "y", true);
+  return cellsWith(line, measure).map((cell) => {
+    const { value, range, trials } = cell[measure.name];
+    return {
+      connections: cell.connections,
+      x: chart.valToPos(cell.connections, "x", true) + shift,
+      y: y(value),
+      range: range?.map(y),
+      trials: trials.filter((trial) => trial > 0).map(y),
+    };
+  });
+}
+
+/** The 95 % interval as a whisker, and beside it each trial as a short stroke. */
+function drawSpread(chart, { x, range, trials }, { colour: name }) {
+  paint(chart, (ctx, px) => {
+    const line = (x0, y0, x1, y1) => {
+      ctx.beginPath();
+      ctx.moveTo(x0, y0);
+      ctx.lineTo(x1, y1);
+      ctx.stroke();
+    };
+    ctx.strokeStyle = colour(name);
+    ctx.lineWidth = 1.5 * px;
+    for (const y of range ?? []) line(x - 4 * px, y, x + 4 * px, y);
+    if (range) line(x, range[0], x, range[1]);
+    ctx.globalAlpha = 0.6;
+    ctx.lineWidth = 1.25 * px;
+    for (const y of trials) line(x + 7 * px, y, x + 13 * px, y);
+  });
+}
+
+function labelEnd(label, line, point) {
+  if (!point) return;
+  const px = uPlot.pxRatio;
+  const spots = [0, -15, 15, -30, 30].map((down) => [point.x + 17 * px, point.y + down * px, "left"]);
+  label(line.name, line.look.colour, spots);
+}
+
+function drawKnee(chart, label, line, { x, y, connections }) {
+  const px = uPlot.pxRatio;
+  paint(chart, (ctx) => {
+    ctx.strokeStyle = colour(line.look.colour);
+    ctx.lineWidth = 2 * px;
+    ctx.beginPath();
+    ctx.arc(x, y, 10 * px, 0, 2 * Math.PI);
+    ctx.stroke();
+  });
+  const spots = [-21, 23, -37, 39].map((down) => [x, y + down * px, "centre"]);
+  spots.push([x - 15 * px, y, "right"], [x + 18 * px, y, "left"]);
+  label(`knee ${grouped(connections)}`, line.look.colour, spots);
+}

@@ -1,0 +1,47 @@
+// Theme, printing, and the start of all charts.
+
+const root = document.documentElement;
+const dark = matchMedia("(prefers-color-scheme: dark)");
+const isDark = () => (root.dataset.theme ? root.dataset.theme === "dark" : dark.matches);
+const redrawAll = () => redraws.forEach((draw) => draw());
+
+function themeButton(holder) {
+  const button = element("button", { type: "button", className: "theme" });
+  const refresh = () => {
+    button.textContent = isDark() ? "Light theme" : "Dark theme";
+    redrawAll();
+  };
+  button.addEventListener("click", () => {
+    root.dataset.theme = isDark() ? "light" : "dark";
+    refresh();
+  });
+  dark.addEventListener("change", refresh);
+  holder.append(button);
+  refresh();
+}
+
+/** Paper is white and narrow, and cannot open what is folded. */
+function preparePrinting() {
+  let theme;
+  let opened = [];
+  addEventListener("beforeprint", () => {
+    theme = root.dataset.theme;
+    root.dataset.theme = "light";
+    root.classList.add("printing");
+    opened = [...document.querySelectorAll("details[data-print]:not([open])")];
+    opened.forEach((details) => (details.open = true));
+    redrawAll();
+  });
+  addEventListener("afterprint", () => {
+    if (theme) root.dataset.theme = theme;
+    else delete root.dataset.theme;
+    root.classList.remove("printing");
+    opened.forEach((details) => (details.open = false));
+    redrawAll();
+  });
+}
+
+themeButton(document.querySelector(".top > div"));
+preparePrinting();
+document.querySelectorAll("figure[data-measure]").forEach(curveChart);
+document.querySelectorAll("figure[data-series]").forEach(seriesCharts);

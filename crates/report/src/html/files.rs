@@ -1,0 +1,51 @@
+//! The trials with links to the files that they left.
+
+use truetps_record::{Trial, TrialRole, Validity};
+
+use super::labels;
+use crate::ReportInput;
+use crate::format;
+
+pub(super) struct TrialFiles<'a> {
+    pub(super) name: &'a str,
+    /// From 1.
+    pub(super) block: u32,
+    pub(super) configuration: String,
+    pub(super) tps: String,
+    pub(super) p99: String,
+    pub(super) max: String,
+    pub(super) valid: bool,
+    pub(super) state: &'static str,
+}
+
+/// In order of blocks and positions, which is the order in which they ran.
+pub(super) fn of<'a>(input: &ReportInput<'a>) -> Vec<TrialFiles<'a>> {
+    let mut trials: Vec<_> = input.trials.iter().collect();
+    trials.sort_by_key(|trial| (trial.block, trial.position));
+    trials.into_iter().map(describe).collect()
+}
+
+fn describe(trial: &Trial) -> TrialFiles<'_> {
+    let measured = trial.measured.as_ref();
+    let response = measured.map(|measured| measured.response).unwrap_or_default();
+    TrialFiles {
+        name: &trial.name,
+        block: trial.block + 1,
+        configuration: labels::configuration(&trial.configuration),
+        tps: format::or_nothing(measured.map(|measured| measured.tps), format::tps),
+        p99: format::or_nothing(response.response_us_p99, format::duration_us),
+        max: format::or_nothing(response.response_us_max, format::duration_us),
+        valid: trial.validity.is_valid(),
+        state: state(trial),
+    }
+}
+
+/// One word or two for a table; the reason stands with the trials that are no evidence.
+pub(super) fn state(trial: &Trial) -> &'static str {
+    match (&trial.validity, trial.role) {
+        (Validity::Valid, TrialRole::Cell) => "valid",
+        (Validity::Valid, TrialRole::AaTwin) => "valid, A/A twin",
+        (Validity::Invalid(_), _) => "invalid",
+        (Validity::Partial(_), _) => "partial",
+    }
+}

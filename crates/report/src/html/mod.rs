@@ -1,0 +1,40 @@
+//! `report.html`: one file that needs no network, with the same figures as the other formats and charts of them.
+//!
+//! The page is a compiled template (`templates/*.html`) that escapes every text it is given; each section has a module
+//! here that says what stands in it. All text and tables are in the page as they are; the script (`assets/js`) draws the
+//! charts from a block of data, [`script_data`].
+
+mod curves;
+mod files;
+mod forest;
+mod labels;
+mod noise;
+mod page;
+mod script_data;
+mod series;
+mod setup;
+mod table;
+mod trouble;
+mod verdict;
+
+#[cfg(test)]
+mod tests;
+
+use askama::Template;
+use truetps_record::Interval;
+
+use crate::ReportInput;
+
+/// The intervals of one trial.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrialSeries {
+    /// `trial-0007`.
+    pub name: String,
+    pub intervals: Vec<Interval>,
+}
+
+/// The whole page. A trial without a series is in all tables but not in the charts over time.
+pub fn html(input: &ReportInput, series: &[TrialSeries]) -> String {
+    let page = page::Page::new(input, series);
+    page.render().expect("templates are checked when they are compiled, and a String takes all that is written")
+}

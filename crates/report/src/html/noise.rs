@@ -1,0 +1,85 @@
+//! The A/A pairs: what two runs of the same thing differ by.
+
+use truetps_analysis::{AaPair, Noise};
+use truetps_record::Estimate;
+
+use super::forest::{Forest, Scale};
+use super::labels::{self, split_range, unbroken};
+use crate::ReportInput;
+use crate::format;
+
+pub(super) struct NoiseSection {
+    pub(super) summary: String,
+    pub(super) how_to_read: String,
+    pub(super) forest_ends: (String, String),
+    pub(super) pairs: Vec<PairRow>,
+    pub(super) ratio: String,
+    pub(super) range: Option<String>,
+    pub(super) forest: Forest,
+    pub(super) alarm: bool,
+}
+
+pub(super) struct PairRow {
+    /// From 1.
+    pub(super) block: u32,
+    pub(super) configuration: String,
+    pub(super) first: String,
+    pub(super) second: String,
+    pub(super) ratio: String,
+    pub(super) forest: Forest,
+}
+
+impl NoiseSection {
+    pub(super) fn of(input: &ReportInput) -> Option<Self> {
+        let noise = input.analysis.noise.as_ref()?;
+        let ratios: Vec<_> = noise.pairs.iter().map(ratio_of).collect();
+        let scale = Scale::of(ratios.iter().chain([&noise.ratio]), input.analysis.smallest_effect);
+        let (ratio, range) = split_range(&format::ratio_estimate(&noise.ratio));
+        Some(Self {
+            summary: unbroken(&summary(noise, input.analysis.blocks_planned)),
+            how_to_read: unbroken(&how_to_read(noise)),
+            forest_ends: scale.ends(),
+            pairs: noise.pairs.iter().zip(&ratios).map(|(pair, ratio)| pair_row(pair, ratio, &scale)).collect(),
+            ratio,
+            range,
+            forest: scale.picture(&noise.ratio),
+            alarm: noise.alarm,
+        })
+    }
+}
+
+fn summary(noise: &Noise, blocks: u32) -> String {
+    format!(
+        "One trial differs from the next of the same configuration by about {} (standard deviation, from {}). With {}, \
+         a comparison here sees differences from about {} on.",
+        format::percent(noise.sigma),
+        format::plural(noise.pairs.len() as u64, "A/A pair"),
+        format::plural(blocks.into(), "block"),
+        format::percent(noise.smallest_visible_effect),
+    )
+}
+
+fn how_to_read(noise: &Noise) -> String {
+    let reading = "Both runs of a pair are the same configuration in the same block, so their ratio should be 1 but for \
+                   noise.";
+    if noise.alarm {
+        format!("{reading} Here the interval leaves 1 out: small effects in this experiment mean nothing.")
+    } else {
+        format!("{reading} Here the interval holds 1, as it should.")
+    }
+}
+
+fn ratio_of(pair: &AaPair) -> Estimate {
+    Estimate { value: pair.second_tps / pair.first_tps, low: None, high: None, n: 1 }
+}
+
+fn pair_row(pair: &AaPair, ratio: &Estimate, scale: &Scale) -> PairRow {
+    PairRow {
+        block: pair.block + 1,
+        configuration: labels::configuration(&pair.configuration),
+        first: format::tps(pair.first_tps),
+        second: format::tps(pair.second_tps),
+        ratio: format::ratio(ratio.value),
+        forest: scale.picture(ratio),
+    }
+}

@@ -1,0 +1,102 @@
+//! The page: its sections in order, and the files that are put into it.
+
+use askama::Template;
+
+use super::curves::CurveChart;
+use super::files::{self, TrialFiles};
+use super::labels::Lines;
+use super::noise::NoiseSection;
+use super::series::SeriesSection;
+use super::setup::Setup;
+use super::table::MainTable;
+use super::trouble::Trouble;
+use super::verdict::VerdictSection;
+use super::{TrialSeries, script_data};
+use crate::ReportInput;
+
+macro_rules! asset {
+    ($path:literal) => {
+        include_str!(concat!("../../assets/", $path))
+    };
+}
+
+/// What is put into the page as it stands.
+pub(super) struct Assets {
+    css: &'static str,
+    /// In this order: later files use what earlier ones define.
+    js: [&'static str; 6],
+    uplot_css: &'static str,
+    uplot_js: &'static str,
+    uplot_licence: &'static str,
+}
+
+const ASSETS: Assets = Assets {
+    css: asset!("report.css"),
+    js: [
+        asset!("js/text.js"),
+        asset!("js/look.js"),
+        asset!("js/chart.js"),
+        asset!("js/curves.js"),
+        asset!("js/series.js"),
+        asset!("js/page.js"),
+    ],
+    uplot_css: asset!("vendor/uplot-1.6.32/uPlot.min.css"),
+    uplot_js: asset!("vendor/uplot-1.6.32/uPlot.iife.min.js"),
+    uplot_licence: asset!("vendor/uplot-1.6.32/LICENSE"),
+};
+
+/// Anchor and name of each section in the line at the top.
+const SECTIONS: [(&str, &str); 9] = [
+    ("verdict", "Verdict"),
+    ("setup", "What was run"),
+    ("curve", "Throughput"),
+    ("latency", "Response time"),
+    ("table", "All figures"),
+    ("series", "Over time"),
+    ("noise", "Noise"),
+    ("errors", "Errors"),
+    ("files", "Raw files"),
+];
+
+#[derive(Template)]
+#[template(path = "page.html", whitespace = "minimize")]
+pub(super) struct Page<'a> {
+    name: &'a str,
+    tool_version: &'a str,
+    assets: Assets,
+    sections: [(&'static str, &'static str); 9],
+    verdict: VerdictSection,
+    setup: Setup<'a>,
+    throughput: CurveChart,
+    response: CurveChart,
+    table: MainTable,
+    series: SeriesSection,
+    noise: Option<NoiseSection>,
+    trouble: Trouble<'a>,
+    files: Vec<TrialFiles<'a>>,
+    /// JSON without `<`, so that no text in it can end the script element that holds it.
+    data: String,
+}
+
+impl<'a> Page<'a> {
+    pub(super) fn new(input: &ReportInput<'a>, series: &[TrialSeries]) -> Self {
+        let lines = Lines::of(input);
+        let series = SeriesSection::of(input, series);
+        Self {
+            name: &input.experiment.name,
+            tool_version: &input.experiment.tool_version,
+            assets: ASSETS,
+            sections: SECTIONS,
+            verdict: VerdictSection::of(input, &lines),
+            setup: Setup::of(input),
+            throughput: CurveChart::throughput(input, &lines),
+            response: CurveChart::response(input, &lines),
+            table: MainTable::of(input, &lines),
+            noise: NoiseSection::of(input),
+            trouble: Trouble::of(input),
+            files: files::of(input),
+            data: script_data::json(input, &lines, &series),
+            series,
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! The block of data that the script draws the charts from: as small as it can be, and never the end of its element.
+
+use serde::{Serialize, Serializer};
+use truetps_analysis::{Cell, Curve};
+use truetps_record::{Estimate, Trial};
+
+use super::labels::{Lines, split_range};
+use super::series::{SeriesData, SeriesSection};
+use crate::ReportInput;
+use crate::{format, names};
+
+/// A number with four significant digits, without a point where it is whole: charts and their texts show no more.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Figure(f64);
+
+impl Figure {
+    pub(super) fn new(value: f64) -> Self {
+        const DIGITS: i32 = 4;
+        if value == 0.0 || !value.is_finite() {
+            return Self(0.0);
+        }
+        let decimals = DIGITS - 1 - value.abs().log10().floor() as i32;
+        // Both ways by a whole power of ten, so that no binary fraction leaves a tail of digits.
+        if decimals > 0 {
+            let scale = 10_f64.powi(decimals);
+            Self((value * scale).round() / scale)
+        } else {
+            let scale = 10_f64.powi(-decimals);
+            Self((value / scale).round() * scale)
+        }
+    }
+
+    /// All digits before the point, none behind it.
+    pub(super) fn whole(value: f64) -> Self {
+        Self(value.round())
+    }
+}
+
+impl Serialize for Figure {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.0.fract() == 0.0 { serializer.serialize_i64(self.0 as i64) } else { serializer.serialize_f64(self.0) }
+    }
+}
+
+#[derive(Serialize)]
+struct ScriptData<'a> {
+    /// What tells the curves apart.
+    factors: &'a str,
+    /// Connections by the rule of thumb.
+    rule: u32,
+    curves: Vec<CurveData<'a>>,
+    #[serde(flatten)]
+    series: &'a SeriesData,
+}
+
+#[derive(Serialize)]
+struct CurveData<'a> {
+    name: &'a str,
+    baseline: bool,
+    knee: Option<u32>,
+    cells: Vec<CellData>,
+}
+
+#[derive(Serialize)]
+struct CellData {
+    connections: u32,
+    tps: Option<Measure>,
+    p99: Option<Measure>,
+}
+
+/// One figure of a cell: for the chart, as text, and of the single trials.
+#[derive(Serialize)]
+struct Measure {
+    value: Figure,
+    range: Option<(Figure, Figure)>,
+    text: String,
+    trials: Vec<Figure>,
+}
+
+pub(super) fn json(input: &ReportInput, lines: &Lines, series: &SeriesSection) -> String {
+    let curves = input.analysis.curves.iter().zip(&lines.names);
+    let data = ScriptData {
+        factors: &lines.title,
+        rule: input.analysis.rule_connections,
+        curves: curves.map(|(curve, name)| curve_data(input, curve, name)).collect(),
+        series: &series.data,
+    };
+    let json = serde_json::to_string(&data).expect("plain structs with text keys have a JSON form");
+    // `<` stands in texts only, where JSON has another way to write it: no text can close the script element.
+    json.replace('<', "\\u003c")
+}
+
+fn curve_data<'a>(input: &ReportInput, curve: &Curve, name: &'a str) -> CurveData<'a> {
+    let cells = names::cells(input.analysis, curve).into_iter().map(|cell| CellData {
+        connections: cell.configuration.connections(),
+        tps: tps(input.trials, cell),
+        p99: p99(input.trials, cell),
+    });
+    let knee = curve.knee.as_ref().map(|knee| knee.connections);
+    CurveData { name, baseline: curve.is_baseline, knee, cells: cells.collect() }
+}
+
+fn tps(trials: &[Trial], cell: &Cell) -> Option<Measure> {
+    let estimate = cell.tps.as_ref()?;
+    Some(Measure {
+        value: Figure::new(estimate.value),
+        range: estimate.low.zip(estimate.high).map(|(low, high)| (Figure::new(low), Figure::new(high))),
+        text: tps_text(estimate),
+        trials: trials_of(trials, cell, |trial| Some(trial.measured.as_ref()?.tps)),
+    })
+}
+
+/// `5 230 tps ±4.2 %`.
+fn tps_text(estimate: &Estimate) -> String {
+    match split_range(&format::tps_estimate(estimate)) {
+        (tps, Some(range)) => format!("{tps} tps {range}"),
+        (tps, None) => format!("{tps} tps"),
+    }
+}
+
+fn p99(trials: &[Trial], cell: &Cell) -> Option<Measure> {
+    let value = cell.response_us_p99?;
+    Some(Measure {
+        value: Figure::new(value),
+        range: None,
+        text: format::duration_us(value),
+        trials: trials_of(trials, cell, |trial| trial.measured.as_ref()?.response.response_us_p99),
+    })
+}
+
+fn trials_of(trials: &[Trial], cell: &Cell, figure: impl Fn(&Trial) -> Option<f64>) -> Vec<Figure> {
+    let own = trials.iter().filter(|trial| cell.trials.contains(&trial.name));
+    own.filter_map(figure).map(Figure::new).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_short() {
+        let check = |value, expect: &str| assert_eq!(serde_json::to_string(&Figure::new(value)).unwrap(), expect);
+        check(0.0, "0");
+        check(17.6149, "17.61");
+        check(12_345.6, "12350");
+        check(0.123_456, "0.1235");
+        check(5.0, "5");
+        check(f64::NAN, "0");
+        assert_eq!(serde_json::to_string(&Figure::whole(123_456.4)).unwrap(), "123456");
+    }
+}

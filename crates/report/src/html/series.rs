@@ -1,0 +1,223 @@
+//! Series over time: which trials belong to which configuration, and their intervals for the script.
+
+use serde::Serialize;
+use truetps_record::{Interval, Measured, Phase, Trial, TrialRole, Validity};
+
+use super::TrialSeries;
+use super::labels::{best_cell, configuration, unbroken};
+use super::script_data::Figure;
+use crate::ReportInput;
+use crate::format::{self, NOTHING};
+
+/// Intervals in the page, of all trials together. A usual experiment has about 1,500; one takes about 25 bytes, so
+/// that the largest page has half a megabyte of them. Where there are more, neighbours are merged until they fit.
+const INTERVALS_MAX: usize = 20_000;
+
+pub(super) struct SeriesSection {
+    /// One for each configuration that has a series.
+    pub(super) options: Vec<String>,
+    pub(super) how_to_read: String,
+    pub(super) data: SeriesData,
+}
+
+#[derive(Serialize)]
+pub(super) struct SeriesData {
+    trials: Vec<TrialData>,
+    configurations: Vec<ConfigurationData>,
+    /// Index of the configuration that is shown first.
+    chosen: usize,
+}
+
+#[derive(Serialize)]
+struct ConfigurationData {
+    label: String,
+    /// Indexes into the trials.
+    trials: Vec<usize>,
+}
+
+/// One trial's intervals as columns.
+#[derive(Serialize)]
+struct TrialData {
+    name: String,
+    /// From 1.
+    block: u32,
+    /// `A/A twin`, `invalid`; empty for the usual trial.
+    note: &'static str,
+    /// The figures of its measure phase, as text.
+    total: String,
+    /// Start of each interval and end of the last, in milliseconds.
+    edges: Vec<Figure>,
+    /// `w`, `m` or `d` for each interval.
+    phases: String,
+    tps: Vec<Figure>,
+    p99: Vec<Option<Figure>>,
+    max: Vec<Option<Figure>>,
+}
+
+/// What is drawn of one interval, or of several neighbours.
+#[derive(Clone, Copy)]
+struct Step {
+    phase: Phase,
+    start_ms: f64,
+    length_ms: f64,
+    ok: f64,
+    p99: Option<f64>,
+    max: Option<f64>,
+}
+
+impl SeriesSection {
+    pub(super) fn of(input: &ReportInput, series: &[TrialSeries]) -> Self {
+        let intervals: usize = series.iter().map(|one| one.intervals.len()).sum();
+        let merged = intervals.div_ceil(INTERVALS_MAX).max(1);
+        let known: Vec<_> =
+            input.trials.iter().filter_map(|trial| Some((trial, intervals_of(trial, series)?))).collect();
+        let trials = known.iter().map(|(trial, intervals)| trial_data(trial, intervals, merged)).collect();
+        let configurations = configurations(input, &known);
+        Self {
+            options: configurations.iter().map(|one| one.label.clone()).collect(),
+            how_to_read: unbroken(&how_to_read(merged)),
+            data: SeriesData { chosen: chosen(input, &configurations), trials, configurations },
+        }
+    }
+}
+
+fn how_to_read(merged: usize) -> String {
+    let reading = "Each line is one trial, each step one interval: what an average hides (a stall, a slow start, a trial \
+                   unlike its fellows) shows here. The shaded part is not counted.";
+    if merged == 1 {
+        return reading.to_owned();
+    }
+    format!(
+        "{reading} The series are long: each step joins {merged} intervals and shows their mean throughput, the highest of \
+         their p99s, and the slowest transaction of all."
+    )
+}
+
+fn intervals_of<'a>(trial: &Trial, series: &'a [TrialSeries]) -> Option<&'a [Interval]> {
+    let found = series.iter().find(|one| one.name == trial.name)?;
+    (!found.intervals.is_empty()).then_some(&found.intervals)
+}
+
+fn configurations(input: &ReportInput, known: &[(&Trial, &[Interval])]) -> Vec<ConfigurationData> {
+    let data = input.analysis.cells.iter().map(|cell| {
+        let own = known.iter().enumerate().filter(|(_, (trial, _))| trial.configuration == cell.configuration);
+        let label = configuration(&cell.configuration);
+        ConfigurationData { label, trials: own.map(|(index, _)| index).collect() }
+    });
+    data.filter(|one| !one.trials.is_empty()).collect()
+}
+
+/// The baseline where it is fastest: what all others are compared with.
+fn chosen(input: &ReportInput, configurations: &[ConfigurationData]) -> usize {
+    let curves = &input.analysis.curves;
+    let baseline = curves.iter().find(|curve| curve.is_baseline).or_else(|| curves.first());
+    let best = baseline.and_then(|curve| best_cell(input.analysis, curve));
+    let label = best.map(|cell| configuration(&cell.configuration));
+    configurations.iter().position(|one| Some(&one.label) == label.as_ref()).unwrap_or(0)
+}
+
+fn trial_data(trial: &Trial, intervals: &[Interval], merged: usize) -> TrialData {
+    let steps = steps(intervals, merged);
+    let edge = |step: &Step| Figure::whole(step.start_ms);
+    let end = steps.last().map(|step| Figure::whole(step.start_ms + step.length_ms));
+    TrialData {
+        name: trial.name.clone(),
+        block: trial.block + 1,
+        note: note(trial),
+        total: trial.measured.as_ref().map_or_else(|| NOTHING.to_owned(), total),
+        edges: steps.iter().map(edge).chain(end).collect(),
+        phases: steps.iter().map(|step| letter(step.phase)).collect(),
+        tps: steps.iter().map(|step| Figure::new(step.ok / step.length_ms.max(1.0) * 1e3)).collect(),
+        p99: steps.iter().map(|step| step.p99.map(Figure::new)).collect(),
+        max: steps.iter().map(|step| step.max.map(Figure::new)).collect(),
+    }
+}
+
+fn note(trial: &Trial) -> &'static str {
+    match (&trial.validity, trial.role) {
+        (Validity::Invalid(_), _) => "invalid",
+        (Validity::Partial(_), _) => "partial",
+        (Validity::Valid, TrialRole::AaTwin) => "A/A twin",
+        (Validity::Valid, TrialRole::Cell) => "",
+    }
+}
+
+fn total(measured: &Measured) -> String {
+    let time = |figure| format::or_nothing(figure, format::duration_us);
+    let (p99, max) = (time(measured.response.response_us_p99), time(measured.response.response_us_max));
+    format!("{} tps · p99 {p99} · max {max}", format::tps(measured.tps))
+}
+
+fn letter(phase: Phase) -> char {
+    match phase {
+        Phase::WarmUp => 'w',
+        Phase::Measure => 'm',
+        Phase::Drain => 'd',
+    }
+}
+
+/// Joins up to `merged` neighbours of the same phase into one step.
+fn steps(intervals: &[Interval], merged: usize) -> Vec<Step> {
+    let phases = intervals.chunk_by(|one, next| one.phase == next.phase);
+    phases.flat_map(|phase| phase.chunks(merged)).filter_map(join).collect()
+}
+
+fn join(intervals: &[Interval]) -> Option<Step> {
+    let mut intervals = intervals.iter().map(step);
+    let first = intervals.next()?;
+    Some(intervals.fold(first, |joined, next| Step {
+        length_ms: next.start_ms + next.length_ms - joined.start_ms,
+        ok: joined.ok + next.ok,
+        p99: larger(joined.p99, next.p99),
+        max: larger(joined.max, next.max),
+        ..joined
+    }))
+}
+
+fn step(interval: &Interval) -> Step {
+    Step {
+        phase: interval.phase,
+        start_ms: interval.start_ms,
+        length_ms: interval.length_ms,
+        ok: interval.counts.ok as f64,
+        p99: interval.response.response_us_p99,
+        max: interval.response.response_us_max,
+    }
+}
+
+fn larger(one: Option<f64>, other: Option<f64>) -> Option<f64> {
+    [one, other].into_iter().flatten().reduce(f64::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use truetps_record::{Counts, LatencyFigures};
+
+    use super::*;
+
+    fn interval(phase: Phase, start_ms: f64, ok: u64, max: Option<f64>) -> Interval {
+        Interval {
+            phase,
+            start_ms,
+            length_ms: 1000.0,
+            counts: Counts { ok, ..Counts::default() },
+            tps: ok as f64,
+            response: LatencyFigures { response_us_max: max, ..LatencyFigures::default() },
+        }
+    }
+
+    #[test]
+    fn merging_keeps_transactions_maxima_and_phases() {
+        let series = [
+            interval(Phase::WarmUp, 0.0, 10, Some(5.0)),
+            interval(Phase::Measure, 1000.0, 20, None),
+            interval(Phase::Measure, 2000.0, 0, Some(900.0)),
+            interval(Phase::Measure, 3000.0, 30, Some(7.0)),
+        ];
+        let steps = steps(&series, 2);
+        let found: Vec<_> = steps.iter().map(|step| (step.start_ms, step.length_ms, step.ok, step.max)).collect();
+        let expect =
+            [(0.0, 1000.0, 10.0, Some(5.0)), (1000.0, 2000.0, 20.0, Some(900.0)), (3000.0, 1000.0, 30.0, Some(7.0))];
+        assert_eq!(found, expect);
+    }
+}

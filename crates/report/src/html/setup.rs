@@ -1,0 +1,194 @@
+//! What was run: server, host, load, factors, settings, command.
+
+use truetps_record::{DatadirState, HostFacts, Plan, Protocol, SettingValue};
+
+use super::labels::unbroken;
+use crate::ReportInput;
+use crate::format;
+
+pub(super) struct Setup<'a> {
+    pub(super) summary: String,
+    pub(super) groups: Vec<FactGroup>,
+    pub(super) factors: Vec<FactorRow<'a>>,
+    pub(super) settings: Vec<SettingRow<'a>>,
+    pub(super) command: String,
+    pub(super) plan_toml: String,
+}
+
+pub(super) struct FactGroup {
+    pub(super) title: &'static str,
+    pub(super) facts: Vec<(&'static str, String)>,
+}
+
+pub(super) struct FactorRow<'a> {
+    pub(super) name: &'a str,
+    pub(super) levels: String,
+    pub(super) baseline: String,
+}
+
+pub(super) struct SettingRow<'a> {
+    pub(super) name: &'a str,
+    pub(super) value: String,
+    pub(super) chosen_by: &'static str,
+}
+
+impl<'a> Setup<'a> {
+    pub(super) fn of(input: &ReportInput<'a>) -> Self {
+        Self {
+            summary: unbroken(&summary(input)),
+            groups: vec![server(input), host(&input.experiment.host), load(input), design(input)],
+            factors: factors(input.plan),
+            settings: settings(input),
+            command: command(&input.experiment.command),
+            plan_toml: input.plan.to_toml(),
+        }
+    }
+}
+
+fn summary(input: &ReportInput) -> String {
+    let (analysis, plan) = (input.analysis, input.plan);
+    format!(
+        "{} of {} in {}, one trial after another; {} of {} are evidence.",
+        format::plural(analysis.trials_planned as u64, "trial"),
+        format::plural(analysis.cells.len() as u64, "configuration"),
+        format::plural(plan.design.blocks.into(), "randomised block"),
+        analysis.trials_valid,
+        analysis.trials_planned,
+    )
+}
+
+fn server(input: &ReportInput) -> FactGroup {
+    let server = &input.experiment.server;
+    let facts = vec![
+        ("Server", format!("{} {}", server.flavour, server.version)),
+        ("Version text", server.version_text.clone()),
+        ("Data lived in", input.experiment.sandbox_dir.clone()),
+        ("Before a trial", datadir(input.plan.design.datadir).to_owned()),
+    ];
+    FactGroup { title: "Server", facts }
+}
+
+fn datadir(state: DatadirState) -> &'static str {
+    match state {
+        DatadirState::Refill => {
+            "tables truncated, refilled from a pristine copy and flushed; the server goes on (refill)"
+        }
+        DatadirState::FreshCopy => "server started anew on a fresh copy of a prepared data folder (fresh_copy)",
+    }
+}
+
+fn host(host: &HostFacts) -> FactGroup {
+    let unknown = || "not readable".to_owned();
+    let text = |text: &str| if text.is_empty() { unknown() } else { text.to_owned() };
+    let flush = host.flush.map_or_else(unknown, |probe| {
+        let times = [probe.us_p50, probe.us_p99, probe.us_max].map(format::duration_us);
+        let writes = format::plural(probe.writes.into(), "write");
+        format!("p50 {}, p99 {}, max {} over {writes}", times[0], times[1], times[2])
+    });
+    let facts = vec![
+        ("CPU", text(&host.cpu_model)),
+        ("Cores", host.cores.to_string()),
+        ("Memory", format::bytes(host.memory_bytes)),
+        ("Kernel", text(&host.kernel)),
+        ("Virtualisation", host.virtualisation.clone().unwrap_or_else(unknown)),
+        ("File system", host.file_system.clone().unwrap_or_else(unknown)),
+        ("Device", device(host).unwrap_or_else(unknown)),
+        ("One flush", unbroken(&flush)),
+    ];
+    FactGroup { title: "Host", facts }
+}
+
+fn device(host: &HostFacts) -> Option<String> {
+    let kind = match host.rotational {
+        Some(true) => ", rotating disk",
+        Some(false) => ", not rotating",
+        None => "",
+    };
+    host.device.as_ref().map(|name| format!("{name}{kind}"))
+}
+
+fn load(input: &ReportInput) -> FactGroup {
+    let (workload, load) = (&input.plan.workload, &input.plan.load);
+    let protocol = match workload.protocol {
+        Protocol::Prepared => "prepared statements",
+        Protocol::Text => "text, a whole SQL statement each time",
+    };
+    let each = if workload.tables == 1 { "" } else { " each" };
+    let rows = format::plural(workload.table_rows, "row") + each;
+    let until = load.measure_transactions.map(|n| format!(", or {} if sooner", format::plural(n, "transaction")));
+    let facts = vec![
+        ("Workload", workload.name.clone()),
+        ("Tables", unbroken(&format!("{} of {rows}", workload.tables))),
+        ("Protocol", protocol.to_owned()),
+        ("Warm-up", format!("{} s, not counted", load.warm_up_s)),
+        ("Measured", unbroken(&format!("{} s{}", load.measure_s, until.unwrap_or_default()))),
+    ];
+    FactGroup { title: "Load", facts }
+}
+
+fn design(input: &ReportInput) -> FactGroup {
+    let (experiment, design) = (input.experiment, &input.plan.design);
+    let length = if experiment.quick { "quick: short trials, a first look" } else { "full" };
+    let facts = vec![
+        ("Started", experiment.created_at.clone()),
+        ("Length", length.to_owned()),
+        ("Blocks", design.blocks.to_string()),
+        ("A/A pair", if design.aa_pair { "one in each block" } else { "none" }.to_owned()),
+        ("Seed", experiment.seed.to_string()),
+        ("Matters from", format::percent(design.smallest_effect_percent / 100.0)),
+    ];
+    FactGroup { title: "Experiment", facts }
+}
+
+fn factors(plan: &Plan) -> Vec<FactorRow<'_>> {
+    let baseline = plan.baseline();
+    let own_level = || if plan.setting_factors().is_empty() { format::NOTHING } else { "same level" }.to_owned();
+    let row = |(name, levels): (&'_ String, &'_ Vec<SettingValue>)| {
+        let levels: Vec<_> = levels.iter().map(SettingValue::to_string).collect();
+        let level = baseline.get(name).map(SettingValue::to_string);
+        (levels.join(", "), level.unwrap_or_else(own_level))
+    };
+    let rows = plan.factors.iter().map(|factor| (factor.0, row(factor)));
+    rows.map(|(name, (levels, baseline))| FactorRow { name, levels, baseline }).collect()
+}
+
+/// The plan's own settings first; what truetps chose follows.
+fn settings<'a>(input: &ReportInput<'a>) -> Vec<SettingRow<'a>> {
+    let plan = &input.plan.server.settings;
+    let from_plan = plan.iter().map(|(name, value)| (name, value.option_text(), "the plan"));
+    let chosen = input.experiment.server.chosen_settings.iter();
+    let chosen = chosen.filter(|(name, _)| !plan.contains_key(name));
+    // An option without a value, as `skip-name-resolve`, is set by being there.
+    let shown = |value: &str| if value.is_empty() { "set".to_owned() } else { value.to_owned() };
+    let from_truetps = chosen.map(|(name, value)| (name, shown(value), "truetps"));
+    from_plan.chain(from_truetps).map(|(name, value, chosen_by)| SettingRow { name, value, chosen_by }).collect()
+}
+
+/// The command line as a shell takes it.
+fn command(words: &[String]) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
+    let quote = |word: &String| {
+        if !word.is_empty() && word.chars().all(plain) {
+            word.clone()
+        } else {
+            format!("'{}'", word.replace('\'', r"'\''"))
+        }
+    };
+    words.iter().map(quote).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn command_can_be_typed_again() {
+        let check = |words: &[&str], expect| {
+            let words: Vec<_> = words.iter().map(|word| (*word).to_owned()).collect();
+            assert_eq!(command(&words), expect);
+        };
+        check(&["truetps", "sweep", "--quick"], "truetps sweep --quick");
+        check(&["truetps", "sweep", "my plan.toml", ""], "truetps sweep 'my plan.toml' ''");
+        check(&["it's"], r"'it'\''s'");
+    }
+}

@@ -1,0 +1,172 @@
+//! The main table: each configuration with its throughput, its ratio to the baseline, and its response times.
+
+use truetps_analysis::{Analysis, Cell, Contrast, Curve, Verdict};
+
+use super::forest::{Forest, Scale};
+use super::labels::{Lines, best_cell, split_range, unbroken};
+use crate::ReportInput;
+use crate::format;
+use crate::meaning::BUSY;
+
+/// Columns beside those of the comparison: connections, tps, four times, failed, trials.
+const COLUMNS_ALONE: usize = 8;
+const COLUMNS_OF_COMPARISON: usize = 3;
+
+pub(super) struct MainTable {
+    pub(super) how_to_read: String,
+    pub(super) has_baseline: bool,
+    pub(super) columns: usize,
+    pub(super) forest_ends: (String, String),
+    pub(super) groups: Vec<Group>,
+    pub(super) costs: Vec<Cost>,
+}
+
+/// One combination of settings.
+pub(super) struct Group {
+    pub(super) label: String,
+    pub(super) rows: Vec<Row>,
+}
+
+pub(super) struct Row {
+    pub(super) connections: String,
+    /// The reason, where no trial is evidence.
+    pub(super) no_evidence: Option<String>,
+    pub(super) best: bool,
+    pub(super) tps: String,
+    pub(super) range: Option<String>,
+    pub(super) marks: Vec<&'static str>,
+    pub(super) contrast: Option<ContrastCells>,
+    pub(super) no_contrast: &'static str,
+    pub(super) p50: String,
+    pub(super) p95: String,
+    pub(super) p99: String,
+    pub(super) max: String,
+    pub(super) failed: String,
+    /// Valid of planned: `4/5`.
+    pub(super) trials: String,
+}
+
+pub(super) struct ContrastCells {
+    pub(super) ratio: String,
+    pub(super) range: Option<String>,
+    pub(super) forest: Forest,
+    pub(super) symbol: &'static str,
+    pub(super) verdict: &'static str,
+    pub(super) more: Option<String>,
+}
+
+pub(super) struct Cost {
+    pub(super) label: String,
+    pub(super) connections: String,
+    pub(super) server_cpu: String,
+    pub(super) client_cpu: String,
+    pub(super) worker_busy: String,
+}
+
+impl MainTable {
+    pub(super) fn of(input: &ReportInput, lines: &Lines) -> Self {
+        let analysis = input.analysis;
+        let curves = analysis.curves.iter().enumerate();
+        let scale = Scale::of(analysis.contrasts.iter().map(|contrast| &contrast.tps_ratio), analysis.smallest_effect);
+        let has_baseline = !analysis.contrasts.is_empty();
+        Self {
+            how_to_read: unbroken(&how_to_read(analysis)),
+            has_baseline,
+            columns: COLUMNS_ALONE + if has_baseline { COLUMNS_OF_COMPARISON } else { 0 },
+            forest_ends: scale.ends(),
+            groups: curves.map(|(index, curve)| group(analysis, curve, lines.full(index, curve), &scale)).collect(),
+            costs: analysis.cells.iter().map(cost).collect(),
+        }
+    }
+}
+
+fn how_to_read(analysis: &Analysis) -> String {
+    let times = "Response times are medians over trials, max is the slowest transaction of all.";
+    let best = "The bar at the left marks the highest throughput of each setting.";
+    match &analysis.baseline_label {
+        Some(label) if !analysis.contrasts.is_empty() => format!(
+            "Ratios are to {label} at the same other levels, paired by block, with a 95 % interval; the picture shows them on \
+             a log scale: the upright line is 1 (no difference), the grey zone what the plan calls too small to matter ({}). {best} {times}",
+            format::percent(analysis.smallest_effect),
+        ),
+        _ => format!("{best} {times}"),
+    }
+}
+
+fn group(analysis: &Analysis, curve: &Curve, label: String, scale: &Scale) -> Group {
+    let best = best_cell(analysis, curve).filter(|_| curve.cells.len() > 1);
+    let rows = curve.cells.iter().map(|&index| {
+        let cell = &analysis.cells[index];
+        let contrast = analysis.contrasts.iter().find(|contrast| contrast.cell == index);
+        Row {
+            best: best.is_some_and(|best| std::ptr::eq(best, cell)),
+            contrast: contrast.map(|contrast| contrast_cells(contrast, scale)),
+            no_contrast: if curve.is_baseline { "baseline" } else { "no block has both" },
+            no_evidence: cell.tps.is_none().then(|| why_no_evidence(analysis, cell)),
+            ..row(analysis, cell)
+        }
+    });
+    Group { label, rows: rows.collect() }
+}
+
+fn row(analysis: &Analysis, cell: &Cell) -> Row {
+    let time = |figure| format::or_nothing(figure, format::duration_us);
+    let tps = cell.tps.as_ref().map_or_else(|| format::NOTHING.to_owned(), format::tps_estimate);
+    let (tps, range) = split_range(&tps);
+    Row {
+        connections: format::count(cell.configuration.connections().into()),
+        no_evidence: None,
+        best: false,
+        tps,
+        range,
+        marks: marks(cell),
+        contrast: None,
+        no_contrast: "",
+        p50: time(cell.response_us_p50),
+        p95: time(cell.response_us_p95),
+        p99: time(cell.response_us_p99),
+        max: time(cell.response_us_max),
+        failed: format::count(cell.failed),
+        trials: format!("{}/{}", cell.trials.len(), analysis.blocks_planned),
+    }
+}
+
+fn marks(cell: &Cell) -> Vec<&'static str> {
+    let limited = cell.worker_busy_max.is_some_and(|busy| busy > BUSY);
+    limited.then_some("generator-limited").into_iter().collect()
+}
+
+fn why_no_evidence(analysis: &Analysis, cell: &Cell) -> String {
+    let of_cell = analysis.invalid.iter().filter(|trial| trial.configuration == cell.configuration);
+    let mut reasons: Vec<_> = of_cell.map(|trial| trial.reason.as_str()).collect();
+    reasons.sort_unstable();
+    reasons.dedup();
+    if reasons.is_empty() { "not run".to_owned() } else { reasons.join("; ") }
+}
+
+fn contrast_cells(contrast: &Contrast, scale: &Scale) -> ContrastCells {
+    let (ratio, range) = split_range(&format::ratio_estimate(&contrast.tps_ratio));
+    let (symbol, verdict) = match contrast.verdict {
+        Verdict::Faster => ("▲", "faster"),
+        Verdict::Slower => ("▼", "slower"),
+        Verdict::Equivalent => ("=", "equivalent"),
+        Verdict::NotEnoughData { .. } => ("?", "not enough data"),
+    };
+    let more = match contrast.verdict {
+        Verdict::NotEnoughData { more_blocks: Some(more) } => {
+            Some(format!("about {} more", format::plural(more.into(), "block")))
+        }
+        _ => None,
+    };
+    ContrastCells { ratio, range, forest: scale.picture(&contrast.tps_ratio), symbol, verdict, more }
+}
+
+fn cost(cell: &Cell) -> Cost {
+    Cost {
+        label: cell.configuration.settings_label(),
+        connections: format::count(cell.configuration.connections().into()),
+        server_cpu: format::or_nothing(cell.server_cpu_us_per_tx, format::cpu_us),
+        client_cpu: format::or_nothing(cell.client_cpu_us_per_tx, format::cpu_us),
+        worker_busy: format::or_nothing(cell.worker_busy_max, format::percent),
+    }
+}

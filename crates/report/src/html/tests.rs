@@ -1,0 +1,196 @@
+//! The page as a whole. `TRUETPS_KEEP_HTML=/some/folder cargo test -p truetps-report html` keeps the pages that these
+//! tests make, to be looked at in a browser.
+
+use truetps_record::{Counts, ErrorCount, Interval, LatencyFigures, Phase, Trial, Validity};
+
+use super::{TrialSeries, html};
+use crate::fixture::Fixture;
+
+const HOSTILE: &str = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\"'&";
+/// What a page of the plan `durability` may weigh.
+const SIZE_MAX: usize = 300_000;
+
+fn keep(name: &str, page: &str) {
+    if let Some(folder) = std::env::var_os("TRUETPS_KEEP_HTML") {
+        std::fs::write(std::path::Path::new(&folder).join(name), page).unwrap();
+    }
+}
+
+/// The shipped plan with all its trials, one of which is invalid.
+fn ordinary() -> Fixture {
+    Fixture::of_plan(include_str!("../../../../plans/durability.toml")).with(|trials| {
+        for trial in trials.iter_mut() {
+            scatter(trial);
+        }
+        trials[17].validity = Validity::Invalid("the server died: signal 9".to_owned());
+        trials[17].measured = None;
+    })
+}
+
+/// A number between 0 and 1 that belongs to a trial and a second: the same in each test run.
+fn random(trial: &Trial, second: u32) -> f64 {
+    let mut state = u64::from(trial.block) << 32 | u64::from(trial.position) << 16 | u64::from(second);
+    for _ in 0..3 {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state ^= state >> 29;
+    }
+    (state >> 11) as f64 / (1_u64 << 53) as f64
+}
+
+fn scatter(trial: &mut Trial) {
+    let factor = 1.0 + 0.08 * (random(trial, 99) - 0.5);
+    let Some(measured) = &mut trial.measured else { return };
+    measured.tps *= factor;
+    measured.response.response_us_p99 = measured.response.response_us_p99.map(|us| us / factor);
+}
+
+fn series_of(trial: &Trial) -> TrialSeries {
+    let Some(measured) = &trial.measured else {
+        return TrialSeries { name: trial.name.clone(), intervals: Vec::new() };
+    };
+    let interval = |second: u32| {
+        let stalled = random(trial, second) > 0.985;
+        let tps = if stalled { 0.0 } else { measured.tps * (0.9 + 0.2 * random(trial, second + 50)) };
+        let figure = |us: Option<f64>| us.filter(|_| !stalled).map(|us| us * (0.7 + 0.6 * random(trial, second + 80)));
+        Interval {
+            phase: if second == 0 { Phase::WarmUp } else { Phase::Measure },
+            start_ms: f64::from(second) * 1000.0,
+            length_ms: 1000.0,
+            counts: Counts { ok: tps as u64, started: tps as u64, ..Counts::default() },
+            tps,
+            response: LatencyFigures {
+                response_us_p99: figure(measured.response.response_us_p99),
+                response_us_max: figure(measured.response.response_us_max),
+                ..LatencyFigures::default()
+            },
+        }
+    };
+    TrialSeries { name: trial.name.clone(), intervals: (0..11).map(interval).collect() }
+}
+
+fn page(name: &str, fixture: &Fixture) -> String {
+    let series: Vec<_> = fixture.trials.iter().map(series_of).collect();
+    let page = html(&fixture.input(), &series);
+    keep(name, &page);
+    page
+}
+
+/// Text of the block of data, as the browser's script gets it.
+fn script_data(page: &str) -> serde_json::Value {
+    let (_, rest) = page.split_once(r#"<script type="application/json" id="report-data">"#).unwrap();
+    let (json, _) = rest.split_once("</script>").unwrap();
+    serde_json::from_str(json).unwrap()
+}
+
+#[test]
+fn an_ordinary_page_is_small_and_complete() {
+    let fixture = ordinary();
+    let page = page("ordinary.html", &fixture);
+    assert_eq!(fixture.trials.len(), 140);
+    assert!(page.len() < SIZE_MAX, "{} bytes", page.len());
+    for trial in &fixture.trials {
+        for file in ["run.json", "intervals.jsonl", "latency.hdr"] {
+            assert!(page.contains(&format!(r#"href="./{}/{file}""#, trial.name)), "{} {file}", trial.name);
+        }
+    }
+    let data = script_data(&page);
+    assert_eq!(data["trials"].as_array().unwrap().len(), 139);
+    assert_eq!(data["curves"].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn nothing_is_loaded() {
+    let page = page("troubled.html", &Fixture::troubled());
+    for loading in
+        ["src=", "@import", "url(", "<link", "<iframe", "<img", "<object", "fetch(", "XMLHttpRequest", "import("]
+    {
+        assert!(!page.contains(loading), "{loading}");
+    }
+    for link in page.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next()) {
+        assert!(link.starts_with('#') || link.starts_with("./"), "{link}");
+    }
+}
+
+#[test]
+fn hostile_text_stays_text() {
+    let mut fixture = Fixture::troubled().with(|trials| {
+        let hostile = || HOSTILE.to_owned();
+        trials[0].notes = vec![hostile()];
+        trials[1].validity = Validity::Invalid(hostile());
+        trials[2].name = hostile();
+        let error = ErrorCount { class: hostile(), code: 1, count: 1, first_message: hostile() };
+        trials[3].measured.as_mut().unwrap().errors = vec![error];
+    });
+    let hostile = || HOSTILE.to_owned();
+    fixture.experiment.schedule[2].name = hostile();
+    fixture.experiment.name = hostile();
+    fixture.experiment.tool_version = hostile();
+    fixture.experiment.created_at = hostile();
+    fixture.experiment.sandbox_dir = hostile();
+    fixture.experiment.command.push(hostile());
+    fixture.experiment.server.version = hostile();
+    fixture.experiment.server.version_text = hostile();
+    fixture.experiment.server.chosen_settings.push((hostile(), hostile()));
+    let host = &mut fixture.experiment.host;
+    (host.kernel, host.cpu_model) = (hostile(), hostile());
+    (host.virtualisation, host.file_system, host.device) = (Some(hostile()), Some(hostile()), Some(hostile()));
+    fixture.plan.about = hostile();
+    fixture.plan.workload.name = hostile();
+    for curve in &mut fixture.analysis.curves {
+        curve.label = hostile();
+    }
+    fixture.analysis.baseline_label = Some(hostile());
+    let page = page("hostile.html", &fixture);
+    assert!(!page.contains("<script>alert") && !page.contains("<img"), "escaped");
+    assert!(!page.contains("onerror=alert(1)>\"'"), "escaped in attributes");
+    let scripts = page.matches("<script").count();
+    assert_eq!(scripts, 4, "theme mark, data, uPlot, charts");
+    assert_eq!(page.matches("</script").count(), scripts);
+    assert_eq!(script_data(&page)["curves"][0]["name"], HOSTILE);
+}
+
+#[test]
+fn every_shape_of_experiment_has_a_page() {
+    let check = |name, fixture: &Fixture, expect: &str| {
+        let page = page(name, fixture);
+        assert!(page.contains(expect), "{name}: {expect}");
+        script_data(&page);
+    };
+    check("small.html", &Fixture::durability(), "Against innodb_flush_log_at_trx_commit=1");
+    check("connections.html", &Fixture::connections_only(), "ran no A/A pair");
+    check("empty.html", &Fixture::durability().with(Vec::clear), "no valid trial");
+    let one_level = "name = \"binlog\"\nabout = \"What does the binlog cost?\"\n[workload]\nname = \"insert\"\n\
+                     [factors]\nlog_bin = [false, true]\nsync_binlog = [0, 1]\nconnections = [50]\n";
+    check("one-level.html", &Fixture::of_plan(one_level), "log_bin=true sync_binlog=1");
+}
+
+#[test]
+fn without_series_the_page_says_so() {
+    let fixture = Fixture::durability();
+    let page = html(&fixture.input(), &[]);
+    assert!(page.contains("No series of this experiment could be read."));
+    script_data(&page);
+}
+
+#[test]
+fn an_hour_of_seconds_is_merged() {
+    let fixture = Fixture::connections_only();
+    let mut series: Vec<_> = fixture.trials.iter().map(series_of).collect();
+    for one in &mut series {
+        let last = one.intervals[10].clone();
+        one.intervals.extend((11..30_000).map(|second| Interval { start_ms: f64::from(second) * 1e3, ..last.clone() }));
+    }
+    let page = html(&fixture.input(), &series);
+    keep("long.html", &page);
+    assert!(page.len() < 1_000_000, "{} bytes", page.len());
+    assert!(page.contains("each step joins 3 intervals"));
+}
+
+#[test]
+fn tables_stand_without_the_script() {
+    let page = page("small.html", &Fixture::durability());
+    let first_script = page.find("report-data").unwrap();
+    let (tables, _) = page.split_at(first_script);
+    assert!(tables.matches("<table").count() >= 6);
+    assert_eq!(tables.matches("<noscript>").count(), 3, "one for each figure");
+}

@@ -1,0 +1,133 @@
+//! What went wrong: trials that are no evidence, errors by name, and what was odd.
+
+use std::collections::BTreeMap;
+
+use truetps_analysis::Analysis;
+use truetps_record::{ErrorCount, Trial};
+
+use super::labels;
+use crate::ReportInput;
+use crate::format;
+
+/// Trials named with a note or an error; the raw files name the rest.
+const TRIALS_NAMED_MAX: usize = 3;
+
+pub(super) struct Trouble<'a> {
+    pub(super) summary: String,
+    pub(super) invalid: Vec<InvalidRow<'a>>,
+    pub(super) errors: Vec<ErrorRow<'a>>,
+    pub(super) notes: Vec<String>,
+}
+
+pub(super) struct InvalidRow<'a> {
+    pub(super) name: &'a str,
+    pub(super) configuration: String,
+    pub(super) state: &'static str,
+    pub(super) reason: &'a str,
+}
+
+pub(super) struct ErrorRow<'a> {
+    pub(super) class: &'a str,
+    /// Empty where the error is not the server's.
+    pub(super) code: String,
+    pub(super) count: String,
+    pub(super) most_in: String,
+    pub(super) first_message: &'a str,
+}
+
+impl<'a> Trouble<'a> {
+    pub(super) fn of(input: &ReportInput<'a>) -> Self {
+        let analysis = input.analysis;
+        let invalid = analysis.invalid.iter().map(|trial| InvalidRow {
+            name: &trial.name,
+            configuration: labels::configuration(&trial.configuration),
+            state: if trial.partial { "partial" } else { "invalid" },
+            reason: &trial.reason,
+        });
+        Self {
+            summary: summary(analysis),
+            invalid: invalid.collect(),
+            errors: errors(input.trials),
+            notes: notes(input.trials),
+        }
+    }
+}
+
+fn summary(analysis: &Analysis) -> String {
+    let ran = analysis.trials_valid + analysis.invalid.len();
+    let used = match (ran, analysis.invalid.len()) {
+        (0, _) => "No trial has run.".to_owned(),
+        (_, 0) => format!("All {} that ran are evidence.", format::trials(ran)),
+        (_, unused) => {
+            format!("No evidence: {unused} of {} that ran. No figure above uses theirs.", format::trials(ran))
+        }
+    };
+    match analysis.trials_planned.saturating_sub(ran) {
+        0 => used,
+        missing => format!("{used} Of the schedule, {} did not run.", format::trials(missing)),
+    }
+}
+
+/// One error name over all trials, valid or not.
+struct Seen<'a> {
+    first: &'a ErrorCount,
+    count: u64,
+    most: u64,
+    most_in: &'a Trial,
+}
+
+/// Most frequent first.
+fn errors(trials: &[Trial]) -> Vec<ErrorRow<'_>> {
+    let mut by_name: BTreeMap<(u16, &str), Seen> = BTreeMap::new();
+    let with_trial = |trial| errors_of(trial).iter().map(move |error| (trial, error));
+    for (trial, error) in trials.iter().flat_map(with_trial) {
+        let seen = by_name.entry((error.code, &error.class));
+        let seen = seen.or_insert(Seen { first: error, count: 0, most: 0, most_in: trial });
+        seen.count += error.count;
+        if error.count > seen.most {
+            (seen.most, seen.most_in) = (error.count, trial);
+        }
+    }
+    let mut list: Vec<_> = by_name.into_values().collect();
+    list.sort_by_key(|seen| std::cmp::Reverse(seen.count));
+    list.iter().map(error_row).collect()
+}
+
+fn errors_of(trial: &Trial) -> &[ErrorCount] {
+    trial.measured.as_ref().map_or(&[], |measured| &measured.errors)
+}
+
+fn error_row<'a>(seen: &Seen<'a>) -> ErrorRow<'a> {
+    ErrorRow {
+        class: &seen.first.class,
+        code: if seen.first.code == 0 { String::new() } else { seen.first.code.to_string() },
+        count: format::count(seen.count),
+        most_in: format!(
+            "{}: {} ({})",
+            seen.most_in.name,
+            format::count(seen.most),
+            labels::configuration(&seen.most_in.configuration)
+        ),
+        first_message: &seen.first.first_message,
+    }
+}
+
+/// Each note once, with the trials that it was made on.
+fn notes(trials: &[Trial]) -> Vec<String> {
+    let mut by_text: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for trial in trials {
+        let clients = trial.engine.as_ref().filter(|engine| engine.clients_failed > 0);
+        let failed = clients.map(|engine| format!("{} of {} clients failed", engine.clients_failed, engine.clients));
+        for note in trial.notes.iter().cloned().chain(failed) {
+            by_text.entry(note).or_default().push(&trial.name);
+        }
+    }
+    by_text.into_iter().map(|(note, names)| format!("{note} ({})", named(&names))).collect()
+}
+
+fn named(names: &[&str]) -> String {
+    match names.split_at_checked(TRIALS_NAMED_MAX) {
+        Some((first, rest)) if !rest.is_empty() => format!("{} and {} more", first.join(", "), rest.len()),
+        _ => format::list(names),
+    }
+}
