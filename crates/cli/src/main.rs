@@ -1,1 +1,51 @@
-fn main() {}
+//! The `truetps` command: parse, resolve, do, exit.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "the one crate that talks to people")]
+
+mod answer;
+mod args;
+mod commands;
+mod exit;
+mod failure;
+mod plans;
+mod progress;
+mod signals;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::args::{Cli, Command, PlanCommand, ServerCommand};
+use crate::exit::Exit;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let result = match cli.command {
+        Command::Sweep(args) => commands::sweep::run(&args),
+        Command::Run(args) => commands::run::run(&args),
+        Command::Plan { command: PlanCommand::List } => Ok(commands::plan::list()),
+        Command::Plan { command: PlanCommand::Show { plan } } => commands::plan::show(&plan),
+        Command::Plan { command: PlanCommand::Check { plan, basedir } } => {
+            commands::plan::check(&plan, basedir.as_deref())
+        }
+        Command::Report(args) => commands::report::run(&args),
+        Command::Server { command: ServerCommand::List(place) } => commands::server::list(&place),
+        Command::Server { command: ServerCommand::Clean(place) } => commands::server::clean(&place),
+    };
+    let exit = result.unwrap_or_else(|failure| {
+        eprint!("{failure}");
+        failure.exit
+    });
+    exit.into()
+}
+
+/// Prints to stdout. A reader that went away (`| head`) is no failure of ours.
+pub(crate) fn print_out(text: &str) -> Exit {
+    use std::io::Write;
+    match std::io::stdout().write_all(text.as_bytes()).and_then(|()| std::io::stdout().flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            eprintln!("error: cannot write the answer to stdout: {error}");
+            Exit::Failed
+        }
+        _ => Exit::Good,
+    }
+}

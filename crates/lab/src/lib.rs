@@ -1,0 +1,21 @@
+//! Experiments: a plan becomes randomised blocks of trials on private servers, and a folder of records.
+//!
+//! The lab knows the order of things and no formula: it judges whether a trial is evidence, never what its figures
+//! mean.
+
+mod duration;
+mod error;
+mod event;
+mod experiment;
+mod schedule;
+mod setting;
+mod stand;
+mod tables;
+mod trial;
+
+pub use duration::estimate;
+pub use error::LabError;
+pub use event::{Event, Listener};
+pub use experiment::{Finished, Request, check_settings, resume, start};
+pub use schedule::schedule;
+pub use setting::SettingError;

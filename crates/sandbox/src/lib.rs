@@ -1,0 +1,51 @@
+//! Private servers: find one, initialise it, choose its settings, start it, know that it is *that* server which
+//! answers, stop it, remove it.
+//!
+//! A [`Sandbox`] is a folder of our own with a data folder in it; a [`RunningServer`] is a server that was started on
+//! it. Two rules hold everywhere:
+//!
+//! - A server that truetps did not start is never touched: a process is only ever signalled through the handle of its
+//!   start, or, for leftovers of a killed run, when it holds a data folder below our own [`Home`].
+//! - A server never outlives truetps, not even `kill -9` of truetps: see `spawn.rs`.
+//!
+//! This crate prints nothing and judges nothing: what went wrong is an error with a [`hint`](SandboxError::hint).
+
+mod binary;
+mod binary_search;
+mod catalogue;
+mod catalogue_text;
+mod copy;
+mod error;
+mod home;
+mod host_limits;
+mod limits;
+mod log_tail;
+mod options;
+mod processes;
+mod registry;
+mod run;
+mod sandbox;
+mod server;
+mod server_user;
+mod settings;
+mod spawn;
+mod template;
+mod template_build;
+mod variables;
+mod wear;
+
+pub use binary::{BinaryError, ServerBinary, ServerVersion};
+pub use binary_search::{Looked, find, find_all};
+pub use catalogue::{Catalogue, SettingError};
+pub use copy::free_bytes;
+pub use error::SandboxError;
+pub use home::Home;
+pub use host_limits::HostLimits;
+pub use limits::{LimitError, Needs, check_limits, raise_open_files};
+pub use registry::{Cleaned, Entry, clean, list};
+pub use sandbox::{Sandbox, SandboxOptions};
+pub use server::{RunningServer, StartOptions, Stopped};
+pub use server_user::ServerUser;
+pub use settings::{Settings, chosen_settings, reserved_reason};
+pub use variables::{Mismatch, effective_variables, mismatches};
+pub use wear::{WornIn, wear_in_redo};

@@ -1,0 +1,193 @@
+//! What was typed. Each command turns it into what it means before anything starts.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+#[derive(Debug, Parser)]
+#[command(
+    name = "truetps",
+    version,
+    about = "How many writes a second does a MySQL database really take, and what decides it?",
+    after_help = "Start with:  truetps sweep --quick\n\n\
+        Results go to stdout, progress and warnings to stderr. Exit codes: 0 good; 2 wrong usage or plan; \
+        3 no comparison could be decided; 4 a trial failed (server died, clients failed); 130 interrupted, what was \
+        measured is kept.",
+    propagate_version = true
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Measure all configurations of a plan on a private server, in randomised blocks
+    Sweep(SweepArgs),
+    /// Measure one configuration once: a single trial on a private server
+    Run(RunArgs),
+    /// List, show and check plans
+    Plan {
+        #[command(subcommand)]
+        command: PlanCommand,
+    },
+    /// Show an experiment's answer again, from its folder
+    Report(ReportArgs),
+    /// List and clean private servers and what killed runs left behind
+    Server {
+        #[command(subcommand)]
+        command: ServerCommand,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For the terminal
+    Text,
+    /// One valid JSON document (docs/reference/report.schema.json)
+    Json,
+    /// One row a configuration
+    Csv,
+    /// Markdown
+    Md,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Place {
+    /// Folder that experiments are recorded in
+    #[arg(long, value_name = "DIR", default_value = "runs", env = "TRUETPS_RUNS")]
+    pub(crate) runs: PathBuf,
+    #[command(flatten)]
+    pub(crate) sandbox: SandboxPlace,
+    /// Folder of an unpacked server; default: the one in PATH or in the usual places
+    #[arg(long, value_name = "DIR", env = "TRUETPS_BASEDIR")]
+    pub(crate) basedir: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct SandboxPlace {
+    /// Folder that private servers live in: the disk under it is the one that is measured. Default:
+    /// /var/cache/truetps for root, else truetps in the user's cache folder
+    #[arg(long, value_name = "DIR", env = "TRUETPS_SANDBOX_DIR")]
+    pub(crate) sandbox_dir: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct EngineArgs {
+    /// OS threads that drive the clients; default: half of the cores, at least one
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub(crate) workers: Option<u32>,
+    /// Format of the answer on stdout
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    truetps sweep --quick                 what each durability setting costs here, in about two minutes\n  \
+    truetps sweep                         the same in about half an hour, with narrower intervals\n  \
+    truetps sweep my-plan.toml            a plan of your own: copy one with `truetps plan show durability`\n  \
+    truetps sweep --resume                go on with the newest experiment where it was interrupted")]
+pub(crate) struct SweepArgs {
+    /// Name of a plan (`truetps plan list`), or a TOML file
+    #[arg(default_value = "durability")]
+    pub(crate) plan: String,
+    /// Run the plan's short form
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Go on with an interrupted experiment: its folder; default: the newest one
+    #[arg(long, value_name = "FOLDER", num_args = 0..=1, conflicts_with_all = ["quick", "blocks", "seed"])]
+    pub(crate) resume: Option<Option<PathBuf>>,
+    /// Replicates, in place of the plan's
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) blocks: Option<u32>,
+    /// Seed of all random choices, in place of the plan's
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=i64::MAX as u64))]
+    pub(crate) seed: Option<u64>,
+    /// Start even if it will take hours
+    #[arg(long, short)]
+    pub(crate) yes: bool,
+    #[command(flatten)]
+    pub(crate) place: Place,
+    #[command(flatten)]
+    pub(crate) engine: EngineArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    truetps run insert --connections 50 --measure 30\n  \
+    truetps run insert --set innodb_flush_log_at_trx_commit=2 --set log_bin=ON --set sync_binlog=1")]
+pub(crate) struct RunArgs {
+    /// A built-in workload: insert
+    pub(crate) workload: String,
+    /// Sessions that drive the server at once
+    #[arg(long, short, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) connections: u32,
+    /// Seconds of warm-up, which are not counted
+    #[arg(long, value_name = "SECONDS", default_value_t = 1.0)]
+    pub(crate) warm_up: f64,
+    /// Seconds that are measured
+    #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
+    pub(crate) measure: f64,
+    /// End the measure phase after this many transactions, if that is sooner
+    #[arg(long, value_name = "N")]
+    pub(crate) transactions: Option<u64>,
+    /// A setting of the server; may be given again
+    #[arg(long = "set", value_name = "NAME=VALUE")]
+    pub(crate) settings: Vec<String>,
+    /// Number of tables
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) tables: u32,
+    /// Rows in each table before the trial
+    #[arg(long, value_name = "N", default_value_t = 200_000)]
+    pub(crate) table_rows: u64,
+    /// Send statements as whole SQL text in place of prepared ones
+    #[arg(long)]
+    pub(crate) text_protocol: bool,
+    /// Seed of all random values
+    #[arg(long, value_name = "N", default_value_t = 42, value_parser = clap::value_parser!(u64).range(0..=i64::MAX as u64))]
+    pub(crate) seed: u64,
+    #[command(flatten)]
+    pub(crate) place: Place,
+    #[command(flatten)]
+    pub(crate) engine: EngineArgs,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PlanCommand {
+    /// List the plans that ship with truetps
+    List,
+    /// Print a plan, to copy and change it
+    Show {
+        /// Name of a plan, or a TOML file
+        plan: String,
+    },
+    /// Validate a plan without starting anything: keys, values, and whether the server knows each setting and level
+    Check {
+        /// A TOML file, or the name of a plan
+        plan: String,
+        /// Folder of an unpacked server; default: the one in PATH or in the usual places
+        #[arg(long, value_name = "DIR", env = "TRUETPS_BASEDIR")]
+        basedir: Option<PathBuf>,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReportArgs {
+    /// An experiment's folder; default: the newest one
+    pub(crate) folder: Option<PathBuf>,
+    /// Folder that experiments are recorded in
+    #[arg(long, value_name = "DIR", default_value = "runs", env = "TRUETPS_RUNS")]
+    pub(crate) runs: PathBuf,
+    /// Format of the answer on stdout; report.html in the folder is written anew in any case
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ServerCommand {
+    /// List private servers, and what killed runs left behind
+    List(SandboxPlace),
+    /// Remove what killed runs left behind; servers in use are not touched
+    Clean(SandboxPlace),
+}

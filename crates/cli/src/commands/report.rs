@@ -1,0 +1,10 @@
+//! `truetps report`: the answer again, from the folder alone.
+
+use crate::answer::{give, open_folder};
+use crate::args::ReportArgs;
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+pub(crate) fn run(args: &ReportArgs) -> Result<Exit, Failure> {
+    give(&open_folder(args.folder.as_deref(), &args.runs)?, args.format)
+}

@@ -1,0 +1,130 @@
+//! `truetps sweep`: an experiment, from the plan to the answer.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use truetps_lab::{Finished, LabError, Request, estimate, resume, schedule, start};
+use truetps_record::{ExperimentFolder, Plan};
+use truetps_report::format;
+use truetps_sandbox::{Home, ServerBinary, find};
+
+use crate::answer::{give, open_folder, shown};
+use crate::args::{EngineArgs, Place, SweepArgs};
+use crate::commands::plan::size;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::plans;
+use crate::progress::Progress;
+use crate::signals;
+
+/// Longer experiments want `--yes`.
+const LONG: Duration = Duration::from_secs(3600);
+
+pub(crate) fn run(args: &SweepArgs) -> Result<Exit, Failure> {
+    if let Some(folder) = &args.resume {
+        return go_on(args, folder.as_deref());
+    }
+    let mut plan = plans::parse(&args.plan)?;
+    if args.quick {
+        plan = plan.into_quick();
+    }
+    plan.design.blocks = args.blocks.unwrap_or(plan.design.blocks);
+    plan.design.seed = args.seed.unwrap_or(plan.design.seed);
+    let time = estimate(&plan, &schedule(&plan));
+    if time > LONG && !args.yes {
+        let message = format!("plan `{}` will take about {}: {}", args.plan, format::duration(time), size(&plan));
+        return Err(Failure::usage(message).hint("add --yes to start it, --quick for its short form, or --blocks N".to_owned()));
+    }
+    eprintln!("{}: {}\n{}, seed {}", plan.name, plan.about, size(&plan), plan.design.seed);
+    measure(&plan, args.quick, &args.place, &args.engine)
+}
+
+/// Where a command measures.
+pub(crate) struct Site {
+    home: Home,
+    binary: ServerBinary,
+}
+
+impl Site {
+    pub(crate) fn open(plan: &Plan, place: &Place) -> Result<Self, Failure> {
+        let home = Home::open(place.sandbox.sandbox_dir.as_deref())
+            .map_err(|error| Failure::usage(&error).hint(error.hint()))?;
+        let binary = find(place.basedir.as_deref(), plan.server.flavour, home.user())
+            .map_err(|error| Failure::usage(&error).hint(error.hint()))?;
+        Ok(Self { home, binary })
+    }
+}
+
+/// Runs a plan and gives its answer.
+pub(crate) fn measure(plan: &Plan, quick: bool, place: &Place, engine: &EngineArgs) -> Result<Exit, Failure> {
+    let site = Site::open(plan, place)?;
+    let stop = signals::stop_flag()?;
+    let mut progress = Progress::new();
+    let request = request(plan, quick, &place.runs, engine, &site, &stop);
+    let finished = start(&request, &mut progress);
+    drop(progress);
+    finish(finished, engine, &stop)
+}
+
+fn go_on(args: &SweepArgs, folder: Option<&Path>) -> Result<Exit, Failure> {
+    let folder = open_folder(folder, &args.place.runs)?;
+    let plan = folder.plan().map_err(Failure::usage)?;
+    let site = Site::open(&plan, &args.place)?;
+    let stop = signals::stop_flag()?;
+    let mut progress = Progress::new();
+    let request = request(&plan, false, &args.place.runs, &args.engine, &site, &stop);
+    let finished = resume(&request, &folder, &mut progress);
+    drop(progress);
+    finish(finished, &args.engine, &stop)
+}
+
+fn request<'a>(
+    plan: &'a Plan,
+    quick: bool,
+    runs: &'a Path,
+    engine: &EngineArgs,
+    site: &'a Site,
+    stop: &'a AtomicBool,
+) -> Request<'a> {
+    let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
+    Request {
+        plan,
+        quick,
+        runs,
+        home: &site.home,
+        binary: &site.binary,
+        // The server needs the rest.
+        workers: engine.workers.unwrap_or((cores / 2).max(1)),
+        tool_version: env!("CARGO_PKG_VERSION"),
+        command: std::env::args().collect(),
+        stop,
+    }
+}
+
+fn finish(finished: Result<Finished, LabError>, engine: &EngineArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+    let finished = match finished {
+        Ok(finished) => finished,
+        Err(LabError::Interrupted) => {
+            eprintln!("interrupted before the first trial: nothing was measured");
+            return Ok(Exit::Interrupted);
+        }
+        Err(error) if error.is_usage() => return Err(Failure::usage(&error).hint(error.hint())),
+        Err(error) => return Err(Failure::failed(&error).hint(error.hint())),
+    };
+    let exit = give(&finished.folder, engine.format)?;
+    if let Some(reason) = &finished.gave_up {
+        go_on_line(&finished.folder);
+        return Err(Failure::failed(reason));
+    }
+    if stop.load(Ordering::Relaxed) {
+        eprintln!("interrupted: what was measured is kept");
+        go_on_line(&finished.folder);
+        return Ok(Exit::Interrupted);
+    }
+    Ok(exit)
+}
+
+fn go_on_line(folder: &ExperimentFolder) {
+    eprintln!("Next   truetps sweep --resume '{}'", shown(folder.path()).display());
+}

@@ -1,0 +1,39 @@
+//! An error as it is shown: what failed, because of what, and what to do about it.
+
+use std::fmt;
+
+use crate::exit::Exit;
+
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) exit: Exit,
+    message: String,
+    hint: Option<String>,
+}
+
+impl Failure {
+    /// Wrong usage, plan or environment.
+    pub(crate) fn usage(message: impl fmt::Display) -> Self {
+        Self { exit: Exit::Usage, message: message.to_string(), hint: None }
+    }
+
+    /// Something broke while it ran.
+    pub(crate) fn failed(message: impl fmt::Display) -> Self {
+        Self { exit: Exit::Failed, message: message.to_string(), hint: None }
+    }
+
+    pub(crate) fn hint(mut self, hint: impl Into<Option<String>>) -> Self {
+        self.hint = hint.into();
+        self
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "error: {}", self.message.trim_end())?;
+        if let Some(hint) = &self.hint {
+            writeln!(f, "\nhint: {hint}")?;
+        }
+        Ok(())
+    }
+}

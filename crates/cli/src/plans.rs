@@ -1,0 +1,50 @@
+//! Finding a plan: a file, or one of those that ship inside the program.
+
+use std::fs;
+use std::path::Path;
+
+use truetps_record::{Plan, near_matches};
+
+use crate::failure::Failure;
+
+/// Plans that ship: name and text.
+pub(crate) const SHIPPED: [(&str, &str); 1] = [("durability", include_str!("../../../plans/durability.toml"))];
+
+/// Text of a plan, by name or by path. A name is looked for among those that ship; anything with a `/` or ending in
+/// `.toml` is a file.
+pub(crate) fn text_of(plan: &str) -> Result<String, Failure> {
+    if let Some((_, text)) = SHIPPED.iter().find(|(name, _)| *name == plan) {
+        return Ok((*text).to_owned());
+    }
+    let path = Path::new(plan);
+    let is_path = plan.contains('/') || path.extension().is_some_and(|extension| extension == "toml");
+    if is_path {
+        return fs::read_to_string(path).map_err(|error| Failure::usage(format!("plan `{plan}`: {error}")));
+    }
+    let names: Vec<_> = SHIPPED.iter().map(|(name, _)| *name).collect();
+    let near = near_matches(plan, names.iter().copied());
+    let hint = match near.first() {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("plans that ship: `{}`; for a file of your own write its path, `./{plan}.toml`", names.join("`, `")),
+    };
+    Err(Failure::usage(format!("unknown plan `{plan}`")).hint(hint))
+}
+
+pub(crate) fn parse(plan: &str) -> Result<Plan, Failure> {
+    let text = text_of(plan)?;
+    Plan::parse(&text).map_err(|error| Failure::usage(format!("plan `{plan}`: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shipped_plans_are_valid_and_bear_their_names() {
+        for (name, text) in SHIPPED {
+            let plan = Plan::parse(text).unwrap();
+            assert_eq!(plan.name, name);
+            assert!(plan.clone().into_quick().configurations().len() <= plan.configurations().len());
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Progress on stderr: one line that is written over where stderr is a terminal, one line a trial where it is not.
+
+use std::io::{IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+use truetps_lab::{Event, Listener};
+use truetps_record::{Interval, Phase, ScheduledTrial, Trial};
+use truetps_report::format;
+
+/// The line is written over at most this often.
+const REDRAW: Duration = Duration::from_millis(100);
+const COLUMNS_DEFAULT: usize = 80;
+
+pub(crate) struct Progress {
+    live: bool,
+    line_is_up: bool,
+    drawn: Option<Instant>,
+}
+
+impl Progress {
+    pub(crate) fn new() -> Self {
+        let quiet = std::env::var_os("TRUETPS_NO_PROGRESS").is_some_and(|value| !value.is_empty());
+        Self { live: std::io::stderr().is_terminal() && !quiet, line_is_up: false, drawn: None }
+    }
+
+    /// Writes over the line, where there is one.
+    fn draw(&mut self, text: &str) {
+        if !self.live {
+            return;
+        }
+        let columns = rustix::termios::tcgetwinsize(std::io::stderr()).map_or(COLUMNS_DEFAULT, |size| size.ws_col.into());
+        let shown: String = text.chars().take(columns.max(20) - 1).collect();
+        self.put(&format!("\r\x1b[K{shown}"));
+        self.line_is_up = true;
+        self.drawn = Some(Instant::now());
+    }
+
+    /// A line that stays.
+    pub(crate) fn say(&mut self, text: &str) {
+        self.clear();
+        self.put(&format!("{text}\n"));
+    }
+
+    /// Takes the line away.
+    pub(crate) fn clear(&mut self) {
+        if self.line_is_up {
+            self.put("\r\x1b[K");
+            self.line_is_up = false;
+        }
+    }
+
+    /// Progress that cannot be shown is no reason to stop measuring.
+    #[expect(clippy::unused_self, reason = "all writing goes through one place")]
+    fn put(&self, text: &str) {
+        let _ = std::io::stderr().write_all(text.as_bytes());
+    }
+
+    fn interval(&mut self, trial: &ScheduledTrial, interval: &Interval, index: usize, of: usize, left: Duration) {
+        let phase = if interval.phase == Phase::Measure { "" } else { " (not counted)" };
+        let second = (interval.start_ms + interval.length_ms) / 1e3;
+        let text = format!(
+            "[{}/{of}] {}  {second:.0}s  {}{}{phase}  left {}",
+            index + 1,
+            trial.configuration,
+            format::tps(interval.tps) + " tps",
+            percentiles(interval),
+            format::duration(left),
+        );
+        self.draw(&text);
+    }
+
+    fn trial_ends(&mut self, trial: &Trial, index: usize, of: usize, left: Duration) {
+        let place = format!("[{}/{of}] {} block {} {}", index + 1, trial.name, trial.block + 1, trial.configuration);
+        if let Some(reason) = trial.validity.reason() {
+            self.say(&format!("{place}  NOT VALID: {reason}"));
+            return;
+        }
+        if self.live {
+            return;
+        }
+        let Some(measured) = &trial.measured else { return };
+        let p99 = measured.response.response_us_p99.map_or(String::new(), |us| format!("  p99 {}", format::duration_us(us)));
+        let (tps, left) = (format::tps(measured.tps) + " tps", format::duration(left));
+        self.say(&format!("{place}  {tps}{p99}  failed {}  left {left}", measured.counts.failed));
+    }
+}
+
+fn percentiles(interval: &Interval) -> String {
+    let response = &interval.response;
+    let part = |name: &str, us: Option<f64>| us.map_or(String::new(), |us| format!("  {name} {}", format::duration_us(us)));
+    let failed = if interval.counts.failed > 0 { format!("  failed {}", interval.counts.failed) } else { String::new() };
+    [
+        part("p50", response.response_us_p50),
+        part("p99", response.response_us_p99),
+        part("max", response.response_us_max),
+        failed,
+    ]
+    .concat()
+}
+
+impl Listener for Progress {
+    fn event(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Preparing(step) if self.live => self.draw(step),
+            Event::Preparing(step) => self.say(step),
+            Event::Loading { rows, of } => {
+                if self.drawn.is_none_or(|drawn| drawn.elapsed() >= REDRAW) {
+                    self.draw(&format!("loading rows: {} of {}", format::count(*rows), format::count(*of)));
+                }
+            }
+            Event::TrialBegins { trial, index, of, left } => {
+                let left = format::duration(*left);
+                self.draw(&format!("[{}/{of}] {}  starting  left {left}", index + 1, trial.configuration));
+            }
+            Event::Interval { trial, interval, index, of, left } => self.interval(trial, interval, *index, *of, *left),
+            Event::TrialEnds { trial, index, of, left } => self.trial_ends(trial, *index, *of, *left),
+            Event::Warning(text) => self.say(&format!("warning: {text}")),
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}

@@ -1,0 +1,62 @@
+//! What can stop an experiment.
+
+use thiserror::Error;
+use truetps_driver::DriverError;
+use truetps_record::FolderError;
+use truetps_sandbox::{LimitError, SandboxError};
+use truetps_workload::WorkloadError;
+
+use crate::setting::SettingError;
+
+#[derive(Debug, Error)]
+pub enum LabError {
+    #[error(transparent)]
+    Workload(#[from] WorkloadError),
+    /// The server's program does not know a setting or a level.
+    #[error(transparent)]
+    UnknownSetting(#[from] truetps_sandbox::SettingError),
+    /// The running server does not take a level.
+    #[error(transparent)]
+    Setting(#[from] SettingError),
+    #[error(transparent)]
+    Limit(#[from] LimitError),
+    #[error(transparent)]
+    Sandbox(#[from] SandboxError),
+    #[error("preparing the tables: {0}")]
+    Prepare(#[from] DriverError),
+    #[error("{0}")]
+    Folder(#[from] FolderError),
+    #[error(transparent)]
+    Flush(#[from] truetps_probe::FlushProbeError),
+    #[error("this experiment was begun with {was}, and this server is {is}")]
+    OtherServer { was: String, is: String },
+    #[error("interrupted")]
+    Interrupted,
+}
+
+impl LabError {
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::UnknownSetting(error) => error.hint(),
+            Self::Setting(error) => error.hint(),
+            Self::Limit(error) => Some(error.hint()),
+            Self::Sandbox(error) => error.hint(),
+            Self::OtherServer { .. } => Some("name the first one's folder with --basedir, or start a new experiment".to_owned()),
+            Self::Workload(_) | Self::Prepare(_) | Self::Folder(_) | Self::Flush(_) | Self::Interrupted => None,
+        }
+    }
+
+    /// Something that the user has to change before anything can start.
+    pub fn is_usage(&self) -> bool {
+        match self {
+            Self::Prepare(_) | Self::Folder(_) | Self::Flush(_) | Self::Interrupted => false,
+            Self::Workload(_)
+            | Self::UnknownSetting(_)
+            | Self::Setting(_)
+            | Self::Limit(_)
+            | Self::Sandbox(_)
+            | Self::OtherServer { .. } => true,
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! What an experiment tells while it runs. The lab prints nothing: the caller decides how this looks.
+
+use std::time::Duration;
+
+use truetps_record::{Interval, ScheduledTrial, Trial};
+
+/// One thing that happened.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// A step of the preparation begins.
+    Preparing(String),
+    /// Rows are being loaded.
+    Loading { rows: u64, of: u64 },
+    /// A trial begins: number `index` (from 0) of `of`, with this much still to do.
+    TrialBegins { trial: &'a ScheduledTrial, index: usize, of: usize, left: Duration },
+    /// An interval is over.
+    Interval { trial: &'a ScheduledTrial, interval: &'a Interval, index: usize, of: usize, left: Duration },
+    /// A trial is over and on disk.
+    TrialEnds { trial: &'a Trial, index: usize, of: usize, left: Duration },
+    /// Something that the user should know; the experiment goes on.
+    Warning(String),
+}
+
+/// Hears the events of an experiment, on the thread that runs it.
+pub trait Listener {
+    fn event(&mut self, event: &Event<'_>);
+}

@@ -1,0 +1,294 @@
+//! The life of an experiment: check, prepare, record the schedule, run the trials.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use truetps_probe::{clock, host_facts, probe_flush};
+use truetps_record::{
+    Experiment, ExperimentFolder, HostFacts, Plan, SCHEMA_VERSION, ScheduledTrial, ServerFacts, Trial, Validity,
+    write_atomically,
+};
+use truetps_sandbox::{
+    Catalogue, Home, HostLimits, Needs, ServerBinary, ServerUser, Settings, chosen_settings, clean, effective_variables,
+    raise_open_files,
+};
+use truetps_workload::Workload;
+
+use crate::duration::Remaining;
+use crate::error::LabError;
+use crate::event::{Event, Listener};
+use crate::schedule::schedule;
+use crate::stand::{Live, Stands};
+use crate::trial::{TrialContext, run_trial};
+
+/// So many trials in a row without evidence, and the rest would be no better.
+const FAILURES_IN_A_ROW_MAX: u32 = 5;
+/// Lines of the server's log that are kept with a trial, and that a reason quotes.
+const LOG_LINES_KEPT: usize = 200;
+const LOG_LINES_QUOTED: usize = 3;
+
+/// An experiment that is asked for.
+pub struct Request<'a> {
+    /// The plan as it is run.
+    pub plan: &'a Plan,
+    pub quick: bool,
+    pub runs: &'a Path,
+    pub home: &'a Home,
+    pub binary: &'a ServerBinary,
+    pub workers: u32,
+    pub tool_version: &'a str,
+    pub command: Vec<String>,
+    /// Raised by the user: end the trial that runs, keep what was measured.
+    pub stop: &'a AtomicBool,
+}
+
+/// An experiment that has run, to its end or not.
+#[derive(Debug)]
+pub struct Finished {
+    pub folder: ExperimentFolder,
+    /// Why it ended early, where that was not the user's wish.
+    pub gave_up: Option<String>,
+}
+
+/// Asks the server's program whether it knows each setting of the plan and takes each level. Nothing is started.
+pub fn check_settings(plan: &Plan, binary: &ServerBinary, user: &ServerUser) -> Result<Catalogue, LabError> {
+    let catalogue = Catalogue::ask(binary, user)?;
+    for (name, value) in &plan.server.settings {
+        catalogue.check(name, value)?;
+    }
+    for (name, levels) in plan.setting_factors() {
+        for level in levels {
+            catalogue.check(name, level)?;
+        }
+    }
+    Ok(catalogue)
+}
+
+/// Runs a new experiment.
+pub fn start(request: &Request<'_>, listener: &mut dyn Listener) -> Result<Finished, LabError> {
+    let mut bench = Bench::set_up(request, listener)?;
+    let plan = request.plan;
+    let experiment = Experiment {
+        schema_version: SCHEMA_VERSION,
+        tool_version: request.tool_version.to_owned(),
+        name: plan.name.clone(),
+        created_at: clock::now_rfc3339(),
+        quick: request.quick,
+        seed: plan.design.seed,
+        host: bench.host.clone(),
+        server: bench.server.clone(),
+        sandbox_dir: request.home.path().display().to_string(),
+        schedule: schedule(plan),
+        command: request.command.clone(),
+    };
+    let name = format!("{}-{}", plan.name, clock::folder_stamp());
+    let folder = ExperimentFolder::create(request.runs, &name, plan, &experiment)?;
+    let todo: Vec<_> = experiment.schedule.iter().collect();
+    bench.run(&folder, &todo, 0, listener)
+}
+
+/// Runs the trials of an earlier experiment that are missing, partial or invalid. What those left is kept beside them.
+pub fn resume(
+    request: &Request<'_>,
+    folder: &ExperimentFolder,
+    listener: &mut dyn Listener,
+) -> Result<Finished, LabError> {
+    let experiment = folder.experiment()?;
+    let (was, is) = (&experiment.server.version_text, &request.binary.version_text);
+    if was != is {
+        return Err(LabError::OtherServer { was: was.clone(), is: is.clone() });
+    }
+    let mut todo = Vec::new();
+    for scheduled in &experiment.schedule {
+        let done = folder.trial(&scheduled.name)?.is_some_and(|trial| trial.validity.is_valid());
+        if !done {
+            todo.push(scheduled);
+        }
+    }
+    if todo.is_empty() {
+        return Ok(Finished { folder: folder.clone(), gave_up: None });
+    }
+    let done = experiment.schedule.len() - todo.len();
+    let mut bench = Bench::set_up(request, listener)?;
+    bench.run(folder, &todo, done, listener)
+}
+
+/// Everything that trials run on.
+struct Bench<'a> {
+    request: &'a Request<'a>,
+    workload: Arc<dyn Workload>,
+    host: HostFacts,
+    server: ServerFacts,
+    stands: Stands<'a>,
+}
+
+impl<'a> Bench<'a> {
+    /// Checks everything that can be checked, then prepares the servers. An error means that nothing was measured.
+    fn set_up(request: &'a Request<'a>, listener: &mut dyn Listener) -> Result<Self, LabError> {
+        let (plan, binary) = (request.plan, request.binary);
+        let workload = truetps_workload::build(&plan.workload, plan.design.seed)?;
+        let catalogue = check_settings(plan, binary, request.home.user())?;
+        warn_of_leftovers(request.home, listener)?;
+        let flush = probe_flush(request.home.path())?;
+        let host = host_facts(request.home.path(), Some(flush));
+        let chosen = catalogue.keep_known(chosen_settings(
+            host.memory_bytes,
+            plan.connections_max(),
+            binary.flavour,
+            binary.version,
+        ));
+        let fixed = Settings::new(&chosen).with(plan.server.settings.iter().map(|(name, value)| (name.as_str(), value)));
+        let needs = Needs::of(&fixed);
+        truetps_sandbox::check_limits(&needs, &HostLimits::read())?;
+        raise_open_files(&needs)?;
+        let server = ServerFacts {
+            flavour: binary.flavour,
+            version: binary.version.to_string(),
+            version_text: binary.version_text.clone(),
+            chosen_settings: chosen,
+        };
+        let mut stands = Stands::new(plan, &*workload, request.home, binary, fixed, request.stop);
+        stands.prepare(listener)?;
+        Ok(Self { request, workload, host, server, stands })
+    }
+
+    /// Runs these trials in order; `done` were finished earlier.
+    fn run(
+        &mut self,
+        folder: &ExperimentFolder,
+        todo: &[&ScheduledTrial],
+        done: usize,
+        listener: &mut dyn Listener,
+    ) -> Result<Finished, LabError> {
+        let of = done + todo.len();
+        let mut remaining = Remaining::new(self.request.plan, todo);
+        let mut failures_in_a_row = 0;
+        let mut gave_up = None;
+        for (n, scheduled) in todo.iter().enumerate() {
+            if self.request.stop.load(Ordering::Relaxed) {
+                break;
+            }
+            let (index, left, began) = (done + n, remaining.left(), Instant::now());
+            listener.event(&Event::TrialBegins { trial: scheduled, index, of, left });
+            let trial = match self.trial(folder, scheduled, &mut |interval, listener| {
+                listener.event(&Event::Interval { trial: scheduled, interval, index, of, left });
+            }, listener) {
+                Ok(trial) => trial,
+                // What was measured so far is on disk and has its answer.
+                Err(error) => {
+                    gave_up = Some(format!("{}: {error}", scheduled.name));
+                    break;
+                }
+            };
+            remaining.trial_took(began.elapsed());
+            listener.event(&Event::TrialEnds { trial: &trial, index, of, left: remaining.left() });
+            failures_in_a_row = if matches!(trial.validity, Validity::Invalid(_)) { failures_in_a_row + 1 } else { 0 };
+            if failures_in_a_row == FAILURES_IN_A_ROW_MAX && n + 1 < todo.len() {
+                let reason = trial.validity.reason().unwrap_or_default();
+                gave_up = Some(format!("{failures_in_a_row} trials in a row were not valid, the last one because: {reason}"));
+                break;
+            }
+        }
+        Ok(Finished { folder: folder.clone(), gave_up })
+    }
+
+    /// One trial, from its folder to its `run.json`. An error is one of the folder.
+    fn trial(
+        &mut self,
+        folder: &ExperimentFolder,
+        scheduled: &ScheduledTrial,
+        on_interval: &mut dyn FnMut(&truetps_record::Interval, &mut dyn Listener),
+        listener: &mut dyn Listener,
+    ) -> Result<Trial, LabError> {
+        let mut trial = self.blank_trial(scheduled);
+        let mut writer = folder.begin_trial(&trial)?;
+        let mut healthy = false;
+        match self.stands.ready(&scheduled.configuration, listener) {
+            Err(error) => trial.validity = Validity::Invalid(format!("the server could not be made ready: {error}")),
+            Ok(live) => {
+                let context = TrialContext {
+                    plan: self.request.plan,
+                    workload: &*self.workload,
+                    workers: self.request.workers,
+                    socket: live.server.socket(),
+                    server_pid: live.server.pid(),
+                    stop: self.request.stop,
+                };
+                let kept = run_trial(&context, &mut trial, &mut writer, &mut |interval| on_interval(interval, listener));
+                healthy = look_at_server(live, &mut trial);
+                // The figures matter more than the server's files: those are written last.
+                writer.write_trial(&trial)?;
+                keep_server_files(live, &writer.server_path())?;
+                kept?;
+            }
+        }
+        if !healthy {
+            self.stands.discard();
+        }
+        writer.write_trial(&trial)?;
+        Ok(trial)
+    }
+
+    fn blank_trial(&self, scheduled: &ScheduledTrial) -> Trial {
+        Trial {
+            schema_version: SCHEMA_VERSION,
+            tool_version: self.request.tool_version.to_owned(),
+            name: scheduled.name.clone(),
+            block: scheduled.block,
+            position: scheduled.position,
+            role: scheduled.role,
+            configuration: scheduled.configuration.clone(),
+            workload: self.workload.name().to_owned(),
+            seed: self.request.plan.design.seed,
+            server: self.server.clone(),
+            started_at: clock::now_rfc3339(),
+            ended_at: None,
+            validity: Validity::Partial("truetps ended before the trial did".to_owned()),
+            engine: None,
+            measured: None,
+            notes: Vec::new(),
+        }
+    }
+}
+
+/// Whether the server may be used for the next trial. One that died or hangs makes the trial invalid, with its own last
+/// words.
+fn look_at_server(live: &mut Live, trial: &mut Trial) -> bool {
+    let said = |live: &Live| {
+        let tail = live.server.error_log_tail(LOG_LINES_QUOTED);
+        if tail.is_empty() { "it left no message".to_owned() } else { format!("its last words: {tail}") }
+    };
+    if let Some(status) = live.server.exit_status_if_dead() {
+        trial.validity = Validity::Invalid(format!("the server died ({status}); {}", said(live)));
+        return false;
+    }
+    let answers = live.client.query_value("SELECT 1").is_ok();
+    if !answers {
+        trial.validity = Validity::Invalid(format!("the server does not answer any more; {}", said(live)));
+    }
+    answers && trial.engine.as_ref().is_some_and(|engine| engine.clients_failed == 0)
+}
+
+/// What the server was, as it says itself.
+fn keep_server_files(live: &mut Live, path: &Path) -> Result<(), LabError> {
+    write_atomically(&path.join("my.cnf"), live.server.option_file_text().as_bytes())?;
+    write_atomically(&path.join("error.log"), live.server.error_log_tail(LOG_LINES_KEPT).as_bytes())?;
+    // A server that died cannot be asked; what it was started with is in my.cnf.
+    if let Ok(variables) = effective_variables(&mut live.client) {
+        let text = serde_json::to_vec_pretty(&variables).expect("a map of texts has a JSON form");
+        write_atomically(&path.join("variables.json"), &text)?;
+    }
+    Ok(())
+}
+
+/// Removes what killed runs left behind, and says so.
+fn warn_of_leftovers(home: &Home, listener: &mut dyn Listener) -> Result<(), LabError> {
+    for cleaned in clean(home)? {
+        let killed = if cleaned.servers_killed > 0 { ", and ended its server" } else { "" };
+        let path = cleaned.entry.path.display();
+        listener.event(&Event::Warning(format!("removed what a killed run left in {path}{killed}")));
+    }
+    Ok(())
+}

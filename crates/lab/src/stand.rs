@@ -1,0 +1,242 @@
+//! The private servers of an experiment.
+//!
+//! One *stand* for each combination of settings that a server must be started with: a sandbox whose data folder holds
+//! the loaded tables and a worn-in redo log. One server runs at a time. Settings that can be changed while it runs are
+//! set before each trial.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use indexmap::IndexMap;
+use truetps_driver::Client;
+use truetps_record::{Configuration, DatadirState, Plan, SettingValue};
+use truetps_sandbox::{Home, RunningServer, Sandbox, SandboxOptions, ServerBinary, Settings, StartOptions};
+use truetps_workload::Workload;
+
+use crate::error::LabError;
+use crate::event::{Event, Listener};
+use crate::setting::{Changeable, SettingError, set_global, verify};
+use crate::tables::{Tables, wait_for_quiet};
+
+const CLIENT_TIMEOUT: Duration = Duration::from_secs(60);
+/// A server with many changed pages takes long to stop.
+const STOP_TIMEOUT: Duration = Duration::from_secs(300);
+
+/// The levels of those factors that need a restart.
+type StartLevels = IndexMap<String, SettingValue>;
+
+struct Stand {
+    levels: StartLevels,
+    sandbox: Sandbox,
+}
+
+/// A server that runs, and a client for everything that is not measured.
+pub(crate) struct Live {
+    stand: usize,
+    pub(crate) server: RunningServer,
+    pub(crate) client: Client,
+}
+
+pub(crate) struct Stands<'a> {
+    plan: &'a Plan,
+    home: &'a Home,
+    binary: &'a ServerBinary,
+    stop: &'a AtomicBool,
+    /// Settings that are the same in all trials.
+    fixed: Settings,
+    tables: Tables,
+    at_start: Vec<String>,
+    stands: Vec<Stand>,
+    live: Option<Live>,
+}
+
+impl<'a> Stands<'a> {
+    pub(crate) fn new(
+        plan: &'a Plan,
+        workload: &dyn Workload,
+        home: &'a Home,
+        binary: &'a ServerBinary,
+        fixed: Settings,
+        stop: &'a AtomicBool,
+    ) -> Self {
+        let tables = Tables::new(workload, plan.design.datadir == DatadirState::Refill);
+        Self { plan, home, binary, stop, fixed, tables, at_start: Vec::new(), stands: Vec::new(), live: None }
+    }
+
+    /// Finds out which factors need a restart, has every level accepted, and prepares a stand for each combination of
+    /// those levels: all that a server could refuse, it refuses here.
+    pub(crate) fn prepare(&mut self, listener: &mut dyn Listener) -> Result<(), LabError> {
+        listener.event(&Event::Preparing(format!("starting {} {}", self.binary.flavour, self.binary.version)));
+        let sandbox = self.create_sandbox(&StartLevels::new())?;
+        let first = self.boot(&sandbox, &StartLevels::new())?;
+        let live = self.try_levels(first)?;
+        let combinations = self.start_combinations();
+        if combinations.len() == 1 && combinations[0].is_empty() {
+            return self.finish_stand(combinations.into_iter().next().unwrap_or_default(), sandbox, live, listener);
+        }
+        drop(live);
+        sandbox.remove()?;
+        for levels in combinations {
+            self.build_stand(levels, listener)?;
+        }
+        Ok(())
+    }
+
+    /// Sets every level of every factor once, and sorts the factors by whether that works.
+    fn try_levels(&mut self, mut live: (RunningServer, Client)) -> Result<(RunningServer, Client), LabError> {
+        for (name, levels) in self.plan.setting_factors() {
+            let ask = |source| SettingError::Ask { name: name.to_owned(), source };
+            let before = live.1.query_value(&format!("SELECT @@GLOBAL.{name}")).map_err(ask)?;
+            let mut changeable = Changeable::Dynamic;
+            for level in levels {
+                changeable = set_global(&mut live.1, name, level)?;
+            }
+            if changeable == Changeable::AtStart {
+                self.at_start.push(name.to_owned());
+            } else if let Some(before) = before {
+                set_global(&mut live.1, name, &SettingValue::Text(before))?;
+            }
+        }
+        Ok(live)
+    }
+
+    /// Distinct combinations of the levels that need a restart, in the plan's order.
+    fn start_combinations(&self) -> Vec<StartLevels> {
+        let mut combinations: Vec<StartLevels> = Vec::new();
+        for configuration in self.plan.configurations() {
+            let levels = self.start_levels(&configuration);
+            if !combinations.contains(&levels) {
+                combinations.push(levels);
+            }
+        }
+        combinations
+    }
+
+    fn start_levels(&self, configuration: &Configuration) -> StartLevels {
+        let needs_start = |name: &str| self.at_start.iter().any(|other| other == name);
+        let levels = configuration.settings().filter(|(name, _)| needs_start(name));
+        levels.map(|(name, level)| (name.to_owned(), level.clone())).collect()
+    }
+
+    fn settings_with(&self, levels: &StartLevels) -> Settings {
+        self.fixed.clone().with(levels.iter().map(|(name, level)| (name.as_str(), level)))
+    }
+
+    fn create_sandbox(&self, levels: &StartLevels) -> Result<Sandbox, LabError> {
+        let options = SandboxOptions { settings: self.settings_with(levels), data_bytes: data_bytes(self.plan) };
+        Ok(Sandbox::create(self.home, self.binary, &options)?)
+    }
+
+    fn boot(&self, sandbox: &Sandbox, levels: &StartLevels) -> Result<(RunningServer, Client), LabError> {
+        let server = sandbox.start(&StartOptions::new(self.settings_with(levels)))?;
+        let mut client = Client::connect_unix(server.socket(), "root", None, CLIENT_TIMEOUT)?;
+        for (name, level) in levels {
+            verify_start_level(&mut client, name, level)?;
+        }
+        Ok((server, client))
+    }
+
+    fn build_stand(&mut self, levels: StartLevels, listener: &mut dyn Listener) -> Result<(), LabError> {
+        let sandbox = self.create_sandbox(&levels)?;
+        let live = self.boot(&sandbox, &levels)?;
+        self.finish_stand(levels, sandbox, live, listener)
+    }
+
+    /// Loads the tables, stops the server and wears in its redo log.
+    fn finish_stand(
+        &mut self,
+        levels: StartLevels,
+        sandbox: Sandbox,
+        (server, mut client): (RunningServer, Client),
+        listener: &mut dyn Listener,
+    ) -> Result<(), LabError> {
+        self.tables.load(&mut client, &mut |rows, of| listener.event(&Event::Loading { rows, of }))?;
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(LabError::Interrupted);
+        }
+        listener.event(&Event::Preparing("stopping the server to wear in its redo log".to_owned()));
+        drop(client);
+        server.stop(STOP_TIMEOUT)?;
+        sandbox.wear_in_redo()?;
+        if self.plan.design.datadir == DatadirState::FreshCopy {
+            sandbox.keep_prepared()?;
+        }
+        self.stands.push(Stand { levels, sandbox });
+        Ok(())
+    }
+
+    /// A server for this configuration, in its first state.
+    pub(crate) fn ready(
+        &mut self,
+        configuration: &Configuration,
+        listener: &mut dyn Listener,
+    ) -> Result<&mut Live, LabError> {
+        let levels = self.start_levels(configuration);
+        let number = match self.stands.iter().position(|stand| stand.levels == levels) {
+            Some(number) => number,
+            None => {
+                self.stop_live()?;
+                self.build_stand(levels, listener)?;
+                self.stands.len() - 1
+            }
+        };
+        let mut live = self.live_on(number)?;
+        if self.plan.design.datadir == DatadirState::Refill {
+            wait_for_quiet(&mut live.client)?;
+            self.tables.refill(&mut live.client)?;
+        }
+        for (name, level) in configuration.settings().filter(|(name, _)| !self.at_start.iter().any(|other| other == name)) {
+            set_global(&mut live.client, name, level)?;
+        }
+        Ok(self.live.insert(live))
+    }
+
+    /// The server of this stand: the one that runs, or a new start.
+    fn live_on(&mut self, number: usize) -> Result<Live, LabError> {
+        let keeps_running = self.plan.design.datadir == DatadirState::Refill;
+        match self.live.take() {
+            Some(live) if live.stand == number && keeps_running => return Ok(live),
+            other => self.live = other,
+        }
+        self.stop_live()?;
+        let stand = &self.stands[number];
+        if !keeps_running {
+            stand.sandbox.restore_prepared()?;
+        }
+        let (server, client) = self.boot(&stand.sandbox, &stand.levels)?;
+        Ok(Live { stand: number, server, client })
+    }
+
+    /// Stops the server that runs. With fresh copies its data is thrown away, so that it need not be asked politely.
+    fn stop_live(&mut self) -> Result<(), LabError> {
+        let Some(live) = self.live.take() else { return Ok(()) };
+        drop(live.client);
+        if self.plan.design.datadir == DatadirState::Refill {
+            live.server.stop(STOP_TIMEOUT)?;
+        } else {
+            live.server.kill()?;
+        }
+        Ok(())
+    }
+
+    /// Throws away the server that runs, with its data: it died or hangs. The next trial gets a new one.
+    pub(crate) fn discard(&mut self) {
+        if let Some(live) = self.live.take() {
+            self.stands.remove(live.stand);
+        }
+    }
+}
+
+/// log_bin is ON whatever name it was given at the start.
+fn verify_start_level(client: &mut Client, name: &str, level: &SettingValue) -> Result<(), SettingError> {
+    let is_name = matches!(level, SettingValue::Text(_));
+    if name == "log_bin" && is_name { verify(client, name, &SettingValue::Bool(true)) } else { verify(client, name, level) }
+}
+
+/// A sysbench-shaped row with its indexes takes about 240 bytes on the disk; pristine copies double it, and trials add
+/// to it.
+fn data_bytes(plan: &Plan) -> u64 {
+    const ROW_BYTES: u64 = 240;
+    const COPIES: u64 = 3;
+    plan.workload.table_rows * u64::from(plan.workload.tables) * ROW_BYTES * COPIES
+}

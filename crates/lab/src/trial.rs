@@ -1,0 +1,178 @@
+//! One trial on a server that runs and is in its starting state: load, record, judge whether it is evidence.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use truetps_driver::{Login, MysqlSession};
+use truetps_engine::{Ending, LoadSpec, Observer, Outcome};
+use truetps_probe::{ProcessUse, clock, process_use};
+use truetps_record::{
+    EngineFacts, FolderError, Histogram, Interval, Measured, Phase, Plan, Protocol, ResourceUse, Trial, TrialWriter,
+    Validity,
+};
+use truetps_workload::Workload;
+
+use crate::tables::SCHEMA;
+
+/// All clients must be connected within this time.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
+/// A server that does not answer for this long after the end hangs.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// What a trial needs to know of its server and its plan.
+pub(crate) struct TrialContext<'a> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) workload: &'a dyn Workload,
+    pub(crate) workers: u32,
+    pub(crate) socket: &'a Path,
+    pub(crate) server_pid: u32,
+    pub(crate) stop: &'a AtomicBool,
+}
+
+/// Drives the load and fills in `trial`. The caller has begun the folder and writes `run.json` in the end.
+///
+/// An error is one of the folder: the figures could not be kept.
+pub(crate) fn run_trial(
+    context: &TrialContext<'_>,
+    trial: &mut Trial,
+    writer: &mut TrialWriter,
+    on_interval: &mut dyn FnMut(&Interval),
+) -> Result<(), FolderError> {
+    let plan = context.plan;
+    let prepared = plan.workload.protocol == Protocol::Prepared;
+    let login = Arc::new(Login { user: "root".to_owned(), database: Some(SCHEMA.to_owned()) });
+    let statements = context.workload.statements();
+    let load = LoadSpec {
+        socket: context.socket.to_owned(),
+        clients: trial.configuration.connections(),
+        workers: context.workers,
+        warm_up: plan.load.warm_up(),
+        measure: plan.load.measure(),
+        measure_transactions: plan.load.measure_transactions,
+        connect_timeout: CONNECT_TIMEOUT,
+        drain_timeout: DRAIN_TIMEOUT,
+    };
+    let make_session = || MysqlSession::new(Arc::clone(&login), Arc::clone(&statements), prepared);
+    let mut keeper = Keeper { writer, on_interval, server_pid: context.server_pid, at_start: None, at_end: None, error: None };
+    let outcome = truetps_engine::run(&load, context.workload, &make_session, context.stop, &mut keeper);
+    let (at_start, at_end, error) = (keeper.at_start, keeper.at_end, keeper.error);
+    trial.ended_at = Some(clock::now_rfc3339());
+    match outcome {
+        Err(error) => trial.validity = Validity::Invalid(error.to_string()),
+        Ok(outcome) => {
+            trial.validity = validity(&outcome);
+            trial.engine = Some(engine_facts(plan, &outcome));
+            trial.measured = measured(&outcome, at_start.zip(at_end));
+            trial.notes.extend(notes(&outcome));
+        }
+    }
+    error.map_or(Ok(()), Err)
+}
+
+/// Writes intervals as they come, and reads what the server has used where the measure phase begins and ends.
+struct Keeper<'a> {
+    writer: &'a mut TrialWriter,
+    on_interval: &'a mut dyn FnMut(&Interval),
+    server_pid: u32,
+    at_start: Option<ProcessUse>,
+    at_end: Option<ProcessUse>,
+    error: Option<FolderError>,
+}
+
+impl Observer for Keeper<'_> {
+    fn phase(&mut self, phase: Phase) {
+        match phase {
+            Phase::WarmUp => {}
+            Phase::Measure => self.at_start = process_use(self.server_pid),
+            Phase::Drain => self.at_end = process_use(self.server_pid),
+        }
+    }
+
+    fn interval(&mut self, interval: &Interval, histogram: &Histogram) -> Result<(), String> {
+        (self.on_interval)(interval);
+        if self.error.is_some() {
+            return Ok(());
+        }
+        self.writer.append(interval, histogram).map_err(|error| {
+            let message = error.to_string();
+            self.error = Some(error);
+            message
+        })
+    }
+}
+
+/// What makes the figures untrue, the gravest first.
+fn validity(outcome: &Outcome) -> Validity {
+    let invalid = |reason: String| Validity::Invalid(reason);
+    let first = |errors: &[truetps_record::ErrorCount]| errors.first().map_or("no error was reported".to_owned(), |e| e.first_message.clone());
+    match &outcome.ending {
+        Ending::ObserverFailed(error) => return invalid(format!("not recorded to the end: {error}")),
+        Ending::NobodyConnected => return invalid(format!("no client could connect: {}", first(&outcome.connect_errors))),
+        Ending::AllClientsLost => {
+            let errors = if outcome.errors.is_empty() { &outcome.errors_elsewhere } else { &outcome.errors };
+            return invalid(format!("all clients lost their connection: {}", first(errors)));
+        }
+        Ending::Interrupted => return Validity::Partial("interrupted".to_owned()),
+        Ending::Complete => {}
+    }
+    if outcome.clients_failed > 0 {
+        let (failed, message) = (outcome.clients_failed, first(&outcome.connect_errors));
+        return invalid(format!("{failed} of {} clients could not connect: {message}", failed + outcome.clients_connected));
+    }
+    if outcome.clients_unanswered > 0 {
+        let (n, s) = (outcome.clients_unanswered, DRAIN_TIMEOUT.as_secs());
+        return invalid(format!("{n} clients had no answer {s} s after the end: the server hangs"));
+    }
+    if outcome.clients_lost > 0 {
+        let errors = if outcome.errors.is_empty() { &outcome.errors_elsewhere } else { &outcome.errors };
+        return invalid(format!("{} clients lost their connection: {}", outcome.clients_lost, first(errors)));
+    }
+    match outcome.measured {
+        None => invalid("the measure phase was never reached".to_owned()),
+        Some(counts) if counts.ok == 0 => invalid(format!("no transaction ended well: {}", first(&outcome.errors))),
+        Some(_) => Validity::Valid,
+    }
+}
+
+fn engine_facts(plan: &Plan, outcome: &Outcome) -> EngineFacts {
+    EngineFacts {
+        workers: outcome.workers,
+        clients: outcome.clients_connected + outcome.clients_failed,
+        clients_failed: outcome.clients_failed + outcome.clients_lost,
+        connect_ms: outcome.connect_ms,
+        protocol: plan.workload.protocol,
+    }
+}
+
+fn measured(outcome: &Outcome, server: Option<(ProcessUse, ProcessUse)>) -> Option<Measured> {
+    let counts = outcome.measured?;
+    let seconds = outcome.measure_length.as_secs_f64();
+    let a_second = |n: u64| if seconds > 0.0 { n as f64 / seconds } else { 0.0 };
+    let per_tx = |cpu: Duration| (counts.ok > 0).then(|| cpu.as_secs_f64() * 1e6 / counts.ok as f64);
+    let resources = ResourceUse {
+        client_cpu_us_per_tx: per_tx(outcome.client_cpu),
+        server_cpu_us_per_tx: server.and_then(|(start, end)| per_tx(end.cpu.saturating_sub(start.cpu))),
+        worker_busy_max: Some(outcome.worker_busy_max),
+        server_rss_bytes: server.map(|(_, end)| end.rss_bytes),
+    };
+    Some(Measured {
+        length_ms: seconds * 1e3,
+        tps: a_second(counts.ok),
+        qps: a_second(counts.statements),
+        counts,
+        response: outcome.response,
+        resources,
+        errors: outcome.errors.clone(),
+    })
+}
+
+fn notes(outcome: &Outcome) -> Vec<String> {
+    let elsewhere: u64 = outcome.errors_elsewhere.iter().map(|error| error.count).sum();
+    let mut notes = Vec::new();
+    if elsewhere > 0 {
+        notes.push(format!("{elsewhere} transactions failed outside the measure phase"));
+    }
+    notes
+}

@@ -1,0 +1,280 @@
+//! One server program: which family and version it is, and where its own files are.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use thiserror::Error;
+use truetps_record::Flavour;
+
+use crate::binary_search::Looked;
+use crate::options::OptionLine;
+use crate::run::{Output, run_to_end};
+use crate::server_user::ServerUser;
+
+const VERSION_TIME_LIMIT: Duration = Duration::from_secs(20);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ServerVersion {
+    pub major: u32,
+    pub minor: u32,
+    pub patch: u32,
+}
+
+impl ServerVersion {
+    pub const fn new(major: u32, minor: u32, patch: u32) -> Self {
+        Self { major, minor, patch }
+    }
+}
+
+impl fmt::Display for ServerVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}.{}", self.major, self.minor, self.patch)
+    }
+}
+
+/// A server program that ran and said what it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerBinary {
+    /// The program itself, links resolved.
+    pub path: PathBuf,
+    pub flavour: Flavour,
+    pub version: ServerVersion,
+    /// The line that `--version` prints.
+    pub version_text: String,
+    /// Where the tree of this server begins: `bin/` or `sbin/` and `share/` are below it.
+    pub basedir: PathBuf,
+    /// Folder of its messages, and of the SQL that MariaDB is bootstrapped with.
+    pub share_dir: PathBuf,
+    /// Named only where the server is not where its packager put it: a server elsewhere would look in the wrong place.
+    pub plugin_dir: Option<PathBuf>,
+}
+
+#[derive(Debug, Error)]
+pub enum BinaryError {
+    #[error("no {wanted} server found; looked at {}", list(looked))]
+    NotFound { wanted: String, looked: Vec<Looked> },
+    #[error("{} cannot run: {problem}", path.display())]
+    CannotRun { path: PathBuf, problem: String },
+    #[error("{} is not a MySQL or MariaDB server: `--version` printed `{printed}`", path.display())]
+    NotAServer { path: PathBuf, printed: String },
+    #[error("{}: its messages are not found; looked in {}", path.display(), folders(looked))]
+    NoShareDir { path: PathBuf, looked: Vec<PathBuf> },
+}
+
+impl BinaryError {
+    pub fn hint(&self) -> Option<String> {
+        let text = match self {
+            Self::NotFound { .. } => {
+                "install one (Debian, Ubuntu: `apt-get install mariadb-server-core`), or name its folder with --basedir"
+            }
+            Self::CannotRun { problem, .. } if problem.contains("shared libraries") => {
+                "install the library that is missing, or name another server with --basedir"
+            }
+            Self::CannotRun { .. } | Self::NotAServer { .. } => "name another server with --basedir",
+            Self::NoShareDir { .. } => {
+                "unpack the whole server, with its share/ folder (MariaDB needs mysql_system_tables.sql there)"
+            }
+        };
+        Some(text.to_owned())
+    }
+}
+
+fn list(looked: &[Looked]) -> String {
+    let places: Vec<_> = looked.iter().map(ToString::to_string).collect();
+    if places.is_empty() { "nothing".to_owned() } else { places.join(", ") }
+}
+
+fn folders(paths: &[PathBuf]) -> String {
+    let places: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
+    places.join(", ")
+}
+
+impl ServerBinary {
+    /// Asks a program what it is. It runs as `user`, as the server will, so one that this user may not run is found
+    /// out here.
+    pub fn examine(path: &Path, user: &ServerUser) -> Result<Self, BinaryError> {
+        let fail = |problem: String| BinaryError::CannotRun { path: path.to_owned(), problem };
+        let path = path.canonicalize().map_err(|error| fail(error.to_string()))?;
+        if is_for_another_processor(&path) {
+            return Err(fail("it is built for another processor architecture".to_owned()));
+        }
+        let arguments = ["--no-defaults".into(), "--version".into()];
+        let output = run_to_end(&path, &arguments, None, user, VERSION_TIME_LIMIT)
+            .map_err(|error| fail(explain_spawn(&error, user)))?;
+        if !output.status.success() {
+            return Err(fail(format!("{}: {}", output.status, output.last_words())));
+        }
+        let (version_text, version) = parse_version(&output)
+            .ok_or_else(|| BinaryError::NotAServer { path: path.clone(), printed: output.last_words() })?;
+        let flavour = Flavour::from_version_text(&version_text);
+        let (basedir, share_dir) = find_share_dir(&path, flavour)
+            .ok_or_else(|| BinaryError::NoShareDir { path: path.clone(), looked: share_dirs(&path) })?;
+        let plugin_dir = find_plugin_dir(&basedir);
+        Ok(Self { path, flavour, version, version_text, basedir, share_dir, plugin_dir })
+    }
+
+    pub fn is_mariadb(&self) -> bool {
+        self.flavour == Flavour::Mariadb
+    }
+
+    /// Where this server's own files are, and that it reads and writes no files for clients elsewhere.
+    pub(crate) fn tree_lines(&self) -> Vec<OptionLine> {
+        let mut lines = vec![
+            OptionLine::new("basedir", &self.basedir),
+            OptionLine::new("lc-messages-dir", &self.share_dir),
+            OptionLine::new("secure-file-priv", ""),
+        ];
+        lines.extend(self.plugin_dir.iter().map(|path| OptionLine::new("plugin-dir", path)));
+        if self.is_mariadb() {
+            // From 11.4 on a server makes a key at every start, which takes seconds; nobody listens on this socket.
+            lines.push(OptionLine::flag("skip-ssl"));
+            return lines;
+        }
+        // The same for MySQL, which makes its keys at the first start.
+        lines.extend([
+            OptionLine::new("loose-auto-generate-certs", "OFF"),
+            OptionLine::new("loose-sha256-password-auto-generate-rsa-keys", "OFF"),
+        ]);
+        if self.version >= ServerVersion::new(8, 0, 11) {
+            lines.push(OptionLine::new("loose-caching-sha2-password-auto-generate-rsa-keys", "OFF"));
+            // A second protocol, which would listen on a port and a socket of its own.
+            lines.push(OptionLine::new("mysqlx", "OFF"));
+        }
+        lines
+    }
+}
+
+impl fmt::Display for ServerBinary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} ({})", self.flavour, self.version, self.path.display())
+    }
+}
+
+/// The system's word for it, and what it means for a file that is there.
+fn explain_spawn(error: &io::Error, user: &ServerUser) -> String {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => format!("{error} (as the user `{}`, whom it would run as)", user.name),
+        io::ErrorKind::NotFound => format!("{error} (the file exists: its loader or interpreter is missing)"),
+        _ => error.to_string(),
+    }
+}
+
+/// A program of another architecture would be handed to the shell, whose words about it help nobody.
+fn is_for_another_processor(path: &Path) -> bool {
+    let ours = elf_machine(Path::new("/proc/self/exe"));
+    let its = elf_machine(path);
+    ours.is_some() && its.is_some() && ours != its
+}
+
+/// Word size and machine in the head of an ELF file.
+fn elf_machine(path: &Path) -> Option<(u8, [u8; 2])> {
+    let mut head = [0; 20];
+    File::open(path).and_then(|mut file| file.read_exact(&mut head)).ok()?;
+    head.starts_with(b"\x7fELF").then_some((head[4], [head[18], head[19]]))
+}
+
+/// `/usr/sbin/mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)`
+fn parse_version(output: &Output) -> Option<(String, ServerVersion)> {
+    let line = output.stdout.lines().find(|line| line.contains(" Ver "))?;
+    let number = line.split(" Ver ").nth(1)?.trim();
+    let digits = number.split(|c: char| !c.is_ascii_digit() && c != '.').next()?;
+    let mut parts = digits.split('.').map(str::parse::<u32>);
+    let mut next = || parts.next().and_then(Result::ok);
+    let version = ServerVersion { major: next()?, minor: next()?, patch: next().unwrap_or(0) };
+    Some((line.trim().to_owned(), version))
+}
+
+/// Folders that may hold the messages of the server at `path`, nearest first.
+fn share_dirs(path: &Path) -> Vec<PathBuf> {
+    bases(path).flat_map(|base| shares(&base)).collect()
+}
+
+/// The tree that a program belongs to: `X` for `X/sbin/mariadbd`, `X/bin/mysqld` and for `X/mysqld`.
+fn bases(path: &Path) -> impl Iterator<Item = PathBuf> {
+    path.ancestors().skip(1).take(2).map(Path::to_owned).collect::<Vec<_>>().into_iter().rev()
+}
+
+fn shares(base: &Path) -> [PathBuf; 3] {
+    ["share/mysql", "share/mariadb", "share"].map(|name| base.join(name))
+}
+
+fn find_share_dir(path: &Path, flavour: Flavour) -> Option<(PathBuf, PathBuf)> {
+    let fits = |share: &Path| {
+        share.join("english/errmsg.sys").is_file()
+            && (flavour != Flavour::Mariadb || bootstrap_file(share, "system_tables.sql").is_some())
+    };
+    bases(path).find_map(|base| shares(&base).into_iter().find(|share| fits(share)).map(|share| (base, share)))
+}
+
+/// MariaDB's SQL files were renamed in 11.x: `mysql_system_tables.sql` became `mariadb_system_tables.sql`.
+pub(crate) fn bootstrap_file(share: &Path, name: &str) -> Option<PathBuf> {
+    let candidates = [format!("mariadb_{name}"), format!("mysql_{name}")];
+    candidates.into_iter().map(|name| share.join(name)).find(|path| path.is_file())
+}
+
+/// A server below /usr knows its plugins itself; one that was unpacked elsewhere is told.
+fn find_plugin_dir(basedir: &Path) -> Option<PathBuf> {
+    if basedir == Path::new("/usr") {
+        return None;
+    }
+    let places = ["lib/mysql/plugin", "lib64/mysql/plugin", "lib/plugin", "lib64/mariadb/plugin"];
+    places.into_iter().map(|name| basedir.join(name)).find(|path| path.is_dir())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn script(dir: &Path, name: &str, text: &str) -> PathBuf {
+        let path = dir.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        path
+    }
+
+    fn problem(path: &Path) -> String {
+        ServerBinary::examine(path, &ServerUser::ourselves()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn version_lines() {
+        let check = |text: &str, expect: ServerVersion| {
+            let dir = tempfile::tempdir().unwrap();
+            let share = dir.path().join("share/english");
+            fs::create_dir_all(&share).unwrap();
+            fs::write(share.join("errmsg.sys"), "").unwrap();
+            fs::write(share.with_file_name("mysql_system_tables.sql"), "").unwrap();
+            let path = script(dir.path(), "bin/mysqld", &format!("#!/bin/sh\necho '{text}'\n"));
+            let binary = ServerBinary::examine(&path, &ServerUser::ourselves()).unwrap();
+            assert_eq!(binary.version, expect, "{text}");
+            assert_eq!(binary.share_dir, dir.path().canonicalize().unwrap().join("share"));
+        };
+        check("/usr/sbin/mysqld  Ver 10.11.19-MariaDB-0+deb12u1 for debian", ServerVersion::new(10, 11, 19));
+        check("x/mysqld  Ver 9.7.4-2 for Linux on x86_64 ((Debian))", ServerVersion::new(9, 7, 4));
+        check("mysqld  Ver 8.0 for Linux", ServerVersion::new(8, 0, 0));
+    }
+
+    #[test]
+    fn programs_that_cannot_run_are_named_with_the_loader_s_words() {
+        let dir = tempfile::tempdir().unwrap();
+        let check = |name: &str, text: &str, expect: &str| {
+            let path = script(dir.path(), name, text);
+            let problem = problem(&path);
+            assert!(problem.contains(expect) && problem.contains(name), "{problem}\nshould contain\n{expect}");
+        };
+        let loader = "echo 'error while loading shared libraries: libx.so.1: cannot open' >&2; exit 127";
+        check("missing-library", &format!("#!/bin/sh\n{loader}\n"), "libx.so.1");
+        check("no-interpreter", "#!/no/such/loader\n", "its loader or interpreter is missing");
+        check("wrong-architecture", "\x7fELF\x01\x01\x01 of no machine", "another processor");
+        check("not-a-server", "#!/bin/sh\necho 1.0\n", "is not a MySQL or MariaDB server");
+        check("no-share", "#!/bin/sh\necho 'mysqld  Ver 8.0.1'\n", "its messages are not found");
+        let gone = problem(&dir.path().join("gone"));
+        assert!(gone.contains("No such file"), "{gone}");
+    }
+}

@@ -1,0 +1,121 @@
+//! Where server programs are looked for.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use truetps_record::Flavour;
+
+use crate::binary::{BinaryError, ServerBinary};
+use crate::server_user::ServerUser;
+
+/// `mysqld` is a link to `mariadbd` on many systems; which of the two it is, only the program itself can tell.
+const NAMES: [&str; 2] = ["mariadbd", "mysqld"];
+const USUAL_PLACES: [&str; 8] = [
+    "/usr/sbin",
+    "/usr/bin",
+    "/usr/libexec",
+    "/usr/local/sbin",
+    "/usr/local/bin",
+    "/usr/local/libexec",
+    "/usr/local/mysql/bin",
+    "/usr/local/mariadb/bin",
+];
+/// Folders of a server's own tree that may hold the program.
+const BELOW_BASEDIR: [&str; 4] = ["bin", "sbin", "libexec", ""];
+
+/// A place that was looked at, and what was there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Looked {
+    pub path: PathBuf,
+    /// `None`: no such file.
+    pub found: Option<String>,
+}
+
+impl fmt::Display for Looked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.path.display())?;
+        self.found.as_ref().map_or(Ok(()), |found| write!(f, " ({found})"))
+    }
+}
+
+/// The first server that can be used, of the family that is `wanted`. With a `basedir` (the folder of an unpacked
+/// server, or the program itself) no other place is looked at.
+pub fn find(basedir: Option<&Path>, wanted: Option<Flavour>, user: &ServerUser) -> Result<ServerBinary, BinaryError> {
+    let mut looked = Vec::new();
+    for path in candidates(basedir) {
+        if !path.is_file() {
+            looked.push(Looked { path: path.parent().unwrap_or(&path).to_owned(), found: None });
+            continue;
+        }
+        match ServerBinary::examine(&path, user) {
+            Ok(binary) if wanted.is_none_or(|flavour| flavour == binary.flavour) => return Ok(binary),
+            Ok(binary) => {
+                let found = Some(format!("{} {}", binary.flavour, binary.version));
+                looked.push(Looked { path, found });
+            }
+            // A server that was named, or the only one there: its own trouble is the answer.
+            Err(error) if basedir.is_some() => return Err(error),
+            Err(error) => looked.push(Looked { path, found: Some(error.to_string()) }),
+        }
+    }
+    looked.dedup();
+    let wanted = wanted.map_or_else(|| "MySQL or MariaDB".to_owned(), |flavour| flavour.to_string());
+    Err(BinaryError::NotFound { wanted, looked })
+}
+
+/// Every server that can be used on this machine, in the order of search; each program once.
+pub fn find_all(basedir: Option<&Path>, user: &ServerUser) -> Vec<ServerBinary> {
+    let mut seen = BTreeSet::new();
+    let there = candidates(basedir).into_iter().filter_map(|path| path.canonicalize().ok());
+    let distinct = there.filter(|path| path.is_file() && seen.insert(path.clone()));
+    distinct.filter_map(|path| ServerBinary::examine(&path, user).ok()).collect()
+}
+
+fn candidates(basedir: Option<&Path>) -> Vec<PathBuf> {
+    let mut folders = Vec::new();
+    if let Some(basedir) = basedir {
+        if basedir.is_file() {
+            return vec![basedir.to_owned()];
+        }
+        folders.extend(BELOW_BASEDIR.map(|name| basedir.join(name)));
+    } else {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        folders.extend(std::env::split_paths(&path).filter(|folder| folder.is_absolute()));
+        folders.extend(USUAL_PLACES.map(PathBuf::from));
+        folders.extend(below_opt());
+    }
+    let mut seen = BTreeSet::new();
+    folders.retain(|folder| seen.insert(folder.clone()));
+    folders.iter().flat_map(|folder| NAMES.map(|name| folder.join(name))).collect()
+}
+
+fn below_opt() -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir("/opt") else { return Vec::new() };
+    let mut trees: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    trees.sort();
+    trees.iter().flat_map(|tree| [tree.join("bin"), tree.join("sbin")]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_basedir_lists_where_it_looked() {
+        let dir = tempfile::tempdir().unwrap();
+        let error = find(Some(dir.path()), None, &ServerUser::ourselves()).unwrap_err();
+        let text = error.to_string();
+        assert!(text.starts_with("no MySQL or MariaDB server found; looked at "), "{text}");
+        let bin = dir.path().join("bin");
+        assert_eq!(text.matches(&format!("{}, ", bin.display())).count(), 1, "each folder once: {text}");
+        assert!(error.hint().unwrap().contains("apt-get install mariadb-server-core"));
+    }
+
+    #[test]
+    fn a_basedir_is_the_only_place() {
+        let dir = Path::new("/no/such/tree");
+        assert!(candidates(Some(dir)).iter().all(|path| path.starts_with(dir)));
+        assert!(candidates(None).contains(&PathBuf::from("/usr/sbin/mariadbd")));
+    }
+}

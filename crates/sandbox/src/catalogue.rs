@@ -1,0 +1,237 @@
+//! Which settings a server knows and which values it takes, asked of the program itself without starting a server.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use thiserror::Error;
+use truetps_record::{Flavour, SettingValue, near_matches};
+
+use crate::binary::ServerBinary;
+use crate::catalogue_text::{Level, agree, messages, number, parse_descriptions, parse_values};
+use crate::options::{OptionLine, canonical_name, switch_of};
+use crate::run::{Output, run_to_end};
+use crate::server_user::ServerUser;
+use crate::settings::reserved_reason;
+
+const HELP_TIME_LIMIT: Duration = Duration::from_secs(30);
+/// The server's own description of a setting is shown up to here.
+const DESCRIPTION_CHARS_MAX: usize = 300;
+/// Prefixes that turn an option on or off, or soften it.
+const PREFIXES: [&str; 5] = ["skip_", "disable_", "enable_", "loose_", "maximum_"];
+
+#[derive(Debug, Error)]
+pub enum SettingError {
+    #[error("`{name}` cannot be set here: {reason}")]
+    Reserved { name: String, reason: &'static str },
+    #[error("{server} has no setting `{name}`{}", did_you_mean(near))]
+    Unknown { name: String, server: String, near: Vec<String> },
+    #[error("`{name} = {value}`: {problem}")]
+    Value { name: String, value: String, problem: String, description: Option<String> },
+    #[error("cannot ask {} for its settings: {problem}", binary.display())]
+    Ask { binary: PathBuf, problem: String },
+}
+
+impl SettingError {
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Reserved { name, .. } => Some(format!("remove `{name}` from the plan")),
+            Self::Unknown { name, .. } if name == "log_bin_basename" => Some("set `log_bin` instead".to_owned()),
+            Self::Unknown { name, near, .. } if near.is_empty() => {
+                Some(format!("check the spelling of `{name}`, or whether this version of the server has it"))
+            }
+            Self::Value { name, description: Some(description), .. } => {
+                Some(format!("the server says of `{name}`: {description}"))
+            }
+            Self::Unknown { .. } | Self::Value { .. } | Self::Ask { .. } => None,
+        }
+    }
+}
+
+fn did_you_mean(near: &[String]) -> String {
+    if near.is_empty() { String::new() } else { format!(" (did you mean `{}`?)", near.join("` or `")) }
+}
+
+/// The settings of one server program.
+#[derive(Debug, Clone)]
+pub struct Catalogue {
+    binary: ServerBinary,
+    user: ServerUser,
+    defaults: BTreeMap<String, String>,
+    descriptions: BTreeMap<String, String>,
+    /// What it complains about anyway, with no setting at all.
+    usual: BTreeSet<(Level, String)>,
+}
+
+impl Catalogue {
+    pub fn ask(binary: &ServerBinary, user: &ServerUser) -> Result<Self, SettingError> {
+        let output = help(binary, user, None)?;
+        let defaults = parse_values(&output.stdout);
+        if !output.status.success() || defaults.is_empty() {
+            let problem = format!("--verbose --help: {}: {}", output.status, output.last_words());
+            return Err(SettingError::Ask { binary: binary.path.clone(), problem });
+        }
+        Ok(Self {
+            binary: binary.clone(),
+            user: user.clone(),
+            defaults,
+            descriptions: parse_descriptions(&output.stdout),
+            usual: messages(&output.stderr),
+        })
+    }
+
+    /// The value that the program says it would use; for a few settings the running server uses another.
+    pub fn default_value(&self, name: &str) -> Option<&str> {
+        self.defaults.get(&canonical_name(name)).map(String::as_str)
+    }
+
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.defaults.keys().map(String::as_str)
+    }
+
+    /// The server's own description of a setting, cut to a few lines.
+    pub fn description(&self, name: &str) -> Option<String> {
+        let text = self.descriptions.get(&canonical_name(name)).filter(|text| !text.is_empty())?;
+        let mut short: String = text.chars().take(DESCRIPTION_CHARS_MAX).collect();
+        if short.len() < text.len() {
+            short.push('…');
+        }
+        Some(short)
+    }
+
+    /// Leaves out what this program does not know: our own choices are made for many versions.
+    pub fn keep_known(&self, chosen: Vec<(String, String)>) -> Vec<(String, String)> {
+        chosen.into_iter().filter(|(name, _)| self.default_value(name).is_some()).collect()
+    }
+
+    /// Whether the server knows the setting and takes the value as it stands.
+    pub fn check(&self, name: &str, value: &SettingValue) -> Result<(), SettingError> {
+        self.check_name(name)?;
+        self.check_shape(name, value)?;
+        let line = OptionLine::of_setting(name, value);
+        let output = help(&self.binary, &self.user, Some(&line))?;
+        let refusal = self.refusal(&output).or_else(|| self.adjustment(name, value, &output));
+        refusal.map_or(Ok(()), |problem| Err(self.bad_value(name, value, problem)))
+    }
+
+    pub fn check_name(&self, name: &str) -> Result<(), SettingError> {
+        if let Some(reason) = reserved_reason(name) {
+            return Err(SettingError::Reserved { name: name.to_owned(), reason });
+        }
+        let canonical = canonical_name(name);
+        if self.defaults.contains_key(&canonical) {
+            return Ok(());
+        }
+        let bare = PREFIXES.iter().find_map(|prefix| canonical.strip_prefix(prefix));
+        let near = match bare.filter(|bare| self.defaults.contains_key(*bare)) {
+            Some(bare) => vec![bare.to_owned()],
+            None => near_matches(&canonical, self.names()),
+        };
+        let server = format!("{} {}", self.binary.flavour, self.binary.version);
+        Err(SettingError::Unknown { name: name.to_owned(), server, near })
+    }
+
+    /// What a program would take silently, or for something else.
+    fn check_shape(&self, name: &str, value: &SettingValue) -> Result<(), SettingError> {
+        let text = value.option_text();
+        let problem = if text.chars().any(char::is_control) {
+            "has a control character"
+        } else if canonical_name(name) == "log_bin" && text.contains('/') {
+            "the binlog stays in the private server's folder: true, false, or a name without `/`"
+        } else if self.is_switch(name) && switch_of(value).is_none() {
+            "is neither true nor false"
+        } else {
+            return Ok(());
+        };
+        Err(self.bad_value(name, value, problem.to_owned()))
+    }
+
+    fn is_switch(&self, name: &str) -> bool {
+        self.default_value(name).is_some_and(|value| value == "TRUE" || value == "FALSE")
+    }
+
+    fn bad_value(&self, name: &str, value: &SettingValue, problem: String) -> SettingError {
+        let description = self.description(name);
+        SettingError::Value { name: name.to_owned(), value: value.to_string(), problem, description }
+    }
+
+    /// What the server said against the value. A program whose InnoDB refuses a value still ends well, so the exit
+    /// code alone says little.
+    fn refusal(&self, output: &Output) -> Option<String> {
+        let news: Vec<_> =
+            messages(&output.stderr).into_iter().filter(|message| !self.usual.contains(message)).collect();
+        let derived = |text: &str| text.starts_with("Parsing options for plugin") || text == "Aborting";
+        let against = |text: &str| {
+            let words = ["adjusted", "invalid value", "wasn't recognized", "ignoring option", "unknown", "truncated"];
+            words.iter().any(|word| text.contains(word))
+        };
+        let told = news.iter().filter(|(level, text)| match level {
+            Level::Error => !derived(text),
+            Level::Warning => against(text),
+        });
+        let told: Vec<_> = told.map(|(_, text)| text.as_str()).collect();
+        match (told.is_empty(), output.status.success()) {
+            (false, _) => Some(format!("the server says: {}", told.join("; "))),
+            (true, false) => Some(format!("the server refuses it: {}", last_line(&output.stderr))),
+            (true, true) => None,
+        }
+    }
+
+    /// MySQL adjusts a value without a word when it is asked this way, so what it would take is compared.
+    fn adjustment(&self, name: &str, value: &SettingValue, output: &Output) -> Option<String> {
+        let name = canonical_name(name);
+        let (wanted, default) = (value.option_text(), self.defaults.get(&name)?);
+        let taken = parse_values(&output.stdout).remove(&name)?;
+        let comparable = (number(&wanted).is_some() && number(&taken).is_some()) || self.is_switch(&name);
+        // 0 and -1 mean "choose yourself" for some settings, and then the answer is the default.
+        let left_to_the_server = ["0", "-1"].contains(&wanted.trim()) && taken == *default;
+        if name == "log_bin" || !comparable || left_to_the_server || agree(&wanted, &taken) {
+            return None;
+        }
+        Some(format!("the server would use {taken} instead"))
+    }
+}
+
+fn last_line(text: &str) -> &str {
+    text.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("it ended with an error")
+}
+
+fn help(binary: &ServerBinary, user: &ServerUser, option: Option<&OptionLine>) -> Result<Output, SettingError> {
+    let mut lines = vec![
+        OptionLine::flag("no-defaults"),
+        OptionLine::new("lc-messages-dir", &binary.share_dir),
+        // MySQL's default folder for it is often missing, and then it gives no help at all.
+        OptionLine::new("secure-file-priv", ""),
+    ];
+    if binary.flavour != Flavour::Mariadb {
+        // Makes it say what it would otherwise only log.
+        lines.push(OptionLine::new("loose-log-error-verbosity", "2"));
+    }
+    lines.extend(option.cloned());
+    lines.extend([OptionLine::flag("verbose"), OptionLine::flag("help")]);
+    let arguments: Vec<OsString> = lines.iter().map(OptionLine::argument).collect();
+    let fail = |error: io::Error| SettingError::Ask { binary: binary.path.clone(), problem: error.to_string() };
+    run_to_end(&binary.path, &arguments, None, user, HELP_TIME_LIMIT).map_err(fail)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hints_carry_the_server_s_own_words() {
+        let error = SettingError::Value {
+            name: "innodb_flush_log_at_trx_commit".to_owned(),
+            value: "7".to_owned(),
+            problem: "the server would use 3 instead".to_owned(),
+            description: Some("Controls the durability.".to_owned()),
+        };
+        assert_eq!(error.to_string(), "`innodb_flush_log_at_trx_commit = 7`: the server would use 3 instead");
+        assert!(error.hint().unwrap().ends_with("Controls the durability."));
+        let near = vec!["sync_binlog".to_owned()];
+        let unknown = SettingError::Unknown { name: "sync_binlo".into(), server: "mariadb 10.11.19".into(), near };
+        assert_eq!(unknown.to_string(), "mariadb 10.11.19 has no setting `sync_binlo` (did you mean `sync_binlog`?)");
+    }
+}

@@ -1,0 +1,122 @@
+//! What can go wrong with a private server, and what the user can do about it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use thiserror::Error;
+
+use crate::{BinaryError, LimitError, SettingError};
+
+#[derive(Debug, Error)]
+pub enum SandboxError {
+    #[error(transparent)]
+    Binary(#[from] BinaryError),
+    #[error(transparent)]
+    Setting(#[from] SettingError),
+    #[error(transparent)]
+    Limit(#[from] LimitError),
+    #[error("cannot {action} {}: {source}", path.display())]
+    Io { action: &'static str, path: PathBuf, source: io::Error },
+    #[error("the folder for private servers, {}, cannot be used: {problem}", path.display())]
+    Home { path: PathBuf, problem: String },
+    #[error(
+        "not enough disk space: {what} needs {}, and {} has {} free",
+        megabytes(*needed), path.display(), megabytes(*free)
+    )]
+    DiskFull { what: &'static str, path: PathBuf, needed: u64, free: u64 },
+    #[error("{version_text} is too old: private servers need MySQL 5.7 or MariaDB 10.4 at least")]
+    TooOld { version_text: String },
+    #[error("{} could not initialise a data folder ({how}):\n{log}", binary.display())]
+    Initialise { binary: PathBuf, how: String, log: String },
+    #[error("{} did not start ({how}):\n{log}", binary.display())]
+    Start { binary: PathBuf, how: String, log: String },
+    #[error("{} was not ready after {} s: {last}\n{log}", binary.display(), waited.as_secs())]
+    NotReady { binary: PathBuf, waited: Duration, last: String, log: String },
+    #[error(
+        "process {found} listens on {}, not the server that was started (process {started})", socket.display()
+    )]
+    OtherServer { socket: PathBuf, started: u32, found: u32 },
+    #[error("a server runs on {} already", path.display())]
+    Running { path: PathBuf },
+    #[error("another truetps has held {} for {} s", path.display(), waited.as_secs())]
+    Busy { path: PathBuf, waited: Duration },
+    #[error("{}: {problem}", path.display())]
+    Content { path: PathBuf, problem: String },
+}
+
+impl SandboxError {
+    pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io { action, path, source }
+    }
+
+    pub(crate) fn home(path: &Path, problem: impl Into<String>) -> Self {
+        Self::Home { path: path.to_owned(), problem: problem.into() }
+    }
+
+    /// What to do about it, as one sentence.
+    pub fn hint(&self) -> Option<String> {
+        let elsewhere = "name another folder with --sandbox-dir";
+        match self {
+            Self::Binary(error) => error.hint(),
+            Self::Setting(error) => error.hint(),
+            Self::Limit(error) => Some(error.hint()),
+            Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
+                Some(format!("free some space, or {elsewhere}"))
+            }
+            Self::Home { .. } => Some(elsewhere.to_owned()),
+            Self::DiskFull { .. } => {
+                Some(format!("free some space (`truetps server clean` removes leftovers), or {elsewhere}"))
+            }
+            Self::TooOld { .. } => Some("name a newer server with --basedir".to_owned()),
+            Self::Initialise { log, .. } | Self::Start { log, .. } | Self::NotReady { log, .. } => hint_for_log(log),
+            Self::OtherServer { .. } => {
+                Some("where --basedir names a wrapper script, it must `exec` the server".to_owned())
+            }
+            Self::Busy { .. } => Some("see what runs with `truetps server list`".to_owned()),
+            Self::Io { .. } | Self::Running { .. } | Self::Content { .. } => None,
+        }
+    }
+}
+
+/// What a server's last words usually mean.
+fn hint_for_log(log: &str) -> Option<String> {
+    let log = log.to_lowercase();
+    let knows = |words: &[&str]| words.iter().any(|word| log.contains(word));
+    let text = if knows(&["permission denied", "errno: 13", "os errno 13", "error: 13"]) {
+        "the server may not read or write there: a security profile (AppArmor, SELinux) may confine this binary to its \
+         usual folders; see `aa-status`, or name a folder it may use with --sandbox-dir"
+    } else if knows(&["no space left", "errno: 28", "error: 28"]) {
+        "the disk is full: free some space, or name another folder with --sandbox-dir"
+    } else if knows(&["cannot allocate memory", "out of memory", "errno: 12"]) {
+        "not enough memory: set a smaller innodb_buffer_pool_size in [server.settings]"
+    } else if knows(&["io_uring", "io_setup"]) {
+        "asynchronous I/O is limited here: try innodb_use_native_aio = false in [server.settings]"
+    } else if knows(&["unknown variable", "unknown option"]) {
+        "this version does not know one of the settings: remove it from the plan"
+    } else {
+        return None;
+    };
+    Some(text.to_owned())
+}
+
+pub(crate) fn megabytes(bytes: u64) -> String {
+    format!("{} MB", bytes.div_ceil(1_000_000))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_name_place_cause_and_way_out() {
+        let path = PathBuf::from("/a b/c");
+        let full = SandboxError::DiskFull { what: "a copy", path: path.clone(), needed: 1_000_001, free: 0 };
+        assert_eq!(full.to_string(), "not enough disk space: a copy needs 2 MB, and /a b/c has 0 MB free");
+        assert!(full.hint().unwrap().contains("--sandbox-dir"));
+        let log = "[ERROR] InnoDB: Operating system error number 13 (Permission denied)".to_owned();
+        let start = SandboxError::Start { binary: path, how: "exit status 1".to_owned(), log };
+        assert!(start.hint().unwrap().contains("AppArmor"), "{start}");
+    }
+}

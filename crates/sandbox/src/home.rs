@@ -1,0 +1,252 @@
+//! The folder that private servers and their templates live in.
+//!
+//! ```text
+//! <home>/templates/<key>/   an initialised data folder and its list of files; `<key>.lock` beside it
+//! <home>/servers/<id>/      owner.json  lock  data/  run/  tmp/  error.log  console.log
+//! ```
+//!
+//! As root, the folders that are ours have mode 0711: the server's own user passes through them to what is his, and
+//! nobody can list them. Otherwise they have 0700.
+
+use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, chown};
+use std::path::{Path, PathBuf};
+
+use rustix::process::geteuid;
+
+use crate::error::SandboxError;
+use crate::server_user::ServerUser;
+
+const ROOT_HOME: &str = "/var/cache/truetps";
+/// Servers keep paths in buffers of 512 bytes, and the longest name below the home folder takes about 150.
+const PATH_BYTES_MAX: usize = 350;
+
+#[derive(Debug, Clone)]
+pub struct Home {
+    path: PathBuf,
+    user: ServerUser,
+}
+
+impl Home {
+    /// Opens the folder, making it where it is missing: `explicit`, else `/var/cache/truetps` for root, else
+    /// `truetps` in the user's cache folder.
+    pub fn open(explicit: Option<&Path>) -> Result<Self, SandboxError> {
+        let named = explicit.map_or_else(default_path, |path| Ok(path.to_owned()))?;
+        let user = ServerUser::choose();
+        make_folder(&named, &user)?;
+        let path = named.canonicalize().map_err(|error| SandboxError::home(&named, error.to_string()))?;
+        check_name(&path)?;
+        check_passable(&path, &user)?;
+        let home = Self { path, user };
+        for folder in [home.templates(), home.servers()] {
+            make_folder(&folder, &home.user)?;
+        }
+        home.lock_file()?;
+        Ok(home)
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whom servers run as here.
+    pub fn user(&self) -> &ServerUser {
+        &self.user
+    }
+
+    pub(crate) fn templates(&self) -> PathBuf {
+        self.path.join("templates")
+    }
+
+    pub(crate) fn servers(&self) -> PathBuf {
+        self.path.join("servers")
+    }
+
+    /// Held while a server's folder is being made, and while leftovers are looked for: a folder that has no owner yet
+    /// is not a leftover. Opening it for writing also tells a read-only disk early.
+    pub(crate) fn lock_file(&self) -> Result<File, SandboxError> {
+        let path = self.servers().join(".lock");
+        open_lock(&path).map_err(|error| SandboxError::home(&self.path, error.to_string()))
+    }
+}
+
+/// Opens a lock file, making it where it is missing.
+pub(crate) fn open_lock(path: &Path) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)
+}
+
+fn default_path() -> Result<PathBuf, SandboxError> {
+    if geteuid().is_root() {
+        return Ok(PathBuf::from(ROOT_HOME));
+    }
+    let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let cache = absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")));
+    cache
+        .map(|cache| cache.join("truetps"))
+        .ok_or_else(|| SandboxError::home(Path::new("~/.cache/truetps"), "neither XDG_CACHE_HOME nor HOME is set"))
+}
+
+/// Makes a folder of ours, or checks one that is there.
+fn make_folder(path: &Path, user: &ServerUser) -> Result<(), SandboxError> {
+    let fail = |problem: String| SandboxError::home(path, problem);
+    match fs::symlink_metadata(path) {
+        Ok(metadata) => check_ours(&metadata).map_err(fail),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let mode = if user.switch { 0o711 } else { 0o700 };
+            match DirBuilder::new().recursive(true).mode(mode).create(path) {
+                Ok(()) => Ok(()),
+                Err(error) => Err(fail(error.to_string())),
+            }
+        }
+        Err(error) => Err(fail(error.to_string())),
+    }
+}
+
+fn check_ours(metadata: &Metadata) -> Result<(), String> {
+    let us = geteuid().as_raw();
+    if metadata.is_symlink() {
+        return Err("it is a symbolic link: name the folder itself".to_owned());
+    }
+    if !metadata.is_dir() {
+        return Err("it is not a folder".to_owned());
+    }
+    if metadata.uid() != us {
+        return Err(format!("it belongs to uid {}, not to us (uid {us})", metadata.uid()));
+    }
+    if metadata.mode() & 0o022 != 0 {
+        return Err(format!("others may write into it (mode {:04o})", metadata.mode() & 0o7777));
+    }
+    Ok(())
+}
+
+fn check_name(path: &Path) -> Result<(), SandboxError> {
+    let bytes = path.as_os_str().as_encoded_bytes();
+    if bytes.len() > PATH_BYTES_MAX {
+        return Err(SandboxError::home(path, format!("its path is longer than {PATH_BYTES_MAX} bytes")));
+    }
+    // A server takes a list of temporary folders, with colons between them, and option files end lines at newlines.
+    if bytes.iter().any(|byte| *byte == b':' || byte.is_ascii_control()) {
+        return Err(SandboxError::home(path, "its path has a colon or a control character"));
+    }
+    Ok(())
+}
+
+/// Whether the server's user may pass through every folder on the way. Access lists are not looked at.
+fn check_passable(path: &Path, user: &ServerUser) -> Result<(), SandboxError> {
+    if !user.switch {
+        return Ok(());
+    }
+    for folder in path.ancestors() {
+        let metadata = fs::metadata(folder).map_err(SandboxError::io("look at", folder))?;
+        let bit = if metadata.uid() == user.uid {
+            0o100
+        } else if metadata.gid() == user.gid {
+            0o010
+        } else {
+            0o001
+        };
+        if metadata.mode() & bit == 0 {
+            let (name, mode) = (&user.name, metadata.mode() & 0o7777);
+            let problem = format!("servers run as `{name}`, who may not enter {} (mode {mode:04o})", folder.display());
+            return Err(SandboxError::home(path, problem));
+        }
+    }
+    Ok(())
+}
+
+/// Makes a folder that belongs to the server's user alone.
+pub(crate) fn make_private(path: &Path, user: &ServerUser) -> Result<(), SandboxError> {
+    DirBuilder::new().mode(0o700).create(path).map_err(SandboxError::io("make", path))?;
+    give(path, user)
+}
+
+/// Makes a folder of ours that the server's user may pass through.
+pub(crate) fn make_passable(path: &Path, user: &ServerUser) -> io::Result<()> {
+    DirBuilder::new().mode(if user.switch { 0o711 } else { 0o700 }).create(path)
+}
+
+pub(crate) fn give(path: &Path, user: &ServerUser) -> Result<(), SandboxError> {
+    if !user.switch {
+        return Ok(());
+    }
+    chown(path, Some(user.uid), Some(user.gid)).map_err(SandboxError::io("give to the server's user", path))
+}
+
+/// Removes a tree. Links in it are removed, never followed.
+pub(crate) fn remove_tree(path: &Path) -> Result<(), SandboxError> {
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other.map_err(SandboxError::io("remove", path)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    fn problem(path: &Path) -> String {
+        let error = Home::open(Some(path)).expect_err("not a usable home");
+        assert!(error.hint().unwrap().contains("--sandbox-dir"));
+        error.to_string()
+    }
+
+    /// A folder that the server's user may pass through, as the system's folder for temporary files is.
+    fn open_dir() -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o711)).unwrap();
+        dir
+    }
+
+    #[test]
+    fn a_home_is_made_and_opened_again() {
+        let dir = open_dir();
+        let path = dir.path().join("a b");
+        let home = Home::open(Some(&path)).unwrap();
+        assert!(home.templates().is_dir() && home.servers().is_dir());
+        let mode = fs::metadata(home.servers()).unwrap().mode() & 0o777;
+        assert_eq!(mode, if home.user().switch { 0o711 } else { 0o700 });
+        Home::open(Some(&path)).unwrap();
+    }
+
+    #[test]
+    fn bad_homes_are_refused_with_the_reason() {
+        let dir = open_dir();
+        let check = |name: &str, make: &dyn Fn(&Path), expect: &str| {
+            let path = dir.path().join(name);
+            make(&path);
+            let problem = problem(&path);
+            assert!(problem.contains(expect), "{problem}\nshould contain\n{expect}");
+        };
+        check("link", &|path| symlink("/tmp", path).unwrap(), "symbolic link");
+        check("file", &|path| fs::write(path, "").unwrap(), "not a folder");
+        check("a:b", &|_| {}, "colon");
+        check(&"long/".repeat(80), &|_| {}, "longer than");
+        let open = |path: &Path| {
+            fs::create_dir(path).unwrap();
+            fs::set_permissions(path, fs::Permissions::from_mode(0o777)).unwrap();
+        };
+        check("open", &open, "others may write into it");
+        assert!(problem(&dir.path().join("file/below")).contains("Not a directory"));
+    }
+
+    #[test]
+    fn a_home_that_cannot_be_written_is_refused() {
+        let problem = problem(Path::new("/sys/kernel/truetps"));
+        assert!(problem.contains("/sys/kernel/truetps"), "{problem}");
+    }
+
+    #[test]
+    fn a_home_behind_a_closed_door_is_refused_for_root() {
+        if !geteuid().is_root() {
+            return;
+        }
+        let dir = open_dir();
+        let closed = dir.path().join("closed");
+        DirBuilder::new().mode(0o700).create(&closed).unwrap();
+        let problem = problem(&closed.join("home"));
+        assert!(problem.contains("may not enter") && problem.contains("closed"), "{problem}");
+    }
+}

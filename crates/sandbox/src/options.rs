@@ -1,0 +1,147 @@
+//! How settings are written: as arguments of the server, and as the same option file.
+
+use std::ffi::OsString;
+use std::fmt::Write as _;
+
+use truetps_record::SettingValue;
+
+/// Name of the binlog files. Without one, servers use the host's name.
+const BINLOG_NAME: &str = "binlog";
+
+/// `--name` or `--name=value`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct OptionLine {
+    /// With dashes, as on a command line.
+    name: String,
+    value: Option<OsString>,
+}
+
+impl OptionLine {
+    pub(crate) fn flag(name: &str) -> Self {
+        Self { name: dashed(name), value: None }
+    }
+
+    pub(crate) fn new(name: &str, value: impl Into<OsString>) -> Self {
+        Self { name: dashed(name), value: Some(value.into()) }
+    }
+
+    /// A setting of a plan. `log_bin` is not a switch but a file name, so it is turned on and off by other forms.
+    pub(crate) fn of_setting(name: &str, value: &SettingValue) -> Self {
+        if canonical_name(name) != "log_bin" {
+            return Self::new(name, value.option_text());
+        }
+        match switch_of(value) {
+            Some(true) => Self::new("log-bin", BINLOG_NAME),
+            Some(false) => Self::flag("skip-log-bin"),
+            None => Self::new("log-bin", value.option_text()),
+        }
+    }
+
+    pub(crate) fn argument(&self) -> OsString {
+        let mut text = OsString::from(format!("--{}", self.name));
+        if let Some(value) = &self.value {
+            text.push("=");
+            text.push(value);
+        }
+        text
+    }
+
+    fn file_line(&self) -> String {
+        let value = self.value.as_ref().map(|value| quoted(&value.to_string_lossy()));
+        value.map_or_else(|| self.name.clone(), |value| format!("{} = {value}", self.name))
+    }
+}
+
+/// The value as on or off, where it says so.
+pub(crate) fn switch_of(value: &SettingValue) -> Option<bool> {
+    match value {
+        SettingValue::Bool(on) => Some(*on),
+        SettingValue::Int(0) => Some(false),
+        SettingValue::Int(1) => Some(true),
+        SettingValue::Text(text) => match text.to_ascii_lowercase().as_str() {
+            "on" | "true" | "1" => Some(true),
+            "off" | "false" | "0" => Some(false),
+            _ => None,
+        },
+        SettingValue::Int(_) | SettingValue::Float(_) => None,
+    }
+}
+
+/// The one spelling that names are compared in: servers take `-` and `_` as the same.
+pub(crate) fn canonical_name(name: &str) -> String {
+    name.trim().to_ascii_lowercase().replace('-', "_")
+}
+
+fn dashed(name: &str) -> String {
+    name.trim().replace('_', "-")
+}
+
+/// Text of an option file with these lines.
+pub(crate) fn option_file(comment: &str, lines: &[OptionLine]) -> String {
+    let mut text = String::new();
+    for line in comment.lines() {
+        let _ = writeln!(text, "# {line}");
+    }
+    text.push_str("[mysqld]\n");
+    for line in lines {
+        text.push_str(&line.file_line());
+        text.push('\n');
+    }
+    text
+}
+
+/// `#` begins a comment in the middle of a line, and backslashes are escapes, unless quoted and doubled.
+fn quoted(value: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./,+%".contains(c);
+    if !value.is_empty() && value.chars().all(plain) {
+        return value.to_owned();
+    }
+    format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn argument(name: &str, value: &SettingValue) -> String {
+        OptionLine::of_setting(name, value).argument().into_string().unwrap()
+    }
+
+    fn text(value: &str) -> SettingValue {
+        SettingValue::Text(value.to_owned())
+    }
+
+    #[test]
+    fn arguments() {
+        assert_eq!(argument("innodb_log_file_size", &text("512M")), "--innodb-log-file-size=512M");
+        assert_eq!(argument("innodb-doublewrite", &SettingValue::Bool(false)), "--innodb-doublewrite=OFF");
+        assert_eq!(
+            argument("innodb_max_dirty_pages_pct", &SettingValue::Float(0.5)),
+            "--innodb-max-dirty-pages-pct=0.5"
+        );
+    }
+
+    #[test]
+    fn the_binlog_is_a_name_or_nothing() {
+        for off in [SettingValue::Bool(false), SettingValue::Int(0), text("OFF"), text("false")] {
+            assert_eq!(argument("log_bin", &off), "--skip-log-bin");
+        }
+        for on in [SettingValue::Bool(true), SettingValue::Int(1), text("on")] {
+            assert_eq!(argument("log-bin", &on), "--log-bin=binlog");
+        }
+        assert_eq!(argument("log_bin", &text("mine")), "--log-bin=mine");
+    }
+
+    #[test]
+    fn an_option_file_quotes_what_it_must() {
+        let lines = [
+            OptionLine::flag("skip-networking"),
+            OptionLine::new("datadir", "/a b/#1/data"),
+            OptionLine::new("secure_file_priv", ""),
+            OptionLine::new("x", "a\"b\\c"),
+        ];
+        let expect = "# one\n# two\n[mysqld]\nskip-networking\ndatadir = \"/a b/#1/data\"\nsecure-file-priv = \"\"\n\
+                      x = \"a\\\"b\\\\c\"\n";
+        assert_eq!(option_file("one\ntwo", &lines), expect);
+    }
+}

@@ -1,0 +1,91 @@
+//! Which processes hold a data folder, read from /proc.
+
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal};
+
+/// When a process started, in ticks since boot. Together with the pid it names a process for ever; the pid alone is
+/// used again.
+pub(crate) fn start_ticks(pid: u32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    parse_start_ticks(&stat)
+}
+
+/// Field 22, counted from the closing bracket of the program's name, which may itself hold blanks and brackets.
+fn parse_start_ticks(stat: &str) -> Option<u64> {
+    let after_name = &stat[stat.rfind(')')? + 1..];
+    after_name.split_ascii_whitespace().nth(19)?.parse().ok()
+}
+
+/// Servers that hold `datadir`: processes with exactly the argument that we start them with. Zombies have none.
+pub(crate) fn servers_on(datadir: &Path) -> Vec<u32> {
+    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    pids.filter(|pid| holds(*pid, datadir)).collect()
+}
+
+fn holds(pid: u32, datadir: &Path) -> bool {
+    let wanted = [b"--datadir=", datadir.as_os_str().as_bytes()].concat();
+    let arguments = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    arguments.split(|byte| *byte == 0).any(|argument| argument == wanted)
+}
+
+/// Kills the servers that hold `datadir` and waits until they are gone.
+pub(crate) fn kill_servers_on(datadir: &Path, time_limit: Duration) -> io::Result<u32> {
+    let end = Instant::now() + time_limit;
+    let mut killed = Vec::new();
+    loop {
+        let alive = servers_on(datadir);
+        if alive.is_empty() {
+            return Ok(killed.len() as u32);
+        }
+        for pid in alive {
+            kill_if_holding(pid, datadir)?;
+            if !killed.contains(&pid) {
+                killed.push(pid);
+            }
+        }
+        if Instant::now() >= end {
+            return Err(io::Error::new(io::ErrorKind::TimedOut, format!("process {killed:?} does not end")));
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// The handle is opened first and the process looked at again after it: a pid that another process got meanwhile is
+/// never signalled.
+fn kill_if_holding(pid: u32, datadir: &Path) -> io::Result<()> {
+    let Some(raw) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return Ok(()) };
+    let sent = match pidfd_open(raw, PidfdFlags::empty()) {
+        Ok(handle) if holds(pid, datadir) => pidfd_send_signal(&handle, Signal::KILL),
+        Ok(_) | Err(rustix::io::Errno::SRCH) => return Ok(()),
+        // Kernels before 5.3 have no such handle.
+        Err(_) => kill_process(raw, Signal::KILL),
+    };
+    match sent {
+        Ok(()) | Err(rustix::io::Errno::SRCH) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn start_time_behind_a_strange_name() {
+        let stat = "42 (a) b (c) S 1 42 42 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 98765 1 2 3";
+        assert_eq!(parse_start_ticks(stat), Some(98_765));
+        assert_eq!(parse_start_ticks(""), None);
+        assert!(start_ticks(std::process::id()).is_some());
+    }
+
+    #[test]
+    fn nobody_holds_an_unknown_folder() {
+        assert_eq!(servers_on(Path::new("/no/such/data")), Vec::<u32>::new());
+    }
+}

@@ -1,0 +1,146 @@
+//! Runs a program to its end and takes what it printed: bounded in time and in what is kept.
+
+use std::ffi::OsString;
+use std::fs::{File, TryLockError};
+use std::io::{self, Read, Seek};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::fs::{MemfdFlags, memfd_create};
+
+use crate::server_user::ServerUser;
+use crate::spawn::spawn_bound_to_us;
+
+/// `--verbose --help` of the largest server is a quarter of this.
+const OUTPUT_BYTES_MAX: u64 = 1 << 20;
+/// Variables of our own environment that a program gets: what it needs to run at all. All others could change what is
+/// measured (a preloaded library) or where settings come from (`MYSQL_HOME`).
+const PASSED_ON: [&str; 3] = ["PATH", "LD_LIBRARY_PATH", "TZ"];
+
+pub(crate) struct Output {
+    pub(crate) status: ExitStatus,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Output {
+    /// The last line that says something, for an error message.
+    pub(crate) fn last_words(&self) -> String {
+        let lines = self.stdout.lines().chain(self.stderr.lines());
+        lines.map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("nothing was printed").to_owned()
+    }
+}
+
+/// A command with the small environment that servers are started in.
+pub(crate) fn quiet_command(program: &Path) -> Command {
+    #[allow(clippy::disallowed_methods, reason = "the one place where a process is described")]
+    let mut command = Command::new(program);
+    command.env_clear().stdin(Stdio::null()).env("LC_ALL", "C");
+    for name in PASSED_ON {
+        if let Some(value) = std::env::var_os(name) {
+            command.env(name, value);
+        }
+    }
+    command
+}
+
+/// Runs `program` as `user` and waits for it. `TimedOut` after `time_limit`, when it has been killed.
+pub(crate) fn run_to_end(
+    program: &Path,
+    arguments: &[OsString],
+    input: Option<File>,
+    user: &ServerUser,
+    time_limit: Duration,
+) -> io::Result<Output> {
+    let (mut stdout, mut stderr) = (memory_file("stdout")?, memory_file("stderr")?);
+    let mut command = quiet_command(program);
+    command.args(arguments).stdout(stdout.try_clone()?).stderr(stderr.try_clone()?);
+    if let Some(input) = input {
+        command.stdin(input);
+    }
+    // A folder that every uid may enter: ours may be closed to the server's.
+    command.current_dir("/");
+    let mut child = spawn_bound_to_us(command, user)?;
+    let Some(status) = wait_for(&mut child, time_limit)? else {
+        child.kill()?;
+        child.wait()?;
+        return Err(io::Error::new(io::ErrorKind::TimedOut, format!("did not end within {} s", time_limit.as_secs())));
+    };
+    Ok(Output { status, stdout: content(&mut stdout)?, stderr: content(&mut stderr)? })
+}
+
+fn memory_file(name: &str) -> io::Result<File> {
+    Ok(File::from(memfd_create(name, MemfdFlags::CLOEXEC)?))
+}
+
+fn content(file: &mut File) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    file.rewind()?;
+    file.take(OUTPUT_BYTES_MAX).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Waits at most `time_limit` for a child to end.
+pub(crate) fn wait_for(child: &mut Child, time_limit: Duration) -> io::Result<Option<ExitStatus>> {
+    let end = Instant::now() + time_limit;
+    let mut pause = Duration::from_millis(1);
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        if Instant::now() >= end {
+            return Ok(None);
+        }
+        thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_millis(10));
+    }
+}
+
+/// Takes an exclusive lock that somebody else may hold, waiting at most `time_limit`.
+pub(crate) fn wait_for_lock(lock: &File, time_limit: Duration) -> Result<(), TryLockError> {
+    let end = Instant::now() + time_limit;
+    loop {
+        match lock.try_lock() {
+            Err(TryLockError::WouldBlock) if Instant::now() < end => thread::sleep(Duration::from_millis(5)),
+            other => return other,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str, time_limit: Duration) -> io::Result<Output> {
+        let arguments = ["-c".into(), script.into()];
+        run_to_end(Path::new("/bin/sh"), &arguments, None, &ServerUser::ourselves(), time_limit)
+    }
+
+    #[test]
+    fn output_and_exit_code_are_kept() {
+        let output = shell("echo one; echo two >&2; exit 3", Duration::from_secs(10)).unwrap();
+        assert_eq!((output.stdout.as_str(), output.stderr.as_str()), ("one\n", "two\n"));
+        assert_eq!((output.status.code(), output.last_words().as_str()), (Some(3), "two"));
+    }
+
+    #[test]
+    fn time_is_bounded() {
+        let started = Instant::now();
+        let error = shell("sleep 30", Duration::from_millis(50)).err().unwrap();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        assert!(started.elapsed() < Duration::from_secs(5));
+    }
+
+    #[test]
+    fn the_environment_is_small() {
+        let output = shell("env", Duration::from_secs(10)).unwrap();
+        let strange = |line: &&str| {
+            !["PATH=", "LC_ALL=", "LD_LIBRARY_PATH=", "TZ=", "PWD=", "SHLVL=", "_="]
+                .iter()
+                .any(|known| line.starts_with(known))
+        };
+        assert_eq!(output.stdout.lines().find(strange), None);
+    }
+}

@@ -1,0 +1,251 @@
+//! A private server's folder, from its making to its removal.
+
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::binary::ServerBinary;
+use crate::copy::{check_free, copy_datadir};
+use crate::error::SandboxError;
+use crate::home::{Home, give, make_private, remove_tree};
+use crate::registry::{Claim, SOCKET_DIR_PREFIX, claim, remove_socket_dir};
+use crate::server::{RunningServer, StartOptions};
+use crate::settings::Settings;
+use crate::template::copy_template;
+use crate::wear::{WornIn, wear_in_redo};
+
+/// Bytes in the path of a unix socket, without the closing zero.
+const SOCKET_PATH_BYTES_MAX: usize = 107;
+/// Where a socket goes whose path below the home folder would be longer.
+const SHORT_FOLDER: &str = "/tmp";
+
+/// What a sandbox is made for.
+#[derive(Debug, Clone, Default)]
+pub struct SandboxOptions {
+    /// Those among them that a data folder must be initialised with (`innodb_page_size`, …) choose the template; the
+    /// redo log's size counts for the disk space.
+    pub settings: Settings,
+    /// What the workload will write: tables, binlog. Checked against the free space before anything is made.
+    pub data_bytes: u64,
+}
+
+/// What a sandbox and its running server share. The folder goes when both are gone.
+#[derive(Debug)]
+pub(crate) struct Folder {
+    pub(crate) home: Home,
+    pub(crate) binary: ServerBinary,
+    claim: Mutex<Claim>,
+    path: PathBuf,
+    socket: PathBuf,
+    initial: Settings,
+    running: AtomicBool,
+    keep: AtomicBool,
+}
+
+impl Folder {
+    pub(crate) fn data(&self) -> PathBuf {
+        self.path.join("data")
+    }
+
+    fn prepared(&self) -> PathBuf {
+        self.path.join("prepared")
+    }
+
+    pub(crate) fn tmp(&self) -> PathBuf {
+        self.path.join("tmp")
+    }
+
+    pub(crate) fn socket(&self) -> &Path {
+        &self.socket
+    }
+
+    pub(crate) fn pid_file(&self) -> PathBuf {
+        self.path.join("run/pid")
+    }
+
+    pub(crate) fn error_log(&self) -> PathBuf {
+        self.path.join("error.log")
+    }
+
+    pub(crate) fn console_log(&self) -> PathBuf {
+        self.path.join("console.log")
+    }
+
+    /// Notes which process runs here, for those who find the folder after we were killed.
+    pub(crate) fn note_server(&self, server: Option<(u32, Option<u64>)>) -> Result<(), SandboxError> {
+        let mut claim = self.claim.lock().unwrap_or_else(PoisonError::into_inner);
+        claim.owner.server_pid = server.map(|(pid, _)| pid);
+        claim.owner.server_start_ticks = server.and_then(|(_, ticks)| ticks);
+        claim.owner.write(&self.path)
+    }
+
+    /// One server a folder.
+    pub(crate) fn begin_running(&self) -> Result<(), SandboxError> {
+        if self.running.swap(true, Ordering::AcqRel) {
+            return Err(SandboxError::Running { path: self.path.clone() });
+        }
+        Ok(())
+    }
+
+    pub(crate) fn end_running(&self) {
+        self.running.store(false, Ordering::Release);
+    }
+
+    fn check_stopped(&self) -> Result<(), SandboxError> {
+        if self.running.load(Ordering::Acquire) {
+            return Err(SandboxError::Running { path: self.path.clone() });
+        }
+        Ok(())
+    }
+
+    pub(crate) fn check_initial(&self, settings: &Settings) -> Result<(), SandboxError> {
+        let wanted = settings.initial();
+        let mut names = wanted.iter().chain(self.initial.iter()).map(|(name, _)| name);
+        let changed = names.find(|name| wanted.get(name) != self.initial.get(name));
+        changed.map_or(Ok(()), |name| {
+            let problem = format!("was initialised with another `{name}`: make a sandbox for each value of it");
+            Err(SandboxError::Content { path: self.path.clone(), problem })
+        })
+    }
+
+    fn remove(&self) -> Result<(), SandboxError> {
+        remove_socket_dir(self.socket.parent().unwrap_or(&self.socket), &self.home);
+        remove_tree(&self.path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        if !*self.keep.get_mut() {
+            // Nobody is left to tell; what stays is a leftover that the next start finds.
+            let _ = self.remove();
+        }
+    }
+}
+
+/// A private server's folder with a data folder in it. Dropping it removes everything, once its server is gone too.
+#[derive(Debug)]
+pub struct Sandbox {
+    folder: Arc<Folder>,
+}
+
+impl Sandbox {
+    /// Makes a folder with a fresh data folder: a copy of the template, which is made first where there is none.
+    pub fn create(home: &Home, binary: &ServerBinary, options: &SandboxOptions) -> Result<Self, SandboxError> {
+        let needed = options.data_bytes.saturating_add(options.settings.redo_bytes());
+        check_free(home.path(), "the private server", needed)?;
+        let folder = Self::make_folder(home, binary, options.settings.initial())?;
+        copy_template(home, binary, &folder.initial, &folder.data())?;
+        Ok(Self { folder: Arc::new(folder) })
+    }
+
+    fn make_folder(home: &Home, binary: &ServerBinary, initial: Settings) -> Result<Folder, SandboxError> {
+        let claim = claim(home, binary)?;
+        let path = claim.path.clone();
+        let mut folder = Folder {
+            home: home.clone(),
+            binary: binary.clone(),
+            claim: Mutex::new(claim),
+            socket: path.join("run/sock"),
+            path,
+            initial,
+            running: AtomicBool::new(false),
+            keep: AtomicBool::new(false),
+        };
+        let user = home.user();
+        make_private(&folder.path.join("run"), user)?;
+        make_private(&folder.tmp(), user)?;
+        for log in [folder.error_log(), folder.console_log()] {
+            let mut options = OpenOptions::new();
+            options.write(true).create_new(true).mode(0o600).open(&log).map_err(SandboxError::io("make", &log))?;
+            give(&log, user)?;
+        }
+        if folder.socket.as_os_str().len() > SOCKET_PATH_BYTES_MAX {
+            folder.socket = Self::make_short_socket_dir(&folder)?.join("sock");
+        }
+        Ok(folder)
+    }
+
+    /// A private folder with a short path. It is noted before it is made, so that one of a killed run is found.
+    fn make_short_socket_dir(folder: &Folder) -> Result<PathBuf, SandboxError> {
+        const TRIES_MAX: u32 = 1000;
+        let id = folder.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let mut claim = folder.claim.lock().unwrap_or_else(PoisonError::into_inner);
+        for n in 1..=TRIES_MAX {
+            let path = Path::new(SHORT_FOLDER).join(format!("{SOCKET_DIR_PREFIX}{id}-{n}"));
+            if path.symlink_metadata().is_ok() {
+                continue;
+            }
+            claim.owner.socket_dir = Some(path.clone());
+            claim.owner.write(&folder.path)?;
+            make_private(&path, folder.home.user())?;
+            return Ok(path);
+        }
+        let problem = format!("its path is too long for a socket, and {SHORT_FOLDER} has no free name for one");
+        Err(SandboxError::home(folder.home.path(), problem))
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.folder.path
+    }
+
+    pub fn datadir(&self) -> PathBuf {
+        self.folder.data()
+    }
+
+    pub fn socket(&self) -> &Path {
+        self.folder.socket()
+    }
+
+    /// What all servers of this sandbox logged, one after the other.
+    pub fn error_log_path(&self) -> PathBuf {
+        self.folder.error_log()
+    }
+
+    /// Starts a server on the data folder and waits until it answers.
+    pub fn start(&self, options: &StartOptions) -> Result<RunningServer, SandboxError> {
+        RunningServer::start(&self.folder, options)
+    }
+
+    /// Overwrites the redo log with itself; see `wear.rs`. The server must have been started once with the redo size
+    /// that will be measured, and stopped.
+    pub fn wear_in_redo(&self) -> Result<WornIn, SandboxError> {
+        self.folder.check_stopped()?;
+        wear_in_redo(&self.folder.data())
+    }
+
+    /// Sets the data folder of the stopped server aside, for [`restore_prepared`](Self::restore_prepared) to copy from.
+    /// The sandbox has no data folder until then.
+    pub fn keep_prepared(&self) -> Result<(), SandboxError> {
+        self.folder.check_stopped()?;
+        let (data, prepared) = (self.folder.data(), self.folder.prepared());
+        remove_tree(&prepared)?;
+        std::fs::rename(&data, &prepared).map_err(SandboxError::io("set aside", &data))
+    }
+
+    /// Makes the data folder a fresh copy of the prepared one. Returns the bytes written.
+    pub fn restore_prepared(&self) -> Result<u64, SandboxError> {
+        self.folder.check_stopped()?;
+        let (data, prepared) = (self.folder.data(), self.folder.prepared());
+        if !prepared.is_dir() {
+            let problem = "has no prepared data folder: prepare one first".to_owned();
+            return Err(SandboxError::Content { path: self.folder.path.clone(), problem });
+        }
+        remove_tree(&data)?;
+        copy_datadir(&prepared, &data, self.folder.home.user())
+    }
+
+    /// Removes the folder, saying what could not be removed; dropping the sandbox does the same without a word.
+    pub fn remove(self) -> Result<(), SandboxError> {
+        self.folder.check_stopped()?;
+        self.folder.remove()
+    }
+
+    /// Leaves the folder on the disk, to be looked at. It is a leftover from now on, and the next cleaning removes it.
+    pub fn keep(self) -> PathBuf {
+        self.folder.keep.store(true, Ordering::Release);
+        self.folder.path.clone()
+    }
+}

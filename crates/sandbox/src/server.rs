@@ -1,0 +1,298 @@
+//! A running private server.
+
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use truetps_driver::{Client, DriverError};
+
+use crate::error::SandboxError;
+use crate::log_tail::{ERROR_LINES, tail};
+use crate::options::{OptionLine, option_file};
+use crate::processes::start_ticks;
+use crate::run::{quiet_command, wait_for};
+use crate::sandbox::Folder;
+use crate::settings::Settings;
+use crate::spawn::spawn_bound_to_us;
+
+/// The user who owns a private server; he has no password and comes by the socket only.
+const ADMIN: &str = "root";
+const PROBE_TIME_LIMIT: Duration = Duration::from_secs(5);
+/// After SIGKILL a process ends as soon as its system calls do; a stuck disk may take this long.
+const KILL_TIME_LIMIT: Duration = Duration::from_mins(1);
+
+/// How a server is started.
+#[derive(Debug, Clone)]
+pub struct StartOptions {
+    pub settings: Settings,
+    /// Variables of the server's environment, above the few that it gets anyway.
+    pub environment: Vec<(OsString, OsString)>,
+    /// A server that recovers from a crash may need long.
+    pub ready_time_limit: Duration,
+}
+
+impl StartOptions {
+    pub fn new(settings: Settings) -> Self {
+        Self { settings, environment: Vec::new(), ready_time_limit: Duration::from_mins(2) }
+    }
+}
+
+/// How a server ended.
+#[derive(Debug, Clone, Copy)]
+pub struct Stopped {
+    /// It ended by itself and said that all was well.
+    pub clean: bool,
+    pub status: ExitStatus,
+    pub took: Duration,
+}
+
+/// A server that was started here. Dropping it kills it.
+#[derive(Debug)]
+pub struct RunningServer {
+    folder: Arc<Folder>,
+    child: Mutex<Child>,
+    pid: u32,
+    options: Vec<OptionLine>,
+    /// Bytes of the error log that were there before.
+    log_from: u64,
+    ready_after: Duration,
+}
+
+impl RunningServer {
+    pub(crate) fn start(folder: &Arc<Folder>, options: &StartOptions) -> Result<Self, SandboxError> {
+        folder.check_initial(&options.settings)?;
+        folder.begin_running()?;
+        Self::launch(folder, options).inspect_err(|_| folder.end_running())?.wait_until_ready(options.ready_time_limit)
+    }
+
+    fn launch(folder: &Arc<Folder>, options: &StartOptions) -> Result<Self, SandboxError> {
+        remove_stale(folder)?;
+        let log_from = fs::metadata(folder.error_log()).map_or(0, |metadata| metadata.len());
+        let lines = option_lines(folder, &options.settings);
+        let command = command(folder, &lines, &options.environment)?;
+        let path = &folder.binary.path;
+        let child = spawn_bound_to_us(command, folder.home.user()).map_err(SandboxError::io("start", path))?;
+        let pid = child.id();
+        let server = Self {
+            folder: Arc::clone(folder),
+            child: Mutex::new(child),
+            pid,
+            options: lines,
+            log_from,
+            ready_after: Duration::ZERO,
+        };
+        // From here on, every way out kills it: by `drop`.
+        folder.note_server(Some((pid, start_ticks(pid))))?;
+        Ok(server)
+    }
+
+    /// Ready is: our child lives, the kernel says that it is the one that listens, and it answers a query.
+    fn wait_until_ready(mut self, time_limit: Duration) -> Result<Self, SandboxError> {
+        let started = Instant::now();
+        let mut last = "it has not opened its socket".to_owned();
+        let mut pause = Duration::from_millis(2);
+        loop {
+            if let Some(status) = self.exit_status_if_dead() {
+                let (binary, log) = (self.binary_path(), self.error_log_tail(ERROR_LINES));
+                return Err(SandboxError::Start { binary, how: status.to_string(), log });
+            }
+            match self.probe() {
+                Ok(()) => {
+                    self.ready_after = started.elapsed();
+                    return Ok(self);
+                }
+                Err(Probe::Other(found)) => {
+                    let socket = self.socket().to_owned();
+                    return Err(SandboxError::OtherServer { socket, started: self.pid, found });
+                }
+                Err(Probe::NotYet) => {}
+                Err(Probe::Failed(error)) => last = error.to_string(),
+            }
+            if started.elapsed() >= time_limit {
+                let (binary, log) = (self.binary_path(), self.error_log_tail(ERROR_LINES));
+                return Err(SandboxError::NotReady { binary, waited: time_limit, last, log });
+            }
+            thread::sleep(pause);
+            pause = (pause * 2).min(Duration::from_millis(20));
+        }
+    }
+
+    fn probe(&self) -> Result<(), Probe> {
+        if !self.socket().exists() {
+            return Err(Probe::NotYet);
+        }
+        let mut client = self.connect(PROBE_TIME_LIMIT).map_err(Probe::Failed)?;
+        if let Some(found) = client.peer_pid().filter(|found| *found != self.pid) {
+            return Err(Probe::Other(found));
+        }
+        client.query("SELECT 1").map(|_| ()).map_err(Probe::Failed)
+    }
+
+    /// A control connection as the server's owner.
+    pub fn connect(&self, time_limit: Duration) -> Result<Client, DriverError> {
+        Client::connect_unix(self.socket(), ADMIN, None, time_limit)
+    }
+
+    pub fn socket(&self) -> &Path {
+        self.folder.socket()
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    pub fn datadir(&self) -> PathBuf {
+        self.folder.data()
+    }
+
+    pub fn error_log_path(&self) -> PathBuf {
+        self.folder.error_log()
+    }
+
+    /// From its start to its first answer.
+    pub fn ready_after(&self) -> Duration {
+        self.ready_after
+    }
+
+    fn binary_path(&self) -> PathBuf {
+        self.folder.binary.path.clone()
+    }
+
+    /// The same settings as an option file, for the record of a run.
+    pub fn option_file_text(&self) -> String {
+        let comment = format!(
+            "Settings of a private server that truetps started: {}\nThe folders are those of that run. To try the \
+             settings by hand, change them and start\n  {} --defaults-file=THIS-FILE",
+            self.folder.binary.version_text,
+            self.folder.binary.path.display(),
+        );
+        option_file(&comment, &self.options)
+    }
+
+    /// The last lines of what this server logged; of what its program printed, where it came to no log.
+    pub fn error_log_tail(&self, lines: usize) -> String {
+        let log = tail(&self.folder.error_log(), self.log_from, lines);
+        if log.is_empty() { tail(&self.folder.console_log(), 0, lines) } else { log }
+    }
+
+    /// How it ended, where it did.
+    pub fn exit_status_if_dead(&self) -> Option<ExitStatus> {
+        self.child().try_wait().ok().flatten()
+    }
+
+    fn child(&self) -> MutexGuard<'_, Child> {
+        self.child.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks the server to stop, and kills it where it has not after `time_limit`.
+    pub fn stop(self, time_limit: Duration) -> Result<Stopped, SandboxError> {
+        self.end(|server| server.terminate(time_limit))
+    }
+
+    /// Kills the server: what `kill -9` does.
+    pub fn kill(self) -> Result<Stopped, SandboxError> {
+        self.end(|server| server.kill_and_wait().map(|status| (status, false)))
+    }
+
+    fn end(self, by: impl Fn(&Self) -> io::Result<(ExitStatus, bool)>) -> Result<Stopped, SandboxError> {
+        let started = Instant::now();
+        let (status, clean) = by(&self).map_err(SandboxError::io("stop", &self.folder.binary.path))?;
+        let took = started.elapsed();
+        self.folder.note_server(None)?;
+        Ok(Stopped { clean: clean && status.success(), status, took })
+    }
+
+    fn terminate(&self, time_limit: Duration) -> io::Result<(ExitStatus, bool)> {
+        let mut child = self.child();
+        if child.try_wait()?.is_none() {
+            kill_process(pid_of(&child)?, Signal::TERM)?;
+        }
+        if let Some(status) = wait_for(&mut child, time_limit)? {
+            return Ok((status, true));
+        }
+        drop(child);
+        self.kill_and_wait().map(|status| (status, false))
+    }
+
+    fn kill_and_wait(&self) -> io::Result<ExitStatus> {
+        let mut child = self.child();
+        // A child that was not waited for keeps its pid, so the signal cannot reach another process.
+        if child.try_wait()?.is_none() {
+            kill_process_group(pid_of(&child)?, Signal::KILL)?;
+        }
+        wait_for(&mut child, KILL_TIME_LIMIT)?
+            .ok_or_else(|| io::Error::new(io::ErrorKind::TimedOut, "it does not end, though it was killed"))
+    }
+}
+
+impl Drop for RunningServer {
+    fn drop(&mut self) {
+        // One that cannot be killed dies with us.
+        let _ = self.kill_and_wait();
+        self.folder.end_running();
+    }
+}
+
+enum Probe {
+    NotYet,
+    Failed(DriverError),
+    Other(u32),
+}
+
+fn pid_of(child: &Child) -> io::Result<Pid> {
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    pid.ok_or_else(|| io::Error::other("the server has no process id"))
+}
+
+/// What a server that was killed left: it would not disturb the next one, but it would answer our first look.
+fn remove_stale(folder: &Folder) -> Result<(), SandboxError> {
+    for path in [folder.socket().to_owned(), folder.pid_file()] {
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(SandboxError::io("remove", &path)(error));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Everything that the server is told, in order: where it lives, how it is closed off, and the settings.
+fn option_lines(folder: &Folder, settings: &Settings) -> Vec<OptionLine> {
+    let mut lines = folder.binary.tree_lines();
+    lines.extend([
+        OptionLine::new("datadir", folder.data()),
+        OptionLine::new("tmpdir", folder.tmp()),
+        OptionLine::new("socket", folder.socket()),
+        OptionLine::new("pid-file", folder.pid_file()),
+        OptionLine::new("log-error", folder.error_log()),
+        OptionLine::flag("skip-networking"),
+    ]);
+    lines.extend(settings.iter().map(|(name, value)| OptionLine::of_setting(name, value)));
+    lines
+}
+
+fn command(
+    folder: &Folder,
+    lines: &[OptionLine],
+    environment: &[(OsString, OsString)],
+) -> Result<Command, SandboxError> {
+    let console_path = folder.console_log();
+    let open = || -> io::Result<(File, File)> {
+        let console = OpenOptions::new().append(true).open(&console_path)?;
+        Ok((console.try_clone()?, console))
+    };
+    let (stdout, stderr) = open().map_err(SandboxError::io("open", &console_path))?;
+    let mut command = quiet_command(&folder.binary.path);
+    // It must be the first, or the system's option files are read.
+    command.arg("--no-defaults").args(lines.iter().map(OptionLine::argument));
+    command.envs(environment.iter().map(|(name, value)| (name, value)));
+    command.stdout(stdout).stderr(stderr).current_dir(folder.data());
+    Ok(command)
+}

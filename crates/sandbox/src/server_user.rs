@@ -1,0 +1,66 @@
+//! Whom a server runs as.
+
+use std::fs;
+
+use rustix::process::{getegid, geteuid};
+
+/// The OS user of a server: ourselves, or an unprivileged one where we are root.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerUser {
+    pub name: String,
+    pub uid: u32,
+    pub gid: u32,
+    /// The server's uid is not ours: change to it before the server's program starts, and give it its files.
+    pub switch: bool,
+}
+
+/// Takes the place of `nobody` where /etc/passwd has no such line: the kernel's own overflow uid.
+const OVERFLOW_ID: u32 = 65_534;
+
+impl ServerUser {
+    /// `mysql`, else `nobody`, where we are root; ourselves otherwise.
+    pub fn choose() -> Self {
+        if !geteuid().is_root() {
+            return Self::ourselves();
+        }
+        let passwd = fs::read_to_string("/etc/passwd").unwrap_or_default();
+        Self::unprivileged(&passwd)
+    }
+
+    pub(crate) fn ourselves() -> Self {
+        let (uid, gid) = (geteuid().as_raw(), getegid().as_raw());
+        Self { name: format!("uid {uid}"), uid, gid, switch: false }
+    }
+
+    fn unprivileged(passwd: &str) -> Self {
+        let found = ["mysql", "nobody"].into_iter().find_map(|name| ids_of(passwd, name).map(|ids| (name, ids)));
+        let (name, (uid, gid)) = found.unwrap_or(("nobody", (OVERFLOW_ID, OVERFLOW_ID)));
+        Self { name: name.to_owned(), uid, gid, switch: true }
+    }
+}
+
+/// Uid and gid of a user in the text of /etc/passwd. A line that gives root's uid is passed over.
+fn ids_of(passwd: &str, name: &str) -> Option<(u32, u32)> {
+    let line = passwd.lines().find(|line| line.split(':').next() == Some(name))?;
+    let mut fields = line.split(':').skip(2);
+    let uid = fields.next()?.parse().ok().filter(|uid| *uid != 0)?;
+    Some((uid, fields.next()?.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mysql_before_nobody_and_never_root() {
+        let check = |passwd: &str, name, uid| {
+            let user = ServerUser::unprivileged(passwd);
+            assert_eq!((user.name.as_str(), user.uid, user.switch), (name, uid, true), "{passwd}");
+        };
+        let nobody = "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65533:nobody:/:/bin/false\n";
+        check(nobody, "nobody", 65534);
+        check(&format!("{nobody}mysql:x:101:102::/:/bin/false\n"), "mysql", 101);
+        check(&format!("{nobody}mysql:x:0:0::/:/bin/false\n"), "nobody", 65534);
+        check("", "nobody", OVERFLOW_ID);
+    }
+}

@@ -1,0 +1,296 @@
+//! Which settings a private server gets: those that truetps chooses, and over them the plan's.
+
+use truetps_record::{Flavour, SettingValue};
+
+use crate::binary::ServerVersion;
+use crate::options::canonical_name;
+
+const MEBI: u64 = 1 << 20;
+/// Sessions beyond those of the load: control client, probes, the server's own.
+const CONNECTIONS_SPARE: u32 = 16;
+/// Plans with few connections keep the server's own default, so that it is not one more difference.
+const CONNECTIONS_MIN: u32 = 151;
+/// Table objects beside one for each connection: the server's own tables, and a second table of some sessions.
+const TABLE_OBJECTS_SPARE: u32 = 400;
+const BUFFER_POOL_MAX: u64 = 1024 * MEBI;
+const BUFFER_POOL_MIN: u64 = 64 * MEBI;
+/// Enough that the checkpoint does not decide a run of minutes. The servers' defaults of 96 and 100 MB are filled in
+/// seconds by a write load.
+pub(crate) const REDO_BYTES: u64 = 512 * MEBI;
+/// Prepared statements of one session, with room: the default limit of 16,382 is reached by 2,000 sessions of 8.
+const STATEMENTS_PER_CONNECTION: u32 = 16;
+
+/// Settings that would take a private server out of its folder or out of our hands, with the reason.
+const RESERVED: [(&str, &[&str]); 4] = [
+    (
+        "the private server's files stay in its own folder",
+        &[
+            "aria_log_dir_path",
+            "basedir",
+            "character_sets_dir",
+            "chroot",
+            "datadir",
+            "general_log_file",
+            "innodb_buffer_pool_filename",
+            "innodb_data_home_dir",
+            "innodb_directories",
+            "innodb_doublewrite_dir",
+            "innodb_log_arch_dir",
+            "innodb_log_group_home_dir",
+            "innodb_redo_log_archive_dirs",
+            "innodb_temp_data_file_path",
+            "innodb_temp_tablespaces_dir",
+            "innodb_tmpdir",
+            "innodb_undo_directory",
+            "lc_messages_dir",
+            "log_basename",
+            "log_bin_index",
+            "log_error",
+            "log_isam",
+            "log_tc",
+            "pid_file",
+            "plugin_dir",
+            "relay_log",
+            "relay_log_index",
+            "relay_log_info_file",
+            "replica_load_tmpdir",
+            "secure_file_priv",
+            "slave_load_tmpdir",
+            "slow_query_log_file",
+            "tmpdir",
+        ],
+    ),
+    (
+        "the private server is reached by its own socket only",
+        &[
+            "admin_address",
+            "admin_port",
+            "bind_address",
+            "extra_port",
+            "mysqlx",
+            "mysqlx_bind_address",
+            "mysqlx_port",
+            "mysqlx_socket",
+            "port",
+            "require_secure_transport",
+            "skip_networking",
+            "socket",
+            "ssl",
+        ],
+    ),
+    ("the private server runs as the user that truetps chose", &["user", "skip_grant_tables", "daemonize", "gdb"]),
+    (
+        "it is not a setting of a running server",
+        &[
+            "bootstrap",
+            "defaults_extra_file",
+            "defaults_file",
+            "defaults_group_suffix",
+            "help",
+            "init_file",
+            "initialize",
+            "initialize_insecure",
+            "no_defaults",
+            "print_defaults",
+            "upgrade",
+            "validate_config",
+            "verbose",
+            "version",
+        ],
+    ),
+];
+
+/// Settings that decide how a data folder is initialised; a template is made for each combination of them.
+const INITIAL: [&str; 6] = [
+    "aria_block_size",
+    "innodb_checksum_algorithm",
+    "innodb_data_file_path",
+    "innodb_page_size",
+    "innodb_undo_tablespaces",
+    "lower_case_table_names",
+];
+
+/// Why a plan may not set this; `None` where it may.
+pub fn reserved_reason(name: &str) -> Option<&'static str> {
+    let name = canonical_name(name);
+    RESERVED.into_iter().find(|(_, names)| names.contains(&name.as_str())).map(|(reason, _)| reason)
+}
+
+/// Settings in order, each name once.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Settings {
+    entries: Vec<(String, SettingValue)>,
+}
+
+impl Settings {
+    /// What truetps chose; see [`chosen_settings`].
+    pub fn new(chosen: &[(String, String)]) -> Self {
+        let mut settings = Self::default();
+        for (name, value) in chosen {
+            settings.set(name, SettingValue::Text(value.clone()));
+        }
+        settings
+    }
+
+    /// Sets or replaces. A size of the redo log in old words takes the place of the one in new words, which a server
+    /// that knows both would prefer.
+    pub fn set(&mut self, name: &str, value: SettingValue) {
+        let name = canonical_name(name);
+        if ["innodb_log_file_size", "innodb_log_files_in_group"].contains(&name.as_str()) {
+            self.entries.retain(|(known, _)| known != "innodb_redo_log_capacity");
+        }
+        match self.entries.iter_mut().find(|(known, _)| *known == name) {
+            Some(entry) => entry.1 = value,
+            None => self.entries.push((name, value)),
+        }
+    }
+
+    /// The same with others over them: a plan's fixed settings, a configuration's levels.
+    #[must_use]
+    pub fn with<'a>(mut self, others: impl IntoIterator<Item = (&'a str, &'a SettingValue)>) -> Self {
+        for (name, value) in others {
+            self.set(name, value.clone());
+        }
+        self
+    }
+
+    pub fn get(&self, name: &str) -> Option<&SettingValue> {
+        let name = canonical_name(name);
+        self.entries.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &SettingValue)> {
+        self.entries.iter().map(|(name, value)| (name.as_str(), value))
+    }
+
+    /// Those that a data folder must be initialised with.
+    pub(crate) fn initial(&self) -> Self {
+        let entries = self.entries.iter().filter(|(name, _)| INITIAL.contains(&name.as_str()));
+        Self { entries: entries.cloned().collect() }
+    }
+
+    /// A size in bytes; 0 where it is not set to a number.
+    fn bytes(&self, name: &str) -> u64 {
+        self.get(name).and_then(SettingValue::as_int).and_then(|bytes| u64::try_from(bytes).ok()).unwrap_or(0)
+    }
+
+    pub fn buffer_pool_bytes(&self) -> u64 {
+        self.bytes("innodb_buffer_pool_size")
+    }
+
+    /// What the redo log takes on the disk.
+    pub fn redo_bytes(&self) -> u64 {
+        let capacity = self.bytes("innodb_redo_log_capacity");
+        let files = self.bytes("innodb_log_files_in_group").max(1);
+        if capacity > 0 { capacity } else { self.bytes("innodb_log_file_size") * files }
+    }
+}
+
+/// The settings that truetps chooses for a private server, before those of the plan: room for the connections and no
+/// surprises from small defaults. Everything that decides durability stays at the server's own default.
+pub fn chosen_settings(
+    host_memory_bytes: u64,
+    connections_max: u32,
+    flavour: Flavour,
+    version: ServerVersion,
+) -> Vec<(String, String)> {
+    let connections = (connections_max + CONNECTIONS_SPARE).max(CONNECTIONS_MIN);
+    let buffer_pool = (host_memory_bytes / 4).clamp(BUFFER_POOL_MIN, BUFFER_POOL_MAX) / MEBI;
+    let statements = connections.saturating_mul(STATEMENTS_PER_CONNECTION).clamp(16_382, 1_048_576);
+    let mut chosen = vec![
+        ("max_connections", connections.to_string()),
+        // A storm of connects waits in the kernel's queue instead of being refused.
+        ("back_log", connections.min(65_535).to_string()),
+        ("max_prepared_stmt_count", statements.to_string()),
+        // Each session that uses a table holds one table object: fewer than sessions would make them fight for it.
+        ("table_open_cache", (connections + TABLE_OBJECTS_SPARE).max(2000).to_string()),
+        ("skip_name_resolve", "ON".to_owned()),
+        ("performance_schema", "OFF".to_owned()),
+        ("innodb_buffer_pool_size", format!("{buffer_pool}M")),
+        // A restart begins cold, always: what an earlier run touched is not read back behind a measurement.
+        ("innodb_buffer_pool_dump_at_shutdown", "OFF".to_owned()),
+        ("innodb_buffer_pool_load_at_startup", "OFF".to_owned()),
+    ];
+    chosen.extend(redo_settings(flavour, version));
+    if flavour != Flavour::Mariadb {
+        // MySQL 5.7 writes no binlog without it.
+        chosen.push(("server_id", "1".to_owned()));
+    }
+    chosen.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+fn redo_settings(flavour: Flavour, version: ServerVersion) -> Vec<(&'static str, String)> {
+    let megabytes = |bytes: u64| format!("{}M", bytes / MEBI);
+    if flavour == Flavour::Mariadb {
+        let mut settings = vec![("innodb_log_file_size", megabytes(REDO_BYTES))];
+        if version < ServerVersion::new(10, 5, 0) {
+            settings.push(("innodb_log_files_in_group", "1".to_owned()));
+        }
+        return settings;
+    }
+    if version >= ServerVersion::new(8, 0, 30) {
+        return vec![("innodb_redo_log_capacity", megabytes(REDO_BYTES))];
+    }
+    vec![("innodb_log_file_size", megabytes(REDO_BYTES / 2)), ("innodb_log_files_in_group", "2".to_owned())]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MARIADB: ServerVersion = ServerVersion::new(10, 11, 19);
+
+    fn chosen(memory: u64, connections: u32, flavour: Flavour, version: ServerVersion) -> Settings {
+        Settings::new(&chosen_settings(memory, connections, flavour, version))
+    }
+
+    #[test]
+    fn settings_grow_with_connections_and_memory() {
+        let small = chosen(1 << 30, 1, Flavour::Mariadb, MARIADB);
+        assert_eq!(small.get("max_connections"), Some(&SettingValue::Text("151".to_owned())));
+        assert_eq!((small.buffer_pool_bytes(), small.redo_bytes()), (256 << 20, 512 << 20));
+        let large = chosen(1 << 40, 5000, Flavour::Mariadb, MARIADB);
+        assert_eq!(large.get("max-connections"), Some(&SettingValue::Text("5016".to_owned())));
+        assert_eq!(large.get("max_prepared_stmt_count"), Some(&SettingValue::Text("80256".to_owned())));
+        assert_eq!(large.buffer_pool_bytes(), 1 << 30);
+        assert_eq!(chosen(0, 1, Flavour::Mariadb, MARIADB).buffer_pool_bytes(), 64 << 20);
+    }
+
+    #[test]
+    fn the_redo_log_is_as_large_in_every_version() {
+        let check = |flavour, version| {
+            assert_eq!(chosen(8 << 30, 100, flavour, version).redo_bytes(), REDO_BYTES, "{flavour} {version}");
+        };
+        check(Flavour::Mysql, ServerVersion::new(5, 7, 29));
+        check(Flavour::Mysql, ServerVersion::new(8, 0, 30));
+        check(Flavour::Percona, ServerVersion::new(8, 0, 29));
+        check(Flavour::Mariadb, ServerVersion::new(10, 4, 1));
+    }
+
+    #[test]
+    fn a_plan_s_settings_go_over_the_chosen_ones() {
+        let levels = [("innodb-log-file-size", SettingValue::Int(4 << 20)), ("log_bin", SettingValue::Bool(false))];
+        let base = chosen(8 << 30, 100, Flavour::Mysql, ServerVersion::new(8, 4, 0));
+        let settings = base.with(levels.iter().map(|(name, value)| (*name, value)));
+        assert_eq!(settings.get("innodb_redo_log_capacity"), None, "it would win over the plan's size");
+        assert_eq!(settings.redo_bytes(), 4 << 20);
+        let names: Vec<_> = settings.iter().map(|(name, _)| name).collect();
+        assert!(names.contains(&"innodb_log_file_size") && names.contains(&"log_bin"));
+    }
+
+    #[test]
+    fn only_initial_settings_make_another_template() {
+        let mut settings = Settings::default();
+        settings.set("innodb_page_size", SettingValue::Text("8K".to_owned()));
+        settings.set("sync_binlog", SettingValue::Int(1));
+        assert_eq!(settings.initial().iter().count(), 1);
+    }
+
+    #[test]
+    fn reserved_names_in_either_spelling() {
+        assert!(reserved_reason("data-dir").is_none());
+        assert!(reserved_reason("pid-file").unwrap().contains("own folder"));
+        assert!(reserved_reason("PORT").unwrap().contains("socket only"));
+        assert!(reserved_reason("innodb_flush_log_at_trx_commit").is_none());
+    }
+}

@@ -1,0 +1,104 @@
+//! Starts a child that dies with us.
+//!
+//! Linux sends the signal of `PR_SET_PDEATHSIG` when the *thread* that made the child ends, not the process. So every
+//! child is made by one keeper thread which never ends while the process lives, and callers may start servers from
+//! threads that come and go. When truetps dies, in whatever way, the keeper dies with it and the kernel kills the
+//! children.
+//!
+//! The kernel clears that signal when the child changes its uid, and when it executes a program with the set-user-ID
+//! bit or with file capabilities. The first is why the uid changes here, before the signal is asked for, and never by
+//! the server's own `--user`. The second cannot be helped from here: such a server is cleaned by the next start.
+
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command};
+use std::sync::Mutex;
+use std::sync::mpsc::{Sender, channel};
+use std::thread;
+
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, getpid, getppid, set_parent_process_death_signal};
+
+use crate::server_user::ServerUser;
+
+type Request = (Command, Sender<io::Result<Child>>);
+
+static KEEPER: Mutex<Option<Sender<Request>>> = Mutex::new(None);
+
+/// Starts `command` as `user`, in a process group of its own (so that Ctrl-C at the terminal does not reach it), to be
+/// killed when this process ends.
+pub(crate) fn spawn_bound_to_us(mut command: Command, user: &ServerUser) -> io::Result<Child> {
+    command.process_group(0);
+    if user.switch {
+        // The standard library sets gid, clears the other groups, sets uid, and only then runs `pre_exec`.
+        command.gid(user.gid).uid(user.uid);
+    }
+    die_with_parent(&mut command, getpid());
+    let (answer, child) = channel();
+    let gone = || io::Error::other("the thread that starts servers is gone");
+    keeper()?.send((command, answer)).map_err(|_| gone())?;
+    child.recv().map_err(|_| gone())?
+}
+
+fn keeper() -> io::Result<Sender<Request>> {
+    let mut slot = KEEPER.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    if let Some(sender) = &*slot {
+        return Ok(sender.clone());
+    }
+    let (sender, requests) = channel::<Request>();
+    thread::Builder::new().name("truetps-keeper".to_owned()).spawn(move || {
+        // The slot keeps one sender for ever, so this loop ends with the process.
+        for (mut command, answer) in requests {
+            let _ = answer.send(command.spawn());
+        }
+    })?;
+    *slot = Some(sender.clone());
+    Ok(sender)
+}
+
+/// `parent` is us: a child that finds another parent was orphaned before its request took effect, and gives up.
+// Unsafe, because code between fork and exec may only do what is safe in a signal handler. `bind_to` makes two system
+// calls and builds an error without allocating; it takes no lock and touches no memory of other threads. There is no
+// safe way to ask for the signal on behalf of a child. `a_child_dies_with_its_parent` in the tests holds it to its word.
+#[allow(unsafe_code)]
+fn die_with_parent(command: &mut Command, parent: Pid) {
+    // SAFETY: see above.
+    unsafe {
+        command.pre_exec(move || bind_to(parent));
+    }
+}
+
+fn bind_to(parent: Pid) -> io::Result<()> {
+    set_parent_process_death_signal(Some(Signal::KILL))?;
+    if getppid() == Some(parent) { Ok(()) } else { Err(Errno::SRCH.into()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn a_child_lives_on_when_the_asking_thread_ends() {
+        let ask = || {
+            #[allow(clippy::disallowed_methods, reason = "this crate is where processes start")]
+            let mut command = Command::new("sleep");
+            command.arg("30");
+            spawn_bound_to_us(command, &ServerUser::ourselves()).unwrap()
+        };
+        let mut child = thread::spawn(ask).join().unwrap();
+        thread::sleep(Duration::from_millis(100));
+        assert!(child.try_wait().unwrap().is_none(), "killed with the thread that asked for it");
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    #[test]
+    fn a_child_of_another_parent_gives_up() {
+        #[allow(clippy::disallowed_methods, reason = "this crate is where processes start")]
+        let mut command = Command::new("true");
+        die_with_parent(&mut command, Pid::INIT);
+        let error = command.spawn().unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(Errno::SRCH.raw_os_error()));
+    }
+}

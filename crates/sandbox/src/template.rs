@@ -1,0 +1,228 @@
+//! Initialised data folders, kept for the next time: one for each server program and each set of initial settings.
+//!
+//! A template is made beside its place and renamed into it, and carries a list of its files with their sizes. One that
+//! does not fit its list (a full disk, a cleaner of old files, a power cut) is made again.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use truetps_record::write_atomically;
+
+use crate::binary::ServerBinary;
+use crate::copy::copy_datadir;
+use crate::error::SandboxError;
+use crate::home::{Home, open_lock, remove_tree};
+use crate::options::OptionLine;
+use crate::run::wait_for_lock;
+use crate::settings::Settings;
+use crate::template_build::build;
+
+/// Grows when templates are made differently.
+const RECIPE: u32 = 1;
+/// Templates are 20 to 100 MB each.
+const TEMPLATES_MAX: usize = 8;
+/// Another truetps may be making the same template: MySQL takes 2 to 5 s, longer on a busy machine.
+const LOCK_TIME_LIMIT: Duration = Duration::from_mins(3);
+
+/// `template.json`: what must be there.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Manifest {
+    recipe: u32,
+    version_text: String,
+    /// Relative path → bytes.
+    files: BTreeMap<String, u64>,
+}
+
+/// Copies the template for this program and these settings to `to`, making it first where it is missing or damaged.
+/// Returns the bytes written.
+pub(crate) fn copy_template(
+    home: &Home,
+    binary: &ServerBinary,
+    initial: &Settings,
+    to: &Path,
+) -> Result<u64, SandboxError> {
+    let key = key(binary, initial)?;
+    let lock = lock_key(home, &key)?;
+    let path = home.templates().join(&key);
+    if !is_whole(&path) {
+        make(home, binary, initial, &path)?;
+    }
+    // The lock file's time says when the template was last used.
+    let _ = lock.write_at(b"\n", 0);
+    remove_old(home, &key);
+    copy_datadir(&path.join("data"), to, home.user())
+}
+
+/// Readable, and different for every program and every set of initial settings.
+fn key(binary: &ServerBinary, initial: &Settings) -> Result<String, SandboxError> {
+    let metadata = fs::metadata(&binary.path).map_err(SandboxError::io("look at", &binary.path))?;
+    let mut identity = format!(
+        "{RECIPE}\n{}\n{}\n{} {} {}\n",
+        binary.version_text,
+        binary.path.display(),
+        metadata.size(),
+        metadata.mtime(),
+        metadata.mtime_nsec()
+    );
+    for (name, value) in initial.iter() {
+        identity.push_str(&OptionLine::of_setting(name, value).argument().to_string_lossy());
+        identity.push('\n');
+    }
+    Ok(format!("{}-{}-{:016x}", binary.flavour, binary.version, fnv1a(identity.as_bytes())))
+}
+
+/// FNV-1a: the same in every version of truetps and of Rust.
+fn fnv1a(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+fn lock_path(home: &Home, key: &str) -> PathBuf {
+    home.templates().join(format!("{key}.lock"))
+}
+
+fn lock_key(home: &Home, key: &str) -> Result<File, SandboxError> {
+    let path = lock_path(home, key);
+    let lock = open_lock(&path).map_err(SandboxError::io("open", &path))?;
+    match wait_for_lock(&lock, LOCK_TIME_LIMIT) {
+        Ok(()) => Ok(lock),
+        Err(TryLockError::WouldBlock) => Err(SandboxError::Busy { path, waited: LOCK_TIME_LIMIT }),
+        Err(TryLockError::Error(source)) => Err(SandboxError::io("lock", &path)(source)),
+    }
+}
+
+fn make(home: &Home, binary: &ServerBinary, initial: &Settings, path: &Path) -> Result<(), SandboxError> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".building");
+    let beside = path.with_file_name(name);
+    remove_tree(&beside)?;
+    let made = build(binary, home.user(), initial, &beside).and_then(|()| finish(binary, &beside, path));
+    if made.is_err() {
+        // The half-made template is of no use to anybody; the first error is the one to tell.
+        let _ = remove_tree(&beside);
+    }
+    made
+}
+
+fn finish(binary: &ServerBinary, beside: &Path, path: &Path) -> Result<(), SandboxError> {
+    let data = beside.join("data");
+    // Every server that finds none makes a UUID of its own.
+    let uuid = data.join("auto.cnf");
+    match fs::remove_file(&uuid) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(SandboxError::io("remove", &uuid)(error)),
+        _ => {}
+    }
+    let files = list_files(&data).map_err(SandboxError::io("read", &data))?;
+    let manifest = Manifest { recipe: RECIPE, version_text: binary.version_text.clone(), files };
+    let content = |problem: String| SandboxError::Content { path: beside.to_owned(), problem };
+    let text = serde_json::to_vec_pretty(&manifest).map_err(|error| content(error.to_string()))?;
+    write_atomically(&beside.join("template.json"), &text).map_err(|error| content(error.to_string()))?;
+    let folder = File::open(beside).map_err(SandboxError::io("open", beside))?;
+    rustix::fs::syncfs(&folder).map_err(|error| SandboxError::io("sync", beside)(error.into()))?;
+    remove_tree(path)?;
+    fs::rename(beside, path).map_err(SandboxError::io("rename", beside))
+}
+
+fn is_whole(path: &Path) -> bool {
+    let manifest = fs::read(path.join("template.json")).ok();
+    let manifest: Option<Manifest> = manifest.and_then(|text| serde_json::from_slice(&text).ok());
+    manifest.is_some_and(|manifest| {
+        manifest.recipe == RECIPE && list_files(&path.join("data")).is_ok_and(|files| files == manifest.files)
+    })
+}
+
+fn list_files(data: &Path) -> io::Result<BTreeMap<String, u64>> {
+    let mut files = BTreeMap::new();
+    let mut folders = vec![data.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder)? {
+            let entry = entry?;
+            let (path, metadata) = (entry.path(), entry.metadata()?);
+            if metadata.is_dir() {
+                folders.push(path);
+            } else {
+                let name = path.strip_prefix(data).unwrap_or(&path).to_string_lossy().into_owned();
+                files.insert(name, metadata.len());
+            }
+        }
+    }
+    Ok(files)
+}
+
+/// Removes the templates that were not used for the longest time, beyond a few. One that is in use is passed over.
+fn remove_old(home: &Home, in_use: &str) {
+    let mut others: Vec<_> =
+        names(home).into_iter().filter(|name| name != in_use && !name.contains(".build")).collect();
+    let last_use = |name: &String| fs::metadata(lock_path(home, name)).and_then(|metadata| metadata.modified()).ok();
+    others.sort_by_key(|name| std::cmp::Reverse(last_use(name)));
+    for name in others.iter().skip(TEMPLATES_MAX - 1) {
+        remove_if_unused(home, name, name);
+    }
+}
+
+/// Removes what a killed run left of a template that it was making.
+pub(crate) fn remove_unfinished(home: &Home) {
+    for folder in names(home) {
+        if let Some(key) = folder.strip_suffix(".building") {
+            remove_if_unused(home, key, &folder);
+        }
+    }
+}
+
+/// A folder that cannot be removed now is tried again by the next start.
+fn remove_if_unused(home: &Home, key: &str, folder: &str) {
+    let lock = open_lock(&lock_path(home, key));
+    if lock.is_ok_and(|lock| lock.try_lock().is_ok()) {
+        let _ = remove_tree(&home.templates().join(folder));
+    }
+}
+
+fn names(home: &Home) -> Vec<String> {
+    let Ok(entries) = fs::read_dir(home.templates()) else { return Vec::new() };
+    let folders = entries.filter_map(Result::ok).filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    folders.filter_map(|entry| entry.file_name().into_string().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn manifest_of(path: &Path) {
+        let files = list_files(&path.join("data")).unwrap();
+        let manifest = Manifest { recipe: RECIPE, version_text: String::new(), files };
+        fs::write(path.join("template.json"), serde_json::to_vec(&manifest).unwrap()).unwrap();
+    }
+
+    #[test]
+    fn a_damaged_template_is_noticed() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path();
+        fs::create_dir_all(path.join("data/mysql")).unwrap();
+        fs::write(path.join("data/mysql/user.MAI"), "0123456789").unwrap();
+        fs::write(path.join("data/ibdata1"), "x").unwrap();
+        assert!(!is_whole(path), "no list yet");
+        manifest_of(path);
+        assert!(is_whole(path));
+        let damage: [&dyn Fn(); 3] = [
+            &|| fs::write(path.join("data/mysql/user.MAI"), "0123").unwrap(),
+            &|| fs::remove_file(path.join("data/ibdata1")).unwrap(),
+            &|| fs::write(path.join("template.json"), "{").unwrap(),
+        ];
+        for hurt in damage {
+            hurt();
+            assert!(!is_whole(path));
+            fs::write(path.join("data/ibdata1"), "x").unwrap();
+            manifest_of(path);
+        }
+    }
+
+    #[test]
+    fn the_hash_is_the_published_one() {
+        assert_eq!(fnv1a(b""), 0xcbf2_9ce4_8422_2325);
+        assert_eq!(fnv1a(b"foobar"), 0x8594_4171_f739_67e8);
+    }
+}

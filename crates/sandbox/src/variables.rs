@@ -1,0 +1,74 @@
+//! What a running server is really set to.
+
+use std::collections::BTreeMap;
+
+use truetps_driver::{Client, DriverError};
+use truetps_record::SettingValue;
+
+use crate::catalogue_text::agree;
+use crate::options::{canonical_name, switch_of};
+use crate::settings::Settings;
+
+/// All global variables, by name.
+pub fn effective_variables(client: &mut Client) -> Result<BTreeMap<String, String>, DriverError> {
+    let rows = client.query("SHOW GLOBAL VARIABLES")?.rows;
+    let pairs = rows.into_iter().filter_map(|row| {
+        let mut cells = row.into_iter();
+        Some((canonical_name(&cells.next()??), cells.next()?.unwrap_or_default()))
+    });
+    Ok(pairs.collect())
+}
+
+/// A setting that the running server has another value for than was asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mismatch {
+    pub name: String,
+    pub wanted: String,
+    pub found: String,
+}
+
+/// Settings that the server took differently. One that it shows under no such name, or in words that cannot be
+/// compared (a list that it expanded), is not counted.
+pub fn mismatches(settings: &Settings, variables: &BTreeMap<String, String>) -> Vec<Mismatch> {
+    let differing = settings.iter().filter_map(|(name, value)| {
+        let found = variables.get(&canonical_name(name))?;
+        let wanted = wanted_text(name, value);
+        let expanded = found.contains(',');
+        (!expanded && !agree(&wanted, found)).then(|| Mismatch { name: name.to_owned(), wanted, found: found.clone() })
+    });
+    differing.collect()
+}
+
+/// The variable `log_bin` says whether there is a binlog, whatever name it was given.
+fn wanted_text(name: &str, value: &SettingValue) -> String {
+    if canonical_name(name) == "log_bin" {
+        return if switch_of(value).unwrap_or(true) { "ON" } else { "OFF" }.to_owned();
+    }
+    value.option_text()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_real_differences_count() {
+        let mut settings = Settings::default();
+        let mut set = |name: &str, value: SettingValue| settings.set(name, value);
+        set("innodb_log_file_size", SettingValue::Text("512M".to_owned()));
+        set("innodb_flush_log_at_trx_commit", SettingValue::Int(7));
+        set("log_bin", SettingValue::Text("mine".to_owned()));
+        set("sql_mode", SettingValue::Text("ANSI".to_owned()));
+        set("gone", SettingValue::Int(1));
+        let found = [
+            ("innodb_log_file_size", "536870912"),
+            ("innodb_flush_log_at_trx_commit", "3"),
+            ("log_bin", "ON"),
+            ("sql_mode", "REAL_AS_FLOAT,ANSI"),
+        ];
+        let variables = found.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+        let wrong = mismatches(&settings, &variables);
+        assert_eq!(wrong.len(), 1, "{wrong:?}");
+        assert_eq!((wrong[0].wanted.as_str(), wrong[0].found.as_str()), ("7", "3"));
+    }
+}
