@@ -25,7 +25,9 @@ pub(crate) fn text_of(plan: &str) -> Result<String, Failure> {
     let near = near_matches(plan, names.iter().copied());
     let hint = match near.first() {
         Some(near) => format!("did you mean `{near}`?"),
-        None => format!("plans that ship: `{}`; for a file of your own write its path, `./{plan}.toml`", names.join("`, `")),
+        None => {
+            format!("plans that ship: `{}`; for a file of your own write its path, `./{plan}.toml`", names.join("`, `"))
+        }
     };
     Err(Failure::usage(format!("unknown plan `{plan}`")).hint(hint))
 }

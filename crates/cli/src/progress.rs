@@ -28,7 +28,8 @@ impl Progress {
         if !self.live {
             return;
         }
-        let columns = rustix::termios::tcgetwinsize(std::io::stderr()).map_or(COLUMNS_DEFAULT, |size| size.ws_col.into());
+        let columns =
+            rustix::termios::tcgetwinsize(std::io::stderr()).map_or(COLUMNS_DEFAULT, |size| size.ws_col.into());
         let shown: String = text.chars().take(columns.max(20) - 1).collect();
         self.put(&format!("\r\x1b[K{shown}"));
         self.line_is_up = true;
@@ -79,7 +80,8 @@ impl Progress {
             return;
         }
         let Some(measured) = &trial.measured else { return };
-        let p99 = measured.response.response_us_p99.map_or(String::new(), |us| format!("  p99 {}", format::duration_us(us)));
+        let p99 =
+            measured.response.response_us_p99.map_or(String::new(), |us| format!("  p99 {}", format::duration_us(us)));
         let (tps, left) = (format::tps(measured.tps) + " tps", format::duration(left));
         self.say(&format!("{place}  {tps}{p99}  failed {}  left {left}", measured.counts.failed));
     }
@@ -87,8 +89,10 @@ impl Progress {
 
 fn percentiles(interval: &Interval) -> String {
     let response = &interval.response;
-    let part = |name: &str, us: Option<f64>| us.map_or(String::new(), |us| format!("  {name} {}", format::duration_us(us)));
-    let failed = if interval.counts.failed > 0 { format!("  failed {}", interval.counts.failed) } else { String::new() };
+    let part =
+        |name: &str, us: Option<f64>| us.map_or(String::new(), |us| format!("  {name} {}", format::duration_us(us)));
+    let failed =
+        if interval.counts.failed > 0 { format!("  failed {}", interval.counts.failed) } else { String::new() };
     [
         part("p50", response.response_us_p50),
         part("p99", response.response_us_p99),

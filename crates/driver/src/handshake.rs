@@ -53,13 +53,8 @@ pub(crate) fn parse_greeting(payload: &[u8]) -> Result<Greeting, DriverError> {
 /// The answer to the greeting: a login with an empty password, which every plugin takes as an empty response.
 pub(crate) fn put_login(out: &mut Vec<u8>, login: &Login, greeting: &Greeting) {
     let with_db = if login.database.is_some() { CONNECT_WITH_DB } else { 0 };
-    let capabilities = LONG_PASSWORD
-        | PROTOCOL_41
-        | TRANSACTIONS
-        | SECURE_CONNECTION
-        | MULTI_RESULTS
-        | PLUGIN_AUTH
-        | with_db;
+    let capabilities =
+        LONG_PASSWORD | PROTOCOL_41 | TRANSACTIONS | SECURE_CONNECTION | MULTI_RESULTS | PLUGIN_AUTH | with_db;
     out.extend_from_slice(&capabilities.to_le_bytes());
     out.extend_from_slice(&PACKET_BYTES_MAX.to_le_bytes());
     out.push(UTF8MB4_GENERAL_CI);

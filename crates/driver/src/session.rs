@@ -35,7 +35,9 @@ enum Phase {
     Login(Greeting),
     /// Waiting for the answer to the prepare of statement `ids.len()`; `left` packets describe its parameters and
     /// columns.
-    Prepare { left: Option<u32> },
+    Prepare {
+        left: Option<u32>,
+    },
     Ready,
 }
 

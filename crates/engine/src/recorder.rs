@@ -34,7 +34,9 @@ pub struct Recorder {
 }
 
 /// Receives what a [`Recorder`] hands on, where only the recorder itself is of interest.
-pub struct Sink(#[expect(dead_code, reason = "kept open so that the recorder can hand on")] std::sync::mpsc::Receiver<Cell>);
+pub struct Sink(
+    #[expect(dead_code, reason = "kept open so that the recorder can hand on")] std::sync::mpsc::Receiver<Cell>,
+);
 
 impl Recorder {
     pub(crate) fn new(timeline: Arc<Timeline>, worker: usize, out: Sender<Cell>) -> Self {

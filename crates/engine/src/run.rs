@@ -105,6 +105,7 @@ pub fn run<S: Session>(
         make_session,
         connect_timeout: load.connect_timeout,
         drain_timeout: load.drain_timeout,
+        stop,
         transactions_left: load.measure_transactions.map(AtomicU64::new),
         clients_alive: AtomicU32::new(0),
     };
@@ -135,15 +136,19 @@ pub fn run<S: Session>(
         let connect_ms = began.elapsed().as_secs_f64() * 1e3;
         shared.clients_alive.store(connected.ok, Ordering::Relaxed);
         let mut collector = Collector::new(workers);
-        let ending = if connected.ok == 0 {
+        let ending = if stop.load(Ordering::Relaxed) {
+            drop(go);
+            Ending::Interrupted
+        } else if connected.ok == 0 {
             drop(go);
             Ending::NobodyConnected
         } else {
             let start = Instant::now() + Duration::from_millis(1);
             let timeline = Arc::new(Timeline::new(start, load.warm_up, load.measure));
             // A worker that does not take it has failed: joining it says why.
-            go.iter().for_each(|go| drop(go.send(Arc::clone(&timeline))));
-            drop(go);
+            for go in go {
+                let _ = go.send(Arc::clone(&timeline));
+            }
             collect(&timeline, &cells, &mut collector, stop, observer)
         };
         let mut end = WorkerEnd::default();

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::{Duration, Instant};
 
@@ -30,7 +30,9 @@ pub(crate) struct Shared<'a, S> {
     pub(crate) make_session: &'a (dyn Fn() -> S + Sync),
     pub(crate) connect_timeout: Duration,
     pub(crate) drain_timeout: Duration,
-    /// Transactions that may still end well before the measure phase is over; none are counted where it is `None`.
+    /// The user wants the run to end.
+    pub(crate) stop: &'a AtomicBool,
+    /// Transactions that may still end before the measure phase is over; none are counted where it is `None`.
     pub(crate) transactions_left: Option<AtomicU64>,
     pub(crate) clients_alive: AtomicU32,
 }
@@ -100,6 +102,9 @@ impl<'a, S: Session> Worker<'a, S> {
             }
             self.wait(Duration::from_millis(if queue_full { 1 } else { LOOK_MS }))?;
             logging_in -= self.take_logins(&mut connected);
+            if self.shared.stop.load(Ordering::Relaxed) {
+                break;
+            }
             if Instant::now() >= deadline {
                 self.give_up_on_logins(clients.len(), &mut connected);
                 break;

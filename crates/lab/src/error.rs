@@ -42,7 +42,9 @@ impl LabError {
             Self::Setting(error) => error.hint(),
             Self::Limit(error) => Some(error.hint()),
             Self::Sandbox(error) => error.hint(),
-            Self::OtherServer { .. } => Some("name the first one's folder with --basedir, or start a new experiment".to_owned()),
+            Self::OtherServer { .. } => {
+                Some("name the first one's folder with --basedir, or start a new experiment".to_owned())
+            }
             Self::Workload(_) | Self::Prepare(_) | Self::Folder(_) | Self::Flush(_) | Self::Interrupted => None,
         }
     }

@@ -11,8 +11,8 @@ use truetps_record::{
     write_atomically,
 };
 use truetps_sandbox::{
-    Catalogue, Home, HostLimits, Needs, ServerBinary, ServerUser, Settings, chosen_settings, clean, effective_variables,
-    raise_open_files,
+    Catalogue, Home, HostLimits, Needs, ServerBinary, ServerUser, Settings, chosen_settings, clean,
+    effective_variables, raise_open_files,
 };
 use truetps_workload::Workload;
 
@@ -86,7 +86,7 @@ pub fn start(request: &Request<'_>, listener: &mut dyn Listener) -> Result<Finis
     let name = format!("{}-{}", plan.name, clock::folder_stamp());
     let folder = ExperimentFolder::create(request.runs, &name, plan, &experiment)?;
     let todo: Vec<_> = experiment.schedule.iter().collect();
-    bench.run(&folder, &todo, 0, listener)
+    Ok(bench.run(&folder, &todo, 0, listener))
 }
 
 /// Runs the trials of an earlier experiment that are missing, partial or invalid. What those left is kept beside them.
@@ -112,7 +112,7 @@ pub fn resume(
     }
     let done = experiment.schedule.len() - todo.len();
     let mut bench = Bench::set_up(request, listener)?;
-    bench.run(folder, &todo, done, listener)
+    Ok(bench.run(folder, &todo, done, listener))
 }
 
 /// Everything that trials run on.
@@ -139,7 +139,8 @@ impl<'a> Bench<'a> {
             binary.flavour,
             binary.version,
         ));
-        let fixed = Settings::new(&chosen).with(plan.server.settings.iter().map(|(name, value)| (name.as_str(), value)));
+        let fixed =
+            Settings::new(&chosen).with(plan.server.settings.iter().map(|(name, value)| (name.as_str(), value)));
         let needs = Needs::of(&fixed);
         truetps_sandbox::check_limits(&needs, &HostLimits::read())?;
         raise_open_files(&needs)?;
@@ -161,7 +162,7 @@ impl<'a> Bench<'a> {
         todo: &[&ScheduledTrial],
         done: usize,
         listener: &mut dyn Listener,
-    ) -> Result<Finished, LabError> {
+    ) -> Finished {
         let of = done + todo.len();
         let mut remaining = Remaining::new(self.request.plan, todo);
         let mut failures_in_a_row = 0;
@@ -172,9 +173,14 @@ impl<'a> Bench<'a> {
             }
             let (index, left, began) = (done + n, remaining.left(), Instant::now());
             listener.event(&Event::TrialBegins { trial: scheduled, index, of, left });
-            let trial = match self.trial(folder, scheduled, &mut |interval, listener| {
-                listener.event(&Event::Interval { trial: scheduled, interval, index, of, left });
-            }, listener) {
+            let trial = match self.trial(
+                folder,
+                scheduled,
+                &mut |interval, listener| {
+                    listener.event(&Event::Interval { trial: scheduled, interval, index, of, left });
+                },
+                listener,
+            ) {
                 Ok(trial) => trial,
                 // What was measured so far is on disk and has its answer.
                 Err(error) => {
@@ -187,11 +193,12 @@ impl<'a> Bench<'a> {
             failures_in_a_row = if matches!(trial.validity, Validity::Invalid(_)) { failures_in_a_row + 1 } else { 0 };
             if failures_in_a_row == FAILURES_IN_A_ROW_MAX && n + 1 < todo.len() {
                 let reason = trial.validity.reason().unwrap_or_default();
-                gave_up = Some(format!("{failures_in_a_row} trials in a row were not valid, the last one because: {reason}"));
+                gave_up =
+                    Some(format!("{failures_in_a_row} trials in a row were not valid, the last one because: {reason}"));
                 break;
             }
         }
-        Ok(Finished { folder: folder.clone(), gave_up })
+        Finished { folder: folder.clone(), gave_up }
     }
 
     /// One trial, from its folder to its `run.json`. An error is one of the folder.
@@ -216,7 +223,8 @@ impl<'a> Bench<'a> {
                     server_pid: live.server.pid(),
                     stop: self.request.stop,
                 };
-                let kept = run_trial(&context, &mut trial, &mut writer, &mut |interval| on_interval(interval, listener));
+                let kept =
+                    run_trial(&context, &mut trial, &mut writer, &mut |interval| on_interval(interval, listener));
                 healthy = look_at_server(live, &mut trial);
                 // The figures matter more than the server's files: those are written last.
                 writer.write_trial(&trial)?;

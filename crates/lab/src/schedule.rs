@@ -27,7 +27,9 @@ fn aa_configuration(plan: &Plan, configurations: &[Configuration]) -> Configurat
     let baseline = plan.baseline();
     let mut candidates: Vec<_> = configurations
         .iter()
-        .filter(|c| baseline.iter().filter(|(name, _)| *name != CONNECTIONS).all(|(name, level)| &c.levels[name] == level))
+        .filter(|c| {
+            baseline.iter().filter(|(name, _)| *name != CONNECTIONS).all(|(name, level)| &c.levels[name] == level)
+        })
         .collect();
     candidates.sort_by_key(|c| c.connections());
     candidates[candidates.len() / 2].clone()

@@ -18,9 +18,9 @@ use crate::event::{Event, Listener};
 use crate::setting::{Changeable, SettingError, set_global, verify};
 use crate::tables::{Tables, wait_for_quiet};
 
-const CLIENT_TIMEOUT: Duration = Duration::from_secs(60);
+const CLIENT_TIMEOUT: Duration = Duration::from_mins(1);
 /// A server with many changed pages takes long to stop.
-const STOP_TIMEOUT: Duration = Duration::from_secs(300);
+const STOP_TIMEOUT: Duration = Duration::from_mins(5);
 
 /// The levels of those factors that need a restart.
 type StartLevels = IndexMap<String, SettingValue>;
@@ -46,7 +46,7 @@ pub(crate) struct Stands<'a> {
     fixed: Settings,
     tables: Tables,
     at_start: Vec<String>,
-    stands: Vec<Stand>,
+    list: Vec<Stand>,
     live: Option<Live>,
 }
 
@@ -60,7 +60,7 @@ impl<'a> Stands<'a> {
         stop: &'a AtomicBool,
     ) -> Self {
         let tables = Tables::new(workload, plan.design.datadir == DatadirState::Refill);
-        Self { plan, home, binary, stop, fixed, tables, at_start: Vec::new(), stands: Vec::new(), live: None }
+        Self { plan, home, binary, stop, fixed, tables, at_start: Vec::new(), list: Vec::new(), live: None }
     }
 
     /// Finds out which factors need a restart, has every level accepted, and prepares a stand for each combination of
@@ -150,8 +150,12 @@ impl<'a> Stands<'a> {
         (server, mut client): (RunningServer, Client),
         listener: &mut dyn Listener,
     ) -> Result<(), LabError> {
-        self.tables.load(&mut client, &mut |rows, of| listener.event(&Event::Loading { rows, of }))?;
-        if self.stop.load(Ordering::Relaxed) {
+        let stop = self.stop;
+        let loaded = self.tables.load(&mut client, &mut |rows, of| {
+            listener.event(&Event::Loading { rows, of });
+            !stop.load(Ordering::Relaxed)
+        })?;
+        if !loaded {
             return Err(LabError::Interrupted);
         }
         listener.event(&Event::Preparing("stopping the server to wear in its redo log".to_owned()));
@@ -161,7 +165,7 @@ impl<'a> Stands<'a> {
         if self.plan.design.datadir == DatadirState::FreshCopy {
             sandbox.keep_prepared()?;
         }
-        self.stands.push(Stand { levels, sandbox });
+        self.list.push(Stand { levels, sandbox });
         Ok(())
     }
 
@@ -172,20 +176,22 @@ impl<'a> Stands<'a> {
         listener: &mut dyn Listener,
     ) -> Result<&mut Live, LabError> {
         let levels = self.start_levels(configuration);
-        let number = match self.stands.iter().position(|stand| stand.levels == levels) {
-            Some(number) => number,
-            None => {
-                self.stop_live()?;
-                self.build_stand(levels, listener)?;
-                self.stands.len() - 1
-            }
+        let known = self.list.iter().position(|stand| stand.levels == levels);
+        let number = if let Some(number) = known {
+            number
+        } else {
+            self.stop_live()?;
+            self.build_stand(levels, listener)?;
+            self.list.len() - 1
         };
         let mut live = self.live_on(number)?;
         if self.plan.design.datadir == DatadirState::Refill {
             wait_for_quiet(&mut live.client)?;
             self.tables.refill(&mut live.client)?;
         }
-        for (name, level) in configuration.settings().filter(|(name, _)| !self.at_start.iter().any(|other| other == name)) {
+        for (name, level) in
+            configuration.settings().filter(|(name, _)| !self.at_start.iter().any(|other| other == name))
+        {
             set_global(&mut live.client, name, level)?;
         }
         Ok(self.live.insert(live))
@@ -199,7 +205,7 @@ impl<'a> Stands<'a> {
             other => self.live = other,
         }
         self.stop_live()?;
-        let stand = &self.stands[number];
+        let stand = &self.list[number];
         if !keeps_running {
             stand.sandbox.restore_prepared()?;
         }
@@ -222,7 +228,7 @@ impl<'a> Stands<'a> {
     /// Throws away the server that runs, with its data: it died or hangs. The next trial gets a new one.
     pub(crate) fn discard(&mut self) {
         if let Some(live) = self.live.take() {
-            self.stands.remove(live.stand);
+            self.list.remove(live.stand);
         }
     }
 }
@@ -230,7 +236,11 @@ impl<'a> Stands<'a> {
 /// log_bin is ON whatever name it was given at the start.
 fn verify_start_level(client: &mut Client, name: &str, level: &SettingValue) -> Result<(), SettingError> {
     let is_name = matches!(level, SettingValue::Text(_));
-    if name == "log_bin" && is_name { verify(client, name, &SettingValue::Bool(true)) } else { verify(client, name, level) }
+    if name == "log_bin" && is_name {
+        verify(client, name, &SettingValue::Bool(true))
+    } else {
+        verify(client, name, level)
+    }
 }
 
 /// A sysbench-shaped row with its indexes takes about 240 bytes on the disk; pristine copies double it, and trials add

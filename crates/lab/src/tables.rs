@@ -9,7 +9,7 @@ use truetps_workload::{Table, Workload};
 pub(crate) const SCHEMA: &str = "truetps";
 
 /// Loading a large table or refilling it may take minutes on a slow disk.
-const LONG: Duration = Duration::from_secs(3600);
+const LONG: Duration = Duration::from_hours(1);
 /// Bounds the wait for the pages of a refill to reach the disk where the server cannot be told to write them.
 const FLUSH_WAIT: Duration = Duration::from_secs(10);
 /// Sessions of the trial before must be gone within this time.
@@ -27,8 +27,13 @@ impl Tables {
         Self { tables: workload.tables(), keep_pristine }
     }
 
-    /// Creates and fills the tables. `progress` hears how many rows are in, of how many.
-    pub(crate) fn load(&self, client: &mut Client, progress: &mut dyn FnMut(u64, u64)) -> Result<(), DriverError> {
+    /// Creates and fills the tables. `progress` hears how many rows are in, of how many, and says whether to go on;
+    /// false: it did not want to.
+    pub(crate) fn load(
+        &self,
+        client: &mut Client,
+        progress: &mut dyn FnMut(u64, u64) -> bool,
+    ) -> Result<bool, DriverError> {
         client.set_timeout(LONG)?;
         client.execute(&format!("CREATE DATABASE IF NOT EXISTS {SCHEMA}"))?;
         client.execute(&format!("USE {SCHEMA}"))?;
@@ -40,7 +45,9 @@ impl Tables {
             client.execute("BEGIN")?;
             for insert in table.load_sql() {
                 loaded += client.execute(&insert)?;
-                progress(loaded, all);
+                if !progress(loaded, all) {
+                    return Ok(false);
+                }
             }
             client.execute("COMMIT")?;
             if self.keep_pristine {
@@ -48,7 +55,8 @@ impl Tables {
                 client.execute(&format!("INSERT INTO {} SELECT * FROM {}", pristine(table), table.name))?;
             }
         }
-        flush_pages(client)
+        flush_pages(client)?;
+        Ok(true)
     }
 
     /// Brings the tables back to the state after [`Self::load`]: truncated, refilled, flushed.
@@ -106,8 +114,12 @@ fn flush_pages(client: &mut Client) -> Result<(), DriverError> {
 }
 
 fn flush_pages_by_waiting(client: &mut Client) -> Result<(), DriverError> {
-    const NAMES: [&str; 4] =
-        ["innodb_io_capacity_max", "innodb_io_capacity", "innodb_max_dirty_pages_pct_lwm", "innodb_max_dirty_pages_pct"];
+    const NAMES: [&str; 4] = [
+        "innodb_io_capacity_max",
+        "innodb_io_capacity",
+        "innodb_max_dirty_pages_pct_lwm",
+        "innodb_max_dirty_pages_pct",
+    ];
     const EAGER: [&str; 4] = ["100000", "100000", "0", "0"];
     const PAGES_LEFT: u64 = 50;
     let mut before = Vec::new();

@@ -55,7 +55,8 @@ pub(crate) fn run_trial(
         drain_timeout: DRAIN_TIMEOUT,
     };
     let make_session = || MysqlSession::new(Arc::clone(&login), Arc::clone(&statements), prepared);
-    let mut keeper = Keeper { writer, on_interval, server_pid: context.server_pid, at_start: None, at_end: None, error: None };
+    let mut keeper =
+        Keeper { writer, on_interval, server_pid: context.server_pid, at_start: None, at_end: None, error: None };
     let outcome = truetps_engine::run(&load, context.workload, &make_session, context.stop, &mut keeper);
     let (at_start, at_end, error) = (keeper.at_start, keeper.at_end, keeper.error);
     trial.ended_at = Some(clock::now_rfc3339());
@@ -106,10 +107,14 @@ impl Observer for Keeper<'_> {
 /// What makes the figures untrue, the gravest first.
 fn validity(outcome: &Outcome) -> Validity {
     let invalid = |reason: String| Validity::Invalid(reason);
-    let first = |errors: &[truetps_record::ErrorCount]| errors.first().map_or("no error was reported".to_owned(), |e| e.first_message.clone());
+    let first = |errors: &[truetps_record::ErrorCount]| {
+        errors.first().map_or("no error was reported".to_owned(), |e| e.first_message.clone())
+    };
     match &outcome.ending {
         Ending::ObserverFailed(error) => return invalid(format!("not recorded to the end: {error}")),
-        Ending::NobodyConnected => return invalid(format!("no client could connect: {}", first(&outcome.connect_errors))),
+        Ending::NobodyConnected => {
+            return invalid(format!("no client could connect: {}", first(&outcome.connect_errors)));
+        }
         Ending::AllClientsLost => {
             let errors = if outcome.errors.is_empty() { &outcome.errors_elsewhere } else { &outcome.errors };
             return invalid(format!("all clients lost their connection: {}", first(errors)));
@@ -119,7 +124,10 @@ fn validity(outcome: &Outcome) -> Validity {
     }
     if outcome.clients_failed > 0 {
         let (failed, message) = (outcome.clients_failed, first(&outcome.connect_errors));
-        return invalid(format!("{failed} of {} clients could not connect: {message}", failed + outcome.clients_connected));
+        return invalid(format!(
+            "{failed} of {} clients could not connect: {message}",
+            failed + outcome.clients_connected
+        ));
     }
     if outcome.clients_unanswered > 0 {
         let (n, s) = (outcome.clients_unanswered, DRAIN_TIMEOUT.as_secs());

@@ -43,7 +43,11 @@ fn virtualisation() -> Option<String> {
     if flags.split(' ').any(|flag| flag == "hypervisor") {
         let product = fs::read_to_string("/sys/class/dmi/id/product_name").unwrap_or_default();
         let product = product.trim();
-        kinds.push(if product.is_empty() { "virtual machine".to_owned() } else { format!("virtual machine ({product})") });
+        kinds.push(if product.is_empty() {
+            "virtual machine".to_owned()
+        } else {
+            format!("virtual machine ({product})")
+        });
     }
     if ["/.dockerenv", "/run/.containerenv"].iter().any(|marker| Path::new(marker).exists()) {
         kinds.push("container".to_owned());

@@ -9,6 +9,7 @@
 //!
 //! JSON files are written beside their place and renamed into it; line files are only appended to, one line a write.
 
+use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -19,6 +20,9 @@ use serde::de::DeserializeOwned;
 use thiserror::Error;
 
 use crate::{Experiment, Histogram, HistogramError, Interval, LatencyLogWriter, Plan, SCHEMA_VERSION, Trial};
+
+/// Earlier attempts of one trial that are kept.
+const ATTEMPTS_MAX: u32 = 1000;
 
 /// Name of the link to the newest experiment.
 pub const LATEST: &str = "latest";
@@ -42,8 +46,8 @@ impl FolderError {
         move |source| Self::Io { path, source }
     }
 
-    fn content(path: &Path, problem: impl ToString) -> Self {
-        Self::Content { path: path.to_owned(), problem: problem.to_string() }
+    fn content(path: &Path, problem: impl fmt::Display) -> Self {
+        Self::Content { path: path.to_owned(), problem: format!("{problem}") }
     }
 }
 
@@ -179,8 +183,10 @@ impl ExperimentFolder {
             return Ok(());
         }
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let unused = (1..).map(|n| self.path.join(format!("{name}.attempt-{n}"))).find(|kept| !kept.exists());
-        fs::rename(path, unused.expect("numbers do not end")).map_err(FolderError::io(path))
+        let attempts = (1..=ATTEMPTS_MAX).map(|n| self.path.join(format!("{name}.attempt-{n}")));
+        let unused = attempts.into_iter().find(|kept| !kept.exists());
+        let unused = unused.ok_or_else(|| FolderError::content(path, "too many earlier attempts are kept"))?;
+        fs::rename(path, unused).map_err(FolderError::io(path))
     }
 }
 
@@ -219,9 +225,9 @@ impl TrialWriter {
         self.intervals.write_all(&line).map_err(FolderError::io(&path))?;
         let time = |ms: f64| Duration::from_secs_f64(ms.max(0.0) / 1e3);
         let (start, length) = (time(interval.start_ms), time(interval.length_ms));
-        self.latency.append(interval.phase, start, length, histogram).map_err(|error: HistogramError| {
-            FolderError::content(&self.path.join("latency.hdr"), error)
-        })
+        self.latency
+            .append(interval.phase, start, length, histogram)
+            .map_err(|error: HistogramError| FolderError::content(&self.path.join("latency.hdr"), error))
     }
 
     /// Replaces `run.json`.

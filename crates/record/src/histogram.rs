@@ -100,7 +100,10 @@ impl<W: Write> LatencyLogWriter<W> {
         histogram: &Histogram,
     ) -> Result<(), HistogramError> {
         let line = self.encode(phase, start, length, histogram)?;
-        self.out.write_all(&line).and_then(|()| self.out.flush()).map_err(|error| HistogramError::Write(error.to_string()))
+        self.out
+            .write_all(&line)
+            .and_then(|()| self.out.flush())
+            .map_err(|error| HistogramError::Write(error.to_string()))
     }
 
     /// The library's log writer borrows its output for as long as it lives, so that it cannot be kept beside it: each

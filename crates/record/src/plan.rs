@@ -174,6 +174,7 @@ impl Plan {
     }
 
     /// The plan that `--quick` runs.
+    #[must_use]
     pub fn into_quick(mut self) -> Self {
         let quick = std::mem::take(&mut self.quick);
         self.design.blocks = quick.blocks.unwrap_or(self.design.blocks);

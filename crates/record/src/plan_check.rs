@@ -170,7 +170,12 @@ fn check_baseline(plan: &Plan) -> Result<(), PlanError> {
         let Some(levels) = plan.factors.get(name) else {
             let near = near_matches(name, plan.factors.keys().map(String::as_str));
             let known = plan.factors.keys().cloned().collect();
-            return Err(PlanError::UnknownKey { section: "design.baseline".to_owned(), key: name.clone(), near, known });
+            return Err(PlanError::UnknownKey {
+                section: "design.baseline".to_owned(),
+                key: name.clone(),
+                near,
+                known,
+            });
         };
         let in_quick = plan.quick.factors.get(name).is_none_or(|levels| levels.contains(level));
         if !levels.contains(level) || !in_quick {
@@ -231,12 +236,15 @@ mod tests {
         assert_eq!((plan.workload.table_rows, plan.workload.protocol), (200_000, Protocol::Prepared));
         assert_eq!((plan.design.blocks, plan.design.datadir), (5, DatadirState::Refill));
         let labels: Vec<_> = plan.configurations().iter().map(ToString::to_string).collect();
-        assert_eq!(labels, [
-            "innodb_flush_log_at_trx_commit=1 connections=1",
-            "innodb_flush_log_at_trx_commit=1 connections=8",
-            "innodb_flush_log_at_trx_commit=2 connections=1",
-            "innodb_flush_log_at_trx_commit=2 connections=8",
-        ]);
+        assert_eq!(
+            labels,
+            [
+                "innodb_flush_log_at_trx_commit=1 connections=1",
+                "innodb_flush_log_at_trx_commit=1 connections=8",
+                "innodb_flush_log_at_trx_commit=2 connections=1",
+                "innodb_flush_log_at_trx_commit=2 connections=8",
+            ]
+        );
         assert_eq!(plan.baseline()["innodb_flush_log_at_trx_commit"], SettingValue::Int(1));
         let quick = plan.into_quick();
         assert_eq!((quick.design.blocks, quick.configurations().len()), (2, 2));

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use thiserror::Error;
-use truetps_record::{Flavour, SettingValue, near_matches};
+use truetps_record::{SettingValue, near_matches};
 
 use crate::binary::ServerBinary;
 use crate::catalogue_text::{Level, agree, messages, number, parse_descriptions, parse_values};
@@ -21,6 +21,13 @@ const HELP_TIME_LIMIT: Duration = Duration::from_secs(30);
 const DESCRIPTION_CHARS_MAX: usize = 300;
 /// Prefixes that turn an option on or off, or soften it.
 const PREFIXES: [&str; 5] = ["skip_", "disable_", "enable_", "loose_", "maximum_"];
+
+/// The same thing in two families, or in two versions of one.
+const COUNTERPARTS: [(&str, &str); 3] = [
+    ("innodb_log_file_size", "innodb_redo_log_capacity"),
+    ("binlog_commit_wait_usec", "binlog_group_commit_sync_delay"),
+    ("binlog_commit_wait_count", "binlog_group_commit_sync_no_delay_count"),
+];
 
 #[derive(Debug, Error)]
 pub enum SettingError {
@@ -48,6 +55,11 @@ impl SettingError {
             Self::Unknown { .. } | Self::Value { .. } | Self::Ask { .. } => None,
         }
     }
+}
+
+fn counterparts(name: &str) -> impl Iterator<Item = &'static str> {
+    let both = COUNTERPARTS.into_iter().flat_map(|(one, other)| [(one, other), (other, one)]);
+    both.filter(move |(from, _)| *from == name).map(|(_, to)| to)
 }
 
 fn did_you_mean(near: &[String]) -> String {
@@ -125,8 +137,9 @@ impl Catalogue {
             return Ok(());
         }
         let bare = PREFIXES.iter().find_map(|prefix| canonical.strip_prefix(prefix));
-        let near = match bare.filter(|bare| self.defaults.contains_key(*bare)) {
-            Some(bare) => vec![bare.to_owned()],
+        let other = counterparts(&canonical).find(|name| self.defaults.contains_key(*name));
+        let near = match bare.filter(|bare| self.defaults.contains_key(*bare)).or(other) {
+            Some(known) => vec![known.to_owned()],
             None => near_matches(&canonical, self.names()),
         };
         let server = format!("{} {}", self.binary.flavour, self.binary.version);
@@ -179,7 +192,7 @@ impl Catalogue {
         }
     }
 
-    /// MySQL adjusts a value without a word when it is asked this way, so what it would take is compared.
+    /// Some versions adjust a value without a word when they are asked this way, so what they would take is compared.
     fn adjustment(&self, name: &str, value: &SettingValue, output: &Output) -> Option<String> {
         let name = canonical_name(name);
         let (wanted, default) = (value.option_text(), self.defaults.get(&name)?);
@@ -199,15 +212,12 @@ fn last_line(text: &str) -> &str {
 }
 
 fn help(binary: &ServerBinary, user: &ServerUser, option: Option<&OptionLine>) -> Result<Output, SettingError> {
-    let mut lines = vec![
-        OptionLine::flag("no-defaults"),
-        OptionLine::new("lc-messages-dir", &binary.share_dir),
-        // MySQL's default folder for it is often missing, and then it gives no help at all.
-        OptionLine::new("secure-file-priv", ""),
-    ];
-    if binary.flavour != Flavour::Mariadb {
-        // Makes it say what it would otherwise only log.
-        lines.push(OptionLine::new("loose-log-error-verbosity", "2"));
+    let mut lines = vec![OptionLine::flag("no-defaults")];
+    // MySQL gives no help at all where its usual folder for `secure-file-priv` is missing, so it is told its tree here.
+    lines.extend(binary.tree_lines());
+    if !binary.is_mariadb() {
+        // Without the first it adjusts values silently, without the second 5.7 refuses `log_bin`.
+        lines.extend([OptionLine::new("loose-log-error-verbosity", "2"), OptionLine::new("server-id", "1")]);
     }
     lines.extend(option.cloned());
     lines.extend([OptionLine::flag("verbose"), OptionLine::flag("help")]);

@@ -14,13 +14,12 @@ use crate::plans::{SHIPPED, parse, text_of};
 use crate::print_out;
 
 pub(crate) fn list() -> Exit {
-    let mut text = String::new();
-    for (name, toml) in SHIPPED {
+    let lines = SHIPPED.map(|(name, toml)| {
         let plan = Plan::parse(toml).expect("shipped plans are valid, a test says so");
-        text += &format!("{name:<14} {}\n{:<14} {}\n", plan.about, "", size(&plan));
-        text += &format!("{:<14} --quick: {}\n", "", size(&plan.into_quick()));
-    }
-    let exit = print_out(&text);
+        let (about, whole, quick) = (plan.about.clone(), size(&plan), size(&plan.into_quick()));
+        format!("{name:<14} {about}\n{:<14} {whole}\n{:<14} --quick: {quick}\n", "", "")
+    });
+    let exit = print_out(&lines.concat());
     eprintln!("\nNext   truetps plan show NAME, truetps sweep NAME");
     exit
 }
@@ -31,11 +30,19 @@ pub(crate) fn show(plan: &str) -> Result<Exit, Failure> {
 
 pub(crate) fn check(name: &str, basedir: Option<&Path>) -> Result<Exit, Failure> {
     let plan = parse(name)?;
-    workload::build(&plan.workload, plan.design.seed).map_err(|error| Failure::usage(format!("plan `{name}`: {error}")))?;
+    workload::build(&plan.workload, plan.design.seed)
+        .map_err(|error| Failure::usage(format!("plan `{name}`: {error}")))?;
     let user = ServerUser::choose();
-    let binary = find(basedir, plan.server.flavour, &user).map_err(|error| Failure::usage(&error).hint(error.hint()))?;
-    check_settings(&plan, &binary, &user).map_err(|error| Failure::usage(format!("plan `{name}`: {error}")).hint(error.hint()))?;
-    let text = format!("plan `{name}` is fine: {}\n  asked {} ({})\n", size(&plan), binary.path.display(), binary.version_text);
+    let binary =
+        find(basedir, plan.server.flavour, &user).map_err(|error| Failure::usage(&error).hint(error.hint()))?;
+    check_settings(&plan, &binary, &user)
+        .map_err(|error| Failure::usage(format!("plan `{name}`: {error}")).hint(error.hint()))?;
+    let text = format!(
+        "plan `{name}` is fine: {}\n  asked {} ({})\n",
+        size(&plan),
+        binary.path.display(),
+        binary.version_text
+    );
     let exit = print_out(&text);
     eprintln!("\nNext   truetps sweep {name}");
     Ok(exit)

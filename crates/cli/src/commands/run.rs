@@ -1,7 +1,9 @@
 //! `truetps run`: one trial of one configuration. It is a plan with one block, so that its folder is like any other.
 
 use indexmap::IndexMap;
-use truetps_record::{CONNECTIONS, Design, Load, Plan, Protocol, QuickOverrides, ServerSpec, SettingValue, WorkloadSpec};
+use truetps_record::{
+    CONNECTIONS, Design, Load, Plan, Protocol, QuickOverrides, ServerSpec, SettingValue, WorkloadSpec,
+};
 use truetps_workload as workload;
 
 use crate::args::RunArgs;

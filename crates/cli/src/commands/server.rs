@@ -28,14 +28,14 @@ pub(crate) fn clean(place: &SandboxPlace) -> Result<Exit, Failure> {
     if cleaned.is_empty() {
         eprintln!("nothing to clean in {}", home.path().display());
     }
-    let text: String = cleaned
+    let lines: Vec<_> = cleaned
         .iter()
         .map(|one| {
             let killed = if one.servers_killed > 0 { ", its server was ended" } else { "" };
             format!("removed {} ({}{killed})\n", one.entry.path.display(), format::bytes(one.entry.size_bytes))
         })
         .collect();
-    Ok(print_out(&text))
+    Ok(print_out(&lines.concat()))
 }
 
 fn open(place: &SandboxPlace) -> Result<Home, Failure> {

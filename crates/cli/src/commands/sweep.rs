@@ -19,11 +19,12 @@ use crate::progress::Progress;
 use crate::signals;
 
 /// Longer experiments want `--yes`.
-const LONG: Duration = Duration::from_secs(3600);
+const LONG: Duration = Duration::from_hours(1);
 
 pub(crate) fn run(args: &SweepArgs) -> Result<Exit, Failure> {
     if let Some(folder) = &args.resume {
-        return go_on(args, folder.as_deref());
+        // The flag without a folder means the newest one.
+        return go_on(args, (!folder.as_os_str().is_empty()).then_some(folder));
     }
     let mut plan = plans::parse(&args.plan)?;
     if args.quick {
@@ -34,7 +35,9 @@ pub(crate) fn run(args: &SweepArgs) -> Result<Exit, Failure> {
     let time = estimate(&plan, &schedule(&plan));
     if time > LONG && !args.yes {
         let message = format!("plan `{}` will take about {}: {}", args.plan, format::duration(time), size(&plan));
-        return Err(Failure::usage(message).hint("add --yes to start it, --quick for its short form, or --blocks N".to_owned()));
+        return Err(
+            Failure::usage(message).hint("add --yes to start it, --quick for its short form, or --blocks N".to_owned())
+        );
     }
     eprintln!("{}: {}\n{}, seed {}", plan.name, plan.about, size(&plan), plan.design.seed);
     measure(&plan, args.quick, &args.place, &args.engine)

@@ -1,0 +1,140 @@
+//! Several owners: two at once, one that is killed, leftovers.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use common::{home, is_gone, names_in, sandbox, server, start_options, wait_until};
+use truetps_sandbox::{Home, clean, list};
+
+const SOON: Duration = Duration::from_secs(20);
+const OWNER_HOME: &str = "TRUETPS_TEST_OWNER_HOME";
+
+#[test]
+fn two_at_once_share_a_template_and_nothing_else() {
+    let Some(binary) = server("two_at_once_share_a_template_and_nothing_else") else { return };
+    let (_dir, home) = home();
+    let run = || {
+        let sandbox = sandbox(&home, &binary);
+        let server = sandbox.start(&start_options(&binary)).unwrap();
+        server.connect(SOON).unwrap().execute("CREATE DATABASE mine").unwrap();
+        (sandbox, server)
+    };
+    let (one, two) = std::thread::scope(|scope| {
+        let handle = scope.spawn(run);
+        (run(), handle.join().unwrap())
+    });
+    assert_ne!((one.1.pid(), one.1.socket()), (two.1.pid(), two.1.socket()));
+    let entries = list(&home).unwrap();
+    assert_eq!(entries.iter().filter(|entry| entry.owner_alive && entry.server_alive).count(), 2, "{entries:?}");
+    assert_eq!(clean(&home).unwrap(), [], "nothing that is in use is a leftover");
+    assert_eq!(names_in(&home.path().join("templates")).len(), 2, "one template and its lock");
+}
+
+/// Not a test of its own: the process that the tests below kill. It owns a running server until then.
+#[test]
+fn owner_process() {
+    let Some(path) = std::env::var_os(OWNER_HOME).map(PathBuf::from) else { return };
+    let binary = server("owner_process").unwrap();
+    let home = Home::open(Some(&path)).unwrap();
+    let (sandbox, server) = {
+        let sandbox = sandbox(&home, &binary);
+        // From a thread that ends: the server must not end with it.
+        let server = std::thread::scope(|scope| scope.spawn(|| sandbox.start(&start_options(&binary))).join());
+        (sandbox, server.unwrap().unwrap())
+    };
+    fs::write(path.join("ready.tmp"), format!("{} {}", server.pid(), sandbox.path().display())).unwrap();
+    fs::rename(path.join("ready.tmp"), path.join("ready")).unwrap();
+    std::thread::sleep(Duration::from_mins(5));
+}
+
+/// Starts an owner and waits for its server. Returns the owner, the server's pid and its folder.
+fn owner(home: &Home) -> (Child, u32, PathBuf) {
+    #[allow(clippy::disallowed_methods, reason = "the process that is killed")]
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["owner_process", "--exact"]).env(OWNER_HOME, home.path());
+    let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let ready = home.path().join("ready");
+    wait_until("the owner's server", || ready.exists());
+    let text = fs::read_to_string(&ready).unwrap();
+    let (pid, folder) = text.split_once(' ').unwrap();
+    (child, pid.parse().unwrap(), PathBuf::from(folder))
+}
+
+#[test]
+fn a_server_never_outlives_a_killed_owner() {
+    if server("a_server_never_outlives_a_killed_owner").is_none() {
+        return;
+    }
+    let (_dir, home) = home();
+    let (mut owner, pid, folder) = owner(&home);
+    assert!(!is_gone(pid), "it lives on after the thread that started it");
+    let entry = list(&home).unwrap().remove(0);
+    assert!(entry.owner_alive && entry.server_alive && entry.server_pid == Some(pid), "{entry:?}");
+    assert_eq!(entry.owner_pid, Some(owner.id()));
+    assert_eq!(clean(&home).unwrap(), [], "its owner lives");
+
+    owner.kill().unwrap();
+    owner.wait().unwrap();
+    wait_until("the server of a killed owner is gone", || is_gone(pid));
+    let entry = list(&home).unwrap().remove(0);
+    assert!(!entry.owner_alive && !entry.server_alive && entry.size_bytes > 1 << 20, "{entry:?}");
+    assert!(entry.created.is_some() && entry.version.is_some());
+
+    let cleaned = clean(&home).unwrap();
+    assert_eq!((cleaned.len(), cleaned[0].servers_killed), (1, 0));
+    assert_eq!(cleaned[0].entry.path, folder);
+    assert!(!folder.exists());
+    assert_eq!(list(&home).unwrap(), []);
+}
+
+/// A process with the argument that our servers have, which is not our child.
+fn stray(datadir: &Path) -> Child {
+    #[allow(clippy::disallowed_methods, reason = "stands for a server whose owner is dead")]
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", "sleep 60; true", "mysqld"]).arg(format!("--datadir={}", datadir.display())).spawn().unwrap()
+}
+
+#[test]
+fn cleaning_kills_what_runs_on_a_leftover_and_nothing_else() {
+    let (dir, home) = home();
+    let leftover = home.path().join("servers/999999-1");
+    let outside = dir.path().join("outside");
+    for folder in [leftover.join("data"), outside.clone()] {
+        fs::create_dir_all(folder).unwrap();
+    }
+    fs::write(outside.join("file"), "precious").unwrap();
+    std::os::unix::fs::symlink(&outside, leftover.join("data/link")).unwrap();
+    File::create(leftover.join("lock")).unwrap();
+    let mut on_leftover = stray(&leftover.join("data"));
+    let mut on_its_neighbour = stray(&leftover.join("data2"));
+    let entry = list(&home).unwrap().remove(0);
+    assert!(entry.server_alive && !entry.owner_alive && entry.version.is_none(), "{entry:?}");
+
+    // The stray is our child: somebody must ask for its end.
+    let reaper = std::thread::spawn(move || on_leftover.wait().unwrap());
+    let cleaned = clean(&home).unwrap();
+    assert_eq!((cleaned.len(), cleaned[0].servers_killed), (1, 1));
+    assert!(!reaper.join().unwrap().success());
+    assert!(!leftover.exists());
+    assert_eq!(fs::read_to_string(outside.join("file")).unwrap(), "precious", "links are not followed");
+    assert!(on_its_neighbour.try_wait().unwrap().is_none(), "another folder's process was killed");
+    on_its_neighbour.kill().unwrap();
+    on_its_neighbour.wait().unwrap();
+}
+
+#[test]
+fn a_folder_in_the_making_is_not_a_leftover_but_one_without_a_lock_is() {
+    let (_dir, home) = home();
+    let folder = home.path().join("servers/999999-2");
+    fs::create_dir(&folder).unwrap();
+    let lock = File::create(folder.join("lock")).unwrap();
+    lock.lock().unwrap();
+    assert_eq!(clean(&home).unwrap(), []);
+    fs::remove_file(folder.join("lock")).unwrap();
+    assert_eq!(clean(&home).unwrap().len(), 1);
+}

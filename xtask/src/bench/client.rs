@@ -1,0 +1,51 @@
+//! The engine as a process of its own, so that the same outside observer measures it and sysbench.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use truetps_driver::{Login, MysqlSession};
+use truetps_engine::{LoadSpec, Observer};
+use truetps_record::{Histogram, Interval, Phase, Protocol, WorkloadSpec};
+
+pub(crate) const SCHEMA: &str = "truetps";
+pub(crate) const TABLE_ROWS: u64 = 200_000;
+
+/// `bench-client SOCKET CLIENTS SECONDS text|prepared`
+pub(crate) fn run(args: &[&str]) -> anyhow::Result<()> {
+    let [socket, clients, seconds, protocol] = args else { bail!("bench-client SOCKET CLIENTS SECONDS text|prepared") };
+    let workload = truetps_workload::build(&workload_spec(), 1)?;
+    let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
+    let load = LoadSpec {
+        socket: PathBuf::from(socket),
+        clients: clients.parse().context("CLIENTS")?,
+        workers: (cores / 2).max(1),
+        warm_up: Duration::ZERO,
+        measure: Duration::from_secs(seconds.parse().context("SECONDS")?),
+        measure_transactions: None,
+        connect_timeout: Duration::from_secs(30),
+        drain_timeout: Duration::from_secs(10),
+    };
+    let login = Arc::new(Login { user: "root".to_owned(), database: Some(SCHEMA.to_owned()) });
+    let statements = workload.statements();
+    let prepared = *protocol == "prepared";
+    let session = || MysqlSession::new(Arc::clone(&login), Arc::clone(&statements), prepared);
+    truetps_engine::run(&load, &*workload, &session, &AtomicBool::new(false), &mut Silent)?;
+    Ok(())
+}
+
+pub(crate) fn workload_spec() -> WorkloadSpec {
+    WorkloadSpec { name: "insert".to_owned(), tables: 1, table_rows: TABLE_ROWS, protocol: Protocol::Text }
+}
+
+struct Silent;
+
+impl Observer for Silent {
+    fn phase(&mut self, _: Phase) {}
+
+    fn interval(&mut self, _: &Interval, _: &Histogram) -> Result<(), String> {
+        Ok(())
+    }
+}
