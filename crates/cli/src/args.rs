@@ -96,8 +96,9 @@ pub(crate) struct SweepArgs {
     #[arg(long)]
     pub(crate) quick: bool,
     /// Go on with an interrupted experiment: its folder; default: the newest one
-    #[arg(long, value_name = "FOLDER", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["quick", "blocks", "seed"])]
-    pub(crate) resume: Option<PathBuf>,
+    #[arg(long, value_name = "FOLDER", num_args = 0..=1, conflicts_with_all = ["quick", "blocks", "seed"])]
+    #[expect(clippy::option_option, reason = "clap's form of a flag whose value may be left out")]
+    pub(crate) resume: Option<Option<PathBuf>>,
     /// Replicates, in place of the plan's
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) blocks: Option<u32>,

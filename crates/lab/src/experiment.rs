@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use truetps_probe::{clock, host_facts, probe_flush};
 use truetps_record::{
@@ -25,6 +25,8 @@ use crate::trial::{TrialContext, run_trial};
 
 /// So many trials in a row without evidence, and the rest would be no better.
 const FAILURES_IN_A_ROW_MAX: u32 = 5;
+/// A server that does not answer a trivial question for this long hangs.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 /// Lines of the server's log that are kept with a trial, and that a reason quotes.
 const LOG_LINES_KEPT: usize = 200;
 const LOG_LINES_QUOTED: usize = 3;
@@ -264,6 +266,8 @@ impl<'a> Bench<'a> {
 /// Whether the server may be used for the next trial. One that died or hangs makes the trial invalid, with its own last
 /// words.
 fn look_at_server(live: &mut Live, trial: &mut Trial) -> bool {
+    // A client that cannot be told its time limit has lost its server: the query below says so.
+    let _ = live.client.set_timeout(ANSWER_TIMEOUT);
     let said = |live: &Live| {
         let tail = live.server.error_log_tail(LOG_LINES_QUOTED);
         if tail.is_empty() { "it left no message".to_owned() } else { format!("its last words: {tail}") }

@@ -8,8 +8,10 @@ use truetps_workload::{Table, Workload};
 /// Schema that all of truetps's tables live in.
 pub(crate) const SCHEMA: &str = "truetps";
 
-/// Loading a large table or refilling it may take minutes on a slow disk.
-const LONG: Duration = Duration::from_hours(1);
+/// No statement that loads or refills may take longer than this, and this much more for each million rows: a slow disk
+/// is waited for, a server that hangs is not.
+const PATIENCE: Duration = Duration::from_mins(2);
+const PATIENCE_PER_MILLION_ROWS: Duration = Duration::from_mins(2);
 /// Bounds the wait for the pages of a refill to reach the disk where the server cannot be told to write them.
 const FLUSH_WAIT: Duration = Duration::from_secs(10);
 /// Sessions of the trial before must be gone within this time.
@@ -34,7 +36,7 @@ impl Tables {
         client: &mut Client,
         progress: &mut dyn FnMut(u64, u64) -> bool,
     ) -> Result<bool, DriverError> {
-        client.set_timeout(LONG)?;
+        client.set_timeout(self.patience())?;
         client.execute(&format!("CREATE DATABASE IF NOT EXISTS {SCHEMA}"))?;
         client.execute(&format!("USE {SCHEMA}"))?;
         Self::set_bulk_mode(client)?;
@@ -61,7 +63,7 @@ impl Tables {
 
     /// Brings the tables back to the state after [`Self::load`]: truncated, refilled, flushed.
     pub(crate) fn refill(&self, client: &mut Client) -> Result<(), DriverError> {
-        client.set_timeout(LONG)?;
+        client.set_timeout(self.patience())?;
         client.execute(&format!("USE {SCHEMA}"))?;
         Self::set_bulk_mode(client)?;
         for table in &self.tables {
@@ -70,6 +72,11 @@ impl Tables {
         }
         restart_binlog(client)?;
         flush_pages(client)
+    }
+
+    fn patience(&self) -> Duration {
+        let rows: u64 = self.tables.iter().map(|table| table.rows).sum();
+        PATIENCE + PATIENCE_PER_MILLION_ROWS.mul_f64(rows as f64 / 1e6)
     }
 
     /// Checks off, so that an empty table is filled by sorted bulk load where the server has that; nothing of it goes
@@ -83,7 +90,7 @@ fn pristine(table: &Table) -> String {
     format!("{}_pristine", table.name)
 }
 
-/// Waits until nobody but `client` is connected.
+/// Waits, for a bounded time, until nobody but `client` is connected.
 pub(crate) fn wait_for_quiet(client: &mut Client) -> Result<(), DriverError> {
     let began = Instant::now();
     while status_value(client, "Threads_connected")?.is_some_and(|n| n > 1) && began.elapsed() < SESSIONS_WAIT {

@@ -23,8 +23,7 @@ const LONG: Duration = Duration::from_hours(1);
 
 pub(crate) fn run(args: &SweepArgs) -> Result<Exit, Failure> {
     if let Some(folder) = &args.resume {
-        // The flag without a folder means the newest one.
-        return go_on(args, (!folder.as_os_str().is_empty()).then_some(folder));
+        return go_on(args, folder.as_deref());
     }
     let mut plan = plans::parse(&args.plan)?;
     if args.quick {
@@ -34,7 +33,7 @@ pub(crate) fn run(args: &SweepArgs) -> Result<Exit, Failure> {
     plan.design.seed = args.seed.unwrap_or(plan.design.seed);
     let time = estimate(&plan, &schedule(&plan));
     if time > LONG && !args.yes {
-        let message = format!("plan `{}` will take about {}: {}", args.plan, format::duration(time), size(&plan));
+        let message = format!("plan `{}` takes long: {}", args.plan, size(&plan));
         return Err(
             Failure::usage(message).hint("add --yes to start it, --quick for its short form, or --blocks N".to_owned())
         );

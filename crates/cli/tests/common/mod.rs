@@ -1,0 +1,131 @@
+//! What the tests of the command share: a place of their own, and runs of the real program.
+#![allow(dead_code, reason = "each test program uses a part of it")]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// A folder with a space in its name, which holds runs and private servers of one test.
+pub(crate) struct Place {
+    dir: tempfile::TempDir,
+}
+
+pub(crate) struct Ran {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl From<Output> for Ran {
+    fn from(output: Output) -> Self {
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        Self { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+    }
+}
+
+impl Place {
+    pub(crate) fn new() -> Self {
+        let dir = tempfile::Builder::new().prefix("truetps test ").tempdir().unwrap();
+        // The server's user passes through it where the tests run as root.
+        fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o711)).unwrap();
+        Self { dir }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    pub(crate) fn home(&self) -> PathBuf {
+        self.path().join("sand box")
+    }
+
+    pub(crate) fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.path().join(name);
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "the program under test")]
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_truetps"));
+        command.args(args).current_dir(self.path()).env("TRUETPS_SANDBOX_DIR", self.home()).stdin(Stdio::null());
+        for name in ["TRUETPS_RUNS", "TRUETPS_BASEDIR", "NO_COLOR"] {
+            command.env_remove(name);
+        }
+        command
+    }
+
+    pub(crate) fn run(&self, args: &[&str]) -> Ran {
+        self.command(args).output().unwrap().into()
+    }
+
+    pub(crate) fn start(&self, args: &[&str]) -> Child {
+        self.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+
+    /// Process numbers of servers that run in this place.
+    pub(crate) fn servers(&self) -> Vec<u32> {
+        let home = self.home().display().to_string();
+        let processes = fs::read_dir("/proc").unwrap().flatten();
+        let numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+        numbers
+            .filter(|pid| {
+                let command = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+                let command = String::from_utf8_lossy(&command).into_owned();
+                command.contains("--datadir=") && command.contains(&home)
+            })
+            .collect()
+    }
+
+    /// The newest experiment.
+    pub(crate) fn latest(&self) -> PathBuf {
+        self.path().join("runs/latest").canonicalize().unwrap()
+    }
+
+    /// Waits until a trial of the newest experiment has written so many intervals.
+    pub(crate) fn wait_for_interval(&self, trial: &str) {
+        let path = self.path().join("runs/latest").join(trial).join("intervals.jsonl");
+        wait_until(&format!("an interval in {}", path.display()), || {
+            fs::read_to_string(&path).is_ok_and(|text| text.contains('\n'))
+        });
+    }
+
+    pub(crate) fn run_json(&self, trial: &str) -> serde_json::Value {
+        let path = self.latest().join(trial).join("run.json");
+        serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
+    }
+}
+
+/// Waits for something that must come; a test that waits longer has failed.
+pub(crate) fn wait_until(what: &str, mut is_there: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !is_there() {
+        assert!(began.elapsed() < Duration::from_secs(60), "waited 60 s for {what}");
+        sleep(Duration::from_millis(10));
+    }
+}
+
+/// Sends a signal to a process that the test has started.
+pub(crate) fn signal(pid: u32, signal: rustix::process::Signal) {
+    let pid = rustix::process::Pid::from_raw(pid.try_into().unwrap()).unwrap();
+    rustix::process::kill_process(pid, signal).unwrap();
+}
+
+/// Whether this machine has a server. Says loudly when it has none; CI must have one.
+pub(crate) fn has_server() -> bool {
+    let place = Place::new();
+    let found = place.run(&["plan", "check", "durability"]);
+    if found.code == Some(0) {
+        return true;
+    }
+    assert!(
+        std::env::var_os("TRUETPS_REQUIRE_SERVER").is_none(),
+        "TRUETPS_REQUIRE_SERVER is set and there is no server: {}",
+        found.stderr
+    );
+    eprintln!("SKIPPED: no database server on this machine: {}", found.stderr);
+    false
+}

@@ -1,0 +1,111 @@
+//! Wrong input, found before anything starts. None of these needs a server.
+
+mod common;
+
+use common::{Place, Ran};
+
+/// A plan that is fine, for tests that break it.
+const PLAN: &str =
+    "name = \"small\"\nabout = \"a test\"\n[workload]\nname = \"insert\"\n[factors]\nconnections = [1]\n";
+
+/// Runs each line: arguments, exit code, and words that stderr must have.
+fn check(place: &Place, table: &[(&[&str], i32, &[&str])]) {
+    for (args, code, words) in table {
+        let Ran { code: found, stderr, stdout } = place.run(args);
+        assert_eq!(found, Some(*code), "{args:?}\n{stdout}\n{stderr}");
+        for word in *words {
+            assert!(stderr.contains(word), "{args:?} should say {word:?}:\n{stderr}");
+        }
+    }
+}
+
+#[test]
+fn wrong_words_on_the_command_line() {
+    let place = Place::new();
+    check(
+        &place,
+        &[
+            (&["swep"], 2, &["swep", "sweep"]),
+            (&["sweep", "durabilty"], 2, &["unknown plan `durabilty`", "did you mean `durability`?"]),
+            (&["sweep", "xyz"], 2, &["unknown plan `xyz`", "durability"]),
+            (&["sweep", "missing.toml"], 2, &["missing.toml", "No such file"]),
+            (&["sweep", "--blocks", "0"], 2, &["--blocks"]),
+            (&["sweep", "--format", "xml"], 2, &["xml", "json"]),
+            (&["sweep", "--resume", "--quick"], 2, &["--quick"]),
+            (&["run", "insrt"], 2, &["unknown workload `insrt`", "insert"]),
+            (&["run", "insert", "--connections", "0"], 2, &["--connections"]),
+            (&["run", "insert", "--measure", "-1"], 2, &["--measure"]),
+            (&["run", "insert", "--measure=0"], 2, &["load.measure_s"]),
+            (&["run", "insert", "--set", "novalue"], 2, &["--set novalue", "NAME=VALUE"]),
+            (&["report"], 2, &["runs/latest", "hint: start an experiment"]),
+            (&["report", "."], 2, &["has no experiment.json"]),
+            (&["sweep", "--resume", "nowhere"], 2, &["nowhere"]),
+        ],
+    );
+}
+
+#[test]
+fn wrong_plans_are_named_with_file_and_key() {
+    let place = Place::new();
+    let with = |from: &str, to: &str| PLAN.replace(from, to);
+    place.write("key.toml", &with("[factors]", "[factor]"));
+    place.write("level.toml", &with("[1]", "[\"one\"]"));
+    place.write("syntax.toml", &with("[1]", "[1"));
+    place.write("workload.toml", &with("insert", "inserts"));
+    place.write("huge.toml", &with("[1]", "[1]\n[design]\nblocks = 1000\n[load]\nmeasure_s = 86400"));
+    check(
+        &place,
+        &[
+            (&["sweep", "./key.toml"], 2, &["key.toml", "unknown key `factor` in `plan`", "did you mean `factors`?"]),
+            (&["sweep", "./level.toml"], 2, &["`factors.connections`", "`one` is not a whole number"]),
+            (&["sweep", "./syntax.toml"], 2, &["syntax.toml", "line 6"]),
+            (&["plan", "check", "./workload.toml"], 2, &["unknown workload `inserts`"]),
+            (&["sweep", "./huge.toml"], 2, &["takes long", "about 48 0", "--yes"]),
+        ],
+    );
+}
+
+#[test]
+fn no_server_program_is_an_error_that_says_where_it_looked() {
+    let place = Place::new();
+    let empty = place.path().join("empty");
+    std::fs::create_dir(&empty).unwrap();
+    let empty = empty.to_str().unwrap();
+    check(
+        &place,
+        &[
+            (&["sweep", "--basedir", empty], 2, &["empty", "hint:"]),
+            (&["plan", "check", "durability", "--basedir", empty], 2, &["empty", "hint:"]),
+        ],
+    );
+    assert!(!place.path().join("runs").exists(), "nothing was started, nothing was recorded");
+}
+
+#[test]
+fn folders_that_cannot_be_used() {
+    let place = Place::new();
+    let file = place.write("a file", "");
+    let ran: Ran = place.command(&["server", "list"]).env("TRUETPS_SANDBOX_DIR", &file).output().unwrap().into();
+    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+    assert!(ran.stderr.contains("a file") && ran.stderr.contains("--sandbox-dir"), "{}", ran.stderr);
+}
+
+#[test]
+fn shipped_plans_are_listed_and_shown_whole() {
+    let place = Place::new();
+    let list = place.run(&["plan", "list"]);
+    assert_eq!(list.code, Some(0));
+    assert!(list.stdout.contains("durability") && list.stdout.contains("trials"), "{}", list.stdout);
+    let show = place.run(&["plan", "show", "durability"]);
+    assert_eq!(show.stdout, include_str!("../../../plans/durability.toml"));
+}
+
+#[test]
+fn help_names_every_command_and_the_exit_codes() {
+    let place = Place::new();
+    let help = place.run(&["--help"]);
+    for word in ["sweep", "run", "plan", "report", "server", "Exit codes"] {
+        assert!(help.stdout.contains(word), "{word}");
+    }
+    assert_eq!(place.run(&["server", "list"]).code, Some(0));
+}

@@ -1,0 +1,37 @@
+//! What it costs to count one transaction: `cargo bench -p truetps-engine`. The aim is under 50 ns, clock included.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use truetps_engine::{Recorder, Timeline};
+
+fn main() {
+    divan::main();
+}
+
+fn timeline() -> Arc<Timeline> {
+    Arc::new(Timeline::new(Instant::now(), Duration::ZERO, Duration::from_hours(1)))
+}
+
+/// Start, clock, end: everything that the engine adds to a transaction.
+#[divan::bench]
+fn one_transaction(bencher: divan::Bencher<'_, '_>) {
+    let timeline = timeline();
+    let (recorder, _sink) = Recorder::detached(Arc::clone(&timeline));
+    let recorder = RefCell::new(recorder);
+    let started_ns = std::cell::Cell::new(timeline.now_ns());
+    bencher.bench_local(|| {
+        let mut recorder = recorder.borrow_mut();
+        recorder.started();
+        let now_ns = timeline.now_ns();
+        recorder.ok(started_ns.replace(now_ns), now_ns);
+    });
+}
+
+/// The clock alone, which every load generator pays.
+#[divan::bench]
+fn clock_only(bencher: divan::Bencher<'_, '_>) {
+    let timeline = timeline();
+    bencher.bench_local(|| divan::black_box(timeline.now_ns()));
+}

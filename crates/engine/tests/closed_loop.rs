@@ -1,0 +1,286 @@
+//! The engine against a server whose every answer is known.
+
+mod fake_server;
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use fake_server::{Act, FakeServer, Welcome};
+use truetps_driver::{Login, MysqlSession};
+use truetps_engine::{Ending, LoadSpec, Observer, Outcome, run};
+use truetps_record::{Counts, Histogram, Interval, Phase};
+use truetps_workload::{Insert, Workload};
+
+#[derive(Default)]
+struct Kept {
+    intervals: Vec<Interval>,
+    phases: Vec<Phase>,
+    fail_after: Option<usize>,
+}
+
+impl Observer for Kept {
+    fn phase(&mut self, phase: Phase) {
+        self.phases.push(phase);
+    }
+
+    fn interval(&mut self, interval: &Interval, _: &Histogram) -> Result<(), String> {
+        self.intervals.push(interval.clone());
+        let fails = self.fail_after.is_some_and(|n| self.intervals.len() >= n);
+        if fails { Err("no space left on device".to_owned()) } else { Ok(()) }
+    }
+}
+
+fn load(server: &FakeServer, clients: u32, measure_ms: u64) -> LoadSpec {
+    LoadSpec {
+        socket: server.socket(),
+        clients,
+        workers: 2,
+        warm_up: Duration::from_millis(100),
+        measure: Duration::from_millis(measure_ms),
+        measure_transactions: None,
+        connect_timeout: Duration::from_secs(2),
+        drain_timeout: Duration::from_millis(500),
+    }
+}
+
+fn drive(load: &LoadSpec, prepared: bool, stop: &AtomicBool, kept: &mut Kept) -> Outcome {
+    let workload = Insert::new(1, 1000, 7);
+    let login = Arc::new(Login { user: "root".into(), database: None });
+    let statements = workload.statements();
+    let session = || MysqlSession::new(Arc::clone(&login), Arc::clone(&statements), prepared);
+    run(load, &workload, &session, stop, kept).unwrap()
+}
+
+fn drive_simply(load: &LoadSpec) -> (Outcome, Kept) {
+    let mut kept = Kept::default();
+    let outcome = drive(load, true, &AtomicBool::new(false), &mut kept);
+    (outcome, kept)
+}
+
+/// The series as a whole obeys the equations, and the measured totals are the sum of its measure phase.
+fn check_equations(outcome: &Outcome, kept: &Kept) {
+    let mut all: Option<Counts> = None;
+    let mut measured: Option<Counts> = None;
+    for interval in &kept.intervals {
+        interval.counts.assert_consistent();
+        let append = |total: &mut Option<Counts>| match total {
+            None => *total = Some(interval.counts),
+            Some(total) => total.append(&interval.counts),
+        };
+        if let Some(before) = all {
+            assert_eq!(before.in_flight, interval.counts.carried_in, "one interval begins as the one before ended");
+        }
+        append(&mut all);
+        if interval.phase == Phase::Measure {
+            append(&mut measured);
+        }
+    }
+    let all = all.unwrap();
+    assert_eq!(all.carried_in, 0);
+    all.assert_consistent();
+    assert_eq!(measured, outcome.measured);
+}
+
+#[test]
+fn counts_obey_their_equations() {
+    let server = FakeServer::friendly();
+    for prepared in [true, false] {
+        let mut kept = Kept::default();
+        let outcome = drive(&load(&server, 5, 1300), prepared, &AtomicBool::new(false), &mut kept);
+        assert_eq!(outcome.ending, Ending::Complete);
+        check_equations(&outcome, &kept);
+        let phases: Vec<_> = kept.intervals.iter().map(|interval| interval.phase).collect();
+        assert_eq!(phases, [Phase::WarmUp, Phase::Measure, Phase::Measure, Phase::Drain]);
+        let lengths: Vec<_> = kept.intervals.iter().map(|interval| interval.length_ms.round() as u64).collect();
+        assert_eq!(lengths[..3], [100, 1000, 300]);
+        assert_eq!(outcome.measure_length, Duration::from_millis(1300));
+        assert_eq!(kept.phases, [Phase::WarmUp, Phase::Measure, Phase::Drain]);
+        assert!(outcome.measured.unwrap().ok > 100 && outcome.clients_unanswered == 0);
+        assert_eq!(kept.intervals[3].counts.in_flight, 0, "nothing is in flight after the drain");
+    }
+}
+
+#[test]
+fn a_stall_is_in_the_response_times() {
+    let stalled = AtomicBool::new(false);
+    let began = Instant::now();
+    let server = FakeServer::start(
+        |_| Welcome::Greet,
+        move |_, _, _| {
+            let due = began.elapsed() > Duration::from_millis(500);
+            if due && !stalled.swap(true, Ordering::Relaxed) {
+                Act::OkAfter(Duration::from_millis(400))
+            } else {
+                Act::Ok
+            }
+        },
+    );
+    let (outcome, _) = drive_simply(&load(&server, 1, 1500));
+    let max_us = outcome.response.response_us_max.unwrap();
+    assert!((400_000.0..600_000.0).contains(&max_us), "{max_us}");
+    assert!(outcome.response.response_us_p50.unwrap() < 50_000.0, "one of many transactions stalled");
+}
+
+#[test]
+fn clients_that_cannot_connect_are_counted_and_named() {
+    let server = FakeServer::start(
+        |number| {
+            if number >= 3 { Welcome::Refuse { code: 1040, message: "Too many connections" } } else { Welcome::Greet }
+        },
+        |_, _, _| Act::Ok,
+    );
+    let (outcome, kept) = drive_simply(&load(&server, 5, 200));
+    assert_eq!((outcome.clients_connected, outcome.clients_failed), (3, 2));
+    let error = &outcome.connect_errors[0];
+    assert_eq!((error.class.as_str(), error.code, error.count), ("connect_failed", 1040, 2));
+    assert!(error.first_message.contains("Too many connections"));
+    check_equations(&outcome, &kept);
+}
+
+#[test]
+fn a_silent_server_does_not_hold_the_engine() {
+    let server = FakeServer::start(|_| Welcome::Silence, |_, _, _| Act::Ok);
+    let began = Instant::now();
+    let (outcome, kept) = drive_simply(&load(&server, 3, 200));
+    assert_eq!(outcome.ending, Ending::NobodyConnected);
+    assert_eq!((outcome.clients_connected, outcome.clients_failed), (0, 3));
+    assert!(outcome.connect_errors[0].first_message.contains("no answer to the login"));
+    assert!(kept.intervals.is_empty() && outcome.measured.is_none());
+    assert!(began.elapsed() < Duration::from_secs(5));
+}
+
+#[test]
+fn a_server_that_closes_all_ends_the_run() {
+    let server = FakeServer::start(|_| Welcome::Greet, |_, n, _| if n > 20 { Act::Close } else { Act::Ok });
+    let began = Instant::now();
+    let (outcome, kept) = drive_simply(&load(&server, 4, 20_000));
+    assert_eq!(outcome.ending, Ending::AllClientsLost);
+    assert_eq!(outcome.clients_lost, 4);
+    assert!(began.elapsed() < Duration::from_secs(5), "it does not wait for the end of the measure phase");
+    check_equations(&outcome, &kept);
+    let errors: u64 = outcome.errors.iter().chain(&outcome.errors_elsewhere).map(|error| error.count).sum();
+    assert_eq!(errors, 4);
+}
+
+#[test]
+fn a_server_that_hangs_leaves_unanswered_clients() {
+    let server = FakeServer::start(|_| Welcome::Greet, |client, _, _| if client == 0 { Act::Hang } else { Act::Ok });
+    let (outcome, kept) = drive_simply(&load(&server, 3, 300));
+    assert_eq!((outcome.ending.clone(), outcome.clients_unanswered), (Ending::Complete, 1));
+    check_equations(&outcome, &kept);
+    assert_eq!(kept.intervals.last().unwrap().counts.in_flight, 1);
+}
+
+#[test]
+fn errors_are_counted_by_class_and_the_session_goes_on() {
+    let server = FakeServer::start(
+        |_| Welcome::Greet,
+        |_, n, _| match n % 4 {
+            1 => Act::Error { code: 1213, message: "Deadlock found" },
+            3 => Act::Error { code: 1114, message: "The table is full" },
+            _ => Act::Ok,
+        },
+    );
+    let (outcome, kept) = drive_simply(&load(&server, 2, 500));
+    check_equations(&outcome, &kept);
+    let counts = outcome.measured.unwrap();
+    assert!(counts.ok > 10 && counts.failed.abs_diff(counts.ok) <= 4, "{counts:?}");
+    assert_eq!(counts.statements, counts.ok + counts.failed, "each statement was answered");
+    let mut classes: Vec<_> = outcome.errors.iter().map(|error| error.class.as_str()).collect();
+    classes.sort_unstable();
+    assert_eq!(classes, ["deadlock", "other(1114)"]);
+    assert_eq!(outcome.clients_lost, 0);
+}
+
+#[test]
+fn answers_in_pieces_and_out_of_the_protocol() {
+    let pieces = FakeServer::start(|_| Welcome::Greet, |_, _, _| Act::OkInPieces);
+    let (outcome, _) = drive_simply(&load(&pieces, 2, 300));
+    assert_eq!((outcome.ending.clone(), outcome.clients_lost), (Ending::Complete, 0));
+    assert!(outcome.measured.unwrap().ok > 5);
+
+    // Wrong sequence number; a length that never comes; an empty reply; two replies.
+    let garbage: [(&[u8], &str); 3] = [
+        (b"\x07\0\0\x09\0\x01\0\x02\0\0\0", "out of order"),
+        (b"\0\0\0\x01", "an empty reply"),
+        (b"\x07\0\0\x01\0\x01\0\x02\0\0\0\x07\0\0\x02\0\x01\0\x02\0\0\0", "more packets"),
+    ];
+    for (bytes, expect) in garbage {
+        let server = FakeServer::start(|_| Welcome::Greet, move |_, _, _| Act::Garbage(bytes));
+        let (outcome, _) = drive_simply(&load(&server, 1, 200));
+        assert_eq!(outcome.ending, Ending::AllClientsLost, "{expect}");
+        let error = outcome.errors.iter().chain(&outcome.errors_elsewhere).next().unwrap();
+        assert_eq!(error.class, "protocol");
+        assert!(error.first_message.contains(expect), "{}", error.first_message);
+    }
+}
+
+#[test]
+fn a_count_ends_the_measure_phase_early() {
+    let server = FakeServer::friendly();
+    let mut load = load(&server, 4, 60_000);
+    load.measure_transactions = Some(500);
+    let began = Instant::now();
+    let (outcome, kept) = drive_simply(&load);
+    assert_eq!(outcome.ending, Ending::Complete);
+    assert!(began.elapsed() < Duration::from_secs(20));
+    let counts = outcome.measured.unwrap();
+    assert!(counts.ok >= 500, "{counts:?}");
+    check_equations(&outcome, &kept);
+}
+
+#[test]
+fn a_stop_keeps_what_was_measured() {
+    let server = FakeServer::friendly();
+    let stop = Arc::new(AtomicBool::new(false));
+    let raise = Arc::clone(&stop);
+    std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(700));
+        raise.store(true, Ordering::Relaxed);
+    });
+    let mut kept = Kept::default();
+    let began = Instant::now();
+    let outcome = drive(&load(&server, 2, 60_000), true, &stop, &mut kept);
+    assert_eq!(outcome.ending, Ending::Interrupted);
+    assert!(began.elapsed() < Duration::from_secs(5));
+    assert!(outcome.measured.unwrap().ok > 0);
+    check_equations(&outcome, &kept);
+}
+
+#[test]
+fn an_observer_that_fails_ends_the_run() {
+    let server = FakeServer::friendly();
+    let mut kept = Kept { fail_after: Some(2), ..Kept::default() };
+    let began = Instant::now();
+    let outcome = drive(&load(&server, 2, 60_000), true, &AtomicBool::new(false), &mut kept);
+    assert_eq!(outcome.ending, Ending::ObserverFailed("no space left on device".to_owned()));
+    assert!(began.elapsed() < Duration::from_secs(10));
+}
+
+#[test]
+fn the_seed_fixes_what_each_client_sends_whatever_the_workers() {
+    let first_statements = |workers: u32| {
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let keep = Arc::clone(&seen);
+        let left = AtomicUsize::new(6);
+        let server = FakeServer::start(
+            |_| Welcome::Greet,
+            move |_, n, command| {
+                if n == 0 && left.fetch_sub(1, Ordering::Relaxed) > 0 {
+                    keep.lock().unwrap().push(command.to_vec());
+                }
+                Act::OkAfter(Duration::from_millis(5))
+            },
+        );
+        let mut load = load(&server, 6, 100);
+        load.workers = workers;
+        drive_simply(&load);
+        let mut list = seen.lock().unwrap().clone();
+        list.sort();
+        list
+    };
+    let one = first_statements(1);
+    assert_eq!(one.len(), 6);
+    assert_eq!(one, first_statements(3));
+}
