@@ -34,7 +34,7 @@ fn wrong_words_on_the_command_line() {
             (&["sweep", "--resume", "--quick"], 2, &["--quick"]),
             (&["run", "insrt"], 2, &["unknown workload `insrt`", "insert"]),
             (&["run", "insert", "--connections", "0"], 2, &["--connections"]),
-            (&["run", "insert", "--measure", "-1"], 2, &["--measure"]),
+            (&["run", "insert", "--measure=-1"], 2, &["load.measure_s", "-1 is not between"]),
             (&["run", "insert", "--measure=0"], 2, &["load.measure_s"]),
             (&["run", "insert", "--set", "novalue"], 2, &["--set novalue", "NAME=VALUE"]),
             (&["report"], 2, &["runs/latest", "hint: start an experiment"]),

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use truetps_lab::{Finished, LabError, Request, estimate, resume, schedule, start};
 use truetps_record::{ExperimentFolder, Plan};
-use truetps_report::format;
 use truetps_sandbox::{Home, ServerBinary, find};
 
 use crate::answer::{give, open_folder, shown};

@@ -1,5 +1,5 @@
 //! What the tests of the command share: a place of their own, and runs of the real program.
-#![allow(dead_code, reason = "each test program uses a part of it")]
+#![allow(dead_code, clippy::unwrap_used, reason = "each test program uses a part of it, and a test may panic")]
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
