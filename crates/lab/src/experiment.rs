@@ -70,6 +70,7 @@ pub fn check_settings(plan: &Plan, binary: &ServerBinary, user: &ServerUser) -> 
 
 /// Runs a new experiment.
 pub fn start(request: &Request<'_>, listener: &mut dyn Listener) -> Result<Finished, LabError> {
+    ExperimentFolder::check_writable(request.runs)?;
     let mut bench = Bench::set_up(request, listener)?;
     let plan = request.plan;
     let experiment = Experiment {
@@ -113,6 +114,7 @@ pub fn resume(
         return Ok(Finished { folder: folder.clone(), gave_up: None });
     }
     let done = experiment.schedule.len() - todo.len();
+    ExperimentFolder::check_writable(folder.path())?;
     let mut bench = Bench::set_up(request, listener)?;
     Ok(bench.run(folder, &todo, done, listener))
 }
@@ -213,7 +215,7 @@ impl<'a> Bench<'a> {
     ) -> Result<Trial, LabError> {
         let mut trial = self.blank_trial(scheduled);
         let mut writer = folder.begin_trial(&trial)?;
-        let mut healthy = false;
+        let mut health = Health::Gone;
         match self.stands.ready(&scheduled.configuration, listener) {
             Err(error) => trial.validity = Validity::Invalid(format!("the server could not be made ready: {error}")),
             Ok(live) => {
@@ -227,14 +229,14 @@ impl<'a> Bench<'a> {
                 };
                 let kept =
                     run_trial(&context, &mut trial, &mut writer, &mut |interval| on_interval(interval, listener));
-                healthy = look_at_server(live, &mut trial);
+                health = look_at_server(live, &mut trial);
                 // The figures matter more than the server's files: those are written last.
                 writer.write_trial(&trial)?;
-                keep_server_files(live, &writer.server_path())?;
+                keep_server_files(live, health, &writer.server_path())?;
                 kept?;
             }
         }
-        if !healthy {
+        if health != Health::Good {
             self.stands.discard();
         }
         writer.write_trial(&trial)?;
@@ -263,9 +265,18 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// Whether the server may be used for the next trial. One that died or hangs makes the trial invalid, with its own last
-/// words.
-fn look_at_server(live: &mut Live, trial: &mut Trial) -> bool {
+/// What a server is good for after a trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Health {
+    Good,
+    /// It answers, but it let clients down: the next trial gets another one.
+    Doubtful,
+    /// It died or hangs.
+    Gone,
+}
+
+/// A server that died or hangs makes the trial invalid, with its own last words.
+fn look_at_server(live: &mut Live, trial: &mut Trial) -> Health {
     // A client that cannot be told its time limit has lost its server: the query below says so.
     let _ = live.client.set_timeout(ANSWER_TIMEOUT);
     let said = |live: &Live| {
@@ -274,21 +285,23 @@ fn look_at_server(live: &mut Live, trial: &mut Trial) -> bool {
     };
     if let Some(status) = live.server.exit_status_if_dead() {
         trial.validity = Validity::Invalid(format!("the server died ({status}); {}", said(live)));
-        return false;
+        return Health::Gone;
     }
-    let answers = live.client.query_value("SELECT 1").is_ok();
-    if !answers {
-        trial.validity = Validity::Invalid(format!("the server does not answer any more; {}", said(live)));
+    if let Err(error) = live.client.query_value("SELECT 1") {
+        trial.validity = Validity::Invalid(format!("the server does not answer any more ({error}); {}", said(live)));
+        return Health::Gone;
     }
-    answers && trial.engine.as_ref().is_some_and(|engine| engine.clients_failed == 0)
+    let all_served = trial.engine.as_ref().is_some_and(|engine| engine.clients_failed == 0);
+    if all_served { Health::Good } else { Health::Doubtful }
 }
 
 /// What the server was, as it says itself.
-fn keep_server_files(live: &mut Live, path: &Path) -> Result<(), LabError> {
+fn keep_server_files(live: &mut Live, health: Health, path: &Path) -> Result<(), LabError> {
     write_atomically(&path.join("my.cnf"), live.server.option_file_text().as_bytes())?;
     write_atomically(&path.join("error.log"), live.server.error_log_tail(LOG_LINES_KEPT).as_bytes())?;
-    // A server that died cannot be asked; what it was started with is in my.cnf.
-    if let Ok(variables) = effective_variables(&mut live.client) {
+    // A server that is gone cannot be asked; what it was started with is in my.cnf.
+    let variables = if health == Health::Gone { None } else { effective_variables(&mut live.client).ok() };
+    if let Some(variables) = variables {
         let text = serde_json::to_vec_pretty(&variables).expect("a map of texts has a JSON form");
         write_atomically(&path.join("variables.json"), &text)?;
     }

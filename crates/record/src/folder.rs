@@ -92,6 +92,13 @@ pub struct ExperimentFolder {
 }
 
 impl ExperimentFolder {
+    /// Makes sure that experiments can be recorded below `runs`, before anything is started for one.
+    pub fn check_writable(runs: &Path) -> Result<(), FolderError> {
+        fs::create_dir_all(runs).map_err(FolderError::io(runs))?;
+        let probe = runs.join(format!(".writable.{}", std::process::id()));
+        File::create(&probe).and_then(|_| fs::remove_file(&probe)).map_err(FolderError::io(runs))
+    }
+
     /// Makes `runs/<name>`, or `runs/<name>-2`, … where that exists, and writes the plan and the schedule into it.
     pub fn create(runs: &Path, name: &str, plan: &Plan, experiment: &Experiment) -> Result<Self, FolderError> {
         fs::create_dir_all(runs).map_err(FolderError::io(runs))?;

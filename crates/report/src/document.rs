@@ -390,7 +390,11 @@ fn notes(input: &ReportInput<'_>) -> Vec<String> {
 }
 
 fn words(input: &ReportInput<'_>) -> Section {
-    let mut blocks = vec![Block::Paragraph(meaning::meaning(input).join(" "))];
+    let mut blocks = Vec::new();
+    let sentences = meaning::meaning(input);
+    if !sentences.is_empty() {
+        blocks.push(Block::Paragraph(sentences.join(" ")));
+    }
     let caveats = meaning::caveats(input);
     if !caveats.is_empty() {
         blocks.push(Block::List(caveats));

@@ -1,6 +1,6 @@
 //! The first lines of every report: one sentence for each combination of settings.
 
-use truetps_analysis::{Analysis, Contrast, Curve, Verdict};
+use truetps_analysis::{Analysis, Cell, Contrast, Curve, Verdict};
 
 use crate::ReportInput;
 use crate::format;
@@ -41,7 +41,26 @@ pub fn verdicts(input: &ReportInput<'_>) -> Vec<String> {
     }
     let knees: Vec<_> =
         analysis.curves.iter().filter_map(|curve| crate::meaning::knee_sentence(curve, &curve.label)).collect();
-    if knees.is_empty() { vec!["none: there is nothing to compare yet.".to_owned()] } else { knees }
+    if !knees.is_empty() {
+        return knees;
+    }
+    let figures: Vec<_> = analysis.curves.iter().flat_map(|curve| figures_of(analysis, curve)).collect();
+    if figures.is_empty() { vec!["none: there is nothing to compare yet.".to_owned()] } else { figures }
+}
+
+/// Where nothing is compared and no curve bends, the figures themselves are the answer.
+fn figures_of(analysis: &Analysis, curve: &Curve) -> Vec<String> {
+    let figure = |cell: &&Cell| {
+        let estimate = cell.tps.as_ref()?;
+        let p99 = cell.response_us_p99.map_or(String::new(), |us| format!(", p99 {}", format::duration_us(us)));
+        let interval = match (estimate.low, estimate.high) {
+            (Some(low), Some(high)) => format!("95 % interval [{}, {}] tps", format::tps(low), format::tps(high)),
+            _ => "one trial, so without an interval".to_owned(),
+        };
+        let (tps, place) = (format::tps(estimate.value), names::connections(cell.configuration.connections()));
+        Some(format!("{}: {tps} tps with {place}{p99} ({interval}).", names::curve_name(curve)))
+    };
+    names::cells(analysis, curve).iter().filter_map(figure).collect()
 }
 
 fn against_baseline(input: &ReportInput<'_>, curve: &Curve) -> Option<String> {
@@ -140,6 +159,10 @@ mod tests {
         let fixture = Fixture::durability().with(Vec::clear);
         check(&fixture, &["none: there is no valid trial yet."]);
         let fixture = Fixture::durability().with(|trials| trials.truncate(1));
-        check(&fixture, &["none: there is nothing to compare yet."]);
+        check(
+            &fixture,
+            &["innodb_flush_log_at_trx_commit=1: 205.8 tps with 1 connection, p99 14.6 ms (one trial, so without an \
+               interval)."],
+        );
     }
 }

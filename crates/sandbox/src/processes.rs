@@ -9,16 +9,22 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal};
 
 /// When a process started, in ticks since boot. Together with the pid it names a process for ever; the pid alone is
-/// used again.
+/// used again. `None` for one that has ended, also where nobody has asked for its exit status yet.
 pub(crate) fn start_ticks(pid: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     parse_start_ticks(&stat)
 }
 
-/// Field 22, counted from the closing bracket of the program's name, which may itself hold blanks and brackets.
+/// State and field 22, counted from the closing bracket of the program's name, which may itself hold blanks and
+/// brackets.
 fn parse_start_ticks(stat: &str) -> Option<u64> {
     let after_name = &stat[stat.rfind(')')? + 1..];
-    after_name.split_ascii_whitespace().nth(19)?.parse().ok()
+    let mut fields = after_name.split_ascii_whitespace();
+    let state = fields.next()?;
+    if ["Z", "X"].contains(&state) {
+        return None;
+    }
+    fields.nth(18)?.parse().ok()
 }
 
 /// Servers that hold `datadir`: processes with exactly the argument that we start them with. Zombies have none.
@@ -80,6 +86,7 @@ mod tests {
     fn start_time_behind_a_strange_name() {
         let stat = "42 (a) b (c) S 1 42 42 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 98765 1 2 3";
         assert_eq!(parse_start_ticks(stat), Some(98_765));
+        assert_eq!(parse_start_ticks(&stat.replace(" S ", " Z ")), None, "a zombie has ended");
         assert_eq!(parse_start_ticks(""), None);
         assert!(start_ticks(std::process::id()).is_some());
     }

@@ -96,7 +96,11 @@ fn a_server_never_outlives_a_killed_owner() {
 fn stray(datadir: &Path) -> Child {
     #[allow(clippy::disallowed_methods, reason = "stands for a server whose owner is dead")]
     let mut command = Command::new("/bin/sh");
-    command.args(["-c", "sleep 60; true", "mysqld"]).arg(format!("--datadir={}", datadir.display())).spawn().unwrap()
+    command
+        .args(["-c", "while sleep 0.05; do :; done", "mysqld"])
+        .arg(format!("--datadir={}", datadir.display()))
+        .spawn()
+        .unwrap()
 }
 
 #[test]

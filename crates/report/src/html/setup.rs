@@ -100,8 +100,8 @@ fn host(host: &HostFacts) -> FactGroup {
 
 fn device(host: &HostFacts) -> Option<String> {
     let kind = match host.rotational {
-        Some(true) => ", rotating disk",
-        Some(false) => ", not rotating",
+        Some(true) => ", which the kernel calls rotating",
+        Some(false) => ", which the kernel calls not rotating",
         None => "",
     };
     host.device.as_ref().map(|name| format!("{name}{kind}"))

@@ -1,3 +1,4 @@
+#![allow(dead_code, reason = "each test program uses a part of it")]
 //! What the tests with a server share: one that is installed, and a home folder of their own.
 
 use std::fs::{self, Permissions};
@@ -13,7 +14,7 @@ use truetps_sandbox::{
 
 /// The server to test with; another one than the system's is named in `TRUETPS_TEST_BASEDIR`. `None` where there is
 /// none: the test is skipped, and says so past the harness, which hides what passing tests print.
-pub fn server(test: &str) -> Option<ServerBinary> {
+pub(crate) fn server(test: &str) -> Option<ServerBinary> {
     let basedir = std::env::var_os("TRUETPS_TEST_BASEDIR").map(PathBuf::from);
     match find(basedir.as_deref(), None, &ServerUser::choose()) {
         Ok(binary) => Some(binary),
@@ -26,21 +27,21 @@ pub fn server(test: &str) -> Option<ServerBinary> {
 }
 
 /// A folder that goes with the value, and a home in it. Its name has a blank and a letter beyond ASCII.
-pub fn home() -> (TempDir, Home) {
+pub(crate) fn home() -> (TempDir, Home) {
     let dir = passable_dir();
     let home = Home::open(Some(&dir.path().join("a höme"))).unwrap();
     (dir, home)
 }
 
 /// Servers of root run as another user, who must get through.
-pub fn passable_dir() -> TempDir {
+pub(crate) fn passable_dir() -> TempDir {
     let dir = tempfile::tempdir().unwrap();
     fs::set_permissions(dir.path(), Permissions::from_mode(0o711)).unwrap();
     dir
 }
 
 /// Small, so that tests are quick.
-pub fn settings(binary: &ServerBinary) -> Settings {
+pub(crate) fn settings(binary: &ServerBinary) -> Settings {
     let memory = HostLimits::read().memory_bytes;
     let mut settings = Settings::new(&chosen_settings(memory, 10, binary.flavour, binary.version));
     let text = |value: &str| truetps_record::SettingValue::Text(value.to_owned());
@@ -53,22 +54,22 @@ pub fn settings(binary: &ServerBinary) -> Settings {
     settings
 }
 
-pub fn start_options(binary: &ServerBinary) -> StartOptions {
+pub(crate) fn start_options(binary: &ServerBinary) -> StartOptions {
     StartOptions::new(settings(binary))
 }
 
-pub fn sandbox(home: &Home, binary: &ServerBinary) -> Sandbox {
+pub(crate) fn sandbox(home: &Home, binary: &ServerBinary) -> Sandbox {
     Sandbox::create(home, binary, &SandboxOptions::default()).unwrap()
 }
 
 /// Gone, or a zombie that only its parent has not asked for.
-pub fn is_gone(pid: u32) -> bool {
+pub(crate) fn is_gone(pid: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(')').is_none_or(|(_, rest)| rest.trim_start().starts_with('Z'))
 }
 
 /// Waits for something that must come soon.
-pub fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+pub(crate) fn wait_until(what: &str, is_so: impl Fn() -> bool) {
     let end = Instant::now() + Duration::from_secs(20);
     while !is_so() {
         assert!(Instant::now() < end, "{what}: not after 20 s");
@@ -76,7 +77,7 @@ pub fn wait_until(what: &str, is_so: impl Fn() -> bool) {
     }
 }
 
-pub fn names_in(folder: &Path) -> Vec<String> {
+pub(crate) fn names_in(folder: &Path) -> Vec<String> {
     let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let mut names: Vec<_> = names.filter(|name| !name.starts_with('.')).collect();
     names.sort();
