@@ -100,6 +100,35 @@ fn a_sweep_leaves_a_whole_record_and_no_server() {
     }
 }
 
+/// What a server is that starts with a level, a trial of that level is too, whether it was set at the start or later.
+#[test]
+fn a_level_is_what_a_server_started_with_it_has() {
+    if !has_server() {
+        return;
+    }
+    let place = Place::new();
+    place.write(
+        "plan.toml",
+        &SMALL.replace("[1, 0]", "[2, 1]").replace("[1, 4]", "[1]").replace("blocks = 2", "blocks = 1"),
+    );
+    let ran = place.run(&["sweep", "./plan.toml"]);
+    assert!(matches!(ran.code, Some(0 | 3)), "{}", ran.stderr);
+    let couplings = json(&place, "experiment.json")["couplings"].as_array().unwrap().clone();
+    for n in 1..=3 {
+        let trial = place.run_json(&format!("trial-{n:04}"));
+        let level = &trial["configuration"]["innodb_flush_log_at_trx_commit"];
+        let path = place.latest().join(format!("trial-{n:04}/server/variables.json"));
+        let variables: serde_json::Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
+        for coupling in couplings.iter().filter(|coupling| coupling["level"] == *level) {
+            assert_eq!(variables[coupling["name"].as_str().unwrap()], coupling["value"], "{coupling}");
+        }
+    }
+    // MariaDB since 10.8 has at least this one.
+    if let Some(buffering) = couplings.iter().find(|coupling| coupling["name"] == "innodb_log_file_buffering") {
+        assert!(ran.stdout.contains("innodb_log_file_buffering"), "{buffering} is told\n{}", ran.stdout);
+    }
+}
+
 #[test]
 fn restart_only_factors_and_fresh_copies() {
     if !has_server() {

@@ -82,6 +82,7 @@ pub fn start(request: &Request<'_>, listener: &mut dyn Listener) -> Result<Finis
         seed: plan.design.seed,
         host: bench.host.clone(),
         server: bench.server.clone(),
+        couplings: bench.stands.couplings().to_vec(),
         sandbox_dir: request.home.path().display().to_string(),
         schedule: schedule(plan),
         command: request.command.clone(),

@@ -3,6 +3,7 @@
 //! The lab knows the order of things and no formula: it judges whether a trial is evidence, never what its figures
 //! mean.
 
+mod coupling;
 mod duration;
 mod error;
 mod event;

@@ -21,7 +21,9 @@ impl SettingError {
     /// What to change.
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::Changed { name, found, .. } => Some(format!("write `{name} = {found}`, or a value that it accepts")),
+            Self::Changed { name, found, .. } => Some(format!(
+                "write `{name} = {found}`, or a value that it accepts; another setting of the plan may have brought it"
+            )),
             Self::Refused { .. } | Self::Ask { .. } => None,
         }
     }
@@ -53,7 +55,12 @@ pub(crate) fn verify(client: &mut Client, name: &str, value: &SettingValue) -> R
     if is_same(value, &found) {
         return Ok(());
     }
-    Err(SettingError::Changed { name: name.to_owned(), value: value.to_string(), found })
+    let found = match (value, found.as_str()) {
+        (SettingValue::Bool(_), "1") => "ON".to_owned(),
+        (SettingValue::Bool(_), "0") => "OFF".to_owned(),
+        _ => found,
+    };
+    Err(SettingError::Changed { name: name.to_owned(), value: value.option_text(), found })
 }
 
 fn literal(value: &SettingValue) -> String {

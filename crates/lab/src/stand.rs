@@ -9,13 +9,17 @@ use std::time::Duration;
 
 use indexmap::IndexMap;
 use truetps_driver::Client;
-use truetps_record::{Configuration, DatadirState, Plan, SettingValue};
-use truetps_sandbox::{Home, RunningServer, Sandbox, SandboxOptions, ServerBinary, Settings, StartOptions};
+use truetps_record::{Configuration, Coupling, DatadirState, Plan, SettingValue};
+use truetps_sandbox::{
+    Home, Mismatch, RunningServer, Sandbox, SandboxOptions, ServerBinary, Settings, StartOptions, effective_variables,
+    mismatches,
+};
 use truetps_workload::Workload;
 
+use crate::coupling::{self, Started, Variables};
 use crate::error::LabError;
 use crate::event::{Event, Listener};
-use crate::setting::{Changeable, SettingError, set_global, verify};
+use crate::setting::{Changeable, SettingError, is_same, set_global, verify};
 use crate::tables::{Tables, wait_for_quiet};
 
 const CLIENT_TIMEOUT: Duration = Duration::from_mins(1);
@@ -46,6 +50,7 @@ pub(crate) struct Stands<'a> {
     fixed: Settings,
     tables: Tables,
     at_start: Vec<String>,
+    couplings: Vec<Coupling>,
     list: Vec<Stand>,
     live: Option<Live>,
 }
@@ -60,19 +65,44 @@ impl<'a> Stands<'a> {
         stop: &'a AtomicBool,
     ) -> Self {
         let tables = Tables::new(workload, plan.design.datadir == DatadirState::Refill);
-        Self { plan, home, binary, stop, fixed, tables, at_start: Vec::new(), list: Vec::new(), live: None }
+        Self {
+            plan,
+            home,
+            binary,
+            stop,
+            fixed,
+            tables,
+            at_start: Vec::new(),
+            couplings: Vec::new(),
+            list: Vec::new(),
+            live: None,
+        }
     }
 
-    /// Finds out which factors need a restart, has every level accepted, and prepares a stand for each combination of
-    /// those levels: all that a server could refuse, it refuses here.
+    /// What the levels of dynamic factors bring along.
+    pub(crate) fn couplings(&self) -> &[Coupling] {
+        &self.couplings
+    }
+
+    /// Finds out which factors need a restart and what levels bring along, has every level accepted, and prepares a
+    /// stand for each combination of those levels: all that a server could refuse, it refuses here.
     pub(crate) fn prepare(&mut self, listener: &mut dyn Listener) -> Result<(), LabError> {
         listener.event(&Event::Preparing(format!("starting {} {}", self.binary.flavour, self.binary.version)));
         let sandbox = self.create_sandbox(&StartLevels::new())?;
-        let first = self.boot(&sandbox, &StartLevels::new())?;
-        let live = self.try_levels(first)?;
+        let (server, mut client) = self.boot(&sandbox, &StartLevels::new())?;
+        let base = effective_variables(&mut client)?;
+        for mismatch in mismatches(&self.fixed, &base) {
+            let Mismatch { name, wanted, found } = mismatch;
+            listener
+                .event(&Event::Warning(format!("the server made {found} of {name} = {wanted}, truetps's own choice")));
+        }
+        self.try_levels(&mut client)?;
+        drop(client);
+        server.kill()?;
+        let live = self.find_couplings(&sandbox, &base)?;
         let combinations = self.start_combinations();
         if combinations.len() == 1 && combinations[0].is_empty() {
-            return self.finish_stand(combinations.into_iter().next().unwrap_or_default(), sandbox, live, listener);
+            return self.finish_stand(StartLevels::new(), sandbox, live, listener);
         }
         drop(live);
         sandbox.remove()?;
@@ -83,21 +113,54 @@ impl<'a> Stands<'a> {
     }
 
     /// Sets every level of every factor once, and sorts the factors by whether that works.
-    fn try_levels(&mut self, mut live: (RunningServer, Client)) -> Result<(RunningServer, Client), LabError> {
+    fn try_levels(&mut self, client: &mut Client) -> Result<(), LabError> {
         for (name, levels) in self.plan.setting_factors() {
-            let ask = |source| SettingError::Ask { name: name.to_owned(), source };
-            let before = live.1.query_value(&format!("SELECT @@GLOBAL.{name}")).map_err(ask)?;
             let mut changeable = Changeable::Dynamic;
             for level in levels {
-                changeable = set_global(&mut live.1, name, level)?;
+                changeable = set_global(client, name, level)?;
             }
             if changeable == Changeable::AtStart {
                 self.at_start.push(name.to_owned());
-            } else if let Some(before) = before {
-                set_global(&mut live.1, name, &SettingValue::Text(before))?;
             }
         }
-        Ok(live)
+        Ok(())
+    }
+
+    /// Starts a server with each level of each dynamic factor, and keeps what came along. Returns a server that was
+    /// started without any level.
+    fn find_couplings(&mut self, sandbox: &Sandbox, base: &Variables) -> Result<(RunningServer, Client), LabError> {
+        let mut started = Vec::new();
+        for (name, levels) in self.plan.setting_factors() {
+            if self.needs_start(name) {
+                continue;
+            }
+            for level in levels {
+                let is_base = base.get(name).is_some_and(|found| is_same(level, found));
+                let variables = if is_base { base.clone() } else { self.variables_with(sandbox, name, level)? };
+                started.push(Started { factor: name.to_owned(), level: level.clone(), variables });
+            }
+        }
+        let (server, mut client) = self.boot(sandbox, &StartLevels::new())?;
+        let base_again = effective_variables(&mut client)?;
+        self.couplings = coupling::find(self.plan, base, &base_again, &started);
+        for coupling in self.couplings.clone() {
+            let value = SettingValue::Text(coupling.value.clone());
+            // What comes along and cannot be set later makes its factor one that needs a restart.
+            if !matches!(set_global(&mut client, &coupling.name, &value), Ok(Changeable::Dynamic)) {
+                self.at_start.push(coupling.factor.clone());
+            }
+        }
+        Ok((server, client))
+    }
+
+    /// Variables of a server that starts with this level.
+    fn variables_with(&self, sandbox: &Sandbox, name: &str, level: &SettingValue) -> Result<Variables, LabError> {
+        let levels = StartLevels::from([(name.to_owned(), level.clone())]);
+        let (server, mut client) = self.boot(sandbox, &levels)?;
+        let variables = effective_variables(&mut client)?;
+        drop(client);
+        server.kill()?;
+        Ok(variables)
     }
 
     /// Distinct combinations of the levels that need a restart, in the plan's order.
@@ -112,9 +175,12 @@ impl<'a> Stands<'a> {
         combinations
     }
 
+    fn needs_start(&self, name: &str) -> bool {
+        self.at_start.iter().any(|other| other == name)
+    }
+
     fn start_levels(&self, configuration: &Configuration) -> StartLevels {
-        let needs_start = |name: &str| self.at_start.iter().any(|other| other == name);
-        let levels = configuration.settings().filter(|(name, _)| needs_start(name));
+        let levels = configuration.settings().filter(|(name, _)| self.needs_start(name));
         levels.map(|(name, level)| (name.to_owned(), level.clone())).collect()
     }
 
@@ -130,7 +196,8 @@ impl<'a> Stands<'a> {
     fn boot(&self, sandbox: &Sandbox, levels: &StartLevels) -> Result<(RunningServer, Client), LabError> {
         let server = sandbox.start(&StartOptions::new(self.settings_with(levels)))?;
         let mut client = Client::connect_unix(server.socket(), "root", None, CLIENT_TIMEOUT)?;
-        for (name, level) in levels {
+        let planned = self.plan.server.settings.iter().chain(levels);
+        for (name, level) in planned {
             verify_start_level(&mut client, name, level)?;
         }
         Ok((server, client))
@@ -189,12 +256,19 @@ impl<'a> Stands<'a> {
             wait_for_quiet(&mut live.client)?;
             self.tables.refill(&mut live.client)?;
         }
-        for (name, level) in
-            configuration.settings().filter(|(name, _)| !self.at_start.iter().any(|other| other == name))
-        {
-            set_global(&mut live.client, name, level)?;
-        }
+        self.set_dynamic(&mut live.client, configuration)?;
         Ok(self.live.insert(live))
+    }
+
+    /// Sets the levels of the factors that need no restart, and what those bring along.
+    fn set_dynamic(&self, client: &mut Client, configuration: &Configuration) -> Result<(), LabError> {
+        for (name, level) in configuration.settings().filter(|(name, _)| !self.needs_start(name)) {
+            set_global(client, name, level)?;
+            for coupling in self.couplings.iter().filter(|c| c.factor == name && c.level == *level) {
+                set_global(client, &coupling.name, &SettingValue::Text(coupling.value.clone()))?;
+            }
+        }
+        Ok(())
     }
 
     /// The server of this stand: the one that runs, or a new start.

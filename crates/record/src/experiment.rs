@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Configuration, HostFacts, ServerFacts};
+use crate::{Configuration, HostFacts, ServerFacts, SettingValue};
 
 /// Why a trial is in its block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,6 +25,18 @@ pub struct ScheduledTrial {
     pub configuration: Configuration,
 }
 
+/// A variable that a server derives from a factor's level when it starts, though nobody asked for it: trials of that
+/// level have it too.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Coupling {
+    pub factor: String,
+    pub level: SettingValue,
+    pub name: String,
+    pub value: String,
+    /// What the variable is without any level of the factor.
+    pub otherwise: String,
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Experiment {
     pub schema_version: u32,
@@ -36,6 +48,9 @@ pub struct Experiment {
     pub seed: u64,
     pub host: HostFacts,
     pub server: ServerFacts,
+    /// What the factors' levels bring along.
+    #[serde(default)]
+    pub couplings: Vec<Coupling>,
     /// Where the servers' data lived.
     pub sandbox_dir: String,
     pub schedule: Vec<ScheduledTrial>,

@@ -19,7 +19,7 @@ mod trial;
 pub use configuration::{CONNECTIONS, Configuration, SettingValue};
 pub use counts::{Counts, ErrorCount, ErrorTally};
 pub use estimate::Estimate;
-pub use experiment::{Experiment, ScheduledTrial, TrialRole};
+pub use experiment::{Coupling, Experiment, ScheduledTrial, TrialRole};
 pub use folder::{ExperimentFolder, FolderError, LATEST, TrialWriter, write_atomically};
 pub use histogram::{Histogram, HistogramError, LatencyFigures, LatencyLogWriter, new_histogram, read_latency_log};
 pub use host::{FlushProbe, HostFacts};

@@ -187,6 +187,7 @@ fn experiment(plan: &Plan, schedule: Vec<ScheduledTrial>) -> Experiment {
         seed: 42,
         host,
         server: server(),
+        couplings: Vec::new(),
         sandbox_dir: "sandbox".to_owned(),
         schedule,
         command: vec!["truetps".to_owned(), "sweep".to_owned()],

@@ -2,7 +2,9 @@
 
 use serde::Serialize;
 use truetps_analysis::Analysis;
-use truetps_record::{Configuration, HostFacts, Plan, SCHEMA_VERSION, ServerFacts, Trial, TrialRole, Validity};
+use truetps_record::{
+    Configuration, Coupling, HostFacts, Plan, SCHEMA_VERSION, ServerFacts, Trial, TrialRole, Validity,
+};
 
 use crate::ReportInput;
 use crate::meaning::{caveats, meaning};
@@ -33,6 +35,7 @@ struct ExperimentPart<'a> {
     seed: u64,
     command: &'a [String],
     sandbox_dir: &'a str,
+    couplings: &'a [Coupling],
     /// Every configuration has a valid trial.
     complete: bool,
     /// Every comparison has a verdict.
@@ -70,6 +73,7 @@ pub fn json(input: &ReportInput<'_>) -> String {
             seed: experiment.seed,
             command: &experiment.command,
             sandbox_dir: &experiment.sandbox_dir,
+            couplings: &experiment.couplings,
             complete: input.analysis.complete(),
             decided: input.analysis.decided(),
         },

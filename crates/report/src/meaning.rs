@@ -2,6 +2,8 @@
 
 use truetps_analysis::{Analysis, Contrast, Curve, Knee, Verdict};
 
+use truetps_record::Coupling;
+
 use crate::ReportInput;
 use crate::{format, names, risk};
 
@@ -24,8 +26,21 @@ pub fn meaning(input: &ReportInput<'_>) -> Vec<String> {
     said.extend(rule(analysis));
     said.extend(cheap_flush(input));
     said.extend(undecided(analysis));
+    said.extend(couplings(input));
     said.extend(risk::sentences(input));
     said
+}
+
+/// What a level silently brings along: it may be what makes the difference.
+fn couplings(input: &ReportInput<'_>) -> Vec<String> {
+    let sentence = |coupling: &Coupling| {
+        let Coupling { factor, level, name, value, otherwise } = coupling;
+        let known = value != otherwise;
+        known.then(|| {
+            format!("A server that starts with {factor}={level} also has {name}={value} (otherwise {otherwise}), and so had these.")
+        })
+    };
+    input.experiment.couplings.iter().filter_map(sentence).collect()
 }
 
 /// What limits the figures or makes them doubtful: facts of host, generator and course of the experiment.
@@ -211,6 +226,8 @@ fn memory_disk(input: &ReportInput<'_>) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use truetps_record::SettingValue;
+
     use super::*;
     use crate::fixture::Fixture;
 
@@ -258,6 +275,25 @@ mod tests {
         fixture.experiment.host.flush.as_mut().unwrap().us_p50 = 12_000.0;
         check_absent(&meaning(&fixture.input()), "A flush takes");
         check_absent(&meaning(&Fixture::connections_only().input()), "A flush takes");
+    }
+
+    #[test]
+    fn what_a_level_brings_along_is_told() {
+        let mut fixture = Fixture::durability();
+        let coupling = |level, value: &str| Coupling {
+            factor: "innodb_flush_log_at_trx_commit".to_owned(),
+            level: SettingValue::Int(level),
+            name: "innodb_log_file_buffering".to_owned(),
+            value: value.to_owned(),
+            otherwise: "OFF".to_owned(),
+        };
+        fixture.experiment.couplings = vec![coupling(1, "OFF"), coupling(2, "ON")];
+        let said = meaning(&fixture.input());
+        check(
+            &said,
+            "starts with innodb_flush_log_at_trx_commit=2 also has innodb_log_file_buffering=ON (otherwise OFF)",
+        );
+        check_absent(&said, "starts with innodb_flush_log_at_trx_commit=1");
     }
 
     #[test]

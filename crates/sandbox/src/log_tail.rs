@@ -4,12 +4,26 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
-/// Lines of a log that an error message carries.
-pub(crate) const ERROR_LINES: usize = 12;
+/// Lines of a log that an error message carries: this many of its errors, and this many of its last lines.
+const EXCERPT_LINES: usize = 6;
 const TAIL_BYTES_MAX: u64 = 64 << 10;
 
 /// The last `lines` lines of a file, of what was written after the first `from` bytes. Empty where there is none.
 pub(crate) fn tail(path: &Path, from: u64, lines: usize) -> String {
+    last_lines(&tail_text(path, from), lines)
+}
+
+/// What an error message shows of a log: a server that shuts down in good order says why before a dozen lines of notes.
+pub(crate) fn excerpt(text: &str) -> String {
+    let lines: Vec<_> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
+    let last = lines.len().saturating_sub(EXCERPT_LINES);
+    let errors: Vec<_> = lines[..last].iter().copied().filter(|line| line.contains("[ERROR]")).collect();
+    let errors = &errors[errors.len().saturating_sub(EXCERPT_LINES)..];
+    [errors, &lines[last..]].concat().join("\n")
+}
+
+/// The end of a file, after its first `from` bytes.
+pub(crate) fn tail_text(path: &Path, from: u64) -> String {
     let read = || -> std::io::Result<Vec<u8>> {
         let mut file = File::open(path)?;
         let length = file.metadata()?.len();
@@ -20,12 +34,10 @@ pub(crate) fn tail(path: &Path, from: u64, lines: usize) -> String {
         file.take(TAIL_BYTES_MAX).read_to_end(&mut bytes)?;
         Ok(bytes)
     };
-    let bytes = read().unwrap_or_default();
-    let text = String::from_utf8_lossy(&bytes);
-    last_lines(&text, lines)
+    String::from_utf8_lossy(&read().unwrap_or_default()).into_owned()
 }
 
-pub(crate) fn last_lines(text: &str, lines: usize) -> String {
+fn last_lines(text: &str, lines: usize) -> String {
     let all: Vec<_> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
     all[all.len().saturating_sub(lines)..].join("\n")
 }
@@ -45,5 +57,15 @@ mod tests {
         assert_eq!(tail(&dir.path().join("none"), 0, 5), "");
         std::fs::write(&path, "x".repeat(200_000)).unwrap();
         assert_eq!(tail(&path, 0, 5).len() as u64, TAIL_BYTES_MAX);
+    }
+
+    #[test]
+    fn an_excerpt_keeps_the_errors_that_notes_have_buried() {
+        let notes = |n: usize| "1 [Note] bye\n".repeat(n);
+        let text = format!("{}0 [ERROR] why\n{}", notes(20), notes(20));
+        let lines = excerpt(&text);
+        assert!(lines.starts_with("0 [ERROR] why\n1 [Note]") && lines.lines().count() == 7, "{lines}");
+        assert_eq!(excerpt("0 [ERROR] why\nbye\n"), "0 [ERROR] why\nbye", "once");
+        assert_eq!(excerpt(""), "");
     }
 }

@@ -13,9 +13,9 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use truetps_driver::{Client, DriverError};
 
 use crate::error::SandboxError;
-use crate::log_tail::{ERROR_LINES, tail};
+use crate::log_tail::{excerpt, tail, tail_text};
 use crate::options::{OptionLine, option_file};
-use crate::processes::start_ticks;
+use crate::processes::{kill_servers_on, start_ticks};
 use crate::run::{quiet_command, wait_for};
 use crate::sandbox::Folder;
 use crate::settings::Settings;
@@ -99,7 +99,7 @@ impl RunningServer {
         let mut pause = Duration::from_millis(2);
         loop {
             if let Some(status) = self.exit_status_if_dead() {
-                let (binary, log) = (self.binary_path(), self.error_log_tail(ERROR_LINES));
+                let (binary, log) = (self.binary_path(), self.log_excerpt());
                 return Err(SandboxError::Start { binary, how: status.to_string(), log });
             }
             match self.probe() {
@@ -115,7 +115,7 @@ impl RunningServer {
                 Err(Probe::Failed(error)) => last = error.to_string(),
             }
             if started.elapsed() >= time_limit {
-                let (binary, log) = (self.binary_path(), self.error_log_tail(ERROR_LINES));
+                let (binary, log) = (self.binary_path(), self.log_excerpt());
                 return Err(SandboxError::NotReady { binary, waited: time_limit, last, log });
             }
             thread::sleep(pause);
@@ -181,6 +181,11 @@ impl RunningServer {
         if log.is_empty() { tail(&self.folder.console_log(), 0, lines) } else { log }
     }
 
+    fn log_excerpt(&self) -> String {
+        let log = tail_text(&self.folder.error_log(), self.log_from);
+        excerpt(if log.trim().is_empty() { tail_text(&self.folder.console_log(), 0) } else { log }.as_str())
+    }
+
     /// How it ended, where it did.
     pub fn exit_status_if_dead(&self) -> Option<ExitStatus> {
         self.child().try_wait().ok().flatten()
@@ -233,6 +238,10 @@ impl RunningServer {
 
 impl Drop for RunningServer {
     fn drop(&mut self) {
+        if self.exit_status_if_dead().is_some_and(|status| status.success()) {
+            // A wrapper that went into the background and ended may have left the server itself.
+            let _ = kill_servers_on(&self.folder.data(), KILL_TIME_LIMIT);
+        }
         // One that cannot be killed dies with us.
         let _ = self.kill_and_wait();
         self.folder.end_running();

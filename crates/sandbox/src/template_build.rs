@@ -10,7 +10,7 @@ use crate::binary::{ServerBinary, ServerVersion, bootstrap_file};
 use crate::copy::check_free;
 use crate::error::SandboxError;
 use crate::home::{make_passable, make_private};
-use crate::log_tail::{ERROR_LINES, last_lines};
+use crate::log_tail::excerpt;
 use crate::options::OptionLine;
 use crate::run::run_to_end;
 use crate::server_user::ServerUser;
@@ -135,7 +135,7 @@ fn initialise(
     let output = run_to_end(&binary.path, &arguments, input, user, TIME_LIMIT)
         .map_err(|error| fail(error.to_string(), String::new()))?;
     if !output.status.success() {
-        let log = last_lines(&format!("{}\n{}", output.stdout, output.stderr), ERROR_LINES);
+        let log = excerpt(&format!("{}\n{}", output.stdout, output.stderr));
         return Err(fail(output.status.to_string(), log));
     }
     script.map_or(Ok(()), |path| fs::remove_file(&path).map_err(SandboxError::io("remove", &path)))

@@ -188,11 +188,17 @@ fn a_long_path_still_gets_a_socket() {
     assert!(!socket_dir.exists());
 }
 
+fn someone_has_argument(argument: &str) -> bool {
+    let processes = fs::read_dir("/proc").unwrap().map(|entry| entry.unwrap().path().join("cmdline"));
+    processes
+        .filter_map(|path| fs::read(path).ok())
+        .any(|text| text.split(|byte| *byte == 0).any(|word| word == argument.as_bytes()))
+}
+
 #[test]
 fn a_wrapper_that_does_not_exec_is_found_out() {
     let Some(binary) = server("a_wrapper_that_does_not_exec_is_found_out") else { return };
     let (dir, home) = home();
-    let sandbox_of_server = sandbox(&home, &binary);
     let wrapper = dir.path().join("wrapper");
     fs::write(&wrapper, format!("#!/bin/sh\n'{}' \"$@\"\nexit 0\n", binary.path.display())).unwrap();
     fs::set_permissions(&wrapper, fs::Permissions::from_mode(0o755)).unwrap();
@@ -202,5 +208,10 @@ fn a_wrapper_that_does_not_exec_is_found_out() {
     let SandboxError::OtherServer { found, .. } = error else { panic!("{error}") };
     assert!(error.hint().unwrap().contains("exec"));
     common::wait_until("the wrapped server ends", || is_gone(found));
-    drop(sandbox_of_server);
+
+    fs::write(&wrapped.path, format!("#!/bin/sh\nsetsid '{}' \"$@\" &\nsleep 0.2\n", binary.path.display())).unwrap();
+    let error = sandbox.start(&start_options(&binary)).unwrap_err();
+    let datadir = format!("--datadir={}", sandbox.datadir().display());
+    assert!(!matches!(error, SandboxError::Io { .. }), "{error}");
+    common::wait_until("the server in the background ends", || !someone_has_argument(&datadir));
 }

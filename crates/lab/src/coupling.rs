@@ -1,0 +1,82 @@
+//! What a setting silently brings along.
+//!
+//! Some servers derive one setting from another when they start, and only then: MariaDB that is started with
+//! `innodb_flush_log_at_trx_commit=2` also turns `innodb_log_file_buffering` on, and `SET GLOBAL` does not. A level that
+//! is set on a running server would then be another configuration than the same level in an option file, which is what
+//! the user means. So each level is tried once in a start, and what came along is set with it in every trial.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use truetps_record::{Coupling, Plan, SettingValue};
+
+/// Global variables by name, as a server shows them.
+pub(crate) type Variables = BTreeMap<String, String>;
+
+/// Variables of a server that was started with one level of one factor.
+pub(crate) struct Started {
+    pub(crate) factor: String,
+    pub(crate) level: SettingValue,
+    pub(crate) variables: Variables,
+}
+
+/// Compares what servers had that were started with each level with one that was started without any.
+///
+/// `base` and `base_again` are two starts of the same thing: what differs between them (identities, counters) means
+/// nothing. Factors and settings that the plan fixes are never part of it: the plan's word holds.
+pub(crate) fn find(plan: &Plan, base: &Variables, base_again: &Variables, started: &[Started]) -> Vec<Coupling> {
+    let stable = |name: &String| base.get(name) == base_again.get(name);
+    let is_planned = |name: &String| plan.factors.contains_key(name) || plan.server.settings.contains_key(name);
+    let mut couplings = Vec::new();
+    for factor in started.iter().map(|one| &one.factor).collect::<BTreeSet<_>>() {
+        let of_factor = || started.iter().filter(move |one| one.factor == *factor);
+        let differs = |name: &String| of_factor().any(|one| one.variables.get(name) != base.get(name));
+        let names: Vec<_> = base.keys().filter(|name| stable(name) && !is_planned(name) && differs(name)).collect();
+        for one in of_factor() {
+            for name in &names {
+                let Some(value) = one.variables.get(*name) else { continue };
+                couplings.push(Coupling {
+                    factor: factor.clone(),
+                    level: one.level.clone(),
+                    name: (*name).clone(),
+                    value: value.clone(),
+                    otherwise: base[*name].clone(),
+                });
+            }
+        }
+    }
+    couplings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn variables(pairs: &[(&str, &str)]) -> Variables {
+        pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    }
+
+    #[test]
+    fn what_comes_along_is_found_and_what_changes_by_itself_is_not() {
+        let plan = Plan::parse(
+            "name = \"p\"\nabout = \"a\"\n[server.settings]\nfixed = 1\n[workload]\nname = \"insert\"\n[factors]\n\
+             flush = [1, 2]\nconnections = [1]\n",
+        )
+        .unwrap();
+        let at = |flush: &str, buffering: &str, uuid: &str, fixed: &str| {
+            variables(&[("flush", flush), ("buffering", buffering), ("uuid", uuid), ("fixed", fixed), ("same", "x")])
+        };
+        let started = |level: i64, variables: Variables| Started {
+            factor: "flush".to_owned(),
+            level: SettingValue::Int(level),
+            variables,
+        };
+        let found = find(
+            &plan,
+            &at("1", "OFF", "a", "1"),
+            &at("1", "OFF", "b", "1"),
+            &[started(1, at("1", "OFF", "c", "1")), started(2, at("2", "ON", "d", "2"))],
+        );
+        let shown: Vec<_> = found.iter().map(|c| format!("{}: {}={}", c.level, c.name, c.value)).collect();
+        assert_eq!(shown, ["1: buffering=OFF", "2: buffering=ON"]);
+    }
+}
