@@ -1,5 +1,7 @@
 //! The engine against a server whose every answer is known.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 mod fake_server;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

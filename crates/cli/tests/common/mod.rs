@@ -1,5 +1,10 @@
 //! What the tests of the command share: a place of their own, and runs of the real program.
-#![allow(dead_code, clippy::unwrap_used, reason = "each test program uses a part of it, and a test may panic")]
+#![allow(
+    dead_code,
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "each test program uses a part of it, and a test may panic"
+)]
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -103,7 +108,7 @@ impl Place {
 pub(crate) fn wait_until(what: &str, mut is_there: impl FnMut() -> bool) {
     let began = Instant::now();
     while !is_there() {
-        assert!(began.elapsed() < Duration::from_secs(60), "waited 60 s for {what}");
+        assert!(began.elapsed() < Duration::from_mins(1), "waited a minute for {what}");
         sleep(Duration::from_millis(10));
     }
 }

@@ -97,15 +97,15 @@ fn serve(number: usize, mut stream: UnixStream, on_connect: &OnConnect, on_state
             Some(&QUIT) | None => return Ok(()),
             Some(&PREPARE) => prepared(&mut stream, &command)?,
             Some(_) => {
-                act(&mut stream, on_statement(number, statements, &command))?;
+                act(&mut stream, &on_statement(number, statements, &command))?;
                 statements += 1;
             }
         }
     }
 }
 
-fn act(stream: &mut UnixStream, act: Act) -> io::Result<()> {
-    match act {
+fn act(stream: &mut UnixStream, act: &Act) -> io::Result<()> {
+    match *act {
         Act::Ok => send(stream, 1, OK),
         Act::OkAfter(pause) => {
             thread::sleep(pause);
@@ -127,7 +127,7 @@ fn act(stream: &mut UnixStream, act: Act) -> io::Result<()> {
 
 /// Statement 1, with as many parameters as the text has question marks.
 fn prepared(stream: &mut UnixStream, command: &[u8]) -> io::Result<()> {
-    let params = command.iter().filter(|byte| **byte == b'?').count() as u8;
+    let params = String::from_utf8_lossy(command).matches('?').count() as u8;
     send(stream, 1, &[0, 1, 0, 0, 0, 0, 0, params, 0, 0, 0, 0])?;
     for n in 0..params {
         send(stream, 2 + n, b"a parameter")?;
