@@ -5,7 +5,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::command::put_query;
+use crate::command::{put_query, put_quit};
 use crate::handshake::{LoginStep, parse_greeting, parse_login_reply, put_login};
 use crate::reply::{is_eof, parse_eof, parse_error};
 use crate::wire::{CHUNK_BYTES_MAX, HEADER_BYTES, Reader, put_packets, read_header};
@@ -156,6 +156,15 @@ impl Client {
             Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => Err(DriverError::Closed),
             other => Ok(other?),
         }
+    }
+}
+
+impl Drop for Client {
+    /// Says goodbye, so that the server has nothing to complain about in its log. One that is gone needs none.
+    fn drop(&mut self) {
+        self.out.clear();
+        put_quit(&mut self.out);
+        let _ = self.stream.write_all(&self.out);
     }
 }
 

@@ -154,9 +154,19 @@ pub fn verdict(verdict: Verdict) -> String {
         Verdict::Equivalent => "equivalent".to_owned(),
         Verdict::NotEnoughData { more_blocks: None } => "not enough data".to_owned(),
         Verdict::NotEnoughData { more_blocks: Some(more) } => {
-            format!("not enough data (about {})", plural(more.into(), "more block"))
+            format!("not enough data ({})", more_blocks(more))
         }
     }
+}
+
+/// How many more blocks a comparison needs: `about 4 more blocks`. Beyond what anybody would run the number itself says
+/// nothing.
+pub fn more_blocks(more: u32) -> String {
+    const WORTH_SAYING_MAX: u32 = 100;
+    if more > WORTH_SAYING_MAX {
+        return format!("more than {WORTH_SAYING_MAX} more blocks");
+    }
+    format!("about {}", plural(more.into(), "more block"))
 }
 
 /// `a`, `a and b`, `a, b and c`.
@@ -286,6 +296,7 @@ mod tests {
         assert_eq!(bytes(100), "100 B");
         assert_eq!(verdict(Verdict::NotEnoughData { more_blocks: Some(1) }), "not enough data (about 1 more block)");
         assert_eq!(verdict(Verdict::NotEnoughData { more_blocks: Some(4) }), "not enough data (about 4 more blocks)");
+        assert_eq!(more_blocks(486), "more than 100 more blocks");
         assert_eq!(list(&["1", "8", "50"]), "1, 8 and 50");
     }
 }

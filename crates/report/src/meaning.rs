@@ -37,7 +37,8 @@ fn couplings(input: &ReportInput<'_>) -> Vec<String> {
         let Coupling { factor, level, name, value, otherwise } = coupling;
         let known = value != otherwise;
         known.then(|| {
-            format!("A server that starts with {factor}={level} also has {name}={value} (otherwise {otherwise}), and so had these.")
+            format!("A server that starts with {factor}={level} also has {name}={value} (otherwise {otherwise}), and so had the trials \
+                 of that level.")
         })
     };
     input.experiment.couplings.iter().filter_map(sentence).collect()
@@ -172,7 +173,7 @@ fn undecided(analysis: &Analysis) -> Option<String> {
     let most = open.iter().flatten().max();
     Some(match most {
         Some(most) if open.iter().all(Option::is_some) => {
-            format!("{text}; about {} would decide them.", format::plural((*most).into(), "more block"))
+            format!("{text}; {} would decide them all.", format::more_blocks(*most))
         }
         _ => format!("{text}."),
     })

@@ -61,7 +61,9 @@ pub struct RunningServer {
     options: Vec<OptionLine>,
     /// Bytes of the error log that were there before.
     log_from: u64,
+    /// Zero until it has answered.
     ready_after: Duration,
+    ended_by_us: bool,
 }
 
 impl RunningServer {
@@ -86,6 +88,7 @@ impl RunningServer {
             options: lines,
             log_from,
             ready_after: Duration::ZERO,
+            ended_by_us: false,
         };
         // From here on, every way out kills it: by `drop`.
         folder.note_server(Some((pid, start_ticks(pid))))?;
@@ -205,10 +208,11 @@ impl RunningServer {
         self.end(|server| server.kill_and_wait().map(|status| (status, false)))
     }
 
-    fn end(self, by: impl Fn(&Self) -> io::Result<(ExitStatus, bool)>) -> Result<Stopped, SandboxError> {
+    fn end(mut self, by: impl Fn(&Self) -> io::Result<(ExitStatus, bool)>) -> Result<Stopped, SandboxError> {
         let started = Instant::now();
         let (status, clean) = by(&self).map_err(SandboxError::io("stop", &self.folder.binary.path))?;
         let took = started.elapsed();
+        self.ended_by_us = true;
         self.folder.note_server(None)?;
         Ok(Stopped { clean: clean && status.success(), status, took })
     }
@@ -238,12 +242,13 @@ impl RunningServer {
 
 impl Drop for RunningServer {
     fn drop(&mut self) {
-        if self.exit_status_if_dead().is_some_and(|status| status.success()) {
-            // A wrapper that went into the background and ended may have left the server itself.
-            let _ = kill_servers_on(&self.folder.data(), KILL_TIME_LIMIT);
-        }
+        let was_the_server = self.ready_after > Duration::ZERO && self.exit_status_if_dead().is_none();
         // One that cannot be killed dies with us.
         let _ = self.kill_and_wait();
+        if !was_the_server && !self.ended_by_us {
+            // It may have been a wrapper that sent the server itself into the background.
+            let _ = kill_servers_on(&self.folder.data(), KILL_TIME_LIMIT);
+        }
         self.folder.end_running();
     }
 }

@@ -5,7 +5,7 @@ mod common;
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::Duration;
 
 use common::{home, is_gone, names_in, sandbox, server, start_options, wait_until};
@@ -92,15 +92,26 @@ fn a_server_never_outlives_a_killed_owner() {
     assert_eq!(list(&home).unwrap(), []);
 }
 
-/// A process with the argument that our servers have, which is not our child.
-fn stray(datadir: &Path) -> Child {
+/// Kills and reaps, also where an assertion fails.
+struct Stray(Child, #[allow(dead_code, reason = "its end would be read")] Option<ChildStdin>);
+
+impl Drop for Stray {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A process with the argument that our servers have, which nobody owns.
+fn stray(datadir: &Path) -> Stray {
     #[allow(clippy::disallowed_methods, reason = "stands for a server whose owner is dead")]
     let mut command = Command::new("/bin/sh");
-    command
-        .args(["-c", "while sleep 0.05; do :; done", "mysqld"])
-        .arg(format!("--datadir={}", datadir.display()))
-        .spawn()
-        .unwrap()
+    // It waits for a line that never comes, and starts no process that would be counted too.
+    command.args(["-c", "read line", "mysqld"]);
+    command.arg(format!("--datadir={}", datadir.display()));
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let input = child.stdin.take();
+    Stray(child, input)
 }
 
 #[test]
@@ -120,15 +131,13 @@ fn cleaning_kills_what_runs_on_a_leftover_and_nothing_else() {
     assert!(entry.server_alive && !entry.owner_alive && entry.version.is_none(), "{entry:?}");
 
     // The stray is our child: somebody must ask for its end.
-    let reaper = std::thread::spawn(move || on_leftover.wait().unwrap());
+    let reaper = std::thread::spawn(move || on_leftover.0.wait().unwrap());
     let cleaned = clean(&home).unwrap();
     assert_eq!((cleaned.len(), cleaned[0].servers_killed), (1, 1));
     assert!(!reaper.join().unwrap().success());
     assert!(!leftover.exists());
     assert_eq!(fs::read_to_string(outside.join("file")).unwrap(), "precious", "links are not followed");
-    assert!(on_its_neighbour.try_wait().unwrap().is_none(), "another folder's process was killed");
-    on_its_neighbour.kill().unwrap();
-    on_its_neighbour.wait().unwrap();
+    assert!(on_its_neighbour.0.try_wait().unwrap().is_none(), "another folder's process was killed");
 }
 
 #[test]

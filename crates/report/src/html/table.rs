@@ -153,9 +153,7 @@ fn contrast_cells(contrast: &Contrast, scale: &Scale) -> ContrastCells {
         Verdict::NotEnoughData { .. } => ("?", "not enough data"),
     };
     let more = match contrast.verdict {
-        Verdict::NotEnoughData { more_blocks: Some(more) } => {
-            Some(format!("about {} more", format::plural(more.into(), "block")))
-        }
+        Verdict::NotEnoughData { more_blocks: Some(more) } => Some(format::more_blocks(more)),
         _ => None,
     };
     ContrastCells { ratio, range, forest: scale.picture(&contrast.tps_ratio), symbol, verdict, more }
