@@ -70,8 +70,7 @@ pub fn check_settings(plan: &Plan, binary: &ServerBinary, user: &ServerUser) -> 
 
 /// Runs a new experiment.
 pub fn start(request: &Request<'_>, listener: &mut dyn Listener) -> Result<Finished, LabError> {
-    ExperimentFolder::check_writable(request.runs)?;
-    let mut bench = Bench::set_up(request, listener)?;
+    let mut bench = Bench::set_up(request, request.runs, listener)?;
     let plan = request.plan;
     let experiment = Experiment {
         schema_version: SCHEMA_VERSION,
@@ -115,8 +114,7 @@ pub fn resume(
         return Ok(Finished { folder: folder.clone(), gave_up: None });
     }
     let done = experiment.schedule.len() - todo.len();
-    ExperimentFolder::check_writable(folder.path())?;
-    let mut bench = Bench::set_up(request, listener)?;
+    let mut bench = Bench::set_up(request, folder.path(), listener)?;
     Ok(bench.run(folder, &todo, done, listener))
 }
 
@@ -130,11 +128,13 @@ struct Bench<'a> {
 }
 
 impl<'a> Bench<'a> {
-    /// Checks everything that can be checked, then prepares the servers. An error means that nothing was measured.
-    fn set_up(request: &'a Request<'a>, listener: &mut dyn Listener) -> Result<Self, LabError> {
+    /// Checks everything that can be checked, then prepares the servers; records go below `records`. An error means that
+    /// nothing was measured.
+    fn set_up(request: &'a Request<'a>, records: &Path, listener: &mut dyn Listener) -> Result<Self, LabError> {
         let (plan, binary) = (request.plan, request.binary);
         let workload = truetps_workload::build(&plan.workload, plan.design.seed)?;
         let catalogue = check_settings(plan, binary, request.home.user())?;
+        ExperimentFolder::check_writable(records)?;
         warn_of_leftovers(request.home, listener)?;
         let flush = probe_flush(request.home.path())?;
         let host = host_facts(request.home.path(), Some(flush));
