@@ -9,7 +9,7 @@ use std::time::Duration;
 use thiserror::Error;
 use truetps_record::Flavour;
 
-use crate::binary_search::Looked;
+use crate::binary_search::Other;
 use crate::options::OptionLine;
 use crate::run::{Output, run_to_end};
 use crate::server_user::ServerUser;
@@ -54,8 +54,8 @@ pub struct ServerBinary {
 
 #[derive(Debug, Error)]
 pub enum BinaryError {
-    #[error("no {wanted} server found; looked at {}", list(looked))]
-    NotFound { wanted: String, looked: Vec<Looked> },
+    #[error("no {wanted} server found in {}{}", places.join(", "), passed_over(others))]
+    NotFound { wanted: String, places: Vec<String>, others: Vec<Other> },
     #[error("{} cannot run: {problem}", path.display())]
     CannotRun { path: PathBuf, problem: String },
     #[error("{} is not a MySQL or MariaDB server: `--version` printed `{printed}`", path.display())]
@@ -82,9 +82,12 @@ impl BinaryError {
     }
 }
 
-fn list(looked: &[Looked]) -> String {
-    let places: Vec<_> = looked.iter().map(ToString::to_string).collect();
-    if places.is_empty() { "nothing".to_owned() } else { places.join(", ") }
+fn passed_over(others: &[Other]) -> String {
+    if others.is_empty() {
+        return String::new();
+    }
+    let words: Vec<_> = others.iter().map(ToString::to_string).collect();
+    format!("; passed over {}", words.join(", "))
 }
 
 fn folders(paths: &[PathBuf]) -> String {

@@ -24,52 +24,58 @@ const USUAL_PLACES: [&str; 8] = [
 /// Folders of a server's own tree that may hold the program.
 const BELOW_BASEDIR: [&str; 4] = ["bin", "sbin", "libexec", ""];
 
-/// A place that was looked at, and what was there.
+/// A program that has a server's name and was not taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Looked {
+pub struct Other {
     pub path: PathBuf,
-    /// `None`: no such file.
-    pub found: Option<String>,
+    /// What it is instead, or why it cannot run.
+    pub why: String,
 }
 
-impl fmt::Display for Looked {
+impl fmt::Display for Other {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.path.display())?;
-        self.found.as_ref().map_or(Ok(()), |found| write!(f, " ({found})"))
+        write!(f, "{} ({})", self.path.display(), self.why)
     }
 }
 
 /// The first server that can be used, of the family that is `wanted`. With a `basedir` (the folder of an unpacked
 /// server, or the program itself) no other place is looked at.
 pub fn find(basedir: Option<&Path>, wanted: Option<Flavour>, user: &ServerUser) -> Result<ServerBinary, BinaryError> {
-    let mut looked = Vec::new();
-    for path in candidates(basedir) {
-        if !path.is_file() {
-            looked.push(Looked { path: path.parent().unwrap_or(&path).to_owned(), found: None });
-            continue;
-        }
-        match ServerBinary::examine(&path, user) {
+    let mut others = Vec::new();
+    for path in programs(basedir) {
+        let why = match ServerBinary::examine(&path, user) {
             Ok(binary) if wanted.is_none_or(|flavour| flavour == binary.flavour) => return Ok(binary),
-            Ok(binary) => {
-                let found = Some(format!("{} {}", binary.flavour, binary.version));
-                looked.push(Looked { path, found });
-            }
-            // A server that was named, or the only one there: its own trouble is the answer.
+            Ok(binary) => format!("{} {}", binary.flavour, binary.version),
+            // A server that was named: its own trouble is the answer.
             Err(error) if basedir.is_some() => return Err(error),
-            Err(error) => looked.push(Looked { path, found: Some(error.to_string()) }),
-        }
+            Err(error) => error.to_string(),
+        };
+        others.push(Other { path, why });
     }
-    looked.dedup();
     let wanted = wanted.map_or_else(|| "MySQL or MariaDB".to_owned(), |flavour| flavour.to_string());
-    Err(BinaryError::NotFound { wanted, looked })
+    Err(BinaryError::NotFound { wanted, places: places(basedir), others })
 }
 
 /// Every server that can be used on this machine, in the order of search; each program once.
 pub fn find_all(basedir: Option<&Path>, user: &ServerUser) -> Vec<ServerBinary> {
+    programs(basedir).iter().filter_map(|path| ServerBinary::examine(path, user).ok()).collect()
+}
+
+/// Files that have a server's name, links resolved, each once: `mysqld` and `mariadbd` are often the same.
+fn programs(basedir: Option<&Path>) -> Vec<PathBuf> {
     let mut seen = BTreeSet::new();
     let there = candidates(basedir).into_iter().filter_map(|path| path.canonicalize().ok());
-    let distinct = there.filter(|path| path.is_file() && seen.insert(path.clone()));
-    distinct.filter_map(|path| ServerBinary::examine(&path, user).ok()).collect()
+    there.filter(|path| path.is_file() && seen.insert(path.clone())).collect()
+}
+
+/// What `candidates` goes through, in few words.
+fn places(basedir: Option<&Path>) -> Vec<String> {
+    match basedir {
+        Some(basedir) => BELOW_BASEDIR.map(|name| basedir.join(name).display().to_string()).to_vec(),
+        None => {
+            ["PATH"].into_iter().chain(USUAL_PLACES).chain(["/opt/*/bin", "/opt/*/sbin"]).map(str::to_owned).collect()
+        }
+    }
 }
 
 fn candidates(basedir: Option<&Path>) -> Vec<PathBuf> {
@@ -105,10 +111,9 @@ mod tests {
     fn an_empty_basedir_lists_where_it_looked() {
         let dir = tempfile::tempdir().unwrap();
         let error = find(Some(dir.path()), None, &ServerUser::ourselves()).unwrap_err();
-        let text = error.to_string();
-        assert!(text.starts_with("no MySQL or MariaDB server found; looked at "), "{text}");
         let bin = dir.path().join("bin");
-        assert_eq!(text.matches(&format!("{}, ", bin.display())).count(), 1, "each folder once: {text}");
+        let expect = format!("no MySQL or MariaDB server found in {}, ", bin.display());
+        assert!(error.to_string().starts_with(&expect), "{error}");
         assert!(error.hint().unwrap().contains("apt-get install mariadb-server-core"));
     }
 

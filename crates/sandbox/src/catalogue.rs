@@ -45,7 +45,6 @@ impl SettingError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Reserved { name, .. } => Some(format!("remove `{name}` from the plan")),
-            Self::Unknown { name, .. } if name == "log_bin_basename" => Some("set `log_bin` instead".to_owned()),
             Self::Unknown { name, near, .. } if near.is_empty() => {
                 Some(format!("check the spelling of `{name}`, or whether this version of the server has it"))
             }

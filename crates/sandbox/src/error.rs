@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use thiserror::Error;
+use truetps_driver::DriverError;
 
 use crate::{BinaryError, LimitError, SettingError};
 
@@ -41,6 +42,8 @@ pub enum SandboxError {
     Running { path: PathBuf },
     #[error("another truetps has held {} for {} s", path.display(), waited.as_secs())]
     Busy { path: PathBuf, waited: Duration },
+    #[error("cannot {action}: {source}")]
+    Sql { action: &'static str, source: DriverError },
     #[error("{}: {problem}", path.display())]
     Content { path: PathBuf, problem: String },
 }
@@ -75,7 +78,7 @@ impl SandboxError {
                 Some("where --basedir names a wrapper script, it must `exec` the server".to_owned())
             }
             Self::Busy { .. } => Some("see what runs with `truetps server list`".to_owned()),
-            Self::Io { .. } | Self::Running { .. } | Self::Content { .. } => None,
+            Self::Io { .. } | Self::Running { .. } | Self::Sql { .. } | Self::Content { .. } => None,
         }
     }
 }

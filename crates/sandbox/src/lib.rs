@@ -18,6 +18,7 @@ mod copy;
 mod error;
 mod home;
 mod host_limits;
+mod lap;
 mod limits;
 mod log_tail;
 mod options;
@@ -35,7 +36,7 @@ mod variables;
 mod wear;
 
 pub use binary::{BinaryError, ServerBinary, ServerVersion};
-pub use binary_search::{Looked, find, find_all};
+pub use binary_search::{Other, find, find_all};
 pub use catalogue::{Catalogue, SettingError};
 pub use copy::free_bytes;
 pub use error::SandboxError;

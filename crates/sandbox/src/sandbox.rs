@@ -210,7 +210,7 @@ impl Sandbox {
     }
 
     /// Overwrites the redo log with itself; see `wear.rs`. The server must have been started once with the redo size
-    /// that will be measured, and stopped.
+    /// that will be measured, and stopped. For MySQL from 8.0.30 on, [`RunningServer::lap_redo`] does it instead.
     pub fn wear_in_redo(&self) -> Result<WornIn, SandboxError> {
         self.folder.check_stopped()?;
         wear_in_redo(&self.folder.data())
