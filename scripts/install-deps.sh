@@ -13,7 +13,7 @@ missing=""
 has() { PATH="$PATH:/usr/sbin:/sbin" command -v "$1" >/dev/null 2>&1; }
 
 has cargo || {
-    echo "truetps: cargo is missing. Install Rust with rustup (https://rustup.rs), then run this again." >&2
+    echo "truetps: cargo is missing. Install Rust with rustup, then run this again." >&2
     exit 1
 }
 has cc || missing="$missing gcc libc6-dev"

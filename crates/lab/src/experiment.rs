@@ -115,7 +115,23 @@ pub fn resume(
     }
     let done = experiment.schedule.len() - todo.len();
     let mut bench = Bench::set_up(request, folder.path(), listener)?;
+    if let Some(what) = other_host(&experiment.host, &bench.host) {
+        let text = format!("{what}: comparisons between old and new trials are comparisons between hosts");
+        listener.event(&Event::Warning(text));
+    }
     Ok(bench.run(folder, &todo, done, listener))
+}
+
+/// Whether the host is another one than that of the earlier trials, as far as it shows.
+fn other_host(was: &HostFacts, is: &HostFacts) -> Option<String> {
+    let pairs = [
+        ("the host", &was.hostname, &is.hostname),
+        ("the CPU", &was.cpu_model, &is.cpu_model),
+        ("the number of cores", &was.cores.to_string(), &is.cores.to_string()),
+        ("the disk", &format!("{:?}", was.device), &format!("{:?}", is.device)),
+    ];
+    let differing = pairs.into_iter().find(|(_, was, is)| was != is);
+    differing.map(|(what, was, is)| format!("{what} was {was} when this experiment began, and is {is} now"))
 }
 
 /// Everything that trials run on.
