@@ -126,6 +126,7 @@ fn experiment(schedule: Vec<ScheduledTrial>) -> Experiment {
         seed: 42,
         host,
         server: server(),
+        workers: 1,
         couplings: Vec::new(),
         sandbox_dir: "sandbox".to_owned(),
         schedule,

@@ -10,7 +10,7 @@ use truetps_report::{ReportInput, TrialSeries};
 use crate::args::Format;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::print_out;
+use crate::{print_out, say};
 
 /// Everything in an experiment's folder that an answer needs.
 pub(crate) struct Recorded {
@@ -66,23 +66,25 @@ pub(crate) fn give(folder: &ExperimentFolder, format: Format) -> Result<Exit, Fa
     };
     let printed = print_out(&text);
     match written {
-        Ok(()) => eprintln!("\nSaved  {}\nNext   open {}", shown(folder.path()).display(), shown(&page).display()),
+        Ok(()) => {
+            say(&format!("\nSaved  {}\nNext   open {}\n", shown(folder.path()).display(), shown(&page).display()));
+        }
         // The answer itself is out: a page that cannot be written is worth a word, no more.
-        Err(error) => eprintln!("\nwarning: report.html was not written: {error}"),
+        Err(error) => say(&format!("\nwarning: report.html was not written: {error}\n")),
     }
     Ok(if printed == Exit::Good { judge(&analysis) } else { printed })
 }
 
 /// What the answer means for a script.
 fn judge(analysis: &Analysis) -> Exit {
-    let by_partial = |partial: bool| analysis.invalid.iter().filter(|trial| trial.partial == partial).count();
-    if by_partial(false) > 0 || (!analysis.complete() && by_partial(true) == 0) {
+    if analysis.invalid.iter().any(|trial| !trial.partial) {
         return Exit::Failed;
     }
     let undecided = |contrast: &truetps_analysis::Contrast| {
         matches!(contrast.verdict, truetps_analysis::Verdict::NotEnoughData { .. })
     };
-    if !analysis.contrasts.is_empty() && analysis.contrasts.iter().all(undecided) {
+    let none_decided = !analysis.contrasts.is_empty() && analysis.contrasts.iter().all(undecided);
+    if !analysis.complete() || none_decided {
         return Exit::Inconclusive;
     }
     Exit::Good

@@ -89,14 +89,13 @@ pub(crate) struct EngineArgs {
     truetps sweep my-plan.toml            a plan of your own: copy one with `truetps plan show durability`\n  \
     truetps sweep --resume                go on with the newest experiment where it was interrupted")]
 pub(crate) struct SweepArgs {
-    /// Name of a plan (`truetps plan list`), or a TOML file
-    #[arg(default_value = "durability")]
-    pub(crate) plan: String,
+    /// Name of a plan (`truetps plan list`), or a TOML file; default: durability
+    pub(crate) plan: Option<String>,
     /// Run the plan's short form
     #[arg(long)]
     pub(crate) quick: bool,
     /// Go on with an interrupted experiment: its folder; default: the newest one
-    #[arg(long, value_name = "FOLDER", num_args = 0..=1, conflicts_with_all = ["quick", "blocks", "seed"])]
+    #[arg(long, value_name = "FOLDER", num_args = 0..=1, conflicts_with_all = ["plan", "quick", "blocks", "seed"])]
     #[expect(clippy::option_option, reason = "clap's form of a flag whose value may be left out")]
     pub(crate) resume: Option<Option<PathBuf>>,
     /// Replicates, in place of the plan's
@@ -131,7 +130,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
     pub(crate) measure: f64,
     /// End the measure phase after this many transactions, if that is sooner
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=i64::MAX as u64))]
     pub(crate) transactions: Option<u64>,
     /// A setting of the server; may be given again
     #[arg(long = "set", value_name = "NAME=VALUE")]
@@ -140,7 +139,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) tables: u32,
     /// Rows in each table before the trial
-    #[arg(long, value_name = "N", default_value_t = 200_000)]
+    #[arg(long, value_name = "N", default_value_t = 200_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     pub(crate) table_rows: u64,
     /// Send statements as whole SQL text in place of prepared ones
     #[arg(long)]

@@ -1,5 +1,4 @@
 //! The `truetps` command: parse, resolve, do, exit.
-#![expect(clippy::print_stderr, reason = "the one crate that talks to people")]
 
 mod answer;
 mod args;
@@ -32,10 +31,16 @@ fn main() -> ExitCode {
         Command::Server { command: ServerCommand::Clean(place) } => commands::server::clean(&place),
     };
     let exit = result.unwrap_or_else(|failure| {
-        eprint!("{failure}");
+        say(&failure.to_string());
         failure.exit
     });
     exit.into()
+}
+
+/// Tells the user something, on stderr. Nobody listening is no reason to fail: what was measured is on disk.
+pub(crate) fn say(text: &str) {
+    use std::io::Write;
+    let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
 /// Prints to stdout. A reader that went away (`| head`) is no failure of ours.
@@ -43,7 +48,7 @@ pub(crate) fn print_out(text: &str) -> Exit {
     use std::io::Write;
     match std::io::stdout().write_all(text.as_bytes()).and_then(|()| std::io::stdout().flush()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            eprintln!("error: cannot write the answer to stdout: {error}");
+            say(&format!("error: cannot write the answer to stdout: {error}\n"));
             Exit::Failed
         }
         _ => Exit::Good,

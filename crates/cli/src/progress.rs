@@ -1,11 +1,13 @@
 //! Progress on stderr: one line that is written over where stderr is a terminal, one line a trial where it is not.
 
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use truetps_lab::{Event, Listener};
 use truetps_record::{Interval, Phase, ScheduledTrial, Trial};
 use truetps_report::format;
+
+use crate::say;
 
 /// The line is written over at most this often.
 const REDRAW: Duration = Duration::from_millis(100);
@@ -31,7 +33,7 @@ impl Progress {
         let columns =
             rustix::termios::tcgetwinsize(std::io::stderr()).map_or(COLUMNS_DEFAULT, |size| size.ws_col.into());
         let shown: String = text.chars().take(columns.max(20) - 1).collect();
-        self.put(&format!("\r\x1b[K{shown}"));
+        say(&format!("\r\x1b[K{shown}"));
         self.line_is_up = true;
         self.drawn = Some(Instant::now());
     }
@@ -39,21 +41,15 @@ impl Progress {
     /// A line that stays.
     pub(crate) fn say(&mut self, text: &str) {
         self.clear();
-        self.put(&format!("{text}\n"));
+        say(&format!("{text}\n"));
     }
 
     /// Takes the line away.
     pub(crate) fn clear(&mut self) {
         if self.line_is_up {
-            self.put("\r\x1b[K");
+            say("\r\x1b[K");
             self.line_is_up = false;
         }
-    }
-
-    /// Progress that cannot be shown is no reason to stop measuring.
-    #[expect(clippy::unused_self, reason = "all writing goes through one place")]
-    fn put(&self, text: &str) {
-        let _ = std::io::stderr().write_all(text.as_bytes());
     }
 
     fn interval(&mut self, trial: &ScheduledTrial, interval: &Interval, index: usize, of: usize, left: Duration) {

@@ -37,6 +37,8 @@ fn wrong_words_on_the_command_line() {
             (&["run", "insert", "--measure=-1"], 2, &["load.measure_s", "-1 is not between"]),
             (&["run", "insert", "--measure=0"], 2, &["load.measure_s"]),
             (&["run", "insert", "--set", "novalue"], 2, &["--set novalue", "NAME=VALUE"]),
+            (&["run", "insert", "--transactions=18446744073709551615"], 2, &["--transactions"]),
+            (&["sweep", "durability", "--resume"], 2, &["--resume", "cannot be used with"]),
             (&["report"], 2, &["runs/latest", "hint: start an experiment"]),
             (&["report", "."], 2, &["has no experiment.json"]),
             (&["sweep", "--resume", "nowhere"], 2, &["nowhere"]),

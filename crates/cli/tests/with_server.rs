@@ -307,6 +307,25 @@ fn two_at_once_do_not_meet() {
 }
 
 #[test]
+fn an_experiment_that_runs_cannot_be_resumed() {
+    if !has_server() {
+        return;
+    }
+    let place = Place::new();
+    place.write("long.toml", LONG);
+    let mut child = place.start(&["sweep", "./long.toml"]);
+    place.wait_for_interval("trial-0001");
+    let second = place.run(&["sweep", "--resume"]);
+    assert_eq!(second.code, Some(2), "{}", second.stderr);
+    assert!(second.stderr.contains("another truetps is measuring"), "{}", second.stderr);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    // The lock went with its holder.
+    let resumed = place.run(&["sweep", "--resume"]);
+    assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
+}
+
+#[test]
 fn a_full_disk_ends_the_experiment_with_what_it_has() {
     if !has_server() {
         return;

@@ -6,8 +6,8 @@ use truetps_record::{Counts, ErrorTally, Histogram, Interval, LatencyFigures, Ph
 
 use crate::recorder::Cell;
 
-/// Orders intervals in time. Workers that see an early end at different moments may number their intervals differently,
-/// so that the number is not the key.
+/// Orders intervals in time. Workers that see an early end at different moments may have another number of intervals, so
+/// that a number would not do as the key.
 type Key = (u64, Phase);
 
 /// One interval of all workers together.

@@ -126,7 +126,7 @@ impl Recorder {
         // Nobody listens any more only where the run as a whole has failed already.
         let _ = self.out.send(cell);
         self.cpu_ns = cpu_ns;
-        self.slice = self.timeline.next_slice(&self.slice, ended_ns);
+        self.slice = self.timeline.next_slice(ended_ns);
         let in_flight = self.counts.in_flight;
         self.counts = Counts { carried_in: in_flight, in_flight, ..Counts::default() };
     }

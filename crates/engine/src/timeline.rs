@@ -7,6 +7,10 @@ use truetps_record::Phase;
 
 const INTERVAL_NS: u64 = 1_000_000_000;
 
+/// An early end is set so far ahead that no worker has passed it already, even if the thread that sets it has to wait
+/// for a core. The length of the phase is exact either way.
+const END_LEAD_NS: u64 = 10_000_000;
+
 /// When what happens, in nanoseconds from the first transaction. The end of the measure phase can be brought forward
 /// while it runs: by a count that is reached, by the user, or because nobody is left.
 #[derive(Debug)]
@@ -19,7 +23,6 @@ pub struct Timeline {
 /// One stretch of time with one set of counters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Slice {
-    pub(crate) index: usize,
     pub(crate) phase: Phase,
     pub(crate) start_ns: u64,
     /// Where the slice ends as planned; `u64::MAX` for the drain, which ends when nothing is in flight.
@@ -52,28 +55,28 @@ impl Timeline {
 
     /// Ends the measure phase (and the warm-up before it) now, if it is not over yet.
     pub(crate) fn end_now(&self) {
-        // A millisecond ahead, so that a worker that reads its clock at this moment has not passed the end already.
-        self.end_ns.fetch_min(self.now_ns() + 1_000_000, Ordering::Relaxed);
+        self.end_ns.fetch_min(self.now_ns() + END_LEAD_NS, Ordering::Relaxed);
     }
 
     pub(crate) fn first_slice(&self) -> Slice {
-        self.slice_from(0, 0)
+        self.slice_from(0)
     }
 
-    pub(crate) fn next_slice(&self, slice: &Slice, ended_ns: u64) -> Slice {
-        self.slice_from(slice.index + 1, ended_ns)
+    /// The slice that follows one which ended then.
+    pub(crate) fn next_slice(&self, ended_ns: u64) -> Slice {
+        self.slice_from(ended_ns)
     }
 
-    fn slice_from(&self, index: usize, start_ns: u64) -> Slice {
+    fn slice_from(&self, start_ns: u64) -> Slice {
         let end_ns = self.end_ns();
         let (phase, phase_end_ns) = if start_ns >= end_ns {
-            return Slice { index, phase: Phase::Drain, start_ns, end_ns: u64::MAX };
+            return Slice { phase: Phase::Drain, start_ns, end_ns: u64::MAX };
         } else if start_ns < self.warm_up_ns {
             (Phase::WarmUp, self.warm_up_ns)
         } else {
             (Phase::Measure, end_ns)
         };
-        Slice { index, phase, start_ns, end_ns: (start_ns + INTERVAL_NS).min(phase_end_ns) }
+        Slice { phase, start_ns, end_ns: (start_ns + INTERVAL_NS).min(phase_end_ns) }
     }
 
     /// Where this slice ends as things stand: the measure phase may have been cut short since it was made.
@@ -93,7 +96,7 @@ mod tests {
         let mut list = Vec::new();
         while slice.phase != Phase::Drain {
             list.push((slice.phase, slice.start_ns / 1_000_000, slice.end_ns / 1_000_000));
-            slice = timeline.next_slice(&slice, slice.end_ns);
+            slice = timeline.next_slice(slice.end_ns);
         }
         list
     }
@@ -121,7 +124,7 @@ mod tests {
         timeline.end_now();
         let end = timeline.slice_end_ns(&slice);
         assert!(end < 1_000_000_000);
-        assert_eq!(timeline.next_slice(&slice, end).phase, Phase::Drain);
+        assert_eq!(timeline.next_slice(end).phase, Phase::Drain);
         assert_eq!(timeline.measure_start_ns(), timeline.end_ns());
     }
 }

@@ -146,9 +146,12 @@ impl<'a, S: Session> Worker<'a, S> {
                 }
                 Ok(_) => {}
                 Err(error) => {
+                    // One that had logged in already has been counted as that.
+                    let had_logged_in = connection.state != State::Connecting;
+                    connected.ok -= u32::from(had_logged_in);
+                    ended += usize::from(!had_logged_in);
                     connected.count_failure(&error);
                     self.connections[slot] = None;
-                    ended += 1;
                 }
             }
         }

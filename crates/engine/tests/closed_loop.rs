@@ -152,6 +152,22 @@ fn a_silent_server_does_not_hold_the_engine() {
     assert!(began.elapsed() < Duration::from_secs(5));
 }
 
+/// A client that has logged in and is lost while others still connect is one failed client, counted once.
+#[test]
+fn clients_lost_while_others_connect_are_counted_once() {
+    let server = FakeServer::start(
+        |number| match number {
+            0 => Welcome::CloseAfterLogin,
+            5 => Welcome::Silence,
+            _ => Welcome::Greet,
+        },
+        |_, _, _| Act::Ok,
+    );
+    let (outcome, kept) = drive_simply(&load(&server, 6, 200));
+    assert_eq!((outcome.clients_connected, outcome.clients_failed), (4, 2), "{:?}", outcome.connect_errors);
+    check_equations(&outcome, &kept);
+}
+
 #[test]
 fn a_server_that_closes_all_ends_the_run() {
     let server = FakeServer::start(|_| Welcome::Greet, |_, n, _| if n > 20 { Act::Close } else { Act::Ok });

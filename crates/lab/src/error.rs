@@ -30,6 +30,10 @@ pub enum LabError {
     Flush(#[from] truetps_probe::FlushProbeError),
     #[error("this experiment was begun with {was}, and this server is {is}")]
     OtherServer { was: String, is: String },
+    #[error("the plan needs {in_all} prepared statements at once, and a server holds 1048576")]
+    TooManyStatements { in_all: u64 },
+    #[error("the server has other settings now than when this experiment was begun")]
+    OtherConditions,
     #[error("interrupted")]
     Interrupted,
 }
@@ -45,19 +49,30 @@ impl LabError {
             Self::OtherServer { .. } => {
                 Some("name the first one's folder with --basedir, or start a new experiment".to_owned())
             }
-            Self::Workload(_) | Self::Prepare(_) | Self::Folder(_) | Self::Flush(_) | Self::Interrupted => None,
+            Self::TooManyStatements { .. } => {
+                Some("use fewer tables or connections, or `protocol = \"text\"`".to_owned())
+            }
+            Self::OtherConditions => Some(
+                "experiment.json says what they were; memory, server or truetps may have changed: start a new one"
+                    .to_owned(),
+            ),
+            Self::Folder(error) => error.hint(),
+            Self::Workload(_) | Self::Prepare(_) | Self::Flush(_) | Self::Interrupted => None,
         }
     }
 
     /// Something that the user has to change before anything can start.
     pub fn is_usage(&self) -> bool {
         match self {
-            Self::Prepare(_) | Self::Folder(_) | Self::Flush(_) | Self::Interrupted => false,
+            Self::Folder(error) => matches!(error, FolderError::InUse { .. }),
+            Self::Prepare(_) | Self::Flush(_) | Self::Interrupted => false,
             Self::Workload(_)
             | Self::UnknownSetting(_)
             | Self::Setting(_)
             | Self::Limit(_)
             | Self::Sandbox(_)
+            | Self::OtherConditions
+            | Self::TooManyStatements { .. }
             | Self::OtherServer { .. } => true,
         }
     }

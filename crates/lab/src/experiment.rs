@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use truetps_probe::{clock, host_facts, probe_flush};
 use truetps_record::{
-    Experiment, ExperimentFolder, HostFacts, Plan, SCHEMA_VERSION, ScheduledTrial, ServerFacts, Trial, Validity,
-    write_atomically,
+    Experiment, ExperimentFolder, HostFacts, Plan, Protocol, SCHEMA_VERSION, ScheduledTrial, ServerFacts, Trial,
+    Validity, write_atomically,
 };
 use truetps_sandbox::{
-    Catalogue, Home, HostLimits, Needs, ServerBinary, ServerUser, Settings, chosen_settings, clean,
+    Catalogue, Home, HostLimits, Needs, ServerBinary, ServerLoad, ServerUser, Settings, chosen_settings, clean,
     effective_variables, raise_open_files,
 };
 use truetps_workload::Workload;
@@ -25,6 +25,8 @@ use crate::trial::{TrialContext, run_trial};
 
 /// So many trials in a row without evidence, and the rest would be no better.
 const FAILURES_IN_A_ROW_MAX: u32 = 5;
+/// The largest value of the servers' `max_prepared_stmt_count`.
+const PREPARED_STATEMENTS_MAX: u64 = 1_048_576;
 /// A server that does not answer a trivial question for this long hangs.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 /// Lines of the server's log that are kept with a trial, and that a reason quotes.
@@ -79,6 +81,7 @@ pub fn start(request: &Request<'_>, listener: &mut dyn Listener) -> Result<Finis
         created_at: clock::now_rfc3339(),
         quick: request.quick,
         seed: plan.design.seed,
+        workers: request.workers,
         host: bench.host.clone(),
         server: bench.server.clone(),
         couplings: bench.stands.couplings().to_vec(),
@@ -88,6 +91,7 @@ pub fn start(request: &Request<'_>, listener: &mut dyn Listener) -> Result<Finis
     };
     let name = format!("{}-{}", plan.name, clock::folder_stamp());
     let folder = ExperimentFolder::create(request.runs, &name, plan, &experiment)?;
+    let _lock = folder.lock()?;
     let todo: Vec<_> = experiment.schedule.iter().collect();
     Ok(bench.run(&folder, &todo, 0, listener))
 }
@@ -98,11 +102,18 @@ pub fn resume(
     folder: &ExperimentFolder,
     listener: &mut dyn Listener,
 ) -> Result<Finished, LabError> {
+    let _lock = folder.lock()?;
     let experiment = folder.experiment()?;
     let (was, is) = (&experiment.server.version_text, &request.binary.version_text);
     if was != is {
         return Err(LabError::OtherServer { was: was.clone(), is: is.clone() });
     }
+    if experiment.tool_version != request.tool_version {
+        let (was, is) = (&experiment.tool_version, request.tool_version);
+        listener.event(&Event::Warning(format!("this experiment was begun with truetps {was}, and this is {is}")));
+    }
+    // The number of workers is a part of what was measured.
+    let request = &Request { workers: experiment.workers, command: request.command.clone(), ..*request };
     let mut todo = Vec::new();
     for scheduled in &experiment.schedule {
         let done = folder.trial(&scheduled.name)?.is_some_and(|trial| trial.validity.is_valid());
@@ -115,6 +126,9 @@ pub fn resume(
     }
     let done = experiment.schedule.len() - todo.len();
     let mut bench = Bench::set_up(request, folder.path(), listener)?;
+    if bench.server != experiment.server || bench.stands.couplings() != experiment.couplings {
+        return Err(LabError::OtherConditions);
+    }
     if let Some(what) = other_host(&experiment.host, &bench.host) {
         let text = format!("{what}: comparisons between old and new trials are comparisons between hosts");
         listener.event(&Event::Warning(text));
@@ -154,12 +168,13 @@ impl<'a> Bench<'a> {
         warn_of_leftovers(request.home, listener)?;
         let flush = probe_flush(request.home.path())?;
         let host = host_facts(request.home.path(), Some(flush));
-        let chosen = catalogue.keep_known(chosen_settings(
-            host.memory_bytes,
-            plan.connections_max(),
-            binary.flavour,
-            binary.version,
-        ));
+        let statements = if plan.workload.protocol == Protocol::Prepared { workload.statements().len() } else { 0 };
+        let in_all = u64::from(plan.connections_max()) * statements as u64;
+        if in_all > PREPARED_STATEMENTS_MAX {
+            return Err(LabError::TooManyStatements { in_all });
+        }
+        let load = ServerLoad { connections_max: plan.connections_max(), statements_per_connection: statements as u32 };
+        let chosen = catalogue.keep_known(chosen_settings(host.memory_bytes, load, binary.flavour, binary.version));
         let fixed =
             Settings::new(&chosen).with(plan.server.settings.iter().map(|(name, value)| (name.as_str(), value)));
         let needs = Needs::of(&fixed);
@@ -234,8 +249,10 @@ impl<'a> Bench<'a> {
         let mut writer = folder.begin_trial(&trial)?;
         let mut health = Health::Gone;
         match self.stands.ready(&scheduled.configuration, listener) {
+            Err(LabError::Interrupted) => trial.validity = Validity::Partial("interrupted".to_owned()),
             Err(error) => trial.validity = Validity::Invalid(format!("the server could not be made ready: {error}")),
             Ok(live) => {
+                trial.notes.append(&mut live.notes);
                 let context = TrialContext {
                     plan: self.request.plan,
                     workload: &*self.workload,
@@ -286,7 +303,7 @@ impl<'a> Bench<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Health {
     Good,
-    /// It answers, but it let clients down: the next trial gets another one.
+    /// It answers, but its trial is no evidence, and sessions may hang in it: the next trial gets another one.
     Doubtful,
     /// It died or hangs.
     Gone,
@@ -308,8 +325,7 @@ fn look_at_server(live: &mut Live, trial: &mut Trial) -> Health {
         trial.validity = Validity::Invalid(format!("the server does not answer any more ({error}); {}", said(live)));
         return Health::Gone;
     }
-    let all_served = trial.engine.as_ref().is_some_and(|engine| engine.clients_failed == 0);
-    if all_served { Health::Good } else { Health::Doubtful }
+    if matches!(trial.validity, Validity::Invalid(_)) { Health::Doubtful } else { Health::Good }
 }
 
 /// What the server was, as it says itself.

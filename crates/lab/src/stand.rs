@@ -39,6 +39,8 @@ pub(crate) struct Live {
     stand: usize,
     pub(crate) server: RunningServer,
     pub(crate) client: Client,
+    /// What was odd about its start, to be said with the trial.
+    pub(crate) notes: Vec<String>,
 }
 
 pub(crate) struct Stands<'a> {
@@ -251,13 +253,25 @@ impl<'a> Stands<'a> {
             self.build_stand(levels, listener)?;
             self.list.len() - 1
         };
-        let mut live = self.live_on(number)?;
-        if self.plan.design.datadir == DatadirState::Refill {
-            wait_for_quiet(&mut live.client)?;
-            self.tables.refill(&mut live.client)?;
+        match self.ready_on(number, configuration) {
+            Ok(live) => Ok(self.live.insert(live)),
+            // Nobody knows what state its data are in: the next trial gets a new stand.
+            Err(error) => {
+                self.list.remove(number);
+                Err(error)
+            }
         }
+    }
+
+    fn ready_on(&mut self, number: usize, configuration: &Configuration) -> Result<Live, LabError> {
+        let mut live = self.live_on(number)?;
+        // Before the tables are filled: a setting may decide how that is done, and what is kept in memory.
         self.set_dynamic(&mut live.client, configuration)?;
-        Ok(self.live.insert(live))
+        if self.plan.design.datadir == DatadirState::Refill {
+            live.notes.extend(wait_for_quiet(&mut live.client)?);
+            live.notes.extend(self.tables.refill(&mut live.client)?);
+        }
+        Ok(live)
     }
 
     /// Sets the levels of the factors that need no restart, and what those bring along.
@@ -271,22 +285,27 @@ impl<'a> Stands<'a> {
         Ok(())
     }
 
-    /// The server of this stand: the one that runs, or a new start.
+    /// The server of this stand: the one that runs, or a new start. Where some trials need a new start, all get one, so
+    /// that none inherits what a server remembers of the trial before.
     fn live_on(&mut self, number: usize) -> Result<Live, LabError> {
-        let keeps_running = self.plan.design.datadir == DatadirState::Refill;
+        let is_refilled = self.plan.design.datadir == DatadirState::Refill;
+        let keeps_running = is_refilled && self.at_start.is_empty();
         match self.live.take() {
             Some(live) if live.stand == number && keeps_running => return Ok(live),
             other => self.live = other,
         }
         self.stop_live()?;
         let stand = &self.list[number];
-        if !keeps_running {
+        if !is_refilled {
             stand.sandbox.restore_prepared()?;
         }
-        let (server, client) = self.boot(&stand.sandbox, &stand.levels)?;
+        let (server, mut client) = self.boot(&stand.sandbox, &stand.levels)?;
+        let mut notes = Vec::new();
         // MySQL makes new redo files at each start, which wearing in the old ones does nothing for.
-        server.lap_redo()?;
-        Ok(Live { stand: number, server, client })
+        if server.lap_redo()? > 0 {
+            notes.extend(self.tables.flush(&mut client)?);
+        }
+        Ok(Live { stand: number, server, client, notes })
     }
 
     /// Stops the server that runs. With fresh copies its data is thrown away, so that it need not be asked politely.

@@ -12,8 +12,8 @@ pub(crate) const SCHEMA: &str = "truetps";
 /// is waited for, a server that hangs is not.
 const PATIENCE: Duration = Duration::from_mins(2);
 const PATIENCE_PER_MILLION_ROWS: Duration = Duration::from_mins(2);
-/// Bounds the wait for the pages of a refill to reach the disk where the server cannot be told to write them.
-const FLUSH_WAIT: Duration = Duration::from_secs(10);
+/// Bounds the wait for changed pages to reach the disk where the server cannot be told to write them.
+const FLUSH_WAIT: Duration = Duration::from_secs(30);
 /// Sessions of the trial before must be gone within this time.
 const SESSIONS_WAIT: Duration = Duration::from_secs(10);
 
@@ -57,12 +57,13 @@ impl Tables {
                 client.execute(&format!("INSERT INTO {} SELECT * FROM {}", pristine(table), table.name))?;
             }
         }
-        flush_pages(client)?;
+        self.flush(client)?;
         Ok(true)
     }
 
-    /// Brings the tables back to the state after [`Self::load`]: truncated, refilled, flushed.
-    pub(crate) fn refill(&self, client: &mut Client) -> Result<(), DriverError> {
+    /// Brings the tables back to the state after [`Self::load`]: truncated, refilled, flushed. What could not be reached
+    /// in bounded time comes back as a note.
+    pub(crate) fn refill(&self, client: &mut Client) -> Result<Option<String>, DriverError> {
         client.set_timeout(self.patience())?;
         client.execute(&format!("USE {SCHEMA}"))?;
         Self::set_bulk_mode(client)?;
@@ -71,12 +72,26 @@ impl Tables {
             client.execute(&format!("INSERT INTO {} SELECT * FROM {}", table.name, pristine(table)))?;
         }
         restart_binlog(client)?;
-        flush_pages(client)
+        self.flush(client)
+    }
+
+    /// Writes all changed pages, so that no trial pays for those of the refill before it. What is left is a note.
+    pub(crate) fn flush(&self, client: &mut Client) -> Result<Option<String>, DriverError> {
+        client.set_timeout(self.patience())?;
+        // MariaDB writes all pages and a checkpoint when told to.
+        match client.execute("SET GLOBAL innodb_log_checkpoint_now = 1") {
+            Err(DriverError::Server(_)) => flush_by_waiting(client, FLUSH_WAIT + self.patience_for_rows()),
+            other => other.map(|_| None),
+        }
     }
 
     fn patience(&self) -> Duration {
+        PATIENCE + self.patience_for_rows()
+    }
+
+    fn patience_for_rows(&self) -> Duration {
         let rows: u64 = self.tables.iter().map(|table| table.rows).sum();
-        PATIENCE + PATIENCE_PER_MILLION_ROWS.mul_f64(rows as f64 / 1e6)
+        PATIENCE_PER_MILLION_ROWS.mul_f64(rows as f64 / 1e6)
     }
 
     /// Checks off, so that an empty table is filled by sorted bulk load where the server has that; nothing of it goes
@@ -90,13 +105,28 @@ fn pristine(table: &Table) -> String {
     format!("{}_pristine", table.name)
 }
 
-/// Waits, for a bounded time, until nobody but `client` is connected.
-pub(crate) fn wait_for_quiet(client: &mut Client) -> Result<(), DriverError> {
+/// Waits, for a bounded time, until nobody but `client` is connected. Who is left is a note.
+pub(crate) fn wait_for_quiet(client: &mut Client) -> Result<Option<String>, DriverError> {
+    let left = wait_until_at_most(client, "Threads_connected", 1, SESSIONS_WAIT)?;
+    Ok(left.map(|n| format!("{} sessions of the trial before were still there at the start", n - 1)))
+}
+
+/// Waits until a status counter has fallen to `most`, for a bounded time; returns where it stands if it has not.
+fn wait_until_at_most(
+    client: &mut Client,
+    name: &str,
+    most: u64,
+    longest: Duration,
+) -> Result<Option<u64>, DriverError> {
+    const PAUSE: Duration = Duration::from_millis(5);
     let began = Instant::now();
-    while status_value(client, "Threads_connected")?.is_some_and(|n| n > 1) && began.elapsed() < SESSIONS_WAIT {
-        std::thread::sleep(Duration::from_millis(5));
+    loop {
+        let above = status_value(client, name)?.filter(|value| *value > most);
+        if above.is_none() || began.elapsed() >= longest {
+            return Ok(above);
+        }
+        std::thread::sleep(PAUSE);
     }
-    Ok(())
 }
 
 /// The binlog starts anew, so that each trial has the same distance to its next rotation.
@@ -111,16 +141,8 @@ fn restart_binlog(client: &mut Client) -> Result<(), DriverError> {
     }
 }
 
-/// Writes all changed pages, so that no trial pays for those of the refill before it.
-fn flush_pages(client: &mut Client) -> Result<(), DriverError> {
-    // MariaDB writes all pages and a checkpoint when told to.
-    match client.execute("SET GLOBAL innodb_log_checkpoint_now = 1") {
-        Err(DriverError::Server(_)) => flush_pages_by_waiting(client),
-        other => other.map(drop),
-    }
-}
-
-fn flush_pages_by_waiting(client: &mut Client) -> Result<(), DriverError> {
+/// Makes the page cleaner eager until little is left to write, then puts its settings back.
+fn flush_by_waiting(client: &mut Client, longest: Duration) -> Result<Option<String>, DriverError> {
     const NAMES: [&str; 4] = [
         "innodb_io_capacity_max",
         "innodb_io_capacity",
@@ -134,16 +156,11 @@ fn flush_pages_by_waiting(client: &mut Client) -> Result<(), DriverError> {
         before.push(client.query_value(&format!("SELECT @@GLOBAL.{name}"))?.unwrap_or_default());
         client.execute(&format!("SET GLOBAL {name} = {eager}"))?;
     }
-    let began = Instant::now();
-    while status_value(client, "Innodb_buffer_pool_pages_dirty")?.is_some_and(|n| n > PAGES_LEFT)
-        && began.elapsed() < FLUSH_WAIT
-    {
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    let left = wait_until_at_most(client, "Innodb_buffer_pool_pages_dirty", PAGES_LEFT, longest)?;
     for (name, value) in NAMES.iter().zip(before).rev() {
         client.execute(&format!("SET GLOBAL {name} = {value}"))?;
     }
-    Ok(())
+    Ok(left.map(|n| format!("{n} changed pages were not written yet at the start")))
 }
 
 /// A status counter; `None` where the server has none of this name.

@@ -21,6 +21,9 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 /// A server that does not answer for this long after the end hangs.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// With a larger share of failures, throughput is that of a server which mostly says no: a full disk, a read-only one.
+const FAILED_SHARE_MAX: f64 = 0.01;
+
 /// What a trial needs to know of its server and its plan.
 pub(crate) struct TrialContext<'a> {
     pub(crate) plan: &'a Plan,
@@ -139,7 +142,11 @@ fn validity(outcome: &Outcome) -> Validity {
     }
     match outcome.measured {
         None => invalid("the measure phase was never reached".to_owned()),
-        Some(counts) if counts.ok == 0 => invalid(format!("no transaction ended well: {}", first(&outcome.errors))),
+        Some(counts) if counts.failed as f64 > FAILED_SHARE_MAX * (counts.ok + counts.failed) as f64 => {
+            let (failed, of) = (counts.failed, counts.ok + counts.failed);
+            invalid(format!("{failed} of {of} transactions failed: {}", first(&outcome.errors)))
+        }
+        // A trial in which nothing ended at all is evidence of a stall.
         Some(_) => Validity::Valid,
     }
 }
@@ -179,6 +186,9 @@ fn measured(outcome: &Outcome, server: Option<(ProcessUse, ProcessUse)>) -> Opti
 fn notes(outcome: &Outcome) -> Vec<String> {
     let elsewhere: u64 = outcome.errors_elsewhere.iter().map(|error| error.count).sum();
     let mut notes = Vec::new();
+    if outcome.measured.is_some_and(|counts| counts.ok + counts.failed == 0) {
+        notes.push("no transaction ended in the measure phase".to_owned());
+    }
     if elsewhere > 0 {
         notes.push(format!("{elsewhere} transactions failed outside the measure phase"));
     }

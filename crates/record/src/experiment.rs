@@ -46,6 +46,8 @@ pub struct Experiment {
     pub created_at: String,
     pub quick: bool,
     pub seed: u64,
+    /// OS threads that drove the clients.
+    pub workers: u32,
     pub host: HostFacts,
     pub server: ServerFacts,
     /// What the factors' levels bring along.

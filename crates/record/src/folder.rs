@@ -10,7 +10,7 @@
 //! JSON files are written beside their place and renamed into it; line files are only appended to, one line a write.
 
 use std::fmt;
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -31,6 +31,8 @@ pub const LATEST: &str = "latest";
 pub enum FolderError {
     #[error("{}: {source}", path.display())]
     Io { path: PathBuf, source: io::Error },
+    #[error("{}: another truetps is measuring this experiment", path.display())]
+    InUse { path: PathBuf },
     #[error("{}: {problem}", path.display())]
     Content { path: PathBuf, problem: String },
     #[error(
@@ -41,6 +43,11 @@ pub enum FolderError {
 }
 
 impl FolderError {
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        matches!(self, Self::InUse { .. }).then(|| "wait until it has ended, or name another folder".to_owned())
+    }
+
     fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Io { path, source }
@@ -145,6 +152,18 @@ impl ExperimentFolder {
         &self.path
     }
 
+    /// Takes the experiment for as long as the lock lives: two processes would write into each other's trials. The
+    /// system gives the lock back however the process ends.
+    pub fn lock(&self) -> Result<FolderLock, FolderError> {
+        let path = self.path.join("lock");
+        let file = File::create(&path).map_err(FolderError::io(&path))?;
+        match file.try_lock() {
+            Ok(()) => Ok(FolderLock { _file: file }),
+            Err(TryLockError::WouldBlock) => Err(FolderError::InUse { path: self.path.clone() }),
+            Err(TryLockError::Error(source)) => Err(FolderError::Io { path, source }),
+        }
+    }
+
     pub fn plan(&self) -> Result<Plan, FolderError> {
         let path = self.path.join("plan.toml");
         let text = fs::read_to_string(&path).map_err(FolderError::io(&path))?;
@@ -195,6 +214,11 @@ impl ExperimentFolder {
         let unused = unused.ok_or_else(|| FolderError::content(path, "too many earlier attempts are kept"))?;
         fs::rename(path, unused).map_err(FolderError::io(path))
     }
+}
+
+/// Held by the process that measures an experiment.
+pub struct FolderLock {
+    _file: File,
 }
 
 /// A trial that is being recorded.

@@ -20,7 +20,7 @@ pub use configuration::{CONNECTIONS, Configuration, SettingValue};
 pub use counts::{Counts, ErrorCount, ErrorTally};
 pub use estimate::Estimate;
 pub use experiment::{Coupling, Experiment, ScheduledTrial, TrialRole};
-pub use folder::{ExperimentFolder, FolderError, LATEST, TrialWriter, write_atomically};
+pub use folder::{ExperimentFolder, FolderError, FolderLock, LATEST, TrialWriter, write_atomically};
 pub use histogram::{Histogram, HistogramError, LatencyFigures, LatencyLogWriter, new_histogram, read_latency_log};
 pub use host::{FlushProbe, HostFacts};
 pub use interval::{Interval, Phase};

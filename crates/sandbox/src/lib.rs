@@ -47,6 +47,6 @@ pub use registry::{Cleaned, Entry, clean, list};
 pub use sandbox::{Sandbox, SandboxOptions};
 pub use server::{RunningServer, StartOptions, Stopped};
 pub use server_user::ServerUser;
-pub use settings::{Settings, chosen_settings, reserved_reason};
+pub use settings::{ServerLoad, Settings, chosen_settings, reserved_reason};
 pub use variables::{Mismatch, effective_variables, mismatches};
 pub use wear::{WornIn, wear_in_redo};

@@ -186,17 +186,27 @@ impl Settings {
     }
 }
 
+/// The largest load that a server must have room for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ServerLoad {
+    pub connections_max: u32,
+    /// Prepared at once in each session.
+    pub statements_per_connection: u32,
+}
+
 /// The settings that truetps chooses for a private server, before those of the plan: room for the connections and no
 /// surprises from small defaults. Everything that decides durability stays at the server's own default.
 pub fn chosen_settings(
     host_memory_bytes: u64,
-    connections_max: u32,
+    load: ServerLoad,
     flavour: Flavour,
     version: ServerVersion,
 ) -> Vec<(String, String)> {
-    let connections = (connections_max + CONNECTIONS_SPARE).max(CONNECTIONS_MIN);
+    let connections = (load.connections_max + CONNECTIONS_SPARE).max(CONNECTIONS_MIN);
     let buffer_pool = (host_memory_bytes / 4).clamp(BUFFER_POOL_MIN, BUFFER_POOL_MAX) / MEBI;
-    let statements = connections.saturating_mul(STATEMENTS_PER_CONNECTION).clamp(16_382, 1_048_576);
+    let statements = connections
+        .saturating_mul(load.statements_per_connection.max(STATEMENTS_PER_CONNECTION))
+        .clamp(16_382, 1_048_576);
     let mut chosen = vec![
         ("max_connections", connections.to_string()),
         // A storm of connects waits in the kernel's queue instead of being refused.
@@ -240,8 +250,12 @@ mod tests {
 
     const MARIADB: ServerVersion = ServerVersion::new(10, 11, 19);
 
+    fn load(connections_max: u32) -> ServerLoad {
+        ServerLoad { connections_max, statements_per_connection: 1 }
+    }
+
     fn chosen(memory: u64, connections: u32, flavour: Flavour, version: ServerVersion) -> Settings {
-        Settings::new(&chosen_settings(memory, connections, flavour, version))
+        Settings::new(&chosen_settings(memory, load(connections), flavour, version))
     }
 
     #[test]

@@ -5,7 +5,7 @@ mod common;
 
 use common::server;
 use truetps_record::SettingValue;
-use truetps_sandbox::{Catalogue, HostLimits, ServerUser, chosen_settings};
+use truetps_sandbox::{Catalogue, HostLimits, ServerLoad, ServerUser, chosen_settings};
 
 fn text(value: &str) -> SettingValue {
     SettingValue::Text(value.to_owned())
@@ -66,7 +66,12 @@ fn what_truetps_chooses_is_known_and_taken_as_it_stands() {
     let Some(binary) = server("what_truetps_chooses_is_known_and_taken_as_it_stands") else { return };
     let catalogue = Catalogue::ask(&binary, &ServerUser::choose()).unwrap();
     let memory = HostLimits::read().memory_bytes;
-    let chosen = chosen_settings(memory, 200, binary.flavour, binary.version);
+    let chosen = chosen_settings(
+        memory,
+        ServerLoad { connections_max: 200, statements_per_connection: 1 },
+        binary.flavour,
+        binary.version,
+    );
     for (name, value) in &chosen {
         catalogue.check(name, &text(value)).unwrap();
     }

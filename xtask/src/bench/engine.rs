@@ -8,8 +8,8 @@ use anyhow::{Context, bail};
 use truetps_driver::Client;
 use truetps_record::SettingValue;
 use truetps_sandbox::{
-    Catalogue, Home, Needs, RunningServer, Sandbox, SandboxOptions, Settings, StartOptions, chosen_settings, find,
-    raise_open_files,
+    Catalogue, Home, Needs, RunningServer, Sandbox, SandboxOptions, ServerLoad, Settings, StartOptions,
+    chosen_settings, find, raise_open_files,
 };
 
 use crate::bench::client::{SCHEMA, TABLE_ROWS, workload_spec};
@@ -53,8 +53,12 @@ pub(crate) fn run(root: &Path, args: &[&str]) -> anyhow::Result<()> {
     let binary = find(None, None, home.user())?;
     let memory = truetps_probe::host_facts(home.path(), None).memory_bytes;
     let most = CONNECTIONS[CONNECTIONS.len() - 1];
-    let chosen =
-        Catalogue::ask(&binary, home.user())?.keep_known(chosen_settings(memory, most, binary.flavour, binary.version));
+    let chosen = Catalogue::ask(&binary, home.user())?.keep_known(chosen_settings(
+        memory,
+        ServerLoad { connections_max: most, statements_per_connection: 1 },
+        binary.flavour,
+        binary.version,
+    ));
     let mut settings = Settings::new(&chosen);
     // No flush and no binlog: the server is as fast as it can be, so that the generator shows.
     settings.set("innodb_flush_log_at_trx_commit", SettingValue::Int(0));

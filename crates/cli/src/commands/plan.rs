@@ -11,7 +11,7 @@ use truetps_workload as workload;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::plans::{SHIPPED, parse, text_of};
-use crate::print_out;
+use crate::{print_out, say};
 
 pub(crate) fn list() -> Exit {
     let lines = SHIPPED.map(|(name, toml)| {
@@ -20,7 +20,7 @@ pub(crate) fn list() -> Exit {
         format!("{name:<14} {about}\n{:<14} {whole}\n{:<14} --quick: {quick}\n", "", "")
     });
     let exit = print_out(&lines.concat());
-    eprintln!("\nNext   truetps plan show NAME, truetps sweep NAME");
+    say("\nNext   truetps plan show NAME, truetps sweep NAME\n");
     exit
 }
 
@@ -44,7 +44,7 @@ pub(crate) fn check(name: &str, basedir: Option<&Path>) -> Result<Exit, Failure>
         binary.version_text
     );
     let exit = print_out(&text);
-    eprintln!("\nNext   truetps sweep {name}");
+    say(&format!("\nNext   truetps sweep {name}\n"));
     Ok(exit)
 }
 

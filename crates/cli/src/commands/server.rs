@@ -6,18 +6,18 @@ use truetps_sandbox::{Entry, Home};
 use crate::args::SandboxPlace;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::print_out;
+use crate::{print_out, say};
 
 pub(crate) fn list(place: &SandboxPlace) -> Result<Exit, Failure> {
     let home = open(place)?;
     let entries = truetps_sandbox::list(&home).map_err(|error| Failure::failed(&error).hint(error.hint()))?;
     if entries.is_empty() {
-        eprintln!("no private server in {}", home.path().display());
+        say(&format!("no private server in {}\n", home.path().display()));
         return Ok(Exit::Good);
     }
     let exit = print_out(&entries.iter().map(line).collect::<String>());
     if entries.iter().any(|entry| !entry.owner_alive) {
-        eprintln!("\nNext   truetps server clean");
+        say("\nNext   truetps server clean\n");
     }
     Ok(exit)
 }
@@ -26,7 +26,7 @@ pub(crate) fn clean(place: &SandboxPlace) -> Result<Exit, Failure> {
     let home = open(place)?;
     let cleaned = truetps_sandbox::clean(&home).map_err(|error| Failure::failed(&error).hint(error.hint()))?;
     if cleaned.is_empty() {
-        eprintln!("nothing to clean in {}", home.path().display());
+        say(&format!("nothing to clean in {}\n", home.path().display()));
     }
     let lines: Vec<_> = cleaned
         .iter()

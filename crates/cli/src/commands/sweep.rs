@@ -15,8 +15,10 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::plans;
 use crate::progress::Progress;
+use crate::say;
 use crate::signals;
 
+const DEFAULT_PLAN: &str = "durability";
 /// Longer experiments want `--yes`.
 const LONG: Duration = Duration::from_hours(1);
 
@@ -24,7 +26,8 @@ pub(crate) fn run(args: &SweepArgs) -> Result<Exit, Failure> {
     if let Some(folder) = &args.resume {
         return go_on(args, folder.as_deref());
     }
-    let mut plan = plans::parse(&args.plan)?;
+    let name = args.plan.as_deref().unwrap_or(DEFAULT_PLAN);
+    let mut plan = plans::parse(name)?;
     if args.quick {
         plan = plan.into_quick();
     }
@@ -32,12 +35,12 @@ pub(crate) fn run(args: &SweepArgs) -> Result<Exit, Failure> {
     plan.design.seed = args.seed.unwrap_or(plan.design.seed);
     let time = estimate(&plan, &schedule(&plan));
     if time > LONG && !args.yes {
-        let message = format!("plan `{}` takes long: {}", args.plan, size(&plan));
+        let message = format!("plan `{name}` takes long: {}", size(&plan));
         return Err(
             Failure::usage(message).hint("add --yes to start it, --quick for its short form, or --blocks N".to_owned())
         );
     }
-    eprintln!("{}: {}\n{}, seed {}", plan.name, plan.about, size(&plan), plan.design.seed);
+    say(&format!("{}: {}\n{}, seed {}\n", plan.name, plan.about, size(&plan), plan.design.seed));
     measure(&plan, args.quick, &args.place, &args.engine)
 }
 
@@ -65,7 +68,7 @@ pub(crate) fn measure(plan: &Plan, quick: bool, place: &Place, engine: &EngineAr
     let request = request(plan, quick, &place.runs, engine, &site, &stop);
     let finished = start(&request, &mut progress);
     drop(progress);
-    finish(finished, engine, &stop)
+    finish(finished, None, engine, &stop)
 }
 
 fn go_on(args: &SweepArgs, folder: Option<&Path>) -> Result<Exit, Failure> {
@@ -77,7 +80,7 @@ fn go_on(args: &SweepArgs, folder: Option<&Path>) -> Result<Exit, Failure> {
     let request = request(&plan, false, &args.place.runs, &args.engine, &site, &stop);
     let finished = resume(&request, &folder, &mut progress);
     drop(progress);
-    finish(finished, &args.engine, &stop)
+    finish(finished, Some(&folder), &args.engine, &stop)
 }
 
 fn request<'a>(
@@ -103,11 +106,18 @@ fn request<'a>(
     }
 }
 
-fn finish(finished: Result<Finished, LabError>, engine: &EngineArgs, stop: &AtomicBool) -> Result<Exit, Failure> {
+/// Gives the answer of what has been measured. `earlier` is the folder that was to be gone on with.
+fn finish(
+    finished: Result<Finished, LabError>,
+    earlier: Option<&ExperimentFolder>,
+    engine: &EngineArgs,
+    stop: &AtomicBool,
+) -> Result<Exit, Failure> {
     let finished = match finished {
         Ok(finished) => finished,
         Err(LabError::Interrupted) => {
-            eprintln!("interrupted before the first trial: nothing was measured");
+            say("interrupted before the first trial: nothing was measured\n");
+            earlier.into_iter().for_each(go_on_line);
             return Ok(Exit::Interrupted);
         }
         Err(error) if error.is_usage() => return Err(Failure::usage(&error).hint(error.hint())),
@@ -119,7 +129,7 @@ fn finish(finished: Result<Finished, LabError>, engine: &EngineArgs, stop: &Atom
         return Err(Failure::failed(reason));
     }
     if stop.load(Ordering::Relaxed) {
-        eprintln!("interrupted: what was measured is kept");
+        say("interrupted: what was measured is kept\n");
         go_on_line(&finished.folder);
         return Ok(Exit::Interrupted);
     }
@@ -127,5 +137,5 @@ fn finish(finished: Result<Finished, LabError>, engine: &EngineArgs, stop: &Atom
 }
 
 fn go_on_line(folder: &ExperimentFolder) {
-    eprintln!("Next   truetps sweep --resume '{}'", shown(folder.path()).display());
+    say(&format!("Next   truetps sweep --resume '{}'\n", shown(folder.path()).display()));
 }

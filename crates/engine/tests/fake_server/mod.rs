@@ -18,6 +18,8 @@ pub(crate) enum Welcome {
     },
     /// Says nothing at all.
     Silence,
+    /// Lets the client log in and prepare, then closes.
+    CloseAfterLogin,
 }
 
 /// What happens to a statement.
@@ -83,8 +85,9 @@ const PREPARE: u8 = 0x16;
 const QUIT: u8 = 0x01;
 
 fn serve(number: usize, mut stream: UnixStream, on_connect: &OnConnect, on_statement: &OnStatement) -> io::Result<()> {
-    match on_connect(number) {
-        Welcome::Greet => send(&mut stream, 0, &greeting())?,
+    let welcome = on_connect(number);
+    match welcome {
+        Welcome::Greet | Welcome::CloseAfterLogin => send(&mut stream, 0, &greeting())?,
         Welcome::Refuse { code, message } => return send(&mut stream, 0, &error(code, message)),
         Welcome::Silence => return wait_for_end(&mut stream),
     }
@@ -95,7 +98,12 @@ fn serve(number: usize, mut stream: UnixStream, on_connect: &OnConnect, on_state
         let command = receive(&mut stream)?;
         match command.first() {
             Some(&QUIT) | None => return Ok(()),
-            Some(&PREPARE) => prepared(&mut stream, &command)?,
+            Some(&PREPARE) => {
+                prepared(&mut stream, &command)?;
+                if matches!(welcome, Welcome::CloseAfterLogin) {
+                    return Ok(());
+                }
+            }
             Some(_) => {
                 act(&mut stream, &on_statement(number, statements, &command))?;
                 statements += 1;

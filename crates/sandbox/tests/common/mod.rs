@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 use truetps_sandbox::{
-    Home, HostLimits, Sandbox, SandboxOptions, ServerBinary, ServerUser, Settings, StartOptions, chosen_settings, find,
+    Home, HostLimits, Sandbox, SandboxOptions, ServerBinary, ServerLoad, ServerUser, Settings, StartOptions,
+    chosen_settings, find,
 };
 
 /// The server to test with; another one than the system's is named in `TRUETPS_TEST_BASEDIR`. `None` where there is
@@ -43,7 +44,12 @@ pub(crate) fn passable_dir() -> TempDir {
 /// Small, so that tests are quick.
 pub(crate) fn settings(binary: &ServerBinary) -> Settings {
     let memory = HostLimits::read().memory_bytes;
-    let mut settings = Settings::new(&chosen_settings(memory, 10, binary.flavour, binary.version));
+    let mut settings = Settings::new(&chosen_settings(
+        memory,
+        ServerLoad { connections_max: 10, statements_per_connection: 1 },
+        binary.flavour,
+        binary.version,
+    ));
     let text = |value: &str| truetps_record::SettingValue::Text(value.to_owned());
     settings.set("innodb_buffer_pool_size", text("64M"));
     if settings.get("innodb_redo_log_capacity").is_some() {
