@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use rustix::fs::{major, minor, stat};
+use rustix::fs::{major, minor, stat, statfs};
 use truetps_record::{FlushProbe, HostFacts};
 
 /// Facts of this host; those of the disk are about the one under `data_dir`.
@@ -55,8 +55,27 @@ fn virtualisation() -> Option<String> {
     Some(if kinds.is_empty() { "none".to_owned() } else { kinds.join(", ") })
 }
 
-/// Type of the file system that the path is on: the mount with the longest matching mount point.
+/// Type of the file system that the path is on, as the list of mounts calls it; by its magic number where the mount
+/// cannot be seen from here (in a changed root).
 fn file_system_of(path: &Path) -> Option<String> {
+    mounted_type(path).or_else(|| {
+        let magic = statfs(path).ok()?.f_type as u64;
+        MAGICS.iter().find(|(number, _)| *number == magic).map(|(_, name)| (*name).to_owned())
+    })
+}
+
+/// From statfs(2).
+const MAGICS: [(u64, &str); 6] = [
+    (0xef53, "ext2/ext3/ext4"),
+    (0x5846_5342, "xfs"),
+    (0x0102_1994, "tmpfs"),
+    (0x9123_683e, "btrfs"),
+    (0x794c_7630, "overlay"),
+    (0x2fc1_2fc1, "zfs"),
+];
+
+/// The mount with the longest matching mount point.
+fn mounted_type(path: &Path) -> Option<String> {
     let path = path.canonicalize().ok()?;
     let text = fs::read_to_string("/proc/self/mountinfo").ok()?;
     parse_mountinfo(&text)
