@@ -7,23 +7,7 @@ mod common;
 use std::path::PathBuf;
 use std::process::Command;
 
-use common::{Place, has_server};
-
-const PLAN: &str = r#"
-name = "page"
-about = "a test <b>with</b> marks"
-[workload]
-name = "insert"
-table_rows = 500
-[load]
-warm_up_s = 0.1
-measure_s = 0.3
-[factors]
-innodb_flush_log_at_trx_commit = [1, 0]
-connections = [1, 4]
-[design]
-blocks = 2
-"#;
+use common::{Place, SMALL, has_server};
 
 /// A browser of this machine; CI must have one.
 fn browser() -> Option<PathBuf> {
@@ -48,7 +32,7 @@ fn the_report_draws_its_charts_offline() {
         return;
     }
     let place = Place::new();
-    place.write("page.toml", PLAN);
+    place.write("page.toml", &SMALL.replace("a test", "a test <b>with</b> marks"));
     let ran = place.run(&["sweep", "./page.toml"]);
     assert!(matches!(ran.code, Some(0 | 3)), "{}", ran.stderr);
     let page = place.latest().join("report.html");

@@ -7,25 +7,8 @@ mod common;
 use std::fs;
 use std::time::Duration;
 
-use common::{Place, Ran, has_server, signal, wait_until};
+use common::{Place, Ran, SMALL, has_server, signal, wait_until};
 use rustix::process::Signal;
-
-/// Two levels, two numbers of connections, two blocks with their twins: ten trials of a third of a second.
-const SMALL: &str = r#"
-name = "small"
-about = "a test"
-[workload]
-name = "insert"
-table_rows = 500
-[load]
-warm_up_s = 0.1
-measure_s = 0.3
-[factors]
-innodb_flush_log_at_trx_commit = [1, 0]
-connections = [1, 4]
-[design]
-blocks = 2
-"#;
 
 /// One configuration, three long trials: to be disturbed.
 const LONG: &str = r#"

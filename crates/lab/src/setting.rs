@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 use truetps_driver::{Client, DriverError};
-use truetps_record::SettingValue;
+use truetps_record::{SettingValue, same_setting};
 
 /// "Variable is a read only variable".
 const READ_ONLY_VARIABLE: u16 = 1238;
@@ -52,7 +52,7 @@ pub(crate) fn verify(client: &mut Client, name: &str, value: &SettingValue) -> R
         .query_value(&format!("SELECT @@GLOBAL.{name}"))
         .map_err(|source| SettingError::Ask { name: name.to_owned(), source })?
         .unwrap_or_default();
-    if is_same(value, &found) {
+    if same_setting(&value.option_text(), &found) {
         return Ok(());
     }
     let found = match (value, found.as_str()) {
@@ -72,47 +72,9 @@ fn literal(value: &SettingValue) -> String {
     }
 }
 
-/// Whether the server's text is the value: `ON` and 1, `512M` and its bytes, 0.9 and 0.900000.
-pub(crate) fn is_same(value: &SettingValue, found: &str) -> bool {
-    let as_switch = |text: &str| match text.to_ascii_uppercase().as_str() {
-        "ON" | "1" | "TRUE" | "YES" => Some(true),
-        "OFF" | "0" | "FALSE" | "NO" => Some(false),
-        _ => None,
-    };
-    match value {
-        SettingValue::Bool(wanted) => as_switch(found) == Some(*wanted),
-        SettingValue::Float(wanted) => found.parse::<f64>().is_ok_and(|number| (number - wanted).abs() < 1e-6),
-        SettingValue::Int(_) | SettingValue::Text(_) => {
-            let text = value.to_string();
-            let numbers = value.as_int().zip(found.parse::<f64>().ok());
-            numbers.is_some_and(|(wanted, number)| (number - wanted as f64).abs() < 1e-6)
-                || text.eq_ignore_ascii_case(found)
-                || as_switch(&text).is_some_and(|wanted| as_switch(found) == Some(wanted))
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn same_values_in_different_words() {
-        let check = |value: SettingValue, found: &str, expect: bool| {
-            assert_eq!(is_same(&value, found), expect, "{value:?} {found}");
-        };
-        let text = |text: &str| SettingValue::Text(text.to_owned());
-        check(SettingValue::Bool(true), "1", true);
-        check(SettingValue::Bool(false), "ON", false);
-        check(SettingValue::Int(1), "ON", true);
-        check(SettingValue::Int(2), "1", false);
-        check(SettingValue::Float(0.9), "0.900000", true);
-        check(SettingValue::Int(90), "90.000000", true);
-        check(text("512M"), "536870912", true);
-        check(text("row"), "ROW", true);
-        check(text("off"), "0", true);
-        check(text("O_DIRECT"), "fsync", false);
-    }
 
     #[test]
     fn literals_are_quoted() {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use indexmap::IndexMap;
 use truetps_driver::Client;
-use truetps_record::{Configuration, Coupling, DatadirState, Plan, SettingValue};
+use truetps_record::{Configuration, Coupling, DatadirState, Plan, SettingValue, same_setting};
 use truetps_sandbox::{
     Home, Mismatch, RunningServer, Sandbox, SandboxOptions, ServerBinary, Settings, StartOptions, effective_variables,
     mismatches,
@@ -19,7 +19,7 @@ use truetps_workload::Workload;
 use crate::coupling::{self, Started, Variables};
 use crate::error::LabError;
 use crate::event::{Event, Listener};
-use crate::setting::{Changeable, SettingError, is_same, set_global, verify};
+use crate::setting::{Changeable, SettingError, set_global, verify};
 use crate::tables::{Tables, wait_for_quiet};
 
 const CLIENT_TIMEOUT: Duration = Duration::from_mins(1);
@@ -137,7 +137,7 @@ impl<'a> Stands<'a> {
                 continue;
             }
             for level in levels {
-                let is_base = base.get(name).is_some_and(|found| is_same(level, found));
+                let is_base = base.get(name).is_some_and(|found| same_setting(&level.option_text(), found));
                 let variables = if is_base { base.clone() } else { self.variables_with(sandbox, name, level)? };
                 started.push(Started { factor: name.to_owned(), level: level.clone(), variables });
             }

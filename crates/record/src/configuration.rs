@@ -5,8 +5,13 @@ use std::fmt;
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
+use crate::setting_number;
+
 /// The factor that is not a server setting: how many sessions drive the server at once.
 pub const CONNECTIONS: &str = "connections";
+
+/// Doubles below this hold every whole number.
+const EXACT_MAX: f64 = 9e15;
 
 /// One value of a setting, as written in a plan: `1`, `0.9`, `"512M"`, `true`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -23,7 +28,9 @@ impl SettingValue {
     pub fn as_int(&self) -> Option<i64> {
         match self {
             Self::Int(value) => Some(*value),
-            Self::Text(text) => int_with_suffix(text),
+            Self::Text(text) => {
+                setting_number(text).filter(|n| n.fract() == 0.0 && n.abs() < EXACT_MAX).map(|n| n as i64)
+            }
             Self::Bool(_) | Self::Float(_) => None,
         }
     }
@@ -47,18 +54,6 @@ impl fmt::Display for SettingValue {
             Self::Text(value) => f.write_str(value),
         }
     }
-}
-
-/// `512M` → 536870912: the suffixes K, M, G, T that the server's own option parser knows.
-fn int_with_suffix(text: &str) -> Option<i64> {
-    let (digits, shift) = match text.as_bytes().last()?.to_ascii_uppercase() {
-        b'K' => (&text[..text.len() - 1], 10),
-        b'M' => (&text[..text.len() - 1], 20),
-        b'G' => (&text[..text.len() - 1], 30),
-        b'T' => (&text[..text.len() - 1], 40),
-        _ => (text, 0),
-    };
-    digits.parse::<i64>().ok()?.checked_mul(1 << shift)
 }
 
 /// One level of each factor, in the plan's order of factors.

@@ -14,6 +14,7 @@ mod interval;
 mod plan;
 mod plan_check;
 mod server;
+mod setting_text;
 mod trial;
 
 pub use configuration::{CONNECTIONS, Configuration, SettingValue};
@@ -27,6 +28,7 @@ pub use interval::{Interval, Phase};
 pub use plan::{DatadirState, Design, Load, Plan, PlanError, Protocol, QuickOverrides, ServerSpec, WorkloadSpec};
 pub use plan_check::near_matches;
 pub use server::{Flavour, ServerFacts};
+pub use setting_text::{same_setting, setting_number};
 pub use trial::{EngineFacts, Measured, ResourceUse, Trial, Validity};
 
 /// Version of every JSON file in a run folder. It grows when a reader of the old version would misread the new one.

@@ -93,7 +93,8 @@ impl Load {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DatadirState {
-    /// The tables are truncated and refilled from a pristine copy inside the server, and flushed; the server goes on.
+    /// The tables are truncated and refilled from a pristine copy inside the server, and flushed; the server goes on, or
+    /// restarts before each trial where a factor needs it.
     #[default]
     Refill,
     /// The server is stopped and starts again on a fresh copy of a prepared data folder.

@@ -7,10 +7,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use thiserror::Error;
-use truetps_record::{SettingValue, near_matches};
+use truetps_record::{SettingValue, near_matches, same_setting, setting_number};
 
 use crate::binary::ServerBinary;
-use crate::catalogue_text::{Level, agree, messages, number, parse_descriptions, parse_values};
+use crate::catalogue_text::{Level, messages, parse_descriptions, parse_values};
 use crate::options::{OptionLine, canonical_name, switch_of};
 use crate::run::{Output, run_to_end};
 use crate::server_user::ServerUser;
@@ -196,10 +196,11 @@ impl Catalogue {
         let name = canonical_name(name);
         let (wanted, default) = (value.option_text(), self.defaults.get(&name)?);
         let taken = parse_values(&output.stdout).remove(&name)?;
-        let comparable = (number(&wanted).is_some() && number(&taken).is_some()) || self.is_switch(&name);
+        let comparable =
+            (setting_number(&wanted).is_some() && setting_number(&taken).is_some()) || self.is_switch(&name);
         // 0 and -1 mean "choose yourself" for some settings, and then the answer is the default.
         let left_to_the_server = ["0", "-1"].contains(&wanted.trim()) && taken == *default;
-        if name == "log_bin" || !comparable || left_to_the_server || agree(&wanted, &taken) {
+        if name == "log_bin" || !comparable || left_to_the_server || same_setting(&wanted, &taken) {
             return None;
         }
         Some(format!("the server would use {taken} instead"))

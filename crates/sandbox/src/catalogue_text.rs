@@ -83,37 +83,6 @@ fn message(line: &str) -> Option<(Level, String)> {
     Some((level, rest.trim_end_matches('.').to_owned()))
 }
 
-/// `512M` → 536870912; `0.9` → 0.9. Numbers are compared, never computed with, and a double holds every size of a disk.
-pub(crate) fn number(text: &str) -> Option<f64> {
-    let text = text.trim();
-    let (digits, shift) = match text.as_bytes().last()?.to_ascii_uppercase() {
-        b'K' => (&text[..text.len() - 1], 10),
-        b'M' => (&text[..text.len() - 1], 20),
-        b'G' => (&text[..text.len() - 1], 30),
-        b'T' => (&text[..text.len() - 1], 40),
-        _ => (text, 0),
-    };
-    let plain = |c: char| c.is_ascii_digit() || ".-+eE".contains(c);
-    let value: f64 = digits.parse().ok().filter(|_| digits.chars().all(plain))?;
-    Some(value * (1_u64 << shift) as f64)
-}
-
-/// Whether two texts are the same value of a setting.
-pub(crate) fn agree(wanted: &str, found: &str) -> bool {
-    let truth = |text: &str| match text.to_ascii_lowercase().as_str() {
-        "on" | "true" | "yes" | "1" => Some(true),
-        "off" | "false" | "no" | "0" => Some(false),
-        _ => None,
-    };
-    if let (Some(wanted), Some(found)) = (number(wanted), number(found)) {
-        return (wanted - found).abs() <= wanted.abs() * 1e-9;
-    }
-    if let (Some(wanted), Some(found)) = (truth(wanted), truth(found)) {
-        return wanted == found;
-    }
-    wanted.eq_ignore_ascii_case(found)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -173,24 +142,5 @@ To see what variables a running server is using, type
             "Error while setting value 'x' to 'y'",
         );
         assert!(messages("2026-11-21 20:49:24 0 [Note] fine").is_empty());
-    }
-
-    #[test]
-    fn same_value_in_other_words() {
-        for (wanted, found) in [
-            ("512M", "536870912"),
-            ("0.90", "0.9"),
-            ("ON", "TRUE"),
-            ("1", "TRUE"),
-            ("off", "0"),
-            ("o_direct", "O_DIRECT"),
-            ("1", "ON"),
-        ] {
-            assert!(agree(wanted, found), "{wanted} {found}");
-        }
-        for (wanted, found) in [("7", "3"), ("ON", "OFF"), ("row", "MIXED"), ("1", "FALSE"), ("nan", "inf"), ("", "x")]
-        {
-            assert!(!agree(wanted, found), "{wanted} {found}");
-        }
     }
 }

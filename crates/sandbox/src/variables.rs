@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 
 use truetps_driver::{Client, DriverError};
-use truetps_record::SettingValue;
+use truetps_record::{SettingValue, same_setting};
 
-use crate::catalogue_text::agree;
 use crate::options::{canonical_name, switch_of};
 use crate::settings::Settings;
 
@@ -34,7 +33,11 @@ pub fn mismatches(settings: &Settings, variables: &BTreeMap<String, String>) -> 
         let found = variables.get(&canonical_name(name))?;
         let wanted = wanted_text(name, value);
         let expanded = found.contains(',');
-        (!expanded && !agree(&wanted, found)).then(|| Mismatch { name: name.to_owned(), wanted, found: found.clone() })
+        (!expanded && !same_setting(&wanted, found)).then(|| Mismatch {
+            name: name.to_owned(),
+            wanted,
+            found: found.clone(),
+        })
     });
     differing.collect()
 }

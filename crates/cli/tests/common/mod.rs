@@ -13,6 +13,23 @@ use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+/// Two levels, two numbers of connections, two blocks with their twins: ten trials of a third of a second.
+pub(crate) const SMALL: &str = r#"
+name = "small"
+about = "a test"
+[workload]
+name = "insert"
+table_rows = 500
+[load]
+warm_up_s = 0.1
+measure_s = 0.3
+[factors]
+innodb_flush_log_at_trx_commit = [1, 0]
+connections = [1, 4]
+[design]
+blocks = 2
+"#;
+
 /// A folder with a space in its name, which holds runs and private servers of one test.
 pub(crate) struct Place {
     dir: tempfile::TempDir,

@@ -71,7 +71,8 @@ fn server(input: &ReportInput) -> FactGroup {
 fn datadir(state: DatadirState) -> &'static str {
     match state {
         DatadirState::Refill => {
-            "tables truncated, refilled from a pristine copy and flushed; the server goes on (refill)"
+            "tables truncated, refilled from a pristine copy and flushed; the server goes on, or restarts where a factor needs \
+             it (refill)"
         }
         DatadirState::FreshCopy => "server started anew on a fresh copy of a prepared data folder (fresh_copy)",
     }
