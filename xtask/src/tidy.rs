@@ -18,7 +18,7 @@ const EDGES: [(&str, &[&str]); 11] = [
     ("report", &["record", "analysis"]),
     ("lab", &["record", "driver", "workload", "engine", "probe", "sandbox"]),
     ("cli", &["record", "driver", "workload", "engine", "probe", "sandbox", "analysis", "report", "lab"]),
-    ("xtask", &["record", "driver", "workload", "engine", "probe", "sandbox", "lab"]),
+    ("xtask", &["record", "driver", "workload", "engine", "probe", "sandbox"]),
 ];
 
 const FILE_LINES_MAX: usize = 700;

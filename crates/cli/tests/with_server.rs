@@ -164,6 +164,11 @@ fn settings_and_levels_are_checked_before_anything_is_recorded() {
     check(factor, "innodb_flush_method = [\"O_DIRECTT\"]", &["innodb_flush_method", "O_DIRECTT"]);
     check(factor, "datadir = [\"/tmp\"]", &["datadir"]);
     assert!(!place.path().join("runs").exists());
+    // The program takes the level; this host has no room for it.
+    place.write("plan.toml", &SMALL.replace(factor, "innodb_buffer_pool_size = [\"64M\", \"8000G\"]"));
+    let ran = place.run(&["sweep", "./plan.toml"]);
+    assert!(ran.code == Some(2) && ran.stderr.contains("of memory"), "{}", ran.stderr);
+    assert_eq!(fs::read_dir(place.path().join("runs")).map_or(0, Iterator::count), 0);
     assert_nothing_left(&place);
 }
 

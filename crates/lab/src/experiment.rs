@@ -136,6 +136,17 @@ pub fn resume(
     Ok(bench.run(folder, &todo, done, listener))
 }
 
+/// Whether this host has room for each configuration: a factor may be what takes the memory.
+fn check_room(plan: &Plan, fixed: &Settings) -> Result<(), LabError> {
+    let host = HostLimits::read();
+    for configuration in plan.configurations() {
+        let needs = Needs::of(&fixed.clone().with(configuration.settings()));
+        truetps_sandbox::check_limits(&needs, &host)?;
+        raise_open_files(&needs)?;
+    }
+    Ok(())
+}
+
 /// Whether the host is another one than that of the earlier trials, as far as it shows.
 fn other_host(was: &HostFacts, is: &HostFacts) -> Option<String> {
     let pairs = [
@@ -177,9 +188,7 @@ impl<'a> Bench<'a> {
         let chosen = catalogue.keep_known(chosen_settings(host.memory_bytes, load, binary.flavour, binary.version));
         let fixed =
             Settings::new(&chosen).with(plan.server.settings.iter().map(|(name, value)| (name.as_str(), value)));
-        let needs = Needs::of(&fixed);
-        truetps_sandbox::check_limits(&needs, &HostLimits::read())?;
-        raise_open_files(&needs)?;
+        check_room(plan, &fixed)?;
         let server = ServerFacts {
             flavour: binary.flavour,
             version: binary.version.to_string(),
