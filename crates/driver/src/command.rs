@@ -8,8 +8,10 @@ const COM_QUERY: u8 = 0x03;
 const COM_STMT_PREPARE: u8 = 0x16;
 const COM_STMT_EXECUTE: u8 = 0x17;
 
+const TYPE_DOUBLE: u8 = 5;
 const TYPE_NULL: u8 = 6;
 const TYPE_LONGLONG: u8 = 8;
+const TYPE_BLOB: u8 = 252;
 const TYPE_VAR_STRING: u8 = 253;
 
 pub(crate) fn put_quit(out: &mut Vec<u8>) {
@@ -48,7 +50,9 @@ pub(crate) fn put_execute(out: &mut Vec<u8>, statement_id: u32, params: &Params)
             let kind = match value {
                 Value::Null => TYPE_NULL,
                 Value::Int(_) => TYPE_LONGLONG,
+                Value::Double(_) => TYPE_DOUBLE,
                 Value::Text { .. } => TYPE_VAR_STRING,
+                Value::Bytes { .. } => TYPE_BLOB,
             };
             out.extend_from_slice(&[kind, 0]);
         }
@@ -56,7 +60,8 @@ pub(crate) fn put_execute(out: &mut Vec<u8>, statement_id: u32, params: &Params)
             match *value {
                 Value::Null => {}
                 Value::Int(number) => out.extend_from_slice(&number.to_le_bytes()),
-                Value::Text { start, end } => {
+                Value::Double(number) => out.extend_from_slice(&number.to_le_bytes()),
+                Value::Text { start, end } | Value::Bytes { start, end } => {
                     put_lenenc(out, u64::from(end - start));
                     out.extend_from_slice(params.text(start, end));
                 }
@@ -86,7 +91,9 @@ pub(crate) fn put_text_statement(out: &mut Vec<u8>, statement: &Statement, param
                 None => {}
                 Some(Value::Null) => out.extend_from_slice(b"NULL"),
                 Some(Value::Int(number)) => put_decimal(out, *number),
+                Some(Value::Double(number)) => out.extend_from_slice(number.to_string().as_bytes()),
                 Some(Value::Text { start, end }) => put_quoted(out, params.text(*start, *end)),
+                Some(Value::Bytes { start, end }) => put_hex(out, params.text(*start, *end)),
             }
         }
     });
@@ -123,20 +130,32 @@ fn put_quoted(out: &mut Vec<u8>, text: &[u8]) {
     out.push(b'\'');
 }
 
+/// A binary literal, which no character set is asked about.
+fn put_hex(out: &mut Vec<u8>, bytes: &[u8]) {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    out.extend_from_slice(b"x'");
+    for byte in bytes {
+        out.extend_from_slice(&[DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
+    }
+    out.push(b'\'');
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn text_statement_quotes_its_values() {
-        let statement = Statement::new("SET @a=?, @b=?, @c=?").unwrap();
+        let statement = Statement::new("SET @a=?, @b=?, @c=?, @d=?, @e=?").unwrap();
         let mut params = Params::default();
         params.push_int(i64::MIN);
         params.push_text(|out| out.extend_from_slice(b"it's a \\ \0"));
         params.push_null();
+        params.push_double(-0.5);
+        params.push_bytes(|out| out.extend_from_slice(&[0, 0xff]));
         let mut out = Vec::new();
         put_text_statement(&mut out, &statement, &params);
-        assert_eq!(&out[5..], br"SET @a=-9223372036854775808, @b='it\'s a \\ \0', @c=NULL");
+        assert_eq!(&out[5..], br"SET @a=-9223372036854775808, @b='it\'s a \\ \0', @c=NULL, @d=-0.5, @e=x'00ff'");
     }
 
     #[test]

@@ -18,4 +18,4 @@ pub use error::{DriverError, ErrorClass, ServerError};
 pub use handshake::Login;
 pub use reply::Reply;
 pub use session::{Event, MysqlSession, Session};
-pub use statement::{Params, Statement, StatementError, Value};
+pub use statement::{Dialect, Params, Statement, StatementError, Value};

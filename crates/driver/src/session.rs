@@ -121,6 +121,10 @@ impl MysqlSession {
     }
 
     fn prepare_next(&mut self, out: &mut Vec<u8>) -> Event {
+        // A place in the list for each statement, so that both have the same index.
+        while self.statements.get(self.ids.len()).is_some_and(Statement::is_text_only) {
+            self.ids.push(0);
+        }
         let next = self.statements.get(self.ids.len()).filter(|_| self.prepared);
         let Some(statement) = next else {
             self.phase = Phase::Ready;
@@ -173,7 +177,7 @@ impl Session for MysqlSession {
     }
 
     fn send(&mut self, statement: usize, params: &Params, out: &mut Vec<u8>) {
-        if self.prepared {
+        if self.prepared && !self.statements[statement].is_text_only() {
             put_execute(out, self.ids[statement], params);
         } else {
             put_text_statement(out, &self.statements[statement], params);

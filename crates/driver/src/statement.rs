@@ -2,12 +2,22 @@
 
 use thiserror::Error;
 
+/// The family of SQL that a server speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dialect {
+    /// MySQL, MariaDB, Percona Server.
+    Mysql,
+    Postgres,
+}
+
 /// One SQL statement with `?` for each parameter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Statement {
     sql: String,
     /// The text between the parameters: one more than there are parameters.
     parts: Vec<String>,
+    /// Always sent as text: statements that servers do not prepare, such as BEGIN.
+    text_only: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -43,7 +53,17 @@ impl Statement {
             return Err(StatementError::OpenQuote(sql));
         }
         parts.push(part);
-        Ok(Self { sql, parts })
+        Ok(Self { sql, parts, text_only: false })
+    }
+
+    /// A statement without parameters that is never prepared: BEGIN, COMMIT.
+    pub fn text_only(sql: impl Into<String>) -> Self {
+        let sql = sql.into();
+        Self { parts: vec![sql.clone()], sql, text_only: true }
+    }
+
+    pub fn is_text_only(&self) -> bool {
+        self.text_only
     }
 
     pub fn sql(&self) -> &str {
@@ -59,12 +79,22 @@ impl Statement {
     }
 }
 
-/// One parameter's value; text lives in the [`Params`] that made it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// One parameter's value; text and bytes live in the [`Params`] that made them.
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Value {
     Null,
     Int(i64),
-    Text { start: u32, end: u32 },
+    /// Finite.
+    Double(f64),
+    Text {
+        start: u32,
+        end: u32,
+    },
+    /// A value of a binary column: any bytes.
+    Bytes {
+        start: u32,
+        end: u32,
+    },
 }
 
 /// Values for one execution, reused from one to the next so that nothing is allocated on the way.
@@ -88,18 +118,35 @@ impl Params {
         self.values.push(Value::Int(value));
     }
 
-    /// `fill` appends the text.
+    /// `value` must be finite: SQL has no word for the others.
+    pub fn push_double(&mut self, value: f64) {
+        debug_assert!(value.is_finite());
+        self.values.push(Value::Double(value));
+    }
+
+    /// `fill` appends the text, as UTF-8.
     pub fn push_text(&mut self, fill: impl FnOnce(&mut Vec<u8>)) {
+        let (start, end) = self.append(fill);
+        self.values.push(Value::Text { start, end });
+    }
+
+    /// `fill` appends the bytes.
+    pub fn push_bytes(&mut self, fill: impl FnOnce(&mut Vec<u8>)) {
+        let (start, end) = self.append(fill);
+        self.values.push(Value::Bytes { start, end });
+    }
+
+    fn append(&mut self, fill: impl FnOnce(&mut Vec<u8>)) -> (u32, u32) {
         let start = self.text.len() as u32;
         fill(&mut self.text);
-        self.values.push(Value::Text { start, end: self.text.len() as u32 });
+        (start, self.text.len() as u32)
     }
 
     pub fn values(&self) -> &[Value] {
         &self.values
     }
 
-    /// The bytes of a [`Value::Text`] of these parameters.
+    /// The bytes of a [`Value::Text`] or [`Value::Bytes`] of these parameters.
     pub fn text(&self, start: u32, end: u32) -> &[u8] {
         &self.text[start as usize..end as usize]
     }

@@ -80,7 +80,8 @@ impl<S: Session> Connection<S> {
     pub(crate) fn start(&mut self, now_ns: u64, scratch: &mut Scratch) -> Result<(), DriverError> {
         scratch.params.clear();
         scratch.output.clear();
-        let statement = self.stream.next(&mut scratch.params);
+        self.stream.next_transaction();
+        let statement = self.stream.next_statement(&mut scratch.params).statement;
         self.session.send(statement, &scratch.params, &mut scratch.output);
         self.state = State::InFlight;
         self.started_ns = now_ns;

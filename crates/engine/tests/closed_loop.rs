@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use fake_server::{Act, FakeServer, Welcome};
-use truetps_driver::{Login, MysqlSession};
+use truetps_driver::{Dialect, Login, MysqlSession};
 use truetps_engine::{Ending, LoadSpec, Observer, Outcome, run};
 use truetps_record::{Counts, Histogram, Interval, Phase};
 use truetps_workload::{Insert, Workload};
@@ -47,7 +47,7 @@ fn load(server: &FakeServer, clients: u32, measure_ms: u64) -> LoadSpec {
 }
 
 fn drive(load: &LoadSpec, prepared: bool, stop: &AtomicBool, kept: &mut Kept) -> Outcome {
-    let workload = Insert::new(1, 1000, 7);
+    let workload = Insert::new(Dialect::Mysql, 1, 1000, 7);
     let login = Arc::new(Login { user: "root".into(), database: None });
     let statements = workload.statements();
     let session = || MysqlSession::new(Arc::clone(&login), Arc::clone(&statements), prepared);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use truetps_driver::Dialect;
 use truetps_probe::{clock, host_facts, probe_flush};
 use truetps_record::{
     Experiment, ExperimentFolder, HostFacts, Plan, Protocol, SCHEMA_VERSION, ScheduledTrial, ServerFacts, Trial,
@@ -173,7 +174,7 @@ impl<'a> Bench<'a> {
     /// nothing was measured.
     fn set_up(request: &'a Request<'a>, records: &Path, listener: &mut dyn Listener) -> Result<Self, LabError> {
         let (plan, binary) = (request.plan, request.binary);
-        let workload = truetps_workload::build(&plan.workload, plan.design.seed)?;
+        let workload = truetps_workload::build(&plan.workload, Dialect::Mysql, plan.design.seed)?;
         let catalogue = check_settings(plan, binary, request.home.user())?;
         ExperimentFolder::check_writable(records)?;
         warn_of_leftovers(request.home, listener)?;

@@ -1,5 +1,7 @@
 //! Tables that a workload needs, and the SQL that makes and fills them.
 
+use truetps_driver::Dialect;
+
 use crate::Stream;
 
 /// A table and how its rows come about. Rows have the ids 1 to `rows`.
@@ -10,6 +12,7 @@ pub struct Table {
     pub definition: String,
     pub columns: &'static str,
     pub rows: u64,
+    dialect: Dialect,
     seed: u64,
 }
 
@@ -18,7 +21,7 @@ const ROWS_PER_INSERT: u64 = 1_000;
 
 impl Table {
     /// The shape that sysbench made common: an auto-increment key, an indexed number, two strings of digits.
-    pub(crate) fn sysbench_shaped(number: u32, rows: u64, seed: u64) -> Self {
+    pub(crate) fn sysbench_shaped(dialect: Dialect, number: u32, rows: u64, seed: u64) -> Self {
         Self {
             name: format!("sbtest{number}"),
             definition: format!(
@@ -27,12 +30,17 @@ impl Table {
             ),
             columns: "id, k, c, pad",
             rows,
+            dialect,
             seed: seed ^ u64::from(number) << 32,
         }
     }
 
     pub fn create_sql(&self) -> String {
-        format!("CREATE TABLE {} ({}) ENGINE=InnoDB", self.name, self.definition)
+        let engine = match self.dialect {
+            Dialect::Mysql => " ENGINE=InnoDB",
+            Dialect::Postgres => "",
+        };
+        format!("CREATE TABLE {} ({}){engine}", self.name, self.definition)
     }
 
     /// INSERT statements that fill the table, in order. The rows depend on the seed and on nothing else.
@@ -73,7 +81,7 @@ mod tests {
 
     #[test]
     fn load_covers_every_row_once() {
-        let table = Table::sysbench_shaped(1, 2_500, 42);
+        let table = Table::sysbench_shaped(Dialect::Mysql, 1, 2_500, 42);
         let inserts: Vec<_> = table.load_sql().collect();
         assert_eq!(inserts.len(), 3);
         let rows: usize = inserts.iter().map(|sql| sql.matches("')").count()).sum();

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use truetps_driver::{Login, MysqlSession};
+use truetps_driver::{Dialect, Login, MysqlSession};
 use truetps_engine::{LoadSpec, Observer};
 use truetps_record::{Histogram, Interval, Phase, Protocol, WorkloadSpec};
 
@@ -16,7 +16,7 @@ pub(crate) const TABLE_ROWS: u64 = 200_000;
 /// `bench-client SOCKET CLIENTS SECONDS text|prepared`
 pub(crate) fn run(args: &[&str]) -> anyhow::Result<()> {
     let [socket, clients, seconds, protocol] = args else { bail!("bench-client SOCKET CLIENTS SECONDS text|prepared") };
-    let workload = truetps_workload::build(&workload_spec(), 1)?;
+    let workload = truetps_workload::build(&workload_spec(), Dialect::Mysql, 1)?;
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
     let load = LoadSpec {
         socket: PathBuf::from(socket),

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use truetps_driver::Client;
+use truetps_driver::{Client, Dialect};
 use truetps_record::SettingValue;
 use truetps_sandbox::{
     Catalogue, Home, Needs, RunningServer, Sandbox, SandboxOptions, ServerLoad, Settings, StartOptions,
@@ -109,7 +109,7 @@ fn pair(
 }
 
 fn load(client: &mut Client) -> anyhow::Result<()> {
-    let workload = truetps_workload::build(&workload_spec(), 1)?;
+    let workload = truetps_workload::build(&workload_spec(), Dialect::Mysql, 1)?;
     client.execute(&format!("CREATE DATABASE {SCHEMA}"))?;
     client.execute(&format!("USE {SCHEMA}"))?;
     for table in workload.tables() {

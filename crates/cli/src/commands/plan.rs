@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use truetps_driver::Dialect;
 use truetps_lab::{check_settings, estimate, schedule};
 use truetps_record::Plan;
 use truetps_report::format;
@@ -30,7 +31,7 @@ pub(crate) fn show(plan: &str) -> Result<Exit, Failure> {
 
 pub(crate) fn check(name: &str, basedir: Option<&Path>) -> Result<Exit, Failure> {
     let plan = parse(name)?;
-    workload::build(&plan.workload, plan.design.seed)
+    workload::build(&plan.workload, Dialect::Mysql, plan.design.seed)
         .map_err(|error| Failure::usage(format!("plan `{name}`: {error}")))?;
     let user = ServerUser::choose();
     let binary =

@@ -1,6 +1,7 @@
 //! `truetps run`: one trial of one configuration. It is a plan with one block, so that its folder is like any other.
 
 use indexmap::IndexMap;
+use truetps_driver::Dialect;
 use truetps_record::{
     CONNECTIONS, Design, Load, Plan, Protocol, QuickOverrides, ServerSpec, SettingValue, WorkloadSpec,
 };
@@ -13,7 +14,7 @@ use crate::failure::Failure;
 
 pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let plan = plan_of(args)?;
-    workload::build(&plan.workload, plan.design.seed).map_err(Failure::usage)?;
+    workload::build(&plan.workload, Dialect::Mysql, plan.design.seed).map_err(Failure::usage)?;
     measure(&plan, false, &args.place, &args.engine)
 }
 
