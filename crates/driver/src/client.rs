@@ -1,18 +1,12 @@
 //! A small blocking client for everything that is not measured: settings, loading, counters.
 
-use std::io::{Read, Write};
-use std::os::unix::net::UnixStream;
+use std::io::{self, Read, Write};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
-use crate::command::{put_query, put_quit};
-use crate::handshake::{LoginStep, parse_greeting, parse_login_reply, put_login};
-use crate::reply::{is_eof, parse_eof, parse_error};
-use crate::wire::{CHUNK_BYTES_MAX, HEADER_BYTES, Reader, put_packets, read_header};
-use crate::{DriverError, Login};
-
-/// No answer that truetps asks for is larger.
-const PAYLOAD_BYTES_MAX: usize = 64 << 20;
+use crate::session::{Event, Reply, Session};
+use crate::{Connector, DriverError, Socket, Target};
 
 /// Rows of one query, as text. `None` is NULL.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -24,51 +18,49 @@ pub struct QueryResult {
 }
 
 pub struct Client {
-    stream: UnixStream,
-    sequence: u8,
+    socket: Socket,
+    session: Box<dyn Session>,
     out: Vec<u8>,
+    input: Box<[u8]>,
 }
 
 impl Client {
-    /// Connects and logs in without a password. `timeout` bounds each read and write, now and later.
+    /// Connects and logs in. `timeout` bounds each read and write, now and later.
+    pub fn connect(target: &Target, timeout: Duration) -> Result<Self, DriverError> {
+        const INPUT_BYTES: usize = 64 << 10;
+        let connector = Connector::new(target.clone(), Arc::new([]), false)?;
+        let failed = |source| DriverError::Connect { endpoint: connector.endpoint(0).clone(), source };
+        let socket = Socket::connect(connector.address(0), timeout).map_err(failed)?;
+        socket.set_timeout(timeout)?;
+        let mut session = connector.session(0);
+        session.keep_rows();
+        let mut client = Self { socket, session, out: Vec::new(), input: vec![0; INPUT_BYTES].into() };
+        client.session.begin(&mut client.out);
+        match client.exchange()? {
+            Event::Ready => Ok(client),
+            Event::Pending | Event::Reply(_) => Err(DriverError::Protocol("a reply in place of a greeting")),
+        }
+    }
+
+    /// Connects to a server of the MySQL family and logs in without a password.
     pub fn connect_unix(
         socket: &Path,
         user: &str,
         database: Option<&str>,
         timeout: Duration,
     ) -> Result<Self, DriverError> {
-        let failed = |source| DriverError::Connect { socket: socket.to_owned(), source };
-        let stream = UnixStream::connect(socket).map_err(failed)?;
-        let mut client = Self { stream, sequence: 0, out: Vec::new() };
-        client.set_timeout(timeout)?;
-        client.log_in(&Login { user: user.to_owned(), database: database.map(str::to_owned) })?;
-        Ok(client)
+        Self::connect(&Target::mysql_unix(socket, user, database), timeout)
     }
 
     /// Bounds each read and write from now on.
     pub fn set_timeout(&mut self, timeout: Duration) -> Result<(), DriverError> {
-        self.stream.set_read_timeout(Some(timeout))?;
-        self.stream.set_write_timeout(Some(timeout))?;
-        Ok(())
+        Ok(self.socket.set_timeout(timeout)?)
     }
 
-    /// The process that listens on the socket, as the kernel knows it.
+    /// The process that listens on a unix socket, as the kernel knows it.
     pub fn peer_pid(&self) -> Option<u32> {
-        let credentials = rustix::net::sockopt::socket_peercred(&self.stream).ok()?;
+        let credentials = rustix::net::sockopt::socket_peercred(&self.socket).ok()?;
         u32::try_from(credentials.pid.as_raw_nonzero().get()).ok()
-    }
-
-    fn log_in(&mut self, login: &Login) -> Result<(), DriverError> {
-        let greeting = parse_greeting(&self.read_payload()?)?;
-        self.out.clear();
-        self.sequence = put_packets(&mut self.out, self.sequence, |out| put_login(out, login, &greeting));
-        self.stream.write_all(&self.out)?;
-        while parse_login_reply(&self.read_payload()?, &greeting)? == LoginStep::AnswerEmpty {
-            self.out.clear();
-            self.sequence = put_packets(&mut self.out, self.sequence, |_| {});
-            self.stream.write_all(&self.out)?;
-        }
-        Ok(())
     }
 
     /// Runs a statement and returns the number of rows that it changed.
@@ -79,47 +71,14 @@ impl Client {
     /// Runs one statement and returns its rows.
     pub fn query(&mut self, sql: &str) -> Result<QueryResult, DriverError> {
         self.out.clear();
-        put_query(&mut self.out, sql.as_bytes());
-        self.sequence = 1;
-        self.stream.write_all(&self.out)?;
-        let first = self.read_payload()?;
-        let mut reader = Reader::new(&first);
-        match first.first() {
-            None => Err(DriverError::Protocol("an empty reply")),
-            Some(0xff) => Err(parse_error(&first)?.into()),
-            Some(0xfb) => Err(DriverError::Protocol("a request for a local file, which is never answered")),
-            Some(0x00) => {
-                reader.u8()?;
-                let affected_rows = reader.lenenc()?.unwrap_or(0);
-                let _last_insert_id = reader.lenenc()?;
-                let _status = reader.uint(2)?;
-                let warnings = reader.uint(2)? as u16;
-                Ok(QueryResult { affected_rows, warnings, ..QueryResult::default() })
+        self.session.send_sql(sql, &mut self.out);
+        match self.exchange()? {
+            Event::Reply(Reply { error: Some(error), .. }) => Err(error.into()),
+            Event::Reply(Reply { result, affected_rows, .. }) => {
+                let result = result.map(|result| *result).unwrap_or_default();
+                Ok(QueryResult { affected_rows, ..result })
             }
-            Some(_) => {
-                let columns = reader.lenenc()?.unwrap_or(0);
-                self.read_rows(columns)
-            }
-        }
-    }
-
-    fn read_rows(&mut self, columns: u64) -> Result<QueryResult, DriverError> {
-        let mut result = QueryResult::default();
-        for _ in 0..columns {
-            result.columns.push(column_name(&self.read_payload()?)?);
-        }
-        parse_eof(&self.read_payload()?)?;
-        loop {
-            let payload = self.read_payload()?;
-            if is_eof(&payload) {
-                return Ok(result);
-            }
-            if payload.first() == Some(&0xff) {
-                return Err(parse_error(&payload)?.into());
-            }
-            let mut reader = Reader::new(&payload);
-            let cell = |_| reader.lenenc_bytes().map(|bytes| bytes.map(|b| String::from_utf8_lossy(b).into_owned()));
-            result.rows.push((0..columns).map(cell).collect::<Result<_, _>>()?);
+            Event::Ready | Event::Pending => Err(DriverError::Protocol("a greeting in place of a reply")),
         }
     }
 
@@ -129,32 +88,21 @@ impl Client {
         Ok(result.rows.into_iter().next().and_then(|row| row.into_iter().next().flatten()))
     }
 
-    fn read_payload(&mut self) -> Result<Vec<u8>, DriverError> {
-        let mut payload = Vec::new();
+    /// Sends what there is to send until something has come of it.
+    fn exchange(&mut self) -> Result<Event, DriverError> {
         loop {
-            let mut header = [0; HEADER_BYTES];
-            self.read_exact(&mut header)?;
-            let (length, sequence) = read_header(&header);
-            if sequence != self.sequence {
-                return Err(DriverError::Protocol("packets out of order"));
+            (&self.socket).write_all(&self.out)?;
+            self.out.clear();
+            let length = match (&self.socket).read(&mut self.input) {
+                Ok(0) => return Err(DriverError::Closed),
+                Ok(length) => length,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error.into()),
+            };
+            match self.session.on_bytes(&self.input[..length], &mut self.out)? {
+                Event::Pending => {}
+                event => return Ok(event),
             }
-            self.sequence = sequence.wrapping_add(1);
-            let start = payload.len();
-            if start + length > PAYLOAD_BYTES_MAX {
-                return Err(DriverError::Protocol("an answer of more than 64 MB"));
-            }
-            payload.resize(start + length, 0);
-            self.read_exact(&mut payload[start..])?;
-            if length < CHUNK_BYTES_MAX {
-                return Ok(payload);
-            }
-        }
-    }
-
-    fn read_exact(&mut self, buffer: &mut [u8]) -> Result<(), DriverError> {
-        match self.stream.read_exact(buffer) {
-            Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => Err(DriverError::Closed),
-            other => Ok(other?),
         }
     }
 }
@@ -163,16 +111,7 @@ impl Drop for Client {
     /// Says goodbye, so that the server has nothing to complain about in its log. One that is gone needs none.
     fn drop(&mut self) {
         self.out.clear();
-        put_quit(&mut self.out);
-        let _ = self.stream.write_all(&self.out);
+        self.session.quit(&mut self.out);
+        let _ = (&self.socket).write_all(&self.out);
     }
-}
-
-/// The name in a column description: the fifth of its strings.
-fn column_name(payload: &[u8]) -> Result<String, DriverError> {
-    let mut reader = Reader::new(payload);
-    for _ in 0..4 {
-        reader.lenenc_bytes()?;
-    }
-    Ok(String::from_utf8_lossy(reader.lenenc_bytes()?.unwrap_or_default()).into_owned())
 }

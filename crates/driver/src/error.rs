@@ -2,9 +2,10 @@
 
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
 
 use thiserror::Error;
+
+use crate::Endpoint;
 
 /// An error packet of the server.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -17,8 +18,8 @@ pub struct ServerError {
 
 #[derive(Debug, Error)]
 pub enum DriverError {
-    #[error("cannot connect to {}: {source}", socket.display())]
-    Connect { socket: PathBuf, source: io::Error },
+    #[error("cannot connect to {endpoint}: {source}")]
+    Connect { endpoint: Endpoint, source: io::Error },
     #[error("{0}")]
     Server(#[from] ServerError),
     #[error("connection lost: {0}")]

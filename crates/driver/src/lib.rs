@@ -1,21 +1,23 @@
-//! Talks to a server of the MySQL family.
+//! Talks to a server.
 //!
-//! The protocol is written without I/O: [`MysqlSession`] takes the bytes that came and says what to send, so that the
-//! engine decides how sockets are read and by which thread. [`Client`] is the small blocking client for everything that
-//! is not measured. Only logins without a password over a unix socket are here: that is what private servers have.
+//! Protocols are written without I/O: a [`Session`] takes the bytes that came and says what to send, so that the engine
+//! decides how sockets are read and by which thread. A [`Connector`] makes sessions that are alike; [`Client`] is the
+//! small blocking client, over the same sessions, for everything that is not measured.
 
 mod client;
-mod command;
+mod connector;
 mod error;
-mod handshake;
-mod reply;
+mod mysql;
 mod session;
+mod socket;
 mod statement;
-mod wire;
+mod target;
 
 pub use client::{Client, QueryResult};
+pub use connector::Connector;
 pub use error::{DriverError, ErrorClass, ServerError};
-pub use handshake::Login;
-pub use reply::Reply;
-pub use session::{Event, MysqlSession, Session};
+pub use mysql::MysqlSession;
+pub use session::{Event, Reply, Session};
+pub use socket::{Address, Socket};
 pub use statement::{Dialect, Params, Statement, StatementError, Value};
+pub use target::{Endpoint, Login, Target};

@@ -2,11 +2,8 @@
 
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::net::UnixStream;
-use std::path::Path;
 
-use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
-use truetps_driver::{DriverError, Event, Params, Session};
+use truetps_driver::{DriverError, Event, Params, Session, Socket};
 use truetps_workload::ClientStream;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,9 +13,9 @@ pub(crate) enum State {
     InFlight,
 }
 
-pub(crate) struct Connection<S> {
-    socket: UnixStream,
-    session: S,
+pub(crate) struct Connection {
+    socket: Socket,
+    session: Box<dyn Session>,
     stream: Box<dyn ClientStream>,
     pub(crate) state: State,
     /// Start of the transaction in flight.
@@ -41,14 +38,16 @@ impl Scratch {
     }
 }
 
-impl<S: Session> Connection<S> {
-    /// Begins to connect. `WouldBlock` means that the server's queue of new connections is full: try again later.
-    pub(crate) fn open(path: &Path, session: S, stream: Box<dyn ClientStream>) -> io::Result<Self> {
-        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-        let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
-        connect(&socket, &SocketAddrUnix::new(path)?)?;
-        let socket = UnixStream::from(socket);
-        Ok(Self { socket, session, stream, state: State::Connecting, started_ns: 0, unsent: Vec::new() })
+impl Connection {
+    pub(crate) fn new(socket: Socket, session: Box<dyn Session>, stream: Box<dyn ClientStream>) -> Self {
+        Self { socket, session, stream, state: State::Connecting, started_ns: 0, unsent: Vec::new() }
+    }
+
+    /// Says what the client says first. A socket that is not connected yet takes it later.
+    pub(crate) fn begin(&mut self, scratch: &mut Scratch) -> Result<(), DriverError> {
+        scratch.output.clear();
+        self.session.begin(&mut scratch.output);
+        self.write(&scratch.output)
     }
 
     /// Reads what came. `None`: nothing that matters yet.
@@ -117,14 +116,14 @@ impl<S: Session> Connection<S> {
     }
 }
 
-impl<S> AsFd for Connection<S> {
+impl AsFd for Connection {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
 }
 
 /// Writes as much as the socket takes without blocking.
-fn write_some(mut socket: &UnixStream, bytes: &[u8]) -> io::Result<usize> {
+fn write_some(mut socket: &Socket, bytes: &[u8]) -> io::Result<usize> {
     let mut sent = 0;
     while sent < bytes.len() {
         match socket.write(&bytes[sent..]) {

@@ -1,7 +1,6 @@
 //! One run: connect, warm up, measure, drain.
 
 use std::io;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -9,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use thiserror::Error;
-use truetps_driver::Session;
+use truetps_driver::Connector;
 use truetps_record::{Counts, ErrorCount, ErrorTally, Histogram, Interval, LatencyFigures, Phase};
 use truetps_workload::Workload;
 
@@ -21,7 +20,6 @@ use crate::worker::{Connected, Shared, Worker, WorkerEnd};
 /// The load of one trial.
 #[derive(Debug, Clone)]
 pub struct LoadSpec {
-    pub socket: PathBuf,
     pub clients: u32,
     /// OS threads; at most one a client is used.
     pub workers: u32,
@@ -92,17 +90,16 @@ pub enum EngineError {
 const LOOK: Duration = Duration::from_millis(20);
 
 /// Runs the load. `stop` ends it early, with what has been measured.
-pub fn run<S: Session>(
+pub fn run(
     load: &LoadSpec,
+    connector: &Connector,
     workload: &dyn Workload,
-    make_session: &(dyn Fn() -> S + Sync),
     stop: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<Outcome, EngineError> {
     let shared = Shared {
-        socket: &load.socket,
+        connector,
         workload,
-        make_session,
         connect_timeout: load.connect_timeout,
         drain_timeout: load.drain_timeout,
         stop,

@@ -1,7 +1,6 @@
 //! One OS thread that drives its share of the clients.
 
 use std::io;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
@@ -9,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use rustix::buffer::spare_capacity;
 use rustix::event::{Timespec, epoll};
-use truetps_driver::{DriverError, Event, Session};
+use truetps_driver::{Connector, DriverError, Event};
 use truetps_record::{ErrorTally, Phase};
 use truetps_workload::Workload;
 
@@ -24,10 +23,9 @@ const LOOK_MS: u64 = 50;
 const EVENTS_MAX: usize = 256;
 
 /// What all workers know.
-pub(crate) struct Shared<'a, S> {
-    pub(crate) socket: &'a Path,
+pub(crate) struct Shared<'a> {
+    pub(crate) connector: &'a Connector,
     pub(crate) workload: &'a dyn Workload,
-    pub(crate) make_session: &'a (dyn Fn() -> S + Sync),
     pub(crate) connect_timeout: Duration,
     pub(crate) drain_timeout: Duration,
     /// The user wants the run to end.
@@ -54,19 +52,19 @@ pub(crate) struct WorkerEnd {
     pub(crate) unanswered: u32,
 }
 
-pub(crate) struct Worker<'a, S> {
+pub(crate) struct Worker<'a> {
     number: usize,
-    shared: &'a Shared<'a, S>,
+    shared: &'a Shared<'a>,
     epoll: rustix::fd::OwnedFd,
     events: Vec<epoll::Event>,
     /// Slot = place in the worker's list of clients; `None` where the client failed.
-    connections: Vec<Option<Connection<S>>>,
+    connections: Vec<Option<Connection>>,
     scratch: Scratch,
     lost: u32,
 }
 
-impl<'a, S: Session> Worker<'a, S> {
-    pub(crate) fn new(number: usize, shared: &'a Shared<'a, S>) -> io::Result<Self> {
+impl<'a> Worker<'a> {
+    pub(crate) fn new(number: usize, shared: &'a Shared<'a>) -> io::Result<Self> {
         Ok(Self {
             number,
             shared,
@@ -93,7 +91,10 @@ impl<'a, S: Session> Worker<'a, S> {
                         continue;
                     }
                     Err(source) => {
-                        let error = DriverError::Connect { socket: self.shared.socket.to_owned(), source };
+                        let error = DriverError::Connect {
+                            endpoint: self.shared.connector.endpoint(clients[opened]).clone(),
+                            source,
+                        };
                         self.connections.push(None);
                         connected.count_failure(&error);
                     }
@@ -114,11 +115,18 @@ impl<'a, S: Session> Worker<'a, S> {
     }
 
     fn open(&mut self, client: u32) -> io::Result<()> {
-        let session = (self.shared.make_session)();
-        let connection = Connection::open(self.shared.socket, session, self.shared.workload.client(client))?;
+        let Shared { connector, workload, .. } = self.shared;
+        let mut connection =
+            Connection::new(connector.begin(client)?, connector.session(client), workload.client(client));
         let slot = self.connections.len() as u64;
         epoll::add(&self.epoll, &connection, epoll::EventData::new_u64(slot), epoll::EventFlags::IN)?;
+        // An error now is seen again, with its cause, when the socket is read.
+        let _ = connection.begin(&mut self.scratch);
+        let has_more = connection.wants_to_write();
         self.connections.push(Some(connection));
+        if has_more {
+            self.watch_for_room(slot as usize);
+        }
         Ok(())
     }
 
@@ -160,7 +168,7 @@ impl<'a, S: Session> Worker<'a, S> {
     }
 
     fn give_up_on_logins(&mut self, clients: usize, connected: &mut Connected) {
-        let is_late = |slot: &Option<Connection<S>>| slot.as_ref().is_some_and(|c| c.state == State::Connecting);
+        let is_late = |slot: &Option<Connection>| slot.as_ref().is_some_and(|c| c.state == State::Connecting);
         let mut late = clients - self.connections.len();
         for slot in &mut self.connections {
             if is_late(slot) {

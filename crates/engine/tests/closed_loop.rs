@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use fake_server::{Act, FakeServer, Welcome};
-use truetps_driver::{Dialect, Login, MysqlSession};
+use truetps_driver::{Connector, Dialect, Target};
 use truetps_engine::{Ending, LoadSpec, Observer, Outcome, run};
 use truetps_record::{Counts, Histogram, Interval, Phase};
 use truetps_workload::{Insert, Workload};
@@ -33,9 +33,8 @@ impl Observer for Kept {
     }
 }
 
-fn load(server: &FakeServer, clients: u32, measure_ms: u64) -> LoadSpec {
+fn load(clients: u32, measure_ms: u64) -> LoadSpec {
     LoadSpec {
-        socket: server.socket(),
         clients,
         workers: 2,
         warm_up: Duration::from_millis(100),
@@ -46,17 +45,15 @@ fn load(server: &FakeServer, clients: u32, measure_ms: u64) -> LoadSpec {
     }
 }
 
-fn drive(load: &LoadSpec, prepared: bool, stop: &AtomicBool, kept: &mut Kept) -> Outcome {
+fn drive(server: &FakeServer, load: &LoadSpec, prepared: bool, stop: &AtomicBool, kept: &mut Kept) -> Outcome {
     let workload = Insert::new(Dialect::Mysql, 1, 1000, 7);
-    let login = Arc::new(Login { user: "root".into(), database: None });
-    let statements = workload.statements();
-    let session = || MysqlSession::new(Arc::clone(&login), Arc::clone(&statements), prepared);
-    run(load, &workload, &session, stop, kept).unwrap()
+    let connector = Connector::new(Target::mysql_unix(server.socket(), "root", None), workload.statements(), prepared);
+    run(load, &connector.unwrap(), &workload, stop, kept).unwrap()
 }
 
-fn drive_simply(load: &LoadSpec) -> (Outcome, Kept) {
+fn drive_simply(server: &FakeServer, load: &LoadSpec) -> (Outcome, Kept) {
     let mut kept = Kept::default();
-    let outcome = drive(load, true, &AtomicBool::new(false), &mut kept);
+    let outcome = drive(server, load, true, &AtomicBool::new(false), &mut kept);
     (outcome, kept)
 }
 
@@ -89,7 +86,7 @@ fn counts_obey_their_equations() {
     let server = FakeServer::friendly();
     for prepared in [true, false] {
         let mut kept = Kept::default();
-        let outcome = drive(&load(&server, 5, 1300), prepared, &AtomicBool::new(false), &mut kept);
+        let outcome = drive(&server, &load(5, 1300), prepared, &AtomicBool::new(false), &mut kept);
         assert_eq!(outcome.ending, Ending::Complete);
         check_equations(&outcome, &kept);
         let phases: Vec<_> = kept.intervals.iter().map(|interval| interval.phase).collect();
@@ -118,7 +115,7 @@ fn a_stall_is_in_the_response_times() {
             }
         },
     );
-    let (outcome, _) = drive_simply(&load(&server, 1, 1500));
+    let (outcome, _) = drive_simply(&server, &load(1, 1500));
     let max_us = outcome.response.response_us_max.unwrap();
     assert!((400_000.0..600_000.0).contains(&max_us), "{max_us}");
     assert!(outcome.response.response_us_p50.unwrap() < 50_000.0, "one of many transactions stalled");
@@ -132,7 +129,7 @@ fn clients_that_cannot_connect_are_counted_and_named() {
         },
         |_, _, _| Act::Ok,
     );
-    let (outcome, kept) = drive_simply(&load(&server, 5, 200));
+    let (outcome, kept) = drive_simply(&server, &load(5, 200));
     assert_eq!((outcome.clients_connected, outcome.clients_failed), (3, 2));
     let error = &outcome.connect_errors[0];
     assert_eq!((error.class.as_str(), error.code, error.count), ("connect_failed", 1040, 2));
@@ -144,7 +141,7 @@ fn clients_that_cannot_connect_are_counted_and_named() {
 fn a_silent_server_does_not_hold_the_engine() {
     let server = FakeServer::start(|_| Welcome::Silence, |_, _, _| Act::Ok);
     let began = Instant::now();
-    let (outcome, kept) = drive_simply(&load(&server, 3, 200));
+    let (outcome, kept) = drive_simply(&server, &load(3, 200));
     assert_eq!(outcome.ending, Ending::NobodyConnected);
     assert_eq!((outcome.clients_connected, outcome.clients_failed), (0, 3));
     assert!(outcome.connect_errors[0].first_message.contains("no answer to the login"));
@@ -164,9 +161,9 @@ fn clients_lost_while_others_connect_are_counted_once() {
         |_, _, _| Act::Ok,
     );
     // One worker: the silent client keeps it connecting while the other one is lost.
-    let mut load = load(&server, 6, 200);
+    let mut load = load(6, 200);
     load.workers = 1;
-    let (outcome, kept) = drive_simply(&load);
+    let (outcome, kept) = drive_simply(&server, &load);
     assert_eq!((outcome.clients_connected, outcome.clients_failed), (4, 2), "{:?}", outcome.connect_errors);
     check_equations(&outcome, &kept);
 }
@@ -175,7 +172,7 @@ fn clients_lost_while_others_connect_are_counted_once() {
 fn a_server_that_closes_all_ends_the_run() {
     let server = FakeServer::start(|_| Welcome::Greet, |_, n, _| if n > 20 { Act::Close } else { Act::Ok });
     let began = Instant::now();
-    let (outcome, kept) = drive_simply(&load(&server, 4, 20_000));
+    let (outcome, kept) = drive_simply(&server, &load(4, 20_000));
     assert_eq!(outcome.ending, Ending::AllClientsLost);
     assert_eq!(outcome.clients_lost, 4);
     assert!(began.elapsed() < Duration::from_secs(5), "it does not wait for the end of the measure phase");
@@ -187,7 +184,7 @@ fn a_server_that_closes_all_ends_the_run() {
 #[test]
 fn a_server_that_hangs_leaves_unanswered_clients() {
     let server = FakeServer::start(|_| Welcome::Greet, |client, _, _| if client == 0 { Act::Hang } else { Act::Ok });
-    let (outcome, kept) = drive_simply(&load(&server, 3, 300));
+    let (outcome, kept) = drive_simply(&server, &load(3, 300));
     assert_eq!((outcome.ending.clone(), outcome.clients_unanswered), (Ending::Complete, 1));
     check_equations(&outcome, &kept);
     assert_eq!(kept.intervals.last().unwrap().counts.in_flight, 1);
@@ -203,7 +200,7 @@ fn errors_are_counted_by_class_and_the_session_goes_on() {
             _ => Act::Ok,
         },
     );
-    let (outcome, kept) = drive_simply(&load(&server, 2, 500));
+    let (outcome, kept) = drive_simply(&server, &load(2, 500));
     check_equations(&outcome, &kept);
     let counts = outcome.measured.unwrap();
     assert!(counts.ok > 10 && counts.failed.abs_diff(counts.ok) <= 4, "{counts:?}");
@@ -217,7 +214,7 @@ fn errors_are_counted_by_class_and_the_session_goes_on() {
 #[test]
 fn answers_in_pieces_and_out_of_the_protocol() {
     let pieces = FakeServer::start(|_| Welcome::Greet, |_, _, _| Act::OkInPieces);
-    let (outcome, _) = drive_simply(&load(&pieces, 2, 300));
+    let (outcome, _) = drive_simply(&pieces, &load(2, 300));
     assert_eq!((outcome.ending.clone(), outcome.clients_lost), (Ending::Complete, 0));
     assert!(outcome.measured.unwrap().ok > 5);
 
@@ -229,7 +226,7 @@ fn answers_in_pieces_and_out_of_the_protocol() {
     ];
     for (bytes, expect) in garbage {
         let server = FakeServer::start(|_| Welcome::Greet, move |_, _, _| Act::Garbage(bytes));
-        let (outcome, _) = drive_simply(&load(&server, 1, 200));
+        let (outcome, _) = drive_simply(&server, &load(1, 200));
         assert_eq!(outcome.ending, Ending::AllClientsLost, "{expect}");
         let error = outcome.errors.iter().chain(&outcome.errors_elsewhere).next().unwrap();
         assert_eq!(error.class, "protocol");
@@ -240,10 +237,10 @@ fn answers_in_pieces_and_out_of_the_protocol() {
 #[test]
 fn a_count_ends_the_measure_phase_early() {
     let server = FakeServer::friendly();
-    let mut load = load(&server, 4, 60_000);
+    let mut load = load(4, 60_000);
     load.measure_transactions = Some(500);
     let began = Instant::now();
-    let (outcome, kept) = drive_simply(&load);
+    let (outcome, kept) = drive_simply(&server, &load);
     assert_eq!(outcome.ending, Ending::Complete);
     assert!(began.elapsed() < Duration::from_secs(20));
     let counts = outcome.measured.unwrap();
@@ -262,7 +259,7 @@ fn a_stop_keeps_what_was_measured() {
     });
     let mut kept = Kept::default();
     let began = Instant::now();
-    let outcome = drive(&load(&server, 2, 60_000), true, &stop, &mut kept);
+    let outcome = drive(&server, &load(2, 60_000), true, &stop, &mut kept);
     assert_eq!(outcome.ending, Ending::Interrupted);
     assert!(began.elapsed() < Duration::from_secs(5));
     assert!(outcome.measured.unwrap().ok > 0);
@@ -274,7 +271,7 @@ fn an_observer_that_fails_ends_the_run() {
     let server = FakeServer::friendly();
     let mut kept = Kept { fail_after: Some(2), ..Kept::default() };
     let began = Instant::now();
-    let outcome = drive(&load(&server, 2, 60_000), true, &AtomicBool::new(false), &mut kept);
+    let outcome = drive(&server, &load(2, 60_000), true, &AtomicBool::new(false), &mut kept);
     assert_eq!(outcome.ending, Ending::ObserverFailed("no space left on device".to_owned()));
     assert!(began.elapsed() < Duration::from_secs(10));
 }
@@ -294,9 +291,9 @@ fn the_seed_fixes_what_each_client_sends_whatever_the_workers() {
                 Act::OkAfter(Duration::from_millis(5))
             },
         );
-        let mut load = load(&server, 6, 100);
+        let mut load = load(6, 100);
         load.workers = workers;
-        drive_simply(&load);
+        drive_simply(&server, &load);
         let mut list = seen.lock().unwrap().clone();
         list.sort();
         list

@@ -1,11 +1,10 @@
 //! One trial on a server that runs and is in its starting state: load, record, judge whether it is evidence.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use truetps_driver::{Login, MysqlSession};
+use truetps_driver::{Connector, Target};
 use truetps_engine::{Ending, LoadSpec, Observer, Outcome};
 use truetps_probe::{ProcessUse, clock, process_use};
 use truetps_record::{
@@ -45,10 +44,8 @@ pub(crate) fn run_trial(
 ) -> Result<(), FolderError> {
     let plan = context.plan;
     let prepared = plan.workload.protocol == Protocol::Prepared;
-    let login = Arc::new(Login { user: "root".to_owned(), database: Some(SCHEMA.to_owned()) });
-    let statements = context.workload.statements();
+    let target = Target::mysql_unix(context.socket, "root", Some(SCHEMA));
     let load = LoadSpec {
-        socket: context.socket.to_owned(),
         clients: trial.configuration.connections(),
         workers: context.workers,
         warm_up: plan.load.warm_up(),
@@ -57,14 +54,17 @@ pub(crate) fn run_trial(
         connect_timeout: CONNECT_TIMEOUT,
         drain_timeout: DRAIN_TIMEOUT,
     };
-    let make_session = || MysqlSession::new(Arc::clone(&login), Arc::clone(&statements), prepared);
     let mut keeper =
         Keeper { writer, on_interval, server_pid: context.server_pid, at_start: None, at_end: None, error: None };
-    let outcome = truetps_engine::run(&load, context.workload, &make_session, context.stop, &mut keeper);
+    let outcome = Connector::new(target, context.workload.statements(), prepared).map_err(|error| error.to_string());
+    let outcome = outcome.and_then(|connector| {
+        truetps_engine::run(&load, &connector, context.workload, context.stop, &mut keeper)
+            .map_err(|error| error.to_string())
+    });
     let (at_start, at_end, error) = (keeper.at_start, keeper.at_end, keeper.error);
     trial.ended_at = Some(clock::now_rfc3339());
     match outcome {
-        Err(error) => trial.validity = Validity::Invalid(error.to_string()),
+        Err(error) => trial.validity = Validity::Invalid(error),
         Ok(outcome) => {
             trial.validity = validity(&outcome);
             trial.engine = Some(engine_facts(plan, &outcome));

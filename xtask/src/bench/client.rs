@@ -1,12 +1,10 @@
 //! The engine as a process of its own, so that the same outside observer measures it and sysbench.
 
-use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use truetps_driver::{Dialect, Login, MysqlSession};
+use truetps_driver::{Connector, Dialect, Target};
 use truetps_engine::{LoadSpec, Observer};
 use truetps_record::{Histogram, Interval, Phase, Protocol, WorkloadSpec};
 
@@ -19,7 +17,6 @@ pub(crate) fn run(args: &[&str]) -> anyhow::Result<()> {
     let workload = truetps_workload::build(&workload_spec(), Dialect::Mysql, 1)?;
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
     let load = LoadSpec {
-        socket: PathBuf::from(socket),
         clients: clients.parse().context("CLIENTS")?,
         workers: (cores / 2).max(1),
         warm_up: Duration::ZERO,
@@ -28,11 +25,9 @@ pub(crate) fn run(args: &[&str]) -> anyhow::Result<()> {
         connect_timeout: Duration::from_secs(30),
         drain_timeout: Duration::from_secs(10),
     };
-    let login = Arc::new(Login { user: "root".to_owned(), database: Some(SCHEMA.to_owned()) });
-    let statements = workload.statements();
-    let prepared = *protocol == "prepared";
-    let session = || MysqlSession::new(Arc::clone(&login), Arc::clone(&statements), prepared);
-    truetps_engine::run(&load, &*workload, &session, &AtomicBool::new(false), &mut Silent)?;
+    let target = Target::mysql_unix(*socket, "root", Some(SCHEMA));
+    let connector = Connector::new(target, workload.statements(), *protocol == "prepared")?;
+    truetps_engine::run(&load, &connector, &*workload, &AtomicBool::new(false), &mut Silent)?;
     Ok(())
 }
 

@@ -1,18 +1,9 @@
 //! Replies to commands: OK, error, result set.
 
-use crate::wire::Reader;
-use crate::{DriverError, ServerError};
+use super::wire::Reader;
+use crate::{DriverError, QueryResult, Reply, ServerError};
 
 const MORE_RESULTS: u64 = 0x0008;
-
-/// How one statement ended.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Reply {
-    pub affected_rows: u64,
-    pub rows: u64,
-    /// The statement failed; the session goes on.
-    pub error: Option<ServerError>,
-}
 
 pub(crate) fn parse_error(payload: &[u8]) -> Result<ServerError, DriverError> {
     let mut reader = Reader::new(payload);
@@ -40,11 +31,12 @@ enum Part {
     Rows,
 }
 
-/// Reads the packets of one reply. Rows are counted, not kept.
+/// Reads the packets of one reply. Rows are counted; they are kept where that is wanted.
 #[derive(Debug, Default)]
 pub(crate) struct ReplyReader {
     part: Part,
     reply: Reply,
+    pub(crate) keeps_rows: bool,
 }
 
 impl ReplyReader {
@@ -59,6 +51,9 @@ impl ReplyReader {
         match self.part {
             Part::First => self.first(payload),
             Part::Columns { left } => {
+                if let Some(result) = &mut self.reply.result {
+                    result.columns.push(column_name(payload)?);
+                }
                 self.part = if left > 1 { Part::Columns { left: left - 1 } } else { Part::EndOfColumns };
                 Ok(None)
             }
@@ -73,6 +68,9 @@ impl ReplyReader {
             }
             Part::Rows => {
                 self.reply.rows += 1;
+                if let Some(result) = &mut self.reply.result {
+                    result.rows.push(text_row(payload, result.columns.len())?);
+                }
                 Ok(None)
             }
         }
@@ -87,21 +85,50 @@ impl ReplyReader {
                 self.reply.affected_rows += reader.lenenc()?.unwrap_or(0);
                 let _last_insert_id = reader.lenenc()?;
                 let status = reader.uint(2)?;
+                if self.keeps_rows {
+                    self.result().warnings = reader.uint(2)? as u16;
+                }
                 Ok(self.result_ended(status))
             }
             Some(0xfb) => Err(DriverError::Protocol("a request for a local file, which is never answered")),
             Some(_) => {
                 let left = reader.lenenc()?.unwrap_or(0);
+                if left == 0 {
+                    return Err(DriverError::Protocol("a result without columns"));
+                }
+                if self.keeps_rows {
+                    *self.result() = QueryResult::default();
+                }
                 self.part = Part::Columns { left };
                 Ok(None)
             }
         }
     }
 
+    /// The result that is being kept.
+    fn result(&mut self) -> &mut QueryResult {
+        self.reply.result.get_or_insert_default()
+    }
+
     fn result_ended(&mut self, status: u64) -> Option<Reply> {
         self.part = Part::First;
         if status & MORE_RESULTS != 0 { None } else { Some(std::mem::take(&mut self.reply)) }
     }
+}
+
+/// The name in a column description: the fifth of its strings.
+fn column_name(payload: &[u8]) -> Result<String, DriverError> {
+    let mut reader = Reader::new(payload);
+    for _ in 0..4 {
+        reader.lenenc_bytes()?;
+    }
+    Ok(String::from_utf8_lossy(reader.lenenc_bytes()?.unwrap_or_default()).into_owned())
+}
+
+fn text_row(payload: &[u8], columns: usize) -> Result<Vec<Option<String>>, DriverError> {
+    let mut reader = Reader::new(payload);
+    let cell = |_| reader.lenenc_bytes().map(|bytes| bytes.map(|b| String::from_utf8_lossy(b).into_owned()));
+    (0..columns).map(cell).collect()
 }
 
 pub(crate) fn is_eof(payload: &[u8]) -> bool {

@@ -1,8 +1,8 @@
 //! Greeting and login.
 
-use crate::DriverError;
-use crate::reply::parse_error;
-use crate::wire::Reader;
+use super::reply::parse_error;
+use super::wire::Reader;
+use crate::{DriverError, Login};
 
 const LONG_PASSWORD: u32 = 1;
 const CONNECT_WITH_DB: u32 = 1 << 3;
@@ -14,13 +14,6 @@ const PLUGIN_AUTH: u32 = 1 << 19;
 
 const UTF8MB4_GENERAL_CI: u8 = 45;
 const PACKET_BYTES_MAX: u32 = 1 << 30;
-
-/// Who logs in, and to which database.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Login {
-    pub user: String,
-    pub database: Option<String>,
-}
 
 /// What the server's first packet says.
 #[derive(Debug, PartialEq, Eq)]

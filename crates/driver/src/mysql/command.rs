@@ -1,7 +1,7 @@
 //! Commands as bytes.
 
+use super::wire::{put_lenenc, put_packets};
 use crate::statement::{Params, Statement, Value};
-use crate::wire::{put_lenenc, put_packets};
 
 const COM_QUIT: u8 = 0x01;
 const COM_QUERY: u8 = 0x03;

@@ -1,0 +1,46 @@
+//! Makes sessions: everything that all clients of a load have in common.
+
+use std::io;
+use std::sync::Arc;
+
+use crate::mysql::MysqlSession;
+use crate::{Address, Dialect, DriverError, Endpoint, Session, Socket, Statement, Target};
+
+/// Opens sessions to one target, all with the same statements.
+pub struct Connector {
+    target: Arc<Target>,
+    addresses: Vec<Address>,
+    statements: Arc<[Statement]>,
+    prepared: bool,
+}
+
+impl Connector {
+    /// Looks host names up. `prepared`: statements are prepared at login and executed with values apart from the text.
+    pub fn new(target: Target, statements: Arc<[Statement]>, prepared: bool) -> Result<Self, DriverError> {
+        let addresses = target.endpoints.iter().map(Address::resolve).collect::<Result<_, _>>()?;
+        Ok(Self { target: Arc::new(target), addresses, statements, prepared })
+    }
+
+    pub fn endpoint(&self, client: u32) -> &Endpoint {
+        self.address(client).endpoint()
+    }
+
+    pub fn address(&self, client: u32) -> &Address {
+        &self.addresses[client as usize % self.addresses.len()]
+    }
+
+    /// Begins to connect client number `client`; see [`Socket::begin`].
+    pub fn begin(&self, client: u32) -> io::Result<Socket> {
+        Socket::begin(self.address(client))
+    }
+
+    /// A session for a socket of client number `client`.
+    pub fn session(&self, _client: u32) -> Box<dyn Session> {
+        match self.target.dialect {
+            Dialect::Mysql => {
+                Box::new(MysqlSession::new(Arc::clone(&self.target), Arc::clone(&self.statements), self.prepared))
+            }
+            Dialect::Postgres => unreachable!("a target of this dialect cannot be made yet"),
+        }
+    }
+}

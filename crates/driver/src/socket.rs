@@ -1,0 +1,142 @@
+//! A stream socket to a server: TCP or unix, blocking or not.
+
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
+
+use crate::{DriverError, Endpoint};
+
+/// An endpoint whose host name has been looked up: what is connected to again and again.
+#[derive(Debug, Clone)]
+pub struct Address {
+    endpoint: Endpoint,
+    /// Empty for a unix socket.
+    ips: Vec<SocketAddr>,
+}
+
+impl Address {
+    /// Looks the host's name up.
+    pub fn resolve(endpoint: &Endpoint) -> Result<Self, DriverError> {
+        let failed = |source| DriverError::Connect { endpoint: endpoint.clone(), source };
+        let ips = match endpoint {
+            Endpoint::Unix(_) => Vec::new(),
+            Endpoint::Tcp { host, port } => (host.as_str(), *port).to_socket_addrs().map_err(failed)?.collect(),
+        };
+        if ips.is_empty() && matches!(endpoint, Endpoint::Tcp { .. }) {
+            return Err(failed(io::Error::new(io::ErrorKind::NotFound, "the host has no address")));
+        }
+        Ok(Self { endpoint: endpoint.clone(), ips })
+    }
+
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+}
+
+#[derive(Debug)]
+pub enum Socket {
+    Unix(UnixStream),
+    Tcp(TcpStream),
+}
+
+impl Socket {
+    /// Begins to connect without waiting. `WouldBlock`: the server's queue of new connections is full, try again later.
+    ///
+    /// Over TCP only the first address of a host is tried: whether it can be reached shows when the socket is read.
+    pub fn begin(address: &Address) -> io::Result<Self> {
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        match &address.endpoint {
+            Endpoint::Unix(path) => {
+                let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+                connect(&socket, &SocketAddrUnix::new(path.as_path())?)?;
+                Ok(Self::Unix(socket.into()))
+            }
+            Endpoint::Tcp { .. } => {
+                let ip = address.ips[0];
+                let family = if ip.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+                let socket = socket_with(family, SocketType::STREAM, flags, None)?;
+                match connect(&socket, &ip) {
+                    Ok(()) | Err(rustix::io::Errno::INPROGRESS) => {}
+                    Err(error) => return Err(error.into()),
+                }
+                let stream = TcpStream::from(socket);
+                stream.set_nodelay(true)?;
+                Ok(Self::Tcp(stream))
+            }
+        }
+    }
+
+    /// Connects and waits for it, at most `timeout` for each address of the host. The socket blocks.
+    pub fn connect(address: &Address, timeout: Duration) -> io::Result<Self> {
+        if let Endpoint::Unix(path) = &address.endpoint {
+            return UnixStream::connect(path).map(Self::Unix);
+        }
+        let mut last = None;
+        for ip in &address.ips {
+            match TcpStream::connect_timeout(ip, timeout) {
+                Ok(stream) => {
+                    stream.set_nodelay(true)?;
+                    return Ok(Self::Tcp(stream));
+                }
+                Err(error) => last = Some(error),
+            }
+        }
+        Err(last.unwrap_or_else(|| io::ErrorKind::NotFound.into()))
+    }
+
+    pub fn set_nonblocking(&self, nonblocking: bool) -> io::Result<()> {
+        match self {
+            Self::Unix(stream) => stream.set_nonblocking(nonblocking),
+            Self::Tcp(stream) => stream.set_nonblocking(nonblocking),
+        }
+    }
+
+    /// Bounds each read and write of a socket that blocks.
+    pub fn set_timeout(&self, timeout: Duration) -> io::Result<()> {
+        match self {
+            Self::Unix(stream) => {
+                stream.set_read_timeout(Some(timeout))?;
+                stream.set_write_timeout(Some(timeout))
+            }
+            Self::Tcp(stream) => {
+                stream.set_read_timeout(Some(timeout))?;
+                stream.set_write_timeout(Some(timeout))
+            }
+        }
+    }
+}
+
+impl AsFd for Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Unix(stream) => stream.as_fd(),
+            Self::Tcp(stream) => stream.as_fd(),
+        }
+    }
+}
+
+impl Read for &Socket {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Socket::Unix(stream) => (&mut &*stream).read(buffer),
+            Socket::Tcp(stream) => (&mut &*stream).read(buffer),
+        }
+    }
+}
+
+impl Write for &Socket {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Socket::Unix(stream) => (&mut &*stream).write(bytes),
+            Socket::Tcp(stream) => (&mut &*stream).write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
