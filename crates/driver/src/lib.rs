@@ -20,4 +20,4 @@ pub use mysql::MysqlSession;
 pub use session::{Event, Reply, Session};
 pub use socket::{Address, Socket};
 pub use statement::{Dialect, Params, Statement, StatementError, Value};
-pub use target::{Endpoint, Login, Target};
+pub use target::{Endpoint, Login, Password, Target, Tls, TlsMode};
