@@ -58,7 +58,10 @@ fn merge_errors(evidence: &[Evidence<'_>]) -> Vec<ErrorCount> {
     for error in evidence.iter().flat_map(|one| &one.measured.errors) {
         by_key
             .entry((error.code, &error.class))
-            .and_modify(|found| found.count += error.count)
+            .and_modify(|found| {
+                found.count += error.count;
+                found.retried += error.retried;
+            })
             .or_insert_with(|| error.clone());
     }
     let mut list: Vec<_> = by_key.into_values().collect();

@@ -63,7 +63,8 @@ pub(crate) fn run(plan: &Plan, mut tps: impl FnMut(u32, &Configuration) -> f64) 
 fn trial(name: &str, place: (u32, u32, TrialRole), configuration: &Configuration, tps: f64) -> Trial {
     let (block, position, role) = place;
     let ok = (tps * 10.0) as u64;
-    let counts = Counts { carried_in: 0, started: ok, ok, failed: 0, in_flight: 0, statements: ok };
+    let counts =
+        Counts { carried_in: 0, started: ok, ok, failed: 0, in_flight: 0, statements: ok, ..Counts::default() };
     let us = |us| (tps > 0.0).then_some(us / tps);
     let response = LatencyFigures {
         response_us_mean: us(1e6),
@@ -74,7 +75,7 @@ fn trial(name: &str, place: (u32, u32, TrialRole), configuration: &Configuration
         response_us_max: us(5e6),
     };
     let resources = ResourceUse::default();
-    let measured = Measured { length_ms: 10_000.0, tps, qps: tps, counts, response, resources, errors: Vec::new() };
+    let measured = Measured { length_ms: 10_000.0, tps, qps: tps, counts, response, resources, ..Measured::default() };
     Trial {
         schema_version: SCHEMA_VERSION,
         tool_version: "0.1.0".to_owned(),

@@ -313,6 +313,7 @@ fn errors_add_up_by_number() {
         class: "deadlock".to_owned(),
         code: 1213,
         count,
+        retried: 0,
         first_message: message.to_owned(),
     };
     let analysis = analysis_after(&plan, |trials| {

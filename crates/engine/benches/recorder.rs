@@ -25,7 +25,9 @@ fn one_transaction(bencher: divan::Bencher<'_, '_>) {
         let mut recorder = recorder.borrow_mut();
         recorder.started();
         let now_ns = timeline.now_ns();
-        recorder.ok(started_ns.replace(now_ns), now_ns);
+        let started_ns = started_ns.replace(now_ns);
+        recorder.answered();
+        recorder.ok(started_ns, started_ns, now_ns);
     });
 }
 

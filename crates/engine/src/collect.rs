@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use truetps_record::{Counts, ErrorTally, Histogram, Interval, LatencyFigures, Phase, new_histogram};
+use truetps_record::{
+    Counts, ErrorTally, Histogram, Interval, LatencyFigures, OpenLoop, Phase, StartCounts, new_histogram,
+};
 
-use crate::recorder::Cell;
+use crate::recorder::{Cell, OpenCell};
 
 /// Orders intervals in time. Workers that see an early end at different moments may have another number of intervals, so
 /// that a number would not do as the key.
@@ -15,6 +17,7 @@ pub(crate) struct Whole {
     ended_ns: u64,
     counts: Counts,
     pub(crate) histogram: Histogram,
+    open: Option<OpenCell>,
     errors: ErrorTally,
 }
 
@@ -22,10 +25,13 @@ pub(crate) struct Whole {
 pub(crate) struct Totals {
     pub(crate) counts: Option<Counts>,
     pub(crate) histogram: Histogram,
+    open: Option<OpenCell>,
     pub(crate) errors: ErrorTally,
     pub(crate) length_ns: u64,
     /// CPU time of each worker.
     pub(crate) cpu_ns: Vec<u64>,
+    /// Time that each worker was ready to run and waited for a core.
+    pub(crate) wait_ns: Vec<u64>,
     /// Errors outside the measure phase.
     pub(crate) errors_elsewhere: ErrorTally,
 }
@@ -42,9 +48,11 @@ impl Collector {
         let totals = Totals {
             counts: None,
             histogram: new_histogram(),
+            open: None,
             errors: ErrorTally::default(),
             length_ns: 0,
             cpu_ns: vec![0; workers],
+            wait_ns: vec![0; workers],
             errors_elsewhere: ErrorTally::default(),
         };
         Self { open: BTreeMap::new(), last: vec![None; workers], totals }
@@ -55,16 +63,22 @@ impl Collector {
         self.last[cell.worker] = Some(key);
         if cell.slice.phase == Phase::Measure {
             self.totals.cpu_ns[cell.worker] += cell.cpu_ns;
+            self.totals.wait_ns[cell.worker] += cell.wait_ns;
         }
         let whole = self.open.entry(key).or_insert_with(|| Whole {
             ended_ns: cell.ended_ns,
             counts: Counts::default(),
             histogram: new_histogram(),
+            open: cell.open.as_ref().map(|_| OpenCell::new(StartCounts::default())),
             errors: ErrorTally::default(),
         });
         whole.ended_ns = whole.ended_ns.max(cell.ended_ns);
         whole.counts.merge_worker(&cell.counts);
         whole.histogram.add(&cell.histogram).expect("all histograms have the same bounds");
+        if let (Some(ours), Some(theirs)) = (&mut whole.open, &cell.open) {
+            ours.starts.merge_worker(&theirs.starts);
+            ours.add_histograms(theirs);
+        }
         whole.errors.merge(&cell.errors);
     }
 
@@ -86,6 +100,9 @@ impl Collector {
                 None => self.totals.counts = Some(whole.counts),
                 Some(total) => total.append(&whole.counts),
             }
+            if let Some(open) = &whole.open {
+                self.totals.add_open(open);
+            }
             self.totals.histogram.add(&whole.histogram).expect("all histograms have the same bounds");
             self.totals.errors.merge(&whole.errors);
             self.totals.length_ns += length_ns;
@@ -99,7 +116,32 @@ impl Collector {
             counts: whole.counts,
             tps: if length_ns > 0 { whole.counts.ok as f64 / (length_ns as f64 / 1e9) } else { 0.0 },
             response: LatencyFigures::of(&whole.histogram),
+            open_loop: whole.open.as_ref().map(OpenCell::figures),
         };
         Some((interval, whole))
+    }
+}
+
+impl Totals {
+    fn add_open(&mut self, open: &OpenCell) {
+        let Some(total) = &mut self.open else {
+            let mut first = OpenCell::new(open.starts);
+            first.add_histograms(open);
+            self.open = Some(first);
+            return;
+        };
+        total.starts.append(&open.starts);
+        total.add_histograms(open);
+    }
+
+    /// What an open loop adds; `None` in a closed one.
+    pub(crate) fn open_loop(&self) -> Option<OpenLoop> {
+        self.open.as_ref().map(OpenCell::figures)
+    }
+}
+
+impl OpenCell {
+    fn figures(&self) -> OpenLoop {
+        OpenLoop::of(self.starts, &self.service, &self.lag, &self.late)
     }
 }

@@ -1,11 +1,14 @@
 //! One worker's counters: what it does for each transaction must cost next to nothing.
 
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
 use rustix::time::{ClockId, clock_gettime};
-use truetps_record::{Counts, ErrorTally, Histogram, Phase, new_histogram};
+use truetps_record::{Counts, ErrorTally, Histogram, Phase, StartCounts, new_histogram};
 
+use crate::client::Failure;
 use crate::timeline::{Slice, Timeline};
 
 /// One worker's share of one interval.
@@ -16,9 +19,36 @@ pub(crate) struct Cell {
     pub(crate) ended_ns: u64,
     pub(crate) counts: Counts,
     pub(crate) histogram: Histogram,
+    pub(crate) open: Option<Box<OpenCell>>,
     pub(crate) errors: ErrorTally,
     /// CPU time of the worker's thread in this interval.
     pub(crate) cpu_ns: u64,
+    /// Time that the thread was ready to run and waited for a core; 0 where the kernel does not say.
+    pub(crate) wait_ns: u64,
+}
+
+/// What an open loop adds to a cell.
+#[derive(Debug)]
+pub(crate) struct OpenCell {
+    pub(crate) starts: StartCounts,
+    pub(crate) service: Histogram,
+    pub(crate) lag: Histogram,
+    pub(crate) late: Histogram,
+}
+
+impl OpenCell {
+    pub(crate) fn new(starts: StartCounts) -> Self {
+        Self { starts, service: new_histogram(), lag: new_histogram(), late: new_histogram() }
+    }
+
+    /// Adds what another worker, or a later interval, has.
+    pub(crate) fn add_histograms(&mut self, other: &Self) {
+        for (ours, theirs) in
+            [(&mut self.service, &other.service), (&mut self.lag, &other.lag), (&mut self.late, &other.late)]
+        {
+            ours.add(theirs).expect("all histograms have the same bounds");
+        }
+    }
 }
 
 /// Counts one worker's transactions and hands an interval on when it ends.
@@ -29,8 +59,9 @@ pub struct Recorder {
     slice: Slice,
     counts: Counts,
     histogram: Histogram,
+    open: Option<Box<OpenCell>>,
     errors: ErrorTally,
-    cpu_ns: u64,
+    usage: ThreadUse,
 }
 
 /// Receives what a [`Recorder`] hands on, where only the recorder itself is of interest.
@@ -39,7 +70,7 @@ pub struct Sink(
 );
 
 impl Recorder {
-    pub(crate) fn new(timeline: Arc<Timeline>, worker: usize, out: Sender<Cell>) -> Self {
+    pub(crate) fn new(timeline: Arc<Timeline>, worker: usize, is_open: bool, out: Sender<Cell>) -> Self {
         Self {
             slice: timeline.first_slice(),
             timeline,
@@ -47,15 +78,16 @@ impl Recorder {
             out,
             counts: Counts::default(),
             histogram: new_histogram(),
+            open: is_open.then(|| Box::new(OpenCell::new(StartCounts::default()))),
             errors: ErrorTally::default(),
-            cpu_ns: thread_cpu_ns(),
+            usage: ThreadUse::new(),
         }
     }
 
     /// A recorder without an engine, for benchmarks of its cost.
     pub fn detached(timeline: Arc<Timeline>) -> (Self, Sink) {
         let (out, cells) = std::sync::mpsc::channel();
-        (Self::new(timeline, 0, out), Sink(cells))
+        (Self::new(timeline, 0, false, out), Sink(cells))
     }
 
     pub(crate) fn phase(&self) -> Phase {
@@ -71,64 +103,132 @@ impl Recorder {
         self.timeline.slice_end_ns(&self.slice)
     }
 
+    /// The schedule has so many starts more.
+    pub(crate) fn scheduled(&mut self, starts: u64) {
+        if let Some(open) = &mut self.open {
+            open.starts.scheduled += starts;
+            open.starts.queued += starts;
+        }
+    }
+
+    /// So many starts were given up.
+    pub(crate) fn skipped(&mut self, starts: u64) {
+        if let Some(open) = &mut self.open {
+            open.starts.skipped += starts;
+            open.starts.queued -= starts;
+        }
+    }
+
     pub fn started(&mut self) {
         self.counts.started += 1;
         self.counts.in_flight += 1;
     }
 
-    /// A transaction ended well at `now_ns`, having started at `started_ns`.
-    pub fn ok(&mut self, started_ns: u64, now_ns: u64) {
-        self.tick(now_ns);
-        self.counts.ok += 1;
-        self.counts.statements += 1;
-        self.counts.in_flight -= 1;
-        self.histogram.saturating_record(now_ns.saturating_sub(started_ns));
-    }
-
-    /// A transaction ended with an error. `answered`: the server said so; otherwise the connection broke.
-    pub(crate) fn failed(&mut self, now_ns: u64, answered: bool, class: &str, code: u16, message: &str) {
-        self.tick(now_ns);
-        self.counts.failed += 1;
-        self.counts.statements += u64::from(answered);
-        self.counts.in_flight -= 1;
-        self.errors.add(class, code, message);
-    }
-
-    /// Ends all intervals whose time is over.
-    pub fn tick(&mut self, now_ns: u64) {
-        loop {
-            let end_ns = self.next_end_ns();
-            if now_ns < end_ns {
-                return;
-            }
-            self.rotate(end_ns);
+    /// A scheduled start of an open loop was made at `now_ns`, by a client that was free since `free_since_ns`.
+    pub(crate) fn started_late(&mut self, scheduled_ns: u64, free_since_ns: u64, now_ns: u64) {
+        if let Some(open) = &mut self.open {
+            open.starts.queued -= 1;
+            open.lag.saturating_record(now_ns.saturating_sub(scheduled_ns));
+            open.late.saturating_record(now_ns.saturating_sub(scheduled_ns.max(free_since_ns)));
         }
+    }
+
+    /// A statement was answered.
+    pub fn answered(&mut self) {
+        self.counts.statements += 1;
+    }
+
+    /// A transaction ended well at `now_ns`. It was to start at `scheduled_ns` and did start at `started_ns`.
+    pub fn ok(&mut self, scheduled_ns: u64, started_ns: u64, now_ns: u64) {
+        self.counts.ok += 1;
+        self.counts.in_flight -= 1;
+        self.histogram.saturating_record(now_ns.saturating_sub(scheduled_ns));
+        if let Some(open) = &mut self.open {
+            open.service.saturating_record(now_ns.saturating_sub(started_ns));
+        }
+    }
+
+    /// A transaction ended with an error.
+    pub(crate) fn failed(&mut self, failure: &Failure, is_ignored: bool) {
+        self.counts.failed += 1;
+        self.counts.ignored += u64::from(is_ignored);
+        self.counts.in_flight -= 1;
+        self.errors.add(&failure.class, failure.code, &failure.message);
+    }
+
+    /// An attempt ended with an error and is made again.
+    pub(crate) fn retried(&mut self, failure: &Failure) {
+        self.counts.retried += 1;
+        self.note(failure);
+    }
+
+    /// Something failed that is no transaction, and is tried again.
+    pub(crate) fn note(&mut self, failure: &Failure) {
+        self.errors.add_retried(&failure.class, failure.code, &failure.message);
     }
 
     /// Hands on what there is; the last interval ends now.
     pub(crate) fn finish(mut self, now_ns: u64) {
-        self.tick(now_ns);
         self.rotate(now_ns.max(self.slice.start_ns));
     }
 
-    fn rotate(&mut self, ended_ns: u64) {
-        let cpu_ns = thread_cpu_ns();
+    /// Ends the interval.
+    pub fn rotate(&mut self, ended_ns: u64) {
+        let (cpu_ns, wait_ns) = self.usage.since_last();
+        let open = self.open.take();
+        let queued = open.as_ref().map(|open| open.starts.queued);
         let cell = Cell {
             worker: self.worker,
             slice: self.slice,
             ended_ns,
             counts: self.counts,
             histogram: std::mem::replace(&mut self.histogram, new_histogram()),
+            open,
             errors: std::mem::take(&mut self.errors),
-            cpu_ns: cpu_ns.saturating_sub(self.cpu_ns),
+            cpu_ns,
+            wait_ns,
         };
         cell.counts.assert_consistent();
+        if let Some(open) = &cell.open {
+            open.starts.assert_consistent(cell.counts.started);
+        }
         // Nobody listens any more only where the run as a whole has failed already.
         let _ = self.out.send(cell);
-        self.cpu_ns = cpu_ns;
         self.slice = self.timeline.next_slice(ended_ns);
         let in_flight = self.counts.in_flight;
         self.counts = Counts { carried_in: in_flight, in_flight, ..Counts::default() };
+        self.open = queued
+            .map(|queued| Box::new(OpenCell::new(StartCounts { queued_in: queued, queued, ..StartCounts::default() })));
+    }
+}
+
+/// What the calling thread has used.
+struct ThreadUse {
+    /// `/proc/thread-self/schedstat`: CPU time, time spent waiting for a core (both in nanoseconds), time slices.
+    schedstat: Option<File>,
+    cpu_ns: u64,
+    wait_ns: u64,
+}
+
+impl ThreadUse {
+    fn new() -> Self {
+        let mut usage = Self { schedstat: File::open("/proc/thread-self/schedstat").ok(), cpu_ns: 0, wait_ns: 0 };
+        usage.since_last();
+        usage
+    }
+
+    /// CPU time and waiting time since the last call.
+    fn since_last(&mut self) -> (u64, u64) {
+        let (cpu_ns, wait_ns) = (thread_cpu_ns(), self.waited_ns().unwrap_or(self.wait_ns));
+        let since = (cpu_ns.saturating_sub(self.cpu_ns), wait_ns.saturating_sub(self.wait_ns));
+        (self.cpu_ns, self.wait_ns) = (cpu_ns, wait_ns);
+        since
+    }
+
+    fn waited_ns(&self) -> Option<u64> {
+        let mut text = [0; 96];
+        let length = self.schedstat.as_ref()?.read_at(&mut text, 0).ok()?;
+        std::str::from_utf8(&text[..length]).ok()?.split_ascii_whitespace().nth(1)?.parse().ok()
     }
 }
 

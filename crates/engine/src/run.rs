@@ -1,28 +1,40 @@
 //! One run: connect, warm up, measure, drain.
 
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::thread::{CpuSet, sched_setaffinity};
 use thiserror::Error;
 use truetps_driver::Connector;
-use truetps_record::{Counts, ErrorCount, ErrorTally, Histogram, Interval, LatencyFigures, Phase};
+use truetps_record::{
+    Counts, DriveMode, ErrorCount, ErrorPolicy, ErrorTally, Histogram, Interval, LatencyFigures, OpenLoop, Phase,
+};
 use truetps_workload::Workload;
 
 use crate::collect::{Collector, Totals};
+use crate::drive::{Drive, WorkerEnd};
+use crate::login::Connected;
+use crate::mode::Threads;
+use crate::pace::Pacing;
 use crate::recorder::Cell;
 use crate::timeline::Timeline;
-use crate::worker::{Connected, Shared, Worker, WorkerEnd};
+use crate::worker::{Shared, Worker};
 
 /// The load of one trial.
 #[derive(Debug, Clone)]
 pub struct LoadSpec {
     pub clients: u32,
-    /// OS threads; at most one a client is used.
+    /// OS threads of a multiplexed run; at most one a client is used. A blocking run has one a client.
     pub workers: u32,
+    pub mode: DriveMode,
+    /// Cores that the workers are bound to, one after the other; empty: wherever the kernel puts them.
+    pub pin: Vec<u32>,
+    pub pacing: Pacing,
+    pub errors: ErrorPolicy,
     pub warm_up: Duration,
     pub measure: Duration,
     /// End the measure phase after this many transactions, if that is sooner.
@@ -31,6 +43,25 @@ pub struct LoadSpec {
     pub connect_timeout: Duration,
     /// How long the transactions in flight at the end may take.
     pub drain_timeout: Duration,
+}
+
+impl LoadSpec {
+    /// A closed loop without warm-up, with the usual patience.
+    pub fn closed(clients: u32, workers: u32, measure: Duration) -> Self {
+        Self {
+            clients,
+            workers,
+            mode: DriveMode::Auto,
+            pin: Vec::new(),
+            pacing: Pacing::Closed,
+            errors: ErrorPolicy::default(),
+            warm_up: Duration::ZERO,
+            measure,
+            measure_transactions: None,
+            connect_timeout: Duration::from_secs(30),
+            drain_timeout: Duration::from_secs(10),
+        }
+    }
 }
 
 /// Watches a run from the thread that called [`run`]: workers never wait for it.
@@ -49,6 +80,8 @@ pub enum Ending {
     Interrupted,
     /// Every client had lost its connection.
     AllClientsLost,
+    /// An error that the policy calls fatal.
+    Fatal(String),
     /// No client could connect: nothing was sent.
     NobodyConnected,
     /// The observer could not keep an interval.
@@ -60,17 +93,23 @@ pub enum Ending {
 pub struct Outcome {
     pub ending: Ending,
     pub workers: u32,
+    /// How the workers waited: never [`DriveMode::Auto`].
+    pub mode: DriveMode,
     pub connect_ms: f64,
     pub clients_connected: u32,
     pub clients_failed: u32,
     pub connect_errors: Vec<ErrorCount>,
-    /// Clients whose connection broke.
+    /// Clients whose connection broke and was not made again.
     pub clients_lost: u32,
+    /// Connections that broke and were made again.
+    pub reconnects: u64,
     /// Clients without an answer when the drain was over.
     pub clients_unanswered: u32,
     pub measured: Option<Counts>,
     pub measure_length: Duration,
     pub response: LatencyFigures,
+    /// What an open loop adds; `None` in a closed one.
+    pub open_loop: Option<OpenLoop>,
     pub errors: Vec<ErrorCount>,
     /// Errors in warm-up and drain.
     pub errors_elsewhere: Vec<ErrorCount>,
@@ -78,12 +117,18 @@ pub struct Outcome {
     pub client_cpu: Duration,
     /// Largest share of the measure phase that one worker spent on a CPU.
     pub worker_busy_max: f64,
+    /// Largest share of the measure phase that one worker was ready to run and waited for a core.
+    pub worker_wait_max: f64,
 }
 
 #[derive(Debug, Error)]
 pub enum EngineError {
     #[error("the engine could not watch its connections: {0}")]
     Epoll(#[from] io::Error),
+    #[error("a thread for the engine could not be started ({source}): {workers} threads are too many here")]
+    Thread { workers: u32, source: io::Error },
+    #[error("workers cannot be bound to core {core}: {source}")]
+    Pin { core: u32, source: io::Error },
 }
 
 /// The collector looks this often whether the run should end.
@@ -97,36 +142,39 @@ pub fn run(
     stop: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<Outcome, EngineError> {
+    let threads = Threads::choose(load.mode, &load.pacing, load.clients, load.workers);
+    let workers = threads.workers as usize;
     let shared = Shared {
         connector,
         workload,
+        pacing: &load.pacing,
+        errors: &load.errors,
+        clients: load.clients,
+        workers,
+        is_blocking: threads.is_blocking,
         connect_timeout: load.connect_timeout,
         drain_timeout: load.drain_timeout,
         stop,
         transactions_left: load.measure_transactions.map(AtomicU64::new),
         clients_alive: AtomicU32::new(0),
+        fatal: OnceLock::new(),
     };
-    let workers = load.workers.clamp(1, load.clients.max(1)) as usize;
     thread::scope(|scope| {
         let (connected_out, connected_in) = channel();
         let (cell_out, cells) = channel();
         let mut go = Vec::new();
-        let mut threads = Vec::new();
+        let mut handles = Vec::new();
         let began = Instant::now();
         for number in 0..workers {
             let (timeline_out, timeline_in) = channel();
-            go.push(timeline_out);
             let (connected_out, cell_out) = (connected_out.clone(), cell_out.clone());
-            let (shared, clients) = (&shared, load.clients);
-            threads.push(scope.spawn(move || -> io::Result<WorkerEnd> {
-                let mut worker = Worker::new(number, shared)?;
-                let mine: Vec<_> = (number as u32..clients).step_by(workers).collect();
-                let connected = worker.connect(&mine)?;
-                // The receiver goes only where the run has failed as a whole; it waits until the last sender is gone.
-                let _ = connected_out.send(connected);
-                drop(connected_out);
-                worker.drive(&timeline_in, cell_out)
-            }));
+            let (shared, load) = (&shared, load);
+            let body = move || work(number, shared, load, connected_out, &timeline_in, cell_out);
+            let builder = thread::Builder::new().name(format!("worker-{number}")).stack_size(STACK_BYTES);
+            // The others end where their timeline does not come.
+            let failed = |source| EngineError::Thread { workers: threads.workers, source };
+            handles.push(builder.spawn_scoped(scope, body).map_err(failed)?);
+            go.push(timeline_out);
         }
         drop((connected_out, cell_out));
         let connected = add_up(connected_in.iter());
@@ -149,15 +197,57 @@ pub fn run(
             collect(&timeline, &cells, &mut collector, stop, observer)
         };
         let mut end = WorkerEnd::default();
-        for thread in threads {
-            let one = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        for handle in handles {
+            let one = handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
             end.lost += one.lost;
             end.unanswered += one.unanswered;
+            end.reconnects += one.reconnects;
         }
-        let all_lost = end.lost == connected.ok && ending == Ending::Complete && connected.ok > 0;
-        let ending = if all_lost { Ending::AllClientsLost } else { ending };
-        Ok(outcome(ending, workers as u32, connect_ms, connected, &end, collector.totals))
+        let ending = match (ending, shared.fatal.get()) {
+            (Ending::Complete, Some(error)) => Ending::Fatal(error.clone()),
+            (Ending::Complete, None) if end.lost == connected.ok => Ending::AllClientsLost,
+            (ending, _) => ending,
+        };
+        Ok(outcome(ending, threads, connect_ms, connected, &end, collector.totals))
     })
+}
+
+/// Workers call little that is deep, and there may be thousands of them.
+const STACK_BYTES: usize = 256 << 10;
+
+/// The whole life of one worker.
+fn work(
+    number: usize,
+    shared: &Shared<'_>,
+    load: &LoadSpec,
+    connected_out: Sender<Connected>,
+    timeline: &Receiver<Arc<Timeline>>,
+    cells: Sender<Cell>,
+) -> Result<WorkerEnd, EngineError> {
+    pin(number, &load.pin)?;
+    let mut worker = Worker::new(number, shared)?;
+    let mine: Vec<_> = (number as u32..load.clients).step_by(shared.workers).collect();
+    let connected = worker.connect(&mine)?;
+    // The receiver goes only where the run has failed as a whole; it waits until the last sender is gone.
+    let _ = connected_out.send(connected);
+    drop(connected_out);
+    // None comes where the run was called off.
+    let Ok(timeline) = timeline.recv() else {
+        worker.quit();
+        return Ok(WorkerEnd::default());
+    };
+    Ok(Drive::new(&mut worker, timeline, cells).run()?)
+}
+
+/// Binds the calling thread to its core.
+fn pin(worker: usize, cores: &[u32]) -> Result<(), EngineError> {
+    let Some(core) = cores.get(worker % cores.len().max(1)).copied() else { return Ok(()) };
+    let mut set = CpuSet::new();
+    if core as usize >= CpuSet::MAX_CPU {
+        return Err(EngineError::Pin { core, source: io::ErrorKind::InvalidInput.into() });
+    }
+    set.set(core as usize);
+    sched_setaffinity(None, &set).map_err(|source| EngineError::Pin { core, source: source.into() })
 }
 
 fn add_up(all: impl Iterator<Item = Connected>) -> Connected {
@@ -236,30 +326,37 @@ fn until_next_look(timeline: &Timeline) -> Duration {
 
 fn outcome(
     ending: Ending,
-    workers: u32,
+    threads: Threads,
     connect_ms: f64,
     connected: Connected,
     end: &WorkerEnd,
     totals: Totals,
 ) -> Outcome {
     let length_ns = totals.length_ns;
-    let busiest_ns = totals.cpu_ns.iter().copied().max().unwrap_or(0);
+    let most = |per_worker: &[u64]| {
+        let ns = per_worker.iter().copied().max().unwrap_or(0);
+        if length_ns > 0 { ns as f64 / length_ns as f64 } else { 0.0 }
+    };
     let sorted = ErrorTally::into_sorted;
     Outcome {
         ending,
-        workers,
+        workers: threads.workers,
+        mode: threads.mode(),
         connect_ms,
         clients_connected: connected.ok,
         clients_failed: connected.failed,
         connect_errors: sorted(connected.errors),
         clients_lost: end.lost,
         clients_unanswered: end.unanswered,
+        reconnects: end.reconnects,
+        open_loop: totals.open_loop(),
         measured: totals.counts,
         measure_length: Duration::from_nanos(length_ns),
         response: LatencyFigures::of(&totals.histogram),
         errors: sorted(totals.errors),
         errors_elsewhere: sorted(totals.errors_elsewhere),
         client_cpu: Duration::from_nanos(totals.cpu_ns.iter().sum()),
-        worker_busy_max: if length_ns > 0 { busiest_ns as f64 / length_ns as f64 } else { 0.0 },
+        worker_busy_max: most(&totals.cpu_ns),
+        worker_wait_max: most(&totals.wait_ns),
     }
 }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use fake_server::{Act, FakeServer, Welcome};
 use truetps_driver::{Connector, Dialect, Target};
 use truetps_engine::{Ending, LoadSpec, Observer, Outcome, run};
-use truetps_record::{Counts, Histogram, Interval, Phase};
+use truetps_record::{Counts, ErrorPolicy, Histogram, Interval, Phase};
 use truetps_workload::{Insert, Workload};
 
 #[derive(Default)]
@@ -35,13 +35,10 @@ impl Observer for Kept {
 
 fn load(clients: u32, measure_ms: u64) -> LoadSpec {
     LoadSpec {
-        clients,
-        workers: 2,
         warm_up: Duration::from_millis(100),
-        measure: Duration::from_millis(measure_ms),
-        measure_transactions: None,
         connect_timeout: Duration::from_secs(2),
         drain_timeout: Duration::from_millis(500),
+        ..LoadSpec::closed(clients, 2, Duration::from_millis(measure_ms))
     }
 }
 
@@ -200,7 +197,8 @@ fn errors_are_counted_by_class_and_the_session_goes_on() {
             _ => Act::Ok,
         },
     );
-    let (outcome, kept) = drive_simply(&server, &load(2, 500));
+    let errors = ErrorPolicy { retry: Vec::new(), ..ErrorPolicy::default() };
+    let (outcome, kept) = drive_simply(&server, &LoadSpec { errors, ..load(2, 500) });
     check_equations(&outcome, &kept);
     let counts = outcome.measured.unwrap();
     assert!(counts.ok > 10 && counts.failed.abs_diff(counts.ok) <= 4, "{counts:?}");

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use truetps_driver::{Connector, Target};
-use truetps_engine::{Ending, LoadSpec, Observer, Outcome};
+use truetps_engine::{Ending, LoadSpec, Observer, Outcome, Pacing};
 use truetps_probe::{ProcessUse, clock, process_use};
 use truetps_record::{
     EngineFacts, FolderError, Histogram, Interval, Measured, Phase, Plan, Protocol, ResourceUse, Trial, TrialWriter,
@@ -48,6 +48,10 @@ pub(crate) fn run_trial(
     let load = LoadSpec {
         clients: trial.configuration.connections(),
         workers: context.workers,
+        mode: plan.load.mode,
+        pin: Vec::new(),
+        pacing: Pacing::Closed,
+        errors: plan.load.errors.clone(),
         warm_up: plan.load.warm_up(),
         measure: plan.load.measure(),
         measure_transactions: plan.load.measure_transactions,
@@ -122,6 +126,7 @@ fn validity(outcome: &Outcome) -> Validity {
             let errors = if outcome.errors.is_empty() { &outcome.errors_elsewhere } else { &outcome.errors };
             return invalid(format!("all clients lost their connection: {}", first(errors)));
         }
+        Ending::Fatal(error) => return invalid(format!("ended by an error that the plan calls fatal: {error}")),
         Ending::Interrupted => return Validity::Partial("interrupted".to_owned()),
         Ending::Complete => {}
     }
@@ -158,6 +163,10 @@ fn engine_facts(plan: &Plan, outcome: &Outcome) -> EngineFacts {
         clients_failed: outcome.clients_failed + outcome.clients_lost,
         connect_ms: outcome.connect_ms,
         protocol: plan.workload.protocol,
+        mode: Some(outcome.mode),
+        pinned_to: Vec::new(),
+        shares_cores: None,
+        reconnects: outcome.reconnects,
     }
 }
 
@@ -170,6 +179,8 @@ fn measured(outcome: &Outcome, server: Option<(ProcessUse, ProcessUse)>) -> Opti
         client_cpu_us_per_tx: per_tx(outcome.client_cpu),
         server_cpu_us_per_tx: server.and_then(|(start, end)| per_tx(end.cpu.saturating_sub(start.cpu))),
         worker_busy_max: Some(outcome.worker_busy_max),
+        worker_wait_max: Some(outcome.worker_wait_max),
+        steal: None,
         server_rss_bytes: server.map(|(_, end)| end.rss_bytes),
     };
     Some(Measured {
@@ -179,6 +190,9 @@ fn measured(outcome: &Outcome, server: Option<(ProcessUse, ProcessUse)>) -> Opti
         counts,
         response: outcome.response,
         resources,
+        open_loop: outcome.open_loop,
+        sustained: None,
+        generator_limited: None,
         errors: outcome.errors.clone(),
     })
 }

@@ -7,8 +7,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::setting_number;
 
-/// The factor that is not a server setting: how many sessions drive the server at once.
+/// A factor that is not a server setting: how many sessions drive the server at once.
 pub const CONNECTIONS: &str = "connections";
+
+/// Another one: transactions a second that an open loop starts, all clients together.
+pub const RATE: &str = "rate";
+
+/// Whether a factor is one of the load, not a setting of the server.
+pub fn is_load_factor(name: &str) -> bool {
+    name == CONNECTIONS || name == RATE
+}
 
 /// Doubles below this hold every whole number.
 const EXACT_MAX: f64 = 9e15;
@@ -64,6 +72,15 @@ pub struct Configuration {
 }
 
 impl Configuration {
+    /// Transactions a second, where that is a factor.
+    pub fn rate(&self) -> Option<f64> {
+        match self.levels.get(RATE)? {
+            SettingValue::Int(rate) => Some(*rate as f64),
+            SettingValue::Float(rate) => Some(*rate),
+            SettingValue::Bool(_) | SettingValue::Text(_) => None,
+        }
+    }
+
     /// Number of sessions. A checked plan has a whole positive number here.
     pub fn connections(&self) -> u32 {
         self.levels
@@ -75,7 +92,7 @@ impl Configuration {
 
     /// The levels that are server settings, in order.
     pub fn settings(&self) -> impl Iterator<Item = (&str, &SettingValue)> {
-        self.levels.iter().filter(|(name, _)| *name != CONNECTIONS).map(|(name, value)| (name.as_str(), value))
+        self.levels.iter().filter(|(name, _)| !is_load_factor(name)).map(|(name, value)| (name.as_str(), value))
     }
 
     /// The settings as one line, `innodb_flush_log_at_trx_commit=1 log_bin=ON`; empty where no setting is a factor.

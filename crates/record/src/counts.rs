@@ -10,8 +10,9 @@ use serde::{Deserialize, Serialize};
 /// - `carried_in + started = ok + failed + in_flight`
 /// - `carried_in` of an interval = `in_flight` of the one before it
 ///
-/// *failed* counts transactions that ended with an error of the server or of the connection; statements inside an
-/// unfinished transaction are in `statements` and in nothing else.
+/// *failed* counts transactions that ended with an error of the server or of the connection, `ignored` among them those
+/// whose error the plan forgives. A transaction that was retried and then went well is *ok*: its repeated attempts are in
+/// `retried` and in nothing else, as statements inside an unfinished transaction are in `statements` and in nothing else.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// In flight when the stretch began.
@@ -23,6 +24,12 @@ pub struct Counts {
     pub in_flight: u64,
     /// Statements answered, with or without an error.
     pub statements: u64,
+    /// Attempts that ended with an error and were made again.
+    #[serde(default)]
+    pub retried: u64,
+    /// Failed transactions whose error the plan ignores.
+    #[serde(default)]
+    pub ignored: u64,
 }
 
 impl Counts {
@@ -44,6 +51,8 @@ impl Counts {
         self.ok += other.ok;
         self.failed += other.failed;
         self.statements += other.statements;
+        self.retried += other.retried;
+        self.ignored += other.ignored;
     }
 
     /// Panics where the equations do not hold: that is a bug in the engine, never the user's.
@@ -53,6 +62,7 @@ impl Counts {
             self.ok + self.failed + self.in_flight,
             "counts must obey carried_in + started = ok + failed + in_flight: {self:?}"
         );
+        assert!(self.ignored <= self.failed, "ignored transactions are failed ones: {self:?}");
     }
 }
 
@@ -63,7 +73,11 @@ pub struct ErrorCount {
     pub class: String,
     /// The server's error number; 0 where the error is not the server's.
     pub code: u16,
+    /// Transactions that failed with it.
     pub count: u64,
+    /// Attempts that ended with it and were made again.
+    #[serde(default)]
+    pub retried: u64,
     pub first_message: String,
 }
 
@@ -77,21 +91,31 @@ impl ErrorTally {
     /// Longest message kept, in bytes: enough for any server message, and bounded.
     const MESSAGE_BYTES_MAX: usize = 512;
 
+    /// A transaction failed, or a client could not connect.
     pub fn add(&mut self, class: &str, code: u16, message: &str) {
-        if let Some(found) = self.by_key.get_mut(&(code, class.to_owned())) {
-            found.count += 1;
-            return;
-        }
-        let mut first_message = message.to_owned();
-        first_message.truncate(first_message.floor_char_boundary(Self::MESSAGE_BYTES_MAX));
-        let error = ErrorCount { class: class.to_owned(), code, count: 1, first_message };
-        self.by_key.insert((code, class.to_owned()), error);
+        self.entry(class, code, message).count += 1;
+    }
+
+    /// An attempt failed and is made again.
+    pub fn add_retried(&mut self, class: &str, code: u16, message: &str) {
+        self.entry(class, code, message).retried += 1;
+    }
+
+    fn entry(&mut self, class: &str, code: u16, message: &str) -> &mut ErrorCount {
+        self.by_key.entry((code, class.to_owned())).or_insert_with(|| {
+            let mut first_message = message.to_owned();
+            first_message.truncate(first_message.floor_char_boundary(Self::MESSAGE_BYTES_MAX));
+            ErrorCount { class: class.to_owned(), code, count: 0, retried: 0, first_message }
+        })
     }
 
     pub fn merge(&mut self, other: &Self) {
         for (key, theirs) in &other.by_key {
             match self.by_key.get_mut(key) {
-                Some(ours) => ours.count += theirs.count,
+                Some(ours) => {
+                    ours.count += theirs.count;
+                    ours.retried += theirs.retried;
+                }
                 None => {
                     self.by_key.insert(key.clone(), theirs.clone());
                 }
@@ -106,7 +130,7 @@ impl ErrorTally {
     /// Most frequent first.
     pub fn into_sorted(self) -> Vec<ErrorCount> {
         let mut list: Vec<_> = self.by_key.into_values().collect();
-        list.sort_by(|a, b| b.count.cmp(&a.count).then(a.code.cmp(&b.code)));
+        list.sort_by(|a, b| (b.count, b.retried).cmp(&(a.count, a.retried)).then(a.code.cmp(&b.code)));
         list
     }
 }
@@ -117,9 +141,11 @@ mod tests {
 
     #[test]
     fn appended_stretches_keep_the_equation() {
-        let mut total = Counts { carried_in: 0, started: 10, ok: 7, failed: 1, in_flight: 2, statements: 8 };
+        let mut total =
+            Counts { carried_in: 0, started: 10, ok: 7, failed: 1, in_flight: 2, statements: 8, ..Counts::default() };
         total.assert_consistent();
-        let next = Counts { carried_in: 2, started: 5, ok: 6, failed: 0, in_flight: 1, statements: 6 };
+        let next =
+            Counts { carried_in: 2, started: 5, ok: 6, failed: 0, in_flight: 1, statements: 6, ..Counts::default() };
         next.assert_consistent();
         total.append(&next);
         total.assert_consistent();
@@ -128,7 +154,8 @@ mod tests {
 
     #[test]
     fn workers_add_up() {
-        let one = Counts { carried_in: 1, started: 10, ok: 9, failed: 1, in_flight: 1, statements: 10 };
+        let one =
+            Counts { carried_in: 1, started: 10, ok: 9, failed: 1, in_flight: 1, statements: 10, ..Counts::default() };
         let mut sum = one;
         sum.merge_worker(&one);
         sum.assert_consistent();

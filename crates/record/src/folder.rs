@@ -304,6 +304,7 @@ mod tests {
             counts: Counts { started: 3, ok: 3, statements: 3, ..Counts::default() },
             tps: 3.0,
             response: LatencyFigures::default(),
+            open_loop: None,
         };
         writer.append(&interval, &new_histogram()).unwrap();
         writer.append(&interval, &new_histogram()).unwrap();

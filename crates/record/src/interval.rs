@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Counts, LatencyFigures};
+use crate::{Counts, LatencyFigures, OpenLoop};
 
 /// Phases of a trial, in order. Only [`Phase::Measure`] counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -27,4 +27,7 @@ pub struct Interval {
     pub tps: f64,
     #[serde(flatten)]
     pub response: LatencyFigures,
+    /// What an open loop adds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub open_loop: Option<OpenLoop>,
 }

@@ -11,13 +11,15 @@ mod folder;
 mod histogram;
 mod host;
 mod interval;
+mod load;
+mod open_loop;
 mod plan;
 mod plan_check;
 mod server;
 mod setting_text;
 mod trial;
 
-pub use configuration::{CONNECTIONS, Configuration, SettingValue};
+pub use configuration::{CONNECTIONS, Configuration, RATE, SettingValue, is_load_factor};
 pub use counts::{Counts, ErrorCount, ErrorTally};
 pub use estimate::Estimate;
 pub use experiment::{Coupling, Experiment, ScheduledTrial, TrialRole};
@@ -25,7 +27,9 @@ pub use folder::{ExperimentFolder, FolderError, FolderLock, LATEST, TrialWriter,
 pub use histogram::{Histogram, HistogramError, LatencyFigures, LatencyLogWriter, new_histogram, read_latency_log};
 pub use host::{FlushProbe, HostFacts};
 pub use interval::{Interval, Phase};
-pub use plan::{DatadirState, Design, Load, Plan, PlanError, Protocol, QuickOverrides, ServerSpec, WorkloadSpec};
+pub use load::{DriveMode, ErrorPolicy, Load, Spacing};
+pub use open_loop::{OpenLoop, StartCounts};
+pub use plan::{DatadirState, Design, Plan, PlanError, Protocol, QuickOverrides, ServerSpec, WorkloadSpec};
 pub use plan_check::near_matches;
 pub use server::{Flavour, ServerFacts};
 pub use setting_text::{same_setting, setting_number};

@@ -1,13 +1,12 @@
 //! A plan: the TOML file that says what an experiment does.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::{CONNECTIONS, Configuration, Flavour, SettingValue};
+use crate::{Configuration, Flavour, Load, SettingValue, is_load_factor};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -21,7 +20,7 @@ pub struct Plan {
     pub workload: WorkloadSpec,
     #[serde(default)]
     pub load: Load,
-    /// Factor → levels: `connections`, or any setting of the server. Trials run over the product of all levels.
+    /// Factor → levels: `connections`, `rate`, or any setting of the server. Trials run over the product of all levels.
     pub factors: IndexMap<String, Vec<SettingValue>>,
     #[serde(default)]
     pub design: Design,
@@ -62,31 +61,6 @@ pub enum Protocol {
     Prepared,
     /// Whole SQL text each time.
     Text,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Load {
-    pub warm_up_s: f64,
-    pub measure_s: f64,
-    /// End the measure phase after this many transactions, if that is sooner than `measure_s`.
-    pub measure_transactions: Option<u64>,
-}
-
-impl Default for Load {
-    fn default() -> Self {
-        Self { warm_up_s: 1.0, measure_s: 10.0, measure_transactions: None }
-    }
-}
-
-impl Load {
-    pub fn warm_up(&self) -> Duration {
-        Duration::from_secs_f64(self.warm_up_s)
-    }
-
-    pub fn measure(&self) -> Duration {
-        Duration::from_secs_f64(self.measure_s)
-    }
 }
 
 /// How the data folder comes to the same state at the start of each trial.
@@ -211,7 +185,7 @@ impl Plan {
         if !self.design.baseline.is_empty() {
             return self.design.baseline.clone();
         }
-        let first = self.factors.iter().find(|(name, _)| *name != CONNECTIONS);
+        let first = self.factors.iter().find(|(name, _)| !is_load_factor(name));
         first.map(|(name, levels)| (name.clone(), levels[0].clone())).into_iter().collect()
     }
 
@@ -221,7 +195,7 @@ impl Plan {
 
     /// Names and levels of the factors that are server settings.
     pub fn setting_factors(&self) -> BTreeMap<&str, &[SettingValue]> {
-        let settings = self.factors.iter().filter(|(name, _)| *name != CONNECTIONS);
+        let settings = self.factors.iter().filter(|(name, _)| !is_load_factor(name));
         settings.map(|(name, levels)| (name.as_str(), levels.as_slice())).collect()
     }
 }

@@ -2,20 +2,35 @@
 
 use std::collections::BTreeSet;
 
-use crate::{CONNECTIONS, Plan, PlanError, SettingValue};
+use crate::load::check_rate;
+use crate::{CONNECTIONS, Plan, PlanError, RATE, SettingValue};
 
 const TRIALS_MAX: usize = 20_000;
 /// MariaDB and MySQL accept at most this many connections.
 const CONNECTIONS_MAX: i64 = 100_000;
 const DAY_S: f64 = 86_400.0;
 
-const SECTIONS: [(&str, &[&str]); 6] = [
+const SECTIONS: [(&str, &[&str]); 7] = [
     ("", &["name", "about", "server", "workload", "load", "factors", "design", "quick"]),
     ("server", &["flavour", "settings"]),
     ("workload", &["name", "tables", "table_rows", "protocol"]),
-    ("load", &["warm_up_s", "measure_s", "measure_transactions"]),
+    ("load", &LOAD_KEYS),
+    ("load.errors", &["retry", "ignore", "fatal", "retries_max", "reconnect_s"]),
     ("design", &["blocks", "seed", "baseline", "aa_pair", "datadir", "smallest_effect_percent"]),
     ("quick", &["blocks", "warm_up_s", "measure_s", "table_rows", "factors"]),
+];
+
+const LOAD_KEYS: [&str; 10] = [
+    "warm_up_s",
+    "measure_s",
+    "measure_transactions",
+    "rate",
+    "rate_per_client",
+    "ramp_to",
+    "arrivals",
+    "latency_limit_ms",
+    "mode",
+    "errors",
 ];
 
 /// The candidates that are most like `word`, best first, at most three.
@@ -42,7 +57,8 @@ pub(crate) fn suggestion(near: &[String], known: &[String]) -> String {
 
 pub(crate) fn check_keys(table: &toml::Table) -> Result<(), PlanError> {
     for (section, known) in SECTIONS {
-        let inside = if section.is_empty() { Some(table) } else { table.get(section).and_then(toml::Value::as_table) };
+        let path = section.split('.').filter(|name| !name.is_empty());
+        let inside = path.fold(Some(table), |table, name| table?.get(name)?.as_table());
         let Some(inside) = inside else { continue };
         if let Some(key) = inside.keys().find(|key| !known.contains(&key.as_str())) {
             return Err(PlanError::UnknownKey {
@@ -58,19 +74,22 @@ pub(crate) fn check_keys(table: &toml::Table) -> Result<(), PlanError> {
 
 pub(crate) fn check_values(plan: &Plan) -> Result<(), PlanError> {
     check_name(&plan.name)?;
-    check_numbers(plan)?;
     check_factors("factors", plan.factors.iter())?;
     check_factors("quick.factors", plan.quick.factors.iter())?;
     if !plan.factors.contains_key(CONNECTIONS) {
         return Err(value("factors", format!("`{CONNECTIONS}` is missing: name at least one number of connections")));
     }
+    if plan.factors.contains_key(RATE) && (plan.load.rate.is_some() || plan.load.rate_per_client.is_some()) {
+        return Err(value("load.rate", "`rate` is a factor too: remove one of the two"));
+    }
+    check_numbers(plan)?;
     check_quick(plan)?;
     check_baseline(plan)?;
     check_overlap(plan)?;
     check_size(plan)
 }
 
-fn value(key: impl Into<String>, problem: impl Into<String>) -> PlanError {
+pub(crate) fn value(key: impl Into<String>, problem: impl Into<String>) -> PlanError {
     PlanError::Value { key: key.into(), problem: problem.into() }
 }
 
@@ -84,17 +103,11 @@ fn check_name(name: &str) -> Result<(), PlanError> {
 }
 
 fn check_numbers(plan: &Plan) -> Result<(), PlanError> {
-    let seconds = |key: &str, number: f64, least: f64| {
-        let fine = number.is_finite() && number >= least && number <= DAY_S;
-        if fine { Ok(()) } else { Err(value(key, format!("{number} is not between {least} and {DAY_S} seconds"))) }
-    };
     let whole = |key: &str, number: u64, least: u64, most: u64| {
         let fine = (least..=most).contains(&number);
         if fine { Ok(()) } else { Err(value(key, format!("{number} is not between {least} and {most}"))) }
     };
-    seconds("load.warm_up_s", plan.load.warm_up_s, 0.0)?;
-    seconds("load.measure_s", plan.load.measure_s, 0.1)?;
-    whole("load.measure_transactions", plan.load.measure_transactions.unwrap_or(1), 1, u64::MAX)?;
+    plan.load.check(plan.connections_max())?;
     whole("design.blocks", plan.design.blocks.into(), 1, 1000)?;
     whole("design.seed", plan.design.seed, 0, i64::MAX as u64)?;
     whole("workload.tables", plan.workload.tables.into(), 1, 1000)?;
@@ -125,6 +138,9 @@ fn check_factors<'a>(
         if name == CONNECTIONS {
             check_connections(&key, levels)?;
         }
+        if name == RATE {
+            check_rates(&key, levels)?;
+        }
     }
     Ok(())
 }
@@ -141,6 +157,20 @@ fn check_connections(key: &str, levels: &[SettingValue]) -> Result<(), PlanError
         if !(1..=CONNECTIONS_MAX).contains(number) {
             return Err(value(key, format!("{number} is not between 1 and {CONNECTIONS_MAX}")));
         }
+    }
+    Ok(())
+}
+
+fn check_rates(key: &str, levels: &[SettingValue]) -> Result<(), PlanError> {
+    for level in levels {
+        let rate = match level {
+            SettingValue::Int(number) => *number as f64,
+            SettingValue::Float(number) => *number,
+            SettingValue::Bool(_) | SettingValue::Text(_) => {
+                return Err(value(key, format!("`{level}` is not a number")));
+            }
+        };
+        check_rate(key, Some(rate))?;
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Configuration, Counts, ErrorCount, LatencyFigures, Protocol, ServerFacts, TrialRole};
+use crate::{Configuration, Counts, DriveMode, ErrorCount, LatencyFigures, OpenLoop, Protocol, ServerFacts, TrialRole};
 
 /// Whether a trial may be used as evidence.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,7 +29,7 @@ impl Validity {
 }
 
 /// How the engine drove the load.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct EngineFacts {
     /// OS threads that drove the clients.
     pub workers: u32,
@@ -37,6 +37,18 @@ pub struct EngineFacts {
     pub clients_failed: u32,
     pub connect_ms: f64,
     pub protocol: Protocol,
+    /// [`DriveMode::Blocking`] or [`DriveMode::Multiplexed`]; `None` in records of older versions.
+    #[serde(default)]
+    pub mode: Option<DriveMode>,
+    /// Cores that the workers were bound to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pinned_to: Vec<u32>,
+    /// Whether workers and server may run on the same cores. `None` where the server is not on this host.
+    #[serde(default)]
+    pub shares_cores: Option<bool>,
+    /// Connections that broke and were made again.
+    #[serde(default)]
+    pub reconnects: u64,
 }
 
 /// What generator and server used in the measure phase. `None` = could not be read.
@@ -48,11 +60,17 @@ pub struct ResourceUse {
     /// Largest share of the measure phase that any one worker spent on a CPU, 0 to 1: near 1, the generator limited
     /// the figure.
     pub worker_busy_max: Option<f64>,
+    /// Largest share of the measure phase that any one worker was ready to run and waited for a core, 0 to 1.
+    #[serde(default)]
+    pub worker_wait_max: Option<f64>,
+    /// Share of the host's CPU time that another guest of the same machine took, 0 to 1.
+    #[serde(default)]
+    pub steal: Option<f64>,
     pub server_rss_bytes: Option<u64>,
 }
 
 /// The measure phase of a trial.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
     pub length_ms: f64,
     /// Transactions that ended well, a second.
@@ -65,6 +83,15 @@ pub struct Measured {
     pub response: LatencyFigures,
     #[serde(flatten)]
     pub resources: ResourceUse,
+    /// What an open loop adds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub open_loop: Option<OpenLoop>,
+    /// Open loop: whether the server kept up with the rate. `None` in a closed loop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sustained: Option<bool>,
+    /// Why the figures say more about the generator than about the server; `None` where they do not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub generator_limited: Option<String>,
     pub errors: Vec<ErrorCount>,
 }
 

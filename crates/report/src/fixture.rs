@@ -59,7 +59,7 @@ impl Fixture {
                 measured.counts = Counts { failed: 2, started: measured.counts.started + 2, ..measured.counts };
                 let first_message = "Deadlock found when trying to get lock; try <again> & again".to_owned();
                 measured.errors =
-                    vec![ErrorCount { class: "deadlock".to_owned(), code: 1213, count: 2, first_message }];
+                    vec![ErrorCount { class: "deadlock".to_owned(), code: 1213, count: 2, retried: 0, first_message }];
             }
             trials.pop();
         })
@@ -126,14 +126,17 @@ fn trial(entry: &ScheduledTrial) -> Trial {
         server_cpu_us_per_tx: Some(84.0),
         worker_busy_max: Some(0.3),
         server_rss_bytes: Some(300 << 20),
+        ..ResourceUse::default()
     };
-    let counts = Counts { carried_in: 0, started: ok, ok, failed: 0, in_flight: 0, statements: ok };
+    let counts =
+        Counts { carried_in: 0, started: ok, ok, failed: 0, in_flight: 0, statements: ok, ..Counts::default() };
     let clients = EngineFacts {
         workers: 1,
         clients: connections,
         clients_failed: 0,
         connect_ms: 12.0,
         protocol: Protocol::Prepared,
+        ..EngineFacts::default()
     };
     Trial {
         schema_version: SCHEMA_VERSION,
@@ -150,7 +153,15 @@ fn trial(entry: &ScheduledTrial) -> Trial {
         ended_at: Some("2026-01-02T03:04:16Z".to_owned()),
         validity: Validity::Valid,
         engine: Some(clients),
-        measured: Some(Measured { length_ms: 10_000.0, tps, qps: tps, counts, response, resources, errors: vec![] }),
+        measured: Some(Measured {
+            length_ms: 10_000.0,
+            tps,
+            qps: tps,
+            counts,
+            response,
+            resources,
+            ..Measured::default()
+        }),
         notes: Vec::new(),
     }
 }

@@ -27,6 +27,12 @@ impl Stream {
         ((u128::from(self.next_u64()) * u128::from(below)) >> 64) as u64
     }
 
+    /// Uniform in the open interval (0, 1): 53 bits, never 0 and never 1.
+    pub fn open_unit(&mut self) -> f64 {
+        const STEP: f64 = 1.0 / (1_u64 << 53) as f64;
+        ((self.next_u64() >> 11) as f64 + 0.5) * STEP
+    }
+
     /// Appends groups of 11 random digits joined by `-`: the text of a sysbench-shaped row.
     pub fn put_digit_groups(&mut self, groups: usize, out: &mut Vec<u8>) {
         const GROUP_DIGITS: usize = 11;

@@ -16,15 +16,8 @@ pub(crate) fn run(args: &[&str]) -> anyhow::Result<()> {
     let [socket, clients, seconds, protocol] = args else { bail!("bench-client SOCKET CLIENTS SECONDS text|prepared") };
     let workload = truetps_workload::build(&workload_spec(), Dialect::Mysql, 1)?;
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
-    let load = LoadSpec {
-        clients: clients.parse().context("CLIENTS")?,
-        workers: (cores / 2).max(1),
-        warm_up: Duration::ZERO,
-        measure: Duration::from_secs(seconds.parse().context("SECONDS")?),
-        measure_transactions: None,
-        connect_timeout: Duration::from_secs(30),
-        drain_timeout: Duration::from_secs(10),
-    };
+    let measure = Duration::from_secs(seconds.parse().context("SECONDS")?);
+    let load = LoadSpec::closed(clients.parse().context("CLIENTS")?, (cores / 2).max(1), measure);
     let target = Target::mysql_unix(*socket, "root", Some(SCHEMA));
     let connector = Connector::new(target, workload.statements(), *protocol == "prepared")?;
     truetps_engine::run(&load, &connector, &*workload, &AtomicBool::new(false), &mut Silent)?;

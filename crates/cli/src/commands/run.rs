@@ -29,7 +29,12 @@ fn plan_of(args: &RunArgs) -> Result<Plan, Failure> {
             table_rows: args.table_rows,
             protocol: if args.text_protocol { Protocol::Text } else { Protocol::Prepared },
         },
-        load: Load { warm_up_s: args.warm_up, measure_s: args.measure, measure_transactions: args.transactions },
+        load: Load {
+            warm_up_s: args.warm_up,
+            measure_s: args.measure,
+            measure_transactions: args.transactions,
+            ..Load::default()
+        },
         factors: IndexMap::from([(CONNECTIONS.to_owned(), vec![SettingValue::Int(args.connections.into())])]),
         design: Design { blocks: 1, seed: args.seed, aa_pair: false, ..Design::default() },
         quick: QuickOverrides::default(),

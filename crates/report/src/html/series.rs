@@ -203,6 +203,7 @@ mod tests {
             counts: Counts { ok, ..Counts::default() },
             tps: ok as f64,
             response: LatencyFigures { response_us_max: max, ..LatencyFigures::default() },
+            open_loop: None,
         }
     }
 

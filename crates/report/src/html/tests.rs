@@ -63,6 +63,7 @@ fn series_of(trial: &Trial) -> TrialSeries {
                 response_us_max: figure(measured.response.response_us_max),
                 ..LatencyFigures::default()
             },
+            open_loop: None,
         }
     };
     TrialSeries { name: trial.name.clone(), intervals: (0..11).map(interval).collect() }
@@ -118,7 +119,7 @@ fn hostile_text_stays_text() {
         trials[0].notes = vec![hostile()];
         trials[1].validity = Validity::Invalid(hostile());
         trials[2].name = hostile();
-        let error = ErrorCount { class: hostile(), code: 1, count: 1, first_message: hostile() };
+        let error = ErrorCount { class: hostile(), code: 1, count: 1, retried: 0, first_message: hostile() };
         trials[3].measured.as_mut().unwrap().errors = vec![error];
     });
     let hostile = || HOSTILE.to_owned();

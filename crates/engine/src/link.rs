@@ -1,34 +1,16 @@
-//! One client's socket and session.
+//! One socket with its session: bytes in, events out.
 
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
 
 use truetps_driver::{DriverError, Event, Params, Session, Socket};
-use truetps_workload::ClientStream;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum State {
-    Connecting,
-    Idle,
-    InFlight,
-}
-
-pub(crate) struct Connection {
-    socket: Socket,
-    session: Box<dyn Session>,
-    stream: Box<dyn ClientStream>,
-    pub(crate) state: State,
-    /// Start of the transaction in flight.
-    pub(crate) started_ns: u64,
-    /// Bytes that the socket did not take yet.
-    unsent: Vec<u8>,
-}
-
-/// Buffers that all connections of a worker share.
+/// Buffers that all clients of a worker share.
 pub(crate) struct Scratch {
     input: Box<[u8]>,
     output: Vec<u8>,
-    params: Params,
+    pub(crate) params: Params,
 }
 
 impl Scratch {
@@ -38,15 +20,41 @@ impl Scratch {
     }
 }
 
-impl Connection {
-    pub(crate) fn new(socket: Socket, session: Box<dyn Session>, stream: Box<dyn ClientStream>) -> Self {
-        Self { socket, session, stream, state: State::Connecting, started_ns: 0, unsent: Vec::new() }
+pub(crate) struct Link {
+    socket: Socket,
+    session: Box<dyn Session>,
+    /// Bytes that the socket did not take yet.
+    unsent: Vec<u8>,
+}
+
+impl Link {
+    pub(crate) fn new(socket: Socket, session: Box<dyn Session>) -> Self {
+        Self { socket, session, unsent: Vec::new() }
+    }
+
+    /// From now on reads and writes wait, at most this long.
+    pub(crate) fn set_blocking(&self, timeout: Duration) -> io::Result<()> {
+        self.socket.set_nonblocking(false)?;
+        self.socket.set_timeout(timeout)
     }
 
     /// Says what the client says first. A socket that is not connected yet takes it later.
     pub(crate) fn begin(&mut self, scratch: &mut Scratch) -> Result<(), DriverError> {
         scratch.output.clear();
         self.session.begin(&mut scratch.output);
+        self.write(&scratch.output)
+    }
+
+    /// Sends a statement with the values that are in `scratch`.
+    pub(crate) fn send(&mut self, statement: usize, scratch: &mut Scratch) -> Result<(), DriverError> {
+        scratch.output.clear();
+        self.session.send(statement, &scratch.params, &mut scratch.output);
+        self.write(&scratch.output)
+    }
+
+    pub(crate) fn send_sql(&mut self, sql: &str, scratch: &mut Scratch) -> Result<(), DriverError> {
+        scratch.output.clear();
+        self.session.send_sql(sql, &mut scratch.output);
         self.write(&scratch.output)
     }
 
@@ -65,7 +73,9 @@ impl Connection {
             };
             scratch.output.clear();
             let event = self.session.on_bytes(&scratch.input[..length], &mut scratch.output)?;
-            self.write(&scratch.output)?;
+            if !scratch.output.is_empty() {
+                self.write(&scratch.output)?;
+            }
             if event != Event::Pending {
                 return Ok(Some(event));
             }
@@ -73,18 +83,6 @@ impl Connection {
                 return Ok(None);
             }
         }
-    }
-
-    /// Sends the client's next transaction.
-    pub(crate) fn start(&mut self, now_ns: u64, scratch: &mut Scratch) -> Result<(), DriverError> {
-        scratch.params.clear();
-        scratch.output.clear();
-        self.stream.next_transaction();
-        let statement = self.stream.next_statement(&mut scratch.params).statement;
-        self.session.send(statement, &scratch.params, &mut scratch.output);
-        self.state = State::InFlight;
-        self.started_ns = now_ns;
-        self.write(&scratch.output)
     }
 
     /// Says goodbye. The server closes the connection; an error now is of no interest.
@@ -116,19 +114,19 @@ impl Connection {
     }
 }
 
-impl AsFd for Connection {
+impl AsFd for Link {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
 }
 
-/// Writes as much as the socket takes without blocking.
+/// Writes as much as the socket takes without blocking. One that is still connecting takes nothing.
 fn write_some(mut socket: &Socket, bytes: &[u8]) -> io::Result<usize> {
     let mut sent = 0;
     while sent < bytes.len() {
         match socket.write(&bytes[sent..]) {
             Ok(n) => sent += n,
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::NotConnected) => break,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }

@@ -1,0 +1,92 @@
+//! One simulated user: its connection, its stream of transactions, and where it is in the one that it runs.
+
+use std::time::Duration;
+
+use truetps_workload::ClientStream;
+
+use crate::link::Link;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum State {
+    /// Connecting or logging in.
+    Connecting,
+    /// Without a transaction.
+    Idle,
+    /// A statement of its transaction is at the server.
+    InFlight,
+    /// A statement failed inside a transaction, which is being rolled back.
+    RollingBack,
+    /// Its connection broke; it will try again.
+    Away,
+    /// Without a connection, for good.
+    Lost,
+}
+
+/// An error that ended an attempt.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) class: String,
+    pub(crate) code: u16,
+    pub(crate) message: String,
+}
+
+/// A connection that broke, and how long the client tries to make a new one.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Absence {
+    pub(crate) ends_ns: u64,
+    pub(crate) back_off: Duration,
+    /// When the attempt that is under way has taken too long.
+    pub(crate) attempt_ends_ns: u64,
+}
+
+pub(crate) struct Client {
+    pub(crate) number: u32,
+    pub(crate) state: State,
+    pub(crate) link: Option<Link>,
+    pub(crate) stream: Box<dyn ClientStream>,
+    /// Of the transaction that runs: when it was to start (in a closed loop: when it did).
+    pub(crate) scheduled_ns: u64,
+    /// When its first attempt started.
+    pub(crate) started_ns: u64,
+    /// Attempts after the first.
+    pub(crate) retries: u32,
+    /// The statement in flight is the transaction's first one, or its last one.
+    pub(crate) at_first: bool,
+    pub(crate) at_last: bool,
+    /// Why the transaction is being rolled back.
+    pub(crate) failure: Option<Box<Failure>>,
+    /// When the transaction before it ended.
+    pub(crate) free_since_ns: u64,
+    pub(crate) absence: Option<Box<Absence>>,
+}
+
+impl Client {
+    pub(crate) fn new(number: u32, link: Option<Link>, stream: Box<dyn ClientStream>) -> Self {
+        Self {
+            number,
+            state: if link.is_some() { State::Connecting } else { State::Lost },
+            link,
+            stream,
+            scheduled_ns: 0,
+            started_ns: 0,
+            retries: 0,
+            at_first: true,
+            at_last: true,
+            failure: None,
+            free_since_ns: 0,
+            absence: None,
+        }
+    }
+
+    /// A transaction is under way.
+    pub(crate) fn is_busy(&self) -> bool {
+        matches!(self.state, State::InFlight | State::RollingBack)
+    }
+
+    /// Its connection is gone for good.
+    pub(crate) fn give_up(&mut self) {
+        self.link = None;
+        self.absence = None;
+        self.state = State::Lost;
+    }
+}

@@ -1,0 +1,286 @@
+//! A worker at work: it starts transactions when they are due and takes what comes of them.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::Sender;
+use std::time::{Duration, Instant};
+
+use truetps_driver::{DriverError, ErrorClass, Event, Reply};
+use truetps_record::Phase;
+
+use crate::client::{Failure, State};
+use crate::pace::Pace;
+use crate::policy::{Action, Policy};
+use crate::recorder::{Cell, Recorder};
+use crate::timeline::Timeline;
+use crate::worker::{LOOK, Worker};
+
+/// How a worker ended.
+#[derive(Debug, Default)]
+pub(crate) struct WorkerEnd {
+    /// Clients whose connection broke and was not made again.
+    pub(crate) lost: u32,
+    /// Clients that had no answer when the drain was over.
+    pub(crate) unanswered: u32,
+    /// Connections that broke and were made again.
+    pub(crate) reconnects: u64,
+}
+
+pub(crate) struct Drive<'w, 'a> {
+    pub(crate) worker: &'w mut Worker<'a>,
+    pub(crate) timeline: Arc<Timeline>,
+    pub(crate) recorder: Recorder,
+    pub(crate) policy: Policy<'a>,
+    pub(crate) pace: Pace,
+    /// When clients that are away have something to do.
+    pub(crate) wakes: BinaryHeap<Reverse<(u64, u32)>>,
+    pub(crate) end: WorkerEnd,
+}
+
+impl<'w, 'a> Drive<'w, 'a> {
+    pub(crate) fn new(worker: &'w mut Worker<'a>, timeline: Arc<Timeline>, out: Sender<Cell>) -> Self {
+        let shared = worker.shared;
+        let numbers: Vec<_> = worker.clients.iter().map(|client| client.number).collect();
+        let pace = Pace::new(shared.pacing, &numbers, shared.clients, worker.number, shared.workers);
+        Self {
+            recorder: Recorder::new(Arc::clone(&timeline), worker.number, pace.is_open(), out),
+            policy: Policy::new(shared.errors),
+            worker,
+            timeline,
+            pace,
+            wakes: BinaryHeap::new(),
+            end: WorkerEnd::default(),
+        }
+    }
+
+    /// Drives the clients through all phases.
+    pub(crate) fn run(mut self) -> io::Result<WorkerEnd> {
+        while let Some(left) = self.timeline.start().checked_duration_since(Instant::now()) {
+            std::thread::sleep(left);
+        }
+        for slot in 0..self.worker.clients.len() {
+            if self.worker.clients[slot].state == State::Idle {
+                let now_ns = self.timeline.now_ns();
+                self.is_free(slot, now_ns);
+            }
+        }
+        let mut drain_ends_ns = None;
+        loop {
+            let now_ns = self.timeline.now_ns();
+            self.tick(now_ns);
+            let is_draining = self.recorder.phase() == Phase::Drain;
+            if is_draining {
+                let patience_ns = self.worker.shared.drain_timeout.as_nanos() as u64;
+                let ends_ns = *drain_ends_ns.get_or_insert(now_ns + patience_ns);
+                if self.recorder.in_flight() == 0 || now_ns >= ends_ns {
+                    break;
+                }
+            } else {
+                self.start_due(now_ns);
+                self.wake(now_ns)?;
+            }
+            let until_end = Duration::from_nanos(self.recorder.next_end_ns().saturating_sub(now_ns));
+            let due_ns = if is_draining { u64::MAX } else { self.next_due_ns() };
+            self.worker.wait(until_end.min(LOOK), now_ns, due_ns)?;
+            self.take_replies();
+        }
+        let now_ns = self.timeline.now_ns();
+        let away = self.worker.clients.iter().filter(|client| client.absence.is_some()).count();
+        self.end.lost += away as u32;
+        self.end.unanswered = self.recorder.in_flight() as u32;
+        self.recorder.finish(now_ns);
+        self.worker.quit();
+        Ok(self.end)
+    }
+
+    /// The next moment at which something is to be done without any news from a socket.
+    fn next_due_ns(&self) -> u64 {
+        let wake_ns = self.wakes.peek().map_or(u64::MAX, |Reverse((at_ns, _))| *at_ns);
+        // A start that is scheduled after the end is none.
+        let start_ns = Some(self.pace.next_due_ns()).filter(|due| *due < self.timeline.end_ns());
+        wake_ns.min(start_ns.unwrap_or(u64::MAX))
+    }
+
+    /// Ends all intervals whose time is over. Each has the starts that were scheduled in it.
+    pub(crate) fn tick(&mut self, now_ns: u64) {
+        loop {
+            let end_ns = self.recorder.next_end_ns();
+            if now_ns < end_ns {
+                return;
+            }
+            self.arrive(end_ns);
+            self.recorder.rotate(end_ns);
+        }
+    }
+
+    fn arrive(&mut self, until_ns: u64) {
+        let arrived = self.pace.arrive(until_ns.min(self.timeline.end_ns()));
+        self.recorder.scheduled(arrived);
+    }
+
+    /// Open loop: starts what is due, on those clients that are free.
+    fn start_due(&mut self, now_ns: u64) {
+        if !self.pace.is_open() {
+            return;
+        }
+        self.arrive(now_ns + 1);
+        while let Some(slot) = self.pace.next_candidate() {
+            if self.worker.clients[slot as usize].state == State::Idle {
+                self.take_start(slot as usize, now_ns);
+            }
+        }
+    }
+
+    /// The client in this slot has no transaction any more: what is next?
+    pub(crate) fn is_free(&mut self, slot: usize, now_ns: u64) {
+        self.worker.clients[slot].state = State::Idle;
+        self.worker.clients[slot].free_since_ns = now_ns;
+        if now_ns < self.timeline.end_ns() {
+            self.take_start(slot, now_ns);
+        }
+    }
+
+    fn take_start(&mut self, slot: usize, now_ns: u64) {
+        let taken = self.pace.take(slot, now_ns);
+        self.recorder.skipped(taken.skipped);
+        let Some(scheduled_ns) = taken.scheduled_ns else { return };
+        let client = &mut self.worker.clients[slot];
+        self.recorder.started();
+        self.recorder.started_late(scheduled_ns, client.free_since_ns, now_ns);
+        client.scheduled_ns = scheduled_ns;
+        client.started_ns = now_ns;
+        client.retries = 0;
+        client.at_first = true;
+        client.stream.next_transaction();
+        self.send_next(slot);
+    }
+
+    /// Sends the next statement of the client's transaction.
+    fn send_next(&mut self, slot: usize) {
+        let Worker { clients, scratch, .. } = &mut *self.worker;
+        let client = &mut clients[slot];
+        let Some(link) = &mut client.link else { return };
+        scratch.params.clear();
+        let step = client.stream.next_statement(&mut scratch.params);
+        client.at_last = step.is_last;
+        client.state = State::InFlight;
+        match link.send(step.statement, scratch) {
+            Ok(()) if link.wants_to_write() => self.worker.watch_for_room(slot),
+            Ok(()) => {}
+            Err(error) => self.lose(slot, error),
+        }
+    }
+
+    fn take_replies(&mut self) {
+        let events = std::mem::take(&mut self.worker.events);
+        for event in &events {
+            let slot = event.data.u64() as usize;
+            let Worker { clients, scratch, .. } = &mut *self.worker;
+            let Some(link) = &mut clients[slot].link else { continue };
+            match link.receive(scratch) {
+                Ok(Some(Event::Reply(reply))) => self.on_reply(slot, reply),
+                Ok(Some(Event::Ready)) => self.on_ready(slot),
+                Ok(None | Some(Event::Pending)) => {}
+                Err(error) => self.lose(slot, error),
+            }
+        }
+        self.worker.events = events;
+    }
+
+    fn on_reply(&mut self, slot: usize, reply: Reply) {
+        let client = &mut self.worker.clients[slot];
+        match (client.state, reply.error) {
+            (State::InFlight, None) => {
+                self.recorder.answered();
+                if client.at_last {
+                    self.end_well(slot);
+                } else {
+                    client.at_first = false;
+                    self.send_next(slot);
+                }
+            }
+            (State::InFlight, Some(error)) => {
+                self.recorder.answered();
+                let failure = Failure {
+                    class: ErrorClass::of_code(error.code).to_string(),
+                    code: error.code,
+                    message: error.message,
+                };
+                self.attempt_failed(slot, failure);
+            }
+            (State::RollingBack, _) => {
+                self.recorder.answered();
+                let failure = client.failure.take();
+                let failure = failure.map_or_else(|| unreachable!("a rollback has its reason"), |failure| *failure);
+                self.settle(slot, &failure);
+            }
+            (State::Connecting | State::Idle | State::Away | State::Lost, _) => {
+                self.lose(slot, DriverError::Protocol("a reply that nobody asked for"));
+            }
+        }
+    }
+
+    fn end_well(&mut self, slot: usize) {
+        let now_ns = self.timeline.now_ns();
+        self.tick(now_ns);
+        let client = &self.worker.clients[slot];
+        self.recorder.ok(client.scheduled_ns, client.started_ns, now_ns);
+        self.count_down(now_ns);
+        self.is_free(slot, now_ns);
+    }
+
+    /// A statement failed. What its transaction has done so far must be undone before anything else is sent.
+    fn attempt_failed(&mut self, slot: usize, failure: Failure) {
+        let Worker { clients, scratch, .. } = &mut *self.worker;
+        let client = &mut clients[slot];
+        if client.at_first && client.at_last {
+            self.settle(slot, &failure);
+            return;
+        }
+        let Some(link) = &mut client.link else { return };
+        client.failure = Some(Box::new(failure));
+        client.state = State::RollingBack;
+        if let Err(error) = link.send_sql("ROLLBACK", scratch) {
+            self.lose(slot, error);
+        }
+    }
+
+    /// Nothing is left of the attempt at the server: again, or on to the next transaction.
+    fn settle(&mut self, slot: usize, failure: &Failure) {
+        let now_ns = self.timeline.now_ns();
+        self.tick(now_ns);
+        let client = &mut self.worker.clients[slot];
+        let action = self.policy.action(&failure.class, client.retries);
+        if action == Action::Retry && now_ns < self.timeline.end_ns() {
+            self.recorder.retried(failure);
+            client.retries += 1;
+            client.at_first = true;
+            client.stream.rewind();
+            self.send_next(slot);
+            return;
+        }
+        self.recorder.failed(failure, action == Action::Ignore);
+        self.end_run_if(action, failure);
+        self.count_down(now_ns);
+        self.is_free(slot, now_ns);
+    }
+
+    pub(crate) fn end_run_if(&self, action: Action, failure: &Failure) {
+        if action == Action::EndRun {
+            // Another worker may have been the first.
+            let _ = self.worker.shared.fatal.set(format!("{}: {}", failure.class, failure.message));
+            self.timeline.end_now();
+        }
+    }
+
+    /// Ends the measure phase when the wanted number of transactions has been reached.
+    fn count_down(&self, now_ns: u64) {
+        let Some(left) = &self.worker.shared.transactions_left else { return };
+        if now_ns >= self.timeline.measure_start_ns() && left.fetch_sub(1, Ordering::Relaxed) == 1 {
+            self.timeline.end_now();
+        }
+    }
+}

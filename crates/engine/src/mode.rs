@@ -1,0 +1,57 @@
+//! How many threads, and how they wait.
+
+use truetps_record::DriveMode;
+
+use crate::pace::Pacing;
+
+/// Up to so many clients of a closed loop get a thread each. Measured beside sysbench, `docs/decisions/0006-drive-mode.md`.
+const BLOCKING_CLIENTS_MAX: u32 = 2;
+
+/// Threads of a run. A worker of a blocking run has one client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Threads {
+    pub(crate) workers: u32,
+    pub(crate) is_blocking: bool,
+}
+
+impl Threads {
+    /// `workers` is what a multiplexed run may have; it never has more than clients.
+    pub(crate) fn choose(mode: DriveMode, pacing: &Pacing, clients: u32, workers: u32) -> Self {
+        let is_blocking = match mode {
+            DriveMode::Blocking => true,
+            DriveMode::Multiplexed => false,
+            DriveMode::Auto => *pacing == Pacing::Closed && clients <= BLOCKING_CLIENTS_MAX,
+        };
+        let clients = clients.max(1);
+        Self { workers: if is_blocking { clients } else { workers.clamp(1, clients) }, is_blocking }
+    }
+
+    pub(crate) fn mode(self) -> DriveMode {
+        if self.is_blocking { DriveMode::Blocking } else { DriveMode::Multiplexed }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use truetps_record::Spacing;
+
+    use super::*;
+    use crate::{OpenPacing, Rate, RateOf};
+
+    #[test]
+    fn few_clients_of_a_closed_loop_block() {
+        let choose = |mode, clients| Threads::choose(mode, &Pacing::Closed, clients, 4);
+        assert_eq!(choose(DriveMode::Auto, 2), Threads { workers: 2, is_blocking: true });
+        assert_eq!(choose(DriveMode::Auto, 100), Threads { workers: 4, is_blocking: false });
+        assert_eq!(choose(DriveMode::Multiplexed, 2), Threads { workers: 2, is_blocking: false });
+        assert_eq!(choose(DriveMode::Blocking, 100), Threads { workers: 100, is_blocking: true });
+        let open = Pacing::Open(OpenPacing {
+            rate: Rate::constant(10.0),
+            of: RateOf::All,
+            spacing: Spacing::Constant,
+            latency_limit: None,
+            seed: 1,
+        });
+        assert_eq!(Threads::choose(DriveMode::Auto, &open, 1, 4), Threads { workers: 1, is_blocking: false });
+    }
+}

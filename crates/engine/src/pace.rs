@@ -1,0 +1,189 @@
+//! How starts come to clients: at once after the last end (closed loop), or by a schedule (open loop).
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::time::Duration;
+
+use truetps_record::Spacing;
+use truetps_workload::Stream;
+
+use crate::arrivals::{Arrivals, Rate, Share};
+
+/// When transactions start.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Pacing {
+    /// A client's next transaction starts when its last one has ended.
+    Closed,
+    Open(OpenPacing),
+}
+
+/// An open loop: starts follow a schedule, whatever the server does.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OpenPacing {
+    pub rate: Rate,
+    pub of: RateOf,
+    pub spacing: Spacing,
+    /// A transaction that would start later than this after its scheduled start is skipped.
+    pub latency_limit: Option<Duration>,
+    /// Seed of the schedule's random gaps and phases.
+    pub seed: u64,
+}
+
+/// Whose rate it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RateOf {
+    /// All clients together: whichever is free takes the next start.
+    All,
+    /// Each client has a schedule of its own.
+    EachClient,
+}
+
+/// Stream numbers of schedules: far from those of clients, which count from 0.
+const POOL_STREAM: u64 = 1 << 62;
+const CLIENT_STREAMS: u64 = 1 << 61;
+
+/// One schedule. The starts that wait are not kept: the same schedule, read a second time from where the last one was
+/// taken, says when they were to start. So a backlog of hours takes no memory.
+pub(crate) struct Source {
+    coming: Arrivals,
+    waiting: Arrivals,
+    queued: u64,
+}
+
+impl Source {
+    fn new(arrivals: Arrivals) -> Self {
+        Self { coming: arrivals.clone(), waiting: arrivals, queued: 0 }
+    }
+
+    /// Queues all starts before `until_ns`; returns how many those are.
+    fn arrive(&mut self, until_ns: u64) -> u64 {
+        let before = self.queued;
+        while self.coming.next_ns() < until_ns {
+            self.coming.advance();
+            self.queued += 1;
+        }
+        self.queued - before
+    }
+
+    /// When the longest-waiting start was to be.
+    fn take(&mut self) -> Option<u64> {
+        self.queued = self.queued.checked_sub(1)?;
+        let scheduled_ns = self.waiting.next_ns();
+        self.waiting.advance();
+        Some(scheduled_ns)
+    }
+}
+
+/// A worker's share of the pacing.
+pub(crate) enum Pace {
+    Closed,
+    Pool {
+        source: Source,
+        /// Clients without a transaction, the longest-free first.
+        free: VecDeque<u32>,
+        limit_ns: u64,
+    },
+    EachClient {
+        sources: Vec<Source>,
+        /// Next start of each client.
+        due: BinaryHeap<Reverse<(u64, u32)>>,
+        /// Clients whose queue is not empty any more.
+        ready: VecDeque<u32>,
+        limit_ns: u64,
+    },
+}
+
+/// What became of a wish for a start.
+pub(crate) struct Taken {
+    pub(crate) scheduled_ns: Option<u64>,
+    /// Starts that were given up on the way.
+    pub(crate) skipped: u64,
+}
+
+impl Pace {
+    /// The pace of worker `worker` of `workers`, which has the clients with these numbers, of `all` clients.
+    pub(crate) fn new(pacing: &Pacing, clients: &[u32], all: u32, worker: usize, workers: usize) -> Self {
+        let Pacing::Open(open) = pacing else { return Self::Closed };
+        let limit_ns = open.latency_limit.map_or(u64::MAX, |limit| limit.as_nanos() as u64);
+        match open.of {
+            RateOf::All => {
+                let share = Share { clients: all.into(), workers: workers as u64, worker: worker as u64 };
+                let random = Stream::new(open.seed, POOL_STREAM);
+                let arrivals = Arrivals::new(open.rate, open.spacing, random, Some(share), 0.0);
+                Self::Pool { source: Source::new(arrivals), free: VecDeque::new(), limit_ns }
+            }
+            RateOf::EachClient => {
+                let source = |client: u32| {
+                    let random = Stream::new(open.seed, CLIENT_STREAMS + u64::from(client));
+                    let phase = f64::from(client) / f64::from(all);
+                    Source::new(Arrivals::new(open.rate, open.spacing, random, None, phase))
+                };
+                let sources: Vec<_> = clients.iter().map(|client| source(*client)).collect();
+                let due = sources.iter().enumerate().map(|(slot, s)| Reverse((s.coming.next_ns(), slot as u32)));
+                Self::EachClient { due: due.collect(), sources, ready: VecDeque::new(), limit_ns }
+            }
+        }
+    }
+
+    pub(crate) fn is_open(&self) -> bool {
+        !matches!(self, Self::Closed)
+    }
+
+    /// When the next start is scheduled.
+    pub(crate) fn next_due_ns(&self) -> u64 {
+        match self {
+            Self::Closed => u64::MAX,
+            Self::Pool { source, .. } => source.coming.next_ns(),
+            Self::EachClient { due, .. } => due.peek().map_or(u64::MAX, |Reverse((at_ns, _))| *at_ns),
+        }
+    }
+
+    /// Queues all starts that are scheduled before `until_ns`; returns how many those are.
+    pub(crate) fn arrive(&mut self, until_ns: u64) -> u64 {
+        match self {
+            Self::Closed => 0,
+            Self::Pool { source, .. } => source.arrive(until_ns),
+            Self::EachClient { sources, due, ready, .. } => {
+                let mut arrived = 0;
+                while let Some(Reverse((_, slot))) = due.peek().copied().filter(|Reverse((at, _))| *at < until_ns) {
+                    due.pop();
+                    let source = &mut sources[slot as usize];
+                    arrived += source.arrive(until_ns);
+                    due.push(Reverse((source.coming.next_ns(), slot)));
+                    ready.push_back(slot);
+                }
+                arrived
+            }
+        }
+    }
+
+    /// A client that may have something to start: it has to be asked whether it is free, and then [`Self::take`].
+    pub(crate) fn next_candidate(&mut self) -> Option<u32> {
+        match self {
+            Self::Closed => None,
+            Self::Pool { source, free, .. } if source.queued > 0 => free.pop_front(),
+            Self::Pool { .. } => None,
+            Self::EachClient { ready, .. } => ready.pop_front(),
+        }
+    }
+
+    /// The start that this client, which is free, has to make now.
+    pub(crate) fn take(&mut self, slot: usize, now_ns: u64) -> Taken {
+        let (source, limit_ns) = match self {
+            Self::Closed => return Taken { scheduled_ns: Some(now_ns), skipped: 0 },
+            Self::Pool { source, limit_ns, .. } => (source, *limit_ns),
+            Self::EachClient { sources, limit_ns, .. } => (&mut sources[slot], *limit_ns),
+        };
+        let mut skipped = 0;
+        while let Some(scheduled_ns) = source.take() {
+            if now_ns.saturating_sub(scheduled_ns) <= limit_ns {
+                return Taken { scheduled_ns: Some(scheduled_ns), skipped };
+            }
+            skipped += 1;
+        }
+        if let Self::Pool { free, .. } = self {
+            free.push_back(slot as u32);
+        }
+        Taken { scheduled_ns: None, skipped }
+    }
+}

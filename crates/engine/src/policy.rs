@@ -1,0 +1,47 @@
+//! What a failed statement leads to.
+
+use std::time::Duration;
+
+use truetps_record::ErrorPolicy;
+
+/// What becomes of a transaction whose statement failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Action {
+    Fail,
+    /// It has failed, and that is all right.
+    Ignore,
+    /// It is rolled back and sent again as a whole.
+    Retry,
+    /// It has failed, and the run ends.
+    EndRun,
+}
+
+/// Class → action, with the bounds of repeating.
+pub(crate) struct Policy<'a> {
+    spec: &'a ErrorPolicy,
+}
+
+impl<'a> Policy<'a> {
+    pub(crate) fn new(spec: &'a ErrorPolicy) -> Self {
+        Self { spec }
+    }
+
+    /// `retries`: how often the transaction has been sent again already.
+    pub(crate) fn action(&self, class: &str, retries: u32) -> Action {
+        let has = |list: &[String]| list.iter().any(|word| word == class);
+        if has(&self.spec.fatal) {
+            Action::EndRun
+        } else if has(&self.spec.ignore) {
+            Action::Ignore
+        } else if has(&self.spec.retry) && retries < self.spec.retries_max {
+            Action::Retry
+        } else {
+            Action::Fail
+        }
+    }
+
+    /// How long a client tries to get its connection back; `None`: not at all.
+    pub(crate) fn reconnect(&self) -> Option<Duration> {
+        (self.spec.reconnect_s > 0.0).then(|| Duration::from_secs_f64(self.spec.reconnect_s))
+    }
+}

@@ -1,0 +1,156 @@
+//! Clients whose connection broke, and how they come back.
+
+use std::cmp::Reverse;
+use std::io;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use truetps_driver::DriverError;
+
+use crate::client::{Absence, Failure, State};
+use crate::drive::Drive;
+use crate::login::while_connecting;
+use crate::policy::Action;
+use crate::worker::LOOK;
+
+/// Pause before the first new attempt; each one after it waits twice as long, up to the second figure.
+const BACK_OFF_FIRST: Duration = Duration::from_millis(10);
+const BACK_OFF_MAX: Duration = Duration::from_secs(1);
+/// One attempt may take so long.
+const ATTEMPT_MAX: Duration = Duration::from_secs(5);
+
+impl Drive<'_, '_> {
+    /// The connection is gone, and its transaction with it: whether that was committed is not known, so that it counts as
+    /// failed and is never sent again.
+    pub(crate) fn lose(&mut self, slot: usize, error: DriverError) {
+        self.tick(self.timeline.now_ns());
+        let client = &mut self.worker.clients[slot];
+        let endpoint = self.worker.shared.connector.endpoint(client.number);
+        let error = if client.state == State::Connecting { while_connecting(error, endpoint) } else { error };
+        let failure = Failure { class: error.class().to_string(), code: error.code(), message: error.to_string() };
+        let was_busy = client.is_busy();
+        let is_attempt = client.state == State::Connecting;
+        client.link = None;
+        client.failure = None;
+        let action = self.policy.action(&failure.class, u32::MAX);
+        if was_busy {
+            self.recorder.failed(&failure, action == Action::Ignore);
+        } else {
+            self.recorder.note(&failure);
+        }
+        self.end_run_if(action, &failure);
+        if is_attempt {
+            self.attempt_ended(slot);
+        } else {
+            self.go_away(slot);
+        }
+    }
+
+    /// Begins to be away, if clients may come back.
+    fn go_away(&mut self, slot: usize) {
+        let now_ns = self.timeline.now_ns();
+        let Some(patience) = self.policy.reconnect().filter(|_| now_ns < self.timeline.end_ns()) else {
+            self.lose_for_good(slot);
+            return;
+        };
+        let client = &mut self.worker.clients[slot];
+        client.state = State::Away;
+        client.absence = Some(Box::new(Absence {
+            ends_ns: now_ns + patience.as_nanos() as u64,
+            back_off: BACK_OFF_FIRST,
+            attempt_ends_ns: u64::MAX,
+        }));
+        self.wakes.push(Reverse((now_ns + spread(BACK_OFF_FIRST, client.number), slot as u32)));
+    }
+
+    fn lose_for_good(&mut self, slot: usize) {
+        self.worker.clients[slot].give_up();
+        self.end.lost += 1;
+        if self.worker.shared.clients_alive.fetch_sub(1, Ordering::Relaxed) == 1 {
+            self.timeline.end_now();
+        }
+    }
+
+    /// Wakes the clients that are away and have something to do now.
+    pub(crate) fn wake(&mut self, now_ns: u64) -> io::Result<()> {
+        while let Some(Reverse((_, slot))) = self.wakes.peek().copied().filter(|Reverse((at, _))| *at <= now_ns) {
+            self.wakes.pop();
+            let client = &mut self.worker.clients[slot as usize];
+            let attempt_ends_ns = client.absence.as_ref().map_or(u64::MAX, |absence| absence.attempt_ends_ns);
+            match client.state {
+                State::Away => self.try_again(slot as usize, now_ns)?,
+                State::Connecting if attempt_ends_ns <= now_ns => {
+                    let message = format!("no answer to the login within {} s", ATTEMPT_MAX.as_secs());
+                    self.recorder.note(&Failure { class: "connect_failed".to_owned(), code: 0, message });
+                    client.link = None;
+                    self.attempt_ended(slot as usize);
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn try_again(&mut self, slot: usize, now_ns: u64) -> io::Result<()> {
+        let number = self.worker.clients[slot].number;
+        match self.worker.open_link(number) {
+            Ok(link) => {
+                let client = &mut self.worker.clients[slot];
+                client.link = Some(link);
+                client.state = State::Connecting;
+                let ends_ns = now_ns + ATTEMPT_MAX.as_nanos() as u64;
+                if let Some(absence) = &mut client.absence {
+                    absence.attempt_ends_ns = ends_ns;
+                }
+                self.wakes.push(Reverse((ends_ns, slot as u32)));
+                self.worker.watch(slot)
+            }
+            Err(source) => {
+                let error =
+                    DriverError::Connect { endpoint: self.worker.shared.connector.endpoint(number).clone(), source };
+                let class = error.class().to_string();
+                self.recorder.note(&Failure { class, code: 0, message: error.to_string() });
+                self.attempt_ended(slot);
+                Ok(())
+            }
+        }
+    }
+
+    /// An attempt to connect failed: again after a longer pause, or never.
+    fn attempt_ended(&mut self, slot: usize) {
+        let now_ns = self.timeline.now_ns();
+        let client = &mut self.worker.clients[slot];
+        let number = client.number;
+        match &mut client.absence {
+            Some(absence) if now_ns < absence.ends_ns => {
+                absence.back_off = (absence.back_off * 2).min(BACK_OFF_MAX);
+                absence.attempt_ends_ns = u64::MAX;
+                client.state = State::Away;
+                let at_ns = (now_ns + spread(absence.back_off, number)).min(absence.ends_ns);
+                self.wakes.push(Reverse((at_ns, slot as u32)));
+            }
+            _ => self.lose_for_good(slot),
+        }
+    }
+
+    /// A login is done: the client is back.
+    pub(crate) fn on_ready(&mut self, slot: usize) {
+        let now_ns = self.timeline.now_ns();
+        let is_blocking = self.worker.shared.is_blocking;
+        let client = &mut self.worker.clients[slot];
+        client.absence = None;
+        let set = client.link.as_ref().filter(|_| is_blocking).map_or(Ok(()), |link| link.set_blocking(LOOK));
+        if let Err(error) = set {
+            self.lose(slot, error.into());
+            return;
+        }
+        self.end.reconnects += 1;
+        self.is_free(slot, now_ns);
+    }
+}
+
+/// The pause, shortened by up to a half, differently for each client: they do not all come at once.
+fn spread(pause: Duration, number: u32) -> u64 {
+    let share = f64::from(number.wrapping_mul(0x9e37_79b9) >> 16) / 65_536.0;
+    pause.mul_f64(1.0 - share / 2.0).as_nanos() as u64
+}

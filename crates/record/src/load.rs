@@ -1,0 +1,217 @@
+//! The plan's section `[load]`: how long, how often, and what happens when a statement fails.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::PlanError;
+use crate::plan_check::{near_matches, value};
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Load {
+    pub warm_up_s: f64,
+    pub measure_s: f64,
+    /// End the measure phase after this many transactions, if that is sooner than `measure_s`.
+    pub measure_transactions: Option<u64>,
+    /// Open loop: transactions a second that all clients together are to start. Closed loop where neither this nor
+    /// `rate_per_client` is set.
+    pub rate: Option<f64>,
+    /// Open loop: transactions a second that each client is to start.
+    pub rate_per_client: Option<f64>,
+    /// The rate goes linearly to this one (of the same kind as the one that is set) during the measure phase.
+    pub ramp_to: Option<f64>,
+    pub arrivals: Spacing,
+    /// A transaction that would start later than this after its scheduled start is skipped.
+    pub latency_limit_ms: Option<f64>,
+    pub mode: DriveMode,
+    pub errors: ErrorPolicy,
+}
+
+impl Default for Load {
+    fn default() -> Self {
+        Self {
+            warm_up_s: 1.0,
+            measure_s: 10.0,
+            measure_transactions: None,
+            rate: None,
+            rate_per_client: None,
+            ramp_to: None,
+            arrivals: Spacing::default(),
+            latency_limit_ms: None,
+            mode: DriveMode::default(),
+            errors: ErrorPolicy::default(),
+        }
+    }
+}
+
+/// Time between the scheduled starts of an open loop.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Spacing {
+    /// Always the same; each client's own phase where the rate is a client's.
+    #[default]
+    Constant,
+    /// Exponentially distributed, as of many independent users.
+    Poisson,
+}
+
+/// How threads drive clients.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DriveMode {
+    /// The engine decides by the number of clients.
+    #[default]
+    Auto,
+    /// A thread for each client, which waits in the read of its socket.
+    Blocking,
+    /// Few threads, each with many clients on an event loop.
+    Multiplexed,
+}
+
+/// What happens when a statement fails, by error class: a word of the glossary, such as `deadlock` or `other(1114)`. A
+/// class that is nowhere in it makes its transaction *failed*, and too many of those make the trial invalid.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ErrorPolicy {
+    /// The whole transaction is rolled back and sent again.
+    pub retry: Vec<String>,
+    /// The transaction has failed, and that is all right.
+    pub ignore: Vec<String>,
+    /// The run ends.
+    pub fatal: Vec<String>,
+    /// Attempts after the first, for each transaction.
+    pub retries_max: u32,
+    /// A client whose connection broke tries to connect again for so long. 0: it is lost at once.
+    pub reconnect_s: f64,
+}
+
+impl Default for ErrorPolicy {
+    fn default() -> Self {
+        Self {
+            retry: vec!["deadlock".to_owned(), "serialization_failure".to_owned()],
+            ignore: Vec::new(),
+            fatal: Vec::new(),
+            retries_max: 10,
+            reconnect_s: 0.0,
+        }
+    }
+}
+
+const DAY_S: f64 = 86_400.0;
+/// Starts a second: more than any server takes, and few enough to be counted while they pass.
+pub(crate) const RATE_MAX: f64 = 10_000_000.0;
+const RATE_MIN: f64 = 0.0001;
+const CLASSES: [&str; 8] = [
+    "deadlock",
+    "lock_wait_timeout",
+    "serialization_failure",
+    "duplicate_key",
+    "connect_failed",
+    "connection_lost",
+    "read_only",
+    "protocol",
+];
+
+impl Load {
+    pub fn warm_up(&self) -> Duration {
+        Duration::from_secs_f64(self.warm_up_s)
+    }
+
+    pub fn measure(&self) -> Duration {
+        Duration::from_secs_f64(self.measure_s)
+    }
+
+    pub fn is_open(&self) -> bool {
+        self.rate.is_some() || self.rate_per_client.is_some()
+    }
+
+    pub(crate) fn check(&self, connections_max: u32) -> Result<(), PlanError> {
+        seconds("load.warm_up_s", self.warm_up_s, 0.0)?;
+        seconds("load.measure_s", self.measure_s, 0.1)?;
+        if self.measure_transactions == Some(0) {
+            return Err(value("load.measure_transactions", "0 is not between 1 and 18446744073709551615"));
+        }
+        if self.rate.is_some() && self.rate_per_client.is_some() {
+            return Err(value("load.rate_per_client", "`rate` is set too: remove one of the two"));
+        }
+        for (key, rate) in
+            [("load.rate", self.rate), ("load.rate_per_client", self.rate_per_client), ("load.ramp_to", self.ramp_to)]
+        {
+            check_rate(key, rate)?;
+        }
+        if let Some(all) = self.rate_per_client.map(|rate| rate * f64::from(connections_max)).filter(|r| *r > RATE_MAX)
+        {
+            let text = format!("{all} a second for {connections_max} clients together is more than {RATE_MAX}");
+            return Err(value("load.rate_per_client", text));
+        }
+        if self.ramp_to.is_some() && !self.is_open() {
+            return Err(value("load.ramp_to", "needs `rate` or `rate_per_client`: where the ramp begins"));
+        }
+        if self.latency_limit_ms.is_some() && !self.is_open() {
+            return Err(value(
+                "load.latency_limit_ms",
+                "needs `rate` or `rate_per_client`: a closed loop is never late",
+            ));
+        }
+        if let Some(limit) = self.latency_limit_ms.filter(|limit| !(0.001..=DAY_S * 1e3).contains(limit)) {
+            return Err(value("load.latency_limit_ms", format!("{limit} is not between 0.001 and {}", DAY_S * 1e3)));
+        }
+        self.errors.check()
+    }
+}
+
+pub(crate) fn check_rate(key: &str, rate: Option<f64>) -> Result<(), PlanError> {
+    match rate.filter(|rate| !(RATE_MIN..=RATE_MAX).contains(rate)) {
+        Some(rate) => Err(value(key, format!("{rate} is not between {RATE_MIN} and {RATE_MAX} transactions a second"))),
+        None => Ok(()),
+    }
+}
+
+fn seconds(key: &str, number: f64, least: f64) -> Result<(), PlanError> {
+    let fine = number.is_finite() && number >= least && number <= DAY_S;
+    if fine { Ok(()) } else { Err(value(key, format!("{number} is not between {least} and {DAY_S} seconds"))) }
+}
+
+impl ErrorPolicy {
+    fn check(&self) -> Result<(), PlanError> {
+        let lists = [("retry", &self.retry), ("ignore", &self.ignore), ("fatal", &self.fatal)];
+        let mut seen: Vec<(&str, &str)> = Vec::new();
+        for (list, classes) in lists {
+            let key = format!("load.errors.{list}");
+            for class in classes {
+                if !is_class(class) {
+                    let near = near_matches(class, CLASSES);
+                    return Err(value(key, format!("`{class}` is no error class{}", known(&near))));
+                }
+                if let Some((other, _)) = seen.iter().find(|(_, seen)| seen == class) {
+                    return Err(value(key, format!("`{class}` is in `{other}` already")));
+                }
+                seen.push((list, class));
+            }
+        }
+        if self.retry.iter().any(|class| class == "connection_lost") {
+            let why = "`connection_lost` cannot be retried: whether its transaction was committed is not known";
+            return Err(value("load.errors.retry", why));
+        }
+        if self.retries_max > 1_000_000 {
+            return Err(value("load.errors.retries_max", format!("{} is more than 1000000", self.retries_max)));
+        }
+        seconds("load.errors.reconnect_s", self.reconnect_s, 0.0)
+    }
+}
+
+/// A word of the glossary, or `other(…)` with the server's number or state.
+fn is_class(class: &str) -> bool {
+    let inside = class.strip_prefix("other(").and_then(|rest| rest.strip_suffix(')'));
+    let is_code = |code: &str| !code.is_empty() && code.len() <= 5 && code.bytes().all(|b| b.is_ascii_alphanumeric());
+    CLASSES.contains(&class) || inside.is_some_and(is_code)
+}
+
+fn known(near: &[String]) -> String {
+    if near.is_empty() {
+        format!(": `{}`, or `other(NUMBER)`", CLASSES.join("`, `"))
+    } else {
+        format!(" (did you mean `{}`?)", near.join("` or `"))
+    }
+}
