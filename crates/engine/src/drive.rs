@@ -193,17 +193,13 @@ impl<'w, 'a> Drive<'w, 'a> {
     fn on_reply(&mut self, slot: usize, reply: Reply) {
         let client = &mut self.worker.clients[slot];
         match (client.state, reply.error) {
+            (State::InFlight, None) if client.at_last => self.end_well(slot),
             (State::InFlight, None) => {
+                client.at_first = false;
                 self.recorder.answered();
-                if client.at_last {
-                    self.end_well(slot);
-                } else {
-                    client.at_first = false;
-                    self.send_next(slot);
-                }
+                self.send_next(slot);
             }
             (State::InFlight, Some(error)) => {
-                self.recorder.answered();
                 let failure = Failure {
                     class: ErrorClass::of_code(error.code).to_string(),
                     code: error.code,
@@ -212,7 +208,6 @@ impl<'w, 'a> Drive<'w, 'a> {
                 self.attempt_failed(slot, failure);
             }
             (State::RollingBack, _) => {
-                self.recorder.answered();
                 let failure = client.failure.take();
                 let failure = failure.map_or_else(|| unreachable!("a rollback has its reason"), |failure| *failure);
                 self.settle(slot, &failure);
@@ -227,6 +222,7 @@ impl<'w, 'a> Drive<'w, 'a> {
         let now_ns = self.timeline.now_ns();
         self.tick(now_ns);
         let client = &self.worker.clients[slot];
+        self.recorder.answered();
         self.recorder.ok(client.scheduled_ns, client.started_ns, now_ns);
         self.count_down(now_ns);
         self.is_free(slot, now_ns);
@@ -241,6 +237,7 @@ impl<'w, 'a> Drive<'w, 'a> {
             return;
         }
         let Some(link) = &mut client.link else { return };
+        self.recorder.answered();
         client.failure = Some(Box::new(failure));
         client.state = State::RollingBack;
         if let Err(error) = link.send_sql("ROLLBACK", scratch) {
@@ -252,6 +249,7 @@ impl<'w, 'a> Drive<'w, 'a> {
     fn settle(&mut self, slot: usize, failure: &Failure) {
         let now_ns = self.timeline.now_ns();
         self.tick(now_ns);
+        self.recorder.answered();
         let client = &mut self.worker.clients[slot];
         let action = self.policy.action(&failure.class, client.retries);
         if action == Action::Retry && now_ns < self.timeline.end_ns() {

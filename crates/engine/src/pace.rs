@@ -160,9 +160,8 @@ impl Pace {
     /// A client that may have something to start: it has to be asked whether it is free, and then [`Self::take`].
     pub(crate) fn next_candidate(&mut self) -> Option<u32> {
         match self {
-            Self::Closed => None,
             Self::Pool { source, free, .. } if source.queued > 0 => free.pop_front(),
-            Self::Pool { .. } => None,
+            Self::Closed | Self::Pool { .. } => None,
             Self::EachClient { ready, .. } => ready.pop_front(),
         }
     }

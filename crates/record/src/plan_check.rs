@@ -57,8 +57,8 @@ pub(crate) fn suggestion(near: &[String], known: &[String]) -> String {
 
 pub(crate) fn check_keys(table: &toml::Table) -> Result<(), PlanError> {
     for (section, known) in SECTIONS {
-        let path = section.split('.').filter(|name| !name.is_empty());
-        let inside = path.fold(Some(table), |table, name| table?.get(name)?.as_table());
+        let mut path = section.split('.').filter(|name| !name.is_empty());
+        let inside = path.try_fold(table, |table, name| table.get(name)?.as_table());
         let Some(inside) = inside else { continue };
         if let Some(key) = inside.keys().find(|key| !known.contains(&key.as_str())) {
             return Err(PlanError::UnknownKey {

@@ -1,82 +1,14 @@
-//! The engine against a server whose every answer is known.
-
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod fake_server;
+//! A closed loop.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use fake_server::{Act, FakeServer, Welcome};
-use truetps_driver::{Connector, Dialect, Target};
-use truetps_engine::{Ending, LoadSpec, Observer, Outcome, run};
-use truetps_record::{Counts, ErrorPolicy, Histogram, Interval, Phase};
-use truetps_workload::{Insert, Workload};
+use truetps_engine::{Ending, LoadSpec};
+use truetps_record::{ErrorPolicy, Phase};
 
-#[derive(Default)]
-struct Kept {
-    intervals: Vec<Interval>,
-    phases: Vec<Phase>,
-    fail_after: Option<usize>,
-}
-
-impl Observer for Kept {
-    fn phase(&mut self, phase: Phase) {
-        self.phases.push(phase);
-    }
-
-    fn interval(&mut self, interval: &Interval, _: &Histogram) -> Result<(), String> {
-        self.intervals.push(interval.clone());
-        let fails = self.fail_after.is_some_and(|n| self.intervals.len() >= n);
-        if fails { Err("no space left on device".to_owned()) } else { Ok(()) }
-    }
-}
-
-fn load(clients: u32, measure_ms: u64) -> LoadSpec {
-    LoadSpec {
-        warm_up: Duration::from_millis(100),
-        connect_timeout: Duration::from_secs(2),
-        drain_timeout: Duration::from_millis(500),
-        ..LoadSpec::closed(clients, 2, Duration::from_millis(measure_ms))
-    }
-}
-
-fn drive(server: &FakeServer, load: &LoadSpec, prepared: bool, stop: &AtomicBool, kept: &mut Kept) -> Outcome {
-    let workload = Insert::new(Dialect::Mysql, 1, 1000, 7);
-    let connector = Connector::new(Target::mysql_unix(server.socket(), "root", None), workload.statements(), prepared);
-    run(load, &connector.unwrap(), &workload, stop, kept).unwrap()
-}
-
-fn drive_simply(server: &FakeServer, load: &LoadSpec) -> (Outcome, Kept) {
-    let mut kept = Kept::default();
-    let outcome = drive(server, load, true, &AtomicBool::new(false), &mut kept);
-    (outcome, kept)
-}
-
-/// The series as a whole obeys the equations, and the measured totals are the sum of its measure phase.
-fn check_equations(outcome: &Outcome, kept: &Kept) {
-    let mut all: Option<Counts> = None;
-    let mut measured: Option<Counts> = None;
-    for interval in &kept.intervals {
-        interval.counts.assert_consistent();
-        let append = |total: &mut Option<Counts>| match total {
-            None => *total = Some(interval.counts),
-            Some(total) => total.append(&interval.counts),
-        };
-        if let Some(before) = all {
-            assert_eq!(before.in_flight, interval.counts.carried_in, "one interval begins as the one before ended");
-        }
-        append(&mut all);
-        if interval.phase == Phase::Measure {
-            append(&mut measured);
-        }
-    }
-    let all = all.unwrap();
-    assert_eq!(all.carried_in, 0);
-    all.assert_consistent();
-    assert_eq!(measured, outcome.measured);
-}
+use crate::fake_server::{Act, FakeServer, Welcome};
+use crate::support::{Kept, check_equations, drive, drive_simply, load};
 
 #[test]
 fn counts_obey_their_equations() {

@@ -1,0 +1,10 @@
+//! The engine against a server whose every answer is known.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod closed_loop;
+mod fake_server;
+mod open_loop;
+mod recovery;
+mod support;
+mod transactions;

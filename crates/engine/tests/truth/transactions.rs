@@ -1,0 +1,148 @@
+//! Transactions of several statements: retried or rolled back as a whole.
+
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
+
+use truetps_driver::{Params, Statement, Value};
+use truetps_engine::{Ending, LoadSpec, Outcome};
+use truetps_record::ErrorPolicy;
+use truetps_workload::{ClientStream, Step, Table, Workload};
+
+use crate::fake_server::{Act, FakeServer, Welcome};
+use crate::support::{Kept, check_equations, drive_workload, load};
+
+/// BEGIN; two updates with the transaction's number; COMMIT.
+struct Numbered;
+
+struct NumberedClient {
+    transaction: i64,
+    step: usize,
+}
+
+impl Workload for Numbered {
+    fn name(&self) -> &'static str {
+        "numbered"
+    }
+
+    fn statements(&self) -> Arc<[Statement]> {
+        let update = Statement::new("UPDATE t SET n = ?").unwrap();
+        [Statement::text_only("BEGIN"), update, Statement::text_only("COMMIT")].into()
+    }
+
+    fn client(&self, _: u32) -> Box<dyn ClientStream> {
+        Box::new(NumberedClient { transaction: 0, step: 0 })
+    }
+
+    fn tables(&self) -> Vec<Table> {
+        Vec::new()
+    }
+}
+
+impl ClientStream for NumberedClient {
+    fn next_transaction(&mut self) {
+        self.transaction += 1;
+        self.step = 0;
+    }
+
+    fn next_statement(&mut self, params: &mut Params) -> Step {
+        let statement = [0, 1, 1, 2][self.step];
+        self.step += 1;
+        if statement == 1 {
+            params.push_int(self.transaction);
+            assert_eq!(params.values(), [Value::Int(self.transaction)]);
+        }
+        Step { statement, is_last: self.step == 4 }
+    }
+
+    fn rewind(&mut self) {
+        self.step = 0;
+    }
+}
+
+type Seen = Arc<Mutex<Vec<String>>>;
+
+/// A server that fails the `fails`-th statement with this error, and what it was sent.
+fn failing(fails: usize, code: u16) -> (FakeServer, Seen) {
+    let seen = Seen::default();
+    let log = Arc::clone(&seen);
+    let server = FakeServer::start(
+        |_| Welcome::Greet,
+        move |_, n, command| {
+            log.lock().unwrap().push(String::from_utf8_lossy(&command[1..]).into_owned());
+            if n == fails { Act::Error { code, message: "as the test wants it" } } else { Act::Ok }
+        },
+    );
+    (server, seen)
+}
+
+fn drive(server: &FakeServer, errors: ErrorPolicy) -> Outcome {
+    let mut kept = Kept::default();
+    let load = LoadSpec { errors, measure_transactions: Some(3), ..load(1, 20_000) };
+    let load = LoadSpec { warm_up: std::time::Duration::ZERO, ..load };
+    let outcome = drive_workload(server, &load, &Numbered, false, &AtomicBool::new(false), &mut kept);
+    check_equations(&outcome, &kept);
+    outcome
+}
+
+#[test]
+fn a_deadlock_is_rolled_back_and_sent_again_as_a_whole() {
+    let (server, seen) = failing(2, 1213);
+    let outcome = drive(&server, ErrorPolicy::default());
+    let seen = seen.lock().unwrap();
+    let (one, two) = ("UPDATE t SET n = 1", "UPDATE t SET n = 2");
+    assert_eq!(
+        seen[..12],
+        ["BEGIN", one, one, "ROLLBACK", "BEGIN", one, one, "COMMIT", "BEGIN", two, two, "COMMIT"],
+        "the same values, from the beginning"
+    );
+    let counts = outcome.measured.unwrap();
+    assert_eq!((counts.failed, counts.retried), (0, 1));
+    let error = &outcome.errors[0];
+    assert_eq!((error.class.as_str(), error.count, error.retried), ("deadlock", 0, 1));
+    assert_eq!(error.first_message, "as the test wants it");
+}
+
+#[test]
+fn an_error_that_is_not_retried_is_rolled_back_and_the_next_transaction_comes() {
+    let (server, seen) = failing(3, 1062);
+    let outcome = drive(&server, ErrorPolicy::default());
+    let seen = seen.lock().unwrap();
+    assert_eq!(seen[3..7], ["COMMIT", "ROLLBACK", "BEGIN", "UPDATE t SET n = 2"]);
+    let counts = outcome.measured.unwrap();
+    assert_eq!((counts.failed, counts.ignored, counts.retried), (1, 0, 0));
+    assert_eq!(outcome.errors[0].class, "duplicate_key");
+}
+
+#[test]
+fn retries_have_a_bound() {
+    let server = FakeServer::start(
+        |_| Welcome::Greet,
+        |_, _, command| {
+            let is_update = command[1..].starts_with(b"UPDATE");
+            if is_update { Act::Error { code: 1213, message: "always" } } else { Act::Ok }
+        },
+    );
+    let outcome = drive(&server, ErrorPolicy { retries_max: 4, ..ErrorPolicy::default() });
+    let counts = outcome.measured.unwrap();
+    assert!(counts.ok == 0 && counts.failed >= 3, "{counts:?}");
+    assert!(counts.retried.abs_diff(counts.failed * 4) <= 4, "{counts:?}");
+    let error = &outcome.errors[0];
+    assert_eq!((error.count, error.retried), (counts.failed, counts.retried));
+}
+
+#[test]
+fn an_ignored_error_is_a_failed_transaction_that_is_forgiven() {
+    let (server, _) = failing(1, 1114);
+    let ignore = vec!["other(1114)".to_owned()];
+    let outcome = drive(&server, ErrorPolicy { ignore, ..ErrorPolicy::default() });
+    let counts = outcome.measured.unwrap();
+    assert_eq!((counts.failed, counts.ignored), (1, 1));
+}
+
+#[test]
+fn a_fatal_error_ends_the_run() {
+    let (server, _) = failing(1, 1062);
+    let fatal = vec!["duplicate_key".to_owned()];
+    let outcome = drive(&server, ErrorPolicy { fatal, ..ErrorPolicy::default() });
+    assert_eq!(outcome.ending, Ending::Fatal("duplicate_key: as the test wants it".to_owned()));
+}
