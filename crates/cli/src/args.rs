@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::load_args::{LoadArgs, Mode};
+
 #[derive(Debug, Parser)]
 #[command(
     name = "truetps",
@@ -77,6 +79,12 @@ pub(crate) struct EngineArgs {
     /// OS threads that drive the clients; default: half of the cores, at least one
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) workers: Option<u32>,
+    /// How threads drive clients, in place of the plan's
+    #[arg(long, value_enum)]
+    pub(crate) mode: Option<Mode>,
+    /// Bind generator and private server to cores of their own: a list for the generator such as 3 or 0-1,4, or auto
+    #[arg(long, value_name = "CORES", num_args = 0..=1, default_missing_value = "auto")]
+    pub(crate) pin: Option<String>,
     /// Format of the answer on stdout
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: Format,
@@ -116,22 +124,16 @@ pub(crate) struct SweepArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     truetps run insert --connections 50 --measure 30\n  \
+    truetps run insert --clients 1000 --rate-per-client 1/s --measure 3600\n  \
     truetps run insert --set innodb_flush_log_at_trx_commit=2 --set log_bin=ON --set sync_binlog=1")]
 pub(crate) struct RunArgs {
     /// A built-in workload: insert
     pub(crate) workload: String,
-    /// Sessions that drive the server at once
-    #[arg(long, short, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    /// Sessions that drive the server at once, one for each client
+    #[arg(long, short, visible_alias = "clients", value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) connections: u32,
-    /// Seconds of warm-up, which are not counted
-    #[arg(long, value_name = "SECONDS", default_value_t = 1.0)]
-    pub(crate) warm_up: f64,
-    /// Seconds that are measured
-    #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
-    pub(crate) measure: f64,
-    /// End the measure phase after this many transactions, if that is sooner
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=i64::MAX as u64))]
-    pub(crate) transactions: Option<u64>,
+    #[command(flatten)]
+    pub(crate) load: LoadArgs,
     /// A setting of the server; may be given again
     #[arg(long = "set", value_name = "NAME=VALUE")]
     pub(crate) settings: Vec<String>,

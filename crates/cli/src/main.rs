@@ -5,6 +5,8 @@ mod args;
 mod commands;
 mod exit;
 mod failure;
+mod load_args;
+mod pin;
 mod plans;
 mod progress;
 mod signals;

@@ -34,6 +34,8 @@ pub enum LabError {
     TooManyStatements { in_all: u64 },
     #[error("the server has other settings now than when this experiment was begun")]
     OtherConditions,
+    #[error("servers cannot be bound to their cores: {0}")]
+    Pin(std::io::Error),
     #[error("interrupted")]
     Interrupted,
 }
@@ -57,7 +59,7 @@ impl LabError {
                     .to_owned(),
             ),
             Self::Folder(error) => error.hint(),
-            Self::Workload(_) | Self::Prepare(_) | Self::Flush(_) | Self::Interrupted => None,
+            Self::Workload(_) | Self::Prepare(_) | Self::Flush(_) | Self::Pin(_) | Self::Interrupted => None,
         }
     }
 
@@ -65,7 +67,7 @@ impl LabError {
     pub fn is_usage(&self) -> bool {
         match self {
             Self::Folder(error) => matches!(error, FolderError::InUse { .. }),
-            Self::Prepare(_) | Self::Flush(_) | Self::Interrupted => false,
+            Self::Prepare(_) | Self::Flush(_) | Self::Pin(_) | Self::Interrupted => false,
             Self::Workload(_)
             | Self::UnknownSetting(_)
             | Self::Setting(_)

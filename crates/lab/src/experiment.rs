@@ -34,6 +34,13 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 const LOG_LINES_KEPT: usize = 200;
 const LOG_LINES_QUOTED: usize = 3;
 
+/// Cores that generator and private servers are bound to; empty lists bind nothing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Pin {
+    pub generator: Vec<u32>,
+    pub server: Vec<u32>,
+}
+
 /// An experiment that is asked for.
 pub struct Request<'a> {
     /// The plan as it is run.
@@ -43,6 +50,7 @@ pub struct Request<'a> {
     pub home: &'a Home,
     pub binary: &'a ServerBinary,
     pub workers: u32,
+    pub pin: &'a Pin,
     pub tool_version: &'a str,
     pub command: Vec<String>,
     /// Raised by the user: end the trial that runs, keep what was measured.
@@ -196,7 +204,7 @@ impl<'a> Bench<'a> {
             version_text: binary.version_text.clone(),
             chosen_settings: chosen,
         };
-        let mut stands = Stands::new(plan, &*workload, request.home, binary, fixed, request.stop);
+        let mut stands = Stands::new(request, &*workload, fixed);
         stands.prepare(listener)?;
         Ok(Self { request, workload, host, server, stands })
     }
@@ -267,6 +275,7 @@ impl<'a> Bench<'a> {
                     plan: self.request.plan,
                     workload: &*self.workload,
                     workers: self.request.workers,
+                    pin: &self.request.pin.generator,
                     socket: live.server.socket(),
                     server_pid: live.server.pid(),
                     stop: self.request.stop,

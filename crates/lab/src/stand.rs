@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use indexmap::IndexMap;
 use truetps_driver::Client;
+use truetps_probe::bound_to;
 use truetps_record::{Configuration, Coupling, DatadirState, Plan, SettingValue, same_setting};
 use truetps_sandbox::{
     Home, Mismatch, RunningServer, Sandbox, SandboxOptions, ServerBinary, Settings, StartOptions, effective_variables,
@@ -19,6 +20,7 @@ use truetps_workload::Workload;
 use crate::coupling::{self, Started, Variables};
 use crate::error::LabError;
 use crate::event::{Event, Listener};
+use crate::experiment::Request;
 use crate::setting::{Changeable, SettingError, set_global, verify};
 use crate::tables::{Tables, wait_for_quiet};
 
@@ -48,6 +50,8 @@ pub(crate) struct Stands<'a> {
     home: &'a Home,
     binary: &'a ServerBinary,
     stop: &'a AtomicBool,
+    /// Cores that servers are bound to; empty: none.
+    cores: &'a [u32],
     /// Settings that are the same in all trials.
     fixed: Settings,
     tables: Tables,
@@ -58,20 +62,15 @@ pub(crate) struct Stands<'a> {
 }
 
 impl<'a> Stands<'a> {
-    pub(crate) fn new(
-        plan: &'a Plan,
-        workload: &dyn Workload,
-        home: &'a Home,
-        binary: &'a ServerBinary,
-        fixed: Settings,
-        stop: &'a AtomicBool,
-    ) -> Self {
+    pub(crate) fn new(request: &Request<'a>, workload: &dyn Workload, fixed: Settings) -> Self {
+        let Request { plan, home, binary, stop, pin, .. } = *request;
         let tables = Tables::new(workload, plan.design.datadir == DatadirState::Refill);
         Self {
             plan,
             home,
             binary,
             stop,
+            cores: &pin.server,
             fixed,
             tables,
             at_start: Vec::new(),
@@ -196,7 +195,8 @@ impl<'a> Stands<'a> {
     }
 
     fn boot(&self, sandbox: &Sandbox, levels: &StartLevels) -> Result<(RunningServer, Client), LabError> {
-        let server = sandbox.start(&StartOptions::new(self.settings_with(levels)))?;
+        let options = StartOptions::new(self.settings_with(levels));
+        let server = bound_to(self.cores, || sandbox.start(&options)).map_err(LabError::Pin)??;
         let mut client = Client::connect_unix(server.socket(), "root", None, CLIENT_TIMEOUT)?;
         let planned = self.plan.server.settings.iter().chain(levels);
         for (name, level) in planned {

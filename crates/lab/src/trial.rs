@@ -5,14 +5,16 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use truetps_driver::{Connector, Target};
-use truetps_engine::{Ending, LoadSpec, Observer, Outcome, Pacing};
-use truetps_probe::{ProcessUse, clock, process_use};
+use truetps_engine::{Ending, LoadSpec, Observer, Outcome};
+use truetps_probe::{HostCpu, ProcessUse, clock, cores_of, own_cores, process_use};
 use truetps_record::{
     EngineFacts, FolderError, Histogram, Interval, Measured, Phase, Plan, Protocol, ResourceUse, Trial, TrialWriter,
     Validity,
 };
 use truetps_workload::Workload;
 
+use crate::judge::{generator_limited, sustained};
+use crate::pacing::pacing;
 use crate::tables::SCHEMA;
 
 /// All clients must be connected within this time.
@@ -28,6 +30,8 @@ pub(crate) struct TrialContext<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) workload: &'a dyn Workload,
     pub(crate) workers: u32,
+    /// Cores that the workers are bound to; empty: none.
+    pub(crate) pin: &'a [u32],
     pub(crate) socket: &'a Path,
     pub(crate) server_pid: u32,
     pub(crate) stop: &'a AtomicBool,
@@ -49,8 +53,8 @@ pub(crate) fn run_trial(
         clients: trial.configuration.connections(),
         workers: context.workers,
         mode: plan.load.mode,
-        pin: Vec::new(),
-        pacing: Pacing::Closed,
+        pin: context.pin.to_vec(),
+        pacing: pacing(plan, &trial.configuration),
         errors: plan.load.errors.clone(),
         warm_up: plan.load.warm_up(),
         measure: plan.load.measure(),
@@ -71,7 +75,7 @@ pub(crate) fn run_trial(
         Err(error) => trial.validity = Validity::Invalid(error),
         Ok(outcome) => {
             trial.validity = validity(&outcome);
-            trial.engine = Some(engine_facts(plan, &outcome));
+            trial.engine = Some(engine_facts(context, &outcome));
             trial.measured = measured(&outcome, at_start.zip(at_end));
             trial.notes.extend(notes(&outcome));
         }
@@ -79,13 +83,26 @@ pub(crate) fn run_trial(
     error.map_or(Ok(()), Err)
 }
 
+/// What server and host have used so far.
+#[derive(Debug, Clone, Copy)]
+struct Reading {
+    server: Option<ProcessUse>,
+    host: Option<HostCpu>,
+}
+
+impl Reading {
+    fn take(server_pid: u32) -> Self {
+        Self { server: process_use(server_pid), host: HostCpu::read() }
+    }
+}
+
 /// Writes intervals as they come, and reads what the server has used where the measure phase begins and ends.
 struct Keeper<'a> {
     writer: &'a mut TrialWriter,
     on_interval: &'a mut dyn FnMut(&Interval),
     server_pid: u32,
-    at_start: Option<ProcessUse>,
-    at_end: Option<ProcessUse>,
+    at_start: Option<Reading>,
+    at_end: Option<Reading>,
     error: Option<FolderError>,
 }
 
@@ -93,8 +110,8 @@ impl Observer for Keeper<'_> {
     fn phase(&mut self, phase: Phase) {
         match phase {
             Phase::WarmUp => {}
-            Phase::Measure => self.at_start = process_use(self.server_pid),
-            Phase::Drain => self.at_end = process_use(self.server_pid),
+            Phase::Measure => self.at_start = Some(Reading::take(self.server_pid)),
+            Phase::Drain => self.at_end = Some(Reading::take(self.server_pid)),
         }
     }
 
@@ -147,8 +164,10 @@ fn validity(outcome: &Outcome) -> Validity {
     }
     match outcome.measured {
         None => invalid("the measure phase was never reached".to_owned()),
-        Some(counts) if counts.failed as f64 > FAILED_SHARE_MAX * (counts.ok + counts.failed) as f64 => {
-            let (failed, of) = (counts.failed, counts.ok + counts.failed);
+        Some(counts)
+            if (counts.failed - counts.ignored) as f64 > FAILED_SHARE_MAX * (counts.ok + counts.failed) as f64 =>
+        {
+            let (failed, of) = (counts.failed - counts.ignored, counts.ok + counts.failed);
             invalid(format!("{failed} of {of} transactions failed: {}", first(&outcome.errors)))
         }
         // A trial in which nothing ended at all is evidence of a stall.
@@ -156,31 +175,35 @@ fn validity(outcome: &Outcome) -> Validity {
     }
 }
 
-fn engine_facts(plan: &Plan, outcome: &Outcome) -> EngineFacts {
+fn engine_facts(context: &TrialContext<'_>, outcome: &Outcome) -> EngineFacts {
+    let own = if context.pin.is_empty() { own_cores() } else { context.pin.to_vec() };
+    let shares_cores = cores_of(context.server_pid).map(|cores| cores.iter().any(|core| own.contains(core)));
     EngineFacts {
         workers: outcome.workers,
         clients: outcome.clients_connected + outcome.clients_failed,
         clients_failed: outcome.clients_failed + outcome.clients_lost,
         connect_ms: outcome.connect_ms,
-        protocol: plan.workload.protocol,
+        protocol: context.plan.workload.protocol,
         mode: Some(outcome.mode),
-        pinned_to: Vec::new(),
-        shares_cores: None,
+        pinned_to: context.pin.to_vec(),
+        shares_cores,
         reconnects: outcome.reconnects,
     }
 }
 
-fn measured(outcome: &Outcome, server: Option<(ProcessUse, ProcessUse)>) -> Option<Measured> {
+fn measured(outcome: &Outcome, readings: Option<(Reading, Reading)>) -> Option<Measured> {
     let counts = outcome.measured?;
     let seconds = outcome.measure_length.as_secs_f64();
     let a_second = |n: u64| if seconds > 0.0 { n as f64 / seconds } else { 0.0 };
     let per_tx = |cpu: Duration| (counts.ok > 0).then(|| cpu.as_secs_f64() * 1e6 / counts.ok as f64);
+    let server = readings.and_then(|(start, end)| start.server.zip(end.server));
+    let host = readings.and_then(|(start, end)| start.host?.shares_until(&end.host?));
     let resources = ResourceUse {
         client_cpu_us_per_tx: per_tx(outcome.client_cpu),
         server_cpu_us_per_tx: server.and_then(|(start, end)| per_tx(end.cpu.saturating_sub(start.cpu))),
         worker_busy_max: Some(outcome.worker_busy_max),
         worker_wait_max: Some(outcome.worker_wait_max),
-        steal: None,
+        steal: host.map(|host| host.steal),
         server_rss_bytes: server.map(|(_, end)| end.rss_bytes),
     };
     Some(Measured {
@@ -191,8 +214,8 @@ fn measured(outcome: &Outcome, server: Option<(ProcessUse, ProcessUse)>) -> Opti
         response: outcome.response,
         resources,
         open_loop: outcome.open_loop,
-        sustained: None,
-        generator_limited: None,
+        sustained: sustained(outcome),
+        generator_limited: generator_limited(outcome, host.map(|host| host.busy)),
         errors: outcome.errors.clone(),
     })
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Configuration, HostFacts, ServerFacts, SettingValue};
+use crate::{Configuration, HostFacts, ServerFacts, SettingValue, Slo};
 
 /// Why a trial is in its block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -13,6 +13,8 @@ pub enum TrialRole {
     /// The same configuration as one of the cells, a second time in the same block: the difference between the two is
     /// noise by construction. It is never counted as a replicate of the cell.
     AaTwin,
+    /// Run to find out what to ask for: how fast a closed loop is, before rates are tried. No evidence.
+    Pilot,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -55,7 +57,11 @@ pub struct Experiment {
     pub couplings: Vec<Coupling>,
     /// Where the servers' data lived.
     pub sandbox_dir: String,
+    /// Planned before the first trial starts. A search for the highest rate plans as it goes.
     pub schedule: Vec<ScheduledTrial>,
+    /// Set where the experiment searches the highest rate that keeps to these.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slo: Option<Slo>,
     /// Command line, as typed.
     pub command: Vec<String>,
 }

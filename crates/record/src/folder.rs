@@ -110,7 +110,7 @@ impl ExperimentFolder {
     pub fn create(runs: &Path, name: &str, plan: &Plan, experiment: &Experiment) -> Result<Self, FolderError> {
         fs::create_dir_all(runs).map_err(FolderError::io(runs))?;
         let folder = Self { path: Self::create_unused(runs, name)? };
-        write_atomically(&folder.path.join("plan.toml"), plan.to_toml().as_bytes())?;
+        folder.write_plan(plan)?;
         folder.write_experiment(experiment)?;
         folder.link_latest(runs)?;
         Ok(folder)
@@ -168,6 +168,10 @@ impl ExperimentFolder {
         let path = self.path.join("plan.toml");
         let text = fs::read_to_string(&path).map_err(FolderError::io(&path))?;
         Plan::parse(&text).map_err(|error| FolderError::content(&path, error))
+    }
+
+    pub fn write_plan(&self, plan: &Plan) -> Result<(), FolderError> {
+        write_atomically(&self.path.join("plan.toml"), plan.to_toml().as_bytes())
     }
 
     pub fn experiment(&self) -> Result<Experiment, FolderError> {

@@ -17,6 +17,7 @@ mod plan;
 mod plan_check;
 mod server;
 mod setting_text;
+mod slo;
 mod trial;
 
 pub use configuration::{CONNECTIONS, Configuration, RATE, SettingValue, is_load_factor};
@@ -33,6 +34,7 @@ pub use plan::{DatadirState, Design, Plan, PlanError, Protocol, QuickOverrides, 
 pub use plan_check::near_matches;
 pub use server::{Flavour, ServerFacts};
 pub use setting_text::{same_setting, setting_number};
+pub use slo::Slo;
 pub use trial::{EngineFacts, Measured, ResourceUse, Trial, Validity};
 
 /// Version of every JSON file in a run folder. It grows when a reader of the old version would misread the new one.

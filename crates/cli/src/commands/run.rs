@@ -3,7 +3,7 @@
 use indexmap::IndexMap;
 use truetps_driver::Dialect;
 use truetps_record::{
-    CONNECTIONS, Design, Load, Plan, Protocol, QuickOverrides, ServerSpec, SettingValue, WorkloadSpec,
+    CONNECTIONS, Design, DriveMode, Plan, Protocol, QuickOverrides, ServerSpec, SettingValue, WorkloadSpec,
 };
 use truetps_workload as workload;
 
@@ -11,6 +11,7 @@ use crate::args::RunArgs;
 use crate::commands::sweep::measure;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::load_args::Mode;
 
 pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let plan = plan_of(args)?;
@@ -29,12 +30,7 @@ fn plan_of(args: &RunArgs) -> Result<Plan, Failure> {
             table_rows: args.table_rows,
             protocol: if args.text_protocol { Protocol::Text } else { Protocol::Prepared },
         },
-        load: Load {
-            warm_up_s: args.warm_up,
-            measure_s: args.measure,
-            measure_transactions: args.transactions,
-            ..Load::default()
-        },
+        load: args.load.load(args.engine.mode.map_or(DriveMode::Auto, Mode::drive_mode)),
         factors: IndexMap::from([(CONNECTIONS.to_owned(), vec![SettingValue::Int(args.connections.into())])]),
         design: Design { blocks: 1, seed: args.seed, aa_pair: false, ..Design::default() },
         quick: QuickOverrides::default(),

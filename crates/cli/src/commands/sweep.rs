@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use truetps_lab::{Finished, LabError, Request, estimate, resume, schedule, start};
+use truetps_lab::{Finished, LabError, Pin, Request, estimate, resume, schedule, start};
 use truetps_record::{ExperimentFolder, Plan};
 use truetps_sandbox::{Home, ServerBinary, find};
 
@@ -13,6 +13,8 @@ use crate::args::{EngineArgs, Place, SweepArgs};
 use crate::commands::plan::size;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::load_args::Mode;
+use crate::pin;
 use crate::plans;
 use crate::progress::Progress;
 use crate::say;
@@ -33,6 +35,7 @@ pub(crate) fn run(args: &SweepArgs) -> Result<Exit, Failure> {
     }
     plan.design.blocks = args.blocks.unwrap_or(plan.design.blocks);
     plan.design.seed = args.seed.unwrap_or(plan.design.seed);
+    plan.load.mode = args.engine.mode.map_or(plan.load.mode, Mode::drive_mode);
     let time = estimate(&plan, &schedule(&plan));
     if time > LONG && !args.yes {
         let message = format!("plan `{name}` takes long: {}", size(&plan));
@@ -48,21 +51,23 @@ pub(crate) fn run(args: &SweepArgs) -> Result<Exit, Failure> {
 pub(crate) struct Site {
     home: Home,
     binary: ServerBinary,
+    pin: Pin,
 }
 
 impl Site {
-    pub(crate) fn open(plan: &Plan, place: &Place) -> Result<Self, Failure> {
+    pub(crate) fn open(plan: &Plan, place: &Place, engine: &EngineArgs) -> Result<Self, Failure> {
+        let pin = engine.pin.as_deref().map_or(Ok(Pin::default()), pin::parse)?;
         let home = Home::open(place.sandbox.sandbox_dir.as_deref())
             .map_err(|error| Failure::usage(&error).hint(error.hint()))?;
         let binary = find(place.basedir.as_deref(), plan.server.flavour, home.user())
             .map_err(|error| Failure::usage(&error).hint(error.hint()))?;
-        Ok(Self { home, binary })
+        Ok(Self { home, binary, pin })
     }
 }
 
 /// Runs a plan and gives its answer.
 pub(crate) fn measure(plan: &Plan, quick: bool, place: &Place, engine: &EngineArgs) -> Result<Exit, Failure> {
-    let site = Site::open(plan, place)?;
+    let site = Site::open(plan, place, engine)?;
     let stop = signals::stop_flag()?;
     let mut progress = Progress::new();
     let request = request(plan, quick, &place.runs, engine, &site, &stop);
@@ -74,7 +79,7 @@ pub(crate) fn measure(plan: &Plan, quick: bool, place: &Place, engine: &EngineAr
 fn go_on(args: &SweepArgs, folder: Option<&Path>) -> Result<Exit, Failure> {
     let folder = open_folder(folder, &args.place.runs)?;
     let plan = folder.plan().map_err(Failure::usage)?;
-    let site = Site::open(&plan, &args.place)?;
+    let site = Site::open(&plan, &args.place, &args.engine)?;
     let stop = signals::stop_flag()?;
     let mut progress = Progress::new();
     let request = request(&plan, false, &args.place.runs, &args.engine, &site, &stop);
@@ -100,6 +105,7 @@ fn request<'a>(
         binary: &site.binary,
         // The server needs the rest.
         workers: engine.workers.unwrap_or((cores / 2).max(1)),
+        pin: &site.pin,
         tool_version: env!("CARGO_PKG_VERSION"),
         command: std::env::args().collect(),
         stop,

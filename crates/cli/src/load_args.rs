@@ -1,0 +1,142 @@
+//! Flags of the load: how often, how long, and what happens when a statement fails.
+
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use truetps_record::{DriveMode, ErrorPolicy, Load, Spacing};
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct LoadArgs {
+    /// Seconds of warm-up, which are not counted
+    #[arg(long, value_name = "SECONDS", default_value_t = 1.0)]
+    warm_up: f64,
+    /// Seconds that are measured
+    #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
+    measure: f64,
+    /// End the measure phase after this many transactions, if that is sooner
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=i64::MAX as u64))]
+    transactions: Option<u64>,
+    /// Open loop: transactions that all clients together start, whatever the server does: 500, 500/s, 30/min
+    #[arg(long, value_name = "N/s", value_parser = rate, conflicts_with = "rate_per_client")]
+    pub(crate) rate: Option<f64>,
+    /// Open loop: transactions that each client starts: 1/s, 6/min
+    #[arg(long, value_name = "N/s", value_parser = rate)]
+    pub(crate) rate_per_client: Option<f64>,
+    /// Let the rate go evenly to this one during the measure phase
+    #[arg(long, value_name = "N/s", value_parser = rate)]
+    ramp_to: Option<f64>,
+    /// Time between the starts of an open loop
+    #[arg(long, value_enum, default_value = "constant")]
+    arrivals: Arrivals,
+    /// Skip a transaction that would start later than this after its scheduled start: 100ms, 2s
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    latency_limit: Option<Duration>,
+    /// Error classes whose transaction is rolled back and sent again as a whole
+    #[arg(long, value_name = "CLASS,…", value_delimiter = ',', default_values_t = ErrorPolicy::default().retry)]
+    retry: Vec<String>,
+    /// Attempts after the first, for each transaction
+    #[arg(long, value_name = "N", default_value_t = ErrorPolicy::default().retries_max)]
+    retries_max: u32,
+    /// Error classes that are all right: their transactions fail, and the trial stays valid
+    #[arg(long, value_name = "CLASS,…", value_delimiter = ',')]
+    ignore: Vec<String>,
+    /// Error classes that end the run
+    #[arg(long, value_name = "CLASS,…", value_delimiter = ',')]
+    fatal: Vec<String>,
+    /// Seconds for which a client whose connection broke tries to connect again; 0: it is lost at once
+    #[arg(long, value_name = "SECONDS", default_value_t = 0.0)]
+    reconnect: f64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Arrivals {
+    /// Always the same time
+    Constant,
+    /// Exponentially distributed times, as of many independent users
+    Poisson,
+}
+
+/// How threads drive clients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Mode {
+    /// Decided by the number of clients
+    Auto,
+    /// A thread for each client
+    Blocking,
+    /// Few threads with many clients each
+    Multiplexed,
+}
+
+impl Mode {
+    pub(crate) fn drive_mode(self) -> DriveMode {
+        match self {
+            Self::Auto => DriveMode::Auto,
+            Self::Blocking => DriveMode::Blocking,
+            Self::Multiplexed => DriveMode::Multiplexed,
+        }
+    }
+}
+
+impl LoadArgs {
+    /// The section of a plan that means the same. What is wrong with it is said where plans are checked.
+    pub(crate) fn load(&self, mode: DriveMode) -> Load {
+        Load {
+            warm_up_s: self.warm_up,
+            measure_s: self.measure,
+            measure_transactions: self.transactions,
+            rate: self.rate,
+            rate_per_client: self.rate_per_client,
+            ramp_to: self.ramp_to,
+            arrivals: match self.arrivals {
+                Arrivals::Constant => Spacing::Constant,
+                Arrivals::Poisson => Spacing::Poisson,
+            },
+            latency_limit_ms: self.latency_limit.map(|limit| limit.as_secs_f64() * 1e3),
+            mode,
+            errors: ErrorPolicy {
+                retry: self.retry.iter().filter(|class| self.is_nowhere_else(class)).cloned().collect(),
+                ignore: self.ignore.clone(),
+                fatal: self.fatal.clone(),
+                retries_max: self.retries_max,
+                reconnect_s: self.reconnect,
+            },
+        }
+    }
+
+    /// `--ignore deadlock` takes it from the classes that are retried by default.
+    fn is_nowhere_else(&self, class: &String) -> bool {
+        let is_default = ErrorPolicy::default().retry.contains(class);
+        !(is_default && (self.ignore.contains(class) || self.fatal.contains(class)))
+    }
+}
+
+/// `500`, `500/s`, `30/min`, `7200/h`: transactions a second. The plan says which rates are possible.
+fn rate(text: &str) -> Result<f64, String> {
+    let (number, seconds) = match text.split_once('/') {
+        None | Some((_, "s")) => (text.trim_end_matches("/s"), 1.0),
+        Some((number, "min")) => (number, 60.0),
+        Some((number, "h")) => (number, 3600.0),
+        Some((_, unit)) => return Err(format!("`{unit}` is none of the units s, min, h")),
+    };
+    let number: f64 = number.trim().parse().map_err(|_| format!("`{number}` is not a number"))?;
+    if number.is_finite() && number > 0.0 {
+        Ok(number / seconds)
+    } else {
+        Err("must be more than 0: a closed loop is what you get without a rate".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_have_units() {
+        for (text, expect) in [("500", 500.0), ("2.5/s", 2.5), ("30/min", 0.5), ("7200/h", 2.0), ("1e3", 1000.0)] {
+            assert_eq!(rate(text), Ok(expect), "{text}");
+        }
+        for wrong in ["", "x", "5/d", "0", "-1/s", "inf", "nan/s", "1/s/s"] {
+            assert!(rate(wrong).is_err(), "{wrong}");
+        }
+    }
+}
