@@ -3,9 +3,14 @@
 
 use std::cell::RefCell;
 
+use divan::AllocProfiler;
 use truetps_driver::{Dialect, Params};
 use truetps_record::{Distribution, Plan, WorkloadSpec};
 use truetps_workload::{ClientStream, NAMES, build};
+
+/// Counts allocations: none is the aim, once the buffers have grown.
+#[global_allocator]
+static ALLOCATOR: AllocProfiler = AllocProfiler::system();
 
 fn main() {
     divan::main();
@@ -44,7 +49,7 @@ fn spec(name: &str) -> WorkloadSpec {
 fn measure(bencher: divan::Bencher<'_, '_>, spec: &WorkloadSpec) {
     let workload = build(spec, Dialect::Mysql, 42).expect("a workload");
     let state: RefCell<(Box<dyn ClientStream>, Params)> = RefCell::new((workload.client(0), Params::default()));
-    bencher.bench_local(|| {
+    let transaction = || {
         let (stream, params) = &mut *state.borrow_mut();
         stream.next_transaction();
         loop {
@@ -55,7 +60,9 @@ fn measure(bencher: divan::Bencher<'_, '_>, spec: &WorkloadSpec) {
                 break;
             }
         }
-    });
+    };
+    (0..100).for_each(|_| transaction());
+    bencher.bench_local(transaction);
 }
 
 #[divan::bench(args = NAMES)]

@@ -112,31 +112,33 @@ impl Scramble {
     }
 }
 
-/// Draws, and checks the counts against the expected masses of `1..`: chi-square over the cells that expect at least 10,
-/// the rest thrown together. The tolerance is 5 standard deviations of chi-square, which one in a million true samples
-/// exceeds.
+/// Draws many, and sets the counts against the expected masses of `1..`: chi-square over the cells that expect at least
+/// 10, the rest thrown together. Returns it with the value that one of a million true samples exceeds (by Wilson and
+/// Hilferty 1931).
 #[cfg(test)]
-pub(crate) fn chi_square(what: &str, masses: &[f64], mut draw: impl FnMut() -> u64) {
+pub(crate) fn chi_square(masses: &[f64], mut draw: impl FnMut() -> u64) -> (f64, f64) {
     const DRAWS: usize = 100_000;
-    let mut seen = vec![0_u32; masses.len()];
-    (0..DRAWS).for_each(|_| seen[draw() as usize - 1] += 1);
-    let (mut chi, mut cells, mut rest) = (0.0, 0.0, (0.0, 0.0));
-    for (mass, seen) in masses.iter().zip(&seen) {
-        let expected = mass * DRAWS as f64;
-        if expected < 10.0 {
-            rest = (rest.0 + expected, rest.1 + f64::from(*seen));
-            continue;
-        }
-        chi += (f64::from(*seen) - expected).powi(2) / expected;
-        cells += 1.0;
+    const ONE_IN_A_MILLION: f64 = 4.75;
+    let mut seen = vec![0.0; masses.len()];
+    for _ in 0..DRAWS {
+        seen[draw() as usize - 1] += 1.0;
     }
+    let cells = masses.iter().map(|mass| mass * DRAWS as f64).zip(seen);
+    let (mut large, small): (Vec<_>, Vec<_>) = cells.partition(|(expected, _)| *expected >= 10.0);
+    let rest = small.iter().fold((0.0, 0.0), |sum, cell| (sum.0 + cell.0, sum.1 + cell.1));
     if rest.0 >= 10.0 {
-        chi += (rest.1 - rest.0).powi(2) / rest.0;
-        cells += 1.0;
+        large.push(rest);
     }
-    let freedom: f64 = cells - 1.0;
-    let limit = freedom + 5.0 * (2.0 * freedom).sqrt().max(1.0);
-    assert!(chi <= limit.max(25.0), "{what}: chi-square {chi} of {freedom} degrees of freedom");
+    let chi = large.iter().map(|(expected, seen): &(f64, f64)| (seen - expected).powi(2) / expected).sum();
+    let freedom = (large.len() as f64 - 1.0).max(1.0);
+    let spread = 2.0 / (9.0 * freedom);
+    (chi, freedom * (1.0 - spread + ONE_IN_A_MILLION * spread.sqrt()).powi(3))
+}
+
+#[cfg(test)]
+pub(crate) fn assert_fits(what: &str, masses: &[f64], draw: impl FnMut() -> u64) {
+    let (chi, limit) = chi_square(masses, draw);
+    assert!(chi <= limit, "{what}: chi-square {chi} is above {limit}");
 }
 
 #[cfg(test)]
@@ -146,7 +148,7 @@ mod tests {
     fn check(distribution: &str, masses: &[f64]) {
         let keys = Keys::new(distribution.parse().unwrap(), masses.len() as u64);
         let mut stream = Stream::new(77, 1);
-        chi_square(distribution, masses, || keys.draw(&mut stream));
+        assert_fits(distribution, masses, || keys.draw(&mut stream));
     }
 
     #[test]

@@ -63,7 +63,7 @@ impl Zipf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::keys::chi_square;
+    use crate::keys::{assert_fits, chi_square};
 
     /// Masses by summing them up.
     fn masses(count: u64, theta: f64) -> Vec<f64> {
@@ -78,9 +78,17 @@ mod tests {
             for count in [1, 2, 10, 1_000] {
                 let zipf = Zipf::new(count, theta);
                 let mut stream = Stream::new(11, n as u64 * 10_000 + count);
-                chi_square(&format!("theta {theta}, {count}"), &masses(count, theta), || zipf.draw(&mut stream));
+                assert_fits(&format!("theta {theta}, {count}"), &masses(count, theta), || zipf.draw(&mut stream));
             }
         }
+    }
+
+    #[test]
+    fn the_test_sees_a_wrong_exponent() {
+        let mut stream = Stream::new(1, 1);
+        let zipf = Zipf::new(1_000, 0.99);
+        let (chi, limit) = chi_square(&masses(1_000, 0.95), || zipf.draw(&mut stream));
+        assert!(chi > limit, "{chi} {limit}");
     }
 
     #[test]
