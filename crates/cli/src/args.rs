@@ -125,9 +125,13 @@ pub(crate) struct SweepArgs {
 #[command(after_help = "Examples:\n  \
     truetps run insert --connections 50 --measure 30\n  \
     truetps run insert --clients 1000 --rate-per-client 1/s --measure 3600\n  \
-    truetps run insert --set innodb_flush_log_at_trx_commit=2 --set log_bin=ON --set sync_binlog=1")]
+    truetps run insert --set innodb_flush_log_at_trx_commit=2 --set log_bin=ON --set sync_binlog=1\n  \
+    truetps run hot-row --connections 100\n  \
+    truetps run delete-insert --key auto --table-rows 1000000\n  \
+    truetps run update-index --distribution zipfian:theta=0.9\n\n\
+    Workloads: docs/reference/workloads.md. A `custom` one needs a plan.")]
 pub(crate) struct RunArgs {
-    /// A built-in workload: insert
+    #[arg(help = workload_help())]
     pub(crate) workload: String,
     /// Sessions that drive the server at once, one for each client
     #[arg(long, short, visible_alias = "clients", value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=100_000))]
@@ -137,12 +141,27 @@ pub(crate) struct RunArgs {
     /// A setting of the server; may be given again
     #[arg(long = "set", value_name = "NAME=VALUE")]
     pub(crate) settings: Vec<String>,
-    /// Number of tables
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(crate) tables: u32,
-    /// Rows in each table before the trial
-    #[arg(long, value_name = "N", default_value_t = 200_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
-    pub(crate) table_rows: u64,
+    /// Number of tables; default: 1
+    #[arg(long, value_name = "N")]
+    pub(crate) tables: Option<u32>,
+    /// Rows in each table before the trial; default: 200000
+    #[arg(long, value_name = "N")]
+    pub(crate) table_rows: Option<u64>,
+    /// How keys are drawn: uniform, zipfian, pareto, special or latest, with parameters as in zipfian:theta=0.8
+    #[arg(long, value_name = "NAME")]
+    pub(crate) distribution: Option<String>,
+    /// Rows in each statement of bulk-insert; default: 100
+    #[arg(long, value_name = "N")]
+    pub(crate) rows_per_insert: Option<u32>,
+    /// The key that delete-insert inserts: deleted (the one just deleted), random or auto
+    #[arg(long, value_name = "MODE")]
+    pub(crate) key: Option<String>,
+    /// Rows that hot-row updates; default: 1
+    #[arg(long, value_name = "N")]
+    pub(crate) hot_rows: Option<u32>,
+    /// How many statements of a kind a transaction of read-write has, such as point_selects=0; may be given again
+    #[arg(long, value_name = "NAME=COUNT")]
+    pub(crate) mix: Vec<String>,
     /// Send statements as whole SQL text in place of prepared ones
     #[arg(long)]
     pub(crate) text_protocol: bool,
@@ -153,6 +172,10 @@ pub(crate) struct RunArgs {
     pub(crate) place: Place,
     #[command(flatten)]
     pub(crate) engine: EngineArgs,
+}
+
+fn workload_help() -> String {
+    format!("What is sent: {}", truetps_workload::NAMES.join(", "))
 }
 
 #[derive(Debug, Subcommand)]

@@ -33,6 +33,17 @@ fn wrong_words_on_the_command_line() {
             (&["sweep", "--format", "xml"], 2, &["xml", "json"]),
             (&["sweep", "--resume", "--quick"], 2, &["--quick"]),
             (&["run", "insrt"], 2, &["unknown workload `insrt`", "insert"]),
+            (&["run", "update-indx"], 2, &["unknown workload `update-indx` (did you mean `update-index`"]),
+            (&["run", "insert", "--hot-rows", "2"], 2, &["`workload.hot_rows` means nothing to `insert`", "`hot-row`"]),
+            (&["run", "hot-row", "--tables", "2"], 2, &["`workload.tables` means nothing to `hot-row`", "`insert`"]),
+            (&["run", "hot-row", "--hot-rows", "0"], 2, &["`workload.hot_rows`: 0 is not between 1 and 100000"]),
+            (&["run", "insert", "--table-rows", "0"], 2, &["`workload.table_rows`: 0 is not between"]),
+            (&["run", "update-index", "--distribution", "zipfan"], 2, &["--distribution", "did you mean `zipfian`?"]),
+            (&["run", "update-index", "--distribution", "pareto:h=2"], 2, &["`h`: 2 is not above 0 and at most 1"]),
+            (&["run", "delete-insert", "--key", "other"], 2, &["--key: unknown key `other`", "`auto`"]),
+            (&["run", "read-write", "--mix", "selects=1"], 2, &["--mix selects=1: unknown statement `selects`"]),
+            (&["run", "read-write", "--mix", "point_selects"], 2, &["--mix point_selects", "NAME=COUNT"]),
+            (&["run", "custom"], 2, &["`workload.statements`: a `custom` workload has"]),
             (&["run", "insert", "--connections", "0"], 2, &["--connections"]),
             (&["run", "insert", "--measure=-1"], 2, &["load.measure_s", "-1 is not between"]),
             (&["run", "insert", "--measure=0"], 2, &["load.measure_s"]),
@@ -54,6 +65,10 @@ fn wrong_plans_are_named_with_file_and_key() {
     place.write("level.toml", &with("[1]", "[\"one\"]"));
     place.write("syntax.toml", &with("[1]", "[1"));
     place.write("workload.toml", &with("insert", "inserts"));
+    place.write("unused.toml", &with("\"insert\"", "\"insert\"\nkey = \"auto\""));
+    let custom = "\"custom\"\n[[workload.table]]\nname = \"t\"\ncreate = [\"CREATE TABLE t (a INT)\"]\n\
+                  [[workload.statements]]\nsql = \"INSERT INTO t VALUES (?)\"";
+    place.write("custom.toml", &with("\"insert\"", custom));
     place.write("huge.toml", &with("[1]", "[1]\n[design]\nblocks = 1000\n[load]\nmeasure_s = 86400"));
     check(
         &place,
@@ -62,6 +77,9 @@ fn wrong_plans_are_named_with_file_and_key() {
             (&["sweep", "./level.toml"], 2, &["`factors.connections`", "`one` is not a whole number"]),
             (&["sweep", "./syntax.toml"], 2, &["syntax.toml", "line 6"]),
             (&["plan", "check", "./workload.toml"], 2, &["unknown workload `inserts`"]),
+            (&["plan", "check", "./unused.toml"], 2, &["`workload.key` means nothing to `insert`", "`delete-insert`"]),
+            (&["plan", "check", "./custom.toml"], 2, &["`workload.statements[0]`: 1 `?` and 0 `params`"]),
+            (&["sweep", "./custom.toml"], 2, &["`workload.statements[0]`: 1 `?` and 0 `params`"]),
             (&["sweep", "./huge.toml"], 2, &["takes long", "about 48 0", "--yes"]),
         ],
     );

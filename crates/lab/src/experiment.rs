@@ -96,6 +96,7 @@ pub fn start(request: &Request<'_>, listener: &mut dyn Listener) -> Result<Finis
         couplings: bench.stands.couplings().to_vec(),
         sandbox_dir: request.home.path().display().to_string(),
         schedule: schedule(plan),
+        slo: None,
         command: request.command.clone(),
     };
     let name = format!("{}-{}", plan.name, clock::folder_stamp());

@@ -190,7 +190,7 @@ impl<'a> Stands<'a> {
     }
 
     fn create_sandbox(&self, levels: &StartLevels) -> Result<Sandbox, LabError> {
-        let options = SandboxOptions { settings: self.settings_with(levels), data_bytes: data_bytes(self.plan) };
+        let options = SandboxOptions { settings: self.settings_with(levels), data_bytes: self.tables.data_bytes() };
         Ok(Sandbox::create(self.home, self.binary, &options)?)
     }
 
@@ -336,12 +336,4 @@ fn verify_start_level(client: &mut Client, name: &str, level: &SettingValue) -> 
     } else {
         verify(client, name, level)
     }
-}
-
-/// A sysbench-shaped row with its indexes takes about 240 bytes on the disk; pristine copies double it, and trials add
-/// to it.
-fn data_bytes(plan: &Plan) -> u64 {
-    const ROW_BYTES: u64 = 240;
-    const COPIES: u64 = 3;
-    plan.workload.table_rows * u64::from(plan.workload.tables) * ROW_BYTES * COPIES
 }

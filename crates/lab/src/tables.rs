@@ -43,7 +43,7 @@ impl Tables {
         let all: u64 = self.tables.iter().map(|table| table.rows).sum();
         let mut loaded = 0;
         for table in &self.tables {
-            client.execute(&table.create_sql())?;
+            execute_all(client, table.create_sql())?;
             client.execute("BEGIN")?;
             for insert in table.load_sql() {
                 loaded += client.execute(&insert)?;
@@ -52,6 +52,7 @@ impl Tables {
                 }
             }
             client.execute("COMMIT")?;
+            execute_all(client, table.after_load_sql())?;
             if self.keep_pristine {
                 client.execute(&format!("CREATE TABLE {} LIKE {}", pristine(table), table.name))?;
                 client.execute(&format!("INSERT INTO {} SELECT * FROM {}", pristine(table), table.name))?;
@@ -70,6 +71,7 @@ impl Tables {
         for table in &self.tables {
             client.execute(&format!("TRUNCATE TABLE {}", table.name))?;
             client.execute(&format!("INSERT INTO {} SELECT * FROM {}", table.name, pristine(table)))?;
+            execute_all(client, table.after_load_sql())?;
         }
         restart_binlog(client)?;
         self.flush(client)
@@ -83,6 +85,12 @@ impl Tables {
             Err(DriverError::Server(_)) => flush_by_waiting(client, FLUSH_WAIT + self.patience_for_rows()),
             other => other.map(|_| None),
         }
+    }
+
+    /// What they take on the disk, about: loaded, as pristine copies, and as much again for what trials add to them.
+    pub(crate) fn data_bytes(&self) -> u64 {
+        const COPIES: u64 = 3;
+        self.tables.iter().map(Table::data_bytes).sum::<u64>().saturating_mul(COPIES)
     }
 
     fn patience(&self) -> Duration {
@@ -99,6 +107,10 @@ impl Tables {
     fn set_bulk_mode(client: &mut Client) -> Result<(), DriverError> {
         client.execute("SET SESSION unique_checks = 0, foreign_key_checks = 0, sql_log_bin = 0").map(drop)
     }
+}
+
+fn execute_all(client: &mut Client, statements: &[String]) -> Result<(), DriverError> {
+    statements.iter().try_for_each(|sql| client.execute(sql).map(drop))
 }
 
 fn pristine(table: &Table) -> String {

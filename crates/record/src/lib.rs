@@ -3,11 +3,14 @@
 //! Everything after a measurement (analysis, report, resume) reads only what is defined here. This crate has no
 //! clock, no network and no text for people: times come in as arguments, numbers go out with their unit in the name.
 
+mod calendar;
 mod configuration;
 mod counts;
+mod distribution;
 mod estimate;
 mod experiment;
 mod folder;
+mod generator;
 mod histogram;
 mod host;
 mod interval;
@@ -19,23 +22,29 @@ mod server;
 mod setting_text;
 mod slo;
 mod trial;
+mod workload_check;
+mod workload_spec;
 
+pub use calendar::{parse_time, put_date, put_time};
 pub use configuration::{CONNECTIONS, Configuration, RATE, SettingValue, is_load_factor};
 pub use counts::{Counts, ErrorCount, ErrorTally};
+pub use distribution::Distribution;
 pub use estimate::Estimate;
 pub use experiment::{Coupling, Experiment, ScheduledTrial, TrialRole};
 pub use folder::{ExperimentFolder, FolderError, FolderLock, LATEST, TrialWriter, write_atomically};
+pub use generator::{Alphabet, Generator, GeneratorKind, Scalar, TimeRange, UuidForm, UuidVersion};
 pub use histogram::{Histogram, HistogramError, LatencyFigures, LatencyLogWriter, new_histogram, read_latency_log};
 pub use host::{FlushProbe, HostFacts};
 pub use interval::{Interval, Phase};
 pub use load::{DriveMode, ErrorPolicy, Load, Spacing};
 pub use open_loop::{OpenLoop, StartCounts};
-pub use plan::{DatadirState, Design, Plan, PlanError, Protocol, QuickOverrides, ServerSpec, WorkloadSpec};
+pub use plan::{DatadirState, Design, Plan, PlanError, Protocol, QuickOverrides, ServerSpec};
 pub use plan_check::near_matches;
 pub use server::{Flavour, ServerFacts};
 pub use setting_text::{same_setting, setting_number};
 pub use slo::Slo;
 pub use trial::{EngineFacts, Measured, ResourceUse, Trial, Validity};
+pub use workload_spec::{CustomStatement, CustomTable, KeyMode, ReadWriteMix, WORKLOADS, WorkloadSpec};
 
 /// Version of every JSON file in a run folder. It grows when a reader of the old version would misread the new one.
 pub const SCHEMA_VERSION: u32 = 1;

@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::{Configuration, Flavour, Load, SettingValue, is_load_factor};
+use crate::{Configuration, Flavour, Load, SettingValue, WorkloadSpec, is_load_factor};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -36,20 +36,6 @@ pub struct ServerSpec {
     pub flavour: Option<Flavour>,
     /// Settings that every trial has, over those that the sandbox chooses.
     pub settings: IndexMap<String, SettingValue>,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct WorkloadSpec {
-    /// A built-in workload: `insert`.
-    pub name: String,
-    #[serde(default = "one")]
-    pub tables: u32,
-    /// Rows in each table before a trial starts.
-    #[serde(default = "default_table_rows")]
-    pub table_rows: u64,
-    #[serde(default)]
-    pub protocol: Protocol,
 }
 
 /// How a statement travels.
@@ -114,14 +100,6 @@ pub struct QuickOverrides {
     pub factors: IndexMap<String, Vec<SettingValue>>,
 }
 
-fn one() -> u32 {
-    1
-}
-
-fn default_table_rows() -> u64 {
-    200_000
-}
-
 #[derive(Debug, Error)]
 pub enum PlanError {
     /// The TOML parser's own message: it names line and column.
@@ -129,6 +107,10 @@ pub enum PlanError {
     Syntax(String),
     #[error("unknown key `{key}` in `{section}`{}", crate::plan_check::suggestion(.near, .known))]
     UnknownKey { section: String, key: String, near: Vec<String>, known: Vec<String> },
+    #[error("unknown workload `{name}`{}", crate::plan_check::suggestion(.near, .known))]
+    UnknownWorkload { name: String, near: Vec<String>, known: Vec<String> },
+    #[error("`{key}` means nothing to `{workload}`: it is for `{}`", used_by.join("`, `"))]
+    UnusedKey { key: String, workload: String, used_by: Vec<String> },
     #[error("`{key}`: {problem}")]
     Value { key: String, problem: String },
 }
@@ -139,13 +121,18 @@ impl Plan {
     pub fn parse(text: &str) -> Result<Self, PlanError> {
         let table: toml::Table = toml::from_str(text).map_err(|error| PlanError::Syntax(error.to_string()))?;
         crate::plan_check::check_keys(&table)?;
-        let plan: Self = toml::from_str(text).map_err(|error| PlanError::Syntax(error.to_string()))?;
+        let mut plan: Self = toml::from_str(text).map_err(|error| PlanError::Syntax(error.to_string()))?;
+        plan.workload.resolve();
         crate::plan_check::check_values(&plan)?;
         Ok(plan)
     }
 
     pub fn to_toml(&self) -> String {
-        toml::to_string(self).expect("every field of a plan has a TOML form")
+        let mut table = toml::Table::try_from(self).expect("every field of a plan has a TOML form");
+        if let Some(workload) = table.get_mut("workload").and_then(toml::Value::as_table_mut) {
+            self.workload.omit_unused(workload);
+        }
+        toml::to_string(&table).expect("a table has a TOML form")
     }
 
     /// The plan that `--quick` runs.

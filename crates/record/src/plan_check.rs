@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::load::check_rate;
+use crate::workload_check::{check_workload, check_workload_keys, unused_key};
 use crate::{CONNECTIONS, Plan, PlanError, RATE, SettingValue};
 
 const TRIALS_MAX: usize = 20_000;
@@ -10,10 +11,25 @@ const TRIALS_MAX: usize = 20_000;
 const CONNECTIONS_MAX: i64 = 100_000;
 const DAY_S: f64 = 86_400.0;
 
+const WORKLOAD_SECTION: [&str; 12] = [
+    "name",
+    "protocol",
+    "tables",
+    "table_rows",
+    "distribution",
+    "rows_per_insert",
+    "key",
+    "hot_rows",
+    "mix",
+    "transaction",
+    "statements",
+    "table",
+];
+
 const SECTIONS: [(&str, &[&str]); 7] = [
     ("", &["name", "about", "server", "workload", "load", "factors", "design", "quick"]),
     ("server", &["flavour", "settings"]),
-    ("workload", &["name", "tables", "table_rows", "protocol"]),
+    ("workload", &WORKLOAD_SECTION),
     ("load", &LOAD_KEYS),
     ("load.errors", &["retry", "ignore", "fatal", "retries_max", "reconnect_s"]),
     ("design", &["blocks", "seed", "baseline", "aa_pair", "datadir", "smallest_effect_percent"]),
@@ -69,11 +85,12 @@ pub(crate) fn check_keys(table: &toml::Table) -> Result<(), PlanError> {
             });
         }
     }
-    Ok(())
+    table.get("workload").and_then(toml::Value::as_table).map_or(Ok(()), check_workload_keys)
 }
 
 pub(crate) fn check_values(plan: &Plan) -> Result<(), PlanError> {
     check_name(&plan.name)?;
+    check_workload(&plan.workload)?;
     check_factors("factors", plan.factors.iter())?;
     check_factors("quick.factors", plan.quick.factors.iter())?;
     if !plan.factors.contains_key(CONNECTIONS) {
@@ -110,8 +127,6 @@ fn check_numbers(plan: &Plan) -> Result<(), PlanError> {
     plan.load.check(plan.connections_max())?;
     whole("design.blocks", plan.design.blocks.into(), 1, 1000)?;
     whole("design.seed", plan.design.seed, 0, i64::MAX as u64)?;
-    whole("workload.tables", plan.workload.tables.into(), 1, 1000)?;
-    whole("workload.table_rows", plan.workload.table_rows, 1, 1_000_000_000)?;
     let percent = plan.design.smallest_effect_percent;
     if !(0.1..=100.0).contains(&percent) {
         return Err(value("design.smallest_effect_percent", format!("{percent} is not between 0.1 and 100")));
@@ -190,6 +205,9 @@ fn check_quick(plan: &Plan) -> Result<(), PlanError> {
     }
     if plan.quick.blocks == Some(0) || plan.quick.table_rows == Some(0) {
         return Err(value("quick", "`blocks` and `table_rows` must be at least 1"));
+    }
+    if plan.quick.table_rows.is_some() && !plan.workload.uses("table_rows") {
+        return Err(unused_key("quick.table_rows", "table_rows", &plan.workload.name));
     }
     Ok(())
 }

@@ -142,7 +142,7 @@ mod tests {
             ..LatencyFigures::default()
         };
         let counts = Counts { ok: 1000, failed: 2, ..Counts::default() };
-        let mut measured = Measured { response, counts, ..Measured::default() };
+        let mut measured = Measured { counts, response, ..Measured::default() };
         assert_eq!(slo.broken_by(&measured), None);
         measured.response.response_us_max = Some(2_500_000.0);
         assert_eq!(slo.broken_by(&measured).unwrap(), "max < 1s: max was 2500.000 ms");

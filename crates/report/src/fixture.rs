@@ -202,6 +202,7 @@ fn experiment(plan: &Plan, schedule: Vec<ScheduledTrial>) -> Experiment {
         couplings: Vec::new(),
         sandbox_dir: "sandbox".to_owned(),
         schedule,
+        slo: None,
         command: vec!["truetps".to_owned(), "sweep".to_owned()],
     }
 }

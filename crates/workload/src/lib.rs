@@ -3,19 +3,36 @@
 //! A workload knows nothing of time, sessions or servers. One seed gives one stream a client, whatever the number of
 //! worker threads, so that two runs of one seed send the same statements.
 
+mod custom;
+mod delete_insert;
+mod generate;
 mod insert;
+mod keys;
 mod random;
+mod read_write;
+mod sql_text;
+mod sysbench;
 mod table;
+mod update;
+mod zipf;
 
 use std::sync::Arc;
 
 use thiserror::Error;
-use truetps_driver::{Dialect, Params, Statement};
+use truetps_driver::{Dialect, Params, Statement, StatementError};
 use truetps_record::WorkloadSpec;
 
 pub use insert::Insert;
 pub use random::Stream;
 pub use table::Table;
+/// Names of the workloads.
+pub use truetps_record::WORKLOADS as NAMES;
+
+use custom::Custom;
+use delete_insert::DeleteInsert;
+use read_write::ReadWrite;
+use sysbench::SysbenchTables;
+use update::{Column, HotRow, Update};
 
 /// What a client sends next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,15 +74,38 @@ pub trait Workload: Send + Sync {
 pub enum WorkloadError {
     #[error("unknown workload `{name}`: the built-in ones are `{}`", NAMES.join("`, `"))]
     Unknown { name: String },
+    /// A statement of the plan.
+    #[error("`{key}`: {problem}")]
+    Sql { key: String, problem: String },
+    #[error(transparent)]
+    Statement(#[from] StatementError),
 }
 
-/// Names of the built-in workloads.
-pub const NAMES: [&str; 1] = ["insert"];
+/// Rows of one statement of `bulk-insert` where the plan is silent.
+const ROWS_PER_INSERT: u32 = 100;
 
-/// The workload that a plan asks for, for servers of this dialect. `seed` starts all its random streams.
+/// The workload that a checked plan asks for, for servers of this dialect. `seed` starts all its random streams.
 pub fn build(spec: &WorkloadSpec, dialect: Dialect, seed: u64) -> Result<Arc<dyn Workload>, WorkloadError> {
-    match spec.name.as_str() {
-        "insert" => Ok(Arc::new(Insert::new(dialect, spec.tables, spec.table_rows, seed))),
-        _ => Err(WorkloadError::Unknown { name: spec.name.clone() }),
-    }
+    let tables = SysbenchTables { dialect, count: spec.tables, rows: spec.table_rows, spacing: 1, seed };
+    let distribution = spec.distribution.unwrap_or_default();
+    Ok(match spec.name.as_str() {
+        "insert" => Arc::new(Insert::new(dialect, spec.tables, spec.table_rows, seed)),
+        "bulk-insert" => Arc::new(Insert::bulk(tables, spec.rows_per_insert.unwrap_or(ROWS_PER_INSERT))),
+        "update-index" => Arc::new(Update::new(Column::Indexed, tables, distribution)?),
+        "update-non-index" => Arc::new(Update::new(Column::Plain, tables, distribution)?),
+        "delete-insert" => {
+            let tables = SysbenchTables { spacing: delete_insert::SPACING, ..tables };
+            Arc::new(DeleteInsert::new(spec.key.unwrap_or_default(), tables, distribution)?)
+        }
+        "hot-row" => Arc::new(HotRow::new(dialect, spec.hot_rows.unwrap_or(1), distribution, seed)?),
+        "read-write" => {
+            let mix = spec.mix.clone().unwrap_or_default();
+            Arc::new(ReadWrite::new(tables, &mix, distribution)?)
+        }
+        "custom" => Arc::new(Custom::new(spec, dialect, seed)?),
+        _ => return Err(WorkloadError::Unknown { name: spec.name.clone() }),
+    })
 }
+
+#[cfg(test)]
+mod stream_tests;

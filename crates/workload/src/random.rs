@@ -16,6 +16,12 @@ impl Stream {
         Self { generator: Pcg64Mcg::seed_from_u64(mix(seed ^ mix(number.wrapping_add(0x9e37_79b9_7f4a_7c15)))) }
     }
 
+    /// A stream that begins anywhere in the generator's period.
+    fn split(&mut self) -> Self {
+        let state = (u128::from(self.next_u64()) << 64) | u128::from(self.next_u64());
+        Self { generator: Pcg64Mcg::new(state) }
+    }
+
     pub fn next_u64(&mut self) -> u64 {
         self.generator.next_u64()
     }
@@ -33,33 +39,74 @@ impl Stream {
         ((self.next_u64() >> 11) as f64 + 0.5) * STEP
     }
 
+    /// Uniform in `0.0..1.0`, in steps of 2^-53.
+    pub fn unit(&mut self) -> f64 {
+        (self.next_u64() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
+    }
+
     /// Appends groups of 11 random digits joined by `-`: the text of a sysbench-shaped row.
     pub fn put_digit_groups(&mut self, groups: usize, out: &mut Vec<u8>) {
-        const GROUP_DIGITS: usize = 11;
-        let mut supply = 0_u64;
-        let mut left = 0;
         for group in 0..groups {
-            if group > 0 {
-                out.push(b'-');
-            }
-            for _ in 0..GROUP_DIGITS {
-                if left == 0 {
-                    supply = self.below(1_000_000_000_000_000_000);
-                    left = 18;
-                }
-                out.push(b'0' + (supply % 10) as u8);
-                supply /= 10;
-                left -= 1;
-            }
+            let number = self.below(100_000_000_000);
+            let mut text = [b'-'; 12];
+            text[..3].copy_from_slice(&eight_digits(number / 100_000_000)[5..]);
+            text[3..11].copy_from_slice(&eight_digits(number % 100_000_000));
+            out.extend_from_slice(&text[..if group + 1 == groups { 11 } else { 12 }]);
         }
     }
 }
 
+/// The decimal digits of a number below 10^8, all eight at once: halves, then pairs, then digits, each in a lane of one
+/// word of its own.
+fn eight_digits(number: u64) -> [u8; 8] {
+    let fours = (number / 10_000) | ((number % 10_000) << 32);
+    // Multiplying and shifting divides: by 100 below 10,000, by 10 below 100.
+    let hundreds = ((fours * 10_486) >> 20) & 0x0000_007f_0000_007f;
+    let twos = hundreds | ((fours - hundreds * 100) << 16);
+    let tens = ((twos * 103) >> 10) & 0x000f_000f_000f_000f;
+    let ones = tens | ((twos - tens * 10) << 8);
+    (ones | 0x3030_3030_3030_3030).to_le_bytes()
+}
+
 /// The finaliser of SplitMix64 (Steele, Lea, Flood 2014).
-fn mix(value: u64) -> u64 {
+pub(crate) fn mix(value: u64) -> u64 {
     let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     value ^ (value >> 31)
+}
+
+/// The random values of one client. Each transaction has a stream of its own, so that transaction number `n` is the same
+/// whatever was sent of those before it, and can be had again.
+#[derive(Debug, Clone)]
+pub(crate) struct ClientRandom {
+    starts: Stream,
+    /// The stream as it was when the transaction began.
+    start: Stream,
+    pub(crate) stream: Stream,
+    begun: u64,
+}
+
+impl ClientRandom {
+    pub(crate) fn new(seed: u64, client: u32) -> Self {
+        let mut starts = Stream::new(seed, u64::from(client));
+        let start = starts.split();
+        Self { starts, stream: start.clone(), start, begun: 0 }
+    }
+
+    pub(crate) fn next_transaction(&mut self) {
+        self.start = self.starts.split();
+        self.stream = self.start.clone();
+        self.begun += 1;
+    }
+
+    pub(crate) fn rewind(&mut self) {
+        self.stream = self.start.clone();
+    }
+
+    /// Transactions that this client began before this one.
+    pub(crate) fn number(&self) -> u64 {
+        self.begun.saturating_sub(1)
+    }
 }
 
 #[cfg(test)]
@@ -75,6 +122,13 @@ mod tests {
     }
 
     #[test]
+    fn eight_digits_are_those_of_the_number() {
+        for number in (0..100_000_000).step_by(997).chain([0, 9, 99, 100, 9_999, 10_000, 99_999_999]) {
+            assert_eq!(eight_digits(number), *format!("{number:08}").as_bytes(), "{number}");
+        }
+    }
+
+    #[test]
     fn digit_groups_have_the_shape_and_all_digits() {
         let mut out = Vec::new();
         Stream::new(1, 1).put_digit_groups(10, &mut out);
@@ -82,15 +136,15 @@ mod tests {
         for (n, byte) in out.iter().enumerate() {
             if n % 12 == 11 { assert_eq!(*byte, b'-') } else { assert!(byte.is_ascii_digit()) }
         }
-        let mut seen = [0_u32; 10];
+        // Each of the eleven places has each digit as often: 10,000 groups, 1,000 of each, a standard deviation of 30.
+        let mut seen = [[0_u32; 10]; 11];
         let mut stream = Stream::new(1, 2);
-        for _ in 0..100 {
+        for _ in 0..10_000 {
             out.clear();
-            stream.put_digit_groups(10, &mut out);
-            out.iter().filter(|byte| byte.is_ascii_digit()).for_each(|byte| seen[usize::from(byte - b'0')] += 1);
+            stream.put_digit_groups(1, &mut out);
+            out.iter().zip(&mut seen).for_each(|(byte, seen)| seen[usize::from(byte - b'0')] += 1);
         }
-        // 11,000 digits, 1,100 expected of each with a standard deviation of 31.
-        assert!(seen.iter().all(|count| (900..1300).contains(count)), "{seen:?}");
+        assert!(seen.iter().flatten().all(|count| (850..1150).contains(count)), "{seen:?}");
     }
 
     #[test]
@@ -101,5 +155,20 @@ mod tests {
             seen[stream.below(7) as usize] += 1;
         }
         assert!(seen.iter().all(|count| (850..1150).contains(count)), "{seen:?}");
+    }
+
+    #[test]
+    fn a_transaction_does_not_depend_on_how_much_of_the_one_before_was_used() {
+        let (mut all, mut little) = (ClientRandom::new(5, 1), ClientRandom::new(5, 1));
+        for n in 0..100 {
+            all.next_transaction();
+            little.next_transaction();
+            assert_eq!((all.number(), little.number()), (n, n));
+            let first = all.stream.next_u64();
+            assert_eq!(first, little.stream.next_u64());
+            (0..n).for_each(|_| assert_ne!(all.stream.next_u64(), first));
+            all.rewind();
+            assert_eq!(all.stream.next_u64(), first);
+        }
     }
 }

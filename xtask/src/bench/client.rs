@@ -25,7 +25,7 @@ pub(crate) fn run(args: &[&str]) -> anyhow::Result<()> {
 }
 
 pub(crate) fn workload_spec() -> WorkloadSpec {
-    WorkloadSpec { name: "insert".to_owned(), tables: 1, table_rows: TABLE_ROWS, protocol: Protocol::Text }
+    WorkloadSpec { table_rows: TABLE_ROWS, protocol: Protocol::Text, ..WorkloadSpec::new("insert") }
 }
 
 struct Silent;

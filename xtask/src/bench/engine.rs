@@ -113,7 +113,9 @@ fn load(client: &mut Client) -> anyhow::Result<()> {
     client.execute(&format!("CREATE DATABASE {SCHEMA}"))?;
     client.execute(&format!("USE {SCHEMA}"))?;
     for table in workload.tables() {
-        client.execute(&table.create_sql())?;
+        for sql in table.create_sql() {
+            client.execute(sql)?;
+        }
     }
     Ok(())
 }

@@ -3,7 +3,8 @@
 use indexmap::IndexMap;
 use truetps_driver::Dialect;
 use truetps_record::{
-    CONNECTIONS, Design, DriveMode, Plan, Protocol, QuickOverrides, ServerSpec, SettingValue, WorkloadSpec,
+    CONNECTIONS, Design, DriveMode, Plan, Protocol, QuickOverrides, ReadWriteMix, ServerSpec, SettingValue,
+    WorkloadSpec,
 };
 use truetps_workload as workload;
 
@@ -24,12 +25,7 @@ fn plan_of(args: &RunArgs) -> Result<Plan, Failure> {
         name: format!("run-{}", args.workload),
         about: format!("One trial of {} with {} connections", args.workload, args.connections),
         server: ServerSpec { flavour: None, settings: settings(&args.settings)? },
-        workload: WorkloadSpec {
-            name: args.workload.clone(),
-            tables: args.tables,
-            table_rows: args.table_rows,
-            protocol: if args.text_protocol { Protocol::Text } else { Protocol::Prepared },
-        },
+        workload: workload_spec(args)?,
         load: args.load.load(args.engine.mode.map_or(DriveMode::Auto, Mode::drive_mode)),
         factors: IndexMap::from([(CONNECTIONS.to_owned(), vec![SettingValue::Int(args.connections.into())])]),
         design: Design { blocks: 1, seed: args.seed, aa_pair: false, ..Design::default() },
@@ -37,6 +33,42 @@ fn plan_of(args: &RunArgs) -> Result<Plan, Failure> {
     };
     // The flags go the same way as a file, so that the same checks say the same things.
     Plan::parse(&plan.to_toml()).map_err(Failure::usage)
+}
+
+/// What the flags say of the workload. Flags that it has no use for are kept: the plan's checks name them.
+fn workload_spec(args: &RunArgs) -> Result<WorkloadSpec, Failure> {
+    let wrong = |flag: &str| {
+        let flag = flag.to_owned();
+        move |problem: String| Failure::usage(format!("--{flag}: {problem}"))
+    };
+    let defaults = WorkloadSpec::new(&args.workload);
+    let distribution = args.distribution.as_deref().map(str::parse).transpose().map_err(wrong("distribution"))?;
+    let key = args.key.as_deref().map(str::parse).transpose().map_err(wrong("key"))?;
+    Ok(WorkloadSpec {
+        tables: args.tables.unwrap_or(defaults.tables),
+        table_rows: args.table_rows.unwrap_or(defaults.table_rows),
+        protocol: if args.text_protocol { Protocol::Text } else { Protocol::Prepared },
+        distribution,
+        rows_per_insert: args.rows_per_insert,
+        key,
+        hot_rows: args.hot_rows,
+        mix: mix(&args.mix)?,
+        ..defaults
+    })
+}
+
+/// `NAME=COUNT`, over the default counts.
+fn mix(words: &[String]) -> Result<Option<ReadWriteMix>, Failure> {
+    let mut mix = None;
+    for word in words {
+        let parsed = word.split_once('=').and_then(|(name, count)| Some((name, count.parse().ok()?)));
+        let Some((name, count)) = parsed else {
+            return Err(Failure::usage(format!("--mix {word}: not of the form NAME=COUNT")));
+        };
+        let changed = mix.get_or_insert_with(ReadWriteMix::default).set(&name.replace('-', "_"), count);
+        changed.map_err(|problem| Failure::usage(format!("--mix {word}: {problem}")))?;
+    }
+    Ok(mix)
 }
 
 /// `NAME=VALUE`, with `-` in names as on a server's command line.

@@ -45,6 +45,7 @@ pub(super) fn state(trial: &Trial) -> &'static str {
     match (&trial.validity, trial.role) {
         (Validity::Valid, TrialRole::Cell) => "valid",
         (Validity::Valid, TrialRole::AaTwin) => "valid, A/A twin",
+        (Validity::Valid, TrialRole::Pilot) => "pilot: no evidence",
         (Validity::Invalid(_), _) => "invalid",
         (Validity::Partial(_), _) => "partial",
     }

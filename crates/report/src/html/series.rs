@@ -138,6 +138,7 @@ fn note(trial: &Trial) -> &'static str {
         (Validity::Invalid(_), _) => "invalid",
         (Validity::Partial(_), _) => "partial",
         (Validity::Valid, TrialRole::AaTwin) => "A/A twin",
+        (Validity::Valid, TrialRole::Pilot) => "pilot",
         (Validity::Valid, TrialRole::Cell) => "",
     }
 }

@@ -1,0 +1,488 @@
+//! Generators: how the values of a `custom` workload come about, as a plan says it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::calendar::parse_time;
+use crate::{Distribution, near_matches};
+
+/// One column or parameter: `{ kind = "int", min = 1, max = 100, null_share = 0.1 }`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Written", into = "Written")]
+pub struct Generator {
+    pub kind: GeneratorKind,
+    /// Probability of NULL in place of a value.
+    pub null_share: f64,
+    /// Later statements of the transaction may use the value again by this name.
+    pub name: Option<String>,
+}
+
+/// Lengths are in characters of `text` and bytes of `bytes`; both ends of a range belong to it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum GeneratorKind {
+    /// A number that no other transaction of any client has: `start + step × position`.
+    Sequence {
+        start: i64,
+        step: i64,
+    },
+    Int {
+        min: i64,
+        max: i64,
+        distribution: Distribution,
+    },
+    /// Uniform in `min..max`.
+    Double {
+        min: f64,
+        max: f64,
+    },
+    Text {
+        min_length: u32,
+        max_length: u32,
+        alphabet: Alphabet,
+    },
+    Bytes {
+        min_length: u32,
+        max_length: u32,
+    },
+    Uuid {
+        version: UuidVersion,
+        form: UuidForm,
+    },
+    /// A day; both ends in seconds since 1970-01-01.
+    Date(TimeRange),
+    /// A second.
+    Datetime(TimeRange),
+    /// A second that a TIMESTAMP column holds.
+    Timestamp(TimeRange),
+    /// One of `values`, in proportion to its weight.
+    Choice {
+        values: Vec<Scalar>,
+        weights: Vec<f64>,
+    },
+    Constant(Scalar),
+    /// The value of the generator with this name, from the same transaction.
+    Same(String),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Alphabet {
+    /// `a` to `z`.
+    Letters,
+    Digits,
+    /// `a` to `z` and digits.
+    Alphanumeric,
+    /// Groups of 11 digits, joined by `-`.
+    DigitGroups,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UuidVersion {
+    /// 122 random bits.
+    V4,
+    /// Milliseconds first, so that a client's values rise. The time is not the clock's but grows by one millisecond a
+    /// transaction, from a fixed start.
+    V7,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UuidForm {
+    /// 36 characters.
+    Text,
+    /// 16 bytes.
+    Bytes,
+}
+
+/// Both ends belong to it; in seconds since 1970-01-01 and as the plan writes them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TimeRange {
+    pub min_s: i64,
+    pub max_s: i64,
+    written: (String, String),
+}
+
+/// A value that a plan spells out.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged, expecting = "expected a whole number, a number or a text")]
+pub enum Scalar {
+    Int(i64),
+    Float(f64),
+    Text(String),
+}
+
+/// What a plan may write, whatever the kind: each kind then takes the keys that it has, and names those that it has not.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    kind: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    null_share: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    start: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    step: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    min: Option<Scalar>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max: Option<Scalar>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    length: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    min_length: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_length: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    alphabet: Option<Alphabet>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    version: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    form: Option<UuidForm>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    values: Option<Vec<Scalar>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    weights: Option<Vec<f64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<Scalar>,
+    #[serde(rename = "as", skip_serializing_if = "Option::is_none")]
+    same_as: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    distribution: Option<Distribution>,
+}
+
+/// Each kind of generator and the keys that it has beside `kind`, `name` and `null_share`.
+const KINDS: [(&str, &[&str]); 12] = [
+    ("sequence", &["start", "step"]),
+    ("int", &["min", "max", "distribution"]),
+    ("double", &["min", "max"]),
+    ("text", &["length", "min_length", "max_length", "alphabet"]),
+    ("bytes", &["length", "min_length", "max_length"]),
+    ("uuid", &["version", "form"]),
+    ("date", &["min", "max"]),
+    ("datetime", &["min", "max"]),
+    ("timestamp", &["min", "max"]),
+    ("choice", &["values", "weights"]),
+    ("constant", &["value"]),
+    ("same", &["as"]),
+];
+
+/// A value of more bytes does not belong in a benchmark of transactions.
+const LENGTH_MAX: u32 = 1 << 20;
+const STEP_MAX: i64 = 10_000;
+
+impl Written {
+    /// Keys that were written, beside those that every kind has.
+    fn keys(&self) -> Vec<&'static str> {
+        let written = [
+            ("start", self.start.is_some()),
+            ("step", self.step.is_some()),
+            ("min", self.min.is_some()),
+            ("max", self.max.is_some()),
+            ("length", self.length.is_some()),
+            ("min_length", self.min_length.is_some()),
+            ("max_length", self.max_length.is_some()),
+            ("alphabet", self.alphabet.is_some()),
+            ("version", self.version.is_some()),
+            ("form", self.form.is_some()),
+            ("values", self.values.is_some()),
+            ("weights", self.weights.is_some()),
+            ("value", self.value.is_some()),
+            ("as", self.same_as.is_some()),
+            ("distribution", self.distribution.is_some()),
+        ];
+        written.into_iter().filter(|(_, is_there)| *is_there).map(|(key, _)| key).collect()
+    }
+
+    fn check_keys(&self) -> Result<(), String> {
+        let Some((kind, has)) = KINDS.iter().find(|(kind, _)| *kind == self.kind) else {
+            let known = KINDS.map(|(kind, _)| kind);
+            let near = near_matches(&self.kind, known);
+            let known = known.map(str::to_owned);
+            return Err(format!("unknown generator `{}`{}", self.kind, crate::plan_check::suggestion(&near, &known)));
+        };
+        match self.keys().into_iter().find(|key| !has.contains(key)) {
+            Some(key) => Err(format!("generator `{kind}` has no key `{key}` (it has `{}`)", has.join("`, `"))),
+            None => Ok(()),
+        }
+    }
+
+    fn kind(&self) -> Result<GeneratorKind, String> {
+        let missing = |key: &str| format!("generator `{}` needs `{key}`", self.kind);
+        match self.kind.as_str() {
+            "sequence" => self.sequence(),
+            "int" => self.int(),
+            "double" => self.double(),
+            "text" => {
+                let (min_length, max_length) = self.lengths()?;
+                let alphabet = self.alphabet.unwrap_or(Alphabet::Letters);
+                Ok(GeneratorKind::Text { min_length, max_length, alphabet })
+            }
+            "bytes" => self.lengths().map(|(min_length, max_length)| GeneratorKind::Bytes { min_length, max_length }),
+            "uuid" => {
+                let version = match self.version.unwrap_or(4) {
+                    4 => UuidVersion::V4,
+                    7 => UuidVersion::V7,
+                    other => return Err(format!("`version`: {other} is neither 4 nor 7")),
+                };
+                Ok(GeneratorKind::Uuid { version, form: self.form.unwrap_or(UuidForm::Text) })
+            }
+            "date" => self.times("2000-01-01", "2029-12-31").map(GeneratorKind::Date),
+            "datetime" => self.times("2000-01-01 00:00:00", "2029-12-31 23:59:59").map(GeneratorKind::Datetime),
+            "timestamp" => {
+                let range = self.times("2000-01-01 00:00:00", "2029-12-31 23:59:59")?;
+                // What a TIMESTAMP column of every server holds, in every time zone.
+                let fine = range.min_s >= 86_400 && range.max_s < i64::from(i32::MAX) - 86_400;
+                let problem = "a timestamp lies between 1970-01-02 and 2038-01-18";
+                if fine { Ok(GeneratorKind::Timestamp(range)) } else { Err(problem.to_owned()) }
+            }
+            "choice" => self.choice(),
+            "constant" => Ok(GeneratorKind::Constant(self.value.clone().ok_or_else(|| missing("value"))?)),
+            _ => Ok(GeneratorKind::Same(self.same_as.clone().ok_or_else(|| missing("as"))?)),
+        }
+    }
+
+    fn sequence(&self) -> Result<GeneratorKind, String> {
+        let (start, step) = (self.start.unwrap_or(1), self.step.unwrap_or(1));
+        if !(1..=STEP_MAX).contains(&step) {
+            return Err(format!("`step`: {step} is not between 1 and {STEP_MAX}"));
+        }
+        // Positions reach 2^46 (17 bits of client, 29 of transaction); steps of ten thousand keep that below 2^60.
+        if start.unsigned_abs() > 1 << 60 {
+            return Err(format!("`start`: {start} is beyond 2^60"));
+        }
+        Ok(GeneratorKind::Sequence { start, step })
+    }
+
+    fn int(&self) -> Result<GeneratorKind, String> {
+        let whole = |key: &str, value: &Option<Scalar>| match value {
+            Some(Scalar::Int(number)) => Ok(*number),
+            Some(_) => Err(format!("`{key}` of an `int` is not a whole number")),
+            None => Err(format!("generator `int` needs `{key}`")),
+        };
+        let (min, max) = (whole("min", &self.min)?, whole("max", &self.max)?);
+        if max < min || max.checked_sub(min).is_none_or(|span| span == i64::MAX) {
+            return Err(format!("the range {min} to {max} is empty or has more than 2^63 numbers"));
+        }
+        Ok(GeneratorKind::Int { min, max, distribution: self.distribution.unwrap_or_default() })
+    }
+
+    fn double(&self) -> Result<GeneratorKind, String> {
+        let number = |key: &str, value: &Option<Scalar>| match value {
+            Some(Scalar::Int(number)) => Ok(*number as f64),
+            Some(Scalar::Float(number)) if number.is_finite() => Ok(*number),
+            Some(_) => Err(format!("`{key}` of a `double` is not a number")),
+            None => Err(format!("generator `double` needs `{key}`")),
+        };
+        let (min, max) = (number("min", &self.min)?, number("max", &self.max)?);
+        let fine = min < max && (max - min).is_finite();
+        if fine { Ok(GeneratorKind::Double { min, max }) } else { Err(format!("the range {min} to {max} is empty")) }
+    }
+
+    fn lengths(&self) -> Result<(u32, u32), String> {
+        let (min, max) = match (self.length, self.min_length, self.max_length) {
+            (Some(length), None, None) => (length, length),
+            (None, min, Some(max)) => (min.unwrap_or(0), max),
+            (Some(_), _, _) => return Err("`length` does not go with `min_length` or `max_length`".to_owned()),
+            (None, _, None) => return Err(format!("generator `{}` needs `length` or `max_length`", self.kind)),
+        };
+        if max < min {
+            return Err(format!("the range of lengths {min} to {max} is empty"));
+        }
+        if max > LENGTH_MAX {
+            return Err(format!("a length of {max} is more than {LENGTH_MAX}"));
+        }
+        Ok((min, max))
+    }
+
+    fn times(&self, first: &str, last: &str) -> Result<TimeRange, String> {
+        let written = |key: &str, value: &Option<Scalar>, default: &str| match value {
+            None => Ok(default.to_owned()),
+            Some(Scalar::Text(text)) => Ok(text.clone()),
+            Some(_) => Err(format!("`{key}` of a `{}` is a text such as \"{first}\"", self.kind)),
+        };
+        let seconds = |text: &str| parse_time(text).ok_or_else(|| format!("`{text}` is no time such as `{first}`"));
+        let (min, max) = (written("min", &self.min, first)?, written("max", &self.max, last)?);
+        let (min_s, max_s) = (seconds(&min)?, seconds(&max)?);
+        if max_s < min_s {
+            return Err(format!("the range {min} to {max} is empty"));
+        }
+        Ok(TimeRange { min_s, max_s, written: (min, max) })
+    }
+
+    fn choice(&self) -> Result<GeneratorKind, String> {
+        let values = self.values.clone().ok_or("generator `choice` needs `values`")?;
+        let weights = self.weights.clone().unwrap_or_else(|| vec![1.0; values.len()]);
+        if values.is_empty() {
+            return Err("`values` is empty".to_owned());
+        }
+        if weights.len() != values.len() {
+            return Err(format!("{} `weights` for {} `values`", weights.len(), values.len()));
+        }
+        if weights.iter().any(|weight| !weight.is_finite() || *weight < 0.0) {
+            return Err("a weight is a number of at least 0".to_owned());
+        }
+        let sum: f64 = weights.iter().sum();
+        if sum <= 0.0 || !sum.is_finite() {
+            return Err(format!("the weights sum up to {sum}"));
+        }
+        Ok(GeneratorKind::Choice { values, weights })
+    }
+}
+
+impl TryFrom<Written> for Generator {
+    type Error = String;
+
+    fn try_from(written: Written) -> Result<Self, String> {
+        written.check_keys()?;
+        let kind = written.kind()?;
+        let null_share = written.null_share.unwrap_or(0.0);
+        if !(0.0..=1.0).contains(&null_share) {
+            return Err(format!("`null_share`: {null_share} is not between 0 and 1"));
+        }
+        Ok(Self { kind, null_share, name: written.name })
+    }
+}
+
+impl From<Generator> for Written {
+    fn from(generator: Generator) -> Self {
+        let mut written = Self {
+            name: generator.name,
+            null_share: (generator.null_share > 0.0).then_some(generator.null_share),
+            ..Self::default()
+        };
+        written.kind = written.take_kind(generator.kind).to_owned();
+        written
+    }
+}
+
+impl Written {
+    /// Writes the keys of a kind, and returns its name.
+    fn take_kind(&mut self, kind: GeneratorKind) -> &'static str {
+        match kind {
+            GeneratorKind::Sequence { start, step } => {
+                (self.start, self.step) = (Some(start), Some(step));
+                "sequence"
+            }
+            GeneratorKind::Int { min, max, distribution } => {
+                (self.min, self.max) = (Some(Scalar::Int(min)), Some(Scalar::Int(max)));
+                self.distribution = Some(distribution);
+                "int"
+            }
+            GeneratorKind::Double { min, max } => {
+                (self.min, self.max) = (Some(Scalar::Float(min)), Some(Scalar::Float(max)));
+                "double"
+            }
+            GeneratorKind::Text { min_length, max_length, alphabet } => {
+                (self.min_length, self.max_length) = (Some(min_length), Some(max_length));
+                self.alphabet = Some(alphabet);
+                "text"
+            }
+            GeneratorKind::Bytes { min_length, max_length } => {
+                (self.min_length, self.max_length) = (Some(min_length), Some(max_length));
+                "bytes"
+            }
+            GeneratorKind::Uuid { version, form } => {
+                let number = if version == UuidVersion::V4 { 4 } else { 7 };
+                (self.version, self.form) = (Some(number), Some(form));
+                "uuid"
+            }
+            GeneratorKind::Choice { values, weights } => {
+                (self.values, self.weights) = (Some(values), Some(weights));
+                "choice"
+            }
+            GeneratorKind::Constant(value) => {
+                self.value = Some(value);
+                "constant"
+            }
+            GeneratorKind::Same(name) => {
+                self.same_as = Some(name);
+                "same"
+            }
+            GeneratorKind::Date(range) => self.take_times(range, "date"),
+            GeneratorKind::Datetime(range) => self.take_times(range, "datetime"),
+            GeneratorKind::Timestamp(range) => self.take_times(range, "timestamp"),
+        }
+    }
+
+    fn take_times(&mut self, range: TimeRange, kind: &'static str) -> &'static str {
+        let (min, max) = range.written;
+        (self.min, self.max) = (Some(Scalar::Text(min)), Some(Scalar::Text(max)));
+        kind
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Holder {
+        g: Generator,
+    }
+
+    fn parse(text: &str) -> Result<Generator, String> {
+        toml::from_str::<Holder>(&format!("g = {{ {text} }}")).map(|holder| holder.g).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn every_kind_survives_being_written() {
+        for text in [
+            "kind = 'sequence'",
+            "kind = 'sequence', start = 7, step = 2",
+            "kind = 'int', min = -5, max = 5, distribution = 'zipfian'",
+            "kind = 'double', min = 0, max = 1.5",
+            "kind = 'text', length = 20",
+            "kind = 'text', min_length = 1, max_length = 9, alphabet = 'digit_groups', null_share = 0.25",
+            "kind = 'bytes', length = 16",
+            "kind = 'uuid'",
+            "kind = 'uuid', version = 7, form = 'bytes'",
+            "kind = 'date'",
+            "kind = 'datetime', min = '2024-01-01', max = '2024-12-31 12:00:00'",
+            "kind = 'timestamp'",
+            "kind = 'choice', values = ['a', 1, 2.5], weights = [1, 2, 0.5]",
+            "kind = 'constant', value = 'x', name = 'it'",
+            "kind = 'same', as = 'it'",
+        ] {
+            let g = parse(text).unwrap();
+            let again = toml::from_str::<Holder>(&toml::to_string(&Holder { g: g.clone() }).unwrap()).unwrap();
+            assert_eq!(again.g, g, "{text}");
+        }
+    }
+
+    #[test]
+    fn wrong_generators_are_named() {
+        let check = |text: &str, expect: &str| {
+            let error = parse(text).unwrap_err();
+            assert!(error.contains(expect), "{error}\nshould contain\n{expect}");
+        };
+        check("kind = 'sequenc'", "unknown generator `sequenc` (did you mean `sequence`");
+        check("kind = 'xyz'", "known: `sequence`, `int`");
+        check(
+            "kind = 'int', min = 1, max = 2, alphabet = 'digits'",
+            "generator `int` has no key `alphabet` (it has `min`",
+        );
+        check("kind = 'int', min = 1", "generator `int` needs `max`");
+        check("kind = 'int', min = 3, max = 2", "the range 3 to 2 is empty");
+        check("kind = 'int', min = -9223372036854775808, max = 9223372036854775807", "more than 2^63");
+        check("kind = 'int', min = 1.5, max = 2", "`min` of an `int` is not a whole number");
+        check("kind = 'double', min = 1, max = 1", "is empty");
+        check("kind = 'double', min = 1, max = inf", "`max` of a `double` is not a number");
+        check("kind = 'text'", "needs `length` or `max_length`");
+        check("kind = 'text', min_length = 3, max_length = 2", "range of lengths 3 to 2 is empty");
+        check("kind = 'text', length = 3, max_length = 2", "does not go with");
+        check("kind = 'bytes', length = 99999999", "is more than 1048576");
+        check("kind = 'uuid', version = 5", "neither 4 nor 7");
+        check("kind = 'date', min = '2023-02-29'", "`2023-02-29` is no time");
+        check("kind = 'datetime', min = '2024-01-02', max = '2024-01-01'", "is empty");
+        check("kind = 'timestamp', max = '2040-01-01'", "between 1970-01-02 and 2038-01-18");
+        check("kind = 'choice', values = []", "`values` is empty");
+        check("kind = 'choice', values = [1, 2], weights = [0, 0]", "the weights sum up to 0");
+        check("kind = 'choice', values = [1], weights = [-1]", "at least 0");
+        check("kind = 'choice', values = [1, 2], weights = [1]", "1 `weights` for 2 `values`");
+        check("kind = 'constant'", "needs `value`");
+        check("kind = 'constant', value = 1, null_share = 2", "`null_share`: 2 is not between");
+        check("kind = 'int', minimum = 1", "unknown field `minimum`");
+        check("kind = 'sequence', step = 0", "`step`: 0 is not between");
+    }
+}

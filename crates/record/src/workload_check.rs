@@ -1,0 +1,225 @@
+//! What makes a plan's workload wrong. The SQL itself is looked at where it is taken apart, when the workload is built.
+
+use std::collections::BTreeSet;
+
+use crate::plan_check::value;
+use crate::workload_spec::WORKLOAD_KEYS;
+use crate::{CustomTable, Generator, GeneratorKind, PlanError, WORKLOADS, WorkloadSpec, near_matches};
+
+const ROWS_PER_INSERT_MAX: u32 = 10_000;
+const HOT_ROWS_MAX: u32 = 100_000;
+const TABLE_ROWS_MAX: u64 = 1_000_000_000;
+/// Statements in one transaction.
+const STATEMENTS_MAX: usize = 1_000;
+const TABLES_MAX: usize = 1_000;
+/// What a server that is asked to sort and send that many rows in each transaction still does in bounded time.
+const RANGE_SIZE_MAX: u32 = 1_000_000;
+/// PostgreSQL cuts names at 63 characters, and pristine copies need nine more than the table's own.
+const TABLE_NAME_MAX: usize = 54;
+
+/// Keys of the section as they are written: which workload there is, and whether it has a use for each.
+pub(crate) fn check_workload_keys(section: &toml::Table) -> Result<(), PlanError> {
+    let Some(name) = section.get("name").and_then(toml::Value::as_str) else { return Ok(()) };
+    let Some((_, has)) = WORKLOAD_KEYS.iter().find(|(known, _)| *known == name) else {
+        let near = near_matches(name, WORKLOADS);
+        let known = WORKLOADS.map(str::to_owned).to_vec();
+        return Err(PlanError::UnknownWorkload { name: name.to_owned(), near, known });
+    };
+    let unused =
+        section.keys().find(|key| !["name", "protocol"].contains(&key.as_str()) && !has.contains(&key.as_str()));
+    unused.map_or(Ok(()), |key| Err(unused_key(&format!("workload.{key}"), key, name)))
+}
+
+pub(crate) fn unused_key(path: &str, key: &str, workload: &str) -> PlanError {
+    let used_by = WORKLOAD_KEYS.iter().filter(|(_, has)| has.contains(&key)).map(|(name, _)| (*name).to_owned());
+    PlanError::UnusedKey { key: path.to_owned(), workload: workload.to_owned(), used_by: used_by.collect() }
+}
+
+pub(crate) fn check_workload(spec: &WorkloadSpec) -> Result<(), PlanError> {
+    let whole = |key: &str, number: u64, most: u64| {
+        let fine = (1..=most).contains(&number);
+        if fine {
+            Ok(())
+        } else {
+            Err(value(format!("workload.{key}"), format!("{number} is not between 1 and {most}")))
+        }
+    };
+    if spec.name == "custom" {
+        return check_custom(spec);
+    }
+    whole("hot_rows", spec.hot_rows.unwrap_or(1).into(), HOT_ROWS_MAX.into())?;
+    whole("tables", spec.tables.into(), TABLES_MAX as u64)?;
+    whole("table_rows", spec.table_rows, TABLE_ROWS_MAX)?;
+    whole("rows_per_insert", spec.rows_per_insert.unwrap_or(1).into(), ROWS_PER_INSERT_MAX.into())?;
+    let Some(mix) = &spec.mix else { return Ok(()) };
+    whole("mix.range_size", mix.range_size.into(), RANGE_SIZE_MAX.into())?;
+    let statements: u64 = mix.counts().iter().map(|(_, count)| u64::from(*count)).sum();
+    if statements == 0 || statements > STATEMENTS_MAX as u64 {
+        return Err(value("workload.mix", format!("{statements} statements are not between 1 and {STATEMENTS_MAX}")));
+    }
+    Ok(())
+}
+
+fn check_custom(spec: &WorkloadSpec) -> Result<(), PlanError> {
+    let count = spec.statements.len();
+    if count == 0 || count > STATEMENTS_MAX {
+        let problem =
+            format!("a `custom` workload has 1 to {STATEMENTS_MAX} `[[workload.statements]]`, this one {count}");
+        return Err(value("workload.statements", problem));
+    }
+    if count > 1 && spec.transaction == Some(false) {
+        let problem = "several statements are one transaction: leave it out, or keep one statement";
+        return Err(value("workload.transaction", problem));
+    }
+    if spec.table.is_empty() || spec.table.len() > TABLES_MAX {
+        let problem = format!("a `custom` workload names its 1 to {TABLES_MAX} tables, each as a `[[workload.table]]`");
+        return Err(value("workload.table", problem));
+    }
+    let mut named = BTreeSet::new();
+    for (n, statement) in spec.statements.iter().enumerate() {
+        check_names(&format!("workload.statements[{n}]"), statement.params.iter(), &mut named)?;
+    }
+    let mut names = BTreeSet::new();
+    for table in &spec.table {
+        check_table(table)?;
+        if !names.insert(table.name.to_lowercase()) {
+            return Err(value("workload.table", format!("`{}` is there twice", table.name)));
+        }
+    }
+    Ok(())
+}
+
+fn check_table(table: &CustomTable) -> Result<(), PlanError> {
+    let key = format!("workload.table `{}`", table.name);
+    let starts_well = table.name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    let fine = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    if !starts_well || table.name.len() > TABLE_NAME_MAX || !table.name.chars().all(fine) {
+        return Err(value(key, format!("a table's name is 1 to {TABLE_NAME_MAX} letters, digits and `_`")));
+    }
+    if table.create.is_empty() {
+        return Err(value(key, "`create` has no statement"));
+    }
+    if table.rows > TABLE_ROWS_MAX {
+        return Err(value(key, format!("{} rows are more than {TABLE_ROWS_MAX}", table.rows)));
+    }
+    if (table.rows == 0) != table.columns.is_empty() {
+        return Err(value(key, "`rows` and `columns` go together: so many rows, and what is in each"));
+    }
+    check_names(&key, table.columns.values(), &mut BTreeSet::new())
+}
+
+/// Each name is given once, and before it is used.
+fn check_names<'a>(
+    key: &str,
+    generators: impl Iterator<Item = &'a Generator>,
+    named: &mut BTreeSet<&'a str>,
+) -> Result<(), PlanError> {
+    for generator in generators {
+        if let GeneratorKind::Same(name) = &generator.kind
+            && !named.contains(name.as_str())
+        {
+            let near = near_matches(name, named.iter().copied());
+            let hint = near.first().map_or(String::new(), |near| format!(" (did you mean `{near}`?)"));
+            return Err(value(key, format!("`as = \"{name}\"`: no generator before it has this `name`{hint}")));
+        }
+        if let Some(name) = &generator.name
+            && !named.insert(name)
+        {
+            return Err(value(key, format!("two generators have the `name` `{name}`")));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Distribution, KeyMode, Plan, PlanError, ReadWriteMix, WORKLOADS, WorkloadSpec};
+
+    fn parse(workload: &str) -> Result<WorkloadSpec, PlanError> {
+        let text = format!("name = 'p'\nabout = 'a test'\n[factors]\nconnections = [1]\n[workload]\n{workload}\n");
+        Plan::parse(&text).map(|plan| {
+            assert_eq!(Plan::parse(&plan.to_toml()).unwrap(), plan, "a plan survives being written");
+            plan.workload
+        })
+    }
+
+    fn check(workload: &str, expect: &str) {
+        let error = parse(workload).expect_err(workload).to_string();
+        assert!(error.contains(expect), "{error}\nshould contain\n{expect}");
+    }
+
+    const CUSTOM: &str = "name = 'custom'\n\
+        [[workload.statements]]\nsql = 'INSERT INTO t VALUES (?)'\nparams = [{ kind = 'sequence', name = 'id' }]\n\
+        [[workload.statements]]\nsql = 'UPDATE t SET a = ?'\nparams = [{ kind = 'same', as = 'id' }]\n\
+        [[workload.table]]\nname = 't'\ncreate = ['CREATE TABLE t (a BIGINT)']\nrows = 10\n\
+        columns = { a = { kind = 'sequence' } }\n";
+
+    #[test]
+    fn every_workload_has_defaults() {
+        for name in WORKLOADS.iter().filter(|name| **name != "custom") {
+            let mut defaults = WorkloadSpec::new(name);
+            defaults.resolve();
+            assert_eq!(parse(&format!("name = '{name}'")).unwrap(), defaults);
+        }
+        let hot = parse("name = 'hot-row'\nhot_rows = 5").unwrap();
+        assert_eq!((hot.tables, hot.table_rows), (1, 5));
+        let mix = parse("name = 'read-write'\nmix = { point_selects = 0 }").unwrap().mix.unwrap();
+        assert_eq!(mix, ReadWriteMix { point_selects: 0, ..ReadWriteMix::default() });
+        assert_eq!(parse("name = 'delete-insert'\nkey = 'auto'").unwrap().key, Some(KeyMode::Auto));
+        let custom = parse(CUSTOM).unwrap();
+        assert_eq!((custom.tables, custom.table_rows, custom.statements.len()), (1, 10, 2));
+        let skewed = parse("name = 'update-index'\ndistribution = { kind = 'pareto', h = 0.1 }").unwrap();
+        assert_eq!(skewed.distribution, Some(Distribution::Pareto { h: 0.1, scrambled: false }));
+    }
+
+    #[test]
+    fn flags_and_files_know_the_same_words() {
+        for (word, mode) in [("deleted", KeyMode::Deleted), ("random", KeyMode::Random), ("auto", KeyMode::Auto)] {
+            assert_eq!(word.parse(), Ok(mode));
+            assert_eq!(parse(&format!("name = 'delete-insert'\nkey = '{word}'")).unwrap().key, Some(mode));
+        }
+        let mut mix = ReadWriteMix::default();
+        for (name, _) in ReadWriteMix::default().counts() {
+            mix.set(name, 7).unwrap();
+        }
+        mix.set("range_size", 7).unwrap();
+        assert!(mix.counts().iter().all(|(_, count)| *count == 7) && mix.range_size == 7);
+        assert!(mix.set("point_select", 1).unwrap_err().contains("did you mean `point_selects`"));
+    }
+
+    #[test]
+    fn wrong_workloads_are_named() {
+        check("name = 'update-indx'", "unknown workload `update-indx` (did you mean `update-index`");
+        check("name = 'xyz'", "unknown workload `xyz` (known: `insert`, `bulk-insert`");
+        check("name = 'insert'\nhot_rows = 1", "`workload.hot_rows` means nothing to `insert`: it is for `hot-row`");
+        check(
+            "name = 'hot-row'\ntables = 1",
+            "`workload.tables` means nothing to `hot-row`: it is for `insert`, `bulk",
+        );
+        check("name = 'insert'\nhotrows = 1", "unknown key `hotrows` in `workload` (did you mean `hot_rows`");
+        check("name = 'insert'\ntables = 1001", "`workload.tables`: 1001 is not between 1 and 1000");
+        check("name = 'bulk-insert'\nrows_per_insert = 10001", "`workload.rows_per_insert`: 10001 is not between");
+        check("name = 'hot-row'\nhot_rows = 0", "`workload.hot_rows`: 0 is not between");
+        check("name = 'read-write'\nmix = { range_size = 0 }", "`workload.mix.range_size`: 0");
+        check("name = 'read-write'\nmix = { selects = 0 }", "unknown field `selects`");
+        check("name = 'delete-insert'\nkey = 'other'", "unknown variant `other`");
+        check("name = 'update-index'\ndistribution = 'zipfan'", "did you mean `zipfian`?");
+        check("name = 'update-index'\ndistribution = 7", "a distribution is a name");
+        check("name = 'hot-row'\n[quick]\ntable_rows = 7", "`quick.table_rows` means nothing to `hot-row`");
+    }
+
+    #[test]
+    fn wrong_custom_workloads_are_named() {
+        let with = |from: &str, to: &str, expect: &str| check(&CUSTOM.replace(from, to), expect);
+        check("name = 'custom'", "`workload.statements`: a `custom` workload has 1 to 1000");
+        with("as = 'id'", "as = 'idd'", "no generator before it has this `name` (did you mean `id`?)");
+        with("kind = 'same', as = 'id'", "kind = 'uuid', name = 'id'", "two generators have the `name` `id`");
+        with("name = 'custom'", "name = 'custom'\ntransaction = false", "several statements are one transaction");
+        with("name = 't'", "name = 't`'", "a table's name is");
+        with("['CREATE TABLE t (a BIGINT)']", "[]", "`create` has no statement");
+        with("rows = 10\n", "", "`rows` and `columns` go together");
+        with("sql = 'UPDATE", "sqll = 'UPDATE", "unknown field `sqll`");
+        with("kind = 'sequence'", "kind = 'sequense'", "did you mean `sequence`");
+        with("name = 'custom'", "name = 'custom'\ntables = 1", "`workload.tables` means nothing to `custom`");
+    }
+}

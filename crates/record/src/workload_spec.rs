@@ -1,0 +1,260 @@
+//! The workload section of a plan: what is sent, and to which tables.
+
+use std::str::FromStr;
+
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+
+use crate::{Distribution, Generator, Protocol, near_matches};
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WorkloadSpec {
+    /// One of [`WORKLOADS`].
+    pub name: String,
+    /// Number of tables. Where the workload brings tables of its own: how many it has.
+    #[serde(default = "one")]
+    pub tables: u32,
+    /// Rows in each table before a trial starts. Where the workload brings tables of its own: their mean, rounded up.
+    #[serde(default = "default_table_rows")]
+    pub table_rows: u64,
+    #[serde(default)]
+    pub protocol: Protocol,
+    /// How keys are drawn; uniform where the plan is silent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub distribution: Option<Distribution>,
+    /// Rows in each statement of `bulk-insert`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows_per_insert: Option<u32>,
+    /// The key that `delete-insert` inserts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<KeyMode>,
+    /// Rows that `hot-row` updates.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hot_rows: Option<u32>,
+    /// How many statements of each kind a transaction of `read-write` has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mix: Option<ReadWriteMix>,
+    /// `custom`: BEGIN before the statements and COMMIT after them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transaction: Option<bool>,
+    /// `custom`: the statements of a transaction, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub statements: Vec<CustomStatement>,
+    /// `custom`: the tables that it works on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub table: Vec<CustomTable>,
+}
+
+/// Which key the row has that `delete-insert` inserts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KeyMode {
+    /// The key that was just deleted: the new row goes where the old one was.
+    #[default]
+    Deleted,
+    /// A random key between those of the table: the new row goes to any page.
+    Random,
+    /// From auto-increment: new rows go to the table's end.
+    Auto,
+}
+
+impl FromStr for KeyMode {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "deleted" => Ok(Self::Deleted),
+            "random" => Ok(Self::Random),
+            "auto" => Ok(Self::Auto),
+            _ => Err(format!("unknown key `{text}` (known: `deleted`, `random`, `auto`)")),
+        }
+    }
+}
+
+/// Counts of statements in one transaction.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ReadWriteMix {
+    pub point_selects: u32,
+    pub simple_ranges: u32,
+    pub sum_ranges: u32,
+    pub order_ranges: u32,
+    pub distinct_ranges: u32,
+    /// Keys that each range spans.
+    pub range_size: u32,
+    pub index_updates: u32,
+    pub non_index_updates: u32,
+    /// Each is a DELETE and an INSERT of the same key.
+    pub delete_inserts: u32,
+}
+
+impl Default for ReadWriteMix {
+    /// The shape that sysbench made common: 18 statements between BEGIN and COMMIT, four of which write.
+    fn default() -> Self {
+        Self {
+            point_selects: 10,
+            simple_ranges: 1,
+            sum_ranges: 1,
+            order_ranges: 1,
+            distinct_ranges: 1,
+            range_size: 100,
+            index_updates: 1,
+            non_index_updates: 1,
+            delete_inserts: 1,
+        }
+    }
+}
+
+impl ReadWriteMix {
+    /// Changes one number, by its name in a plan.
+    pub fn set(&mut self, name: &str, number: u32) -> Result<(), String> {
+        let field = match name {
+            "point_selects" => &mut self.point_selects,
+            "simple_ranges" => &mut self.simple_ranges,
+            "sum_ranges" => &mut self.sum_ranges,
+            "order_ranges" => &mut self.order_ranges,
+            "distinct_ranges" => &mut self.distinct_ranges,
+            "range_size" => &mut self.range_size,
+            "index_updates" => &mut self.index_updates,
+            "non_index_updates" => &mut self.non_index_updates,
+            "delete_inserts" => &mut self.delete_inserts,
+            _ => {
+                let known: Vec<_> = self.counts().iter().map(|(name, _)| (*name).to_owned()).collect();
+                let near = near_matches(name, known.iter().map(String::as_str));
+                return Err(format!("unknown statement `{name}`{}", crate::plan_check::suggestion(&near, &known)));
+            }
+        };
+        *field = number;
+        Ok(())
+    }
+
+    /// Each count with its name in a plan. `range_size` is none of them.
+    pub fn counts(&self) -> [(&'static str, u32); 8] {
+        [
+            ("point_selects", self.point_selects),
+            ("simple_ranges", self.simple_ranges),
+            ("sum_ranges", self.sum_ranges),
+            ("order_ranges", self.order_ranges),
+            ("distinct_ranges", self.distinct_ranges),
+            ("index_updates", self.index_updates),
+            ("non_index_updates", self.non_index_updates),
+            ("delete_inserts", self.delete_inserts),
+        ]
+    }
+}
+
+/// One statement of `custom`: SQL with `?` for each parameter, and a generator for each `?`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CustomStatement {
+    pub sql: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub params: Vec<Generator>,
+}
+
+/// One table of `custom`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CustomTable {
+    /// As the statements write it: it is emptied and refilled by this name before each trial.
+    pub name: String,
+    /// SQL that makes it, its indexes and whatever else it needs.
+    pub create: Vec<String>,
+    /// Rows that it is filled with.
+    #[serde(default)]
+    pub rows: u64,
+    /// The columns of these rows.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub columns: IndexMap<String, Generator>,
+    /// SQL that is run each time after the table was filled.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub after_load: Vec<String>,
+}
+
+/// The workloads, and the keys of the section that each has beside `name` and `protocol`.
+pub(crate) const WORKLOAD_KEYS: [(&str, &[&str]); 8] = [
+    ("insert", &["tables", "table_rows"]),
+    ("bulk-insert", &["tables", "table_rows", "rows_per_insert"]),
+    ("update-index", &["tables", "table_rows", "distribution"]),
+    ("update-non-index", &["tables", "table_rows", "distribution"]),
+    ("delete-insert", &["tables", "table_rows", "distribution", "key"]),
+    ("hot-row", &["hot_rows", "distribution"]),
+    ("read-write", &["tables", "table_rows", "distribution", "mix"]),
+    ("custom", &["transaction", "statements", "table"]),
+];
+
+/// Names of the workloads.
+pub const WORKLOADS: [&str; WORKLOAD_KEYS.len()] = {
+    let mut names = [""; WORKLOAD_KEYS.len()];
+    let mut n = 0;
+    while n < names.len() {
+        names[n] = WORKLOAD_KEYS[n].0;
+        n += 1;
+    }
+    names
+};
+
+impl WorkloadSpec {
+    /// A workload with everything at its default, as a plan that names it and no more.
+    pub fn new(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            tables: one(),
+            table_rows: default_table_rows(),
+            protocol: Protocol::default(),
+            distribution: None,
+            rows_per_insert: None,
+            key: None,
+            hot_rows: None,
+            mix: None,
+            transaction: None,
+            statements: Vec::new(),
+            table: Vec::new(),
+        }
+    }
+
+    /// Whether the workload reads this key.
+    pub(crate) fn uses(&self, key: &str) -> bool {
+        WORKLOAD_KEYS.iter().any(|(name, keys)| *name == self.name && keys.contains(&key))
+    }
+
+    /// Number and size of the tables, of workloads that bring their own: (tables, rows in each).
+    fn own_tables(&self) -> Option<(u32, u64)> {
+        match self.name.as_str() {
+            "hot-row" => Some((1, self.hot_rows.unwrap_or(1).into())),
+            "custom" => {
+                let rows: u64 = self.table.iter().map(|table| table.rows).fold(0, u64::saturating_add);
+                Some((self.table.len() as u32, rows.div_ceil(self.table.len().max(1) as u64)))
+            }
+            _ => None,
+        }
+    }
+
+    /// Makes `tables` and `table_rows` those of the workload's own tables, where it brings some.
+    pub(crate) fn resolve(&mut self) {
+        if let Some((tables, rows)) = self.own_tables() {
+            (self.tables, self.table_rows) = (tables, rows);
+        }
+    }
+
+    /// Takes `tables` and `table_rows` out of the section's TOML form where they say what the workload's own tables say
+    /// or nothing at all: a plan that names them for such a workload is refused.
+    pub(crate) fn omit_unused(&self, section: &mut toml::Table) {
+        let Some((tables, rows)) = self.own_tables() else { return };
+        if self.tables == tables || self.tables == one() {
+            section.remove("tables");
+        }
+        if self.table_rows == rows || self.table_rows == default_table_rows() {
+            section.remove("table_rows");
+        }
+    }
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn default_table_rows() -> u64 {
+    200_000
+}

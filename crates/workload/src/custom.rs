@@ -1,0 +1,119 @@
+//! `custom`: statements and tables from the plan.
+
+use std::sync::Arc;
+
+use truetps_driver::{Dialect, Params, Statement};
+use truetps_record::{CustomStatement, CustomTable, WorkloadSpec};
+
+use crate::generate::{Generators, Kept, Place};
+use crate::random::ClientRandom;
+use crate::table::{RowSource, Table};
+use crate::{ClientStream, Step, Workload, WorkloadError};
+
+pub(crate) struct Custom {
+    /// Values of each statement, in the order in which a transaction sends them.
+    script: Arc<[Generators]>,
+    statements: Arc<[Statement]>,
+    tables: Vec<Table>,
+    seed: u64,
+}
+
+impl Custom {
+    pub(crate) fn new(spec: &WorkloadSpec, dialect: Dialect, seed: u64) -> Result<Self, WorkloadError> {
+        let is_transaction = spec.transaction.unwrap_or(spec.statements.len() > 1);
+        let (mut statements, mut script, mut names) = (Vec::new(), Vec::new(), Vec::new());
+        for (n, custom) in spec.statements.iter().enumerate() {
+            statements.push(parse(n, custom)?);
+            script.push(Generators::new(custom.params.iter(), &mut names));
+        }
+        if is_transaction {
+            statements.insert(0, Statement::text_only("BEGIN"));
+            statements.push(Statement::text_only("COMMIT"));
+            script.insert(0, Generators::default());
+            script.push(Generators::default());
+        }
+        let tables = (1..).zip(&spec.table).map(|(number, custom)| table(number, custom, dialect, seed)).collect();
+        Ok(Self { script: script.into(), statements: statements.into(), tables, seed })
+    }
+}
+
+/// A statement, with as many generators as it has parameters.
+fn parse(n: usize, custom: &CustomStatement) -> Result<Statement, WorkloadError> {
+    let key = || format!("workload.statements[{n}]");
+    let statement = Statement::new(custom.sql.trim())
+        .map_err(|error| WorkloadError::Sql { key: key(), problem: error.to_string() })?;
+    let (needed, given) = (statement.param_count(), custom.params.len());
+    if needed != given {
+        let problem = format!("{needed} `?` and {given} `params` in: {}", statement.sql());
+        return Err(WorkloadError::Sql { key: key(), problem });
+    }
+    let first = statement.sql().split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
+    let problem = match first.to_ascii_uppercase().as_str() {
+        "" => Some("a statement begins with a word".to_owned()),
+        "BEGIN" | "START" | "COMMIT" | "END" | "ROLLBACK" => Some(format!(
+            "`{first}` is not for a statement: with `transaction = true` each transaction has BEGIN and COMMIT"
+        )),
+        _ => None,
+    };
+    problem.map_or(Ok(statement), |problem| Err(WorkloadError::Sql { key: key(), problem }))
+}
+
+fn table(number: u64, custom: &CustomTable, dialect: Dialect, seed: u64) -> Table {
+    let generators = Generators::new(custom.columns.values(), &mut Vec::new()).with_columns(custom.columns.keys());
+    let source = RowSource::Generated(Arc::new(generators));
+    let table = Table::new(dialect, custom.name.clone(), custom.rows, source, seed ^ number << 32);
+    table.with_sql(custom.create.clone(), custom.after_load.clone())
+}
+
+impl Workload for Custom {
+    fn name(&self) -> &'static str {
+        "custom"
+    }
+
+    fn statements(&self) -> Arc<[Statement]> {
+        Arc::clone(&self.statements)
+    }
+
+    fn client(&self, client: u32) -> Box<dyn ClientStream> {
+        Box::new(CustomClient {
+            random: ClientRandom::new(self.seed, client),
+            client,
+            script: Arc::clone(&self.script),
+            at: 0,
+            kept: Vec::new(),
+        })
+    }
+
+    fn tables(&self) -> Vec<Table> {
+        self.tables.clone()
+    }
+}
+
+struct CustomClient {
+    random: ClientRandom,
+    client: u32,
+    script: Arc<[Generators]>,
+    at: usize,
+    /// Values that later statements of the transaction use again.
+    kept: Vec<Kept>,
+}
+
+impl ClientStream for CustomClient {
+    fn next_transaction(&mut self) {
+        self.random.next_transaction();
+        self.at = 0;
+    }
+
+    fn next_statement(&mut self, params: &mut Params) -> Step {
+        let statement = self.at;
+        self.at += 1;
+        let place = Place::of_transaction(self.client, self.random.number());
+        self.script[statement].put(place, &mut self.random.stream, params, &mut self.kept);
+        Step { statement, is_last: self.at == self.script.len() }
+    }
+
+    fn rewind(&mut self) {
+        self.random.rewind();
+        self.at = 0;
+    }
+}

@@ -1,0 +1,171 @@
+//! `read-write`: a transaction of reads and writes, in the shape that sysbench made common. Every statement goes to one of
+//! the tables at random and draws a key of its own.
+
+use std::sync::Arc;
+
+use truetps_driver::{Params, Statement};
+use truetps_record::{Distribution, ReadWriteMix};
+
+use crate::keys::Keys;
+use crate::random::ClientRandom;
+use crate::sysbench::{SysbenchTables, push_c};
+use crate::{ClientStream, Step, Table, Workload, WorkloadError};
+
+/// What the values of a statement are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Values {
+    None,
+    Id,
+    /// Both ends of a range.
+    Range,
+    /// A new text and the row's id.
+    Text,
+    /// An id that the next statement inserts again, into the same table.
+    Deleted,
+    Inserted,
+}
+
+/// A step of every transaction: one of the statements from `first` on, which differ in the table only.
+#[derive(Debug, Clone, Copy)]
+struct Action {
+    first: usize,
+    values: Values,
+}
+
+pub(crate) struct ReadWrite {
+    tables: SysbenchTables,
+    keys: Keys,
+    range_size: u32,
+    script: Arc<[Action]>,
+    statements: Arc<[Statement]>,
+}
+
+impl ReadWrite {
+    pub(crate) fn new(
+        tables: SysbenchTables,
+        mix: &ReadWriteMix,
+        distribution: Distribution,
+    ) -> Result<Self, WorkloadError> {
+        let mut statements = vec![Statement::text_only("BEGIN"), Statement::text_only("COMMIT")];
+        let mut script = vec![Action { first: 0, values: Values::None }];
+        for (count, sqls) in actions(mix) {
+            if count == 0 {
+                continue;
+            }
+            let mut once = Vec::new();
+            for (sql, values) in sqls {
+                once.push(Action { first: statements.len(), values: *values });
+                statements.extend(tables.statements(|table| sql.replace("TABLE", table))?);
+            }
+            (0..count).for_each(|_| script.extend_from_slice(&once));
+        }
+        script.push(Action { first: 1, values: Values::None });
+        let keys = Keys::new(distribution, tables.rows);
+        Ok(Self { tables, keys, range_size: mix.range_size, script: script.into(), statements: statements.into() })
+    }
+}
+
+type Sqls = &'static [(&'static str, Values)];
+
+/// Each kind of action in the order in which a transaction has them: how often, and its statements.
+fn actions(mix: &ReadWriteMix) -> [(u32, Sqls); 8] {
+    [
+        (mix.point_selects, &[("SELECT c FROM TABLE WHERE id = ?", Values::Id)]),
+        (mix.simple_ranges, &[("SELECT c FROM TABLE WHERE id BETWEEN ? AND ?", Values::Range)]),
+        (mix.sum_ranges, &[("SELECT SUM(k) FROM TABLE WHERE id BETWEEN ? AND ?", Values::Range)]),
+        (mix.order_ranges, &[("SELECT c FROM TABLE WHERE id BETWEEN ? AND ? ORDER BY c", Values::Range)]),
+        (mix.distinct_ranges, &[("SELECT DISTINCT c FROM TABLE WHERE id BETWEEN ? AND ? ORDER BY c", Values::Range)]),
+        (mix.index_updates, &[("UPDATE TABLE SET k = k + 1 WHERE id = ?", Values::Id)]),
+        (mix.non_index_updates, &[("UPDATE TABLE SET c = ? WHERE id = ?", Values::Text)]),
+        (
+            mix.delete_inserts,
+            &[
+                ("DELETE FROM TABLE WHERE id = ?", Values::Deleted),
+                ("INSERT INTO TABLE (id, k, c, pad) VALUES (?, ?, ?, ?)", Values::Inserted),
+            ],
+        ),
+    ]
+}
+
+impl Workload for ReadWrite {
+    fn name(&self) -> &'static str {
+        "read-write"
+    }
+
+    fn statements(&self) -> Arc<[Statement]> {
+        Arc::clone(&self.statements)
+    }
+
+    fn client(&self, client: u32) -> Box<dyn ClientStream> {
+        Box::new(ReadWriteClient {
+            random: ClientRandom::new(self.tables.seed, client),
+            tables: self.tables,
+            keys: self.keys,
+            range_size: self.range_size,
+            script: Arc::clone(&self.script),
+            at: 0,
+            deleted: (0, 0),
+        })
+    }
+
+    fn tables(&self) -> Vec<Table> {
+        self.tables.tables()
+    }
+}
+
+struct ReadWriteClient {
+    random: ClientRandom,
+    tables: SysbenchTables,
+    keys: Keys,
+    range_size: u32,
+    script: Arc<[Action]>,
+    /// Place of the next action in the script.
+    at: usize,
+    /// Table and key of the row that was deleted last.
+    deleted: (usize, i64),
+}
+
+impl ClientStream for ReadWriteClient {
+    fn next_transaction(&mut self) {
+        self.random.next_transaction();
+        self.at = 0;
+    }
+
+    fn next_statement(&mut self, params: &mut Params) -> Step {
+        let Action { first, values } = self.script[self.at];
+        self.at += 1;
+        let is_last = self.at == self.script.len();
+        let stream = &mut self.random.stream;
+        let (table, id) = match values {
+            Values::None => (0, 0),
+            Values::Inserted => self.deleted,
+            _ => (self.tables.pick(stream), self.keys.draw(stream) as i64),
+        };
+        match values {
+            Values::None => {}
+            Values::Id => params.push_int(id),
+            Values::Range => {
+                params.push_int(id);
+                params.push_int(id + i64::from(self.range_size) - 1);
+            }
+            Values::Text => {
+                push_c(stream, params);
+                params.push_int(id);
+            }
+            Values::Deleted => {
+                self.deleted = (table, id);
+                params.push_int(id);
+            }
+            Values::Inserted => {
+                params.push_int(id);
+                self.tables.push_values(stream, params);
+            }
+        }
+        Step { statement: first + table, is_last }
+    }
+
+    fn rewind(&mut self) {
+        self.random.rewind();
+        self.at = 0;
+    }
+}

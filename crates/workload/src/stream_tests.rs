@@ -1,0 +1,223 @@
+//! What holds for the streams of every workload.
+
+use std::collections::BTreeSet;
+
+use truetps_driver::{Dialect, Params, Value};
+use truetps_record::{KeyMode, Plan, WorkloadSpec};
+
+use crate::{ClientStream, NAMES, Step, Workload, build};
+
+/// Everything that a `custom` workload may have, with a transaction around it.
+const CUSTOM: &str = r#"
+[workload]
+name = "custom"
+[[workload.statements]]
+sql = "INSERT INTO t (id, a, b, c) VALUES (?, ?, ?, '?')"
+params = [
+    { kind = "sequence", name = "id" },
+    { kind = "text", max_length = 20, null_share = 0.3, name = "text" },
+    { kind = "choice", values = ["x", 1, 2.5] },
+]
+[[workload.statements]]
+sql = "UPDATE t SET a = ? WHERE id = ?"
+params = [{ kind = "same", as = "text" }, { kind = "same", as = "id" }]
+[[workload.table]]
+name = "t"
+create = ["CREATE TABLE t (id BIGINT PRIMARY KEY, a TEXT, b TEXT, c TEXT)"]
+rows = 3
+[workload.table.columns]
+id = { kind = "sequence" }
+a = { kind = "constant", value = "it's" }
+"#;
+
+fn custom(text: &str) -> WorkloadSpec {
+    let text = format!("name = 'p'\nabout = '?'\n[factors]\nconnections = [1]\n{text}");
+    Plan::parse(&text).unwrap().workload
+}
+
+/// Each workload with few rows in several tables, and in all its variants.
+fn specs() -> Vec<WorkloadSpec> {
+    let small = |name: &str| WorkloadSpec { tables: 3, table_rows: 50, ..WorkloadSpec::new(name) };
+    let mut specs: Vec<_> = NAMES.iter().filter(|name| **name != "custom").map(|name| small(name)).collect();
+    specs.push(WorkloadSpec { rows_per_insert: Some(3), ..small("bulk-insert") });
+    specs.extend([KeyMode::Random, KeyMode::Auto].map(|key| WorkloadSpec { key: Some(key), ..small("delete-insert") }));
+    let latest = "latest".parse().ok();
+    specs.push(WorkloadSpec { key: Some(KeyMode::Auto), distribution: latest, ..small("delete-insert") });
+    specs.push(WorkloadSpec { hot_rows: Some(9), distribution: "zipfian".parse().ok(), ..small("hot-row") });
+    specs.push(custom(CUSTOM));
+    specs
+}
+
+/// A statement's number, with its values and their bytes.
+type Sent = (usize, Vec<Value>, Vec<u8>);
+
+fn next(stream: &mut dyn ClientStream) -> (Sent, bool) {
+    let mut params = Params::default();
+    let Step { statement, is_last } = stream.next_statement(&mut params);
+    let bytes = |value: &Value| match *value {
+        Value::Text { start, end } | Value::Bytes { start, end } => params.text(start, end).to_vec(),
+        _ => Vec::new(),
+    };
+    let text = params.values().iter().flat_map(bytes).collect();
+    ((statement, params.values().to_vec(), text), is_last)
+}
+
+fn transaction(stream: &mut dyn ClientStream) -> Vec<Sent> {
+    let mut all = Vec::new();
+    loop {
+        let (sent, is_last) = next(stream);
+        all.push(sent);
+        if is_last {
+            return all;
+        }
+        assert!(all.len() < 2_000, "a transaction ends");
+    }
+}
+
+fn transactions(workload: &dyn Workload, client: u32, count: usize) -> Vec<Vec<Sent>> {
+    let mut stream = workload.client(client);
+    (0..count)
+        .map(|_| {
+            stream.next_transaction();
+            transaction(&mut *stream)
+        })
+        .collect()
+}
+
+#[test]
+fn one_seed_gives_one_stream_a_client_whatever_the_others_do() {
+    for spec in specs() {
+        let workload = build(&spec, Dialect::Mysql, 9).unwrap();
+        let alone = transactions(&*workload, 5, 60);
+        // Many clients of another object, in turns.
+        let again = build(&spec, Dialect::Mysql, 9).unwrap();
+        let mut streams: Vec<_> = (0..8).map(|client| again.client(client)).collect();
+        for expected in &alone {
+            for (client, stream) in streams.iter_mut().enumerate() {
+                stream.next_transaction();
+                let sent = transaction(&mut **stream);
+                assert!(client != 5 || sent == *expected, "{}", spec.name);
+            }
+        }
+        if spec.hot_rows.is_some() || spec.name != "hot-row" {
+            assert_ne!(alone, transactions(&*workload, 6, 60), "{}: another client", spec.name);
+            let other = build(&spec, Dialect::Mysql, 10).unwrap();
+            assert_ne!(alone, transactions(&*other, 5, 60), "{}: another seed", spec.name);
+        }
+    }
+}
+
+#[test]
+fn a_transaction_can_be_sent_again_from_any_point_and_left_at_any_point() {
+    for spec in specs() {
+        let workload = build(&spec, Dialect::Mysql, 9).unwrap();
+        let all = transactions(&*workload, 2, 40);
+        let mut stream = workload.client(2);
+        for (n, expected) in all.iter().enumerate() {
+            stream.next_transaction();
+            // Every third is abandoned after a part of its statements; the next ones do not change by that.
+            let part = n % expected.len();
+            (0..part).for_each(|at| assert_eq!(next(&mut *stream).0, expected[at], "{}", spec.name));
+            if n % 3 != 0 {
+                stream.rewind();
+                assert_eq!(transaction(&mut *stream), *expected, "{}", spec.name);
+                stream.rewind();
+                assert_eq!(transaction(&mut *stream), *expected, "{}", spec.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn statements_get_as_many_values_as_they_have_parameters() {
+    for spec in specs() {
+        for dialect in [Dialect::Mysql, Dialect::Postgres] {
+            let workload = build(&spec, dialect, 9).unwrap();
+            assert_eq!(workload.name(), spec.name);
+            let statements = workload.statements();
+            let mut used = BTreeSet::new();
+            for transaction in transactions(&*workload, 0, 200) {
+                let is_whole = transaction.len() > 1;
+                let (first, last) = (&statements[transaction[0].0], &statements[transaction.last().unwrap().0]);
+                assert_eq!(is_whole, first.sql() == "BEGIN" && first.is_text_only(), "{}", spec.name);
+                assert_eq!(is_whole, last.sql() == "COMMIT" && last.is_text_only(), "{}", spec.name);
+                for (statement, values, _) in transaction {
+                    assert_eq!(values.len(), statements[statement].param_count(), "{}", spec.name);
+                    used.insert(statement);
+                }
+            }
+            assert_eq!(used.len(), statements.len(), "{}: every statement is used", spec.name);
+            assert!(statements.iter().all(|statement| !statement.sql().contains('`')));
+        }
+    }
+}
+
+#[test]
+fn delete_insert_keys_are_those_of_their_mode() {
+    const ROWS: u64 = 1_000;
+    let spacing = 1 << 20;
+    let spec = |key| WorkloadSpec { key: Some(key), table_rows: ROWS, ..WorkloadSpec::new("delete-insert") };
+    for mode in [KeyMode::Deleted, KeyMode::Random, KeyMode::Auto] {
+        let workload = build(&spec(mode), Dialect::Mysql, 9).unwrap();
+        let mut taken = 0;
+        for transaction in transactions(&*workload, 0, 5_000) {
+            let Value::Int(deleted) = transaction[1].1[0] else { panic!("a key") };
+            assert!(deleted % spacing == 0 && (1..=ROWS as i64).contains(&(deleted / spacing)));
+            let inserted = transaction[2].1.first();
+            match (mode, inserted) {
+                (KeyMode::Deleted, Some(Value::Int(key))) => assert_eq!(*key, deleted),
+                (KeyMode::Random, Some(Value::Int(key))) => {
+                    assert!((1..=ROWS as i64 * spacing).contains(key));
+                    taken += i32::from(key % spacing == 0);
+                }
+                (KeyMode::Auto, _) => assert_eq!(transaction[2].1.len(), 3, "k, c, pad"),
+                other => panic!("{other:?}"),
+            }
+        }
+        assert!(taken < 3, "5,000 random keys meet a loaded one in one of 200 runs: {taken}");
+    }
+}
+
+#[test]
+fn wrong_sql_of_a_custom_workload_is_named() {
+    let check = |from: &str, to: &str, expect: &str| {
+        let spec = custom(&CUSTOM.replace(from, to));
+        let error = build(&spec, Dialect::Mysql, 1).err().expect("wrong SQL").to_string();
+        assert!(error.contains(expect), "{error}\nshould contain\n{expect}");
+    };
+    check("'?')", "?)", "`workload.statements[0]`: 4 `?` and 3 `params` in: INSERT");
+    check("WHERE id = ?", "WHERE id = 1", "`workload.statements[1]`: 1 `?` and 2 `params`");
+    check("'?')", "'?)", "a quote is not closed");
+    check("UPDATE t SET a = ? WHERE id = ?", "BEGIN -- ? ?", "`BEGIN` is not for a statement");
+    let error = build(&WorkloadSpec::new("other"), Dialect::Mysql, 1).err().unwrap().to_string();
+    assert!(error.contains("unknown workload `other`") && error.contains("`bulk-insert`"), "{error}");
+}
+
+#[test]
+fn the_largest_bulk_insert_is_within_the_limits_of_servers() {
+    let spec = WorkloadSpec { rows_per_insert: Some(10_000), ..WorkloadSpec::new("bulk-insert") };
+    let workload = build(&spec, Dialect::Mysql, 1).unwrap();
+    let sent = transactions(&*workload, 0, 1).remove(0).remove(0);
+    let sql_bytes = workload.statements()[0].sql().len();
+    // As text each number has at most 9 digits and each text two quotes.
+    let text_bytes = sql_bytes + sent.2.len() + sent.1.len() * 9;
+    assert!(sent.1.len() <= 65_535 && text_bytes < 16 << 20, "{} values, {text_bytes} bytes", sent.1.len());
+}
+
+#[test]
+fn tables_say_how_they_are_made_and_filled() {
+    for spec in specs() {
+        for dialect in [Dialect::Mysql, Dialect::Postgres] {
+            for table in build(&spec, dialect, 9).unwrap().tables() {
+                assert!(table.create_sql()[0].starts_with("CREATE TABLE") && table.data_bytes() > table.rows);
+                let is_mysql = table.create_sql()[0].contains("ENGINE=InnoDB");
+                assert!(spec.name == "custom" || is_mysql == (dialect == Dialect::Mysql));
+                let loads: Vec<_> = table.load_sql().collect();
+                assert_eq!(loads.len(), 1, "all rows fit into one statement");
+            }
+        }
+    }
+    let table = build(&custom(CUSTOM), Dialect::Mysql, 9).unwrap().tables().remove(0);
+    let load: Vec<_> = table.load_sql().collect();
+    assert_eq!(load, ["INSERT INTO t (id, a) VALUES (1,'it''s'),(2,'it''s'),(3,'it''s')"]);
+}

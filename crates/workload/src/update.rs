@@ -1,0 +1,151 @@
+//! `update-index`, `update-non-index` and `hot-row`: one UPDATE of one row by its key, committed by itself.
+
+use std::sync::Arc;
+
+use truetps_driver::{Dialect, Params, Statement};
+use truetps_record::Distribution;
+
+use crate::keys::Keys;
+use crate::random::ClientRandom;
+use crate::sysbench::{SysbenchTables, push_c};
+use crate::table::RowSource;
+use crate::{ClientStream, Step, Table, Workload, WorkloadError};
+
+/// What an UPDATE changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Column {
+    /// `k`, which has an index: the row and its index entry.
+    Indexed,
+    /// `c`, which has none.
+    Plain,
+}
+
+pub(crate) struct Update {
+    column: Column,
+    tables: SysbenchTables,
+    keys: Keys,
+    statements: Arc<[Statement]>,
+}
+
+impl Update {
+    pub(crate) fn new(
+        column: Column,
+        tables: SysbenchTables,
+        distribution: Distribution,
+    ) -> Result<Self, WorkloadError> {
+        let set = if column == Column::Indexed { "k = k + 1" } else { "c = ?" };
+        let statements = tables.only_statements(|table| format!("UPDATE {table} SET {set} WHERE id = ?"))?;
+        Ok(Self { column, tables, keys: Keys::new(distribution, tables.rows), statements })
+    }
+}
+
+impl Workload for Update {
+    fn name(&self) -> &'static str {
+        if self.column == Column::Indexed { "update-index" } else { "update-non-index" }
+    }
+
+    fn statements(&self) -> Arc<[Statement]> {
+        Arc::clone(&self.statements)
+    }
+
+    fn client(&self, client: u32) -> Box<dyn ClientStream> {
+        let random = ClientRandom::new(self.tables.seed, client);
+        Box::new(UpdateClient { random, column: self.column, tables: self.tables, keys: self.keys })
+    }
+
+    fn tables(&self) -> Vec<Table> {
+        self.tables.tables()
+    }
+}
+
+struct UpdateClient {
+    random: ClientRandom,
+    column: Column,
+    tables: SysbenchTables,
+    keys: Keys,
+}
+
+impl ClientStream for UpdateClient {
+    fn next_transaction(&mut self) {
+        self.random.next_transaction();
+    }
+
+    fn next_statement(&mut self, params: &mut Params) -> Step {
+        let stream = &mut self.random.stream;
+        let statement = self.tables.pick(stream);
+        let id = self.keys.draw(stream);
+        if self.column == Column::Plain {
+            push_c(stream, params);
+        }
+        params.push_int(id as i64);
+        Step { statement, is_last: true }
+    }
+
+    fn rewind(&mut self) {
+        self.random.rewind();
+    }
+}
+
+/// A small table of counters that all clients count up: each row's lock is what they wait for. The sum of the counters
+/// is the number of transactions that were committed.
+pub(crate) struct HotRow {
+    dialect: Dialect,
+    rows: u32,
+    keys: Keys,
+    seed: u64,
+    statements: Arc<[Statement]>,
+}
+
+impl HotRow {
+    pub(crate) fn new(
+        dialect: Dialect,
+        rows: u32,
+        distribution: Distribution,
+        seed: u64,
+    ) -> Result<Self, WorkloadError> {
+        let statement = Statement::new("UPDATE hot_counter SET cnt = cnt + 1 WHERE id = ?")?;
+        let keys = Keys::new(distribution, rows.into());
+        Ok(Self { dialect, rows, keys, seed, statements: Arc::new([statement]) })
+    }
+}
+
+impl Workload for HotRow {
+    fn name(&self) -> &'static str {
+        "hot-row"
+    }
+
+    fn statements(&self) -> Arc<[Statement]> {
+        Arc::clone(&self.statements)
+    }
+
+    fn client(&self, client: u32) -> Box<dyn ClientStream> {
+        Box::new(HotRowClient { random: ClientRandom::new(self.seed, client), keys: self.keys })
+    }
+
+    fn tables(&self) -> Vec<Table> {
+        let engine = if self.dialect == Dialect::Mysql { " ENGINE=InnoDB" } else { "" };
+        let create = format!("CREATE TABLE hot_counter (id INT NOT NULL PRIMARY KEY, cnt BIGINT NOT NULL){engine}");
+        let table = Table::new(self.dialect, "hot_counter".to_owned(), self.rows.into(), RowSource::Zeros, self.seed);
+        vec![table.with_sql(vec![create], Vec::new())]
+    }
+}
+
+struct HotRowClient {
+    random: ClientRandom,
+    keys: Keys,
+}
+
+impl ClientStream for HotRowClient {
+    fn next_transaction(&mut self) {
+        self.random.next_transaction();
+    }
+
+    fn next_statement(&mut self, params: &mut Params) -> Step {
+        params.push_int(self.keys.draw(&mut self.random.stream) as i64);
+        Step { statement: 0, is_last: true }
+    }
+
+    fn rewind(&mut self) {
+        self.random.rewind();
+    }
+}
