@@ -4,6 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use crate::mysql::MysqlSession;
+use crate::postgres::PgSession;
 use crate::{Address, Dialect, DriverError, Endpoint, Session, Socket, Statement, Target};
 
 /// Opens sessions to one target, all with the same statements.
@@ -35,12 +36,15 @@ impl Connector {
     }
 
     /// A session for a socket of client number `client`.
-    pub fn session(&self, _client: u32) -> Box<dyn Session> {
+    pub fn session(&self, client: u32) -> Box<dyn Session> {
         match self.target.dialect {
             Dialect::Mysql => {
                 Box::new(MysqlSession::new(Arc::clone(&self.target), Arc::clone(&self.statements), self.prepared))
             }
-            Dialect::Postgres => unreachable!("a target of this dialect cannot be made yet"),
+            Dialect::Postgres => {
+                let (target, statements) = (Arc::clone(&self.target), Arc::clone(&self.statements));
+                Box::new(PgSession::new(target, statements, self.prepared, client))
+            }
         }
     }
 }

@@ -32,7 +32,6 @@ impl Password {
     }
 
     /// The password itself: for the handshake only.
-    #[expect(dead_code, reason = "no plugin that takes one yet")]
     pub(crate) fn reveal(&self) -> &str {
         &self.0
     }
