@@ -5,7 +5,7 @@ use std::io;
 
 use thiserror::Error;
 
-use crate::Endpoint;
+use crate::{Endpoint, TlsError};
 
 /// An error packet of the server.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -29,6 +29,8 @@ pub enum DriverError {
     /// Bytes that no server of this protocol sends.
     #[error("the server broke the protocol: {0}")]
     Protocol(&'static str),
+    #[error("{0}")]
+    Tls(#[from] TlsError),
     #[error("the server asks for a password (plugin {0}): only logins without one are supported here")]
     PasswordNeeded(String),
 }
@@ -38,8 +40,16 @@ impl DriverError {
         match self {
             Self::Server(error) => ErrorClass::of_code(error.code),
             Self::Io(_) | Self::Closed => ErrorClass::ConnectionLost,
-            Self::Connect { .. } | Self::PasswordNeeded(_) => ErrorClass::ConnectFailed,
+            Self::Connect { .. } | Self::Tls(_) | Self::PasswordNeeded(_) => ErrorClass::ConnectFailed,
             Self::Protocol(_) => ErrorClass::Protocol,
+        }
+    }
+
+    /// What to do about it, where that can be said.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Tls(error) => error.hint().map(str::to_owned),
+            _ => None,
         }
     }
 

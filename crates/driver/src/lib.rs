@@ -12,6 +12,7 @@ mod session;
 mod socket;
 mod statement;
 mod target;
+mod tls;
 
 pub use client::{Client, QueryResult};
 pub use connector::Connector;
@@ -21,3 +22,4 @@ pub use session::{Event, Reply, Session};
 pub use socket::{Address, Socket};
 pub use statement::{Dialect, Params, Statement, StatementError, Value};
 pub use target::{Endpoint, Login, Password, Target, Tls, TlsMode};
+pub use tls::{TlsClient, TlsError, TlsLayer};
