@@ -5,7 +5,7 @@ use std::io;
 
 use thiserror::Error;
 
-use crate::Endpoint;
+use crate::{Endpoint, TlsError};
 
 /// An error that the server reports.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -45,10 +45,12 @@ pub enum DriverError {
     /// Bytes that no server of this protocol sends.
     #[error("the server broke the protocol: {0}")]
     Protocol(&'static str),
+    #[error("{0}")]
+    Tls(#[from] TlsError),
     #[error("the server asks for a password (plugin {0}): only logins without one are supported here")]
     PasswordNeeded(String),
     /// The login cannot give what the server asks for.
-    #[error("the server asks for {asks_for}: {hint}")]
+    #[error("the server asks for {asks_for}")]
     Authentication { asks_for: String, hint: &'static str },
 }
 
@@ -57,8 +59,19 @@ impl DriverError {
         match self {
             Self::Server(error) => error.class(),
             Self::Io(_) | Self::Closed => ErrorClass::ConnectionLost,
-            Self::Connect { .. } | Self::PasswordNeeded(_) | Self::Authentication { .. } => ErrorClass::ConnectFailed,
+            Self::Connect { .. } | Self::Tls(_) | Self::PasswordNeeded(_) | Self::Authentication { .. } => {
+                ErrorClass::ConnectFailed
+            }
             Self::Protocol(_) => ErrorClass::Protocol,
+        }
+    }
+
+    /// What to do about it, where that can be said.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Tls(error) => error.hint().map(str::to_owned),
+            Self::Authentication { hint, .. } => Some((*hint).to_owned()),
+            _ => None,
         }
     }
 

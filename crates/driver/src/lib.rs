@@ -13,6 +13,7 @@ mod session;
 mod socket;
 mod statement;
 mod target;
+mod tls;
 
 pub use client::{Client, QueryResult};
 pub use connector::Connector;
@@ -23,3 +24,4 @@ pub use session::{Event, Reply, Session};
 pub use socket::{Address, Socket};
 pub use statement::{Dialect, Params, Statement, StatementError, Value};
 pub use target::{Endpoint, Login, Password, Target, Tls, TlsMode};
+pub use tls::{TlsClient, TlsError, TlsLayer};

@@ -44,7 +44,7 @@ impl fmt::Debug for Password {
 }
 
 /// Whether and how the connection is encrypted: the words of MySQL's `--ssl-mode`.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TlsMode {
     #[default]
     Off,

@@ -7,7 +7,7 @@ use super::wire::{Reader, put_counted, put_message};
 use crate::{DriverError, Login, Password};
 
 const OTHER_METHOD_HINT: &str = "truetps does not speak it: let pg_hba.conf ask this user for scram-sha-256";
-const NO_PASSWORD_HINT: &str = "none was given";
+const NO_PASSWORD_HINT: &str = "give the target one";
 const CLEARTEXT_HINT: &str = "it is sent over TLS or a unix socket only: use TLS, or scram-sha-256 in pg_hba.conf";
 
 /// The codes of AuthenticationXXX messages.
@@ -150,7 +150,7 @@ mod tests {
         Authentication::default()
             .message(body, login, is_private, &mut out)
             .map(|_| out)
-            .map_err(|error| error.to_string())
+            .map_err(|error| format!("{error}: {}", error.hint().unwrap_or_default()))
     }
 
     #[test]
@@ -171,7 +171,7 @@ mod tests {
             assert!(error.contains(expect), "{error}");
         };
         check(b"\0\0\0\x03", Some("p"), "clear text: it is sent over TLS or a unix socket only");
-        check(b"\0\0\0\x05abcd", None, "a password: none was given");
+        check(b"\0\0\0\x05abcd", None, "a password: give the target one");
         check(b"\0\0\0\x07", Some("p"), "GSSAPI: truetps does not speak it");
         check(b"\0\0\0\x63", Some("p"), "method number 99");
         check(b"\0\0\0\x0aOAUTHBEARER\0\0", Some("p"), "SASL OAUTHBEARER: truetps does not speak it");

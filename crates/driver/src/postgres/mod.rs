@@ -5,6 +5,7 @@
 mod authentication;
 mod command;
 mod framer;
+mod machine;
 mod reply;
 mod report;
 mod session;
@@ -12,4 +13,5 @@ mod startup;
 mod value;
 mod wire;
 
-pub use session::{PgSession, TransactionStatus};
+pub use machine::TransactionStatus;
+pub use session::PgSession;

@@ -1,259 +1,148 @@
-//! One session as a state machine without I/O.
+//! One session as a state machine without I/O: TLS where it is wanted, then the framing, then the messages.
 
 use std::sync::Arc;
 
-use super::authentication::Authentication;
-use super::command::{put_copy_fail, put_execute, put_parse, put_query, put_sync, put_terminate, put_text_statement};
-use super::framer::{Framer, LOGIN_MESSAGE_BYTES_MAX, MESSAGE_BYTES_MAX, Message, Wants};
-use super::reply::{ReplyReader, Step};
-use super::report::parse_report;
-use super::startup::put_startup;
-use super::wire::Reader;
-use crate::{DriverError, Endpoint, Event, Params, ServerError, Session, Statement, Target};
+use super::command::put_terminate;
+use super::framer::Framer;
+use super::machine::{Machine, TransactionStatus};
+use super::startup::{put_ssl_request, put_startup};
+use crate::{DriverError, Endpoint, Event, Params, Session, Statement, Target, TlsClient, TlsError, TlsLayer};
 
-/// Where the server is with transactions, as it says with every reply.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TransactionStatus {
-    Idle,
-    InTransaction,
-    /// A statement of the transaction failed: nothing but ROLLBACK is taken.
-    Failed,
-}
+/// What a session keeps of its buffer for plain text: sessions are many, large replies are rare.
+const PLAIN_BYTES_KEPT: usize = 16 << 10;
 
-impl TransactionStatus {
-    fn of(status: u8) -> Result<Self, DriverError> {
-        match status {
-            b'I' => Ok(Self::Idle),
-            b'T' => Ok(Self::InTransaction),
-            b'E' => Ok(Self::Failed),
-            _ => Err(DriverError::Protocol("a transaction status that does not exist")),
-        }
-    }
-}
-
-enum Phase {
-    Login(Authentication),
-    /// Logged in; the server tells its settings.
-    Settings,
-    Prepare(Preparing),
-    Idle,
-    /// `extended`: by the protocol of prepared statements.
-    InFlight {
-        extended: bool,
-    },
-}
-
-/// All statements are being prepared at once.
-#[derive(Default)]
-struct Preparing {
-    done: usize,
-}
-
-/// A session of a PostgreSQL server. A few hundred bytes: thousands are cheap.
+/// A session of a PostgreSQL server. A few hundred bytes without TLS: thousands are cheap.
 pub struct PgSession {
     framer: Framer,
     machine: Machine,
+    encryption: Encryption,
 }
 
-/// The session behind the framing, apart from it so that a message can lie in the framer while it is acted on.
-struct Machine {
-    target: Arc<Target>,
-    statements: Arc<[Statement]>,
-    prepared: bool,
-    /// Nobody else reads what is sent: a unix socket.
-    is_private: bool,
-    phase: Phase,
-    reply: ReplyReader,
-    transaction: TransactionStatus,
-    /// Came right behind a reply: for the next call, so that the reply is not lost.
-    farewell: Option<ServerError>,
+enum Encryption {
+    Off,
+    /// To be asked for, or asked for.
+    Wanted(Wanted),
+    On(Box<Encrypted>),
+}
+
+struct Wanted {
+    client: TlsClient,
+    endpoint: Endpoint,
+}
+
+struct Encrypted {
+    layer: TlsLayer,
+    /// What came, decrypted.
+    plain: Vec<u8>,
 }
 
 impl PgSession {
     /// A session of client number `client`. `prepared`: statements are prepared at login and executed with values
     /// apart from the text; otherwise each is sent as text with the values in it.
-    pub fn new(target: Arc<Target>, statements: Arc<[Statement]>, prepared: bool, client: u32) -> Self {
-        let is_private = matches!(target.endpoint(client), Endpoint::Unix(_));
-        let machine = Machine {
-            target,
-            statements,
-            prepared,
-            is_private,
-            phase: Phase::Login(Authentication::default()),
-            reply: ReplyReader::default(),
-            transaction: TransactionStatus::Idle,
-            farewell: None,
+    ///
+    /// `tls` is for TCP: PostgreSQL has none on unix sockets, whatever its clients ask for.
+    pub fn new(
+        target: Arc<Target>,
+        statements: Arc<[Statement]>,
+        prepared: bool,
+        tls: Option<TlsClient>,
+        client: u32,
+    ) -> Self {
+        let endpoint = target.endpoint(client);
+        let is_local = matches!(endpoint, Endpoint::Unix(_));
+        let encryption = match tls {
+            Some(client) if !is_local => Encryption::Wanted(Wanted { client, endpoint: endpoint.clone() }),
+            _ => Encryption::Off,
         };
-        Self { framer: Framer::default(), machine }
+        Self { framer: Framer::default(), machine: Machine::new(target, statements, prepared, is_local), encryption }
     }
 
     /// As of the last reply.
     pub fn transaction_status(&self) -> TransactionStatus {
-        self.machine.transaction
+        self.machine.transaction()
     }
-}
 
-impl Machine {
-    fn wants(&self) -> Wants {
-        let body_bytes_max = match self.phase {
-            Phase::Login(_) => LOGIN_MESSAGE_BYTES_MAX,
-            _ => MESSAGE_BYTES_MAX,
+    /// The server has answered to the request for TLS.
+    fn on_tls_answer(&mut self, wanted: &Wanted, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), DriverError> {
+        self.encryption = match bytes {
+            b"S" => {
+                let mut layer = TlsLayer::client(&wanted.client, &wanted.endpoint, out)?;
+                let mut startup = Vec::new();
+                put_startup(&mut startup, &self.machine.target().login);
+                layer.write(&startup, out);
+                self.machine.becomes_private();
+                Encryption::On(Box::new(Encrypted { layer, plain: Vec::new() }))
+            }
+            b"N" if wanted.client.is_required() => return Err(TlsError::NotOffered.into()),
+            b"N" => {
+                put_startup(out, &self.machine.target().login);
+                Encryption::Off
+            }
+            // Above all, bytes behind the answer: somebody on the way may have put them there, to be taken for the
+            // server's own once TLS has begun (CVE-2021-23222).
+            _ => return Err(DriverError::Protocol("an answer to the request for TLS that is neither yes nor no")),
         };
-        Wants { rows: self.reply.keeps_rows, body_bytes_max }
+        Ok(())
     }
 
-    fn message(&mut self, message: Message<'_>, out: &mut Vec<u8>) -> Result<Event, DriverError> {
-        let Message { kind, body } = message;
-        match &mut self.phase {
-            // NoticeResponse, ParameterStatus and NotificationResponse may come at any time.
-            _ if matches!(kind, b'N' | b'S' | b'A') => Ok(Event::Pending),
-            Phase::InFlight { extended } => {
-                let extended = *extended;
-                self.in_flight(kind, body, extended, out)
-            }
-            Phase::Prepare(preparing) => match preparing.message(kind, body, &self.statements)? {
-                Some(status) => self.ready(status),
-                None => Ok(Event::Pending),
-            },
-            _ if kind == b'E' => Err(parse_report(body)?.error.into()),
-            Phase::Login(authentication) => match kind {
-                b'R' => {
-                    if authentication.message(body, &self.target.login, self.is_private, out)? {
-                        self.phase = Phase::Settings;
-                    }
-                    Ok(Event::Pending)
-                }
-                // NegotiateProtocolVersion: it knows less than it was asked for, and goes on with that.
-                b'v' => Ok(Event::Pending),
-                _ => Err(DriverError::Protocol("a message that is no part of a login")),
-            },
-            Phase::Settings => match kind {
-                b'Z' => self.prepare_all(body, out),
-                // BackendKeyData: for cancelling, which is not done here.
-                b'K' => Ok(Event::Pending),
-                _ => Err(DriverError::Protocol("a message that is no part of a login")),
-            },
-            Phase::Idle => Err(DriverError::Protocol("a reply that nobody asked for")),
+    /// Appends what `say` appends, encrypted where that is on.
+    fn say(&mut self, out: &mut Vec<u8>, say: impl FnOnce(&mut Machine, &mut Vec<u8>)) {
+        let from = out.len();
+        say(&mut self.machine, out);
+        if let Encryption::On(encrypted) = &mut self.encryption {
+            encrypted.layer.seal(out, from);
         }
-    }
-
-    /// Logged in: all statements are prepared in one round trip.
-    fn prepare_all(&mut self, body: &[u8], out: &mut Vec<u8>) -> Result<Event, DriverError> {
-        let status = Reader::new(body).u8()?;
-        let is_wanted = |statement: &Statement| !statement.is_text_only();
-        if !self.prepared || !self.statements.iter().any(is_wanted) {
-            return self.ready(status);
-        }
-        for (index, statement) in self.statements.iter().enumerate().filter(|(_, statement)| is_wanted(statement)) {
-            put_parse(out, index, statement);
-        }
-        put_sync(out);
-        self.phase = Phase::Prepare(Preparing::default());
-        Ok(Event::Pending)
-    }
-
-    fn ready(&mut self, status: u8) -> Result<Event, DriverError> {
-        self.transaction = TransactionStatus::of(status)?;
-        self.phase = Phase::Idle;
-        Ok(Event::Ready)
-    }
-
-    fn in_flight(&mut self, kind: u8, body: &[u8], extended: bool, out: &mut Vec<u8>) -> Result<Event, DriverError> {
-        match self.reply.message(kind, body)? {
-            Step::Pending => Ok(Event::Pending),
-            Step::RefuseCopy => {
-                put_copy_fail(out);
-                if extended {
-                    // The server passes over the one that came with the statement while it waits for data.
-                    put_sync(out);
-                }
-                Ok(Event::Pending)
-            }
-            Step::Done { reply, status } => {
-                self.transaction = TransactionStatus::of(status)?;
-                self.phase = Phase::Idle;
-                Ok(Event::Reply(reply))
-            }
-        }
-    }
-
-    /// A message right behind the one that made an event. Only what needs no answer may follow there.
-    fn message_behind(&mut self, message: Message<'_>) -> Result<(), DriverError> {
-        match message.kind {
-            b'N' | b'S' | b'A' => Ok(()),
-            b'E' if self.farewell.is_none() => {
-                self.farewell = Some(parse_report(message.body)?.error);
-                Ok(())
-            }
-            _ => Err(DriverError::Protocol("more messages than the reply has")),
-        }
-    }
-}
-
-impl Preparing {
-    /// Takes the next message; `Some` is the transaction status that ends it.
-    fn message(&mut self, kind: u8, body: &[u8], statements: &[Statement]) -> Result<Option<u8>, DriverError> {
-        match kind {
-            b'1' => self.done += 1,
-            b'E' => {
-                let mut error = parse_report(body)?.error;
-                let refused = statements.iter().filter(|statement| !statement.is_text_only()).nth(self.done);
-                if let Some(statement) = refused {
-                    error.message.push_str("; statement: ");
-                    error.message.push_str(statement.sql());
-                }
-                return Err(error.into());
-            }
-            b'Z' => return Reader::new(body).u8().map(Some),
-            _ => return Err(DriverError::Protocol("a message that is no answer to preparing")),
-        }
-        Ok(None)
     }
 }
 
 impl Session for PgSession {
     fn begin(&mut self, out: &mut Vec<u8>) {
-        put_startup(out, &self.machine.target.login);
+        match self.encryption {
+            Encryption::Wanted(_) => put_ssl_request(out),
+            _ => put_startup(out, &self.machine.target().login),
+        }
     }
 
     fn on_bytes(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<Event, DriverError> {
-        let Self { framer, machine } = self;
-        if let Some(error) = machine.farewell.take() {
-            return Err(error.into());
-        }
-        let (mut bytes, mut event) = (bytes, Event::Pending);
-        while let Some(message) = framer.next(&mut bytes, machine.wants())? {
-            if event == Event::Pending {
-                event = machine.message(message, out)?;
-            } else {
-                machine.message_behind(message)?;
+        let Self { framer, machine, encryption } = self;
+        match encryption {
+            Encryption::Off => machine.on_bytes(framer, bytes, out),
+            Encryption::On(encrypted) => {
+                let Encrypted { layer, plain } = &mut **encrypted;
+                layer.on_bytes(bytes, plain, out)?;
+                let from = out.len();
+                let event = machine.on_bytes(framer, plain, out)?;
+                layer.seal(out, from);
+                plain.clear();
+                plain.shrink_to(PLAIN_BYTES_KEPT);
+                Ok(event)
+            }
+            Encryption::Wanted(_) if bytes.is_empty() => Ok(Event::Pending),
+            Encryption::Wanted(_) => {
+                if let Encryption::Wanted(wanted) = std::mem::replace(encryption, Encryption::Off) {
+                    self.on_tls_answer(&wanted, bytes, out)?;
+                }
+                Ok(Event::Pending)
             }
         }
-        Ok(event)
     }
 
     fn send(&mut self, statement: usize, params: &Params, out: &mut Vec<u8>) {
-        let machine = &mut self.machine;
-        let sent = &machine.statements[statement];
-        let extended = machine.prepared && !sent.is_text_only();
-        if extended {
-            put_execute(out, statement, params, machine.reply.keeps_rows);
-        } else {
-            put_text_statement(out, sent, params);
-        }
-        machine.phase = Phase::InFlight { extended };
+        self.say(out, |machine, out| machine.send(statement, params, out));
     }
 
     fn send_sql(&mut self, sql: &str, out: &mut Vec<u8>) {
-        put_query(out, sql.as_bytes());
-        self.machine.phase = Phase::InFlight { extended: false };
+        self.say(out, |machine, out| machine.send_sql(sql, out));
     }
 
     fn keep_rows(&mut self) {
-        self.machine.reply.keeps_rows = true;
+        self.machine.keep_rows();
     }
 
     fn quit(&mut self, out: &mut Vec<u8>) {
-        put_terminate(out);
+        self.say(out, |_, out| put_terminate(out));
+        if let Encryption::On(encrypted) = &mut self.encryption {
+            encrypted.layer.close(out);
+        }
     }
 }
