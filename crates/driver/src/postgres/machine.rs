@@ -110,6 +110,10 @@ impl Machine {
             } else {
                 self.message_behind(message)?;
             }
+            if self.farewell.is_some() {
+                // The session is over, whatever else came.
+                break;
+            }
         }
         Ok(event)
     }
@@ -218,7 +222,7 @@ impl Machine {
     fn message_behind(&mut self, message: Message<'_>) -> Result<(), DriverError> {
         match message.kind {
             b'N' | b'S' | b'A' => Ok(()),
-            b'E' if self.farewell.is_none() => {
+            b'E' => {
                 self.farewell = Some(parse_report(message.body)?.error);
                 Ok(())
             }
