@@ -22,7 +22,7 @@ use crate::spawn::{command, spawn};
 const SUPERUSER: &str = "truetps";
 /// Part of the unix socket's name where nothing listens over TCP.
 const UNIX_PORT: u16 = 5432;
-const READY_TIMEOUT: Duration = Duration::from_secs(60);
+const READY_TIMEOUT: Duration = Duration::from_mins(1);
 const STOP_TIMEOUT: Duration = Duration::from_secs(20);
 const CLIENT_TIMEOUT: Duration = Duration::from_secs(30);
 const LOOK_EVERY: Duration = Duration::from_millis(20);

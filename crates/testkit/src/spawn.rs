@@ -24,23 +24,20 @@ static KEEPER: Mutex<Option<Sender<Request>>> = Mutex::new(None);
 
 /// A command that runs `program` as `user`, in a process group of its own.
 pub(crate) fn command(program: &Path, user: Option<OsUser>) -> Command {
-    let mut command = match setpriv() {
-        Some(setpriv) => {
-            let mut command = new_command(setpriv);
-            if let Some(user) = user {
-                command.arg(format!("--reuid={}", user.uid)).arg(format!("--regid={}", user.gid));
-                command.arg("--clear-groups");
-            }
-            command.args(["--pdeathsig", DEATH_SIGNAL, "--"]).arg(program);
-            command
+    let mut command = if let Some(setpriv) = setpriv() {
+        let mut command = new_command(setpriv);
+        if let Some(user) = user {
+            command.arg(format!("--reuid={}", user.uid)).arg(format!("--regid={}", user.gid));
+            command.arg("--clear-groups");
         }
-        None => {
-            let mut command = new_command(program);
-            if let Some(user) = user {
-                command.gid(user.gid).uid(user.uid);
-            }
-            command
+        command.args(["--pdeathsig", DEATH_SIGNAL, "--"]).arg(program);
+        command
+    } else {
+        let mut command = new_command(program);
+        if let Some(user) = user {
+            command.gid(user.gid).uid(user.uid);
         }
+        command
     };
     command.process_group(0);
     command

@@ -15,7 +15,8 @@ pub(crate) struct Report {
 
 pub(crate) fn parse_report(body: &[u8]) -> Result<Report, DriverError> {
     let mut reader = Reader::new(body);
-    let (mut severity, mut sqlstate, mut message) = (&b""[..], "XX000".to_owned(), String::new());
+    let (mut severity, mut sqlstate) = (&b""[..], &b"XX000"[..]);
+    let (mut message, mut detail, mut hint) = (&b""[..], None, None);
     loop {
         let field = reader.u8()?;
         if field == 0 {
@@ -25,14 +26,18 @@ pub(crate) fn parse_report(body: &[u8]) -> Result<Report, DriverError> {
         match field {
             // `S` is in the server's language; `V`, which is not, comes after it since PostgreSQL 9.6.
             b'S' | b'V' => severity = value,
-            b'C' => sqlstate = sqlstate_of(value)?,
-            b'M' => message.insert_str(0, &text(value)),
-            b'D' => message.push_str(&format!("; detail: {}", text(value))),
-            b'H' => message.push_str(&format!("; hint: {}", text(value))),
+            b'C' => sqlstate = value,
+            b'M' => message = value,
+            b'D' => detail = Some(value),
+            b'H' => hint = Some(value),
             _ => {}
         }
     }
     let is_fatal = matches!(severity, b"FATAL" | b"PANIC");
+    let sqlstate = sqlstate_of(sqlstate)?;
+    let with =
+        |label: &str, value: Option<&[u8]>| value.map_or_else(String::new, |v| format!("; {label}: {}", text(v)));
+    let message = text(message) + &with("detail", detail) + &with("hint", hint);
     Ok(Report { error: ServerError { code: 0, sqlstate, message }, is_fatal })
 }
 

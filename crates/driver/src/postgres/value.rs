@@ -77,8 +77,7 @@ fn put_quoted(out: &mut Vec<u8>, text: &[u8]) {
         return;
     }
     out.push(b'\'');
-    let mut pieces = text.split_inclusive(|byte| *byte == b'\'');
-    while let Some(piece) = pieces.next() {
+    for piece in text.split_inclusive(|byte| *byte == b'\'') {
         out.extend_from_slice(piece);
         if piece.ends_with(b"'") {
             out.push(b'\'');

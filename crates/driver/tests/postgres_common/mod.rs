@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use truetps_driver::{Client, Connector, DriverError, Event, Params, Reply, Session, Socket, Statement, Target};
 
-pub(crate) const TIMEOUT: Duration = Duration::from_secs(60);
+pub(crate) const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A session as the engine has it, driven by hand and with a socket that blocks.
 pub(crate) struct Driven {
