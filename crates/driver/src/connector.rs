@@ -4,7 +4,8 @@ use std::io;
 use std::sync::Arc;
 
 use crate::mysql::MysqlSession;
-use crate::{Address, Dialect, DriverError, Endpoint, Session, Socket, Statement, Target};
+use crate::postgres::PgSession;
+use crate::{Address, Dialect, DriverError, Endpoint, Session, Socket, Statement, Target, TlsClient};
 
 /// Opens sessions to one target, all with the same statements.
 pub struct Connector {
@@ -12,13 +13,16 @@ pub struct Connector {
     addresses: Vec<Address>,
     statements: Arc<[Statement]>,
     prepared: bool,
+    /// `None` where the target has TLS off.
+    tls: Option<TlsClient>,
 }
 
 impl Connector {
-    /// Looks host names up. `prepared`: statements are prepared at login and executed with values apart from the text.
+    /// Looks host names up, and reads the authorities that the target trusts. `prepared`: statements are prepared at login and executed with values apart from the text.
     pub fn new(target: Target, statements: Arc<[Statement]>, prepared: bool) -> Result<Self, DriverError> {
         let addresses = target.endpoints.iter().map(Address::resolve).collect::<Result<_, _>>()?;
-        Ok(Self { target: Arc::new(target), addresses, statements, prepared })
+        let tls = TlsClient::new(&target.tls)?;
+        Ok(Self { target: Arc::new(target), addresses, statements, prepared, tls })
     }
 
     pub fn endpoint(&self, client: u32) -> &Endpoint {
@@ -35,12 +39,15 @@ impl Connector {
     }
 
     /// A session for a socket of client number `client`.
-    pub fn session(&self, _client: u32) -> Box<dyn Session> {
+    pub fn session(&self, client: u32) -> Box<dyn Session> {
         match self.target.dialect {
             Dialect::Mysql => {
                 Box::new(MysqlSession::new(Arc::clone(&self.target), Arc::clone(&self.statements), self.prepared))
             }
-            Dialect::Postgres => unreachable!("a target of this dialect cannot be made yet"),
+            Dialect::Postgres => {
+                let (target, statements) = (Arc::clone(&self.target), Arc::clone(&self.statements));
+                Box::new(PgSession::new(target, statements, self.prepared, self.tls.clone(), client))
+            }
         }
     }
 }

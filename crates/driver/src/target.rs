@@ -32,7 +32,6 @@ impl Password {
     }
 
     /// The password itself: for the handshake only.
-    #[expect(dead_code, reason = "no plugin that takes one yet")]
     pub(crate) fn reveal(&self) -> &str {
         &self.0
     }
@@ -45,7 +44,7 @@ impl fmt::Debug for Password {
 }
 
 /// Whether and how the connection is encrypted: the words of MySQL's `--ssl-mode`.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TlsMode {
     #[default]
     Off,

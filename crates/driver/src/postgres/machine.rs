@@ -1,0 +1,265 @@
+//! What a session does with each message, from the login to the replies.
+
+use std::sync::Arc;
+
+use super::authentication::Authentication;
+use super::command::{PARAMETERS_MAX, put_copy_fail, put_execute, put_parse, put_query, put_sync, put_text_statement};
+use super::framer::{Framer, LOGIN_MESSAGE_BYTES_MAX, MESSAGE_BYTES_MAX, Message, Wants};
+use super::reply::{ReplyReader, Step};
+use super::report::parse_report;
+use super::wire::Reader;
+use crate::{DriverError, Event, Params, ServerError, Statement, Target};
+
+/// Where the server is with transactions, as it says with every reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TransactionStatus {
+    Idle,
+    InTransaction,
+    /// A statement of the transaction failed: nothing but ROLLBACK is taken.
+    Failed,
+}
+
+impl TransactionStatus {
+    fn of(status: u8) -> Result<Self, DriverError> {
+        match status {
+            b'I' => Ok(Self::Idle),
+            b'T' => Ok(Self::InTransaction),
+            b'E' => Ok(Self::Failed),
+            _ => Err(DriverError::Protocol("a transaction status that does not exist")),
+        }
+    }
+}
+
+enum Phase {
+    Login(Authentication),
+    /// Logged in; the server tells its settings.
+    Settings,
+    Prepare(Preparing),
+    Idle,
+    /// `extended`: by the protocol of prepared statements.
+    InFlight {
+        extended: bool,
+    },
+}
+
+/// All statements are being prepared at once.
+#[derive(Default)]
+struct Preparing {
+    done: usize,
+}
+
+/// The session behind the framing, apart from it so that a message can lie in the framer while it is acted on.
+pub(crate) struct Machine {
+    target: Arc<Target>,
+    statements: Arc<[Statement]>,
+    prepared: bool,
+    /// Nobody else reads what is sent: a unix socket, or TLS.
+    is_private: bool,
+    phase: Phase,
+    reply: ReplyReader,
+    transaction: TransactionStatus,
+    /// Came right behind a reply: for the next call, so that the reply is not lost.
+    farewell: Option<ServerError>,
+}
+
+impl Machine {
+    pub(crate) fn new(target: Arc<Target>, statements: Arc<[Statement]>, prepared: bool, is_private: bool) -> Self {
+        Self {
+            target,
+            statements,
+            prepared,
+            is_private,
+            phase: Phase::Login(Authentication::default()),
+            reply: ReplyReader::default(),
+            transaction: TransactionStatus::Idle,
+            farewell: None,
+        }
+    }
+
+    pub(crate) fn target(&self) -> &Target {
+        &self.target
+    }
+
+    pub(crate) fn transaction(&self) -> TransactionStatus {
+        self.transaction
+    }
+
+    pub(crate) fn keep_rows(&mut self) {
+        self.reply.keeps_rows = true;
+    }
+
+    /// What is sent from now on is encrypted.
+    pub(crate) fn becomes_private(&mut self) {
+        self.is_private = true;
+    }
+
+    /// Takes the bytes that came, through the framer that they belong to.
+    pub(crate) fn on_bytes(
+        &mut self,
+        framer: &mut Framer,
+        mut bytes: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<Event, DriverError> {
+        if let Some(error) = self.farewell.take() {
+            return Err(error.into());
+        }
+        let mut event = Event::Pending;
+        while let Some(message) = framer.next(&mut bytes, self.wants())? {
+            if event == Event::Pending {
+                event = self.message(message, out)?;
+            } else {
+                self.message_behind(message)?;
+            }
+            if self.farewell.is_some() {
+                // The session is over, whatever else came.
+                break;
+            }
+        }
+        Ok(event)
+    }
+
+    pub(crate) fn send(&mut self, index: usize, params: &Params, out: &mut Vec<u8>) {
+        let statement = &self.statements[index];
+        let extended = self.prepared && !statement.is_text_only();
+        if extended {
+            put_execute(out, index, params, self.reply.keeps_rows);
+        } else {
+            put_text_statement(out, statement, params);
+        }
+        self.phase = Phase::InFlight { extended };
+    }
+
+    pub(crate) fn send_sql(&mut self, sql: &str, out: &mut Vec<u8>) {
+        put_query(out, sql.as_bytes());
+        self.phase = Phase::InFlight { extended: false };
+    }
+
+    fn wants(&self) -> Wants {
+        let body_bytes_max = match self.phase {
+            Phase::Login(_) => LOGIN_MESSAGE_BYTES_MAX,
+            _ => MESSAGE_BYTES_MAX,
+        };
+        Wants { rows: self.reply.keeps_rows, body_bytes_max }
+    }
+
+    fn message(&mut self, message: Message<'_>, out: &mut Vec<u8>) -> Result<Event, DriverError> {
+        let Message { kind, body } = message;
+        match &mut self.phase {
+            // NoticeResponse, ParameterStatus and NotificationResponse may come at any time.
+            _ if matches!(kind, b'N' | b'S' | b'A') => Ok(Event::Pending),
+            Phase::InFlight { extended } => {
+                let extended = *extended;
+                self.in_flight(kind, body, extended, out)
+            }
+            Phase::Prepare(preparing) => match preparing.message(kind, body, &self.statements)? {
+                Some(status) => self.ready(status),
+                None => Ok(Event::Pending),
+            },
+            _ if kind == b'E' => Err(parse_report(body)?.error.into()),
+            Phase::Login(authentication) => match kind {
+                b'R' => {
+                    if authentication.message(body, &self.target.login, self.is_private, out)? {
+                        self.phase = Phase::Settings;
+                    }
+                    Ok(Event::Pending)
+                }
+                // NegotiateProtocolVersion: it knows less than it was asked for, and goes on with that.
+                b'v' => Ok(Event::Pending),
+                _ => Err(DriverError::Protocol("a message that is no part of a login")),
+            },
+            Phase::Settings => match kind {
+                b'Z' => self.prepare_all(body, out),
+                // BackendKeyData: for cancelling, which is not done here.
+                b'K' => Ok(Event::Pending),
+                _ => Err(DriverError::Protocol("a message that is no part of a login")),
+            },
+            Phase::Idle => Err(DriverError::Protocol("a reply that nobody asked for")),
+        }
+    }
+
+    /// Logged in: all statements are prepared in one round trip.
+    fn prepare_all(&mut self, body: &[u8], out: &mut Vec<u8>) -> Result<Event, DriverError> {
+        let status = Reader::new(body).u8()?;
+        let is_wanted = |statement: &Statement| !statement.is_text_only();
+        if !self.prepared || !self.statements.iter().any(is_wanted) {
+            return self.ready(status);
+        }
+        for (index, statement) in self.statements.iter().enumerate().filter(|(_, statement)| is_wanted(statement)) {
+            check_parameters(statement)?;
+            put_parse(out, index, statement);
+        }
+        put_sync(out);
+        self.phase = Phase::Prepare(Preparing::default());
+        Ok(Event::Pending)
+    }
+
+    fn ready(&mut self, status: u8) -> Result<Event, DriverError> {
+        self.transaction = TransactionStatus::of(status)?;
+        self.phase = Phase::Idle;
+        Ok(Event::Ready)
+    }
+
+    fn in_flight(&mut self, kind: u8, body: &[u8], extended: bool, out: &mut Vec<u8>) -> Result<Event, DriverError> {
+        match self.reply.message(kind, body)? {
+            Step::Pending => Ok(Event::Pending),
+            Step::RefuseCopy => {
+                put_copy_fail(out);
+                if extended {
+                    // The server passes over the one that came with the statement while it waits for data.
+                    put_sync(out);
+                }
+                Ok(Event::Pending)
+            }
+            Step::Done { reply, status } => {
+                self.transaction = TransactionStatus::of(status)?;
+                self.phase = Phase::Idle;
+                Ok(Event::Reply(reply))
+            }
+        }
+    }
+
+    /// A message right behind the one that made an event. Only what needs no answer may follow there.
+    fn message_behind(&mut self, message: Message<'_>) -> Result<(), DriverError> {
+        match message.kind {
+            b'N' | b'S' | b'A' => Ok(()),
+            b'E' => {
+                self.farewell = Some(parse_report(message.body)?.error);
+                Ok(())
+            }
+            _ => Err(DriverError::Protocol("more messages than the reply has")),
+        }
+    }
+}
+
+impl Preparing {
+    /// Takes the next message; `Some` is the transaction status that ends it.
+    fn message(&mut self, kind: u8, body: &[u8], statements: &[Statement]) -> Result<Option<u8>, DriverError> {
+        match kind {
+            b'1' => self.done += 1,
+            b'E' => {
+                let mut error = parse_report(body)?.error;
+                let refused = statements.iter().filter(|statement| !statement.is_text_only()).nth(self.done);
+                if let Some(statement) = refused {
+                    error.message.push_str("; statement: ");
+                    error.message.push_str(statement.sql());
+                }
+                return Err(error.into());
+            }
+            b'Z' if self.done == statements.iter().filter(|statement| !statement.is_text_only()).count() => {
+                return Reader::new(body).u8().map(Some);
+            }
+            _ => return Err(DriverError::Protocol("a message that is no answer to preparing")),
+        }
+        Ok(None)
+    }
+}
+
+/// A number that does not fit its field must not reach the server as another one.
+fn check_parameters(statement: &Statement) -> Result<(), DriverError> {
+    let count = statement.param_count();
+    if count <= PARAMETERS_MAX {
+        return Ok(());
+    }
+    let message = format!("a prepared statement with {count} parameters: the protocol takes {PARAMETERS_MAX}");
+    Err(ServerError { code: 0, sqlstate: "54023".to_owned(), message }.into())
+}

@@ -1,0 +1,17 @@
+//! The protocol of PostgreSQL, version 3.0 (PostgreSQL 7.4 and later).
+//!
+//! Not here: COPY, cancelling, channel binding, replication, binary values.
+
+mod authentication;
+mod command;
+mod framer;
+mod machine;
+mod reply;
+mod report;
+mod session;
+mod startup;
+mod value;
+mod wire;
+
+pub use machine::TransactionStatus;
+pub use session::PgSession;

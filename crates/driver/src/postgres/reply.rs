@@ -1,0 +1,244 @@
+//! Replies to statements: tags, rows, errors, up to the message that says the server is ready for the next one.
+
+use super::report::parse_report;
+use super::wire::Reader;
+use crate::{DriverError, QueryResult, Reply, ServerError};
+
+/// A result that is kept may have this many bytes, all its rows together: results that are kept are settings and
+/// counters, and a server must not be able to fill our memory.
+const RESULT_BYTES_MAX: usize = 256 << 20;
+
+/// Reads the messages of one reply. Rows are counted; they are kept where that is wanted.
+#[derive(Debug, Default)]
+pub(crate) struct ReplyReader {
+    reply: Reply,
+    /// A statement of the reply has ended, well or not.
+    has_end: bool,
+    /// The server waits for the data of a COPY, or sends some, which is refused.
+    has_copy: bool,
+    kept_bytes: usize,
+    pub(crate) keeps_rows: bool,
+}
+
+/// What a message of a reply leads to.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    Pending,
+    /// The server waits for data.
+    RefuseCopy,
+    /// The server is ready, with this transaction status.
+    Done {
+        reply: Reply,
+        status: u8,
+    },
+}
+
+impl ReplyReader {
+    /// Takes the next message; messages that may come at any time are not for here.
+    pub(crate) fn message(&mut self, kind: u8, body: &[u8]) -> Result<Step, DriverError> {
+        match kind {
+            b'D' => self.row(body)?,
+            b'C' => self.command_complete(body)?,
+            b'T' => self.columns(body)?,
+            // EmptyQueryResponse
+            b'I' => self.has_end = true,
+            b'E' => {
+                let report = parse_report(body)?;
+                if report.is_fatal {
+                    return Err(report.error.into());
+                }
+                self.fail(report.error);
+            }
+            // BindComplete, NoData, CopyData, CopyDone
+            b'2' | b'n' | b'd' | b'c' => {}
+            // CopyInResponse
+            b'G' if self.has_copy => return Err(DriverError::Protocol("a COPY after one that was refused")),
+            b'G' => {
+                self.has_copy = true;
+                return Ok(Step::RefuseCopy);
+            }
+            // CopyOutResponse: the data are passed over.
+            b'H' => self.fail(ServerError {
+                code: 0,
+                sqlstate: "0A000".to_owned(),
+                message: "truetps takes no COPY data".to_owned(),
+            }),
+            b'Z' => return self.ready(body),
+            _ => return Err(DriverError::Protocol("a message that is no part of a reply")),
+        }
+        Ok(Step::Pending)
+    }
+
+    fn fail(&mut self, error: ServerError) {
+        self.has_end = true;
+        // The first one is the cause.
+        self.reply.error.get_or_insert(error);
+    }
+
+    fn ready(&mut self, body: &[u8]) -> Result<Step, DriverError> {
+        if !std::mem::take(&mut self.has_end) {
+            return Err(DriverError::Protocol("ready for the next statement before this one has ended"));
+        }
+        (self.has_copy, self.kept_bytes) = (false, 0);
+        if self.keeps_rows {
+            self.reply.result.get_or_insert_default();
+        }
+        Ok(Step::Done { reply: std::mem::take(&mut self.reply), status: Reader::new(body).u8()? })
+    }
+
+    fn command_complete(&mut self, body: &[u8]) -> Result<(), DriverError> {
+        self.has_end = true;
+        let changed = affected_rows(Reader::new(body).string()?)?;
+        self.reply.affected_rows = self.reply.affected_rows.saturating_add(changed);
+        Ok(())
+    }
+
+    /// RowDescription: a new result begins. The last one is kept.
+    fn columns(&mut self, body: &[u8]) -> Result<(), DriverError> {
+        if !self.keeps_rows {
+            return Ok(());
+        }
+        self.kept_bytes = 0;
+        self.keep(body.len())?;
+        let mut reader = Reader::new(body);
+        let count = reader.u16()?;
+        let mut columns = Vec::new();
+        for _ in 0..count {
+            columns.push(text(reader.string()?));
+            // Table, number in it, type, its size and modifier, format
+            reader.bytes(4 + 2 + 4 + 2 + 4 + 2)?;
+        }
+        self.reply.result = Some(Box::new(QueryResult { columns, ..QueryResult::default() }));
+        Ok(())
+    }
+
+    fn row(&mut self, body: &[u8]) -> Result<(), DriverError> {
+        self.reply.rows += 1;
+        if !self.keeps_rows {
+            return Ok(());
+        }
+        let mut reader = Reader::new(body);
+        let count = reader.u16()?;
+        // What a row takes here is more than its bytes there.
+        self.keep(body.len() + (1 + usize::from(count)) * size_of::<Option<String>>())?;
+        let row = (0..count).map(|_| reader.value().map(|value| value.map(text))).collect::<Result<_, _>>()?;
+        self.reply.result.get_or_insert_default().rows.push(row);
+        Ok(())
+    }
+
+    fn keep(&mut self, bytes: usize) -> Result<(), DriverError> {
+        self.kept_bytes += bytes;
+        if self.kept_bytes > RESULT_BYTES_MAX {
+            return Err(DriverError::Protocol("a result that is larger than any that is expected"));
+        }
+        Ok(())
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Rows that a statement changed, from its tag: `INSERT 0 1`, `UPDATE 3`, `SELECT 5`.
+fn affected_rows(tag: &[u8]) -> Result<u64, DriverError> {
+    let mut words = tag.split(|byte| *byte == b' ');
+    let rows = match words.next() {
+        Some(b"INSERT") => words.nth(1),
+        Some(b"UPDATE" | b"DELETE" | b"MERGE") => words.next(),
+        _ => return Ok(0),
+    };
+    // A rewrite rule can leave a tag without a number.
+    let Some(digits) = rows else { return Ok(0) };
+    let number = std::str::from_utf8(digits).ok().and_then(|digits| digits.parse().ok());
+    number.ok_or(DriverError::Protocol("a command tag whose number of rows is none"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(reader: &mut ReplyReader, messages: &[(u8, &[u8])]) -> Reply {
+        let (last, front) = messages.split_last().unwrap();
+        for (kind, body) in front {
+            assert_eq!(reader.message(*kind, body).unwrap(), Step::Pending);
+        }
+        match reader.message(last.0, last.1).unwrap() {
+            Step::Done { reply, status: b'I' } => reply,
+            step => panic!("{step:?}"),
+        }
+    }
+
+    const READY: (u8, &[u8]) = (b'Z', b"I");
+    const COLUMN: &[u8] = b"\0\x01name\0\0\0\0\0\0\0\0\0\0\x19\xff\xff\xff\xff\xff\xff\0\0";
+
+    #[test]
+    fn tags() {
+        let check = |tag: &str, expect| assert_eq!(affected_rows(tag.as_bytes()).unwrap(), expect, "{tag}");
+        check("INSERT 0 12", 12);
+        check("UPDATE 3", 3);
+        check("DELETE 18446744073709551615", u64::MAX);
+        check("MERGE 4", 4);
+        check("SELECT 5", 0);
+        check("CREATE TABLE", 0);
+        check("INSERT", 0);
+        check("", 0);
+        for tag in ["UPDATE x", "INSERT 0 -1", "DELETE 99999999999999999999"] {
+            assert!(affected_rows(tag.as_bytes()).is_err(), "{tag}");
+        }
+    }
+
+    #[test]
+    fn several_results_and_the_last_one_kept() {
+        let mut reader = ReplyReader { keeps_rows: true, ..ReplyReader::default() };
+        let row = (b'D', &b"\0\x01\0\0\0\x01a"[..]);
+        let null = (b'D', &b"\0\x01\xff\xff\xff\xff"[..]);
+        let (insert, select) = ((b'C', &b"INSERT 0 2\0"[..]), (b'C', &b"SELECT 1\0"[..]));
+        let columns = (b'T', COLUMN);
+        let reply = read(&mut reader, &[insert, columns, row, select, columns, row, null, select, READY]);
+        assert_eq!((reply.affected_rows, reply.rows), (2, 3));
+        let result = reply.result.unwrap();
+        assert_eq!(
+            (result.columns, result.rows),
+            (vec!["name".to_owned()], vec![vec![Some("a".to_owned())], vec![None]])
+        );
+        assert_eq!(read(&mut reader, &[(b'I', b""), READY]).rows, 0);
+    }
+
+    #[test]
+    fn the_first_error_is_the_reply_s_and_the_next_reply_has_none() {
+        let mut reader = ReplyReader::default();
+        let error = (b'E', &b"VERROR\0C40P01\0Mdeadlock\0\0"[..]);
+        let second = (b'E', &b"VERROR\0C25P02\0Maborted\0\0"[..]);
+        let reply = read(&mut reader, &[(b'C', b"INSERT 0 1\0"), error, second, READY]);
+        assert_eq!(reply.error.unwrap().sqlstate, "40P01");
+        assert_eq!(read(&mut reader, &[(b'2', b""), (b'C', b"UPDATE 1\0"), READY]).error, None);
+    }
+
+    #[test]
+    fn copy_is_refused_in_both_directions() {
+        let mut reader = ReplyReader::default();
+        assert_eq!(reader.message(b'G', b"\0\0\0").unwrap(), Step::RefuseCopy);
+        assert!(reader.message(b'G', b"\0\0\0").is_err());
+        let mut reader = ReplyReader::default();
+        let reply = read(&mut reader, &[(b'H', b"\0\0\0"), (b'd', b""), (b'c', b""), (b'C', b"COPY 1\0"), READY]);
+        assert_eq!(reply.error.unwrap().sqlstate, "0A000");
+    }
+
+    #[test]
+    fn hostile_messages_are_errors() {
+        let check = |kind: u8, body: &[u8]| {
+            let mut reader = ReplyReader { keeps_rows: true, ..ReplyReader::default() };
+            assert!(reader.message(kind, body).is_err(), "{kind} {body:?}");
+        };
+        check(b'Z', b"I"); // nothing has ended
+        check(b'C', b"UPDATE 1");
+        check(b'T', b"\xff\xff");
+        check(b'D', b"\0\x02\0\0\0\x01a");
+        check(b'D', b"\0\x01\x7f\xff\xff\xffa");
+        check(b'W', b"");
+        check(b'E', b"VFATAL\0C57P01\0Mbye\0\0");
+        let mut reader = ReplyReader::default();
+        reader.message(b'I', b"").unwrap();
+        assert!(reader.message(b'Z', b"").is_err());
+    }
+}

@@ -1,0 +1,59 @@
+//! What a client says before it is logged in.
+
+use super::wire::put_counted;
+use crate::Login;
+
+const PROTOCOL_3_0: u32 = 3 << 16;
+
+/// In the place of a version: asks for TLS.
+const SSL_REQUEST: u32 = 80_877_103;
+
+/// Settings that the driver counts on, whatever the server, the database or the role has for them.
+const SETTINGS: [(&str, &str); 3] = [
+    ("client_encoding", "UTF8"),
+    // Backslashes in a literal are ordinary characters: `value.rs` writes them so.
+    ("standard_conforming_strings", "on"),
+    ("application_name", "truetps"),
+];
+
+/// Asks for TLS, before anything else is said. The answer is one byte: `S` or `N`.
+pub(crate) fn put_ssl_request(out: &mut Vec<u8>) {
+    put_counted(out, 4, |out| out.extend_from_slice(&SSL_REQUEST.to_be_bytes()));
+}
+
+/// The first message, which has no name.
+pub(crate) fn put_startup(out: &mut Vec<u8>, login: &Login) {
+    put_counted(out, 4, |out| {
+        out.extend_from_slice(&PROTOCOL_3_0.to_be_bytes());
+        let database = login.database.as_deref().map(|database| ("database", database));
+        for (name, value) in [("user", login.user.as_str())].into_iter().chain(database).chain(SETTINGS) {
+            put_string(out, name);
+            put_string(out, value);
+        }
+        out.push(0);
+    });
+}
+
+/// No name of PostgreSQL has a zero byte; left in, it would end the string for the server.
+fn put_string(out: &mut Vec<u8>, text: &str) {
+    out.extend(text.bytes().filter(|byte| *byte != 0));
+    out.push(0);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn startup_has_user_database_and_settings() {
+        let mut out = Vec::new();
+        let login = Login { user: "u\0x".to_owned(), password: None, database: Some("d".to_owned()) };
+        put_startup(&mut out, &login);
+        assert_eq!(out[..4], (out.len() as u32).to_be_bytes());
+        assert!(out[4..].starts_with(b"\0\x03\0\0user\0ux\0database\0d\0client_encoding\0UTF8\0"));
+        let mut request = Vec::new();
+        put_ssl_request(&mut request);
+        assert_eq!(request, [0, 0, 0, 8, 4, 210, 22, 47]);
+        assert!(out.ends_with(b"application_name\0truetps\0\0"));
+    }
+}

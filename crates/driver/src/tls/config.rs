@@ -1,0 +1,118 @@
+//! What all encrypted sessions of a target have in common.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use rustls::client::Resumption;
+use rustls::client::danger::ServerCertVerifier;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, IpAddr, ServerName};
+use rustls::{ClientConfig, RootCertStore};
+
+use super::TlsError;
+use super::verifier::{AnyCertificate, KnownAuthority};
+use crate::{Endpoint, Tls, TlsMode};
+
+/// The name that a certificate must have for a server behind a unix socket, where names are asked for.
+const NAME_OF_UNIX_SOCKET: &str = "localhost";
+/// Authorities in one file: the systems' bundles have about 150.
+const AUTHORITIES_MAX: usize = 10_000;
+
+/// TLS as one target wants it: which certificates are believed, and what is spoken. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct TlsClient {
+    config: Arc<ClientConfig>,
+    mode: TlsMode,
+}
+
+impl TlsClient {
+    /// Reads the authorities, where the mode needs any. `None`: the mode is off.
+    pub fn new(tls: &Tls) -> Result<Option<Self>, TlsError> {
+        if tls.mode == TlsMode::Off {
+            return Ok(None);
+        }
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let algorithms = provider.signature_verification_algorithms;
+        let verifier: Arc<dyn ServerCertVerifier> = match tls.mode {
+            TlsMode::Off | TlsMode::Preferred | TlsMode::Required => Arc::new(AnyCertificate::new(algorithms)),
+            TlsMode::VerifyCa => Arc::new(KnownAuthority::new(roots(tls)?, algorithms, false)),
+            TlsMode::VerifyIdentity => Arc::new(KnownAuthority::new(roots(tls)?, algorithms, true)),
+        };
+        let mut config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(TlsError::of_rustls)?
+            .dangerous()
+            .with_custom_certificate_verifier(verifier)
+            .with_no_client_auth();
+        // The last of a thousand clients connects in the same way as the first.
+        config.resumption = Resumption::disabled();
+        Ok(Some(Self { config: Arc::new(config), mode: tls.mode }))
+    }
+
+    /// Whether a server that does not offer TLS is an error.
+    pub fn is_required(&self) -> bool {
+        self.mode != TlsMode::Preferred
+    }
+
+    pub(super) fn config(&self) -> &Arc<ClientConfig> {
+        &self.config
+    }
+
+    /// The name that the server's certificate is checked for.
+    pub(super) fn server_name(&self, endpoint: &Endpoint) -> Result<ServerName<'static>, TlsError> {
+        let host = match endpoint {
+            Endpoint::Unix(_) => NAME_OF_UNIX_SOCKET,
+            Endpoint::Tcp { host, .. } => host,
+        };
+        match ServerName::try_from(host) {
+            Ok(name) => Ok(name.to_owned()),
+            Err(_) if self.mode == TlsMode::VerifyIdentity => Err(TlsError::NoSuchName(host.to_owned())),
+            // Nobody looks at it; an address is not sent to the server.
+            Err(_) => Ok(ServerName::IpAddress(IpAddr::V4([0, 0, 0, 0].into()))),
+        }
+    }
+}
+
+/// Authorities, and the certificates of the file as they are: a server may show one of them itself.
+pub(super) struct Roots {
+    pub(super) store: RootCertStore,
+    pub(super) certificates: Vec<CertificateDer<'static>>,
+}
+
+fn roots(tls: &Tls) -> Result<Roots, TlsError> {
+    tls.ca.as_deref().map_or_else(system_roots, file_roots)
+}
+
+fn file_roots(path: &Path) -> Result<Roots, TlsError> {
+    let failed = |problem: String| TlsError::Authorities { place: path.display().to_string(), problem };
+    let mut roots = Roots { store: RootCertStore::empty(), certificates: Vec::new() };
+    let found = CertificateDer::pem_file_iter(path).map_err(|error| failed(pem_problem(&error)))?;
+    for certificate in found.take(AUTHORITIES_MAX) {
+        let certificate = certificate.map_err(|error| failed(pem_problem(&error)))?;
+        // A certificate of version 1 cannot be an authority, yet it may be the server's own.
+        let _ = roots.store.add(certificate.clone());
+        roots.certificates.push(certificate);
+    }
+    if roots.certificates.is_empty() {
+        return Err(failed("no certificate in it".to_owned()));
+    }
+    Ok(roots)
+}
+
+fn pem_problem(error: &rustls::pki_types::pem::Error) -> String {
+    match error {
+        rustls::pki_types::pem::Error::Io(error) => error.to_string(),
+        other => format!("not a PEM file with certificates ({other})"),
+    }
+}
+
+fn system_roots() -> Result<Roots, TlsError> {
+    let found = rustls_native_certs::load_native_certs();
+    let mut roots = Roots { store: RootCertStore::empty(), certificates: Vec::new() };
+    let (added, _unreadable) = roots.store.add_parsable_certificates(found.certs);
+    if added == 0 {
+        let problem = found.errors.first().map_or_else(|| "there are none".to_owned(), ToString::to_string);
+        return Err(TlsError::Authorities { place: "the system's authorities".to_owned(), problem });
+    }
+    Ok(roots)
+}

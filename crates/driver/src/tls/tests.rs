@@ -1,0 +1,209 @@
+//! The layer against a server of the same library, in memory.
+
+use std::io::{Read as _, Write as _};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, KeyUsagePurpose};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ServerConfig, ServerConnection};
+
+use super::*;
+use crate::{Tls, TlsMode};
+
+/// An authority, and what it signed for a server.
+struct Made {
+    ca_pem: String,
+    chain: Vec<CertificateDer<'static>>,
+    key: Vec<u8>,
+}
+
+fn made(name: &str, change: impl FnOnce(&mut CertificateParams)) -> Made {
+    let ca_key = KeyPair::generate().unwrap();
+    let mut ca = CertificateParams::new(Vec::new()).unwrap();
+    ca.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    ca.key_usages = vec![KeyUsagePurpose::KeyCertSign];
+    let ca_pem = ca.self_signed(&ca_key).unwrap().pem();
+    let issuer = Issuer::new(ca, ca_key);
+    let key = KeyPair::generate().unwrap();
+    let mut params = CertificateParams::new(vec![name.to_owned()]).unwrap();
+    change(&mut params);
+    let certificate = params.signed_by(&key, &issuer).unwrap();
+    Made { ca_pem, chain: vec![certificate.der().clone()], key: key.serialize_der() }
+}
+
+fn server(made: &Made) -> ServerConnection {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let key = PrivateKeyDer::try_from(made.key.clone()).unwrap();
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(made.chain.clone(), key)
+        .unwrap();
+    let mut server = ServerConnection::new(Arc::new(config)).unwrap();
+    server.set_buffer_limit(None);
+    server
+}
+
+fn client(mode: TlsMode, ca: Option<&str>) -> (tempfile::TempDir, Result<TlsClient, TlsError>) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("ca.pem");
+    std::fs::write(&path, ca.unwrap_or_default()).unwrap();
+    let tls = Tls { mode, ca: ca.map(|_| path) };
+    let client = TlsClient::new(&tls).map(Option::unwrap);
+    (dir, client)
+}
+
+/// Talks `piece` bytes at a time; the server sends back what it hears. Returns what comes back of `text`.
+fn echo(client: &TlsClient, host: &str, made: &Made, piece: usize, text: &[u8]) -> Result<Vec<u8>, DriverError> {
+    let (mut server, mut to_server, mut plain) = (server(made), Vec::new(), Vec::new());
+    let endpoint = Endpoint::Tcp { host: host.to_owned(), port: 1 };
+    let mut layer = TlsLayer::client(client, &endpoint, &mut to_server)?;
+    // Before the handshake is over: it waits.
+    layer.write(text, &mut to_server);
+    while plain.len() < text.len() {
+        let mut from_client = &to_server[..];
+        while !from_client.is_empty() {
+            server.read_tls(&mut from_client).unwrap();
+            server.process_new_packets().unwrap();
+            let mut heard = [0; 4096];
+            while let Ok(n @ 1..) = server.reader().read(&mut heard) {
+                server.writer().write_all(&heard[..n]).unwrap();
+            }
+        }
+        to_server.clear();
+        let mut to_client = Vec::new();
+        while server.wants_write() {
+            server.write_tls(&mut to_client).unwrap();
+        }
+        assert!(!to_client.is_empty(), "both wait");
+        for bytes in to_client.chunks(piece) {
+            layer.on_bytes(bytes, &mut plain, &mut to_server)?;
+        }
+    }
+    assert!(!layer.is_handshaking());
+    Ok(plain)
+}
+
+fn trouble(mode: TlsMode, ca: &str, host: &str, made: &Made) -> TlsError {
+    let (_dir, client) = client(mode, Some(ca));
+    match echo(&client.unwrap(), host, made, 7, b"x") {
+        Err(DriverError::Tls(error)) => error,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn bytes_come_back_whatever_the_pieces() {
+    let made = made("db.example", |_| {});
+    let text: Vec<u8> = (0..100_000_u32).map(|n| n as u8).collect();
+    for mode in [TlsMode::Preferred, TlsMode::Required, TlsMode::VerifyCa, TlsMode::VerifyIdentity] {
+        let (_dir, client) = client(mode, Some(&made.ca_pem));
+        let client = client.unwrap();
+        for piece in [1, 5, 4096, 1 << 20] {
+            assert_eq!(echo(&client, "db.example", &made, piece, &text).unwrap(), text);
+        }
+    }
+}
+
+#[test]
+fn what_is_sealed_is_what_was_appended() {
+    let made = made("db.example", |_| {});
+    let (_dir, client) = client(TlsMode::Required, None);
+    let mut out = b"kept".to_vec();
+    let endpoint = Endpoint::Unix(PathBuf::from("/s"));
+    let mut layer = TlsLayer::client(&client.unwrap(), &endpoint, &mut out).unwrap();
+    assert!(out.starts_with(b"kept\x16\x03"), "a handshake record");
+    let (mut server, mut plain) = (server(&made), Vec::new());
+    server.read_tls(&mut &out[4..]).unwrap();
+    server.process_new_packets().unwrap();
+    let mut hello = Vec::new();
+    server.write_tls(&mut hello).unwrap();
+    out.clear();
+    layer.on_bytes(&hello, &mut plain, &mut out).unwrap();
+    server.read_tls(&mut &out[..]).unwrap();
+    server.process_new_packets().unwrap();
+    let mut sealed = b"kept SELECT 1".to_vec();
+    layer.seal(&mut sealed, 5);
+    assert!(sealed.starts_with(b"kept \x17\x03\x03") && !sealed.ends_with(b"1"));
+    server.read_tls(&mut &sealed[5..]).unwrap();
+    server.process_new_packets().unwrap();
+    let mut heard = [0; 8];
+    server.reader().read_exact(&mut heard).unwrap();
+    assert_eq!(&heard, b"SELECT 1");
+}
+
+#[test]
+fn certificate_trouble_says_which_check_failed() {
+    let good = made("db.example", |_| {});
+    let other = made("db.example", |_| {});
+    let error = trouble(TlsMode::VerifyIdentity, &good.ca_pem, "127.0.0.1", &good);
+    assert_eq!(error.to_string(), "the server's certificate is for db.example, not for 127.0.0.1");
+    let address = made("127.0.0.1", |_| {});
+    let error = trouble(TlsMode::VerifyIdentity, &address.ca_pem, "::1", &address);
+    assert_eq!(error.to_string(), "the server's certificate is for 127.0.0.1, not for ::1");
+    let error = trouble(TlsMode::VerifyIdentity, &good.ca_pem, "other.example", &good);
+    assert_eq!(error.to_string(), "the server's certificate is for db.example, not for other.example");
+    assert!(error.hint().unwrap().contains("tls=verify-ca"));
+
+    let error = trouble(TlsMode::VerifyCa, &other.ca_pem, "db.example", &good);
+    assert!(error == TlsError::UnknownAuthority && error.hint().unwrap().contains("ca=FILE"), "{error}");
+
+    let expired = made("db.example", |params| params.not_after = rcgen::date_time_ymd(2001, 2, 3));
+    let error = trouble(TlsMode::VerifyCa, &expired.ca_pem, "db.example", &expired).to_string();
+    assert!(error.contains("has expired"), "{error}");
+    let early = made("db.example", |params| {
+        params.not_before = rcgen::date_time_ymd(3000, 1, 1);
+        params.not_after = rcgen::date_time_ymd(3001, 1, 1);
+    });
+    let error = trouble(TlsMode::VerifyCa, &early.ca_pem, "db.example", &early).to_string();
+    assert!(error.contains("not valid yet"), "{error}");
+}
+
+#[test]
+fn a_name_is_not_looked_at_where_only_the_authority_counts() {
+    let made = made("db.example", |_| {});
+    let (_dir, client) = client(TlsMode::VerifyCa, Some(&made.ca_pem));
+    assert_eq!(echo(&client.unwrap(), "127.0.0.1", &made, 100, b"text").unwrap(), b"text");
+}
+
+#[test]
+fn a_self_signed_certificate_can_be_its_own_authority() {
+    for is_authority in [false, true] {
+        let key = KeyPair::generate().unwrap();
+        let mut params = CertificateParams::new(vec!["db.example".to_owned()]).unwrap();
+        if is_authority {
+            params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        }
+        let certificate = params.self_signed(&key).unwrap();
+        let made = Made { ca_pem: certificate.pem(), chain: vec![certificate.der().clone()], key: key.serialize_der() };
+        let (_dir, client) = client(TlsMode::VerifyIdentity, Some(&made.ca_pem));
+        assert_eq!(echo(&client.unwrap(), "db.example", &made, 100, b"text").unwrap(), b"text", "{is_authority}");
+    }
+}
+
+#[test]
+fn authorities_that_cannot_be_read_are_named() {
+    let missing = Tls { mode: TlsMode::VerifyCa, ca: Some(PathBuf::from("/no/such/ca.pem")) };
+    let error = TlsClient::new(&missing).unwrap_err();
+    assert!(error.to_string().contains("/no/such/ca.pem: No such file"), "{error}");
+    let (_dir, client) = client(TlsMode::VerifyCa, Some("not PEM"));
+    assert!(client.unwrap_err().to_string().contains("no certificate in it"));
+    assert!(TlsClient::new(&Tls::default()).unwrap().is_none());
+}
+
+#[test]
+fn noise_is_an_error_and_no_panic() {
+    let (_dir, client) = client(TlsMode::Required, None);
+    let client = client.unwrap();
+    let endpoint = Endpoint::Unix(PathBuf::from("/s"));
+    for noise in [&b"HTTP/1.1 400 Bad Request\r\n\r\n"[..], &[0xff; 100], &[0x16, 3, 3, 0, 0], &[21, 3, 1, 0, 2, 2, 70]]
+    {
+        let (mut out, mut plain) = (Vec::new(), Vec::new());
+        let mut layer = TlsLayer::client(&client, &endpoint, &mut out).unwrap();
+        let error = layer.on_bytes(noise, &mut plain, &mut out).unwrap_err();
+        assert_eq!(matches!(&error, DriverError::Tls(TlsError::OldProtocol)), noise[0] == 21, "{error}");
+        assert!(plain.is_empty());
+    }
+}

@@ -1,0 +1,13 @@
+//! Private PostgreSQL servers for tests: in a folder of their own, gone when the value is dropped or the test's
+//! process ends in whatever way.
+//!
+//! Used in `[dev-dependencies]` only. A server that this crate did not start is never touched: there is no default
+//! port, and a folder is made anew each time.
+
+mod os_user;
+mod postgres;
+mod programs;
+mod spawn;
+
+pub use postgres::{PostgresError, PostgresOptions, PostgresServer, TlsFiles};
+pub use programs::Programs;

@@ -1,0 +1,77 @@
+//! Starts programs as another user, to end when we do.
+//!
+//! The kernel's parent-death signal is asked for by `setpriv` of util-linux, so that no unsafe code is needed here.
+//! Linux sends it when the *thread* that made the child ends; so one thread that never ends makes all of them, and a
+//! server may be shared by tests that come and go. Where there is no `setpriv`, only dropping the server ends it.
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use crate::os_user::OsUser;
+
+/// The server's own signal for "at once": it ends its processes and gives its shared memory back.
+const DEATH_SIGNAL: &str = "QUIT";
+
+type Request = (Command, Sender<io::Result<Child>>);
+
+static KEEPER: Mutex<Option<Sender<Request>>> = Mutex::new(None);
+
+/// A command that runs `program` as `user`, in a process group of its own.
+pub(crate) fn command(program: &Path, user: Option<OsUser>) -> Command {
+    let mut command = if let Some(setpriv) = setpriv() {
+        let mut command = new_command(setpriv);
+        if let Some(user) = user {
+            command.arg(format!("--reuid={}", user.uid)).arg(format!("--regid={}", user.gid));
+            command.arg("--clear-groups");
+        }
+        command.args(["--pdeathsig", DEATH_SIGNAL, "--"]).arg(program);
+        command
+    } else {
+        let mut command = new_command(program);
+        if let Some(user) = user {
+            command.gid(user.gid).uid(user.uid);
+        }
+        command
+    };
+    command.process_group(0);
+    command
+}
+
+#[allow(clippy::disallowed_methods, reason = "the servers of tests start here")]
+fn new_command(program: impl AsRef<OsStr>) -> Command {
+    Command::new(program)
+}
+
+fn setpriv() -> Option<&'static Path> {
+    ["/usr/bin/setpriv", "/bin/setpriv"].into_iter().map(Path::new).find(|path| path.is_file())
+}
+
+/// Starts it in the thread that lives as long as this process.
+pub(crate) fn spawn(command: Command) -> io::Result<Child> {
+    let gone = || io::Error::other("the thread that starts servers is gone");
+    let (answer, child) = channel();
+    keeper()?.send((command, answer)).map_err(|_| gone())?;
+    child.recv().map_err(|_| gone())?
+}
+
+fn keeper() -> io::Result<Sender<Request>> {
+    let mut slot = KEEPER.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(sender) = &*slot {
+        return Ok(sender.clone());
+    }
+    let (sender, requests) = channel::<Request>();
+    thread::Builder::new().name("testkit-keeper".to_owned()).spawn(move || {
+        // The slot keeps one sender for ever, so this loop ends with the process.
+        for (mut command, answer) in requests {
+            let _ = answer.send(command.spawn());
+        }
+    })?;
+    *slot = Some(sender.clone());
+    Ok(sender)
+}
