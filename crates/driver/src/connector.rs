@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use crate::mysql::MysqlSession;
-use crate::{Address, Dialect, DriverError, Endpoint, Session, Socket, Statement, Target};
+use crate::{Address, Dialect, DriverError, Endpoint, Session, Socket, Statement, Target, TlsClient};
 
 /// Opens sessions to one target, all with the same statements.
 pub struct Connector {
@@ -12,13 +12,15 @@ pub struct Connector {
     addresses: Vec<Address>,
     statements: Arc<[Statement]>,
     prepared: bool,
+    tls: Option<TlsClient>,
 }
 
 impl Connector {
-    /// Looks host names up. `prepared`: statements are prepared at login and executed with values apart from the text.
+    /// Looks host names up and reads the authorities of TLS. `prepared`: statements are prepared at login and executed with values apart from the text.
     pub fn new(target: Target, statements: Arc<[Statement]>, prepared: bool) -> Result<Self, DriverError> {
         let addresses = target.endpoints.iter().map(Address::resolve).collect::<Result<_, _>>()?;
-        Ok(Self { target: Arc::new(target), addresses, statements, prepared })
+        let tls = TlsClient::new(&target.tls)?;
+        Ok(Self { target: Arc::new(target), addresses, statements, prepared, tls })
     }
 
     pub fn endpoint(&self, client: u32) -> &Endpoint {
@@ -35,10 +37,11 @@ impl Connector {
     }
 
     /// A session for a socket of client number `client`.
-    pub fn session(&self, _client: u32) -> Box<dyn Session> {
+    pub fn session(&self, client: u32) -> Box<dyn Session> {
         match self.target.dialect {
             Dialect::Mysql => {
-                Box::new(MysqlSession::new(Arc::clone(&self.target), Arc::clone(&self.statements), self.prepared))
+                let (target, statements) = (Arc::clone(&self.target), Arc::clone(&self.statements));
+                Box::new(MysqlSession::new(target, statements, self.prepared).for_client(client, self.tls.clone()))
             }
             Dialect::Postgres => unreachable!("a target of this dialect cannot be made yet"),
         }

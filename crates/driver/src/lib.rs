@@ -16,7 +16,7 @@ mod tls;
 
 pub use client::{Client, QueryResult};
 pub use connector::Connector;
-pub use error::{DriverError, ErrorClass, ServerError};
+pub use error::{DriverError, ErrorClass, LoginError, ServerError};
 pub use mysql::MysqlSession;
 pub use session::{Event, Reply, Session};
 pub use socket::{Address, Socket};

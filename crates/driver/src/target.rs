@@ -32,7 +32,6 @@ impl Password {
     }
 
     /// The password itself: for the handshake only.
-    #[expect(dead_code, reason = "no plugin that takes one yet")]
     pub(crate) fn reveal(&self) -> &str {
         &self.0
     }
@@ -65,6 +64,13 @@ pub struct Tls {
     pub mode: TlsMode,
     /// PEM file with the authorities to trust; the system's where there is none.
     pub ca: Option<PathBuf>,
+}
+
+impl Tls {
+    /// Whether a server that does not offer TLS is an error.
+    pub fn is_required(&self) -> bool {
+        !matches!(self.mode, TlsMode::Off | TlsMode::Preferred)
+    }
 }
 
 /// Who logs in, and to which database.
