@@ -27,7 +27,7 @@ pub(crate) enum Command {
     /// Measure all configurations of a plan on a private server, in randomised blocks
     Sweep(SweepArgs),
     /// Measure one configuration once: a single trial on a private server
-    Run(RunArgs),
+    Run(Box<RunArgs>),
     /// List, show and check plans
     Plan {
         #[command(subcommand)]

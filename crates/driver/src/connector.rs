@@ -42,7 +42,8 @@ impl Connector {
     pub fn session(&self, client: u32) -> Box<dyn Session> {
         match self.target.dialect {
             Dialect::Mysql => {
-                Box::new(MysqlSession::new(Arc::clone(&self.target), Arc::clone(&self.statements), self.prepared))
+                let (target, statements) = (Arc::clone(&self.target), Arc::clone(&self.statements));
+                Box::new(MysqlSession::new(target, statements, self.prepared).for_client(client, self.tls.clone()))
             }
             Dialect::Postgres => {
                 let (target, statements) = (Arc::clone(&self.target), Arc::clone(&self.statements));

@@ -17,7 +17,7 @@ mod tls;
 
 pub use client::{Client, QueryResult};
 pub use connector::Connector;
-pub use error::{DriverError, ErrorClass, ServerError};
+pub use error::{DriverError, ErrorClass, LoginError, ServerError};
 pub use mysql::MysqlSession;
 pub use postgres::{PgSession, TransactionStatus};
 pub use session::{Event, Reply, Session};

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
-use truetps_driver::{DriverError, ErrorClass, Event, Reply};
+use truetps_driver::{DriverError, Event, Reply};
 use truetps_record::Phase;
 
 use crate::client::{Failure, State};
@@ -200,11 +200,7 @@ impl<'w, 'a> Drive<'w, 'a> {
                 self.send_next(slot);
             }
             (State::InFlight, Some(error)) => {
-                let failure = Failure {
-                    class: ErrorClass::of_code(error.code).to_string(),
-                    code: error.code,
-                    message: error.message,
-                };
+                let failure = Failure { class: error.class().to_string(), code: error.code, message: error.message };
                 self.attempt_failed(slot, failure);
             }
             (State::RollingBack, _) => {

@@ -7,10 +7,9 @@ use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
-use truetps_driver::{Client, Dialect, Event, Login, MysqlSession, Params, Reply, Session, Statement};
+use truetps_driver::{Client, Connector, Dialect, Event, Params, Reply, Session, Statement, Target};
 use truetps_record::{KeyMode, Plan, ReadWriteMix, SettingValue, WorkloadSpec};
 use truetps_sandbox::{
     Home, HostLimits, RunningServer, Sandbox, SandboxOptions, ServerLoad, ServerUser, Settings, StartOptions,
@@ -86,12 +85,13 @@ impl Server {
 
     /// A session whose last statement is a ROLLBACK, beyond those of the workload.
     fn connect(&self, workload: &dyn Workload, prepared: bool) -> Connection {
-        let login = Arc::new(Login { user: "root".to_owned(), database: Some("truetps".to_owned()) });
         let mut statements = workload.statements().to_vec();
         statements.push(Statement::text_only("ROLLBACK"));
         let socket = UnixStream::connect(self.server.socket()).unwrap();
         socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-        let mut connection = Connection { socket, session: MysqlSession::new(login, statements.into(), prepared) };
+        let target = Target::mysql_unix(self.server.socket(), "root", Some("truetps"));
+        let session = Connector::new(target, statements.into(), prepared).unwrap().session(0);
+        let mut connection = Connection { socket, session };
         assert_eq!(connection.event(), Event::Ready);
         connection
     }
@@ -100,7 +100,7 @@ impl Server {
 /// One measured session, driven by blocking calls.
 struct Connection {
     socket: UnixStream,
-    session: MysqlSession,
+    session: Box<dyn Session>,
 }
 
 impl Connection {
