@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use truetps_record::{DriveMode, ErrorPolicy, Load, Spacing};
+use truetps_record::{DriveMode, ErrorPolicy, Load, Slo, Spacing};
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct LoadArgs {
@@ -22,6 +22,12 @@ pub(crate) struct LoadArgs {
     /// Open loop: transactions that each client starts: 1/s, 6/min
     #[arg(long, value_name = "N/s", value_parser = rate)]
     pub(crate) rate_per_client: Option<f64>,
+    /// Search the highest rate that the server sustains within --slo
+    #[arg(long, conflicts_with_all = ["rate", "rate_per_client", "ramp_to", "transactions"])]
+    pub(crate) find_max: bool,
+    /// What the response times must keep to in a search: mean, p50, p95, p99, p999, max, failed
+    #[arg(long, value_name = "FIGURE<LIMIT,…", default_value = "p99<1s", requires = "find_max")]
+    pub(crate) slo: Slo,
     /// Let the rate go evenly to this one during the measure phase
     #[arg(long, value_name = "N/s", value_parser = rate)]
     ramp_to: Option<f64>,

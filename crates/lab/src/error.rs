@@ -36,6 +36,10 @@ pub enum LabError {
     OtherConditions,
     #[error("servers cannot be bound to their cores: {0}")]
     Pin(std::io::Error),
+    #[error("the closed loop that comes before a search measured nothing: {reason}")]
+    NoPilot { reason: String },
+    #[error("the search did not come to an end: trials of the same rate contradict each other")]
+    SearchUndecided,
     #[error("interrupted")]
     Interrupted,
 }
@@ -59,7 +63,15 @@ impl LabError {
                     .to_owned(),
             ),
             Self::Folder(error) => error.hint(),
-            Self::Workload(_) | Self::Prepare(_) | Self::Flush(_) | Self::Pin(_) | Self::Interrupted => None,
+            Self::Workload(_)
+            | Self::Prepare(_)
+            | Self::Flush(_)
+            | Self::Pin(_)
+            | Self::NoPilot { .. }
+            | Self::Interrupted => None,
+            Self::SearchUndecided => {
+                Some("measure longer with --measure, or try rates of your own as a factor".to_owned())
+            }
         }
     }
 
@@ -67,7 +79,12 @@ impl LabError {
     pub fn is_usage(&self) -> bool {
         match self {
             Self::Folder(error) => matches!(error, FolderError::InUse { .. }),
-            Self::Prepare(_) | Self::Flush(_) | Self::Pin(_) | Self::Interrupted => false,
+            Self::Prepare(_)
+            | Self::Flush(_)
+            | Self::Pin(_)
+            | Self::NoPilot { .. }
+            | Self::SearchUndecided
+            | Self::Interrupted => false,
             Self::Workload(_)
             | Self::UnknownSetting(_)
             | Self::Setting(_)

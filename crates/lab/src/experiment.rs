@@ -82,28 +82,31 @@ pub fn check_settings(plan: &Plan, binary: &ServerBinary, user: &ServerUser) -> 
 /// Runs a new experiment.
 pub fn start(request: &Request<'_>, listener: &mut dyn Listener) -> Result<Finished, LabError> {
     let mut bench = Bench::set_up(request, request.runs, listener)?;
-    let plan = request.plan;
-    let experiment = Experiment {
+    let experiment = new_experiment(request, &bench, schedule(request.plan));
+    let folder = bench.create_folder(request.plan, &experiment)?;
+    let _lock = folder.lock()?;
+    let todo: Vec<_> = experiment.schedule.iter().collect();
+    Ok(bench.run(&folder, &todo, 0, listener))
+}
+
+/// What is recorded of an experiment before its first trial.
+pub(crate) fn new_experiment(request: &Request<'_>, bench: &Bench<'_>, schedule: Vec<ScheduledTrial>) -> Experiment {
+    Experiment {
         schema_version: SCHEMA_VERSION,
         tool_version: request.tool_version.to_owned(),
-        name: plan.name.clone(),
+        name: request.plan.name.clone(),
         created_at: clock::now_rfc3339(),
         quick: request.quick,
-        seed: plan.design.seed,
+        seed: request.plan.design.seed,
         workers: request.workers,
         host: bench.host.clone(),
         server: bench.server.clone(),
         couplings: bench.stands.couplings().to_vec(),
         sandbox_dir: request.home.path().display().to_string(),
-        schedule: schedule(plan),
+        schedule,
         slo: None,
         command: request.command.clone(),
-    };
-    let name = format!("{}-{}", plan.name, clock::folder_stamp());
-    let folder = ExperimentFolder::create(request.runs, &name, plan, &experiment)?;
-    let _lock = folder.lock()?;
-    let todo: Vec<_> = experiment.schedule.iter().collect();
-    Ok(bench.run(&folder, &todo, 0, listener))
+    }
 }
 
 /// Runs the trials of an earlier experiment that are missing, partial or invalid. What those left is kept beside them.
@@ -170,7 +173,7 @@ fn other_host(was: &HostFacts, is: &HostFacts) -> Option<String> {
 }
 
 /// Everything that trials run on.
-struct Bench<'a> {
+pub(crate) struct Bench<'a> {
     request: &'a Request<'a>,
     workload: Arc<dyn Workload>,
     host: HostFacts,
@@ -181,7 +184,11 @@ struct Bench<'a> {
 impl<'a> Bench<'a> {
     /// Checks everything that can be checked, then prepares the servers; records go below `records`. An error means that
     /// nothing was measured.
-    fn set_up(request: &'a Request<'a>, records: &Path, listener: &mut dyn Listener) -> Result<Self, LabError> {
+    pub(crate) fn set_up(
+        request: &'a Request<'a>,
+        records: &Path,
+        listener: &mut dyn Listener,
+    ) -> Result<Self, LabError> {
         let (plan, binary) = (request.plan, request.binary);
         let workload = truetps_workload::build(&plan.workload, Dialect::Mysql, plan.design.seed)?;
         let catalogue = check_settings(plan, binary, request.home.user())?;
@@ -208,6 +215,30 @@ impl<'a> Bench<'a> {
         let mut stands = Stands::new(request, &*workload, fixed);
         stands.prepare(listener)?;
         Ok(Self { request, workload, host, server, stands })
+    }
+
+    /// The folder of a new experiment.
+    pub(crate) fn create_folder(&self, plan: &Plan, experiment: &Experiment) -> Result<ExperimentFolder, LabError> {
+        let name = format!("{}-{}", plan.name, clock::folder_stamp());
+        Ok(ExperimentFolder::create(self.request.runs, &name, plan, experiment)?)
+    }
+
+    /// Runs one trial of an experiment that plans as it goes.
+    pub(crate) fn one_more(
+        &mut self,
+        folder: &ExperimentFolder,
+        scheduled: &ScheduledTrial,
+        listener: &mut dyn Listener,
+    ) -> Result<Trial, LabError> {
+        let (index, left) = (scheduled.position as usize, Duration::ZERO);
+        let of = index + 1;
+        listener.event(&Event::TrialBegins { trial: scheduled, index, of, left });
+        let mut heard = |interval: &truetps_record::Interval, listener: &mut dyn Listener| {
+            listener.event(&Event::Interval { trial: scheduled, interval, index, of, left });
+        };
+        let trial = self.trial(folder, scheduled, &mut heard, listener)?;
+        listener.event(&Event::TrialEnds { trial: &trial, index, of, left });
+        Ok(trial)
     }
 
     /// Runs these trials in order; `done` were finished earlier.

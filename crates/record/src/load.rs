@@ -126,7 +126,9 @@ impl Load {
         self.rate.is_some() || self.rate_per_client.is_some()
     }
 
-    pub(crate) fn check(&self, connections_max: u32) -> Result<(), PlanError> {
+    /// `has_rate_factor`: the rate is a factor of the plan.
+    pub(crate) fn check(&self, connections_max: u32, has_rate_factor: bool) -> Result<(), PlanError> {
+        let is_open = self.is_open() || has_rate_factor;
         seconds("load.warm_up_s", self.warm_up_s, 0.0)?;
         seconds("load.measure_s", self.measure_s, 0.1)?;
         if self.measure_transactions == Some(0) {
@@ -145,10 +147,10 @@ impl Load {
             let text = format!("{all} a second for {connections_max} clients together is more than {RATE_MAX}");
             return Err(value("load.rate_per_client", text));
         }
-        if self.ramp_to.is_some() && !self.is_open() {
+        if self.ramp_to.is_some() && !is_open {
             return Err(value("load.ramp_to", "needs `rate` or `rate_per_client`: where the ramp begins"));
         }
-        if self.latency_limit_ms.is_some() && !self.is_open() {
+        if self.latency_limit_ms.is_some() && !is_open {
             return Err(value(
                 "load.latency_limit_ms",
                 "needs `rate` or `rate_per_client`: a closed loop is never late",

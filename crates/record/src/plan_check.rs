@@ -124,7 +124,7 @@ fn check_numbers(plan: &Plan) -> Result<(), PlanError> {
         let fine = (least..=most).contains(&number);
         if fine { Ok(()) } else { Err(value(key, format!("{number} is not between {least} and {most}"))) }
     };
-    plan.load.check(plan.connections_max())?;
+    plan.load.check(plan.connections_max(), plan.factors.contains_key(RATE))?;
     whole("design.blocks", plan.design.blocks.into(), 1, 1000)?;
     whole("design.seed", plan.design.seed, 0, i64::MAX as u64)?;
     let percent = plan.design.smallest_effect_percent;

@@ -17,7 +17,8 @@ use crate::load_args::Mode;
 pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let plan = plan_of(args)?;
     workload::build(&plan.workload, Dialect::Mysql, plan.design.seed).map_err(Failure::usage)?;
-    measure(&plan, false, &args.place, &args.engine)
+    let slo = args.load.find_max.then_some(&args.load.slo);
+    measure(&plan, false, slo, &args.place, &args.engine)
 }
 
 fn plan_of(args: &RunArgs) -> Result<Plan, Failure> {

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use truetps_lab::{Finished, LabError, Pin, Request, estimate, resume, schedule, start};
-use truetps_record::{ExperimentFolder, Plan};
+use truetps_lab::{Finished, LabError, Pin, Request, estimate, find_max, resume, schedule, start};
+use truetps_record::{ExperimentFolder, Plan, Slo};
 use truetps_sandbox::{Home, ServerBinary, find};
 
 use crate::answer::{give, open_folder, shown};
@@ -44,7 +44,7 @@ pub(crate) fn run(args: &SweepArgs) -> Result<Exit, Failure> {
         );
     }
     say(&format!("{}: {}\n{}, seed {}\n", plan.name, plan.about, size(&plan), plan.design.seed));
-    measure(&plan, args.quick, &args.place, &args.engine)
+    measure(&plan, args.quick, None, &args.place, &args.engine)
 }
 
 /// Where a command measures.
@@ -65,13 +65,22 @@ impl Site {
     }
 }
 
-/// Runs a plan and gives its answer.
-pub(crate) fn measure(plan: &Plan, quick: bool, place: &Place, engine: &EngineArgs) -> Result<Exit, Failure> {
+/// Runs a plan, or searches the highest rate that keeps to `slo`, and gives the answer.
+pub(crate) fn measure(
+    plan: &Plan,
+    quick: bool,
+    slo: Option<&Slo>,
+    place: &Place,
+    engine: &EngineArgs,
+) -> Result<Exit, Failure> {
     let site = Site::open(plan, place, engine)?;
     let stop = signals::stop_flag()?;
     let mut progress = Progress::new();
     let request = request(plan, quick, &place.runs, engine, &site, &stop);
-    let finished = start(&request, &mut progress);
+    let finished = match slo {
+        None => start(&request, &mut progress),
+        Some(slo) => find_max(&request, slo, &mut progress),
+    };
     drop(progress);
     finish(finished, None, engine, &stop)
 }

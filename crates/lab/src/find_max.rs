@@ -1,0 +1,136 @@
+//! An experiment that searches the highest rate which keeps to an objective.
+
+use truetps_record::{
+    CONNECTIONS, Configuration, Experiment, ExperimentFolder, Plan, RATE, ScheduledTrial, SettingValue, Slo, Trial,
+    TrialRole, Validity,
+};
+
+use crate::error::LabError;
+use crate::event::{Event, Listener};
+use crate::experiment::{Bench, Finished, Request, new_experiment};
+use crate::search::{Next, Search};
+
+/// A closed loop is the most that a server does; an open loop at that rate has a queue that never empties.
+const FIRST_SHARE: f64 = 0.8;
+
+/// Searches the highest rate at which `slo` holds, with the plan's number of connections. Each trial is recorded; the plan
+/// in the folder grows by each rate that was tried.
+pub fn find_max(request: &Request<'_>, slo: &Slo, listener: &mut dyn Listener) -> Result<Finished, LabError> {
+    let mut bench = Bench::set_up(request, request.runs, listener)?;
+    let mut plan = request.plan.clone();
+    plan.factors.insert(RATE.to_owned(), Vec::new());
+    let mut experiment = new_experiment(request, &bench, Vec::new());
+    experiment.slo = Some(slo.clone());
+    let folder = bench.create_folder(request.plan, &experiment)?;
+    let _lock = folder.lock()?;
+    let mut records = Records { folder, plan, experiment };
+    let gave_up = search(&mut bench, &mut records, slo, listener).err();
+    let gave_up = gave_up.filter(|error| !matches!(error, LabError::Interrupted)).map(|error| error.to_string());
+    Ok(Finished { folder: records.folder, gave_up })
+}
+
+struct Records {
+    folder: ExperimentFolder,
+    plan: Plan,
+    experiment: Experiment,
+}
+
+fn search(
+    bench: &mut Bench<'_>,
+    records: &mut Records,
+    slo: &Slo,
+    listener: &mut dyn Listener,
+) -> Result<(), LabError> {
+    let pilot = records.run(bench, None, listener)?;
+    let most = pilot.measured.as_ref().map_or(0.0, |measured| measured.tps);
+    if !pilot.validity.is_valid() || most <= 0.0 {
+        let reason = pilot.validity.reason().unwrap_or("no transaction ended").to_owned();
+        return Err(LabError::NoPilot { reason });
+    }
+    let mut search = Search::new(most * FIRST_SHARE);
+    loop {
+        match search.next() {
+            Next::Try(rate) => {
+                let trial = records.run(bench, Some(rate), listener)?;
+                let broken = broken_by(&trial, slo);
+                listener.event(&Event::Preparing(match &broken {
+                    None => format!("{rate}/s held"),
+                    Some(why) => format!("{rate}/s did not hold: {why}"),
+                }));
+                search.heard(rate, broken.is_none());
+            }
+            Next::Found(_) => return Ok(()),
+            Next::GivenUp => return Err(LabError::SearchUndecided),
+        }
+    }
+}
+
+/// Why a trial does not count as one at which the objective held.
+fn broken_by(trial: &Trial, slo: &Slo) -> Option<String> {
+    if let Validity::Invalid(reason) | Validity::Partial(reason) = &trial.validity {
+        return Some(reason.clone());
+    }
+    let Some(measured) = &trial.measured else { return Some("nothing was measured".to_owned()) };
+    if measured.sustained == Some(false) {
+        return Some("not sustained".to_owned());
+    }
+    slo.broken_by(measured)
+}
+
+impl Records {
+    /// One trial more: of a closed loop where there is no rate.
+    fn run(
+        &mut self,
+        bench: &mut Bench<'_>,
+        rate: Option<f64>,
+        listener: &mut dyn Listener,
+    ) -> Result<Trial, LabError> {
+        let scheduled = self.schedule(rate);
+        self.experiment.schedule.push(scheduled.clone());
+        if let Some(level) = rate.map(level) {
+            let levels = self.plan.factors.entry(RATE.to_owned()).or_default();
+            if !levels.contains(&level) {
+                levels.push(level);
+                levels.sort_by(|a, b| number(a).total_cmp(&number(b)));
+            }
+            self.folder.write_plan(&self.plan)?;
+        }
+        self.folder.write_experiment(&self.experiment)?;
+        let trial = bench.one_more(&self.folder, &scheduled, listener)?;
+        // What was interrupted was not answered.
+        if matches!(trial.validity, Validity::Partial(_)) {
+            return Err(LabError::Interrupted);
+        }
+        Ok(trial)
+    }
+
+    fn schedule(&self, rate: Option<f64>) -> ScheduledTrial {
+        let connections = self.plan.factors[CONNECTIONS][0].clone();
+        let mut configuration = Configuration { levels: [(CONNECTIONS.to_owned(), connections)].into() };
+        if let Some(rate) = rate {
+            configuration.levels.insert(RATE.to_owned(), level(rate));
+        }
+        let earlier = |other: &&ScheduledTrial| other.configuration == configuration;
+        let block = self.experiment.schedule.iter().filter(earlier).count() as u32;
+        ScheduledTrial {
+            name: format!("trial-{:04}", self.experiment.schedule.len() + 1),
+            block,
+            position: self.experiment.schedule.len() as u32,
+            role: if rate.is_some() { TrialRole::Cell } else { TrialRole::Pilot },
+            configuration,
+        }
+    }
+}
+
+/// A rate as a plan writes it.
+fn level(rate: f64) -> SettingValue {
+    if rate.fract() == 0.0 { SettingValue::Int(rate as i64) } else { SettingValue::Float(rate) }
+}
+
+fn number(level: &SettingValue) -> f64 {
+    match level {
+        SettingValue::Int(number) => *number as f64,
+        SettingValue::Float(number) => *number,
+        SettingValue::Bool(_) | SettingValue::Text(_) => 0.0,
+    }
+}

@@ -1,0 +1,152 @@
+//! The search for the highest rate that a server sustains: which rate to try next, and when it is found.
+//!
+//! Upwards from a guess by steps until one rate fails, then by halving the ratio between the highest rate that held and
+//! the lowest that did not. A rate that one trial says is good may have been lucky: it must hold again, in trials of its
+//! own, before it is the answer.
+
+/// Two rates closer than this are one: the answer is not known better.
+const RESOLUTION: f64 = 1.05;
+const STEP_UP: f64 = 1.25;
+const STEP_DOWN: f64 = 0.5;
+/// Trials, of the same rate, that must all be good.
+const TRIALS_NEEDED: u32 = 3;
+/// A server whose answers contradict each other is not asked for ever.
+const TRIALS_MAX: u32 = 30;
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Next {
+    Try(f64),
+    /// The highest rate that held, and the lowest that did not. `None`: not even the lowest rate that was tried held.
+    Found(Option<f64>),
+    /// As many trials as were allowed have not settled it.
+    GivenUp,
+}
+
+/// Rates that were tried, and what came of them.
+#[derive(Debug)]
+pub(crate) struct Search {
+    guess: f64,
+    heard: Vec<(f64, bool)>,
+}
+
+impl Search {
+    /// `guess`: where to begin, in transactions a second.
+    pub(crate) fn new(guess: f64) -> Self {
+        Self { guess: round(guess), heard: Vec::new() }
+    }
+
+    pub(crate) fn heard(&mut self, rate: f64, held: bool) {
+        self.heard.push((rate, held));
+    }
+
+    pub(crate) fn next(&self) -> Next {
+        if self.heard.is_empty() {
+            return Next::Try(self.guess);
+        }
+        let best = self.best();
+        let broken = self.heard.iter().filter(|(_, held)| !held).map(|(rate, _)| *rate).reduce(f64::min);
+        let is_close = match (best, broken) {
+            (Some(best), Some(broken)) => broken / best <= RESOLUTION,
+            _ => false,
+        };
+        let confirmed = best.is_some_and(|best| self.trials_of(best) >= TRIALS_NEEDED);
+        if is_close && confirmed {
+            return Next::Found(best);
+        }
+        if self.heard.len() as u32 >= TRIALS_MAX {
+            return Next::GivenUp;
+        }
+        match (best, broken) {
+            (Some(best), Some(_)) if is_close => Next::Try(best),
+            (Some(best), Some(broken)) => Next::Try(between(best, broken)),
+            (Some(best), None) => Next::Try(round(best * STEP_UP)),
+            (None, Some(broken)) if broken * STEP_DOWN < 0.001 => Next::Found(None),
+            (None, Some(broken)) => Next::Try(round(broken * STEP_DOWN)),
+            (None, None) => Next::Try(self.guess),
+        }
+    }
+
+    /// The highest rate below all that failed: a rate that failed once does not hold.
+    fn best(&self) -> Option<f64> {
+        let broken = self.heard.iter().filter(|(_, held)| !held).map(|(rate, _)| *rate).fold(f64::INFINITY, f64::min);
+        self.heard.iter().filter(|(rate, held)| *held && *rate < broken).map(|(rate, _)| *rate).reduce(f64::max)
+    }
+
+    fn trials_of(&self, rate: f64) -> u32 {
+        self.heard.iter().filter(|(other, _)| same(*other, rate)).count() as u32
+    }
+}
+
+/// The geometric middle; a rounded one that is no new rate is the same as being close.
+fn between(best: f64, broken: f64) -> f64 {
+    let middle = round((best * broken).sqrt());
+    if same(middle, best) || same(middle, broken) { best } else { middle }
+}
+
+fn same(a: f64, b: f64) -> bool {
+    (a / b - 1.0).abs() < 1e-9
+}
+
+/// Three digits: nobody wants to read more of a rate that is known to 5 %.
+fn round(rate: f64) -> f64 {
+    let unit = 10_f64.powf(rate.log10().floor() - 2.0);
+    let rounded = (rate / unit).round() * unit;
+    // Without what binary fractions add to it.
+    format!("{rounded:.6}").parse().unwrap_or(rounded)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn find(guess: f64, mut holds: impl FnMut(f64, usize) -> bool) -> (Next, usize) {
+        let mut search = Search::new(guess);
+        for n in 0.. {
+            match search.next() {
+                Next::Try(rate) => {
+                    let held = holds(rate, n);
+                    search.heard(rate, held);
+                }
+                end => return (end, n),
+            }
+        }
+        unreachable!("the search ends")
+    }
+
+    #[test]
+    fn a_clear_capacity_is_found_to_five_percent() {
+        for capacity in [0.9, 37.0, 1_000.0, 48_211.0, 900_000.0] {
+            for guess in [0.3, 0.8, 1.0, 1.4, 8.0] {
+                let (end, trials) = find(capacity * guess, |rate, _| rate <= capacity);
+                let Next::Found(Some(rate)) = end else { panic!("{capacity} from {guess}: {end:?}") };
+                assert!(rate <= capacity && rate * RESOLUTION * 1.01 >= capacity, "{rate} for {capacity} from {guess}");
+                assert!(trials <= 22, "{trials} trials for {capacity} from {guess}");
+            }
+        }
+    }
+
+    /// 2,000 holds in the first trial of three only: the answer is below it.
+    #[test]
+    fn a_lucky_trial_is_not_the_answer() {
+        let mut lucky = true;
+        let (end, _) = find(1_900.0, |rate, _| rate <= 1_500.0 || (rate <= 2_000.0 && std::mem::take(&mut lucky)));
+        let Next::Found(Some(rate)) = end else { panic!("{end:?}") };
+        assert!((1_425.0..=1_500.0).contains(&rate), "{rate}");
+    }
+
+    #[test]
+    fn a_server_that_holds_nothing_or_anything_ends_the_search() {
+        assert_eq!(find(10.0, |_, _| false).0, Next::Found(None));
+        assert_eq!(find(10.0, |_, _| true).0, Next::GivenUp);
+        // Contradictions: good or bad by turns.
+        let (end, trials) = find(1_000.0, |_, n| n % 2 == 0);
+        assert!(trials <= TRIALS_MAX as usize, "{end:?}");
+    }
+
+    #[test]
+    fn rates_have_three_digits() {
+        for (rate, expect) in [(48_211.0, 48_200.0), (0.123_456, 0.123), (999.9, 1_000.0), (37.04, 37.0)] {
+            assert!(same(round(rate), expect), "{rate}: {}", round(rate));
+        }
+    }
+}
