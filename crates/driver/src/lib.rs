@@ -6,6 +6,7 @@
 
 mod client;
 mod connector;
+mod dsn;
 mod error;
 mod mysql;
 mod session;
@@ -16,6 +17,7 @@ mod tls;
 
 pub use client::{Client, QueryResult};
 pub use connector::Connector;
+pub use dsn::DsnError;
 pub use error::{DriverError, ErrorClass, LoginError, ServerError};
 pub use mysql::MysqlSession;
 pub use session::{Event, Reply, Session};
