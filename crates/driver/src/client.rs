@@ -90,20 +90,60 @@ impl Client {
 
     /// Sends what there is to send until something has come of it.
     fn exchange(&mut self) -> Result<Event, DriverError> {
+        let statement_bytes = self.out.len();
         loop {
-            (&self.socket).write_all(&self.out)?;
+            let sent = (&self.socket).write_all(&self.out);
             self.out.clear();
-            let length = match (&self.socket).read(&mut self.input) {
-                Ok(0) => return Err(DriverError::Closed),
-                Ok(length) => length,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(error.into()),
+            let event = match sent {
+                Ok(()) => self.receive(),
+                // The server may have said why, before it closed the connection.
+                Err(error) => match self.receive() {
+                    Err(said @ DriverError::Server(_)) => Err(said),
+                    Ok(event @ Event::Reply(Reply { error: Some(_), .. })) => return Ok(event),
+                    _ => Err(error.into()),
+                },
             };
-            match self.session.on_bytes(&self.input[..length], &mut self.out)? {
-                Event::Pending => {}
-                event => return Ok(event),
+            match event {
+                Ok(Event::Pending) => {}
+                Ok(event) => return Ok(event),
+                Err(error) => return Err(lost_sending(error, statement_bytes)),
             }
         }
+    }
+
+    /// Reads once.
+    fn receive(&mut self) -> Result<Event, DriverError> {
+        loop {
+            return match (&self.socket).read(&mut self.input) {
+                Ok(0) => Err(self.session.closed()),
+                Ok(length) => {
+                    let event = self.session.on_bytes(&self.input[..length], &mut self.out);
+                    if event.is_err() {
+                        // TLS tells the server why; it does not matter whether it hears it.
+                        let _ = (&self.socket).write_all(&self.out);
+                    }
+                    event
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => Err(error.into()),
+            };
+        }
+    }
+}
+
+/// Says how long the statement was, where that may be why the connection is gone: servers close it on one that is
+/// longer than their `max_allowed_packet`, and what they say about it is often lost with it.
+fn lost_sending(error: DriverError, statement_bytes: usize) -> DriverError {
+    const LONG_BYTES: usize = 512 << 10;
+    let timed_out = |error: &io::Error| matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut);
+    match error {
+        DriverError::Io(source) if statement_bytes >= LONG_BYTES && !timed_out(&source) => {
+            DriverError::LostSending { statement_bytes, problem: source.to_string() }
+        }
+        DriverError::Closed if statement_bytes >= LONG_BYTES => {
+            DriverError::LostSending { statement_bytes, problem: "the server closed it".to_owned() }
+        }
+        other => other,
     }
 }
 

@@ -5,6 +5,7 @@ use std::io;
 
 use thiserror::Error;
 
+use crate::postgres::sqlstate;
 use crate::{Endpoint, TlsError};
 
 /// An error that the server reports.
@@ -16,18 +17,79 @@ pub struct ServerError {
     pub message: String,
 }
 
-impl ServerError {
-    pub fn class(&self) -> ErrorClass {
-        if self.code == 0 { ErrorClass::of_sqlstate(&self.sqlstate) } else { ErrorClass::of_code(self.code) }
-    }
-}
-
 impl fmt::Display for ServerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { code, sqlstate, message } = self;
         match code {
             0 => write!(f, "{message} (SQLSTATE {sqlstate})"),
             _ => write!(f, "{message} (error {code}, SQLSTATE {sqlstate})"),
+        }
+    }
+}
+
+impl ServerError {
+    /// By the number, or else by the SQLSTATE.
+    pub fn class(&self) -> ErrorClass {
+        if self.code == 0 { ErrorClass::of_sqlstate(&self.sqlstate) } else { ErrorClass::of_code(self.code) }
+    }
+
+    /// What to do about it, where that can be said.
+    pub fn hint(&self) -> Option<&'static str> {
+        Some(match self.code {
+            0 => return sqlstate::hint(&self.sqlstate),
+            1040 => "raise max_connections in the server, or use fewer clients",
+            1203 | 1226 => {
+                "raise the account's limit (max_user_connections, ALTER USER ... WITH), or use fewer clients"
+            }
+            1044 => "give the account its rights on the database: GRANT ALL ON database.* TO the account",
+            1045 | 1698 => {
+                "check user and password; a password can be given in the environment: TRUETPS_PASSWORD (an account of \
+                 the plugin unix_socket or auth_socket belongs to the system's user of that name)"
+            }
+            1049 => "make the database first: CREATE DATABASE",
+            1129 => "the server has seen too many broken logins from here: FLUSH HOSTS, or raise max_connect_errors",
+            1130 => "allow the account to come from this host: CREATE USER user@host",
+            1153 => "raise max_allowed_packet in the server, or send smaller statements",
+            1251 => "the account has a password of the kind before 4.1; set it anew with ALTER USER",
+            1524 => "the account's plugin is not loaded in the server: INSTALL SONAME, or ALTER USER to another plugin",
+            1820 | 1862 => "the account's password has expired; set it anew with ALTER USER ... IDENTIFIED BY",
+            2068 => {
+                "truetps sends no files to servers; load them with INSERT, or with LOAD DATA of the server's own file"
+            }
+            3118 | 4151 => "unlock the account: ALTER USER ... ACCOUNT UNLOCK",
+            3159 => "the server takes encrypted connections only: tls=required",
+            _ => return None,
+        })
+    }
+}
+
+/// A login that truetps does not go through with.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum LoginError {
+    #[error("the account `{account}` logs in with the plugin `{plugin}`, which truetps does not have")]
+    UnknownPlugin { plugin: String, account: String },
+    #[error(
+        "the account `{account}` logs in with the plugin `{plugin}`, which would send the password itself over a \
+         connection that others can read or answer"
+    )]
+    NotSecret { plugin: String, account: String },
+    #[error("the login of `{account}` with the plugin `{plugin}` went wrong: {problem}")]
+    Exchange { plugin: String, account: String, problem: &'static str },
+}
+
+impl LoginError {
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::UnknownPlugin { .. } => Some(
+                "there are mysql_native_password, caching_sha2_password, sha256_password, ed25519 and \
+                 mysql_clear_password; make an account for the load with one of them: ALTER USER ... IDENTIFIED WITH \
+                 caching_sha2_password BY ... (MariaDB: IDENTIFIED VIA ed25519 USING PASSWORD(...))",
+            ),
+            Self::NotSecret { .. } => Some(
+                "connect with a checked certificate (tls=verify-identity, ca=FILE) or over a unix socket, or give the \
+                 account another plugin",
+            ),
+            Self::Exchange { .. } => None,
         }
     }
 }
@@ -42,14 +104,22 @@ pub enum DriverError {
     Io(#[from] io::Error),
     #[error("the server closed the connection")]
     Closed,
+    /// It was closed before the login was through.
+    #[error("the server closed the connection {when}")]
+    ClosedEarly { when: &'static str, likely: &'static str },
+    /// It was lost while something long was under way.
+    #[error("connection lost while a statement of {statement_bytes} bytes was sent: {problem}")]
+    LostSending { statement_bytes: usize, problem: String },
     /// Bytes that no server of this protocol sends.
     #[error("the server broke the protocol: {0}")]
     Protocol(&'static str),
+    #[error("the server ({version}) speaks a protocol from before MySQL 4.1")]
+    TooOld { version: String },
     #[error("{0}")]
     Tls(#[from] TlsError),
-    #[error("the server asks for a password (plugin {0}): only logins without one are supported here")]
-    PasswordNeeded(String),
-    /// The login cannot give what the server asks for.
+    #[error("{0}")]
+    Login(#[from] LoginError),
+    /// The login cannot give what a PostgreSQL server asks for.
     #[error("the server asks for {asks_for}")]
     Authentication { asks_for: String, hint: &'static str },
 }
@@ -58,26 +128,53 @@ impl DriverError {
     pub fn class(&self) -> ErrorClass {
         match self {
             Self::Server(error) => error.class(),
-            Self::Io(_) | Self::Closed => ErrorClass::ConnectionLost,
-            Self::Connect { .. } | Self::Tls(_) | Self::PasswordNeeded(_) | Self::Authentication { .. } => {
-                ErrorClass::ConnectFailed
-            }
+            Self::Io(_) | Self::Closed | Self::LostSending { .. } => ErrorClass::ConnectionLost,
+            Self::Connect { .. }
+            | Self::ClosedEarly { .. }
+            | Self::TooOld { .. }
+            | Self::Tls(_)
+            | Self::Login(_)
+            | Self::Authentication { .. } => ErrorClass::ConnectFailed,
             Self::Protocol(_) => ErrorClass::Protocol,
         }
     }
 
     /// What to do about it, where that can be said.
     pub fn hint(&self) -> Option<String> {
-        match self {
-            Self::Tls(error) => error.hint().map(str::to_owned),
-            Self::Authentication { hint, .. } => Some((*hint).to_owned()),
-            _ => None,
-        }
+        let hint = match self {
+            Self::Server(error) => error.hint()?,
+            Self::Tls(error) => error.hint()?,
+            Self::Login(error) => error.hint()?,
+            Self::Authentication { hint, .. } => hint,
+            Self::ClosedEarly { likely, .. } => likely,
+            Self::Connect { endpoint, source } => connect_hint(endpoint, source)?,
+            Self::LostSending { .. } => {
+                "the server's max_allowed_packet may be smaller (SHOW VARIABLES LIKE 'max_allowed_packet')"
+            }
+            Self::TooOld { .. } => "truetps needs MySQL 4.1 or newer",
+            Self::Io(_) | Self::Closed | Self::Protocol(_) => return None,
+        };
+        Some(hint.to_owned())
     }
 
     /// The server's number; 0 where the error is not the server's.
     pub fn code(&self) -> u16 {
         if let Self::Server(error) = self { error.code } else { 0 }
+    }
+}
+
+fn connect_hint(endpoint: &Endpoint, source: &io::Error) -> Option<&'static str> {
+    match (source.kind(), endpoint) {
+        (io::ErrorKind::ConnectionRefused, Endpoint::Tcp { .. }) => {
+            Some("no server listens at that port; is it started with skip-networking, or bound to another address?")
+        }
+        (io::ErrorKind::ConnectionRefused, Endpoint::Unix(_)) => Some("a socket that a server left; it does not run"),
+        (io::ErrorKind::NotFound, Endpoint::Unix(_)) => {
+            Some("the server does not run, or has its socket elsewhere: SHOW VARIABLES LIKE 'socket'")
+        }
+        (io::ErrorKind::PermissionDenied, Endpoint::Unix(_)) => Some("the socket's folder is not open to this user"),
+        (_, Endpoint::Tcp { .. }) if source.raw_os_error().is_none() => Some("check the host's name"),
+        _ => None,
     }
 }
 
@@ -105,34 +202,18 @@ impl ErrorClass {
             1213 => Self::Deadlock,
             1205 => Self::LockWaitTimeout,
             1022 | 1062 | 1586 => Self::DuplicateKey,
-            1040 | 1044 | 1045 | 1129 | 1130 | 1203 | 1226 => Self::ConnectFailed,
-            1053 | 1152 | 1927 | 2006 | 2013 => Self::ConnectionLost,
+            1040 | 1044 | 1045 | 1049 | 1129 | 1130 | 1203 | 1226 | 1251 | 1524 | 1698 | 1820 | 1862 | 3118 | 3159
+            | 4151 => Self::ConnectFailed,
+            1053 | 1152 | 1153 | 1927 | 2006 | 2013 | 4031 => Self::ConnectionLost,
             1290 | 1792 | 1836 | 3100 => Self::ReadOnly,
+            2068 => Self::Protocol,
             other => Self::Other(other),
         }
     }
 
-    /// The class of an error of PostgreSQL (its manual, appendix A).
+    /// The class of an error of PostgreSQL.
     pub fn of_sqlstate(sqlstate: &str) -> Self {
-        match sqlstate {
-            "40P01" => Self::Deadlock,
-            // 57014 is not here: it is `statement_timeout`, or somebody who cancelled, more often than a lock.
-            "55P03" => Self::LockWaitTimeout,
-            "23505" => Self::DuplicateKey,
-            "40001" => Self::SerializationFailure,
-            "25006" => Self::ReadOnly,
-            "08P01" => Self::Protocol,
-            // 57P03: it is starting or stopping, and says so to a client that connects.
-            "53300" | "3D000" | "57P03" => Self::ConnectFailed,
-            // Shut down, crash of another session, database dropped; timeouts that end the session.
-            "57P01" | "57P02" | "57P04" | "57P05" | "25P03" => Self::ConnectionLost,
-            state if state.starts_with("28") => Self::ConnectFailed,
-            state if state.starts_with("08") => Self::ConnectionLost,
-            state => match state.as_bytes().try_into() {
-                Ok(state) => Self::OtherState(state),
-                Err(_) => Self::Protocol,
-            },
-        }
+        sqlstate::class(sqlstate)
     }
 }
 
@@ -150,33 +231,5 @@ impl fmt::Display for ErrorClass {
             Self::Other(code) => write!(f, "other({code})"),
             Self::OtherState(state) => write!(f, "other({})", String::from_utf8_lossy(state)),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn classes_come_from_the_number_or_else_from_the_sqlstate() {
-        let check = |code, sqlstate: &str, expect: &str| {
-            let error = ServerError { code, sqlstate: sqlstate.to_owned(), message: "m".to_owned() };
-            assert_eq!(error.class().to_string(), expect, "{code} {sqlstate}");
-        };
-        check(1213, "40001", "deadlock");
-        check(1114, "HY000", "other(1114)");
-        check(0, "40P01", "deadlock");
-        check(0, "40001", "serialization_failure");
-        check(0, "55P03", "lock_wait_timeout");
-        check(0, "57014", "other(57014)");
-        check(0, "23505", "duplicate_key");
-        check(0, "25006", "read_only");
-        check(0, "28P01", "connect_failed");
-        check(0, "57P03", "connect_failed");
-        check(0, "57P01", "connection_lost");
-        check(0, "08006", "connection_lost");
-        check(0, "23503", "other(23503)");
-        check(0, "short", "other(short)");
-        check(0, "", "protocol");
     }
 }

@@ -45,4 +45,9 @@ pub trait Session: Send {
 
     /// Appends the goodbye.
     fn quit(&mut self, out: &mut Vec<u8>);
+
+    /// What it means that the server has closed the connection now.
+    fn closed(&self) -> DriverError {
+        DriverError::Closed
+    }
 }

@@ -66,6 +66,13 @@ pub struct Tls {
     pub ca: Option<PathBuf>,
 }
 
+impl Tls {
+    /// Whether a server that does not offer TLS is an error.
+    pub fn is_required(&self) -> bool {
+        !matches!(self.mode, TlsMode::Off | TlsMode::Preferred)
+    }
+}
+
 /// Who logs in, and to which database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Login {

@@ -1,4 +1,4 @@
-//! Greeting and login.
+//! The first packets of a connection: greeting, request for TLS, login.
 
 use super::reply::parse_error;
 use super::wire::Reader;
@@ -7,6 +7,7 @@ use crate::{DriverError, Login};
 const LONG_PASSWORD: u32 = 1;
 const CONNECT_WITH_DB: u32 = 1 << 3;
 const PROTOCOL_41: u32 = 1 << 9;
+const SSL: u32 = 1 << 11;
 const TRANSACTIONS: u32 = 1 << 13;
 const SECURE_CONNECTION: u32 = 1 << 15;
 const MULTI_RESULTS: u32 = 1 << 17;
@@ -14,50 +15,96 @@ const PLUGIN_AUTH: u32 = 1 << 19;
 
 const UTF8MB4_GENERAL_CI: u8 = 45;
 const PACKET_BYTES_MAX: u32 = 1 << 30;
+const NONCE_BYTES: usize = 20;
 
 /// What the server's first packet says.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Greeting {
-    pub(crate) plugin: String,
+pub(super) struct Greeting {
+    capabilities: u32,
+    pub(super) nonce: [u8; NONCE_BYTES],
+    /// Empty where the server is older than plugins.
+    pub(super) plugin: String,
 }
 
-pub(crate) fn parse_greeting(payload: &[u8]) -> Result<Greeting, DriverError> {
+impl Greeting {
+    pub(super) fn offers_tls(&self) -> bool {
+        self.capabilities & SSL != 0
+    }
+}
+
+pub(super) fn parse_greeting(payload: &[u8]) -> Result<Greeting, DriverError> {
     let mut reader = Reader::new(payload);
-    match reader.u8()? {
-        10 => {}
-        0xff => return Err(parse_error(payload)?.into()),
-        _ => return Err(DriverError::Protocol("a greeting that is not protocol version 10")),
+    let protocol = reader.u8()?;
+    if protocol == 0xff {
+        return Err(parse_error(payload)?.into());
     }
-    let _version = reader.text_to_zero();
-    reader.bytes(4 + 8 + 1)?;
+    let version = String::from_utf8_lossy(reader.text_to_zero()).into_owned();
+    if protocol != 10 {
+        return Err(if protocol == 9 { DriverError::TooOld { version } } else { NOT_A_GREETING });
+    }
+    let _thread = reader.bytes(4)?;
+    let mut nonce = [0; NONCE_BYTES];
+    let (front, back) = nonce.split_at_mut(8);
+    front.copy_from_slice(reader.bytes(8)?);
+    reader.bytes(1)?;
     let low = reader.uint(2)? as u32;
-    reader.bytes(1 + 2)?;
-    let capabilities = low | (reader.uint(2)? as u32) << 16;
-    if capabilities & (PROTOCOL_41 | SECURE_CONNECTION) != PROTOCOL_41 | SECURE_CONNECTION {
-        return Err(DriverError::Protocol("a server older than MySQL 4.1"));
+    if low & (PROTOCOL_41 | SECURE_CONNECTION) != PROTOCOL_41 | SECURE_CONNECTION {
+        return Err(DriverError::TooOld { version });
     }
-    let scramble_bytes = usize::from(reader.u8()?);
+    let _charset_and_status = reader.bytes(1 + 2)?;
+    let capabilities = low | (reader.uint(2)? as u32) << 16;
+    let nonce_bytes = usize::from(reader.u8()?);
     reader.bytes(10)?;
-    reader.bytes(scramble_bytes.saturating_sub(8).max(13))?;
-    let plugin = String::from_utf8_lossy(reader.text_to_zero()).into_owned();
-    Ok(Greeting { plugin })
+    // Twelve bytes and a zero byte, whatever the length says that it is.
+    back.copy_from_slice(&reader.bytes(nonce_bytes.saturating_sub(8).max(13))?[..12]);
+    let plugin = if capabilities & PLUGIN_AUTH != 0 { reader.text_to_zero() } else { &[] };
+    Ok(Greeting { capabilities, nonce, plugin: String::from_utf8_lossy(plugin).into_owned() })
 }
 
-/// The answer to the greeting: a login with an empty password, which every plugin takes as an empty response.
-pub(crate) fn put_login(out: &mut Vec<u8>, login: &Login, greeting: &Greeting) {
+pub(super) const NOT_A_GREETING: DriverError =
+    DriverError::Protocol("its first bytes are no greeting of a MySQL-family server");
+
+/// The beginning of a login, which is all that is said before TLS.
+pub(super) fn put_tls_request(out: &mut Vec<u8>, login: &Login, greeting: &Greeting) {
+    put_login_head(out, login, greeting, SSL);
+}
+
+/// Who logs in, to which database, and the plugin's first answer, of at most 250 bytes.
+pub(super) fn put_login(
+    out: &mut Vec<u8>,
+    login: &Login,
+    greeting: &Greeting,
+    is_encrypted: bool,
+    plugin: &str,
+    answer: &[u8],
+) {
+    put_login_head(out, login, greeting, if is_encrypted { SSL } else { 0 });
+    put_zero_ended(out, &login.user);
+    debug_assert!(answer.len() <= 250);
+    out.push(answer.len() as u8);
+    out.extend_from_slice(answer);
+    if let Some(database) = &login.database {
+        put_zero_ended(out, database);
+    }
+    if greeting.capabilities & PLUGIN_AUTH != 0 {
+        put_zero_ended(out, plugin);
+    }
+}
+
+fn put_login_head(out: &mut Vec<u8>, login: &Login, greeting: &Greeting, ssl: u32) {
     let with_db = if login.database.is_some() { CONNECT_WITH_DB } else { 0 };
-    let capabilities =
-        LONG_PASSWORD | PROTOCOL_41 | TRANSACTIONS | SECURE_CONNECTION | MULTI_RESULTS | PLUGIN_AUTH | with_db;
+    let capabilities = LONG_PASSWORD
+        | PROTOCOL_41
+        | TRANSACTIONS
+        | SECURE_CONNECTION
+        | MULTI_RESULTS
+        | (PLUGIN_AUTH & greeting.capabilities)
+        | with_db
+        | ssl;
     out.extend_from_slice(&capabilities.to_le_bytes());
     out.extend_from_slice(&PACKET_BYTES_MAX.to_le_bytes());
     out.push(UTF8MB4_GENERAL_CI);
     out.extend_from_slice(&[0; 23]);
-    put_zero_ended(out, &login.user);
-    out.push(0);
-    if let Some(database) = &login.database {
-        put_zero_ended(out, database);
-    }
-    put_zero_ended(out, &greeting.plugin);
 }
 
 fn put_zero_ended(out: &mut Vec<u8>, text: &str) {
@@ -67,18 +114,77 @@ fn put_zero_ended(out: &mut Vec<u8>, text: &str) {
 
 /// What the server says to a login.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum LoginStep {
+pub(super) enum LoginReply<'a> {
     LoggedIn,
-    /// The account has another plugin: answer with an empty response once more.
-    AnswerEmpty,
+    /// The account has another plugin: begin with that one.
+    Switch {
+        plugin: &'a [u8],
+        data: &'a [u8],
+    },
+    /// The plugin's exchange goes on.
+    More(&'a [u8]),
 }
 
-pub(crate) fn parse_login_reply(payload: &[u8], greeting: &Greeting) -> Result<LoginStep, DriverError> {
-    match payload.first() {
-        Some(0x00) => Ok(LoginStep::LoggedIn),
-        Some(0xff) => Err(parse_error(payload)?.into()),
-        Some(0xfe) => Ok(LoginStep::AnswerEmpty),
-        Some(0x01) => Err(DriverError::PasswordNeeded(greeting.plugin.clone())),
+pub(super) fn parse_login_reply(payload: &[u8]) -> Result<LoginReply<'_>, DriverError> {
+    match payload {
+        [0x00, ..] => Ok(LoginReply::LoggedIn),
+        [0xff, ..] => Err(parse_error(payload)?.into()),
+        // Without a name: the way of passwords before 4.1.
+        [0xfe] => Ok(LoginReply::Switch { plugin: b"mysql_old_password", data: &[] }),
+        [0xfe, rest @ ..] => {
+            let mut reader = Reader::new(rest);
+            let plugin = reader.text_to_zero();
+            Ok(LoginReply::Switch { plugin, data: reader.rest() })
+        }
+        [0x01, data @ ..] => Ok(LoginReply::More(data)),
         _ => Err(DriverError::Protocol("an unknown answer to the login")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The head of a greeting; `capabilities` has 16 bits.
+    fn greeting(protocol: u8, version: &str, capabilities: u16) -> Vec<u8> {
+        let mut bytes = vec![protocol];
+        bytes.extend_from_slice(version.as_bytes());
+        bytes.extend_from_slice(b"\0\x01\0\0\0abcdefgh\0");
+        bytes.extend_from_slice(&capabilities.to_le_bytes());
+        bytes.extend_from_slice(&[45, 2, 0, 0x0a, 0, 21]);
+        bytes.extend_from_slice(b"\0\0\0\0\0\0\0\0\0\0ijklmnopqrst\0caching_sha2_password\0");
+        bytes
+    }
+
+    #[test]
+    fn a_greeting_is_read() {
+        let found = parse_greeting(&greeting(10, "9.7.4", 0x8a00)).unwrap();
+        assert_eq!((&found.nonce, found.plugin.as_str()), (b"abcdefghijklmnopqrst", "caching_sha2_password"));
+        assert!(found.offers_tls());
+        assert!(!parse_greeting(&greeting(10, "9.7.4", 0x8200)).unwrap().offers_tls());
+        let whole = greeting(10, "9.7.4", 0x8a00);
+        for length in 0..whole.len() - 22 {
+            assert!(parse_greeting(&whole[..length]).is_err(), "{length}");
+        }
+    }
+
+    #[test]
+    fn old_servers_are_told_by_their_version() {
+        for bytes in [greeting(9, "3.23.58", 0), greeting(10, "3.23.58", 0x0200), greeting(10, "3.23.58", 0)] {
+            let error = parse_greeting(&bytes).unwrap_err().to_string();
+            assert!(error.contains("3.23.58"), "{error}");
+        }
+        let error = parse_greeting(b"\xff\x69\x04Host '1.2.3.4' is blocked").unwrap_err();
+        assert_eq!(error.code(), 1129, "an error without a state");
+    }
+
+    #[test]
+    fn replies_to_a_login() {
+        let check = |payload: &[u8], expect| assert_eq!(parse_login_reply(payload).unwrap(), expect);
+        check(b"\0\0\0\x02\0\0\0", LoginReply::LoggedIn);
+        check(b"\xfe", LoginReply::Switch { plugin: b"mysql_old_password", data: b"" });
+        check(b"\xfeplugin\0data\0", LoginReply::Switch { plugin: b"plugin", data: b"data\0" });
+        check(b"\x01\x04", LoginReply::More(b"\x04"));
+        assert!(parse_login_reply(b"").is_err() && parse_login_reply(b"\x02").is_err());
     }
 }

@@ -1,14 +1,24 @@
 //! Replies to commands: OK, error, result set.
 
+use super::packets::{PAYLOAD_BYTES_MAX, Wanted};
 use super::wire::Reader;
 use crate::{DriverError, QueryResult, Reply, ServerError};
 
 const MORE_RESULTS: u64 = 0x0008;
+/// The prepared protocol counts columns with 16 bits; no server has more.
+const COLUMNS_MAX: u64 = u16::MAX as u64;
+/// What a client that keeps rows keeps of one statement at most: the most that servers let a packet have.
+const KEPT_BYTES_MAX: usize = 1 << 30;
+/// The number that MySQL's own client has for a file that it does not send.
+const FILE_REFUSED: u16 = 2068;
 
-pub(crate) fn parse_error(payload: &[u8]) -> Result<ServerError, DriverError> {
+pub(super) fn parse_error(payload: &[u8]) -> Result<ServerError, DriverError> {
     let mut reader = Reader::new(payload);
     reader.u8()?;
     let code = reader.uint(2)? as u16;
+    if code == u16::MAX {
+        return Err(DriverError::Protocol("a report of progress, which nobody asked for"));
+    }
     let rest = reader.rest();
     // Before login the state marker may be missing.
     let (sqlstate, message) = match rest.first() {
@@ -25,64 +35,110 @@ enum Part {
     #[default]
     First,
     Columns {
-        left: u64,
+        left: u32,
     },
     EndOfColumns,
     Rows,
 }
 
+/// What a packet has led to.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    More,
+    /// The server wants a file: tell it that there is none. The statement's reply follows.
+    RefuseFile,
+    /// All results of the statement are there.
+    Done(Reply),
+}
+
 /// Reads the packets of one reply. Rows are counted; they are kept where that is wanted.
 #[derive(Debug, Default)]
-pub(crate) struct ReplyReader {
+pub(super) struct ReplyReader {
     part: Part,
+    keeps_rows: bool,
+    kept_bytes: usize,
     reply: Reply,
-    pub(crate) keeps_rows: bool,
+    /// The statement asked for a file of ours.
+    refused_file: Option<Box<str>>,
 }
 
 impl ReplyReader {
-    /// Takes the next packet. `Some` when the reply is complete, with all its results.
-    pub(crate) fn packet(&mut self, payload: &[u8]) -> Result<Option<Reply>, DriverError> {
+    /// A statement was sent. `keeps_rows`: its rows come as text, and are wanted.
+    pub(super) fn begin(&mut self, keeps_rows: bool) {
+        self.keeps_rows = keeps_rows;
+        self.kept_bytes = 0;
+    }
+
+    /// What is to be known of the next packet.
+    #[inline]
+    pub(super) fn wanted(&self) -> Wanted {
+        match self.part {
+            Part::First | Part::EndOfColumns => Wanted::Whole(PAYLOAD_BYTES_MAX),
+            Part::Columns { .. } | Part::Rows if self.keeps_rows => Wanted::Whole(KEPT_BYTES_MAX),
+            Part::Columns { .. } | Part::Rows => Wanted::Kind,
+        }
+    }
+
+    /// Takes the next packet.
+    pub(super) fn packet(&mut self, payload: &[u8]) -> Result<Outcome, DriverError> {
         if payload.first() == Some(&0xff) {
-            self.part = Part::First;
-            let mut reply = std::mem::take(&mut self.reply);
-            reply.error = Some(parse_error(payload)?);
-            return Ok(Some(reply));
+            let error = parse_error(payload)?;
+            return Ok(self.failed(error));
         }
         match self.part {
             Part::First => self.first(payload),
             Part::Columns { left } => {
-                if let Some(result) = &mut self.reply.result {
-                    result.columns.push(column_name(payload)?);
+                if self.keeps_rows {
+                    self.keep(payload.len(), 1)?;
+                    self.result().columns.push(column_name(payload)?);
                 }
-                self.part = if left > 1 { Part::Columns { left: left - 1 } } else { Part::EndOfColumns };
-                Ok(None)
+                self.column_ended(left);
+                Ok(Outcome::More)
             }
             Part::EndOfColumns => {
                 parse_eof(payload)?;
                 self.part = Part::Rows;
-                Ok(None)
+                Ok(Outcome::More)
             }
             Part::Rows if is_eof(payload) => {
-                let status = parse_eof(payload)?;
-                Ok(self.result_ended(status))
+                let eof = parse_eof(payload)?;
+                if self.keeps_rows {
+                    self.result().warnings = eof.warnings;
+                }
+                Ok(self.result_ended(eof.status))
             }
             Part::Rows => {
                 self.reply.rows += 1;
-                if let Some(result) = &mut self.reply.result {
-                    result.rows.push(text_row(payload, result.columns.len())?);
+                if self.keeps_rows {
+                    let columns = self.result().columns.len();
+                    self.keep(payload.len(), columns)?;
+                    self.result().rows.push(text_row(payload, columns)?);
                 }
-                Ok(None)
+                Ok(Outcome::More)
             }
         }
     }
 
-    fn first(&mut self, payload: &[u8]) -> Result<Option<Reply>, DriverError> {
+    /// Takes a packet that was passed over: a column or a row.
+    pub(super) fn skimmed(&mut self) {
+        match self.part {
+            Part::Columns { left } => self.column_ended(left),
+            Part::First | Part::EndOfColumns | Part::Rows => self.reply.rows += 1,
+        }
+    }
+
+    fn column_ended(&mut self, left: u32) {
+        self.part = if left > 1 { Part::Columns { left: left - 1 } } else { Part::EndOfColumns };
+    }
+
+    fn first(&mut self, payload: &[u8]) -> Result<Outcome, DriverError> {
         let mut reader = Reader::new(payload);
         match payload.first() {
             None => Err(DriverError::Protocol("an empty reply")),
             Some(0x00) => {
                 reader.u8()?;
-                self.reply.affected_rows += reader.lenenc()?.unwrap_or(0);
+                let affected = reader.lenenc()?.unwrap_or(0);
+                self.reply.affected_rows = self.reply.affected_rows.saturating_add(affected);
                 let _last_insert_id = reader.lenenc()?;
                 let status = reader.uint(2)?;
                 if self.keeps_rows {
@@ -90,17 +146,21 @@ impl ReplyReader {
                 }
                 Ok(self.result_ended(status))
             }
-            Some(0xfb) => Err(DriverError::Protocol("a request for a local file, which is never answered")),
+            Some(0xfb) => {
+                let name = String::from_utf8_lossy(&payload[1..payload.len().min(256)]);
+                self.refused_file = Some(name.into());
+                Ok(Outcome::RefuseFile)
+            }
             Some(_) => {
-                let left = reader.lenenc()?.unwrap_or(0);
-                if left == 0 {
-                    return Err(DriverError::Protocol("a result without columns"));
-                }
+                let left = match reader.lenenc()? {
+                    Some(left @ 1..=COLUMNS_MAX) if reader.rest().is_empty() => left as u32,
+                    _ => return Err(DriverError::Protocol("a result with an impossible number of columns")),
+                };
                 if self.keeps_rows {
                     *self.result() = QueryResult::default();
                 }
                 self.part = Part::Columns { left };
-                Ok(None)
+                Ok(Outcome::More)
             }
         }
     }
@@ -110,9 +170,44 @@ impl ReplyReader {
         self.reply.result.get_or_insert_default()
     }
 
-    fn result_ended(&mut self, status: u64) -> Option<Reply> {
+    /// Counts what is about to be kept: bytes of the server's, and the places of its cells here.
+    fn keep(&mut self, bytes: usize, cells: usize) -> Result<(), DriverError> {
+        self.kept_bytes += bytes + cells * size_of::<Option<String>>();
+        if self.kept_bytes > KEPT_BYTES_MAX {
+            return Err(DriverError::Protocol("a result of more than 1 GB, which cannot be kept"));
+        }
+        Ok(())
+    }
+
+    fn result_ended(&mut self, status: u64) -> Outcome {
         self.part = Part::First;
-        if status & MORE_RESULTS != 0 { None } else { Some(std::mem::take(&mut self.reply)) }
+        if status & MORE_RESULTS != 0 {
+            return Outcome::More;
+        }
+        if self.refused_file.is_some() {
+            return self.failed(ServerError {
+                code: FILE_REFUSED,
+                sqlstate: "HY000".to_owned(),
+                message: String::new(),
+            });
+        }
+        Outcome::Done(std::mem::take(&mut self.reply))
+    }
+
+    #[cold]
+    fn failed(&mut self, error: ServerError) -> Outcome {
+        self.part = Part::First;
+        let mut reply = std::mem::take(&mut self.reply);
+        reply.error = Some(match self.refused_file.take() {
+            None => error,
+            // Whatever the server has made of it.
+            Some(name) => ServerError {
+                code: FILE_REFUSED,
+                sqlstate: "HY000".to_owned(),
+                message: format!("refused: the server asked for the file `{name}` of this machine"),
+            },
+        });
+        Outcome::Done(reply)
     }
 }
 
@@ -128,21 +223,30 @@ fn column_name(payload: &[u8]) -> Result<String, DriverError> {
 fn text_row(payload: &[u8], columns: usize) -> Result<Vec<Option<String>>, DriverError> {
     let mut reader = Reader::new(payload);
     let cell = |_| reader.lenenc_bytes().map(|bytes| bytes.map(|b| String::from_utf8_lossy(b).into_owned()));
-    (0..columns).map(cell).collect()
+    let row = (0..columns).map(cell).collect::<Result<_, _>>()?;
+    if !reader.rest().is_empty() {
+        return Err(DriverError::Protocol("a row with more cells than columns"));
+    }
+    Ok(row)
 }
 
-pub(crate) fn is_eof(payload: &[u8]) -> bool {
+pub(super) fn is_eof(payload: &[u8]) -> bool {
     payload.first() == Some(&0xfe) && payload.len() < 9
 }
 
-/// Status flags of an end-of-columns or end-of-rows packet.
-pub(crate) fn parse_eof(payload: &[u8]) -> Result<u64, DriverError> {
+struct Eof {
+    warnings: u16,
+    status: u64,
+}
+
+/// An end-of-columns or end-of-rows packet.
+fn parse_eof(payload: &[u8]) -> Result<Eof, DriverError> {
     if !is_eof(payload) {
         return Err(DriverError::Protocol("an end-of-data packet is missing"));
     }
     let mut reader = Reader::new(payload);
-    reader.bytes(1 + 2)?;
-    reader.uint(2)
+    reader.bytes(1)?;
+    Ok(Eof { warnings: reader.uint(2)? as u16, status: reader.uint(2)? })
 }
 
 #[cfg(test)]
@@ -152,14 +256,20 @@ mod tests {
     const OK: [u8; 7] = [0, 1, 0, 2, 0, 0, 0];
     const EOF: [u8; 5] = [0xfe, 0, 0, 2, 0];
 
+    fn done(outcome: Result<Outcome, DriverError>) -> Reply {
+        match outcome.unwrap() {
+            Outcome::Done(reply) => reply,
+            other => panic!("{other:?}"),
+        }
+    }
+
     #[test]
     fn ok_and_error() {
         let mut reader = ReplyReader::default();
-        assert_eq!(reader.packet(&OK).unwrap().unwrap().affected_rows, 1);
-        let reply = reader.packet(b"\xff\xbd\x04#40001Deadlock").unwrap().unwrap();
-        let error = reply.error.unwrap();
+        assert_eq!(done(reader.packet(&OK)).affected_rows, 1);
+        let error = done(reader.packet(b"\xff\xbd\x04#40001Deadlock")).error.unwrap();
         assert_eq!((error.code, error.sqlstate.as_str(), error.message.as_str()), (1213, "40001", "Deadlock"));
-        assert_eq!(reader.packet(&OK).unwrap().unwrap().error, None);
+        assert_eq!(done(reader.packet(&OK)).error, None);
     }
 
     #[test]
@@ -167,21 +277,48 @@ mod tests {
         let mut reader = ReplyReader::default();
         let more: [u8; 5] = [0xfe, 0, 0, 0x0a, 0];
         for packet in [&[1][..], b"column", &EOF, b"\x01a", b"\x01b", &more] {
-            assert_eq!(reader.packet(packet).unwrap(), None);
+            assert_eq!(reader.packet(packet).unwrap(), Outcome::More);
         }
-        let reply = reader.packet(&OK).unwrap().unwrap();
+        let reply = done(reader.packet(&OK));
         assert_eq!((reply.rows, reply.affected_rows), (2, 1));
     }
 
     #[test]
+    fn rows_are_kept_as_text() {
+        let mut reader = ReplyReader::default();
+        reader.begin(true);
+        let end: [u8; 5] = [0xfe, 3, 0, 2, 0];
+        for packet in [&[2][..], b"\0\0\0\0\x01a", b"\0\0\0\0\x01b", &EOF, b"\x011\xfb"] {
+            assert_eq!(reader.packet(packet).unwrap(), Outcome::More);
+        }
+        let result = done(reader.packet(&end)).result.unwrap();
+        assert_eq!((result.columns, result.warnings), (vec!["a".to_owned(), "b".to_owned()], 3));
+        assert_eq!(result.rows, [[Some("1".to_owned()), None]]);
+    }
+
+    #[test]
+    fn a_file_is_refused_and_the_statement_has_failed() {
+        for end in [&OK[..], b"\xff\xbd\x04#HY000no such file"] {
+            let mut reader = ReplyReader::default();
+            assert_eq!(reader.packet(b"\xfb/etc/passwd").unwrap(), Outcome::RefuseFile);
+            let error = done(reader.packet(end)).error.unwrap();
+            assert!(error.message.contains("refused") && error.message.contains("/etc/passwd"), "{error}");
+            assert_eq!(crate::ErrorClass::of_code(error.code), crate::ErrorClass::Protocol);
+            assert_eq!(done(reader.packet(&OK)).error, None, "the session goes on");
+        }
+    }
+
+    #[test]
     fn hostile_packets_are_errors() {
-        for packet in [&[][..], &[0], &[0xfb, b'/'], &[0xff], &[0x00, 0xfe, 1]] {
+        let too_many_columns = b"\xfd\0\0\x01";
+        for packet in [&[][..], &[0], &[0xff], b"\xff\xff\xff\x01\x01", &[0x00, 0xfe, 1], too_many_columns, &[1, 1]] {
             assert!(ReplyReader::default().packet(packet).is_err(), "{packet:?}");
         }
         let mut reader = ReplyReader::default();
         for packet in [&[1][..], b"column"] {
-            assert!(reader.packet(packet).unwrap().is_none());
+            assert_eq!(reader.packet(packet).unwrap(), Outcome::More);
         }
         assert!(reader.packet(b"\x01a").is_err());
+        assert!(text_row(b"\x01a\x01b", 1).is_err());
     }
 }

@@ -3,21 +3,25 @@
 use std::sync::Arc;
 
 use super::command::{put_execute, put_prepare, put_query, put_quit, put_text_statement};
-use super::handshake::{Greeting, LoginStep, parse_greeting, parse_login_reply, put_login};
-use super::reply::{ReplyReader, parse_error};
-use super::wire::{CHUNK_BYTES_MAX, HEADER_BYTES, Reader, put_packets, read_header};
-use crate::{DriverError, Event, Params, Session, Statement, Target};
+use super::encryption::Encryption;
+use super::handshake::{NOT_A_GREETING, parse_greeting, put_tls_request};
+use super::login::{LoginExchange, LoginStep};
+use super::packets::{PAYLOAD_BYTES_MAX, Packet, Packets, Wanted};
+use super::reply::{Outcome, ReplyReader, parse_error};
+use super::wire::{Reader, put_packets};
+use crate::{DriverError, Endpoint, Event, Params, Session, Statement, Target, TlsClient, TlsError};
 
 #[derive(Debug)]
 enum Phase {
     Greeting,
-    Login(Greeting),
+    Login(Box<LoginExchange>),
     /// Waiting for the answer to the prepare of statement `ids.len()`; `left` packets describe its parameters and
     /// columns.
     Prepare {
         left: Option<u32>,
     },
-    Ready,
+    Idle,
+    InFlight,
 }
 
 /// A session of a MySQL-family server. A few hundred bytes: thousands are cheap.
@@ -26,76 +30,173 @@ pub struct MysqlSession {
     statements: Arc<[Statement]>,
     prepared: bool,
     phase: Phase,
+    packets: Packets,
     ids: Vec<u32>,
     reply: ReplyReader,
-    /// The beginning of a packet whose end has not come yet.
-    partial: Vec<u8>,
-    /// The packet before was a full chunk: this one continues it.
-    continues: bool,
-    sequence: u8,
+    keeps_rows: bool,
+    /// Number of the client, which says to which of the target's endpoints it belongs.
+    client: u32,
+    tls_client: Option<TlsClient>,
+    /// From the server's agreement to TLS on.
+    encryption: Option<Box<Encryption>>,
 }
 
 impl MysqlSession {
     /// `prepared`: statements are prepared at login and executed with binary values; otherwise each is sent as text.
+    ///
+    /// A target that asks for TLS needs [`MysqlSession::for_client`] as well.
     pub fn new(target: Arc<Target>, statements: Arc<[Statement]>, prepared: bool) -> Self {
         Self {
             target,
             statements,
             prepared,
             phase: Phase::Greeting,
+            packets: Packets::default(),
             ids: Vec::new(),
             reply: ReplyReader::default(),
-            partial: Vec::new(),
-            continues: false,
-            sequence: 0,
+            keeps_rows: false,
+            client: 0,
+            tls_client: None,
+            encryption: None,
         }
     }
 
-    /// Takes whole packets from the front of `bytes`; returns how many bytes are left over, and the event.
-    fn take_packets(&mut self, mut bytes: &[u8], out: &mut Vec<u8>) -> Result<(usize, Event), DriverError> {
-        while bytes.len() >= HEADER_BYTES {
-            let (length, sequence) = read_header(bytes);
-            let Some(payload) = bytes.get(HEADER_BYTES..HEADER_BYTES + length) else { break };
-            bytes = &bytes[HEADER_BYTES + length..];
-            if sequence != self.sequence {
-                return Err(DriverError::Protocol("packets out of order"));
-            }
-            self.sequence = sequence.wrapping_add(1);
-            let is_continuation = std::mem::replace(&mut self.continues, length == CHUNK_BYTES_MAX);
-            if is_continuation {
-                continue;
-            }
-            match self.packet(payload, out)? {
-                Event::Pending => {}
-                event if bytes.is_empty() => return Ok((0, event)),
-                _ => return Err(DriverError::Protocol("more packets than the reply has")),
-            }
-        }
-        Ok((bytes.len(), Event::Pending))
+    /// Whose session it is, and the TLS of the target: what [`TlsClient::new`] has made of it.
+    #[must_use]
+    pub fn for_client(mut self, client: u32, tls: Option<TlsClient>) -> Self {
+        (self.client, self.tls_client) = (client, tls);
+        self
     }
 
+    fn endpoint(&self) -> &Endpoint {
+        self.target.endpoint(self.client)
+    }
+
+    /// Takes packets until something has come of them; returns the bytes behind, which are TLS's where it has just
+    /// been agreed upon.
+    fn on_plain<'a>(&mut self, mut bytes: &'a [u8], out: &mut Vec<u8>) -> Result<(&'a [u8], Event), DriverError> {
+        let was_encrypted = self.encryption.is_some();
+        while let Some(packet) = self.packets.next(&mut bytes, self.wanted())? {
+            let event = match packet {
+                Packet::Here(payload) => self.packet(payload, out)?,
+                Packet::Skimmed => self.skimmed(out),
+                Packet::Stored => {
+                    let payload = self.packets.take_stored();
+                    let event = self.packet(&payload, out);
+                    self.packets.give_back(payload);
+                    event?
+                }
+            };
+            if event != Event::Pending {
+                let is_all = bytes.is_empty();
+                return if is_all { Ok((bytes, event)) } else { Err(MORE_THAN_A_REPLY) };
+            }
+            if self.encryption.is_some() != was_encrypted {
+                return Ok((bytes, Event::Pending));
+            }
+        }
+        Ok((bytes, Event::Pending))
+    }
+
+    fn on_encrypted(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<Event, DriverError> {
+        let Some(mut encryption) = self.encryption.take() else { return Ok(Event::Pending) };
+        let plain = encryption.open(bytes, out);
+        self.encryption = Some(encryption);
+        let plain = plain?;
+        let from = out.len();
+        let event = self.on_plain(&plain, out).map(|(_, event)| event);
+        if let Some(encryption) = &mut self.encryption {
+            encryption.seal(out, from);
+            encryption.give_back(plain);
+        }
+        event
+    }
+
+    #[inline]
+    fn wanted(&self) -> Wanted {
+        match self.phase {
+            Phase::InFlight => self.reply.wanted(),
+            Phase::Prepare { left: Some(_) } => Wanted::Kind,
+            _ => Wanted::Whole(PAYLOAD_BYTES_MAX),
+        }
+    }
+
+    #[inline]
     fn packet(&mut self, payload: &[u8], out: &mut Vec<u8>) -> Result<Event, DriverError> {
         match &mut self.phase {
-            Phase::Ready => Ok(self.reply.packet(payload)?.map_or(Event::Pending, Event::Reply)),
-            Phase::Greeting => {
-                let greeting = parse_greeting(payload)?;
-                let login = &self.target.login;
-                self.sequence = put_packets(out, self.sequence, |out| put_login(out, login, &greeting));
-                self.phase = Phase::Login(greeting);
-                Ok(Event::Pending)
-            }
-            Phase::Login(greeting) => match parse_login_reply(payload, greeting)? {
-                LoginStep::LoggedIn => Ok(self.prepare_next(out)),
-                LoginStep::AnswerEmpty => {
-                    self.sequence = put_packets(out, self.sequence, |_| {});
+            Phase::InFlight => match self.reply.packet(payload)? {
+                Outcome::More => Ok(Event::Pending),
+                Outcome::Done(reply) => {
+                    self.phase = Phase::Idle;
+                    Ok(Event::Reply(reply))
+                }
+                Outcome::RefuseFile => {
+                    self.packets.sequence = put_packets(out, self.packets.sequence, |_| {});
                     Ok(Event::Pending)
                 }
             },
+            Phase::Greeting => self.greeting(payload, out),
+            Phase::Login(login) => match login.packet(payload, &self.target)? {
+                LoginStep::LoggedIn => Ok(self.prepare_next(out)),
+                LoginStep::Wait => Ok(Event::Pending),
+                LoginStep::Answer(answer) => {
+                    let sequence = self.packets.sequence;
+                    self.packets.sequence = put_packets(out, sequence, |out| out.extend_from_slice(&answer));
+                    Ok(Event::Pending)
+                }
+            },
+            // While a client is idle, it is what a server says before it closes the connection.
+            Phase::Prepare { .. } | Phase::Idle if payload.first() == Some(&0xff) => Err(parse_error(payload)?.into()),
             Phase::Prepare { left: None } => self.prepared_ok(payload, out),
-            Phase::Prepare { left: Some(left) } => {
-                *left -= 1;
-                if *left == 0 { Ok(self.prepare_next(out)) } else { Ok(Event::Pending) }
+            Phase::Prepare { left: Some(_) } => Ok(self.skimmed(out)),
+            Phase::Idle => Err(DriverError::Protocol("a reply that nobody asked for")),
+        }
+    }
+
+    /// Takes a packet that was passed over.
+    fn skimmed(&mut self, out: &mut Vec<u8>) -> Event {
+        let Phase::Prepare { left: Some(left) } = &mut self.phase else {
+            self.reply.skimmed();
+            return Event::Pending;
+        };
+        *left -= 1;
+        if *left == 0 { self.prepare_next(out) } else { Event::Pending }
+    }
+
+    /// Answers with the login, which waits for the end of the handshake where TLS comes first.
+    fn greeting(&mut self, payload: &[u8], out: &mut Vec<u8>) -> Result<Event, DriverError> {
+        let greeting = parse_greeting(payload)?;
+        if self.encrypts(greeting.offers_tls())? {
+            let login = &self.target.login;
+            self.packets.sequence =
+                put_packets(out, self.packets.sequence, |out| put_tls_request(out, login, &greeting));
+            if let Some(client) = &self.tls_client {
+                self.encryption = Some(Box::new(Encryption::begin(client, self.endpoint(), out)?));
             }
+        }
+        let is_encrypted = self.encryption.is_some();
+        let from = out.len();
+        let mut login = Ok(None);
+        self.packets.sequence = put_packets(out, self.packets.sequence, |out| {
+            login = LoginExchange::begin(&self.target, self.endpoint(), is_encrypted, &greeting, out).map(Some);
+        });
+        if let Some(login) = login? {
+            self.phase = Phase::Login(Box::new(login));
+        }
+        if let Some(encryption) = &mut self.encryption {
+            encryption.seal(out, from);
+        }
+        Ok(Event::Pending)
+    }
+
+    fn encrypts(&self, is_offered: bool) -> Result<bool, DriverError> {
+        match &self.tls_client {
+            Some(_) if is_offered => Ok(true),
+            Some(client) if client.is_required() => Err(TlsError::NotOffered.into()),
+            None if self.target.tls.is_required() => {
+                Err(TlsError::Other("this session was made without the target's TLS".to_owned()).into())
+            }
+            _ => Ok(false),
         }
     }
 
@@ -106,21 +207,20 @@ impl MysqlSession {
         }
         let next = self.statements.get(self.ids.len()).filter(|_| self.prepared);
         let Some(statement) = next else {
-            self.phase = Phase::Ready;
+            self.phase = Phase::Idle;
             return Event::Ready;
         };
         put_prepare(out, statement.sql());
-        self.sequence = 1;
+        self.packets.sequence = 1;
         self.phase = Phase::Prepare { left: None };
         Event::Pending
     }
 
     fn prepared_ok(&mut self, payload: &[u8], out: &mut Vec<u8>) -> Result<Event, DriverError> {
-        if payload.first() == Some(&0xff) {
-            return Err(parse_error(payload)?.into());
-        }
         let mut reader = Reader::new(payload);
-        reader.u8()?;
+        if reader.u8()? != 0 {
+            return Err(DriverError::Protocol("an unknown answer to a prepare"));
+        }
         let id = reader.uint(4)? as u32;
         let columns = reader.uint(2)? as u32;
         let params = reader.uint(2)? as u32;
@@ -138,45 +238,92 @@ impl MysqlSession {
             }
         }
     }
+
+    /// A command was appended to `out` from `from` on; its reply is waited for.
+    fn sent(&mut self, keeps_rows: bool, out: &mut Vec<u8>, from: usize) {
+        self.packets.sequence = 1;
+        self.phase = Phase::InFlight;
+        self.reply.begin(keeps_rows);
+        if let Some(encryption) = &mut self.encryption {
+            encryption.seal(out, from);
+        }
+    }
 }
+
+const MORE_THAN_A_REPLY: DriverError = DriverError::Protocol("more packets than the reply has");
 
 impl Session for MysqlSession {
     /// The server speaks first.
     fn begin(&mut self, _out: &mut Vec<u8>) {}
 
+    #[inline]
     fn on_bytes(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<Event, DriverError> {
-        if self.partial.is_empty() {
-            let (left, event) = self.take_packets(bytes, out)?;
-            self.partial.extend_from_slice(&bytes[bytes.len() - left..]);
-            return Ok(event);
+        if self.encryption.is_some() {
+            return self.on_encrypted(bytes, out);
         }
-        let mut whole = std::mem::take(&mut self.partial);
-        whole.extend_from_slice(bytes);
-        let (left, event) = self.take_packets(&whole, out)?;
-        whole.drain(..whole.len() - left);
-        self.partial = whole;
-        Ok(event)
+        match self.on_plain(bytes, out) {
+            Ok(([], event)) => Ok(event),
+            // They came with the greeting, before anybody knew of TLS: they are no more trusted for that.
+            Ok((rest, _)) => self.on_encrypted(rest, out),
+            Err(DriverError::Protocol(_)) if matches!(self.phase, Phase::Greeting) => Err(NOT_A_GREETING),
+            Err(error) => Err(error),
+        }
     }
 
     fn send(&mut self, statement: usize, params: &Params, out: &mut Vec<u8>) {
-        if self.prepared && !self.statements[statement].is_text_only() {
-            put_execute(out, self.ids[statement], params);
-        } else {
+        let from = out.len();
+        let is_text = !self.prepared || self.statements[statement].is_text_only();
+        if is_text {
             put_text_statement(out, &self.statements[statement], params);
+        } else {
+            put_execute(out, self.ids[statement], params);
         }
-        self.sequence = 1;
+        // Rows of an execution are binary, and nobody wants them.
+        self.sent(self.keeps_rows && is_text, out, from);
     }
 
     fn send_sql(&mut self, sql: &str, out: &mut Vec<u8>) {
+        let from = out.len();
         put_query(out, sql.as_bytes());
-        self.sequence = 1;
+        self.sent(self.keeps_rows, out, from);
     }
 
     fn keep_rows(&mut self) {
-        self.reply.keeps_rows = true;
+        self.keeps_rows = true;
     }
 
     fn quit(&mut self, out: &mut Vec<u8>) {
+        let from = out.len();
         put_quit(out);
+        if let Some(encryption) = &mut self.encryption {
+            encryption.seal(out, from);
+            encryption.close(out);
+        }
+    }
+
+    fn closed(&self) -> DriverError {
+        let (when, likely) = match &self.phase {
+            Phase::Greeting => (
+                "before it said anything",
+                "it may be shutting down, refuse this address, or be no server of the MySQL family",
+            ),
+            Phase::Login(_) if self.encryption.as_ref().is_some_and(|encryption| encryption.is_handshaking()) => (
+                "in the middle of the TLS handshake",
+                "its TLS may be set up wrongly, or too old; its error log may say more. tls=off connects without",
+            ),
+            Phase::Login(_) => (
+                "in the middle of the login",
+                "it may be shutting down or at a limit of its own (connect_timeout, a proxy's number of connections)",
+            ),
+            Phase::Prepare { .. } => {
+                ("while statements were prepared", "it may have crashed or been stopped; its error log may say more")
+            }
+            Phase::Idle | Phase::InFlight => return DriverError::Closed,
+        };
+        DriverError::ClosedEarly { when, likely }
     }
 }
+
+#[cfg(test)]
+#[path = "session_tests.rs"]
+mod tests;

@@ -51,7 +51,7 @@ impl TlsClient {
 
     /// Whether a server that does not offer TLS is an error.
     pub fn is_required(&self) -> bool {
-        self.mode != TlsMode::Preferred
+        !matches!(self.mode, TlsMode::Off | TlsMode::Preferred)
     }
 
     pub(super) fn config(&self) -> &Arc<ClientConfig> {

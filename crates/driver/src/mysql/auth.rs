@@ -1,0 +1,241 @@
+//! How a client proves that it knows the password: the plugins of MySQL and MariaDB, without I/O.
+
+use ed25519_dalek::VerifyingKey;
+use ed25519_dalek::hazmat::{ExpandedSecretKey, raw_sign};
+use rsa::pkcs8::DecodePublicKey as _;
+use rsa::rand_core::OsRng;
+use rsa::{Oaep, RsaPublicKey};
+use sha1::Sha1;
+use sha2::{Digest as _, Sha256, Sha512};
+
+const NONCE_BYTES: usize = 20;
+const ED25519_NONCE_BYTES: usize = 32;
+/// A PEM file with an RSA key of 4096 bits has 800.
+const KEY_BYTES_MAX: usize = 16 << 10;
+
+/// What the connection hides from others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Channel {
+    /// TCP without TLS: nothing.
+    Open,
+    /// The kernel carries it.
+    Unix,
+    /// TLS, and whoever it is with.
+    Encrypted,
+    /// TLS with a server whose certificate was checked.
+    Verified,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Plugin {
+    NativePassword,
+    CachingSha2,
+    Sha256,
+    Ed25519,
+    ClearPassword,
+}
+
+impl Plugin {
+    const ALL: [Self; 5] = [Self::NativePassword, Self::CachingSha2, Self::Sha256, Self::Ed25519, Self::ClearPassword];
+
+    pub(super) fn of_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|plugin| plugin.name() == name)
+    }
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::NativePassword => "mysql_native_password",
+            Self::CachingSha2 => "caching_sha2_password",
+            Self::Sha256 => "sha256_password",
+            Self::Ed25519 => "client_ed25519",
+            Self::ClearPassword => "mysql_clear_password",
+        }
+    }
+
+    /// Whether its first answer may be sent unasked: it tells nobody the password.
+    pub(super) fn suits_a_greeting(self) -> bool {
+        matches!(self, Self::NativePassword | Self::CachingSha2)
+    }
+}
+
+/// Why there is no answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Problem {
+    /// The answer would be the password itself, and others could read it.
+    NotSecret,
+    /// The server's part of the exchange makes no sense.
+    Exchange(&'static str),
+}
+
+/// One run of a plugin.
+#[derive(Debug)]
+pub(super) struct Auth {
+    pub(super) plugin: Plugin,
+    nonce: Vec<u8>,
+    /// The server's public key is on its way.
+    asked_key: bool,
+}
+
+impl Auth {
+    /// Begins with what the server has sent for the plugin; returns the first answer as well.
+    pub(super) fn begin(
+        plugin: Plugin,
+        data: &[u8],
+        password: &[u8],
+        channel: Channel,
+    ) -> Result<(Self, Vec<u8>), Problem> {
+        let nonce = match plugin {
+            Plugin::ClearPassword => &[],
+            Plugin::Ed25519 => nonce(data, ED25519_NONCE_BYTES)?,
+            Plugin::NativePassword | Plugin::CachingSha2 | Plugin::Sha256 => nonce(data, NONCE_BYTES)?,
+        };
+        let mut auth = Self { plugin, nonce: nonce.to_vec(), asked_key: false };
+        let answer = match plugin {
+            Plugin::NativePassword => native_password(nonce, password),
+            Plugin::CachingSha2 => caching_sha2(nonce, password),
+            Plugin::Ed25519 => ed25519(nonce, password),
+            Plugin::Sha256 if password.is_empty() => vec![0],
+            Plugin::Sha256 if matches!(channel, Channel::Encrypted | Channel::Verified) => clear(password),
+            Plugin::Sha256 => auth.ask_key(1),
+            // Unlike the others, a server of this plugin wants to know the password: it must be known to be the one.
+            Plugin::ClearPassword if matches!(channel, Channel::Unix | Channel::Verified) => clear(password),
+            Plugin::ClearPassword => return Err(Problem::NotSecret),
+        };
+        Ok((auth, answer))
+    }
+
+    /// Answers what the server asks next; `None` where it only tells that all is well.
+    pub(super) fn more(&mut self, data: &[u8], password: &[u8], channel: Channel) -> Result<Option<Vec<u8>>, Problem> {
+        const FAST_PATH_IS_ENOUGH: &[u8] = &[3];
+        const FULL_EXCHANGE: &[u8] = &[4];
+        if std::mem::take(&mut self.asked_key) {
+            return self.encrypted(data, password).map(Some);
+        }
+        match (self.plugin, data) {
+            (Plugin::CachingSha2, FAST_PATH_IS_ENOUGH) => Ok(None),
+            (Plugin::CachingSha2, FULL_EXCHANGE) if channel == Channel::Open => Ok(Some(self.ask_key(2))),
+            (Plugin::CachingSha2, FULL_EXCHANGE) => Ok(Some(clear(password))),
+            _ => Err(Problem::Exchange("the server asks for something that does not belong to it")),
+        }
+    }
+
+    fn ask_key(&mut self, request: u8) -> Vec<u8> {
+        self.asked_key = true;
+        vec![request]
+    }
+
+    /// The password, mixed with the nonce and encrypted with the server's public key.
+    fn encrypted(&self, pem: &[u8], password: &[u8]) -> Result<Vec<u8>, Problem> {
+        let bad_key = Problem::Exchange("the server's public key cannot be read");
+        let pem = std::str::from_utf8(pem).ok().filter(|pem| pem.len() <= KEY_BYTES_MAX).ok_or(bad_key)?;
+        let key = RsaPublicKey::from_public_key_pem(pem.trim_end_matches('\0').trim()).map_err(|_| bad_key)?;
+        let mixed: Vec<u8> =
+            clear(password).iter().zip(self.nonce.iter().cycle()).map(|(byte, nonce)| byte ^ nonce).collect();
+        key.encrypt(&mut OsRng, Oaep::new::<Sha1>(), &mixed)
+            .map_err(|_| Problem::Exchange("the password is too long for the server's public key"))
+    }
+}
+
+/// Servers end a nonce with a zero byte that does not belong to it.
+fn nonce(data: &[u8], length: usize) -> Result<&[u8], Problem> {
+    let nonce = if data.len() > length { data.strip_suffix(&[0]).unwrap_or(data) } else { data };
+    if nonce.len() == length { Ok(nonce) } else { Err(Problem::Exchange("the server's nonce has another length")) }
+}
+
+fn clear(password: &[u8]) -> Vec<u8> {
+    [password, &[0]].concat()
+}
+
+/// SHA1(password) XOR SHA1(nonce, SHA1(SHA1(password))); nothing for an empty one.
+fn native_password(nonce: &[u8], password: &[u8]) -> Vec<u8> {
+    if password.is_empty() {
+        return Vec::new();
+    }
+    let once = Sha1::digest(password);
+    let mask = Sha1::new().chain_update(nonce).chain_update(Sha1::digest(once)).finalize();
+    once.iter().zip(mask).map(|(byte, mask)| byte ^ mask).collect()
+}
+
+/// SHA256(password) XOR SHA256(SHA256(SHA256(password)), nonce); nothing for an empty one.
+fn caching_sha2(nonce: &[u8], password: &[u8]) -> Vec<u8> {
+    if password.is_empty() {
+        return Vec::new();
+    }
+    let once = Sha256::digest(password);
+    let mask = Sha256::new().chain_update(Sha256::digest(once)).chain_update(nonce).finalize();
+    once.iter().zip(mask).map(|(byte, mask)| byte ^ mask).collect()
+}
+
+/// The nonce signed with a key that is made of the password: its SHA-512 stands where RFC 8032 has that of the seed.
+fn ed25519(nonce: &[u8], password: &[u8]) -> Vec<u8> {
+    let key = ExpandedSecretKey::from_bytes(&Sha512::digest(password).into());
+    raw_sign::<Sha512>(&key, nonce, &VerifyingKey::from(&key)).to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn first(plugin: Plugin, password: &[u8], channel: Channel) -> Result<Vec<u8>, Problem> {
+        Auth::begin(plugin, b"01234567890123456789\0", password, channel).map(|(_, answer)| answer)
+    }
+
+    /// The values that other implementations come to.
+    #[test]
+    fn answers_are_those_of_others() {
+        let nonce = [
+            0x4e, 0x52, 0x33, 0x48, 0x50, 0x3a, 0x71, 0x49, 0x59, 0x61, 0x5f, 0x39, 0x3d, 0x64, 0x62, 0x3f, 0x53, 0x64,
+            0x7b, 0x60,
+        ];
+        let expect = [
+            0x4f, 0x97, 0xbb, 0xfd, 0x20, 0x24, 0x01, 0xc4, 0x2a, 0x69, 0xde, 0xaa, 0xe5, 0x3b, 0xda, 0x07, 0x7e, 0xd7,
+            0x57, 0x85, 0x63, 0xc1, 0xa8, 0x0e, 0xb8, 0x16, 0xc8, 0x21, 0x19, 0xb6, 0x8d, 0x2e,
+        ];
+        assert_eq!(caching_sha2(&nonce, b"G!ider27"), expect);
+        assert!(native_password(&nonce, b"").is_empty() && caching_sha2(&nonce, b"").is_empty());
+    }
+
+    #[test]
+    fn an_ed25519_answer_is_a_valid_signature() {
+        let nonce = [7; ED25519_NONCE_BYTES];
+        let key = VerifyingKey::from(&ExpandedSecretKey::from_bytes(&Sha512::digest(b"secret").into()));
+        let answer: [u8; 64] = ed25519(&nonce, b"secret").try_into().unwrap();
+        key.verify_strict(&nonce, &ed25519_dalek::Signature::from_bytes(&answer)).unwrap();
+    }
+
+    #[test]
+    fn the_password_itself_goes_only_where_nobody_listens() {
+        for channel in [Channel::Open, Channel::Encrypted] {
+            assert_eq!(first(Plugin::ClearPassword, b"p", channel), Err(Problem::NotSecret));
+        }
+        for channel in [Channel::Unix, Channel::Verified] {
+            assert_eq!(first(Plugin::ClearPassword, b"p", channel).unwrap(), b"p\0");
+        }
+        assert_eq!(first(Plugin::Sha256, b"p", Channel::Encrypted).unwrap(), b"p\0");
+        assert_eq!(first(Plugin::Sha256, b"p", Channel::Open).unwrap(), [1], "the key is asked for");
+        let full = |channel| {
+            let (mut auth, _) = Auth::begin(Plugin::CachingSha2, &[1; NONCE_BYTES], b"p", channel).unwrap();
+            auth.more(&[4], b"p", channel).unwrap().unwrap()
+        };
+        assert_eq!(full(Channel::Open), [2]);
+        assert_eq!(full(Channel::Unix), b"p\0");
+        assert_eq!(full(Channel::Encrypted), b"p\0");
+    }
+
+    #[test]
+    fn a_hostile_server_gets_errors() {
+        for data in [&[][..], &[1; 19], &[1; 22], &[0; 200]] {
+            for plugin in Plugin::ALL.into_iter().filter(|plugin| *plugin != Plugin::ClearPassword) {
+                assert!(Auth::begin(plugin, data, b"p", Channel::Open).is_err());
+            }
+        }
+        let long = vec![b'-'; 20_000];
+        let keys = [&b""[..], b"\xff", b"-----BEGIN PUBLIC KEY-----\nMAA=\n-----END PUBLIC KEY-----", &long];
+        for key in keys {
+            let (mut auth, _) = Auth::begin(Plugin::Sha256, &[1; NONCE_BYTES], b"p", Channel::Open).unwrap();
+            assert!(auth.more(key, b"p", Channel::Open).is_err());
+        }
+        let (mut auth, _) = Auth::begin(Plugin::NativePassword, &[1; NONCE_BYTES], b"p", Channel::Unix).unwrap();
+        assert!(auth.more(&[4], b"p", Channel::Unix).is_err());
+    }
+}

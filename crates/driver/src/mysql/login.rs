@@ -1,0 +1,98 @@
+//! From the greeting to the server's OK.
+
+use super::auth::{Auth, Channel, Plugin, Problem};
+use super::handshake::{Greeting, LoginReply, parse_login_reply, put_login};
+use crate::{DriverError, Endpoint, LoginError, Target, TlsMode};
+
+/// A server with several plugins for one account asks for each in turn; MariaDB allows some.
+const SWITCHES_MAX: u8 = 16;
+
+/// A login that was sent and has not ended.
+#[derive(Debug)]
+pub(super) struct LoginExchange {
+    auth: Auth,
+    channel: Channel,
+    switches: u8,
+}
+
+/// What becomes of it.
+#[derive(Debug)]
+pub(super) enum LoginStep {
+    LoggedIn,
+    Answer(Vec<u8>),
+    /// The server has more to say.
+    Wait,
+}
+
+impl LoginExchange {
+    /// Appends the payload of the login.
+    pub(super) fn begin(
+        target: &Target,
+        endpoint: &Endpoint,
+        is_encrypted: bool,
+        greeting: &Greeting,
+        out: &mut Vec<u8>,
+    ) -> Result<Self, DriverError> {
+        let channel = channel(target.tls.mode, endpoint, is_encrypted);
+        // The account's own plugin is not known yet. Where the server's default is not one that can be answered
+        // without telling the password, the oldest is: the server then asks for the right one.
+        let plugin = Plugin::of_name(&greeting.plugin).filter(|plugin| plugin.suits_a_greeting());
+        let plugin = plugin.unwrap_or(Plugin::NativePassword);
+        let (auth, answer) = Auth::begin(plugin, &greeting.nonce, password(target), channel)
+            .map_err(|problem| error(target, plugin, problem))?;
+        put_login(out, &target.login, greeting, is_encrypted, plugin.name(), &answer);
+        Ok(Self { auth, channel, switches: 0 })
+    }
+
+    /// Takes the server's next packet.
+    pub(super) fn packet(&mut self, payload: &[u8], target: &Target) -> Result<LoginStep, DriverError> {
+        match parse_login_reply(payload)? {
+            LoginReply::LoggedIn => Ok(LoginStep::LoggedIn),
+            LoginReply::Switch { plugin, data } => self.switch(plugin, data, target).map(LoginStep::Answer),
+            LoginReply::More(data) => {
+                let answer = self.auth.more(data, password(target), self.channel);
+                let answer = answer.map_err(|problem| error(target, self.auth.plugin, problem))?;
+                Ok(answer.map_or(LoginStep::Wait, LoginStep::Answer))
+            }
+        }
+    }
+
+    fn switch(&mut self, name: &[u8], data: &[u8], target: &Target) -> Result<Vec<u8>, DriverError> {
+        self.switches += 1;
+        if self.switches > SWITCHES_MAX {
+            return Err(DriverError::Protocol("it asks for one plugin after the other"));
+        }
+        let name = String::from_utf8_lossy(name);
+        let Some(plugin) = Plugin::of_name(&name) else {
+            let (plugin, account) = (name.into_owned(), target.login.user.clone());
+            return Err(LoginError::UnknownPlugin { plugin, account }.into());
+        };
+        let begun = Auth::begin(plugin, data, password(target), self.channel);
+        let (auth, answer) = begun.map_err(|problem| error(target, plugin, problem))?;
+        self.auth = auth;
+        Ok(answer)
+    }
+}
+
+fn channel(mode: TlsMode, endpoint: &Endpoint, is_encrypted: bool) -> Channel {
+    let is_unix = matches!(endpoint, Endpoint::Unix(_));
+    let is_verified = is_unix || matches!(mode, TlsMode::VerifyCa | TlsMode::VerifyIdentity);
+    match (is_encrypted, is_verified) {
+        (true, true) => Channel::Verified,
+        (true, false) => Channel::Encrypted,
+        (false, _) if is_unix => Channel::Unix,
+        (false, _) => Channel::Open,
+    }
+}
+
+fn password(target: &Target) -> &[u8] {
+    target.login.password.as_ref().map_or(&[], |password| password.reveal().as_bytes())
+}
+
+fn error(target: &Target, plugin: Plugin, problem: Problem) -> DriverError {
+    let (plugin, account) = (plugin.name().to_owned(), target.login.user.clone());
+    match problem {
+        Problem::NotSecret => LoginError::NotSecret { plugin, account }.into(),
+        Problem::Exchange(problem) => LoginError::Exchange { plugin, account, problem }.into(),
+    }
+}
