@@ -20,4 +20,5 @@ demo:
 
 test:
 	@scripts/install-deps.sh test
-	@TRUETPS_REQUIRE_SERVER=1 TRUETPS_REQUIRE_BROWSER=1 cargo run --locked --quiet --package xtask -- ci
+	@TRUETPS_REQUIRE_SERVER=1 TRUETPS_REQUIRE_BROWSER=1 TRUETPS_REQUIRE_POSTGRES=1 \
+		cargo run --locked --quiet --package xtask -- ci

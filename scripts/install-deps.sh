@@ -2,13 +2,15 @@
 # install-deps.sh demo|test: makes sure that what a goal needs beside Rust is there, on a Debian-like system.
 #
 #   demo   a linker for Rust, and a MariaDB server
-#   test   the same, and a browser that shows the HTML report
+#   test   the same, a browser that shows the HTML report, and a PostgreSQL server
 #
 # Says what is missing before it installs anything. Needs root only where something is missing.
 set -eu
 
 goal=${1:?usage: install-deps.sh demo|test}
 missing=""
+postgresql=""
+createcluster=/etc/postgresql-common/createcluster.conf
 
 has() { PATH="$PATH:/usr/sbin:/sbin" command -v "$1" >/dev/null 2>&1; }
 
@@ -16,30 +18,57 @@ has cargo || {
     echo "truetps: cargo is missing. Install Rust with rustup, then run this again." >&2
     exit 1
 }
+
+# Debian's package of a PostgreSQL server makes a cluster and starts it, on port 5432 and at each boot. The tests make
+# their own and touch no other, so none is wanted. Only one setting prevents it, in a file of /etc that is the user's:
+# it is changed here for the time of the installation, and only where that file came to this machine a moment ago.
+install_postgresql() {
+    if [ -e "$createcluster" ]; then
+        echo "truetps: PostgreSQL's server is missing, and $createcluster is yours: not touched." >&2
+        echo "    Install the server yourself (Debian: postgresql), then run \`make $goal\` again." >&2
+        exit 1
+    fi
+    apt-get install -y --no-install-recommends postgresql-common >/dev/null
+    cp -p "$createcluster" "$createcluster.truetps"
+    trap 'mv -f "$createcluster.truetps" "$createcluster"' EXIT
+    echo "create_main_cluster = false" >>"$createcluster"
+    apt-get install -y --no-install-recommends postgresql >/dev/null
+}
+
 has cc || missing="$missing gcc libc6-dev"
 has mariadbd || has mysqld || missing="$missing mariadb-server-core"
 if [ "$goal" = test ]; then
+    has initdb || ls "${TRUETPS_TEST_POSTGRES_BINDIR:-/nowhere}/initdb" /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 ||
+        postgresql=" postgresql"
     has chromium || has chromium-browser || has google-chrome || missing="$missing chromium"
 fi
 
-if [ -z "$missing" ]; then
+if [ -z "$missing$postgresql" ]; then
     echo "truetps: everything that \`make $goal\` needs is installed."
     exit 0
 fi
 
 install="apt-get install -y --no-install-recommends$missing"
 if ! has apt-get; then
-    echo "truetps: missing here:$missing (Debian's names). Install them with your package manager, then run this again." >&2
+    echo "truetps: missing here:$missing$postgresql (Debian's names). Install them with your package manager, then run this again." >&2
     exit 1
 fi
 if [ "$(id -u)" -ne 0 ]; then
-    echo "truetps: missing here:$missing. Installing them needs root; run this, then \`make $goal\` again:" >&2
-    echo "    sudo apt-get update && sudo $install" >&2
+    echo "truetps: missing here:$missing$postgresql. Installing them needs root; run this, then \`make $goal\` again:" >&2
+    [ -z "$missing" ] || echo "    sudo apt-get update && sudo $install" >&2
+    if [ -n "$postgresql" ]; then
+        echo "    sudo apt-get install -y --no-install-recommends postgresql-common" >&2
+        echo "    sudo pg_conftool $createcluster set create_main_cluster off   # no server of the system's own" >&2
+        echo "    sudo apt-get install -y --no-install-recommends postgresql" >&2
+    fi
     exit 1
 fi
-echo "truetps: installing from Debian's packages:$missing"
+echo "truetps: installing from Debian's packages:$missing$postgresql"
 export DEBIAN_FRONTEND=noninteractive
 apt-get update -qq
-# shellcheck disable=SC2086 # a list of words
-$install >/dev/null
+if [ -n "$missing" ]; then
+    # shellcheck disable=SC2086 # a list of words
+    $install >/dev/null
+fi
+[ -z "$postgresql" ] || install_postgresql
 echo "truetps: installed."

@@ -13,12 +13,12 @@ pub struct Connector {
     addresses: Vec<Address>,
     statements: Arc<[Statement]>,
     prepared: bool,
-    /// `None` where the target has TLS off.
     tls: Option<TlsClient>,
 }
 
 impl Connector {
-    /// Looks host names up, and reads the authorities that the target trusts. `prepared`: statements are prepared at login and executed with values apart from the text.
+    /// Looks host names up and reads the authorities of TLS. `prepared`: statements are prepared at login and executed
+    /// with values apart from the text.
     pub fn new(target: Target, statements: Arc<[Statement]>, prepared: bool) -> Result<Self, DriverError> {
         let addresses = target.endpoints.iter().map(Address::resolve).collect::<Result<_, _>>()?;
         let tls = TlsClient::new(&target.tls)?;

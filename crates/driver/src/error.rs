@@ -5,6 +5,7 @@ use std::io;
 
 use thiserror::Error;
 
+use crate::postgres::sqlstate;
 use crate::{Endpoint, TlsError};
 
 /// An error that the server reports.
@@ -16,7 +17,18 @@ pub struct ServerError {
     pub message: String,
 }
 
+impl fmt::Display for ServerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { code, sqlstate, message } = self;
+        match code {
+            0 => write!(f, "{message} (SQLSTATE {sqlstate})"),
+            _ => write!(f, "{message} (error {code}, SQLSTATE {sqlstate})"),
+        }
+    }
+}
+
 impl ServerError {
+    /// By the number, or else by the SQLSTATE.
     pub fn class(&self) -> ErrorClass {
         if self.code == 0 { ErrorClass::of_sqlstate(&self.sqlstate) } else { ErrorClass::of_code(self.code) }
     }
@@ -24,6 +36,7 @@ impl ServerError {
     /// What to do about it, where that can be said.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self.code {
+            0 => return sqlstate::hint(&self.sqlstate),
             1040 => "raise max_connections in the server, or use fewer clients",
             1203 | 1226 => {
                 "raise the account's limit (max_user_connections, ALTER USER ... WITH), or use fewer clients"
@@ -47,16 +60,6 @@ impl ServerError {
             3159 => "the server takes encrypted connections only: tls=required",
             _ => return None,
         })
-    }
-}
-
-impl fmt::Display for ServerError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { code, sqlstate, message } = self;
-        match code {
-            0 => write!(f, "{message} (SQLSTATE {sqlstate})"),
-            _ => write!(f, "{message} (error {code}, SQLSTATE {sqlstate})"),
-        }
     }
 }
 
@@ -116,7 +119,7 @@ pub enum DriverError {
     Tls(#[from] TlsError),
     #[error("{0}")]
     Login(#[from] LoginError),
-    /// The login cannot give what the server asks for.
+    /// The login cannot give what a PostgreSQL server asks for.
     #[error("the server asks for {asks_for}")]
     Authentication { asks_for: String, hint: &'static str },
 }
@@ -208,27 +211,9 @@ impl ErrorClass {
         }
     }
 
-    /// The class of an error of PostgreSQL (its manual, appendix A).
+    /// The class of an error of PostgreSQL.
     pub fn of_sqlstate(sqlstate: &str) -> Self {
-        match sqlstate {
-            "40P01" => Self::Deadlock,
-            // 57014 is not here: it is `statement_timeout`, or somebody who cancelled, more often than a lock.
-            "55P03" => Self::LockWaitTimeout,
-            "23505" => Self::DuplicateKey,
-            "40001" => Self::SerializationFailure,
-            "25006" => Self::ReadOnly,
-            "08P01" => Self::Protocol,
-            // 57P03: it is starting or stopping, and says so to a client that connects.
-            "53300" | "3D000" | "57P03" => Self::ConnectFailed,
-            // Shut down, crash of another session, database dropped; timeouts that end the session.
-            "57P01" | "57P02" | "57P04" | "57P05" | "25P03" => Self::ConnectionLost,
-            state if state.starts_with("28") => Self::ConnectFailed,
-            state if state.starts_with("08") => Self::ConnectionLost,
-            state => match state.as_bytes().try_into() {
-                Ok(state) => Self::OtherState(state),
-                Err(_) => Self::Protocol,
-            },
-        }
+        sqlstate::class(sqlstate)
     }
 }
 
@@ -246,33 +231,5 @@ impl fmt::Display for ErrorClass {
             Self::Other(code) => write!(f, "other({code})"),
             Self::OtherState(state) => write!(f, "other({})", String::from_utf8_lossy(state)),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn classes_come_from_the_number_or_else_from_the_sqlstate() {
-        let check = |code, sqlstate: &str, expect: &str| {
-            let error = ServerError { code, sqlstate: sqlstate.to_owned(), message: "m".to_owned() };
-            assert_eq!(error.class().to_string(), expect, "{code} {sqlstate}");
-        };
-        check(1213, "40001", "deadlock");
-        check(1114, "HY000", "other(1114)");
-        check(0, "40P01", "deadlock");
-        check(0, "40001", "serialization_failure");
-        check(0, "55P03", "lock_wait_timeout");
-        check(0, "57014", "other(57014)");
-        check(0, "23505", "duplicate_key");
-        check(0, "25006", "read_only");
-        check(0, "28P01", "connect_failed");
-        check(0, "57P03", "connect_failed");
-        check(0, "57P01", "connection_lost");
-        check(0, "08006", "connection_lost");
-        check(0, "23503", "other(23503)");
-        check(0, "short", "other(short)");
-        check(0, "", "protocol");
     }
 }

@@ -6,6 +6,7 @@
 
 mod client;
 mod connector;
+mod dsn;
 mod error;
 mod mysql;
 mod postgres;
@@ -17,6 +18,7 @@ mod tls;
 
 pub use client::{Client, QueryResult};
 pub use connector::Connector;
+pub use dsn::DsnError;
 pub use error::{DriverError, ErrorClass, LoginError, ServerError};
 pub use mysql::MysqlSession;
 pub use postgres::{PgSession, TransactionStatus};

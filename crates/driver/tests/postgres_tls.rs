@@ -89,9 +89,13 @@ fn each_mode_encrypts_or_says_why_not() {
 #[test]
 fn passwords_go_through_tls() {
     let Some(secure) = secure("passwords_go_through_tls") else { return };
+    let target = |user, mode| secure.target("127.0.0.1", user, mode, Some(&secure.ca));
+    assert_eq!(sees_tls(&target("scram", TlsMode::Required)), "t");
+    assert_eq!(sees_tls(&target("clear", TlsMode::VerifyCa)), "t");
+    // Encrypted, but for whom?
+    assert_eq!(refusal(&target("clear", TlsMode::Required)).0, "the server asks for a password in clear text");
     for user in ["clear", "scram"] {
-        assert_eq!(sees_tls(&secure.target("127.0.0.1", user, TlsMode::Required, None)), "t");
-        let (text, _) = refusal(&secure.target("127.0.0.1", user, TlsMode::Off, None));
+        let (text, _) = refusal(&target(user, TlsMode::Off));
         assert!(text.contains("no pg_hba.conf entry") && text.contains("no encryption"), "{text}");
     }
 }

@@ -258,6 +258,8 @@ fn server_command(
         ("port", &port),
         ("ssl", tls),
         ("fsync", "off"),
+        // In files of the data folder, not of /dev/shm: those of a server that is killed would stay.
+        ("dynamic_shared_memory_type", "mmap"),
         ("shared_buffers", "16MB"),
         ("max_connections", "50"),
         ("log_statement", "none"),

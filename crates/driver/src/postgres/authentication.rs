@@ -8,7 +8,8 @@ use crate::{DriverError, Login, Password};
 
 const OTHER_METHOD_HINT: &str = "truetps does not speak it: let pg_hba.conf ask this user for scram-sha-256";
 const NO_PASSWORD_HINT: &str = "give the target one";
-const CLEARTEXT_HINT: &str = "it is sent over TLS or a unix socket only: use TLS, or scram-sha-256 in pg_hba.conf";
+const CLEARTEXT_HINT: &str = "it is sent over a unix socket, or to a server whose certificate was checked: use \
+     tls=verify-identity and ca=FILE, or let pg_hba.conf ask this user for scram-sha-256";
 
 /// The codes of AuthenticationXXX messages.
 mod code {
@@ -35,7 +36,7 @@ pub(crate) enum Authentication {
 impl Authentication {
     /// Takes an authentication message and answers it. `true`: the server is satisfied.
     ///
-    /// `is_private`: nobody else reads what is sent.
+    /// `is_private`: nobody but the server itself reads what is sent.
     pub(crate) fn message(
         &mut self,
         body: &[u8],
@@ -170,7 +171,7 @@ mod tests {
             let error = answer(body, &login(password), false).unwrap_err();
             assert!(error.contains(expect), "{error}");
         };
-        check(b"\0\0\0\x03", Some("p"), "clear text: it is sent over TLS or a unix socket only");
+        check(b"\0\0\0\x03", Some("p"), "clear text: it is sent over a unix socket, or to a server whose");
         check(b"\0\0\0\x05abcd", None, "a password: give the target one");
         check(b"\0\0\0\x07", Some("p"), "GSSAPI: truetps does not speak it");
         check(b"\0\0\0\x63", Some("p"), "method number 99");

@@ -8,7 +8,10 @@ use super::framer::{Framer, LOGIN_MESSAGE_BYTES_MAX, MESSAGE_BYTES_MAX, Message,
 use super::reply::{ReplyReader, Step};
 use super::report::parse_report;
 use super::wire::Reader;
-use crate::{DriverError, Event, Params, ServerError, Statement, Target};
+use crate::{DriverError, Event, Params, ServerError, Statement, Target, TlsMode};
+
+const CLOSED_LOGIN_HINT: &str = "it may be shutting down, at a limit (authentication_timeout, a proxy's number of \
+     connections), or no PostgreSQL";
 
 /// Where the server is with transactions, as it says with every reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,7 +56,7 @@ pub(crate) struct Machine {
     target: Arc<Target>,
     statements: Arc<[Statement]>,
     prepared: bool,
-    /// Nobody else reads what is sent: a unix socket, or TLS.
+    /// Nobody but the server reads what is sent: a unix socket, or TLS with a certificate that was checked.
     is_private: bool,
     phase: Phase,
     reply: ReplyReader,
@@ -89,8 +92,20 @@ impl Machine {
     }
 
     /// What is sent from now on is encrypted.
-    pub(crate) fn becomes_private(&mut self) {
-        self.is_private = true;
+    pub(crate) fn becomes_encrypted(&mut self) {
+        // With any certificate it may be encrypted for somebody who stands between, and who asks for the password that
+        // the server itself would never see.
+        self.is_private = matches!(self.target.tls.mode, TlsMode::VerifyCa | TlsMode::VerifyIdentity);
+    }
+
+    /// What it means that the server has closed the connection now.
+    pub(crate) fn closed(&self) -> DriverError {
+        let (when, likely) = match self.phase {
+            Phase::Login(_) | Phase::Settings => ("in the middle of the login", CLOSED_LOGIN_HINT),
+            Phase::Prepare(_) => ("while statements were prepared", "its log says why"),
+            Phase::Idle | Phase::InFlight { .. } => return DriverError::Closed,
+        };
+        DriverError::ClosedEarly { when, likely }
     }
 
     /// Takes the bytes that came, through the framer that they belong to.

@@ -9,6 +9,7 @@ mod machine;
 mod reply;
 mod report;
 mod session;
+pub(crate) mod sqlstate;
 mod startup;
 mod value;
 mod wire;

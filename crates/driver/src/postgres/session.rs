@@ -70,7 +70,7 @@ impl PgSession {
                 let mut startup = Vec::new();
                 put_startup(&mut startup, &self.machine.target().login);
                 layer.write(&startup, out);
-                self.machine.becomes_private();
+                self.machine.becomes_encrypted();
                 Encryption::On(Box::new(Encrypted { layer, plain: Vec::new() }))
             }
             b"N" if wanted.client.is_required() => return Err(TlsError::NotOffered.into()),
@@ -144,5 +144,17 @@ impl Session for PgSession {
         if let Encryption::On(encrypted) = &mut self.encryption {
             encrypted.layer.close(out);
         }
+    }
+
+    fn closed(&self) -> DriverError {
+        let (when, likely) = match &self.encryption {
+            Encryption::Wanted(_) => ("before it said anything", "it may be shutting down, or be no PostgreSQL"),
+            Encryption::On(encrypted) if encrypted.layer.is_handshaking() => (
+                "in the middle of the TLS handshake",
+                "its TLS may be set up wrongly, or too old; its log may say more. tls=off connects without",
+            ),
+            _ => return self.machine.closed(),
+        };
+        DriverError::ClosedEarly { when, likely }
     }
 }

@@ -1,0 +1,322 @@
+//! A target as one line of text: `mysql://user@host:port/schema?tls=required`.
+
+use std::fmt::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use thiserror::Error;
+use truetps_record::near_matches;
+
+use crate::{Dialect, Endpoint, Login, Password, Target, Tls, TlsMode};
+
+const SCHEMES: [(&str, Dialect); 4] = [
+    ("mysql", Dialect::Mysql),
+    ("mariadb", Dialect::Mysql),
+    ("postgresql", Dialect::Postgres),
+    ("postgres", Dialect::Postgres),
+];
+const OPTIONS: [&str; 3] = ["socket", "tls", "ca"];
+const TLS_MODES: [(&str, TlsMode); 5] = [
+    ("off", TlsMode::Off),
+    ("preferred", TlsMode::Preferred),
+    ("required", TlsMode::Required),
+    ("verify-ca", TlsMode::VerifyCa),
+    ("verify-identity", TlsMode::VerifyIdentity),
+];
+/// Every endpoint is looked up, and clients are dealt out to them.
+const HOSTS_MAX: usize = 1_000;
+
+/// What is wrong with a DSN. No message has a password in it, nor anything else that may be a part of one.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum DsnError {
+    #[error("not the address of a server: it must look like mysql://user@host:port/schema")]
+    NotADsn,
+    #[error("unknown scheme `{scheme}`{}", suggestion(near, &SCHEMES.map(|(name, _)| name)))]
+    UnknownScheme { scheme: String, near: Vec<String> },
+    #[error("unknown option `{option}`{}", suggestion(near, &OPTIONS))]
+    UnknownOption { option: String, near: Vec<String> },
+    #[error("option `{0}` is given twice")]
+    Twice(&'static str),
+    #[error("option `{0}` has no value")]
+    NoValue(&'static str),
+    #[error("unknown tls mode `{mode}`{}", suggestion(near, &TLS_MODES.map(|(name, _)| name)))]
+    UnknownTlsMode { mode: String, near: Vec<String> },
+    #[error("ca={0} is read with tls=verify-ca and tls=verify-identity only")]
+    UnusedCa(String),
+    #[error("`{0}` is not a port: a number from 1 to 65535")]
+    BadPort(String),
+    #[error("no server is named: neither a host nor a socket")]
+    NoServer,
+    #[error("one of the hosts is empty")]
+    EmptyHost,
+    #[error("more than {HOSTS_MAX} hosts")]
+    TooManyHosts,
+    #[error("a socket and the host `{0}` are named; only one of the two can be the server")]
+    SocketAndHost(String),
+    #[error("the schema has a `/` in it; write it as %2F, if it is meant")]
+    SlashInSchema,
+    #[error("the {0} is not percent-encoded rightly: a percent sign itself is written %25")]
+    BadPercent(&'static str),
+}
+
+impl Target {
+    /// Reads `mysql://user[:password]@host[:port][,host[:port]]/schema?socket=/path&tls=MODE&ca=/file`; `mariadb`,
+    /// `postgresql` and `postgres` are the other schemes. Each part may be percent-encoded.
+    ///
+    /// Without `tls`, a host is talked to encrypted where it can, and a socket in plain.
+    pub fn parse(dsn: &str) -> Result<Self, DsnError> {
+        let (scheme, rest) = dsn.split_once("://").ok_or(DsnError::NotADsn)?;
+        let dialect = dialect(scheme)?;
+        let (rest, options) = rest.split_once('?').unwrap_or((rest, ""));
+        let options = Options::parse(options)?;
+        let (authority, schema) = rest.split_once('/').unwrap_or((rest, ""));
+        if schema.contains('/') {
+            return Err(DsnError::SlashInSchema);
+        }
+        // The last one: a password may have others.
+        let (user, hosts) = authority.rsplit_once('@').unwrap_or(("", authority));
+        let mut login = login(user, dialect)?;
+        login.database = Some(decoded(schema, "schema")?).filter(|schema| !schema.is_empty());
+        let endpoints = endpoints(hosts, options.socket.as_deref(), dialect)?;
+        let tls = options.tls(&endpoints)?;
+        Ok(Self { dialect, endpoints, login, tls })
+    }
+
+    /// The same with this password, in place of the one that it may have.
+    #[must_use]
+    pub fn with_password(mut self, password: impl Into<String>) -> Self {
+        self.login.password = Some(Password::new(password));
+        self
+    }
+}
+
+impl FromStr for Target {
+    type Err = DsnError;
+
+    fn from_str(dsn: &str) -> Result<Self, DsnError> {
+        Self::parse(dsn)
+    }
+}
+
+/// The DSN, without the password.
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let scheme = match self.dialect {
+            Dialect::Mysql => "mysql",
+            Dialect::Postgres => "postgresql",
+        };
+        write!(f, "{scheme}://{}@", encoded(&self.login.user))?;
+        let hosts = self.endpoints.iter().filter(|endpoint| matches!(endpoint, Endpoint::Tcp { .. }));
+        let hosts: Vec<_> = hosts.map(|endpoint| endpoint.to_string().replace('%', "%25")).collect();
+        f.write_str(&hosts.join(","))?;
+        write!(f, "/{}", encoded(self.login.database.as_deref().unwrap_or_default()))?;
+        let socket = self.endpoints.iter().find_map(|endpoint| match endpoint {
+            Endpoint::Unix(path) => Some(format!("socket={}", encoded_path(path))),
+            Endpoint::Tcp { .. } => None,
+        });
+        let usual = usual_mode(&self.endpoints);
+        let mode = TLS_MODES.iter().find(|(_, mode)| *mode == self.tls.mode && *mode != usual);
+        let tls = mode.map(|(name, _)| format!("tls={name}"));
+        let ca = self.tls.ca.as_ref().map(|ca| format!("ca={}", encoded_path(ca)));
+        for (n, option) in [socket, tls, ca].into_iter().flatten().enumerate() {
+            write!(f, "{}{option}", if n == 0 { '?' } else { '&' })?;
+        }
+        Ok(())
+    }
+}
+
+fn dialect(scheme: &str) -> Result<Dialect, DsnError> {
+    if scheme.is_empty() || !scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-._".contains(c)) {
+        return Err(DsnError::NotADsn);
+    }
+    let scheme = scheme.to_ascii_lowercase();
+    let known = SCHEMES.into_iter().find(|(name, _)| *name == scheme);
+    known
+        .map(|(_, dialect)| dialect)
+        .ok_or_else(|| DsnError::UnknownScheme { near: near_matches(&scheme, SCHEMES.map(|(name, _)| name)), scheme })
+}
+
+fn login(text: &str, dialect: Dialect) -> Result<Login, DsnError> {
+    let (user, password) = text.split_once(':').map_or((text, None), |(user, password)| (user, Some(password)));
+    let mut user = decoded(user, "user")?;
+    if user.is_empty() {
+        dialect.usual_user().clone_into(&mut user);
+    }
+    let password = password.map(|password| decoded(password, "password")).transpose()?.map(Password::new);
+    Ok(Login { user, password, database: None })
+}
+
+impl Dialect {
+    /// Who owns a server where nobody has changed it.
+    fn usual_user(self) -> &'static str {
+        match self {
+            Self::Mysql => "root",
+            Self::Postgres => "postgres",
+        }
+    }
+
+    fn usual_port(self) -> u16 {
+        match self {
+            Self::Mysql => 3306,
+            Self::Postgres => 5432,
+        }
+    }
+}
+
+fn endpoints(hosts: &str, socket: Option<&str>, dialect: Dialect) -> Result<Vec<Endpoint>, DsnError> {
+    if let Some(socket) = socket {
+        // Clients of both families take localhost for the socket.
+        let (host, port) = split_port(hosts, dialect)?;
+        return match host {
+            "" | "localhost" => Ok(vec![unix(socket, port, dialect)]),
+            other => Err(DsnError::SocketAndHost(other.to_owned())),
+        };
+    }
+    if hosts.is_empty() {
+        return Err(DsnError::NoServer);
+    }
+    if hosts.split(',').count() > HOSTS_MAX {
+        return Err(DsnError::TooManyHosts);
+    }
+    hosts.split(',').map(|host| endpoint(host, dialect)).collect()
+}
+
+fn endpoint(text: &str, dialect: Dialect) -> Result<Endpoint, DsnError> {
+    let (host, port) = split_port(text, dialect)?;
+    let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+    let host = decoded(bare, "host")?;
+    match host.chars().next() {
+        None => Err(DsnError::EmptyHost),
+        Some('/') => Ok(unix(&host, port, dialect)),
+        Some(_) => Ok(Endpoint::Tcp { host, port }),
+    }
+}
+
+/// PostgreSQL names the folder and makes the file's name of the port.
+fn unix(path: &str, port: u16, dialect: Dialect) -> Endpoint {
+    let path = PathBuf::from(path);
+    let is_file = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(".s.PGSQL."));
+    match dialect {
+        Dialect::Postgres if !is_file => Endpoint::Unix(path.join(format!(".s.PGSQL.{port}"))),
+        Dialect::Postgres | Dialect::Mysql => Endpoint::Unix(path),
+    }
+}
+
+/// Host and port of `host`, `host:port`, `[address]` and `[address]:port`.
+fn split_port(text: &str, dialect: Dialect) -> Result<(&str, u16), DsnError> {
+    let after_address = text.rfind(']').map_or(0, |at| at + 1);
+    let Some(colon) = text[after_address..].find(':') else { return Ok((text, dialect.usual_port())) };
+    let (host, port) = (&text[..after_address + colon], &text[after_address + colon + 1..]);
+    match port.parse() {
+        Ok(port @ 1..) => Ok((host, port)),
+        _ => Err(DsnError::BadPort(port.to_owned())),
+    }
+}
+
+#[derive(Default)]
+struct Options {
+    socket: Option<String>,
+    tls: Option<String>,
+    ca: Option<String>,
+}
+
+impl Options {
+    fn parse(text: &str) -> Result<Self, DsnError> {
+        let mut options = Self::default();
+        for option in text.split('&').filter(|option| !option.is_empty()) {
+            let (name, value) = option.split_once('=').unwrap_or((option, ""));
+            let (name, place) = match name {
+                "socket" => ("socket", &mut options.socket),
+                "tls" => ("tls", &mut options.tls),
+                "ca" => ("ca", &mut options.ca),
+                other => {
+                    let near = near_matches(other, OPTIONS);
+                    return Err(DsnError::UnknownOption { option: other.to_owned(), near });
+                }
+            };
+            let value = decoded(value, "value of an option")?;
+            if value.is_empty() {
+                return Err(DsnError::NoValue(name));
+            }
+            if place.replace(value).is_some() {
+                return Err(DsnError::Twice(name));
+            }
+        }
+        Ok(options)
+    }
+
+    fn tls(self, endpoints: &[Endpoint]) -> Result<Tls, DsnError> {
+        let mode = match &self.tls {
+            // Whoever names an authority wants it to be asked.
+            None if self.ca.is_some() => TlsMode::VerifyCa,
+            None => usual_mode(endpoints),
+            Some(name) => tls_mode(name)?,
+        };
+        let ca = self.ca.map(PathBuf::from);
+        match ca {
+            Some(ca) if !matches!(mode, TlsMode::VerifyCa | TlsMode::VerifyIdentity) => {
+                Err(DsnError::UnusedCa(ca.display().to_string()))
+            }
+            ca => Ok(Tls { mode, ca }),
+        }
+    }
+}
+
+fn tls_mode(name: &str) -> Result<TlsMode, DsnError> {
+    let known = TLS_MODES.into_iter().find(|(known, _)| *known == name);
+    known.map(|(_, mode)| mode).ok_or_else(|| DsnError::UnknownTlsMode {
+        mode: name.to_owned(),
+        near: near_matches(name, TLS_MODES.map(|(known, _)| known)),
+    })
+}
+
+fn usual_mode(endpoints: &[Endpoint]) -> TlsMode {
+    let is_local = endpoints.iter().all(|endpoint| matches!(endpoint, Endpoint::Unix(_)));
+    if is_local { TlsMode::Off } else { TlsMode::Preferred }
+}
+
+fn decoded(text: &str, part: &'static str) -> Result<String, DsnError> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, after @ ..] = rest {
+        rest = after;
+        if *first != b'%' {
+            bytes.push(*first);
+            continue;
+        }
+        let digits = rest.get(..2).filter(|digits| digits.iter().all(u8::is_ascii_hexdigit));
+        let byte = digits.and_then(|digits| std::str::from_utf8(digits).ok());
+        let byte = byte.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        bytes.push(byte.ok_or(DsnError::BadPercent(part))?);
+        rest = &rest[2..];
+    }
+    String::from_utf8(bytes).map_err(|_| DsnError::BadPercent(part))
+}
+
+fn encoded(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            let _ = write!(out, "%{byte:02X}");
+        }
+    }
+    out
+}
+
+fn encoded_path(path: &Path) -> String {
+    encoded(&path.to_string_lossy()).replace("%2F", "/")
+}
+
+fn suggestion(near: &[String], known: &[&str]) -> String {
+    if near.is_empty() {
+        format!(" (known: `{}`)", known.join("`, `"))
+    } else {
+        format!(" (did you mean `{}`?)", near.join("` or `"))
+    }
+}
+
+#[cfg(test)]
+#[path = "dsn_tests.rs"]
+mod tests;

@@ -1,0 +1,122 @@
+//! What is read, what is refused, and that nothing shows a password.
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn tcp(host: &str, port: u16) -> Endpoint {
+    Endpoint::Tcp { host: host.to_owned(), port }
+}
+
+fn socket(path: &str) -> Endpoint {
+    Endpoint::Unix(PathBuf::from(path))
+}
+
+fn parse(dsn: &str) -> Target {
+    Target::parse(dsn).unwrap_or_else(|error| panic!("{dsn}: {error}"))
+}
+
+#[test]
+fn endpoints_of_all_kinds() {
+    let check = |dsn: &str, expect: &[Endpoint]| assert_eq!(parse(dsn).endpoints, expect, "{dsn}");
+    check("mysql://me@db/s", &[tcp("db", 3306)]);
+    check("mariadb://db:3307", &[tcp("db", 3307)]);
+    check("mysql://me@a:1,b,[::1]:3/s", &[tcp("a", 1), tcp("b", 3306), tcp("::1", 3)]);
+    check("mysql://me@[fe80::1%25eth0]/s", &[tcp("fe80::1%eth0", 3306)]);
+    check("postgresql://me@db/s", &[tcp("db", 5432)]);
+    check("POSTGRES://me@127.0.0.1:6000", &[tcp("127.0.0.1", 6000)]);
+    check("mysql://me@/s?socket=/run/my%20sql.sock", &[socket("/run/my sql.sock")]);
+    check("mysql://me@localhost/s?socket=/run/m.sock", &[socket("/run/m.sock")]);
+    check("mysql://me@%2Frun%2Fm.sock/s", &[socket("/run/m.sock")]);
+    check("postgres://me@/s?socket=/run/pg", &[socket("/run/pg/.s.PGSQL.5432")]);
+    check("postgres://me@%2Frun%2Fpg:6000/s", &[socket("/run/pg/.s.PGSQL.6000")]);
+    check("postgres://me@/s?socket=/run/.s.PGSQL.7", &[socket("/run/.s.PGSQL.7")]);
+}
+
+#[test]
+fn who_logs_in() {
+    let check = |dsn: &str, user: &str, password: Option<&str>, database: Option<&str>| {
+        let login = parse(dsn).login;
+        assert_eq!((login.user.as_str(), login.database.as_deref()), (user, database), "{dsn}");
+        assert_eq!(login.password, password.map(Password::new), "{dsn}");
+    };
+    check("mysql://db", "root", None, None);
+    check("postgres://db/", "postgres", None, None);
+    check("mysql://me:p%40ss%2F%3A%25@db/sch%C3%A9ma", "me", Some("p@ss/:%"), Some("schéma"));
+    check("mysql://me:p@ss@db", "me", Some("p@ss"), None);
+    check("mysql://me:@db", "me", Some(""), None);
+    assert_eq!(parse("mysql://me:old@db").with_password("new").login.password, Some(Password::new("new")));
+}
+
+#[test]
+fn tls_by_name_and_by_habit() {
+    let check = |dsn: &str, mode: TlsMode, ca: Option<&str>| {
+        assert_eq!(parse(dsn).tls, Tls { mode, ca: ca.map(PathBuf::from) }, "{dsn}");
+    };
+    check("mysql://db", TlsMode::Preferred, None);
+    check("mysql:///s?socket=/s", TlsMode::Off, None);
+    check("mysql:///s?socket=/s&tls=required", TlsMode::Required, None);
+    check("mysql://db?tls=off", TlsMode::Off, None);
+    check("mysql://db?ca=/ca.pem", TlsMode::VerifyCa, Some("/ca.pem"));
+    check("mysql://db/s?tls=verify-identity&ca=/ca.pem", TlsMode::VerifyIdentity, Some("/ca.pem"));
+}
+
+#[test]
+fn what_is_wrong_is_named() {
+    let check = |dsn: &str, expect: &str| {
+        let error = Target::parse(dsn).map(|target| target.to_string()).unwrap_err().to_string();
+        assert!(error.contains(expect), "{dsn}: {error}\nshould contain\n{expect}");
+    };
+    check("db:3306", "must look like mysql://");
+    check("me:secret@db://x", "must look like mysql://");
+    check("mysq://db", "unknown scheme `mysq` (did you mean `mysql`?)");
+    check("oracle://db", "(known: `mysql`, `mariadb`, `postgresql`, `postgres`)");
+    check("mysql://db?sockt=/x", "unknown option `sockt` (did you mean `socket`?)");
+    check("mysql://db?tls=verify_ca", "unknown tls mode `verify_ca` (did you mean `verify-ca`");
+    check("mysql://db?tls=off&tls=off", "`tls` is given twice");
+    check("mysql://db?ca", "`ca` has no value");
+    check("mysql://db?tls=required&ca=/x", "ca=/x is read with tls=verify-ca");
+    check("mysql://db:0", "`0` is not a port");
+    check("mysql://db:70000", "`70000` is not a port");
+    check("mysql://::1", "is not a port");
+    check("mysql:///s", "no server is named");
+    check("mysql://me@", "no server is named");
+    check("mysql://a,,b", "one of the hosts is empty");
+    check("mysql://db/s?socket=/x", "a socket and the host `db`");
+    check("mysql://db/a/b", "the schema has a `/`");
+    check("mysql://me:100%@db", "the password is not percent-encoded");
+    check("mysql://me:%ff@db", "the password is not percent-encoded");
+}
+
+#[test]
+fn nobody_who_prints_a_target_sees_the_password() {
+    assert_eq!(parse("mysql://me@[fe80::1%25lo]").to_string(), "mysql://me@[fe80::1%25lo]:3306/");
+    let target = parse("mysql://me:tops3cret@a,[::1]:7/s?tls=required");
+    assert_eq!(target.to_string(), "mysql://me@a:3306,[::1]:7/s?tls=required");
+    assert!(!format!("{target:?}").contains("tops3cret"));
+    for wrong in
+        ["mysql://me:tops3cret@db:x", "mysql//me:tops3cret@db", "mysql://me:tops3cret%@db", "x://me:tops3cret@"]
+    {
+        let error = Target::parse(wrong).unwrap_err();
+        assert!(!format!("{error} {error:?}").contains("tops3cret"), "{error}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_printed_target_is_read_as_the_same(user in "\\PC{1,8}", schema in "\\PC{1,8}", path in "/[a-z %&=?]{1,8}") {
+        for place in [format!("db:7/{}", encoded(&schema)), format!("/?socket={}", encoded(&path))] {
+            let target = parse(&format!("mysql://{}@{place}", encoded(&user)));
+            prop_assert_eq!(&target.login.user, &user);
+            let again = Target::parse(&target.to_string());
+            prop_assert_eq!(again, Ok(target));
+        }
+    }
+
+    #[test]
+    fn any_text_is_read_or_refused(text in "(mysql://)?\\PC{0,40}") {
+        let _ = Target::parse(&text);
+    }
+}
