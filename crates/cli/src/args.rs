@@ -64,6 +64,13 @@ pub(crate) struct Place {
     /// Folder of an unpacked server; default: the one in PATH or in the usual places
     #[arg(long, value_name = "DIR", env = "TRUETPS_BASEDIR")]
     pub(crate) basedir: Option<PathBuf>,
+    /// Measure a server that runs already, in place of a private one: mysql://user@host:port, or
+    /// postgresql://user@/database?socket=/path. The password comes from TRUETPS_PASSWORD
+    #[arg(long, value_name = "DSN", env = "TRUETPS_DSN", hide_env_values = true, conflicts_with = "basedir")]
+    pub(crate) dsn: Option<String>,
+    /// Schema that is made in the server of --dsn, and dropped at the end
+    #[arg(long, value_name = "NAME", default_value = "truetps", requires = "dsn")]
+    pub(crate) schema: String,
 }
 
 #[derive(Debug, Clone, Args)]

@@ -10,6 +10,7 @@ mod pin;
 mod plans;
 mod progress;
 mod signals;
+mod site;
 
 use std::process::ExitCode;
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::session::{Event, Reply, Session};
-use crate::{Connector, DriverError, Socket, Target};
+use crate::{Connector, Dialect, DriverError, Socket, Target};
 
 /// Rows of one query, as text. `None` is NULL.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -18,6 +18,7 @@ pub struct QueryResult {
 }
 
 pub struct Client {
+    dialect: Dialect,
     socket: Socket,
     session: Box<dyn Session>,
     out: Vec<u8>,
@@ -34,7 +35,8 @@ impl Client {
         socket.set_timeout(timeout)?;
         let mut session = connector.session(0);
         session.keep_rows();
-        let mut client = Self { socket, session, out: Vec::new(), input: vec![0; INPUT_BYTES].into() };
+        let mut client =
+            Self { dialect: target.dialect, socket, session, out: Vec::new(), input: vec![0; INPUT_BYTES].into() };
         client.session.begin(&mut client.out);
         match client.exchange()? {
             Event::Ready => Ok(client),
@@ -50,6 +52,10 @@ impl Client {
         timeout: Duration,
     ) -> Result<Self, DriverError> {
         Self::connect(&Target::mysql_unix(socket, user, database), timeout)
+    }
+
+    pub fn dialect(&self) -> Dialect {
+        self.dialect
     }
 
     /// Bounds each read and write from now on.

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 use truetps_driver::DriverError;
-use truetps_record::FolderError;
+use truetps_record::{Flavour, FolderError};
 use truetps_sandbox::{LimitError, SandboxError};
 use truetps_workload::WorkloadError;
 
@@ -40,6 +40,16 @@ pub enum LabError {
     NoPilot { reason: String },
     #[error("the search did not come to an end: trials of the same rate contradict each other")]
     SearchUndecided,
+    #[error("cannot log in: {0}")]
+    GuestLogin(DriverError),
+    #[error("`{name}` is a setting of the server, and only the load may differ on a server that is not private")]
+    SettingOfGuest { name: String },
+    #[error("the plan wants {}, and this server is {found}", wanted.map_or_else(String::new, |flavour| flavour.to_string()))]
+    OtherFlavour { wanted: Option<Flavour>, found: Flavour },
+    #[error("the schema `{schema}` exists already, and truetps works in a schema that it makes itself")]
+    SchemaExists { schema: String },
+    #[error("the schema `{schema}` cannot be made: {source}")]
+    Schema { schema: String, source: DriverError },
     #[error("interrupted")]
     Interrupted,
 }
@@ -68,7 +78,15 @@ impl LabError {
             | Self::Flush(_)
             | Self::Pin(_)
             | Self::NoPilot { .. }
+            | Self::OtherFlavour { .. }
             | Self::Interrupted => None,
+            Self::GuestLogin(error) | Self::Schema { source: error, .. } => error.hint(),
+            Self::SettingOfGuest { .. } => {
+                Some("leave --dsn out to measure it on a private server, or take the setting from the plan".to_owned())
+            }
+            Self::SchemaExists { schema } => Some(format!(
+                "if a killed run left it, drop it with DROP DATABASE {schema}; or name another one with --schema"
+            )),
             Self::SearchUndecided => {
                 Some("measure longer with --measure, or try rates of your own as a factor".to_owned())
             }
@@ -91,6 +109,11 @@ impl LabError {
             | Self::Limit(_)
             | Self::Sandbox(_)
             | Self::OtherConditions
+            | Self::GuestLogin(_)
+            | Self::SettingOfGuest { .. }
+            | Self::OtherFlavour { .. }
+            | Self::SchemaExists { .. }
+            | Self::Schema { .. }
             | Self::TooManyStatements { .. }
             | Self::OtherServer { .. } => true,
         }

@@ -5,23 +5,21 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use truetps_driver::Dialect;
-use truetps_probe::{clock, host_facts, probe_flush};
+use truetps_probe::clock;
 use truetps_record::{
     Experiment, ExperimentFolder, HostFacts, Plan, Protocol, SCHEMA_VERSION, ScheduledTrial, ServerFacts, Trial,
     Validity, write_atomically,
 };
-use truetps_sandbox::{
-    Catalogue, Home, HostLimits, Needs, ServerBinary, ServerLoad, ServerUser, Settings, chosen_settings, clean,
-    effective_variables, raise_open_files,
-};
+use truetps_sandbox::{Catalogue, ServerBinary, ServerLoad, ServerUser};
 use truetps_workload::Workload;
 
 use crate::duration::Remaining;
 use crate::error::LabError;
 use crate::event::{Event, Listener};
+use crate::ground::{Ground, Place, Site};
+use crate::guest::variables;
 use crate::schedule::schedule;
-use crate::stand::{Live, Stands};
+use crate::setup::{given, private};
 use crate::trial::{TrialContext, run_trial};
 
 /// So many trials in a row without evidence, and the rest would be no better.
@@ -47,8 +45,7 @@ pub struct Request<'a> {
     pub plan: &'a Plan,
     pub quick: bool,
     pub runs: &'a Path,
-    pub home: &'a Home,
-    pub binary: &'a ServerBinary,
+    pub place: Place<'a>,
     pub workers: u32,
     pub pin: &'a Pin,
     pub tool_version: &'a str,
@@ -101,8 +98,8 @@ pub(crate) fn new_experiment(request: &Request<'_>, bench: &Bench<'_>, schedule:
         workers: request.workers,
         host: bench.host.clone(),
         server: bench.server.clone(),
-        couplings: bench.stands.couplings().to_vec(),
-        sandbox_dir: request.home.path().display().to_string(),
+        couplings: bench.ground.couplings().to_vec(),
+        sandbox_dir: request.place.data_dir(),
         schedule,
         slo: None,
         command: request.command.clone(),
@@ -117,10 +114,6 @@ pub fn resume(
 ) -> Result<Finished, LabError> {
     let _lock = folder.lock()?;
     let experiment = folder.experiment()?;
-    let (was, is) = (&experiment.server.version_text, &request.binary.version_text);
-    if was != is {
-        return Err(LabError::OtherServer { was: was.clone(), is: is.clone() });
-    }
     if experiment.tool_version != request.tool_version {
         let (was, is) = (&experiment.tool_version, request.tool_version);
         listener.event(&Event::Warning(format!("this experiment was begun with truetps {was}, and this is {is}")));
@@ -139,7 +132,11 @@ pub fn resume(
     }
     let done = experiment.schedule.len() - todo.len();
     let mut bench = Bench::set_up(request, folder.path(), listener)?;
-    if bench.server != experiment.server || bench.stands.couplings() != experiment.couplings {
+    let (was, is) = (&experiment.server.version_text, &bench.server.version_text);
+    if was != is {
+        return Err(LabError::OtherServer { was: was.clone(), is: is.clone() });
+    }
+    if bench.server != experiment.server || bench.ground.couplings() != experiment.couplings {
         return Err(LabError::OtherConditions);
     }
     if let Some(what) = other_host(&experiment.host, &bench.host) {
@@ -147,17 +144,6 @@ pub fn resume(
         listener.event(&Event::Warning(text));
     }
     Ok(bench.run(folder, &todo, done, listener))
-}
-
-/// Whether this host has room for each configuration: a factor may be what takes the memory.
-fn check_room(plan: &Plan, fixed: &Settings) -> Result<(), LabError> {
-    let host = HostLimits::read();
-    for configuration in plan.configurations() {
-        let needs = Needs::of(&fixed.clone().with(configuration.settings()));
-        truetps_sandbox::check_limits(&needs, &host)?;
-        raise_open_files(&needs)?;
-    }
-    Ok(())
 }
 
 /// Whether the host is another one than that of the earlier trials, as far as it shows.
@@ -178,7 +164,7 @@ pub(crate) struct Bench<'a> {
     workload: Arc<dyn Workload>,
     host: HostFacts,
     server: ServerFacts,
-    stands: Stands<'a>,
+    ground: Ground<'a>,
 }
 
 impl<'a> Bench<'a> {
@@ -189,32 +175,19 @@ impl<'a> Bench<'a> {
         records: &Path,
         listener: &mut dyn Listener,
     ) -> Result<Self, LabError> {
-        let (plan, binary) = (request.plan, request.binary);
-        let workload = truetps_workload::build(&plan.workload, Dialect::Mysql, plan.design.seed)?;
-        let catalogue = check_settings(plan, binary, request.home.user())?;
-        ExperimentFolder::check_writable(records)?;
-        warn_of_leftovers(request.home, listener)?;
-        let flush = probe_flush(request.home.path())?;
-        let host = host_facts(request.home.path(), Some(flush));
+        let plan = request.plan;
+        let workload = truetps_workload::build(&plan.workload, request.place.dialect(), plan.design.seed)?;
         let statements = if plan.workload.protocol == Protocol::Prepared { workload.statements().len() } else { 0 };
         let in_all = u64::from(plan.connections_max()) * statements as u64;
         if in_all > PREPARED_STATEMENTS_MAX {
             return Err(LabError::TooManyStatements { in_all });
         }
         let load = ServerLoad { connections_max: plan.connections_max(), statements_per_connection: statements as u32 };
-        let chosen = catalogue.keep_known(chosen_settings(host.memory_bytes, load, binary.flavour, binary.version));
-        let fixed =
-            Settings::new(&chosen).with(plan.server.settings.iter().map(|(name, value)| (name.as_str(), value)));
-        check_room(plan, &fixed)?;
-        let server = ServerFacts {
-            flavour: binary.flavour,
-            version: binary.version.to_string(),
-            version_text: binary.version_text.clone(),
-            chosen_settings: chosen,
+        let (ground, host, server) = match request.place {
+            Place::Private { home, binary } => private(request, home, binary, records, load, &*workload, listener)?,
+            Place::Given { target, schema } => given(request, target, schema, records, load, &*workload, listener)?,
         };
-        let mut stands = Stands::new(request, &*workload, fixed);
-        stands.prepare(listener)?;
-        Ok(Self { request, workload, host, server, stands })
+        Ok(Self { request, workload, host, server, ground })
     }
 
     /// The folder of a new experiment.
@@ -298,31 +271,31 @@ impl<'a> Bench<'a> {
         let mut trial = self.blank_trial(scheduled);
         let mut writer = folder.begin_trial(&trial)?;
         let mut health = Health::Gone;
-        match self.stands.ready(&scheduled.configuration, listener) {
+        match self.ground.ready(&scheduled.configuration, listener) {
             Err(LabError::Interrupted) => trial.validity = Validity::Partial("interrupted".to_owned()),
             Err(error) => trial.validity = Validity::Invalid(format!("the server could not be made ready: {error}")),
-            Ok(live) => {
-                trial.notes.append(&mut live.notes);
+            Ok(mut site) => {
+                trial.notes.append(&mut site.notes);
                 let context = TrialContext {
                     plan: self.request.plan,
                     workload: &*self.workload,
                     workers: self.request.workers,
                     pin: &self.request.pin.generator,
-                    socket: live.server.socket(),
-                    server_pid: live.server.pid(),
+                    target: site.target,
+                    server_pid: site.pid,
                     stop: self.request.stop,
                 };
                 let kept =
                     run_trial(&context, &mut trial, &mut writer, &mut |interval| on_interval(interval, listener));
-                health = look_at_server(live, &mut trial);
+                health = look_at_server(&mut site, &mut trial);
                 // The figures matter more than the server's files: those are written last.
                 writer.write_trial(&trial)?;
-                keep_server_files(live, health, &writer.server_path())?;
+                keep_server_files(&mut site, health, &writer.server_path())?;
                 kept?;
             }
         }
         if health != Health::Good {
-            self.stands.discard();
+            self.ground.discard();
         }
         writer.write_trial(&trial)?;
         Ok(trial)
@@ -361,43 +334,38 @@ enum Health {
 }
 
 /// A server that died or hangs makes the trial invalid, with its own last words.
-fn look_at_server(live: &mut Live, trial: &mut Trial) -> Health {
+fn look_at_server(site: &mut Site<'_>, trial: &mut Trial) -> Health {
     // A client that cannot be told its time limit has lost its server: the query below says so.
-    let _ = live.client.set_timeout(ANSWER_TIMEOUT);
-    let said = |live: &Live| {
-        let tail = live.server.error_log_tail(LOG_LINES_QUOTED);
-        if tail.is_empty() { "it left no message".to_owned() } else { format!("its last words: {tail}") }
+    let _ = site.client.set_timeout(ANSWER_TIMEOUT);
+    let said = |site: &Site<'_>| match &site.server {
+        None => String::new(),
+        Some(server) => match server.error_log_tail(LOG_LINES_QUOTED) {
+            tail if tail.is_empty() => "; it left no message".to_owned(),
+            tail => format!("; its last words: {tail}"),
+        },
     };
-    if let Some(status) = live.server.exit_status_if_dead() {
-        trial.validity = Validity::Invalid(format!("the server died ({status}); {}", said(live)));
+    if let Some(status) = site.server.as_mut().and_then(|server| server.exit_status_if_dead()) {
+        trial.validity = Validity::Invalid(format!("the server died ({status}){}", said(site)));
         return Health::Gone;
     }
-    if let Err(error) = live.client.query_value("SELECT 1") {
-        trial.validity = Validity::Invalid(format!("the server does not answer any more ({error}); {}", said(live)));
+    if let Err(error) = site.client.query_value("SELECT 1") {
+        trial.validity = Validity::Invalid(format!("the server does not answer any more ({error}){}", said(site)));
         return Health::Gone;
     }
     if matches!(trial.validity, Validity::Invalid(_)) { Health::Doubtful } else { Health::Good }
 }
 
 /// What the server was, as it says itself.
-fn keep_server_files(live: &mut Live, health: Health, path: &Path) -> Result<(), LabError> {
-    write_atomically(&path.join("my.cnf"), live.server.option_file_text().as_bytes())?;
-    write_atomically(&path.join("error.log"), live.server.error_log_tail(LOG_LINES_KEPT).as_bytes())?;
+fn keep_server_files(site: &mut Site<'_>, health: Health, path: &Path) -> Result<(), LabError> {
+    if let Some(server) = &site.server {
+        write_atomically(&path.join("my.cnf"), server.option_file_text().as_bytes())?;
+        write_atomically(&path.join("error.log"), server.error_log_tail(LOG_LINES_KEPT).as_bytes())?;
+    }
     // A server that is gone cannot be asked; what it was started with is in my.cnf.
-    let variables = if health == Health::Gone { None } else { effective_variables(&mut live.client).ok() };
+    let variables = if health == Health::Gone { None } else { variables(site.client).ok() };
     if let Some(variables) = variables {
         let text = serde_json::to_vec_pretty(&variables).expect("a map of texts has a JSON form");
         write_atomically(&path.join("variables.json"), &text)?;
-    }
-    Ok(())
-}
-
-/// Removes what killed runs left behind, and says so.
-fn warn_of_leftovers(home: &Home, listener: &mut dyn Listener) -> Result<(), LabError> {
-    for cleaned in clean(home)? {
-        let killed = if cleaned.servers_killed > 0 { ", and ended its server" } else { "" };
-        let path = cleaned.entry.path.display();
-        listener.event(&Event::Warning(format!("removed what a killed run left in {path}{killed}")));
     }
     Ok(())
 }

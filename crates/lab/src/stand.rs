@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use indexmap::IndexMap;
-use truetps_driver::Client;
+use truetps_driver::{Client, Target};
 use truetps_probe::bound_to;
 use truetps_record::{Configuration, Coupling, DatadirState, Plan, SettingValue, same_setting};
 use truetps_sandbox::{
@@ -22,7 +22,7 @@ use crate::error::LabError;
 use crate::event::{Event, Listener};
 use crate::experiment::Request;
 use crate::setting::{Changeable, SettingError, set_global, verify};
-use crate::tables::{Tables, wait_for_quiet};
+use crate::tables::{Ownership, SCHEMA, Tables, wait_for_quiet};
 
 const CLIENT_TIMEOUT: Duration = Duration::from_mins(1);
 /// A server with many changed pages takes long to stop.
@@ -40,6 +40,8 @@ struct Stand {
 pub(crate) struct Live {
     stand: usize,
     pub(crate) server: RunningServer,
+    /// Where the load connects to.
+    pub(crate) target: Target,
     pub(crate) client: Client,
     /// What was odd about its start, to be said with the trial.
     pub(crate) notes: Vec<String>,
@@ -62,9 +64,15 @@ pub(crate) struct Stands<'a> {
 }
 
 impl<'a> Stands<'a> {
-    pub(crate) fn new(request: &Request<'a>, workload: &dyn Workload, fixed: Settings) -> Self {
-        let Request { plan, home, binary, stop, pin, .. } = *request;
-        let tables = Tables::new(workload, plan.design.datadir == DatadirState::Refill);
+    pub(crate) fn new(
+        request: &Request<'a>,
+        home: &'a Home,
+        binary: &'a ServerBinary,
+        workload: &dyn Workload,
+        fixed: Settings,
+    ) -> Self {
+        let Request { plan, stop, pin, .. } = *request;
+        let tables = Tables::new(workload, plan.design.datadir == DatadirState::Refill, Ownership::Private);
         Self {
             plan,
             home,
@@ -305,7 +313,8 @@ impl<'a> Stands<'a> {
         if server.lap_redo()? > 0 {
             notes.extend(self.tables.flush(&mut client)?);
         }
-        Ok(Live { stand: number, server, client, notes })
+        let target = Target::mysql_unix(server.socket(), "root", Some(SCHEMA));
+        Ok(Live { stand: number, server, target, client, notes })
     }
 
     /// Stops the server that runs. With fresh copies its data is thrown away, so that it need not be asked politely.

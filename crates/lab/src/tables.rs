@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use truetps_driver::{Client, DriverError};
+use truetps_driver::{Client, Dialect, DriverError};
 use truetps_workload::{Table, Workload};
 
 /// Schema that all of truetps's tables live in.
@@ -17,16 +17,26 @@ const FLUSH_WAIT: Duration = Duration::from_secs(30);
 /// Sessions of the trial before must be gone within this time.
 const SESSIONS_WAIT: Duration = Duration::from_secs(10);
 
+/// Whose server it is: what may be done with it beside the tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ownership {
+    /// Ours, of the MySQL family: pages are written and binlogs begin anew before each trial.
+    Private,
+    /// The user's: nothing is touched but the schema that was made for the load.
+    Guest(Dialect),
+}
+
 /// Tables under load, and their pristine copies.
 pub(crate) struct Tables {
-    tables: Vec<Table>,
+    list: Vec<Table>,
     keep_pristine: bool,
+    ownership: Ownership,
 }
 
 impl Tables {
     /// `keep_pristine`: keep a second copy of each table to refill it from.
-    pub(crate) fn new(workload: &dyn Workload, keep_pristine: bool) -> Self {
-        Self { tables: workload.tables(), keep_pristine }
+    pub(crate) fn new(workload: &dyn Workload, keep_pristine: bool, ownership: Ownership) -> Self {
+        Self { list: workload.tables(), keep_pristine, ownership }
     }
 
     /// Creates and fills the tables. `progress` hears how many rows are in, of how many, and says whether to go on;
@@ -37,12 +47,13 @@ impl Tables {
         progress: &mut dyn FnMut(u64, u64) -> bool,
     ) -> Result<bool, DriverError> {
         client.set_timeout(self.patience())?;
-        client.execute(&format!("CREATE DATABASE IF NOT EXISTS {SCHEMA}"))?;
-        client.execute(&format!("USE {SCHEMA}"))?;
-        Self::set_bulk_mode(client)?;
-        let all: u64 = self.tables.iter().map(|table| table.rows).sum();
+        if self.ownership == Ownership::Private {
+            client.execute(&format!("CREATE DATABASE IF NOT EXISTS {SCHEMA}"))?;
+        }
+        self.enter(client)?;
+        let all: u64 = self.list.iter().map(|table| table.rows).sum();
         let mut loaded = 0;
-        for table in &self.tables {
+        for table in &self.list {
             execute_all(client, table.create_sql())?;
             client.execute("BEGIN")?;
             for insert in table.load_sql() {
@@ -54,7 +65,7 @@ impl Tables {
             client.execute("COMMIT")?;
             execute_all(client, table.after_load_sql())?;
             if self.keep_pristine {
-                client.execute(&format!("CREATE TABLE {} LIKE {}", pristine(table), table.name))?;
+                client.execute(&self.copy_sql(table))?;
                 client.execute(&format!("INSERT INTO {} SELECT * FROM {}", pristine(table), table.name))?;
             }
         }
@@ -66,19 +77,24 @@ impl Tables {
     /// in bounded time comes back as a note.
     pub(crate) fn refill(&self, client: &mut Client) -> Result<Option<String>, DriverError> {
         client.set_timeout(self.patience())?;
-        client.execute(&format!("USE {SCHEMA}"))?;
-        Self::set_bulk_mode(client)?;
-        for table in &self.tables {
+        self.enter(client)?;
+        for table in &self.list {
             client.execute(&format!("TRUNCATE TABLE {}", table.name))?;
             client.execute(&format!("INSERT INTO {} SELECT * FROM {}", table.name, pristine(table)))?;
             execute_all(client, table.after_load_sql())?;
         }
-        restart_binlog(client)?;
+        if self.ownership == Ownership::Private {
+            restart_binlog(client)?;
+        }
         self.flush(client)
     }
 
-    /// Writes all changed pages, so that no trial pays for those of the refill before it. What is left is a note.
+    /// Writes all changed pages, so that no trial pays for those of the refill before it. What is left is a note. A
+    /// server of the user writes them when it wants to.
     pub(crate) fn flush(&self, client: &mut Client) -> Result<Option<String>, DriverError> {
+        if self.ownership != Ownership::Private {
+            return Ok(None);
+        }
         client.set_timeout(self.patience())?;
         // MariaDB writes all pages and a checkpoint when told to.
         match client.execute("SET GLOBAL innodb_log_checkpoint_now = 1") {
@@ -90,7 +106,7 @@ impl Tables {
     /// What they take on the disk, about: loaded, as pristine copies, and as much again for what trials add to them.
     pub(crate) fn data_bytes(&self) -> u64 {
         const COPIES: u64 = 3;
-        self.tables.iter().map(Table::data_bytes).sum::<u64>().saturating_mul(COPIES)
+        self.list.iter().map(Table::data_bytes).sum::<u64>().saturating_mul(COPIES)
     }
 
     fn patience(&self) -> Duration {
@@ -98,14 +114,26 @@ impl Tables {
     }
 
     fn patience_for_rows(&self) -> Duration {
-        let rows: u64 = self.tables.iter().map(|table| table.rows).sum();
+        let rows: u64 = self.list.iter().map(|table| table.rows).sum();
         PATIENCE_PER_MILLION_ROWS.mul_f64(rows as f64 / 1e6)
     }
 
-    /// Checks off, so that an empty table is filled by sorted bulk load where the server has that; nothing of it goes
-    /// to the binlog.
-    fn set_bulk_mode(client: &mut Client) -> Result<(), DriverError> {
-        client.execute("SET SESSION unique_checks = 0, foreign_key_checks = 0, sql_log_bin = 0").map(drop)
+    /// On a private server checks are off, so that an empty table is filled by sorted bulk load where the server has
+    /// that, and nothing of it goes to the binlog. A guest is connected to its schema already.
+    fn enter(&self, client: &mut Client) -> Result<(), DriverError> {
+        if self.ownership == Ownership::Private {
+            client.execute(&format!("USE {SCHEMA}"))?;
+            client.execute("SET SESSION unique_checks = 0, foreign_key_checks = 0, sql_log_bin = 0")?;
+        }
+        Ok(())
+    }
+
+    fn copy_sql(&self, table: &Table) -> String {
+        let (copy, of) = (pristine(table), &table.name);
+        match self.ownership {
+            Ownership::Private | Ownership::Guest(Dialect::Mysql) => format!("CREATE TABLE {copy} LIKE {of}"),
+            Ownership::Guest(Dialect::Postgres) => format!("CREATE TABLE {copy} (LIKE {of} INCLUDING DEFAULTS)"),
+        }
     }
 }
 

@@ -1,6 +1,5 @@
 //! One trial on a server that runs and is in its starting state: load, record, judge whether it is evidence.
 
-use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -15,7 +14,6 @@ use truetps_workload::Workload;
 
 use crate::judge::{generator_limited, sustained};
 use crate::pacing::pacing;
-use crate::tables::SCHEMA;
 
 /// All clients must be connected within this time.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
@@ -32,8 +30,9 @@ pub(crate) struct TrialContext<'a> {
     pub(crate) workers: u32,
     /// Cores that the workers are bound to; empty: none.
     pub(crate) pin: &'a [u32],
-    pub(crate) socket: &'a Path,
-    pub(crate) server_pid: u32,
+    pub(crate) target: &'a Target,
+    /// `None` where the server is not one process of this host.
+    pub(crate) server_pid: Option<u32>,
     pub(crate) stop: &'a AtomicBool,
 }
 
@@ -48,7 +47,6 @@ pub(crate) fn run_trial(
 ) -> Result<(), FolderError> {
     let plan = context.plan;
     let prepared = plan.workload.protocol == Protocol::Prepared;
-    let target = Target::mysql_unix(context.socket, "root", Some(SCHEMA));
     let load = LoadSpec {
         clients: trial.configuration.connections(),
         workers: context.workers,
@@ -64,7 +62,8 @@ pub(crate) fn run_trial(
     };
     let mut keeper =
         Keeper { writer, on_interval, server_pid: context.server_pid, at_start: None, at_end: None, error: None };
-    let outcome = Connector::new(target, context.workload.statements(), prepared).map_err(|error| error.to_string());
+    let outcome = Connector::new(context.target.clone(), context.workload.statements(), prepared)
+        .map_err(|error| error.to_string());
     let outcome = outcome.and_then(|connector| {
         truetps_engine::run(&load, &connector, context.workload, context.stop, &mut keeper)
             .map_err(|error| error.to_string())
@@ -91,8 +90,8 @@ struct Reading {
 }
 
 impl Reading {
-    fn take(server_pid: u32) -> Self {
-        Self { server: process_use(server_pid), host: HostCpu::read() }
+    fn take(server_pid: Option<u32>) -> Self {
+        Self { server: server_pid.and_then(process_use), host: HostCpu::read() }
     }
 }
 
@@ -100,7 +99,7 @@ impl Reading {
 struct Keeper<'a> {
     writer: &'a mut TrialWriter,
     on_interval: &'a mut dyn FnMut(&Interval),
-    server_pid: u32,
+    server_pid: Option<u32>,
     at_start: Option<Reading>,
     at_end: Option<Reading>,
     error: Option<FolderError>,
@@ -177,7 +176,7 @@ fn validity(outcome: &Outcome) -> Validity {
 
 fn engine_facts(context: &TrialContext<'_>, outcome: &Outcome) -> EngineFacts {
     let own = if context.pin.is_empty() { own_cores() } else { context.pin.to_vec() };
-    let shares_cores = cores_of(context.server_pid).map(|cores| cores.iter().any(|core| own.contains(core)));
+    let shares_cores = context.server_pid.and_then(cores_of).map(|cores| cores.iter().any(|core| own.contains(core)));
     EngineFacts {
         workers: outcome.workers,
         clients: outcome.clients_connected + outcome.clients_failed,

@@ -12,10 +12,11 @@ pub enum Flavour {
     Mysql,
     Mariadb,
     Percona,
+    Postgresql,
 }
 
 impl Flavour {
-    pub const ALL: [Self; 3] = [Self::Mysql, Self::Mariadb, Self::Percona];
+    pub const ALL: [Self; 4] = [Self::Mysql, Self::Mariadb, Self::Percona, Self::Postgresql];
 
     /// Reads `mariadbd  Ver 10.11.6-MariaDB …`, `mysqld  Ver 8.0.15 for Linux … (MySQL Community Server - GPL)`, or
     /// what `SELECT CONCAT(@@version, ' ', @@version_comment)` answers.
@@ -25,6 +26,8 @@ impl Flavour {
             Self::Mariadb
         } else if lower.contains("percona") {
             Self::Percona
+        } else if lower.contains("postgresql") {
+            Self::Postgresql
         } else {
             Self::Mysql
         }
@@ -37,6 +40,7 @@ impl fmt::Display for Flavour {
             Self::Mysql => "mysql",
             Self::Mariadb => "mariadb",
             Self::Percona => "percona",
+            Self::Postgresql => "postgresql",
         })
     }
 }
@@ -62,6 +66,7 @@ mod tests {
         let check = |text, expect| assert_eq!(Flavour::from_version_text(text), expect, "{text}");
         check("/usr/sbin/mysqld  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu", Flavour::Mariadb);
         check("mysqld  Ver 8.0.15 for linux-glibc2.12 on x86_64 (MySQL Community Server - GPL)", Flavour::Mysql);
+        check("PostgreSQL 15.8 (Debian 15.8-0+deb12u1) on x86_64-pc-linux-gnu", Flavour::Postgresql);
         check("8.0.36-28 Percona Server (GPL), Release 28", Flavour::Percona);
     }
 }

@@ -1,7 +1,6 @@
 //! `truetps run`: one trial of one configuration. It is a plan with one block, so that its folder is like any other.
 
 use indexmap::IndexMap;
-use truetps_driver::Dialect;
 use truetps_record::{
     CONNECTIONS, Design, DriveMode, Plan, Protocol, QuickOverrides, ReadWriteMix, ServerSpec, SettingValue,
     WorkloadSpec,
@@ -13,10 +12,11 @@ use crate::commands::sweep::measure;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::load_args::Mode;
+use crate::site;
 
 pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let plan = plan_of(args)?;
-    workload::build(&plan.workload, Dialect::Mysql, plan.design.seed).map_err(Failure::usage)?;
+    workload::build(&plan.workload, site::dialect(&args.place)?, plan.design.seed).map_err(Failure::usage)?;
     let slo = args.load.find_max.then_some(&args.load.slo);
     measure(&plan, false, slo, &args.place, &args.engine)
 }

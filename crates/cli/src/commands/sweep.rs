@@ -4,9 +4,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use truetps_lab::{Finished, LabError, Pin, Request, estimate, find_max, resume, schedule, start};
+use truetps_lab::{Finished, LabError, Request, estimate, find_max, resume, schedule, start};
 use truetps_record::{ExperimentFolder, Plan, Slo};
-use truetps_sandbox::{Home, ServerBinary, find};
 
 use crate::answer::{give, open_folder, shown};
 use crate::args::{EngineArgs, Place, SweepArgs};
@@ -14,11 +13,11 @@ use crate::commands::plan::size;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::load_args::Mode;
-use crate::pin;
 use crate::plans;
 use crate::progress::Progress;
 use crate::say;
 use crate::signals;
+use crate::site::Site;
 
 const DEFAULT_PLAN: &str = "durability";
 /// Longer experiments want `--yes`.
@@ -45,24 +44,6 @@ pub(crate) fn run(args: &SweepArgs) -> Result<Exit, Failure> {
     }
     say(&format!("{}: {}\n{}, seed {}\n", plan.name, plan.about, size(&plan), plan.design.seed));
     measure(&plan, args.quick, None, &args.place, &args.engine)
-}
-
-/// Where a command measures.
-pub(crate) struct Site {
-    home: Home,
-    binary: ServerBinary,
-    pin: Pin,
-}
-
-impl Site {
-    pub(crate) fn open(plan: &Plan, place: &Place, engine: &EngineArgs) -> Result<Self, Failure> {
-        let pin = engine.pin.as_deref().map_or(Ok(Pin::default()), pin::parse)?;
-        let home = Home::open(place.sandbox.sandbox_dir.as_deref())
-            .map_err(|error| Failure::usage(&error).hint(error.hint()))?;
-        let binary = find(place.basedir.as_deref(), plan.server.flavour, home.user())
-            .map_err(|error| Failure::usage(&error).hint(error.hint()))?;
-        Ok(Self { home, binary, pin })
-    }
 }
 
 /// Runs a plan, or searches the highest rate that keeps to `slo`, and gives the answer.
@@ -110,13 +91,12 @@ fn request<'a>(
         plan,
         quick,
         runs,
-        home: &site.home,
-        binary: &site.binary,
+        place: site.place(),
         // The server needs the rest.
         workers: engine.workers.unwrap_or((cores / 2).max(1)),
         pin: &site.pin,
         tool_version: env!("CARGO_PKG_VERSION"),
-        command: std::env::args().collect(),
+        command: site.command(),
         stop,
     }
 }

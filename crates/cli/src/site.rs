@@ -1,0 +1,96 @@
+//! Where a command measures: private servers of a program on this host, or a server that runs already.
+
+use truetps_driver::{Dialect, Target};
+use truetps_lab::Pin;
+use truetps_record::Plan;
+use truetps_sandbox::{Home, ServerBinary, find};
+
+use crate::args::{EngineArgs, Place};
+use crate::failure::Failure;
+use crate::{pin, say};
+
+/// The password is read from here, so that it is on no command line.
+const PASSWORD: &str = "TRUETPS_PASSWORD";
+
+pub(crate) struct Site {
+    ground: Ground,
+    pub(crate) pin: Pin,
+}
+
+enum Ground {
+    Private { home: Home, binary: ServerBinary },
+    Given { target: Target, schema: String },
+}
+
+impl Site {
+    pub(crate) fn open(plan: &Plan, place: &Place, engine: &EngineArgs) -> Result<Self, Failure> {
+        let pin = engine.pin.as_deref().map_or(Ok(Pin::default()), pin::parse)?;
+        let ground = match &place.dsn {
+            Some(dsn) => Ground::Given { target: target(dsn)?, schema: schema(&place.schema)? },
+            None => private(plan, place)?,
+        };
+        Ok(Self { ground, pin })
+    }
+
+    pub(crate) fn place(&self) -> truetps_lab::Place<'_> {
+        match &self.ground {
+            Ground::Private { home, binary } => truetps_lab::Place::Private { home, binary },
+            Ground::Given { target, schema } => truetps_lab::Place::Given { target, schema },
+        }
+    }
+
+    /// The command line as it is recorded: without a password that may be in it.
+    pub(crate) fn command(&self) -> Vec<String> {
+        let Ground::Given { target, .. } = &self.ground else { return std::env::args().collect() };
+        let shown = target.to_string();
+        let without_password = |word: String| match word.split_once("://") {
+            Some((before, _)) if Target::parse(word.trim_start_matches("--dsn=")).is_ok() => {
+                let flag = if before.starts_with("--dsn=") { "--dsn=" } else { "" };
+                format!("{flag}{shown}")
+            }
+            _ => word,
+        };
+        std::env::args().map(without_password).collect()
+    }
+}
+
+fn private(plan: &Plan, place: &Place) -> Result<Ground, Failure> {
+    let home =
+        Home::open(place.sandbox.sandbox_dir.as_deref()).map_err(|error| Failure::usage(&error).hint(error.hint()))?;
+    let binary = find(place.basedir.as_deref(), plan.server.flavour, home.user())
+        .map_err(|error| Failure::usage(&error).hint(error.hint()))?;
+    Ok(Ground::Private { home, binary })
+}
+
+fn parse(dsn: &str) -> Result<Target, Failure> {
+    let hint = "for example mysql://root@?socket=/run/mysqld/mysqld.sock; docs/reference/dsn.md has the rest";
+    Target::parse(dsn).map_err(|error| Failure::usage(format!("--dsn: {error}")).hint(hint.to_owned()))
+}
+
+fn target(dsn: &str) -> Result<Target, Failure> {
+    let target = parse(dsn)?;
+    let has_password = target.login.password.is_some();
+    if has_password && std::env::args().any(|word| word.ends_with(dsn)) {
+        say(&format!(
+            "warning: a password on the command line can be read by everybody on this host: use {PASSWORD}\n"
+        ));
+    }
+    Ok(match std::env::var(PASSWORD) {
+        Ok(password) if !has_password => target.with_password(password),
+        _ => target,
+    })
+}
+
+/// A name that both families take without folding and without surprise.
+fn schema(name: &str) -> Result<String, Failure> {
+    let fine = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    if name.is_empty() || name.len() > 63 || !name.chars().all(fine) {
+        return Err(Failure::usage(format!("--schema {name}: must be 1 to 63 lower-case letters, digits or `_`")));
+    }
+    Ok(name.to_owned())
+}
+
+/// The SQL of the place that a command measures at.
+pub(crate) fn dialect(place: &Place) -> Result<Dialect, Failure> {
+    place.dsn.as_deref().map_or(Ok(Dialect::Mysql), |dsn| parse(dsn).map(|target| target.dialect))
+}

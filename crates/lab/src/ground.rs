@@ -1,0 +1,78 @@
+//! What an experiment stands on: private servers, or one of the user's.
+
+use truetps_driver::{Client, Target};
+use truetps_record::{Configuration, Coupling};
+use truetps_sandbox::{Home, RunningServer, ServerBinary};
+
+use crate::error::LabError;
+use crate::event::Listener;
+use crate::guest::Guest;
+use crate::stand::Stands;
+
+/// Where servers come from.
+#[derive(Clone, Copy)]
+pub enum Place<'a> {
+    /// Servers of this program, started for the experiment.
+    Private { home: &'a Home, binary: &'a ServerBinary },
+    /// A server that runs already. Its tables live in a schema that is made for them and dropped in the end.
+    Given { target: &'a Target, schema: &'a str },
+}
+
+pub(crate) enum Ground<'a> {
+    Private(Box<Stands<'a>>),
+    Guest(Box<Guest<'a>>),
+}
+
+/// A server that is ready for a trial.
+pub(crate) struct Site<'l> {
+    /// For everything that is not measured.
+    pub(crate) client: &'l mut Client,
+    /// Where the load connects to.
+    pub(crate) target: &'l Target,
+    /// The process, where it is ours.
+    pub(crate) server: Option<&'l mut RunningServer>,
+    /// Its number, where it is one process of this host.
+    pub(crate) pid: Option<u32>,
+    /// What was odd about its start, to be said with the trial.
+    pub(crate) notes: Vec<String>,
+}
+
+impl Ground<'_> {
+    /// What the levels of dynamic factors bring along.
+    pub(crate) fn couplings(&self) -> &[Coupling] {
+        match self {
+            Self::Private(stands) => stands.couplings(),
+            Self::Guest(_) => &[],
+        }
+    }
+
+    /// A server for this configuration, in its first state.
+    pub(crate) fn ready(
+        &mut self,
+        configuration: &Configuration,
+        listener: &mut dyn Listener,
+    ) -> Result<Site<'_>, LabError> {
+        match self {
+            Self::Private(stands) => {
+                let live = stands.ready(configuration, listener)?;
+                Ok(Site {
+                    client: &mut live.client,
+                    target: &live.target,
+                    pid: Some(live.server.pid()),
+                    server: Some(&mut live.server),
+                    notes: std::mem::take(&mut live.notes),
+                })
+            }
+            Self::Guest(guest) => guest.ready(listener),
+        }
+    }
+
+    /// The server has died, hangs, or was left by a trial that is no evidence: the next trial gets another one, or at
+    /// least a new connection.
+    pub(crate) fn discard(&mut self) {
+        match self {
+            Self::Private(stands) => stands.discard(),
+            Self::Guest(guest) => guest.discard(),
+        }
+    }
+}

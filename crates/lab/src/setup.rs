@@ -1,0 +1,109 @@
+//! Before the first trial: everything that can be checked is checked, and the servers are made ready.
+
+use std::path::Path;
+
+use truetps_driver::{Dialect, Target};
+use truetps_probe::{host_facts, probe_flush};
+use truetps_record::{ExperimentFolder, HostFacts, Plan, ServerFacts};
+use truetps_sandbox::{
+    Home, HostLimits, Needs, ServerBinary, ServerLoad, Settings, chosen_settings, clean, raise_open_files,
+};
+use truetps_workload::Workload;
+
+use crate::error::LabError;
+use crate::event::{Event, Listener};
+use crate::experiment::{Request, check_settings};
+use crate::ground::{Ground, Place};
+use crate::guest::Guest;
+use crate::stand::Stands;
+
+/// What an experiment stands on, where it runs, and which server it is.
+type Ready<'a> = (Ground<'a>, HostFacts, ServerFacts);
+
+/// Prepares private servers; records go below `records`. An error means that nothing was measured.
+pub(crate) fn private<'a>(
+    request: &Request<'a>,
+    home: &'a Home,
+    binary: &'a ServerBinary,
+    records: &Path,
+    load: ServerLoad,
+    workload: &dyn Workload,
+    listener: &mut dyn Listener,
+) -> Result<Ready<'a>, LabError> {
+    let plan = request.plan;
+    let catalogue = check_settings(plan, binary, home.user())?;
+    ExperimentFolder::check_writable(records)?;
+    warn_of_leftovers(home, listener)?;
+    let flush = probe_flush(home.path())?;
+    let host = host_facts(home.path(), Some(flush));
+    let chosen = catalogue.keep_known(chosen_settings(host.memory_bytes, load, binary.flavour, binary.version));
+    let fixed = Settings::new(&chosen).with(plan.server.settings.iter().map(|(name, value)| (name.as_str(), value)));
+    check_room(plan, &fixed)?;
+    let server = ServerFacts {
+        flavour: binary.flavour,
+        version: binary.version.to_string(),
+        version_text: binary.version_text.clone(),
+        chosen_settings: chosen,
+    };
+    let mut stands = Stands::new(request, home, binary, workload, fixed);
+    stands.prepare(listener)?;
+    Ok((Ground::Private(Box::new(stands)), host, server))
+}
+
+/// Makes a schema in a server of the user and fills it.
+pub(crate) fn given<'a>(
+    request: &Request<'a>,
+    target: &Target,
+    schema: &str,
+    records: &Path,
+    load: ServerLoad,
+    workload: &dyn Workload,
+    listener: &mut dyn Listener,
+) -> Result<Ready<'a>, LabError> {
+    ExperimentFolder::check_writable(records)?;
+    // Sockets of the clients; the server has limits of its own.
+    let needs = Needs { connections: load.connections_max.into(), table_objects: 0, buffer_pool_bytes: 0 };
+    raise_open_files(&needs)?;
+    listener.event(&Event::Preparing(format!("logging in to {target}")));
+    let (mut guest, server) = Guest::enter(request.plan, workload, target, schema, request.stop)?;
+    guest.prepare(listener)?;
+    Ok((Ground::Guest(Box::new(guest)), host_facts(records, None), server))
+}
+
+/// Whether this host has room for each configuration: a factor may be what takes the memory.
+fn check_room(plan: &Plan, fixed: &Settings) -> Result<(), LabError> {
+    let host = HostLimits::read();
+    for configuration in plan.configurations() {
+        let needs = Needs::of(&fixed.clone().with(configuration.settings()));
+        truetps_sandbox::check_limits(&needs, &host)?;
+        raise_open_files(&needs)?;
+    }
+    Ok(())
+}
+
+/// Removes what killed runs left behind, and says so.
+fn warn_of_leftovers(home: &Home, listener: &mut dyn Listener) -> Result<(), LabError> {
+    for cleaned in clean(home)? {
+        let killed = if cleaned.servers_killed > 0 { ", and ended its server" } else { "" };
+        let path = cleaned.entry.path.display();
+        listener.event(&Event::Warning(format!("removed what a killed run left in {path}{killed}")));
+    }
+    Ok(())
+}
+
+impl Place<'_> {
+    pub(crate) fn dialect(&self) -> Dialect {
+        match self {
+            Self::Private { .. } => Dialect::Mysql,
+            Self::Given { target, .. } => target.dialect,
+        }
+    }
+
+    /// Where the data are: a folder, or the server's address.
+    pub(crate) fn data_dir(&self) -> String {
+        match self {
+            Self::Private { home, .. } => home.path().display().to_string(),
+            Self::Given { target, .. } => target.to_string(),
+        }
+    }
+}
