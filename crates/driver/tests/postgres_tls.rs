@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use postgres_common::{Driven, client, refusal};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
-use truetps_driver::{Target, Tls, TlsMode};
+use truetps_driver::{Params, Target, Tls, TlsMode};
 use truetps_testkit::{PostgresOptions, PostgresServer, TlsFiles};
 
 const PASSWORD: &str = "secret";
@@ -112,7 +112,7 @@ fn large_statements_and_rows_go_through_tls() {
             let reply = driven.execute(0, |params| params.push_text(|out| out.extend_from_slice(&value)));
             let result = reply.result.unwrap();
             assert!(result.rows[0][0].as_ref().is_some_and(|text| text.as_bytes() == value));
-            assert_eq!(driven.execute(0, |params| params.push_null()).rows, 1);
+            assert_eq!(driven.execute(0, Params::push_null).rows, 1);
         }
     }
 }

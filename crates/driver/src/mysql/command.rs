@@ -1,4 +1,5 @@
-//! Commands as bytes.
+//! Commands as bytes. Each returns the number that the first packet of the reply has: one of 16 MB or more is several
+//! packets, and the reply counts on from there.
 
 use super::wire::{put_lenenc, put_packets};
 use crate::statement::{Params, Statement, Value};
@@ -18,23 +19,23 @@ pub(crate) fn put_quit(out: &mut Vec<u8>) {
     put_packets(out, 0, |out| out.push(COM_QUIT));
 }
 
-pub(crate) fn put_query(out: &mut Vec<u8>, sql: &[u8]) {
+pub(crate) fn put_query(out: &mut Vec<u8>, sql: &[u8]) -> u8 {
     put_packets(out, 0, |out| {
         out.push(COM_QUERY);
         out.extend_from_slice(sql);
-    });
+    })
 }
 
-pub(crate) fn put_prepare(out: &mut Vec<u8>, sql: &str) {
+pub(crate) fn put_prepare(out: &mut Vec<u8>, sql: &str) -> u8 {
     put_packets(out, 0, |out| {
         out.push(COM_STMT_PREPARE);
         out.extend_from_slice(sql.as_bytes());
-    });
+    })
 }
 
 /// Executes a prepared statement. The types are sent each time: they are two bytes a parameter, and a value may be NULL
 /// in one execution and a number in the next.
-pub(crate) fn put_execute(out: &mut Vec<u8>, statement_id: u32, params: &Params) {
+pub(crate) fn put_execute(out: &mut Vec<u8>, statement_id: u32, params: &Params) -> u8 {
     put_packets(out, 0, |out| {
         out.push(COM_STMT_EXECUTE);
         out.extend_from_slice(&statement_id.to_le_bytes());
@@ -67,7 +68,7 @@ pub(crate) fn put_execute(out: &mut Vec<u8>, statement_id: u32, params: &Params)
                 }
             }
         }
-    });
+    })
 }
 
 fn put_null_bitmap(out: &mut Vec<u8>, values: &[Value]) {
@@ -81,7 +82,7 @@ fn put_null_bitmap(out: &mut Vec<u8>, values: &[Value]) {
 }
 
 /// The statement as one SQL text with the values written into it.
-pub(crate) fn put_text_statement(out: &mut Vec<u8>, statement: &Statement, params: &Params) {
+pub(crate) fn put_text_statement(out: &mut Vec<u8>, statement: &Statement, params: &Params) -> u8 {
     put_packets(out, 0, |out| {
         out.push(COM_QUERY);
         let mut values = params.values().iter();
@@ -96,7 +97,7 @@ pub(crate) fn put_text_statement(out: &mut Vec<u8>, statement: &Statement, param
                 Some(Value::Bytes { start, end }) => put_hex(out, params.text(*start, *end)),
             }
         }
-    });
+    })
 }
 
 fn put_decimal(out: &mut Vec<u8>, number: i64) {

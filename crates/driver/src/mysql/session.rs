@@ -210,8 +210,7 @@ impl MysqlSession {
             self.phase = Phase::Idle;
             return Event::Ready;
         };
-        put_prepare(out, statement.sql());
-        self.packets.sequence = 1;
+        self.packets.sequence = put_prepare(out, statement.sql());
         self.phase = Phase::Prepare { left: None };
         Event::Pending
     }
@@ -241,7 +240,6 @@ impl MysqlSession {
 
     /// A command was appended to `out` from `from` on; its reply is waited for.
     fn sent(&mut self, keeps_rows: bool, out: &mut Vec<u8>, from: usize) {
-        self.packets.sequence = 1;
         self.phase = Phase::InFlight;
         self.reply.begin(keeps_rows);
         if let Some(encryption) = &mut self.encryption {
@@ -273,18 +271,18 @@ impl Session for MysqlSession {
     fn send(&mut self, statement: usize, params: &Params, out: &mut Vec<u8>) {
         let from = out.len();
         let is_text = !self.prepared || self.statements[statement].is_text_only();
-        if is_text {
-            put_text_statement(out, &self.statements[statement], params);
+        self.packets.sequence = if is_text {
+            put_text_statement(out, &self.statements[statement], params)
         } else {
-            put_execute(out, self.ids[statement], params);
-        }
+            put_execute(out, self.ids[statement], params)
+        };
         // Rows of an execution are binary, and nobody wants them.
         self.sent(self.keeps_rows && is_text, out, from);
     }
 
     fn send_sql(&mut self, sql: &str, out: &mut Vec<u8>) {
         let from = out.len();
-        put_query(out, sql.as_bytes());
+        self.packets.sequence = put_query(out, sql.as_bytes());
         self.sent(self.keeps_rows, out, from);
     }
 

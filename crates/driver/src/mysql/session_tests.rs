@@ -205,6 +205,13 @@ fn executions_with_rows_are_counted_and_not_kept() {
 }
 
 #[test]
+fn the_reply_to_a_long_statement_counts_on() {
+    let mut session = ready(&[]);
+    session.send_sql(&"x".repeat(40_000_000), &mut Vec::new());
+    assert!(matches!(feed(&mut session, &packet(3, OK)).unwrap().0, Event::Reply(Reply { error: None, .. })));
+}
+
+#[test]
 fn what_nobody_asked_for_is_an_error_with_the_server_s_reason() {
     let idle = b"\xff\xbf\x0f#HY000The client was disconnected by the server because of inactivity.";
     let error = feed(&mut ready(&[]), &packet(0, idle)).unwrap_err();

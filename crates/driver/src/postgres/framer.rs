@@ -158,7 +158,7 @@ mod tests {
     fn only_wanted_bodies_have_a_limit_and_a_place() {
         let mut framer = Framer::default();
         assert_eq!(all(&mut framer, b"D\x7f\xff\xff\xffxxx", WANTS).len(), 1);
-        assert_eq!(all(&mut framer, &[b'x'; 1 << 16], WANTS), []);
+        assert_eq!(all(&mut framer, &vec![b'x'; 1 << 16], WANTS), []);
         assert_eq!(framer.partial.capacity(), 0);
         let mut bytes = &b"E\0\0\0\x69"[..];
         assert!(Framer::default().next(&mut bytes, WANTS).is_err());

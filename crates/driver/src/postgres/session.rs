@@ -158,3 +158,13 @@ impl Session for PgSession {
         DriverError::ClosedEarly { when, likely }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_is_small() {
+        assert!(size_of::<PgSession>() <= 512, "{}", size_of::<PgSession>());
+    }
+}

@@ -1,0 +1,156 @@
+//! MySQL: its plugins over each kind of connection, and what its servers refuse.
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use support::{Prepared, Server, connect, mysql, refusal, tls_version};
+use truetps_driver::{DriverError, ErrorClass, Target};
+
+fn user_of(target: &Target) -> String {
+    let mut client = connect(target).unwrap_or_else(|error| panic!("{target}: {error}"));
+    client.query_value("SELECT USER()").unwrap().unwrap()
+}
+
+#[test]
+fn caching_sha2_over_each_kind_of_connection() {
+    let Some(binary) = mysql("caching_sha2_over_each_kind_of_connection") else { return };
+    let server = Server::start(&binary, &[]);
+    server.run(&["CREATE USER sha2@'%' IDENTIFIED BY 's3cret'", "CREATE USER noone@'%' IDENTIFIED BY ''"]);
+    let ca = server.certificates.ca("ca.pem");
+    let targets = |account: &str| {
+        [
+            server.socket(account, ""),
+            server.socket(account, "&tls=required"),
+            server.tcp(account, "?tls=off"),
+            server.tcp(account, "?tls=required"),
+            server.tcp(account, &format!("?tls=verify-identity&{ca}")),
+        ]
+    };
+    for target in targets("sha2:s3cret") {
+        // The server forgets whom it knows: the whole exchange, and then the short one.
+        server.run(&["FLUSH PRIVILEGES"]);
+        assert!(user_of(&target).starts_with("sha2@"), "{target}");
+        assert!(user_of(&target).starts_with("sha2@"), "{target}");
+    }
+    for target in targets("sha2:wrong").into_iter().chain(targets("sha2")) {
+        for statement in ["FLUSH PRIVILEGES", "DO 1"] {
+            server.run(&[statement]);
+            assert_eq!(refusal(&target).code(), 1045, "{target}");
+        }
+    }
+    for target in targets("noone") {
+        assert!(user_of(&target).starts_with("noone@"), "{target}");
+    }
+    assert_eq!(tls_version(&server.tcp("sha2:s3cret", "")), "TLSv1.3");
+}
+
+#[test]
+fn a_long_password_of_all_letters() {
+    let Some(binary) = mysql("a_long_password_of_all_letters") else { return };
+    let server = Server::start(&binary, &[]);
+    let password: String = "pässwörd €'\"\\ %/:@?".repeat(6);
+    let quoted = password.replace('\\', "\\\\").replace('\'', "\\'");
+    server.run(&[&format!("CREATE USER lengthy@'%' IDENTIFIED BY '{quoted}'")]);
+    for target in [server.tcp("lengthy", "?tls=off"), server.tcp("lengthy", ""), server.socket("lengthy", "")] {
+        let target = target.with_password(&*password);
+        server.run(&["FLUSH PRIVILEGES"]);
+        assert!(user_of(&target).starts_with("lengthy@"));
+    }
+}
+
+#[test]
+fn sha256_password() {
+    let Some(binary) = mysql("sha256_password") else { return };
+    let server = Server::start(&binary, &[("loose_sha256_password_auto_generate_rsa_keys", "ON")]);
+    if let Err(error) = server.admin().execute("CREATE USER old@'%' IDENTIFIED WITH sha256_password BY 's3cret'") {
+        // Servers from some version on do not have it.
+        assert_eq!(error.code(), 1524, "{error}");
+        return;
+    }
+    for target in [
+        server.tcp("old:s3cret", "?tls=off"),
+        server.tcp("old:s3cret", ""),
+        server.socket("old:s3cret", ""),
+        server.socket("old:s3cret", "&tls=required"),
+    ] {
+        assert!(user_of(&target).starts_with("old@"), "{target}");
+    }
+    assert_eq!(refusal(&server.tcp("old:wrong", "?tls=off")).code(), 1045);
+    assert_eq!(refusal(&server.tcp("old", "?tls=off")).code(), 1045);
+}
+
+#[test]
+fn what_a_server_refuses() {
+    let Some(binary) = mysql("what_a_server_refuses") else { return };
+    let server = Server::start(&binary, &[]);
+    server.run(&[
+        "CREATE USER old@'%' IDENTIFIED BY 'x' PASSWORD EXPIRE",
+        "CREATE USER locked@'%' IDENTIFIED BY 'x' ACCOUNT LOCK",
+        "CREATE USER strict@'%' IDENTIFIED BY 'x' REQUIRE SSL",
+        "CREATE USER ok@'%' IDENTIFIED BY 'x'",
+        "GRANT ALL ON *.* TO ok@'%'",
+    ]);
+    let check = |target, code, hint: &str| {
+        let error = refusal(&target);
+        assert_eq!((error.code(), error.class()), (code, ErrorClass::ConnectFailed), "{error}");
+        assert!(error.hint().unwrap().contains(hint), "{error}");
+    };
+    check(server.tcp("old:x", ""), 1862, "ALTER USER");
+    check(server.tcp("locked:x", ""), 3118, "UNLOCK");
+    check(server.tcp("strict:x", "?tls=off"), 1045, "TRUETPS_PASSWORD");
+    check(server.tcp("ok:x", "nosuch"), 1049, "CREATE DATABASE");
+    assert_eq!(tls_version(&server.tcp("strict:x", "")), "TLSv1.3");
+    server.run(&["SET GLOBAL require_secure_transport = ON"]);
+    check(server.tcp("ok:x", "?tls=off"), 3159, "tls=required");
+    server.run(&["SET GLOBAL require_secure_transport = OFF", "SET GLOBAL wait_timeout = 1"]);
+    let mut idle = connect(&server.tcp("ok:x", "")).unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(2500));
+    let error = idle.query("SELECT 1").unwrap_err();
+    assert_eq!((error.class(), error.code()), (ErrorClass::ConnectionLost, 4031), "{error}");
+}
+
+#[test]
+fn certificates_that_a_server_makes_itself() {
+    let Some(binary) = mysql("certificates_that_a_server_makes_itself") else { return };
+    let server = Server::start(&binary, &[("auto_generate_certs", "ON")]);
+    server.run(&["CREATE USER ok@'%' IDENTIFIED BY 'x'"]);
+    assert_eq!(tls_version(&server.tcp("ok:x", "?tls=required")), "TLSv1.3");
+    let datadir = server.admin().query_value("SELECT @@datadir").unwrap().unwrap();
+    let ca = format!("?tls=verify-ca&ca={datadir}ca.pem");
+    assert_eq!(tls_version(&server.tcp("ok:x", &ca)), "TLSv1.3");
+    let error = refusal(&server.tcp("ok:x", &ca.replace("verify-ca", "verify-identity")));
+    assert!(matches!(error, DriverError::Tls(_)) && error.to_string().contains("certificate"), "{error}");
+}
+
+#[test]
+fn prepared_statements_over_tls() {
+    let Some(binary) = mysql("prepared_statements_over_tls") else { return };
+    let server = Server::start(&binary, &[]);
+    server.run(&[
+        "CREATE DATABASE d",
+        "CREATE TABLE d.t (id INT PRIMARY KEY AUTO_INCREMENT, a BIGINT, b DOUBLE, c TEXT, d BLOB)",
+        "CREATE USER ok@'%' IDENTIFIED BY 'x'",
+        "GRANT ALL ON *.* TO ok@'%'",
+    ]);
+    let statements =
+        ["INSERT INTO t (a, b, c, d) VALUES (?, ?, ?, ?)", "SELECT * FROM t WHERE a = ?", "BEGIN", "COMMIT"];
+    for options in ["d?tls=off", "d?tls=required"] {
+        let mut prepared = Prepared::connect(&server.tcp("ok:x", options), &statements).unwrap();
+        prepared.execute(2, |_| {}).unwrap();
+        for n in 0..20 {
+            let reply = prepared.execute(0, |params| {
+                params.push_int(n);
+                params.push_double(0.5);
+                params.push_text(|out| out.extend_from_slice("é".as_bytes()));
+                params.push_null();
+            });
+            let reply = reply.unwrap();
+            assert_eq!((reply.affected_rows, reply.error), (1, None));
+        }
+        prepared.execute(3, |_| {}).unwrap();
+        assert!(prepared.execute(1, |params| params.push_int(7)).unwrap().rows >= 1);
+        let wrong = prepared.run("INSERT INTO t (id) VALUES (1)").unwrap().error.unwrap();
+        assert_eq!(wrong.code, 1062);
+    }
+    assert_eq!(server.admin().query_value("SELECT COUNT(*) FROM d.t").unwrap().as_deref(), Some("40"));
+}

@@ -1,0 +1,169 @@
+#![allow(dead_code, reason = "each test program uses a part of it")]
+//! What the tests with a server share: a private one that listens on TCP as well, accounts, certificates.
+
+mod certificates;
+mod prepared;
+
+use std::fs::{self, Permissions};
+use std::io::Write;
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+pub(crate) use certificates::Certificates;
+pub(crate) use prepared::Prepared;
+use tempfile::TempDir;
+use truetps_driver::{Client, DriverError, Target};
+use truetps_record::{Flavour, SettingValue};
+use truetps_sandbox::{
+    Home, RunningServer, Sandbox, SandboxError, SandboxOptions, ServerBinary, ServerUser, Settings, StartOptions, find,
+};
+
+pub(crate) const SOON: Duration = Duration::from_secs(20);
+
+/// The system's MariaDB, or the one of `TRUETPS_TEST_BASEDIR`.
+pub(crate) fn mariadb(test: &str) -> Option<ServerBinary> {
+    let named = std::env::var_os("TRUETPS_TEST_BASEDIR").map(PathBuf::from);
+    found(test, named.as_deref(), Flavour::Mariadb, "TRUETPS_REQUIRE_SERVER")
+}
+
+/// A MariaDB with its plugins: of `TRUETPS_TEST_MARIADB_BASEDIR`, or what `get-test-servers.sh mariadb-11.8` fetched.
+pub(crate) fn mariadb_with_plugins(test: &str) -> Option<ServerBinary> {
+    let basedir = named_or_fetched("TRUETPS_TEST_MARIADB_BASEDIR", "mariadb-11.8");
+    found(test, Some(&basedir), Flavour::Mariadb, "TRUETPS_REQUIRE_MYSQL")
+}
+
+/// A MySQL of `TRUETPS_TEST_MYSQL_BASEDIR`, or what `get-test-servers.sh mysql-9.7` fetched.
+pub(crate) fn mysql(test: &str) -> Option<ServerBinary> {
+    let basedir = named_or_fetched("TRUETPS_TEST_MYSQL_BASEDIR", "mysql-9.7");
+    found(test, Some(&basedir), Flavour::Mysql, "TRUETPS_REQUIRE_MYSQL")
+}
+
+fn named_or_fetched(variable: &str, name: &str) -> PathBuf {
+    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let cache = cache.or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache")));
+    let fetched = cache.unwrap_or_default().join("truetps/servers").join(name).join("usr");
+    std::env::var_os(variable).map_or(fetched, PathBuf::from)
+}
+
+/// Says past the harness, which hides what passing tests print, that a test is skipped.
+fn found(test: &str, basedir: Option<&Path>, wanted: Flavour, required: &str) -> Option<ServerBinary> {
+    match find(basedir, Some(wanted), &ServerUser::choose()) {
+        Ok(binary) => Some(binary),
+        Err(error) => {
+            assert!(std::env::var_os(required).is_none_or(|value| value != "1"), "{error}");
+            let _ =
+                writeln!(std::io::stderr(), "SKIPPED {test}: {error} (scripts/get-test-servers.sh fetches servers)");
+            None
+        }
+    }
+}
+
+/// A private server on a socket and on 127.0.0.1.
+pub(crate) struct Server {
+    running: RunningServer,
+    pub(crate) port: u16,
+    pub(crate) certificates: Certificates,
+    _sandbox: Sandbox,
+    _dir: TempDir,
+}
+
+impl Server {
+    /// `settings` come over those that let it listen, encrypt and be small.
+    pub(crate) fn start(binary: &ServerBinary, settings: &[(&str, &str)]) -> Self {
+        let dir = passable_dir();
+        let home = Home::open(Some(&dir.path().join("home"))).unwrap();
+        let certificates = Certificates::make(dir.path());
+        let sandbox = Sandbox::create(&home, binary, &SandboxOptions::default()).unwrap();
+        // Between the look for a free port and the server's, another one may have taken it.
+        for attempt in 0.. {
+            let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+            let makes_its_own = settings.iter().any(|(name, _)| *name == "auto_generate_certs");
+            let mut all = base_settings(binary, port, (!makes_its_own).then_some(&certificates));
+            for (name, value) in settings {
+                all.set(name, SettingValue::Text((*value).to_owned()));
+            }
+            match sandbox.start(&StartOptions::new(all)) {
+                Ok(running) => return Self { running, port, certificates, _sandbox: sandbox, _dir: dir },
+                Err(SandboxError::Start { log, .. }) if attempt < 3 && log.contains("already in use") => {}
+                Err(error) => panic!("{error}"),
+            }
+        }
+        unreachable!()
+    }
+
+    /// The server's owner, over the socket.
+    pub(crate) fn admin(&self) -> Client {
+        self.running.connect(SOON).unwrap()
+    }
+
+    pub(crate) fn run(&self, statements: &[&str]) {
+        let mut admin = self.admin();
+        for sql in statements {
+            admin.execute(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+        }
+    }
+
+    pub(crate) fn tcp(&self, account: &str, options: &str) -> Target {
+        self.host("127.0.0.1", account, options)
+    }
+
+    pub(crate) fn host(&self, host: &str, account: &str, options: &str) -> Target {
+        Target::parse(&format!("mysql://{account}@{host}:{}/{options}", self.port)).unwrap()
+    }
+
+    pub(crate) fn socket(&self, account: &str, options: &str) -> Target {
+        let socket = self.running.socket().display();
+        Target::parse(&format!("mysql://{account}@/?socket={socket}{options}")).unwrap()
+    }
+}
+
+pub(crate) fn connect(target: &Target) -> Result<Client, DriverError> {
+    Client::connect(target, SOON)
+}
+
+/// The error that connecting ends with.
+pub(crate) fn refusal(target: &Target) -> DriverError {
+    match connect(target) {
+        Ok(_) => panic!("{target} is open"),
+        Err(error) => error,
+    }
+}
+
+/// Connects, and says which TLS the server sees; nothing where there is none.
+pub(crate) fn tls_version(target: &Target) -> String {
+    let mut client = connect(target).unwrap_or_else(|error| panic!("{target}: {error}"));
+    let result = client.query("SHOW STATUS LIKE 'Ssl_version'").unwrap();
+    result.rows[0][1].clone().unwrap()
+}
+
+fn base_settings(binary: &ServerBinary, port: u16, certificates: Option<&Certificates>) -> Settings {
+    let mut settings = Settings::default();
+    let port = port.to_string();
+    let mut set = |name: &str, value: &str| settings.set(name, SettingValue::Text(value.to_owned()));
+    set("skip_networking", "OFF");
+    set("bind_address", "127.0.0.1");
+    set("port", &port);
+    if let Some(certificates) = certificates {
+        for (name, file) in [("ssl_ca", "ca.pem"), ("ssl_cert", "server.pem"), ("ssl_key", "server.key")] {
+            set(name, certificates.path(file).to_str().unwrap());
+        }
+    }
+    set("innodb_buffer_pool_size", "64M");
+    if binary.is_mariadb() {
+        set("ssl", "ON");
+        set("innodb_log_file_size", "16M");
+    } else {
+        set("innodb_redo_log_capacity", "32M");
+        set("caching_sha2_password_auto_generate_rsa_keys", "ON");
+    }
+    settings
+}
+
+/// Servers of root run as another user, who must get through.
+fn passable_dir() -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    fs::set_permissions(dir.path(), Permissions::from_mode(0o755)).unwrap();
+    dir
+}
