@@ -24,6 +24,8 @@ pub(crate) fn of_curve(curve: &[usize], cells: &[Cell], by_cell: &[Vec<Evidence<
         .iter()
         .filter_map(|(index, _)| Some((*index, to_best(*index)?)))
         .find(|(index, ratio)| *index == best || reaches_best(ratio))?;
+    let is_limited = |index: usize| cells[index].generator_limited.is_some();
+    let beyond = tried.iter().map(|(index, _)| *index).skip_while(|index| *index != knee);
     let connections = |index: usize| cells[index].configuration.connections();
     Some(Knee {
         connections: connections(knee),
@@ -31,6 +33,7 @@ pub(crate) fn of_curve(curve: &[usize], cells: &[Cell], by_cell: &[Vec<Evidence<
         best_tps,
         ratio_to_best,
         best_is_last: best == last,
+        generator_limited: is_limited(best) || beyond.into_iter().any(is_limited),
         last_ratio: if best == last { None } else { to_best(last) },
     })
 }

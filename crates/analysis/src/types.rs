@@ -130,6 +130,8 @@ pub struct Knee {
     pub ratio_to_best: Estimate,
     /// The best is the largest number tried: throughput may rise further.
     pub best_is_last: bool,
+    /// The generator limited the best, or a number of connections beyond the knee: the curve may bend because it does.
+    pub generator_limited: bool,
     /// Throughput at the largest number tried relative to the best; `None` where that is the best.
     pub last_ratio: Option<Estimate>,
 }

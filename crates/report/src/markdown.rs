@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn messages_of_a_server_are_no_markup() {
-        check(&Fixture::troubled(), "try &lt;again> &amp; again\n");
+        check(&Fixture::troubled(), "try &lt;again> &amp; again (at innodb");
         assert_eq!(escape("a|b\n`c`"), "a\\|b \\`c\\`");
     }
 }

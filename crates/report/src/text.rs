@@ -6,17 +6,21 @@ use crate::document::{Block, Document, Entry, Section, Table, Tone, document};
 /// Paragraphs are broken here, and tables try to stay within it.
 const WIDTH: usize = 100;
 const FACT_WIDTH: usize = 10;
+/// Between the columns of a table.
+const GAP: &str = "  ";
+/// A last column of words is not broken into narrower lines than this.
+const WORDS_WIDTH_MIN: usize = 20;
 
 /// The report as lines of text. `colour` adds emphasis to words that are there without it.
 pub fn text(input: &ReportInput<'_>, colour: bool) -> String {
     let Document { title, facts, sections } = document(input);
     let style = Style { colour };
     let mut out = String::new();
-    push_wrapped(&mut out, &title, "", "");
+    push_wrapped(&mut out, &title, "", "", WIDTH);
     out.push('\n');
     for (word, fact) in facts {
         let first = format!("{word:<FACT_WIDTH$}");
-        push_wrapped(&mut out, &fact, &first, &" ".repeat(FACT_WIDTH));
+        push_wrapped(&mut out, &fact, &first, &" ".repeat(FACT_WIDTH), WIDTH);
     }
     for Section { heading, blocks } in sections {
         out.push('\n');
@@ -34,12 +38,12 @@ fn push_block(out: &mut String, block: &Block, style: Style) {
         Block::Table(table) => push_table(out, table, style),
         Block::Paragraph(text) => {
             out.push('\n');
-            push_wrapped(out, text, "", "");
+            push_wrapped(out, text, "", "", WIDTH);
         }
         Block::List(items) => {
             out.push('\n');
             for item in items {
-                push_wrapped(out, item, "- ", "  ");
+                push_wrapped(out, item, "- ", "  ", WIDTH);
             }
         }
     }
@@ -52,12 +56,28 @@ fn push_table(out: &mut String, table: &Table, style: Style) {
         out.push('\n');
     }
     let widths = column_widths(table);
-    let left = |column: usize| table.words_last && column + 1 == table.header.len();
     let header: Vec<_> = table.header.iter().map(|text| Entry::from(text.clone())).collect();
     for row in std::iter::once(&header).chain(&table.rows) {
-        let cells: Vec<_> =
-            row.iter().enumerate().map(|(column, entry)| style.entry(entry, widths[column], left(column))).collect();
-        out.push_str(cells.join("  ").trim_end());
+        push_row(out, row, &widths, table.words_last, style);
+    }
+}
+
+/// A row of a table. Words in its last column go on in further lines below themselves, where they are too long.
+fn push_row(out: &mut String, row: &[Entry], widths: &[usize], words_last: bool, style: Style) {
+    let numbers = if words_last { row.len() - 1 } else { row.len() };
+    let padded = row[..numbers].iter().zip(widths).map(|(entry, width)| style.right(entry, *width));
+    let start = padded.collect::<Vec<_>>().join(GAP);
+    let [words] = &row[numbers..] else {
+        out.push_str(start.trim_end());
+        out.push('\n');
+        return;
+    };
+    let indent = widths[..numbers].iter().map(|width| width + GAP.len()).sum();
+    let mut lines = String::new();
+    push_wrapped(&mut lines, &words.text, "", "", WIDTH.saturating_sub(indent).max(WORDS_WIDTH_MIN));
+    for (at, line) in lines.lines().enumerate() {
+        let before = if at == 0 { format!("{start}{GAP}") } else { " ".repeat(indent) };
+        out.push_str(format!("{before}{}", style.tone(line, words.tone)).trim_end());
         out.push('\n');
     }
 }
@@ -79,11 +99,11 @@ fn chars(text: &str) -> usize {
 
 /// Appends `text` broken at spaces, but not between a number and its unit; the first line begins with `first`, the
 /// others with `rest`.
-fn push_wrapped(out: &mut String, text: &str, first: &str, rest: &str) {
+fn push_wrapped(out: &mut String, text: &str, first: &str, rest: &str, columns: usize) {
     let mut line = first.to_owned();
     let mut is_empty = true;
     for word in unbreakable(text) {
-        if !is_empty && chars(&line) + 1 + chars(&word) > WIDTH {
+        if !is_empty && chars(&line) + 1 + chars(&word) > columns {
             out.push_str(&line);
             out.push('\n');
             rest.clone_into(&mut line);
@@ -99,11 +119,12 @@ fn push_wrapped(out: &mut String, text: &str, first: &str, rest: &str) {
     out.push('\n');
 }
 
-/// Words, with numbers kept together: `200 000`, `4.2 %`, `2.10 ms`.
+/// Words, with numbers kept together: `200 000`, `4.2 %`, `2.10 ms`. Control characters, which a server's message may
+/// have, are no words: a terminal would obey them.
 fn unbreakable(text: &str) -> Vec<String> {
     const UNITS: [&str; 8] = ["µs", "ms", "s", "%", "tps", "GiB", "MiB", "KiB"];
     let mut words: Vec<String> = Vec::new();
-    for word in text.split(' ').filter(|word| !word.is_empty()) {
+    for word in text.split(|c: char| c == ' ' || c.is_control()).filter(|word| !word.is_empty()) {
         let bare = word.trim_end_matches([',', ';', '.', ')', ']', ':']);
         let continues = UNITS.contains(&bare) || (bare.len() == 3 && bare.bytes().all(|byte| byte.is_ascii_digit()));
         match words.last_mut().filter(|last| continues && last.ends_with(|c: char| c.is_ascii_digit())) {
@@ -123,10 +144,8 @@ struct Style {
 }
 
 impl Style {
-    fn entry(self, entry: &Entry, width: usize, left: bool) -> String {
-        let padding = " ".repeat(width - chars(&entry.text));
-        let text = self.tone(&entry.text, entry.tone);
-        if left { text + &padding } else { padding + &text }
+    fn right(self, entry: &Entry, width: usize) -> String {
+        " ".repeat(width - chars(&entry.text)) + &self.tone(&entry.text, entry.tone)
     }
 
     fn tone(self, text: &str, tone: Tone) -> String {
@@ -217,13 +236,16 @@ What it means
 Trials    27 of 30 valid, 1 invalid, 1 partial, 1 not run; 3 blocks in random order, seed 42
 connections  trials      p50      p95      p99     max  failed  client CPU  server CPU  mark
           8       2  8.96 ms  17.9 ms  29.9 ms  402 ms       0     11.5 µs     84.0 µs  1 not used
-         50       3  17.0 ms  34.0 ms  56.7 ms  764 ms       6     11.5 µs     84.0 µs  busy client
+         50       3  17.0 ms  34.0 ms  56.7 ms  764 ms       6     11.5 µs     84.0 µs  †
+† generator-limited: \"What it means\" has the reason.
+         50  ×2.26 [2.11, 2.43]  ×0.442 [0.411, 0.475]  9.4 %  faster, generator-limited
 Invalid trials, errors and notes
 
 - trial-0002 (innodb_flush_log_at_trx_commit=1 connections=8) invalid: the server died: signal 9
 - trial-0005 (innodb_flush_log_at_trx_commit=2 connections=8) partial: interrupted
-- error deadlock (1213), 18 times, at innodb_flush_log_at_trx_commit=1 connections=50;
-  Deadlock found when trying to get lock; try <again> & again
+   error  number  failed  retried   policy  first message
+deadlock    1213      18        0  retried  Deadlock found when trying to get lock; try <again> &
+                                            again (at innodb_flush_log_at_trx_commit=1
 - trial-0007 (innodb_flush_log_at_trx_commit=0 connections=1): 3 of 1 client failed
 - note on trial-0008: the clock jumped by 2 s
 ",
