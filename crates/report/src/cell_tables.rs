@@ -115,13 +115,12 @@ pub(crate) fn open_loop(input: &ReportInput<'_>) -> Option<Section> {
     }
     let table = |curve: &Curve, columns: Columns<'_>| Block::Table(curve_table(input, curve, &columns));
     let mut blocks: Vec<_> = analysis.curves.iter().map(|curve| table(curve, keeping_up(input))).collect();
-    match &analysis.cells[..] {
-        [only] => blocks.extend(only.open_loop.as_ref().map(|open| Block::Table(times_of_one(only, open)))),
-        _ => {
-            let marked = |curve: &Curve, columns| with_mark(columns, &names::cells(analysis, curve));
-            blocks.extend(analysis.curves.iter().map(|curve| table(curve, marked(curve, response()))));
-            blocks.extend(analysis.curves.iter().map(|curve| table(curve, marked(curve, service_and_lag()))));
-        }
+    if let [only] = &analysis.cells[..] {
+        blocks.extend(only.open_loop.as_ref().map(|open| Block::Table(times_of_one(only, open))));
+    } else {
+        let marked = |curve: &Curve, columns| with_mark(columns, &names::cells(analysis, curve));
+        blocks.extend(analysis.curves.iter().map(|curve| table(curve, marked(curve, response()))));
+        blocks.extend(analysis.curves.iter().map(|curve| table(curve, marked(curve, service_and_lag()))));
     }
     blocks.push(Block::Paragraph(open_loop::TIMES_EXPLAINED.to_owned()));
     Some(Section { heading: "Open loop: did the server keep up with the rate?".to_owned(), blocks })

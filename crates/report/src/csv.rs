@@ -285,6 +285,14 @@ mod tests {
     }
 
     #[test]
+    fn a_hostile_reason_is_one_field() {
+        let fixture = Fixture::open_run(1000).with(|trials| {
+            trials[0].measured.as_mut().unwrap().generator_limited = Some("a, \"b\"\r\nc".to_owned());
+        });
+        assert!(csv(&fixture.input()).contains(",1,\"a, \"\"b\"\"\r\nc\","));
+    }
+
+    #[test]
     fn fields_are_under_their_names() {
         let text = csv(&Fixture::durability().input());
         let check = |row: usize, name: &str, expect: &str| {

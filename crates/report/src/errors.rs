@@ -34,7 +34,7 @@ pub(crate) fn table(input: &ReportInput<'_>) -> Option<Table> {
     seen.sort_by_key(|one| std::cmp::Reverse((one.failed, one.retried)));
     let rows: Vec<_> = seen.iter().map(|one| row(input, one)).collect();
     let header = ["error", "number", "failed", "retried", "policy", "first message"].map(str::to_owned).to_vec();
-    (!rows.is_empty()).then(|| Table { caption: None, header, rows, words_last: true })
+    (!rows.is_empty()).then_some(Table { caption: None, header, rows, words_last: true })
 }
 
 fn row(input: &ReportInput<'_>, seen: &Seen<'_>) -> Vec<Entry> {

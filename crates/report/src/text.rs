@@ -253,6 +253,98 @@ deadlock    1213      18        0  retried  Deadlock found when trying to get lo
     }
 
     #[test]
+    fn a_run_with_a_rate_reads_like_an_answer() {
+        check(
+            &Fixture::open_run(8000),
+            "\
+Verdict   Sustained: no: 2 400 of 80 000 starts were still waiting at the end (3.0 %). 7 760 tps of
+          a target rate of 8 000 tps with 8 connections; response time p50 90.0 ms, p99 310 ms (one
+          trial, so without an interval).
+Load      insert, prepared statements; 1 table of 200 000 rows; 1 s of warm-up, 10 s measured; open
+          loop: 8 000 tps, starts at equal distances
+Generator 1 worker, blocking, on cores of the server too, busiest worker on a CPU 30 % of the time,
+          waiting for one 4.0 %
+
+Open loop: did the server keep up with the rate?
+
+connections  target rate  started/s              tps  skipped  queue at end  sustained
+          8    8 000 tps      7 760  7 760 (1 trial)        0         2 400  no: 2 400 of 80 000
+                                                                             starts were still
+                                                                             waiting at the end
+                                                                             (3.0 %)
+
+                   p50     p95      p99   p99.9      max
+response time  90.0 ms  250 ms   310 ms  320 ms   330 ms
+ service time   290 µs  800 µs  2.00 ms       –  8.80 ms
+          lag  89.0 ms       –   309 ms       –   329 ms
+         late  11.0 µs       –  60.0 µs       –   900 µs
+
+Response time counts from the scheduled start of a transaction, so that a wait for a free client or
+",
+        );
+    }
+
+    #[test]
+    fn rates_are_rows_and_limited_figures_are_marked() {
+        check(
+            &Fixture::rates(),
+            "\
+Throughput (tps, 95 % interval) by innodb_flush_log_at_trx_commit
+
+ rate               =1             =2
+4 000  3 880 ±0.00 % †  4 000 ±0.00 %
+
+† generator-limited: \"What it means\" has the reason.
+ rate  started/s              tps  skipped  queue at end  sustained
+4 000      3 880  3 880 ±0.00 % †        0         1 200  no: 1 200 of 40 000 starts were still
+                                                          waiting at the end (3.0 %)
+ rate  response p50     p95      p99    p99.9      max  mark
+4 000       90.0 ms  250 ms   310 ms   320 ms   330 ms  †
+ rate  service p50     p95      p99      max  lag p50     p99      max  late p99  mark
+4 000       290 µs  800 µs  2.00 ms  8.80 ms  89.0 ms  309 ms   329 ms   60.0 µs  †
+4 000  ×1.031 [1.031, 1.031]  ×6.8e-3 [6.8e-3, 6.8e-3]  0.00 %  faster, generator-limited
+- generator-limited: these figures say more about the generator than about the server, which may be
+  able to do more. innodb_flush_log_at_trx_commit=1 rate=4000 connections=8: (3 of 3 trials) its own
+  starts were late: p99 2.5 ms. Give the generator more workers (--workers), cores of its own
+",
+        );
+    }
+
+    /// Retried attempts, what the policy makes of a class, and a message that would move the cursor.
+    #[test]
+    fn errors_have_their_policy_and_no_control_characters() {
+        let fixture = Fixture::rates().with(|trials| {
+            let error = |class: &str, code, count, retried, message: &str| truetps_record::ErrorCount {
+                class: class.to_owned(),
+                code,
+                count,
+                retried,
+                first_message: message.to_owned(),
+            };
+            let measured = trials[0].measured.as_mut().unwrap();
+            measured.errors = vec![
+                error("deadlock", 1213, 0, 1234, "try again\u{1b}[2J"),
+                error("duplicate_key", 1062, 7, 0, "Duplicate entry"),
+                error("connection_lost", 0, 1, 0, "gone"),
+            ];
+            (measured.counts.retried, measured.counts.ignored) = (1234, 7);
+        });
+        check(
+            &fixture,
+            "\
+Failed transactions, CPU a transaction
+
+innodb_flush_log_at_trx_commit=1 (baseline)
+ rate  trials  failed  retried  client CPU  server CPU  mark
+          error  number  failed  retried   policy  first message
+  duplicate_key    1062       7        0  ignored  Duplicate entry (at
+connection_lost       –       1        0        –  gone (at innodb_flush_log_at_trx_commit=1
+       deadlock    1213       0    1 234  retried  try again [2J (at
+",
+        );
+    }
+
+    #[test]
     fn one_block_is_called_one_trial() {
         check(
             &Fixture::connections_only(),
@@ -295,7 +387,13 @@ innodb_flush_log_at_trx_commit / sync_binlog  knee  knee to best        best at 
 
     #[test]
     fn lines_fit_a_terminal() {
-        for fixture in [Fixture::durability(), Fixture::troubled(), Fixture::durability().with(Vec::clear)] {
+        for fixture in [
+            Fixture::durability(),
+            Fixture::troubled(),
+            Fixture::rates(),
+            Fixture::open_run(8000),
+            Fixture::durability().with(Vec::clear),
+        ] {
             let text = text(&fixture.input(), false);
             let wide: Vec<_> = text.lines().filter(|line| chars(line) > WIDTH).collect();
             assert!(wide.is_empty(), "{wide:?}");

@@ -125,16 +125,12 @@ fn load(input: &ReportInput) -> FactGroup {
         ("Warm-up", format!("{} s, not counted", load.warm_up_s)),
         ("Measured", unbroken(&format!("{} s{}", load.measure_s, until.unwrap_or_default()))),
     ];
-    match rates(input.plan) {
-        Some(rates) => {
-            facts.push(("Loop", unbroken(&format!("open: starts follow a schedule; {rates}"))));
-            facts.push(("Arrivals", arrivals(load.arrivals).to_owned()));
-            facts.extend(latency_limit(load).map(|limit| ("Latency limit", unbroken(&limit))));
-        }
-        None => {
-            let loop_ = "closed: a client's next transaction starts when its last one has ended";
-            facts.push(("Loop", loop_.to_owned()));
-        }
+    if let Some(rates) = rates(input.plan) {
+        facts.push(("Loop", unbroken(&format!("open: starts follow a schedule; {rates}"))));
+        facts.push(("Arrivals", arrivals(load.arrivals).to_owned()));
+        facts.extend(latency_limit(load).map(|limit| ("Latency limit", unbroken(&limit))));
+    } else {
+        facts.push(("Loop", "closed: a client's next transaction starts when its last one has ended".to_owned()));
     }
     let errors = load::errors(&load.errors);
     facts.extend((!errors.is_empty()).then(|| ("Errors", unbroken(&errors.join("; ")))));
@@ -144,7 +140,9 @@ fn load(input: &ReportInput) -> FactGroup {
 fn generator(input: &ReportInput) -> FactGroup {
     let found = Facts::of(input);
     let unknown = || "not recorded".to_owned();
-    let share = |share: Option<f64>| share.map_or_else(unknown, |share| unbroken(&format::percent(share)));
+    let share = |share: Option<f64>, of: &str| {
+        share.map_or_else(unknown, |share| unbroken(&format!("{} of {of}", format::percent(share))))
+    };
     let asked = match input.plan.load.mode {
         DriveMode::Auto => String::new(),
         mode => format!(", as the plan says ({})", load::mode(mode)),
@@ -154,9 +152,9 @@ fn generator(input: &ReportInput) -> FactGroup {
         ("Workers", found.workers.clone().unwrap_or_else(unknown)),
         ("Pinned to", found.pinned_to.clone().unwrap_or_else(|| "no cores of its own".to_owned())),
         ("Ran", found.shares_cores.map_or_else(unknown, |shares| shares_text(shares).to_owned())),
-        ("Busiest worker", format!("{} of the time on a CPU", share(found.busy))),
-        ("Waiting for one", format!("{} of the time, at most", share(found.wait))),
-        ("Steal", format!("{} of the host's CPU, at most", share(found.steal))),
+        ("Busiest worker", share(found.busy, "the time on a CPU")),
+        ("CPU wait", share(found.wait, "the time ready to run without a CPU, at most")),
+        ("Steal", share(found.steal, "the host's CPU, at most, went to other guests of its machine")),
         ("Reconnects", format::count(found.reconnects)),
     ];
     FactGroup { title: "Generator", facts }
