@@ -20,7 +20,9 @@ function curveChart(figure) {
   const measure = MEASURES[figure.dataset.measure];
   const lines = data.curves.map((curve, index) => ({ ...curve, index, look: look(index), shown: true }));
   const { low, high } = extent(lines, measure);
-  let log = high / low > LOG_FROM_RATIO;
+  // Against a logarithmic rate, a server that keeps up is a straight line on a logarithmic axis alone.
+  const isTarget = data.axis === "rate" && measure.name === "tps";
+  let log = isTarget || high / low > LOG_FROM_RATIO;
 
   const items = lines.map((line) => ({ line, look: line.look, width: lineWidth(line), label: lineLabel(line) }));
   const show = legend(figure.querySelector(".legend"), data.factors, items, () => redraw());

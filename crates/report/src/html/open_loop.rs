@@ -11,6 +11,8 @@ pub(super) struct OpenLoopSection {
     /// Where the rate is not what the rows differ by.
     pub(super) with_target: bool,
     pub(super) groups: Vec<Group>,
+    /// Whether the generator limited any figure.
+    pub(super) limited: bool,
     pub(super) explained: Vec<String>,
 }
 
@@ -53,6 +55,7 @@ impl OpenLoopSection {
             factor: analysis.axis.factor(),
             with_target: analysis.axis != Axis::Rate,
             groups: groups.into_iter().filter(|group| !group.rows.is_empty()).collect(),
+            limited: analysis.cells.iter().any(generator::is_limited),
             explained: explained(analysis),
         })
     }
