@@ -10,6 +10,7 @@ mod evidence;
 mod holm;
 mod knee;
 mod limited;
+mod max_rate;
 mod middle;
 mod noise;
 mod open_loop;
@@ -22,6 +23,7 @@ mod synthetic;
 mod truth_tests;
 
 pub use limited::GeneratorLimited;
+pub use max_rate::{BrokenRate, HeldRate, MaxRate};
 pub use open_loop::{NotSustained, OpenLoopCell, SustainedRange, TrialShare};
 pub use types::{AaPair, Analysis, Axis, Cell, Contrast, Curve, InvalidTrial, Knee, Noise, Verdict};
 
@@ -57,6 +59,7 @@ pub fn analyse(plan: &Plan, experiment: &Experiment, trials: &[Trial]) -> Analys
         blocks_planned: plan.design.blocks,
         axis: Axis::of(plan),
         curves: curves::of(plan, &cells, &by_cell),
+        max_rate: max_rate::of(plan, experiment, &by_cell, &invalid),
         cells,
         contrasts,
         baseline_label: baseline_label(plan),

@@ -4,6 +4,7 @@ use serde::Serialize;
 use truetps_record::{CONNECTIONS, Configuration, ErrorCount, Estimate, Plan, RATE};
 
 use crate::limited::GeneratorLimited;
+use crate::max_rate::MaxRate;
 use crate::open_loop::{OpenLoopCell, SustainedRange};
 
 /// Everything that an experiment's trials say.
@@ -25,6 +26,9 @@ pub struct Analysis {
     /// The settings that contrasts are made with, `innodb_flush_log_at_trx_commit=1`; `None` where no setting is a factor.
     pub baseline_label: Option<String>,
     pub noise: Option<Noise>,
+    /// What a search for the highest rate has found; `None` where nothing was searched.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_rate: Option<MaxRate>,
     /// Smallest relative difference that the plan cares for: 0.03 is 3 %.
     pub smallest_effect: f64,
     /// Trials that are not evidence, with the reason.

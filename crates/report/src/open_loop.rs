@@ -1,6 +1,6 @@
 //! Open loops in words: whether the server kept up with the schedule, and why not.
 
-use truetps_analysis::{Analysis, Cell, Curve, NotSustained, OpenLoopCell, SustainedRange};
+use truetps_analysis::{Analysis, Cell, Curve, MaxRate, NotSustained, OpenLoopCell, SustainedRange};
 use truetps_record::Plan;
 
 use crate::ReportInput;
@@ -72,6 +72,19 @@ pub(crate) fn verdicts(input: &ReportInput<'_>) -> Vec<String> {
     input.analysis.curves.iter().flat_map(of_curve).collect()
 }
 
+/// `Highest rate that keeps to p99<1s: 4 590 tps (3 trials); at 4 790 tps: p99 was 72.679 ms.`
+pub(crate) fn max_rate_line(found: &MaxRate) -> String {
+    let mark = |limited: bool| if limited { format!("; {LIMITED}") } else { String::new() };
+    let held = found.held.as_ref().map_or("none that was tried".to_owned(), |held| {
+        let trials = format::plural(held.trials as u64, "trial");
+        format!("{} tps ({trials}{})", format::tps(held.rate), mark(held.generator_limited))
+    });
+    let broken = found.broken.as_ref().map_or("no higher one was tried".to_owned(), |broken| {
+        format!("at {} tps: {}{}", format::tps(broken.rate), broken.why, mark(broken.generator_limited))
+    });
+    format!("Highest rate that is sustained and keeps to {}: {held}; {broken}.", found.slo)
+}
+
 /// `Sustained up to a target rate of 1 000 tps (p99 2.10 ms there); not at 2 000 tps: …`.
 fn range_line(input: &ReportInput<'_>, curve: &Curve, range: SustainedRange) -> String {
     let cell = |index: usize| &input.analysis.cells[index];
@@ -136,11 +149,29 @@ pub(crate) fn rate_text(plan: &Plan, cell: &Cell) -> String {
 
 #[cfg(test)]
 mod tests {
+    use truetps_analysis::{BrokenRate, HeldRate};
+
     use super::*;
     use crate::fixture::Fixture;
 
     fn check(fixture: &Fixture, expect: &[&str]) {
         assert_eq!(verdicts(&fixture.input()), expect);
+    }
+
+    #[test]
+    fn a_search_has_an_answer() {
+        let mut found = MaxRate {
+            slo: "p99<20ms".to_owned(),
+            held: Some(HeldRate { rate: 4590.0, trials: 3, generator_limited: false }),
+            broken: Some(BrokenRate { rate: 4790.0, why: "p99 was 72 ms".to_owned(), generator_limited: true }),
+        };
+        assert_eq!(
+            max_rate_line(&found),
+            "Highest rate that is sustained and keeps to p99<20ms: 4 590 tps (3 trials); at 4 790 tps: p99 was 72 ms; \
+             generator-limited."
+        );
+        (found.held, found.broken) = (None, None);
+        assert!(max_rate_line(&found).ends_with("none that was tried; no higher one was tried."));
     }
 
     #[test]

@@ -39,6 +39,9 @@ pub fn verdicts(input: &ReportInput<'_>) -> Vec<String> {
     if analysis.trials_valid == 0 {
         return vec!["none: there is no valid trial yet.".to_owned()];
     }
+    if let Some(found) = &analysis.max_rate {
+        return vec![open_loop::max_rate_line(found)];
+    }
     let mut lines = open_loop::verdicts(input);
     lines.extend(analysis.curves.iter().filter_map(|curve| against_baseline(input, curve)));
     if !lines.is_empty() {
