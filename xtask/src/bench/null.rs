@@ -29,7 +29,7 @@ pub(crate) fn run(root: &Path, args: &[&str]) -> anyhow::Result<()> {
     let about = format!(
         "{}- server: a null server, which answers OK to everything, on core {SERVER_CORE}; clients on core \
          {CLIENT_CORE}\n- threading: one epoll thread\n- statements/s a core of the client are 1,000,000 / client CPU µs; \
-         where `client cores` is below 1 the server was the limit\n",
+         where `client cores` is below 1, the server or other programs were the limit\n",
         describe(root, &options)?
     );
     let mut report = Report::new(&title("a server that does nothing", &options), &about, &options);

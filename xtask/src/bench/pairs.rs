@@ -40,7 +40,7 @@ impl Pairs<'_> {
                 let load = Load { socket: self.server.socket(), connections, protocol, files };
                 let command = program.command(self.root, &load)?;
                 let command = pinned(command, self.core)?;
-                let taken = take(command, connections, self.options.window, self.server);
+                let taken = take(command, connections + program.extra_sessions(), self.options.window, self.server);
                 let sample = match taken {
                     Ok(sample) => Ok(sample),
                     Err(error) => {

@@ -78,6 +78,12 @@ impl Program {
         }
     }
 
+    /// Sessions beside those that send the load.
+    pub(crate) fn extra_sessions(&self) -> u32 {
+        // mysqlslap's first connection makes the schema, and stays.
+        u32::from(*self == Self::Mysqlslap)
+    }
+
     /// Makes sure that the program is there, and says what it is and what it does differently.
     pub(crate) fn describe(&self, root: &Path) -> anyhow::Result<String> {
         Ok(match self {
@@ -128,9 +134,6 @@ fn our_command(exe: &Path, drive: Drive, load: &Load<'_>) -> Command {
     command
 }
 
-/// sysbench gives its threads 30 s to connect, which is too short for thousands on a small machine.
-const SYSBENCH_INIT_SECONDS: u32 = 600;
-
 fn sysbench_command(load: &Load<'_>) -> anyhow::Result<Command> {
     let mut command = new_command("sysbench");
     match load.protocol {
@@ -144,7 +147,7 @@ fn sysbench_command(load: &Load<'_>) -> anyhow::Result<Command> {
     command
         .arg(format!("--mysql-socket={}", load.socket.display()))
         .args(["--mysql-user=root", &format!("--mysql-db={SCHEMA}")])
-        .args([&format!("--table-size={TABLE_ROWS}"), &format!("--thread-init-timeout={SYSBENCH_INIT_SECONDS}")])
+        .arg(format!("--table-size={TABLE_ROWS}"))
         .args([&format!("--threads={}", load.connections), &format!("--time={RUN_SECONDS}"), "run"]);
     Ok(command)
 }
