@@ -46,12 +46,11 @@ impl Report {
             options.window.as_secs_f64(),
             clock::now_rfc3339(),
         );
-        Self {
-            head,
-            ours: options.ours.name(),
-            theirs: options.theirs.as_ref().map(super::programs::Program::name),
-            rows: Vec::new(),
-        }
+        let ours = options.ours.name();
+        // The same against itself shows the noise: the two need names.
+        let distinct = |name: String| if name == ours { format!("{name} again") } else { name };
+        let theirs = options.theirs.as_ref().map(|program| distinct(program.name()));
+        Self { head, ours, theirs, rows: Vec::new() }
     }
 
     pub(crate) fn head(&self) -> &str {
@@ -270,6 +269,15 @@ mod tests {
             report.add(Row { protocol: Protocol::Text, connections: 8, pair, side, sample });
         }
         report
+    }
+
+    #[test]
+    fn a_result_is_a_folder_with_a_table_and_raw_figures() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = keep(root.path(), "engine-sysbench", "# head\n", "a,b\n").unwrap();
+        assert!(folder.to_string_lossy().ends_with("-engine-sysbench"));
+        assert_eq!(fs::read_to_string(folder.join("README.md")).unwrap(), "# head\n");
+        assert_eq!(fs::read_to_string(folder.join("raw.csv")).unwrap(), "a,b\n");
     }
 
     #[test]

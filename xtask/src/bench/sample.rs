@@ -13,7 +13,7 @@ use crate::bench::server::Server;
 
 /// Connecting takes sysbench a few seconds for 1,000 sessions on a small machine, and minutes for 5,000.
 const START_TIMEOUT: Duration = Duration::from_mins(1);
-const START_TIMEOUT_PER_CONNECTION: Duration = Duration::from_millis(60);
+const START_TIMEOUT_PER_SESSION: Duration = Duration::from_millis(60);
 /// Between the first statements and the window.
 const SETTLE: Duration = Duration::from_millis(700);
 
@@ -36,7 +36,7 @@ pub(crate) struct Sample {
 /// Starts the program, waits until all its sessions work, and watches it for `window`.
 pub(crate) fn take(
     mut command: Command,
-    connections: u32,
+    sessions: u32,
     window: Duration,
     server: &mut dyn Server,
 ) -> anyhow::Result<Sample> {
@@ -44,11 +44,11 @@ pub(crate) fn take(
     let mut log = tempfile::tempfile()?;
     let mut child =
         command.stdout(log.try_clone()?).stderr(log.try_clone()?).spawn().context("starting the program")?;
-    let sample = watch(&mut child, connections, window, server);
+    let sample = watch(&mut child, sessions, window, server);
     // It runs longer than its window, by intent.
     let _ = child.kill();
     let _ = child.wait();
-    let limit = start_timeout(connections);
+    let limit = start_timeout(sessions);
     wait_until(limit, "the end of all sessions", || Ok(server.sessions()? == 0))?;
     sample.map_err(|error| match last_words(&mut log) {
         Some(words) => error.context(words),
@@ -56,8 +56,8 @@ pub(crate) fn take(
     })
 }
 
-fn start_timeout(connections: u32) -> Duration {
-    START_TIMEOUT + START_TIMEOUT_PER_CONNECTION * connections
+fn start_timeout(sessions: u32) -> Duration {
+    START_TIMEOUT + START_TIMEOUT_PER_SESSION * sessions
 }
 
 /// Where a program says why it gives up: a line with a word of that kind, or its last one.
@@ -70,12 +70,12 @@ fn last_words(log: &mut File) -> Option<String> {
     lines().find(is_cause).or_else(|| lines().next_back()).map(|line| line.chars().take(200).collect())
 }
 
-fn watch(child: &mut Child, connections: u32, window: Duration, server: &mut dyn Server) -> anyhow::Result<Sample> {
-    let limit = start_timeout(connections);
+fn watch(child: &mut Child, sessions: u32, window: Duration, server: &mut dyn Server) -> anyhow::Result<Sample> {
+    let limit = start_timeout(sessions);
     let before = server.statements()?;
-    wait_until(limit, &format!("{connections} sessions"), || {
+    wait_until(limit, &format!("{sessions} sessions"), || {
         check_alive(child)?;
-        Ok(server.sessions()? >= u64::from(connections))
+        Ok(server.sessions()? >= u64::from(sessions))
     })?;
     wait_until(limit, "the first statements", || {
         check_alive(child)?;
@@ -86,9 +86,9 @@ fn watch(child: &mut Child, connections: u32, window: Duration, server: &mut dyn
     sleep(window);
     let last = Look::now(child.id(), server)?;
     check_alive(child)?;
-    let sessions = server.sessions()?;
-    if sessions != u64::from(connections) {
-        bail!("{sessions} of {connections} sessions were there at the end");
+    let left = server.sessions()?;
+    if left != u64::from(sessions) {
+        bail!("{left} of {sessions} sessions were there at the end");
     }
     first.until(&last)
 }
