@@ -22,7 +22,7 @@ mod synthetic;
 #[cfg(test)]
 mod truth_tests;
 
-pub use limited::GeneratorLimited;
+pub use limited::{GeneratorLimited, generator_reason};
 pub use max_rate::{BrokenRate, HeldRate, MaxRate};
 pub use open_loop::{NotSustained, OpenLoopCell, SustainedRange, TrialShare};
 pub use types::{AaPair, Analysis, Axis, Cell, Contrast, Curve, InvalidTrial, Knee, Noise, Verdict};

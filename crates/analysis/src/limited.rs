@@ -21,12 +21,13 @@ pub struct GeneratorLimited {
 
 /// `None` where no trial was limited.
 pub(crate) fn of_cell(evidence: &[Evidence<'_>]) -> Option<GeneratorLimited> {
-    let mut reasons = evidence.iter().filter_map(|one| reason(one.measured));
+    let mut reasons = evidence.iter().filter_map(|one| generator_reason(one.measured));
     let first_reason = reasons.next()?;
     Some(GeneratorLimited { trials: 1 + reasons.count(), of: evidence.len(), first_reason })
 }
 
-fn reason(measured: &Measured) -> Option<String> {
+/// Why the figures of one trial say more about the generator than about the server; `None` where they do not.
+pub fn generator_reason(measured: &Measured) -> Option<String> {
     let said = measured.generator_limited.clone();
     let was_busy = || measured.resources.worker_busy_max.is_some_and(|busy| busy > BUSY);
     said.or_else(|| {

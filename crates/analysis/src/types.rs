@@ -193,6 +193,8 @@ pub struct AaPair {
     pub configuration: Configuration,
     pub first_tps: f64,
     pub second_tps: f64,
+    /// The generator limited one of the two: their difference is its noise as well.
+    pub generator_limited: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]

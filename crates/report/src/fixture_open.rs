@@ -57,7 +57,7 @@ impl Fixture {
 }
 
 /// Makes a trial one of an open loop. Where it is not sustained, 3 % of the starts wait at the end.
-fn open(trial: &mut Trial, rate: f64, sustained: bool) {
+pub(crate) fn open(trial: &mut Trial, rate: f64, sustained: bool) {
     let engine = trial.engine.as_mut().unwrap();
     (engine.mode, engine.shares_cores) = (Some(DriveMode::Blocking), Some(true));
     let Some(measured) = &mut trial.measured else { return };

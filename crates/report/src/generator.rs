@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use truetps_analysis::{Analysis, Cell};
-use truetps_record::{DriveMode, EngineFacts};
+use truetps_analysis::{Analysis, Cell, generator_reason};
+use truetps_record::{DriveMode, EngineFacts, Trial};
 
 use crate::{ReportInput, format};
 
@@ -16,6 +16,11 @@ const TOLD_MAX: usize = 3;
 
 pub(crate) fn is_limited(cell: &Cell) -> bool {
     cell.generator_limited.is_some()
+}
+
+/// Whether it limited one trial.
+pub(crate) fn limited_trial(trial: &Trial) -> bool {
+    trial.measured.as_ref().is_some_and(|measured| generator_reason(measured).is_some())
 }
 
 /// `(2 of 3 trials) a worker was busy 97 % of the time`; `None` where the generator limited nothing.

@@ -66,10 +66,44 @@ fn were(n: u64) -> &'static str {
 /// The first lines of a report of an open loop; empty for a closed one.
 pub(crate) fn verdicts(input: &ReportInput<'_>) -> Vec<String> {
     let of_curve = |curve: &Curve| match curve.sustained {
-        Some(range) => vec![range_line(input, curve, range)],
-        None => names::cells(input.analysis, curve).into_iter().filter_map(|cell| cell_line(input, cell)).collect(),
+        Some(range) => Some(range_line(input, curve, range)),
+        None if curve.cells.len() > 1 => places_line(input, curve),
+        None => names::cells(input.analysis, curve).into_iter().find_map(|cell| cell_line(input, cell)),
     };
-    input.analysis.curves.iter().flat_map(of_curve).collect()
+    input.analysis.curves.iter().filter_map(of_curve).collect()
+}
+
+/// `Target rate 700 tps: sustained at 8 and 50 connections; not at 1 connection: …`, for one rate at several numbers of
+/// connections.
+fn places_line(input: &ReportInput<'_>, curve: &Curve) -> Option<String> {
+    let analysis = input.analysis;
+    let open: Vec<_> = names::cells(analysis, curve).into_iter().filter(|cell| cell.open_loop.is_some()).collect();
+    let (kept_up, others): (Vec<_>, Vec<_>) = open.iter().copied().partition(|cell| is_sustained(cell));
+    let first = *open.first()?;
+    let at = |cells: &[&Cell]| {
+        let levels: Vec<_> = cells.iter().map(|cell| analysis.axis.level(&cell.configuration)).collect();
+        let mark =
+            if cells.iter().any(|cell| generator::is_limited(cell)) { format!(" ({LIMITED})") } else { String::new() };
+        format!("{}{mark}", names::at_levels(analysis.axis, &levels))
+    };
+    let mut parts = Vec::new();
+    parts.extend((!kept_up.is_empty()).then(|| format!("sustained at {}", at(&kept_up))));
+    parts.extend((!others.is_empty()).then(|| {
+        let why = others.iter().find_map(|cell| why_not(cell.open_loop.as_ref()?));
+        let word = if why.is_some() { "not sustained" } else { "not judged" };
+        let why = why.map_or(String::new(), |why| format!(": {why}"));
+        let place = if others.len() > 1 && !why.is_empty() { ", first" } else { "" };
+        format!("{word} at {}{place}{why}", at(&others))
+    }));
+    let per_client = input.plan.load.rate_per_client;
+    let rate =
+        per_client.map_or_else(|| rate_text(input.plan, first), |rate| format!("{} tps a client", format::rate(rate)));
+    let subject = if curve.label.is_empty() { "Target".to_owned() } else { format!("{}, target", curve.label) };
+    Some(format!("{subject} rate {rate}: {}.", parts.join("; ")))
+}
+
+fn is_sustained(cell: &Cell) -> bool {
+    cell.open_loop.as_ref().is_some_and(|open| open.sustained.is_all())
 }
 
 /// `Highest rate that keeps to p99<1s: 4 590 tps (3 trials); at 4 790 tps: p99 was 72.679 ms.`
@@ -205,6 +239,26 @@ mod tests {
                 "innodb_flush_log_at_trx_commit=2: sustained at every rate tried, up to 4 000 tps (p99 2.10 ms there).",
             ],
         );
+    }
+
+    #[test]
+    fn one_rate_at_several_connections_is_one_line() {
+        let plan = "name = \"fixed\"\nabout = \"?\"\n[workload]\nname = \"insert\"\n[load]\nrate = 8000\n[design]\n\
+                    blocks = 1\naa_pair = false\n[factors]\nconnections = [1, 8, 50]\n";
+        let fixture = Fixture::of_plan(plan).with(|trials| {
+            for trial in trials {
+                let sustained = trial.configuration.connections() > 1;
+                crate::fixture_open::open(trial, 8000.0, sustained);
+            }
+        });
+        check(
+            &fixture,
+            &[
+                "Target rate 8 000 tps: sustained at 8 and 50 connections; not sustained at 1 connection: 2 400 of 80 000 \
+               starts were still waiting at the end (3.0 %).",
+            ],
+        );
+        assert_eq!(crate::verdicts(&fixture.input()).len(), 1);
     }
 
     #[test]

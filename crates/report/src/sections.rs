@@ -106,8 +106,10 @@ pub(crate) fn noise(input: &ReportInput<'_>) -> Option<Section> {
     let text = noise.map_or_else(
         || "No A/A pair has two valid trials: what the same configuration differs by is not known.".to_owned(),
         |noise| {
+            let limited = noise.pairs.iter().any(|pair| pair.generator_limited);
+            let mark = if limited { format!(", {LIMITED}") } else { String::new() };
             format!(
-                "The same configuration run twice differed by {} ({}); one trial scatters by about {}: differences \
+                "The same configuration run twice differed by {} ({}{mark}); one trial scatters by about {}: differences \
                  under {} mean nothing here.",
                 format::difference_estimate(&noise.ratio),
                 format::plural(noise.pairs.len() as u64, "pair"),

@@ -8,6 +8,7 @@ use super::labels::{best_cell, configuration, unbroken};
 use super::script_data::Figure;
 use crate::ReportInput;
 use crate::format::{self, NOTHING};
+use crate::generator::{LIMITED, limited_trial};
 
 /// Intervals in the page, of all trials together. A usual experiment has about 1,500; one takes about 25 bytes, so
 /// that the largest page has half a megabyte of them. Where there are more, neighbours are merged until they fit.
@@ -150,7 +151,7 @@ fn trial_data(trial: &Trial, intervals: &[Interval], merged: usize) -> TrialData
         name: trial.name.clone(),
         block: trial.block + 1,
         note: note(trial),
-        total: trial.measured.as_ref().map_or_else(|| NOTHING.to_owned(), total),
+        total: trial.measured.as_ref().map_or_else(|| NOTHING.to_owned(), |measured| total(trial, measured)),
         open: open_data(&steps),
         edges: steps.iter().map(edge).chain(end).collect(),
         phases: steps.iter().map(|step| letter(step.phase)).collect(),
@@ -181,10 +182,12 @@ fn note(trial: &Trial) -> &'static str {
     }
 }
 
-fn total(measured: &Measured) -> String {
+fn total(trial: &Trial, measured: &Measured) -> String {
     let time = |figure| format::or_nothing(figure, format::duration_us);
     let (p99, max) = (time(measured.response.response_us_p99), time(measured.response.response_us_max));
-    format!("{} tps · p99 {p99} · max {max}", format::tps(measured.tps))
+    let sustained = measured.sustained.map_or("", |kept_up| if kept_up { " · sustained" } else { " · not sustained" });
+    let limited = if limited_trial(trial) { format!(" · {LIMITED}") } else { String::new() };
+    format!("{} tps · p99 {p99} · max {max}{sustained}{limited}", format::tps(measured.tps))
 }
 
 fn letter(phase: Phase) -> char {
