@@ -182,7 +182,8 @@ fn times_of_one(cell: &Cell, open: &OpenLoopCell) -> Table {
     };
     let response =
         [cell.response_us_p50, cell.response_us_p95, cell.response_us_p99, cell.response_us_p999, cell.response_us_max];
-    let service = [open.service_us_p50, open.service_us_p95, open.service_us_p99, None, open.service_us_max];
+    let service =
+        [open.service_us_p50, open.service_us_p95, open.service_us_p99, open.service_us_p999, open.service_us_max];
     Table {
         caption: None,
         header: ["", "p50", "p95", "p99", "p99.9", "max"].map(str::to_owned).to_vec(),

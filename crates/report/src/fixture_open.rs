@@ -84,6 +84,7 @@ pub(crate) fn open_loop(starts: StartCounts, sustained: bool) -> OpenLoop {
         service_us_p50: Some(290.0),
         service_us_p95: Some(800.0),
         service_us_p99: Some(2000.0),
+        service_us_p999: Some(3000.0),
         service_us_max: Some(8800.0),
         lag_us_p50: Some(lag[0]),
         lag_us_p99: Some(lag[1]),

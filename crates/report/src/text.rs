@@ -273,11 +273,11 @@ connections  target rate  started/s              tps  skipped  queue at end  sus
                                                                              waiting at the end
                                                                              (3.0 %)
 
-                   p50     p95      p99   p99.9      max
-response time  90.0 ms  250 ms   310 ms  320 ms   330 ms
- service time   290 µs  800 µs  2.00 ms       –  8.80 ms
-          lag  89.0 ms       –   309 ms       –   329 ms
-         late  11.0 µs       –  60.0 µs       –   900 µs
+                   p50     p95      p99    p99.9      max
+response time  90.0 ms  250 ms   310 ms   320 ms   330 ms
+ service time   290 µs  800 µs  2.00 ms  3.00 ms  8.80 ms
+          lag  89.0 ms       –   309 ms        –   329 ms
+         late  11.0 µs       –  60.0 µs        –   900 µs
 
 Response time counts from the scheduled start of a transaction, so that a wait for a free client or
 ",
