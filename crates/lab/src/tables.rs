@@ -64,6 +64,7 @@ impl Tables {
             }
             client.execute("COMMIT")?;
             execute_all(client, table.after_load_sql())?;
+            client.execute(&self.analyze_sql(table))?;
             if self.keep_pristine {
                 client.execute(&self.copy_sql(table))?;
                 client.execute(&format!("INSERT INTO {} SELECT * FROM {}", pristine(table), table.name))?;
@@ -82,6 +83,8 @@ impl Tables {
             client.execute(&format!("TRUNCATE TABLE {}", table.name))?;
             client.execute(&format!("INSERT INTO {} SELECT * FROM {}", table.name, pristine(table)))?;
             execute_all(client, table.after_load_sql())?;
+            // Statistics of the emptied table would make the optimiser read all of the refilled one.
+            client.execute(&self.analyze_sql(table))?;
         }
         if self.ownership == Ownership::Private {
             restart_binlog(client)?;
@@ -126,6 +129,13 @@ impl Tables {
             client.execute("SET SESSION unique_checks = 0, foreign_key_checks = 0, sql_log_bin = 0")?;
         }
         Ok(())
+    }
+
+    fn analyze_sql(&self, table: &Table) -> String {
+        match self.ownership {
+            Ownership::Private | Ownership::Guest(Dialect::Mysql) => format!("ANALYZE LOCAL TABLE {}", table.name),
+            Ownership::Guest(Dialect::Postgres) => format!("ANALYZE {}", table.name),
+        }
     }
 
     fn copy_sql(&self, table: &Table) -> String {
