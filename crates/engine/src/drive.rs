@@ -181,7 +181,10 @@ impl<'w, 'a> Drive<'w, 'a> {
             let Worker { clients, scratch, .. } = &mut *self.worker;
             let Some(link) = &mut clients[slot].link else { continue };
             match link.receive(scratch) {
-                Ok(Some(Event::Reply(reply))) => self.on_reply(slot, reply),
+                Ok(Some(Event::Reply(reply))) => {
+                    self.worker.has_looked = false;
+                    self.on_reply(slot, reply);
+                }
                 Ok(Some(Event::Ready)) => self.on_ready(slot),
                 Ok(None | Some(Event::Pending)) => {}
                 Err(error) => self.lose(slot, error),

@@ -2,7 +2,6 @@
 
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::time::Duration;
 
 use truetps_driver::{DriverError, Event, Params, Session, Socket};
 
@@ -32,12 +31,6 @@ pub(crate) struct Link {
 impl Link {
     pub(crate) fn new(socket: Socket, session: Box<dyn Session>) -> Self {
         Self { socket, session, unsent: Vec::new(), hung_up: None }
-    }
-
-    /// From now on reads and writes wait, at most this long.
-    pub(crate) fn set_blocking(&self, timeout: Duration) -> io::Result<()> {
-        self.socket.set_nonblocking(false)?;
-        self.socket.set_timeout(timeout)
     }
 
     /// Says what the client says first. A socket that is not connected yet takes it later.

@@ -61,9 +61,6 @@ impl Worker<'_> {
                 break;
             }
         }
-        if self.shared.is_blocking {
-            self.clients.iter().filter_map(|client| client.link.as_ref()).try_for_each(|l| l.set_blocking(LOOK))?;
-        }
         Ok(connected)
     }
 

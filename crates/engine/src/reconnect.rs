@@ -11,7 +11,6 @@ use crate::client::{Absence, Failure, State};
 use crate::drive::Drive;
 use crate::login::while_connecting;
 use crate::policy::Action;
-use crate::worker::LOOK;
 
 /// Pause before the first new attempt; each one after it waits twice as long, up to the second figure.
 const BACK_OFF_FIRST: Duration = Duration::from_millis(10);
@@ -136,14 +135,7 @@ impl Drive<'_, '_> {
     /// A login is done: the client is back.
     pub(crate) fn on_ready(&mut self, slot: usize) {
         let now_ns = self.timeline.now_ns();
-        let is_blocking = self.worker.shared.is_blocking;
-        let client = &mut self.worker.clients[slot];
-        client.absence = None;
-        let set = client.link.as_ref().filter(|_| is_blocking).map_or(Ok(()), |link| link.set_blocking(LOOK));
-        if let Err(error) = set {
-            self.lose(slot, error.into());
-            return;
-        }
+        self.worker.clients[slot].absence = None;
         self.end.reconnects += 1;
         self.is_free(slot, now_ns);
     }

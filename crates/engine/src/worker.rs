@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::time::Duration;
 
 use rustix::buffer::spare_capacity;
-use rustix::event::{Timespec, epoll};
+use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
 use rustix::fd::OwnedFd;
 use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime};
 use truetps_driver::Connector;
@@ -32,7 +32,7 @@ pub(crate) struct Shared<'a> {
     /// Clients of all workers.
     pub(crate) clients: u32,
     pub(crate) workers: usize,
-    /// Each worker has one client, and waits in the read of its socket.
+    /// Each worker has one client, and waits for its socket alone.
     pub(crate) is_blocking: bool,
     pub(crate) connect_timeout: Duration,
     pub(crate) drain_timeout: Duration,
@@ -52,6 +52,8 @@ pub(crate) struct Worker<'a> {
     /// For starts of an open loop: epoll's own time-out has a resolution of a millisecond.
     timer: OwnedFd,
     timer_set_to_ns: u64,
+    /// Blocking: the socket was read since the statement that is in flight was sent, and nothing was there.
+    pub(crate) has_looked: bool,
     pub(crate) events: Vec<epoll::Event>,
     /// Slot = place in the worker's list of clients.
     pub(crate) clients: Vec<Client>,
@@ -69,6 +71,7 @@ impl<'a> Worker<'a> {
             epoll,
             timer,
             timer_set_to_ns: u64::MAX,
+            has_looked: false,
             events: Vec::with_capacity(EVENTS_MAX),
             clients: Vec::new(),
             scratch: Scratch::new(),
@@ -107,18 +110,31 @@ impl<'a> Worker<'a> {
     pub(crate) fn wait(&mut self, longest: Duration, now_ns: u64, due_ns: u64) -> io::Result<()> {
         self.events.clear();
         if self.shared.is_blocking && self.clients.first().is_some_and(Client::is_busy) {
-            // The read that follows is the wait.
-            self.events.push(epoll::Event { flags: epoll::EventFlags::IN, data: epoll::EventData::new_u64(0) });
-            return Ok(());
+            return self.wait_for_the_only_client(longest);
         }
         self.set_timer(now_ns, due_ns)?;
         let longest = if due_ns <= now_ns { Duration::ZERO } else { longest };
-        let timeout = Timespec { tv_sec: longest.as_secs() as i64, tv_nsec: longest.subsec_nanos().into() };
-        match epoll::wait(&self.epoll, spare_capacity(&mut self.events), Some(&timeout)) {
+        match epoll::wait(&self.epoll, spare_capacity(&mut self.events), Some(&timespec(longest))) {
             Ok(_) => self.events.retain(|event| event.data.u64() != TIMER),
             Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
+        Ok(())
+    }
+
+    /// Looks at the socket at once, and only then sleeps until there is something: on a machine with cores to spare the
+    /// answer is often there already, and a thread that has not slept need not be woken.
+    fn wait_for_the_only_client(&mut self, longest: Duration) -> io::Result<()> {
+        let link = self.clients[0].link.as_ref().filter(|_| std::mem::replace(&mut self.has_looked, true));
+        if let Some(link) = link {
+            let for_room = if link.wants_to_write() { PollFlags::OUT } else { PollFlags::empty() };
+            let mut sockets = [PollFd::new(link, PollFlags::IN | for_room)];
+            match poll(&mut sockets, Some(&timespec(longest))) {
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        self.events.push(epoll::Event { flags: epoll::EventFlags::IN, data: epoll::EventData::new_u64(0) });
         Ok(())
     }
 
@@ -142,4 +158,8 @@ impl<'a> Worker<'a> {
             }
         }
     }
+}
+
+fn timespec(time: Duration) -> Timespec {
+    Timespec { tv_sec: time.as_secs() as i64, tv_nsec: time.subsec_nanos().into() }
 }
