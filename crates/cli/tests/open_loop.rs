@@ -4,22 +4,20 @@
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test may panic, and says loudly what it skips")]
 
 mod common;
+mod support;
 
 use std::fs;
 
-use common::{Place, Ran, has_server, signal};
+use common::{Place, Ran, has_server, signal, wait_until};
 use rustix::process::Signal;
 use serde_json::Value;
+use support::{Owned, mariadb};
 
 const SHORT: [&str; 5] = ["run", "insert", "--warm-up=0.2", "--table-rows=500", "--format=json"];
 
-fn run(place: &Place, flags: &[&str]) -> Ran {
-    place.run(&[&SHORT, flags].concat())
-}
-
 /// Runs a trial that must be evidence, and gives its record.
 fn trial(place: &Place, flags: &[&str]) -> Value {
-    let ran = run(place, flags);
+    let ran = place.run(&[&SHORT, flags].concat());
     assert_eq!(ran.code, Some(0), "{flags:?}: {}", ran.stderr);
     let answer: Value = serde_json::from_str(&ran.stdout).expect("one JSON document on stdout");
     let trial = place.run_json("trial-0001");
@@ -83,11 +81,11 @@ fn assert_near(found: u64, expect: u64, tolerance: u64) {
 
 #[test]
 fn a_rate_is_kept_and_recorded() {
-    if !has_server() {
-        return;
-    }
-    let place = Place::new();
-    let steady = trial(&place, &["--rate", "200/s", "--connections", "4", "--measure=1.5"]);
+    let Some(binary) = mariadb("a_rate_is_kept_and_recorded") else { return };
+    let (owned, place) = (Owned::start(&binary, &[]), Place::new());
+    let dsn = owned.socket_dsn();
+    let trial = |flags: &[&str]| trial(&place, &[&["--dsn", &dsn], flags].concat());
+    let steady = trial(&["--rate", "200/s", "--connections", "4", "--measure=1.5"]);
     let open = &steady["measured"]["open_loop"];
     assert_near(count(open, "scheduled"), 300, 1);
     assert!(steady["measured"]["sustained"].is_boolean() && count(open, "skipped") == 0, "{steady}");
@@ -99,11 +97,11 @@ fn a_rate_is_kept_and_recorded() {
     let report = place.run(&["report", "--format", "json"]);
     assert_eq!(report.code, Some(0), "{}", report.stderr);
 
-    let ramp = trial(&place, &["--rate=100", "--ramp-to=500", "--connections=4", "--measure=1"]);
+    let ramp = trial(&["--rate=100", "--ramp-to=500", "--connections=4", "--measure=1"]);
     assert_near(count(&ramp["measured"]["open_loop"], "scheduled"), 300, 2);
 
     // Times between starts are drawn, from the seed: their number is near the rate, and the same again.
-    let poisson = || trial(&place, &["--rate=400", "--arrivals=poisson", "--measure=1", "--connections=4"]);
+    let poisson = || trial(&["--rate=400", "--arrivals=poisson", "--measure=1", "--connections=4"]);
     let [first, again] = [poisson(), poisson()].map(|trial| count(&trial["measured"]["open_loop"], "scheduled"));
     assert_near(first, 400, 140);
     assert_eq!(first, again);
@@ -111,11 +109,9 @@ fn a_rate_is_kept_and_recorded() {
 
 #[test]
 fn a_hundred_clients_each_at_their_own_rate() {
-    if !has_server() {
-        return;
-    }
-    let place = Place::new();
-    let trial = trial(&place, &["--clients=100", "--rate-per-client=1/s", "--measure=2"]);
+    let Some(binary) = mariadb("a_hundred_clients") else { return };
+    let (owned, place) = (Owned::start(&binary, &[]), Place::new());
+    let trial = trial(&place, &["--dsn", &owned.socket_dsn(), "--clients=100", "--rate-per-client=1/s", "--measure=2"]);
     assert_eq!((&trial["engine"]["clients"], &trial["engine"]["clients_failed"]), (&100.into(), &0.into()));
     assert_eq!(trial["engine"]["mode"], "multiplexed");
     // Each client has a phase of its own: two starts in two seconds, whatever the phase.
@@ -127,11 +123,11 @@ fn a_hundred_clients_each_at_their_own_rate() {
 /// More than any server does: a result, and no failure.
 #[test]
 fn overload_is_a_result() {
-    if !has_server() {
-        return;
-    }
-    let place = Place::new();
-    let queue = trial(&place, &["--rate=500000", "--connections=2", "--measure=0.5"]);
+    let Some(binary) = mariadb("overload_is_a_result") else { return };
+    let (owned, place) = (Owned::start(&binary, &[]), Place::new());
+    let dsn = owned.socket_dsn();
+    let trial = |flags: &[&str]| trial(&place, &[&["--dsn", &dsn], flags].concat());
+    let queue = trial(&["--rate=500000", "--connections=2", "--measure=0.5"]);
     let measured = &queue["measured"];
     assert_eq!(measured["sustained"], false, "{queue}");
     assert!(count(&measured["open_loop"], "queued") > 0 && count(&measured["open_loop"], "skipped") == 0, "{queue}");
@@ -139,7 +135,7 @@ fn overload_is_a_result() {
     let (response, service) = (&measured["response_us_p50"], &measured["open_loop"]["service_us_p50"]);
     assert!(response.as_f64().unwrap() > 2.0 * service.as_f64().unwrap(), "{queue}");
 
-    let skipping = trial(&place, &["--rate=500000", "--connections=2", "--measure=0.5", "--latency-limit=20ms"]);
+    let skipping = trial(&["--rate=500000", "--connections=2", "--measure=0.5", "--latency-limit=20ms"]);
     let measured = &skipping["measured"];
     assert_eq!(measured["sustained"], false, "{skipping}");
     assert!(count(&measured["open_loop"], "skipped") > 0 && count(measured, "ok") > 0, "{skipping}");
@@ -154,7 +150,7 @@ fn ctrl_c_keeps_what_an_open_loop_has_measured() {
     }
     let place = Place::new();
     let child = place.start(&[&SHORT[..], &["--rate=100", "--connections=2", "--measure=60"]].concat());
-    common::wait_until("an interval of the measure phase", || {
+    wait_until("an interval of the measure phase", || {
         let path = place.path().join("runs/latest/trial-0001/intervals.jsonl");
         fs::read_to_string(path).is_ok_and(|text| text.lines().any(|line| line.contains("\"measure\"")))
     });
@@ -169,21 +165,29 @@ fn ctrl_c_keeps_what_an_open_loop_has_measured() {
 }
 
 #[test]
-fn modes_and_cores_are_those_that_were_asked_for() {
-    if !has_server() {
-        return;
-    }
-    let place = Place::new();
+fn modes_are_those_that_were_asked_for() {
+    let Some(binary) = mariadb("modes_are_those") else { return };
+    let (owned, place) = (Owned::start(&binary, &[]), Place::new());
+    let dsn = owned.socket_dsn();
+    let common = ["--dsn", &dsn, "--rate=100", "--connections=3", "--measure=0.3", "--workers=1", "--mode"];
     for (mode, workers) in [("blocking", 3), ("multiplexed", 1)] {
-        let trial = trial(&place, &["--rate=100", "--connections=3", "--measure=0.3", "--workers=1", "--mode", mode]);
+        let trial = trial(&place, &[&common[..], &[mode]].concat());
         assert_eq!(trial["engine"]["mode"], mode, "{trial}");
         assert_eq!(trial["engine"]["workers"], workers, "{trial}");
         assert_eq!(trial["engine"]["pinned_to"], Value::Null);
+    }
+}
+
+#[test]
+fn generator_and_private_server_have_cores_of_their_own() {
+    if !has_server() {
+        return;
     }
     if std::thread::available_parallelism().unwrap().get() < 2 {
         eprintln!("SKIPPED: one core cannot be divided");
         return;
     }
+    let place = Place::new();
     let pinned = trial(&place, &["--rate=100", "--connections=3", "--measure=0.3", "--pin"]);
     assert!(!pinned["engine"]["pinned_to"].as_array().unwrap().is_empty(), "{pinned}");
     assert_eq!(pinned["engine"]["shares_cores"], false, "{pinned}");
