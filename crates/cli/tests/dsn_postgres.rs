@@ -16,8 +16,8 @@ use truetps_testkit::{PostgresOptions, PostgresServer, TlsFiles};
 
 const ORDERS: &str = include_str!("plans/orders.toml");
 
-fn server(test: &str, options: PostgresOptions) -> Option<PostgresServer> {
-    let server = PostgresServer::start(test, &options)?;
+fn server(test: &str, options: &PostgresOptions) -> Option<PostgresServer> {
+    let server = PostgresServer::start(test, options)?;
     let mut root = server.connect().unwrap();
     root.execute(&format!("CREATE ROLE {ACCOUNT} LOGIN CREATEDB PASSWORD '{PASSWORD}'")).unwrap();
     root.execute("CREATE TABLE precious (id int PRIMARY KEY, line text)").unwrap();
@@ -45,7 +45,7 @@ fn belongings(server: &PostgresServer) -> Vec<String> {
 
 #[test]
 fn every_workload_runs_over_the_socket() {
-    let Some(server) = server("every_workload_runs_over_the_socket", PostgresOptions::default()) else { return };
+    let Some(server) = server("every_workload_runs_over_the_socket", &PostgresOptions::default()) else { return };
     let place = Place::new();
     let (before, dsn) = (belongings(&server), socket_dsn(&server));
     let small = "--table-rows=2000";
@@ -81,7 +81,7 @@ fn every_workload_runs_over_the_socket() {
 fn scram_over_tcp_with_the_password_of_the_environment() {
     let hba = ["local all all trust", "host all all 127.0.0.1/32 scram-sha-256"].map(str::to_owned).to_vec();
     let options = PostgresOptions { hba, tcp: true, ..PostgresOptions::default() };
-    let Some(server) = server("scram_over_tcp", options) else { return };
+    let Some(server) = server("scram_over_tcp", &options) else { return };
     let before = belongings(&server);
     let port = server.port().unwrap();
     let dsn = format!("postgresql://{ACCOUNT}@127.0.0.1:{port}/postgres");
@@ -133,7 +133,7 @@ fn tls_for_the_right_name_only() {
     let (tls, ca) = certificate(&place);
     let hba = ["local all all trust", "hostssl all all 127.0.0.1/32 scram-sha-256"].map(str::to_owned).to_vec();
     let options = PostgresOptions { hba, tcp: true, tls: Some(tls), ..PostgresOptions::default() };
-    let Some(server) = server("tls_for_the_right_name_only", options) else { return };
+    let Some(server) = server("tls_for_the_right_name_only", &options) else { return };
     let before = belongings(&server);
     let port = server.port().unwrap();
     // The place's name has a blank.
@@ -164,7 +164,7 @@ fn ctrl_c_errors_and_limits_leave_no_schema() {
     let settings = [("max_connections", "12"), ("max_wal_senders", "0")];
     let settings = settings.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
     let options = PostgresOptions { settings, ..PostgresOptions::default() };
-    let Some(server) = server("ctrl_c_errors_and_limits", options) else { return };
+    let Some(server) = server("ctrl_c_errors_and_limits", &options) else { return };
     let (before, dsn) = (belongings(&server), socket_dsn(&server));
     let place = Place::new();
     let child = place.start(&["run", "insert", "--dsn", &dsn, "--rate=50", "--measure=60", "--table-rows=500"]);

@@ -39,13 +39,13 @@ pub(crate) fn mariadb(test: &str) -> Option<ServerBinary> {
     found(test, None, Flavour::Mariadb, "TRUETPS_REQUIRE_SERVER")
 }
 
-/// The base folder of a MySQL: of `TRUETPS_TEST_MYSQL_BASEDIR`, or what `get-test-servers.sh mysql-9.7` fetched.
-pub(crate) fn mysql_basedir(test: &str) -> Option<PathBuf> {
+/// A MySQL and its base folder: of `TRUETPS_TEST_MYSQL_BASEDIR`, or what `get-test-servers.sh mysql-9.7` fetched.
+pub(crate) fn mysql(test: &str) -> Option<(ServerBinary, PathBuf)> {
     let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let cache = cache.or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache")));
     let fetched = cache.unwrap_or_default().join("truetps/servers/mysql-9.7/usr");
     let basedir = std::env::var_os("TRUETPS_TEST_MYSQL_BASEDIR").map_or(fetched, PathBuf::from);
-    found(test, Some(&basedir), Flavour::Mysql, "TRUETPS_REQUIRE_MYSQL").map(|_| basedir)
+    found(test, Some(&basedir), Flavour::Mysql, "TRUETPS_REQUIRE_MYSQL").map(|binary| (binary, basedir))
 }
 
 fn found(test: &str, basedir: Option<&Path>, wanted: Flavour, required: &str) -> Option<ServerBinary> {
@@ -60,7 +60,7 @@ fn found(test: &str, basedir: Option<&Path>, wanted: Flavour, required: &str) ->
     }
 }
 
-/// A MariaDB on a socket and on 127.0.0.1 which belongs to somebody: it has a database of its owner's, and an account
+/// A server on a socket and on 127.0.0.1 which belongs to somebody: it has a database of its owner's, and an account
 /// for the load.
 pub(crate) struct Owned {
     pub(crate) server: RunningServer,
@@ -76,7 +76,8 @@ impl Owned {
         fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o711)).unwrap();
         let home = Home::open(Some(&dir.path().join("home"))).unwrap();
         let sandbox = Sandbox::create(&home, binary, &SandboxOptions::default()).unwrap();
-        let (server, port) = start(&sandbox, settings);
+        let redo = if binary.is_mariadb() { "innodb_log_file_size" } else { "innodb_redo_log_capacity" };
+        let (server, port) = start(&sandbox, &[&[(redo, "32M")], settings].concat());
         let owned = Self { server, port, _sandbox: sandbox, _dir: dir };
         owned.execute(&[
             "CREATE DATABASE precious",
@@ -136,8 +137,9 @@ fn start(sandbox: &Sandbox, settings: &[(&str, &str)]) -> (RunningServer, u16) {
         set("bind_address", "127.0.0.1");
         set("port", &port.to_string());
         set("innodb_buffer_pool_size", "64M");
-        set("innodb_log_file_size", "16M");
-        settings.iter().for_each(|(name, value)| set(name, value));
+        for (name, value) in settings {
+            set(name, value);
+        }
         match sandbox.start(&StartOptions::new(all)) {
             Ok(server) => return (server, port),
             Err(SandboxError::Start { log, .. }) if attempt < PORT_TRIES && log.contains("already in use") => {}
