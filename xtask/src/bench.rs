@@ -1,10 +1,25 @@
-//! Benchmarks of truetps itself beside another program, alternating, on one private server. They are no tests: speed is
-//! judged by ratios of neighbours, and the result is kept with its date.
+//! Benchmarks of truetps itself beside other programs, alternating, on one private server or on one that does nothing.
+//! They are no tests: speed is judged by ratios of neighbours, and the result is kept with its date.
 
 mod client;
 mod engine;
+mod figures;
+mod lateness;
+mod null;
+mod null_protocol;
+mod null_server;
+mod options;
+mod pairs;
+mod pin;
+mod private_server;
+mod programs;
 mod report;
 mod sample;
+mod server;
 
 pub(crate) use client::run as client;
 pub(crate) use engine::run as engine;
+pub(crate) use lateness::run as lateness;
+pub(crate) use null::run as null;
+pub(crate) use null_server::run as null_server;
+pub(crate) use pin::run as pin;

@@ -9,10 +9,18 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 const HELP: &str = "\
-cargo xtask ci            formatting, lints, tests, tidy: what a submission must pass
-cargo xtask tidy          checks on the tree: edges between crates, lengths of files, leftovers
-cargo xtask bench engine  client CPU, throughput and memory beside sysbench's, alternating, on one private server;
-                          keeps the result under bench/runs. Options: --pairs N (5), --seconds S (3), --dry (keep nothing)
+cargo xtask ci              formatting, lints, tests, tidy: what a submission must pass
+cargo xtask tidy            checks on the tree: edges between crates, lengths of files, leftovers
+cargo xtask bench engine    client CPU, throughput and memory beside another program's, alternating, on a private server
+cargo xtask bench null      the same against a server that does nothing, client and server on a core each
+cargo xtask bench lateness  how late an open loop starts its transactions
+    They keep their results under bench/runs; docs/reference/benchmarks.md has all options. Run them as
+    `cargo run --release -p xtask -- bench …`.
+    engine, null: --connections N,… --pairs N --seconds S --protocol text,prepared --mode auto|blocking|multiplexed
+                  --workers N --against sysbench|mysqlslap|mysql_async|self:MODE[:WORKERS]|build:PATH|none
+                  --set NAME=VALUE (engine) --dry
+    lateness:     --runs N --seconds S --clients N --rate R --server null,mariadb --of each,all
+                  --spacing constant,poisson --set NAME=VALUE --dry
 ";
 
 fn main() -> ExitCode {
@@ -22,7 +30,11 @@ fn main() -> ExitCode {
         ["ci"] => ci::run(&root()),
         ["tidy"] => tidy::run(&root()),
         ["bench", "engine", rest @ ..] => bench::engine(&root(), rest),
+        ["bench", "null", rest @ ..] => bench::null(&root(), rest),
+        ["bench", "lateness", rest @ ..] => bench::lateness(&root(), rest),
         ["bench-client", rest @ ..] => bench::client(rest),
+        ["bench-null-server", rest @ ..] => bench::null_server(rest),
+        ["bench-pin", rest @ ..] => bench::pin(rest),
         [] | ["help" | "--help" | "-h"] => {
             println!("{HELP}");
             Ok(())

@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 use truetps_record::{Configuration, ErrorCount, Estimate, Measured};
 
 use crate::evidence::{Evidence, tps_sample};
-use crate::{Cell, InvalidTrial};
+use crate::middle::{largest, median};
+use crate::{Cell, InvalidTrial, limited, open_loop};
 
 pub(crate) fn summarise(configuration: &Configuration, evidence: &[Evidence<'_>], invalid: &[InvalidTrial]) -> Cell {
     let median_of = |figure: fn(&Measured) -> Option<f64>| median(figures(evidence, figure));
-    let largest_of = |figure: fn(&Measured) -> Option<f64>| figures(evidence, figure).into_iter().reduce(f64::max);
+    let largest_of = |figure: fn(&Measured) -> Option<f64>| largest(figures(evidence, figure));
+    let sum_of = |count: fn(&Evidence<'_>) -> u64| evidence.iter().map(count).sum();
     Cell {
         configuration: configuration.clone(),
         trials: evidence.iter().map(|one| one.trial.name.clone()).collect(),
@@ -18,12 +20,20 @@ pub(crate) fn summarise(configuration: &Configuration, evidence: &[Evidence<'_>]
         response_us_p50: median_of(|measured| measured.response.response_us_p50),
         response_us_p95: median_of(|measured| measured.response.response_us_p95),
         response_us_p99: median_of(|measured| measured.response.response_us_p99),
+        response_us_p999: median_of(|measured| measured.response.response_us_p999),
         response_us_max: largest_of(|measured| measured.response.response_us_max),
-        failed: evidence.iter().map(|one| one.measured.counts.failed).sum(),
+        failed: sum_of(|one| one.measured.counts.failed),
+        ignored: sum_of(|one| one.measured.counts.ignored),
+        retried: sum_of(|one| one.measured.counts.retried),
+        reconnects: sum_of(|one| one.trial.engine.as_ref().map_or(0, |engine| engine.reconnects)),
         errors: merge_errors(evidence),
         client_cpu_us_per_tx: median_of(|measured| measured.resources.client_cpu_us_per_tx),
         server_cpu_us_per_tx: median_of(|measured| measured.resources.server_cpu_us_per_tx),
         worker_busy_max: largest_of(|measured| measured.resources.worker_busy_max),
+        worker_wait_max: largest_of(|measured| measured.resources.worker_wait_max),
+        steal_max: largest_of(|measured| measured.resources.steal),
+        open_loop: open_loop::summarise(evidence),
+        generator_limited: limited::of_cell(evidence),
     }
 }
 
@@ -36,20 +46,8 @@ fn throughput(evidence: &[Evidence<'_>]) -> Option<Estimate> {
     Some(tps_sample(evidence)?.estimate())
 }
 
-fn figures(evidence: &[Evidence<'_>], figure: fn(&Measured) -> Option<f64>) -> Vec<f64> {
-    evidence.iter().filter_map(|one| figure(one.measured)).filter(|value| value.is_finite()).collect()
-}
-
-/// The middle value, or the mean of the two in the middle. Each trial has one vote, whatever its number of
-/// transactions: percentiles of trials of different length are never averaged by weight.
-fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    match values.len() {
-        0 => None,
-        n if n % 2 == 1 => Some(values[middle]),
-        _ => Some(f64::midpoint(values[middle - 1], values[middle])),
-    }
+fn figures(evidence: &[Evidence<'_>], figure: fn(&Measured) -> Option<f64>) -> impl Iterator<Item = f64> {
+    evidence.iter().filter_map(move |one| figure(one.measured))
 }
 
 /// Errors by number and class with the first message of the earliest trial, most frequent first.
@@ -65,21 +63,6 @@ fn merge_errors(evidence: &[Evidence<'_>]) -> Vec<ErrorCount> {
             .or_insert_with(|| error.clone());
     }
     let mut list: Vec<_> = by_key.into_values().collect();
-    list.sort_by(|a, b| b.count.cmp(&a.count).then(a.code.cmp(&b.code)));
+    list.sort_by(|a, b| (b.count, b.retried).cmp(&(a.count, a.retried)).then(a.code.cmp(&b.code)));
     list
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn medians() {
-        let check = |values: &[f64], expect| assert_eq!(median(values.to_vec()), expect, "{values:?}");
-        check(&[], None);
-        check(&[3.0], Some(3.0));
-        check(&[4.0, 1.0], Some(2.5));
-        check(&[9.0, 1.0, 4.0], Some(4.0));
-        check(&[9.0, 1.0, 4.0, 5.0], Some(4.5));
-    }
 }

@@ -7,7 +7,7 @@ use crate::evidence::{Evidence, p99_ratio_sample, tps_ratio_sample};
 use crate::holm::holm;
 use crate::noise::visible_log;
 use crate::sample::{LogSample, POWER, UPPER, exp, t_quantile};
-use crate::{Contrast, Noise, Verdict};
+use crate::{Cell, Contrast, Noise, Verdict};
 
 /// The chance of even one false "faster" or "slower" in a whole experiment in which nothing differs.
 const FAMILY_ALPHA: f64 = 0.05;
@@ -19,6 +19,7 @@ pub(crate) struct Question<'a> {
     pub(crate) configurations: &'a [Configuration],
     /// Evidence for each of the configurations.
     pub(crate) by_cell: &'a [Vec<Evidence<'a>>],
+    pub(crate) cells: &'a [Cell],
     pub(crate) smallest_effect: f64,
     pub(crate) noise: Option<&'a Noise>,
 }
@@ -36,6 +37,7 @@ pub(crate) fn all(question: &Question<'_>) -> Vec<Contrast> {
     let compared: Vec<_> = (0..question.configurations.len()).filter_map(|cell| compare(question, cell)).collect();
     let p_values: Vec<_> = compared.iter().map(|one| one.tps.p_value()).collect();
     let family = holm(&p_values, FAMILY_ALPHA);
+    let is_limited = |cell: usize| question.cells[cell].generator_limited.is_some();
     let judged = compared.iter().zip(&family.rejected).map(|(one, rejected)| {
         let judge = Judge {
             sample: one.tps,
@@ -50,6 +52,7 @@ pub(crate) fn all(question: &Question<'_>) -> Vec<Contrast> {
             tps_ratio: one.tps.estimate(),
             p99_ratio: one.p99.map(|sample| sample.estimate()),
             smallest_visible_effect: one.tps.visible().map(|log| exp(log) - 1.0),
+            generator_limited: is_limited(one.cell) || is_limited(one.baseline_cell),
             verdict: judge.verdict(),
         }
     });

@@ -1,10 +1,9 @@
 //! Throughput against connections, and where more of them stop helping.
 
-use indexmap::IndexMap;
-use truetps_record::{Configuration, Estimate, Plan};
+use truetps_record::Estimate;
 
 use crate::evidence::{Evidence, tps_ratio_sample};
-use crate::{Cell, Curve, Knee};
+use crate::{Cell, Knee};
 
 /// The knee reaches this share of the best throughput, as far as the trials can tell.
 const SHARE_OF_BEST: f64 = 0.95;
@@ -12,24 +11,8 @@ const SHARE_OF_BEST: f64 = 0.95;
 /// would put the knee at one connection: "not shown to be below 95 %" is no merit where nothing could be shown.
 const SHARE_OF_BEST_LEAST: f64 = 0.90;
 
-/// One curve for each combination of settings, in the plan's order.
-pub(crate) fn curves(plan: &Plan, cells: &[Cell], by_cell: &[Vec<Evidence<'_>>]) -> Vec<Curve> {
-    let mut groups: IndexMap<String, Vec<usize>> = IndexMap::new();
-    for (index, cell) in cells.iter().enumerate() {
-        groups.entry(cell.configuration.settings_label()).or_default().push(index);
-    }
-    let baseline = Configuration { levels: plan.baseline() };
-    let curve = |(label, mut indexes): (String, Vec<usize>)| {
-        indexes.sort_by_key(|index| cells[*index].configuration.connections());
-        let settings = &cells[indexes[0]].configuration;
-        let is_baseline = baseline.settings().all(|(name, level)| settings.levels.get(name) == Some(level));
-        Curve { label, is_baseline, knee: knee(&indexes, cells, by_cell), cells: indexes }
-    };
-    groups.into_iter().map(curve).collect()
-}
-
 /// `None` where fewer than two numbers of connections have evidence, and where nothing ever finished.
-fn knee(curve: &[usize], cells: &[Cell], by_cell: &[Vec<Evidence<'_>>]) -> Option<Knee> {
+pub(crate) fn of_curve(curve: &[usize], cells: &[Cell], by_cell: &[Vec<Evidence<'_>>]) -> Option<Knee> {
     let tried: Vec<_> = curve.iter().filter_map(|index| Some((*index, cells[*index].tps?.value))).collect();
     let (best, best_tps) = *tried.iter().max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)))?;
     let (last, _) = *tried.last()?;
@@ -41,6 +24,8 @@ fn knee(curve: &[usize], cells: &[Cell], by_cell: &[Vec<Evidence<'_>>]) -> Optio
         .iter()
         .filter_map(|(index, _)| Some((*index, to_best(*index)?)))
         .find(|(index, ratio)| *index == best || reaches_best(ratio))?;
+    let is_limited = |index: usize| cells[index].generator_limited.is_some();
+    let beyond = tried.iter().map(|(index, _)| *index).skip_while(|index| *index != knee);
     let connections = |index: usize| cells[index].configuration.connections();
     Some(Knee {
         connections: connections(knee),
@@ -48,6 +33,7 @@ fn knee(curve: &[usize], cells: &[Cell], by_cell: &[Vec<Evidence<'_>>]) -> Optio
         best_tps,
         ratio_to_best,
         best_is_last: best == last,
+        generator_limited: is_limited(best) || beyond.into_iter().any(is_limited),
         last_ratio: if best == last { None } else { to_best(last) },
     })
 }

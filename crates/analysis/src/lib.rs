@@ -5,10 +5,15 @@
 
 mod cells;
 mod contrast;
+mod curves;
 mod evidence;
 mod holm;
 mod knee;
+mod limited;
+mod max_rate;
+mod middle;
 mod noise;
+mod open_loop;
 mod sample;
 mod types;
 
@@ -17,7 +22,10 @@ mod synthetic;
 #[cfg(test)]
 mod truth_tests;
 
-pub use types::{AaPair, Analysis, Cell, Contrast, Curve, InvalidTrial, Knee, Noise, Verdict};
+pub use limited::{GeneratorLimited, generator_reason};
+pub use max_rate::{BrokenRate, HeldRate, MaxRate};
+pub use open_loop::{NotSustained, OpenLoopCell, SustainedRange, TrialShare};
+pub use types::{AaPair, Analysis, Axis, Cell, Contrast, Curve, InvalidTrial, Knee, Noise, Verdict};
 
 use truetps_record::{Configuration, Experiment, Plan, Trial, TrialRole};
 
@@ -41,6 +49,7 @@ pub fn analyse(plan: &Plan, experiment: &Experiment, trials: &[Trial]) -> Analys
         baseline: &plan.baseline(),
         configurations: &configurations,
         by_cell: &by_cell,
+        cells: &cells,
         smallest_effect,
         noise: noise.as_ref(),
     });
@@ -48,7 +57,9 @@ pub fn analyse(plan: &Plan, experiment: &Experiment, trials: &[Trial]) -> Analys
         trials_planned: experiment.schedule.len(),
         trials_valid: valid.len(),
         blocks_planned: plan.design.blocks,
-        curves: knee::curves(plan, &cells, &by_cell),
+        axis: Axis::of(plan),
+        curves: curves::of(plan, &cells, &by_cell),
+        max_rate: max_rate::of(plan, experiment, &by_cell, &invalid),
         cells,
         contrasts,
         baseline_label: baseline_label(plan),

@@ -2,7 +2,7 @@
 
 use crate::evidence::{Evidence, ratio_sample};
 use crate::sample::{LogSample, exp};
-use crate::{AaPair, Noise, is_cell};
+use crate::{AaPair, Noise, generator_reason, is_cell};
 
 /// Finds the A/A twins and the trial that each repeats. `None` where no block has both.
 pub(crate) fn from_twins(valid: &[Evidence<'_>], blocks_planned: u32) -> Option<Noise> {
@@ -44,6 +44,7 @@ fn describe((first, second): &(Evidence<'_>, Evidence<'_>)) -> AaPair {
         configuration: first.trial.configuration.clone(),
         first_tps: first.measured.tps,
         second_tps: second.measured.tps,
+        generator_limited: [first, second].iter().any(|one| generator_reason(one.measured).is_some()),
     }
 }
 

@@ -1,7 +1,11 @@
 //! What an analysis says. `report` turns it into text; JSON output is these types as they stand.
 
 use serde::Serialize;
-use truetps_record::{Configuration, ErrorCount, Estimate};
+use truetps_record::{CONNECTIONS, Configuration, ErrorCount, Estimate, Plan, RATE};
+
+use crate::limited::GeneratorLimited;
+use crate::max_rate::MaxRate;
+use crate::open_loop::{OpenLoopCell, SustainedRange};
 
 /// Everything that an experiment's trials say.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -12,19 +16,57 @@ pub struct Analysis {
     pub blocks_planned: u32,
     /// In the plan's order of configurations.
     pub cells: Vec<Cell>,
-    /// One for each combination of settings, in the plan's order: throughput against connections.
+    /// What the cells of a curve differ by.
+    pub axis: Axis,
+    /// One for each combination of everything but the axis, in the plan's order: throughput against connections, or
+    /// against the rate.
     pub curves: Vec<Curve>,
     /// Each cell whose settings are not the baseline's, against the baseline at the same other levels.
     pub contrasts: Vec<Contrast>,
     /// The settings that contrasts are made with, `innodb_flush_log_at_trx_commit=1`; `None` where no setting is a factor.
     pub baseline_label: Option<String>,
     pub noise: Option<Noise>,
+    /// What a search for the highest rate has found; `None` where nothing was searched.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_rate: Option<MaxRate>,
     /// Smallest relative difference that the plan cares for: 0.03 is 3 %.
     pub smallest_effect: f64,
     /// Trials that are not evidence, with the reason.
     pub invalid: Vec<InvalidTrial>,
     /// Connections by the rule "cores × 2 + spindles" on this host.
     pub rule_connections: u32,
+}
+
+/// The factor that curves run along.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Axis {
+    Connections,
+    /// Only where the plan varies the rate and not the connections.
+    Rate,
+}
+
+impl Axis {
+    pub(crate) fn of(plan: &Plan) -> Self {
+        let levels = |name| plan.factors.get(name).map_or(0, Vec::len);
+        if levels(RATE) > 1 && levels(CONNECTIONS) <= 1 { Self::Rate } else { Self::Connections }
+    }
+
+    /// The name of the factor.
+    pub fn factor(self) -> &'static str {
+        match self {
+            Self::Connections => CONNECTIONS,
+            Self::Rate => RATE,
+        }
+    }
+
+    /// Where a configuration stands on the axis.
+    pub fn level(self, configuration: &Configuration) -> f64 {
+        match self {
+            Self::Connections => configuration.connections().into(),
+            Self::Rate => configuration.rate().unwrap_or_default(),
+        }
+    }
 }
 
 /// One configuration over its valid trials.
@@ -40,26 +82,44 @@ pub struct Cell {
     pub response_us_p50: Option<f64>,
     pub response_us_p95: Option<f64>,
     pub response_us_p99: Option<f64>,
+    pub response_us_p999: Option<f64>,
     pub response_us_max: Option<f64>,
     /// Failed transactions over all valid trials.
     pub failed: u64,
+    /// Those among them whose error the plan ignores.
+    pub ignored: u64,
+    /// Attempts that failed and were made again.
+    pub retried: u64,
+    /// Connections that broke and were made again.
+    pub reconnects: u64,
     pub errors: Vec<ErrorCount>,
     /// Medians over trials.
     pub client_cpu_us_per_tx: Option<f64>,
     pub server_cpu_us_per_tx: Option<f64>,
-    /// Largest of all trials; near 1 the generator limited the figure.
+    /// Largest of all trials: shares of the measure phase, 0 to 1, that a worker was on a CPU, and waited for one.
     pub worker_busy_max: Option<f64>,
+    pub worker_wait_max: Option<f64>,
+    /// Largest of all trials: share of the host's CPU time that other guests of its machine took.
+    pub steal_max: Option<f64>,
+    /// `None` in a closed loop.
+    pub open_loop: Option<OpenLoopCell>,
+    /// `None` where the generator limited no trial. Where it did, no figure of this cell is the server's alone.
+    pub generator_limited: Option<GeneratorLimited>,
 }
 
-/// Throughput of one combination of settings over the numbers of connections.
+/// The cells of one combination of everything but the axis.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Curve {
-    /// `innodb_flush_log_at_trx_commit=1`; empty where no setting is a factor.
+    /// `innodb_flush_log_at_trx_commit=1`, with `rate=500` behind it where rates and connections are varied both; empty
+    /// where nothing but the axis is a factor.
     pub label: String,
     pub is_baseline: bool,
-    /// Indexes into [`Analysis::cells`], by rising connections.
+    /// Indexes into [`Analysis::cells`], by rising level of the axis.
     pub cells: Vec<usize>,
+    /// Closed loop with connections as the axis: in an open loop the schedule decides the throughput, not they.
     pub knee: Option<Knee>,
+    /// Where the rate is the axis.
+    pub sustained: Option<SustainedRange>,
 }
 
 /// Where more connections stop helping.
@@ -74,6 +134,8 @@ pub struct Knee {
     pub ratio_to_best: Estimate,
     /// The best is the largest number tried: throughput may rise further.
     pub best_is_last: bool,
+    /// The generator limited the best, or a number of connections beyond the knee: the curve may bend because it does.
+    pub generator_limited: bool,
     /// Throughput at the largest number tried relative to the best; `None` where that is the best.
     pub last_ratio: Option<Estimate>,
 }
@@ -91,6 +153,9 @@ pub struct Contrast {
     /// Smallest true effect that one t test on these pairs tells from none with 80 % power: 0.05 is 5 %. A verdict asks
     /// for an estimate of at least this size.
     pub smallest_visible_effect: Option<f64>,
+    /// The generator limited trials of the cell or of its baseline: the verdict is on what was measured, and the servers
+    /// may differ more, less or the other way.
+    pub generator_limited: bool,
     pub verdict: Verdict,
 }
 
@@ -128,6 +193,8 @@ pub struct AaPair {
     pub configuration: Configuration,
     pub first_tps: f64,
     pub second_tps: f64,
+    /// The generator limited one of the two: their difference is its noise as well.
+    pub generator_limited: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -59,8 +59,8 @@ impl Progress {
             "[{}/{of}] {}  {second:.0}s  {}{}{phase}  left {}",
             index + 1,
             trial.configuration,
-            format::tps(interval.tps) + " tps",
-            percentiles(interval),
+            throughput(interval),
+            figures(interval),
             format::duration(left),
         );
         self.draw(&text);
@@ -79,23 +79,39 @@ impl Progress {
         let p99 =
             measured.response.response_us_p99.map_or(String::new(), |us| format!("  p99 {}", format::duration_us(us)));
         let (tps, left) = (format::tps(measured.tps) + " tps", format::duration(left));
-        self.say(&format!("{place}  {tps}{p99}  failed {}  left {left}", measured.counts.failed));
+        let sustained =
+            measured.sustained.map_or("", |kept_up| if kept_up { "  sustained" } else { "  NOT SUSTAINED" });
+        let limited = measured.generator_limited.as_ref().map_or("", |_| "  generator-limited");
+        let failed = measured.counts.failed;
+        self.say(&format!("{place}  {tps}{p99}{sustained}{limited}  failed {failed}  left {left}"));
     }
 }
 
-fn percentiles(interval: &Interval) -> String {
+/// `998.0 tps`; of an open loop `998.0/1 000 tps`, with what the schedule had.
+fn throughput(interval: &Interval) -> String {
+    let tps = format::tps(interval.tps);
+    let Some(open) = &interval.open_loop else { return format!("{tps} tps") };
+    let scheduled = open.starts.scheduled as f64 / (interval.length_ms.max(1.0) / 1e3);
+    format!("{tps}/{} tps", format::tps(scheduled))
+}
+
+/// Response times and failures; of an open loop also how late the starts were, and how many wait for a client.
+fn figures(interval: &Interval) -> String {
     let response = &interval.response;
     let part =
         |name: &str, us: Option<f64>| us.map_or(String::new(), |us| format!("  {name} {}", format::duration_us(us)));
     let failed =
         if interval.counts.failed > 0 { format!("  failed {}", interval.counts.failed) } else { String::new() };
-    [
-        part("p50", response.response_us_p50),
-        part("p99", response.response_us_p99),
-        part("max", response.response_us_max),
-        failed,
-    ]
-    .concat()
+    let (p50, p99) = (part("p50", response.response_us_p50), part("p99", response.response_us_p99));
+    let Some(open) = &interval.open_loop else {
+        return [p50, p99, part("max", response.response_us_max), failed].concat();
+    };
+    let queue = format!("  queue {}", format::count(open.starts.queued));
+    let skipped = match open.starts.skipped {
+        0 => String::new(),
+        skipped => format!("  skipped {}", format::count(skipped)),
+    };
+    [p50, p99, part("lag p99", open.lag_us_p99), queue, skipped, format!("  err {}", interval.counts.failed)].concat()
 }
 
 impl Listener for Progress {
@@ -122,5 +138,52 @@ impl Listener for Progress {
 impl Drop for Progress {
     fn drop(&mut self) {
         self.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use truetps_record::{Counts, LatencyFigures, OpenLoop, StartCounts};
+
+    use super::*;
+
+    fn interval(open_loop: Option<OpenLoop>, failed: u64) -> Interval {
+        Interval {
+            phase: Phase::Measure,
+            start_ms: 11_000.0,
+            length_ms: 1000.0,
+            counts: Counts { ok: 998, failed, ..Counts::default() },
+            tps: 998.0,
+            response: LatencyFigures {
+                response_us_p50: Some(300.0),
+                response_us_p99: Some(2100.0),
+                response_us_max: Some(9000.0),
+                ..LatencyFigures::default()
+            },
+            open_loop,
+        }
+    }
+
+    fn check(interval: &Interval, expect: &str) {
+        assert_eq!(throughput(interval) + &figures(interval), expect);
+    }
+
+    #[test]
+    fn a_closed_loop_shows_its_slowest_transaction() {
+        check(&interval(None, 0), "998.0 tps  p50 300 µs  p99 2.10 ms  max 9.00 ms");
+        check(&interval(None, 2), "998.0 tps  p50 300 µs  p99 2.10 ms  max 9.00 ms  failed 2");
+    }
+
+    #[test]
+    fn an_open_loop_shows_rate_lag_and_queue() {
+        let open = |skipped, queued| {
+            let starts = StartCounts { scheduled: 1000, skipped, queued, ..StartCounts::default() };
+            Some(OpenLoop { starts, lag_us_p99: Some(200.0), ..OpenLoop::default() })
+        };
+        check(&interval(open(0, 0), 0), "998.0/1 000 tps  p50 300 µs  p99 2.10 ms  lag p99 200 µs  queue 0  err 0");
+        check(
+            &interval(open(7, 1234), 3),
+            "998.0/1 000 tps  p50 300 µs  p99 2.10 ms  lag p99 200 µs  queue 1 234  skipped 7  err 3",
+        );
     }
 }

@@ -106,7 +106,7 @@ impl Client {
                 Err(error) => match self.receive() {
                     Err(said @ DriverError::Server(_)) => Err(said),
                     Ok(event @ Event::Reply(Reply { error: Some(_), .. })) => return Ok(event),
-                    _ => Err(error.into()),
+                    _ => Err(in_time(error).into()),
                 },
             };
             match event {
@@ -131,9 +131,17 @@ impl Client {
                     event
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => Err(error.into()),
+                Err(error) => Err(in_time(error).into()),
             };
         }
+    }
+}
+
+/// The system's words for a socket whose time is over are about a resource.
+fn in_time(error: io::Error) -> io::Error {
+    match error.kind() {
+        io::ErrorKind::WouldBlock => io::Error::new(io::ErrorKind::TimedOut, "the server has not answered in time"),
+        _ => error,
     }
 }
 
@@ -141,9 +149,8 @@ impl Client {
 /// longer than their `max_allowed_packet`, and what they say about it is often lost with it.
 fn lost_sending(error: DriverError, statement_bytes: usize) -> DriverError {
     const LONG_BYTES: usize = 512 << 10;
-    let timed_out = |error: &io::Error| matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut);
     match error {
-        DriverError::Io(source) if statement_bytes >= LONG_BYTES && !timed_out(&source) => {
+        DriverError::Io(source) if statement_bytes >= LONG_BYTES && source.kind() != io::ErrorKind::TimedOut => {
             DriverError::LostSending { statement_bytes, problem: source.to_string() }
         }
         DriverError::Closed if statement_bytes >= LONG_BYTES => {

@@ -43,12 +43,19 @@ pub enum DsnError {
     UnknownTlsMode { mode: String, near: Vec<String> },
     #[error("ca={0} is read with tls=verify-ca and tls=verify-identity only")]
     UnusedCa(String),
-    #[error("`{0}` is not a port: a number from 1 to 65535")]
-    BadPort(String),
+    /// What stands there is not shown: it may be a password, where the host or a percent sign was forgotten.
+    #[error("the port is not a number from 1 to 65535")]
+    BadPort,
+    #[error(
+        "an `@` behind the host: in a user, password or path, `/`, `?`, `@` and `:` are percent-encoded (`@` is %40)"
+    )]
+    LateAt,
     #[error("no server is named: neither a host nor a socket")]
     NoServer,
     #[error("one of the hosts is empty")]
     EmptyHost,
+    #[error("`{0}` is not the name or the address of a host")]
+    BadHost(String),
     #[error("more than {HOSTS_MAX} hosts")]
     TooManyHosts,
     #[error("a socket and the host `{0}` are named; only one of the two can be the server")]
@@ -67,6 +74,10 @@ impl Target {
     pub fn parse(dsn: &str) -> Result<Self, DsnError> {
         let (scheme, rest) = dsn.split_once("://").ok_or(DsnError::NotADsn)?;
         let dialect = dialect(scheme)?;
+        // Before anything is looked at that could be the rest of a password.
+        if rest.find(['/', '?']).is_some_and(|end| rest[end..].contains('@')) {
+            return Err(DsnError::LateAt);
+        }
         let (rest, options) = rest.split_once('?').unwrap_or((rest, ""));
         let options = Options::parse(options)?;
         let (authority, schema) = rest.split_once('/').unwrap_or((rest, ""));
@@ -106,14 +117,18 @@ impl fmt::Display for Target {
             Dialect::Postgres => "postgresql",
         };
         write!(f, "{scheme}://{}@", encoded(&self.login.user))?;
-        let hosts = self.endpoints.iter().filter(|endpoint| matches!(endpoint, Endpoint::Tcp { .. }));
-        let hosts: Vec<_> = hosts.map(|endpoint| endpoint.to_string().replace('%', "%25")).collect();
-        f.write_str(&hosts.join(","))?;
-        write!(f, "/{}", encoded(self.login.database.as_deref().unwrap_or_default()))?;
-        let socket = self.endpoints.iter().find_map(|endpoint| match endpoint {
-            Endpoint::Unix(path) => Some(format!("socket={}", encoded_path(path))),
-            Endpoint::Tcp { .. } => None,
-        });
+        let mut socket = None;
+        let mut hosts = Vec::new();
+        for endpoint in &self.endpoints {
+            match endpoint {
+                Endpoint::Unix(path) if self.endpoints.len() == 1 => {
+                    socket = Some(format!("socket={}", encoded_path(path)));
+                }
+                Endpoint::Unix(path) => hosts.push(encoded(&path.to_string_lossy())),
+                Endpoint::Tcp { .. } => hosts.push(endpoint.to_string().replace('%', "%25")),
+            }
+        }
+        write!(f, "{}/{}", hosts.join(","), encoded(self.login.database.as_deref().unwrap_or_default()))?;
         let usual = usual_mode(&self.endpoints);
         let mode = TLS_MODES.iter().find(|(_, mode)| *mode == self.tls.mode && *mode != usual);
         let tls = mode.map(|(name, _)| format!("tls={name}"));
@@ -188,6 +203,8 @@ fn endpoint(text: &str, dialect: Dialect) -> Result<Endpoint, DsnError> {
     match host.chars().next() {
         None => Err(DsnError::EmptyHost),
         Some('/') => Ok(unix(&host, port, dialect)),
+        // Other letters come of a part that was meant to be encoded.
+        Some(_) if !host.chars().all(|c| c.is_alphanumeric() || "-._:%".contains(c)) => Err(DsnError::BadHost(host)),
         Some(_) => Ok(Endpoint::Tcp { host, port }),
     }
 }
@@ -209,7 +226,7 @@ fn split_port(text: &str, dialect: Dialect) -> Result<(&str, u16), DsnError> {
     let (host, port) = (&text[..after_address + colon], &text[after_address + colon + 1..]);
     match port.parse() {
         Ok(port @ 1..) => Ok((host, port)),
-        _ => Err(DsnError::BadPort(port.to_owned())),
+        _ => Err(DsnError::BadPort),
     }
 }
 

@@ -76,11 +76,13 @@ fn what_is_wrong_is_named() {
     check("mysql://db?tls=off&tls=off", "`tls` is given twice");
     check("mysql://db?ca", "`ca` has no value");
     check("mysql://db?tls=required&ca=/x", "ca=/x is read with tls=verify-ca");
-    check("mysql://db:0", "`0` is not a port");
-    check("mysql://db:70000", "`70000` is not a port");
-    check("mysql://::1", "is not a port");
+    check("mysql://db:0", "the port is not a number");
+    check("mysql://db:70000", "the port is not a number");
+    check("mysql://::1", "the port is not a number");
+    check("mysql://me:a/b@db", "an `@` behind the host");
     check("mysql:///s", "no server is named");
     check("mysql://me@", "no server is named");
+    check("mysql://a%2Cb", "`a,b` is not the name");
     check("mysql://a,,b", "one of the hosts is empty");
     check("mysql://db/s?socket=/x", "a socket and the host `db`");
     check("mysql://db/a/b", "the schema has a `/`");
@@ -91,12 +93,21 @@ fn what_is_wrong_is_named() {
 #[test]
 fn nobody_who_prints_a_target_sees_the_password() {
     assert_eq!(parse("mysql://me@[fe80::1%25lo]").to_string(), "mysql://me@[fe80::1%25lo]:3306/");
+    assert_eq!(parse("mysql://me@%2Fa,%2Fb,c").to_string(), "mysql://me@%2Fa,%2Fb,c:3306/");
     let target = parse("mysql://me:tops3cret@a,[::1]:7/s?tls=required");
     assert_eq!(target.to_string(), "mysql://me@a:3306,[::1]:7/s?tls=required");
     assert!(!format!("{target:?}").contains("tops3cret"));
-    for wrong in
-        ["mysql://me:tops3cret@db:x", "mysql//me:tops3cret@db", "mysql://me:tops3cret%@db", "x://me:tops3cret@"]
-    {
+    for wrong in [
+        "mysql://me:tops3cret@db:x",
+        "mysql//me:tops3cret@db",
+        "mysql://me:tops3cret%@db",
+        "x://me:tops3cret@",
+        "mysql://me:tops3cret",
+        "mysql://me:tops3cret/more@db",
+        "mysql://me:more?tops3cret@db",
+        "mysql://me@home:more?tops3cret=tops3cret@db",
+        "mysql://me:more/tops3cret?x@db/s",
+    ] {
         let error = Target::parse(wrong).unwrap_err();
         assert!(!format!("{error} {error:?}").contains("tops3cret"), "{error}");
     }

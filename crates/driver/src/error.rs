@@ -173,6 +173,9 @@ fn connect_hint(endpoint: &Endpoint, source: &io::Error) -> Option<&'static str>
             Some("the server does not run, or has its socket elsewhere: SHOW VARIABLES LIKE 'socket'")
         }
         (io::ErrorKind::PermissionDenied, Endpoint::Unix(_)) => Some("the socket's folder is not open to this user"),
+        (io::ErrorKind::TimedOut, Endpoint::Tcp { .. }) => {
+            Some("nothing answers at that address; is the port another one, or a firewall in between?")
+        }
         (_, Endpoint::Tcp { .. }) if source.raw_os_error().is_none() => Some("check the host's name"),
         _ => None,
     }

@@ -22,10 +22,15 @@ impl Address {
     /// Looks the host's name up.
     pub fn resolve(endpoint: &Endpoint) -> Result<Self, DriverError> {
         let failed = |source| DriverError::Connect { endpoint: endpoint.clone(), source };
-        let ips = match endpoint {
+        let mut ips: Vec<SocketAddr> = match endpoint {
             Endpoint::Unix(_) => Vec::new(),
             Endpoint::Tcp { host, port } => (host.as_str(), *port).to_socket_addrs().map_err(failed)?.collect(),
         };
+        // `localhost` is ::1 first on many systems, and servers that listen to it alone listen to 127.0.0.1. It counts
+        // where only the first address is tried.
+        if ips.iter().all(|ip| ip.ip().is_loopback()) {
+            ips.sort_by_key(SocketAddr::is_ipv6);
+        }
         if ips.is_empty() && matches!(endpoint, Endpoint::Tcp { .. }) {
             return Err(failed(io::Error::new(io::ErrorKind::NotFound, "the host has no address")));
         }
@@ -138,5 +143,28 @@ impl Write for &Socket {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tcp(host: &str) -> Endpoint {
+        Endpoint::Tcp { host: host.to_owned(), port: 3306 }
+    }
+
+    #[test]
+    fn names_and_addresses() {
+        let first = |host: &str| Address::resolve(&tcp(host)).unwrap().ips[0].to_string();
+        assert_eq!(first("localhost"), "127.0.0.1:3306");
+        assert_eq!(first("::1"), "[::1]:3306");
+        let error = Address::resolve(&tcp("no such host.invalid")).unwrap_err();
+        assert!(error.to_string().starts_with("cannot connect to no such host.invalid:3306: "), "{error}");
+        assert_eq!(error.hint().unwrap(), "check the host's name");
+        let missing = Address::resolve(&Endpoint::Unix("/no/such/socket".into())).unwrap();
+        let source = Socket::connect(&missing, Duration::from_secs(1)).unwrap_err();
+        let error = DriverError::Connect { endpoint: missing.endpoint().clone(), source };
+        assert!(error.hint().unwrap().contains("does not run"));
     }
 }

@@ -227,3 +227,13 @@ fn plugins_of_mariadb() {
     assert_eq!((plugin.as_str(), account.as_str()), ("parsec", "parsec"));
     assert!(error.hint().unwrap().contains("ed25519"));
 }
+
+#[test]
+fn a_server_that_does_not_answer_in_time() {
+    let Some(binary) = mariadb("a_server_that_does_not_answer_in_time") else { return };
+    let server = Server::start(&binary, &[]);
+    let mut client = connect(&server.socket("root", "")).unwrap();
+    client.set_timeout(std::time::Duration::from_millis(200)).unwrap();
+    let error = client.query("SELECT SLEEP(3)").unwrap_err();
+    assert_eq!(error.to_string(), "connection lost: the server has not answered in time");
+}

@@ -41,7 +41,7 @@ fn caching_sha2_over_each_kind_of_connection() {
     for target in targets("noone") {
         assert!(user_of(&target).starts_with("noone@"), "{target}");
     }
-    assert_eq!(tls_version(&server.tcp("sha2:s3cret", "")), "TLSv1.3");
+    assert!(tls_version(&server.tcp("sha2:s3cret", "")).starts_with("TLSv1."));
 }
 
 #[test]
@@ -99,14 +99,15 @@ fn what_a_server_refuses() {
     check(server.tcp("locked:x", ""), 3118, "UNLOCK");
     check(server.tcp("strict:x", "?tls=off"), 1045, "TRUETPS_PASSWORD");
     check(server.tcp("ok:x", "nosuch"), 1049, "CREATE DATABASE");
-    assert_eq!(tls_version(&server.tcp("strict:x", "")), "TLSv1.3");
+    assert!(tls_version(&server.tcp("strict:x", "")).starts_with("TLSv1."));
     server.run(&["SET GLOBAL require_secure_transport = ON"]);
     check(server.tcp("ok:x", "?tls=off"), 3159, "tls=required");
     server.run(&["SET GLOBAL require_secure_transport = OFF", "SET GLOBAL wait_timeout = 1"]);
     let mut idle = connect(&server.tcp("ok:x", "")).unwrap();
     std::thread::sleep(std::time::Duration::from_millis(2500));
     let error = idle.query("SELECT 1").unwrap_err();
-    assert_eq!((error.class(), error.code()), (ErrorClass::ConnectionLost, 4031), "{error}");
+    // Servers before 8.0.24 close the connection and say nothing.
+    assert!(error.class() == ErrorClass::ConnectionLost && [0, 4031].contains(&error.code()), "{error}");
 }
 
 #[test]
@@ -114,10 +115,10 @@ fn certificates_that_a_server_makes_itself() {
     let Some(binary) = mysql("certificates_that_a_server_makes_itself") else { return };
     let server = Server::start(&binary, &[("auto_generate_certs", "ON")]);
     server.run(&["CREATE USER ok@'%' IDENTIFIED BY 'x'"]);
-    assert_eq!(tls_version(&server.tcp("ok:x", "?tls=required")), "TLSv1.3");
+    assert!(tls_version(&server.tcp("ok:x", "?tls=required")).starts_with("TLSv1."));
     let datadir = server.admin().query_value("SELECT @@datadir").unwrap().unwrap();
     let ca = format!("?tls=verify-ca&ca={datadir}ca.pem");
-    assert_eq!(tls_version(&server.tcp("ok:x", &ca)), "TLSv1.3");
+    assert!(tls_version(&server.tcp("ok:x", &ca)).starts_with("TLSv1."));
     let error = refusal(&server.tcp("ok:x", &ca.replace("verify-ca", "verify-identity")));
     assert!(matches!(error, DriverError::Tls(_)) && error.to_string().contains("certificate"), "{error}");
 }

@@ -25,11 +25,13 @@ pub(crate) struct Link {
     session: Box<dyn Session>,
     /// Bytes that the socket did not take yet.
     unsent: Vec<u8>,
+    /// Why a write failed. The server may have said its reason before it hung up, so that it is read first.
+    hung_up: Option<io::Error>,
 }
 
 impl Link {
     pub(crate) fn new(socket: Socket, session: Box<dyn Session>) -> Self {
-        Self { socket, session, unsent: Vec::new() }
+        Self { socket, session, unsent: Vec::new(), hung_up: None }
     }
 
     /// From now on reads and writes wait, at most this long.
@@ -65,9 +67,11 @@ impl Link {
         }
         loop {
             let length = match (&self.socket).read(&mut scratch.input) {
-                Ok(0) => return Err(DriverError::Closed),
+                Ok(0) => return Err(self.session.closed()),
                 Ok(length) => length,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    return self.hung_up.take().map_or(Ok(None), |error| Err(error.into()));
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) => return Err(error.into()),
             };
@@ -102,15 +106,39 @@ impl Link {
             self.unsent.extend_from_slice(bytes);
             return self.flush();
         }
-        let sent = write_some(&self.socket, bytes)?;
+        let sent = self.write_some(bytes)?;
         self.unsent.extend_from_slice(&bytes[sent..]);
         Ok(())
     }
 
     fn flush(&mut self) -> Result<(), DriverError> {
-        let sent = write_some(&self.socket, &self.unsent)?;
+        let unsent = std::mem::take(&mut self.unsent);
+        let sent = self.write_some(&unsent)?;
+        self.unsent = unsent;
         self.unsent.drain(..sent);
         Ok(())
+    }
+
+    /// Writes as much as the socket takes without blocking. One that is still connecting takes nothing; one that the
+    /// server has left takes everything, and the read that follows says why.
+    fn write_some(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        use io::ErrorKind::{BrokenPipe, ConnectionReset, Interrupted, NotConnected, WouldBlock};
+        let mut sent = 0;
+        while sent < bytes.len() {
+            match (&self.socket).write(&bytes[sent..]) {
+                Ok(n) => sent += n,
+                Err(error) => match error.kind() {
+                    Interrupted => {}
+                    WouldBlock | NotConnected => break,
+                    BrokenPipe | ConnectionReset => {
+                        self.hung_up = Some(error);
+                        return Ok(bytes.len());
+                    }
+                    _ => return Err(error),
+                },
+            }
+        }
+        Ok(sent)
     }
 }
 
@@ -118,18 +146,4 @@ impl AsFd for Link {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
-}
-
-/// Writes as much as the socket takes without blocking. One that is still connecting takes nothing.
-fn write_some(mut socket: &Socket, bytes: &[u8]) -> io::Result<usize> {
-    let mut sent = 0;
-    while sent < bytes.len() {
-        match socket.write(&bytes[sent..]) {
-            Ok(n) => sent += n,
-            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::NotConnected) => break,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(sent)
 }

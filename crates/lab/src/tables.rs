@@ -64,6 +64,7 @@ impl Tables {
             }
             client.execute("COMMIT")?;
             execute_all(client, table.after_load_sql())?;
+            client.execute(&self.analyze_sql(table))?;
             if self.keep_pristine {
                 client.execute(&self.copy_sql(table))?;
                 client.execute(&format!("INSERT INTO {} SELECT * FROM {}", pristine(table), table.name))?;
@@ -82,6 +83,8 @@ impl Tables {
         for table in &self.list {
             client.execute(&format!("INSERT INTO {} SELECT * FROM {}", table.name, pristine(table)))?;
             execute_all(client, table.after_load_sql())?;
+            // Statistics of the emptied table would make the optimiser read all of the refilled one.
+            client.execute(&self.analyze_sql(table))?;
         }
         if self.ownership == Ownership::Private {
             restart_binlog(client)?;
@@ -144,6 +147,13 @@ impl Tables {
             Ownership::Private | Ownership::Guest(Dialect::Mysql) => {
                 names.iter().map(|name| format!("TRUNCATE TABLE {name}")).collect()
             }
+        }
+    }
+
+    fn analyze_sql(&self, table: &Table) -> String {
+        match self.ownership {
+            Ownership::Private | Ownership::Guest(Dialect::Mysql) => format!("ANALYZE LOCAL TABLE {}", table.name),
+            Ownership::Guest(Dialect::Postgres) => format!("ANALYZE {}", table.name),
         }
     }
 

@@ -48,7 +48,8 @@ pub struct Experiment {
     pub created_at: String,
     pub quick: bool,
     pub seed: u64,
-    /// OS threads that drove the clients.
+    /// OS threads that drove the clients; 0 in records of the first versions.
+    #[serde(default)]
     pub workers: u32,
     pub host: HostFacts,
     pub server: ServerFacts,

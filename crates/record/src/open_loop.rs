@@ -56,6 +56,8 @@ pub struct OpenLoop {
     pub service_us_p50: Option<f64>,
     pub service_us_p95: Option<f64>,
     pub service_us_p99: Option<f64>,
+    #[serde(default)]
+    pub service_us_p999: Option<f64>,
     pub service_us_max: Option<f64>,
     /// From the scheduled start to the actual one: the wait for a client, and the generator's own lateness.
     pub lag_us_p50: Option<f64>,
@@ -79,6 +81,7 @@ impl OpenLoop {
             service_us_p50: us(service, 0.50),
             service_us_p95: us(service, 0.95),
             service_us_p99: us(service, 0.99),
+            service_us_p999: us(service, 0.999),
             service_us_max: max(service),
             lag_us_p50: us(lag, 0.50),
             lag_us_p99: us(lag, 0.99),

@@ -1,9 +1,10 @@
 //! A report as comma-separated values: one row for each configuration, figures as they are, units in the names.
 
-use truetps_analysis::{Cell, Contrast, Verdict};
+use truetps_analysis::{Cell, Contrast, Curve, OpenLoopCell, Verdict};
 use truetps_record::Estimate;
 
 use crate::ReportInput;
+use crate::load::Target;
 
 /// Columns after those of the factors, which have the factors' names.
 const COLUMNS: [&str; 28] = [
@@ -37,11 +38,47 @@ const COLUMNS: [&str; 28] = [
     "noise_sigma",
 ];
 
+/// Columns behind those: of the generator and of open loops. Empty for a closed loop, but for the first ten.
+const MORE_COLUMNS: [&str; 32] = [
+    "verdict_generator_limited",
+    "generator_limited_trials",
+    "generator_limited_reason",
+    "worker_wait_max",
+    "steal_max",
+    "retried",
+    "ignored",
+    "reconnects",
+    "response_us_p999",
+    "knee_generator_limited",
+    "target_rate",
+    "target_rate_to",
+    "sustained_trials",
+    "judged_trials",
+    "sustained",
+    "scheduled_per_s",
+    "started_per_s",
+    "scheduled",
+    "skipped",
+    "queued",
+    "service_us_p50",
+    "service_us_p95",
+    "service_us_p99",
+    "service_us_max",
+    "lag_us_p50",
+    "lag_us_p99",
+    "lag_us_max",
+    "late_us_p50",
+    "late_us_p99",
+    "late_us_max",
+    "highest_sustained_rate",
+    "first_rate_not_sustained",
+];
+
 /// One header row, then one row for each configuration in the plan's order (RFC 4180, lines end with CR LF).
 pub fn csv(input: &ReportInput<'_>) -> String {
     let mut out = String::new();
     let factors: Vec<_> = input.plan.factors.keys().map(String::as_str).collect();
-    push_row(&mut out, factors.iter().chain(&COLUMNS).map(|name| (*name).to_owned()));
+    push_row(&mut out, factors.iter().chain(&COLUMNS).chain(&MORE_COLUMNS).map(|name| (*name).to_owned()));
     for (index, cell) in input.analysis.cells.iter().enumerate() {
         let levels = factors.iter().map(|name| {
             let level = cell.configuration.levels.get(*name);
@@ -49,9 +86,17 @@ pub fn csv(input: &ReportInput<'_>) -> String {
         });
         let contrast = input.analysis.contrasts.iter().find(|contrast| contrast.cell == index);
         let is_baseline = input.analysis.contrasts.iter().any(|contrast| contrast.baseline_cell == index);
-        let figures = [cell_fields(cell), contrast_fields(contrast, is_baseline), curve_fields(input, index)]
-            .into_iter()
-            .flatten();
+        let curve = input.analysis.curves.iter().find(|curve| curve.cells.contains(&index));
+        let figures = [
+            cell_fields(cell),
+            contrast_fields(contrast, is_baseline),
+            curve_fields(input, curve),
+            generator_fields(cell, contrast, curve),
+            target_fields(input, cell),
+            open_loop_fields(cell.open_loop.as_ref()),
+            range_fields(input, curve),
+        ];
+        let figures = figures.into_iter().flatten();
         push_row(&mut out, levels.chain(figures));
     }
     out
@@ -84,8 +129,7 @@ fn contrast_fields(contrast: Option<&Contrast>, is_baseline: bool) -> Vec<String
     fields
 }
 
-fn curve_fields(input: &ReportInput<'_>, cell: usize) -> Vec<String> {
-    let curve = input.analysis.curves.iter().find(|curve| curve.cells.contains(&cell));
+fn curve_fields(input: &ReportInput<'_>, curve: Option<&Curve>) -> Vec<String> {
     let knee = curve.and_then(|curve| curve.knee.as_ref());
     vec![
         knee.map(|knee| knee.connections.to_string()).unwrap_or_default(),
@@ -93,6 +137,70 @@ fn curve_fields(input: &ReportInput<'_>, cell: usize) -> Vec<String> {
         input.analysis.rule_connections.to_string(),
         figure(input.analysis.noise.as_ref().map(|noise| noise.sigma)),
     ]
+}
+
+fn generator_fields(cell: &Cell, contrast: Option<&Contrast>, curve: Option<&Curve>) -> Vec<String> {
+    let limited = cell.generator_limited.as_ref();
+    let knee = curve.and_then(|curve| curve.knee.as_ref());
+    vec![
+        contrast.map(|one| one.generator_limited.to_string()).unwrap_or_default(),
+        limited.map_or(0, |limited| limited.trials).to_string(),
+        limited.map(|limited| limited.first_reason.clone()).unwrap_or_default(),
+        figure(cell.worker_wait_max),
+        figure(cell.steal_max),
+        cell.retried.to_string(),
+        cell.ignored.to_string(),
+        cell.reconnects.to_string(),
+        figure(cell.response_us_p999),
+        knee.map(|knee| knee.generator_limited.to_string()).unwrap_or_default(),
+    ]
+}
+
+fn target_fields(input: &ReportInput<'_>, cell: &Cell) -> Vec<String> {
+    let target = Target::of(input.plan, &cell.configuration);
+    vec![figure(target.map(|target| target.from)), figure(target.and_then(|target| target.to))]
+}
+
+fn open_loop_fields(open: Option<&OpenLoopCell>) -> Vec<String> {
+    let count = |number: fn(&OpenLoopCell) -> usize| open.map(|open| number(open).to_string()).unwrap_or_default();
+    let figures: [fn(&OpenLoopCell) -> Option<f64>; 15] = [
+        |open| open.scheduled_per_s,
+        |open| open.started_per_s,
+        |open| open.scheduled,
+        |open| open.skipped,
+        |open| open.queued,
+        |open| open.service_us_p50,
+        |open| open.service_us_p95,
+        |open| open.service_us_p99,
+        |open| open.service_us_max,
+        |open| open.lag_us_p50,
+        |open| open.lag_us_p99,
+        |open| open.lag_us_max,
+        |open| open.late_us_p50,
+        |open| open.late_us_p99,
+        |open| open.late_us_max,
+    ];
+    let mut fields =
+        vec![count(|open| open.sustained.trials), count(|open| open.sustained.of), sustained(open).to_owned()];
+    fields.extend(figures.map(|of| figure(open.and_then(of))));
+    fields
+}
+
+/// `yes`, `no`, `some`; empty where no trial was judged.
+fn sustained(open: Option<&OpenLoopCell>) -> &'static str {
+    match open.map(|open| open.sustained) {
+        Some(share) if share.is_all() => "yes",
+        Some(share) if share.is_none() => "no",
+        Some(share) if share.of > 0 => "some",
+        _ => "",
+    }
+}
+
+fn range_fields(input: &ReportInput<'_>, curve: Option<&Curve>) -> Vec<String> {
+    let range = curve.and_then(|curve| curve.sustained);
+    let rate = |index: usize| input.analysis.axis.level(&input.analysis.cells[index].configuration);
+    let [highest, first_not] = [range.and_then(|range| range.highest), range.and_then(|range| range.first_not)];
+    vec![figure(highest.map(rate)), figure(first_not.map(rate))]
 }
 
 /// Value, low, high; empty where there is none.
@@ -129,24 +237,67 @@ mod tests {
 
     #[test]
     fn one_row_a_configuration() {
-        for fixture in [Fixture::durability(), Fixture::troubled(), Fixture::connections_only()] {
+        for fixture in [
+            Fixture::durability(),
+            Fixture::troubled(),
+            Fixture::connections_only(),
+            Fixture::rates(),
+            Fixture::open_run(1000),
+        ] {
             let text = csv(&fixture.input());
             let lines: Vec<_> = text.split_terminator("\r\n").collect();
             assert_eq!(lines.len(), 1 + fixture.analysis.cells.len());
-            let width = COLUMNS.len() + fixture.plan.factors.len();
+            let width = COLUMNS.len() + MORE_COLUMNS.len() + fixture.plan.factors.len();
             assert!(lines.iter().all(|line| line.split(',').count() == width), "{text}");
         }
+    }
+
+    /// The field of a row, by the name of its column. For texts without commas in fields.
+    fn field(text: &str, row: usize, name: &str) -> String {
+        let mut lines = text.split_terminator("\r\n").map(|line| line.split(',').collect::<Vec<_>>());
+        let names = lines.next().unwrap();
+        let column = names.iter().position(|known| *known == name).unwrap();
+        lines.nth(row).unwrap()[column].to_owned()
+    }
+
+    #[test]
+    fn open_loops_and_limits_have_their_columns() {
+        let text = csv(&Fixture::rates().input());
+        let check = |row: usize, name: &str, expect: &str| assert_eq!(field(&text, row, name), expect, "{row} {name}");
+        // Rates 1 000, 2 000, 4 000 of =1, then of =2.
+        check(0, "rate", "1000");
+        check(0, "target_rate", "1000");
+        check(0, "sustained", "yes");
+        check(2, "sustained", "no");
+        check(2, "queued", "1200");
+        check(2, "service_us_p99", "2000");
+        check(2, "generator_limited_trials", "3");
+        check(2, "generator_limited_reason", "its own starts were late: p99 2.5 ms");
+        check(2, "highest_sustained_rate", "2000");
+        check(2, "first_rate_not_sustained", "4000");
+        check(5, "sustained_trials", "3");
+        check(5, "verdict_generator_limited", "true");
+        check(5, "generator_limited_trials", "0");
+        check(4, "verdict_generator_limited", "false");
+        check(5, "knee_connections", "");
+        let closed = csv(&Fixture::durability().input());
+        assert_eq!((field(&closed, 0, "sustained"), field(&closed, 0, "target_rate")), (String::new(), String::new()));
+    }
+
+    #[test]
+    fn a_hostile_reason_is_one_field() {
+        let fixture = Fixture::open_run(1000).with(|trials| {
+            trials[0].measured.as_mut().unwrap().generator_limited = Some("a, \"b\"\r\nc".to_owned());
+        });
+        assert!(csv(&fixture.input()).contains(",1,\"a, \"\"b\"\"\r\nc\","));
     }
 
     #[test]
     fn fields_are_under_their_names() {
         let text = csv(&Fixture::durability().input());
-        let mut lines = text.split_terminator("\r\n").map(|line| line.split(',').collect::<Vec<_>>());
-        let names = lines.next().unwrap();
-        let rows: Vec<_> = lines.collect();
         let check = |row: usize, name: &str, expect: &str| {
-            let column = names.iter().position(|known| *known == name).unwrap();
-            assert!(rows[row][column].starts_with(expect), "{name}: {}", rows[row][column]);
+            let found = field(&text, row, name);
+            assert!(found.starts_with(expect), "{name}: {found}");
         };
         check(0, "innodb_flush_log_at_trx_commit", "1");
         check(0, "connections", "1");

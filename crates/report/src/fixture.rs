@@ -82,7 +82,7 @@ fn run(plan: &Plan) -> (Vec<ScheduledTrial>, Vec<Trial>) {
     for block in 0..plan.design.blocks {
         let mut list: Vec<_> = plan.configurations().into_iter().map(|one| (TrialRole::Cell, one)).collect();
         if plan.design.aa_pair {
-            list.push((TrialRole::AaTwin, list[1].1.clone()));
+            list.push((TrialRole::AaTwin, list[1.min(list.len() - 1)].1.clone()));
         }
         for (position, (role, configuration)) in list.into_iter().enumerate() {
             let position = position as u32;

@@ -57,6 +57,16 @@ pub fn plural(n: u64, word: &str) -> String {
     if n == 1 { format!("1 {word}") } else { format!("{} {word}s", count(n)) }
 }
 
+/// A rate or a number that somebody chose: all of its digits, `1 000`, `2.5`.
+pub fn rate(value: f64) -> String {
+    if value.fract() == 0.0 && value.abs() < 1e15 { count(value as u64) } else { value.to_string() }
+}
+
+/// `1 retry`, `10 retries`.
+pub fn retries(n: u32) -> String {
+    if n == 1 { "1 retry".to_owned() } else { format!("{} retries", count(n.into())) }
+}
+
 /// A time with the unit that suits it, three significant digits: `812 µs`, `4.12 ms`, `2.30 s`.
 pub fn duration_us(us: f64) -> String {
     // The bounds are where three digits would round up to the next unit.
@@ -292,6 +302,7 @@ mod tests {
     fn words() {
         assert_eq!(count(1_000), "1 000");
         assert_eq!(count(100), "100");
+        assert_eq!((rate(12_345.0), rate(0.5)), ("12 345".to_owned(), "0.5".to_owned()));
         assert_eq!(bytes(4 << 30), "4.0 GiB");
         assert_eq!(bytes(100), "100 B");
         assert_eq!(verdict(Verdict::NotEnoughData { more_blocks: Some(1) }), "not enough data (about 1 more block)");

@@ -3,7 +3,8 @@
 use serde::Serialize;
 use truetps_analysis::Analysis;
 use truetps_record::{
-    Configuration, Coupling, HostFacts, Plan, SCHEMA_VERSION, ServerFacts, Trial, TrialRole, Validity,
+    Configuration, Coupling, DriveMode, HostFacts, OpenLoop, Plan, SCHEMA_VERSION, ServerFacts, Trial, TrialRole,
+    Validity,
 };
 
 use crate::ReportInput;
@@ -55,9 +56,33 @@ struct TrialPart<'a> {
     response_us_p50: Option<f64>,
     response_us_p95: Option<f64>,
     response_us_p99: Option<f64>,
+    response_us_p999: Option<f64>,
     response_us_max: Option<f64>,
     failed: Option<u64>,
+    ignored: Option<u64>,
+    retried: Option<u64>,
+    engine: Option<EnginePart<'a>>,
+    /// `null` in a closed loop.
+    open_loop: Option<OpenLoop>,
+    sustained: Option<bool>,
+    /// Why the figures say more about the generator than about the server; `null` where they do not.
+    generator_limited: Option<&'a str>,
     notes: &'a [String],
+}
+
+/// How a trial was driven.
+#[derive(Serialize)]
+struct EnginePart<'a> {
+    mode: Option<DriveMode>,
+    workers: u32,
+    clients: u32,
+    clients_failed: u32,
+    reconnects: u64,
+    pinned_to: &'a [u32],
+    shares_cores: Option<bool>,
+    worker_busy_max: Option<f64>,
+    worker_wait_max: Option<f64>,
+    steal: Option<f64>,
 }
 
 /// The report as an indented JSON document that ends with a line feed.
@@ -105,10 +130,34 @@ fn trial_part(trial: &Trial) -> TrialPart<'_> {
         response_us_p50: response.response_us_p50,
         response_us_p95: response.response_us_p95,
         response_us_p99: response.response_us_p99,
+        response_us_p999: response.response_us_p999,
         response_us_max: response.response_us_max,
         failed: measured.map(|measured| measured.counts.failed),
+        ignored: measured.map(|measured| measured.counts.ignored),
+        retried: measured.map(|measured| measured.counts.retried),
+        engine: engine_part(trial),
+        open_loop: measured.and_then(|measured| measured.open_loop),
+        sustained: measured.and_then(|measured| measured.sustained),
+        generator_limited: measured.and_then(|measured| measured.generator_limited.as_deref()),
         notes: &trial.notes,
     }
+}
+
+fn engine_part(trial: &Trial) -> Option<EnginePart<'_>> {
+    let engine = trial.engine.as_ref()?;
+    let resources = trial.measured.as_ref().map(|measured| measured.resources).unwrap_or_default();
+    Some(EnginePart {
+        mode: engine.mode,
+        workers: engine.workers,
+        clients: engine.clients,
+        clients_failed: engine.clients_failed,
+        reconnects: engine.reconnects,
+        pinned_to: &engine.pinned_to,
+        shares_cores: engine.shares_cores,
+        worker_busy_max: resources.worker_busy_max,
+        worker_wait_max: resources.worker_wait_max,
+        steal: resources.steal,
+    })
 }
 
 #[cfg(test)]
@@ -130,12 +179,35 @@ mod tests {
         check(&Fixture::durability());
         check(&Fixture::troubled());
         check(&Fixture::connections_only());
+        check(&Fixture::rates());
+        check(&Fixture::rates().with(Vec::clear));
+        check(&Fixture::open_run(1000));
+        check(&Fixture::open_run(8000));
+        check(&Fixture::old());
         check(&Fixture::durability().with(Vec::clear));
         check(&Fixture::durability().with(|trials| {
             for trial in trials {
                 trial.measured.as_mut().unwrap().tps = 0.0;
             }
         }));
+    }
+
+    #[test]
+    fn open_loops_are_in_the_document() {
+        let text = json(&Fixture::rates().input());
+        let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let check = |pointer: &str, expect: serde_json::Value| {
+            assert_eq!(document.pointer(pointer), Some(&expect), "{pointer}");
+        };
+        check("/analysis/axis", "rate".into());
+        check("/analysis/cells/2/open_loop/sustained/trials", 0.into());
+        check("/analysis/cells/2/open_loop/not_sustained/queued", 1200.into());
+        check("/analysis/cells/2/generator_limited/of", 3.into());
+        check("/analysis/curves/0/sustained/highest", 1.into());
+        check("/analysis/contrasts/2/generator_limited", true.into());
+        check("/trials/2/generator_limited", "its own starts were late: p99 2.5 ms".into());
+        check("/trials/2/open_loop/queued", 1200.into());
+        check("/trials/0/sustained", true.into());
     }
 
     #[test]

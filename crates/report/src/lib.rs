@@ -6,18 +6,26 @@
 pub mod format;
 pub mod meaning;
 
+mod cell_tables;
 mod csv;
 mod document;
+mod errors;
+mod generator;
 mod html;
 mod json;
+mod load;
 mod markdown;
 mod names;
+mod open_loop;
 mod risk;
+mod sections;
 mod text;
 mod verdicts;
 
 #[cfg(test)]
 mod fixture;
+#[cfg(test)]
+mod fixture_open;
 #[cfg(test)]
 mod schema_check;
 

@@ -89,8 +89,22 @@ mod tests {
     }
 
     #[test]
+    fn an_open_loop_is_marked_and_explained() {
+        let fixture = Fixture::rates().with(|trials| {
+            trials[2].measured.as_mut().unwrap().generator_limited = Some("a <b> | c".to_owned());
+        });
+        check(
+            &fixture,
+            "| 4 000 | 3 880 | 3 880 ±0.00 % † | 0 | 1 200 | no: 1 200 of 40 000 starts were still waiting",
+        );
+        check(&fixture, "| faster, generator-limited |\n");
+        check(&fixture, "(3 of 3 trials) a &lt;b> \\| c. Give the generator more workers");
+        check(&fixture, "\nResponse time counts from the scheduled start");
+    }
+
+    #[test]
     fn messages_of_a_server_are_no_markup() {
-        check(&Fixture::troubled(), "try &lt;again> &amp; again\n");
+        check(&Fixture::troubled(), "try &lt;again> &amp; again (at innodb");
         assert_eq!(escape("a|b\n`c`"), "a\\|b \\`c\\`");
     }
 }

@@ -4,13 +4,11 @@ use truetps_analysis::{Analysis, Contrast, Curve, Knee, Verdict};
 
 use truetps_record::Coupling;
 
-use crate::ReportInput;
-use crate::{format, names, risk};
+use crate::generator::{self, LIMITED};
+use crate::{ReportInput, format, names, open_loop, risk};
 
 /// More combinations of settings than this are told by the table alone.
 const CURVES_TOLD_MAX: usize = 4;
-/// A generator whose busiest worker spent more than this share of its time on a CPU limited the figure.
-pub(crate) const BUSY: f64 = 0.9;
 /// Below this median a flush is too cheap for the fall that slow disks show at few connections.
 const CHEAP_FLUSH_US: f64 = 500.0;
 
@@ -49,22 +47,41 @@ pub fn caveats(input: &ReportInput<'_>) -> Vec<String> {
     let mut said = Vec::new();
     said.extend(incomplete(input.analysis));
     said.extend(alarm(input.analysis));
-    said.extend(generator_limited(input.analysis));
+    said.extend(generator::warning(input.analysis));
+    said.extend(open_loops_compared(input.analysis));
     said.extend(memory_disk(input));
     if input.experiment.quick {
         said.push("This was a quick run: its trials are short, so take shapes from it and not figures.".to_owned());
     }
-    said.push(format!(
-        "Generator and server share the {} of this host: what the client takes, the server does not have.",
-        format::plural(input.experiment.host.cores.into(), "core")
-    ));
+    said.extend(shared_cores(input));
     said
+}
+
+fn shared_cores(input: &ReportInput<'_>) -> Option<String> {
+    let shares = generator::Facts::of(input).shares_cores;
+    // Without any trial nothing is known, and the usual place for a sandbox is this host.
+    let is_known_apart = shares == Some(false) || (shares.is_none() && !input.trials.is_empty());
+    (!is_known_apart).then(|| {
+        format!(
+            "Generator and server share the {} of this host: what the client takes, the server does not have.",
+            format::plural(input.experiment.host.cores.into(), "core")
+        )
+    })
+}
+
+/// "Equivalent" is no finding where the schedule decides the throughput.
+fn open_loops_compared(analysis: &Analysis) -> Option<String> {
+    let compares = open_loop::has_figures(analysis) && !analysis.contrasts.is_empty();
+    compares.then(|| open_loop::TPS_EXPLAINED.to_owned())
 }
 
 /// What the baseline costs against each other curve: at the number of connections that suits the baseline best, so that
 /// the comparison is fair to it.
 fn cost(input: &ReportInput<'_>, baseline: &Curve) -> Option<String> {
     let analysis = input.analysis;
+    if open_loop::has_figures(analysis) {
+        return None;
+    }
     let only = |curve: &Curve| match curve.cells[..] {
         [one] => Some(analysis.cells[one].configuration.connections()),
         _ => None,
@@ -89,14 +106,15 @@ fn cost(input: &ReportInput<'_>, baseline: &Curve) -> Option<String> {
 fn clause(input: &ReportInput<'_>, contrast: &Contrast) -> Option<String> {
     let curve = input.analysis.curves.iter().find(|curve| curve.cells.contains(&contrast.cell))?;
     let name = names::short(input.plan, &curve.label);
+    let mark = if contrast.generator_limited { format!(" ({LIMITED})") } else { String::new() };
     let times = format::ratio_estimate(&contrast.tps_ratio);
     Some(match contrast.verdict {
-        Verdict::Faster => format!("{name} takes {times} as many transactions a second"),
-        Verdict::Slower => format!("{name} takes only {times} as many transactions a second"),
+        Verdict::Faster => format!("{name} takes {times} as many transactions a second{mark}"),
+        Verdict::Slower => format!("{name} takes only {times} as many transactions a second{mark}"),
         Verdict::Equivalent => {
-            format!("{name} makes no difference of {} or more", format::percent(input.analysis.smallest_effect))
+            format!("{name} makes no difference of {} or more{mark}", format::percent(input.analysis.smallest_effect))
         }
-        Verdict::NotEnoughData { .. } => format!("whether {name} differs is not decided ({times})"),
+        Verdict::NotEnoughData { .. } => format!("whether {name} differs is not decided ({times}){mark}"),
     })
 }
 
@@ -113,7 +131,8 @@ pub(crate) fn knee_sentence(curve: &Curve, name: &str) -> Option<String> {
     } else {
         String::new()
     };
-    Some(format!("{subject} is highest at {best} ({tps} tps){fewer}{}.", beyond(knee)))
+    let mark = if knee.generator_limited { format!("; {LIMITED}") } else { String::new() };
+    Some(format!("{subject} is highest at {best} ({tps} tps){fewer}{}{mark}.", beyond(knee)))
 }
 
 fn beyond(knee: &Knee) -> String {
@@ -194,23 +213,6 @@ fn alarm(analysis: &Analysis) -> Option<String> {
         "A/A alarm: the same configuration differed from itself by {}; something besides the settings changes the \
          figures here, and small differences mean nothing.",
         format::difference_estimate(&noise.ratio)
-    ))
-}
-
-fn generator_limited(analysis: &Analysis) -> Option<String> {
-    let limited: Vec<_> = analysis
-        .cells
-        .iter()
-        .filter(|cell| cell.worker_busy_max.is_some_and(|busy| busy > BUSY))
-        .map(|cell| cell.configuration.to_string())
-        .collect();
-    if limited.is_empty() {
-        return None;
-    }
-    Some(format!(
-        "The generator itself was busy more than {} of the time, so that it may have limited the figure: {}.",
-        format::percent(BUSY),
-        limited.join("; ")
     ))
 }
 
@@ -314,7 +316,7 @@ mod tests {
         fixture.experiment.quick = true;
         check(&caveats(&fixture.input()), "The data folder is in memory (tmpfs)");
         check(&caveats(&fixture.input()), "This was a quick run");
-        check(&caveats(&Fixture::troubled().input()), "busy more than 90 % of the time");
+        check(&caveats(&Fixture::troubled().input()), "more than 90 % of the time");
         let empty = Fixture::durability().with(Vec::clear);
         check(&caveats(&empty.input()), "9 of 9 configurations have no valid trial");
     }

@@ -1,17 +1,36 @@
 //! What curves, cells and factors are called in a report.
 
-use truetps_analysis::{Analysis, Cell, Contrast, Curve};
-use truetps_record::{CONNECTIONS, Configuration, Plan};
+use truetps_analysis::{Analysis, Axis, Cell, Contrast, Curve};
+use truetps_record::{Configuration, Estimate, Plan, RATE, is_load_factor};
+
+use crate::format;
 
 /// The setting factors of a plan: `innodb_flush_log_at_trx_commit`, `log_bin / sync_binlog`; empty where none is one.
 pub(crate) fn setting_names(plan: &Plan) -> String {
-    let names: Vec<_> = plan.factors.keys().map(String::as_str).filter(|name| *name != CONNECTIONS).collect();
+    let names: Vec<_> = plan.factors.keys().map(String::as_str).filter(|name| !is_load_factor(name)).collect();
     names.join(" / ")
 }
 
-/// The levels of a configuration's settings alone, for a column whose title names them: `=1`, `=ON / =0`.
-pub(crate) fn level_label(configuration: &Configuration) -> String {
-    let levels: Vec<_> = configuration.settings().map(|(_, level)| format!("={level}")).collect();
+/// What tells the curves apart: the settings, and the rate where that is varied beside the connections.
+pub(crate) fn curve_factors(plan: &Plan, analysis: &Analysis) -> String {
+    let names = [setting_names(plan), if rates_beside(analysis) { RATE.to_owned() } else { String::new() }];
+    let names: Vec<_> = names.into_iter().filter(|name| !name.is_empty()).collect();
+    names.join(" / ")
+}
+
+/// Whether each rate has curves of its own, over the connections.
+fn rates_beside(analysis: &Analysis) -> bool {
+    let first = analysis.cells.first().and_then(|cell| cell.configuration.rate());
+    let other = analysis.cells.iter().any(|cell| cell.configuration.rate() != first);
+    analysis.axis == Axis::Connections && other
+}
+
+/// The curve's levels alone, for a column whose title names their factors: `=1`, `=ON / =0`.
+pub(crate) fn level_label(analysis: &Analysis, curve: &Curve) -> String {
+    let Some(first) = cells(analysis, curve).first().map(|cell| &cell.configuration) else { return String::new() };
+    let rate = first.levels.get(RATE).filter(|_| rates_beside(analysis));
+    let levels: Vec<_> =
+        first.settings().map(|(_, level)| level).chain(rate).map(|level| format!("={level}")).collect();
     levels.join(" / ")
 }
 
@@ -22,30 +41,51 @@ pub(crate) fn curve_name(curve: &Curve) -> &str {
 
 /// The curve in a sentence that has named the setting before: `=2` where one setting is a factor, else all of its levels.
 pub(crate) fn short<'a>(plan: &Plan, label: &'a str) -> &'a str {
-    let one_setting = plan.factors.keys().filter(|name| *name != CONNECTIONS).count() == 1;
+    let one_setting = plan.factors.keys().filter(|name| !is_load_factor(name)).count() == 1;
     let level = label.split_once('=').map(|(name, _)| &label[name.len()..]);
     if one_setting && !label.contains(' ') { level.unwrap_or(label) } else { label }
 }
 
 /// `8 connections`, `1 connection`.
 pub(crate) fn connections(number: u32) -> String {
-    crate::format::plural(number.into(), "connection")
+    format::plural(number.into(), "connection")
 }
 
-/// The numbers of connections of some cells as a list: `1, 8 and 50 connections`.
-pub(crate) fn at_connections(numbers: &[u32]) -> String {
-    if let [one] = numbers {
-        return connections(*one);
+/// Some places on the axis as a list: `1, 8 and 50 connections`, `target rates of 500 and 1 000 tps`.
+pub(crate) fn at_levels(axis: Axis, levels: &[f64]) -> String {
+    let texts: Vec<_> = levels.iter().map(|level| format::rate(*level)).collect();
+    match (axis, levels) {
+        (Axis::Connections, [one]) => connections(*one as u32),
+        (Axis::Connections, _) => format!("{} connections", format::list(&texts)),
+        (Axis::Rate, [one]) => format!("a target rate of {} tps", format::rate(*one)),
+        (Axis::Rate, _) => format!("target rates of {} tps", format::list(&texts)),
     }
-    let texts: Vec<_> = numbers.iter().map(|number| crate::format::count((*number).into())).collect();
-    format!("{} connections", crate::format::list(&texts))
+}
+
+/// A place on the axis alone, for a column whose title names the factor.
+pub(crate) fn level(axis: Axis, configuration: &Configuration) -> String {
+    format::rate(axis.level(configuration))
+}
+
+/// All places on the axis, rising.
+pub(crate) fn levels(analysis: &Analysis) -> Vec<f64> {
+    let mut levels: Vec<_> = analysis.cells.iter().map(|cell| analysis.axis.level(&cell.configuration)).collect();
+    levels.sort_by(f64::total_cmp);
+    levels.dedup();
+    levels
+}
+
+/// The cell of a curve at a place on the axis.
+pub(crate) fn cell_at<'a>(analysis: &'a Analysis, curve: &Curve, level: f64) -> Option<&'a Cell> {
+    let own = |cell: &&Cell| analysis.axis.level(&cell.configuration).total_cmp(&level).is_eq();
+    cells(analysis, curve).into_iter().find(own)
 }
 
 pub(crate) fn cells<'a>(analysis: &'a Analysis, curve: &Curve) -> Vec<&'a Cell> {
     curve.cells.iter().map(|index| &analysis.cells[*index]).collect()
 }
 
-/// The comparisons of a curve's cells with the baseline, by rising connections.
+/// The comparisons of a curve's cells with the baseline, in the order of the axis.
 pub(crate) fn contrasts<'a>(analysis: &'a Analysis, curve: &Curve) -> Vec<&'a Contrast> {
     let of = |index: &usize| analysis.contrasts.iter().find(|contrast| contrast.cell == *index);
     curve.cells.iter().filter_map(of).collect()
@@ -53,4 +93,19 @@ pub(crate) fn contrasts<'a>(analysis: &'a Analysis, curve: &Curve) -> Vec<&'a Co
 
 pub(crate) fn connections_of(analysis: &Analysis, contrast: &Contrast) -> u32 {
     analysis.cells[contrast.cell].configuration.connections()
+}
+
+/// What stands behind a figure: `95 % interval [5 030, 5 450] tps`.
+pub(crate) fn certainty(tps: &Estimate) -> String {
+    match (tps.low, tps.high) {
+        (Some(low), Some(high)) => format!("95 % interval [{}, {}] tps", format::tps(low), format::tps(high)),
+        _ if tps.n == 1 => "one trial, so without an interval".to_owned(),
+        _ => format::trials(tps.n),
+    }
+}
+
+/// The text with a capital letter in front.
+pub(crate) fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }

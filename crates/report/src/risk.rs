@@ -2,7 +2,7 @@
 //!
 //! Only two settings are known here; of every other one a report says what it costs and not what it risks.
 
-use truetps_record::{CONNECTIONS, Plan, SettingValue};
+use truetps_record::{Plan, SettingValue, is_load_factor};
 
 use crate::ReportInput;
 
@@ -92,7 +92,7 @@ fn setting(input: &ReportInput<'_>, name: &str) -> Option<String> {
 }
 
 fn is_factor(plan: &Plan, name: &str) -> bool {
-    name != CONNECTIONS && plan.factors.contains_key(name)
+    !is_load_factor(name) && plan.factors.contains_key(name)
 }
 
 #[cfg(test)]

@@ -6,17 +6,21 @@ use crate::document::{Block, Document, Entry, Section, Table, Tone, document};
 /// Paragraphs are broken here, and tables try to stay within it.
 const WIDTH: usize = 100;
 const FACT_WIDTH: usize = 10;
+/// Between the columns of a table.
+const GAP: &str = "  ";
+/// A last column of words is not broken into narrower lines than this.
+const WORDS_WIDTH_MIN: usize = 20;
 
 /// The report as lines of text. `colour` adds emphasis to words that are there without it.
 pub fn text(input: &ReportInput<'_>, colour: bool) -> String {
     let Document { title, facts, sections } = document(input);
     let style = Style { colour };
     let mut out = String::new();
-    push_wrapped(&mut out, &title, "", "");
+    push_wrapped(&mut out, &title, "", "", WIDTH);
     out.push('\n');
     for (word, fact) in facts {
         let first = format!("{word:<FACT_WIDTH$}");
-        push_wrapped(&mut out, &fact, &first, &" ".repeat(FACT_WIDTH));
+        push_wrapped(&mut out, &fact, &first, &" ".repeat(FACT_WIDTH), WIDTH);
     }
     for Section { heading, blocks } in sections {
         out.push('\n');
@@ -34,12 +38,12 @@ fn push_block(out: &mut String, block: &Block, style: Style) {
         Block::Table(table) => push_table(out, table, style),
         Block::Paragraph(text) => {
             out.push('\n');
-            push_wrapped(out, text, "", "");
+            push_wrapped(out, text, "", "", WIDTH);
         }
         Block::List(items) => {
             out.push('\n');
             for item in items {
-                push_wrapped(out, item, "- ", "  ");
+                push_wrapped(out, item, "- ", "  ", WIDTH);
             }
         }
     }
@@ -52,12 +56,28 @@ fn push_table(out: &mut String, table: &Table, style: Style) {
         out.push('\n');
     }
     let widths = column_widths(table);
-    let left = |column: usize| table.words_last && column + 1 == table.header.len();
     let header: Vec<_> = table.header.iter().map(|text| Entry::from(text.clone())).collect();
     for row in std::iter::once(&header).chain(&table.rows) {
-        let cells: Vec<_> =
-            row.iter().enumerate().map(|(column, entry)| style.entry(entry, widths[column], left(column))).collect();
-        out.push_str(cells.join("  ").trim_end());
+        push_row(out, row, &widths, table.words_last, style);
+    }
+}
+
+/// A row of a table. Words in its last column go on in further lines below themselves, where they are too long.
+fn push_row(out: &mut String, row: &[Entry], widths: &[usize], words_last: bool, style: Style) {
+    let numbers = if words_last { row.len() - 1 } else { row.len() };
+    let padded = row[..numbers].iter().zip(widths).map(|(entry, width)| style.right(entry, *width));
+    let start = padded.collect::<Vec<_>>().join(GAP);
+    let [words] = &row[numbers..] else {
+        out.push_str(start.trim_end());
+        out.push('\n');
+        return;
+    };
+    let indent = widths[..numbers].iter().map(|width| width + GAP.len()).sum();
+    let mut lines = String::new();
+    push_wrapped(&mut lines, &words.text, "", "", WIDTH.saturating_sub(indent).max(WORDS_WIDTH_MIN));
+    for (at, line) in lines.lines().enumerate() {
+        let before = if at == 0 { format!("{start}{GAP}") } else { " ".repeat(indent) };
+        out.push_str(format!("{before}{}", style.tone(line, words.tone)).trim_end());
         out.push('\n');
     }
 }
@@ -79,11 +99,11 @@ fn chars(text: &str) -> usize {
 
 /// Appends `text` broken at spaces, but not between a number and its unit; the first line begins with `first`, the
 /// others with `rest`.
-fn push_wrapped(out: &mut String, text: &str, first: &str, rest: &str) {
+fn push_wrapped(out: &mut String, text: &str, first: &str, rest: &str, columns: usize) {
     let mut line = first.to_owned();
     let mut is_empty = true;
     for word in unbreakable(text) {
-        if !is_empty && chars(&line) + 1 + chars(&word) > WIDTH {
+        if !is_empty && chars(&line) + 1 + chars(&word) > columns {
             out.push_str(&line);
             out.push('\n');
             rest.clone_into(&mut line);
@@ -99,11 +119,12 @@ fn push_wrapped(out: &mut String, text: &str, first: &str, rest: &str) {
     out.push('\n');
 }
 
-/// Words, with numbers kept together: `200 000`, `4.2 %`, `2.10 ms`.
+/// Words, with numbers kept together: `200 000`, `4.2 %`, `2.10 ms`. Control characters, which a server's message may
+/// have, are no words: a terminal would obey them.
 fn unbreakable(text: &str) -> Vec<String> {
     const UNITS: [&str; 8] = ["µs", "ms", "s", "%", "tps", "GiB", "MiB", "KiB"];
     let mut words: Vec<String> = Vec::new();
-    for word in text.split(' ').filter(|word| !word.is_empty()) {
+    for word in text.split(|c: char| c == ' ' || c.is_control()).filter(|word| !word.is_empty()) {
         let bare = word.trim_end_matches([',', ';', '.', ')', ']', ':']);
         let continues = UNITS.contains(&bare) || (bare.len() == 3 && bare.bytes().all(|byte| byte.is_ascii_digit()));
         match words.last_mut().filter(|last| continues && last.ends_with(|c: char| c.is_ascii_digit())) {
@@ -123,10 +144,8 @@ struct Style {
 }
 
 impl Style {
-    fn entry(self, entry: &Entry, width: usize, left: bool) -> String {
-        let padding = " ".repeat(width - chars(&entry.text));
-        let text = self.tone(&entry.text, entry.tone);
-        if left { text + &padding } else { padding + &text }
+    fn right(self, entry: &Entry, width: usize) -> String {
+        " ".repeat(width - chars(&entry.text)) + &self.tone(&entry.text, entry.tone)
     }
 
     fn tone(self, text: &str, tone: Tone) -> String {
@@ -217,15 +236,110 @@ What it means
 Trials    27 of 30 valid, 1 invalid, 1 partial, 1 not run; 3 blocks in random order, seed 42
 connections  trials      p50      p95      p99     max  failed  client CPU  server CPU  mark
           8       2  8.96 ms  17.9 ms  29.9 ms  402 ms       0     11.5 µs     84.0 µs  1 not used
-         50       3  17.0 ms  34.0 ms  56.7 ms  764 ms       6     11.5 µs     84.0 µs  busy client
+         50       3  17.0 ms  34.0 ms  56.7 ms  764 ms       6     11.5 µs     84.0 µs  †
+† generator-limited: \"What it means\" has the reason.
+         50  ×2.26 [2.11, 2.43]  ×0.442 [0.411, 0.475]  9.4 %  faster, generator-limited
 Invalid trials, errors and notes
 
 - trial-0002 (innodb_flush_log_at_trx_commit=1 connections=8) invalid: the server died: signal 9
 - trial-0005 (innodb_flush_log_at_trx_commit=2 connections=8) partial: interrupted
-- error deadlock (1213), 18 times, at innodb_flush_log_at_trx_commit=1 connections=50;
-  Deadlock found when trying to get lock; try <again> & again
+   error  number  failed  retried   policy  first message
+deadlock    1213      18        0  retried  Deadlock found when trying to get lock; try <again> &
+                                            again (at innodb_flush_log_at_trx_commit=1
 - trial-0007 (innodb_flush_log_at_trx_commit=0 connections=1): 3 of 1 client failed
 - note on trial-0008: the clock jumped by 2 s
+",
+        );
+    }
+
+    #[test]
+    fn a_run_with_a_rate_reads_like_an_answer() {
+        check(
+            &Fixture::open_run(8000),
+            "\
+Verdict   Sustained: no: 2 400 of 80 000 starts were still waiting at the end (3.0 %). 7 760 tps of
+          a target rate of 8 000 tps with 8 connections; response time p50 90.0 ms, p99 310 ms (one
+          trial, so without an interval).
+Load      insert, prepared statements; 1 table of 200 000 rows; 1 s of warm-up, 10 s measured; open
+          loop: 8 000 tps, starts at equal distances
+Generator 1 worker, blocking, on cores of the server too, busiest worker on a CPU 30 % of the time,
+          waiting for one 4.0 %
+
+Open loop: did the server keep up with the rate?
+
+connections  target rate  started/s              tps  skipped  queue at end  sustained
+          8    8 000 tps      7 760  7 760 (1 trial)        0         2 400  no: 2 400 of 80 000
+                                                                             starts were still
+                                                                             waiting at the end
+                                                                             (3.0 %)
+
+                   p50     p95      p99    p99.9      max
+response time  90.0 ms  250 ms   310 ms   320 ms   330 ms
+ service time   290 µs  800 µs  2.00 ms  3.00 ms  8.80 ms
+          lag  89.0 ms       –   309 ms        –   329 ms
+         late  11.0 µs       –  60.0 µs        –   900 µs
+
+Response time counts from the scheduled start of a transaction, so that a wait for a free client or
+",
+        );
+    }
+
+    #[test]
+    fn rates_are_rows_and_limited_figures_are_marked() {
+        check(
+            &Fixture::rates(),
+            "\
+Throughput (tps, 95 % interval) by innodb_flush_log_at_trx_commit
+
+ rate               =1             =2
+4 000  3 880 ±0.00 % †  4 000 ±0.00 %
+
+† generator-limited: \"What it means\" has the reason.
+ rate  started/s              tps  skipped  queue at end  sustained
+4 000      3 880  3 880 ±0.00 % †        0         1 200  no: 1 200 of 40 000 starts were still
+                                                          waiting at the end (3.0 %)
+ rate  response p50     p95      p99    p99.9      max  mark
+4 000       90.0 ms  250 ms   310 ms   320 ms   330 ms  †
+ rate  service p50     p95      p99      max  lag p50     p99      max  late p99  mark
+4 000       290 µs  800 µs  2.00 ms  8.80 ms  89.0 ms  309 ms   329 ms   60.0 µs  †
+4 000  ×1.031 [1.031, 1.031]  ×6.8e-3 [6.8e-3, 6.8e-3]  0.00 %  faster, generator-limited
+- generator-limited: these figures say more about the generator than about the server, which may be
+  able to do more. innodb_flush_log_at_trx_commit=1 rate=4000 connections=8: (3 of 3 trials) its own
+  starts were late: p99 2.5 ms. Give the generator more workers (--workers), cores of its own
+",
+        );
+    }
+
+    /// Retried attempts, what the policy makes of a class, and a message that would move the cursor.
+    #[test]
+    fn errors_have_their_policy_and_no_control_characters() {
+        let fixture = Fixture::rates().with(|trials| {
+            let error = |class: &str, code, count, retried, message: &str| truetps_record::ErrorCount {
+                class: class.to_owned(),
+                code,
+                count,
+                retried,
+                first_message: message.to_owned(),
+            };
+            let measured = trials[0].measured.as_mut().unwrap();
+            measured.errors = vec![
+                error("deadlock", 1213, 0, 1234, "try again\u{1b}[2J"),
+                error("duplicate_key", 1062, 7, 0, "Duplicate entry"),
+                error("connection_lost", 0, 1, 0, "gone"),
+            ];
+            (measured.counts.retried, measured.counts.ignored) = (1234, 7);
+        });
+        check(
+            &fixture,
+            "\
+Failed transactions, CPU a transaction
+
+innodb_flush_log_at_trx_commit=1 (baseline)
+ rate  trials  failed  retried  client CPU  server CPU  mark
+          error  number  failed  retried   policy  first message
+  duplicate_key    1062       7        0  ignored  Duplicate entry (at
+connection_lost       –       1        0        –  gone (at innodb_flush_log_at_trx_commit=1
+       deadlock    1213       0    1 234  retried  try again [2J (at
 ",
         );
     }
@@ -273,7 +387,13 @@ innodb_flush_log_at_trx_commit / sync_binlog  knee  knee to best        best at 
 
     #[test]
     fn lines_fit_a_terminal() {
-        for fixture in [Fixture::durability(), Fixture::troubled(), Fixture::durability().with(Vec::clear)] {
+        for fixture in [
+            Fixture::durability(),
+            Fixture::troubled(),
+            Fixture::rates(),
+            Fixture::open_run(8000),
+            Fixture::durability().with(Vec::clear),
+        ] {
             let text = text(&fixture.input(), false);
             let wide: Vec<_> = text.lines().filter(|line| chars(line) > WIDTH).collect();
             assert!(wide.is_empty(), "{wide:?}");

@@ -3,8 +3,8 @@
 use truetps_analysis::{Analysis, Cell, Contrast, Curve, Verdict};
 
 use crate::ReportInput;
-use crate::format;
-use crate::names;
+use crate::generator::{self, LIMITED};
+use crate::{format, names, open_loop};
 
 /// What a verdict is in a sentence, apart from its numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,16 +12,20 @@ enum Kind {
     Faster,
     Slower,
     Equivalent,
+    /// Open loop: both kept up with the same schedule, which is why their throughput is equivalent.
+    KeepsUp,
     NotEnoughData,
 }
 
 impl Kind {
-    const ALL: [Self; 4] = [Self::Faster, Self::Slower, Self::Equivalent, Self::NotEnoughData];
+    const ALL: [Self; 5] = [Self::Faster, Self::Slower, Self::Equivalent, Self::KeepsUp, Self::NotEnoughData];
 
-    fn of(verdict: Verdict) -> Self {
-        match verdict {
+    fn of(analysis: &Analysis, contrast: &Contrast) -> Self {
+        let kept_up = |cell: usize| analysis.cells[cell].open_loop.as_ref().is_some_and(|open| open.sustained.is_all());
+        match contrast.verdict {
             Verdict::Faster => Self::Faster,
             Verdict::Slower => Self::Slower,
+            Verdict::Equivalent if kept_up(contrast.cell) && kept_up(contrast.baseline_cell) => Self::KeepsUp,
             Verdict::Equivalent => Self::Equivalent,
             Verdict::NotEnoughData { .. } => Self::NotEnoughData,
         }
@@ -35,7 +39,11 @@ pub fn verdicts(input: &ReportInput<'_>) -> Vec<String> {
     if analysis.trials_valid == 0 {
         return vec!["none: there is no valid trial yet.".to_owned()];
     }
-    let lines: Vec<_> = analysis.curves.iter().filter_map(|curve| against_baseline(input, curve)).collect();
+    if let Some(found) = &analysis.max_rate {
+        return vec![open_loop::max_rate_line(found)];
+    }
+    let mut lines = open_loop::verdicts(input);
+    lines.extend(analysis.curves.iter().filter_map(|curve| against_baseline(input, curve)));
     if !lines.is_empty() {
         return lines;
     }
@@ -53,12 +61,10 @@ fn figures_of(analysis: &Analysis, curve: &Curve) -> Vec<String> {
     let figure = |cell: &&Cell| {
         let estimate = cell.tps.as_ref()?;
         let p99 = cell.response_us_p99.map_or(String::new(), |us| format!(", p99 {}", format::duration_us(us)));
-        let interval = match (estimate.low, estimate.high) {
-            (Some(low), Some(high)) => format!("95 % interval [{}, {}] tps", format::tps(low), format::tps(high)),
-            _ => "one trial, so without an interval".to_owned(),
-        };
+        let mark = if generator::is_limited(cell) { format!("; {LIMITED}") } else { String::new() };
         let (tps, place) = (format::tps(estimate.value), names::connections(cell.configuration.connections()));
-        Some(format!("{}: {tps} tps with {place}{p99} ({interval}).", names::curve_name(curve)))
+        let certainty = names::certainty(estimate);
+        Some(format!("{}: {tps} tps with {place}{p99} ({certainty}{mark}).", names::curve_name(curve)))
     };
     names::cells(analysis, curve).iter().filter_map(figure).collect()
 }
@@ -75,20 +81,36 @@ fn against_baseline(input: &ReportInput<'_>, curve: &Curve) -> Option<String> {
 }
 
 fn part(analysis: &Analysis, contrasts: &[&Contrast], kind: Kind, baseline: &str) -> Option<String> {
-    let of_kind: Vec<_> = contrasts.iter().copied().filter(|one| Kind::of(one.verdict) == kind).collect();
+    let of_kind: Vec<_> = contrasts.iter().copied().filter(|one| Kind::of(analysis, one) == kind).collect();
     if of_kind.is_empty() {
         return None;
     }
-    let connections: Vec<_> = of_kind.iter().map(|one| names::connections_of(analysis, one)).collect();
-    let at = names::at_connections(&connections);
-    Some(match kind {
-        Kind::Faster => format!("faster than {baseline} at {at} ({})", ratios(&of_kind)),
-        Kind::Slower => format!("slower than {baseline} at {at} ({})", ratios(&of_kind)),
+    let at = at(analysis, &of_kind);
+    let limited: Vec<_> = of_kind.iter().copied().filter(|one| one.generator_limited).collect();
+    let mark = match limited.len() {
+        0 => String::new(),
+        n if n == of_kind.len() => LIMITED.to_owned(),
+        _ => format!("{LIMITED} at {}", self::at(analysis, &limited)),
+    };
+    let (words, detail) = match kind {
+        Kind::Faster => (format!("faster than {baseline} at {at}"), ratios(&of_kind)),
+        Kind::Slower => (format!("slower than {baseline} at {at}"), ratios(&of_kind)),
         Kind::Equivalent => {
-            format!("equivalent to {baseline} at {at} (within {})", format::percent(analysis.smallest_effect))
+            let within = format!("within {}", format::percent(analysis.smallest_effect));
+            (format!("equivalent to {baseline} at {at}"), within)
         }
-        Kind::NotEnoughData => format!("not enough data at {at}"),
-    })
+        Kind::KeepsUp => (format!("keeps up as {baseline} does at {at}"), "compare response times there".to_owned()),
+        Kind::NotEnoughData => (format!("not enough data at {at}"), String::new()),
+    };
+    let notes: Vec<_> = [detail, mark].into_iter().filter(|note| !note.is_empty()).collect();
+    Some(if notes.is_empty() { words } else { format!("{words} ({})", notes.join("; ")) })
+}
+
+/// Where the cells of some comparisons stand on the axis.
+fn at(analysis: &Analysis, contrasts: &[&Contrast]) -> String {
+    let level = |one: &&Contrast| analysis.axis.level(&analysis.cells[one.cell].configuration);
+    let levels: Vec<_> = contrasts.iter().map(level).collect();
+    names::at_levels(analysis.axis, &levels)
 }
 
 fn ratios(contrasts: &[&Contrast]) -> String {
@@ -152,6 +174,32 @@ mod tests {
             &["Throughput is highest at 8 connections (819.5 tps); that is the largest number tried, and it may rise \
              further."],
         );
+    }
+
+    #[test]
+    fn rates_that_both_keep_up_with_are_no_tie() {
+        let lines = verdicts(&Fixture::rates().input());
+        let expect = "innodb_flush_log_at_trx_commit=2: faster than =1 at a target rate of 4 000 tps (×1.031 [1.031, 1.031]; \
+                      generator-limited); keeps up as =1 does at target rates of 1 000 and 2 000 tps (compare response \
+                      times there).";
+        assert_eq!(lines.last().map(String::as_str), Some(expect));
+    }
+
+    #[test]
+    fn no_verdict_on_a_limited_figure_goes_without_its_mark() {
+        let limited = |trials: &mut Vec<truetps_record::Trial>| {
+            for trial in trials {
+                trial.measured.as_mut().unwrap().generator_limited = Some("slow".to_owned());
+            }
+        };
+        for fixture in [Fixture::durability(), Fixture::connections_only(), Fixture::rates(), Fixture::open_run(1000)] {
+            let fixture = fixture.with(limited);
+            for line in verdicts(&fixture.input()) {
+                assert!(line.contains("generator-limited"), "{line}");
+            }
+        }
+        let single = Fixture::connections_only().with(limited).with(|trials| trials.truncate(1));
+        assert!(verdicts(&single.input())[0].ends_with("without an interval; generator-limited)."));
     }
 
     #[test]

@@ -27,7 +27,7 @@ const ROWS: i64 = 400;
 /// A private server and a client of it. The folder goes last.
 struct Server {
     client: Client,
-    server: RunningServer,
+    running: RunningServer,
     _sandbox: Sandbox,
     _dir: tempfile::TempDir,
 }
@@ -56,7 +56,7 @@ fn server() -> Option<Server> {
     let mut client = Client::connect_unix(server.socket(), "root", None, Duration::from_mins(1)).unwrap();
     client.execute("CREATE DATABASE truetps").unwrap();
     client.execute("USE truetps").unwrap();
-    Some(Server { client, server, _sandbox: sandbox, _dir: dir })
+    Some(Server { client, running: server, _sandbox: sandbox, _dir: dir })
 }
 
 impl Server {
@@ -87,9 +87,9 @@ impl Server {
     fn connect(&self, workload: &dyn Workload, prepared: bool) -> Connection {
         let mut statements = workload.statements().to_vec();
         statements.push(Statement::text_only("ROLLBACK"));
-        let socket = UnixStream::connect(self.server.socket()).unwrap();
+        let socket = UnixStream::connect(self.running.socket()).unwrap();
         socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-        let target = Target::mysql_unix(self.server.socket(), "root", Some("truetps"));
+        let target = Target::mysql_unix(self.running.socket(), "root", Some("truetps"));
         let session = Connector::new(target, statements.into(), prepared).unwrap().session(0);
         let mut connection = Connection { socket, session };
         assert_eq!(connection.event(), Event::Ready);

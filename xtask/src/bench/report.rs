@@ -1,124 +1,310 @@
-//! The table of a benchmark, and where it is kept.
+//! The tables of a comparison, and where they are kept.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use truetps_probe::{clock, host_facts};
+use truetps_record::Protocol;
 
-use crate::bench::engine::Options;
+use crate::bench::figures::spread;
+use crate::bench::options::{Options, protocol_word};
 use crate::bench::sample::Sample;
 
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Pair {
-    pub(crate) ours: Sample,
-    pub(crate) theirs: Sample,
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Side {
+    Ours,
+    Theirs,
+}
+
+/// One run.
+pub(crate) struct Row {
+    pub(crate) protocol: Protocol,
+    pub(crate) connections: u32,
+    /// Rows of the same cell and number are neighbours in time.
+    pub(crate) pair: u32,
+    pub(crate) side: Side,
+    /// Or why there is none.
+    pub(crate) sample: Result<Sample, String>,
 }
 
 pub(crate) struct Report {
     head: String,
-    rows: Vec<(u32, Pair)>,
+    ours: String,
+    theirs: Option<String>,
+    rows: Vec<Row>,
 }
 
 impl Report {
-    pub(crate) fn new(server: &str, threading: &str, sysbench: &str, options: &Options) -> Self {
-        let host = host_facts(Path::new("."), None);
-        let settings: Vec<_> = options.settings.iter().map(|(name, value)| format!(", {name}={value}")).collect();
+    /// `about`: the lines of the head that say what was measured, and on which server.
+    pub(crate) fn new(title: &str, about: &str, options: &Options) -> Self {
         let head = format!(
-            "The engine beside {sysbench} (`oltp_insert`, text protocol, one table of {} rows before it was emptied)\n\n\
-             - server: {server}\n- threading: {threading}; innodb_flush_log_at_trx_commit=0, no binlog{}\n\
-             - host: {} cores ({}), {}\n- {} pairs for each number of connections, who comes first changes; windows of \
-             {} s, seen from outside (/proc, Com_insert)\n- {}\n",
-            crate::bench::client::TABLE_ROWS,
-            settings.concat(),
-            host.cores,
-            host.cpu_model,
-            host.kernel,
+            "{title}\n\n{about}{}- {} pairs for each cell, who comes first changes; windows of {} s, seen from outside \
+             (/proc and the server's count of statements)\n- figures are medians [min..max]\n- {}\n",
+            host_line(),
             options.pairs,
             options.window.as_secs_f64(),
             clock::now_rfc3339(),
         );
-        Self { head, rows: Vec::new() }
+        let ours = options.ours.name();
+        // The same against itself shows the noise: the two need names.
+        let distinct = |name: String| if name == ours { format!("{name} again") } else { name };
+        let theirs = options.theirs.as_ref().map(|program| distinct(program.name()));
+        Self { head, ours, theirs, rows: Vec::new() }
     }
 
     pub(crate) fn head(&self) -> &str {
         &self.head
     }
 
-    /// Keeps a pair; returns it as a line.
-    pub(crate) fn add(&mut self, connections: u32, pair: Pair) -> String {
-        self.rows.push((connections, pair));
-        let show = |s: &Sample| {
-            let rss = s.client_rss_bytes as f64 / 1e6;
-            let (tps, client, server, elsewhere) = (s.tps, s.client_us, s.server_us, s.cores_elsewhere);
-            format!("{tps:.0} tps, client {client:.1} µs, server {server:.1} µs, {rss:.1} MB, elsewhere {elsewhere:.2}")
+    /// Keeps a run; returns it as a line.
+    pub(crate) fn add(&mut self, row: Row) -> String {
+        let what = format!(
+            "{} {}, pair {}: {}",
+            row.connections,
+            protocol_word(row.protocol),
+            row.pair + 1,
+            self.name(row.side)
+        );
+        let line = match &row.sample {
+            Ok(s) => format!(
+                "{what}: {:.0} tps, client {:.2} µs, server {:.1} µs, {:.1} MB, elsewhere {:.2}, idle {:.2}",
+                s.tps,
+                s.client_us,
+                s.server_us,
+                s.client_rss_bytes as f64 / 1e6,
+                s.cores_elsewhere,
+                s.cores_idle
+            ),
+            Err(reason) => format!("{what}: no figure: {reason}"),
         };
-        format!("{connections}: truetps {} | sysbench {}", show(&pair.ours), show(&pair.theirs))
+        self.rows.push(row);
+        line
     }
 
-    pub(crate) fn table(&self) -> String {
+    fn name(&self, side: Side) -> &str {
+        match side {
+            Side::Ours => &self.ours,
+            Side::Theirs => self.theirs.as_deref().unwrap_or_default(),
+        }
+    }
+
+    pub(crate) fn tables(&self) -> String {
+        let mut text = String::new();
+        if let Some(theirs) = &self.theirs {
+            let _ = writeln!(text, "{} / {theirs}, as ratios of neighbours:\n", self.ours);
+            text.push_str(&self.ratios());
+            text.push('\n');
+        }
+        text.push_str(&self.figures());
+        text
+    }
+
+    fn ratios(&self) -> String {
         let mut text = String::from(
-            "| connections | tps, truetps / sysbench | ratio median [min..max] | client CPU µs a statement | ratio median \
-             [min..max] | client memory MB | cores elsewhere |\n|---|---|---|---|---|---|---|\n",
+            "| connections | protocol | tps | client CPU a statement | server CPU a statement | client memory | pairs \
+             |\n|---|---|---|---|---|---|---|\n",
         );
-        let mut levels: Vec<u32> = self.rows.iter().map(|(connections, _)| *connections).collect();
-        levels.dedup();
-        for level in levels {
-            let pairs: Vec<_> =
-                self.rows.iter().filter(|(connections, _)| *connections == level).map(|(_, p)| p).collect();
-            let of = |figure: fn(&Sample) -> f64| {
-                let values = |side: fn(&Pair) -> &Sample| pairs.iter().map(|p| figure(side(p))).collect::<Vec<_>>();
-                (median(values(|p| &p.ours)), median(values(|p| &p.theirs)))
-            };
+        for (protocol, connections) in self.cells() {
+            let pairs = self.pairs(protocol, connections);
             let ratio = |figure: fn(&Sample) -> f64| {
-                spread(pairs.iter().map(|p| figure(&p.ours) / figure(&p.theirs)).collect())
+                spread(&pairs.iter().map(|(ours, theirs)| figure(ours) / figure(theirs)).collect::<Vec<_>>(), 2)
             };
-            let (tps, cpu, rss) = (of(|s| s.tps), of(|s| s.client_us), of(|s| s.client_rss_bytes as f64 / 1e6));
-            let elsewhere = of(|s| s.cores_elsewhere);
-            let line = format!(
-                "| {level} | {:.0} / {:.0} | {} | {:.1} / {:.1} | {} | {:.1} / {:.1} | {:.2} / {:.2} |\n",
-                tps.0,
-                tps.1,
+            let _ = writeln!(
+                text,
+                "| {connections} | {} | {} | {} | {} | {} | {} |",
+                protocol_word(protocol),
                 ratio(|s| s.tps),
-                cpu.0,
-                cpu.1,
                 ratio(|s| s.client_us),
-                rss.0,
-                rss.1,
-                elsewhere.0,
-                elsewhere.1
+                ratio(|s| s.server_us),
+                ratio(|s| s.client_rss_bytes as f64),
+                pairs.len()
             );
-            text.push_str(&line);
         }
         text
     }
 
-    /// Writes the table and the raw figures to a dated folder.
-    pub(crate) fn keep(&self, root: &Path) -> anyhow::Result<PathBuf> {
-        let folder = root.join("bench/runs").join(format!("{}-engine", clock::folder_stamp()));
-        fs::create_dir_all(&folder)?;
-        fs::write(folder.join("README.md"), format!("# {}\n{}", self.head, self.table()))?;
-        let mut csv = String::from("connections,program,tps,client_us,server_us,cores_elsewhere,client_rss_bytes\n");
-        for (connections, pair) in &self.rows {
-            for (program, s) in [("truetps", &pair.ours), ("sysbench", &pair.theirs)] {
-                let line = format!(
-                    "{connections},{program},{:.1},{:.3},{:.3},{:.3},{}\n",
-                    s.tps, s.client_us, s.server_us, s.cores_elsewhere, s.client_rss_bytes
-                );
-                csv.push_str(&line);
+    fn figures(&self) -> String {
+        let mut text = String::from(
+            "| connections | protocol | program | tps | client CPU µs a statement | client cores | server CPU µs a \
+             statement | server cores | client memory MB | cores elsewhere | cores idle |\n\
+             |---|---|---|---|---|---|---|---|---|---|---|\n",
+        );
+        for (protocol, connections) in self.cells() {
+            for side in [Side::Ours, Side::Theirs] {
+                if side == Side::Theirs && self.theirs.is_none() {
+                    continue;
+                }
+                let cell = format!("| {connections} | {} | {} |", protocol_word(protocol), self.name(side));
+                let _ = writeln!(text, "{cell} {}", self.figures_of(protocol, connections, side));
             }
         }
-        fs::write(folder.join("raw.csv"), csv)?;
-        Ok(folder)
+        text
+    }
+
+    /// The rest of a line of the table.
+    fn figures_of(&self, protocol: Protocol, connections: u32, side: Side) -> String {
+        let rows = || self.cell(protocol, connections).filter(|row| row.side == side);
+        let samples: Vec<&Sample> = rows().filter_map(|row| row.sample.as_ref().ok()).collect();
+        let reason = rows().find_map(|row| row.sample.as_ref().err());
+        if let (true, Some(reason)) = (samples.is_empty(), reason) {
+            return format!("no figure: {} | | | | | | | |", reason.replace('|', "/").replace('\n', " "));
+        }
+        let of = |figure: fn(&Sample) -> f64, decimals| {
+            spread(&samples.iter().map(|sample| figure(sample)).collect::<Vec<_>>(), decimals)
+        };
+        let mut line = [
+            of(|s| s.tps, 0),
+            of(|s| s.client_us, 2),
+            of(|s| s.client_cores, 2),
+            of(|s| s.server_us, 2),
+            of(|s| s.server_cores, 2),
+            of(|s| s.client_rss_bytes as f64 / 1e6, 1),
+            of(|s| s.cores_elsewhere, 2),
+            of(|s| s.cores_idle, 2),
+        ]
+        .join(" | ");
+        line.push_str(if reason.is_some() { " (one run failed: see raw.csv) |" } else { " |" });
+        line
+    }
+
+    /// In the order in which they were measured.
+    fn cells(&self) -> Vec<(Protocol, u32)> {
+        let mut cells: Vec<_> = self.rows.iter().map(|row| (row.protocol, row.connections)).collect();
+        cells.dedup();
+        cells
+    }
+
+    fn cell(&self, protocol: Protocol, connections: u32) -> impl Iterator<Item = &Row> {
+        self.rows.iter().filter(move |row| row.protocol == protocol && row.connections == connections)
+    }
+
+    /// Ours and theirs, where both have a figure.
+    fn pairs(&self, protocol: Protocol, connections: u32) -> Vec<(Sample, Sample)> {
+        let find = |pair: u32, side: Side| {
+            let mut rows = self.cell(protocol, connections);
+            rows.find(|row| row.pair == pair && row.side == side)?.sample.as_ref().ok().copied()
+        };
+        let numbers = self.cell(protocol, connections).filter(|row| row.side == Side::Ours).map(|row| row.pair);
+        numbers.filter_map(|pair| find(pair, Side::Ours).zip(find(pair, Side::Theirs))).collect()
+    }
+
+    fn csv(&self) -> String {
+        let mut csv = String::from(
+            "connections,protocol,pair,program,tps,client_us,server_us,client_cores,server_cores,cores_elsewhere,\
+             cores_idle,client_rss_bytes,look_ms,failure\n",
+        );
+        for row in &self.rows {
+            let (connections, protocol, pair) = (row.connections, protocol_word(row.protocol), row.pair + 1);
+            let program = self.name(row.side).replace(',', "");
+            let figures = match &row.sample {
+                Ok(s) => format!(
+                    "{:.1},{:.3},{:.3},{:.3},{:.3},{:.3},{:.3},{},{:.2},",
+                    s.tps,
+                    s.client_us,
+                    s.server_us,
+                    s.client_cores,
+                    s.server_cores,
+                    s.cores_elsewhere,
+                    s.cores_idle,
+                    s.client_rss_bytes,
+                    s.look_ms
+                ),
+                Err(reason) => format!(",,,,,,,,,\"{}\"", reason.replace('"', "'").replace('\n', " ")),
+            };
+            let _ = writeln!(csv, "{connections},{protocol},{pair},{program},{figures}");
+        }
+        csv
+    }
+
+    /// Shows the tables, and keeps them unless this is a dry run.
+    pub(crate) fn end(&self, root: &Path, name: &str, is_kept: bool) -> anyhow::Result<()> {
+        println!("\n{}", self.tables());
+        if is_kept {
+            let text = format!("# {}\n{}", self.head, self.tables());
+            println!("kept in {}", keep(root, name, &text, &self.csv())?.display());
+        }
+        Ok(())
     }
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    if values.len() % 2 == 1 { values[middle] } else { f64::midpoint(values[middle - 1], values[middle]) }
+/// The host, as a line of a head.
+pub(crate) fn host_line() -> String {
+    let host = host_facts(Path::new("."), None);
+    format!("- host: {} cores ({}), {}\n", host.cores, host.cpu_model, host.kernel)
 }
 
-fn spread(values: Vec<f64>) -> String {
-    let (low, high) = values.iter().fold((f64::MAX, f64::MIN), |(low, high), v| (low.min(*v), high.max(*v)));
-    format!("**{:.2}** [{low:.2}..{high:.2}]", median(values))
+/// Writes a table and its raw figures to a dated folder.
+pub(crate) fn keep(root: &Path, name: &str, readme: &str, csv: &str) -> anyhow::Result<PathBuf> {
+    let folder = root.join("bench/runs").join(format!("{}-{name}", clock::folder_stamp()));
+    fs::create_dir_all(&folder)?;
+    fs::write(folder.join("README.md"), readme)?;
+    fs::write(folder.join("raw.csv"), csv)?;
+    Ok(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::programs::Program;
+
+    fn sample(tps: f64) -> Sample {
+        Sample {
+            tps,
+            client_us: 5.0,
+            server_us: 20.0,
+            client_cores: 0.5,
+            server_cores: 1.5,
+            cores_elsewhere: 0.0,
+            cores_idle: 0.0,
+            client_rss_bytes: 4_000_000,
+            look_ms: 0.1,
+        }
+    }
+
+    fn report(rows: Vec<(u32, Side, Result<Sample, String>)>) -> Report {
+        let options = Options::new(&[8], &[Protocol::Text], Program::Sysbench);
+        let mut report = Report::new("title", "", &options);
+        for (pair, side, sample) in rows {
+            report.add(Row { protocol: Protocol::Text, connections: 8, pair, side, sample });
+        }
+        report
+    }
+
+    #[test]
+    fn a_result_is_a_folder_with_a_table_and_raw_figures() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = keep(root.path(), "engine-sysbench", "# head\n", "a,b\n").unwrap();
+        assert!(folder.to_string_lossy().ends_with("-engine-sysbench"));
+        assert_eq!(fs::read_to_string(folder.join("README.md")).unwrap(), "# head\n");
+        assert_eq!(fs::read_to_string(folder.join("raw.csv")).unwrap(), "a,b\n");
+    }
+
+    #[test]
+    fn ratios_are_those_of_neighbours() {
+        let report = report(vec![
+            (0, Side::Ours, Ok(sample(200.0))),
+            (0, Side::Theirs, Ok(sample(100.0))),
+            (1, Side::Theirs, Ok(sample(50.0))),
+            (1, Side::Ours, Ok(sample(50.0))),
+        ]);
+        assert!(report.ratios().contains("| 8 | text | **1.50** [1.00..2.00] |"), "{}", report.ratios());
+    }
+
+    #[test]
+    fn a_program_that_cannot_start_is_named_and_the_other_keeps_its_figures() {
+        let report = report(vec![
+            (0, Side::Ours, Ok(sample(200.0))),
+            (0, Side::Theirs, Err("no memory".to_owned())),
+            (1, Side::Ours, Ok(sample(300.0))),
+        ]);
+        let tables = report.tables();
+        assert!(tables.contains("| 8 | text | sysbench | no figure: no memory |"), "{tables}");
+        assert!(tables.contains("| 8 | text | truetps | **250** [200..300] |"), "{tables}");
+        let columns = |line: &str| line.matches('|').count();
+        let figures = report.figures();
+        assert!(figures.lines().all(|line| columns(line) == columns(figures.lines().next().unwrap())), "{figures}");
+        let fields: Vec<_> = report.csv().lines().map(|line| line.matches(',').count()).collect();
+        assert!(fields.iter().all(|n| *n == fields[0]), "{}", report.csv());
+    }
 }

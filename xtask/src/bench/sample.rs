@@ -1,97 +1,205 @@
 //! One run of one program, seen from outside.
 
-use std::process::{Child, Command, Stdio};
+use std::fs::{self, File};
+use std::io::{Read, Seek};
+use std::process::{Child, Command};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use truetps_driver::Client;
 use truetps_probe::{ProcessUse, process_use};
-use truetps_sandbox::RunningServer;
 
-/// Connecting 1,000 sessions takes sysbench a few seconds on a small machine.
+use crate::bench::server::Server;
+
+/// Connecting takes sysbench a few seconds for 1,000 sessions on a small machine, and minutes for 5,000.
 const START_TIMEOUT: Duration = Duration::from_mins(1);
+const START_TIMEOUT_PER_SESSION: Duration = Duration::from_millis(60);
 /// Between the first statements and the window.
 const SETTLE: Duration = Duration::from_millis(700);
 
 /// What one program did in its window.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Sample {
     pub(crate) tps: f64,
     pub(crate) client_us: f64,
     pub(crate) server_us: f64,
-    /// Cores that neither client nor server used: what is not 0 was used by others or by nobody.
+    pub(crate) client_cores: f64,
+    pub(crate) server_cores: f64,
+    /// Cores that were busy with anything but client and server: 0 on a quiet machine.
     pub(crate) cores_elsewhere: f64,
+    pub(crate) cores_idle: f64,
     pub(crate) client_rss_bytes: u64,
+    /// The longer of the two looks, in ms: the moment of a count is unsure by that.
+    pub(crate) look_ms: f64,
 }
 
 /// Starts the program, waits until all its sessions work, and watches it for `window`.
 pub(crate) fn take(
     mut command: Command,
-    connections: u32,
+    sessions: u32,
     window: Duration,
-    server: &RunningServer,
-    client: &mut Client,
+    server: &mut dyn Server,
 ) -> anyhow::Result<Sample> {
-    client.execute("TRUNCATE TABLE truetps.sbtest1")?;
-    let mut child = command.stdout(Stdio::null()).stderr(Stdio::inherit()).spawn().context("starting the program")?;
-    let sample = watch(&mut child, connections, window, server, client);
+    server.empty()?;
+    let mut log = tempfile::tempfile()?;
+    let mut child =
+        command.stdout(log.try_clone()?).stderr(log.try_clone()?).spawn().context("starting the program")?;
+    let sample = watch(&mut child, sessions, window, server);
     // It runs longer than its window, by intent.
     let _ = child.kill();
     let _ = child.wait();
-    wait_until(client, "Threads_connected", |n| n <= 1)?;
-    sample
-}
-
-fn watch(
-    child: &mut Child,
-    connections: u32,
-    window: Duration,
-    server: &RunningServer,
-    client: &mut Client,
-) -> anyhow::Result<Sample> {
-    wait_until(client, "Threads_connected", |n| n > u64::from(connections))?;
-    let inserts = status(client, "Com_insert")?;
-    wait_until(client, "Com_insert", |n| n > inserts)?;
-    sleep(SETTLE);
-    let look = |client: &mut Client, child: &Child| -> anyhow::Result<(Instant, u64, ProcessUse, ProcessUse)> {
-        let inserts = status(client, "Com_insert")?;
-        let client_use = process_use(child.id()).context("the program has ended early")?;
-        Ok((Instant::now(), inserts, client_use, process_use(server.pid()).context("the server has ended")?))
-    };
-    let first = look(client, child)?;
-    sleep(window);
-    let last = look(client, child)?;
-    if let Some(status) = child.try_wait()? {
-        bail!("the program has ended early: {status}");
-    }
-    let seconds = (last.0 - first.0).as_secs_f64();
-    let statements = (last.1 - first.1) as f64;
-    let used = |first: ProcessUse, last: ProcessUse| last.cpu.saturating_sub(first.cpu).as_secs_f64();
-    let (client_s, server_s) = (used(first.2, last.2), used(first.3, last.3));
-    let cores = std::thread::available_parallelism().map_or(1.0, |n| n.get() as f64);
-    Ok(Sample {
-        tps: statements / seconds,
-        client_us: client_s * 1e6 / statements,
-        server_us: server_s * 1e6 / statements,
-        cores_elsewhere: cores - (client_s + server_s) / seconds,
-        client_rss_bytes: last.2.rss_bytes,
+    let limit = start_timeout(sessions);
+    wait_until(limit, "the end of all sessions", || Ok(server.sessions()? == 0))?;
+    sample.map_err(|error| match last_words(&mut log) {
+        Some(words) => error.context(words),
+        None => error,
     })
 }
 
-fn status(client: &mut Client, name: &str) -> anyhow::Result<u64> {
-    let rows = client.query(&format!("SHOW GLOBAL STATUS LIKE '{name}'"))?.rows;
-    let value = rows.into_iter().next().and_then(|row| row.into_iter().nth(1).flatten());
-    value.and_then(|text| text.parse().ok()).with_context(|| format!("the server shows no {name}"))
+fn start_timeout(sessions: u32) -> Duration {
+    START_TIMEOUT + START_TIMEOUT_PER_SESSION * sessions
 }
 
-fn wait_until(client: &mut Client, name: &str, good: impl Fn(u64) -> bool) -> anyhow::Result<()> {
+/// Where a program says why it gives up: a line with a word of that kind, or its last one.
+fn last_words(log: &mut File) -> Option<String> {
+    let mut bytes = Vec::new();
+    log.rewind().and_then(|()| log.read_to_end(&mut bytes)).ok()?;
+    let text = String::from_utf8_lossy(&bytes);
+    let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let is_cause = |line: &&str| ["FATAL", "rror", "PANIC"].iter().any(|word| line.contains(word));
+    lines().find(is_cause).or_else(|| lines().next_back()).map(|line| line.chars().take(200).collect())
+}
+
+fn watch(child: &mut Child, sessions: u32, window: Duration, server: &mut dyn Server) -> anyhow::Result<Sample> {
+    let limit = start_timeout(sessions);
+    let before = server.statements()?;
+    wait_until(limit, &format!("{sessions} sessions"), || {
+        check_alive(child)?;
+        Ok(server.sessions()? >= u64::from(sessions))
+    })?;
+    wait_until(limit, "the first statements", || {
+        check_alive(child)?;
+        Ok(server.statements()? > before)
+    })?;
+    sleep(SETTLE);
+    let first = Look::now(child.id(), server)?;
+    sleep(window);
+    let last = Look::now(child.id(), server)?;
+    check_alive(child)?;
+    let left = server.sessions()?;
+    if left != u64::from(sessions) {
+        bail!("{left} of {sessions} sessions were there at the end");
+    }
+    first.until(&last)
+}
+
+fn check_alive(child: &mut Child) -> anyhow::Result<()> {
+    match child.try_wait()? {
+        Some(status) => bail!("the program has ended early: {status}"),
+        None => Ok(()),
+    }
+}
+
+fn wait_until(limit: Duration, what: &str, mut good: impl FnMut() -> anyhow::Result<bool>) -> anyhow::Result<()> {
     let began = Instant::now();
-    while !good(status(client, name)?) {
-        if began.elapsed() > START_TIMEOUT {
-            bail!("{name} did not come to what was expected within {} s", START_TIMEOUT.as_secs());
+    while !good()? {
+        if began.elapsed() > limit {
+            bail!("{what} did not come within {} s", limit.as_secs());
         }
         sleep(Duration::from_millis(5));
     }
     Ok(())
+}
+
+/// All counters at one moment.
+pub(crate) struct Look {
+    /// In the middle of the question for statements.
+    at: Instant,
+    took: Duration,
+    statements: u64,
+    client: ProcessUse,
+    server: ProcessUse,
+    host: HostUse,
+}
+
+impl Look {
+    pub(crate) fn now(client: u32, server: &mut dyn Server) -> anyhow::Result<Self> {
+        let began = Instant::now();
+        let statements = server.statements()?;
+        let took = began.elapsed();
+        Ok(Self {
+            at: began + took / 2,
+            took,
+            statements,
+            client: process_use(client).context("the program has ended early")?,
+            server: process_use(server.pid()).context("the server has ended")?,
+            host: HostUse::now()?,
+        })
+    }
+
+    pub(crate) fn until(&self, last: &Self) -> anyhow::Result<Sample> {
+        let seconds = (last.at - self.at).as_secs_f64();
+        let statements = (last.statements - self.statements) as f64;
+        if statements == 0.0 {
+            bail!("no statement in {seconds:.1} s");
+        }
+        let used = |first: ProcessUse, last: ProcessUse| last.cpu.saturating_sub(first.cpu).as_secs_f64();
+        let (client_s, server_s) = (used(self.client, last.client), used(self.server, last.server));
+        let busy_s = (last.host.busy_s - self.host.busy_s) - client_s - server_s;
+        Ok(Sample {
+            tps: statements / seconds,
+            client_us: client_s * 1e6 / statements,
+            server_us: server_s * 1e6 / statements,
+            client_cores: client_s / seconds,
+            server_cores: server_s / seconds,
+            // Clock ticks are counted at slightly different moments.
+            cores_elsewhere: (busy_s / seconds).max(0.0),
+            cores_idle: ((last.host.idle_s - self.host.idle_s) / seconds).max(0.0),
+            client_rss_bytes: last.client.rss_bytes,
+            look_ms: self.took.max(last.took).as_secs_f64() * 1e3,
+        })
+    }
+}
+
+/// CPU time of all cores since the host started. Time that the hypervisor took counts as busy.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct HostUse {
+    busy_s: f64,
+    idle_s: f64,
+}
+
+impl HostUse {
+    fn now() -> anyhow::Result<Self> {
+        let text = fs::read_to_string("/proc/stat").context("/proc/stat")?;
+        Self::parse(&text, rustix::param::clock_ticks_per_second()).context("/proc/stat has another form")
+    }
+
+    /// proc(5): user, nice, system, idle, iowait, irq, softirq, steal; what follows is counted in user already.
+    fn parse(text: &str, ticks_per_second: u64) -> Option<Self> {
+        let fields: Vec<u64> = text.lines().next()?.split_ascii_whitespace().skip(1).flat_map(str::parse).collect();
+        let [user, nice, system, idle, iowait, irq, softirq, steal, ..] = fields[..] else { return None };
+        let seconds = |ticks: u64| ticks as f64 / ticks_per_second as f64;
+        Some(Self { busy_s: seconds(user + nice + system + irq + softirq + steal), idle_s: seconds(idle + iowait) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn host_use_leaves_guests_out() {
+        let found = HostUse::parse("cpu  100 200 300 400 500 600 700 800 900 1000\ncpu0 1 1", 100).unwrap();
+        assert_eq!(found, HostUse { busy_s: 27.0, idle_s: 9.0 });
+        assert_eq!(HostUse::parse("cpu 1 2", 100), None);
+    }
+
+    #[test]
+    fn the_cause_is_found_among_what_a_program_said() {
+        use std::io::Write;
+        let mut log = tempfile::tempfile().unwrap();
+        assert_eq!(last_words(&mut log), None);
+        log.write_all(b"sysbench 1.0\n\nFATAL: cannot connect\ndone\n").unwrap();
+        assert_eq!(last_words(&mut log).as_deref(), Some("FATAL: cannot connect"));
+    }
 }

@@ -155,8 +155,8 @@ fn base_settings(binary: &ServerBinary, port: u16, certificates: Option<&Certifi
         set("ssl", "ON");
         set("innodb_log_file_size", "16M");
     } else {
-        set("innodb_redo_log_capacity", "32M");
-        set("caching_sha2_password_auto_generate_rsa_keys", "ON");
+        set("loose_innodb_redo_log_capacity", "32M");
+        set("loose_caching_sha2_password_auto_generate_rsa_keys", "ON");
     }
     settings
 }

@@ -1,14 +1,14 @@
-// Throughput and response time against connections.
+// Throughput and response time against connections, or against the rate.
 
 const MEASURES = {
   tps: { name: "tps", tick: tickNumber, better: (one, other) => one > other },
   p99: { name: "p99", tick: tickDuration, better: (one, other) => one < other },
 };
 
-/** Numbers of connections, of all curves. */
-const LEVELS = [...new Set(data.curves.flatMap((curve) => curve.cells.map((cell) => cell.connections)))];
+/** Places on the axis, of all curves: numbers of connections, or rates. */
+const LEVELS = [...new Set(data.curves.flatMap((curve) => curve.cells.map((cell) => cell.level)))];
 LEVELS.sort((one, other) => one - other);
-/** With one number of connections there is no curve: the settings stand beside each other, this far apart at most. */
+/** With one place there is no curve: the settings stand beside each other, this far apart at most. */
 const ONE_LEVEL = LEVELS.length === 1;
 const BESIDE_PX_MAX = 140;
 /** Where the largest value is this many times the smallest, a linear axis would hide the small ones. */
@@ -20,13 +20,15 @@ function curveChart(figure) {
   const measure = MEASURES[figure.dataset.measure];
   const lines = data.curves.map((curve, index) => ({ ...curve, index, look: look(index), shown: true }));
   const { low, high } = extent(lines, measure);
-  let log = high / low > LOG_FROM_RATIO;
+  // Against a logarithmic rate, a server that keeps up is a straight line on a logarithmic axis alone.
+  const isTarget = data.axis === "rate" && measure.name === "tps";
+  let log = isTarget || high / low > LOG_FROM_RATIO;
 
   const items = lines.map((line) => ({ line, look: line.look, width: lineWidth(line), label: lineLabel(line) }));
   const show = legend(figure.querySelector(".legend"), data.factors, items, () => redraw());
   const read = (chart) => {
     const level = chart && LEVELS[chart.cursor.idx];
-    const head = chart ? `at ${grouped(level)} connection${level === 1 ? "" : "s"}` : figure.dataset.rest;
+    const head = chart ? `at ${levelText(level)}` : figure.dataset.rest;
     show(head, lines.map((line) => (chart ? textAt(line, level, measure) : bestText(line, measure))));
   };
   const redraw = mount(figure.querySelector(".plot"), () => describeCurves(lines, measure, log), read);
@@ -36,14 +38,25 @@ function curveChart(figure) {
   });
 }
 
+function levelText(level) {
+  if (data.axis === "rate") return `a target rate of ${grouped(level)} tps`;
+  return `${grouped(level)} connection${level === 1 ? "" : "s"}`;
+}
+
+/** What has to be known about the figures of a cell. */
+function notes(cell) {
+  const said = [cell.sustained === false && "not sustained", cell.limited && "generator-limited"].filter(Boolean);
+  return said.map((note) => ` · ${note}`).join("");
+}
+
 const lineWidth = (line) => (line.baseline ? 3 : 2);
 const lineLabel = (line) => (line.baseline && data.curves.length > 1 ? `${line.name} (baseline)` : line.name);
 
 const cellsWith = (line, measure) => line.cells.filter((cell) => cell[measure.name]);
 
 function textAt(line, level, measure) {
-  const cell = cellsWith(line, measure).find((cell) => cell.connections === level);
-  return cell ? cell[measure.name].text : "no valid trial";
+  const cell = cellsWith(line, measure).find((cell) => cell.level === level);
+  return cell ? cell[measure.name].text + notes(cell) : "no valid trial";
 }
 
 function bestText(line, measure) {
@@ -51,7 +64,7 @@ function bestText(line, measure) {
   if (cells.length === 0) return "no valid trial";
   const value = (cell) => cell[measure.name].value;
   const best = cells.reduce((best, cell) => (measure.better(value(cell), value(best)) ? cell : best));
-  return `${best[measure.name].text} at ${grouped(best.connections)}`;
+  return `${best[measure.name].text} at ${grouped(best.level)}${notes(best)}`;
 }
 
 /** Lowest and highest value that a chart has to show, intervals and single trials included. */
@@ -68,7 +81,8 @@ function extent(lines, measure) {
 function describeCurves(lines, measure, log) {
   const { low, high } = extent(lines, measure);
   const yRange = log ? [low / 1.3, high * 1.4] : [0, high * 1.12];
-  const xs = ONE_LEVEL ? LEVELS : [...LEVELS, data.rule];
+  const withRule = data.rule != null && !ONE_LEVEL;
+  const xs = withRule ? [...LEVELS, data.rule] : LEVELS;
   const xRange = [Math.min(...xs) / 1.25, Math.max(...xs) * 1.25];
   const endLabels = lines.length > 1 && lines.every((line) => line.name.length <= END_LABEL_LETTERS_MAX);
   const series = lines.map((line) => ({
@@ -92,11 +106,38 @@ function describeCurves(lines, measure, log) {
     ],
     series: [{}, ...series],
     cursor: { drag: { x: false, y: false }, points: { show: false }, y: false },
-    hooks: { drawAxes: ONE_LEVEL ? [] : [drawRule], draw: [(chart) => drawCurves(chart, lines, measure, endLabels)] },
+    hooks: { drawAxes: references(measure, withRule), draw: [(chart) => drawCurves(chart, lines, measure, endLabels)] },
   };
-  const value = (line, level) => cellsWith(line, measure).find((cell) => cell.connections === level);
+  const value = (line, level) => cellsWith(line, measure).find((cell) => cell.level === level);
   const column = (line) => LEVELS.map((level) => value(line, level)?.[measure.name].value ?? null);
   return { options, columns: [LEVELS, ...lines.map(column)] };
+}
+
+/** What is drawn behind the curves to compare them with. */
+function references(measure, withRule) {
+  const drawn = withRule ? [drawRule] : [];
+  return data.axis === "rate" && measure.name === "tps" ? [...drawn, drawTarget] : drawn;
+}
+
+/** Where throughput is the rate: a point on this line kept up with its schedule. */
+function drawTarget(chart) {
+  const { left, top, width, height } = chart.bbox;
+  paint(chart, (ctx, px) => {
+    ctx.beginPath();
+    ctx.rect(left, top, width, height);
+    ctx.clip();
+    ctx.strokeStyle = colour("--muted");
+    ctx.lineWidth = px;
+    ctx.setLineDash([2 * px, 4 * px]);
+    ctx.beginPath();
+    // A straight line of a linear axis is a curve on the logarithmic one below.
+    const { min, max } = chart.scales.x;
+    for (let step = 0; step <= 100; step++) {
+      const rate = min * (max / min) ** (step / 100);
+      ctx.lineTo(chart.valToPos(rate, "x", true), chart.valToPos(rate, "y", true));
+    }
+    ctx.stroke();
+  });
 }
 
 /** The rule "cores × 2 + spindles", as a line to compare the knees with. */
@@ -124,11 +165,13 @@ function drawCurves(chart, lines, measure, endLabels) {
   const drawn = lines.filter((line) => line.shown).map((line) => ({ line, points: linePoints(chart, line, measure) }));
   for (const { line, points } of drawn) {
     points.forEach((point) => drawSpread(chart, point, line.look));
-    points.forEach((point) => drawMarker(chart, point, line.look, { scale: line.baseline ? 1.15 : 1 }));
+    const scale = line.baseline ? 1.15 : 1;
+    points.forEach((point) => drawMarker(chart, point, line.look, { scale, filled: point.sustained !== false }));
+    points.filter((point) => point.limited).forEach((point) => drawLimit(chart, point, line.look));
   }
   for (const { line, points } of drawn) if (endLabels) labelEnd(label, line, points.at(-1));
   for (const { line, points } of drawn) {
-    const knee = points.find((point) => point.connections === line.knee);
+    const knee = points.find((point) => point.level === line.knee);
     if (knee) drawKnee(chart, label, line, knee);
   }
 }
@@ -141,8 +184,10 @@ function linePoints(chart, line, measure) {
   return cellsWith(line, measure).map((cell) => {
     const { value, range, trials } = cell[measure.name];
     return {
-      connections: cell.connections,
-      x: chart.valToPos(cell.connections, "x", true) + shift,
+      level: cell.level,
+      sustained: cell.sustained,
+      limited: cell.limited,
+      x: chart.valToPos(cell.level, "x", true) + shift,
       y: y(value),
       range: range?.map(y),
       trials: trials.filter((trial) => trial > 0).map(y),
@@ -169,6 +214,16 @@ function drawSpread(chart, { x, range, trials }, { colour: name }) {
   });
 }
 
+/** The generator limited this figure: a dashed square around it. */
+function drawLimit(chart, { x, y }, { colour: name }) {
+  paint(chart, (ctx, px) => {
+    ctx.strokeStyle = colour(name);
+    ctx.lineWidth = 1.5 * px;
+    ctx.setLineDash([3 * px, 2 * px]);
+    ctx.strokeRect(x - 9 * px, y - 9 * px, 18 * px, 18 * px);
+  });
+}
+
 function labelEnd(label, line, point) {
   if (!point) return;
   const px = uPlot.pxRatio;
@@ -176,7 +231,7 @@ function labelEnd(label, line, point) {
   label(line.name, line.look.colour, spots);
 }
 
-function drawKnee(chart, label, line, { x, y, connections }) {
+function drawKnee(chart, label, line, { x, y, level }) {
   const px = uPlot.pxRatio;
   paint(chart, (ctx) => {
     ctx.strokeStyle = colour(line.look.colour);
@@ -187,5 +242,5 @@ function drawKnee(chart, label, line, { x, y, connections }) {
   });
   const spots = [-21, 23, -37, 39].map((down) => [x, y + down * px, "centre"]);
   spots.push([x - 15 * px, y, "right"], [x + 18 * px, y, "left"]);
-  label(`knee ${grouped(connections)}`, line.look.colour, spots);
+  label(`knee ${grouped(level)}`, line.look.colour, spots);
 }

@@ -1,4 +1,4 @@
-// The trials of one configuration over time: throughput, and response times on the same axis.
+// The trials of one configuration over time: throughput, the queue of an open loop, and response times on the same axis.
 
 const PHASE_NOTES = { w: " (warm-up)", m: "", d: " (drain)" };
 
@@ -10,11 +10,15 @@ function seriesCharts(figure) {
     const last = endOf(lines) / 1e3 - 2 * (EDGE_TOLERANCE_MS / 1e3);
     show(chart && Math.min(last, chart.posToVal(chart.cursor.left, "x")));
   };
-  const [throughput, response] = figure.querySelectorAll(".plot");
-  const draws = [
-    mount(throughput, () => describeThroughput(lines), read),
-    mount(response, () => describeResponse(lines), read),
+  const charts = [
+    ["[data-throughput]", describeThroughput],
+    ["[data-queue]", describeQueue],
+    ["[data-response]", describeResponse],
   ];
+  const draws = charts.flatMap(([selector, describe]) => {
+    const plot = figure.querySelector(selector);
+    return plot ? [mount(plot, () => describe(lines), read)] : [];
+  });
   const redraw = () => draws.forEach((draw) => draw());
   const choose = (index) => {
     lines = seriesLines(index);
@@ -56,7 +60,11 @@ const EDGE_TOLERANCE_MS = 1;
 function intervalText(line, second) {
   const at = line.edges.findIndex((edge) => edge > second * 1e3 + EDGE_TOLERANCE_MS) - 1;
   if (at < 0) return "–";
-  return `${rate(line.tps[at])} tps · p99 ${orDash(line.p99[at], duration)} · max ${orDash(line.max[at], duration)}`;
+  const times = `p99 ${orDash(line.p99[at], duration)} · max ${orDash(line.max[at], duration)}`;
+  if (!line.open) return `${rate(line.tps[at])} tps · ${times}`;
+  const { scheduled, queue, lag } = line.open;
+  const queued = `lag p99 ${orDash(lag[at], duration)} · queue ${grouped(queue[at])}`;
+  return `${rate(line.tps[at])} of ${rate(scheduled[at])} tps · ${times} · ${queued}`;
 }
 
 /** The same figures as a table, made when it is opened. */
@@ -69,20 +77,29 @@ function seriesTable(details, lines) {
   details.ontoggle();
 }
 
+/** Name of each column of a trial, and its text of an interval. */
+const COLUMNS = [
+  ["tps", (line, at) => orDash(line.tps[at], rate)],
+  ["p99", (line, at) => orDash(line.p99[at], duration)],
+  ["max", (line, at) => orDash(line.max[at], duration)],
+];
+const OPEN_COLUMNS = [
+  ["scheduled", (line, at) => orDash(line.open.scheduled[at], rate)],
+  ["lag p99", (line, at) => orDash(line.open.lag[at], duration)],
+  ["queue", (line, at) => orDash(line.open.queue[at], grouped)],
+];
+
 function tableOf(lines) {
   const head = (text, changes = {}) => element("th", { scope: "col", ...changes }, text);
-  const names = lines.map((line) => head(line.name, { scope: "colgroup", colSpan: 3 }));
-  const columns = lines.flatMap(() => ["tps", "p99", "max"].map((text) => head(text)));
+  const columnsOf = (line) => (line.open ? [...COLUMNS, ...OPEN_COLUMNS] : COLUMNS);
+  const names = lines.map((line) => head(line.name, { scope: "colgroup", colSpan: columnsOf(line).length }));
+  const columns = lines.flatMap((line) => columnsOf(line).map(([text]) => head(text)));
   const heads = element("thead", {}, element("tr", {}, head(""), ...names), element("tr", {}, head("from second"), ...columns));
   const longest = lines.reduce((longest, line) => (line.tps.length > longest.tps.length ? line : longest));
   const body = element("tbody");
   longest.tps.forEach((_, at) => {
     const second = `${(longest.edges[at] / 1e3).toFixed(1)}${PHASE_NOTES[longest.phases[at]]}`;
-    const figures = lines.flatMap((line) => [
-      orDash(line.tps[at], rate),
-      orDash(line.p99[at], duration),
-      orDash(line.max[at], duration),
-    ]);
+    const figures = lines.flatMap((line) => columnsOf(line).map(([, text]) => text(line, at)));
     const row = figures.map((text) => element("td", {}, text));
     body.append(element("tr", {}, head(second, { scope: "row" }), ...row));
   });
@@ -93,12 +110,47 @@ function tableOf(lines) {
 
 function describeThroughput(lines) {
   const shown = lines.filter((line) => line.shown);
-  const high = Math.max(1, ...shown.flatMap((line) => line.tps));
+  const high = Math.max(1, ...shown.flatMap((line) => [...line.tps, ...(line.open?.scheduled ?? [])]));
   return describeSeries(lines, (line) => line.tps, {
     height: 260,
     scales: { y: { range: () => [0, high * 1.1] } },
     axes: [yAxis(false, tickNumber)],
+    hooks: { draw: [(chart) => shown.forEach((line) => drawSchedule(chart, line))] },
+  });
+}
+
+/** Starts that wait for a client: a closed loop has none. */
+function describeQueue(lines) {
+  const queue = (line) => line.open?.queue ?? line.tps.map(() => null);
+  const high = Math.max(1, ...present(lines.filter((line) => line.shown).flatMap(queue)));
+  return describeSeries(lines, queue, {
+    height: 140,
+    scales: { y: { range: () => [0, high * 1.1] } },
+    axes: [yAxis(false, tickNumber)],
     hooks: {},
+  });
+}
+
+/** The rate of the schedule, as thin dotted steps. */
+function drawSchedule(chart, line) {
+  if (!line.open) return;
+  const { left, top, width, height } = chart.bbox;
+  const x = (ms) => chart.valToPos(ms / 1e3, "x", true);
+  paint(chart, (ctx, px) => {
+    ctx.beginPath();
+    ctx.rect(left, top, width, height);
+    ctx.clip();
+    ctx.strokeStyle = colour("--text");
+    ctx.lineWidth = px;
+    ctx.setLineDash([1.5 * px, 3 * px]);
+    ctx.beginPath();
+    line.open.scheduled.forEach((scheduled, at) => {
+      if (line.phases[at] === "d") return;
+      const y = chart.valToPos(scheduled, "y", true);
+      ctx.lineTo(x(line.edges[at]), y);
+      ctx.lineTo(x(line.edges[at + 1]), y);
+    });
+    ctx.stroke();
   });
 }
 

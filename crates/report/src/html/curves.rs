@@ -1,23 +1,27 @@
-//! Figures against connections: what a chart says in words, and its table.
+//! Figures against connections or rates: what a chart says in words, and its table.
 
-use truetps_analysis::Cell;
+use truetps_analysis::{Axis, Cell};
 
 use super::labels::{Lines, unbroken};
-use crate::ReportInput;
-use crate::{format, names};
+use crate::generator::{self, LIMITED};
+use crate::{ReportInput, format, names, open_loop};
 
-/// One chart with connections as its x axis.
+/// One chart with the axis of the curves as its x axis.
 pub(super) struct CurveChart {
     /// What the script draws: `tps`, `p99`.
     pub(super) measure: &'static str,
     pub(super) title: &'static str,
+    pub(super) heading: String,
+    /// Name of the factor, for tables.
+    pub(super) factor: &'static str,
+    pub(super) x_title: &'static str,
     /// For those who do not see the chart.
     pub(super) description: String,
     /// What the legend shows while the cursor is nowhere.
     pub(super) rest: &'static str,
     pub(super) how_to_read: String,
     pub(super) columns: Vec<String>,
-    /// Connections, and a text for each column.
+    /// A place on the axis, and a text for each column.
     pub(super) rows: Vec<(String, Vec<String>)>,
 }
 
@@ -27,13 +31,20 @@ impl CurveChart {
                       single trials";
         let knees = "; a circle marks the knee, the fewest connections that are not shown to stay below 95 % of the best, \
                      and the dashed upright line the rule of thumb for pools, to compare the knees with";
-        let how_to_read = format!("{points}{}.", if has_knee(input) { knees } else { "" });
+        let rate = "; on the dotted line throughput is the target rate, and the server keeps up";
+        let how_to_read = format!(
+            "{points}{}{}.{}",
+            if has_knee(input) { knees } else { "" },
+            if input.analysis.axis == Axis::Rate { rate } else { "" },
+            marks_explained(input)
+        );
         Self {
             measure: "tps",
             title: "Transactions per second",
+            heading: format!("Throughput against {}", against(input.analysis.axis)),
             rest: "highest",
             how_to_read: unbroken(&how_to_read),
-            ..Self::base(input, lines, |cell| cell.tps.as_ref().map(format::tps_estimate))
+            ..Self::base(input, lines, |cell| Some(marked(cell, format::tps_estimate(cell.tps.as_ref()?))))
         }
     }
 
@@ -41,30 +52,85 @@ impl CurveChart {
         let points = "A point is the time within which 99 of 100 transactions ended (median over trials, the short strokes \
                       beside it are the single trials)";
         let knees = ": past the knee of the throughput, which is circled here too, this is what more connections cost";
-        let how_to_read = format!("{points}{}.", if has_knee(input) { knees } else { "" });
+        let open = " Response time counts from the scheduled start of a transaction: where the server falls behind, the wait \
+                    is in it.";
+        let how_to_read = format!(
+            "{points}{}.{}{}",
+            if has_knee(input) { knees } else { "" },
+            if open_loop::has_figures(input.analysis) { open } else { "" },
+            marks_explained(input)
+        );
         Self {
             measure: "p99",
             title: "Response time, p99",
+            heading: format!("Response time against {}", against(input.analysis.axis)),
             rest: "lowest",
             how_to_read: unbroken(&how_to_read),
-            ..Self::base(input, lines, |cell| cell.response_us_p99.map(format::duration_us))
+            ..Self::base(input, lines, |cell| Some(marked(cell, format::duration_us(cell.response_us_p99?))))
         }
     }
 
     fn base(input: &ReportInput, lines: &Lines, text: impl Fn(&Cell) -> Option<String>) -> Self {
         let (columns, rows) = pivot(input, lines, text);
         let number = format::plural(columns.len() as u64, "line");
+        let axis = input.analysis.axis;
         let description =
-            format!("{number} against connections; arrow keys read it, and the table below has its figures");
-        Self { measure: "", title: "", rest: "", how_to_read: String::new(), description, columns, rows }
+            format!("{number} against {}; arrow keys read it, and the table below has its figures", against(axis));
+        Self {
+            measure: "",
+            title: "",
+            heading: String::new(),
+            factor: axis.factor(),
+            x_title: x_title(axis),
+            rest: "",
+            how_to_read: String::new(),
+            description,
+            columns,
+            rows,
+        }
     }
+}
+
+fn against(axis: Axis) -> &'static str {
+    match axis {
+        Axis::Connections => "connections",
+        Axis::Rate => "the target rate",
+    }
+}
+
+fn x_title(axis: Axis) -> &'static str {
+    match axis {
+        Axis::Connections => "connections (log scale)",
+        Axis::Rate => "target rate, transactions a second (log scale)",
+    }
+}
+
+/// A figure with what has to be known about it.
+fn marked(cell: &Cell, text: String) -> String {
+    let not_sustained = cell.open_loop.as_ref().filter(|open| open.sustained.of > 0 && !open.sustained.is_all());
+    let mut parts = vec![text];
+    parts.extend(not_sustained.map(|_| "not sustained".to_owned()));
+    parts.extend(generator::is_limited(cell).then(|| LIMITED.to_owned()));
+    parts.join(", ")
+}
+
+fn marks_explained(input: &ReportInput) -> String {
+    let cells = &input.analysis.cells;
+    let mut said = String::new();
+    if open_loop::has_figures(input.analysis) {
+        said.push_str(" A hollow point was not sustained in all of its trials.");
+    }
+    if cells.iter().any(generator::is_limited) {
+        said.push_str(" A dashed square stands around figures that the generator limited.");
+    }
+    said
 }
 
 fn has_knee(input: &ReportInput) -> bool {
     input.analysis.curves.iter().any(|curve| curve.knee.is_some())
 }
 
-/// One row for each number of connections, one column for each line.
+/// One row for each place on the axis, one column for each line.
 fn pivot(
     input: &ReportInput,
     lines: &Lines,
@@ -72,16 +138,12 @@ fn pivot(
 ) -> (Vec<String>, Vec<(String, Vec<String>)>) {
     let analysis = input.analysis;
     let columns = analysis.curves.iter().enumerate().map(|(index, curve)| lines.with_baseline(index, curve));
-    let mut levels: Vec<_> = analysis.cells.iter().map(|cell| cell.configuration.connections()).collect();
-    levels.sort_unstable();
-    levels.dedup();
-    let row = |level: u32| {
+    let row = |level: f64| {
         let cells = analysis.curves.iter().map(|curve| {
-            let cells = names::cells(analysis, curve);
-            let cell = cells.into_iter().find(|cell| cell.configuration.connections() == level);
+            let cell = names::cell_at(analysis, curve, level);
             cell.and_then(&text).unwrap_or_else(|| format::NOTHING.to_owned())
         });
-        (format::count(level.into()), cells.collect())
+        (format::rate(level), cells.collect())
     };
-    (columns.collect(), levels.into_iter().map(row).collect())
+    (columns.collect(), names::levels(analysis).into_iter().map(row).collect())
 }

@@ -3,8 +3,8 @@
 use truetps_record::{Trial, TrialRole, Validity};
 
 use super::labels;
-use crate::ReportInput;
-use crate::format;
+use crate::generator::limited_trial;
+use crate::{ReportInput, format};
 
 pub(super) struct TrialFiles<'a> {
     pub(super) name: &'a str,
@@ -15,6 +15,8 @@ pub(super) struct TrialFiles<'a> {
     pub(super) p99: String,
     pub(super) max: String,
     pub(super) valid: bool,
+    /// By the generator.
+    pub(super) limited: bool,
     pub(super) state: &'static str,
 }
 
@@ -36,6 +38,7 @@ fn describe(trial: &Trial) -> TrialFiles<'_> {
         p99: format::or_nothing(response.response_us_p99, format::duration_us),
         max: format::or_nothing(response.response_us_max, format::duration_us),
         valid: trial.validity.is_valid(),
+        limited: limited_trial(trial),
         state: state(trial),
     }
 }

@@ -3,8 +3,7 @@
 use truetps_analysis::{Analysis, Cell, Curve};
 use truetps_record::Configuration;
 
-use crate::ReportInput;
-use crate::names;
+use crate::{ReportInput, format, names};
 
 /// How the lines of a chart are called.
 pub(super) struct Lines {
@@ -16,7 +15,7 @@ pub(super) struct Lines {
 
 impl Lines {
     pub(super) fn of(input: &ReportInput) -> Self {
-        let title = names::setting_names(input.plan);
+        let title = names::curve_factors(input.plan, input.analysis);
         if title.is_empty() {
             let names = vec![input.plan.workload.name.clone(); input.analysis.curves.len()];
             return Self { title: "workload".to_owned(), names };
@@ -40,11 +39,12 @@ impl Lines {
     }
 }
 
-/// `innodb_flush_log_at_trx_commit=1, 50 connections`.
+/// `innodb_flush_log_at_trx_commit=1, 50 connections`, with `, 1 000 tps` behind it where rates are a factor.
 pub(super) fn configuration(configuration: &Configuration) -> String {
-    let settings = configuration.settings_label();
+    let settings = Some(configuration.settings_label()).filter(|settings| !settings.is_empty());
+    let rate = configuration.rate().map(|rate| format!("{} tps", format::rate(rate)));
     let connections = names::connections(configuration.connections());
-    if settings.is_empty() { connections } else { format!("{settings}, {connections}") }
+    settings.into_iter().chain([connections]).chain(rate).collect::<Vec<_>>().join(", ")
 }
 
 /// The cell of a curve with the highest throughput; `None` where none has evidence.

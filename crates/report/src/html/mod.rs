@@ -9,6 +9,7 @@ mod files;
 mod forest;
 mod labels;
 mod noise;
+mod open_loop;
 mod page;
 mod script_data;
 mod series;

@@ -25,6 +25,8 @@ pub(super) struct PairRow {
     pub(super) configuration: String,
     pub(super) first: String,
     pub(super) second: String,
+    /// By the generator.
+    pub(super) limited: bool,
     pub(super) ratio: String,
     pub(super) forest: Forest,
 }
@@ -79,6 +81,7 @@ fn pair_row(pair: &AaPair, ratio: &Estimate, scale: &Scale) -> PairRow {
         configuration: labels::configuration(&pair.configuration),
         first: format::tps(pair.first_tps),
         second: format::tps(pair.second_tps),
+        limited: pair.generator_limited,
         ratio: format::ratio(ratio.value),
         forest: scale.picture(ratio),
     }

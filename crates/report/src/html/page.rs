@@ -6,6 +6,7 @@ use super::curves::CurveChart;
 use super::files::{self, TrialFiles};
 use super::labels::Lines;
 use super::noise::NoiseSection;
+use super::open_loop::OpenLoopSection;
 use super::series::SeriesSection;
 use super::setup::Setup;
 use super::table::MainTable;
@@ -46,11 +47,12 @@ const ASSETS: Assets = Assets {
 };
 
 /// Anchor and name of each section in the line at the top.
-const SECTIONS: [(&str, &str); 9] = [
+const SECTIONS: [(&str, &str); 10] = [
     ("verdict", "Verdict"),
     ("setup", "What was run"),
     ("curve", "Throughput"),
     ("latency", "Response time"),
+    (OPEN_LOOP, "Open loop"),
     ("table", "All figures"),
     ("series", "Over time"),
     ("noise", "Noise"),
@@ -58,17 +60,21 @@ const SECTIONS: [(&str, &str); 9] = [
     ("files", "Raw files"),
 ];
 
+/// Only in a report that has one.
+const OPEN_LOOP: &str = "open-loop";
+
 #[derive(Template)]
 #[template(path = "page.html", whitespace = "minimize")]
 pub(super) struct Page<'a> {
     name: &'a str,
     tool_version: &'a str,
     assets: Assets,
-    sections: [(&'static str, &'static str); 9],
+    sections: Vec<(&'static str, &'static str)>,
     verdict: VerdictSection,
     setup: Setup<'a>,
     throughput: CurveChart,
     response: CurveChart,
+    open_loop: Option<OpenLoopSection>,
     table: MainTable,
     series: SeriesSection,
     noise: Option<NoiseSection>,
@@ -82,15 +88,18 @@ impl<'a> Page<'a> {
     pub(super) fn new(input: &ReportInput<'a>, series: &[TrialSeries]) -> Self {
         let lines = Lines::of(input);
         let series = SeriesSection::of(input, series);
+        let open_loop = OpenLoopSection::of(input, &lines);
+        let has_section = |anchor: &str| anchor != OPEN_LOOP || open_loop.is_some();
         Self {
             name: &input.experiment.name,
             tool_version: &input.experiment.tool_version,
             assets: ASSETS,
-            sections: SECTIONS,
+            sections: SECTIONS.into_iter().filter(|(anchor, _)| has_section(anchor)).collect(),
             verdict: VerdictSection::of(input, &lines),
             setup: Setup::of(input),
             throughput: CurveChart::throughput(input, &lines),
             response: CurveChart::response(input, &lines),
+            open_loop,
             table: MainTable::of(input, &lines),
             noise: NoiseSection::of(input),
             trouble: Trouble::of(input),

@@ -1,7 +1,7 @@
 //! The block of data that the script draws the charts from: as small as it can be, and never the end of its element.
 
 use serde::{Serialize, Serializer};
-use truetps_analysis::{Cell, Curve};
+use truetps_analysis::{Axis, Cell, Curve};
 use truetps_record::{Estimate, Trial};
 
 use super::labels::{Lines, split_range};
@@ -30,6 +30,11 @@ impl Figure {
         }
     }
 
+    /// All digits: a number that somebody chose.
+    fn exact(value: f64) -> Self {
+        Self(value)
+    }
+
     /// All digits before the point, none behind it.
     pub(super) fn whole(value: f64) -> Self {
         Self(value.round())
@@ -46,8 +51,9 @@ impl Serialize for Figure {
 struct ScriptData<'a> {
     /// What tells the curves apart.
     factors: &'a str,
-    /// Connections by the rule of thumb.
-    rule: u32,
+    axis: Axis,
+    /// Connections by the rule of thumb, where a curve over connections has a knee to compare with it.
+    rule: Option<u32>,
     curves: Vec<CurveData<'a>>,
     #[serde(flatten)]
     series: &'a SeriesData,
@@ -63,7 +69,12 @@ struct CurveData<'a> {
 
 #[derive(Serialize)]
 struct CellData {
-    connections: u32,
+    /// Connections or rate.
+    level: Figure,
+    /// `false` where a trial was not sustained.
+    sustained: Option<bool>,
+    /// By the generator.
+    limited: bool,
     tps: Option<Measure>,
     p99: Option<Measure>,
 }
@@ -81,7 +92,8 @@ pub(super) fn json(input: &ReportInput, lines: &Lines, series: &SeriesSection) -
     let curves = input.analysis.curves.iter().zip(&lines.names);
     let data = ScriptData {
         factors: &lines.title,
-        rule: input.analysis.rule_connections,
+        axis: input.analysis.axis,
+        rule: rule(input),
         curves: curves.map(|(curve, name)| curve_data(input, curve, name)).collect(),
         series: &series.data,
     };
@@ -92,12 +104,24 @@ pub(super) fn json(input: &ReportInput, lines: &Lines, series: &SeriesSection) -
 
 fn curve_data<'a>(input: &ReportInput, curve: &Curve, name: &'a str) -> CurveData<'a> {
     let cells = names::cells(input.analysis, curve).into_iter().map(|cell| CellData {
-        connections: cell.configuration.connections(),
+        level: Figure::exact(input.analysis.axis.level(&cell.configuration)),
+        sustained: sustained(cell),
+        limited: cell.generator_limited.is_some(),
         tps: tps(input.trials, cell),
         p99: p99(input.trials, cell),
     });
     let knee = curve.knee.as_ref().map(|knee| knee.connections);
     CurveData { name, baseline: curve.is_baseline, knee, cells: cells.collect() }
+}
+
+fn rule(input: &ReportInput) -> Option<u32> {
+    let is_closed = !crate::load::is_open(input.plan);
+    (input.analysis.axis == Axis::Connections && is_closed).then_some(input.analysis.rule_connections)
+}
+
+fn sustained(cell: &Cell) -> Option<bool> {
+    let share = cell.open_loop.as_ref()?.sustained;
+    (share.of > 0).then(|| share.is_all())
 }
 
 fn tps(trials: &[Trial], cell: &Cell) -> Option<Measure> {

@@ -8,6 +8,7 @@ use super::labels::{best_cell, configuration, unbroken};
 use super::script_data::Figure;
 use crate::ReportInput;
 use crate::format::{self, NOTHING};
+use crate::generator::{LIMITED, limited_trial};
 
 /// Intervals in the page, of all trials together. A usual experiment has about 1,500; one takes about 25 bytes, so
 /// that the largest page has half a megabyte of them. Where there are more, neighbours are merged until they fit.
@@ -17,6 +18,8 @@ pub(super) struct SeriesSection {
     /// One for each configuration that has a series.
     pub(super) options: Vec<String>,
     pub(super) how_to_read: String,
+    /// Whether any trial is one of an open loop.
+    pub(super) is_open: bool,
     pub(super) data: SeriesData,
 }
 
@@ -45,6 +48,9 @@ struct TrialData {
     note: &'static str,
     /// The figures of its measure phase, as text.
     total: String,
+    /// Open loop: starts that the schedule had, a second, those that waited at the end of each interval, and their lag.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    open: Option<OpenData>,
     /// Start of each interval and end of the last, in milliseconds.
     edges: Vec<Figure>,
     /// `w`, `m` or `d` for each interval.
@@ -52,6 +58,13 @@ struct TrialData {
     tps: Vec<Figure>,
     p99: Vec<Option<Figure>>,
     max: Vec<Option<Figure>>,
+}
+
+#[derive(Serialize)]
+struct OpenData {
+    scheduled: Vec<Figure>,
+    queue: Vec<Figure>,
+    lag: Vec<Option<Figure>>,
 }
 
 /// What is drawn of one interval, or of several neighbours.
@@ -63,6 +76,14 @@ struct Step {
     ok: f64,
     p99: Option<f64>,
     max: Option<f64>,
+    open: Option<OpenStep>,
+}
+
+#[derive(Clone, Copy)]
+struct OpenStep {
+    scheduled: f64,
+    queue: f64,
+    lag_p99: Option<f64>,
 }
 
 impl SeriesSection {
@@ -73,22 +94,28 @@ impl SeriesSection {
             input.trials.iter().filter_map(|trial| Some((trial, intervals_of(trial, series)?))).collect();
         let trials = known.iter().map(|(trial, intervals)| trial_data(trial, intervals, merged)).collect();
         let configurations = configurations(input, &known);
+        let trials: Vec<TrialData> = trials;
+        let is_open = trials.iter().any(|trial| trial.open.is_some());
         Self {
             options: configurations.iter().map(|one| one.label.clone()).collect(),
-            how_to_read: unbroken(&how_to_read(merged)),
+            how_to_read: unbroken(&how_to_read(merged, is_open)),
+            is_open,
             data: SeriesData { chosen: chosen(input, &configurations), trials, configurations },
         }
     }
 }
 
-fn how_to_read(merged: usize) -> String {
+fn how_to_read(merged: usize, is_open: bool) -> String {
+    let open = " The thin dotted line is the schedule's rate: where throughput stays below it, starts wait, and the queue of \
+                those without a client grows.";
+    let open = if is_open { open } else { "" };
     let reading = "Each line is one trial, each step one interval: what an average hides (a stall, a slow start, a trial \
                    unlike its fellows) shows here. The shaded part is not counted.";
     if merged == 1 {
-        return reading.to_owned();
+        return format!("{reading}{open}");
     }
     format!(
-        "{reading} The series are long: each step joins {merged} intervals and shows their mean throughput, the highest of \
+        "{reading}{open} The series are long: each step joins {merged} intervals and shows their mean throughput, the highest of \
          their p99s, and the slowest transaction of all."
     )
 }
@@ -124,13 +151,25 @@ fn trial_data(trial: &Trial, intervals: &[Interval], merged: usize) -> TrialData
         name: trial.name.clone(),
         block: trial.block + 1,
         note: note(trial),
-        total: trial.measured.as_ref().map_or_else(|| NOTHING.to_owned(), total),
+        total: trial.measured.as_ref().map_or_else(|| NOTHING.to_owned(), |measured| total(trial, measured)),
+        open: open_data(&steps),
         edges: steps.iter().map(edge).chain(end).collect(),
         phases: steps.iter().map(|step| letter(step.phase)).collect(),
         tps: steps.iter().map(|step| Figure::new(step.ok / step.length_ms.max(1.0) * 1e3)).collect(),
         p99: steps.iter().map(|step| step.p99.map(Figure::new)).collect(),
         max: steps.iter().map(|step| step.max.map(Figure::new)).collect(),
     }
+}
+
+/// `None` for a closed loop.
+fn open_data(steps: &[Step]) -> Option<OpenData> {
+    let open: Option<Vec<_>> = steps.iter().map(|step| Some((step.length_ms, step.open?))).collect();
+    let open = open.filter(|open| !open.is_empty())?;
+    Some(OpenData {
+        scheduled: open.iter().map(|(length, step)| Figure::new(step.scheduled / length.max(1.0) * 1e3)).collect(),
+        queue: open.iter().map(|(_, step)| Figure::new(step.queue)).collect(),
+        lag: open.iter().map(|(_, step)| step.lag_p99.map(Figure::new)).collect(),
+    })
 }
 
 fn note(trial: &Trial) -> &'static str {
@@ -143,10 +182,12 @@ fn note(trial: &Trial) -> &'static str {
     }
 }
 
-fn total(measured: &Measured) -> String {
+fn total(trial: &Trial, measured: &Measured) -> String {
     let time = |figure| format::or_nothing(figure, format::duration_us);
     let (p99, max) = (time(measured.response.response_us_p99), time(measured.response.response_us_max));
-    format!("{} tps · p99 {p99} · max {max}", format::tps(measured.tps))
+    let sustained = measured.sustained.map_or("", |kept_up| if kept_up { " · sustained" } else { " · not sustained" });
+    let limited = if limited_trial(trial) { format!(" · {LIMITED}") } else { String::new() };
+    format!("{} tps · p99 {p99} · max {max}{sustained}{limited}", format::tps(measured.tps))
 }
 
 fn letter(phase: Phase) -> char {
@@ -171,8 +212,19 @@ fn join(intervals: &[Interval]) -> Option<Step> {
         ok: joined.ok + next.ok,
         p99: larger(joined.p99, next.p99),
         max: larger(joined.max, next.max),
+        open: join_open(joined.open, next.open),
         ..joined
     }))
+}
+
+/// Starts add up; of queue and lag the largest is shown.
+fn join_open(one: Option<OpenStep>, next: Option<OpenStep>) -> Option<OpenStep> {
+    let (one, next) = (one?, next?);
+    Some(OpenStep {
+        scheduled: one.scheduled + next.scheduled,
+        queue: one.queue.max(next.queue),
+        lag_p99: larger(one.lag_p99, next.lag_p99),
+    })
 }
 
 fn step(interval: &Interval) -> Step {
@@ -183,6 +235,11 @@ fn step(interval: &Interval) -> Step {
         ok: interval.counts.ok as f64,
         p99: interval.response.response_us_p99,
         max: interval.response.response_us_max,
+        open: interval.open_loop.map(|open| OpenStep {
+            scheduled: open.starts.scheduled as f64,
+            queue: open.starts.queued as f64,
+            lag_p99: open.lag_us_p99,
+        }),
     }
 }
 

@@ -1,10 +1,11 @@
 //! What was run: server, host, load, factors, settings, command.
 
-use truetps_record::{DatadirState, HostFacts, Plan, Protocol, SettingValue};
+use truetps_record::{DatadirState, DriveMode, HostFacts, Plan, Protocol, SettingValue};
 
 use super::labels::unbroken;
-use crate::ReportInput;
-use crate::format;
+use crate::generator::{Facts, shares_text};
+use crate::load::{self, arrivals, latency_limit, rates};
+use crate::{ReportInput, format};
 
 pub(super) struct Setup<'a> {
     pub(super) summary: String,
@@ -36,7 +37,7 @@ impl<'a> Setup<'a> {
     pub(super) fn of(input: &ReportInput<'a>) -> Self {
         Self {
             summary: unbroken(&summary(input)),
-            groups: vec![server(input), host(&input.experiment.host), load(input), design(input)],
+            groups: vec![server(input), host(&input.experiment.host), load(input), generator(input), design(input)],
             factors: factors(input.plan),
             settings: settings(input),
             command: command(&input.experiment.command),
@@ -117,14 +118,46 @@ fn load(input: &ReportInput) -> FactGroup {
     let each = if workload.tables == 1 { "" } else { " each" };
     let rows = format::plural(workload.table_rows, "row") + each;
     let until = load.measure_transactions.map(|n| format!(", or {} if sooner", format::plural(n, "transaction")));
-    let facts = vec![
+    let mut facts = vec![
         ("Workload", workload.name.clone()),
         ("Tables", unbroken(&format!("{} of {rows}", workload.tables))),
         ("Protocol", protocol.to_owned()),
         ("Warm-up", format!("{} s, not counted", load.warm_up_s)),
         ("Measured", unbroken(&format!("{} s{}", load.measure_s, until.unwrap_or_default()))),
     ];
+    if let Some(rates) = rates(input.plan) {
+        facts.push(("Loop", unbroken(&format!("open: starts follow a schedule; {rates}"))));
+        facts.push(("Arrivals", arrivals(load.arrivals).to_owned()));
+        facts.extend(latency_limit(load).map(|limit| ("Latency limit", unbroken(&limit))));
+    } else {
+        facts.push(("Loop", "closed: a client's next transaction starts when its last one has ended".to_owned()));
+    }
+    let errors = load::errors(&load.errors);
+    facts.extend((!errors.is_empty()).then(|| ("Errors", unbroken(&errors.join("; ")))));
     FactGroup { title: "Load", facts }
+}
+
+fn generator(input: &ReportInput) -> FactGroup {
+    let found = Facts::of(input);
+    let unknown = || "not recorded".to_owned();
+    let share = |share: Option<f64>, of: &str| {
+        share.map_or_else(unknown, |share| unbroken(&format!("{} of {of}", format::percent(share))))
+    };
+    let asked = match input.plan.load.mode {
+        DriveMode::Auto => String::new(),
+        mode => format!(", as the plan says ({})", load::mode(mode)),
+    };
+    let facts = vec![
+        ("Mode", format!("{}{asked}", found.mode.clone().unwrap_or_else(unknown))),
+        ("Workers", found.workers.clone().unwrap_or_else(unknown)),
+        ("Pinned to", found.pinned_to.clone().unwrap_or_else(|| "no cores of its own".to_owned())),
+        ("Ran", found.shares_cores.map_or_else(unknown, |shares| shares_text(shares).to_owned())),
+        ("Busiest worker", share(found.busy, "the time on a CPU")),
+        ("CPU wait", share(found.wait, "the time ready to run without a CPU, at most")),
+        ("Steal", share(found.steal, "the host's CPU, at most, went to other guests of its machine")),
+        ("Reconnects", format::count(found.reconnects)),
+    ];
+    FactGroup { title: "Generator", facts }
 }
 
 fn design(input: &ReportInput) -> FactGroup {

@@ -4,21 +4,23 @@ use truetps_analysis::{Analysis, Cell, Contrast, Curve, Verdict};
 
 use super::forest::{Forest, Scale};
 use super::labels::{Lines, best_cell, split_range, unbroken};
-use crate::ReportInput;
-use crate::format;
-use crate::meaning::BUSY;
+use crate::generator::{self, LIMITED};
+use crate::{ReportInput, format, names, open_loop};
 
-/// Columns beside those of the comparison: connections, tps, four times, failed, trials.
+/// Columns beside those of the comparison: axis, tps, four times, failed, trials.
 const COLUMNS_ALONE: usize = 8;
 const COLUMNS_OF_COMPARISON: usize = 3;
 
 pub(super) struct MainTable {
     pub(super) how_to_read: String,
+    pub(super) factor: &'static str,
     pub(super) has_baseline: bool,
     pub(super) columns: usize,
     pub(super) forest_ends: (String, String),
     pub(super) groups: Vec<Group>,
     pub(super) costs: Vec<Cost>,
+    /// Whether any figure was limited by the generator.
+    pub(super) limited: bool,
 }
 
 /// One combination of settings.
@@ -28,7 +30,7 @@ pub(super) struct Group {
 }
 
 pub(super) struct Row {
-    pub(super) connections: String,
+    pub(super) level: String,
     /// The reason, where no trial is evidence.
     pub(super) no_evidence: Option<String>,
     pub(super) best: bool,
@@ -53,14 +55,19 @@ pub(super) struct ContrastCells {
     pub(super) symbol: &'static str,
     pub(super) verdict: &'static str,
     pub(super) more: Option<String>,
+    /// By the generator.
+    pub(super) limited: bool,
 }
 
 pub(super) struct Cost {
     pub(super) label: String,
-    pub(super) connections: String,
+    pub(super) level: String,
     pub(super) server_cpu: String,
     pub(super) client_cpu: String,
     pub(super) worker_busy: String,
+    pub(super) worker_wait: String,
+    /// Why the generator limited the figures; empty where it did not.
+    pub(super) limited: String,
 }
 
 impl MainTable {
@@ -71,30 +78,34 @@ impl MainTable {
         let has_baseline = !analysis.contrasts.is_empty();
         Self {
             how_to_read: unbroken(&how_to_read(analysis)),
+            factor: analysis.axis.factor(),
             has_baseline,
             columns: COLUMNS_ALONE + if has_baseline { COLUMNS_OF_COMPARISON } else { 0 },
             forest_ends: scale.ends(),
             groups: curves.map(|(index, curve)| group(analysis, curve, lines.full(index, curve), &scale)).collect(),
-            costs: analysis.cells.iter().map(cost).collect(),
+            costs: analysis.cells.iter().map(|cell| cost(analysis, cell)).collect(),
+            limited: analysis.cells.iter().any(generator::is_limited),
         }
     }
 }
 
 fn how_to_read(analysis: &Analysis) -> String {
     let times = "Response times are medians over trials, max is the slowest transaction of all.";
-    let best = "The bar at the left marks the highest throughput of each setting.";
+    let is_open = open_loop::has_figures(analysis);
+    let best = if is_open { "" } else { "The bar at the left marks the highest throughput of each setting. " };
     match &analysis.baseline_label {
         Some(label) if !analysis.contrasts.is_empty() => format!(
             "Ratios are to {label} at the same other levels, paired by block, with a 95 % interval; the picture shows them on \
-             a log scale: the upright line is 1 (no difference), the grey zone what the plan calls too small to matter ({}). {best} {times}",
+             a log scale: the upright line is 1 (no difference), the grey zone what the plan calls too small to matter ({}). {best}{times}",
             format::percent(analysis.smallest_effect),
         ),
-        _ => format!("{best} {times}"),
+        _ => format!("{best}{times}"),
     }
 }
 
 fn group(analysis: &Analysis, curve: &Curve, label: String, scale: &Scale) -> Group {
-    let best = best_cell(analysis, curve).filter(|_| curve.cells.len() > 1);
+    let has_best = curve.cells.len() > 1 && !open_loop::has_figures(analysis);
+    let best = best_cell(analysis, curve).filter(|_| has_best);
     let rows = curve.cells.iter().map(|&index| {
         let cell = &analysis.cells[index];
         let contrast = analysis.contrasts.iter().find(|contrast| contrast.cell == index);
@@ -114,7 +125,7 @@ fn row(analysis: &Analysis, cell: &Cell) -> Row {
     let tps = cell.tps.as_ref().map_or_else(|| format::NOTHING.to_owned(), format::tps_estimate);
     let (tps, range) = split_range(&tps);
     Row {
-        connections: format::count(cell.configuration.connections().into()),
+        level: names::level(analysis.axis, &cell.configuration),
         no_evidence: None,
         best: false,
         tps,
@@ -132,8 +143,9 @@ fn row(analysis: &Analysis, cell: &Cell) -> Row {
 }
 
 fn marks(cell: &Cell) -> Vec<&'static str> {
-    let limited = cell.worker_busy_max.is_some_and(|busy| busy > BUSY);
-    limited.then_some("generator-limited").into_iter().collect()
+    let open = cell.open_loop.as_ref().filter(|open| open.sustained.of > 0 && !open.sustained.is_all());
+    let limited = generator::is_limited(cell).then_some(LIMITED);
+    open.map(|_| "not sustained").into_iter().chain(limited).collect()
 }
 
 fn why_no_evidence(analysis: &Analysis, cell: &Cell) -> String {
@@ -156,15 +168,25 @@ fn contrast_cells(contrast: &Contrast, scale: &Scale) -> ContrastCells {
         Verdict::NotEnoughData { more_blocks: Some(more) } => Some(format::more_blocks(more)),
         _ => None,
     };
-    ContrastCells { ratio, range, forest: scale.picture(&contrast.tps_ratio), symbol, verdict, more }
+    ContrastCells {
+        ratio,
+        range,
+        forest: scale.picture(&contrast.tps_ratio),
+        symbol,
+        verdict,
+        more,
+        limited: contrast.generator_limited,
+    }
 }
 
-fn cost(cell: &Cell) -> Cost {
+fn cost(analysis: &Analysis, cell: &Cell) -> Cost {
     Cost {
         label: cell.configuration.settings_label(),
-        connections: format::count(cell.configuration.connections().into()),
+        level: names::level(analysis.axis, &cell.configuration),
         server_cpu: format::or_nothing(cell.server_cpu_us_per_tx, format::cpu_us),
         client_cpu: format::or_nothing(cell.client_cpu_us_per_tx, format::cpu_us),
         worker_busy: format::or_nothing(cell.worker_busy_max, format::percent),
+        worker_wait: format::or_nothing(cell.worker_wait_max, format::percent),
+        limited: generator::reason(cell).unwrap_or_default(),
     }
 }

@@ -1,10 +1,11 @@
 //! The page as a whole. `TRUETPS_KEEP_HTML=/some/folder cargo test -p truetps-report html` keeps the pages that these
 //! tests make, to be looked at in a browser.
 
-use truetps_record::{Counts, ErrorCount, Interval, LatencyFigures, Phase, Trial, Validity};
+use truetps_record::{Counts, ErrorCount, Interval, LatencyFigures, Phase, StartCounts, Trial, Validity};
 
 use super::{TrialSeries, html};
 use crate::fixture::Fixture;
+use crate::fixture_open::open_loop;
 
 const HOSTILE: &str = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\"'&";
 /// What a page of the plan `durability` may weigh.
@@ -63,7 +64,11 @@ fn series_of(trial: &Trial) -> TrialSeries {
                 response_us_max: figure(measured.response.response_us_max),
                 ..LatencyFigures::default()
             },
-            open_loop: None,
+            open_loop: measured.open_loop.map(|open| {
+                let scheduled = open.starts.scheduled / 10;
+                let queued = open.starts.queued / 10 * u64::from(second);
+                open_loop(StartCounts { scheduled, queued, ..StartCounts::default() }, queued == 0)
+            }),
         }
     };
     TrialSeries { name: trial.name.clone(), intervals: (0..11).map(interval).collect() }
@@ -120,7 +125,9 @@ fn hostile_text_stays_text() {
         trials[1].validity = Validity::Invalid(hostile());
         trials[2].name = hostile();
         let error = ErrorCount { class: hostile(), code: 1, count: 1, retried: 0, first_message: hostile() };
-        trials[3].measured.as_mut().unwrap().errors = vec![error];
+        let measured = trials[3].measured.as_mut().unwrap();
+        measured.errors = vec![error];
+        measured.generator_limited = Some(hostile());
     });
     let hostile = || HOSTILE.to_owned();
     fixture.experiment.schedule[2].name = hostile();
@@ -151,6 +158,63 @@ fn hostile_text_stays_text() {
 }
 
 #[test]
+fn hostile_reasons_of_an_open_loop_stay_text() {
+    let fixture = Fixture::rates().with(|trials| {
+        for trial in trials {
+            trial.measured.as_mut().unwrap().generator_limited = Some(HOSTILE.to_owned());
+        }
+    });
+    let page = page("hostile-open.html", &fixture);
+    assert!(!page.contains("<script>alert") && !page.contains("<img"), "escaped");
+    assert_eq!(page.matches("<script").count(), 4, "theme mark, data, uPlot, charts");
+    assert!(page.contains("(3 of 3 trials) &#60;/script&#62;"), "the reason is there as text");
+}
+
+#[test]
+fn an_open_loop_has_its_section_curves_and_queue() {
+    let page = page("rates.html", &Fixture::rates());
+    for part in [
+        "Throughput against the target rate",
+        "href=\"#open-loop\">Open loop</a>",
+        "Open loop: did the server keep up?",
+        "1\u{a0}200 of 40\u{a0}000 starts were still waiting at the end (3.0\u{a0}%)",
+        "<span class=\"badge\">generator-limited</span>",
+        "its own starts were late: p99 2.5 ms",
+        "Response time counts from the scheduled start",
+        "data-queue",
+        "Poisson arrivals",
+        "duplicate_key ignored",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    let data = script_data(&page);
+    assert_eq!((&data["axis"], &data["rule"]), (&"rate".into(), &serde_json::Value::Null));
+    let cell = &data["curves"][0]["cells"][2];
+    assert_eq!((&cell["level"], &cell["sustained"], &cell["limited"]), (&4000.into(), &false.into(), &true.into()));
+    let trial = data["trials"].as_array().unwrap().iter().find(|trial| trial["name"] == "trial-0003").unwrap();
+    assert_eq!((&trial["open"]["scheduled"][5], &trial["open"]["queue"][5]), (&4000.into(), &600.into()));
+}
+
+#[test]
+fn a_closed_loop_has_nothing_of_an_open_one() {
+    let page = page("small.html", &Fixture::durability());
+    for part in ["id=\"open-loop\"", "href=\"#open-loop\"", "data-queue tabindex", "hollow point", "class=\"badge\""] {
+        assert!(!page.contains(part), "{part}");
+    }
+    assert!(script_data(&page)["trials"][0].get("open").is_none());
+}
+
+#[test]
+fn a_record_of_an_older_version_has_a_page() {
+    let fixture = Fixture::old();
+    let page = html(&fixture.input(), &[Fixture::old_series()]);
+    keep("old.html", &page);
+    assert_eq!((fixture.analysis.trials_valid, fixture.analysis.cells[0].open_loop.is_none()), (1, true));
+    assert_eq!(script_data(&page)["trials"][0]["name"], "trial-0028");
+    assert!(page.contains("22 290"), "its throughput");
+}
+
+#[test]
 fn every_shape_of_experiment_has_a_page() {
     let check = |name, fixture: &Fixture, expect: &str| {
         let page = page(name, fixture);
@@ -159,6 +223,9 @@ fn every_shape_of_experiment_has_a_page() {
     };
     check("small.html", &Fixture::durability(), "Against innodb_flush_log_at_trx_commit=1");
     check("connections.html", &Fixture::connections_only(), "ran no A/A pair");
+    check("open-run.html", &Fixture::open_run(1000), "Sustained: yes");
+    check("open-overload.html", &Fixture::open_run(8000), "Sustained: no");
+    check("open-empty.html", &Fixture::rates().with(Vec::clear), "no valid trial");
     check("empty.html", &Fixture::durability().with(Vec::clear), "no valid trial");
     let one_level = "name = \"binlog\"\nabout = \"What does the binlog cost?\"\n[workload]\nname = \"insert\"\n\
                      [factors]\nlog_bin = [false, true]\nsync_binlog = [0, 1]\nconnections = [50]\n";

@@ -6,8 +6,7 @@ use truetps_analysis::Analysis;
 use truetps_record::{ErrorCount, Trial};
 
 use super::labels;
-use crate::ReportInput;
-use crate::format;
+use crate::{ReportInput, format, load};
 
 /// Trials named with a note or an error; the raw files name the rest.
 const TRIALS_NAMED_MAX: usize = 3;
@@ -30,7 +29,10 @@ pub(super) struct ErrorRow<'a> {
     pub(super) class: &'a str,
     /// Empty where the error is not the server's.
     pub(super) code: String,
-    pub(super) count: String,
+    pub(super) failed: String,
+    pub(super) retried: String,
+    /// `retried`, `ignored`, `fatal`; empty where the plan says nothing of the class.
+    pub(super) policy: &'static str,
     pub(super) most_in: String,
     pub(super) first_message: &'a str,
 }
@@ -47,7 +49,7 @@ impl<'a> Trouble<'a> {
         Self {
             summary: summary(analysis),
             invalid: invalid.collect(),
-            errors: errors(input.trials),
+            errors: errors(input),
             notes: notes(input.trials),
         }
     }
@@ -71,37 +73,42 @@ fn summary(analysis: &Analysis) -> String {
 /// One error name over all trials, valid or not.
 struct Seen<'a> {
     first: &'a ErrorCount,
-    count: u64,
+    failed: u64,
+    retried: u64,
     most: u64,
     most_in: &'a Trial,
 }
 
 /// Most frequent first.
-fn errors(trials: &[Trial]) -> Vec<ErrorRow<'_>> {
+fn errors<'a>(input: &ReportInput<'a>) -> Vec<ErrorRow<'a>> {
     let mut by_name: BTreeMap<(u16, &str), Seen> = BTreeMap::new();
     let with_trial = |trial| errors_of(trial).iter().map(move |error| (trial, error));
-    for (trial, error) in trials.iter().flat_map(with_trial) {
+    for (trial, error) in input.trials.iter().flat_map(with_trial) {
         let seen = by_name.entry((error.code, &error.class));
-        let seen = seen.or_insert(Seen { first: error, count: 0, most: 0, most_in: trial });
-        seen.count += error.count;
-        if error.count > seen.most {
-            (seen.most, seen.most_in) = (error.count, trial);
+        let seen = seen.or_insert(Seen { first: error, failed: 0, retried: 0, most: 0, most_in: trial });
+        seen.failed += error.count;
+        seen.retried += error.retried;
+        let all = error.count + error.retried;
+        if all > seen.most {
+            (seen.most, seen.most_in) = (all, trial);
         }
     }
     let mut list: Vec<_> = by_name.into_values().collect();
-    list.sort_by_key(|seen| std::cmp::Reverse(seen.count));
-    list.iter().map(error_row).collect()
+    list.sort_by_key(|seen| std::cmp::Reverse((seen.failed, seen.retried)));
+    list.iter().map(|seen| error_row(input, seen)).collect()
 }
 
 fn errors_of(trial: &Trial) -> &[ErrorCount] {
     trial.measured.as_ref().map_or(&[], |measured| &measured.errors)
 }
 
-fn error_row<'a>(seen: &Seen<'a>) -> ErrorRow<'a> {
+fn error_row<'a>(input: &ReportInput<'a>, seen: &Seen<'a>) -> ErrorRow<'a> {
     ErrorRow {
         class: &seen.first.class,
         code: if seen.first.code == 0 { String::new() } else { seen.first.code.to_string() },
-        count: format::count(seen.count),
+        failed: format::count(seen.failed),
+        retried: format::count(seen.retried),
+        policy: load::handling(&input.plan.load.errors, &seen.first.class),
         most_in: format!(
             "{}: {} ({})",
             seen.most_in.name,

@@ -1,9 +1,10 @@
 //! The top of the page: the question, the verdict, what it means, and what to be careful with.
 
-use truetps_analysis::{Curve, Knee};
+use truetps_analysis::{Cell, Curve, Knee, SustainedRange};
 
 use super::labels::{Lines, best_cell, split_range, unbroken};
-use crate::{ReportInput, format, meaning, names, verdicts};
+use crate::generator::{self, LIMITED};
+use crate::{ReportInput, format, meaning, names, open_loop, verdicts};
 
 pub(super) struct VerdictSection {
     pub(super) facts: String,
@@ -14,13 +15,15 @@ pub(super) struct VerdictSection {
     pub(super) tiles: Vec<Tile>,
 }
 
-/// The best of one combination of settings.
+/// The best of one combination of settings; of rates, the highest that was sustained.
 pub(super) struct Tile {
     pub(super) label: String,
     pub(super) tps: String,
     pub(super) range: Option<String>,
     pub(super) at: String,
     pub(super) details: Vec<String>,
+    /// By the generator.
+    pub(super) limited: bool,
 }
 
 impl VerdictSection {
@@ -47,17 +50,45 @@ fn facts(input: &ReportInput) -> String {
 }
 
 fn tile(input: &ReportInput, curve: &Curve, label: String) -> Option<Tile> {
+    if let Some(range) = curve.sustained {
+        return Some(rate_tile(input, range, label));
+    }
     let best = best_cell(input.analysis, curve)?;
     let p99 = best.response_us_p99.map(|us| format!("p99 there {}", format::duration_us(us)));
     let (tps, range) = split_range(&format::tps_estimate(best.tps.as_ref()?));
-    let details = curve.knee.iter().map(knee).chain(p99);
+    let sustained = best.open_loop.as_ref().map(|open| {
+        format!("target rate {}, sustained: {}", open_loop::rate_text(input.plan, best), open_loop::sustained(open))
+    });
+    let details = curve.knee.iter().map(knee).chain(sustained).chain(p99);
     Some(Tile {
+        limited: generator::is_limited(best) || curve.knee.as_ref().is_some_and(|knee| knee.generator_limited),
         label,
         tps,
         range,
         at: format!("tps at {}", names::connections(best.configuration.connections())),
         details: details.map(|detail| unbroken(&detail)).collect(),
     })
+}
+
+fn rate_tile(input: &ReportInput, range: SustainedRange, label: String) -> Tile {
+    let cell = |index: usize| &input.analysis.cells[index];
+    let rate = |cell: &Cell| format::rate(input.analysis.axis.level(&cell.configuration));
+    let highest = range.highest.map(cell);
+    let p99 = highest.and_then(|cell| cell.response_us_p99).map(|us| format!("p99 there {}", format::duration_us(us)));
+    let not = range.first_not.map(cell).map(|cell| {
+        let mark = if generator::is_limited(cell) { format!(" ({LIMITED})") } else { String::new() };
+        format!("not at {} tps{mark}", rate(cell))
+    });
+    let details = p99.into_iter().chain(not);
+    Tile {
+        label,
+        tps: highest.map_or_else(|| format::NOTHING.to_owned(), rate),
+        range: None,
+        at: if highest.is_some() { "tps, the highest rate sustained" } else { "no rate tried was sustained" }
+            .to_owned(),
+        details: details.map(|detail| unbroken(&detail)).collect(),
+        limited: highest.is_some_and(generator::is_limited),
+    }
 }
 
 fn knee(knee: &Knee) -> String {

@@ -1,0 +1,86 @@
+//! Whether figures say more about the generator than about the server.
+
+use serde::Serialize;
+use truetps_record::Measured;
+
+use crate::evidence::Evidence;
+
+/// Records that were made before trials judged their generator have no verdict on it: there, a worker that was on a CPU
+/// for more than this share of the measure phase counts as one.
+const BUSY: f64 = 0.9;
+
+/// Trials of a configuration that the generator limited.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct GeneratorLimited {
+    pub trials: usize,
+    /// Valid trials of the configuration.
+    pub of: usize,
+    /// Why, in the words of the first of them.
+    pub first_reason: String,
+}
+
+/// `None` where no trial was limited.
+pub(crate) fn of_cell(evidence: &[Evidence<'_>]) -> Option<GeneratorLimited> {
+    let mut reasons = evidence.iter().filter_map(|one| generator_reason(one.measured));
+    let first_reason = reasons.next()?;
+    Some(GeneratorLimited { trials: 1 + reasons.count(), of: evidence.len(), first_reason })
+}
+
+/// Why the figures of one trial say more about the generator than about the server; `None` where they do not.
+pub fn generator_reason(measured: &Measured) -> Option<String> {
+    let said = measured.generator_limited.clone();
+    let was_busy = || measured.resources.worker_busy_max.is_some_and(|busy| busy > BUSY);
+    said.or_else(|| {
+        was_busy().then(|| format!("a worker was on a CPU for more than {:.0} % of the time", BUSY * 100.0))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use truetps_record::Trial;
+
+    use crate::synthetic::{plan, run};
+    use crate::{Analysis, analyse};
+
+    fn analysis_after(change: impl Fn(&mut Trial)) -> Analysis {
+        let plan = plan("[1, 2]", "[8, 50]", 3);
+        let (experiment, mut trials) = run(&plan, |_, _| 1000.0);
+        trials.iter_mut().for_each(change);
+        analyse(&plan, &experiment, &trials)
+    }
+
+    #[test]
+    fn trials_are_counted_and_the_first_reason_is_kept() {
+        let analysis = analysis_after(|trial| {
+            if trial.configuration.connections() == 50 && trial.block > 0 {
+                trial.measured.as_mut().unwrap().generator_limited = Some(format!("reason {}", trial.block));
+            }
+        });
+        let limited = analysis.cells[1].generator_limited.as_ref().unwrap();
+        assert_eq!((limited.trials, limited.of, limited.first_reason.as_str()), (2, 3, "reason 1"));
+        assert_eq!(analysis.cells[0].generator_limited, None);
+        let marks: Vec<_> = analysis.contrasts.iter().map(|contrast| contrast.generator_limited).collect();
+        assert_eq!(marks, [false, true], "at 8 and at 50 connections");
+    }
+
+    #[test]
+    fn a_limited_baseline_marks_all_that_is_compared_with_it() {
+        let analysis = analysis_after(|trial| {
+            let is_baseline = trial.configuration.settings_label().ends_with("=1");
+            trial.measured.as_mut().unwrap().generator_limited = is_baseline.then(|| "slow".to_owned());
+        });
+        assert!(analysis.contrasts.iter().all(|contrast| contrast.generator_limited));
+    }
+
+    #[test]
+    fn a_record_without_a_judgement_is_judged_by_its_busiest_worker() {
+        let busy = |share: f64| {
+            let analysis = analysis_after(|trial| {
+                trial.measured.as_mut().unwrap().resources.worker_busy_max = Some(share);
+            });
+            analysis.cells[0].generator_limited.clone()
+        };
+        assert_eq!(busy(0.9), None);
+        assert!(busy(0.97).unwrap().first_reason.contains("more than 90 % of the time"));
+    }
+}

@@ -1,0 +1,237 @@
+//! An open loop over the valid trials of one configuration: whether the server kept up with the schedule.
+
+use serde::Serialize;
+use truetps_record::{Measured, OpenLoop};
+
+use crate::Cell;
+use crate::evidence::Evidence;
+use crate::middle::{largest, median};
+
+/// So many trials of so many.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct TrialShare {
+    pub trials: usize,
+    pub of: usize,
+}
+
+impl TrialShare {
+    /// All of them, and there is one at least.
+    pub fn is_all(&self) -> bool {
+        self.of > 0 && self.trials == self.of
+    }
+
+    /// None of them, and there is one at least.
+    pub fn is_none(&self) -> bool {
+        self.of > 0 && self.trials == 0
+    }
+}
+
+/// What an open loop adds to a cell. Microseconds; figures are medians over trials of each trial's own, and each `max` is
+/// the largest of all trials.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct OpenLoopCell {
+    /// Trials whose server kept up with the schedule, of those that were judged.
+    pub sustained: TrialShare,
+    /// The first trial whose server did not.
+    pub not_sustained: Option<NotSustained>,
+    /// Starts that the schedule had, a second.
+    pub scheduled_per_s: Option<f64>,
+    /// Transactions that were started, a second.
+    pub started_per_s: Option<f64>,
+    /// Starts of the whole measure phase.
+    pub scheduled: Option<f64>,
+    pub skipped: Option<f64>,
+    /// Starts that waited for a client when the measure phase ended.
+    pub queued: Option<f64>,
+    pub service_us_p50: Option<f64>,
+    pub service_us_p95: Option<f64>,
+    pub service_us_p99: Option<f64>,
+    pub service_us_p999: Option<f64>,
+    pub service_us_max: Option<f64>,
+    pub lag_us_p50: Option<f64>,
+    pub lag_us_p99: Option<f64>,
+    pub lag_us_max: Option<f64>,
+    /// The generator's own share of the lag.
+    pub late_us_p50: Option<f64>,
+    pub late_us_p99: Option<f64>,
+    pub late_us_max: Option<f64>,
+}
+
+/// A trial whose server did not keep up, with the counts that show it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct NotSustained {
+    pub trial: String,
+    pub scheduled: u64,
+    pub skipped: u64,
+    pub queued: u64,
+}
+
+/// Where the rates of a curve stop being sustained. Indexes into [`crate::Analysis::cells`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct SustainedRange {
+    /// The highest rate that was sustained in all trials, as were all rates below it.
+    pub highest: Option<usize>,
+    /// The lowest rate that was not sustained in all trials.
+    pub first_not: Option<usize>,
+}
+
+/// `None` where no trial was an open loop.
+pub(crate) fn summarise(evidence: &[Evidence<'_>]) -> Option<OpenLoopCell> {
+    let open: Vec<_> =
+        evidence.iter().filter_map(|one| Some((one, one.measured, one.measured.open_loop.as_ref()?))).collect();
+    if open.is_empty() {
+        return None;
+    }
+    let median_of = |figure: fn(&Measured, &OpenLoop) -> Option<f64>| {
+        median(open.iter().filter_map(|(_, measured, open)| figure(measured, open)))
+    };
+    let largest_of =
+        |figure: fn(&OpenLoop) -> Option<f64>| largest(open.iter().filter_map(|(_, _, open)| figure(open)));
+    let judged = open.iter().filter_map(|(_, measured, _)| measured.sustained);
+    Some(OpenLoopCell {
+        sustained: TrialShare { trials: judged.clone().filter(|kept_up| *kept_up).count(), of: judged.count() },
+        not_sustained: open.iter().find(|one| one.1.sustained == Some(false)).map(|one| not_sustained(one.0, one.2)),
+        scheduled_per_s: median_of(|measured, open| Some(per_second(open.starts.scheduled, measured))),
+        started_per_s: median_of(|measured, _| Some(per_second(measured.counts.started, measured))),
+        scheduled: median_of(|_, open| Some(open.starts.scheduled as f64)),
+        skipped: median_of(|_, open| Some(open.starts.skipped as f64)),
+        queued: median_of(|_, open| Some(open.starts.queued as f64)),
+        service_us_p50: median_of(|_, open| open.service_us_p50),
+        service_us_p95: median_of(|_, open| open.service_us_p95),
+        service_us_p99: median_of(|_, open| open.service_us_p99),
+        service_us_p999: median_of(|_, open| open.service_us_p999),
+        service_us_max: largest_of(|open| open.service_us_max),
+        lag_us_p50: median_of(|_, open| open.lag_us_p50),
+        lag_us_p99: median_of(|_, open| open.lag_us_p99),
+        lag_us_max: largest_of(|open| open.lag_us_max),
+        late_us_p50: median_of(|_, open| open.late_us_p50),
+        late_us_p99: median_of(|_, open| open.late_us_p99),
+        late_us_max: largest_of(|open| open.late_us_max),
+    })
+}
+
+fn per_second(starts: u64, measured: &Measured) -> f64 {
+    starts as f64 / (measured.length_ms / 1e3)
+}
+
+fn not_sustained(one: &Evidence<'_>, open: &OpenLoop) -> NotSustained {
+    let starts = open.starts;
+    NotSustained {
+        trial: one.trial.name.clone(),
+        scheduled: starts.scheduled,
+        skipped: starts.skipped,
+        queued: starts.queued,
+    }
+}
+
+/// Goes up the rates to the first that was not sustained in all of its trials; what chance let through above that is no
+/// rate to rely on. `None` where no trial of the curve was judged, or its cells differ by something else than the rate.
+pub(crate) fn range(curve: &[usize], cells: &[Cell]) -> Option<SustainedRange> {
+    let judged: Vec<_> = curve
+        .iter()
+        .filter_map(|index| Some((*index, cells[*index].open_loop.as_ref()?.sustained)))
+        .filter(|(_, sustained)| sustained.of > 0)
+        .collect();
+    let rate = |index: &usize| cells[*index].configuration.rate();
+    if judged.is_empty() || curve.len() < 2 || curve.iter().any(|index| rate(index).is_none()) {
+        return None;
+    }
+    let first_not = judged.iter().position(|(_, sustained)| !sustained.is_all());
+    let highest = first_not.unwrap_or(judged.len()).checked_sub(1);
+    Some(SustainedRange { highest: highest.map(|at| judged[at].0), first_not: first_not.map(|at| judged[at].0) })
+}
+
+#[cfg(test)]
+mod tests {
+    use truetps_record::{Plan, StartCounts, Trial};
+
+    use super::*;
+    use crate::synthetic::run;
+    use crate::{Analysis, Axis, analyse};
+
+    fn rates(extra: &str) -> Plan {
+        let text = format!(
+            "name = \"rates\"\nabout = \"a test\"\n[workload]\nname = \"insert\"\n[design]\nblocks = 3\n\
+             aa_pair = false\n[factors]\nrate = [1000, 500, 2000, 4000]\n{extra}"
+        );
+        Plan::parse(&text).unwrap()
+    }
+
+    /// Keeps up to 1,000 a second; at 2,000 in some blocks; at 4,000 in none, unless `change` says otherwise.
+    fn analysis_of(plan: &Plan, change: impl Fn(&mut Trial)) -> Analysis {
+        let (experiment, mut trials) = run(plan, |_, configuration| configuration.rate().unwrap_or(700.0).min(1900.0));
+        for trial in &mut trials {
+            let rate = trial.configuration.rate().unwrap_or(700.0);
+            let measured = trial.measured.as_mut().unwrap();
+            let scheduled = (rate * 10.0) as u64;
+            let queued = if rate > 2000.0 || (rate > 1000.0 && trial.block == 1) { scheduled / 20 } else { 0 };
+            measured.open_loop = Some(OpenLoop {
+                starts: StartCounts { scheduled, queued, ..StartCounts::default() },
+                lag_us_p99: Some(100.0 * f64::from(trial.block + 1)),
+                lag_us_max: Some(1000.0 * f64::from(trial.block + 1)),
+                ..OpenLoop::default()
+            });
+            measured.sustained = Some(queued == 0);
+            change(trial);
+        }
+        analyse(plan, &experiment, &trials)
+    }
+
+    #[test]
+    fn figures_are_medians_and_maxima_and_trials_are_counted() {
+        let analysis = analysis_of(&rates("connections = [8]\n"), |_| ());
+        let open = |index: usize| analysis.cells[index].open_loop.as_ref().unwrap();
+        assert_eq!(open(0).sustained, TrialShare { trials: 3, of: 3 });
+        assert_eq!((open(0).lag_us_p99, open(0).lag_us_max), (Some(200.0), Some(3000.0)));
+        assert_eq!((open(0).scheduled_per_s, open(0).queued), (Some(1000.0), Some(0.0)));
+        assert_eq!(open(2).sustained, TrialShare { trials: 2, of: 3 });
+        let first = open(2).not_sustained.as_ref().unwrap();
+        assert_eq!((first.scheduled, first.queued), (20_000, 1000));
+        assert_eq!(analysis.trials_valid, 12);
+    }
+
+    #[test]
+    fn the_range_ends_at_the_first_rate_that_was_not_sustained_in_all_trials() {
+        let analysis = analysis_of(&rates("connections = [8]\n"), |_| ());
+        assert_eq!(analysis.axis, Axis::Rate);
+        let [curve] = &analysis.curves[..] else { panic!("one curve") };
+        assert_eq!((&curve.cells[..], curve.label.as_str()), (&[1, 0, 2, 3][..], ""));
+        assert_eq!(curve.sustained, Some(SustainedRange { highest: Some(0), first_not: Some(2) }));
+        assert_eq!(curve.knee, None);
+        let never = analysis_of(&rates("connections = [8]\n"), |trial| {
+            trial.measured.as_mut().unwrap().sustained = Some(false);
+        });
+        assert_eq!(never.curves[0].sustained, Some(SustainedRange { highest: None, first_not: Some(1) }));
+        let always = analysis_of(&rates("connections = [8]\n"), |trial| {
+            trial.measured.as_mut().unwrap().sustained = Some(true);
+        });
+        assert_eq!(always.curves[0].sustained, Some(SustainedRange { highest: Some(3), first_not: None }));
+        let unjudged = analysis_of(&rates("connections = [8]\n"), |trial| {
+            trial.measured.as_mut().unwrap().sustained = None;
+        });
+        assert_eq!(unjudged.curves[0].sustained, None);
+    }
+
+    #[test]
+    fn rates_beside_connections_and_settings_have_curves_of_their_own() {
+        let analysis = analysis_of(&rates("connections = [8, 50]\n"), |_| ());
+        assert_eq!(analysis.axis, Axis::Connections);
+        let labels: Vec<_> = analysis.curves.iter().map(|curve| curve.label.as_str()).collect();
+        assert_eq!(labels, ["rate=1000", "rate=500", "rate=2000", "rate=4000"]);
+        assert!(analysis.curves.iter().all(|curve| curve.knee.is_none() && curve.sustained.is_none()));
+        assert!(analysis.curves.iter().all(|curve| !curve.is_baseline), "nothing is compared");
+        let settings = "connections = [8]\ninnodb_flush_log_at_trx_commit = [1, 2]\n";
+        let analysis = analysis_of(&rates(settings), |_| ());
+        let baselines: Vec<_> = analysis.curves.iter().map(|curve| curve.is_baseline).collect();
+        assert_eq!((analysis.axis, &baselines[..]), (Axis::Rate, &[true, false][..]));
+        assert_eq!(analysis.contrasts.len(), 4);
+    }
+
+    #[test]
+    fn a_fixed_rate_has_no_knee_either() {
+        let text = "name = \"fixed\"\nabout = \"?\"\n[workload]\nname = \"insert\"\n[load]\nrate = 700\n\
+                    [design]\nblocks = 2\naa_pair = false\n[factors]\nconnections = [1, 8]\n";
+        let analysis = analysis_of(&Plan::parse(text).unwrap(), |_| ());
+        assert_eq!((analysis.axis, &analysis.curves[0].knee), (Axis::Connections, &None));
+    }
+}

@@ -1,0 +1,193 @@
+//! The generator: how it drove the load, and which figures it limited.
+
+use std::collections::BTreeSet;
+
+use truetps_analysis::{Analysis, Cell, generator_reason};
+use truetps_record::{DriveMode, EngineFacts, Trial};
+
+use crate::{ReportInput, format};
+
+/// Stands beside every figure that the generator limited.
+pub(crate) const LIMITED: &str = "generator-limited";
+/// The same where a word does not fit.
+pub(crate) const SIGN: &str = "†";
+/// Reasons that are told, and configurations that are named with each; the others have their mark.
+const TOLD_MAX: usize = 3;
+
+pub(crate) fn is_limited(cell: &Cell) -> bool {
+    cell.generator_limited.is_some()
+}
+
+/// Whether it limited one trial.
+pub(crate) fn limited_trial(trial: &Trial) -> bool {
+    trial.measured.as_ref().is_some_and(|measured| generator_reason(measured).is_some())
+}
+
+/// `(2 of 3 trials) a worker was busy 97 % of the time`; `None` where the generator limited nothing.
+pub(crate) fn reason(cell: &Cell) -> Option<String> {
+    let limited = cell.generator_limited.as_ref()?;
+    let of = if limited.of == 1 { String::new() } else { format!("({} of {} trials) ", limited.trials, limited.of) };
+    Some(format!("{of}{}", limited.first_reason.trim_end_matches('.')))
+}
+
+/// What the sign means; `None` where no figure has it.
+pub(crate) fn sign_explained(analysis: &Analysis) -> Option<String> {
+    analysis.cells.iter().any(is_limited).then(|| format!("{SIGN} {LIMITED}: \"What it means\" has the reason."))
+}
+
+/// Which figures the generator limited, why, and what to do about it.
+pub(crate) fn warning(analysis: &Analysis) -> Option<String> {
+    let mut by_reason: Vec<(String, Vec<String>)> = Vec::new();
+    for (cell, why) in analysis.cells.iter().filter_map(|cell| Some((cell, reason(cell)?))) {
+        let place = cell.configuration.to_string();
+        match by_reason.iter_mut().find(|(known, _)| *known == why) {
+            Some((_, places)) => places.push(place),
+            None => by_reason.push((why, vec![place])),
+        }
+    }
+    if by_reason.is_empty() {
+        return None;
+    }
+    let told = by_reason.iter().take(TOLD_MAX).map(|(why, places)| {
+        let named = &places[..places.len().min(TOLD_MAX)];
+        format!("{}{}: {why}", named.join("; "), and_more(places.len() - named.len()))
+    });
+    let told: Vec<_> = told.collect();
+    Some(format!(
+        "{LIMITED}: these figures say more about the generator than about the server, which may be able to do more. {}{}. Give \
+         the generator more workers (--workers), cores of its own (--pin), or another machine.",
+        told.join("; "),
+        and_more(by_reason.len() - told.len()),
+    ))
+}
+
+fn and_more(n: usize) -> String {
+    if n == 0 { String::new() } else { format!(" and {n} more") }
+}
+
+/// How the trials were driven, as far as their records say.
+pub(crate) struct Facts {
+    pub(crate) workers: Option<String>,
+    pub(crate) mode: Option<String>,
+    pub(crate) pinned_to: Option<String>,
+    pub(crate) shares_cores: Option<bool>,
+    /// Largest shares of the measure phase over all configurations.
+    pub(crate) busy: Option<f64>,
+    pub(crate) wait: Option<f64>,
+    pub(crate) steal: Option<f64>,
+    pub(crate) reconnects: u64,
+}
+
+impl Facts {
+    pub(crate) fn of(input: &ReportInput<'_>) -> Self {
+        let engines: Vec<_> = input.trials.iter().filter_map(|trial| trial.engine.as_ref()).collect();
+        let largest = |share: fn(&Cell) -> Option<f64>| input.analysis.cells.iter().filter_map(share).reduce(f64::max);
+        Self {
+            workers: workers(&engines),
+            mode: mode(&engines),
+            pinned_to: pinned_to(&engines),
+            shares_cores: shares_cores(&engines),
+            busy: largest(|cell| cell.worker_busy_max),
+            wait: largest(|cell| cell.worker_wait_max),
+            steal: largest(|cell| cell.steal_max),
+            reconnects: engines.iter().map(|engine| engine.reconnects).sum(),
+        }
+    }
+
+    /// One line; `None` where nothing is known.
+    pub(crate) fn line(&self) -> Option<String> {
+        let mut parts: Vec<_> = [self.workers.clone(), self.mode.clone()].into_iter().flatten().collect();
+        parts.extend(self.pinned_to.as_ref().map(|cores| format!("pinned to {cores}")));
+        parts.extend(self.shares_cores.map(|shares| shares_text(shares).to_owned()));
+        parts.extend(self.busy.map(|busy| match self.wait {
+            None => format!("busiest worker on a CPU {} of the time", format::percent(busy)),
+            Some(wait) => format!(
+                "busiest worker on a CPU {} of the time, waiting for one {}",
+                format::percent(busy),
+                format::percent(wait)
+            ),
+        }));
+        parts.extend(self.steal.map(|steal| format!("steal {}", format::percent(steal))));
+        parts.extend((self.reconnects > 0).then(|| format::plural(self.reconnects, "reconnect")));
+        (!parts.is_empty()).then(|| parts.join(", "))
+    }
+}
+
+pub(crate) fn shares_text(shares: bool) -> &'static str {
+    if shares { "on cores of the server too" } else { "on cores that the server does not use" }
+}
+
+fn workers(engines: &[&EngineFacts]) -> Option<String> {
+    let least = engines.iter().map(|engine| engine.workers).min()?;
+    let most = engines.iter().map(|engine| engine.workers).max()?;
+    let most_text = format::plural(most.into(), "worker");
+    Some(if least == most { most_text } else { format!("{} to {most_text}", format::count(least.into())) })
+}
+
+fn mode(engines: &[&EngineFacts]) -> Option<String> {
+    let names = engines.iter().filter_map(|engine| match engine.mode? {
+        DriveMode::Auto => None,
+        DriveMode::Blocking => Some("blocking"),
+        DriveMode::Multiplexed => Some("multiplexed"),
+    });
+    let names: Vec<_> = names.collect::<BTreeSet<_>>().into_iter().collect();
+    (!names.is_empty()).then(|| format::list(&names))
+}
+
+/// `cores 0 and 1`; `None` where no trial was pinned.
+fn pinned_to(engines: &[&EngineFacts]) -> Option<String> {
+    let cores: BTreeSet<_> = engines.iter().flat_map(|engine| &engine.pinned_to).collect();
+    let texts: Vec<_> = cores.iter().map(ToString::to_string).collect();
+    let word = if texts.len() == 1 { "core" } else { "cores" };
+    (!texts.is_empty()).then(|| format!("{word} {}", format::list(&texts)))
+}
+
+/// Whether any trial shared them. A record of an older version does not say, and those were made on one machine.
+fn shares_cores(engines: &[&EngineFacts]) -> Option<bool> {
+    let known = engines.iter().filter_map(|engine| engine.shares_cores.or(engine.mode.is_none().then_some(true)));
+    known.reduce(|one, other| one || other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::Fixture;
+
+    #[test]
+    fn a_limited_figure_has_its_reason_and_what_to_do() {
+        assert_eq!(warning(Fixture::durability().input().analysis), None);
+        let said = warning(Fixture::troubled().input().analysis).unwrap();
+        for part in [
+            "generator-limited: these figures",
+            "innodb_flush_log_at_trx_commit=1 connections=50; innodb_flush_log_at_trx_commit=2 connections=50;",
+            "connections=50: (3 of 3 trials) a worker was on a CPU for more than 90 % of the time. Give",
+            "--workers",
+            "--pin",
+            "another machine",
+        ] {
+            assert!(said.contains(part), "{said}\nshould contain\n{part}");
+        }
+    }
+
+    #[test]
+    fn facts_of_the_trials_are_one_line() {
+        let fixture = Fixture::durability().with(|trials| {
+            for trial in trials.iter_mut() {
+                let engine = trial.engine.as_mut().unwrap();
+                engine.mode = Some(if trial.block == 0 { DriveMode::Blocking } else { DriveMode::Multiplexed });
+                engine.workers = trial.block + 1;
+                engine.pinned_to = vec![3, 2];
+                engine.shares_cores = Some(false);
+                let resources = &mut trial.measured.as_mut().unwrap().resources;
+                (resources.worker_wait_max, resources.steal) = (Some(0.041), Some(0.002));
+            }
+            trials[0].engine.as_mut().unwrap().reconnects = 1;
+        });
+        assert_eq!(
+            Facts::of(&fixture.input()).line().unwrap(),
+            "1 to 3 workers, blocking and multiplexed, pinned to cores 2 and 3, on cores that the server does not use, \
+             busiest worker on a CPU 30 % of the time, waiting for one 4.1 %, steal 0.20 %, 1 reconnect"
+        );
+        assert_eq!(Facts::of(&fixture.with(Vec::clear).input()).line(), None);
+    }
+}

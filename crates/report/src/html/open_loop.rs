@@ -1,0 +1,104 @@
+//! Open loops: whether each configuration kept up with its schedule, and where its time went.
+
+use truetps_analysis::{Analysis, Axis, Cell, Curve, OpenLoopCell};
+
+use super::labels::{Lines, unbroken};
+use crate::generator::{self, LIMITED};
+use crate::{ReportInput, format, names, open_loop};
+
+pub(super) struct OpenLoopSection {
+    pub(super) factor: &'static str,
+    /// Where the rate is not what the rows differ by.
+    pub(super) with_target: bool,
+    pub(super) groups: Vec<Group>,
+    /// Whether the generator limited any figure.
+    pub(super) limited: bool,
+    pub(super) explained: Vec<String>,
+}
+
+/// One combination of settings.
+pub(super) struct Group {
+    pub(super) label: String,
+    pub(super) rows: Vec<Row>,
+}
+
+pub(super) struct Row {
+    pub(super) level: String,
+    pub(super) target: String,
+    pub(super) started: String,
+    pub(super) tps: String,
+    pub(super) skipped: String,
+    pub(super) queued: String,
+    pub(super) symbol: &'static str,
+    pub(super) sustained: String,
+    pub(super) why_not: Option<String>,
+    pub(super) mark: Option<&'static str>,
+    /// p50, p95, p99, p99.9 and max.
+    pub(super) response: [String; 5],
+    /// p50, p95, p99 and max.
+    pub(super) service: [String; 4],
+    /// p50, p99 and max.
+    pub(super) lag: [String; 3],
+    pub(super) late_p99: String,
+}
+
+impl OpenLoopSection {
+    /// `None` for closed loops.
+    pub(super) fn of(input: &ReportInput, lines: &Lines) -> Option<Self> {
+        let analysis = input.analysis;
+        if !open_loop::has_figures(analysis) {
+            return None;
+        }
+        let curves = analysis.curves.iter().enumerate();
+        let groups: Vec<_> = curves.map(|(index, curve)| group(input, curve, lines.full(index, curve))).collect();
+        Some(Self {
+            factor: analysis.axis.factor(),
+            with_target: analysis.axis != Axis::Rate,
+            groups: groups.into_iter().filter(|group| !group.rows.is_empty()).collect(),
+            limited: analysis.cells.iter().any(generator::is_limited),
+            explained: explained(analysis),
+        })
+    }
+}
+
+fn explained(analysis: &Analysis) -> Vec<String> {
+    let compared = (analysis.cells.len() > 1).then_some(open_loop::TPS_EXPLAINED);
+    [open_loop::TIMES_EXPLAINED].into_iter().chain(compared).map(unbroken).collect()
+}
+
+fn group(input: &ReportInput, curve: &Curve, label: String) -> Group {
+    let cells = names::cells(input.analysis, curve);
+    let rows = cells.into_iter().filter_map(|cell| Some(row(input, cell, cell.open_loop.as_ref()?)));
+    Group { label, rows: rows.collect() }
+}
+
+fn row(input: &ReportInput, cell: &Cell, open: &OpenLoopCell) -> Row {
+    let time = |us: Option<f64>| format::or_nothing(us, format::duration_us);
+    let whole = |number: Option<f64>| format::or_nothing(number, |number| format::count(number.round() as u64));
+    let response = [cell.response_us_p50, cell.response_us_p95, cell.response_us_p99, cell.response_us_p999];
+    let [p50, p95, p99, p999] = response.map(time);
+    Row {
+        level: names::level(input.analysis.axis, &cell.configuration),
+        target: open_loop::rate_text(input.plan, cell),
+        started: format::or_nothing(open.started_per_s, format::tps),
+        tps: cell.tps.as_ref().map_or_else(|| format::NOTHING.to_owned(), format::tps_estimate),
+        skipped: whole(open.skipped),
+        queued: whole(open.queued),
+        symbol: symbol(open),
+        sustained: open_loop::sustained(open),
+        why_not: open_loop::why_not(open).map(|why| unbroken(&why)),
+        mark: generator::is_limited(cell).then_some(LIMITED),
+        response: [p50, p95, p99, p999, time(cell.response_us_max)],
+        service: [open.service_us_p50, open.service_us_p95, open.service_us_p99, open.service_us_max].map(time),
+        lag: [open.lag_us_p50, open.lag_us_p99, open.lag_us_max].map(time),
+        late_p99: time(open.late_us_p99),
+    }
+}
+
+fn symbol(open: &OpenLoopCell) -> &'static str {
+    match open.sustained {
+        share if share.is_all() => "✓",
+        share if share.of == 0 => "?",
+        _ => "✗",
+    }
+}

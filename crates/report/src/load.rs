@@ -1,0 +1,151 @@
+//! What a plan asks of the generator, in words.
+
+use truetps_record::{Configuration, DriveMode, ErrorPolicy, Load, Plan, RATE, Spacing};
+
+use crate::format;
+
+/// The rate that a configuration asks for; it goes from one to the other where it is a ramp.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Target {
+    pub(crate) from: f64,
+    pub(crate) to: Option<f64>,
+}
+
+impl Target {
+    /// `None` in a closed loop.
+    pub(crate) fn of(plan: &Plan, configuration: &Configuration) -> Option<Self> {
+        let load = &plan.load;
+        let clients = load.rate_per_client.map_or(1.0, |_| f64::from(configuration.connections()));
+        let from = configuration.rate().or(load.rate).or(load.rate_per_client)?;
+        Some(Self { from: from * clients, to: load.ramp_to.map(|to| to * clients) })
+    }
+
+    /// `1 000 tps`, `1 000 to 5 000 tps`.
+    pub(crate) fn text(self) -> String {
+        match self.to {
+            None => format!("{} tps", format::rate(self.from)),
+            Some(to) => format!("{} to {} tps", format::rate(self.from), format::rate(to)),
+        }
+    }
+}
+
+/// Whether starts follow a schedule.
+pub(crate) fn is_open(plan: &Plan) -> bool {
+    plan.load.is_open() || plan.factors.contains_key(RATE)
+}
+
+/// `1 000 tps`, `10 tps a client, rising to 20`; `None` in a closed loop.
+pub(crate) fn rates(plan: &Plan) -> Option<String> {
+    let load = &plan.load;
+    let ramp = load.ramp_to.map_or(String::new(), |to| format!(", going to {}", format::rate(to)));
+    if let Some(levels) = plan.factors.get(RATE) {
+        return Some(if levels.len() == 1 { format!("{} tps", levels[0]) } else { "the rate is a factor".to_owned() });
+    }
+    let of_client = load.rate_per_client.map(|rate| format!("{} tps a client{ramp}", format::rate(rate)));
+    load.rate.map(|rate| format!("{} tps{ramp}", format::rate(rate))).or(of_client)
+}
+
+pub(crate) fn arrivals(spacing: Spacing) -> &'static str {
+    match spacing {
+        Spacing::Constant => "starts at equal distances",
+        Spacing::Poisson => "Poisson arrivals",
+    }
+}
+
+/// `None` where no start is given up.
+pub(crate) fn latency_limit(load: &Load) -> Option<String> {
+    let limit = load.latency_limit_ms?;
+    Some(format!("starts that are more than {} late are skipped", format::duration_us(limit * 1e3)))
+}
+
+pub(crate) fn mode(mode: DriveMode) -> &'static str {
+    match mode {
+        DriveMode::Auto => "chosen by the number of clients",
+        DriveMode::Blocking => "blocking: a thread for each client",
+        DriveMode::Multiplexed => "multiplexed: few threads with many clients each",
+    }
+}
+
+/// What happens when a statement fails, as far as that is not the default.
+pub(crate) fn errors(policy: &ErrorPolicy) -> Vec<String> {
+    let default = ErrorPolicy::default();
+    let mut said = Vec::new();
+    if policy.retry != default.retry {
+        said.push(if policy.retry.is_empty() {
+            "nothing is retried".to_owned()
+        } else {
+            format!("{} retried", format::list(&policy.retry))
+        });
+    }
+    for (list, what) in [(&policy.ignore, "ignored"), (&policy.fatal, "ends the run")] {
+        said.extend((!list.is_empty()).then(|| format!("{} {what}", format::list(list))));
+    }
+    if policy.retries_max != default.retries_max {
+        said.push(format!("at most {}", format::retries(policy.retries_max)));
+    }
+    if policy.reconnect_s > 0.0 {
+        said.push(format!("broken connections are made again for {} s", policy.reconnect_s));
+    }
+    said
+}
+
+/// What the plan does with errors of a class: `retried`, `ignored`, `fatal`; empty where they just fail.
+pub(crate) fn handling(policy: &ErrorPolicy, class: &str) -> &'static str {
+    let lists = [(&policy.retry, "retried"), (&policy.ignore, "ignored"), (&policy.fatal, "fatal")];
+    let found = lists.iter().find(|(list, _)| list.iter().any(|known| known == class));
+    found.map_or("", |(_, what)| what)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(load: &str, factors: &str) -> Plan {
+        let text = format!(
+            "name = \"p\"\nabout = \"?\"\n[workload]\nname = \"insert\"\n[load]\n{load}\n[factors]\n\
+             connections = [8]\n{factors}"
+        );
+        Plan::parse(&text).unwrap()
+    }
+
+    #[test]
+    fn targets() {
+        let check = |load: &str, factors: &str, rates_text: Option<&str>, target: Option<&str>| {
+            let plan = plan(load, factors);
+            assert_eq!(rates(&plan).as_deref(), rates_text);
+            let own = Target::of(&plan, &plan.configurations()[0]).map(Target::text);
+            assert_eq!(own.as_deref(), target);
+            assert_eq!(is_open(&plan), target.is_some());
+        };
+        check("", "", None, None);
+        check("rate = 1000", "", Some("1 000 tps"), Some("1 000 tps"));
+        check("rate = 1000\nramp_to = 12345", "", Some("1 000 tps, going to 12 345"), Some("1 000 to 12 345 tps"));
+        check("rate_per_client = 2.5", "", Some("2.5 tps a client"), Some("20 tps"));
+        check("rate_per_client = 2\nramp_to = 4", "", Some("2 tps a client, going to 4"), Some("16 to 32 tps"));
+        check("", "rate = [500, 1000]", Some("the rate is a factor"), Some("500 tps"));
+    }
+
+    #[test]
+    fn only_what_is_not_the_default_is_said() {
+        assert_eq!(errors(&ErrorPolicy::default()), Vec::<String>::new());
+        let policy = ErrorPolicy {
+            retry: Vec::new(),
+            ignore: vec!["duplicate_key".to_owned()],
+            fatal: vec!["read_only".to_owned(), "other(1114)".to_owned()],
+            retries_max: 1,
+            reconnect_s: 5.0,
+        };
+        assert_eq!(
+            errors(&policy).join("; "),
+            "nothing is retried; duplicate_key ignored; read_only and other(1114) ends the run; at most 1 retry; broken \
+             connections are made again for 5 s"
+        );
+        assert_eq!((handling(&policy, "duplicate_key"), handling(&policy, "deadlock")), ("ignored", ""));
+    }
+
+    #[test]
+    fn the_latency_limit_is_a_time() {
+        let plan = plan("rate = 10\nlatency_limit_ms = 50", "");
+        assert_eq!(latency_limit(&plan.load).as_deref(), Some("starts that are more than 50.0 ms late are skipped"));
+    }
+}

@@ -1,0 +1,279 @@
+//! Open loops in words: whether the server kept up with the schedule, and why not.
+
+use truetps_analysis::{Analysis, Cell, Curve, MaxRate, NotSustained, OpenLoopCell, SustainedRange};
+use truetps_record::Plan;
+
+use crate::ReportInput;
+use crate::generator::{self, LIMITED};
+use crate::load::Target;
+use crate::{format, names};
+
+/// How response time, service time, lag and lateness belong together: stands wherever they are shown.
+pub(crate) const TIMES_EXPLAINED: &str = "Response time counts from the scheduled start of a transaction, so that a \
+    wait for a free client or for a stalled server is in it; service time counts from the actual start, which is all that \
+    a closed loop would show. Lag is the actual start minus the scheduled one, and late the generator's own share of it.";
+/// Stands where open loops are compared with each other.
+pub(crate) const TPS_EXPLAINED: &str = "Where a server keeps up, its tps is the rate, whatever else differs: compare the \
+    response times there.";
+
+/// Whether any configuration has figures of an open loop.
+pub(crate) fn has_figures(analysis: &Analysis) -> bool {
+    analysis.cells.iter().any(|cell| cell.open_loop.is_some())
+}
+
+/// `yes`, `no`, `in 3 of 5 trials`, `not judged`.
+pub(crate) fn sustained(open: &OpenLoopCell) -> String {
+    let share = open.sustained;
+    match (share.of, share.is_all(), share.is_none()) {
+        (0, ..) => "not judged".to_owned(),
+        (_, true, _) => "yes".to_owned(),
+        (_, _, true) => "no".to_owned(),
+        _ => format!("in {} of {} trials", share.trials, share.of),
+    }
+}
+
+/// The same with the reason: `no: 312 of 10 000 starts were still waiting at the end (3.1 %)`.
+pub(crate) fn sustained_with_reason(open: &OpenLoopCell) -> String {
+    match why_not(open) {
+        Some(why) => format!("{}: {why}", sustained(open)),
+        None => sustained(open),
+    }
+}
+
+/// Counts of the first trial that was not sustained.
+pub(crate) fn why_not(open: &OpenLoopCell) -> Option<String> {
+    let NotSustained { trial: _, scheduled, skipped, queued } = open.not_sustained.as_ref()?;
+    let share = |part: u64| format::percent(part as f64 / (*scheduled).max(1) as f64);
+    let all = format::plural(*scheduled, "start");
+    let waiting = |of: &str| {
+        format!("{}{of} {} still waiting at the end ({})", format::count(*queued), were(*queued), share(*queued))
+    };
+    let given_up =
+        |of: &str| format!("{}{of} {} skipped ({})", format::count(*skipped), were(*skipped), share(*skipped));
+    let of = format!(" of {all}");
+    Some(match (*queued > 0, *skipped > 0) {
+        (true, true) => format!("{} and {}", waiting(&of), given_up("")),
+        (true, false) => waiting(&of),
+        (false, true) => given_up(&of),
+        (false, false) => format!("of {all} none was waiting or skipped at the end, but its record says so"),
+    })
+}
+
+fn were(n: u64) -> &'static str {
+    if n == 1 { "was" } else { "were" }
+}
+
+/// The first lines of a report of an open loop; empty for a closed one.
+pub(crate) fn verdicts(input: &ReportInput<'_>) -> Vec<String> {
+    let of_curve = |curve: &Curve| match curve.sustained {
+        Some(range) => Some(range_line(input, curve, range)),
+        None if curve.cells.len() > 1 => places_line(input, curve),
+        None => names::cells(input.analysis, curve).into_iter().find_map(|cell| cell_line(input, cell)),
+    };
+    input.analysis.curves.iter().filter_map(of_curve).collect()
+}
+
+/// `Target rate 700 tps: sustained at 8 and 50 connections; not at 1 connection: …`, for one rate at several numbers of
+/// connections.
+fn places_line(input: &ReportInput<'_>, curve: &Curve) -> Option<String> {
+    let analysis = input.analysis;
+    let open: Vec<_> = names::cells(analysis, curve).into_iter().filter(|cell| cell.open_loop.is_some()).collect();
+    let (kept_up, others): (Vec<_>, Vec<_>) = open.iter().copied().partition(|cell| is_sustained(cell));
+    let first = *open.first()?;
+    let at = |cells: &[&Cell]| {
+        let levels: Vec<_> = cells.iter().map(|cell| analysis.axis.level(&cell.configuration)).collect();
+        let mark =
+            if cells.iter().any(|cell| generator::is_limited(cell)) { format!(" ({LIMITED})") } else { String::new() };
+        format!("{}{mark}", names::at_levels(analysis.axis, &levels))
+    };
+    let mut parts = Vec::new();
+    parts.extend((!kept_up.is_empty()).then(|| format!("sustained at {}", at(&kept_up))));
+    parts.extend((!others.is_empty()).then(|| {
+        let why = others.iter().find_map(|cell| why_not(cell.open_loop.as_ref()?));
+        let word = if why.is_some() { "not sustained" } else { "not judged" };
+        let why = why.map_or(String::new(), |why| format!(": {why}"));
+        let place = if others.len() > 1 && !why.is_empty() { ", first" } else { "" };
+        format!("{word} at {}{place}{why}", at(&others))
+    }));
+    let per_client = input.plan.load.rate_per_client;
+    let rate =
+        per_client.map_or_else(|| rate_text(input.plan, first), |rate| format!("{} tps a client", format::rate(rate)));
+    let subject = if curve.label.is_empty() { "Target".to_owned() } else { format!("{}, target", curve.label) };
+    Some(format!("{subject} rate {rate}: {}.", parts.join("; ")))
+}
+
+fn is_sustained(cell: &Cell) -> bool {
+    cell.open_loop.as_ref().is_some_and(|open| open.sustained.is_all())
+}
+
+/// `Highest rate that keeps to p99<1s: 4 590 tps (3 trials); at 4 790 tps: p99 was 72.679 ms.`
+pub(crate) fn max_rate_line(found: &MaxRate) -> String {
+    let mark = |limited: bool| if limited { format!("; {LIMITED}") } else { String::new() };
+    let held = found.held.as_ref().map_or("none that was tried".to_owned(), |held| {
+        let trials = format::plural(held.trials as u64, "trial");
+        format!("{} tps ({trials}{})", format::tps(held.rate), mark(held.generator_limited))
+    });
+    let broken = found.broken.as_ref().map_or("no higher one was tried".to_owned(), |broken| {
+        format!("at {} tps: {}{}", format::tps(broken.rate), broken.why, mark(broken.generator_limited))
+    });
+    format!("Highest rate that is sustained and keeps to {}: {held}; {broken}.", found.slo)
+}
+
+/// `Sustained up to a target rate of 1 000 tps (p99 2.10 ms there); not at 2 000 tps: …`.
+fn range_line(input: &ReportInput<'_>, curve: &Curve, range: SustainedRange) -> String {
+    let cell = |index: usize| &input.analysis.cells[index];
+    let rate = |cell: &Cell| rate_text(input.plan, cell);
+    let first_not = range.first_not.map(cell);
+    let not = first_not.map_or(String::new(), |cell| {
+        let why = cell.open_loop.as_ref().map_or(String::new(), sustained_with_reason);
+        let why = why.strip_prefix("no: ").unwrap_or(&why).to_owned();
+        format!("{}: {why}{}", rate(cell), limited_words(cell))
+    });
+    let there = |cell: &Cell| {
+        let p99 = cell.response_us_p99.map(|us| format!("p99 {} there", format::duration_us(us)));
+        let marks = generator::is_limited(cell).then(|| LIMITED.to_owned());
+        let parts: Vec<_> = p99.into_iter().chain(marks).collect();
+        if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) }
+    };
+    let text = match (range.highest.map(cell), not.is_empty()) {
+        (Some(highest), true) => format!("sustained at every rate tried, up to {}{}", rate(highest), there(highest)),
+        (Some(highest), false) => {
+            format!("sustained up to a target rate of {}{}; not at {not}", rate(highest), there(highest))
+        }
+        (None, _) => format!("sustained at no rate tried; not at {not}"),
+    };
+    if curve.label.is_empty() { format!("{}.", names::capital(&text)) } else { format!("{}: {text}.", curve.label) }
+}
+
+/// `Sustained: yes. 998.2 tps of a target rate of 1 000 tps with 8 connections; response time p50 312 µs, p99 2.10 ms`.
+fn cell_line(input: &ReportInput<'_>, cell: &Cell) -> Option<String> {
+    let (open, tps) = (cell.open_loop.as_ref()?, cell.tps.as_ref()?);
+    let connections = names::connections(cell.configuration.connections());
+    let settings = cell.configuration.settings_label();
+    let subject = if settings.is_empty() { String::new() } else { format!("{settings}: ") };
+    let times: Vec<_> = [("p50", cell.response_us_p50), ("p99", cell.response_us_p99)]
+        .iter()
+        .filter_map(|(name, us)| Some(format!("{name} {}", format::duration_us((*us)?))))
+        .collect();
+    let response = if times.is_empty() { String::new() } else { format!("; response time {}", times.join(", ")) };
+    let word = if subject.is_empty() { "Sustained" } else { "sustained" };
+    Some(format!(
+        "{subject}{word}: {}. {} tps of a target rate of {} with {connections}{response} ({}){}.",
+        sustained_with_reason(open),
+        format::tps(tps.value),
+        rate_text(input.plan, cell),
+        names::certainty(tps),
+        limited_words(cell),
+    ))
+}
+
+fn limited_words(cell: &Cell) -> String {
+    if generator::is_limited(cell) { format!("; {LIMITED}") } else { String::new() }
+}
+
+/// `1 000 tps`; what the schedule had, where the plan does not say.
+pub(crate) fn rate_text(plan: &Plan, cell: &Cell) -> String {
+    let scheduled = || cell.open_loop.as_ref().and_then(|open| open.scheduled_per_s);
+    match (Target::of(plan, &cell.configuration), scheduled()) {
+        (Some(target), _) => target.text(),
+        (None, Some(rate)) => format!("{} tps", format::tps(rate)),
+        (None, None) => format::NOTHING.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use truetps_analysis::{BrokenRate, HeldRate};
+
+    use super::*;
+    use crate::fixture::Fixture;
+
+    fn check(fixture: &Fixture, expect: &[&str]) {
+        assert_eq!(verdicts(&fixture.input()), expect);
+    }
+
+    #[test]
+    fn a_search_has_an_answer() {
+        let mut found = MaxRate {
+            slo: "p99<20ms".to_owned(),
+            held: Some(HeldRate { rate: 4590.0, trials: 3, generator_limited: false }),
+            broken: Some(BrokenRate { rate: 4790.0, why: "p99 was 72 ms".to_owned(), generator_limited: true }),
+        };
+        assert_eq!(
+            max_rate_line(&found),
+            "Highest rate that is sustained and keeps to p99<20ms: 4 590 tps (3 trials); at 4 790 tps: p99 was 72 ms; \
+             generator-limited."
+        );
+        (found.held, found.broken) = (None, None);
+        assert!(max_rate_line(&found).ends_with("none that was tried; no higher one was tried."));
+    }
+
+    #[test]
+    fn a_closed_loop_has_no_such_line() {
+        check(&Fixture::durability(), &[]);
+    }
+
+    #[test]
+    fn one_trial_says_whether_it_was_sustained_and_why_not() {
+        check(
+            &Fixture::open_run(1000),
+            &["Sustained: yes. 1 000 tps of a target rate of 1 000 tps with 8 connections; response time p50 300 µs, \
+               p99 2.10 ms (one trial, so without an interval)."],
+        );
+        check(
+            &Fixture::open_run(8000),
+            &[
+                "Sustained: no: 2 400 of 80 000 starts were still waiting at the end (3.0 %). 7 760 tps of a target rate of \
+               8 000 tps with 8 connections; response time p50 90.0 ms, p99 310 ms (one trial, so without an interval).",
+            ],
+        );
+    }
+
+    #[test]
+    fn a_sweep_of_rates_says_up_to_where() {
+        check(
+            &Fixture::rates(),
+            &[
+                "innodb_flush_log_at_trx_commit=1: sustained up to a target rate of 2 000 tps (p99 2.10 ms there); not at \
+               4 000 tps: 1 200 of 40 000 starts were still waiting at the end (3.0 %); generator-limited.",
+                "innodb_flush_log_at_trx_commit=2: sustained at every rate tried, up to 4 000 tps (p99 2.10 ms there).",
+            ],
+        );
+    }
+
+    #[test]
+    fn one_rate_at_several_connections_is_one_line() {
+        let plan = "name = \"fixed\"\nabout = \"?\"\n[workload]\nname = \"insert\"\n[load]\nrate = 8000\n[design]\n\
+                    blocks = 1\naa_pair = false\n[factors]\nconnections = [1, 8, 50]\n";
+        let fixture = Fixture::of_plan(plan).with(|trials| {
+            for trial in trials {
+                let sustained = trial.configuration.connections() > 1;
+                crate::fixture_open::open(trial, 8000.0, sustained);
+            }
+        });
+        check(
+            &fixture,
+            &[
+                "Target rate 8 000 tps: sustained at 8 and 50 connections; not sustained at 1 connection: 2 400 of 80 000 \
+               starts were still waiting at the end (3.0 %).",
+            ],
+        );
+        assert_eq!(crate::verdicts(&fixture.input()).len(), 1);
+    }
+
+    #[test]
+    fn both_reasons_and_the_share_of_trials_are_told() {
+        let mut fixture = Fixture::open_run(1000);
+        let open = fixture.analysis.cells[0].open_loop.as_mut().unwrap();
+        open.sustained = truetps_analysis::TrialShare { trials: 3, of: 5 };
+        let trial = "trial-0004".to_owned();
+        open.not_sustained = Some(NotSustained { trial, scheduled: 10_000, skipped: 1, queued: 312 });
+        assert_eq!(
+            sustained_with_reason(open),
+            "in 3 of 5 trials: 312 of 10 000 starts were still waiting at the end (3.1 %) and 1 was skipped (0.01 %)"
+        );
+        open.sustained = truetps_analysis::TrialShare::default();
+        open.not_sustained = None;
+        assert_eq!(sustained_with_reason(open), "not judged");
+    }
+}

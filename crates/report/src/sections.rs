@@ -1,0 +1,209 @@
+//! The sections of a report in the text formats, apart from the tables of single configurations.
+
+use std::collections::BTreeMap;
+
+use truetps_analysis::{Cell, Contrast, Curve, Verdict};
+
+use crate::document::{Block, Entry, Section, Table, Tone};
+use crate::format::{self, NOTHING};
+use crate::generator::{self, LIMITED, SIGN};
+use crate::{ReportInput, errors, meaning, names};
+
+/// Combinations of settings that fit beside each other in one table.
+pub(crate) const COLUMNS_MAX: usize = 4;
+
+/// Throughput alone, one column for each combination of settings, where they fit beside each other.
+pub(crate) fn throughput(input: &ReportInput<'_>) -> Option<Section> {
+    let analysis = input.analysis;
+    if !(2..=COLUMNS_MAX).contains(&analysis.curves.len()) {
+        return None;
+    }
+    let mut header = vec![analysis.axis.factor().to_owned()];
+    header.extend(analysis.curves.iter().map(|curve| names::level_label(analysis, curve)));
+    let row = |level: f64| {
+        let cells = analysis.curves.iter().map(|curve| tps_entry(names::cell_at(analysis, curve, level)).into());
+        std::iter::once(format::rate(level).into()).chain(cells).collect()
+    };
+    let rows = names::levels(analysis).into_iter().map(row).collect();
+    let mut blocks = vec![Block::Table(Table { caption: None, header, rows, words_last: false })];
+    blocks.extend(generator::sign_explained(analysis).map(Block::Paragraph));
+    let heading = format!("Throughput (tps, 95 % interval) by {}", names::curve_factors(input.plan, analysis));
+    Some(Section { heading, blocks })
+}
+
+/// Throughput with its interval, and with the sign of a limited generator.
+pub(crate) fn tps_entry(cell: Option<&Cell>) -> String {
+    let Some((cell, tps)) = cell.and_then(|cell| Some((cell, cell.tps.as_ref()?))) else { return NOTHING.to_owned() };
+    let sign = if generator::is_limited(cell) { format!(" {SIGN}") } else { String::new() };
+    format!("{}{sign}", format::tps_estimate(tps))
+}
+
+pub(crate) fn comparisons(input: &ReportInput<'_>) -> Option<Section> {
+    let analysis = input.analysis;
+    let baseline = analysis.baseline_label.as_ref().filter(|_| !analysis.contrasts.is_empty())?;
+    let mut blocks: Vec<_> = analysis
+        .curves
+        .iter()
+        .map(|curve| comparison_table(input, curve))
+        .filter(|table| !table.rows.is_empty())
+        .map(Block::Table)
+        .collect();
+    blocks.push(Block::Paragraph(format!(
+        "Ratios are paired by block, with their 95 % interval. \"sees\": the smallest effect that the pairs could have \
+         shown. faster and slower: the difference passes Holm's correction over all {} comparisons, and is at least \
+         {}, at least what the comparison sees and at least what the A/A pairs leave visible. equivalent: the whole \
+         interval is within {}.",
+        analysis.contrasts.len(),
+        format::percent(analysis.smallest_effect),
+        format::percent(analysis.smallest_effect)
+    )));
+    Some(Section { heading: format!("Against {baseline}"), blocks })
+}
+
+fn comparison_table(input: &ReportInput<'_>, curve: &Curve) -> Table {
+    let analysis = input.analysis;
+    let row = |contrast: &&Contrast| {
+        let p99 = contrast.p99_ratio.as_ref().map_or_else(|| NOTHING.to_owned(), format::ratio_estimate);
+        vec![
+            names::level(analysis.axis, &analysis.cells[contrast.cell].configuration).into(),
+            format::ratio_estimate(&contrast.tps_ratio).into(),
+            p99.into(),
+            format::or_nothing(contrast.smallest_visible_effect, format::percent).into(),
+            verdict(contrast),
+        ]
+    };
+    Table {
+        caption: (!curve.label.is_empty()).then(|| curve.label.clone()),
+        header: [analysis.axis.factor(), "tps ratio", "p99 ratio", "sees", "verdict"].map(str::to_owned).to_vec(),
+        rows: names::contrasts(analysis, curve).iter().map(row).collect(),
+        words_last: true,
+    }
+}
+
+/// A verdict on figures that the generator limited is never shown without that.
+fn verdict(contrast: &Contrast) -> Entry {
+    let text = format::verdict(contrast.verdict);
+    if contrast.generator_limited {
+        return Entry { text: format!("{text}, {LIMITED}"), tone: Tone::Unsure };
+    }
+    Entry { text, tone: tone(contrast.verdict) }
+}
+
+fn tone(verdict: Verdict) -> Tone {
+    match verdict {
+        Verdict::Faster => Tone::Good,
+        Verdict::Slower => Tone::Bad,
+        Verdict::NotEnoughData { .. } => Tone::Unsure,
+        Verdict::Equivalent => Tone::Plain,
+    }
+}
+
+pub(crate) fn noise(input: &ReportInput<'_>) -> Option<Section> {
+    let noise = input.analysis.noise.as_ref();
+    if noise.is_none() && !input.plan.design.aa_pair {
+        return None;
+    }
+    let text = noise.map_or_else(
+        || "No A/A pair has two valid trials: what the same configuration differs by is not known.".to_owned(),
+        |noise| {
+            let limited = noise.pairs.iter().any(|pair| pair.generator_limited);
+            let mark = if limited { format!(", {LIMITED}") } else { String::new() };
+            format!(
+                "The same configuration run twice differed by {} ({}{mark}); one trial scatters by about {}: differences \
+                 under {} mean nothing here.",
+                format::difference_estimate(&noise.ratio),
+                format::plural(noise.pairs.len() as u64, "pair"),
+                format::percent(noise.sigma),
+                format::percent(noise.smallest_visible_effect)
+            )
+        },
+    );
+    Some(Section { heading: "Noise (A/A pairs)".to_owned(), blocks: vec![Block::Paragraph(text)] })
+}
+
+pub(crate) fn knees(input: &ReportInput<'_>) -> Option<Section> {
+    let analysis = input.analysis;
+    let row = |curve: &Curve| {
+        let knee = curve.knee.as_ref()?;
+        let sign = if knee.generator_limited { format!(" {SIGN}") } else { String::new() };
+        let best =
+            format!("{} ({} tps){sign}", format::count(knee.best_connections.into()), format::tps(knee.best_tps));
+        let last = if knee.best_is_last {
+            "is the best, may rise further".to_owned()
+        } else {
+            knee.last_ratio.as_ref().map_or_else(|| NOTHING.to_owned(), format::ratio_estimate)
+        };
+        let is_best = knee.connections == knee.best_connections;
+        let knee_ratio = if is_best { "is the best".to_owned() } else { format::ratio_estimate(&knee.ratio_to_best) };
+        let mut row = vec![format::count(knee.connections.into()), knee_ratio, best, last];
+        if !curve.label.is_empty() {
+            row.insert(0, names::level_label(analysis, curve));
+        }
+        Some(row.into_iter().map(Entry::from).collect())
+    };
+    let rows: Vec<Vec<Entry>> = analysis.curves.iter().filter_map(row).collect();
+    if rows.is_empty() {
+        return None;
+    }
+    let mut header = ["knee", "knee to best", "best at", "last to best"].map(str::to_owned).to_vec();
+    if !names::setting_names(input.plan).is_empty() {
+        header.insert(0, names::setting_names(input.plan));
+    }
+    let rule = format!(
+        "The knee is the smallest number of connections that is not shown to be below 95 % of the best. The rule \
+         \"cores × 2 + spindles\" gives {} on this host.",
+        format::count(analysis.rule_connections.into())
+    );
+    let blocks = vec![Block::Table(Table { caption: None, header, rows, words_last: true }), Block::Paragraph(rule)];
+    Some(Section { heading: "Where more connections stop helping".to_owned(), blocks })
+}
+
+/// Trials that are not evidence, errors, clients that failed and notes, each with its reason; left out where there is
+/// none.
+pub(crate) fn troubles(input: &ReportInput<'_>) -> Option<Section> {
+    let others = [failed_clients(input), notes(input)].concat();
+    let list = |lines: Vec<String>| (!lines.is_empty()).then_some(Block::List(lines));
+    let blocks: Vec<_> =
+        [list(invalid(input)), errors::table(input).map(Block::Table), list(others)].into_iter().flatten().collect();
+    (!blocks.is_empty()).then(|| Section { heading: "Invalid trials, errors and notes".to_owned(), blocks })
+}
+
+fn invalid(input: &ReportInput<'_>) -> Vec<String> {
+    let line = |trial: &truetps_analysis::InvalidTrial| {
+        let state = if trial.partial { "partial" } else { "invalid" };
+        format!("{} ({}) {state}: {}", trial.name, trial.configuration, trial.reason)
+    };
+    input.analysis.invalid.iter().map(line).collect()
+}
+
+fn failed_clients(input: &ReportInput<'_>) -> Vec<String> {
+    let line = |trial: &truetps_record::Trial| {
+        let engine = trial.engine.as_ref().filter(|engine| engine.clients_failed > 0)?;
+        let of = format::plural(engine.clients.into(), "client");
+        Some(format!("{} ({}): {} of {of} failed", trial.name, trial.configuration, engine.clients_failed))
+    };
+    input.trials.iter().filter_map(line).collect()
+}
+
+fn notes(input: &ReportInput<'_>) -> Vec<String> {
+    let mut by_text: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for trial in input.trials {
+        for note in &trial.notes {
+            by_text.entry(note).or_default().push(&trial.name);
+        }
+    }
+    by_text.into_iter().map(|(note, names)| format!("note on {}: {note}", format::list(&names))).collect()
+}
+
+pub(crate) fn words(input: &ReportInput<'_>) -> Section {
+    let mut blocks = Vec::new();
+    let sentences = meaning::meaning(input);
+    if !sentences.is_empty() {
+        blocks.push(Block::Paragraph(sentences.join(" ")));
+    }
+    let caveats = meaning::caveats(input);
+    if !caveats.is_empty() {
+        blocks.push(Block::List(caveats));
+    }
+    Section { heading: "What it means".to_owned(), blocks }
+}

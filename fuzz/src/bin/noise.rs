@@ -1,0 +1,55 @@
+//! Calls the fuzz targets with random bytes for so many seconds: what can be done without a nightly toolchain.
+//!
+//! Half of the packets are made of pieces that mean something, or nothing would come far.
+
+use std::time::{Duration, Instant};
+
+const PIECES: [&[u8]; 14] = [
+    &[0, 1, 0, 2, 0, 0, 0],
+    &[0xfe, 0, 0, 2, 0],
+    &[0xfe, 0, 0, 0x0a, 0],
+    &[1],
+    b"\0\0\0\0\x01a",
+    b"\x011",
+    b"\xff\xbd\x04#40001Deadlock",
+    b"\xfb/etc/passwd",
+    &[1, 4],
+    &[1, 3],
+    b"\xfeclient_ed25519\x0001234567890123456789012345678901",
+    b"\xfesha256_password\x0001234567890123456789\0",
+    b"\x01-----BEGIN PUBLIC KEY-----\nMAA=\n-----END PUBLIC KEY-----\n",
+    &[0, 9, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0],
+];
+
+fn main() {
+    let argument = |n| std::env::args().nth(n).and_then(|text| text.parse::<u64>().ok());
+    let (seconds, mut state) = (argument(1).unwrap_or(10), argument(2).unwrap_or(1));
+    let ends = Instant::now() + Duration::from_secs(seconds);
+    let mut random = move || {
+        // SplitMix64.
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = state;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    };
+    let mut runs = 0_u64;
+    while Instant::now() < ends {
+        let mut data = random().to_le_bytes()[..3].to_vec();
+        for _ in 0..random() % 8 {
+            let bytes = random().to_le_bytes();
+            let piece = if random() % 4 == 0 { &bytes[..] } else { PIECES[random() as usize % PIECES.len()] };
+            let in_between = if random() % 4 == 0 { 0x40 } else { 0 };
+            data.extend_from_slice(&[piece.len() as u8, in_between]);
+            data.extend_from_slice(piece);
+        }
+        if random() % 3 == 0 {
+            let at = random() as usize % data.len();
+            data[at] = random() as u8;
+        }
+        truetps_fuzz::mysql_session(&data);
+        truetps_fuzz::dsn(&[b"mysql://", &data[..]].concat());
+        runs += 1;
+    }
+    println!("{runs} streams, nothing found");
+}

@@ -1,0 +1,279 @@
+//! `bench lateness`: how much later than scheduled the engine starts transactions in an open loop.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use truetps_engine::RateOf;
+use truetps_probe::clock;
+use truetps_record::{OpenLoop, Spacing};
+
+use crate::bench::client::{OpenFigures, rate_of, rate_of_word, spacing_of, spacing_word};
+use crate::bench::figures::spread;
+use crate::bench::null::{self, CLIENT_CORE, SERVER_CORE};
+use crate::bench::options::Words;
+use crate::bench::pin::pinned;
+use crate::bench::private_server::PrivateServer;
+use crate::bench::programs::new_command;
+use crate::bench::report::{host_line, keep};
+use crate::bench::sample::{Look, Sample};
+use crate::bench::server::Server;
+
+/// The first transactions of a session are slower: caches, the server's threads.
+const WARM_UP: Duration = Duration::from_secs(2);
+/// Connecting and warming up are over after this, before the window is watched from outside.
+const BEFORE_LOOK: Duration = Duration::from_secs(3);
+/// What of the measure phase is before the first look and after the last one.
+const AROUND_LOOKS: Duration = Duration::from_secs(2);
+
+/// A column of the raw figures, and where it comes from.
+type Column = (&'static str, fn(&OpenLoop) -> Option<f64>);
+
+const COLUMNS: [Column; 6] = [
+    ("late_us_p50", |open| open.late_us_p50),
+    ("late_us_p99", |open| open.late_us_p99),
+    ("late_us_max", |open| open.late_us_max),
+    ("lag_us_p50", |open| open.lag_us_p50),
+    ("lag_us_p99", |open| open.lag_us_p99),
+    ("lag_us_max", |open| open.lag_us_max),
+];
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Null,
+    Mariadb,
+}
+
+impl Kind {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Mariadb => "mariadb",
+        }
+    }
+}
+
+struct Options {
+    runs: u32,
+    window: Duration,
+    clients: u32,
+    /// Starts a second of all clients together.
+    rate: f64,
+    servers: Vec<Kind>,
+    of: Vec<RateOf>,
+    spacings: Vec<Spacing>,
+    settings: Vec<(String, String)>,
+    keep: bool,
+}
+
+impl Options {
+    fn parse(args: &[&str]) -> anyhow::Result<Self> {
+        let mut options = Self {
+            runs: 5,
+            window: Duration::from_secs(20),
+            clients: 1000,
+            rate: 1000.0,
+            servers: vec![Kind::Null, Kind::Mariadb],
+            of: vec![RateOf::EachClient, RateOf::All],
+            spacings: vec![Spacing::Constant, Spacing::Poisson],
+            settings: Vec::new(),
+            keep: true,
+        };
+        let mut words = Words::new(args);
+        while let Some(word) = words.next() {
+            match word {
+                "--runs" => options.runs = words.number()?,
+                "--seconds" => options.window = words.seconds()?,
+                "--clients" => options.clients = words.number()?,
+                "--rate" => options.rate = words.value()?.parse().context("--rate")?,
+                "--server" => {
+                    let kinds = [Kind::Null, Kind::Mariadb];
+                    options.servers = words.list(|word| kinds.into_iter().find(|kind| kind.word() == word))?;
+                }
+                "--of" => options.of = words.list(rate_of)?,
+                "--spacing" => options.spacings = words.list(spacing_of)?,
+                "--set" => options.settings.push(words.setting()?),
+                "--dry" => options.keep = false,
+                other => bail!("unknown option {other}"),
+            }
+        }
+        let is_rate = options.rate.is_finite() && options.rate > 0.0;
+        if options.runs == 0 || options.clients == 0 || !is_rate || options.window < Duration::from_secs(3) {
+            bail!("--runs and --clients are at least 1, --rate is above 0, --seconds is at least 3");
+        }
+        Ok(options)
+    }
+}
+
+/// One run.
+struct Row {
+    server: Kind,
+    of: RateOf,
+    spacing: Spacing,
+    figures: OpenFigures,
+    seen: Sample,
+}
+
+pub(crate) fn run(root: &Path, args: &[&str]) -> anyhow::Result<()> {
+    let options = Options::parse(args)?;
+    let mut head = String::from("# Lateness of scheduled starts in an open loop\n\n");
+    let mut rows = Vec::new();
+    for kind in &options.servers {
+        match kind {
+            Kind::Null => {
+                let mut server = null::start(options.clients)?;
+                let _ = writeln!(head, "- null server on core {SERVER_CORE}, the engine on core {CLIENT_CORE}");
+                measure(&options, *kind, &mut server, Some(CLIENT_CORE), &mut rows)?;
+            }
+            Kind::Mariadb => {
+                let mut server = PrivateServer::start(options.clients, &options.settings)?;
+                head.push_str(&server.describe(&options.settings));
+                measure(&options, *kind, &mut server, None, &mut rows)?;
+            }
+        }
+    }
+    let _ = writeln!(
+        head,
+        "{}- {} clients, {} starts a second together, text protocol; {} runs of {} s after {} s of warm-up; figures are \
+         medians [min..max] of the runs\n- {}\n",
+        host_line(),
+        options.clients,
+        options.rate,
+        options.runs,
+        options.window.as_secs_f64(),
+        WARM_UP.as_secs(),
+        clock::now_rfc3339()
+    );
+    let readme = format!("{head}{}", table(&rows));
+    println!("\n{readme}");
+    if options.keep {
+        println!("kept in {}", keep(root, "lateness", &readme, &csv(&rows))?.display());
+    }
+    Ok(())
+}
+
+fn measure(
+    options: &Options,
+    kind: Kind,
+    server: &mut dyn Server,
+    core: Option<u32>,
+    rows: &mut Vec<Row>,
+) -> anyhow::Result<()> {
+    // Forms are neighbours, so that a disturbance meets all of them.
+    for n in 0..options.runs {
+        for of in &options.of {
+            for spacing in &options.spacings {
+                let command = command(options, server.socket(), *of, *spacing)?;
+                let command = pinned(command, core)?;
+                let (figures, seen) = watch(command, options, server)?;
+                let row = Row { server: kind, of: *of, spacing: *spacing, figures, seen };
+                println!("run {}: {}", n + 1, csv_line(&row));
+                rows.push(row);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn command(options: &Options, socket: &Path, of: RateOf, spacing: Spacing) -> anyhow::Result<Command> {
+    let rate = match of {
+        RateOf::All => options.rate,
+        RateOf::EachClient => options.rate / f64::from(options.clients),
+    };
+    let mut command = new_command(std::env::current_exe()?);
+    command.arg("bench-client").arg(socket);
+    command.args([options.clients.to_string(), options.window.as_secs_f64().to_string()]);
+    command.args(["--rate", &rate.to_string(), "--of", rate_of_word(of), "--spacing", spacing_word(spacing)]);
+    command.args(["--warm-up", &WARM_UP.as_secs().to_string()]);
+    Ok(command)
+}
+
+/// The engine's own figures of the whole measure phase, and what was seen from outside in most of it.
+fn watch(mut command: Command, options: &Options, server: &mut dyn Server) -> anyhow::Result<(OpenFigures, Sample)> {
+    server.empty()?;
+    let mut child = command.stdout(Stdio::piped()).spawn().context("starting the engine")?;
+    let seen = look(&child, options, server);
+    if seen.is_err() {
+        // It may be what has failed.
+        let _ = child.kill();
+    }
+    let output = child.wait_with_output()?;
+    let seen = seen?;
+    if !output.status.success() {
+        bail!("the engine ended with {}", output.status);
+    }
+    let figures = serde_json::from_slice(&output.stdout).context("the engine's figures")?;
+    Ok((figures, seen))
+}
+
+fn look(child: &Child, options: &Options, server: &mut dyn Server) -> anyhow::Result<Sample> {
+    sleep(BEFORE_LOOK);
+    let first = Look::now(child.id(), server)?;
+    sleep(options.window.saturating_sub(AROUND_LOOKS));
+    first.until(&Look::now(child.id(), server)?)
+}
+
+fn table(rows: &[Row]) -> String {
+    let mut text = String::from(
+        "`late`: the engine's own lateness, of starts for which a client was free. `lag`: with the wait for a client. \
+         Microseconds.\n\n| server | rate of | spacing | late p50 | late p99 | late max | lag p50 | lag p99 | lag max | CPU \
+         µs a start | cores elsewhere | runs |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n",
+    );
+    let mut cells: Vec<(Kind, RateOf, Spacing)> = Vec::new();
+    for row in rows {
+        let cell = (row.server, row.of, row.spacing);
+        if !cells.contains(&cell) {
+            cells.push(cell);
+        }
+    }
+    for cell in cells {
+        let mine: Vec<&Row> = rows.iter().filter(|row| (row.server, row.of, row.spacing) == cell).collect();
+        let of = |figure: &dyn Fn(&Row) -> Option<f64>, decimals| {
+            spread(&mine.iter().filter_map(|row| figure(row)).collect::<Vec<_>>(), decimals)
+        };
+        let latencies = COLUMNS.map(|(_, column)| of(&|row| column(&row.figures.open_loop), 0)).join(" | ");
+        let cpu = of(&|row| Some(row.figures.cpu_us_a_start()), 1);
+        let elsewhere = of(&|row| Some(row.seen.cores_elsewhere), 2);
+        let (server, form, spacing) = (cell.0.word(), rate_of_word(cell.1), spacing_word(cell.2));
+        let _ =
+            writeln!(text, "| {server} | {form} | {spacing} | {latencies} | {cpu} | {elsewhere} | {} |", mine.len());
+    }
+    text
+}
+
+fn csv(rows: &[Row]) -> String {
+    let columns = COLUMNS.map(|(name, _)| name).join(",");
+    let mut text = format!(
+        "server,rate_of,spacing,started,scheduled,queued,failed,seconds,{columns},cpu_us_a_start,cores_elsewhere,cores_idle\n"
+    );
+    for row in rows {
+        let _ = writeln!(text, "{}", csv_line(row));
+    }
+    text
+}
+
+fn csv_line(row: &Row) -> String {
+    let OpenFigures { open_loop, started, failed, seconds, .. } = &row.figures;
+    let latencies = COLUMNS.map(|(_, column)| column(open_loop).map_or_else(String::new, |us| format!("{us:.1}")));
+    format!(
+        "{},{},{},{started},{},{},{failed},{seconds:.2},{},{:.2},{:.3},{:.3}",
+        row.server.word(),
+        rate_of_word(row.of),
+        spacing_word(row.spacing),
+        open_loop.starts.scheduled,
+        open_loop.starts.queued,
+        latencies.join(","),
+        row.figures.cpu_us_a_start(),
+        row.seen.cores_elsewhere,
+        row.seen.cores_idle
+    )
+}
+
+impl OpenFigures {
+    fn cpu_us_a_start(&self) -> f64 {
+        self.cpu_us / self.started.max(1) as f64
+    }
+}

@@ -1,0 +1,49 @@
+//! `bench null`: what a statement costs a client when the server costs nothing. Server and client have a core each.
+
+use std::path::Path;
+
+use anyhow::bail;
+use truetps_record::Protocol;
+use truetps_sandbox::{Needs, raise_open_files};
+
+use crate::bench::engine::{describe, file_word, title};
+use crate::bench::null_server::NullServer;
+use crate::bench::options::Options;
+use crate::bench::pairs::Pairs;
+use crate::bench::private_server::with_hint;
+use crate::bench::programs::Program;
+use crate::bench::report::Report;
+
+const CONNECTIONS: [u32; 4] = [8, 64, 1000, 5000];
+
+pub(crate) const CLIENT_CORE: u32 = 0;
+pub(crate) const SERVER_CORE: u32 = 1;
+
+pub(crate) fn run(root: &Path, args: &[&str]) -> anyhow::Result<()> {
+    let defaults = Options::new(&CONNECTIONS, &[Protocol::Text, Protocol::Prepared], Program::MysqlAsync);
+    let options = defaults.parse(args)?;
+    if !options.settings.is_empty() {
+        bail!("the null server has no settings: --set is for `bench engine`");
+    }
+    let mut server = start(options.most_connections())?;
+    let about = format!(
+        "{}- server: a null server, which answers OK to everything, on core {SERVER_CORE}; clients on core \
+         {CLIENT_CORE}\n- threading: one epoll thread\n- statements/s a core of the client are 1,000,000 / client CPU µs; \
+         where `client cores` is below 1, the server or other programs were the limit\n",
+        describe(root, &options)?
+    );
+    let mut report = Report::new(&title("a server that does nothing", &options), &about, &options);
+    println!("{}", report.head());
+    Pairs { root, options: &options, server: &mut server, core: Some(CLIENT_CORE) }.run(&mut report)?;
+    report.end(root, &format!("null-{}", file_word(&options)), options.keep)
+}
+
+/// On its core, with room for so many sessions.
+pub(crate) fn start(connections: u32) -> anyhow::Result<NullServer> {
+    if std::thread::available_parallelism().map_or(1, std::num::NonZero::get) < 2 {
+        bail!("the null server and its client need a core each");
+    }
+    let needs = Needs { connections: connections.into(), table_objects: 0, buffer_pool_bytes: 0 };
+    raise_open_files(&needs).map_err(with_hint)?;
+    NullServer::start(SERVER_CORE)
+}

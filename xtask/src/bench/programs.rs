@@ -1,0 +1,240 @@
+//! The programs that are compared, and how each is started with the same load: one INSERT of one row a transaction,
+//! into one table of sysbench's shape.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, bail};
+use truetps_driver::Dialect;
+use truetps_record::{DriveMode, Protocol};
+use truetps_workload::Stream;
+
+use crate::bench::client::{SCHEMA, TABLE_ROWS};
+use crate::bench::options::{mode, mode_word, protocol_word};
+
+/// Long enough for any window, and for the slowest start; a run is ended when its window is over.
+const RUN_SECONDS: &str = "3600";
+
+/// How our engine drives its clients.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Drive {
+    pub(crate) mode: DriveMode,
+    /// `None`: what `bench-client` takes by itself, half of the cores.
+    pub(crate) workers: Option<u32>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Program {
+    Truetps(Drive),
+    /// Another build of `xtask`: the same engine before a change.
+    Build(PathBuf),
+    Sysbench,
+    Mysqlslap,
+    MysqlAsync,
+}
+
+/// What a program is to do.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Load<'a> {
+    pub(crate) socket: &'a Path,
+    pub(crate) connections: u32,
+    pub(crate) protocol: Protocol,
+    /// Folder for files that a program reads.
+    pub(crate) files: &'a Path,
+}
+
+impl Program {
+    /// `--against`; `None` is `none`.
+    pub(crate) fn parse(text: &str) -> anyhow::Result<Option<Self>> {
+        Ok(Some(match text.split_once(':') {
+            None if text == "none" => return Ok(None),
+            None if text == "sysbench" => Self::Sysbench,
+            None if text == "mysqlslap" => Self::Mysqlslap,
+            None if text == "mysql_async" => Self::MysqlAsync,
+            Some(("build", path)) => Self::Build(path.into()),
+            Some(("self", drive)) => {
+                let (word, workers) = drive.split_once(':').map_or((drive, None), |(word, n)| (word, Some(n)));
+                let workers = workers.map(|n| n.parse().context("self:MODE:WORKERS")).transpose()?;
+                Self::Truetps(Drive { mode: mode(word)?, workers })
+            }
+            _ => bail!(
+                "--against `{text}`: sysbench, mysqlslap, mysql_async, self:MODE[:WORKERS], build:PATH or none are known"
+            ),
+        }))
+    }
+
+    /// A short name, for tables.
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Self::Truetps(Drive { mode: DriveMode::Auto, workers: None }) => "truetps".to_owned(),
+            Self::Truetps(Drive { mode, workers: None }) => format!("truetps {}", mode_word(*mode)),
+            Self::Truetps(Drive { mode, workers: Some(n) }) => format!("truetps {} ×{n}", mode_word(*mode)),
+            Self::Build(_) => "truetps, other build".to_owned(),
+            Self::Sysbench => "sysbench".to_owned(),
+            Self::Mysqlslap => "mysqlslap".to_owned(),
+            Self::MysqlAsync => "mysql_async".to_owned(),
+        }
+    }
+
+    /// Sessions beside those that send the load.
+    pub(crate) fn extra_sessions(&self) -> u32 {
+        // mysqlslap's first connection makes the schema, and stays.
+        u32::from(*self == Self::Mysqlslap)
+    }
+
+    /// Makes sure that the program is there, and says what it is and what it does differently.
+    pub(crate) fn describe(&self, root: &Path) -> anyhow::Result<String> {
+        Ok(match self {
+            Self::Truetps(_) => format!("{}: this tree{}", self.name(), commit(root)),
+            Self::Build(path) => format!("{}: {}", self.name(), path.display()),
+            Self::Sysbench => {
+                let version = output("sysbench", "apt-get install --no-install-recommends sysbench")?;
+                format!(
+                    "{version}: `oltp_insert`; for prepared statements a script of ours, `xtask/src/bench/prepared_insert.lua`"
+                )
+            }
+            Self::Mysqlslap => {
+                let version = output("mariadb-slap", "apt-get install --no-install-recommends mariadb-client")?;
+                format!(
+                    "{version}: makes no rows of its own; it sends the same {SLAP_STATEMENTS} texts again and again, every \
+                     client in the same order, so that it spends nothing on making values"
+                )
+            }
+            Self::MysqlAsync => {
+                build_reference_client(root)?;
+                "mysql_async: `bench/reference-client`, one tokio thread, one task a connection".to_owned()
+            }
+        })
+    }
+
+    pub(crate) fn command(&self, root: &Path, load: &Load<'_>) -> anyhow::Result<Command> {
+        Ok(match self {
+            Self::Truetps(drive) => our_command(&std::env::current_exe()?, *drive, load),
+            Self::Build(path) => our_command(path, Drive::default(), load),
+            Self::Sysbench => sysbench_command(load)?,
+            Self::Mysqlslap => mysqlslap_command(load)?,
+            Self::MysqlAsync => {
+                let mut command = new_command(reference_client(root));
+                command.arg(load.socket).args([&load.connections.to_string(), protocol_word(load.protocol)]);
+                command
+            }
+        })
+    }
+}
+
+fn our_command(exe: &Path, drive: Drive, load: &Load<'_>) -> Command {
+    let mut command = new_command(exe);
+    command.arg("bench-client").arg(load.socket).args([&load.connections.to_string(), RUN_SECONDS]);
+    command.args(["--protocol", protocol_word(load.protocol), "--mode", mode_word(drive.mode)]);
+    if let Some(workers) = drive.workers {
+        command.args(["--workers", &workers.to_string()]);
+    }
+    command
+}
+
+fn sysbench_command(load: &Load<'_>) -> anyhow::Result<Command> {
+    let mut command = new_command("sysbench");
+    match load.protocol {
+        Protocol::Text => command.arg("oltp_insert"),
+        Protocol::Prepared => {
+            let script = load.files.join("prepared_insert.lua");
+            fs::write(&script, include_str!("prepared_insert.lua"))?;
+            command.arg(script)
+        }
+    };
+    command
+        .arg(format!("--mysql-socket={}", load.socket.display()))
+        .args(["--mysql-user=root", &format!("--mysql-db={SCHEMA}")])
+        .arg(format!("--table-size={TABLE_ROWS}"))
+        .args([&format!("--threads={}", load.connections), &format!("--time={RUN_SECONDS}"), "run"]);
+    Ok(command)
+}
+
+/// Enough that no two neighbours are alike, and few enough that they stay in a cache.
+const SLAP_STATEMENTS: usize = 1000;
+/// More than any window can take.
+const SLAP_QUERIES: &str = "2000000000";
+
+fn mysqlslap_command(load: &Load<'_>) -> anyhow::Result<Command> {
+    let file = load.files.join("mysqlslap.sql");
+    fs::write(&file, slap_statements()?)?;
+    let mut command = new_command("mariadb-slap");
+    command
+        .args(["--no-defaults", "--user=root", "--silent", "--no-drop", "--skip-ssl", "--delimiter=;"])
+        .arg(format!("--socket={}", load.socket.display()))
+        .arg(format!("--create-schema={SCHEMA}"))
+        .arg(format!("--query={}", file.display()))
+        .args([format!("--concurrency={}", load.connections), format!("--number-of-queries={SLAP_QUERIES}")]);
+    Ok(command)
+}
+
+/// Statements of the text that our `insert` sends, with values written out.
+fn slap_statements() -> anyhow::Result<String> {
+    let workload = truetps_workload::build(&crate::bench::client::workload_spec(Protocol::Text), Dialect::Mysql, 1)?;
+    let table = workload.tables().first().context("the workload has a table")?.name.clone();
+    let mut random = Stream::new(1, 0);
+    let mut digits = |groups| {
+        let mut bytes = Vec::new();
+        random.put_digit_groups(groups, &mut bytes);
+        String::from_utf8(bytes)
+    };
+    let mut text = String::new();
+    for n in 0..SLAP_STATEMENTS {
+        let k = n as u64 * TABLE_ROWS / SLAP_STATEMENTS as u64 + 1;
+        let (c, pad) = (digits(10)?, digits(5)?);
+        writeln!(text, "INSERT INTO {table} (id, k, c, pad) VALUES (0, {k}, '{c}', '{pad}');")?;
+    }
+    Ok(text)
+}
+
+fn reference_client(root: &Path) -> PathBuf {
+    root.join("target/reference-client/release/reference-client")
+}
+
+/// It has a workspace and a lock file of its own, so that nothing of it comes near the product's dependencies.
+fn build_reference_client(root: &Path) -> anyhow::Result<()> {
+    let mut command = new_command(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(["build", "--release", "--locked", "--quiet", "--manifest-path"]);
+    command.arg(root.join("bench/reference-client/Cargo.toml"));
+    command.arg("--target-dir").arg(root.join("target/reference-client"));
+    if !command.status().context("running cargo")?.success() {
+        bail!("bench/reference-client could not be built");
+    }
+    Ok(())
+}
+
+fn output(program: &str, remedy: &str) -> anyhow::Result<String> {
+    let output = new_command(program).arg("--version").output();
+    let output = output.with_context(|| format!("{program} is needed: {remedy}"))?;
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+fn commit(root: &Path) -> String {
+    let git = |args: &[&str]| new_command("git").args(args).current_dir(root).output().ok().map(|out| out.stdout);
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).trim().to_owned();
+    let id = git(&["rev-parse", "--short", "HEAD"]).map(text).filter(|id| !id.is_empty());
+    let changed = git(&["status", "--porcelain"]).is_some_and(|out| !out.is_empty());
+    id.map(|id| format!(", commit {id}{}", if changed { " with changes" } else { "" })).unwrap_or_default()
+}
+
+#[expect(clippy::disallowed_methods, reason = "a benchmark starts the programs that it compares")]
+pub(crate) fn new_command(program: impl AsRef<std::ffi::OsStr>) -> Command {
+    Command::new(program)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mysqlslap_gets_rows_of_the_same_shape() {
+        let text = slap_statements().unwrap();
+        let lines: Vec<_> = text.lines().collect();
+        assert_eq!(lines.len(), SLAP_STATEMENTS);
+        // c has ten groups of eleven digits, pad has five.
+        assert!(lines.iter().all(|line| line.matches('-').count() == 9 + 4 && line.ends_with(");")));
+        assert!(lines[0].starts_with("INSERT INTO sbtest1 (id, k, c, pad) VALUES (0, 1, '"), "{}", lines[0]);
+    }
+}
