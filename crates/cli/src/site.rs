@@ -64,22 +64,7 @@ fn private(plan: &Plan, place: &Place) -> Result<Ground, Failure> {
 
 fn parse(dsn: &str) -> Result<Target, Failure> {
     let hint = "for example mysql://root@?socket=/run/mysqld/mysqld.sock; docs/reference/dsn.md has the rest";
-    let wrong = |problem: &str| Failure::usage(format!("--dsn: {problem}")).hint(hint.to_owned());
-    let target = Target::parse(dsn);
-    if is_cut(dsn, target.is_err()) {
-        return Err(wrong("a `/` or `?` stands before the `@`: in a name or password they are written %2F and %3F"));
-    }
-    target.map_err(|error| wrong(&error.to_string()))
-}
-
-/// Whether a letter of a password may have cut the address in two. What is then read as schema, port or option may be a
-/// part of it, and must not be told.
-fn is_cut(dsn: &str, is_wrong: bool) -> bool {
-    let rest = dsn.split_once("://").map_or(dsn, |(_, rest)| rest);
-    let (place, options) = rest.split_once('?').unwrap_or((rest, ""));
-    let in_schema = place.split_once('/').is_some_and(|(_, schema)| schema.contains('@'));
-    // The path of a socket may have one.
-    in_schema || (is_wrong && options.contains('@'))
+    Target::parse(dsn).map_err(|error| Failure::usage(format!("--dsn: {error}")).hint(hint.to_owned()))
 }
 
 fn target(dsn: &str) -> Result<Target, Failure> {
@@ -108,22 +93,4 @@ fn schema(name: &str) -> Result<String, Failure> {
 /// The SQL of the place that a command measures at.
 pub(crate) fn dialect(place: &Place) -> Result<Dialect, Failure> {
     place.dsn.as_deref().map_or(Ok(Dialect::Mysql), |dsn| parse(dsn).map(|target| target.dialect))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_address_that_a_password_cuts_is_seen() {
-        let check = |dsn: &str| is_cut(dsn, Target::parse(dsn).is_err());
-        for cut in ["mysql://u:12/secret@h", "mysql://u:a/b@h/db", "mysql://u:a?b@h", "mysql://u:a?tls=off@h"] {
-            assert!(check(cut), "{cut}");
-        }
-        for whole in
-            ["mysql://u:a@b@h/db?tls=off", "mysql://u@?socket=/run/a@b", "mysql://h/a%40b", "h", "mysql://h?x=1"]
-        {
-            assert!(!check(whole), "{whole}");
-        }
-    }
 }
