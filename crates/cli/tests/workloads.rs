@@ -51,38 +51,7 @@ fn every_built_in_workload_of_several_statements_runs() {
 }
 
 /// Two tables, one of which refers to the other, and one transaction on both.
-const CUSTOM: &str = r#"
-name = "orders"
-about = "a test"
-[workload]
-name = "custom"
-[[workload.table]]
-name = "customer"
-create = ["CREATE TABLE customer (id INT PRIMARY KEY, name VARCHAR(30), orders INT NOT NULL)"]
-rows = 100
-columns.id = { kind = "sequence" }
-columns.name = { kind = "text", length = 12 }
-columns.orders = { kind = "constant", value = 0 }
-[[workload.table]]
-name = "orders"
-create = [
-    "CREATE TABLE orders (id BIGINT PRIMARY KEY, customer INT NOT NULL, FOREIGN KEY (customer) REFERENCES customer (id))",
-]
-[[workload.statements]]
-sql = "INSERT INTO orders (id, customer) VALUES (?, ?)"
-params = [{ kind = "sequence" }, { kind = "int", min = 1, max = 100, name = "who" }]
-[[workload.statements]]
-sql = "UPDATE customer SET orders = orders + 1 WHERE id = ?"
-params = [{ kind = "same", as = "who" }]
-[load]
-warm_up_s = 0.1
-measure_s = 0.3
-[factors]
-connections = [1]
-[design]
-blocks = 2
-aa_pair = false
-"#;
+const CUSTOM: &str = include_str!("plans/orders.toml");
 
 #[test]
 fn a_custom_workload_runs_from_its_plan() {

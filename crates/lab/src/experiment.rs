@@ -1,10 +1,12 @@
 //! The life of an experiment: check, prepare, record the schedule, run the trials.
 
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use truetps_driver::{Client, DriverError};
 use truetps_probe::clock;
 use truetps_record::{
     Experiment, ExperimentFolder, HostFacts, Plan, Protocol, SCHEMA_VERSION, ScheduledTrial, ServerFacts, Trial,
@@ -83,7 +85,9 @@ pub fn start(request: &Request<'_>, listener: &mut dyn Listener) -> Result<Finis
     let folder = bench.create_folder(request.plan, &experiment)?;
     let _lock = folder.lock()?;
     let todo: Vec<_> = experiment.schedule.iter().collect();
-    Ok(bench.run(&folder, &todo, 0, listener))
+    let finished = bench.run(&folder, &todo, 0, listener);
+    bench.leave(listener);
+    Ok(finished)
 }
 
 /// What is recorded of an experiment before its first trial.
@@ -143,7 +147,9 @@ pub fn resume(
         let text = format!("{what}: comparisons between old and new trials are comparisons between hosts");
         listener.event(&Event::Warning(text));
     }
-    Ok(bench.run(folder, &todo, done, listener))
+    let finished = bench.run(folder, &todo, done, listener);
+    bench.leave(listener);
+    Ok(finished)
 }
 
 /// Whether the host is another one than that of the earlier trials, as far as it shows.
@@ -194,6 +200,11 @@ impl<'a> Bench<'a> {
     pub(crate) fn create_folder(&self, plan: &Plan, experiment: &Experiment) -> Result<ExperimentFolder, LabError> {
         let name = format!("{}-{}", plan.name, clock::folder_stamp());
         Ok(ExperimentFolder::create(self.request.runs, &name, plan, experiment)?)
+    }
+
+    /// The last trial has run.
+    pub(crate) fn leave(&mut self, listener: &mut dyn Listener) {
+        self.ground.leave(listener);
     }
 
     /// Runs one trial of an experiment that plans as it goes.
@@ -348,11 +359,30 @@ fn look_at_server(site: &mut Site<'_>, trial: &mut Trial) -> Health {
         trial.validity = Validity::Invalid(format!("the server died ({status}){}", said(site)));
         return Health::Gone;
     }
-    if let Err(error) = site.client.query_value("SELECT 1") {
+    if let Err(error) = ask(site) {
         trial.validity = Validity::Invalid(format!("the server does not answer any more ({error}){}", said(site)));
         return Health::Gone;
     }
     if matches!(trial.validity, Validity::Invalid(_)) { Health::Doubtful } else { Health::Good }
+}
+
+/// A trivial question. A session that was idle for as long as a trial may have been closed by a server that is well: it
+/// is asked once more, by a new one.
+fn ask(site: &mut Site<'_>) -> Result<(), DriverError> {
+    let is_closed = |error: &DriverError| match error {
+        DriverError::Io(error) => {
+            matches!(error.kind(), ErrorKind::ConnectionReset | ErrorKind::BrokenPipe | ErrorKind::UnexpectedEof)
+        }
+        DriverError::Closed | DriverError::Server(_) => true,
+        _ => false,
+    };
+    match site.client.query_value("SELECT 1") {
+        Err(error) if is_closed(&error) => {
+            *site.client = Client::connect(site.target, ANSWER_TIMEOUT)?;
+            site.client.query_value("SELECT 1").map(drop)
+        }
+        other => other.map(drop),
+    }
 }
 
 /// What the server was, as it says itself.

@@ -25,6 +25,7 @@ pub fn find_max(request: &Request<'_>, slo: &Slo, listener: &mut dyn Listener) -
     let _lock = folder.lock()?;
     let mut records = Records { folder, plan, experiment };
     let gave_up = search(&mut bench, &mut records, slo, listener).err();
+    bench.leave(listener);
     let gave_up = gave_up.filter(|error| !matches!(error, LabError::Interrupted)).map(|error| error.to_string());
     Ok(Finished { folder: records.folder, gave_up })
 }

@@ -67,6 +67,13 @@ impl Ground<'_> {
         }
     }
 
+    /// The experiment is over: what it made in a server of the user goes.
+    pub(crate) fn leave(&mut self, listener: &mut dyn Listener) {
+        if let Self::Guest(guest) = self {
+            guest.leave(listener);
+        }
+    }
+
     /// The server has died, hangs, or was left by a trial that is no evidence: the next trial gets another one, or at
     /// least a new connection.
     pub(crate) fn discard(&mut self) {

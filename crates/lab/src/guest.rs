@@ -28,6 +28,7 @@ pub(crate) struct Guest<'a> {
     stop: &'a AtomicBool,
     client: Option<Client>,
     is_loaded: bool,
+    has_left: bool,
 }
 
 impl<'a> Guest<'a> {
@@ -60,6 +61,7 @@ impl<'a> Guest<'a> {
             stop,
             client: None,
             is_loaded: false,
+            has_left: false,
         };
         Ok((guest, facts))
     }
@@ -101,6 +103,17 @@ impl<'a> Guest<'a> {
         self.client = None;
     }
 
+    /// Drops the schema, and says so where that cannot be: a server that has become read-only, or is gone.
+    pub(crate) fn leave(&mut self, listener: &mut dyn Listener) {
+        self.has_left = true;
+        if let Err(error) = self.drop_schema() {
+            let schema = &self.schema;
+            listener.event(&Event::Warning(format!(
+                "the schema `{schema}` could not be dropped ({error}): when the server can, DROP DATABASE {schema}"
+            )));
+        }
+    }
+
     fn drop_schema(&mut self) -> Result<(), DriverError> {
         self.client = None;
         let mut client = Client::connect(&self.outside, CLIENT_TIMEOUT)?;
@@ -117,9 +130,11 @@ impl<'a> Guest<'a> {
 }
 
 impl Drop for Guest<'_> {
-    /// The schema goes with its maker. A server that is gone cannot be tidied: the next run says what to do.
+    /// The schema goes with its maker, also where nobody listens any more: the next run says what to do about the rest.
     fn drop(&mut self) {
-        let _ = self.drop_schema();
+        if !self.has_left {
+            let _ = self.drop_schema();
+        }
     }
 }
 

@@ -66,7 +66,10 @@ pub(crate) fn given<'a>(
     raise_open_files(&needs)?;
     listener.event(&Event::Preparing(format!("logging in to {target}")));
     let (mut guest, server) = Guest::enter(request.plan, workload, target, schema, request.stop)?;
-    guest.prepare(listener)?;
+    if let Err(error) = guest.prepare(listener) {
+        guest.leave(listener);
+        return Err(error);
+    }
     Ok((Ground::Guest(Box::new(guest)), host_facts(records, None), server))
 }
 

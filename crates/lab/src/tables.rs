@@ -79,8 +79,8 @@ impl Tables {
     pub(crate) fn refill(&self, client: &mut Client) -> Result<Option<String>, DriverError> {
         client.set_timeout(self.patience())?;
         self.enter(client)?;
+        execute_all(client, &self.truncate_sql())?;
         for table in &self.list {
-            client.execute(&format!("TRUNCATE TABLE {}", table.name))?;
             client.execute(&format!("INSERT INTO {} SELECT * FROM {}", table.name, pristine(table)))?;
             execute_all(client, table.after_load_sql())?;
             // Statistics of the emptied table would make the optimiser read all of the refilled one.
@@ -122,13 +122,32 @@ impl Tables {
     }
 
     /// On a private server checks are off, so that an empty table is filled by sorted bulk load where the server has
-    /// that, and nothing of it goes to the binlog. A guest is connected to its schema already.
+    /// that, and nothing of it goes to the binlog. A guest is connected to its schema already, and may have tables that
+    /// refer to each other too: the MySQL family empties those without that check only.
     fn enter(&self, client: &mut Client) -> Result<(), DriverError> {
-        if self.ownership == Ownership::Private {
-            client.execute(&format!("USE {SCHEMA}"))?;
-            client.execute("SET SESSION unique_checks = 0, foreign_key_checks = 0, sql_log_bin = 0")?;
+        match self.ownership {
+            Ownership::Private => {
+                client.execute(&format!("USE {SCHEMA}"))?;
+                client.execute("SET SESSION unique_checks = 0, foreign_key_checks = 0, sql_log_bin = 0")?;
+            }
+            Ownership::Guest(Dialect::Mysql) => {
+                client.execute("SET SESSION foreign_key_checks = 0")?;
+            }
+            Ownership::Guest(Dialect::Postgres) => {}
         }
         Ok(())
+    }
+
+    /// PostgreSQL empties tables that refer to each other in one statement only, the MySQL family knows one table a
+    /// statement.
+    fn truncate_sql(&self) -> Vec<String> {
+        let names: Vec<_> = self.list.iter().map(|table| table.name.as_str()).collect();
+        match self.ownership {
+            Ownership::Guest(Dialect::Postgres) => vec![format!("TRUNCATE TABLE {}", names.join(", "))],
+            Ownership::Private | Ownership::Guest(Dialect::Mysql) => {
+                names.iter().map(|name| format!("TRUNCATE TABLE {name}")).collect()
+            }
+        }
     }
 
     fn analyze_sql(&self, table: &Table) -> String {

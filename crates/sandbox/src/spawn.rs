@@ -18,15 +18,17 @@ use std::thread;
 
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, getpid, getppid, set_parent_process_death_signal};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::server_user::ServerUser;
 
-type Request = (Command, Sender<io::Result<Child>>);
+/// What to start, on which cores, and whom to tell.
+type Request = (Command, CpuSet, Sender<io::Result<Child>>);
 
 static KEEPER: Mutex<Option<Sender<Request>>> = Mutex::new(None);
 
 /// Starts `command` as `user`, in a process group of its own (so that Ctrl-C at the terminal does not reach it), to be
-/// killed when this process ends.
+/// killed when this process ends. It runs on the cores of the calling thread, as a child of that thread would.
 pub(crate) fn spawn_bound_to_us(mut command: Command, user: &ServerUser) -> io::Result<Child> {
     command.process_group(0);
     if user.switch {
@@ -36,7 +38,7 @@ pub(crate) fn spawn_bound_to_us(mut command: Command, user: &ServerUser) -> io::
     die_with_parent(&mut command, getpid());
     let (answer, child) = channel();
     let gone = || io::Error::other("the thread that starts servers is gone");
-    keeper()?.send((command, answer)).map_err(|_| gone())?;
+    keeper()?.send((command, sched_getaffinity(None)?, answer)).map_err(|_| gone())?;
     child.recv().map_err(|_| gone())?
 }
 
@@ -48,8 +50,9 @@ fn keeper() -> io::Result<Sender<Request>> {
     let (sender, requests) = channel::<Request>();
     thread::Builder::new().name("truetps-keeper".to_owned()).spawn(move || {
         // The slot keeps one sender for ever, so this loop ends with the process.
-        for (mut command, answer) in requests {
-            let _ = answer.send(command.spawn());
+        for (mut command, cores, answer) in requests {
+            let child = sched_setaffinity(None, &cores).map_err(Into::into).and_then(|()| command.spawn());
+            let _ = answer.send(child);
         }
     })?;
     *slot = Some(sender.clone());
@@ -91,6 +94,32 @@ mod tests {
         assert!(child.try_wait().unwrap().is_none(), "killed with the thread that asked for it");
         child.kill().unwrap();
         child.wait().unwrap();
+    }
+
+    #[test]
+    fn a_child_runs_on_the_cores_of_who_asked_for_it() {
+        let all = sched_getaffinity(None).unwrap();
+        let last = (0..CpuSet::MAX_CPU).rfind(|core| all.is_set(*core)).unwrap();
+        let mut one = CpuSet::new();
+        one.set(last);
+        // Threads of their own: what they are bound to ends with them.
+        let cores_of_child = |asker: CpuSet| {
+            let ask = move || {
+                sched_setaffinity(None, &asker).unwrap();
+                #[allow(clippy::disallowed_methods, reason = "this crate is where processes start")]
+                let mut command = Command::new("sleep");
+                command.arg("30");
+                let mut child = spawn_bound_to_us(command, &ServerUser::ourselves()).unwrap();
+                let cores = sched_getaffinity(Some(Pid::from_child(&child))).unwrap();
+                child.kill().unwrap();
+                child.wait().unwrap();
+                cores
+            };
+            thread::spawn(ask).join().unwrap()
+        };
+        for asker in [one, all] {
+            assert!(cores_of_child(asker) == asker);
+        }
     }
 
     #[test]

@@ -74,7 +74,7 @@ impl Place {
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_truetps"));
         command.args(args).current_dir(self.path()).env("TRUETPS_SANDBOX_DIR", self.home()).stdin(Stdio::null());
-        for name in ["TRUETPS_RUNS", "TRUETPS_BASEDIR", "NO_COLOR"] {
+        for name in ["TRUETPS_RUNS", "TRUETPS_BASEDIR", "TRUETPS_DSN", "TRUETPS_PASSWORD", "NO_COLOR"] {
             command.env_remove(name);
         }
         command

@@ -1,0 +1,187 @@
+//! `--dsn` on a MariaDB that belongs to somebody: a schema is made and dropped, nothing else is touched, and the password
+//! is told to nobody.
+
+#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test may panic, and says loudly what it skips")]
+
+mod common;
+mod support;
+
+use std::fs;
+
+use common::{Place, Ran, signal, wait_until};
+use rustix::process::Signal;
+use support::{ACCOUNT, Owned, PASSWORD_ENCODED, assert_secret, mariadb, run_with_password, short_run, valid_trial};
+
+const SMALL: &[&str] = &["--table-rows=500"];
+
+/// Two tables, one of which refers to the other.
+const ORDERS: &str = include_str!("plans/orders.toml");
+
+#[test]
+fn a_server_that_belongs_to_somebody_is_left_as_it_was() {
+    let Some(binary) = mariadb("a_server_that_belongs_to_somebody") else { return };
+    let owned = Owned::start(&binary, &[("log_bin", "ON")]);
+    let place = Place::new();
+    let before = owned.belongings();
+
+    let (socket, tcp) = (owned.socket_dsn(), owned.tcp_dsn());
+    let ran = place.run(&short_run("insert", &socket, SMALL));
+    let trial = valid_trial(&place, &ran);
+    assert_eq!(trial["server"]["flavour"], "mariadb");
+    assert!(trial["measured"]["server_cpu_us_per_tx"].is_number(), "one process behind a socket: {trial}");
+    let variables = fs::read_to_string(place.latest().join("trial-0001/server/variables.json")).unwrap();
+    assert!(variables.contains("innodb_flush_log_at_trx_commit"), "its settings are recorded");
+    assert_eq!(owned.belongings(), before);
+
+    // By TCP, as an account with few rights, into a schema of another name, after another database than the default.
+    let ran = run_with_password(&place, &short_run("read-write", &tcp, &["--table-rows=500", "--schema=truetps_2"]));
+    valid_trial(&place, &ran);
+    assert_secret(&place, &ran);
+    assert_eq!(owned.belongings(), before);
+
+    // A sweep, several trials, from the address in the environment; tables that refer to each other are refilled.
+    place.write("orders.toml", ORDERS);
+    let mut command = place.command(&["sweep", "./orders.toml"]);
+    let ran: Ran = command.env("TRUETPS_DSN", &socket).output().unwrap().into();
+    valid_trial(&place, &ran);
+    assert_eq!(place.run_json("trial-0002")["validity"]["state"], "valid", "the tables were refilled");
+    assert_eq!(owned.belongings(), before);
+    assert!(!place.home().exists(), "no private server was needed");
+    let report = place.run(&["report", "--format", "json"]);
+    assert_eq!(report.code, Some(0), "{}", report.stderr);
+}
+
+#[test]
+fn a_password_on_the_command_line_is_warned_of_and_goes_no_further() {
+    let Some(binary) = mariadb("a_password_on_the_command_line") else { return };
+    let owned = Owned::start(&binary, &[]);
+    for form in ["--dsn", "--dsn="] {
+        let place = Place::new();
+        let dsn = format!("mysql://{ACCOUNT}:{PASSWORD_ENCODED}@127.0.0.1:{}", owned.port);
+        let joined = format!("--dsn={dsn}");
+        let address = if form == "--dsn" { vec!["--dsn", &dsn] } else { vec![joined.as_str()] };
+        let args = [&["run", "insert", "--measure=0.3", "--warm-up=0", "--table-rows=500"][..], &address].concat();
+        let ran = place.run(&args);
+        valid_trial(&place, &ran);
+        assert!(ran.stderr.contains("warning: a password on the command line"), "{}", ran.stderr);
+        assert_secret(&place, &ran);
+        let experiment = fs::read_to_string(place.latest().join("experiment.json")).unwrap();
+        assert!(experiment.contains(&format!("mysql://{ACCOUNT}@127.0.0.1:{}/", owned.port)), "{experiment}");
+        let report = place.run(&["report"]);
+        assert_secret(&place, &report);
+    }
+}
+
+#[test]
+fn ctrl_c_and_errors_leave_no_schema() {
+    let Some(binary) = mariadb("ctrl_c_and_errors_leave_no_schema") else { return };
+    let owned = Owned::start(&binary, &[]);
+    let before = owned.belongings();
+    let place = Place::new();
+    let dsn = owned.socket_dsn();
+
+    let child = place.start(&["run", "insert", "--dsn", &dsn, "--rate=50", "--measure=60", "--table-rows=500"]);
+    place.wait_for_interval("trial-0001");
+    assert_ne!(owned.belongings(), before, "it works in a schema");
+    signal(child.id(), Signal::INT);
+    let ran: Ran = child.wait_with_output().unwrap().into();
+    assert_eq!(ran.code, Some(130), "{}", ran.stderr);
+    assert_eq!(place.run_json("trial-0001")["validity"]["state"], "partial");
+    assert_eq!(owned.belongings(), before, "Ctrl-C");
+
+    // While the tables are filled.
+    let child = place.start(&["run", "insert", "--dsn", &dsn, "--table-rows=100000000", "--schema=truetps_big"]);
+    wait_until("a table", || {
+        let tables = "SELECT 1 FROM information_schema.tables WHERE table_schema = 'truetps_big'";
+        owned.admin().query_value(tables).unwrap().is_some()
+    });
+    signal(child.id(), Signal::INT);
+    let ran: Ran = child.wait_with_output().unwrap().into();
+    assert_eq!(ran.code, Some(130), "{}", ran.stderr);
+    assert_eq!(owned.belongings(), before, "Ctrl-C while the tables were filled");
+
+    place.write("broken.toml", &ORDERS.replace("name VARCHAR(30)", "name VARCHER(30)"));
+    let ran = place.run(&["sweep", "./broken.toml", "--dsn", &dsn]);
+    assert_eq!(ran.code, Some(4), "{}", ran.stderr);
+    assert!(ran.stderr.contains("preparing the tables: ") && ran.stderr.contains("VARCHER"), "{}", ran.stderr);
+    assert_eq!(owned.belongings(), before, "an error");
+}
+
+#[test]
+fn what_a_guest_does_not_do() {
+    let Some(binary) = mariadb("what_a_guest_does_not_do") else { return };
+    let owned = Owned::start(&binary, &[]);
+    owned.execute(&[
+        "CREATE DATABASE truetps",
+        "CREATE TABLE truetps.mine (id INT)",
+        "INSERT INTO truetps.mine VALUES (7)",
+    ]);
+    let before = owned.belongings();
+    let place = Place::new();
+    let (dsn, tcp) = (owned.socket_dsn(), owned.tcp_dsn());
+    let check = |ran: &Ran, words: &[&str]| {
+        assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+        for word in words {
+            assert!(ran.stderr.contains(word), "{word:?} should be in:\n{}", ran.stderr);
+        }
+        assert_eq!(owned.belongings(), before, "{words:?}");
+        assert_eq!(fs::read_dir(place.path().join("runs")).map_or(0, Iterator::count), 0, "{words:?}");
+    };
+    let run = |flags: &[&str]| place.run(&short_run("insert", &dsn, flags));
+    check(&run(&[]), &["the schema `truetps` exists already", "hint:", "--schema"]);
+    assert_eq!(owned.admin().query_value("SELECT id FROM truetps.mine").unwrap().as_deref(), Some("7"));
+    check(&run(&["--set", "sync_binlog=1"]), &["`sync_binlog` is a setting of the server", "hint:", "--dsn"]);
+    check(&run(&["--schema=precious"]), &["the schema `precious` exists already"]);
+    place.write("levels.toml", common::SMALL);
+    let ran = place.run(&["sweep", "./levels.toml", "--dsn", &dsn]);
+    check(&ran, &["`innodb_flush_log_at_trx_commit` is a setting of the server"]);
+    place.write("other.toml", &format!("{ORDERS}\n[server]\nflavour = \"mysql\"\n"));
+    let ran = place.run(&["sweep", "./other.toml", "--dsn", &dsn]);
+    check(&ran, &["the plan wants mysql, and this server is mariadb"]);
+    // The account may make schemas of some names only.
+    let ran = run_with_password(&place, &short_run("insert", &tcp, &["--schema=other"]));
+    check(&ran, &["the schema `other` cannot be made", "1044", "hint:", "GRANT"]);
+    let ran = run_with_password(&place, &["run", "insert", "--dsn", &tcp.replace("127.0.0.1", "localhost.invalid")]);
+    check(&ran, &["cannot log in", "localhost.invalid", "hint:"]);
+}
+
+#[test]
+fn logins_that_fail_say_why_and_keep_the_password() {
+    let Some(binary) = mariadb("logins_that_fail_say_why") else { return };
+    let owned = Owned::start(&binary, &[]);
+    let port = owned.port;
+    let check = |dsn: &str, words: &[&str]| {
+        let place = Place::new();
+        let ran = place.run(&short_run("insert", dsn, SMALL));
+        assert_eq!(ran.code, Some(2), "{dsn}: {}", ran.stderr);
+        for word in words.iter().chain(&["cannot log in: ", "hint: "]) {
+            assert!(ran.stderr.contains(word), "{dsn} should say {word:?}:\n{}", ran.stderr);
+        }
+        assert_secret(&place, &ran);
+    };
+    let denied = ["Access denied", "1045", "TRUETPS_PASSWORD"];
+    check(&format!("mysql://{ACCOUNT}:h1dden-and-wrong@127.0.0.1:{port}"), &denied);
+    check(&format!("mysql://{ACCOUNT}@127.0.0.1:{port}"), &denied);
+    check(&format!("mysql://nobody:{PASSWORD_ENCODED}@127.0.0.1:{port}"), &denied);
+    check(&format!("mysql://{ACCOUNT}:{PASSWORD_ENCODED}@127.0.0.1:{port}/nosuch"), &["nosuch", "1044"]);
+    check("mysql://root@127.0.0.1:1", &["127.0.0.1:1", "refused", "no server listens"]);
+    check("mysql://root@?socket=/nowhere/sock", &["/nowhere/sock", "No such file"]);
+    check(&format!("mysql://root@127.0.0.1:{port}?tls=verify-ca&ca=/nowhere.pem"), &["/nowhere.pem"]);
+}
+
+#[test]
+fn too_many_clients_for_an_account_make_the_trial_invalid() {
+    let Some(binary) = mariadb("too_many_clients_for_an_account") else { return };
+    let owned = Owned::start(&binary, &[]);
+    owned.execute(&[&format!("ALTER USER {ACCOUNT}@'%' WITH MAX_USER_CONNECTIONS 5")]);
+    let before = owned.belongings();
+    let place = Place::new();
+    let dsn = owned.tcp_dsn();
+    let ran = run_with_password(&place, &short_run("insert", &dsn, &["--table-rows=500", "--connections=20"]));
+    assert_eq!(ran.code, Some(4), "{}", ran.stderr);
+    let trial = place.run_json("trial-0001");
+    let reason = trial["validity"]["reason"].as_str().unwrap();
+    assert!(reason.contains("of 20 clients could not connect") && reason.contains("max_user_connections"), "{reason}");
+    assert_secret(&place, &ran);
+    assert_eq!(owned.belongings(), before);
+}

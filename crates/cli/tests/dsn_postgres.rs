@@ -1,0 +1,200 @@
+//! `--dsn` on a PostgreSQL: every workload, its logins and TLS, and what is left behind, which is nothing.
+
+#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test may panic, and says loudly what it skips")]
+
+mod common;
+mod support;
+
+use std::fs;
+use std::path::PathBuf;
+
+use common::{Place, Ran, signal};
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+use rustix::process::Signal;
+use support::{ACCOUNT, PASSWORD, PASSWORD_ENCODED, assert_secret, run_with_password, short_run, valid_trial};
+use truetps_testkit::{PostgresOptions, PostgresServer, TlsFiles};
+
+const ORDERS: &str = include_str!("plans/orders.toml");
+
+fn server(test: &str, options: &PostgresOptions) -> Option<PostgresServer> {
+    let server = PostgresServer::start(test, options)?;
+    let mut root = server.connect().unwrap();
+    root.execute(&format!("CREATE ROLE {ACCOUNT} LOGIN CREATEDB PASSWORD '{PASSWORD}'")).unwrap();
+    root.execute("CREATE TABLE precious (id int PRIMARY KEY, line text)").unwrap();
+    root.execute("INSERT INTO precious VALUES (1, 'one'), (2, 'two')").unwrap();
+    Some(server)
+}
+
+fn socket_dsn(server: &PostgresServer) -> String {
+    format!("postgresql://truetps@/postgres?socket={}", server.socket().display())
+}
+
+/// Databases and roles, settings, and the owner's rows.
+fn belongings(server: &PostgresServer) -> Vec<String> {
+    let mut root = server.connect().unwrap();
+    let queries = [
+        "SELECT datname FROM pg_database ORDER BY 1",
+        "SELECT rolname FROM pg_roles ORDER BY 1",
+        "SELECT name || '=' || setting FROM pg_settings ORDER BY 1",
+        "SELECT relname FROM pg_class WHERE relkind = 'r' ORDER BY 1",
+        "SELECT id || line FROM precious ORDER BY 1",
+    ];
+    let rows = queries.iter().flat_map(|sql| root.query(sql).unwrap().rows);
+    rows.map(|row| format!("{row:?}")).collect()
+}
+
+#[test]
+fn every_workload_runs_over_the_socket() {
+    let Some(server) = server("every_workload_runs_over_the_socket", &PostgresOptions::default()) else { return };
+    let place = Place::new();
+    let (before, dsn) = (belongings(&server), socket_dsn(&server));
+    let small = "--table-rows=2000";
+    for (workload, flags) in [
+        ("insert", &[small, "--tables=2"][..]),
+        ("bulk-insert", &[small, "--rows-per-insert=10"]),
+        ("update-index", &[small, "--distribution=zipfian"]),
+        ("update-non-index", &[small, "--text-protocol"]),
+        ("delete-insert", &[small, "--key=auto"]),
+        ("hot-row", &["--hot-rows=2"]),
+        ("read-write", &[small, "--mix=point_selects=2"]),
+        ("read-write", &[small, "--text-protocol", "--rate=100", "--mode=multiplexed"]),
+    ] {
+        let ran = place.run(&short_run(workload, &dsn, flags));
+        let trial = valid_trial(&place, &ran);
+        assert_eq!(trial["server"]["flavour"], "postgresql", "{trial}");
+        let count = |name: &str| trial["measured"][name].as_u64().unwrap();
+        assert!(count("failed") * 100 <= count("ok"), "{workload}: {trial}");
+        let variables = fs::read_to_string(place.latest().join("trial-0001/server/variables.json")).unwrap();
+        assert!(variables.contains("synchronous_commit"), "{workload}: its settings are recorded");
+    }
+    place.write("orders.toml", ORDERS);
+    let ran = place.run(&["sweep", "./orders.toml", "--dsn", &dsn]);
+    valid_trial(&place, &ran);
+    assert_eq!(place.run_json("trial-0002")["validity"]["state"], "valid", "the tables were refilled");
+    for format in ["text", "json", "csv", "md"] {
+        assert_eq!(place.run(&["report", "--format", format]).code, Some(0), "{format}");
+    }
+    assert_eq!(belongings(&server), before);
+}
+
+#[test]
+fn scram_over_tcp_with_the_password_of_the_environment() {
+    let hba = ["local all all trust", "host all all 127.0.0.1/32 scram-sha-256"].map(str::to_owned).to_vec();
+    let options = PostgresOptions { hba, tcp: true, ..PostgresOptions::default() };
+    let Some(server) = server("scram_over_tcp", &options) else { return };
+    let before = belongings(&server);
+    let port = server.port().unwrap();
+    let dsn = format!("postgresql://{ACCOUNT}@127.0.0.1:{port}/postgres");
+    let place = Place::new();
+    let ran = run_with_password(&place, &short_run("insert", &dsn, &["--table-rows=500"]));
+    valid_trial(&place, &ran);
+    assert_secret(&place, &ran);
+    // In the address it is taken too, and goes no further.
+    let typed = dsn.replace(ACCOUNT, &format!("{ACCOUNT}:{PASSWORD_ENCODED}"));
+    let ran = place.run(&short_run("insert", &typed, &["--table-rows=500"]));
+    valid_trial(&place, &ran);
+    assert!(ran.stderr.contains("warning: a password on the command line"), "{}", ran.stderr);
+    assert_secret(&place, &ran);
+    assert_eq!(belongings(&server), before);
+
+    let check = |dsn: &str, words: &[&str]| {
+        let place = Place::new();
+        let ran = place.run(&short_run("insert", dsn, &["--table-rows=500"]));
+        assert_eq!(ran.code, Some(2), "{dsn}: {}", ran.stderr);
+        for word in words.iter().chain(&["cannot log in: ", "hint: "]) {
+            assert!(ran.stderr.contains(word), "{dsn} should say {word:?}:\n{}", ran.stderr);
+        }
+        assert_secret(&place, &ran);
+    };
+    check(&dsn.replace(ACCOUNT, &format!("{ACCOUNT}:h1dden-and-wrong")), &["password authentication failed", "28P01"]);
+    check(&dsn, &["the server asks for a password"]);
+    check(&dsn.replace(ACCOUNT, "nobody:h1dden"), &["password authentication failed"]);
+    check(&typed.replace("/postgres", "/nosuch"), &["nosuch", "3D000"]);
+    check("postgresql://postgres@127.0.0.1:1", &["127.0.0.1:1", "refused", "no server listens"]);
+    check("postgresql://postgres@?socket=/nowhere", &["/nowhere/.s.PGSQL.5432", "No such file"]);
+    check(&format!("{typed}?tls=required"), &["the server does not offer TLS", "tls=off"]);
+}
+
+/// A certificate for `localhost` and the file with its authority.
+fn certificate(folder: &Place) -> (TlsFiles, PathBuf) {
+    let ca_key = KeyPair::generate().unwrap();
+    let mut params = CertificateParams::new(Vec::new()).unwrap();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let ca = folder.write("ca.pem", &params.self_signed(&ca_key).unwrap().pem());
+    let issuer = Issuer::new(params, ca_key);
+    let key = KeyPair::generate().unwrap();
+    let certificate = CertificateParams::new(vec!["localhost".to_owned()]).unwrap().signed_by(&key, &issuer).unwrap();
+    (TlsFiles { certificate_pem: certificate.pem(), key_pem: key.serialize_pem() }, ca)
+}
+
+#[test]
+fn tls_for_the_right_name_only() {
+    let place = Place::new();
+    let (tls, ca) = certificate(&place);
+    let hba = ["local all all trust", "hostssl all all 127.0.0.1/32 scram-sha-256"].map(str::to_owned).to_vec();
+    let options = PostgresOptions { hba, tcp: true, tls: Some(tls), ..PostgresOptions::default() };
+    let Some(server) = server("tls_for_the_right_name_only", &options) else { return };
+    let before = belongings(&server);
+    let port = server.port().unwrap();
+    // The place's name has a blank.
+    let ca = ca.display().to_string().replace(' ', "%20");
+    let dsn = |host: &str, options: &str| format!("postgresql://{ACCOUNT}@{host}:{port}/postgres?{options}");
+    let run = |dsn: &str| run_with_password(&place, &short_run("insert", dsn, &["--table-rows=500"]));
+    let ran = run(&dsn("localhost", &format!("tls=verify-identity&ca={ca}")));
+    valid_trial(&place, &ran);
+    assert_secret(&place, &ran);
+    let refused = |dsn: &str, words: &[&str]| {
+        let ran = run(dsn);
+        assert_eq!(ran.code, Some(2), "{dsn}: {}", ran.stderr);
+        for word in words.iter().chain(&["cannot log in: ", "hint: "]) {
+            assert!(ran.stderr.contains(word), "{dsn} should say {word:?}:\n{}", ran.stderr);
+        }
+        assert_secret(&place, &ran);
+    };
+    refused(
+        &dsn("127.0.0.1", &format!("tls=verify-identity&ca={ca}")),
+        &["the server's certificate is for localhost, not for 127.0.0.1"],
+    );
+    refused(&dsn("localhost", "tls=off"), &["no pg_hba.conf entry"]);
+    assert_eq!(belongings(&server), before);
+}
+
+#[test]
+fn ctrl_c_errors_and_limits_leave_no_schema() {
+    let settings = [("max_connections", "12"), ("max_wal_senders", "0")];
+    let settings = settings.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
+    let options = PostgresOptions { settings, ..PostgresOptions::default() };
+    let Some(server) = server("ctrl_c_errors_and_limits", &options) else { return };
+    let (before, dsn) = (belongings(&server), socket_dsn(&server));
+    let place = Place::new();
+    let child = place.start(&["run", "insert", "--dsn", &dsn, "--rate=50", "--measure=60", "--table-rows=500"]);
+    place.wait_for_interval("trial-0001");
+    signal(child.id(), Signal::INT);
+    let ran: Ran = child.wait_with_output().unwrap().into();
+    assert_eq!(ran.code, Some(130), "{}", ran.stderr);
+    assert_eq!(place.run_json("trial-0001")["validity"]["state"], "partial");
+    assert_eq!(belongings(&server), before, "Ctrl-C");
+
+    place.write("broken.toml", &ORDERS.replace("name VARCHAR(30)", "name VARCHER(30)"));
+    let ran = place.run(&["sweep", "./broken.toml", "--dsn", &dsn]);
+    assert_eq!(ran.code, Some(4), "{}", ran.stderr);
+    assert!(ran.stderr.contains("preparing the tables: ") && ran.stderr.contains("varcher"), "{}", ran.stderr);
+    assert_eq!(belongings(&server), before, "an error");
+
+    let ran = place.run(&short_run("insert", &dsn, &["--table-rows=500", "--connections=30"]));
+    assert_eq!(ran.code, Some(4), "{}", ran.stderr);
+    let trial = place.run_json("trial-0001");
+    let reason = trial["validity"]["reason"].as_str().unwrap();
+    assert!(reason.contains("of 30 clients could not connect") && reason.contains("too many clients"), "{reason}");
+    assert_eq!(belongings(&server), before, "too many clients");
+
+    server.connect().unwrap().execute("CREATE DATABASE truetps").unwrap();
+    let with_schema = belongings(&server);
+    let ran = place.run(&short_run("insert", &dsn, &[]));
+    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+    assert!(ran.stderr.contains("the schema `truetps` exists already"), "{}", ran.stderr);
+    let ran = place.run(&short_run("insert", &dsn, &["--schema=other", "--set", "fsync=off"]));
+    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+    assert!(ran.stderr.contains("`fsync` is a setting of the server"), "{}", ran.stderr);
+    assert_eq!(belongings(&server), with_schema);
+}

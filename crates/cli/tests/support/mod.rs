@@ -1,0 +1,191 @@
+//! Servers that a test starts itself, to be measured with `--dsn`.
+#![allow(
+    dead_code,
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "each test program uses a part of it, and a test may panic"
+)]
+
+use std::fs;
+use std::io::Write;
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::Value;
+use tempfile::TempDir;
+use truetps_driver::Client;
+use truetps_record::{Flavour, SettingValue};
+use truetps_sandbox::{
+    Home, RunningServer, Sandbox, SandboxError, SandboxOptions, ServerBinary, ServerUser, Settings, StartOptions, find,
+};
+
+use crate::common::{Place, Ran};
+
+const SOON: Duration = Duration::from_secs(20);
+const PORT_TRIES: u32 = 3;
+
+/// The account of the load: it may do everything in schemas of this name, and nothing elsewhere.
+pub(crate) const ACCOUNT: &str = "loader";
+/// A word that is nowhere unless somebody has let it out, with letters that a DSN must encode.
+pub(crate) const PASSWORD: &str = "h1dden/pass@word?";
+pub(crate) const PASSWORD_ENCODED: &str = "h1dden%2Fpass%40word%3F";
+/// No record may have this part of it, in whatever encoding.
+const PASSWORD_PART: &str = "h1dden";
+
+/// The system's MariaDB. Says past the harness, which hides what passing tests print, that a test is skipped.
+pub(crate) fn mariadb(test: &str) -> Option<ServerBinary> {
+    found(test, None, Flavour::Mariadb, "TRUETPS_REQUIRE_SERVER")
+}
+
+/// A MySQL and its base folder: of `TRUETPS_TEST_MYSQL_BASEDIR`, or what `get-test-servers.sh mysql-9.7` fetched.
+pub(crate) fn mysql(test: &str) -> Option<(ServerBinary, PathBuf)> {
+    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let cache = cache.or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache")));
+    let fetched = cache.unwrap_or_default().join("truetps/servers/mysql-9.7/usr");
+    let basedir = std::env::var_os("TRUETPS_TEST_MYSQL_BASEDIR").map_or(fetched, PathBuf::from);
+    found(test, Some(&basedir), Flavour::Mysql, "TRUETPS_REQUIRE_MYSQL").map(|binary| (binary, basedir))
+}
+
+fn found(test: &str, basedir: Option<&Path>, wanted: Flavour, required: &str) -> Option<ServerBinary> {
+    match find(basedir, Some(wanted), &ServerUser::choose()) {
+        Ok(binary) => Some(binary),
+        Err(error) => {
+            assert!(std::env::var_os(required).is_none_or(|value| value != "1"), "{error}");
+            let _ =
+                writeln!(std::io::stderr(), "SKIPPED {test}: {error} (scripts/get-test-servers.sh fetches servers)");
+            None
+        }
+    }
+}
+
+/// A server on a socket and on 127.0.0.1 which belongs to somebody: it has a database of its owner's, and an account
+/// for the load.
+pub(crate) struct Owned {
+    pub(crate) server: RunningServer,
+    pub(crate) port: u16,
+    _sandbox: Sandbox,
+    _dir: TempDir,
+}
+
+impl Owned {
+    pub(crate) fn start(binary: &ServerBinary, settings: &[(&str, &str)]) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        // Servers of root run as another user, who must get through.
+        fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o711)).unwrap();
+        let home = Home::open(Some(&dir.path().join("home"))).unwrap();
+        let sandbox = Sandbox::create(&home, binary, &SandboxOptions::default()).unwrap();
+        let redo = if binary.is_mariadb() { "innodb_log_file_size" } else { "innodb_redo_log_capacity" };
+        let (server, port) = start(&sandbox, &[&[(redo, "32M")], settings].concat());
+        let owned = Self { server, port, _sandbox: sandbox, _dir: dir };
+        owned.execute(&[
+            "CREATE DATABASE precious",
+            "CREATE TABLE precious.letters (id INT PRIMARY KEY, line TEXT)",
+            "INSERT INTO precious.letters VALUES (1, 'one'), (2, 'two'), (3, 'three')",
+            &format!("CREATE USER {ACCOUNT}@'%' IDENTIFIED BY '{PASSWORD}'"),
+            &format!("GRANT ALL ON `truetps%`.* TO {ACCOUNT}@'%'"),
+        ]);
+        owned
+    }
+
+    pub(crate) fn admin(&self) -> Client {
+        self.server.connect(SOON).unwrap()
+    }
+
+    pub(crate) fn execute(&self, statements: &[&str]) {
+        let mut admin = self.admin();
+        for sql in statements {
+            admin.execute(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+        }
+    }
+
+    /// The owner, by the socket.
+    pub(crate) fn socket_dsn(&self) -> String {
+        format!("mysql://root@?socket={}", self.server.socket().display())
+    }
+
+    /// The account of the load, by TCP; the password comes from elsewhere.
+    pub(crate) fn tcp_dsn(&self) -> String {
+        format!("mysql://{ACCOUNT}@127.0.0.1:{}", self.port)
+    }
+
+    /// Everything that must be the same before and after: databases, accounts, settings, and the owner's rows.
+    pub(crate) fn belongings(&self) -> Vec<String> {
+        let mut admin = self.admin();
+        let mut all = Vec::new();
+        for sql in [
+            "SHOW DATABASES",
+            "CHECKSUM TABLE precious.letters",
+            "SELECT CONCAT(user, '@', host) FROM mysql.user ORDER BY 1",
+            "SHOW GLOBAL VARIABLES WHERE variable_name NOT LIKE 'gtid%' AND variable_name NOT LIKE '%_pos'",
+        ] {
+            let rows = admin.query(sql).unwrap().rows;
+            all.extend(rows.iter().map(|row| format!("{row:?}")));
+        }
+        all
+    }
+}
+
+/// Between the look for a free port and the server's, another one may have taken it.
+fn start(sandbox: &Sandbox, settings: &[(&str, &str)]) -> (RunningServer, u16) {
+    for attempt in 0.. {
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let mut all = Settings::default();
+        let mut set = |name: &str, value: &str| all.set(name, SettingValue::Text(value.to_owned()));
+        set("skip_networking", "OFF");
+        set("bind_address", "127.0.0.1");
+        set("port", &port.to_string());
+        set("innodb_buffer_pool_size", "64M");
+        for (name, value) in settings {
+            set(name, value);
+        }
+        match sandbox.start(&StartOptions::new(all)) {
+            Ok(server) => return (server, port),
+            Err(SandboxError::Start { log, .. }) if attempt < PORT_TRIES && log.contains("already in use") => {}
+            Err(error) => panic!("{error}"),
+        }
+    }
+    unreachable!()
+}
+
+/// `truetps run` of a short trial at this address, with more flags.
+pub(crate) fn short_run<'a>(workload: &'a str, dsn: &'a str, flags: &[&'a str]) -> Vec<&'a str> {
+    let mut args = vec!["run", workload, "--dsn", dsn, "--warm-up=0.1", "--measure=0.3"];
+    args.extend(flags);
+    args
+}
+
+/// Runs with the password in the environment, where a password belongs.
+pub(crate) fn run_with_password(place: &Place, args: &[&str]) -> Ran {
+    place.command(args).env("TRUETPS_PASSWORD", PASSWORD).output().unwrap().into()
+}
+
+/// The newest experiment's only trial is evidence.
+pub(crate) fn valid_trial(place: &Place, ran: &Ran) -> Value {
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let trial = place.run_json("trial-0001");
+    assert_eq!(trial["validity"]["state"], "valid", "{trial}");
+    assert!(trial["measured"]["ok"].as_u64().unwrap() > 0, "{trial}");
+    trial
+}
+
+/// The password is neither in what was printed nor in any file of the place.
+pub(crate) fn assert_secret(place: &Place, ran: &Ran) {
+    for text in [&ran.stdout, &ran.stderr] {
+        assert!(!text.contains(PASSWORD_PART), "{text}");
+    }
+    let mut folders = vec![place.path().to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+            let kind = entry.file_type().unwrap();
+            if kind.is_dir() {
+                folders.push(entry.path());
+            } else if kind.is_file() {
+                let bytes = fs::read(entry.path()).unwrap();
+                let is_in = bytes.windows(PASSWORD_PART.len()).any(|window| window == PASSWORD_PART.as_bytes());
+                assert!(!is_in, "{} has the password", entry.path().display());
+            }
+        }
+    }
+}
