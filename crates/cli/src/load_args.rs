@@ -23,7 +23,7 @@ pub(crate) struct LoadArgs {
     #[arg(long, value_name = "N/s", value_parser = rate)]
     pub(crate) rate_per_client: Option<f64>,
     /// Search the highest rate that the server sustains within --slo
-    #[arg(long, conflicts_with_all = ["rate", "rate_per_client", "ramp_to", "transactions"])]
+    #[arg(long, conflicts_with_all = ["rate", "rate_per_client", "ramp_to", "transactions", "latency_limit"])]
     pub(crate) find_max: bool,
     /// What the response times must keep to in a search: mean, p50, p95, p99, p999, max, failed
     #[arg(long, value_name = "FIGURE<LIMIT,…", default_value = "p99<1s", requires = "find_max")]

@@ -41,7 +41,7 @@ impl Site {
 
     /// The command line as it is recorded: without a password that may be in it.
     pub(crate) fn command(&self) -> Vec<String> {
-        let Ground::Given { target, .. } = &self.ground else { return std::env::args().collect() };
+        let Ground::Given { target, .. } = &self.ground else { return words().collect() };
         let shown = target.to_string();
         let without_password = |word: String| match word.split_once("://") {
             Some((before, _)) if Target::parse(word.trim_start_matches("--dsn=")).is_ok() => {
@@ -50,7 +50,7 @@ impl Site {
             }
             _ => word,
         };
-        std::env::args().map(without_password).collect()
+        words().map(without_password).collect()
     }
 }
 
@@ -70,7 +70,7 @@ fn parse(dsn: &str) -> Result<Target, Failure> {
 fn target(dsn: &str) -> Result<Target, Failure> {
     let target = parse(dsn)?;
     let has_password = target.login.password.is_some();
-    if has_password && std::env::args().any(|word| word.ends_with(dsn)) {
+    if has_password && words().any(|word| word.ends_with(dsn)) {
         say(&format!(
             "warning: a password on the command line can be read by everybody on this host: use {PASSWORD}\n"
         ));
@@ -93,4 +93,9 @@ fn schema(name: &str) -> Result<String, Failure> {
 /// The SQL of the place that a command measures at.
 pub(crate) fn dialect(place: &Place) -> Result<Dialect, Failure> {
     place.dsn.as_deref().map_or(Ok(Dialect::Mysql), |dsn| parse(dsn).map(|target| target.dialect))
+}
+
+/// The command line; a path in it need not be text.
+fn words() -> impl Iterator<Item = String> {
+    std::env::args_os().map(|word| word.to_string_lossy().into_owned())
 }

@@ -78,7 +78,15 @@ impl Socket {
     /// Connects and waits for it, at most `timeout` for each address of the host. The socket blocks.
     pub fn connect(address: &Address, timeout: Duration) -> io::Result<Self> {
         if let Endpoint::Unix(path) = &address.endpoint {
-            return UnixStream::connect(path).map(Self::Unix);
+            let flags = SocketFlags::CLOEXEC;
+            let stream = UnixStream::from(socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?);
+            // It bounds the wait for room in the queue of a server that accepts nobody.
+            stream.set_write_timeout(Some(timeout))?;
+            return match connect(&stream, &SocketAddrUnix::new(path.as_path())?) {
+                Ok(()) => Ok(Self::Unix(stream)),
+                Err(rustix::io::Errno::AGAIN) => Err(io::ErrorKind::TimedOut.into()),
+                Err(error) => Err(error.into()),
+            };
         }
         let mut last = None;
         for ip in &address.ips {
@@ -91,13 +99,6 @@ impl Socket {
             }
         }
         Err(last.unwrap_or_else(|| io::ErrorKind::NotFound.into()))
-    }
-
-    pub fn set_nonblocking(&self, nonblocking: bool) -> io::Result<()> {
-        match self {
-            Self::Unix(stream) => stream.set_nonblocking(nonblocking),
-            Self::Tcp(stream) => stream.set_nonblocking(nonblocking),
-        }
     }
 
     /// Bounds each read and write of a socket that blocks.

@@ -35,8 +35,8 @@ pub(crate) struct Failure {
 pub(crate) struct Absence {
     pub(crate) ends_ns: u64,
     pub(crate) back_off: Duration,
-    /// When the attempt that is under way has taken too long.
-    pub(crate) attempt_ends_ns: u64,
+    /// When there is something to do: the next attempt, or the end of the one that is under way.
+    pub(crate) wakes_ns: u64,
 }
 
 pub(crate) struct Client {

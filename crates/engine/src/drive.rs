@@ -274,7 +274,7 @@ impl<'w, 'a> Drive<'w, 'a> {
     }
 
     /// Ends the measure phase when the wanted number of transactions has been reached.
-    fn count_down(&self, now_ns: u64) {
+    pub(crate) fn count_down(&self, now_ns: u64) {
         let Some(left) = &self.worker.shared.transactions_left else { return };
         if now_ns >= self.timeline.measure_start_ns() && left.fetch_sub(1, Ordering::Relaxed) == 1 {
             self.timeline.end_now();

@@ -60,7 +60,10 @@ impl Link {
         }
         loop {
             let length = match (&self.socket).read(&mut scratch.input) {
-                Ok(0) => return Err(self.session.closed()),
+                Ok(0) => {
+                    let refused = self.hung_up.take().filter(|error| error.kind() == io::ErrorKind::ConnectionRefused);
+                    return Err(refused.map_or_else(|| self.session.closed(), Into::into));
+                }
                 Ok(length) => length,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     return self.hung_up.take().map_or(Ok(None), |error| Err(error.into()));
@@ -115,7 +118,7 @@ impl Link {
     /// Writes as much as the socket takes without blocking. One that is still connecting takes nothing; one that the
     /// server has left takes everything, and the read that follows says why.
     fn write_some(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        use io::ErrorKind::{BrokenPipe, ConnectionReset, Interrupted, NotConnected, WouldBlock};
+        use io::ErrorKind::{BrokenPipe, ConnectionRefused, ConnectionReset, Interrupted, NotConnected, WouldBlock};
         let mut sent = 0;
         while sent < bytes.len() {
             match (&self.socket).write(&bytes[sent..]) {
@@ -123,7 +126,7 @@ impl Link {
                 Err(error) => match error.kind() {
                     Interrupted => {}
                     WouldBlock | NotConnected => break,
-                    BrokenPipe | ConnectionReset => {
+                    BrokenPipe | ConnectionReset | ConnectionRefused => {
                         self.hung_up = Some(error);
                         return Ok(bytes.len());
                     }

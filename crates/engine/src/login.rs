@@ -12,6 +12,7 @@ use crate::link::Link;
 use crate::worker::{LOOK, Worker};
 
 /// Logins under way at once in one worker: enough to keep the server busy, few enough not to be a storm.
+/// A blocking run has one in each of its threads.
 const LOGINS_MAX: usize = 32;
 /// Until a server whose queue of new connections is full is asked again.
 const QUEUE_PAUSE: Duration = Duration::from_millis(1);
@@ -68,7 +69,7 @@ impl Worker<'_> {
         let slot = self.clients.len();
         let link = self.open_link(number)?;
         self.clients.push(Client::new(number, Some(link), self.shared.workload.client(number)));
-        self.watch(slot)
+        self.watch(slot).inspect_err(|_| drop(self.clients.pop()))
     }
 
     /// A new connection for client `number`, which has said what it says first.

@@ -2,10 +2,14 @@
 
 use truetps_record::DriveMode;
 
-use crate::pace::Pacing;
+use crate::pace::{Pacing, RateOf};
 
 /// Up to so many clients of a closed loop get a thread each. Measured beside sysbench, `docs/decisions/0006-drive-mode.md`.
 const BLOCKING_CLIENTS_MAX: u32 = 2;
+
+/// Where all clients share one schedule, each worker has its share of the starts, and a start waits for a client of its
+/// own worker: with few of them it would wait though a client of another worker is free.
+const POOL_CLIENTS_A_WORKER_MIN: u32 = 64;
 
 /// Threads of a run. A worker of a blocking run has one client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,13 +21,15 @@ pub(crate) struct Threads {
 impl Threads {
     /// `workers` is what a multiplexed run may have; it never has more than clients.
     pub(crate) fn choose(mode: DriveMode, pacing: &Pacing, clients: u32, workers: u32) -> Self {
+        let is_pool = matches!(pacing, Pacing::Open(open) if open.of == RateOf::All);
         let is_blocking = match mode {
-            DriveMode::Blocking => true,
+            DriveMode::Blocking => !is_pool,
             DriveMode::Multiplexed => false,
             DriveMode::Auto => *pacing == Pacing::Closed && clients <= BLOCKING_CLIENTS_MAX,
         };
         let clients = clients.max(1);
-        Self { workers: if is_blocking { clients } else { workers.clamp(1, clients) }, is_blocking }
+        let most = if is_pool { (clients / POOL_CLIENTS_A_WORKER_MIN).max(1) } else { clients };
+        Self { workers: if is_blocking { clients } else { workers.clamp(1, most) }, is_blocking }
     }
 
     pub(crate) fn mode(self) -> DriveMode {
@@ -52,6 +58,9 @@ mod tests {
             latency_limit: None,
             seed: 1,
         });
-        assert_eq!(Threads::choose(DriveMode::Auto, &open, 1, 4), Threads { workers: 1, is_blocking: false });
+        let pool = |mode, clients| Threads::choose(mode, &open, clients, 4);
+        assert_eq!(pool(DriveMode::Auto, 1), Threads { workers: 1, is_blocking: false });
+        assert_eq!(pool(DriveMode::Blocking, 100), Threads { workers: 1, is_blocking: false });
+        assert_eq!(pool(DriveMode::Auto, 200), Threads { workers: 3, is_blocking: false });
     }
 }

@@ -32,7 +32,8 @@ pub struct OpenPacing {
 /// Whose rate it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RateOf {
-    /// All clients together: whichever is free takes the next start.
+    /// All clients together: whichever is free takes the next start. Each worker has its fair share of the starts, and
+    /// enough clients for them.
     All,
     /// Each client has a schedule of its own.
     EachClient,
@@ -163,6 +164,13 @@ impl Pace {
             Self::Pool { source, free, .. } if source.queued > 0 => free.pop_front(),
             Self::Closed | Self::Pool { .. } => None,
             Self::EachClient { ready, .. } => ready.pop_front(),
+        }
+    }
+
+    /// This client, which was free, is away: it is no candidate until it is free again.
+    pub(crate) fn forget(&mut self, slot: usize) {
+        if let Self::Pool { free, .. } = self {
+            free.retain(|other| *other as usize != slot);
         }
     }
 

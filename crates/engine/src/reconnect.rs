@@ -29,11 +29,15 @@ impl Drive<'_, '_> {
         let failure = Failure { class: error.class().to_string(), code: error.code(), message: error.to_string() };
         let was_busy = client.is_busy();
         let is_attempt = client.state == State::Connecting;
+        if client.state == State::Idle {
+            self.pace.forget(slot);
+        }
         client.link = None;
         client.failure = None;
         let action = self.policy.action(&failure.class, u32::MAX);
         if was_busy {
             self.recorder.failed(&failure, action == Action::Ignore);
+            self.count_down(self.timeline.now_ns());
         } else {
             self.recorder.note(&failure);
         }
@@ -57,9 +61,18 @@ impl Drive<'_, '_> {
         client.absence = Some(Box::new(Absence {
             ends_ns: now_ns + patience.as_nanos() as u64,
             back_off: BACK_OFF_FIRST,
-            attempt_ends_ns: u64::MAX,
+            wakes_ns: u64::MAX,
         }));
-        self.wakes.push(Reverse((now_ns + spread(BACK_OFF_FIRST, client.number), slot as u32)));
+        let pause_ns = spread(BACK_OFF_FIRST, client.number);
+        self.wake_at(slot, now_ns + pause_ns);
+    }
+
+    /// The one wake of a client that is away: an earlier one is void.
+    fn wake_at(&mut self, slot: usize, at_ns: u64) {
+        if let Some(absence) = &mut self.worker.clients[slot].absence {
+            absence.wakes_ns = at_ns;
+            self.wakes.push(Reverse((at_ns, slot as u32)));
+        }
     }
 
     fn lose_for_good(&mut self, slot: usize) {
@@ -72,17 +85,19 @@ impl Drive<'_, '_> {
 
     /// Wakes the clients that are away and have something to do now.
     pub(crate) fn wake(&mut self, now_ns: u64) -> io::Result<()> {
-        while let Some(Reverse((_, slot))) = self.wakes.peek().copied().filter(|Reverse((at, _))| *at <= now_ns) {
+        while let Some(Reverse((at_ns, slot))) = self.wakes.peek().copied().filter(|Reverse((at, _))| *at <= now_ns) {
             self.wakes.pop();
             let client = &mut self.worker.clients[slot as usize];
-            let attempt_ends_ns = client.absence.as_ref().map_or(u64::MAX, |absence| absence.attempt_ends_ns);
+            // An attempt that ended early leaves the wake of its time limit behind.
+            if client.absence.as_ref().is_none_or(|absence| absence.wakes_ns != at_ns) {
+                continue;
+            }
             match client.state {
                 State::Away => self.try_again(slot as usize, now_ns)?,
-                State::Connecting if attempt_ends_ns <= now_ns => {
+                State::Connecting => {
                     let message = format!("no answer to the login within {} s", ATTEMPT_MAX.as_secs());
-                    self.recorder.note(&Failure { class: "connect_failed".to_owned(), code: 0, message });
                     client.link = None;
-                    self.attempt_ended(slot as usize);
+                    self.attempt_failed_to_connect(slot as usize, "connect_failed".to_owned(), message);
                 }
                 _ => {}
             }
@@ -97,22 +112,24 @@ impl Drive<'_, '_> {
                 let client = &mut self.worker.clients[slot];
                 client.link = Some(link);
                 client.state = State::Connecting;
-                let ends_ns = now_ns + ATTEMPT_MAX.as_nanos() as u64;
-                if let Some(absence) = &mut client.absence {
-                    absence.attempt_ends_ns = ends_ns;
-                }
-                self.wakes.push(Reverse((ends_ns, slot as u32)));
+                self.wake_at(slot, now_ns + ATTEMPT_MAX.as_nanos() as u64);
                 self.worker.watch(slot)
             }
             Err(source) => {
                 let error =
                     DriverError::Connect { endpoint: self.worker.shared.connector.endpoint(number).clone(), source };
-                let class = error.class().to_string();
-                self.recorder.note(&Failure { class, code: 0, message: error.to_string() });
-                self.attempt_ended(slot);
+                self.attempt_failed_to_connect(slot, error.class().to_string(), error.to_string());
                 Ok(())
             }
         }
+    }
+
+    /// An attempt to connect failed without a session that could say why.
+    fn attempt_failed_to_connect(&mut self, slot: usize, class: String, message: String) {
+        let failure = Failure { class, code: 0, message };
+        self.recorder.note(&failure);
+        self.end_run_if(self.policy.action(&failure.class, u32::MAX), &failure);
+        self.attempt_ended(slot);
     }
 
     /// An attempt to connect failed: again after a longer pause, or never.
@@ -123,10 +140,9 @@ impl Drive<'_, '_> {
         match &mut client.absence {
             Some(absence) if now_ns < absence.ends_ns => {
                 absence.back_off = (absence.back_off * 2).min(BACK_OFF_MAX);
-                absence.attempt_ends_ns = u64::MAX;
                 client.state = State::Away;
                 let at_ns = (now_ns + spread(absence.back_off, number)).min(absence.ends_ns);
-                self.wakes.push(Reverse((at_ns, slot as u32)));
+                self.wake_at(slot, at_ns);
             }
             _ => self.lose_for_good(slot),
         }

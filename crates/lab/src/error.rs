@@ -1,7 +1,7 @@
 //! What can stop an experiment.
 
 use thiserror::Error;
-use truetps_driver::DriverError;
+use truetps_driver::{DriverError, Endpoint};
 use truetps_record::{Flavour, FolderError};
 use truetps_sandbox::{LimitError, SandboxError};
 use truetps_workload::WorkloadError;
@@ -48,6 +48,14 @@ pub enum LabError {
     OtherFlavour { wanted: Option<Flavour>, found: Flavour },
     #[error("the schema `{schema}` exists already, and truetps works in a schema that it makes itself")]
     SchemaExists { schema: String },
+    #[error("at {at} is another schema of that name, which truetps did not make: nothing there was touched")]
+    OtherSchema { at: Endpoint },
+    #[error("sessions of this server begin with autocommit = 0: what is measured would never be committed")]
+    NoAutocommit,
+    #[error("trials of the search failed for reasons that are not the rate's, the last one because: {reason}")]
+    SearchFailed { reason: String },
+    #[error("the search of {name} cannot be gone on with: which rate comes next depends on those before")]
+    ResumedSearch { name: String },
     #[error("the schema `{schema}` cannot be made: {source}")]
     Schema { schema: String, source: DriverError },
     #[error("interrupted")]
@@ -79,7 +87,13 @@ impl LabError {
             | Self::Pin(_)
             | Self::NoPilot { .. }
             | Self::OtherFlavour { .. }
+            | Self::SearchFailed { .. }
             | Self::Interrupted => None,
+            Self::OtherSchema { .. } => Some("name one server of them, by an address that is its own".to_owned()),
+            Self::NoAutocommit => Some("set the account's init_connect, or the server's autocommit, to 1".to_owned()),
+            Self::ResumedSearch { .. } => {
+                Some("start a new one; `truetps report` shows what this one has found".to_owned())
+            }
             Self::GuestLogin(error) | Self::Schema { source: error, .. } => error.hint(),
             Self::SettingOfGuest { .. } => {
                 Some("leave --dsn out to measure it on a private server, or take the setting from the plan".to_owned())
@@ -102,6 +116,7 @@ impl LabError {
             | Self::Pin(_)
             | Self::NoPilot { .. }
             | Self::SearchUndecided
+            | Self::SearchFailed { .. }
             | Self::Interrupted => false,
             Self::Workload(_)
             | Self::UnknownSetting(_)
@@ -114,6 +129,9 @@ impl LabError {
             | Self::OtherFlavour { .. }
             | Self::SchemaExists { .. }
             | Self::Schema { .. }
+            | Self::OtherSchema { .. }
+            | Self::NoAutocommit
+            | Self::ResumedSearch { .. }
             | Self::TooManyStatements { .. }
             | Self::OtherServer { .. } => true,
         }

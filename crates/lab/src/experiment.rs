@@ -118,6 +118,9 @@ pub fn resume(
 ) -> Result<Finished, LabError> {
     let _lock = folder.lock()?;
     let experiment = folder.experiment()?;
+    if experiment.slo.is_some() {
+        return Err(LabError::ResumedSearch { name: experiment.name });
+    }
     if experiment.tool_version != request.tool_version {
         let (was, is) = (&experiment.tool_version, request.tool_version);
         listener.event(&Event::Warning(format!("this experiment was begun with truetps {was}, and this is {is}")));

@@ -12,6 +12,8 @@ use crate::search::{Next, Search};
 
 /// A closed loop is the most that a server does; an open loop at that rate has a queue that never empties.
 const FIRST_SHARE: f64 = 0.8;
+/// So many trials in a row that say nothing about their rate, and the rest would say no more.
+const FAILURES_IN_A_ROW_MAX: u32 = 3;
 
 /// Searches the highest rate at which `slo` holds, with the plan's number of connections. Each trial is recorded; the plan
 /// in the folder grows by each rate that was tried.
@@ -49,10 +51,19 @@ fn search(
         return Err(LabError::NoPilot { reason });
     }
     let mut search = Search::new(most * FIRST_SHARE);
+    let mut failures_in_a_row = 0;
     loop {
         match search.next() {
             Next::Try(rate) => {
                 let trial = records.run(bench, Some(rate), listener)?;
+                if let Some(reason) = failure(&trial) {
+                    failures_in_a_row += 1;
+                    if failures_in_a_row == FAILURES_IN_A_ROW_MAX {
+                        return Err(LabError::SearchFailed { reason });
+                    }
+                    continue;
+                }
+                failures_in_a_row = 0;
                 let broken = broken_by(&trial, slo);
                 listener.event(&Event::Preparing(match &broken {
                     None => format!("{rate}/s held"),
@@ -63,6 +74,15 @@ fn search(
             Next::Found(_) => return Ok(()),
             Next::GivenUp => return Err(LabError::SearchUndecided),
         }
+    }
+}
+
+/// Why a trial says nothing about its rate: the server could not be made ready or died, or clients were missing.
+fn failure(trial: &Trial) -> Option<String> {
+    let had_all = trial.engine.as_ref().is_some_and(|engine| engine.clients_failed == 0);
+    match &trial.validity {
+        Validity::Invalid(reason) if trial.measured.is_none() || !had_all => Some(reason.clone()),
+        _ => None,
     }
 }
 

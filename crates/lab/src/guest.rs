@@ -11,6 +11,7 @@ use truetps_workload::Workload;
 use crate::error::LabError;
 use crate::event::{Event, Listener};
 use crate::ground::Site;
+use crate::mark::Mark;
 use crate::tables::{Ownership, Tables};
 
 const CLIENT_TIMEOUT: Duration = Duration::from_mins(1);
@@ -29,6 +30,7 @@ pub(crate) struct Guest<'a> {
     client: Option<Client>,
     is_loaded: bool,
     has_left: bool,
+    mark: Mark,
 }
 
 impl<'a> Guest<'a> {
@@ -49,9 +51,18 @@ impl<'a> Guest<'a> {
         if plan.server.flavour.is_some_and(|wanted| wanted != facts.flavour) {
             return Err(LabError::OtherFlavour { wanted: plan.server.flavour, found: facts.flavour });
         }
+        if target.dialect == Dialect::Mysql && client.query_value("SELECT @@autocommit")?.as_deref() != Some("1") {
+            return Err(LabError::NoAutocommit);
+        }
         create_schema(&mut client, schema)?;
         let mut inside = target.clone();
         inside.login.database = Some(schema.to_owned());
+        let mark = Mark::new();
+        if let Err(error) = mark_all(&mark, &inside) {
+            // Nothing is in it yet, and this is the session that made it.
+            let _ = client.execute(&format!("DROP DATABASE {}", quoted(target.dialect, schema)));
+            return Err(error);
+        }
         let tables = Tables::new(workload, true, Ownership::Guest(target.dialect));
         let guest = Self {
             outside: target.clone(),
@@ -62,15 +73,21 @@ impl<'a> Guest<'a> {
             client: None,
             is_loaded: false,
             has_left: false,
+            mark,
         };
         Ok((guest, facts))
     }
 
     /// Connects to the schema and fills its tables, if that has not been done.
     pub(crate) fn prepare(&mut self, listener: &mut dyn Listener) -> Result<(), LabError> {
-        let client = match &mut self.client {
-            Some(client) => client,
-            None => self.client.insert(Client::connect(&self.inside, CLIENT_TIMEOUT)?),
+        let client = if let Some(client) = &mut self.client {
+            client
+        } else {
+            let mut client = Client::connect(&self.inside, CLIENT_TIMEOUT)?;
+            if !self.mark.is_in(&mut client)? {
+                return Err(LabError::OtherSchema { at: self.inside.endpoint(0).clone() });
+            }
+            self.client.insert(client)
         };
         if self.is_loaded {
             return Ok(());
@@ -114,19 +131,43 @@ impl<'a> Guest<'a> {
         }
     }
 
-    fn drop_schema(&mut self) -> Result<(), DriverError> {
+    /// Drops the schema that has our mark, and no other of its name.
+    fn drop_schema(&mut self) -> Result<(), LabError> {
         self.client = None;
-        let mut client = Client::connect(&self.outside, CLIENT_TIMEOUT)?;
         let name = quoted(self.outside.dialect, &self.schema);
-        match self.outside.dialect {
+        let mut client = Client::connect(&self.outside, CLIENT_TIMEOUT)?;
+        let is_ours = match self.outside.dialect {
+            Dialect::Mysql => self.mark.is_in_schema(&mut client, &name)?,
+            Dialect::Postgres => self.mark.is_in(&mut Client::connect(&self.inside, CLIENT_TIMEOUT)?)?,
+        };
+        if !is_ours {
+            return Err(LabError::OtherSchema { at: self.outside.endpoint(0).clone() });
+        }
+        let dropped = match self.outside.dialect {
             Dialect::Mysql => client.execute(&format!("DROP DATABASE {name}")).map(drop),
             // Sessions of the load may still be on their way out. Servers before 13 do not know the word.
             Dialect::Postgres => match client.execute(&format!("DROP DATABASE {name} WITH (FORCE)")) {
                 Err(DriverError::Server(_)) => client.execute(&format!("DROP DATABASE {name}")).map(drop),
                 other => other.map(drop),
             },
+        };
+        Ok(dropped?)
+    }
+}
+
+/// Leaves the mark in the schema, and makes sure that it is seen through every endpoint: several addresses must lead to
+/// one server, or to servers that follow each other.
+fn mark_all(mark: &Mark, inside: &Target) -> Result<(), LabError> {
+    for (n, endpoint) in inside.endpoints.iter().enumerate() {
+        let one = Target { endpoints: vec![endpoint.clone()], ..inside.clone() };
+        let mut client = Client::connect(&one, CLIENT_TIMEOUT).map_err(LabError::GuestLogin)?;
+        if n == 0 {
+            mark.leave(&mut client)?;
+        } else if !mark.is_in(&mut client)? {
+            return Err(LabError::OtherSchema { at: endpoint.clone() });
         }
     }
+    Ok(())
 }
 
 impl Drop for Guest<'_> {
@@ -173,12 +214,16 @@ fn facts(client: &mut Client, dialect: Dialect) -> Result<ServerFacts, DriverErr
     })
 }
 
-/// All settings of the server, by name.
+/// Settings of PostgreSQL that may have a password in them.
+const SECRET: &str = "'primary_conninfo', 'restore_command', 'archive_command', 'archive_cleanup_command', \
+                      'recovery_end_command', 'ssl_passphrase_command'";
+
+/// All settings of the server, by name; secrets stay there.
 pub(crate) fn variables(client: &mut Client) -> Result<BTreeMap<String, String>, DriverError> {
     if client.dialect() == Dialect::Mysql {
         return truetps_sandbox::effective_variables(client);
     }
-    let rows = client.query("SELECT name, setting FROM pg_settings")?.rows;
+    let rows = client.query(&format!("SELECT name, setting FROM pg_settings WHERE name NOT IN ({SECRET})"))?.rows;
     let pairs = rows.into_iter().filter_map(|row| {
         let mut cells = row.into_iter();
         Some((cells.next()??, cells.next()?.unwrap_or_default()))

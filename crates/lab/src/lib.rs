@@ -12,6 +12,7 @@ mod find_max;
 mod ground;
 mod guest;
 mod judge;
+mod mark;
 mod pacing;
 mod schedule;
 mod search;

@@ -17,6 +17,8 @@ use crate::pacing::pacing;
 
 /// All clients must be connected within this time.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
+/// … and this much more for each: TLS, key derivation and dozens of prepared statements take their time.
+const CONNECT_TIMEOUT_A_CLIENT: Duration = Duration::from_millis(10);
 /// A server that does not answer for this long after the end hangs.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -57,7 +59,7 @@ pub(crate) fn run_trial(
         warm_up: plan.load.warm_up(),
         measure: plan.load.measure(),
         measure_transactions: plan.load.measure_transactions,
-        connect_timeout: CONNECT_TIMEOUT,
+        connect_timeout: CONNECT_TIMEOUT + CONNECT_TIMEOUT_A_CLIENT * trial.configuration.connections(),
         drain_timeout: DRAIN_TIMEOUT,
     };
     let mut keeper =

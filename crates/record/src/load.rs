@@ -63,7 +63,7 @@ pub enum DriveMode {
     /// The engine decides by the number of clients.
     #[default]
     Auto,
-    /// A thread for each client, which waits in the read of its socket.
+    /// A thread for each client, which waits for that socket alone.
     Blocking,
     /// Few threads, each with many clients on an event loop.
     Multiplexed,
@@ -149,6 +149,10 @@ impl Load {
         }
         if self.ramp_to.is_some() && !is_open {
             return Err(value("load.ramp_to", "needs `rate` or `rate_per_client`: where the ramp begins"));
+        }
+        if self.mode == DriveMode::Blocking && (self.rate.is_some() || has_rate_factor) {
+            let why = "`blocking` with a `rate` of all clients: no client could take a start of another one's thread";
+            return Err(value("load.mode", why));
         }
         if self.latency_limit_ms.is_some() && !is_open {
             return Err(value(

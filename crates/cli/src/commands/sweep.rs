@@ -132,5 +132,9 @@ fn finish(
 }
 
 fn go_on_line(folder: &ExperimentFolder) {
+    // A search plans as it goes, so that there is nothing to go on with.
+    if folder.experiment().is_ok_and(|experiment| experiment.slo.is_some()) {
+        return;
+    }
     say(&format!("Next   truetps sweep --resume '{}'\n", shown(folder.path()).display()));
 }

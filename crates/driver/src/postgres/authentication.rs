@@ -7,7 +7,7 @@ use super::wire::{Reader, put_counted, put_message};
 use crate::{DriverError, Login, Password};
 
 const OTHER_METHOD_HINT: &str = "truetps does not speak it: let pg_hba.conf ask this user for scram-sha-256";
-const NO_PASSWORD_HINT: &str = "give the target one";
+const NO_PASSWORD_HINT: &str = "give it in the environment: TRUETPS_PASSWORD";
 const CLEARTEXT_HINT: &str = "it is sent over a unix socket, or to a server whose certificate was checked: use \
      tls=verify-identity and ca=FILE, or let pg_hba.conf ask this user for scram-sha-256";
 
@@ -172,7 +172,7 @@ mod tests {
             assert!(error.contains(expect), "{error}");
         };
         check(b"\0\0\0\x03", Some("p"), "clear text: it is sent over a unix socket, or to a server whose");
-        check(b"\0\0\0\x05abcd", None, "a password: give the target one");
+        check(b"\0\0\0\x05abcd", None, "a password: give it in the environment: TRUETPS_PASSWORD");
         check(b"\0\0\0\x07", Some("p"), "GSSAPI: truetps does not speak it");
         check(b"\0\0\0\x63", Some("p"), "method number 99");
         check(b"\0\0\0\x0aOAUTHBEARER\0\0", Some("p"), "SASL OAUTHBEARER: truetps does not speak it");

@@ -100,6 +100,9 @@ impl Machine {
 
     /// What it means that the server has closed the connection now.
     pub(crate) fn closed(&self) -> DriverError {
+        if let Some(error) = &self.farewell {
+            return error.clone().into();
+        }
         let (when, likely) = match self.phase {
             Phase::Login(_) | Phase::Settings => ("in the middle of the login", CLOSED_LOGIN_HINT),
             Phase::Prepare(_) => ("while statements were prepared", "its log says why"),

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use truetps_engine::{Ending, LoadSpec, OpenPacing, Pacing, Rate, RateOf};
-use truetps_record::Spacing;
+use truetps_record::{DriveMode, Spacing};
 
 use crate::fake_server::{Act, FakeServer, Welcome};
 use crate::support::{check_equations, drive_simply, load};
@@ -115,21 +115,32 @@ fn a_ramp_has_its_area() {
     assert!(outcome.open_loop.unwrap().starts.scheduled.abs_diff(600) <= 1, "{:?}", outcome.open_loop);
 }
 
-/// The schedule is the same whatever the number of threads, and whether they block or not.
+/// The schedule is the same whatever the number of threads.
 #[test]
 fn the_schedule_does_not_depend_on_the_threads() {
-    use truetps_record::DriveMode::{Blocking, Multiplexed};
     let server = FakeServer::friendly();
-    for (workers, mode) in [(1, Multiplexed), (3, Multiplexed), (1, Blocking)] {
+    for workers in [1, 3] {
         let pacing = OpenPacing { spacing: Spacing::Poisson, ..open(400.0, RateOf::All) };
-        let mut load = open_load(4, 1_000, pacing);
-        (load.workers, load.mode) = (workers, mode);
+        let mut load = open_load(192, 1_000, pacing);
+        load.workers = workers;
         let (outcome, kept) = drive_simply(&server, &load);
         check_equations(&outcome, &kept);
         let figures = outcome.open_loop.unwrap();
-        assert_eq!(figures.starts.scheduled, 401, "of this seed");
-        assert_eq!(outcome.mode, mode);
+        assert_eq!((figures.starts.scheduled, outcome.workers), (401, workers), "of this seed");
         assert!(figures.starts.queued <= 5, "{figures:?}");
         assert!(figures.late_us_p50.unwrap() < 20_000.0, "{figures:?}");
     }
+}
+
+/// A thread for each client, each with a schedule of its own.
+#[test]
+fn threads_of_one_client_follow_their_schedules() {
+    let server = FakeServer::friendly();
+    let mut load = open_load(4, 1_000, open(50.0, RateOf::EachClient));
+    load.mode = DriveMode::Blocking;
+    let (outcome, kept) = drive_simply(&server, &load);
+    check_equations(&outcome, &kept);
+    let figures = outcome.open_loop.unwrap();
+    assert_eq!((figures.starts.scheduled, outcome.workers, outcome.mode), (200, 4, DriveMode::Blocking));
+    assert!(figures.late_us_p50.unwrap() < 20_000.0, "{figures:?}");
 }
