@@ -170,7 +170,7 @@ fn modes_are_those_that_were_asked_for() {
     let Some(binary) = mariadb("modes_are_those") else { return };
     let (owned, place) = (Owned::start(&binary, &[]), Place::new());
     let dsn = owned.socket_dsn();
-    let common = ["--dsn", &dsn, "--rate=100", "--connections=3", "--measure=0.3", "--workers=1", "--mode"];
+    let common = ["--dsn", &dsn, "--rate-per-client=30", "--connections=3", "--measure=0.3", "--workers=1", "--mode"];
     for (mode, workers) in [("blocking", 3), ("multiplexed", 1)] {
         let trial = trial(&place, &[&common[..], &[mode]].concat());
         assert_eq!(trial["engine"]["mode"], mode, "{trial}");
