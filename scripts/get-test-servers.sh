@@ -4,10 +4,11 @@
 #   mysql-9.7       MySQL, from Debian sid
 #   mariadb-11.8    MariaDB with its plugins, from Debian trixie
 #
-# The packages are unpacked below DIR (default: ~/.cache/truetps/servers), with the libraries that they need; nothing is
-# installed, nothing outside DIR is touched, and no rights are needed. apt does the fetching and checks signatures, with a
-# configuration of its own and the address of this machine's Debian mirror (TRUETPS_DEBIAN_URI names another one).
-# A server that is there already is not fetched again.
+# The packages are unpacked below DIR, with the libraries that they need; nothing is installed, nothing outside DIR is
+# touched, and no rights are needed. DIR is ~/.cache/truetps-test-servers by default, for root
+# /var/cache/truetps-test-servers: a server of root gives up its rights, and must be able to look there. apt does the
+# fetching and checks signatures, with a configuration of its own and the address of this machine's Debian mirror
+# (TRUETPS_DEBIAN_URI names another one). A server that is there already is not fetched again.
 set -eu
 
 say() { echo "truetps: $*" >&2; }
@@ -161,7 +162,9 @@ get() {
     echo "$dest/usr"
 }
 
-to=${XDG_CACHE_HOME:-${HOME:?}/.cache}/truetps/servers
+cache=${XDG_CACHE_HOME:-${HOME:?}/.cache}
+[ "$(id -u)" -ne 0 ] || cache=/var/cache
+to=$cache/truetps-test-servers
 names=''
 while [ $# -gt 0 ]; do
     case $1 in

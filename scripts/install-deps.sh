@@ -43,7 +43,16 @@ if [ "$goal" = test ]; then
     has chromium || has chromium-browser || has google-chrome || missing="$missing chromium"
 fi
 
+# MySQL is no package of Debian's stable release: it is fetched from another one, and installed nowhere. Where that cannot
+# be, its tests are skipped, and say so.
+fetch_mysql() {
+    [ "$goal" = test ] || return 0
+    "$(dirname "$0")/get-test-servers.sh" mysql-9.7 >/dev/null ||
+        echo "truetps: MySQL 9.7 could not be fetched: its tests are skipped." >&2
+}
+
 if [ -z "$missing$postgresql" ]; then
+    fetch_mysql
     echo "truetps: everything that \`make $goal\` needs is installed."
     exit 0
 fi
@@ -71,4 +80,5 @@ if [ -n "$missing" ]; then
     $install >/dev/null
 fi
 [ -z "$postgresql" ] || install_postgresql
+fetch_mysql
 echo "truetps: installed."

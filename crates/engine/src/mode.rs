@@ -5,7 +5,7 @@ use truetps_record::DriveMode;
 use crate::pace::{Pacing, RateOf};
 
 /// Up to so many clients of a closed loop get a thread each. Measured beside sysbench, `docs/decisions/0006-drive-mode.md`.
-const BLOCKING_CLIENTS_MAX: u32 = 4;
+const BLOCKING_CLIENTS_MAX: u32 = 2;
 
 /// Where all clients share one schedule, each worker has its share of the starts, and a start waits for a client of its
 /// own worker: with few of them it would wait though a client of another worker is free.

@@ -43,7 +43,9 @@ pub(crate) fn mariadb(test: &str) -> Option<ServerBinary> {
 pub(crate) fn mysql(test: &str) -> Option<(ServerBinary, PathBuf)> {
     let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let cache = cache.or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache")));
-    let fetched = cache.unwrap_or_default().join("truetps/servers/mysql-9.7/usr");
+    // Servers of root run as another user, who cannot look into root's home.
+    let cache = if rustix::process::geteuid().is_root() { Some(PathBuf::from("/var/cache")) } else { cache };
+    let fetched = cache.unwrap_or_default().join("truetps-test-servers/mysql-9.7/usr");
     let basedir = std::env::var_os("TRUETPS_TEST_MYSQL_BASEDIR").map_or(fetched, PathBuf::from);
     found(test, Some(&basedir), Flavour::Mysql, "TRUETPS_REQUIRE_MYSQL").map(|binary| (binary, basedir))
 }

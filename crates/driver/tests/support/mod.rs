@@ -43,7 +43,9 @@ pub(crate) fn mysql(test: &str) -> Option<ServerBinary> {
 fn named_or_fetched(variable: &str, name: &str) -> PathBuf {
     let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let cache = cache.or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache")));
-    let fetched = cache.unwrap_or_default().join("truetps/servers").join(name).join("usr");
+    // Servers of root run as another user, who cannot look into root's home.
+    let cache = if rustix::process::geteuid().is_root() { Some(PathBuf::from("/var/cache")) } else { cache };
+    let fetched = cache.unwrap_or_default().join("truetps-test-servers").join(name).join("usr");
     std::env::var_os(variable).map_or(fetched, PathBuf::from)
 }
 
