@@ -16,7 +16,7 @@ use crate::pace::Pace;
 use crate::policy::{Action, Policy};
 use crate::recorder::{Cell, Recorder};
 use crate::timeline::Timeline;
-use crate::worker::{LOOK, Worker};
+use crate::worker::{EARLY_RATE_MAX, LOOK, Worker};
 
 /// How a worker ended.
 #[derive(Debug, Default)]
@@ -44,6 +44,7 @@ impl<'w, 'a> Drive<'w, 'a> {
     pub(crate) fn new(worker: &'w mut Worker<'a>, timeline: Arc<Timeline>, out: Sender<Cell>) -> Self {
         let shared = worker.shared;
         let numbers: Vec<_> = worker.clients.iter().map(|client| client.number).collect();
+        worker.wakes_early = shared.pacing.starts_of(numbers.len(), shared.workers) <= EARLY_RATE_MAX;
         let pace = Pace::new(shared.pacing, &numbers, shared.clients, worker.number, shared.workers);
         Self {
             recorder: Recorder::new(Arc::clone(&timeline), worker.number, pace.is_open(), out),

@@ -17,6 +17,23 @@ pub enum Pacing {
     Open(OpenPacing),
 }
 
+impl Pacing {
+    /// Most starts a second that one of `workers` workers, with so many of the clients, has to make by the clock: none in
+    /// a closed loop.
+    pub(crate) fn starts_of(&self, clients: usize, workers: usize) -> f64 {
+        match self {
+            Self::Closed => 0.0,
+            Self::Open(open) => {
+                let rate = open.rate.from.max(open.rate.to);
+                match open.of {
+                    RateOf::All => rate / workers as f64,
+                    RateOf::EachClient => rate * clients as f64,
+                }
+            }
+        }
+    }
+}
+
 /// An open loop: starts follow a schedule, whatever the server does.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OpenPacing {
