@@ -44,8 +44,9 @@ impl<'w, 'a> Drive<'w, 'a> {
     pub(crate) fn new(worker: &'w mut Worker<'a>, timeline: Arc<Timeline>, out: Sender<Cell>) -> Self {
         let shared = worker.shared;
         let numbers: Vec<_> = worker.clients.iter().map(|client| client.number).collect();
-        worker.wakes_early = shared.pacing.starts_of(numbers.len(), shared.workers) <= EARLY_RATE_MAX;
         let pace = Pace::new(shared.pacing, &numbers, shared.clients, worker.number, shared.workers);
+        let starts = shared.pacing.starts_of(numbers.len(), shared.workers);
+        worker.wakes_early = pace.is_open() && starts <= EARLY_RATE_MAX;
         Self {
             recorder: Recorder::new(Arc::clone(&timeline), worker.number, pace.is_open(), out),
             policy: Policy::new(shared.errors),

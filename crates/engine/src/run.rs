@@ -4,7 +4,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, OnceLock};
-use std::thread;
+use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
 use rustix::thread::{CpuSet, sched_setaffinity};
@@ -188,27 +188,39 @@ pub fn run(
             drop(go);
             Ending::NobodyConnected
         } else {
-            let start = Instant::now() + Duration::from_millis(1);
-            let timeline = Arc::new(Timeline::new(start, load.warm_up, load.measure));
-            // A worker that does not take it has failed: joining it says why.
-            for go in go {
-                let _ = go.send(Arc::clone(&timeline));
-            }
+            let timeline = start(load, go);
             collect(&timeline, &cells, &mut collector, stop, observer)
         };
-        let mut end = WorkerEnd::default();
-        for handle in handles {
-            let one = handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-            end.lost += one.lost;
-            end.unanswered += one.unanswered;
-            end.reconnects += one.reconnects;
-        }
+        let end = join(handles)?;
         let ending = match (ending, shared.fatal.get()) {
             (Ending::Complete, Some(error)) => Ending::Fatal(error.clone()),
             (Ending::Complete, None) if end.lost == connected.ok => Ending::AllClientsLost,
             (ending, _) => ending,
         };
         Ok(outcome(ending, threads, connect_ms, connected, &end, collector.totals))
+    })
+}
+
+/// Tells all workers when the run begins: in a moment, so that none is late.
+fn start(load: &LoadSpec, workers: Vec<Sender<Arc<Timeline>>>) -> Arc<Timeline> {
+    let start = Instant::now() + Duration::from_millis(1);
+    let timeline = Arc::new(Timeline::new(start, load.warm_up, load.measure));
+    for worker in workers {
+        // A worker that does not take it has failed: joining it says why.
+        let _ = worker.send(Arc::clone(&timeline));
+    }
+    timeline
+}
+
+/// Waits for all workers, and adds up how they ended.
+fn join(workers: Vec<ScopedJoinHandle<'_, Result<WorkerEnd, EngineError>>>) -> Result<WorkerEnd, EngineError> {
+    workers.into_iter().try_fold(WorkerEnd::default(), |sum, worker| {
+        let one = worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        Ok(WorkerEnd {
+            lost: sum.lost + one.lost,
+            unanswered: sum.unanswered + one.unanswered,
+            reconnects: sum.reconnects + one.reconnects,
+        })
     })
 }
 

@@ -120,7 +120,7 @@ impl<'a> Worker<'a> {
         if self.shared.is_blocking && self.clients.first().is_some_and(Client::is_busy) {
             return self.wait_for_the_only_client(longest);
         }
-        let due_ns = if self.wakes_early { due_ns.saturating_sub(EARLY_NS) } else { due_ns };
+        let due_ns = if self.wakes_early && due_ns != u64::MAX { due_ns.saturating_sub(EARLY_NS) } else { due_ns };
         let longest = if due_ns <= now_ns { Duration::ZERO } else { longest };
         if !longest.is_zero() {
             self.set_timer(now_ns, due_ns)?;
