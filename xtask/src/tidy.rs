@@ -19,7 +19,7 @@ const EDGES: [(&str, &[&str]); 12] = [
     ("lab", &["record", "driver", "workload", "engine", "probe", "sandbox"]),
     ("cli", &["record", "driver", "workload", "engine", "probe", "sandbox", "analysis", "report", "lab"]),
     // For tests only: no other list has it, and `[dev-dependencies]` are not looked at.
-    ("testkit", &["driver"]),
+    ("testkit", &["record", "driver", "sandbox"]),
     ("xtask", &["record", "driver", "workload", "engine", "probe", "sandbox"]),
 ];
 

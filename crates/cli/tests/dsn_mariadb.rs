@@ -10,7 +10,8 @@ use std::fs;
 
 use common::{Place, Ran, signal, wait_until};
 use rustix::process::Signal;
-use support::{ACCOUNT, Owned, PASSWORD_ENCODED, assert_secret, mariadb, run_with_password, short_run, valid_trial};
+use support::{ACCOUNT, Owned, PASSWORD_ENCODED, assert_secret, run_with_password, short_run, valid_trial};
+use truetps_testkit::mysql_family::mariadb;
 
 const SMALL: &[&str] = &["--table-rows=500"];
 

@@ -7,7 +7,8 @@ mod support;
 
 use common::{Place, Ran, wait_until};
 use serde_json::Value;
-use support::{ACCOUNT, Owned, PASSWORD, mariadb};
+use support::{ACCOUNT, Owned, PASSWORD};
+use truetps_testkit::mysql_family::mariadb;
 
 /// A trial with two clients, while `disturb` does something to the server in the measure phase.
 fn disturbed(owned: &Owned, flags: &[&str], disturb: impl FnOnce()) -> (Place, Ran) {

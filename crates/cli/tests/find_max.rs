@@ -11,7 +11,8 @@ use std::fs;
 use common::{Place, Ran, has_server, signal};
 use rustix::process::Signal;
 use serde_json::Value;
-use support::{Owned, mariadb};
+use support::Owned;
+use truetps_testkit::mysql_family::mariadb;
 
 const SEARCH: [&str; 7] =
     ["run", "insert", "--find-max", "--connections=2", "--measure=0.5", "--warm-up=0.1", "--table-rows=1000"];

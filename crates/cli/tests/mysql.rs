@@ -7,7 +7,8 @@ mod common;
 mod support;
 
 use common::{Place, Ran};
-use support::{Owned, assert_secret, mysql, run_with_password, short_run, valid_trial};
+use support::{Owned, assert_secret, run_with_password, short_run, valid_trial};
+use truetps_testkit::mysql_family::mysql;
 
 #[test]
 fn a_private_mysql() {

@@ -11,7 +11,8 @@ use std::fs;
 use common::{Place, Ran, has_server, signal, wait_until};
 use rustix::process::Signal;
 use serde_json::Value;
-use support::{Owned, mariadb};
+use support::Owned;
+use truetps_testkit::mysql_family::mariadb;
 
 const SHORT: [&str; 5] = ["run", "insert", "--warm-up=0.2", "--table-rows=500", "--format=json"];
 

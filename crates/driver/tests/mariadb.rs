@@ -3,8 +3,9 @@
 
 mod support;
 
-use support::{Prepared, Server, connect, mariadb, mariadb_with_plugins, refusal, tls_version};
+use support::{Prepared, Server, connect, refusal, tls_version};
 use truetps_driver::{DriverError, ErrorClass, LoginError, TlsError};
+use truetps_testkit::mysql_family::{mariadb, mariadb_with_plugins};
 
 const ACCOUNT: &str = "CREATE USER native@'%' IDENTIFIED VIA mysql_native_password USING PASSWORD('s3cret p@ss')";
 const NATIVE: &str = "native:s3cret%20p%40ss";

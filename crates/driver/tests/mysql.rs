@@ -3,8 +3,9 @@
 
 mod support;
 
-use support::{Prepared, Server, connect, mysql, refusal, tls_version};
+use support::{Prepared, Server, connect, refusal, tls_version};
 use truetps_driver::{DriverError, ErrorClass, Target};
+use truetps_testkit::mysql_family::mysql;
 
 fn user_of(target: &Target) -> String {
     let mut client = connect(target).unwrap_or_else(|error| panic!("{target}: {error}"));
@@ -13,7 +14,7 @@ fn user_of(target: &Target) -> String {
 
 #[test]
 fn caching_sha2_over_each_kind_of_connection() {
-    let Some(binary) = mysql("caching_sha2_over_each_kind_of_connection") else { return };
+    let Some((binary, _)) = mysql("caching_sha2_over_each_kind_of_connection") else { return };
     let server = Server::start(&binary, &[]);
     server.run(&["CREATE USER sha2@'%' IDENTIFIED BY 's3cret'", "CREATE USER noone@'%' IDENTIFIED BY ''"]);
     let ca = server.certificates.ca("ca.pem");
@@ -46,7 +47,7 @@ fn caching_sha2_over_each_kind_of_connection() {
 
 #[test]
 fn a_long_password_of_all_letters() {
-    let Some(binary) = mysql("a_long_password_of_all_letters") else { return };
+    let Some((binary, _)) = mysql("a_long_password_of_all_letters") else { return };
     let server = Server::start(&binary, &[]);
     let password: String = "pässwörd €'\"\\ %/:@?".repeat(6);
     let quoted = password.replace('\\', "\\\\").replace('\'', "\\'");
@@ -60,7 +61,7 @@ fn a_long_password_of_all_letters() {
 
 #[test]
 fn sha256_password() {
-    let Some(binary) = mysql("sha256_password") else { return };
+    let Some((binary, _)) = mysql("sha256_password") else { return };
     let server = Server::start(&binary, &[("loose_sha256_password_auto_generate_rsa_keys", "ON")]);
     if let Err(error) = server.admin().execute("CREATE USER old@'%' IDENTIFIED WITH sha256_password BY 's3cret'") {
         // Servers from some version on do not have it.
@@ -81,7 +82,7 @@ fn sha256_password() {
 
 #[test]
 fn what_a_server_refuses() {
-    let Some(binary) = mysql("what_a_server_refuses") else { return };
+    let Some((binary, _)) = mysql("what_a_server_refuses") else { return };
     let server = Server::start(&binary, &[]);
     server.run(&[
         "CREATE USER old@'%' IDENTIFIED BY 'x' PASSWORD EXPIRE",
@@ -112,7 +113,7 @@ fn what_a_server_refuses() {
 
 #[test]
 fn certificates_that_a_server_makes_itself() {
-    let Some(binary) = mysql("certificates_that_a_server_makes_itself") else { return };
+    let Some((binary, _)) = mysql("certificates_that_a_server_makes_itself") else { return };
     let server = Server::start(&binary, &[("auto_generate_certs", "ON")]);
     server.run(&["CREATE USER ok@'%' IDENTIFIED BY 'x'"]);
     assert!(tls_version(&server.tcp("ok:x", "?tls=required")).starts_with("TLSv1."));
@@ -125,7 +126,7 @@ fn certificates_that_a_server_makes_itself() {
 
 #[test]
 fn prepared_statements_over_tls() {
-    let Some(binary) = mysql("prepared_statements_over_tls") else { return };
+    let Some((binary, _)) = mysql("prepared_statements_over_tls") else { return };
     let server = Server::start(&binary, &[]);
     server.run(&[
         "CREATE DATABASE d",

@@ -7,18 +7,16 @@
 )]
 
 use std::fs;
-use std::io::Write;
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::Value;
 use tempfile::TempDir;
 use truetps_driver::Client;
-use truetps_record::{Flavour, SettingValue};
+use truetps_record::SettingValue;
 use truetps_sandbox::{
-    Home, RunningServer, Sandbox, SandboxError, SandboxOptions, ServerBinary, ServerUser, Settings, StartOptions, find,
+    Home, RunningServer, Sandbox, SandboxError, SandboxOptions, ServerBinary, Settings, StartOptions,
 };
 
 use crate::common::{Place, Ran};
@@ -33,34 +31,6 @@ pub(crate) const PASSWORD: &str = "h1dden/pass@word?";
 pub(crate) const PASSWORD_ENCODED: &str = "h1dden%2Fpass%40word%3F";
 /// No record may have this part of it, in whatever encoding.
 const PASSWORD_PART: &str = "h1dden";
-
-/// The system's MariaDB. Says past the harness, which hides what passing tests print, that a test is skipped.
-pub(crate) fn mariadb(test: &str) -> Option<ServerBinary> {
-    found(test, None, Flavour::Mariadb, "TRUETPS_REQUIRE_SERVER")
-}
-
-/// A MySQL and its base folder: of `TRUETPS_TEST_MYSQL_BASEDIR`, or what `get-test-servers.sh mysql-9.7` fetched.
-pub(crate) fn mysql(test: &str) -> Option<(ServerBinary, PathBuf)> {
-    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
-    let cache = cache.or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache")));
-    // Servers of root run as another user, who cannot look into root's home.
-    let cache = if rustix::process::geteuid().is_root() { Some(PathBuf::from("/var/cache")) } else { cache };
-    let fetched = cache.unwrap_or_default().join("truetps-test-servers/mysql-9.7/usr");
-    let basedir = std::env::var_os("TRUETPS_TEST_MYSQL_BASEDIR").map_or(fetched, PathBuf::from);
-    found(test, Some(&basedir), Flavour::Mysql, "TRUETPS_REQUIRE_MYSQL").map(|binary| (binary, basedir))
-}
-
-fn found(test: &str, basedir: Option<&Path>, wanted: Flavour, required: &str) -> Option<ServerBinary> {
-    match find(basedir, Some(wanted), &ServerUser::choose()) {
-        Ok(binary) => Some(binary),
-        Err(error) => {
-            assert!(std::env::var_os(required).is_none_or(|value| value != "1"), "{error}");
-            let _ =
-                writeln!(std::io::stderr(), "SKIPPED {test}: {error} (scripts/get-test-servers.sh fetches servers)");
-            None
-        }
-    }
-}
 
 /// A server on a socket and on 127.0.0.1 which belongs to somebody: it has a database of its owner's, and an account
 /// for the load.
