@@ -1,0 +1,12 @@
+//! The sysbench personality: existing scripts and command lines run unmodified.
+//!
+//! - `options`: what was typed, and what scripts declare.
+//! - `lua`: the states that scripts run in, and what they find there.
+//! - `sql`: connections, statements and results of scripts, over the sessions of `truetps_driver`.
+//! - `run`: threads, clients, events, time.
+//! - `rand`: the random numbers of scripts.
+//! - `output`: every line that is printed.
+
+mod options;
+mod output;
+mod rand;
