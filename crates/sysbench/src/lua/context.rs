@@ -1,0 +1,107 @@
+//! Which client runs on this thread just now: what C functions that scripts call cannot be told by an argument.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use crate::rand::Xoroshiro;
+use crate::run::{Next, Run, UNCLAIMED, Why};
+
+/// One client, as far as C functions are concerned.
+pub(crate) struct Context {
+    pub(crate) run: Arc<Run>,
+    pub(crate) tid: u32,
+    /// Number of the share of the board that its thread writes to.
+    pub(crate) share: usize,
+    pub(crate) random: RefCell<Xoroshiro>,
+    /// The start that it has claimed; see [`crate::run::Control::next`].
+    pub(crate) claimed_ns: Cell<u64>,
+    /// When the start that C code asked for was to be; 0: nobody asked.
+    pub(crate) start_ns: Cell<u64>,
+    /// Others wait for the thread.
+    pub(crate) has_neighbours: bool,
+    /// It was resumed and has started no event since.
+    pub(crate) has_turn: Cell<bool>,
+}
+
+thread_local! {
+    static CURRENT: RefCell<Option<Rc<Context>>> = const { RefCell::new(None) };
+}
+
+/// The client that runs from now on; `None`: nobody. Returns who ran before.
+pub(crate) fn enter(context: Option<Rc<Context>>) -> Option<Rc<Context>> {
+    CURRENT.replace(context)
+}
+
+/// Calls `f` with the client that runs; `None` where there is none, as in a thread that a script's library started.
+pub(crate) fn with<R>(f: impl FnOnce(&Context) -> R) -> Option<R> {
+    CURRENT.with_borrow(|current| current.as_deref().map(f))
+}
+
+/// What a client is told that asks for its next event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Turn {
+    Stop,
+    /// The event has begun.
+    Go,
+    /// Later, when this moment has come.
+    Wait {
+        due_ns: u64,
+    },
+    /// Later, when others on its thread have had their turn.
+    Pass,
+}
+
+impl Context {
+    pub(crate) fn new(run: Arc<Run>, tid: u32, share: usize, has_neighbours: bool) -> Self {
+        let random = RefCell::new(Xoroshiro::from_seed(run.settings.seed, tid.into()));
+        Self {
+            run,
+            tid,
+            share,
+            random,
+            claimed_ns: Cell::new(UNCLAIMED),
+            start_ns: Cell::new(0),
+            has_neighbours,
+            has_turn: Cell::new(true),
+        }
+    }
+
+    /// Asks for the next event; where it is time, it begins.
+    pub(crate) fn next_event(&self) -> Turn {
+        // A script that waits for nothing must not keep its neighbours from running.
+        if self.has_neighbours && !self.has_turn.replace(false) {
+            return Turn::Pass;
+        }
+        match self.next() {
+            Next::Go { start_ns } => {
+                self.run.board.slot(self.tid).begin_event(start_ns);
+                Turn::Go
+            }
+            Next::Wait { due_ns } => {
+                self.has_turn.set(true);
+                Turn::Wait { due_ns }
+            }
+            Next::Stop(_) => Turn::Stop,
+        }
+    }
+
+    pub(crate) fn next(&self) -> Next {
+        let mut claimed_ns = self.claimed_ns.get();
+        let next = self.run.control.next(&mut claimed_ns);
+        self.claimed_ns.set(claimed_ns);
+        match next {
+            Next::Stop(Why::Time) => self.run.log.info("Time limit exceeded, exiting..."),
+            Next::Stop(Why::Events) => self.run.log.info("Event limit exceeded, exiting..."),
+            _ => {}
+        }
+        next
+    }
+
+    pub(crate) fn end_event(&self) {
+        let board = &self.run.board;
+        if let Some(length_ns) = board.slot(self.tid).end_event(self.run.control.now_ns()) {
+            board.with_share(self.share, |share| share.record(length_ns));
+        }
+    }
+}

@@ -1,0 +1,52 @@
+-- Scripts as functions. A state that serves thousands of clients compiles each file once, and makes each client its own
+-- closure of it.
+local host = ...
+local chunks = { functions = {} }
+local makers = {}
+
+-- A first line that begins with `#` is for the shell; its line number stays.
+local function without_shell_line(source)
+  if source:sub(1, 1) == "#" then return (source:gsub("^[^\n]*", "", 1)) end
+  return source
+end
+
+local function maker_of(source, name)
+  local plain, problem = loadstring(source, name)
+  if not plain then return nil, problem end
+  local wrapped = source:sub(1, 1) ~= "\27" and loadstring("return function(...) " .. source .. "\nend", name)
+  if wrapped then return wrapped end
+  return function() return (loadstring(source, name)) end
+end
+
+-- The function of a source text, with the globals `environment`; or nil and what is wrong with it.
+function chunks.of_text(source, name, environment)
+  local key = name .. "\0" .. source
+  local maker = makers[key]
+  if not maker then
+    local problem
+    maker, problem = maker_of(without_shell_line(source), name)
+    if not maker then return nil, problem end
+    makers[key] = maker
+  end
+  local chunk = maker()
+  if host.inspects then chunks.functions[#chunks.functions + 1] = chunk end
+  return setfenv(chunk, environment)
+end
+
+local files = {}
+
+-- The function of a file. Each file is read once, so that all clients run the same text.
+function chunks.of_file(path, environment)
+  local source = files[path]
+  if not source then
+    local file, problem = io.open(path, "rb")
+    if not file then return nil, "cannot open " .. problem end
+    source, problem = file:read("*a")
+    file:close()
+    if not source then return nil, "cannot read " .. path .. ": " .. tostring(problem) end
+    files[path] = source
+  end
+  return chunks.of_text(source, "@" .. path, environment)
+end
+
+return chunks

@@ -1,0 +1,149 @@
+-- What a client does, from loading the script to its last line. Each procedure runs in a coroutine of its own; it ends
+-- with `ENDED` and whether all went well, and leaves what went wrong in the client's table.
+local host, request, chunks, environments, legacy = ...
+local ffi = require("ffi")
+local C = ffi.C
+local ask = request.ask
+local ENDED, READY, NEXT_EVENT = request.ENDED, request.READY, request.NEXT_EVENT
+local STOP, GO = host.answers.STOP, host.answers.GO
+local RESTART_EVENT = 1
+
+local function text_of(problem)
+  if type(problem) == "string" then return problem end
+  return "(not a string)"
+end
+
+local function ended(client, where, ok, problem)
+  if ok then return ENDED, 1 end
+  client.failed_in, client.problem = where, text_of(problem)
+  return ENDED, 0
+end
+
+-- Events until the host says that it is enough. Retries are part of the event that they retry.
+local function run_events(environment, tid)
+  local hooks = environment.sysbench.hooks
+  while true do
+    local state = C.truetps_next_event(tid)
+    while state ~= GO and state ~= STOP do state = ask(NEXT_EVENT, tid) end
+    if state == STOP then return end
+    local ok, result = pcall(environment.event, tid)
+    while not ok do
+      if type(result) ~= "table" or result.errcode ~= RESTART_EVENT then error(result, 0) end
+      if hooks.before_restart_event then hooks.before_restart_event(result) end
+      if C.truetps_may_restart(tid) == 0 then
+        C.truetps_abandon_event(tid)
+        return
+      end
+      ok, result = pcall(environment.event, tid)
+    end
+    if result then
+      C.truetps_abandon_event(tid)
+      return
+    end
+    C.sb_event_stop(tid)
+  end
+end
+
+local clients = {}
+
+-- A client: its number and its globals.
+function clients.new(tid, facts)
+  local environment = environments.new(tid, facts)
+  local client = { tid = tid, environment = environment, facts = facts }
+  client.default_run = function(id) return run_events(environment, id) end
+  environment.thread_run = client.default_run
+  if facts.has_legacy then legacy.install(environment, tid, facts) end
+  return client
+end
+
+local function run_body(client)
+  local facts, environment = client.facts, client.environment
+  if facts.module then
+    environment.require(facts.module)
+    return
+  end
+  local chunk, problem
+  if facts.source then
+    chunk, problem = chunks.of_text(facts.source, facts.source_name, environment)
+  else
+    chunk, problem = chunks.of_file(facts.path, environment)
+  end
+  if not chunk then error(problem, 0) end
+  chunk()
+end
+
+local function set_options(client)
+  environments.set_options(client.environment, host.options, client.facts.has_legacy)
+end
+
+local procedures = {}
+
+-- The script's body alone.
+function procedures.load(client)
+  return ended(client, "", pcall(run_body, client))
+end
+
+-- Everything but events: for the states of reports.
+function procedures.load_with_options(client)
+  local ok, problem = pcall(run_body, client)
+  if ok then set_options(client) end
+  return ended(client, "", ok, problem)
+end
+
+-- One global function. What it returns is left in the client's table.
+function procedures.call(client)
+  local f = client.environment[client.called]
+  local ok, result = pcall(f, client.argument)
+  client.result = result
+  return ended(client, client.called, ok, result)
+end
+
+-- A command of sysbench.cmdline.commands.
+function procedures.command(client)
+  local ok, result = pcall(client.environment.sysbench.cmdline.call_command, client.called)
+  client.result = result
+  return ended(client, client.called, ok, result)
+end
+
+-- The same by a client of many.
+function procedures.parallel_command(client)
+  local ok, problem = pcall(run_body, client)
+  if not ok then return ended(client, "", ok, problem) end
+  set_options(client)
+  return procedures.command(client)
+end
+
+-- A client of a run.
+function procedures.run(client)
+  local environment, tid = client.environment, client.tid
+  local ok, problem = pcall(run_body, client)
+  if not ok then return ended(client, "", ok, problem) end
+  set_options(client)
+  if environment.thread_init then
+    ok, problem = pcall(environment.thread_init, tid)
+    if not ok then return ended(client, "thread_init", ok, problem) end
+  end
+  if ask(READY, tid) ~= GO then return ENDED, 1 end
+  ok, problem = pcall(environment.thread_run, tid)
+  if not ok then return ended(client, "thread_run", ok, problem) end
+  if environment.thread_done then
+    ok, problem = pcall(environment.thread_done, tid)
+    if not ok then return ended(client, "thread_done", ok, problem) end
+  end
+  return ENDED, 1
+end
+
+-- A coroutine that runs a procedure, with the client's globals as its own.
+function clients.start(client, procedure)
+  local thread = coroutine.create(procedures[procedure])
+  debug.setfenv(thread, client.environment)
+  return thread
+end
+
+function clients.set_options(client) set_options(client) end
+
+function clients.has(client, name) return type(client.environment[name]) == "function" end
+
+function clients.hook(client, name) return client.environment.sysbench.hooks[name] end
+
+return clients

@@ -1,0 +1,121 @@
+-- The API of sysbench 0.5, which 1.0 still had: one connection a state, opened by the first statement.
+local host, request, sql = ...
+local api = sql.api
+local legacy = {}
+
+local ERROR_TEXTS = { DB_ERROR_NONE = 0, DB_ERROR_RESTART_TRANSACTION = 1, DB_ERROR_FAILED = 2 }
+
+-- Statements raise the table that restarts the event, or the name of the function that failed.
+local function try(name, f, ...)
+  local ok, result = pcall(f, ...)
+  if ok then return result end
+  if type(result) == "table" then error({ errcode = 1 }, 0) end
+  error(name .. "() failed", 3)
+end
+
+local function bind_types(values)
+  local parameters = {}
+  for i, value in ipairs(values) do
+    local kind = type(value)
+    if kind == "number" then
+      parameters[i] = api.type.INT
+    elseif kind == "string" then
+      parameters[i] = api.type.CHAR
+    else
+      error("Unsupported variable type: " .. kind, 3)
+    end
+  end
+  return parameters
+end
+
+local TEXT_BYTES = 256
+
+function legacy.install(environment, tid, facts)
+  local connection
+  local statements = setmetatable({}, { __mode = "k" })
+
+  local function connect()
+    if connection then return connection end
+    local driver = api.driver()
+    environment.db_driver = driver:name()
+    connection = driver:connect()
+    return connection
+  end
+
+  for name, value in pairs(ERROR_TEXTS) do environment[name] = value end
+  environment.thread_id = tid
+  environment.test = facts.script_path
+  environment.mysql_table_engine = "innodb"
+  environment.myisam_max_rows = 1000000
+
+  local rand = environment.sysbench.rand
+  environment.sb_rnd = function() return rand.uniform(0, 0x7fffffff) end
+  environment.sb_rand = rand.default
+  environment.sb_rand_str = rand.string
+  environment.sb_rand_uniform = rand.uniform
+  environment.sb_rand_gaussian = rand.gaussian
+  environment.sb_rand_special = rand.special
+  function environment.sb_rand_uniq(a, b)
+    if not a then return rand.unique() end
+    local range = b - a + 1
+    local drawn
+    repeat drawn = rand.unique() until drawn < math.floor(4294967291 / range) * range or range > 4294967291
+    return a + drawn % range
+  end
+
+  function environment.db_connect() connect() end
+  function environment.db_disconnect()
+    if connection then connection:disconnect() end
+    connection = nil
+  end
+  function environment.db_query(text) try("db_query", connect().query, connect(), text) end
+  function environment.db_bulk_insert_init(text)
+    try("db_bulk_insert_init", connect().bulk_insert_init, connect(), text)
+  end
+  function environment.db_bulk_insert_next(text)
+    try("db_bulk_insert_next", connect().bulk_insert_next, connect(), text)
+  end
+  function environment.db_bulk_insert_done()
+    try("db_bulk_insert_done", connect().bulk_insert_done, connect())
+  end
+
+  function environment.db_prepare(text)
+    local handle = newproxy()
+    statements[handle] = { statement = try("db_prepare", connect().prepare, connect(), text) }
+    return handle
+  end
+
+  local function of(handle, name)
+    local found = statements[handle]
+    if not found then error("bad argument #1 to '" .. name .. "' (a statement expected)", 3) end
+    return found
+  end
+
+  function environment.db_bind_param(handle, values)
+    local found = of(handle, "db_bind_param")
+    if type(values) ~= "table" then error("bad argument #2 to 'db_bind_param' (table expected)", 2) end
+    local parameters = {}
+    for i, kind in ipairs(bind_types(values)) do
+      parameters[i] = found.statement:bind_create(kind, TEXT_BYTES)
+    end
+    found.values, found.parameters = values, parameters
+    found.statement:bind_param(unpack(parameters))
+  end
+  function environment.db_bind_result(handle) of(handle, "db_bind_result") end
+
+  function environment.db_execute(handle)
+    local found = of(handle, "db_execute")
+    -- The table that was bound is read again at each execution.
+    for i, parameter in ipairs(found.parameters or {}) do parameter:set(found.values[i]) end
+    found.result = try("db_execute", found.statement.execute, found.statement)
+    return found.result
+  end
+  function environment.db_store_results() end
+  function environment.db_free_results() end
+  function environment.db_close(handle)
+    of(handle, "db_close").statement:close()
+    statements[handle] = nil
+  end
+end
+
+return legacy

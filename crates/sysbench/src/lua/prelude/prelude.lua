@@ -1,0 +1,22 @@
+-- What every state begins with. The host gives each part its text; `host` is the table of what it offers.
+local host, part = ...
+local ffi = require("ffi")
+ffi.cdef(part("declarations"))
+
+local request = part("request", host)
+local chunks = part("chunks", host)
+local parts = {
+  rand = part("rand"),
+  histogram = part("histogram"),
+  cmdline = part("cmdline", host),
+  reports = part("reports", host),
+  sql = part("sql", host, request),
+}
+local environments = part("environment", host, request, chunks, parts)
+local legacy = part("legacy", host, request, parts.sql)
+local clients = part("client", host, request, chunks, environments, legacy)
+clients.inspection = part("inspection", host, request, chunks)
+host.shared = { coroutine = request.coroutine, ffi = nil }
+for _, name in ipairs({ "string", "table", "math", "os", "io", "debug", "bit", "jit" }) do host.shared[name] = _G[name] end
+io.stdout:setvbuf("no")
+return clients

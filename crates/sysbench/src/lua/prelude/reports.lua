@@ -1,0 +1,57 @@
+-- Reports that a script may choose as its hooks.
+local host = ...
+local format = string.format
+local reports = {}
+
+function reports.report_default(stat)
+  local seconds = stat.time_interval
+  print(format("[ %.0fs ] thds: %d tps: %4.2f qps: %4.2f (r/w/o: %4.2f/%4.2f/%4.2f) " ..
+               "lat (ms,%d%%): %4.2f err/s %4.2f reconn/s: %4.2f",
+               stat.time_total, stat.threads_running, stat.events / seconds,
+               (stat.reads + stat.writes + stat.other) / seconds, stat.reads / seconds, stat.writes / seconds,
+               stat.other / seconds, host.percentile, stat.latency_pct * 1000, stat.errors / seconds,
+               stat.reconnects / seconds))
+end
+
+function reports.report_csv(stat)
+  local seconds = stat.time_interval
+  print(format("%.0f,%u,%4.2f,%4.2f,%4.2f,%4.2f,%4.2f,%4.2f,%4.2f,%4.2f",
+               stat.time_total, stat.threads_running, stat.events / seconds,
+               (stat.reads + stat.writes + stat.other) / seconds, stat.reads / seconds, stat.writes / seconds,
+               stat.other / seconds, stat.latency_pct * 1000, stat.errors / seconds, stat.reconnects / seconds))
+end
+
+local JSON = [[
+  {
+    "time": %4.0f,
+    "threads": %u,
+    "tps": %4.2f,
+    "qps": {
+      "total": %4.2f,
+      "reads": %4.2f,
+      "writes": %4.2f,
+      "other": %4.2f
+    },
+    "latency": %4.2f,
+    "errors": %4.2f,
+    "reconnects": %4.2f
+  }]]
+
+-- The array is opened by the first report of a state and closed when the state is.
+local closes_the_array
+
+function reports.report_json(stat)
+  if closes_the_array then
+    io.write(",\n")
+  else
+    io.write("[\n")
+    closes_the_array = newproxy(true)
+    getmetatable(closes_the_array).__gc = function() io.write("\n]\n") end
+  end
+  local seconds = stat.time_interval
+  io.write(format(JSON, stat.time_total, stat.threads_running, stat.events / seconds,
+                  (stat.reads + stat.writes + stat.other) / seconds, stat.reads / seconds, stat.writes / seconds,
+                  stat.other / seconds, stat.latency_pct * 1000, stat.errors / seconds, stat.reconnects / seconds))
+end
+
+return reports

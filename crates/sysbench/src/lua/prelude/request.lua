@@ -1,0 +1,45 @@
+-- How a script asks its host for something that takes time: it yields, and the host resumes it with the answer.
+-- Where it cannot yield (inside a comparison of table.sort, a replacement of string.gsub), the host answers at once and
+-- all clients of the thread wait.
+local host = ...
+local yield, isyieldable = coroutine.yield, coroutine.isyieldable
+
+-- Numbers that no script yields by chance, so that requests can pass through coroutines of the script's own.
+local FIRST, LAST = host.first_request, host.last_request
+
+local request = {}
+for name, number in pairs(host.requests) do request[name] = number end
+
+function request.ask(what, handle, text)
+  if isyieldable() then return yield(what, handle, text) end
+  return host.answer_now(what, handle, text)
+end
+
+local create, resume, status = coroutine.create, coroutine.resume, coroutine.status
+
+local function pass_up(thread, ok, what, ...)
+  if ok and type(what) == "number" and what >= FIRST and what <= LAST and status(thread) == "suspended" then
+    return pass_up(thread, resume(thread, request.ask(what, ...)))
+  end
+  return ok, what, ...
+end
+
+local function resume_and_pass_up(thread, ...)
+  return pass_up(thread, resume(thread, ...))
+end
+
+local function or_raise(ok, ...)
+  if ok then return ... end
+  error((...), 0)
+end
+
+-- The library for scripts: a coroutine of theirs may ask, too.
+request.coroutine = {}
+for name, value in pairs(coroutine) do request.coroutine[name] = value end
+request.coroutine.resume = resume_and_pass_up
+function request.coroutine.wrap(f)
+  local thread = create(f)
+  return function(...) return or_raise(resume_and_pass_up(thread, ...)) end
+end
+
+return request

@@ -1,0 +1,310 @@
+-- sysbench.sql: drivers, connections, statements, results, and values that are bound to statements.
+local host, request = ...
+local ffi = require("ffi")
+local C = ffi.C
+local ask = request.ask
+local CONNECT, RECONNECT, QUERY, PREPARE = request.CONNECT, request.RECONNECT, request.QUERY, request.PREPARE
+local EXECUTE, NEXT_RESULT = request.EXECUTE, request.NEXT_RESULT
+-- What the host answers: there is a result; there is none; the statement failed; the call was wrong.
+local RESULT, NONE, FAILED = host.answers.RESULT, host.answers.NONE, host.answers.FAILED
+
+local RESTART_EVENT = 1
+-- What statements without rows return: equal to nil, as in sysbench, and yet an object.
+local NO_RESULT = ffi.cast("sql_result *", nil)
+
+local sql = {
+  type = {
+    NONE = 0, TINYINT = 1, SMALLINT = 2, INT = 3, BIGINT = 4, FLOAT = 5, DOUBLE = 6, TIME = 7, DATE = 8, DATETIME = 9,
+    TIMESTAMP = 10, CHAR = 11, VARCHAR = 12,
+  },
+  error = { NONE = 0, IGNORABLE = 1, FATAL = 2 },
+}
+local TYPE = sql.type
+
+-- The hooks of each client, by its number: connections know whose they are.
+local hooks_of = {}
+
+local function text_or_nil(pointer)
+  if pointer == nil then return nil end
+  return ffi.string(pointer)
+end
+
+-- Raises what a statement that failed has to raise: an error of the script's line that called into this file, which is
+-- `level` functions above.
+local function raise(connection, query, level)
+  level = level or 3
+  local description = {
+    connection = connection, query = query, sql_errno = connection.sql_errno,
+    sql_state = text_or_nil(connection.sql_state), sql_errmsg = text_or_nil(connection.sql_errmsg),
+  }
+  local restarts = connection.error == C.DB_ERROR_IGNORABLE
+  if not restarts then
+    local hooks = hooks_of[connection.tid]
+    local is_ignorable = hooks and hooks.sql_error_ignorable
+    restarts = is_ignorable and is_ignorable(description)
+  end
+  if restarts then
+    description.errcode = RESTART_EVENT
+    error(description, level)
+  end
+  error(string.format("SQL error, errno = %d, state = '%s': %s", description.sql_errno, description.sql_state or "",
+                      description.sql_errmsg or ""), level)
+end
+
+-- Texts may be C strings, too.
+local function as_text(query, name)
+  if type(query) == "cdata" then return ffi.string(query) end
+  local length = #query
+  error(string.format("bad argument #2 to '%s' (cannot convert '%s' of length %d to 'const char *')", name, type(query),
+                      length), 3)
+end
+
+--
+-- Values bound to statements
+--
+local parameter = {}
+local parameter_type = { __index = parameter, __tostring = function() return "<sql_param>" end }
+
+function parameter:set(value)
+  if value == nil then
+    self.is_null[0] = 1
+    return
+  end
+  self.is_null[0] = 0
+  local kind = self.type
+  if kind == TYPE.VARCHAR then
+    local length = math.min(#value, self.max_len)
+    ffi.copy(self.buffer, value, length)
+    self.data_len[0] = length
+  else
+    self.buffer[0] = value
+  end
+end
+
+function parameter:set_rand_str(fmt)
+  local length = #fmt
+  if length > self.max_len then
+    fmt = fmt:sub(1, self.max_len)
+    length = self.max_len
+  end
+  C.sb_rand_str(fmt, self.buffer)
+  self.is_null[0] = 0
+  self.data_len[0] = length
+end
+
+--
+-- Statements
+--
+local statement = {}
+-- What statements point to must live as long as they do.
+local kept_alive = setmetatable({}, { __mode = "k" })
+
+local INTEGERS = { [TYPE.TINYINT] = true, [TYPE.SMALLINT] = true, [TYPE.INT] = true, [TYPE.BIGINT] = true }
+
+function statement:bind_create(kind, max_len)
+  local made = { is_null = ffi.new("char[1]", 1), data_len = ffi.new("unsigned long[1]") }
+  local given = kind
+  kind = tonumber(kind)
+  if INTEGERS[kind] then
+    made.type, made.buffer, made.max_len = TYPE.BIGINT, ffi.new("int64_t[1]"), 8
+  elseif kind == TYPE.FLOAT or kind == TYPE.DOUBLE then
+    made.type, made.buffer, made.max_len = TYPE.DOUBLE, ffi.new("double[1]"), 8
+  elseif kind == TYPE.CHAR or kind == TYPE.VARCHAR then
+    made.type, made.buffer, made.max_len = TYPE.VARCHAR, ffi.new("char[?]", max_len + 1), max_len
+  else
+    error("Unsupported argument type: " .. tostring(given), 2)
+  end
+  return setmetatable(made, parameter_type)
+end
+
+function statement:bind_param(...)
+  local count = select("#", ...)
+  if count == 0 then return nil end
+  local binds = ffi.new("sql_bind[?]", count)
+  local parameters = { ... }
+  for i = 1, count do
+    local one = parameters[i]
+    local bind = binds[i - 1]
+    bind.type, bind.buffer, bind.max_len = one.type, one.buffer, one.max_len
+    bind.data_len, bind.is_null = one.data_len, one.is_null
+    -- The script may change its parameter later; what the statement points to stays.
+    parameters[i] = { one.buffer, one.data_len, one.is_null }
+  end
+  local kept = kept_alive[self]
+  kept.binds, kept.parameters = binds, parameters
+  return host.bind(self.handle, tonumber(ffi.cast("intptr_t", binds)), count)
+end
+
+local function next_result(connection)
+  local answer = ask(NEXT_RESULT, connection.handle)
+  if answer == NONE then return NO_RESULT end
+  if answer == RESULT then return connection.result end
+  if answer == FAILED then raise(connection, "", 4) end
+  error("SQL API error", 3)
+end
+
+function statement:execute()
+  local connection = self.connection
+  local answer = ask(EXECUTE, self.handle)
+  if answer == NONE then return NO_RESULT end
+  if answer == RESULT then return connection.result end
+  if answer == FAILED then raise(connection, "<prepared statement>") end
+  error("SQL API error", 2)
+end
+
+function statement:next_result()
+  local rows = next_result(self.connection)
+  return rows
+end
+
+function statement:close()
+  return host.close_statement(self.handle)
+end
+
+--
+-- Results
+--
+local result = {}
+
+function result:fetch_row() return host.fetch_row(self.serial) end
+
+function result:free() return assert(host.free_result(self.serial), "db_free_results() failed") end
+
+-- Fields are read through here, so that reading one of no result is an error of the script and no crash.
+local fields = {
+  nrows = function(self) return self.rows_ end,
+  nfields = function(self) return self.fields_ end,
+  counter = function(self) return self.counter_ end,
+  statement = function(self) return self.statement_ end,
+  serial = function(self) return self.serial_ end,
+}
+
+local function result_index(self, name)
+  if result[name] then return result[name] end
+  local field = fields[name]
+  if not field then error("'sql_result' has no member named '" .. tostring(name) .. "'", 2) end
+  if self == nil then
+    if name == "nrows" or name == "nfields" then return 0 end
+    if name == "serial" then return 0 end
+    return nil
+  end
+  return field(self)
+end
+
+--
+-- Connections
+--
+local connection = {}
+
+function connection:query(text)
+  if type(text) ~= "string" then text = as_text(text, "db_query") end
+  local answer = ask(QUERY, self.handle, text)
+  if answer == NONE then return NO_RESULT end
+  if answer == RESULT then return self.result end
+  if answer == FAILED then raise(self, text) end
+  error("SQL API error", 2)
+end
+
+function connection:query_row(text)
+  if type(text) ~= "string" then text = as_text(text, "db_query") end
+  local answer = ask(QUERY, self.handle, text)
+  if answer == RESULT then
+    local rows = self.result
+    if rows.nrows == 0 then return nil end
+    return unpack(rows:fetch_row(), 1, rows.nfields)
+  end
+  if answer == NONE then return nil end
+  if answer == FAILED then raise(self, text) end
+  error("SQL API error", 2)
+end
+
+function connection:prepare(text)
+  if type(text) ~= "string" then text = as_text(text, "db_prepare") end
+  local answer = ask(PREPARE, self.handle, text)
+  if answer == FAILED then raise(self, text) end
+  if answer ~= NONE then error("SQL API error", 2) end
+  local made = self.statement
+  kept_alive[made] = { connection = self }
+  return made
+end
+
+function connection:bulk_insert_init(query)
+  if type(query) ~= "string" then query = as_text(query, "db_bulk_insert_init") end
+  return assert(host.bulk_begin(self.handle, query), "db_bulk_insert_init() failed")
+end
+
+-- Sends the rows that were gathered. An error that the user ignores restarts the event.
+local function flush(self)
+  local answer = ask(request.FLUSH, self.handle)
+  if answer == FAILED and self.error == C.DB_ERROR_IGNORABLE then raise(self, "", 4) end
+  return answer == NONE or answer == RESULT
+end
+
+-- A buffer that is full is sent before the row that has no room in it.
+function connection:bulk_insert_next(val)
+  if type(val) ~= "string" then val = as_text(val, "db_bulk_insert_next") end
+  local taken = host.bulk_row(self.handle, val)
+  if taken == false then taken = flush(self) and host.bulk_row(self.handle, val) end
+  if not taken then error("db_bulk_insert_next() failed", 2) end
+  return true
+end
+
+function connection:bulk_insert_done()
+  if host.bulk_end(self.handle) and not flush(self) then error("db_bulk_insert_done() failed", 2) end
+  return true
+end
+
+function connection:disconnect()
+  host.disconnect(self.handle)
+  return true
+end
+
+function connection:reconnect()
+  local answer = ask(RECONNECT, self.handle)
+  if answer == FAILED then raise(self, "") end
+  if answer ~= NONE then error("SQL API error", 2) end
+end
+
+function connection:more_results() return host.more_results(self.handle) end
+
+function connection:next_result()
+  local rows = next_result(self)
+  return rows
+end
+
+-- What to make of a result that may be nil, for scripts that call it themselves.
+function connection:check_error(rows, query)
+  if rows ~= nil or self.error == C.DB_ERROR_NONE then return rows end
+  raise(self, query, 4)
+end
+
+--
+-- Drivers
+--
+local driver = {}
+
+function driver:connect()
+  local answer, address = ask(CONNECT, self.handle)
+  if answer ~= NONE then error("connection creation failed", 2) end
+  local made = ffi.cast("sql_connection *", address)
+  return ffi.gc(made, C.truetps_release_connection)
+end
+
+function driver:name() return ffi.string(self.sname) end
+
+function sql.driver(name)
+  local address = host.driver(name)
+  if not address then error("failed to initialize the DB driver", 2) end
+  return ffi.cast("sql_driver *", address)
+end
+
+local function object(name, methods)
+  local text = "<" .. name .. ">"
+  ffi.metatype(name, { __index = methods, __tostring = function() return text end })
+end
+object("sql_driver", driver)
+object("sql_connection", connection)
+object("sql_statement", statement)
+object("sql_result", result_index)
+
+return { api = sql, hooks_of = hooks_of }

@@ -1,0 +1,159 @@
+//! What scripts see of connections, statements and results: C structures at fixed places, which LuaJIT reads directly.
+//!
+//! The layouts are those of `prelude/declarations.h`. A place is given out again after its object is gone, and memory is
+//! freed only with the whole [`Shapes`]: a script that keeps a pointer for too long reads the object that came after
+//! it, never memory that is somebody else's.
+#![allow(unsafe_code, reason = "the one place where memory is shared with LuaJIT; see the types' documentation")]
+
+use std::ffi::{c_char, c_int};
+use std::ptr::NonNull;
+
+/// `sql_driver`.
+#[repr(C)]
+pub(crate) struct DriverShape {
+    pub(crate) short_name: *const c_char,
+    pub(crate) long_name: *const c_char,
+    pub(crate) handle: u32,
+}
+
+/// `sql_connection`.
+#[repr(C)]
+pub(crate) struct ConnectionShape {
+    /// 0 none, 1 ignorable, 2 fatal.
+    pub(crate) error: c_int,
+    pub(crate) sql_errno: c_int,
+    pub(crate) sql_state: *const c_char,
+    pub(crate) sql_errmsg: *const c_char,
+    pub(crate) driver: *const DriverShape,
+    pub(crate) handle: u32,
+    pub(crate) tid: u32,
+    pub(crate) result: *mut ResultShape,
+    /// The statement that was prepared last.
+    pub(crate) statement: *mut StatementShape,
+}
+
+/// `sql_statement`.
+#[repr(C)]
+pub(crate) struct StatementShape {
+    pub(crate) connection: *mut ConnectionShape,
+    pub(crate) query: *const c_char,
+    pub(crate) counter: c_int,
+    pub(crate) handle: u32,
+    pub(crate) uses: u32,
+}
+
+/// `sql_result`.
+#[repr(C)]
+pub(crate) struct ResultShape {
+    pub(crate) counter: c_int,
+    pub(crate) rows: u32,
+    pub(crate) fields: u32,
+    pub(crate) statement: *mut StatementShape,
+    pub(crate) pointer: *mut (),
+    pub(crate) row_pointer: *mut (),
+    pub(crate) row_values: *mut (),
+    /// Handle of the connection, as a Lua number.
+    pub(crate) serial: f64,
+}
+
+/// A value that is bound to a statement: `sql_bind`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct BindShape {
+    pub(crate) kind: c_int,
+    pub(crate) buffer: *const u8,
+    pub(crate) length: *const std::ffi::c_ulong,
+    pub(crate) length_max: std::ffi::c_ulong,
+    pub(crate) is_null: *const u8,
+}
+
+macro_rules! zeroed {
+    ($($shape:ty),*) => {$(
+        impl Default for $shape {
+            fn default() -> Self {
+                // SAFETY: numbers and raw pointers, for which all zeros are a value.
+                unsafe { std::mem::zeroed() }
+            }
+        }
+    )*};
+}
+zeroed!(DriverShape, ConnectionShape, StatementShape, ResultShape);
+
+/// The place of one structure. It is written and read by the thread that owns the Lua state alone.
+pub(crate) struct Shape<T>(NonNull<T>);
+
+impl<T> Clone for Shape<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Shape<T> {}
+
+impl<T> Shape<T> {
+    pub(crate) fn address(self) -> *mut T {
+        self.0.as_ptr()
+    }
+
+    /// Changes the structure. `change` must not call into Lua.
+    pub(crate) fn with<R>(self, change: impl FnOnce(&mut T) -> R) -> R {
+        // SAFETY: the memory lives as long as the `Shapes` that it came from, which its owner drops after all shapes;
+        // Lua code, the only other reader and writer, does not run while `change` does.
+        unsafe { change(&mut *self.0.as_ptr()) }
+    }
+}
+
+/// Places for structures of one kind.
+pub(crate) struct Shapes<T> {
+    all: Vec<NonNull<T>>,
+    free: Vec<NonNull<T>>,
+}
+
+impl<T: Default> Shapes<T> {
+    pub(crate) fn new() -> Self {
+        Self { all: Vec::new(), free: Vec::new() }
+    }
+
+    /// A place with a fresh structure.
+    pub(crate) fn take(&mut self) -> Shape<T> {
+        let place = self.free.pop().unwrap_or_else(|| {
+            let place = NonNull::from(Box::leak(Box::new(T::default())));
+            self.all.push(place);
+            place
+        });
+        let shape = Shape(place);
+        shape.with(|structure| *structure = T::default());
+        shape
+    }
+
+    /// The object is gone: its place may be taken by the next one.
+    pub(crate) fn give_back(&mut self, shape: Shape<T>) {
+        self.free.push(shape.0);
+    }
+}
+
+impl<T> Drop for Shapes<T> {
+    fn drop(&mut self) {
+        for place in self.all.drain(..) {
+            // SAFETY: each place came from a box of its own in `take`, and is dropped once, here.
+            drop(unsafe { Box::from_raw(place.as_ptr()) });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_taken_again_and_is_fresh() {
+        let mut shapes = Shapes::<ConnectionShape>::new();
+        let first = shapes.take();
+        first.with(|connection| connection.sql_errno = 7);
+        shapes.give_back(first);
+        let second = shapes.take();
+        assert_eq!(first.address(), second.address());
+        assert_eq!(second.with(|connection| connection.sql_errno), 0);
+        assert_ne!(shapes.take().address(), second.address());
+    }
+}

@@ -1,0 +1,281 @@
+//! The C functions that scripts find with `ffi.C`: their names and types are those of sysbench.
+//!
+//! They are called by LuaJIT, on the thread of the client that runs. None of them may panic or unwind. The program
+//! exports them: see the build script of the `cli` crate.
+#![allow(unsafe_code, reason = "functions that C code calls by name, with pointers that it made")]
+
+use std::cell::RefCell;
+use std::ffi::{CStr, c_char, c_double, c_int};
+use std::time::Duration;
+
+use super::context::{self, Context, Turn};
+use super::shapes::ConnectionShape;
+use crate::output::LogHistogram;
+use crate::rand::{self, Xoroshiro};
+use crate::run::Next;
+
+/// Longest text that `sb_rand_varstr` makes; there is no buffer of that size.
+const TEXT_BYTES_MAX: u32 = 1 << 30;
+
+thread_local! {
+    /// Connections that scripts have forgotten.
+    static RELEASED: RefCell<Vec<u32>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Takes the handles of connections that scripts on this thread have forgotten since the last call.
+pub(crate) fn take_released() -> Vec<u32> {
+    RELEASED.with_borrow_mut(std::mem::take)
+}
+
+pub(crate) fn has_released() -> bool {
+    RELEASED.with_borrow(|released| !released.is_empty())
+}
+
+/// Answers of [`truetps_next_event`].
+pub(crate) const STOP: c_int = 0;
+pub(crate) const GO: c_int = 1;
+pub(crate) const LATER: c_int = 2;
+
+fn draw(a: u32, b: u32, how: impl FnOnce(&Context, &mut Xoroshiro, u32, u32) -> u32) -> u32 {
+    context::with(|context| how(context, &mut context.random.borrow_mut(), a, b)).unwrap_or(a)
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn sb_rand_default(a: u32, b: u32) -> u32 {
+    draw(a, b, |context, random, a, b| context.run.distribution.draw(random, a, b))
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn sb_rand_uniform(a: u32, b: u32) -> u32 {
+    draw(a, b, |context, random, a, b| context.run.distribution.uniform(random, a, b))
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn sb_rand_gaussian(a: u32, b: u32) -> u32 {
+    draw(a, b, |context, random, a, b| context.run.distribution.gaussian(random, a, b))
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn sb_rand_special(a: u32, b: u32) -> u32 {
+    draw(a, b, |context, random, a, b| context.run.distribution.special(random, a, b))
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn sb_rand_pareto(a: u32, b: u32) -> u32 {
+    draw(a, b, |context, random, a, b| context.run.distribution.pareto(random, a, b))
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn sb_rand_zipfian(a: u32, b: u32) -> u32 {
+    draw(a, b, |context, random, a, b| context.run.distribution.zipfian(random, a, b))
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn sb_rand_unique() -> u32 {
+    context::with(|context| context.run.unique.next()).unwrap_or(0)
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn sb_rand_uniform_double() -> c_double {
+    context::with(|context| context.random.borrow_mut().unit()).unwrap_or(0.0)
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn sb_rand_uniform_uint64() -> u64 {
+    context::with(|context| context.random.borrow_mut().next_u64()).unwrap_or(0)
+}
+
+/// Fills `out` after the model of `format`, without an end.
+///
+/// # Safety
+/// `format` is a C string, and `out` has room for as many bytes as it has.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn sb_rand_str(format: *const c_char, out: *mut c_char) {
+    if format.is_null() || out.is_null() {
+        return;
+    }
+    // SAFETY: the caller's promise.
+    let format = unsafe { CStr::from_ptr(format) }.to_bytes();
+    // SAFETY: the same.
+    let out = unsafe { std::slice::from_raw_parts_mut(out.cast::<u8>(), format.len()) };
+    context::with(|context| rand::string(&mut context.random.borrow_mut(), format, out));
+}
+
+/// Fills `out` with a text of random length, and returns that.
+///
+/// # Safety
+/// `out` has room for `length_max` bytes.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn sb_rand_varstr(out: *mut c_char, length_min: u32, length_max: u32) -> u32 {
+    if out.is_null() || length_min > length_max || length_max > TEXT_BYTES_MAX {
+        return 0;
+    }
+    // SAFETY: the caller's promise.
+    let out = unsafe { std::slice::from_raw_parts_mut(out.cast::<u8>(), length_max as usize) };
+    let length = context::with(|context| {
+        rand::varstring(&mut context.random.borrow_mut(), length_min, length_max, out) as u32
+    });
+    length.unwrap_or(0)
+}
+
+/// Whether there is another event, for scripts with a `thread_run` of their own. It waits until the event is due.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn sb_more_events(_tid: c_int) -> bool {
+    let turn = || context::with(Context::next).unwrap_or(Next::Stop(crate::run::Why::Ended));
+    loop {
+        match turn() {
+            Next::Stop(_) => return false,
+            Next::Go { start_ns } => {
+                context::with(|context| context.start_ns.set(start_ns));
+                return true;
+            }
+            Next::Wait { due_ns } => {
+                let now_ns = context::with(|context| context.run.control.now_ns()).unwrap_or(due_ns);
+                // In pieces, so that the end of the run is seen.
+                let wait = Duration::from_nanos(due_ns.saturating_sub(now_ns)).min(Duration::from_millis(50));
+                std::thread::sleep(wait);
+            }
+        }
+    }
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn sb_event_start(_tid: c_int) {
+    context::with(|context| {
+        let asked_ns = context.start_ns.replace(0);
+        let has_schedule = asked_ns != 0 && context.run.control.has_pace();
+        let start_ns = if has_schedule { asked_ns } else { context.run.control.now_ns() };
+        context.run.board.slot(context.tid).begin_event(start_ns);
+    });
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn sb_event_stop(_tid: c_int) {
+    context::with(Context::end_event);
+}
+
+fn with_slot<R>(tid: c_int, f: impl FnOnce(&crate::run::Slot) -> R) -> Option<R> {
+    let tid = u32::try_from(tid).ok()?;
+    context::with(|context| f(context.run.board.slot(tid)))
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn sb_counter_inc(tid: c_int, counter: c_int) {
+    with_slot(tid, |slot| slot.count_number(counter, 1));
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn sb_counter_add(tid: c_int, counter: c_int, value: u64) {
+    with_slot(tid, |slot| slot.count_number(counter, value));
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn sb_counter_val(tid: c_int, counter: c_int) -> u64 {
+    with_slot(tid, |slot| slot.value(counter)).unwrap_or(0)
+}
+
+/// A histogram of a script's own; null where the range is none.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn sb_histogram_new(size: usize, range_min: c_double, range_max: c_double) -> *mut LogHistogram {
+    match LogHistogram::new(size, range_min, range_max) {
+        Some(histogram) => Box::into_raw(Box::new(histogram)),
+        None => std::ptr::null_mut(),
+    }
+}
+
+/// # Safety
+/// `histogram` is null, or came from [`sb_histogram_new`] and has not been deleted.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn sb_histogram_delete(histogram: *mut LogHistogram) {
+    if !histogram.is_null() {
+        // SAFETY: the caller's promise.
+        drop(unsafe { Box::from_raw(histogram) });
+    }
+}
+
+/// # Safety
+/// As of [`sb_histogram_delete`].
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn sb_histogram_update(histogram: *mut LogHistogram, value: c_double) {
+    // SAFETY: the caller's promise.
+    if let Some(histogram) = unsafe { histogram.as_mut() } {
+        histogram.update(value);
+    }
+}
+
+/// # Safety
+/// As of [`sb_histogram_delete`].
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn sb_histogram_print(histogram: *mut LogHistogram) {
+    // SAFETY: the caller's promise.
+    if let Some(histogram) = unsafe { histogram.as_ref() } {
+        context::with(|context| context.run.log.raw(&histogram.text()));
+    }
+}
+
+/// Asks for the next event, which begins: [`STOP`], [`GO`], or [`LATER`], where the caller has to yield first.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn truetps_next_event(_tid: c_int) -> c_int {
+    match context::with(Context::next_event) {
+        None | Some(Turn::Stop) => STOP,
+        Some(Turn::Go) => GO,
+        Some(Turn::Wait { .. } | Turn::Pass) => LATER,
+    }
+}
+
+/// Whether an event that failed may be tried again: not after the run has been ended.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn truetps_may_restart(_tid: c_int) -> c_int {
+    context::with(|context| c_int::from(!context.run.control.has_ended())).unwrap_or(0)
+}
+
+/// The event that runs is not counted.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn truetps_abandon_event(_tid: c_int) {
+    context::with(|context| context.run.board.slot(context.tid).abandon_event());
+}
+
+/// A script has forgotten this connection.
+///
+/// # Safety
+/// `connection` is null or a place that lives as long as its Lua state.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn truetps_release_connection(connection: *const ConnectionShape) {
+    // SAFETY: the caller's promise.
+    if let Some(connection) = unsafe { connection.as_ref() } {
+        // At the end of a thread there is nobody left to close it, and no need to.
+        let _ = RELEASED.try_with(|released| released.borrow_mut().push(connection.handle));
+    }
+}
+
+/// Makes sure that all of them are in the program: the linker leaves out what no Rust code mentions.
+pub(crate) fn keep() {
+    let all: [*const (); 24] = [
+        sb_rand_default as *const (),
+        sb_rand_uniform as *const (),
+        sb_rand_gaussian as *const (),
+        sb_rand_special as *const (),
+        sb_rand_pareto as *const (),
+        sb_rand_zipfian as *const (),
+        sb_rand_unique as *const (),
+        sb_rand_uniform_double as *const (),
+        sb_rand_uniform_uint64 as *const (),
+        sb_rand_str as *const (),
+        sb_rand_varstr as *const (),
+        sb_more_events as *const (),
+        sb_event_start as *const (),
+        sb_event_stop as *const (),
+        sb_counter_inc as *const (),
+        sb_counter_add as *const (),
+        sb_counter_val as *const (),
+        sb_histogram_new as *const (),
+        sb_histogram_delete as *const (),
+        sb_histogram_update as *const (),
+        truetps_next_event as *const (),
+        truetps_may_restart as *const (),
+        truetps_abandon_event as *const (),
+        truetps_release_connection as *const (),
+    ];
+    std::hint::black_box(all);
+    std::hint::black_box(sb_histogram_print as *const ());
+}

@@ -1,0 +1,350 @@
+//! What clients count, where everybody can read it at any time.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use truetps_record::{ErrorTally, Histogram, new_histogram};
+
+/// The outcome of a statement, by the numbers of `sb_counter_type`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(usize)]
+pub(crate) enum Counter {
+    Other = 0,
+    Read = 1,
+    Write = 2,
+    Event = 3,
+    Error = 4,
+    Reconnect = 5,
+}
+
+const COUNTERS: usize = 6;
+
+/// Of each client. A client's own thread writes; all may read.
+#[derive(Debug, Default)]
+pub(crate) struct Slot {
+    counters: [AtomicU64; COUNTERS],
+    /// Time inside of events, in nanoseconds.
+    busy_ns: AtomicU64,
+    /// When the event that runs began (or was to begin); 0: none runs.
+    event_start_ns: AtomicU64,
+}
+
+impl Slot {
+    pub(crate) fn count(&self, counter: Counter, n: u64) {
+        bump(&self.counters[counter as usize], n);
+    }
+
+    /// A counter by its number in C; what is none is not counted.
+    pub(crate) fn count_number(&self, number: i32, n: u64) {
+        if let Some(counter) = usize::try_from(number).ok().and_then(|number| self.counters.get(number)) {
+            bump(counter, n);
+        }
+    }
+
+    pub(crate) fn value(&self, number: i32) -> u64 {
+        let counter = usize::try_from(number).ok().and_then(|number| self.counters.get(number));
+        counter.map_or(0, |counter| counter.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn begin_event(&self, start_ns: u64) {
+        self.event_start_ns.store(start_ns.max(1), Ordering::Relaxed);
+    }
+
+    /// Ends the event that runs; its length in nanoseconds. `None` where none runs.
+    pub(crate) fn end_event(&self, now_ns: u64) -> Option<u64> {
+        let start_ns = self.event_start_ns.load(Ordering::Relaxed);
+        if start_ns == 0 {
+            return None;
+        }
+        self.event_start_ns.store(0, Ordering::Relaxed);
+        let length_ns = now_ns.saturating_sub(start_ns);
+        bump(&self.busy_ns, length_ns);
+        bump(&self.counters[Counter::Event as usize], 1);
+        Some(length_ns)
+    }
+
+    /// The event that runs is not counted.
+    pub(crate) fn abandon_event(&self) {
+        self.event_start_ns.store(0, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_in_event(&self) -> bool {
+        self.event_start_ns.load(Ordering::Relaxed) != 0
+    }
+
+    pub(crate) fn read(&self) -> SlotCounts {
+        let load = |counter: Counter| self.counters[counter as usize].load(Ordering::Relaxed);
+        SlotCounts {
+            other: load(Counter::Other),
+            reads: load(Counter::Read),
+            writes: load(Counter::Write),
+            events: load(Counter::Event),
+            errors: load(Counter::Error),
+            reconnects: load(Counter::Reconnect),
+            busy_ns: self.busy_ns.load(Ordering::Relaxed),
+        }
+    }
+}
+
+/// One writer: a load and a store are enough, and cheaper than a locked addition.
+fn bump(counter: &AtomicU64, n: u64) {
+    counter.store(counter.load(Ordering::Relaxed).wrapping_add(n), Ordering::Relaxed);
+}
+
+/// Counters of one client, or of all.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct SlotCounts {
+    pub(crate) reads: u64,
+    pub(crate) writes: u64,
+    pub(crate) other: u64,
+    pub(crate) events: u64,
+    pub(crate) errors: u64,
+    pub(crate) reconnects: u64,
+    pub(crate) busy_ns: u64,
+}
+
+impl SlotCounts {
+    fn zip(self, then: Self, f: impl Fn(u64, u64) -> u64) -> Self {
+        Self {
+            reads: f(self.reads, then.reads),
+            writes: f(self.writes, then.writes),
+            other: f(self.other, then.other),
+            events: f(self.events, then.events),
+            errors: f(self.errors, then.errors),
+            reconnects: f(self.reconnects, then.reconnects),
+            busy_ns: f(self.busy_ns, then.busy_ns),
+        }
+    }
+
+    pub(crate) fn plus(self, other: Self) -> Self {
+        self.zip(other, |a, b| a + b)
+    }
+
+    /// What was counted since `then`.
+    pub(crate) fn since(self, then: Self) -> Self {
+        self.zip(then, u64::saturating_sub)
+    }
+
+    pub(crate) fn queries(&self) -> u64 {
+        self.reads + self.writes + self.other
+    }
+}
+
+/// Latencies and errors of the clients of one thread, or of several, since they were taken away last.
+#[derive(Debug)]
+pub(crate) struct Share {
+    /// Lengths of events, in nanoseconds.
+    pub(crate) events: Histogram,
+    pub(crate) sum_ns: u64,
+    pub(crate) min_ns: u64,
+    pub(crate) max_ns: u64,
+    pub(crate) errors: ErrorTally,
+    pub(crate) statements: StatementTimes,
+}
+
+impl Share {
+    pub(crate) fn new() -> Self {
+        Self {
+            events: new_histogram(),
+            sum_ns: 0,
+            min_ns: u64::MAX,
+            max_ns: 0,
+            errors: ErrorTally::default(),
+            statements: StatementTimes::default(),
+        }
+    }
+
+    pub(crate) fn record(&mut self, length_ns: u64) {
+        self.events.saturating_record(length_ns);
+        self.sum_ns += length_ns;
+        self.min_ns = self.min_ns.min(length_ns);
+        self.max_ns = self.max_ns.max(length_ns);
+    }
+
+    /// Adds what is in `other`.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.events.add(&other.events).expect("all histograms have the same bounds");
+        self.sum_ns += other.sum_ns;
+        self.min_ns = self.min_ns.min(other.min_ns);
+        self.max_ns = self.max_ns.max(other.max_ns);
+        self.errors.merge(&other.errors);
+        self.statements.add(&other.statements);
+    }
+
+    /// Moves everything that is in `other` here.
+    pub(crate) fn take(&mut self, other: &mut Self) {
+        if other.max_ns == 0 && other.events.is_empty() && other.errors.is_empty() && other.statements.is_empty() {
+            return;
+        }
+        self.add(other);
+        other.clear();
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.events.reset();
+        (self.sum_ns, self.min_ns, self.max_ns) = (0, u64::MAX, 0);
+        self.errors = ErrorTally::default();
+        self.statements.clear();
+    }
+}
+
+/// Kinds of statements whose times are kept apart, by their first word.
+pub(crate) const STATEMENT_KINDS: [&str; 10] =
+    ["select", "insert", "update", "delete", "replace", "begin", "commit", "rollback", "ddl", "other"];
+
+/// The kind of a statement, as a place in [`STATEMENT_KINDS`].
+pub(crate) fn statement_kind(sql: &[u8]) -> usize {
+    let sql = sql.trim_ascii_start();
+    let word = sql.split(|byte| !byte.is_ascii_alphabetic()).next().unwrap_or_default();
+    let is = |names: &[&str]| names.iter().any(|name| word.eq_ignore_ascii_case(name.as_bytes()));
+    match word.first().map(u8::to_ascii_lowercase) {
+        Some(b's') if is(&["select"]) => 0,
+        Some(b'i') if is(&["insert"]) => 1,
+        Some(b'u') if is(&["update"]) => 2,
+        Some(b'd') if is(&["delete"]) => 3,
+        Some(b'r') if is(&["replace"]) => 4,
+        Some(b'b' | b's') if is(&["begin", "start"]) => 5,
+        Some(b'c') if is(&["commit"]) => 6,
+        Some(b'r') if is(&["rollback"]) => 7,
+        _ if is(&["create", "drop", "alter", "truncate", "rename"]) => 8,
+        _ => 9,
+    }
+}
+
+/// Times of statements by kind. A histogram is made when the first statement of its kind ends.
+#[derive(Debug, Default)]
+pub(crate) struct StatementTimes {
+    by_kind: [Option<Box<Histogram>>; STATEMENT_KINDS.len()],
+}
+
+impl StatementTimes {
+    pub(crate) fn record(&mut self, kind: usize, length_ns: u64) {
+        let histogram = self.by_kind[kind].get_or_insert_with(|| Box::new(new_histogram()));
+        histogram.saturating_record(length_ns);
+    }
+
+    fn add(&mut self, other: &Self) {
+        for (ours, theirs) in self.by_kind.iter_mut().zip(&other.by_kind) {
+            let Some(theirs) = theirs.as_ref().filter(|theirs| !theirs.is_empty()) else { continue };
+            let ours = ours.get_or_insert_with(|| Box::new(new_histogram()));
+            ours.add(&**theirs).expect("all histograms have the same bounds");
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.by_kind.iter().flatten().all(|histogram| histogram.is_empty())
+    }
+
+    fn clear(&mut self) {
+        self.by_kind.iter_mut().flatten().for_each(|histogram| histogram.reset());
+    }
+
+    /// Kinds that occurred, with their times in nanoseconds.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&'static str, &Histogram)> {
+        let all = STATEMENT_KINDS.iter().zip(&self.by_kind);
+        all.filter_map(|(name, histogram)| histogram.as_deref().filter(|h| !h.is_empty()).map(|h| (*name, h)))
+    }
+}
+
+/// The counters of all clients, and their latencies in as many shares as there are threads to write them.
+#[derive(Debug)]
+pub(crate) struct Board {
+    /// One for each client, and one behind them for the states that only report: what they do is not counted.
+    slots: Box<[Slot]>,
+    shares: Box<[Mutex<Share>]>,
+}
+
+impl Board {
+    pub(crate) fn new(clients: u32, shares: usize) -> Self {
+        Self {
+            slots: (0..=clients).map(|_| Slot::default()).collect(),
+            shares: (0..shares.max(1)).map(|_| Mutex::new(Share::new())).collect(),
+        }
+    }
+
+    /// The slot of a client, or of whoever is none.
+    pub(crate) fn slot(&self, tid: u32) -> &Slot {
+        self.slots.get(tid as usize).unwrap_or(&self.slots[self.slots.len() - 1])
+    }
+
+    pub(crate) fn clients(&self) -> &[Slot] {
+        &self.slots[..self.slots.len() - 1]
+    }
+
+    /// Uses the share of this number; several threads may have the same one.
+    pub(crate) fn with_share<R>(&self, number: usize, f: impl FnOnce(&mut Share) -> R) -> R {
+        let mut share = self.shares[number % self.shares.len()].lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        f(&mut share)
+    }
+
+    /// Moves what all shares have into `into`.
+    pub(crate) fn drain(&self, into: &mut Share) {
+        for number in 0..self.shares.len() {
+            self.with_share(number, |share| into.take(share));
+        }
+    }
+
+    pub(crate) fn totals(&self) -> SlotCounts {
+        self.clients().iter().fold(SlotCounts::default(), |sum, slot| sum.plus(slot.read()))
+    }
+
+    pub(crate) fn events_running(&self) -> u64 {
+        self.clients().iter().filter(|slot| slot.is_in_event()).count() as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_of_statements() {
+        let kind = |sql: &str| STATEMENT_KINDS[statement_kind(sql.as_bytes())];
+        for (sql, expect) in [
+            ("SELECT 1", "select"),
+            ("  insert into t", "insert"),
+            ("START TRANSACTION", "begin"),
+            ("BEGIN", "begin"),
+            ("rollback", "rollback"),
+            ("REPLACE INTO", "replace"),
+            ("CREATE TABLE", "ddl"),
+            ("(SELECT 1)", "other"),
+            ("", "other"),
+            ("selection", "other"),
+        ] {
+            assert_eq!(kind(sql), expect, "{sql}");
+        }
+    }
+
+    #[test]
+    fn events_are_counted_once() {
+        let board = Board::new(2, 1);
+        let slot = board.slot(1);
+        slot.begin_event(100);
+        assert_eq!(board.events_running(), 1);
+        assert_eq!(slot.end_event(150), Some(50));
+        assert_eq!(slot.end_event(160), None);
+        slot.begin_event(200);
+        slot.abandon_event();
+        slot.count(Counter::Write, 1);
+        slot.count_number(77, 1);
+        let counts = board.totals();
+        assert_eq!((counts.events, counts.writes, counts.busy_ns), (1, 1, 50));
+        // Whoever is no client has a slot that is not added up.
+        board.slot(2).count(Counter::Read, 5);
+        board.slot(99).count(Counter::Read, 5);
+        assert_eq!(board.totals().reads, 0);
+    }
+
+    #[test]
+    fn what_is_taken_away_is_gone() {
+        let board = Board::new(1, 2);
+        board.with_share(0, |share| share.record(1_000_000));
+        board.with_share(3, |share| share.statements.record(0, 5_000));
+        let mut total = Share::new();
+        board.drain(&mut total);
+        board.drain(&mut total);
+        assert_eq!((total.events.len(), total.sum_ns), (1, 1_000_000));
+        assert_eq!(total.statements.iter().map(|(name, h)| (name, h.len())).collect::<Vec<_>>(), [("select", 1)]);
+    }
+}

@@ -1,0 +1,198 @@
+//! When events may start, and when they must not any more: what all clients of a run look at.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Instant;
+
+use super::pace::Pace;
+
+/// What a client does next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// An event, which began at this moment, or was to begin.
+    Go {
+        start_ns: u64,
+    },
+    /// Nothing until then: it has claimed the start of that moment.
+    Wait {
+        due_ns: u64,
+    },
+    Stop(Why),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Why {
+    Time,
+    Events,
+    /// Something failed, or the user has had enough.
+    Ended,
+}
+
+#[derive(Debug)]
+pub(crate) struct Control {
+    zero: Instant,
+    ended: AtomicBool,
+    /// u64::MAX: there is none.
+    deadline_ns: AtomicU64,
+    /// 0: as many as there is time for.
+    events_max: u64,
+    /// Events that were started and count against the limit.
+    events_started: AtomicU64,
+    /// A warm-up is not limited.
+    is_warming_up: AtomicBool,
+    pace: Option<Mutex<Pace>>,
+}
+
+/// No start is claimed.
+pub(crate) const UNCLAIMED: u64 = u64::MAX;
+
+impl Control {
+    pub(crate) fn new(events_max: u64, is_warming_up: bool) -> Self {
+        Self {
+            zero: Instant::now(),
+            ended: AtomicBool::new(false),
+            deadline_ns: AtomicU64::new(u64::MAX),
+            events_max,
+            events_started: AtomicU64::new(0),
+            is_warming_up: AtomicBool::new(is_warming_up),
+            pace: None,
+        }
+    }
+
+    #[must_use]
+    pub(crate) fn with_pace(mut self, pace: Option<Pace>) -> Self {
+        self.pace = pace.map(Mutex::new);
+        self
+    }
+
+    /// Nanoseconds since the control was made. Never 0.
+    pub(crate) fn now_ns(&self) -> u64 {
+        self.zero.elapsed().as_nanos() as u64 + 1
+    }
+
+    pub(crate) fn end(&self) {
+        self.ended.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn has_ended(&self) -> bool {
+        self.ended.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_deadline_ns(&self, deadline_ns: u64) {
+        self.deadline_ns.store(deadline_ns, Ordering::Relaxed);
+    }
+
+    pub(crate) fn deadline_ns(&self) -> u64 {
+        self.deadline_ns.load(Ordering::Relaxed)
+    }
+
+    /// The schedule begins at this moment.
+    pub(crate) fn begin_pace(&self, now_ns: u64) {
+        self.with_pace_of(|pace| pace.skip_to(now_ns));
+    }
+
+    /// The warm-up is over.
+    pub(crate) fn end_warm_up(&self) {
+        self.is_warming_up.store(false, Ordering::Relaxed);
+        self.begin_pace(self.now_ns());
+    }
+
+    pub(crate) fn has_pace(&self) -> bool {
+        self.pace.is_some()
+    }
+
+    /// Starts that are due and wait for a client.
+    pub(crate) fn queued(&self) -> u64 {
+        let now_ns = self.now_ns().min(self.deadline_ns());
+        self.with_pace_of(|pace| pace.queued(now_ns)).unwrap_or(0)
+    }
+
+    fn with_pace_of<R>(&self, f: impl FnOnce(&mut Pace) -> R) -> Option<R> {
+        let pace = self.pace.as_ref()?;
+        Some(f(&mut pace.lock().unwrap_or_else(std::sync::PoisonError::into_inner)))
+    }
+
+    /// What a client that is free does. `claimed_ns` is the start that it has claimed, or [`UNCLAIMED`]; it is kept
+    /// from one call to the next.
+    pub(crate) fn next(&self, claimed_ns: &mut u64) -> Next {
+        if self.has_ended() {
+            return Next::Stop(Why::Ended);
+        }
+        let (now_ns, deadline_ns) = (self.now_ns(), self.deadline_ns());
+        if now_ns >= deadline_ns {
+            return Next::Stop(Why::Time);
+        }
+        let mut start_ns = now_ns;
+        if let Some(due_ns) = self.due(claimed_ns) {
+            if due_ns >= deadline_ns {
+                return Next::Wait { due_ns: deadline_ns };
+            }
+            if due_ns > now_ns {
+                return Next::Wait { due_ns };
+            }
+            start_ns = due_ns;
+        }
+        if !self.takes_one() {
+            return Next::Stop(Why::Events);
+        }
+        *claimed_ns = UNCLAIMED;
+        Next::Go { start_ns }
+    }
+
+    fn due(&self, claimed_ns: &mut u64) -> Option<u64> {
+        if self.pace.is_some() && *claimed_ns == UNCLAIMED {
+            *claimed_ns = self.with_pace_of(Pace::claim)?;
+        }
+        (*claimed_ns != UNCLAIMED).then_some(*claimed_ns)
+    }
+
+    fn takes_one(&self) -> bool {
+        if self.events_max == 0 || self.is_warming_up.load(Ordering::Relaxed) {
+            return true;
+        }
+        self.events_started.fetch_add(1, Ordering::Relaxed) < self.events_max
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rand::Xoroshiro;
+
+    fn next(control: &Control) -> Next {
+        control.next(&mut UNCLAIMED.clone())
+    }
+
+    #[test]
+    fn events_are_limited_after_the_warm_up() {
+        let control = Control::new(2, true);
+        for _ in 0..5 {
+            assert!(matches!(next(&control), Next::Go { .. }));
+        }
+        control.end_warm_up();
+        assert!(matches!(next(&control), Next::Go { .. }));
+        assert!(matches!(next(&control), Next::Go { .. }));
+        assert_eq!(next(&control), Next::Stop(Why::Events));
+    }
+
+    #[test]
+    fn time_and_end_stop_everybody() {
+        let control = Control::new(0, false);
+        control.set_deadline_ns(control.now_ns());
+        assert_eq!(next(&control), Next::Stop(Why::Time));
+        control.end();
+        assert_eq!(next(&control), Next::Stop(Why::Ended));
+    }
+
+    #[test]
+    fn a_claimed_start_is_kept_until_it_is_due() {
+        let control = Control::new(0, false).with_pace(Some(Pace::new(1.0, Xoroshiro::from_seed(1, 0), 1 << 40)));
+        let mut claimed_ns = UNCLAIMED;
+        let first = control.next(&mut claimed_ns);
+        assert_eq!(first, Next::Wait { due_ns: claimed_ns });
+        assert_eq!(control.next(&mut claimed_ns), first);
+        claimed_ns = 5;
+        assert_eq!(control.next(&mut claimed_ns), Next::Go { start_ns: 5 });
+        assert_eq!(claimed_ns, UNCLAIMED);
+    }
+}

@@ -1,0 +1,99 @@
+//! The schedule of `--rate`: when which event is to start, for all clients together.
+//!
+//! A client that is free claims the next start of the schedule, due or not: so no start waits while a client is free,
+//! a start that comes late counts its delay as latency, and overload is a queue that grows, never an error. Nothing is
+//! stored for starts that wait: the same stream of random numbers is drawn twice, by those who claim and by the one who
+//! counts what is due.
+
+use crate::rand::Xoroshiro;
+
+#[derive(Debug, Clone)]
+struct Starts {
+    random: Xoroshiro,
+    gap_ns_mean: f64,
+    next_ns: f64,
+    /// Starts before `next_ns`.
+    passed: u64,
+}
+
+impl Starts {
+    /// Exponential gaps: the starts are a Poisson process.
+    fn advance(&mut self) {
+        let gap = -(1.0 - self.random.unit()).ln() * self.gap_ns_mean;
+        self.next_ns += gap;
+        self.passed += 1;
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Pace {
+    claims: Starts,
+    due: Starts,
+}
+
+impl Pace {
+    /// `rate` starts a second on average, from `from_ns` on.
+    pub(crate) fn new(rate: f64, random: Xoroshiro, from_ns: u64) -> Self {
+        let mut claims = Starts { random, gap_ns_mean: 1e9 / rate, next_ns: from_ns as f64, passed: 0 };
+        claims.advance();
+        claims.passed = 0;
+        Self { due: claims.clone(), claims }
+    }
+
+    /// When the next start that nobody has claimed is due, in nanoseconds. It is the caller's now.
+    pub(crate) fn claim(&mut self) -> u64 {
+        let due_ns = self.claims.next_ns as u64;
+        self.claims.advance();
+        due_ns
+    }
+
+    /// Starts that are due and unclaimed.
+    pub(crate) fn queued(&mut self, now_ns: u64) -> u64 {
+        while self.due.next_ns <= now_ns as f64 {
+            self.due.advance();
+        }
+        self.due.passed.saturating_sub(self.claims.passed)
+    }
+
+    /// Forgets the starts that nobody has claimed so far: the queue of a warm-up is not the run's.
+    pub(crate) fn skip_to(&mut self, now_ns: u64) {
+        while self.claims.next_ns <= now_ns as f64 {
+            self.claims.advance();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pace(rate: f64) -> Pace {
+        Pace::new(rate, Xoroshiro::from_seed(1, 0), 0)
+    }
+
+    #[test]
+    fn starts_come_at_the_rate() {
+        let mut pace = pace(1000.0);
+        let mut last = 0;
+        for _ in 0..100_000 {
+            last = pace.claim();
+        }
+        // 100 s, with a standard deviation of 0.32 s.
+        assert!((98.5..101.5).contains(&(last as f64 / 1e9)), "{last}");
+    }
+
+    #[test]
+    fn what_is_due_and_unclaimed_is_queued() {
+        let mut pace = pace(100.0);
+        let second = 1_000_000_000;
+        let queued = pace.queued(second);
+        assert!((60..140).contains(&queued), "{queued}");
+        assert!(pace.claim() < second);
+        assert_eq!(pace.queued(second), queued - 1);
+        pace.skip_to(second);
+        assert_eq!(pace.queued(second), 0);
+        assert!(pace.claim() > second);
+        // Claimed before it was due: it is in no queue.
+        assert_eq!(pace.queued(second), 0);
+    }
+}

@@ -1,0 +1,74 @@
+//! Rows that are gathered into one INSERT.
+
+/// Longest statement, in bytes: that of sysbench.
+const BYTES_MAX: usize = 512 << 10;
+
+/// An INSERT that grows: its head, and the rows behind it with commas between them.
+pub(crate) struct Bulk {
+    text: Vec<u8>,
+    head_bytes: usize,
+}
+
+/// What became of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Added {
+    Yes,
+    /// There is no room: the statement has to be sent first.
+    Full,
+    /// It would not even fit alone.
+    TooLong,
+}
+
+impl Bulk {
+    pub(crate) fn new(head: &[u8]) -> Self {
+        let mut text = head.to_vec();
+        text.push(b' ');
+        Self { head_bytes: text.len(), text }
+    }
+
+    pub(crate) fn add(&mut self, row: &[u8]) -> Added {
+        if self.head_bytes + row.len() > BYTES_MAX {
+            return Added::TooLong;
+        }
+        if self.text.len() + 1 + row.len() > BYTES_MAX {
+            return Added::Full;
+        }
+        if !self.is_empty() {
+            self.text.push(b',');
+        }
+        self.text.extend_from_slice(row);
+        Added::Yes
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.text.len() == self.head_bytes
+    }
+
+    pub(crate) fn text(&self) -> &[u8] {
+        &self.text
+    }
+
+    /// The rows have been sent.
+    pub(crate) fn clear(&mut self) {
+        self.text.truncate(self.head_bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_have_commas_between_them_until_there_is_no_room() {
+        let mut bulk = Bulk::new(b"INSERT INTO t VALUES");
+        assert!(bulk.is_empty());
+        assert_eq!(bulk.add(b"(1)"), Added::Yes);
+        assert_eq!(bulk.add(b"(2)"), Added::Yes);
+        assert_eq!(bulk.text(), b"INSERT INTO t VALUES (1),(2)");
+        let long = vec![b'x'; BYTES_MAX - bulk.text().len()];
+        assert_eq!(bulk.add(&long), Added::Full);
+        bulk.clear();
+        assert_eq!(bulk.add(&long), Added::Yes);
+        assert_eq!(bulk.add(&vec![b'x'; BYTES_MAX]), Added::TooLong);
+    }
+}

@@ -1,0 +1,364 @@
+//! Statements: texts, prepared ones, their results and their errors.
+
+use truetps_driver::{Dialect, DriverError, Prepared, Reply};
+
+use super::bound::Binds;
+use super::bulk::{Added, Bulk};
+use super::connection::{Doing, Why};
+use super::driver::SqlError;
+use super::statement::Statement;
+use super::store::{Answer, Step, Store};
+use crate::run::{Counter, statement_kind};
+
+/// The statement cannot be prepared: MySQL's number for it.
+const UNSUPPORTED: u16 = 1295;
+
+impl Store {
+    /// `con:query()`.
+    pub(crate) fn query(&mut self, handle: u32, text: &[u8]) -> Step {
+        match self.connections.get(handle) {
+            Some(connection) if connection.is_dry => return self.dry(handle),
+            Some(connection) if connection.link.is_some() => {}
+            _ => return self.closed_already(),
+        }
+        self.forget_results(handle);
+        self.send_text(handle, text, Doing::Query, statement_kind(text))
+    }
+
+    /// Where nothing is sent, every statement has gone well and has done nothing.
+    fn dry(&mut self, handle: u32) -> Step {
+        if let Some(connection) = self.connections.get(handle) {
+            connection.show_success();
+            self.run.board.slot(connection.tid).count(Counter::Other, 1);
+        }
+        Step::Done(Answer::NONE)
+    }
+
+    fn closed_already(&self) -> Step {
+        self.run.log.alert("attempt to use an already closed connection");
+        Step::Done(Answer::MISUSE)
+    }
+
+    fn send_text(&mut self, handle: u32, text: &[u8], doing: Doing, kind: usize) -> Step {
+        let (buffer, now_ns) = (self.buffer(), self.run.control.now_ns());
+        let Some(connection) = self.connections.get_mut(handle) else { return Step::Done(Answer::MISUSE) };
+        let Some(link) = &mut connection.link else { return self.closed_already() };
+        connection.text.clear();
+        connection.text.extend_from_slice(text);
+        (connection.doing, connection.kind, connection.sent_ns) = (doing, kind, now_ns);
+        link.collect(buffer);
+        let sent = link.send_bytes(text, &mut self.scratch);
+        self.after_sending(handle, sent)
+    }
+
+    fn after_sending(&mut self, handle: u32, sent: Result<(), DriverError>) -> Step {
+        let sent = sent.map(|()| self.connections.get(handle).and_then(|c| c.link.as_ref()).is_some_and(|l| l.wants_to_write()));
+        match sent {
+            Ok(true) => self.watch_for_room(handle),
+            Ok(false) => {}
+            Err(error) => return self.lost(handle, error),
+        }
+        Step::Wait
+    }
+
+    /// `con:prepare()`.
+    pub(crate) fn prepare(&mut self, handle: u32, text: &[u8]) -> Step {
+        let Some(connection) = self.connections.get(handle) else { return self.closed_already() };
+        if !connection.is_open() {
+            return self.closed_already();
+        }
+        let is_mysql = self.driver_of(connection).dialect == Dialect::Mysql;
+        let is_emulated = connection.is_dry || self.run.settings.emulates_prepared;
+        let shape = self.statement_shapes.take();
+        let number = self.statements.next_handle();
+        let place = connection.shape;
+        shape.with(|shape| (shape.connection, shape.handle) = (place.address(), number));
+        place.with(|place| place.statement = shape.address());
+        self.statements.insert(Statement::new(handle, shape, text, is_emulated));
+        if let Some(connection) = self.connections.get_mut(handle) {
+            connection.statements.push(number);
+        }
+        // PostgreSQL is told when the types of the values are known.
+        if is_emulated || !is_mysql { Step::Done(Answer::NONE) } else { self.send_prepare(handle, number, false) }
+    }
+
+    fn send_prepare(&mut self, handle: u32, number: u32, executes: bool) -> Step {
+        let now_ns = self.run.control.now_ns();
+        let Some(connection) = self.connections.get_mut(handle) else { return Step::Done(Answer::MISUSE) };
+        let (Some(link), Some(statement)) = (&mut connection.link, self.statements.get(number)) else {
+            return self.closed_already();
+        };
+        connection.text.clone_from(&statement.text);
+        connection.doing = Doing::Prepare { statement: number, executes };
+        (connection.kind, connection.sent_ns) = (statement.kind, now_ns);
+        let sent = link.prepare(&statement.text, &statement.binds.types(), &mut self.scratch);
+        self.after_sending(handle, sent)
+    }
+
+    pub(super) fn on_prepared(&mut self, handle: u32, number: u32, prepared: Prepared, executes: bool) -> Step {
+        self.idle(handle);
+        if let Some(statement) = self.statements.get_mut(number) {
+            (statement.handle, statement.params) = (Some(prepared.handle), prepared.params);
+        }
+        if executes { self.execute(number) } else { Step::Done(Answer::NONE) }
+    }
+
+    /// The server has refused to prepare the statement.
+    pub(super) fn on_refused(&mut self, handle: u32, number: u32, reply: Reply, executes: bool) -> Step {
+        self.keep_buffer(reply.sets);
+        self.idle(handle);
+        let error = reply.error.unwrap_or_else(|| DriverError::Protocol("").server_error_or_unknown());
+        if error.code == UNSUPPORTED {
+            if let Some(statement) = self.statements.get_mut(number) {
+                statement.is_emulated = true;
+            }
+            return if executes { self.execute(number) } else { Step::Done(Answer::NONE) };
+        }
+        let sql_error = SqlError::of_server(&error);
+        if executes {
+            return self.failed(handle, &sql_error, &error.class().to_string(), error.code, true);
+        }
+        self.tally(&error.class().to_string(), error.code, &error.message);
+        if let Some(connection) = self.connections.get_mut(handle) {
+            connection.show_error(2, &sql_error);
+        }
+        self.run.log.fatal("mysql_stmt_prepare() failed");
+        self.run.log.fatal(&format!("MySQL error: {} \"{}\"", error.code, error.message));
+        Step::Done(Answer::MISUSE)
+    }
+
+    /// `stmt:bind_param()`.
+    pub(crate) fn bind(&mut self, number: u32, binds: Binds) -> bool {
+        match self.statements.get_mut(number) {
+            Some(statement) if !statement.is_closed => {
+                let (had, has) = (statement.binds.types(), binds.types());
+                statement.binds = binds;
+                // PostgreSQL has been told other types.
+                let (connection, is_stale) = (statement.connection, had != has);
+                if is_stale && self.dialect_of(connection) == Some(Dialect::Postgres) {
+                    self.forget_prepared(number);
+                }
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn forget_prepared(&mut self, number: u32) {
+        let Some(statement) = self.statements.get_mut(number) else { return };
+        let link = self.connections.get_mut(statement.connection).and_then(|connection| connection.link.as_mut());
+        if let (Some(prepared), Some(link)) = (statement.handle.take(), link) {
+            // Of a connection that is gone, the next command says so.
+            let _ = link.close_statement(prepared, &mut self.scratch);
+        }
+    }
+
+    /// `stmt:execute()`.
+    pub(crate) fn execute(&mut self, number: u32) -> Step {
+        let Some(statement) = self.statements.get(number).filter(|statement| !statement.is_closed) else {
+            self.run.log.alert("attempt to use an already closed statement");
+            return Step::Done(Answer::MISUSE);
+        };
+        let handle = statement.connection;
+        match self.connections.get(handle) {
+            Some(connection) if connection.is_dry => return self.dry(handle),
+            Some(connection) if connection.link.is_some() => {}
+            _ => return self.closed_already(),
+        }
+        self.forget_results(handle);
+        if statement.is_emulated {
+            let mut text = std::mem::take(&mut self.text);
+            text.clear();
+            let kind = statement.kind;
+            statement.emulated(&mut text);
+            let step = self.send_text(handle, &text, Doing::Query, kind);
+            self.text = text;
+            return step;
+        }
+        match statement.handle {
+            Some(prepared) => self.send_execute(handle, number, prepared),
+            None => self.send_prepare(handle, number, true),
+        }
+    }
+
+    fn send_execute(&mut self, handle: u32, number: u32, prepared: u32) -> Step {
+        let (buffer, now_ns) = (self.buffer(), self.run.control.now_ns());
+        let Some(connection) = self.connections.get_mut(handle) else { return Step::Done(Answer::MISUSE) };
+        let (Some(link), Some(statement)) = (&mut connection.link, self.statements.get(number)) else {
+            return self.closed_already();
+        };
+        connection.doing = Doing::Execute { statement: number };
+        (connection.kind, connection.sent_ns) = (statement.kind, now_ns);
+        if !statement.fill(&mut self.scratch.params) {
+            let error = SqlError {
+                number: 2031,
+                state: "HY000".to_owned(),
+                message: "No data supplied for parameters in prepared statement".to_owned(),
+            };
+            return self.failed(handle, &error, "other(2031)", 2031, true);
+        }
+        link.collect(buffer);
+        let sent = link.execute(prepared, &mut self.scratch);
+        self.after_sending(handle, sent)
+    }
+
+    /// `stmt:close()`. 0: it went well.
+    pub(crate) fn close_statement(&mut self, number: u32) -> i32 {
+        let is_open = self.statements.get(number).is_some_and(|statement| !statement.is_closed);
+        if !is_open {
+            self.run.log.alert("attempt to close an already closed statement");
+            return 1;
+        }
+        self.forget_prepared(number);
+        if let Some(statement) = self.statements.get_mut(number) {
+            statement.is_closed = true;
+        }
+        0
+    }
+
+    //
+    // Replies
+    //
+
+    pub(super) fn on_reply(&mut self, handle: u32, reply: Reply, prepared: Option<u32>) -> Step {
+        self.idle(handle);
+        self.record(handle);
+        if let Some(error) = reply.error {
+            self.keep_buffer(reply.sets);
+            let class = error.class().to_string();
+            return self.failed(handle, &SqlError::of_server(&error), &class, error.code, prepared.is_some());
+        }
+        let Some(connection) = self.connections.get_mut(handle) else { return Step::Done(Answer::MISUSE) };
+        connection.show_success();
+        connection.sets = reply.sets;
+        let has_rows = connection.open_set(0);
+        let affected_rows = connection.sets.as_deref().and_then(|sets| sets.get(0)).map_or(0, |set| set.affected_rows);
+        let counter = match (has_rows, affected_rows) {
+            (true, _) => Counter::Read,
+            (false, 0) => Counter::Other,
+            (false, _) => Counter::Write,
+        };
+        connection.result.with(|result| result.counter = counter as i32);
+        self.run.board.slot(connection.tid).count(counter, 1);
+        // A prepared statement always has a result of its own, which may have no rows.
+        let is_object = has_rows || prepared.is_some();
+        if !connection.has_more_sets() && !has_rows {
+            self.forget_results(handle);
+        }
+        Step::Done(if is_object { Answer::RESULT } else { Answer::NONE })
+    }
+
+    /// A statement failed, or its connection did.
+    pub(super) fn failed(&mut self, handle: u32, error: &SqlError, class: &str, code: u16, is_prepared: bool) -> Step {
+        self.tally(class, code, &error.message);
+        let Some(connection) = self.connections.get_mut(handle) else { return Step::Done(Answer::MISUSE) };
+        let driver = &self.drivers.all[connection.driver].0;
+        let is_ignored = driver.ignored.has(error);
+        let dialect = driver.dialect;
+        connection.show_error(if is_ignored { 1 } else { 2 }, error);
+        connection.doing = Doing::Nothing;
+        let tid = connection.tid;
+        self.run.board.slot(tid).count(Counter::Error, 1);
+        if !is_ignored {
+            self.say_failed(handle, error, dialect, is_prepared);
+            return Step::Done(Answer::FAILED);
+        }
+        if error.is_loss() {
+            if let Some(connection) = self.connections.get_mut(handle) {
+                connection.link = None;
+            }
+            return self.begin_connect(handle, Why::Broken);
+        }
+        if dialect == Dialect::Postgres { self.send_rollback(handle) } else { Step::Done(Answer::FAILED) }
+    }
+
+    /// PostgreSQL takes nothing else after an error inside of a transaction.
+    fn send_rollback(&mut self, handle: u32) -> Step {
+        let Some(connection) = self.connections.get_mut(handle) else { return Step::Done(Answer::MISUSE) };
+        let Some(link) = &mut connection.link else { return Step::Done(Answer::FAILED) };
+        connection.doing = Doing::RollBack;
+        let sent = link.send_bytes(b"ROLLBACK", &mut self.scratch);
+        self.after_sending(handle, sent)
+    }
+
+    fn say_failed(&self, handle: u32, error: &SqlError, dialect: Dialect, is_prepared: bool) {
+        let text = self.connections.get(handle).map(|connection| String::from_utf8_lossy(&connection.text).into_owned());
+        let text = text.unwrap_or_default();
+        let SqlError { number, message, .. } = error;
+        let log = &self.run.log;
+        match (dialect, is_prepared) {
+            (Dialect::Mysql, false) => {
+                log.fatal(&format!("mysql_drv_query() returned error {number} ({message}) for query '{text}'"));
+            }
+            (Dialect::Mysql, true) => {
+                log.fatal(&format!("mysql_stmt_execute() returned error {number} ({message}) for query '{text}'"));
+            }
+            (Dialect::Postgres, _) => {
+                let call = if is_prepared { "PQexecPrepared" } else { "PQexec" };
+                log.fatal(&format!("{call}() failed: 7 {message}"));
+                log.fatal(&format!("failed query was: '{text}'"));
+            }
+        }
+    }
+
+    /// `con:next_result()`.
+    pub(crate) fn next_result(&mut self, handle: u32) -> Step {
+        let Some(connection) = self.connections.get_mut(handle) else { return self.closed_already() };
+        if !connection.is_open() {
+            return self.closed_already();
+        }
+        if !connection.has_more_sets() {
+            return Step::Done(Answer::NONE);
+        }
+        let next = connection.set + 1;
+        let has_rows = connection.open_set(next);
+        Step::Done(if has_rows { Answer::RESULT } else { Answer::NONE })
+    }
+
+    //
+    // Rows gathered into one INSERT
+    //
+
+    pub(crate) fn bulk_begin(&mut self, handle: u32, head: &[u8]) -> bool {
+        let Some(connection) = self.connections.get_mut(handle).filter(|connection| connection.is_open()) else {
+            self.run.log.alert("attempt to use an already closed connection");
+            return false;
+        };
+        connection.bulk = Some(Bulk::new(head));
+        true
+    }
+
+    /// `None`: there is no place for the row, ever.
+    pub(crate) fn bulk_row(&mut self, handle: u32, row: &[u8]) -> Option<bool> {
+        let Some(bulk) = self.connections.get_mut(handle).and_then(|connection| connection.bulk.as_mut()) else {
+            self.run.log.alert("attempt to call bulk_insert_next() before bulk_insert_init()");
+            return None;
+        };
+        match bulk.add(row) {
+            Added::Yes => Some(true),
+            Added::Full => Some(false),
+            Added::TooLong => {
+                self.run.log.fatal("a row of a bulk insert is longer than the largest statement");
+                None
+            }
+        }
+    }
+
+    /// Whether there are rows that have to be sent.
+    pub(crate) fn bulk_end(&mut self, handle: u32) -> bool {
+        let bulk = self.connections.get(handle).and_then(|connection| connection.bulk.as_ref());
+        bulk.is_some_and(|bulk| !bulk.is_empty())
+    }
+
+    /// Sends the rows that were gathered.
+    pub(crate) fn flush(&mut self, handle: u32) -> Step {
+        let Some(connection) = self.connections.get_mut(handle) else { return self.closed_already() };
+        let Some(mut bulk) = connection.bulk.take() else { return Step::Done(Answer::NONE) };
+        let step = self.query(handle, bulk.text());
+        bulk.clear();
+        if let Some(connection) = self.connections.get_mut(handle) {
+            connection.bulk = Some(bulk);
+        }
+        step
+    }
+}

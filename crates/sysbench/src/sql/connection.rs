@@ -1,0 +1,154 @@
+//! One connection of a script.
+
+use std::ffi::CString;
+
+use truetps_driver::{Link, ResultSets, Values};
+
+use super::bulk::Bulk;
+use super::driver::SqlError;
+use crate::lua::{ConnectionShape, ResultShape, Shape};
+
+/// What a connection waits for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Doing {
+    /// Nothing: it takes a command.
+    Nothing,
+    /// The server's answer to the login; or, where there is no link, the time to try again.
+    Connecting(Why),
+    /// The reply to a text.
+    Query,
+    /// The reply to a statement that is prepared, and whether it is executed then.
+    Prepare {
+        statement: u32,
+        executes: bool,
+    },
+    Execute {
+        statement: u32,
+    },
+    /// The reply to ROLLBACK, which follows an error.
+    RollBack,
+}
+
+/// Why a connection is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Why {
+    /// `drv:connect()`.
+    First,
+    /// `con:reconnect()`.
+    Asked,
+    /// It broke, with an error that the user ignores: it is made again until that succeeds.
+    Broken,
+}
+
+pub(crate) struct Connection {
+    pub(crate) driver: usize,
+    /// Number among all connections, which says to which of the servers it belongs.
+    pub(crate) number: u32,
+    pub(crate) tid: u32,
+    pub(crate) shape: Shape<ConnectionShape>,
+    pub(crate) result: Shape<ResultShape>,
+    /// The texts that the shape points to.
+    texts: [CString; 2],
+    /// `None`: closed, or not open yet.
+    pub(crate) link: Option<Link>,
+    /// A connection that needs none: `--mysql-dry-run`.
+    pub(crate) is_dry: bool,
+    pub(crate) doing: Doing,
+    /// When the command was sent.
+    pub(crate) sent_ns: u64,
+    /// Kind of the statement that is in flight.
+    pub(crate) kind: usize,
+    /// Text of the statement in flight, for messages.
+    pub(crate) text: Vec<u8>,
+    /// When something is to be done even if the server stays silent; u64::MAX: never.
+    pub(crate) wakes_ns: u64,
+    /// When the attempts to connect end.
+    pub(crate) gives_up_ns: u64,
+    pub(crate) statements: Vec<u32>,
+    pub(crate) sets: Option<Box<ResultSets>>,
+    /// The result that is read: its number, how far its values have been read, and rows that are left.
+    pub(crate) set: usize,
+    pub(crate) offset: usize,
+    pub(crate) rows_left: u64,
+    pub(crate) bulk: Option<Bulk>,
+}
+
+impl Connection {
+    pub(crate) fn new(
+        driver: usize,
+        number: u32,
+        tid: u32,
+        shape: Shape<ConnectionShape>,
+        result: Shape<ResultShape>,
+    ) -> Self {
+        Self {
+            driver,
+            number,
+            tid,
+            shape,
+            result,
+            texts: [CString::default(), CString::default()],
+            link: None,
+            is_dry: false,
+            doing: Doing::Nothing,
+            sent_ns: 0,
+            kind: 0,
+            text: Vec::new(),
+            wakes_ns: u64::MAX,
+            gives_up_ns: u64::MAX,
+            statements: Vec::new(),
+            sets: None,
+            set: 0,
+            offset: 0,
+            rows_left: 0,
+            bulk: None,
+        }
+    }
+
+    pub(crate) fn is_open(&self) -> bool {
+        self.link.is_some() || self.is_dry
+    }
+
+    /// Shows the script that a statement went well.
+    pub(crate) fn show_success(&self) {
+        self.shape.with(|shape| (shape.error, shape.sql_errno) = (0, 0));
+    }
+
+    /// Shows the script an error: 1 is ignorable, 2 fatal.
+    pub(crate) fn show_error(&mut self, severity: i32, error: &SqlError) {
+        let text = |text: &str| CString::new(text.replace('\0', " ")).unwrap_or_default();
+        self.texts = [text(&error.state), text(&error.message)];
+        let (state, message) = (self.texts[0].as_ptr(), self.texts[1].as_ptr());
+        self.shape.with(|shape| {
+            (shape.error, shape.sql_errno) = (severity, error.number);
+            (shape.sql_state, shape.sql_errmsg) = (state, message);
+        });
+    }
+
+    /// Begins to read a result of the last reply. `false`: it has no such result, or one without columns.
+    pub(crate) fn open_set(&mut self, number: usize) -> bool {
+        let Some(set) = self.sets.as_deref().and_then(|sets| sets.get(number)) else { return false };
+        let (rows, columns) = (set.rows, set.columns);
+        (self.set, self.offset, self.rows_left) = (number, 0, rows);
+        self.result.with(|shape| (shape.rows, shape.fields) = (rows as u32, columns));
+        columns > 0
+    }
+
+    pub(crate) fn has_more_sets(&self) -> bool {
+        self.sets.as_deref().is_some_and(|sets| self.set + 1 < sets.len())
+    }
+
+    /// Reads the next row: `take` gets its number of columns and its values. `None`: there is none.
+    pub(crate) fn next_row<R>(&mut self, take: impl FnOnce(u32, &mut Values<'_>) -> R) -> Option<R> {
+        if self.rows_left == 0 {
+            return None;
+        }
+        let set = self.sets.as_deref().and_then(|sets| sets.get(self.set))?;
+        let mut values = Values::of(&set.data()[self.offset..]);
+        let before = values.rest().len();
+        let row = take(set.columns, &mut values);
+        self.offset += before - values.rest().len();
+        self.rows_left -= 1;
+        Some(row)
+    }
+}

@@ -1,0 +1,206 @@
+//! What the two drivers of scripts have of their own: their servers, their words, and which errors are forgiven.
+
+use std::path::{Path, PathBuf};
+
+use truetps_driver::{Dialect, DriverError, Endpoint, Login, Password, ServerError, Target, Tls, TlsMode};
+
+use crate::settings::{MysqlSettings, PgsqlSettings};
+
+/// Numbers and SQLSTATE of errors that no server reports: those that client libraries have for them.
+const SERVER_GONE: i32 = 2006;
+const SERVER_LOST: i32 = 2013;
+/// Errors after which a connection is made again.
+const LOST: [i32; 4] = [2006, 2011, 2013, 2055];
+
+/// How an error looks to a script.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SqlError {
+    pub(crate) number: i32,
+    pub(crate) state: String,
+    pub(crate) message: String,
+}
+
+impl SqlError {
+    pub(crate) fn of_server(error: &ServerError) -> Self {
+        Self { number: error.code.into(), state: error.sqlstate.clone(), message: error.message.clone() }
+    }
+
+    /// The connection is gone; `dialect` says in whose words.
+    pub(crate) fn of_driver(error: &DriverError, dialect: Dialect) -> Self {
+        if let DriverError::Server(error) = error {
+            return Self::of_server(error);
+        }
+        match dialect {
+            Dialect::Mysql => {
+                let state = "HY000".to_owned();
+                Self { number: SERVER_LOST, state, message: "Lost connection to server during query".to_owned() }
+            }
+            Dialect::Postgres => Self { number: 0, state: "08006".to_owned(), message: error.to_string() },
+        }
+    }
+
+    pub(crate) fn server_gone() -> Self {
+        Self { number: SERVER_GONE, state: "HY000".to_owned(), message: "Server has gone away".to_owned() }
+    }
+
+    /// The connection is gone, and not only the statement.
+    pub(crate) fn is_loss(&self) -> bool {
+        LOST.contains(&self.number) || self.state.starts_with("08") || self.state == "57P01"
+    }
+}
+
+/// Errors that restart the event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Ignored {
+    All,
+    Numbers(Vec<i32>),
+    States(Vec<String>),
+}
+
+impl Ignored {
+    pub(crate) fn has(&self, error: &SqlError) -> bool {
+        match self {
+            Self::All => true,
+            Self::Numbers(numbers) => numbers.contains(&error.number),
+            Self::States(states) => states.contains(&error.state),
+        }
+    }
+}
+
+/// A driver as scripts see it: `sysbench.sql.driver`.
+pub(crate) struct Driver {
+    pub(crate) dialect: Dialect,
+    pub(crate) target: Target,
+    pub(crate) ignored: Ignored,
+    pub(crate) is_dry_run: bool,
+}
+
+impl Driver {
+    /// The name that scripts and command lines use.
+    pub(crate) fn short_name(&self) -> &'static str {
+        match self.dialect {
+            Dialect::Mysql => "mysql",
+            Dialect::Postgres => "pgsql",
+        }
+    }
+}
+
+/// Where distributions put the socket of a server that is called `localhost`.
+const SOCKETS: [&str; 4] = ["/run/mysqld/mysqld.sock", "/var/lib/mysql/mysql.sock", "/tmp/mysql.sock", "/var/run/mysql/mysql.sock"];
+
+fn local_socket() -> PathBuf {
+    let found = SOCKETS.iter().map(Path::new).find(|path| path.exists());
+    found.unwrap_or(Path::new(SOCKETS[0])).to_owned()
+}
+
+/// The MySQL servers of the command line: each socket, or else each host with each port, the ports of a host one after
+/// the other.
+pub(crate) fn mysql_target(settings: &MysqlSettings) -> Target {
+    let mut endpoints: Vec<Endpoint> = settings.sockets.iter().map(|path| Endpoint::Unix(path.clone())).collect();
+    if endpoints.is_empty() {
+        for host in &settings.hosts {
+            for port in &settings.ports {
+                endpoints.push(match host.as_str() {
+                    "localhost" => Endpoint::Unix(local_socket()),
+                    host => Endpoint::Tcp { host: host.to_owned(), port: *port },
+                });
+            }
+        }
+    }
+    let password = (!settings.password.is_empty()).then(|| Password::new(settings.password.clone()));
+    let database = (!settings.database.is_empty()).then(|| settings.database.clone());
+    Target {
+        dialect: Dialect::Mysql,
+        endpoints,
+        login: Login { user: settings.user.clone(), password, database },
+        tls: settings.tls.clone(),
+    }
+}
+
+/// The PostgreSQL server of the command line; a host that begins with `/` is the folder of its socket.
+pub(crate) fn pgsql_target(settings: &PgsqlSettings) -> Target {
+    let endpoint = if settings.host.starts_with('/') {
+        Endpoint::Unix(Path::new(&settings.host).join(format!(".s.PGSQL.{}", settings.port)))
+    } else {
+        Endpoint::Tcp { host: settings.host.clone(), port: settings.port }
+    };
+    let password = (!settings.password.is_empty()).then(|| Password::new(settings.password.clone()));
+    Target {
+        dialect: Dialect::Postgres,
+        endpoints: vec![endpoint],
+        login: Login { user: settings.user.clone(), password, database: Some(settings.database.clone()) },
+        tls: Tls { mode: settings.tls.mode, ..settings.tls.clone() },
+    }
+}
+
+/// MySQL's words for TLS modes, and `on` and `off` of sysbench 1.0.
+pub(crate) fn tls_mode(word: &str) -> Option<TlsMode> {
+    Some(match word.to_ascii_lowercase().as_str() {
+        "off" | "disabled" | "false" | "0" | "disable" => TlsMode::Off,
+        "preferred" | "prefer" | "allow" => TlsMode::Preferred,
+        "on" | "required" | "true" | "1" | "require" => TlsMode::Required,
+        "verify_ca" | "verify-ca" => TlsMode::VerifyCa,
+        "verify_identity" | "verify-full" => TlsMode::VerifyIdentity,
+        _ => return None,
+    })
+}
+
+/// Why a connection was not made, in the lines that sysbench prints.
+pub(crate) fn connect_failure(dialect: Dialect, endpoint: &Endpoint, error: &DriverError) -> Vec<String> {
+    match dialect {
+        Dialect::Mysql => {
+            let place = match endpoint {
+                Endpoint::Unix(path) => format!("socket '{}'", path.display()),
+                Endpoint::Tcp { host, port } => format!("host '{host}', port {port}"),
+            };
+            vec![
+                format!("unable to connect to MySQL server on {place}, aborting..."),
+                format!("error {}", mysql_reason(endpoint, error)),
+            ]
+        }
+        Dialect::Postgres => vec![format!("Connection to database failed: {}", pgsql_reason(endpoint, error))],
+    }
+}
+
+fn mysql_reason(endpoint: &Endpoint, error: &DriverError) -> String {
+    match (error, endpoint) {
+        (DriverError::Server(error), _) => format!("{}: {}", error.code, error.message),
+        (DriverError::Connect { source, .. }, Endpoint::Unix(path)) => {
+            let number = source.raw_os_error().unwrap_or(0);
+            format!("2002: Can't connect to local server through socket '{}' ({number})", path.display())
+        }
+        (DriverError::Connect { source, .. }, Endpoint::Tcp { host, .. }) => match source.raw_os_error() {
+            Some(number) => format!("2002: Can't connect to server on '{host}' ({number})"),
+            None if source.kind() == std::io::ErrorKind::TimedOut => {
+                format!("2002: Can't connect to server on '{host}' (110)")
+            }
+            None => format!("2005: Unknown server host '{host}' ({source})"),
+        },
+        (DriverError::Io(_) | DriverError::Closed | DriverError::ClosedEarly { .. }, _) => {
+            format!("2013: Lost connection to server at 'handshake' ({error})")
+        }
+        _ => format!("2000: {error}"),
+    }
+}
+
+fn pgsql_reason(endpoint: &Endpoint, error: &DriverError) -> String {
+    let place = match endpoint {
+        Endpoint::Unix(path) => format!("on socket \"{}\"", path.display()),
+        Endpoint::Tcp { host, port } => format!("at \"{host}\", port {port}"),
+    };
+    match error {
+        DriverError::Server(error) => {
+            format!("connection to server {place} failed: FATAL:  {}\n", error.message)
+        }
+        DriverError::Connect { source, .. } => {
+            let what = match endpoint {
+                Endpoint::Unix(_) => "Is the server running locally and accepting connections on that socket?",
+                Endpoint::Tcp { .. } => "Is the server running on that host and accepting TCP/IP connections?",
+            };
+            let text = source.to_string();
+            let reason = text.split(" (os error").next().unwrap_or_default();
+            format!("connection to server {place} failed: {reason}\n\t{what}\n")
+        }
+        other => format!("connection to server {place} failed: {other}\n"),
+    }
+}

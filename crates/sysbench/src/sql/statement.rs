@@ -1,0 +1,57 @@
+//! One prepared statement of a script.
+
+use truetps_driver::Params;
+
+use super::bound::Binds;
+use crate::lua::{Shape, StatementShape};
+use crate::run::statement_kind;
+
+pub(crate) struct Statement {
+    pub(crate) connection: u32,
+    pub(crate) shape: Shape<StatementShape>,
+    pub(crate) text: Vec<u8>,
+    /// Place in the list of statement kinds.
+    pub(crate) kind: usize,
+    /// The text has the values written into it in place of `?`: the server prepares nothing.
+    pub(crate) is_emulated: bool,
+    /// What the server knows it by; `None`: it has to be prepared first.
+    pub(crate) handle: Option<u32>,
+    pub(crate) params: u16,
+    pub(crate) binds: Binds,
+    pub(crate) is_closed: bool,
+}
+
+impl Statement {
+    pub(crate) fn new(connection: u32, shape: Shape<StatementShape>, text: &[u8], is_emulated: bool) -> Self {
+        Self {
+            connection,
+            shape,
+            text: text.to_vec(),
+            kind: statement_kind(text),
+            is_emulated,
+            handle: None,
+            params: 0,
+            binds: Binds::default(),
+            is_closed: false,
+        }
+    }
+
+    /// The text with the values in it: each `?` is one, even inside quotes, as in sysbench.
+    pub(crate) fn emulated(&self, out: &mut Vec<u8>) {
+        let mut number = 0;
+        for byte in &self.text {
+            if *byte == b'?' && number < self.binds.len() {
+                self.binds.print(number, out);
+                number += 1;
+            } else {
+                out.push(*byte);
+            }
+        }
+    }
+
+    /// The values for an execution; `false` where a parameter has none.
+    pub(crate) fn fill(&self, params: &mut Params) -> bool {
+        self.binds.fill(params);
+        self.binds.len() == usize::from(self.params)
+    }
+}

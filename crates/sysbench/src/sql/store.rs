@@ -1,0 +1,441 @@
+//! The connections and statements of one Lua state: begins what scripts ask for, and says when the answer is there.
+
+use std::io;
+use std::sync::Arc;
+
+use rustix::event::epoll;
+use rustix::fd::OwnedFd;
+use truetps_driver::{Connector, Dialect, DriverError, Event, Link, ResultSets, Scratch};
+
+use super::connection::{Connection, Doing, Why};
+use super::driver::{Driver, SqlError, connect_failure};
+use super::slab::Slab;
+use super::statement::Statement;
+use crate::lua::{ConnectionShape, DriverShape, ResultShape, Shape, Shapes, StatementShape};
+use crate::run::{Counter, Run};
+
+/// What a script is told.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Answer {
+    pub(crate) code: i32,
+    /// An address, where it is asked for one.
+    pub(crate) value: f64,
+}
+
+impl Answer {
+    pub(crate) const RESULT: Self = Self::of(1);
+    pub(crate) const NONE: Self = Self::of(2);
+    pub(crate) const FAILED: Self = Self::of(3);
+    /// The call was wrong, whatever the server would say.
+    pub(crate) const MISUSE: Self = Self::of(4);
+
+    pub(crate) const fn of(code: i32) -> Self {
+        Self { code, value: 0.0 }
+    }
+}
+
+/// How far a request has come.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Step {
+    Done(Answer),
+    /// Something has to come from this connection's server, or its time has to come.
+    Wait,
+}
+
+/// Between two attempts to connect.
+const AGAIN_NS: u64 = 1_000_000;
+/// Buffers for results that are kept for later use, and the size in bytes of the largest.
+const POOL_MAX: usize = 64;
+const POOL_BYTES_MAX: usize = 1 << 20;
+
+/// The drivers of a run, with what is needed to connect.
+pub(crate) struct Drivers {
+    pub(crate) all: Vec<(Driver, Connector)>,
+    /// Connections made so far, of all states.
+    pub(crate) connections: std::sync::atomic::AtomicU32,
+}
+
+pub(crate) struct Store {
+    pub(super) run: Arc<Run>,
+    pub(super) drivers: Arc<Drivers>,
+    /// Number of the share of the board that this thread writes to.
+    share: usize,
+    pub(super) connections: Slab<Connection>,
+    pub(super) statements: Slab<Statement>,
+    pub(super) scratch: Scratch,
+    pool: Vec<Box<ResultSets>>,
+    /// Where sockets are watched. `None`: nobody waits for several at once.
+    epoll: Option<OwnedFd>,
+    driver_shapes: Shapes<DriverShape>,
+    driver_places: Vec<Shape<DriverShape>>,
+    names: Vec<std::ffi::CString>,
+    connection_shapes: Shapes<ConnectionShape>,
+    result_shapes: Shapes<ResultShape>,
+    pub(super) statement_shapes: Shapes<StatementShape>,
+}
+
+impl Store {
+    pub(crate) fn new(run: Arc<Run>, drivers: Arc<Drivers>, share: usize, watches: bool) -> io::Result<Self> {
+        let epoll = if watches { Some(epoll::create(epoll::CreateFlags::CLOEXEC)?) } else { None };
+        let mut store = Self {
+            run,
+            share,
+            connections: Slab::new(),
+            statements: Slab::new(),
+            scratch: Scratch::new(),
+            pool: Vec::new(),
+            epoll,
+            driver_shapes: Shapes::new(),
+            driver_places: Vec::new(),
+            names: Vec::new(),
+            connection_shapes: Shapes::new(),
+            result_shapes: Shapes::new(),
+            statement_shapes: Shapes::new(),
+            drivers: Arc::clone(&drivers),
+        };
+        for (number, (driver, _)) in drivers.all.iter().enumerate() {
+            let name = std::ffi::CString::new(driver.short_name()).unwrap_or_default();
+            let place = store.driver_shapes.take();
+            place.with(|shape| {
+                (shape.short_name, shape.long_name, shape.handle) = (name.as_ptr(), name.as_ptr(), number as u32);
+            });
+            store.driver_places.push(place);
+            store.names.push(name);
+        }
+        Ok(store)
+    }
+
+    pub(crate) fn epoll(&self) -> Option<&OwnedFd> {
+        self.epoll.as_ref()
+    }
+
+    /// Address of a driver's structure.
+    pub(crate) fn driver_address(&self, number: usize) -> Option<f64> {
+        self.driver_places.get(number).map(|place| place.address().expose_provenance() as f64)
+    }
+
+    pub(super) fn driver_of(&self, connection: &Connection) -> &Driver {
+        &self.drivers.all[connection.driver].0
+    }
+
+    pub(super) fn dialect_of(&self, handle: u32) -> Option<Dialect> {
+        Some(self.driver_of(self.connections.get(handle)?).dialect)
+    }
+
+    //
+    // Connecting
+    //
+
+    /// `drv:connect()`: the handle of the connection that is being made, and how far it is.
+    pub(crate) fn connect(&mut self, driver: u32, tid: u32) -> (u32, Step) {
+        let driver = driver as usize;
+        if driver >= self.drivers.all.len() {
+            return (u32::MAX, Step::Done(Answer::MISUSE));
+        }
+        let number = self.drivers.connections.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let (shape, result) = (self.connection_shapes.take(), self.result_shapes.take());
+        let handle = self.connections.next_handle();
+        result.with(|shape| shape.serial = f64::from(handle));
+        shape.with(|shape| {
+            (shape.handle, shape.tid, shape.result) = (handle, tid, result.address());
+            shape.driver = self.driver_places[driver].address();
+        });
+        let mut connection = Connection::new(driver, number, tid, shape, result);
+        connection.is_dry = self.drivers.all[driver].0.is_dry_run;
+        self.connections.insert(connection);
+        if self.drivers.all[driver].0.is_dry_run {
+            return (handle, Step::Done(self.connected_answer(handle)));
+        }
+        let step = self.begin_connect(handle, Why::First);
+        (handle, step)
+    }
+
+    fn connected_answer(&self, handle: u32) -> Answer {
+        let address = self.connections.get(handle).map_or(0, |c| c.shape.address().expose_provenance());
+        Answer { value: address as f64, ..Answer::NONE }
+    }
+
+    /// `con:reconnect()`.
+    pub(crate) fn reconnect(&mut self, handle: u32) -> Step {
+        let Some(connection) = self.connections.get_mut(handle) else { return Step::Done(Answer::MISUSE) };
+        if connection.is_dry {
+            return Step::Done(Answer::NONE);
+        }
+        if let Some(link) = connection.link.take() {
+            link.quit(&mut self.scratch);
+        }
+        self.forget_results(handle);
+        self.begin_connect(handle, Why::Asked)
+    }
+
+    pub(super) fn begin_connect(&mut self, handle: u32, why: Why) -> Step {
+        let timeout_ns = (self.run.settings.connect_timeout_s * 1e9) as u64;
+        let now_ns = self.run.control.now_ns();
+        let Some(connection) = self.connections.get_mut(handle) else { return Step::Done(Answer::MISUSE) };
+        connection.doing = Doing::Connecting(why);
+        connection.gives_up_ns = now_ns.saturating_add(timeout_ns);
+        for statement in connection.statements.clone() {
+            // The server that comes knows nothing of it.
+            if let Some(statement) = self.statements.get_mut(statement) {
+                statement.handle = None;
+            }
+        }
+        self.try_connect(handle)
+    }
+
+    fn try_connect(&mut self, handle: u32) -> Step {
+        let now_ns = self.run.control.now_ns();
+        let Some(connection) = self.connections.get_mut(handle) else { return Step::Done(Answer::MISUSE) };
+        let connector = &self.drivers.all[connection.driver].1;
+        let begun = connector.begin(connection.number).map(|socket| {
+            let mut link = Link::new(socket, connector.session(connection.number));
+            link.begin(&mut self.scratch).map(|()| link)
+        });
+        match begun {
+            Ok(Ok(link)) => {
+                connection.wakes_ns = connection.gives_up_ns;
+                connection.link = Some(link);
+                self.watch(handle, true);
+                Step::Wait
+            }
+            Ok(Err(error)) => self.not_connected(handle, error),
+            // The server has not come to accept those before: it will.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock && now_ns < connection.gives_up_ns => {
+                connection.wakes_ns = now_ns + AGAIN_NS;
+                Step::Wait
+            }
+            Err(source) => {
+                let endpoint = connector.endpoint(connection.number).clone();
+                self.not_connected(handle, DriverError::Connect { endpoint, source })
+            }
+        }
+    }
+
+    fn not_connected(&mut self, handle: u32, error: DriverError) -> Step {
+        let now_ns = self.run.control.now_ns();
+        let has_ended = self.run.control.has_ended();
+        let Some(connection) = self.connections.get_mut(handle) else { return Step::Done(Answer::MISUSE) };
+        connection.link = None;
+        let Doing::Connecting(why) = connection.doing else { return Step::Done(Answer::MISUSE) };
+        if why == Why::Broken && !has_ended {
+            connection.wakes_ns = now_ns + AGAIN_NS;
+            connection.gives_up_ns = u64::MAX;
+            return Step::Wait;
+        }
+        (connection.doing, connection.wakes_ns) = (Doing::Nothing, u64::MAX);
+        let (driver, connector) = &self.drivers.all[connection.driver];
+        let error_class = error.class().to_string();
+        let sql_error = SqlError::of_driver(&error, driver.dialect);
+        connection.show_error(2, &sql_error);
+        for line in connect_failure(driver.dialect, connector.endpoint(connection.number), &error) {
+            self.run.log.fatal(&line);
+        }
+        if let Some(hint) = error.hint() {
+            self.run.note(format!("{error}; hint: {hint}"));
+        }
+        self.run.board.with_share(self.share, |share| share.errors.add(&error_class, error.code(), &error.to_string()));
+        if why == Why::First {
+            self.release(handle);
+        }
+        Step::Done(Answer::MISUSE)
+    }
+
+    fn connected(&mut self, handle: u32, why: Why) -> Step {
+        let Some(connection) = self.connections.get_mut(handle) else { return Step::Done(Answer::MISUSE) };
+        (connection.doing, connection.wakes_ns) = (Doing::Nothing, u64::MAX);
+        let tid = connection.tid;
+        match why {
+            Why::First => {
+                connection.show_success();
+                Step::Done(self.connected_answer(handle))
+            }
+            Why::Asked => {
+                connection.show_success();
+                self.run.board.slot(tid).count(Counter::Reconnect, 1);
+                Step::Done(Answer::NONE)
+            }
+            // The error that broke it is still there, and restarts the event.
+            Why::Broken => {
+                self.run.board.slot(tid).count(Counter::Reconnect, 1);
+                Step::Done(Answer::FAILED)
+            }
+        }
+    }
+
+    /// Watches the socket of a connection, which has just been opened.
+    fn watch(&mut self, handle: u32, is_new: bool) {
+        let Some(epoll) = &self.epoll else { return };
+        let Some(link) = self.connections.get(handle).and_then(|connection| connection.link.as_ref()) else { return };
+        let data = epoll::EventData::new_u64(handle.into());
+        let for_room = epoll::EventFlags::IN | epoll::EventFlags::OUT | epoll::EventFlags::ET;
+        let flags = if link.wants_to_write() { for_room } else { epoll::EventFlags::IN };
+        // Adding a socket fails where the system has no memory for it: nothing would ever come from it then, and the
+        // time to connect ends the wait.
+        let _ = if is_new { epoll::add(epoll, link, data, flags) } else { epoll::modify(epoll, link, data, flags) };
+    }
+
+    //
+    // Replies
+    //
+
+    /// Something has come from the server of this connection, or it may have.
+    pub(crate) fn on_ready(&mut self, handle: u32) -> Step {
+        let Some(connection) = self.connections.get_mut(handle) else { return Step::Done(Answer::MISUSE) };
+        let Some(link) = &mut connection.link else { return Step::Wait };
+        match link.receive(&mut self.scratch) {
+            Ok(None) => Step::Wait,
+            Ok(Some(event)) => self.on_event(handle, event),
+            Err(error) => self.on_loss(handle, error),
+        }
+    }
+
+    /// Waits for the server of this connection, and answers what has come of it.
+    pub(crate) fn wait(&mut self, handle: u32, until_ns: u64) -> Step {
+        let now_ns = self.run.control.now_ns();
+        let Some(connection) = self.connections.get_mut(handle) else { return Step::Done(Answer::MISUSE) };
+        let until_ns = until_ns.min(connection.wakes_ns);
+        let left = std::time::Duration::from_nanos(until_ns.saturating_sub(now_ns));
+        let Some(link) = &mut connection.link else {
+            std::thread::sleep(left);
+            return self.on_time(handle);
+        };
+        match link.wait(&mut self.scratch, left) {
+            Ok(Some(event)) => self.on_event(handle, event),
+            Ok(None) => self.on_time(handle),
+            Err(error) => self.on_loss(handle, error),
+        }
+    }
+
+    /// When the connection has something to do by itself; u64::MAX: never.
+    pub(crate) fn wakes_ns(&self, handle: u32) -> u64 {
+        self.connections.get(handle).map_or(u64::MAX, |connection| connection.wakes_ns)
+    }
+
+    /// The time of a connection may have come.
+    pub(crate) fn on_time(&mut self, handle: u32) -> Step {
+        let now_ns = self.run.control.now_ns();
+        let Some(connection) = self.connections.get_mut(handle) else { return Step::Done(Answer::MISUSE) };
+        if !matches!(connection.doing, Doing::Connecting(_)) || now_ns < connection.wakes_ns {
+            return Step::Wait;
+        }
+        if connection.link.is_none() {
+            return self.try_connect(handle);
+        }
+        let endpoint = self.drivers.all[connection.driver].1.endpoint(connection.number).clone();
+        let source = io::Error::new(io::ErrorKind::TimedOut, "the server has not answered in time");
+        self.not_connected(handle, DriverError::Connect { endpoint, source })
+    }
+
+    fn on_event(&mut self, handle: u32, event: Event) -> Step {
+        let Some(connection) = self.connections.get(handle) else { return Step::Done(Answer::MISUSE) };
+        match (event, connection.doing.clone()) {
+            (Event::Ready, Doing::Connecting(why)) => self.connected(handle, why),
+            (Event::Prepared(prepared), Doing::Prepare { statement, executes }) => {
+                self.on_prepared(handle, statement, prepared, executes)
+            }
+            (Event::Reply(reply), Doing::Prepare { statement, executes }) => {
+                self.on_refused(handle, statement, reply, executes)
+            }
+            (Event::Reply(reply), Doing::Query) => self.on_reply(handle, reply, None),
+            (Event::Reply(reply), Doing::Execute { statement }) => self.on_reply(handle, reply, Some(statement)),
+            (Event::Reply(reply), Doing::RollBack) => {
+                self.keep_buffer(reply.sets);
+                self.idle(handle);
+                Step::Done(Answer::FAILED)
+            }
+            (Event::Pending, _) => Step::Wait,
+            _ => self.on_loss(handle, DriverError::Protocol("a reply that nobody asked for")),
+        }
+    }
+
+    pub(super) fn idle(&mut self, handle: u32) {
+        if let Some(connection) = self.connections.get_mut(handle) {
+            connection.doing = Doing::Nothing;
+        }
+    }
+
+    /// The connection broke.
+    fn on_loss(&mut self, handle: u32, error: DriverError) -> Step {
+        let Some(connection) = self.connections.get_mut(handle) else { return Step::Done(Answer::MISUSE) };
+        if matches!(connection.doing, Doing::Connecting(_)) {
+            return self.not_connected(handle, error);
+        }
+        connection.link = None;
+        let dialect = self.drivers.all[connection.driver].0.dialect;
+        let (class, code) = (error.class().to_string(), error.code());
+        let is_prepared = matches!(connection.doing, Doing::Prepare { .. } | Doing::Execute { .. });
+        self.failed(handle, &SqlError::of_driver(&error, dialect), &class, code, is_prepared)
+    }
+
+    pub(super) fn record(&mut self, handle: u32) {
+        let now_ns = self.run.control.now_ns();
+        let Some(connection) = self.connections.get(handle) else { return };
+        let (kind, length_ns) = (connection.kind, now_ns.saturating_sub(connection.sent_ns));
+        self.run.board.with_share(self.share, |share| share.statements.record(kind, length_ns));
+    }
+
+    pub(super) fn tally(&self, class: &str, code: u16, message: &str) {
+        self.run.board.with_share(self.share, |share| share.errors.add(class, code, message));
+    }
+
+    //
+    // Buffers for results
+    //
+
+    pub(super) fn buffer(&mut self) -> Box<ResultSets> {
+        self.pool.pop().unwrap_or_default()
+    }
+
+    pub(super) fn keep_buffer(&mut self, sets: Option<Box<ResultSets>>) {
+        if let Some(sets) = sets
+            && self.pool.len() < POOL_MAX
+            && sets.capacity() <= POOL_BYTES_MAX
+        {
+            self.pool.push(sets);
+        }
+    }
+
+    pub(super) fn forget_results(&mut self, handle: u32) {
+        let Some(connection) = self.connections.get_mut(handle) else { return };
+        connection.rows_left = 0;
+        if let Some(sets) = connection.sets.take() {
+            self.keep_buffer(Some(sets));
+        }
+    }
+
+    //
+    // Ends
+    //
+
+    /// `con:disconnect()`. `false`: it was closed already.
+    pub(crate) fn disconnect(&mut self, handle: u32) -> bool {
+        self.forget_results(handle);
+        let Some(connection) = self.connections.get_mut(handle) else { return false };
+        let was_open = connection.is_open();
+        connection.is_dry = false;
+        connection.doing = Doing::Nothing;
+        if let Some(link) = connection.link.take() {
+            link.quit(&mut self.scratch);
+        }
+        if !was_open {
+            self.run.log.alert("attempt to close an already closed connection");
+        }
+        was_open
+    }
+
+    /// The script has forgotten the connection.
+    pub(crate) fn release(&mut self, handle: u32) {
+        self.forget_results(handle);
+        let Some(mut connection) = self.connections.remove(handle) else { return };
+        if let Some(link) = connection.link.take() {
+            link.quit(&mut self.scratch);
+        }
+        for statement in connection.statements {
+            if let Some(statement) = self.statements.remove(statement) {
+                self.statement_shapes.give_back(statement.shape);
+            }
+        }
+        self.connection_shapes.give_back(connection.shape);
+        self.result_shapes.give_back(connection.result);
+    }
+}
