@@ -110,17 +110,30 @@ fn put_real(sets: &mut ResultSets, column: BinaryColumn, number: f64, digits: Op
     });
 }
 
-/// Without an exponent where the number has at most 15 digits before the point, or at most 14 zeros behind it.
+/// Without an exponent where there are digits behind the point, or at most 15 before it; and at most 14 zeros behind it.
 fn put_shortest(out: &mut Vec<u8>, number: f64, digits: Option<usize>) {
-    let rounded = match digits {
-        None => number,
-        Some(digits) => rounded(number, digits),
-    };
-    let size = rounded.abs();
-    if size == 0.0 || (1e-15..1e15).contains(&size) {
-        put(out, format_args!("{rounded}"));
+    /// From so many bytes on, two texts may be as short and as near.
+    const TIE_BYTES: usize = 17;
+    let number = digits.map_or(number, |digits| rounded(number, digits));
+    let (start, size) = (out.len(), number.abs());
+    let is_plain = size == 0.0 || (1e-15..1e15).contains(&size) || (size >= 1e15 && number.fract() != 0.0);
+    if is_plain {
+        put(out, format_args!("{number}"));
     } else {
-        put(out, format_args!("{rounded:e}"));
+        put(out, format_args!("{number:e}"));
+    }
+    // Of two, servers take the even one, as rounding to a number of digits does.
+    let text = &out[start..];
+    if text.len() >= TIE_BYTES
+        && let Some(point) = text.iter().position(|byte| *byte == b'.')
+    {
+        let behind = text[point + 1..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        out.truncate(start);
+        if is_plain {
+            put(out, format_args!("{number:.behind$}"));
+        } else {
+            put(out, format_args!("{number:.behind$e}"));
+        }
     }
 }
 
