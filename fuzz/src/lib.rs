@@ -80,7 +80,7 @@ fn session(phase: u8, kind: u8) -> MysqlSession {
             password: (kind & 16 == 0).then(|| Password::new("secret")),
             database: Some("d".to_owned()),
         },
-        tls: Tls { mode, ca: None },
+        tls: Tls { mode, ..Tls::default() },
     };
     let tls = TlsClient::new(&target.tls).expect("no authorities to read");
     let statements = ["DO ?", "SELECT 1"].map(|sql| Statement::new(sql).expect("no open quote"));

@@ -40,7 +40,9 @@ impl Client {
         client.session.begin(&mut client.out);
         match client.exchange()? {
             Event::Ready => Ok(client),
-            Event::Pending | Event::Reply(_) => Err(DriverError::Protocol("a reply in place of a greeting")),
+            Event::Pending | Event::Reply(_) | Event::Prepared(_) => {
+                Err(DriverError::Protocol("a reply in place of a greeting"))
+            }
         }
     }
 
@@ -84,7 +86,9 @@ impl Client {
                 let result = result.map(|result| *result).unwrap_or_default();
                 Ok(QueryResult { affected_rows, ..result })
             }
-            Event::Ready | Event::Pending => Err(DriverError::Protocol("a greeting in place of a reply")),
+            Event::Ready | Event::Pending | Event::Prepared(_) => {
+                Err(DriverError::Protocol("a greeting in place of a reply"))
+            }
         }
     }
 

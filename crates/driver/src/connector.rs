@@ -2,10 +2,17 @@
 
 use std::io;
 use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use crate::mysql::MysqlSession;
 use crate::postgres::PgSession;
-use crate::{Address, Dialect, DriverError, Endpoint, Session, Socket, Statement, Target, TlsClient};
+use crate::{
+    Address, Dialect, DriverError, Endpoint, Event, Link, Scratch, Session, Socket, Statement, Target, TlsClient,
+};
+
+/// How long is waited where a server's queue of new connections is full.
+const QUEUE_PAUSE: Duration = Duration::from_millis(1);
 
 /// Opens sessions to one target, all with the same statements.
 pub struct Connector {
@@ -25,6 +32,15 @@ impl Connector {
         Ok(Self { target: Arc::new(target), addresses, statements, prepared, tls })
     }
 
+    /// For sessions without a list of statements: everything they send is ad hoc.
+    pub fn ad_hoc(target: Target) -> Result<Self, DriverError> {
+        Self::new(target, Arc::new([]), false)
+    }
+
+    pub fn dialect(&self) -> Dialect {
+        self.target.dialect
+    }
+
     pub fn endpoint(&self, client: u32) -> &Endpoint {
         self.address(client).endpoint()
     }
@@ -36,6 +52,30 @@ impl Connector {
     /// Begins to connect client number `client`; see [`Socket::begin`].
     pub fn begin(&self, client: u32) -> io::Result<Socket> {
         Socket::begin(self.address(client))
+    }
+
+    /// Connects client number `client`, logs in and waits for both, at most until `deadline`.
+    pub fn connect(&self, client: u32, scratch: &mut Scratch, deadline: Option<Instant>) -> Result<Link, DriverError> {
+        let failed = |source| DriverError::Connect { endpoint: self.endpoint(client).clone(), source };
+        let socket = loop {
+            match self.begin(client) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                        return Err(failed(io::ErrorKind::TimedOut.into()));
+                    }
+                    thread::sleep(QUEUE_PAUSE);
+                }
+                begun => break begun.map_err(failed)?,
+            }
+        };
+        let mut link = Link::new(socket, self.session(client));
+        let event = link.begin(scratch).and_then(|()| link.wait(scratch, deadline));
+        match event {
+            Ok(Event::Ready) => Ok(link),
+            Ok(_) => Err(DriverError::Protocol("a reply in place of a greeting")),
+            Err(DriverError::Io(source)) => Err(failed(source)),
+            Err(error) => Err(error),
+        }
     }
 
     /// A session for a socket of client number `client`.

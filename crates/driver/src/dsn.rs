@@ -15,7 +15,7 @@ const SCHEMES: [(&str, Dialect); 4] = [
     ("postgresql", Dialect::Postgres),
     ("postgres", Dialect::Postgres),
 ];
-const OPTIONS: [&str; 3] = ["socket", "tls", "ca"];
+const OPTIONS: [&str; 5] = ["socket", "tls", "ca", "cert", "key"];
 const TLS_MODES: [(&str, TlsMode); 5] = [
     ("off", TlsMode::Off),
     ("preferred", TlsMode::Preferred),
@@ -43,6 +43,10 @@ pub enum DsnError {
     UnknownTlsMode { mode: String, near: Vec<String> },
     #[error("ca={0} is read with tls=verify-ca and tls=verify-identity only")]
     UnusedCa(String),
+    #[error("cert={0} is sent over TLS only, and this connection has none: give tls=required, for example")]
+    UnusedCert(String),
+    #[error("`cert` and `key` go together: `{0}` is missing")]
+    HalfACertificate(&'static str),
     /// What stands there is not shown: it may be a password, where the host or a percent sign was forgotten.
     #[error("the port is not a number from 1 to 65535")]
     BadPort,
@@ -67,7 +71,8 @@ pub enum DsnError {
 }
 
 impl Target {
-    /// Reads `mysql://user[:password]@host[:port][,host[:port]]/schema?socket=/path&tls=MODE&ca=/file`; `mariadb`,
+    /// Reads `mysql://user[:password]@host[:port][,host[:port]]/schema?socket=/path&tls=MODE&ca=/file`, and
+    /// for a client with a certificate `cert=/file&key=/file`; `mariadb`,
     /// `postgresql` and `postgres` are the other schemes. Each part may be percent-encoded.
     ///
     /// Without `tls`, a host is talked to encrypted where it can, and a socket in plain.
@@ -132,8 +137,10 @@ impl fmt::Display for Target {
         let usual = usual_mode(&self.endpoints);
         let mode = TLS_MODES.iter().find(|(_, mode)| *mode == self.tls.mode && *mode != usual);
         let tls = mode.map(|(name, _)| format!("tls={name}"));
-        let ca = self.tls.ca.as_ref().map(|ca| format!("ca={}", encoded_path(ca)));
-        for (n, option) in [socket, tls, ca].into_iter().flatten().enumerate() {
+        let file = |name, path: &Option<PathBuf>| path.as_ref().map(|path| format!("{name}={}", encoded_path(path)));
+        let Tls { ca, cert, key, .. } = &self.tls;
+        let files = [file("ca", ca), file("cert", cert), file("key", key)];
+        for (n, option) in [socket, tls].into_iter().chain(files).flatten().enumerate() {
             write!(f, "{}{option}", if n == 0 { '?' } else { '&' })?;
         }
         Ok(())
@@ -235,6 +242,8 @@ struct Options {
     socket: Option<String>,
     tls: Option<String>,
     ca: Option<String>,
+    cert: Option<String>,
+    key: Option<String>,
 }
 
 impl Options {
@@ -246,6 +255,8 @@ impl Options {
                 "socket" => ("socket", &mut options.socket),
                 "tls" => ("tls", &mut options.tls),
                 "ca" => ("ca", &mut options.ca),
+                "cert" => ("cert", &mut options.cert),
+                "key" => ("key", &mut options.key),
                 other => {
                     let near = near_matches(other, OPTIONS);
                     return Err(DsnError::UnknownOption { option: other.to_owned(), near });
@@ -269,12 +280,17 @@ impl Options {
             None => usual_mode(endpoints),
             Some(name) => tls_mode(name)?,
         };
-        let ca = self.ca.map(PathBuf::from);
-        match ca {
-            Some(ca) if !matches!(mode, TlsMode::VerifyCa | TlsMode::VerifyIdentity) => {
-                Err(DsnError::UnusedCa(ca.display().to_string()))
+        match (self.ca, self.cert, self.key) {
+            (Some(ca), ..) if !matches!(mode, TlsMode::VerifyCa | TlsMode::VerifyIdentity) => {
+                Err(DsnError::UnusedCa(ca))
             }
-            ca => Ok(Tls { mode, ca }),
+            (_, Some(_), None) => Err(DsnError::HalfACertificate("key")),
+            (_, None, Some(_)) => Err(DsnError::HalfACertificate("cert")),
+            (_, Some(cert), _) if mode == TlsMode::Off => Err(DsnError::UnusedCert(cert)),
+            (ca, cert, key) => {
+                let [ca, cert, key] = [ca, cert, key].map(|file| file.map(PathBuf::from));
+                Ok(Tls { mode, ca, cert, key })
+            }
         }
     }
 }

@@ -51,7 +51,7 @@ fn who_logs_in() {
 #[test]
 fn tls_by_name_and_by_habit() {
     let check = |dsn: &str, mode: TlsMode, ca: Option<&str>| {
-        assert_eq!(parse(dsn).tls, Tls { mode, ca: ca.map(PathBuf::from) }, "{dsn}");
+        assert_eq!(parse(dsn).tls, Tls { mode, ca: ca.map(PathBuf::from), ..Tls::default() }, "{dsn}");
     };
     check("mysql://db", TlsMode::Preferred, None);
     check("mysql:///s?socket=/s", TlsMode::Off, None);

@@ -119,12 +119,19 @@ pub enum DriverError {
     Tls(#[from] TlsError),
     #[error("{0}")]
     Login(#[from] LoginError),
+    /// The caller asked a session for something that it cannot do now. Nothing was sent, and the session goes on.
+    #[error("{0}")]
+    Misuse(&'static str),
     /// The login cannot give what a PostgreSQL server asks for.
     #[error("the server asks for {asks_for}")]
     Authentication { asks_for: String, hint: &'static str },
 }
 
 impl DriverError {
+    pub(crate) const NOT_IDLE: Self = Self::Misuse("a command is in flight, or the login has not ended");
+    pub(crate) const NO_HANDLE: Self = Self::Misuse("no statement is open under this handle");
+    pub(crate) const OTHER_PARAMS: Self = Self::Misuse("the statement has another number of parameters");
+
     pub fn class(&self) -> ErrorClass {
         match self {
             Self::Server(error) => error.class(),
@@ -135,7 +142,7 @@ impl DriverError {
             | Self::Tls(_)
             | Self::Login(_)
             | Self::Authentication { .. } => ErrorClass::ConnectFailed,
-            Self::Protocol(_) => ErrorClass::Protocol,
+            Self::Protocol(_) | Self::Misuse(_) => ErrorClass::Protocol,
         }
     }
 
@@ -152,7 +159,7 @@ impl DriverError {
                 "the server's max_allowed_packet may be smaller (SHOW VARIABLES LIKE 'max_allowed_packet')"
             }
             Self::TooOld { .. } => "truetps needs MySQL 4.1 or newer",
-            Self::Io(_) | Self::Closed | Self::Protocol(_) => return None,
+            Self::Io(_) | Self::Closed | Self::Protocol(_) | Self::Misuse(_) => return None,
         };
         Some(hint.to_owned())
     }

@@ -64,6 +64,10 @@ pub struct Tls {
     pub mode: TlsMode,
     /// PEM file with the authorities to trust; the system's where there is none.
     pub ca: Option<PathBuf>,
+    /// PEM file with the client's own certificate, and those between it and its authority. It goes with `key`.
+    pub cert: Option<PathBuf>,
+    /// PEM file with the certificate's private key, which is not encrypted.
+    pub key: Option<PathBuf>,
 }
 
 impl Tls {

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use truetps_driver::{
-    Dialect, Endpoint, Event, Login, Params, Password, PgSession, Reply, Session, Statement, Target, Tls, TlsClient,
-    TlsMode,
+    Dialect, Endpoint, Event, Login, Params, Password, PgSession, Prepared, Reply, Session, Statement, Target, Tls,
+    TlsClient, TlsMode,
 };
 
 /// How far a session is before the bytes come.
@@ -19,6 +19,11 @@ enum Start {
     Preparing,
     Simple,
     Extended,
+    /// A statement that is not in the list is being prepared.
+    PreparingOne,
+    /// It was executed, and its rows are collected.
+    Executed,
+    Collecting,
 }
 
 fn target() -> Target {
@@ -31,7 +36,7 @@ fn target() -> Target {
 }
 
 fn session(start: Start, keeps_rows: bool) -> PgSession {
-    let tls = matches!(start, Start::TlsAsked).then_some(Tls { mode: TlsMode::Preferred, ca: None });
+    let tls = matches!(start, Start::TlsAsked).then_some(Tls { mode: TlsMode::Preferred, ..Tls::default() });
     let tls = tls.and_then(|tls| TlsClient::new(&tls).unwrap());
     let prepared = matches!(start, Start::Preparing | Start::Extended);
     let statements: Arc<[Statement]> = Arc::new([Statement::new("SELECT ?").unwrap()]);
@@ -42,7 +47,7 @@ fn session(start: Start, keeps_rows: bool) -> PgSession {
         session.keep_rows();
     }
     let mut feed = |bytes: &[u8]| session.on_bytes(bytes, &mut out).unwrap();
-    if matches!(start, Start::Preparing | Start::Simple | Start::Extended) {
+    if !matches!(start, Start::Login | Start::TlsAsked) {
         feed(b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I");
     }
     if matches!(start, Start::Extended) {
@@ -53,6 +58,19 @@ fn session(start: Start, keeps_rows: bool) -> PgSession {
         params.push_int(1);
         session.send(0, &params, &mut out);
     }
+    if matches!(start, Start::PreparingOne | Start::Executed) {
+        session.collect(Box::default());
+        session.prepare(b"SELECT 1", &[], &mut out).unwrap();
+    }
+    if matches!(start, Start::Executed) {
+        let described = b"1\0\0\0\x04t\0\0\0\x06\0\0n\0\0\0\x04Z\0\0\0\x05I";
+        assert!(matches!(session.on_bytes(described, &mut out).unwrap(), Event::Prepared(_)));
+        session.execute(0, &Params::default(), &mut out).unwrap();
+    }
+    if matches!(start, Start::Collecting) {
+        session.collect(Box::default());
+        session.send_bytes(b"SELECT 1", &mut out);
+    }
     session
 }
 
@@ -62,6 +80,7 @@ enum Outcome {
     Nothing,
     Ready,
     Reply(Reply),
+    Prepared(Prepared),
     Error,
     ServerError(String),
 }
@@ -73,6 +92,7 @@ fn outcome(mut session: PgSession, pieces: &[&[u8]]) -> Outcome {
         match session.on_bytes(piece, &mut out) {
             Ok(Event::Pending) => {}
             Ok(Event::Ready) => outcome = Outcome::Ready,
+            Ok(Event::Prepared(prepared)) => outcome = Outcome::Prepared(prepared),
             Ok(Event::Reply(reply)) => outcome = Outcome::Reply(reply),
             Err(truetps_driver::DriverError::Server(error)) => return Outcome::ServerError(error.to_string()),
             Err(_) => return Outcome::Error,
@@ -85,13 +105,16 @@ fn outcome(mut session: PgSession, pieces: &[&[u8]]) -> Outcome {
 
 /// A message whose body is noise, or what its kind has in truth.
 fn message() -> impl Strategy<Value = Vec<u8>> {
-    let kinds = b"RKZSNAETDCI12nsvGHWdct\0";
+    let kinds = b"RKZSNAETDCI123nsvGHWdct\0";
     let noise = (prop::sample::select(&kinds[..]), vec(any::<u8>(), 0..20));
     let real = prop::sample::select(vec![
         (b'Z', b"I".to_vec()),
         (b'Z', b"E".to_vec()),
         (b'2', vec![]),
         (b'1', vec![]),
+        (b'3', vec![]),
+        (b'n', vec![]),
+        (b't', b"\0\x01\0\0\0\x14".to_vec()),
         (b'I', vec![]),
         (b'G', vec![0, 0, 0]),
         (b'H', vec![0, 0, 0]),
@@ -122,7 +145,16 @@ fn stream() -> impl Strategy<Value = Vec<u8>> {
 }
 
 fn start() -> impl Strategy<Value = Start> {
-    prop::sample::select(vec![Start::Login, Start::TlsAsked, Start::Preparing, Start::Simple, Start::Extended])
+    prop::sample::select(vec![
+        Start::Login,
+        Start::TlsAsked,
+        Start::Preparing,
+        Start::Simple,
+        Start::Extended,
+        Start::PreparingOne,
+        Start::Executed,
+        Start::Collecting,
+    ])
 }
 
 /// Cuts a stream at places that are given in thousandths of it.

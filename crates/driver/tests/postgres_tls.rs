@@ -59,7 +59,7 @@ fn secure(test: &str) -> Option<Secure> {
 
 impl Secure {
     fn target(&self, host: &str, user: &str, mode: TlsMode, ca: Option<&PathBuf>) -> Target {
-        let tls = Tls { mode, ca: ca.cloned() };
+        let tls = Tls { mode, ca: ca.cloned(), ..Tls::default() };
         Target { tls, ..self.server.tcp_target_for(host, user, Some(PASSWORD)) }
     }
 }
@@ -121,7 +121,7 @@ fn large_statements_and_rows_go_through_tls() {
 fn a_server_without_tls_and_a_unix_socket() {
     let options = PostgresOptions { tcp: true, ..PostgresOptions::default() };
     let Some(server) = PostgresServer::start("a_server_without_tls", &options) else { return };
-    let with = |target: Target, mode| Target { tls: Tls { mode, ca: None }, ..target };
+    let with = |target: Target, mode| Target { tls: Tls { mode, ..Tls::default() }, ..target };
     let tcp = || server.tcp_target_for("127.0.0.1", "truetps", None);
     assert_eq!(sees_tls(&with(tcp(), TlsMode::Preferred)), "f");
     let (text, class) = refusal(&with(tcp(), TlsMode::Required));

@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
+use truetps_driver::Link;
 use truetps_workload::ClientStream;
-
-use crate::link::Link;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum State {

@@ -188,7 +188,7 @@ impl<'w, 'a> Drive<'w, 'a> {
                     self.on_reply(slot, reply);
                 }
                 Ok(Some(Event::Ready)) => self.on_ready(slot),
-                Ok(None | Some(Event::Pending)) => {}
+                Ok(None | Some(Event::Pending | Event::Prepared(_))) => {}
                 Err(error) => self.lose(slot, error),
             }
         }

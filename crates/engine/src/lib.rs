@@ -10,7 +10,6 @@ mod arrivals;
 mod client;
 mod collect;
 mod drive;
-mod link;
 mod login;
 mod mode;
 mod pace;

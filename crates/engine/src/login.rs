@@ -4,11 +4,10 @@ use std::io;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use truetps_driver::{DriverError, Endpoint, Event};
+use truetps_driver::{DriverError, Endpoint, Event, Link};
 use truetps_record::ErrorTally;
 
 use crate::client::{Client, State};
-use crate::link::Link;
 use crate::worker::{LOOK, Worker};
 
 /// Logins under way at once in one worker: enough to keep the server busy, few enough not to be a storm.

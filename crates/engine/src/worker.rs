@@ -9,12 +9,11 @@ use rustix::buffer::spare_capacity;
 use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
 use rustix::fd::OwnedFd;
 use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime};
-use truetps_driver::Connector;
+use truetps_driver::{Connector, Scratch};
 use truetps_record::ErrorPolicy;
 use truetps_workload::Workload;
 
 use crate::client::Client;
-use crate::link::Scratch;
 use crate::pace::Pacing;
 
 /// A worker looks at least this often whether the run was ended early.

@@ -8,6 +8,7 @@ const COM_QUIT: u8 = 0x01;
 const COM_QUERY: u8 = 0x03;
 const COM_STMT_PREPARE: u8 = 0x16;
 const COM_STMT_EXECUTE: u8 = 0x17;
+const COM_STMT_CLOSE: u8 = 0x19;
 
 const TYPE_DOUBLE: u8 = 5;
 const TYPE_NULL: u8 = 6;
@@ -26,11 +27,19 @@ pub(crate) fn put_query(out: &mut Vec<u8>, sql: &[u8]) -> u8 {
     })
 }
 
-pub(crate) fn put_prepare(out: &mut Vec<u8>, sql: &str) -> u8 {
+pub(crate) fn put_prepare(out: &mut Vec<u8>, sql: &[u8]) -> u8 {
     put_packets(out, 0, |out| {
         out.push(COM_STMT_PREPARE);
-        out.extend_from_slice(sql.as_bytes());
+        out.extend_from_slice(sql);
     })
+}
+
+/// Closes a prepared statement, which has no reply.
+pub(crate) fn put_close(out: &mut Vec<u8>, statement_id: u32) {
+    put_packets(out, 0, |out| {
+        out.push(COM_STMT_CLOSE);
+        out.extend_from_slice(&statement_id.to_le_bytes());
+    });
 }
 
 /// Executes a prepared statement. The types are sent each time: they are two bytes a parameter, and a value may be NULL

@@ -10,6 +10,7 @@ const PROTOCOL_41: u32 = 1 << 9;
 const SSL: u32 = 1 << 11;
 const TRANSACTIONS: u32 = 1 << 13;
 const SECURE_CONNECTION: u32 = 1 << 15;
+const MULTI_STATEMENTS: u32 = 1 << 16;
 const MULTI_RESULTS: u32 = 1 << 17;
 const PLUGIN_AUTH: u32 = 1 << 19;
 
@@ -21,6 +22,7 @@ const NONCE_BYTES: usize = 20;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Greeting {
     capabilities: u32,
+    pub(super) version: String,
     pub(super) nonce: [u8; NONCE_BYTES],
     /// Empty where the server is older than plugins.
     pub(super) plugin: String,
@@ -58,7 +60,7 @@ pub(super) fn parse_greeting(payload: &[u8]) -> Result<Greeting, DriverError> {
     // Twelve bytes and a zero byte, whatever the length says that it is.
     back.copy_from_slice(&reader.bytes(nonce_bytes.saturating_sub(8).max(13))?[..12]);
     let plugin = if capabilities & PLUGIN_AUTH != 0 { reader.text_to_zero() } else { &[] };
-    Ok(Greeting { capabilities, nonce, plugin: String::from_utf8_lossy(plugin).into_owned() })
+    Ok(Greeting { capabilities, version, nonce, plugin: String::from_utf8_lossy(plugin).into_owned() })
 }
 
 pub(super) const NOT_A_GREETING: DriverError =
@@ -91,6 +93,7 @@ pub(super) fn put_login(
     }
 }
 
+/// Without CLIENT_FOUND_ROWS: rows that an UPDATE leaves as they were are not counted.
 fn put_login_head(out: &mut Vec<u8>, login: &Login, greeting: &Greeting, ssl: u32) {
     let with_db = if login.database.is_some() { CONNECT_WITH_DB } else { 0 };
     let capabilities = LONG_PASSWORD
@@ -98,7 +101,7 @@ fn put_login_head(out: &mut Vec<u8>, login: &Login, greeting: &Greeting, ssl: u3
         | TRANSACTIONS
         | SECURE_CONNECTION
         | MULTI_RESULTS
-        | (PLUGIN_AUTH & greeting.capabilities)
+        | ((PLUGIN_AUTH | MULTI_STATEMENTS) & greeting.capabilities)
         | with_db
         | ssl;
     out.extend_from_slice(&capabilities.to_le_bytes());

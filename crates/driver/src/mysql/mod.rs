@@ -1,6 +1,9 @@
 //! The protocol of MySQL, MariaDB and Percona Server.
 
+mod ad_hoc;
 mod auth;
+mod binary;
+mod collect;
 mod command;
 mod encryption;
 mod handshake;

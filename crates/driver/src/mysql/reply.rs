@@ -1,8 +1,9 @@
 //! Replies to commands: OK, error, result set.
 
+use super::collect;
 use super::packets::{PAYLOAD_BYTES_MAX, Wanted};
 use super::wire::Reader;
-use crate::{DriverError, QueryResult, Reply, ServerError};
+use crate::{COLLECTED_BYTES_MAX, DriverError, QueryResult, Reply, ResultSets, ServerError};
 
 const MORE_RESULTS: u64 = 0x0008;
 /// The prepared protocol counts columns with 16 bits; no server has more.
@@ -11,6 +12,8 @@ const COLUMNS_MAX: u64 = u16::MAX as u64;
 const KEPT_BYTES_MAX: usize = 1 << 30;
 /// The number that MySQL's own client has for a file that it does not send.
 const FILE_REFUSED: u16 = 2068;
+/// And the one for a result that there is no memory for.
+const NO_MEMORY: u16 = 2008;
 
 pub(super) fn parse_error(payload: &[u8]) -> Result<ServerError, DriverError> {
     let mut reader = Reader::new(payload);
@@ -51,11 +54,24 @@ pub(super) enum Outcome {
     Done(Reply),
 }
 
+/// What becomes of rows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Rows {
+    /// They are counted.
+    #[default]
+    Counted,
+    /// They are kept in [`Reply::result`], of text.
+    Kept,
+    /// They are collected in [`Reply::sets`].
+    Text,
+    Binary,
+}
+
 /// Reads the packets of one reply. Rows are counted; they are kept where that is wanted.
 #[derive(Debug, Default)]
 pub(super) struct ReplyReader {
     part: Part,
-    keeps_rows: bool,
+    rows: Rows,
     kept_bytes: usize,
     reply: Reply,
     /// The statement asked for a file of ours.
@@ -63,10 +79,27 @@ pub(super) struct ReplyReader {
 }
 
 impl ReplyReader {
-    /// A statement was sent. `keeps_rows`: its rows come as text, and are wanted.
-    pub(super) fn begin(&mut self, keeps_rows: bool) {
-        self.keeps_rows = keeps_rows;
+    /// A statement was sent. `is_binary`: it is an execution. `keeps_rows`: its rows are wanted, where they are text.
+    pub(super) fn begin(&mut self, is_binary: bool, keeps_rows: bool) {
+        self.rows = match (self.reply.sets.is_some(), is_binary) {
+            (true, false) => Rows::Text,
+            (true, true) => Rows::Binary,
+            (false, false) if keeps_rows => Rows::Kept,
+            (false, _) => Rows::Counted,
+        };
         self.kept_bytes = 0;
+    }
+
+    /// The next statement's results go there.
+    pub(super) fn collect(&mut self, mut into: Box<ResultSets>) {
+        into.clear();
+        self.reply.sets = Some(into);
+    }
+
+    /// The reply to a command that has no other than this error.
+    pub(super) fn refusal(&mut self, payload: &[u8]) -> Result<Reply, DriverError> {
+        let error = parse_error(payload)?;
+        Ok(Reply { error: Some(error), ..std::mem::take(&mut self.reply) })
     }
 
     /// What is to be known of the next packet.
@@ -74,8 +107,11 @@ impl ReplyReader {
     pub(super) fn wanted(&self) -> Wanted {
         match self.part {
             Part::First | Part::EndOfColumns => Wanted::Whole(PAYLOAD_BYTES_MAX),
-            Part::Columns { .. } | Part::Rows if self.keeps_rows => Wanted::Whole(KEPT_BYTES_MAX),
-            Part::Columns { .. } | Part::Rows => Wanted::Kind,
+            Part::Columns { .. } | Part::Rows if self.rows == Rows::Counted => Wanted::Kind,
+            Part::Columns { .. } | Part::Rows if self.rows == Rows::Kept => Wanted::Whole(KEPT_BYTES_MAX),
+            Part::Columns { .. } if self.rows == Rows::Binary => Wanted::Whole(PAYLOAD_BYTES_MAX),
+            Part::Columns { .. } => Wanted::Kind,
+            Part::Rows => Wanted::Whole(COLLECTED_BYTES_MAX),
         }
     }
 
@@ -88,10 +124,7 @@ impl ReplyReader {
         match self.part {
             Part::First => self.first(payload),
             Part::Columns { left } => {
-                if self.keeps_rows {
-                    self.keep(payload.len(), 1)?;
-                    self.result().columns.push(column_name(payload)?);
-                }
+                self.column(payload)?;
                 self.column_ended(left);
                 Ok(Outcome::More)
             }
@@ -102,21 +135,59 @@ impl ReplyReader {
             }
             Part::Rows if is_eof(payload) => {
                 let eof = parse_eof(payload)?;
-                if self.keeps_rows {
+                if self.rows == Rows::Kept {
                     self.result().warnings = eof.warnings;
+                }
+                if let Some(sets) = &mut self.reply.sets {
+                    sets.close(0);
                 }
                 Ok(self.result_ended(eof.status))
             }
             Part::Rows => {
                 self.reply.rows += 1;
-                if self.keeps_rows {
-                    let columns = self.result().columns.len();
-                    self.keep(payload.len(), columns)?;
-                    self.result().rows.push(text_row(payload, columns)?);
-                }
+                self.row(payload)?;
                 Ok(Outcome::More)
             }
         }
+    }
+
+    fn column(&mut self, payload: &[u8]) -> Result<(), DriverError> {
+        match self.rows {
+            Rows::Kept => {
+                self.keep(payload.len(), 1)?;
+                self.result().columns.push(column_name(payload)?);
+            }
+            Rows::Binary => {
+                let column = collect::column(payload)?;
+                if let Some(sets) = &mut self.reply.sets {
+                    sets.columns.push(column);
+                }
+            }
+            Rows::Counted | Rows::Text => {}
+        }
+        Ok(())
+    }
+
+    fn row(&mut self, payload: &[u8]) -> Result<(), DriverError> {
+        match (self.rows, &mut self.reply.sets) {
+            (Rows::Kept, _) => {
+                let columns = self.result().columns.len();
+                self.keep(payload.len(), columns)?;
+                self.result().rows.push(text_row(payload, columns)?);
+            }
+            (Rows::Text | Rows::Binary, Some(sets)) => {
+                match sets.open_columns() {
+                    Some(columns) if self.rows == Rows::Text => collect::text_row(payload, columns, sets)?,
+                    Some(_) => collect::binary_row(payload, sets)?,
+                    None => {}
+                }
+                if sets.has_overflown() {
+                    self.rows = Rows::Counted;
+                }
+            }
+            _ => {}
+        }
+        Ok(())
     }
 
     /// Takes a packet that was passed over: a column or a row.
@@ -141,8 +212,11 @@ impl ReplyReader {
                 self.reply.affected_rows = self.reply.affected_rows.saturating_add(affected);
                 let _last_insert_id = reader.lenenc()?;
                 let status = reader.uint(2)?;
-                if self.keeps_rows {
+                if self.rows == Rows::Kept {
                     self.result().warnings = reader.uint(2)? as u16;
+                }
+                if let Some(sets) = &mut self.reply.sets {
+                    sets.push_empty(0, affected);
                 }
                 Ok(self.result_ended(status))
             }
@@ -156,8 +230,11 @@ impl ReplyReader {
                     Some(left @ 1..=COLUMNS_MAX) if reader.rest().is_empty() => left as u32,
                     _ => return Err(DriverError::Protocol("a result with an impossible number of columns")),
                 };
-                if self.keeps_rows {
+                if self.rows == Rows::Kept {
                     *self.result() = QueryResult::default();
+                }
+                if let Some(sets) = &mut self.reply.sets {
+                    sets.open(left);
                 }
                 self.part = Part::Columns { left };
                 Ok(Outcome::More)
@@ -185,11 +262,11 @@ impl ReplyReader {
             return Outcome::More;
         }
         if self.refused_file.is_some() {
-            return self.failed(ServerError {
-                code: FILE_REFUSED,
-                sqlstate: "HY000".to_owned(),
-                message: String::new(),
-            });
+            return self.failed(own_error(FILE_REFUSED, String::new()));
+        }
+        if self.reply.sets.as_ref().is_some_and(|sets| sets.has_overflown()) {
+            let problem = format!("results of more than {} MiB, which are not kept", COLLECTED_BYTES_MAX >> 20);
+            return self.failed(own_error(NO_MEMORY, problem));
         }
         Outcome::Done(std::mem::take(&mut self.reply))
     }
@@ -198,17 +275,23 @@ impl ReplyReader {
     fn failed(&mut self, error: ServerError) -> Outcome {
         self.part = Part::First;
         let mut reply = std::mem::take(&mut self.reply);
+        if let Some(sets) = &mut reply.sets {
+            sets.abandon_open();
+        }
         reply.error = Some(match self.refused_file.take() {
             None => error,
             // Whatever the server has made of it.
-            Some(name) => ServerError {
-                code: FILE_REFUSED,
-                sqlstate: "HY000".to_owned(),
-                message: format!("refused: the server asked for the file `{name}` of this machine"),
-            },
+            Some(name) => {
+                own_error(FILE_REFUSED, format!("refused: the server asked for the file `{name}` of this machine"))
+            }
         });
         Outcome::Done(reply)
     }
+}
+
+/// An error of this side, with a number of MySQL's own client.
+fn own_error(code: u16, message: String) -> ServerError {
+    ServerError { code, sqlstate: "HY000".to_owned(), message }
 }
 
 /// The name in a column description: the fifth of its strings.
@@ -286,7 +369,7 @@ mod tests {
     #[test]
     fn rows_are_kept_as_text() {
         let mut reader = ReplyReader::default();
-        reader.begin(true);
+        reader.begin(false, true);
         let end: [u8; 5] = [0xfe, 3, 0, 2, 0];
         for packet in [&[2][..], b"\0\0\0\0\x01a", b"\0\0\0\0\x01b", &EOF, b"\x011\xfb"] {
             assert_eq!(reader.packet(packet).unwrap(), Outcome::More);

@@ -2,14 +2,20 @@
 
 use std::sync::Arc;
 
-use super::command::{put_execute, put_prepare, put_query, put_quit, put_text_statement};
+use super::ad_hoc::{AdHoc, PrepareEnd, Preparing, parse_prepared};
+use super::command::{put_close, put_execute, put_prepare, put_query, put_quit, put_text_statement};
 use super::encryption::Encryption;
 use super::handshake::{NOT_A_GREETING, parse_greeting, put_tls_request};
 use super::login::{LoginExchange, LoginStep};
 use super::packets::{PAYLOAD_BYTES_MAX, Packet, Packets, Wanted};
 use super::reply::{Outcome, ReplyReader, parse_error};
-use super::wire::{Reader, put_packets};
-use crate::{DriverError, Endpoint, Event, Params, Session, Statement, Target, TlsClient, TlsError};
+use super::wire::put_packets;
+use crate::{
+    DriverError, Endpoint, Event, ParamType, Params, ResultSets, Session, Statement, Target, TlsClient, TlsError,
+};
+
+/// Servers have some twenty, with the names of their builds.
+const VERSION_CHARS_MAX: usize = 200;
 
 #[derive(Debug)]
 enum Phase {
@@ -22,6 +28,8 @@ enum Phase {
     },
     Idle,
     InFlight,
+    /// A statement that is not in the list is being prepared.
+    PrepareOne(Preparing),
 }
 
 /// A session of a MySQL-family server. A few hundred bytes: thousands are cheap.
@@ -34,6 +42,8 @@ pub struct MysqlSession {
     ids: Vec<u32>,
     reply: ReplyReader,
     keeps_rows: bool,
+    ad_hoc: AdHoc,
+    version: Box<str>,
     /// Number of the client, which says to which of the target's endpoints it belongs.
     client: u32,
     tls_client: Option<TlsClient>,
@@ -55,6 +65,8 @@ impl MysqlSession {
             ids: Vec::new(),
             reply: ReplyReader::default(),
             keeps_rows: false,
+            ad_hoc: AdHoc::default(),
+            version: Box::default(),
             client: 0,
             tls_client: None,
             encryption: None,
@@ -116,7 +128,7 @@ impl MysqlSession {
     fn wanted(&self) -> Wanted {
         match self.phase {
             Phase::InFlight => self.reply.wanted(),
-            Phase::Prepare { left: Some(_) } => Wanted::Kind,
+            Phase::Prepare { left: Some(_) } | Phase::PrepareOne(Preparing::Described { .. }) => Wanted::Kind,
             _ => Wanted::Whole(PAYLOAD_BYTES_MAX),
         }
     }
@@ -145,6 +157,10 @@ impl MysqlSession {
                     Ok(Event::Pending)
                 }
             },
+            Phase::PrepareOne(preparing) => match preparing.packet(payload, &mut self.reply)? {
+                None => Ok(Event::Pending),
+                Some(event) => Ok(self.prepared_one(event)),
+            },
             // While a client is idle, it is what a server says before it closes the connection.
             Phase::Prepare { .. } | Phase::Idle if payload.first() == Some(&0xff) => Err(parse_error(payload)?.into()),
             Phase::Prepare { left: None } => self.prepared_ok(payload, out),
@@ -155,9 +171,16 @@ impl MysqlSession {
 
     /// Takes a packet that was passed over.
     fn skimmed(&mut self, out: &mut Vec<u8>) -> Event {
-        let Phase::Prepare { left: Some(left) } = &mut self.phase else {
-            self.reply.skimmed();
-            return Event::Pending;
+        let left = match &mut self.phase {
+            Phase::Prepare { left: Some(left) } => left,
+            Phase::PrepareOne(preparing) => {
+                let event = preparing.described();
+                return event.map_or(Event::Pending, |event| self.prepared_one(event));
+            }
+            _ => {
+                self.reply.skimmed();
+                return Event::Pending;
+            }
         };
         *left -= 1;
         if *left == 0 { self.prepare_next(out) } else { Event::Pending }
@@ -166,6 +189,7 @@ impl MysqlSession {
     /// Answers with the login, which waits for the end of the handshake where TLS comes first.
     fn greeting(&mut self, payload: &[u8], out: &mut Vec<u8>) -> Result<Event, DriverError> {
         let greeting = parse_greeting(payload)?;
+        self.version = version(&greeting.version);
         if self.encrypts(greeting.offers_tls())? {
             let login = &self.target.login;
             self.packets.sequence =
@@ -210,26 +234,18 @@ impl MysqlSession {
             self.phase = Phase::Idle;
             return Event::Ready;
         };
-        self.packets.sequence = put_prepare(out, statement.sql());
+        self.packets.sequence = put_prepare(out, statement.sql().as_bytes());
         self.phase = Phase::Prepare { left: None };
         Event::Pending
     }
 
     fn prepared_ok(&mut self, payload: &[u8], out: &mut Vec<u8>) -> Result<Event, DriverError> {
-        let mut reader = Reader::new(payload);
-        if reader.u8()? != 0 {
-            return Err(DriverError::Protocol("an unknown answer to a prepare"));
-        }
-        let id = reader.uint(4)? as u32;
-        let columns = reader.uint(2)? as u32;
-        let params = reader.uint(2)? as u32;
-        if params as usize != self.statements[self.ids.len()].param_count() {
+        let (statement, packets) = parse_prepared(payload)?;
+        if usize::from(statement.params) != self.statements[self.ids.len()].param_count() {
             return Err(DriverError::Protocol("the prepared statement has another number of parameters"));
         }
-        self.ids.push(id);
-        // Each of the two lists, where it is not empty, is followed by an end-of-data packet.
-        let packets = |n: u32| if n > 0 { n + 1 } else { 0 };
-        match packets(columns) + packets(params) {
+        self.ids.push(statement.id);
+        match packets {
             0 => Ok(self.prepare_next(out)),
             left => {
                 self.phase = Phase::Prepare { left: Some(left) };
@@ -238,14 +254,38 @@ impl MysqlSession {
         }
     }
 
+    /// The preparing of one statement has come to an end.
+    fn prepared_one(&mut self, event: PrepareEnd) -> Event {
+        self.phase = Phase::Idle;
+        match event {
+            PrepareEnd::Prepared(statement) => Event::Prepared(self.ad_hoc.insert(statement)),
+            PrepareEnd::Refused(reply) => Event::Reply(reply),
+        }
+    }
+
+    fn check_idle(&self) -> Result<(), DriverError> {
+        if matches!(self.phase, Phase::Idle) { Ok(()) } else { Err(DriverError::NOT_IDLE) }
+    }
+
     /// A command was appended to `out` from `from` on; its reply is waited for.
-    fn sent(&mut self, keeps_rows: bool, out: &mut Vec<u8>, from: usize) {
+    fn sent(&mut self, is_binary: bool, out: &mut Vec<u8>, from: usize) {
         self.phase = Phase::InFlight;
-        self.reply.begin(keeps_rows);
+        self.reply.begin(is_binary, self.keeps_rows);
+        self.seal(out, from);
+    }
+
+    fn seal(&mut self, out: &mut Vec<u8>, from: usize) {
         if let Some(encryption) = &mut self.encryption {
             encryption.seal(out, from);
         }
     }
+}
+
+/// What the greeting says, without what MariaDB puts in front of it for old replicas.
+fn version(text: &str) -> Box<str> {
+    let text =
+        text.strip_prefix("5.5.5-").filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit())).unwrap_or(text);
+    text.chars().take(VERSION_CHARS_MAX).collect()
 }
 
 const MORE_THAN_A_REPLY: DriverError = DriverError::Protocol("more packets than the reply has");
@@ -276,14 +316,48 @@ impl Session for MysqlSession {
         } else {
             put_execute(out, self.ids[statement], params)
         };
-        // Rows of an execution are binary, and nobody wants them.
-        self.sent(self.keeps_rows && is_text, out, from);
+        self.sent(!is_text, out, from);
     }
 
-    fn send_sql(&mut self, sql: &str, out: &mut Vec<u8>) {
+    fn send_bytes(&mut self, sql: &[u8], out: &mut Vec<u8>) {
         let from = out.len();
-        self.packets.sequence = put_query(out, sql.as_bytes());
-        self.sent(self.keeps_rows, out, from);
+        self.packets.sequence = put_query(out, sql);
+        self.sent(false, out, from);
+    }
+
+    fn prepare(&mut self, sql: &[u8], _types: &[ParamType], out: &mut Vec<u8>) -> Result<(), DriverError> {
+        self.check_idle()?;
+        let from = out.len();
+        self.packets.sequence = put_prepare(out, sql);
+        self.phase = Phase::PrepareOne(Preparing::Asked);
+        self.seal(out, from);
+        Ok(())
+    }
+
+    fn execute(&mut self, handle: u32, params: &Params, out: &mut Vec<u8>) -> Result<(), DriverError> {
+        self.check_idle()?;
+        let id = self.ad_hoc.id(handle, params)?;
+        let from = out.len();
+        self.packets.sequence = put_execute(out, id, params);
+        self.sent(true, out, from);
+        Ok(())
+    }
+
+    fn close_statement(&mut self, handle: u32, out: &mut Vec<u8>) -> Result<(), DriverError> {
+        self.check_idle()?;
+        let id = self.ad_hoc.close(handle)?;
+        let from = out.len();
+        put_close(out, id);
+        self.seal(out, from);
+        Ok(())
+    }
+
+    fn collect(&mut self, into: Box<ResultSets>) {
+        self.reply.collect(into);
+    }
+
+    fn server_version(&self) -> &str {
+        &self.version
     }
 
     fn keep_rows(&mut self) {
@@ -316,7 +390,7 @@ impl Session for MysqlSession {
             Phase::Prepare { .. } => {
                 ("while statements were prepared", "it may have crashed or been stopped; its error log may say more")
             }
-            Phase::Idle | Phase::InFlight => return DriverError::Closed,
+            Phase::Idle | Phase::InFlight | Phase::PrepareOne(_) => return DriverError::Closed,
         };
         DriverError::ClosedEarly { when, likely }
     }

@@ -13,7 +13,7 @@ fn target(mode: TlsMode, password: Option<&str>) -> Target {
         dialect: Dialect::Mysql,
         endpoints: vec![Endpoint::Tcp { host: "db.example".to_owned(), port: 3306 }],
         login: Login { user: "me".to_owned(), password: password.map(Password::new), database: Some("d".to_owned()) },
-        tls: Tls { mode, ca: None },
+        tls: Tls { mode, ..Tls::default() },
     }
 }
 

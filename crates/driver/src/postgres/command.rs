@@ -4,7 +4,7 @@ use std::io::Write;
 
 use super::value::{put_literal, put_parameter};
 use super::wire::put_message;
-use crate::{Params, Statement};
+use crate::{ParamType, Params, Statement};
 
 /// One statement's parameters are counted in 16 bits.
 pub(crate) const PARAMETERS_MAX: usize = u16::MAX as usize;
@@ -40,7 +40,7 @@ pub(crate) fn put_text_statement(out: &mut Vec<u8>, statement: &Statement, param
 /// Prepares a statement under the name that [`put_execute`] uses. The server infers the parameters' types.
 pub(crate) fn put_parse(out: &mut Vec<u8>, index: usize, statement: &Statement) {
     put_message(out, b'P', |out| {
-        put_name(out, index);
+        Name::Listed(index).put(out);
         for (n, part) in statement.parts().iter().enumerate() {
             if n > 0 {
                 let _ = write!(out, "${n}");
@@ -53,10 +53,10 @@ pub(crate) fn put_parse(out: &mut Vec<u8>, index: usize, statement: &Statement) 
 }
 
 /// Binds, executes and ends a prepared statement. `describe`: the columns' names are wanted too.
-pub(crate) fn put_execute(out: &mut Vec<u8>, index: usize, params: &Params, describe: bool) {
+pub(crate) fn put_execute(out: &mut Vec<u8>, name: Name, params: &Params, describe: bool) {
     put_message(out, b'B', |out| {
         out.push(0); // the portal without a name
-        put_name(out, index);
+        name.put(out);
         out.extend_from_slice(&0_u16.to_be_bytes()); // all parameters are text
         let values = params.values();
         debug_assert!(values.len() <= PARAMETERS_MAX);
@@ -83,8 +83,72 @@ pub(crate) fn put_copy_fail(out: &mut Vec<u8>) {
     put_message(out, b'f', |out| out.extend_from_slice(COPY_REFUSED));
 }
 
-fn put_name(out: &mut Vec<u8>, index: usize) {
-    let _ = write!(out, "s{index}\0");
+/// Prepares text of any kind, whose parameters are `?`, and asks what it will need and give. Returns the number of
+/// parameters; nothing is to be sent where it is more than [`PARAMETERS_MAX`].
+pub(crate) fn put_prepare(out: &mut Vec<u8>, handle: u32, sql: &[u8], types: &[ParamType]) -> usize {
+    let name = Name::AdHoc(handle);
+    let mut params = 0;
+    put_message(out, b'P', |out| {
+        name.put(out);
+        params = put_numbered(out, sql);
+        out.push(0);
+        out.extend_from_slice(&(types.len() as u16).to_be_bytes());
+        for ParamType(oid) in types {
+            out.extend_from_slice(&oid.to_be_bytes());
+        }
+    });
+    put_message(out, b'D', |out| {
+        out.push(b'S');
+        name.put(out);
+    });
+    put_sync(out);
+    params
+}
+
+/// Closes a prepared statement: the answer comes with that to the next command.
+pub(crate) fn put_close(out: &mut Vec<u8>, handle: u32) {
+    put_message(out, b'C', |out| {
+        out.push(b'S');
+        Name::AdHoc(handle).put(out);
+    });
+}
+
+/// Writes each `?` that is not inside quotes as `$1`, `$2`...; returns their number.
+fn put_numbered(out: &mut Vec<u8>, sql: &[u8]) -> usize {
+    let (mut params, mut quote) = (0, None);
+    for byte in sql {
+        match (quote, byte) {
+            (None, b'?') => {
+                params += 1;
+                let _ = write!(out, "${params}");
+                continue;
+            }
+            (None, b'\'' | b'"') => quote = Some(byte),
+            (Some(open), byte) if open == byte => quote = None,
+            _ => {}
+        }
+        out.push(*byte);
+    }
+    params
+}
+
+/// What a statement is called in the server.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Name {
+    /// By its place in the list that is prepared at login.
+    Listed(usize),
+    /// By its handle.
+    AdHoc(u32),
+}
+
+impl Name {
+    fn put(self, out: &mut Vec<u8>) {
+        // Writing to a vector cannot fail.
+        let _ = match self {
+            Self::Listed(index) => write!(out, "s{index}\0"),
+            Self::AdHoc(handle) => write!(out, "h{handle}\0"),
+        };
+    }
 }
 
 #[cfg(test)]
@@ -105,9 +169,21 @@ mod tests {
         params.push_int(7);
         params.push_null();
         let mut out = Vec::new();
-        put_execute(&mut out, 12, &params, false);
+        put_execute(&mut out, Name::Listed(12), &params, false);
         let bind = b"B\0\0\0\x18\0s12\0\0\0\0\x02\0\0\0\x017\xff\xff\xff\xff\0\0";
         assert_eq!(out, [&bind[..], b"E\0\0\0\x09\0\0\0\0\0", b"S\0\0\0\x04"].concat());
+    }
+
+    #[test]
+    fn ad_hoc_statements_are_numbered_outside_of_quotes() {
+        let mut out = Vec::new();
+        let sql = b"SELECT '?''?', \"?\", ?, \xff ?::text";
+        assert_eq!(put_prepare(&mut out, 7, sql, &[ParamType::INT8]), 2);
+        let expect = b"h7\0SELECT '?''?', \"?\", $1, \xff $2::text\0\0\x01\0\0\0\x14D\0\0\0\x08Sh7\0S\0\0\0\x04";
+        assert_eq!(&out[5..], expect);
+        out.clear();
+        put_close(&mut out, 7);
+        assert_eq!(out, b"C\0\0\0\x08Sh7\0");
     }
 
     #[test]

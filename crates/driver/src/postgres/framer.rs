@@ -15,6 +15,8 @@ pub(crate) const LOGIN_MESSAGE_BYTES_MAX: usize = 64 << 10;
 
 /// What a session keeps of its buffer when the message in it is done: sessions are many, large messages are rare.
 const BUFFER_BYTES_KEPT: usize = 16 << 10;
+/// And what is left of that between two commands.
+const IDLE_BYTES_KEPT: usize = 512;
 
 /// One message of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,16 +30,22 @@ pub(crate) struct Message<'a> {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Wants {
     pub(crate) rows: bool,
+    /// RowDescription.
+    pub(crate) columns: bool,
+    /// ParameterStatus.
+    pub(crate) settings: bool,
     pub(crate) body_bytes_max: usize,
 }
 
 impl Wants {
     fn body(self, kind: u8) -> bool {
         match kind {
-            // NoticeResponse, ParameterStatus, NotificationResponse, BackendKeyData, CopyData
-            b'N' | b'S' | b'A' | b'K' | b'd' => false,
+            // NoticeResponse, NotificationResponse, BackendKeyData, CopyData
+            b'N' | b'A' | b'K' | b'd' => false,
+            b'S' => self.settings,
             // DataRow, RowDescription
-            b'D' | b'T' => self.rows,
+            b'D' => self.rows,
+            b'T' => self.columns,
             _ => true,
         }
     }
@@ -53,6 +61,13 @@ pub(crate) struct Framer {
 }
 
 impl Framer {
+    /// The reply has ended. What follows it, if anything, has not been looked at yet.
+    pub(crate) fn rest(&mut self) {
+        if self.is_done && self.partial.capacity() > IDLE_BYTES_KEPT {
+            (self.partial, self.is_done) = (Vec::new(), false);
+        }
+    }
+
     /// Takes the next message from the front of `bytes`. `None`: they are all taken, and do not end one.
     pub(crate) fn next<'m, 'b: 'm>(
         &'m mut self,
@@ -126,7 +141,7 @@ fn check_length(body_bytes: usize, wants: Wants) -> Result<(), DriverError> {
 mod tests {
     use super::*;
 
-    const WANTS: Wants = Wants { rows: false, body_bytes_max: 100 };
+    const WANTS: Wants = Wants { rows: false, columns: false, settings: false, body_bytes_max: 100 };
 
     fn all(framer: &mut Framer, mut bytes: &[u8], wants: Wants) -> Vec<(u8, Vec<u8>)> {
         let mut messages = Vec::new();

@@ -2,16 +2,24 @@
 
 use std::sync::Arc;
 
+use super::ad_hoc::{AdHoc, PrepareEnd, PrepareOne};
 use super::authentication::Authentication;
-use super::command::{PARAMETERS_MAX, put_copy_fail, put_execute, put_parse, put_query, put_sync, put_text_statement};
+use super::command::{
+    Name, PARAMETERS_MAX, put_copy_fail, put_execute, put_parse, put_query, put_sync, put_text_statement,
+};
 use super::framer::{Framer, LOGIN_MESSAGE_BYTES_MAX, MESSAGE_BYTES_MAX, Message, Wants};
 use super::reply::{ReplyReader, Step};
 use super::report::parse_report;
 use super::wire::Reader;
-use crate::{DriverError, Event, Params, ServerError, Statement, Target, TlsMode};
+use crate::{
+    COLLECTED_BYTES_MAX, DriverError, Event, ParamType, Params, ResultSets, ServerError, Statement, Target, TlsMode,
+};
 
 const CLOSED_LOGIN_HINT: &str = "it may be shutting down, at a limit (authentication_timeout, a proxy's number of \
      connections), or no PostgreSQL";
+
+/// Servers have some twenty, with the names of their builds.
+const VERSION_CHARS_MAX: usize = 200;
 
 /// Where the server is with transactions, as it says with every reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,6 +51,8 @@ enum Phase {
     InFlight {
         extended: bool,
     },
+    /// A statement that is not in the list is being prepared.
+    PrepareOne(PrepareOne),
 }
 
 /// All statements are being prepared at once.
@@ -60,7 +70,9 @@ pub(crate) struct Machine {
     is_private: bool,
     phase: Phase,
     reply: ReplyReader,
+    ad_hoc: AdHoc,
     transaction: TransactionStatus,
+    version: Box<str>,
     /// Came right behind a reply: for the next call, so that the reply is not lost.
     farewell: Option<ServerError>,
 }
@@ -74,7 +86,9 @@ impl Machine {
             is_private,
             phase: Phase::Login(Authentication::default()),
             reply: ReplyReader::default(),
+            ad_hoc: AdHoc::default(),
             transaction: TransactionStatus::Idle,
+            version: Box::default(),
             farewell: None,
         }
     }
@@ -87,8 +101,16 @@ impl Machine {
         self.transaction
     }
 
+    pub(crate) fn version(&self) -> &str {
+        &self.version
+    }
+
     pub(crate) fn keep_rows(&mut self) {
         self.reply.keeps_rows = true;
+    }
+
+    pub(crate) fn collect(&mut self, into: Box<ResultSets>) {
+        self.reply.collect(into);
     }
 
     /// What is sent from now on is encrypted.
@@ -106,7 +128,7 @@ impl Machine {
         let (when, likely) = match self.phase {
             Phase::Login(_) | Phase::Settings => ("in the middle of the login", CLOSED_LOGIN_HINT),
             Phase::Prepare(_) => ("while statements were prepared", "its log says why"),
-            Phase::Idle | Phase::InFlight { .. } => return DriverError::Closed,
+            Phase::Idle | Phase::InFlight { .. } | Phase::PrepareOne(_) => return DriverError::Closed,
         };
         DriverError::ClosedEarly { when, likely }
     }
@@ -133,36 +155,77 @@ impl Machine {
                 break;
             }
         }
+        if event != Event::Pending {
+            framer.rest();
+        }
         Ok(event)
     }
 
     pub(crate) fn send(&mut self, index: usize, params: &Params, out: &mut Vec<u8>) {
         let statement = &self.statements[index];
         let extended = self.prepared && !statement.is_text_only();
+        self.ad_hoc.put_off(out);
         if extended {
-            put_execute(out, index, params, self.reply.keeps_rows);
+            put_execute(out, Name::Listed(index), params, self.reply.wants_columns());
         } else {
             put_text_statement(out, statement, params);
         }
-        self.phase = Phase::InFlight { extended };
+        self.sent(extended, 0);
     }
 
-    pub(crate) fn send_sql(&mut self, sql: &str, out: &mut Vec<u8>) {
-        put_query(out, sql.as_bytes());
-        self.phase = Phase::InFlight { extended: false };
+    pub(crate) fn send_bytes(&mut self, sql: &[u8], out: &mut Vec<u8>) {
+        self.ad_hoc.put_off(out);
+        put_query(out, sql);
+        self.sent(false, 0);
+    }
+
+    pub(crate) fn prepare(&mut self, sql: &[u8], types: &[ParamType], out: &mut Vec<u8>) -> Result<(), DriverError> {
+        self.check_idle()?;
+        self.ad_hoc.prepare(sql, types, out)?;
+        self.phase = Phase::PrepareOne(PrepareOne::default());
+        Ok(())
+    }
+
+    pub(crate) fn execute(&mut self, handle: u32, params: &Params, out: &mut Vec<u8>) -> Result<(), DriverError> {
+        self.check_idle()?;
+        let columns = self.ad_hoc.columns(handle, params)?;
+        self.ad_hoc.put_off(out);
+        put_execute(out, Name::AdHoc(handle), params, self.reply.keeps_rows);
+        self.sent(true, columns);
+        Ok(())
+    }
+
+    pub(crate) fn close_statement(&mut self, handle: u32) -> Result<(), DriverError> {
+        self.check_idle()?;
+        self.ad_hoc.close(handle)
+    }
+
+    /// A statement is on its way. `columns` of its rows, where it is known that it has any.
+    fn sent(&mut self, extended: bool, columns: u16) {
+        self.phase = Phase::InFlight { extended };
+        self.reply.begin(columns);
+    }
+
+    fn check_idle(&self) -> Result<(), DriverError> {
+        if matches!(self.phase, Phase::Idle) { Ok(()) } else { Err(DriverError::NOT_IDLE) }
     }
 
     fn wants(&self) -> Wants {
+        let (settings, is_prepared) =
+            (matches!(self.phase, Phase::Settings), matches!(self.phase, Phase::PrepareOne(_)));
         let body_bytes_max = match self.phase {
-            Phase::Login(_) => LOGIN_MESSAGE_BYTES_MAX,
+            Phase::Login(_) | Phase::Settings => LOGIN_MESSAGE_BYTES_MAX,
+            Phase::InFlight { .. } if self.reply.collects() => COLLECTED_BYTES_MAX,
             _ => MESSAGE_BYTES_MAX,
         };
-        Wants { rows: self.reply.keeps_rows, body_bytes_max }
+        let (rows, columns) = (self.reply.wants_rows(), self.reply.wants_columns() || is_prepared);
+        Wants { rows, columns, settings, body_bytes_max }
     }
 
     fn message(&mut self, message: Message<'_>, out: &mut Vec<u8>) -> Result<Event, DriverError> {
         let Message { kind, body } = message;
         match &mut self.phase {
+            Phase::Settings if kind == b'S' => self.setting(body),
             // NoticeResponse, ParameterStatus and NotificationResponse may come at any time.
             _ if matches!(kind, b'N' | b'S' | b'A') => Ok(Event::Pending),
             Phase::InFlight { extended } => {
@@ -171,6 +234,10 @@ impl Machine {
             }
             Phase::Prepare(preparing) => match preparing.message(kind, body, &self.statements)? {
                 Some(status) => self.ready(status),
+                None => Ok(Event::Pending),
+            },
+            Phase::PrepareOne(preparing) => match preparing.message(kind, body, &mut self.ad_hoc)? {
+                Some((end, status)) => self.prepared_one(end, status),
                 None => Ok(Event::Pending),
             },
             _ if kind == b'E' => Err(parse_report(body)?.error.into()),
@@ -193,6 +260,23 @@ impl Machine {
             },
             Phase::Idle => Err(DriverError::Protocol("a reply that nobody asked for")),
         }
+    }
+
+    /// ParameterStatus, of which one is of interest.
+    fn setting(&mut self, body: &[u8]) -> Result<Event, DriverError> {
+        let mut reader = Reader::new(body);
+        if reader.string()? == b"server_version" {
+            self.version = String::from_utf8_lossy(reader.string()?).chars().take(VERSION_CHARS_MAX).collect();
+        }
+        Ok(Event::Pending)
+    }
+
+    fn prepared_one(&mut self, end: PrepareEnd, status: u8) -> Result<Event, DriverError> {
+        self.ready(status)?;
+        Ok(match end {
+            PrepareEnd::Prepared(prepared) => Event::Prepared(prepared),
+            PrepareEnd::Refused(error) => Event::Reply(self.reply.refusal(error)),
+        })
     }
 
     /// Logged in: all statements are prepared in one round trip.

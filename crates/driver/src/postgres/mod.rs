@@ -2,6 +2,7 @@
 //!
 //! Not here: COPY, cancelling, channel binding, replication, binary values.
 
+mod ad_hoc;
 mod authentication;
 mod command;
 mod framer;

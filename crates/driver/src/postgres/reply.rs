@@ -2,7 +2,7 @@
 
 use super::report::parse_report;
 use super::wire::Reader;
-use crate::{DriverError, QueryResult, Reply, ServerError};
+use crate::{COLLECTED_BYTES_MAX, DriverError, QueryResult, Reply, ResultSets, ServerError};
 
 /// A result that is kept may have this many bytes, all its rows together: results that are kept are settings and
 /// counters, and a server must not be able to fill our memory.
@@ -17,6 +17,8 @@ pub(crate) struct ReplyReader {
     /// The server waits for the data of a COPY, or sends some, which is refused.
     has_copy: bool,
     kept_bytes: usize,
+    /// Of rows whose description was not asked for.
+    columns: u16,
     pub(crate) keeps_rows: bool,
 }
 
@@ -34,6 +36,35 @@ pub(crate) enum Step {
 }
 
 impl ReplyReader {
+    /// A statement was sent. `columns` of its rows, where they are known and not described again.
+    pub(crate) fn begin(&mut self, columns: u16) {
+        self.columns = columns;
+    }
+
+    /// The next statement's results go there.
+    pub(crate) fn collect(&mut self, mut into: Box<ResultSets>) {
+        into.clear();
+        self.reply.sets = Some(into);
+    }
+
+    pub(crate) fn collects(&self) -> bool {
+        self.reply.sets.is_some()
+    }
+
+    /// Whether the inside of a row is read.
+    pub(crate) fn wants_rows(&self) -> bool {
+        self.reply.sets.as_ref().map_or(self.keeps_rows, |sets| !sets.has_overflown())
+    }
+
+    pub(crate) fn wants_columns(&self) -> bool {
+        self.keeps_rows || self.collects()
+    }
+
+    /// The reply to a command that has no other than this error.
+    pub(crate) fn refusal(&mut self, error: ServerError) -> Reply {
+        Reply { error: Some(error), ..std::mem::take(&mut self.reply) }
+    }
+
     /// Takes the next message; messages that may come at any time are not for here.
     pub(crate) fn message(&mut self, kind: u8, body: &[u8]) -> Result<Step, DriverError> {
         match kind {
@@ -41,7 +72,10 @@ impl ReplyReader {
             b'C' => self.command_complete(body)?,
             b'T' => self.columns(body)?,
             // EmptyQueryResponse
-            b'I' => self.has_end = true,
+            b'I' => {
+                self.has_end = true;
+                self.set_ended(0);
+            }
             b'E' => {
                 let report = parse_report(body)?;
                 if report.is_fatal {
@@ -49,8 +83,8 @@ impl ReplyReader {
                 }
                 self.fail(report.error);
             }
-            // BindComplete, NoData, CopyData, CopyDone
-            b'2' | b'n' | b'd' | b'c' => {}
+            // BindComplete, CloseComplete, NoData, CopyData, CopyDone
+            b'2' | b'3' | b'n' | b'd' | b'c' => {}
             // CopyInResponse
             b'G' if self.has_copy => return Err(DriverError::Protocol("a COPY after one that was refused")),
             b'G' => {
@@ -71,6 +105,9 @@ impl ReplyReader {
 
     fn fail(&mut self, error: ServerError) {
         self.has_end = true;
+        if let Some(sets) = &mut self.reply.sets {
+            sets.abandon_open();
+        }
         // The first one is the cause.
         self.reply.error.get_or_insert(error);
     }
@@ -80,9 +117,12 @@ impl ReplyReader {
             return Err(DriverError::Protocol("ready for the next statement before this one has ended"));
         }
         (self.has_copy, self.kept_bytes) = (false, 0);
-        if self.keeps_rows {
-            self.reply.result.get_or_insert_default();
+        match &self.reply.sets {
+            Some(sets) if sets.has_overflown() => self.fail(overflow()),
+            None if self.keeps_rows => drop(self.reply.result.get_or_insert_default()),
+            _ => {}
         }
+        self.has_end = false;
         Ok(Step::Done { reply: std::mem::take(&mut self.reply), status: Reader::new(body).u8()? })
     }
 
@@ -90,11 +130,27 @@ impl ReplyReader {
         self.has_end = true;
         let changed = affected_rows(Reader::new(body).string()?)?;
         self.reply.affected_rows = self.reply.affected_rows.saturating_add(changed);
+        self.set_ended(changed);
         Ok(())
+    }
+
+    /// A statement has ended well.
+    fn set_ended(&mut self, affected_rows: u64) {
+        // The end of one that was refused is none.
+        let Some(sets) = self.reply.sets.as_mut().filter(|_| self.reply.error.is_none()) else { return };
+        if sets.open_columns().is_some() {
+            sets.close(affected_rows);
+        } else {
+            sets.push_empty(self.columns.into(), affected_rows);
+        }
     }
 
     /// RowDescription: a new result begins. The last one is kept.
     fn columns(&mut self, body: &[u8]) -> Result<(), DriverError> {
+        if let Some(sets) = &mut self.reply.sets {
+            sets.open(Reader::new(body).u16()?.into());
+            return Ok(());
+        }
         if !self.keeps_rows {
             return Ok(());
         }
@@ -114,6 +170,9 @@ impl ReplyReader {
 
     fn row(&mut self, body: &[u8]) -> Result<(), DriverError> {
         self.reply.rows += 1;
+        if let Some(sets) = &mut self.reply.sets {
+            return collect_row(sets, body);
+        }
         if !self.keeps_rows {
             return Ok(());
         }
@@ -133,6 +192,35 @@ impl ReplyReader {
         }
         Ok(())
     }
+}
+
+fn collect_row(sets: &mut ResultSets, body: &[u8]) -> Result<(), DriverError> {
+    if sets.has_overflown() {
+        return Ok(());
+    }
+    let mut reader = Reader::new(body);
+    let count = reader.u16()?;
+    if sets.open_columns().is_none() {
+        sets.open(count.into());
+    }
+    if sets.open_columns() != Some(count.into()) {
+        return Err(DriverError::Protocol("a row with another number of cells than columns"));
+    }
+    // Lengths have the same size here and there.
+    sets.row(body.len());
+    if sets.has_overflown() {
+        return Ok(());
+    }
+    for _ in 0..count {
+        sets.value(reader.value()?);
+    }
+    if reader.rest().is_empty() { Ok(()) } else { Err(DriverError::Protocol("a row that is longer than its cells")) }
+}
+
+/// In the words of a server that has no memory.
+fn overflow() -> ServerError {
+    let message = format!("results of more than {} MiB, which are not kept", COLLECTED_BYTES_MAX >> 20);
+    ServerError { code: 0, sqlstate: "53200".to_owned(), message }
 }
 
 fn text(bytes: &[u8]) -> String {

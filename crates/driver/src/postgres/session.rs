@@ -6,7 +6,10 @@ use super::command::put_terminate;
 use super::framer::Framer;
 use super::machine::{Machine, TransactionStatus};
 use super::startup::{put_ssl_request, put_startup};
-use crate::{DriverError, Endpoint, Event, Params, Session, Statement, Target, TlsClient, TlsError, TlsLayer};
+use crate::{
+    DriverError, Endpoint, Event, ParamType, Params, ResultSets, Session, Statement, Target, TlsClient, TlsError,
+    TlsLayer,
+};
 
 /// What a session keeps of its buffer for plain text: sessions are many, large replies are rare.
 const PLAIN_BYTES_KEPT: usize = 16 << 10;
@@ -57,11 +60,6 @@ impl PgSession {
         Self { framer: Framer::default(), machine: Machine::new(target, statements, prepared, is_local), encryption }
     }
 
-    /// As of the last reply.
-    pub fn transaction_status(&self) -> TransactionStatus {
-        self.machine.transaction()
-    }
-
     /// The server has answered to the request for TLS.
     fn on_tls_answer(&mut self, wanted: &Wanted, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), DriverError> {
         self.encryption = match bytes {
@@ -86,12 +84,13 @@ impl PgSession {
     }
 
     /// Appends what `say` appends, encrypted where that is on.
-    fn say(&mut self, out: &mut Vec<u8>, say: impl FnOnce(&mut Machine, &mut Vec<u8>)) {
+    fn say<T>(&mut self, out: &mut Vec<u8>, say: impl FnOnce(&mut Machine, &mut Vec<u8>) -> T) -> T {
         let from = out.len();
-        say(&mut self.machine, out);
+        let said = say(&mut self.machine, out);
         if let Encryption::On(encrypted) = &mut self.encryption {
             encrypted.layer.seal(out, from);
         }
+        said
     }
 }
 
@@ -131,8 +130,32 @@ impl Session for PgSession {
         self.say(out, |machine, out| machine.send(statement, params, out));
     }
 
-    fn send_sql(&mut self, sql: &str, out: &mut Vec<u8>) {
-        self.say(out, |machine, out| machine.send_sql(sql, out));
+    fn send_bytes(&mut self, sql: &[u8], out: &mut Vec<u8>) {
+        self.say(out, |machine, out| machine.send_bytes(sql, out));
+    }
+
+    fn prepare(&mut self, sql: &[u8], types: &[ParamType], out: &mut Vec<u8>) -> Result<(), DriverError> {
+        self.say(out, |machine, out| machine.prepare(sql, types, out))
+    }
+
+    fn execute(&mut self, handle: u32, params: &Params, out: &mut Vec<u8>) -> Result<(), DriverError> {
+        self.say(out, |machine, out| machine.execute(handle, params, out))
+    }
+
+    fn close_statement(&mut self, handle: u32, _out: &mut Vec<u8>) -> Result<(), DriverError> {
+        self.machine.close_statement(handle)
+    }
+
+    fn collect(&mut self, into: Box<ResultSets>) {
+        self.machine.collect(into);
+    }
+
+    fn server_version(&self) -> &str {
+        self.machine.version()
+    }
+
+    fn transaction_status(&self) -> Option<TransactionStatus> {
+        Some(self.machine.transaction())
     }
 
     fn keep_rows(&mut self) {

@@ -29,7 +29,8 @@ pub(crate) fn hint(sqlstate: &str) -> Option<&'static str> {
     Some(match sqlstate {
         "28P01" => "check user and password; a password can be given in the environment: TRUETPS_PASSWORD",
         "28000" => {
-            "let pg_hba.conf allow this user, database and address (and TLS: hostssl lines want it), or make the role"
+            "let pg_hba.conf allow this user, database and address (and TLS: hostssl lines want it; a \
+             certificate: cert=FILE and key=FILE), or make the role"
         }
         "3D000" => "make the database first: CREATE DATABASE",
         "53300" => "raise max_connections in the server, or use fewer clients",

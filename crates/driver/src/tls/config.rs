@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rustls::client::Resumption;
 use rustls::client::danger::ServerCertVerifier;
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, IpAddr, ServerName};
+use rustls::pki_types::{CertificateDer, IpAddr, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
 
 use super::TlsError;
@@ -17,6 +17,8 @@ use crate::{Endpoint, Tls, TlsMode};
 const NAME_OF_UNIX_SOCKET: &str = "localhost";
 /// Authorities in one file: the systems' bundles have about 150.
 const AUTHORITIES_MAX: usize = 10_000;
+/// Certificates from the client's to its authority; one or two is usual.
+const CHAIN_MAX: usize = 100;
 
 /// TLS as one target wants it: which certificates are believed, and what is spoken. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -26,7 +28,7 @@ pub struct TlsClient {
 }
 
 impl TlsClient {
-    /// Reads the authorities, where the mode needs any. `None`: the mode is off.
+    /// Reads the authorities, where the mode needs any, and the client's own certificate, where it has one. `None`: the mode is off.
     pub fn new(tls: &Tls) -> Result<Option<Self>, TlsError> {
         if tls.mode == TlsMode::Off {
             return Ok(None);
@@ -38,12 +40,21 @@ impl TlsClient {
             TlsMode::VerifyCa => Arc::new(KnownAuthority::new(roots(tls)?, algorithms, false)),
             TlsMode::VerifyIdentity => Arc::new(KnownAuthority::new(roots(tls)?, algorithms, true)),
         };
-        let mut config = ClientConfig::builder_with_provider(provider)
+        let config = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .map_err(TlsError::of_rustls)?
             .dangerous()
-            .with_custom_certificate_verifier(verifier)
-            .with_no_client_auth();
+            .with_custom_certificate_verifier(verifier);
+        let mut config = match (&tls.cert, &tls.key) {
+            (None, None) => config.with_no_client_auth(),
+            (Some(cert), Some(key)) => {
+                let failed = |error: rustls::Error| client_failed(cert, error.to_string());
+                config.with_client_auth_cert(chain(cert)?, private_key(key)?).map_err(failed)?
+            }
+            (Some(path), None) | (None, Some(path)) => {
+                return Err(client_failed(path, "a certificate needs its key, and a key its certificate".to_owned()));
+            }
+        };
         // The last of a thousand clients connects in the same way as the first.
         config.resumption = Resumption::disabled();
         Ok(Some(Self { config: Arc::new(config), mode: tls.mode }))
@@ -97,6 +108,26 @@ fn file_roots(path: &Path) -> Result<Roots, TlsError> {
         return Err(failed("no certificate in it".to_owned()));
     }
     Ok(roots)
+}
+
+fn chain(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    let failed = |error: rustls::pki_types::pem::Error| client_failed(path, pem_problem(&error));
+    let found = CertificateDer::pem_file_iter(path).map_err(failed)?;
+    let chain = found.take(CHAIN_MAX).collect::<Result<Vec<_>, _>>().map_err(failed)?;
+    if chain.is_empty() { Err(client_failed(path, "no certificate in it".to_owned())) } else { Ok(chain) }
+}
+
+fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, TlsError> {
+    use rustls::pki_types::pem::Error;
+    let problem = |error: Error| match error {
+        Error::Io(error) => error.to_string(),
+        _ => "no private key in it that can be read without a passphrase".to_owned(),
+    };
+    PrivateKeyDer::from_pem_file(path).map_err(|error| client_failed(path, problem(error)))
+}
+
+fn client_failed(path: &Path, problem: String) -> TlsError {
+    TlsError::ClientCertificate { place: path.display().to_string(), problem }
 }
 
 fn pem_problem(error: &rustls::pki_types::pem::Error) -> String {

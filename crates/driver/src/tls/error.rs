@@ -10,6 +10,8 @@ pub enum TlsError {
     NotOffered,
     #[error("cannot use the authorities of {place}: {problem}")]
     Authorities { place: String, problem: String },
+    #[error("cannot log in with the certificate or key of {place}: {problem}")]
+    ClientCertificate { place: String, problem: String },
     #[error("`{0}` is not a name that a certificate can be for")]
     NoSuchName(String),
     #[error("the server's certificate is for {}, not for {wanted}", names(found))]
@@ -78,6 +80,9 @@ impl TlsError {
                 "turn TLS on in the server, or connect without it: tls=off (tls=preferred encrypts where the server can)",
             ),
             Self::Authorities { .. } => Some("name a PEM file with the authority's certificate: ca=FILE"),
+            Self::ClientCertificate { .. } => {
+                Some("name PEM files with the client's certificate and its private key: cert=FILE and key=FILE")
+            }
             Self::OtherName { .. } | Self::NoSuchName(_) => Some(
                 "connect to a name that the certificate is for; tls=verify-ca checks who signed it and not the name",
             ),
@@ -93,6 +98,9 @@ impl TlsError {
                 "let the server speak TLS 1.2 (tls_version=TLSv1.2; servers built with yaSSL cannot), or connect with \
                  tls=off",
             ),
+            Self::Refused(alert) if alert.contains("Certificate") => {
+                Some("the server may want a client's certificate, or another one: cert=FILE and key=FILE")
+            }
             Self::Refused(_) | Self::Other(_) => None,
         }
     }

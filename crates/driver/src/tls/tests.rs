@@ -50,7 +50,7 @@ fn client(mode: TlsMode, ca: Option<&str>) -> (tempfile::TempDir, Result<TlsClie
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("ca.pem");
     std::fs::write(&path, ca.unwrap_or_default()).unwrap();
-    let tls = Tls { mode, ca: ca.map(|_| path) };
+    let tls = Tls { mode, ca: ca.map(|_| path), ..Tls::default() };
     let client = TlsClient::new(&tls).map(Option::unwrap);
     (dir, client)
 }
@@ -185,7 +185,7 @@ fn a_self_signed_certificate_can_be_its_own_authority() {
 
 #[test]
 fn authorities_that_cannot_be_read_are_named() {
-    let missing = Tls { mode: TlsMode::VerifyCa, ca: Some(PathBuf::from("/no/such/ca.pem")) };
+    let missing = Tls { mode: TlsMode::VerifyCa, ca: Some(PathBuf::from("/no/such/ca.pem")), ..Tls::default() };
     let error = TlsClient::new(&missing).unwrap_err();
     assert!(error.to_string().contains("/no/such/ca.pem: No such file"), "{error}");
     let (_dir, client) = client(TlsMode::VerifyCa, Some("not PEM"));

@@ -1,6 +1,7 @@
-#![allow(dead_code, reason = "each test program uses a part of it")]
+#![allow(dead_code, unused_imports, reason = "each test program uses a part of it")]
 //! What the tests with a server share: a private one that listens on TCP as well, accounts, certificates.
 
+pub(crate) mod ad_hoc;
 mod certificates;
 mod prepared;
 

@@ -1,1 +1,41 @@
-//! See the crate's documentation.
+//! What was typed, and what scripts declare.
+//!
+//! A command line is read twice, as sysbench does it. [`first_pass`] knows sysbench's own options and checks the general
+//! ones; a script is then loaded and declares its options ([`FirstPass::declare`]); [`FirstPass::finish`] reads the rest
+//! of the command line and makes [`Options`]. Nothing here prints or leaves the process: texts come back with the stream
+//! they belong to ([`Notice`], [`Refusal`]), and the only file, `--config-file`, is read by a function of the caller.
+#![cfg_attr(not(test), expect(dead_code, reason = "the modules that use it come with the run"))]
+#![expect(unused_imports, reason = "the modules that use it come with the run")]
+
+mod builtin;
+mod compat;
+mod config_file;
+mod database;
+mod finished;
+mod first_pass;
+mod given;
+mod help;
+mod kind;
+mod limits;
+mod lookup;
+mod number;
+mod ours;
+mod random;
+mod refusal;
+mod registry;
+mod settings;
+mod value;
+
+pub(crate) use compat::Compat;
+pub(crate) use database::{DatabaseSettings, Ignored, MysqlSettings, PgSslMode, PgsqlSettings, PsMode, SslMode};
+pub(crate) use finished::Options;
+pub(crate) use first_pass::{FirstPass, Surroundings, Wish, first_pass};
+pub(crate) use given::{CommandLine, Origin};
+pub(crate) use help::{BuiltInTest, help_page, print_test_options, test_help, version_line};
+pub(crate) use kind::{KIND_MAX, Kind, OptionSpec, key};
+pub(crate) use ours::{Format, LuaIsolation, Ours};
+pub(crate) use random::{RandSettings, RandType};
+pub(crate) use refusal::{Notice, Refusal, Stream};
+pub(crate) use registry::{Declared, Group, Registered, Registry};
+pub(crate) use settings::Settings;
+pub(crate) use value::Value;

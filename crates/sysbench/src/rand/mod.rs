@@ -1,1 +1,26 @@
-//! See the crate's documentation.
+//! The random numbers of scripts: `sysbench.rand`.
+//!
+//! Scripts call these some ten million times a second, so everything here is a plain function on the caller's own
+//! generator: no lock, no allocation, nothing shared but the counter of [`Unique`].
+//!
+//! - `xoroshiro`: the generator, and how it is seeded.
+//! - `distribution`: numbers of a range, by the distribution that was chosen or by name.
+//! - `zipf`: the distribution that takes more than a line.
+//! - `unique`: numbers that never come twice.
+//! - `text`: strings.
+#![cfg_attr(not(test), expect(dead_code, reason = "the Lua states will draw from it"))]
+#![expect(unused_imports, reason = "the Lua states will draw from it")]
+
+mod distribution;
+mod text;
+mod unique;
+mod xoroshiro;
+mod zipf;
+
+#[cfg(test)]
+mod statistics;
+
+pub(crate) use distribution::{Distribution, Kind, Parameters};
+pub(crate) use text::{string, varstring};
+pub(crate) use unique::Unique;
+pub(crate) use xoroshiro::Xoroshiro;

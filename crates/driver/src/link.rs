@@ -1,0 +1,236 @@
+//! One socket with its session: bytes in, events out.
+//!
+//! Two ways to use it. Whoever has many waits for their sockets on epoll, and calls [`Link::receive`] for each that has
+//! something. Whoever has one calls [`Link::wait`], which sleeps until the event is there.
+
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Instant;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use crate::{DriverError, Event, ParamType, Params, ResultSets, Session, Socket};
+
+/// Longer than anybody waits.
+const LONG: Timespec = Timespec { tv_sec: 1 << 31, tv_nsec: 0 };
+
+/// Buffers that all links of a thread share: about 64 KB, and what the longest statement takes.
+#[derive(Debug)]
+pub struct Scratch {
+    input: Box<[u8]>,
+    output: Vec<u8>,
+    /// Values for the next statement that is sent.
+    pub params: Params,
+}
+
+impl Scratch {
+    #[must_use]
+    pub fn new() -> Self {
+        const INPUT_BYTES: usize = 64 << 10;
+        Self { input: vec![0; INPUT_BYTES].into(), output: Vec::new(), params: Params::default() }
+    }
+}
+
+impl Default for Scratch {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// One client's connection. The socket must not block.
+pub struct Link {
+    socket: Socket,
+    session: Box<dyn Session>,
+    /// Bytes that the socket did not take yet.
+    unsent: Vec<u8>,
+    /// Why a write failed. The server may have said its reason before it hung up, so that it is read first.
+    hung_up: Option<io::Error>,
+}
+
+impl Link {
+    /// `socket` is as [`Socket::begin`] makes it; it may still be connecting.
+    pub fn new(socket: Socket, session: Box<dyn Session>) -> Self {
+        Self { socket, session, unsent: Vec::new(), hung_up: None }
+    }
+
+    /// Says what the client says first. A socket that is not connected yet takes it later.
+    pub fn begin(&mut self, scratch: &mut Scratch) -> Result<(), DriverError> {
+        scratch.output.clear();
+        self.session.begin(&mut scratch.output);
+        self.write(&scratch.output)
+    }
+
+    /// Sends a statement with the values that are in `scratch`.
+    pub fn send(&mut self, statement: usize, scratch: &mut Scratch) -> Result<(), DriverError> {
+        scratch.output.clear();
+        self.session.send(statement, &scratch.params, &mut scratch.output);
+        self.write(&scratch.output)
+    }
+
+    /// Sends one statement as text.
+    pub fn send_sql(&mut self, sql: &str, scratch: &mut Scratch) -> Result<(), DriverError> {
+        scratch.output.clear();
+        self.session.send_sql(sql, &mut scratch.output);
+        self.write(&scratch.output)
+    }
+
+    /// Sends SQL text; see [`Session::send_bytes`].
+    pub fn send_bytes(&mut self, sql: &[u8], scratch: &mut Scratch) -> Result<(), DriverError> {
+        scratch.output.clear();
+        self.session.send_bytes(sql, &mut scratch.output);
+        self.write(&scratch.output)
+    }
+
+    /// Prepares a statement; see [`Session::prepare`].
+    pub fn prepare(&mut self, sql: &[u8], types: &[ParamType], scratch: &mut Scratch) -> Result<(), DriverError> {
+        scratch.output.clear();
+        self.session.prepare(sql, types, &mut scratch.output)?;
+        self.write(&scratch.output)
+    }
+
+    /// Executes what was prepared, with the values that are in `scratch`; see [`Session::execute`].
+    pub fn execute(&mut self, handle: u32, scratch: &mut Scratch) -> Result<(), DriverError> {
+        scratch.output.clear();
+        self.session.execute(handle, &scratch.params, &mut scratch.output)?;
+        self.write(&scratch.output)
+    }
+
+    /// Closes what was prepared; there is no event. See [`Session::close_statement`].
+    pub fn close_statement(&mut self, handle: u32, scratch: &mut Scratch) -> Result<(), DriverError> {
+        scratch.output.clear();
+        self.session.close_statement(handle, &mut scratch.output)?;
+        self.write(&scratch.output)
+    }
+
+    /// Lends a place for the results of the command that is sent next; see [`Session::collect`].
+    pub fn collect(&mut self, into: Box<ResultSets>) {
+        self.session.collect(into);
+    }
+
+    /// The session, for what it knows: the server's version, where it is with transactions.
+    pub fn session(&self) -> &dyn Session {
+        &*self.session
+    }
+
+    /// Sleeps until something has come of what was sent, at most until `deadline`.
+    ///
+    /// An error of the kind [`DriverError::Io`] with [`io::ErrorKind::TimedOut`] is the deadline; the connection is as
+    /// it was, and can be waited for again. After any other error it is of no more use.
+    pub fn wait(&mut self, scratch: &mut Scratch, deadline: Option<Instant>) -> Result<Event, DriverError> {
+        loop {
+            self.sleep(deadline)?;
+            if let Some(event) = self.receive(scratch)? {
+                return Ok(event);
+            }
+        }
+    }
+
+    /// Until the socket has something, or has room for what is to be sent.
+    fn sleep(&self, deadline: Option<Instant>) -> io::Result<()> {
+        let for_room = if self.wants_to_write() { PollFlags::OUT } else { PollFlags::empty() };
+        loop {
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            let timeout = left.map(|left| Timespec::try_from(left).unwrap_or(LONG));
+            match poll(&mut [PollFd::new(self, PollFlags::IN | for_room)], timeout.as_ref()) {
+                Ok(0) if left.is_some() => {
+                    return Err(io::Error::new(io::ErrorKind::TimedOut, "the server has not answered in time"));
+                }
+                Ok(0) | Err(rustix::io::Errno::INTR) => {}
+                Ok(_) => return Ok(()),
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Reads what came. `None`: nothing that matters yet.
+    pub fn receive(&mut self, scratch: &mut Scratch) -> Result<Option<Event>, DriverError> {
+        if !self.unsent.is_empty() {
+            self.flush()?;
+        }
+        loop {
+            let length = match (&self.socket).read(&mut scratch.input) {
+                Ok(0) => {
+                    let refused = self.hung_up.take().filter(|error| error.kind() == io::ErrorKind::ConnectionRefused);
+                    return Err(refused.map_or_else(|| self.session.closed(), Into::into));
+                }
+                Ok(length) => length,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    return self.hung_up.take().map_or(Ok(None), |error| Err(error.into()));
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error.into()),
+            };
+            scratch.output.clear();
+            let event = self.session.on_bytes(&scratch.input[..length], &mut scratch.output)?;
+            if !scratch.output.is_empty() {
+                self.write(&scratch.output)?;
+            }
+            if !matches!(event, Event::Pending) {
+                return Ok(Some(event));
+            }
+            if length < scratch.input.len() {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Says goodbye. The server closes the connection; an error now is of no interest.
+    pub fn quit(mut self, scratch: &mut Scratch) {
+        scratch.output.clear();
+        self.session.quit(&mut scratch.output);
+        let _ = self.write(&scratch.output);
+    }
+
+    /// Bytes wait for room in the socket.
+    pub fn wants_to_write(&self) -> bool {
+        !self.unsent.is_empty()
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<(), DriverError> {
+        if !self.unsent.is_empty() {
+            self.unsent.extend_from_slice(bytes);
+            return self.flush();
+        }
+        let sent = self.write_some(bytes)?;
+        self.unsent.extend_from_slice(&bytes[sent..]);
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), DriverError> {
+        let unsent = std::mem::take(&mut self.unsent);
+        let sent = self.write_some(&unsent)?;
+        if sent < unsent.len() {
+            self.unsent = unsent;
+            self.unsent.drain(..sent);
+        }
+        Ok(())
+    }
+
+    /// Writes as much as the socket takes without blocking. One that is still connecting takes nothing; one that the
+    /// server has left takes everything, and the read that follows says why.
+    fn write_some(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        use io::ErrorKind::{BrokenPipe, ConnectionRefused, ConnectionReset, Interrupted, NotConnected, WouldBlock};
+        let mut sent = 0;
+        while sent < bytes.len() {
+            match (&self.socket).write(&bytes[sent..]) {
+                Ok(n) => sent += n,
+                Err(error) => match error.kind() {
+                    Interrupted => {}
+                    WouldBlock | NotConnected => break,
+                    BrokenPipe | ConnectionReset | ConnectionRefused => {
+                        self.hung_up = Some(error);
+                        return Ok(bytes.len());
+                    }
+                    _ => return Err(error),
+                },
+            }
+        }
+        Ok(sent)
+    }
+}
+
+impl AsFd for Link {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}

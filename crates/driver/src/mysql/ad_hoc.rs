@@ -1,0 +1,102 @@
+//! Statements that are prepared one by one, at any time.
+
+use super::reply::ReplyReader;
+use super::wire::Reader;
+use crate::handles::Handles;
+use crate::{DriverError, Params, Prepared, Reply};
+
+/// What the server has prepared for us.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ServerStatement {
+    pub(super) id: u32,
+    pub(super) params: u16,
+    columns: u16,
+}
+
+/// The statements of one session that are open.
+#[derive(Debug, Default)]
+pub(super) struct AdHoc {
+    open: Handles<ServerStatement>,
+}
+
+impl AdHoc {
+    pub(super) fn insert(&mut self, statement: ServerStatement) -> Prepared {
+        let ServerStatement { params, columns, .. } = statement;
+        Prepared { handle: self.open.insert(statement), params, columns }
+    }
+
+    /// The server's number for a statement that is to be executed with these values.
+    pub(super) fn id(&self, handle: u32, params: &Params) -> Result<u32, DriverError> {
+        let statement = self.open.get(handle).ok_or(DriverError::NO_HANDLE)?;
+        if params.values().len() == usize::from(statement.params) {
+            Ok(statement.id)
+        } else {
+            Err(DriverError::OTHER_PARAMS)
+        }
+    }
+
+    /// The server's number for a statement that is no longer wanted.
+    pub(super) fn close(&mut self, handle: u32) -> Result<u32, DriverError> {
+        self.open.remove(handle).map(|statement| statement.id).ok_or(DriverError::NO_HANDLE)
+    }
+}
+
+/// One statement on its way.
+#[derive(Debug)]
+pub(super) enum Preparing {
+    Asked,
+    /// So many packets that describe its parameters and columns are still to come.
+    Described {
+        left: u32,
+        statement: ServerStatement,
+    },
+}
+
+#[derive(Debug)]
+pub(super) enum PrepareEnd {
+    Prepared(ServerStatement),
+    Refused(Reply),
+}
+
+impl Preparing {
+    /// Takes the next packet; `Some` where it was the last one.
+    pub(super) fn packet(
+        &mut self,
+        payload: &[u8],
+        replies: &mut ReplyReader,
+    ) -> Result<Option<PrepareEnd>, DriverError> {
+        if payload.first() == Some(&0xff) {
+            return replies.refusal(payload).map(PrepareEnd::Refused).map(Some);
+        }
+        if matches!(self, Self::Described { .. }) {
+            return Ok(self.described());
+        }
+        let (statement, packets) = parse_prepared(payload)?;
+        if packets == 0 {
+            return Ok(Some(PrepareEnd::Prepared(statement)));
+        }
+        *self = Self::Described { left: packets, statement };
+        Ok(None)
+    }
+
+    /// Takes a packet that describes a parameter or a column, or ends one of the two lists.
+    pub(super) fn described(&mut self) -> Option<PrepareEnd> {
+        let Self::Described { left, statement } = self else { return None };
+        *left = left.saturating_sub(1);
+        (*left == 0).then_some(PrepareEnd::Prepared(*statement))
+    }
+}
+
+/// What the server says of a statement that it has prepared, and the number of packets that follow.
+pub(super) fn parse_prepared(payload: &[u8]) -> Result<(ServerStatement, u32), DriverError> {
+    let mut reader = Reader::new(payload);
+    if reader.u8()? != 0 {
+        return Err(DriverError::Protocol("an unknown answer to a prepare"));
+    }
+    let id = reader.uint(4)? as u32;
+    let columns = reader.uint(2)? as u16;
+    let params = reader.uint(2)? as u16;
+    // Each of the two lists, where it is not empty, is followed by an end-of-data packet.
+    let packets = |n: u16| if n > 0 { u32::from(n) + 1 } else { 0 };
+    Ok((ServerStatement { id, params, columns }, packets(columns) + packets(params)))
+}

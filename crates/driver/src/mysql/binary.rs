@@ -1,0 +1,202 @@
+//! Values of the binary protocol as the text that the same server sends for them.
+
+use std::io::Write as _;
+
+use super::wire::Reader;
+use crate::DriverError;
+use crate::result_sets::{BinaryColumn, ResultSets};
+
+mod kind {
+    pub(super) const TINY: u8 = 1;
+    pub(super) const SHORT: u8 = 2;
+    pub(super) const LONG: u8 = 3;
+    pub(super) const FLOAT: u8 = 4;
+    pub(super) const DOUBLE: u8 = 5;
+    pub(super) const NULL: u8 = 6;
+    pub(super) const TIMESTAMP: u8 = 7;
+    pub(super) const LONGLONG: u8 = 8;
+    pub(super) const INT24: u8 = 9;
+    pub(super) const DATE: u8 = 10;
+    pub(super) const TIME: u8 = 11;
+    pub(super) const DATETIME: u8 = 12;
+    pub(super) const YEAR: u8 = 13;
+    pub(super) const NEWDATE: u8 = 14;
+}
+
+/// What a floating point number says of its decimals where they are not fixed.
+const DECIMALS_NOT_FIXED: u8 = 31;
+/// The digits that servers print of a FLOAT.
+const FLOAT_DIGITS: usize = 6;
+const MICROSECOND_DIGITS: u8 = 6;
+
+/// Reads a value that is not NULL and appends its text.
+pub(super) fn put_value(
+    sets: &mut ResultSets,
+    column: BinaryColumn,
+    reader: &mut Reader<'_>,
+) -> Result<(), DriverError> {
+    match column.kind {
+        kind::TINY => put_integer(sets, column, reader, 1),
+        kind::SHORT => put_integer(sets, column, reader, 2),
+        // Three bytes of data in four.
+        kind::LONG | kind::INT24 => put_integer(sets, column, reader, 4),
+        kind::LONGLONG => put_integer(sets, column, reader, 8),
+        kind::YEAR => {
+            let year = reader.uint(2)?;
+            sets.value_with(|out| put(out, format_args!("{year:04}")));
+            Ok(())
+        }
+        kind::FLOAT => {
+            let number = f32::from_bits(reader.uint(4)? as u32);
+            put_real(sets, column, f64::from(number), Some(FLOAT_DIGITS));
+            Ok(())
+        }
+        kind::DOUBLE => {
+            let number = f64::from_bits(reader.uint(8)?);
+            put_real(sets, column, number, None);
+            Ok(())
+        }
+        kind::DATE | kind::NEWDATE => put_date(sets, column, reader, false),
+        kind::DATETIME | kind::TIMESTAMP => put_date(sets, column, reader, true),
+        kind::TIME => put_time(sets, column, reader),
+        kind::NULL => Err(DriverError::Protocol("a value of the type NULL that is not NULL")),
+        // DECIMAL, strings, BIT, JSON, ENUM, GEOMETRY...: bytes with a length, the same as in text.
+        _ => {
+            let bytes = reader.lenenc_bytes()?;
+            sets.value(Some(bytes.ok_or(DriverError::Protocol("NULL in the place of a value that is not"))?));
+            Ok(())
+        }
+    }
+}
+
+/// Writing to a vector cannot fail.
+fn put(out: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
+    let _ = out.write_fmt(text);
+}
+
+fn put_integer(
+    sets: &mut ResultSets,
+    column: BinaryColumn,
+    reader: &mut Reader<'_>,
+    bytes: usize,
+) -> Result<(), DriverError> {
+    let value = reader.uint(bytes)?;
+    let width = usize::from(column.zerofill);
+    sets.value_with(|out| {
+        if column.is_unsigned {
+            put(out, format_args!("{value:0width$}"));
+        } else {
+            let unused = 64 - 8 * bytes as u32;
+            put(out, format_args!("{:0width$}", (value << unused) as i64 >> unused));
+        }
+    });
+    Ok(())
+}
+
+/// `digits`: significant ones at most; `None` for as many as it takes to read the same number back.
+fn put_real(sets: &mut ResultSets, column: BinaryColumn, number: f64, digits: Option<usize>) {
+    let BinaryColumn { decimals, zerofill, .. } = column;
+    sets.value_with(|out| {
+        let start = out.len();
+        if decimals < DECIMALS_NOT_FIXED {
+            put(out, format_args!("{number:.*}", usize::from(decimals)));
+        } else {
+            put_shortest(out, number, digits);
+        }
+        let missing = usize::from(zerofill).saturating_sub(out.len() - start);
+        if missing > 0 {
+            out.splice(start..start, std::iter::repeat_n(b'0', missing));
+        }
+    });
+}
+
+/// Without an exponent where there are digits behind the point, or at most 15 before it; and at most 14 zeros behind it.
+fn put_shortest(out: &mut Vec<u8>, number: f64, digits: Option<usize>) {
+    /// From so many bytes on, two texts may be as short and as near.
+    const TIE_BYTES: usize = 17;
+    let number = digits.map_or(number, |digits| rounded(number, digits));
+    let (start, size) = (out.len(), number.abs());
+    let is_plain = size == 0.0 || (1e-15..1e15).contains(&size) || (size >= 1e15 && number.fract() != 0.0);
+    if is_plain {
+        put(out, format_args!("{number}"));
+    } else {
+        put(out, format_args!("{number:e}"));
+    }
+    // Of two, servers take the even one, as rounding to a number of digits does.
+    let text = &out[start..];
+    if text.len() >= TIE_BYTES
+        && let Some(point) = text.iter().position(|byte| *byte == b'.')
+    {
+        let behind = text[point + 1..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        out.truncate(start);
+        if is_plain {
+            put(out, format_args!("{number:.behind$}"));
+        } else {
+            put(out, format_args!("{number:.behind$e}"));
+        }
+    }
+}
+
+/// The number of so many digits that is next to this one.
+fn rounded(number: f64, digits: usize) -> f64 {
+    let mut text = [0_u8; 32];
+    let mut rest = &mut text[..];
+    let written = write!(rest, "{number:.*e}", digits - 1);
+    let length = 32 - rest.len();
+    let parsed = written.ok().and_then(|()| std::str::from_utf8(&text[..length]).ok()?.parse().ok());
+    parsed.unwrap_or(number)
+}
+
+/// Year, month, day, hour, minute, second and microseconds, of which those at the end are not sent where they are zero.
+fn put_date(
+    sets: &mut ResultSets,
+    column: BinaryColumn,
+    reader: &mut Reader<'_>,
+    has_time: bool,
+) -> Result<(), DriverError> {
+    let length = reader.u8()?;
+    if !matches!(length, 0 | 4 | 7 | 11) {
+        return Err(DriverError::Protocol("a date with an impossible length"));
+    }
+    let (year, month, day) = if length >= 4 { (reader.uint(2)?, reader.u8()?, reader.u8()?) } else { (0, 0, 0) };
+    let (hour, minute, second) = if length >= 7 { (reader.u8()?, reader.u8()?, reader.u8()?) } else { (0, 0, 0) };
+    let microseconds = if length == 11 { reader.uint(4)? } else { 0 };
+    sets.value_with(|out| {
+        put(out, format_args!("{year:04}-{month:02}-{day:02}"));
+        if has_time {
+            put(out, format_args!(" {hour:02}:{minute:02}:{second:02}"));
+            put_fraction(out, microseconds, column.decimals);
+        }
+    });
+    Ok(())
+}
+
+/// Sign, days, hours, minutes, seconds and microseconds; the hours of the text go on beyond 24.
+fn put_time(sets: &mut ResultSets, column: BinaryColumn, reader: &mut Reader<'_>) -> Result<(), DriverError> {
+    let length = reader.u8()?;
+    if !matches!(length, 0 | 8 | 12) {
+        return Err(DriverError::Protocol("a time with an impossible length"));
+    }
+    let (is_negative, days) = if length > 0 { (reader.u8()? != 0, reader.uint(4)?) } else { (false, 0) };
+    let (hour, minute, second) = if length > 0 { (reader.u8()?, reader.u8()?, reader.u8()?) } else { (0, 0, 0) };
+    let microseconds = if length == 12 { reader.uint(4)? } else { 0 };
+    let hours = days * 24 + u64::from(hour);
+    sets.value_with(|out| {
+        let sign = if is_negative { "-" } else { "" };
+        put(out, format_args!("{sign}{hours:02}:{minute:02}:{second:02}"));
+        put_fraction(out, microseconds, column.decimals);
+    });
+    Ok(())
+}
+
+/// As many digits of the second as the column has; all of them, and only where they are not zero, where it does not say.
+fn put_fraction(out: &mut Vec<u8>, microseconds: u64, decimals: u8) {
+    let digits = match decimals {
+        0 => return,
+        1..=MICROSECOND_DIGITS => u32::from(decimals),
+        _ if microseconds == 0 => return,
+        _ => u32::from(MICROSECOND_DIGITS),
+    };
+    let fraction = microseconds / 10_u64.pow(u32::from(MICROSECOND_DIGITS) - digits);
+    put(out, format_args!(".{fraction:0width$}", width = digits as usize));
+}

@@ -1,0 +1,123 @@
+//! Statements that are prepared one by one, at any time.
+
+use super::command::{PARAMETERS_MAX, put_close, put_prepare};
+use super::report::parse_report;
+use super::wire::Reader;
+use crate::handles::Handles;
+use crate::{DriverError, ParamType, Params, Prepared, ServerError};
+
+/// What is known of a statement that is open.
+#[derive(Debug, Clone, Copy)]
+struct OpenStatement {
+    params: u16,
+    columns: u16,
+}
+
+/// The statements of one session that are open.
+#[derive(Debug, Default)]
+pub(crate) struct AdHoc {
+    open: Handles<OpenStatement>,
+    /// The server is told of these with the next command: it costs no round trip.
+    closing: Vec<u32>,
+}
+
+impl AdHoc {
+    /// Appends what prepares a statement.
+    pub(crate) fn prepare(&mut self, sql: &[u8], types: &[ParamType], out: &mut Vec<u8>) -> Result<(), DriverError> {
+        if sql.contains(&0) {
+            return Err(DriverError::Misuse("a statement with a zero byte cannot be sent to PostgreSQL"));
+        }
+        let from = out.len();
+        for handle in &self.closing {
+            put_close(out, *handle);
+        }
+        let params = put_prepare(out, self.open.next(), sql, types);
+        if params > PARAMETERS_MAX || types.len() > PARAMETERS_MAX {
+            out.truncate(from);
+            return Err(DriverError::Misuse("a prepared statement of PostgreSQL has at most 65535 parameters"));
+        }
+        self.closing = Vec::new();
+        Ok(())
+    }
+
+    /// The server has prepared the statement.
+    fn insert(&mut self, params: u16, columns: u16) -> Prepared {
+        Prepared { handle: self.open.insert(OpenStatement { params, columns }), params, columns }
+    }
+
+    /// Columns of a statement that is to be executed with these values.
+    pub(crate) fn columns(&self, handle: u32, params: &Params) -> Result<u16, DriverError> {
+        let statement = self.open.get(handle).ok_or(DriverError::NO_HANDLE)?;
+        if params.values().len() == usize::from(statement.params) {
+            Ok(statement.columns)
+        } else {
+            Err(DriverError::OTHER_PARAMS)
+        }
+    }
+
+    pub(crate) fn close(&mut self, handle: u32) -> Result<(), DriverError> {
+        self.open.remove(handle).ok_or(DriverError::NO_HANDLE)?;
+        self.closing.push(handle);
+        Ok(())
+    }
+
+    /// Appends what has been put off until the next command, which follows.
+    pub(crate) fn put_off(&mut self, out: &mut Vec<u8>) {
+        if !self.closing.is_empty() {
+            for handle in std::mem::take(&mut self.closing) {
+                put_close(out, handle);
+            }
+        }
+    }
+}
+
+/// One statement on its way.
+#[derive(Debug, Default)]
+pub(crate) struct PrepareOne {
+    /// Of its parameters.
+    params: Option<u16>,
+    columns: u16,
+    error: Option<Box<ServerError>>,
+}
+
+#[derive(Debug)]
+pub(crate) enum PrepareEnd {
+    Prepared(Prepared),
+    Refused(ServerError),
+}
+
+impl PrepareOne {
+    /// Takes the next message; `Some` is the end, and the transaction status.
+    pub(crate) fn message(
+        &mut self,
+        kind: u8,
+        body: &[u8],
+        statements: &mut AdHoc,
+    ) -> Result<Option<(PrepareEnd, u8)>, DriverError> {
+        match kind {
+            // CloseComplete, ParseComplete, NoData
+            b'3' | b'1' | b'n' => {}
+            b't' => self.params = Some(Reader::new(body).u16()?),
+            b'T' => self.columns = Reader::new(body).u16()?,
+            b'E' => {
+                let report = parse_report(body)?;
+                if report.is_fatal {
+                    return Err(report.error.into());
+                }
+                self.error.get_or_insert_with(|| Box::new(report.error));
+            }
+            b'Z' => {
+                let end = match (self.error.take(), self.params) {
+                    (Some(error), _) => PrepareEnd::Refused(*error),
+                    (None, Some(params)) => PrepareEnd::Prepared(statements.insert(params, self.columns)),
+                    (None, None) => {
+                        return Err(DriverError::Protocol("a statement that is neither prepared nor refused"));
+                    }
+                };
+                return Ok(Some((end, Reader::new(body).u8()?)));
+            }
+            _ => return Err(DriverError::Protocol("a message that is no answer to preparing")),
+        }
+        Ok(None)
+    }
+}

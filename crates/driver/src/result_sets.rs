@@ -1,0 +1,232 @@
+//! The results of one statement, as text in one buffer that is used again and again.
+//!
+//! For whoever wants rows at full speed: a caller hands a [`ResultSets`] to [`Session::collect`](crate::Session::collect),
+//! and gets it back, filled, with the reply. Sessions that are idle hold no buffer; once a buffer has its size, a
+//! statement costs no allocation, nor does a row.
+
+/// What is kept of one statement at most, in bytes: values, their lengths, and a head for each result. A server must not
+/// be able to fill our memory.
+pub const COLLECTED_BYTES_MAX: usize = 256 << 20;
+
+/// In the place of a value's length: it is NULL.
+const NULL: u32 = u32::MAX;
+const LENGTH_BYTES: usize = 4;
+
+/// All results of one statement, in their order, and with them those that have no rows.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ResultSets {
+    heads: Vec<Head>,
+    /// Of each value its length, then its bytes: row after row, result after result.
+    data: Vec<u8>,
+    /// How the columns of the result that is being read are encoded, where the server sends rows in binary.
+    pub(crate) columns: Vec<BinaryColumn>,
+    /// The last result has not ended.
+    is_open: bool,
+    has_overflown: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Head {
+    affected_rows: u64,
+    rows: u64,
+    columns: u32,
+    /// Where its values begin.
+    start: usize,
+}
+
+/// What MySQL says of a column that matters to the text of its values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct BinaryColumn {
+    pub(crate) kind: u8,
+    pub(crate) decimals: u8,
+    pub(crate) is_unsigned: bool,
+    /// Digits that a number is filled up to with zeros; 0 where it is not.
+    pub(crate) zerofill: u8,
+}
+
+/// One result of a statement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ResultSet<'a> {
+    /// Rows that were changed; 0 where there are rows to read, but for PostgreSQL's `RETURNING`.
+    pub affected_rows: u64,
+    /// 0: no result set, as of INSERT or SET.
+    pub columns: u32,
+    pub rows: u64,
+    data: &'a [u8],
+}
+
+impl ResultSets {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Number of results.
+    pub fn len(&self) -> usize {
+        self.heads.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.heads.is_empty()
+    }
+
+    /// Result number `n` from 0.
+    pub fn get(&self, n: usize) -> Option<ResultSet<'_>> {
+        let Head { affected_rows, rows, columns, start } = *self.heads.get(n)?;
+        let end = self.heads.get(n + 1).map_or(self.data.len(), |next| next.start);
+        Some(ResultSet { affected_rows, columns, rows, data: &self.data[start..end] })
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = ResultSet<'_>> {
+        (0..self.len()).filter_map(|n| self.get(n))
+    }
+
+    /// Forgets the results and keeps the memory.
+    pub fn clear(&mut self) {
+        self.heads.clear();
+        self.data.clear();
+        self.columns.clear();
+        (self.is_open, self.has_overflown) = (false, false);
+    }
+
+    /// Memory that it holds, in bytes: a pool drops those that have grown too large.
+    pub fn capacity(&self) -> usize {
+        self.data.capacity()
+            + self.heads.capacity() * size_of::<Head>()
+            + self.columns.capacity() * size_of::<BinaryColumn>()
+    }
+
+    /// A result begins that has rows.
+    pub(crate) fn open(&mut self, columns: u32) {
+        self.push(Head { affected_rows: 0, rows: 0, columns, start: self.data.len() });
+        self.is_open = true;
+    }
+
+    /// The columns of the result that is being read; `None` where there is none.
+    pub(crate) fn open_columns(&self) -> Option<u32> {
+        self.heads.last().filter(|_| self.is_open).map(|head| head.columns)
+    }
+
+    /// The result that is being read has ended well.
+    pub(crate) fn close(&mut self, affected_rows: u64) {
+        if let Some(head) = self.heads.last_mut().filter(|_| self.is_open) {
+            head.affected_rows = affected_rows;
+        }
+        self.is_open = false;
+        self.columns.clear();
+    }
+
+    /// A statement without rows has ended well; `columns` where there could have been some.
+    pub(crate) fn push_empty(&mut self, columns: u32, affected_rows: u64) {
+        self.push(Head { affected_rows, rows: 0, columns, start: self.data.len() });
+    }
+
+    /// The statement whose result is being read has failed: it has none.
+    pub(crate) fn abandon_open(&mut self) {
+        if std::mem::take(&mut self.is_open)
+            && let Some(head) = self.heads.pop()
+        {
+            self.data.truncate(head.start);
+        }
+        self.columns.clear();
+    }
+
+    /// A row begins, which takes so many bytes at most.
+    pub(crate) fn row(&mut self, bytes: usize) {
+        if self.has_overflown {
+            return;
+        }
+        self.check(bytes);
+        if let Some(head) = self.heads.last_mut() {
+            head.rows += 1;
+        }
+    }
+
+    /// The next value of the row.
+    #[inline]
+    pub(crate) fn value(&mut self, value: Option<&[u8]>) {
+        match value {
+            None => self.data.extend_from_slice(&NULL.to_le_bytes()),
+            Some(bytes) => {
+                self.data.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
+                self.data.extend_from_slice(bytes);
+            }
+        }
+    }
+
+    /// The next value of the row, which `fill` appends.
+    pub(crate) fn value_with(&mut self, fill: impl FnOnce(&mut Vec<u8>)) {
+        let start = self.data.len();
+        self.data.extend_from_slice(&[0; LENGTH_BYTES]);
+        fill(&mut self.data);
+        let length = (self.data.len() - start - LENGTH_BYTES) as u32;
+        self.data[start..start + LENGTH_BYTES].copy_from_slice(&length.to_le_bytes());
+    }
+
+    /// More has come than [`COLLECTED_BYTES_MAX`]: nothing is kept.
+    pub(crate) fn has_overflown(&self) -> bool {
+        self.has_overflown
+    }
+
+    fn push(&mut self, head: Head) {
+        self.check(0);
+        if !self.has_overflown {
+            self.heads.push(head);
+        }
+    }
+
+    /// Gives everything up where `more` bytes would be too many.
+    fn check(&mut self, more: usize) {
+        let kept = self.data.len() + self.heads.len() * size_of::<Head>();
+        if kept.saturating_add(more) > COLLECTED_BYTES_MAX {
+            *self = Self { has_overflown: true, ..Self::default() };
+        }
+    }
+}
+
+impl<'a> ResultSet<'a> {
+    /// All values, row after row: `columns` times `rows`. `None` is NULL.
+    pub fn values(&self) -> Values<'a> {
+        Values { rest: self.data }
+    }
+
+    /// The values as they lie in memory: of each its length (4 bytes, little-endian; 0xffffffff is NULL), then its
+    /// bytes.
+    pub fn data(&self) -> &'a [u8] {
+        self.data
+    }
+}
+
+/// Values of a result, as text.
+#[derive(Debug, Clone)]
+pub struct Values<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Values<'a> {
+    /// Goes on with a part of [`ResultSet::data`] that begins with a value: for a caller who comes back for each row.
+    pub fn of(data: &'a [u8]) -> Self {
+        Self { rest: data }
+    }
+
+    /// What has not been read yet.
+    pub fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+}
+
+impl<'a> Iterator for Values<'a> {
+    type Item = Option<&'a [u8]>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        let (length, rest) = self.rest.split_first_chunk::<LENGTH_BYTES>()?;
+        let length = u32::from_le_bytes(*length);
+        if length == NULL {
+            self.rest = rest;
+            return Some(None);
+        }
+        let (value, rest) = rest.split_at_checked(length as usize)?;
+        self.rest = rest;
+        Some(Some(value))
+    }
+}

@@ -1,0 +1,225 @@
+//! `--db-*`, `--mysql-*` and `--pgsql-*`.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+use super::lookup::Lookup;
+use super::{Compat, Refusal, key, number, value};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PsMode {
+    /// Prepared by the server where it can.
+    Auto,
+    /// Never: the client puts values into the text.
+    Disable,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct DatabaseSettings {
+    /// As typed; `sysbench.sql.driver()` refuses what is no driver.
+    pub(crate) driver: Vec<u8>,
+    pub(crate) ps_mode: PsMode,
+    pub(crate) debug: bool,
+}
+
+impl DatabaseSettings {
+    pub(super) fn read(lookup: &Lookup<'_>) -> Result<Self, Refusal> {
+        let ps_mode = match lookup.bytes("db-ps-mode") {
+            b"auto" => PsMode::Auto,
+            b"disable" => PsMode::Disable,
+            other => return Err(Refusal::fatal([b"Invalid value for db-ps-mode: ", other].concat())),
+        };
+        Ok(Self { driver: lookup.bytes("db-driver").to_vec(), ps_mode, debug: lookup.switch("db-debug") })
+    }
+}
+
+/// How much of TLS is wanted, in the words of MySQL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SslMode {
+    Disabled,
+    /// Where the server has it.
+    Preferred,
+    Required,
+    /// The server's certificate is signed by a known authority.
+    VerifyCa,
+    /// And it is for the host that was asked for.
+    VerifyIdentity,
+}
+
+impl SslMode {
+    /// None for a text that is no mode; letters of either case.
+    pub(super) fn from_text(text: &[u8]) -> Option<Self> {
+        let modes: [(&[u8], Self); 5] = [
+            (b"disabled", Self::Disabled),
+            (b"preferred", Self::Preferred),
+            (b"required", Self::Required),
+            (b"verify_ca", Self::VerifyCa),
+            (b"verify_identity", Self::VerifyIdentity),
+        ];
+        let text = key(text).to_ascii_lowercase();
+        modes.into_iter().find(|(word, _)| *word == text).map(|(_, mode)| mode)
+    }
+}
+
+/// How much of TLS is wanted, in the words of PostgreSQL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PgSslMode {
+    Disable,
+    Allow,
+    Prefer,
+    Require,
+    VerifyCa,
+    VerifyFull,
+}
+
+/// Errors after which an event is started again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Ignored<T> {
+    All,
+    These(Vec<T>),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct MysqlSettings {
+    /// At least one. Connections take hosts in turn, and of each host its ports first.
+    pub(crate) hosts: Vec<String>,
+    /// At least one.
+    pub(crate) ports: Vec<u16>,
+    /// Where there is one, hosts and ports are not used.
+    pub(crate) sockets: Vec<PathBuf>,
+    pub(crate) user: Vec<u8>,
+    pub(crate) password: Vec<u8>,
+    pub(crate) db: Vec<u8>,
+    pub(crate) ssl: SslMode,
+    /// With `--mysql-ssl=on` of 1.0 the three files are `client-key.pem`, `client-cert.pem` and `cacert.pem` in the
+    /// folder that the program runs in, unless others are named; those may be absent.
+    pub(crate) ssl_key: Option<PathBuf>,
+    pub(crate) ssl_cert: Option<PathBuf>,
+    pub(crate) ssl_ca: Option<PathBuf>,
+    /// Empty: the library chooses.
+    pub(crate) ssl_cipher: Vec<u8>,
+    /// Whether the files are those of 1.0: nobody named them, and they are used where they exist.
+    pub(crate) ssl_files_are_assumed: bool,
+    pub(crate) compression: bool,
+    pub(crate) compression_algorithms: Vec<Vec<u8>>,
+    pub(crate) debug: bool,
+    /// Numbers of errors.
+    pub(crate) ignore_errors: Ignored<u16>,
+    pub(crate) dry_run: bool,
+}
+
+impl MysqlSettings {
+    pub(super) fn read(lookup: &Lookup<'_>, compat: Compat) -> Result<Self, Refusal> {
+        let texts = |name| lookup.list(name).into_iter().map(|text| String::from_utf8_lossy(&text).into_owned());
+        let path = |name| Some(lookup.bytes(name)).filter(|path| !path.is_empty()).map(path_of);
+        let hosts: Vec<_> = texts("mysql-host").collect();
+        if hosts.is_empty() {
+            return Err(Refusal::fatal("No MySQL hosts specified, aborting"));
+        }
+        let mut ports =
+            lookup.list("mysql-port").iter().map(|text| port("mysql_port", text)).collect::<Result<Vec<_>, _>>()?;
+        if ports.is_empty() {
+            ports.push(3306);
+        }
+        let (ssl, is_switched_on) = mysql_ssl(lookup)?;
+        let named = ["mysql-ssl-key", "mysql-ssl-cert", "mysql-ssl-ca"].map(path);
+        let assumed = is_switched_on && compat == Compat::V1_0 && named.iter().all(Option::is_none);
+        let of_1_0 = ["client-key.pem", "client-cert.pem", "cacert.pem"].map(|file| Some(PathBuf::from(file)));
+        let [ssl_key, ssl_cert, ssl_ca] = if assumed { of_1_0 } else { named };
+        Ok(Self {
+            hosts,
+            ports,
+            sockets: lookup.list("mysql-socket").iter().map(|path| path_of(path)).collect(),
+            user: lookup.bytes("mysql-user").to_vec(),
+            password: lookup.bytes("mysql-password").to_vec(),
+            db: lookup.bytes("mysql-db").to_vec(),
+            ssl,
+            ssl_key,
+            ssl_cert,
+            ssl_ca,
+            ssl_cipher: lookup.bytes("mysql-ssl-cipher").to_vec(),
+            ssl_files_are_assumed: assumed,
+            compression: lookup.switch("mysql-compression"),
+            compression_algorithms: lookup.list("mysql-compression-algorithms"),
+            debug: lookup.switch("mysql-debug"),
+            ignore_errors: ignored(&lookup.list("mysql-ignore-errors"), |text| {
+                std::str::from_utf8(text).ok()?.trim().parse().ok()
+            }),
+            dry_run: lookup.switch("mysql-dry-run"),
+        })
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PgsqlSettings {
+    /// A name, an address, or the folder of a socket.
+    pub(crate) host: Vec<u8>,
+    pub(crate) port: u16,
+    pub(crate) user: Vec<u8>,
+    pub(crate) password: Vec<u8>,
+    pub(crate) db: Vec<u8>,
+    pub(crate) ssl: PgSslMode,
+    /// States of five characters, in capitals.
+    pub(crate) ignore_errors: Ignored<String>,
+}
+
+impl PgsqlSettings {
+    pub(super) fn read(lookup: &Lookup<'_>) -> Result<Self, Refusal> {
+        let ssl = match lookup.bytes("pgsql-sslmode") {
+            b"disable" => PgSslMode::Disable,
+            b"allow" => PgSslMode::Allow,
+            b"" | b"prefer" => PgSslMode::Prefer,
+            b"require" => PgSslMode::Require,
+            b"verify-ca" => PgSslMode::VerifyCa,
+            b"verify-full" => PgSslMode::VerifyFull,
+            other => {
+                let right = "disable, allow, prefer, require, verify-ca or verify-full";
+                return Err(Refusal::invalid_choice(b"pgsql_sslmode", other, right));
+            }
+        };
+        let state = |text: &[u8]| {
+            let text = String::from_utf8_lossy(text.trim_ascii()).to_ascii_uppercase();
+            (text.len() == 5).then_some(text)
+        };
+        Ok(Self {
+            host: lookup.bytes("pgsql-host").to_vec(),
+            port: port("pgsql_port", lookup.bytes("pgsql-port"))?,
+            user: lookup.bytes("pgsql-user").to_vec(),
+            password: lookup.bytes("pgsql-password").to_vec(),
+            db: lookup.bytes("pgsql-db").to_vec(),
+            ssl,
+            ignore_errors: ignored(&lookup.list("pgsql-ignore-errors"), state),
+        })
+    }
+}
+
+/// The mode, and whether it was switched on without a mode.
+fn mysql_ssl(lookup: &Lookup<'_>) -> Result<(SslMode, bool), Refusal> {
+    let Some(text) = lookup.text("mysql-ssl") else { return Ok((SslMode::Required, true)) };
+    match value::switch(text) {
+        Some(true) => return Ok((SslMode::Required, true)),
+        Some(false) => return Ok((SslMode::Disabled, false)),
+        None => {}
+    }
+    let right = "disabled, preferred, required, verify_ca or verify_identity";
+    let mode = SslMode::from_text(text).ok_or_else(|| Refusal::invalid_choice(b"mysql_ssl", text, right))?;
+    Ok((mode, false))
+}
+
+fn port(key: &str, text: &[u8]) -> Result<u16, Refusal> {
+    let number = number::int(text).and_then(|number| u16::try_from(number).ok());
+    number.ok_or_else(|| Refusal::invalid_value(key.as_bytes(), text))
+}
+
+/// What is no error is left out: `none` is a list without any.
+fn ignored<T>(texts: &[Vec<u8>], one: impl Fn(&[u8]) -> Option<T>) -> Ignored<T> {
+    if texts.iter().any(|text| text == b"all") {
+        return Ignored::All;
+    }
+    Ignored::These(texts.iter().filter_map(|text| one(text)).collect())
+}
+
+fn path_of(path: &[u8]) -> PathBuf {
+    PathBuf::from(OsStr::from_bytes(path))
+}

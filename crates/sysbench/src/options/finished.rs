@@ -1,0 +1,217 @@
+//! Options when all of them are known.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use super::given::{Entry, Given, Origin};
+use super::lookup::Lookup;
+use super::value::{self, BadText, Value};
+use super::{
+    CommandLine, Compat, DatabaseSettings, Group, MysqlSettings, Notice, OptionSpec, PgsqlSettings, Refusal, Registry,
+    Settings, key, number,
+};
+
+/// Every option with its value.
+///
+/// Getters find names with `-` and with `_`. Each is None where there is no such option, or it is of a type that has no
+/// such value.
+#[derive(Debug, Clone)]
+pub(crate) struct Options {
+    command_line: CommandLine,
+    compat: Compat,
+    registry: Registry,
+    given: Given,
+    values: BTreeMap<Vec<u8>, Value>,
+    settings: Settings,
+    notices: Vec<Notice>,
+    /// The script declares none: it is of the old kind, and sees whatever was typed.
+    script_has_none: bool,
+}
+
+impl Options {
+    pub(super) fn new(
+        command_line: CommandLine,
+        compat: Compat,
+        registry: Registry,
+        given: Given,
+        said: &[Notice],
+        script_has_none: bool,
+    ) -> Result<Self, Refusal> {
+        let values = read_all(&registry, &given)?;
+        let lookup = Lookup { registry: &registry, given: &given, strict: true };
+        let (settings, mut notices) = Settings::read(&lookup)?;
+        notices.retain(|notice| !said.contains(notice));
+        Ok(Self { command_line, compat, registry, given, values, settings, notices, script_has_none })
+    }
+
+    pub(crate) fn command_line(&self) -> &CommandLine {
+        &self.command_line
+    }
+
+    pub(crate) fn compat(&self) -> Compat {
+        self.compat
+    }
+
+    /// What the host runs by, with defaults of the script in it.
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// What is to be said now, beyond the notices of the first pass.
+    pub(crate) fn notices(&self) -> &[Notice] {
+        &self.notices
+    }
+
+    pub(crate) fn registry(&self) -> &Registry {
+        &self.registry
+    }
+
+    /// Our own options that the script has declared as its own; their settings are defaults.
+    pub(crate) fn taken(&self) -> impl Iterator<Item = &OptionSpec> {
+        self.registry.group(Group::Script).filter(|spec| self.registry.is_taken(&spec.name))
+    }
+
+    /// `--db-*`.
+    ///
+    /// # Errors
+    ///
+    /// A driver or a mode that is none. To be asked for when a script wants a driver: others never name one.
+    pub(crate) fn database(&self) -> Result<DatabaseSettings, Refusal> {
+        DatabaseSettings::read(&self.lookup())
+    }
+
+    /// `--mysql-*`.
+    ///
+    /// # Errors
+    ///
+    /// A port or a mode of TLS that is none.
+    pub(crate) fn mysql(&self) -> Result<MysqlSettings, Refusal> {
+        MysqlSettings::read(&self.lookup(), self.compat)
+    }
+
+    /// `--pgsql-*`.
+    ///
+    /// # Errors
+    ///
+    /// A port or a mode of TLS that is none.
+    pub(crate) fn pgsql(&self) -> Result<PgsqlSettings, Refusal> {
+        PgsqlSettings::read(&self.lookup())
+    }
+
+    pub(crate) fn value(&self, name: &str) -> Option<&Value> {
+        self.values.get(&key(name.as_bytes()))
+    }
+
+    pub(crate) fn bool(&self, name: &str) -> Option<bool> {
+        if let Value::Bool(on) = self.value(name)? { Some(*on) } else { None }
+    }
+
+    /// A whole number. Parts of a number with a fraction are cut off.
+    pub(crate) fn int(&self, name: &str) -> Option<i64> {
+        self.double(name).map(|number| number as i64)
+    }
+
+    /// Bytes, exact where a Lua number is not.
+    pub(crate) fn size(&self, name: &str) -> Option<u64> {
+        self.double(name)?;
+        self.text(name).map(|text| number::size(&text))
+    }
+
+    pub(crate) fn double(&self, name: &str) -> Option<f64> {
+        if let Value::Number(number) = self.value(name)? { Some(*number) } else { None }
+    }
+
+    /// A text; bytes that are no UTF-8 are replaced.
+    pub(crate) fn string(&self, name: &str) -> Option<Cow<'_, str>> {
+        self.bytes(name).map(String::from_utf8_lossy)
+    }
+
+    pub(crate) fn bytes(&self, name: &str) -> Option<&[u8]> {
+        if let Value::Text(text) = self.value(name)? { Some(text) } else { None }
+    }
+
+    pub(crate) fn list(&self, name: &str) -> Option<&[Vec<u8>]> {
+        if let Value::List(list) = self.value(name)? { Some(list) } else { None }
+    }
+
+    /// The text that the value was read from, of any type: what was given, or the default. Empty where there is none.
+    pub(crate) fn text(&self, name: &str) -> Option<Vec<u8>> {
+        let spec = &self.registry.get(name.as_bytes())?.spec;
+        Some(text_of(spec, &self.given).unwrap_or_default().to_vec())
+    }
+
+    pub(crate) fn origin(&self, name: &str) -> Origin {
+        self.given.get(name.as_bytes()).map_or(Origin::Default, |entry| entry.origin)
+    }
+
+    /// Whether it was typed on the command line.
+    pub(crate) fn was_typed(&self, name: &str) -> bool {
+        self.origin(name) == Origin::CommandLine
+    }
+
+    /// Gives an option another value, as if it had been typed. Nothing is changed where it is refused.
+    ///
+    /// # Errors
+    ///
+    /// An unknown name, and whatever [`super::FirstPass::finish`] refuses.
+    pub(crate) fn set(&mut self, name: &str, text: &[u8]) -> Result<(), Refusal> {
+        let entry = Entry { name: name.as_bytes().to_vec(), text: Some(text.to_vec()), origin: Origin::Host };
+        if self.registry.get(name.as_bytes()).is_none() {
+            return Err(Refusal::usage([b"invalid option: ", entry.as_typed().as_slice()].concat()));
+        }
+        let mut given = self.given.clone();
+        given.put(entry);
+        let values = read_all(&self.registry, &given)?;
+        let lookup = Lookup { registry: &self.registry, given: &given, strict: true };
+        (self.settings, _) = Settings::read(&lookup)?;
+        (self.given, self.values) = (given, values);
+        Ok(())
+    }
+
+    /// What stands in `sysbench.opt`: names with `_`, in order, with their values.
+    ///
+    /// Our own options are not in it: sysbench has none of these names, and scripts that declare none get all options as
+    /// globals, where `format` or `runs` may be something else. Such a script sees one that was typed, as a text.
+    pub(crate) fn export(&self) -> impl Iterator<Item = (&[u8], Cow<'_, Value>)> {
+        self.values.iter().filter_map(|(name, value)| {
+            if self.registry.get(name)?.group != Group::Ours {
+                return Some((name.as_slice(), Cow::Borrowed(value)));
+            }
+            let entry = self.given.get(name).filter(|entry| entry.origin == Origin::CommandLine)?;
+            let text = Value::Text(entry.text.clone().unwrap_or_default());
+            self.script_has_none.then_some((name.as_slice(), Cow::Owned(text)))
+        })
+    }
+
+    fn lookup(&self) -> Lookup<'_> {
+        Lookup { registry: &self.registry, given: &self.given, strict: true }
+    }
+}
+
+/// Values in sysbench's order, for the first refusal to be the same: what is known from the start, then the script's by
+/// name.
+fn read_all(registry: &Registry, given: &Given) -> Result<BTreeMap<Vec<u8>, Value>, Refusal> {
+    let is_script = |group| matches!(group, Group::Script | Group::Unknown);
+    let mut values = BTreeMap::new();
+    for one in registry.iter().filter(|one| !is_script(one.group)) {
+        values.insert(one.spec.key(), read_one(&one.spec, given)?);
+    }
+    let mut scripts: Vec<_> = registry.iter().filter(|one| is_script(one.group)).collect();
+    scripts.sort_by(|a, b| a.spec.name.cmp(&b.spec.name));
+    for one in scripts {
+        values.insert(one.spec.key(), read_one(&one.spec, given)?);
+    }
+    Ok(values)
+}
+
+fn read_one(spec: &OptionSpec, given: &Given) -> Result<Value, Refusal> {
+    let text = text_of(spec, given);
+    value::read(spec.kind, text).map_err(|bad| match (bad, text.unwrap_or_default()) {
+        (BadText::Number, text) => Refusal::invalid_value(&spec.key(), text),
+        (BadText::Switch, text) => Refusal::usage([b"invalid option: --", spec.name.as_slice(), b"=", text].concat()),
+    })
+}
+
+fn text_of<'a>(spec: &'a OptionSpec, given: &'a Given) -> Option<&'a [u8]> {
+    given.get(&spec.name).map_or(spec.default.as_deref(), |entry| entry.text.as_deref())
+}

@@ -1,0 +1,207 @@
+//! What was typed: arguments taken apart, before anyone knows what they mean.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+
+use super::{Notice, Refusal, key};
+
+/// Who gave a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// Nobody: what is declared.
+    Default,
+    Environment,
+    ConfigFile,
+    CommandLine,
+    /// The host, after the command line was read.
+    Host,
+}
+
+/// One option as it was given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Entry {
+    /// As typed.
+    pub(super) name: Vec<u8>,
+    /// None: there was no `=`.
+    pub(super) text: Option<Vec<u8>>,
+    pub(super) origin: Origin,
+}
+
+impl Entry {
+    /// `--name=text` again.
+    pub(super) fn as_typed(&self) -> Vec<u8> {
+        match &self.text {
+            None => [b"--", self.name.as_slice()].concat(),
+            Some(text) => [b"--", self.name.as_slice(), b"=", text].concat(),
+        }
+    }
+}
+
+/// Options by name. The last of equal names gives the value; its place is that of the first.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Given {
+    entries: Vec<Entry>,
+    places: BTreeMap<Vec<u8>, usize>,
+}
+
+impl Given {
+    pub(super) fn get(&self, name: &[u8]) -> Option<&Entry> {
+        self.places.get(&key(name)).map(|place| &self.entries[*place])
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter()
+    }
+
+    pub(super) fn put(&mut self, entry: Entry) {
+        if let Some(place) = self.places.get(&key(&entry.name)) {
+            self.entries[*place] = entry;
+        } else {
+            self.places.insert(key(&entry.name), self.entries.len());
+            self.entries.push(entry);
+        }
+    }
+
+    /// Takes what is not there yet.
+    pub(super) fn put_below(&mut self, lower: Self) {
+        for entry in lower.entries {
+            if self.get(&entry.name).is_none() {
+                self.put(entry);
+            }
+        }
+    }
+}
+
+/// The words of a command line that are no options, and all of it as scripts see it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct CommandLine {
+    /// Every argument, the program's name among them: `sysbench.cmdline.argv`, from index 0.
+    pub(crate) argv: Vec<OsString>,
+    /// A built-in test, a path, a module; `-` or nothing is a script on the standard input.
+    pub(crate) test: Option<OsString>,
+    /// `sysbench.cmdline.command`.
+    pub(crate) command: Option<OsString>,
+}
+
+const TEST_WARNING: &str = "WARNING: the --test option is deprecated. You can pass a script name or path on the command \
+                            line without any options.";
+
+/// Takes arguments apart; the first is the program.
+///
+/// Whatever starts with `--` is an option; the rest are the test, then the command. `--test=x` names the test at once:
+/// the next word is the command.
+///
+/// # Errors
+///
+/// A third word is refused with exit status 1, also beside `--help`.
+pub(super) fn take_apart(argv: Vec<OsString>) -> Result<(CommandLine, Given, Vec<Notice>), Refusal> {
+    let mut line = CommandLine { argv, ..CommandLine::default() };
+    let (mut given, mut notices) = (Given::default(), Vec::new());
+    for argument in line.argv.iter().skip(1) {
+        let Some(option) = argument.as_bytes().strip_prefix(b"--") else {
+            if line.test.is_none() {
+                line.test = Some(argument.clone());
+            } else if line.command.is_none() {
+                line.command = Some(argument.clone());
+            } else {
+                let text = [b"Unrecognized command line argument: ", argument.as_bytes()].concat();
+                return Err(Refusal { notices, ..Refusal::usage(text) });
+            }
+            continue;
+        };
+        let (name, text) = name_and_text(option);
+        if name == b"test" {
+            if let Some(text) = text {
+                notices.push(Notice::usage(TEST_WARNING));
+                if !text.is_empty() {
+                    line.test = Some(OsString::from_vec(text.to_vec()));
+                }
+            }
+        } else {
+            let text = text.map(<[u8]>::to_vec);
+            given.put(Entry { name: name.to_vec(), text, origin: Origin::CommandLine });
+        }
+    }
+    Ok((line, given, notices))
+}
+
+/// What is before the first `=`, and what is behind it.
+pub(super) fn name_and_text(option: &[u8]) -> (&[u8], Option<&[u8]>) {
+    match option.iter().position(|byte| *byte == b'=') {
+        None => (option, None),
+        Some(place) => (&option[..place], Some(&option[place + 1..])),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn apart(words: &[&str]) -> Result<(CommandLine, Given, Vec<Notice>), Refusal> {
+        take_apart(std::iter::once("sysbench").chain(words.iter().copied()).map(OsString::from).collect())
+    }
+
+    #[test]
+    fn words_are_the_test_and_the_command() {
+        for (words, test, command) in [
+            (&[][..], None, None),
+            (&["a.lua"], Some("a.lua"), None),
+            (&["a.lua", "run"], Some("a.lua"), Some("run")),
+            (&["--x", "a.lua", "--y=1", "run", "--z"], Some("a.lua"), Some("run")),
+            (&["-"], Some("-"), None),
+            (&["-h"], Some("-h"), None),
+            (&["", ""], Some(""), Some("")),
+            (&["--", "a.lua"], Some("a.lua"), None),
+            (&["--test=a.lua", "run"], Some("a.lua"), Some("run")),
+            (&["b.lua", "--test=a.lua"], Some("a.lua"), None),
+            (&["b.lua", "run", "--test=a.lua"], Some("a.lua"), Some("run")),
+            (&["--test=", "a.lua", "run"], Some("a.lua"), Some("run")),
+            (&["--test", "a.lua", "run"], Some("a.lua"), Some("run")),
+        ] {
+            let (line, _, _) = apart(words).unwrap();
+            assert_eq!((line.test, line.command), (test.map(Into::into), command.map(Into::into)), "{words:?}");
+        }
+    }
+
+    #[test]
+    fn a_third_word_is_refused() {
+        for (words, third) in [
+            (&["a", "b", "c", "d"][..], "c"),
+            (&["--help", "a", "b", "-h"], "-h"),
+            (&["a", "b", ""], ""),
+            (&["a", "--threads", "4", "5"], "5"),
+        ] {
+            let refusal = apart(words).unwrap_err();
+            assert_eq!(refusal.text, format!("Unrecognized command line argument: {third}\n").into_bytes());
+            assert_eq!((refusal.stream, refusal.exit), (super::super::Stream::Stderr, 1));
+            assert!(refusal.notices.is_empty());
+        }
+        let refusal = apart(&["--test=a", "b", "c"]).unwrap_err();
+        assert_eq!(refusal.notices.len(), 1, "the warning is said before");
+    }
+
+    #[test]
+    fn test_as_an_option_is_warned_of() {
+        let warnings = |words: &[&str]| apart(words).unwrap().2.len();
+        assert_eq!(warnings(&["--test=a"]), 1);
+        assert_eq!(warnings(&["--test="]), 1);
+        assert_eq!(warnings(&["--test", "a"]), 0);
+        assert_eq!(warnings(&["a"]), 0);
+    }
+
+    #[test]
+    fn the_last_of_equal_names_gives_the_value_at_the_place_of_the_first() {
+        let (_, given, _) = apart(&["--a-b=1", "--c", "--a_b=2=3", "--c=", "--=5"]).unwrap();
+        let typed: Vec<_> = given.iter().map(Entry::as_typed).collect();
+        assert_eq!(typed, [b"--a_b=2=3".to_vec(), b"--c=".to_vec(), b"--=5".to_vec()]);
+        assert_eq!(given.get(b"a-b").unwrap().text.as_deref(), Some(&b"2=3"[..]));
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_kept() {
+        let name = OsString::from_vec(b"--x\xff=\xfe".to_vec());
+        let (_, given, _) = take_apart(vec!["sysbench".into(), name]).unwrap();
+        assert_eq!(given.iter().next().unwrap().as_typed(), b"--x\xff=\xfe");
+    }
+}

@@ -1,0 +1,80 @@
+//! Pages of help. They are bytes: scripts choose names, texts and defaults.
+
+use super::registry::{Group, Registry};
+use super::{Compat, OptionSpec};
+
+/// A test that needs no script.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct BuiltInTest {
+    pub(crate) name: &'static str,
+    pub(crate) title: &'static str,
+}
+
+/// The page of `--help`, for the standard output. `program` is what people type before the options.
+pub(crate) fn help_page(registry: &Registry, program: &str, tests: &[BuiltInTest]) -> Vec<u8> {
+    let mut page = format!(
+        "Usage:\n  {program} [options]... [testname] [command]\n\n\
+         Commands implemented by most tests: prepare run cleanup help\n\n"
+    )
+    .into_bytes();
+    let mut part = |heading: &str, group: Group| {
+        page.extend_from_slice(heading.as_bytes());
+        page.extend(lines(&registry.group(group).collect::<Vec<_>>()));
+        page.push(b'\n');
+    };
+    part("General options:\n", Group::General);
+    part("Pseudo-Random Numbers Generator options:\n", Group::Rand);
+    part("Log options:\n", Group::Log);
+    part("", Group::Latency);
+    part("General database options:\n\n", Group::Database);
+    let drivers = "\nCompiled-in database drivers:\n  mysql - MySQL driver\n  pgsql - PostgreSQL driver\n\n";
+    part(&format!("{drivers}mysql options:\n"), Group::Mysql);
+    part("pgsql options:\n", Group::Pgsql);
+    part("truetps options (sysbench has none of these, and a script may declare their names):\n", Group::Ours);
+    page.extend_from_slice(b"Compiled-in tests:\n");
+    for test in tests {
+        page.extend_from_slice(format!("  {} - {}\n", test.name, test.title).as_bytes());
+    }
+    let end = format!("\nSee '{program} <testname> help' for a list of options for each test.\n\n");
+    page.extend_from_slice(end.as_bytes());
+    page
+}
+
+/// What `<test> help` prints where the test has no `help` of its own: its options under its name.
+pub(crate) fn test_help(registry: &Registry, test: &[u8]) -> Vec<u8> {
+    [test, b" options:\n", &print_test_options(registry)].concat()
+}
+
+/// What `sysbench.cmdline.print_test_options()` prints: the script's options by name, and an empty line.
+pub(crate) fn print_test_options(registry: &Registry) -> Vec<u8> {
+    let mut specs: Vec<_> = registry.group(Group::Script).collect();
+    specs.sort_by(|a, b| a.name.cmp(&b.name));
+    let mut text = lines(&specs);
+    text.push(b'\n');
+    text
+}
+
+/// The line of `--version`. Programs look for the first two words.
+pub(crate) fn version_line(compat: Compat, truetps: &str) -> String {
+    format!("sysbench {} (truetps {truetps})\n", compat.version())
+}
+
+/// A line for each option, with the texts in one column.
+fn lines(specs: &[&OptionSpec]) -> Vec<u8> {
+    let head = |spec: &OptionSpec| [b"  --", spec.name.as_slice(), spec.kind.suffix().as_bytes()].concat();
+    let width = specs.iter().map(|spec| head(spec).len()).max().unwrap_or(0);
+    let mut text = Vec::new();
+    for spec in specs {
+        let mut line = head(spec);
+        line.resize(width + 1, b' ');
+        line.extend_from_slice(&spec.description);
+        if let Some(default) = &spec.default {
+            line.extend_from_slice(b" [");
+            line.extend_from_slice(default);
+            line.push(b']');
+        }
+        line.push(b'\n');
+        text.extend(line);
+    }
+    text
+}

@@ -1,0 +1,104 @@
+//! Values with a form of their own: when a run is given up, and where counting starts anew.
+
+use std::time::Duration;
+
+use super::{Refusal, number};
+
+const CHECKPOINTS_MAX: usize = 256;
+
+/// When events that still run are given up, counted from the start of the run. None: never.
+///
+/// `off` is never; a number is so many seconds after `time`, `N%` so much of it, and nothing 5 %. Parts of a second are
+/// cut off. Without a limit of time there is nothing to count from, and the text is not looked at.
+///
+/// # Errors
+///
+/// Any other text.
+pub(super) fn forced_shutdown(text: &[u8], time: Option<Duration>) -> Result<Option<Duration>, Refusal> {
+    let Some(time) = time else { return Ok(None) };
+    if text.eq_ignore_ascii_case(b"off") {
+        return Ok(None);
+    }
+    let time = time.as_secs() as i64;
+    let refusal = || Refusal::fatal([b"Invalid value for --forced-shutdown: '", text, b"'"].concat());
+    let after = match text.iter().position(|byte| *byte == b'%') {
+        _ if text.is_empty() => time * 5 / 100,
+        // What is behind the first `%` is not looked at.
+        Some(0) => 0,
+        Some(place) => time * i64::from(number::int(&text[..place]).ok_or_else(refusal)?) / 100,
+        None => number::int(text).ok_or_else(refusal)?.into(),
+    };
+    Ok(Some(Duration::from_secs((time + after).max(0) as u64)))
+}
+
+/// Seconds after the start, in order. Equal ones are kept, as sysbench prints each of them.
+///
+/// # Errors
+///
+/// A part that is no whole number, or a negative one, and more than 256 parts.
+pub(super) fn checkpoints(parts: &[Vec<u8>]) -> Result<Vec<u32>, Refusal> {
+    if parts.len() > CHECKPOINTS_MAX {
+        let text = format!("Too many checkpoints in --report-checkpoints (up to {CHECKPOINTS_MAX} can be defined)");
+        return Err(Refusal::fatal(text));
+    }
+    let second = |part: &Vec<u8>| {
+        let second = number::int(part).and_then(|second| u32::try_from(second).ok());
+        second.ok_or_else(|| {
+            Refusal::fatal([b"Invalid value for --report-checkpoints: '", part.as_slice(), b"'"].concat())
+        })
+    };
+    let mut seconds: Vec<u32> = parts.iter().map(second).collect::<Result<_, _>>()?;
+    seconds.sort_unstable();
+    Ok(seconds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shutdown(text: &str, time: u64) -> Result<Option<u64>, String> {
+        let time = (time > 0).then(|| Duration::from_secs(time));
+        let limit = forced_shutdown(text.as_bytes(), time).map_err(|refusal| refusal.to_string())?;
+        Ok(limit.map(|limit| limit.as_secs()))
+    }
+
+    #[test]
+    fn the_limit_is_counted_from_the_start() {
+        for (text, time, limit) in [
+            ("off", 10, None),
+            ("OFF", 10, None),
+            ("", 10, Some(10)),
+            ("", 100, Some(105)),
+            ("5", 10, Some(15)),
+            ("0", 10, Some(10)),
+            ("-1", 10, Some(9)),
+            ("-20", 10, Some(0)),
+            ("50%", 10, Some(15)),
+            ("5%%", 10, Some(10)),
+            ("5%x", 100, Some(105)),
+            ("%", 10, Some(10)),
+            ("x", 0, None),
+            ("5", 0, None),
+        ] {
+            assert_eq!(shutdown(text, time), Ok(limit), "{text:?} of {time}");
+        }
+        for text in ["x", "5s", "on", "1.5", "x%"] {
+            assert_eq!(shutdown(text, 10), Err(format!("FATAL: Invalid value for --forced-shutdown: '{text}'")));
+        }
+    }
+
+    #[test]
+    fn checkpoints_are_sorted_seconds() {
+        let read = |text: &str| checkpoints(&super::super::value::list(text.as_bytes()));
+        assert_eq!(read("2,1,1"), Ok(vec![1, 1, 2]));
+        assert_eq!(read(""), Ok(vec![]));
+        assert_eq!(read("0"), Ok(vec![0]));
+        for text in ["x", "-1", "1.5", "1x"] {
+            let told = read(text).unwrap_err().to_string();
+            assert_eq!(told, format!("FATAL: Invalid value for --report-checkpoints: '{text}'"));
+        }
+        assert_eq!(read(&"1,".repeat(256)).unwrap().len(), 256);
+        let told = read(&"1,".repeat(257)).unwrap_err().to_string();
+        assert_eq!(told, "FATAL: Too many checkpoints in --report-checkpoints (up to 256 can be defined)");
+    }
+}

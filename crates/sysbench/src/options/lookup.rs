@@ -1,0 +1,67 @@
+//! Values of our own and of sysbench's options by name, whoever gave them.
+
+use super::given::{Given, Origin};
+use super::{Refusal, Registry, key, number, value};
+
+/// Texts of known options, read as the host needs them: also where a script has declared the name with another type.
+#[derive(Clone, Copy)]
+pub(super) struct Lookup<'a> {
+    pub(super) registry: &'a Registry,
+    pub(super) given: &'a Given,
+    /// Whether wrong values of our own options are refused. They are not before the script is read: it may take the name.
+    pub(super) strict: bool,
+}
+
+impl<'a> Lookup<'a> {
+    /// The text of an option: what was given, or the default, a script's before ours. None is no text.
+    pub(super) fn text(&self, name: &str) -> Option<&'a [u8]> {
+        let name = name.as_bytes();
+        if self.registry.is_taken(name) {
+            return self.registry.original(name)?.default.as_deref();
+        }
+        match self.given.get(name) {
+            Some(entry) => entry.text.as_deref(),
+            None => self.registry.get(name)?.spec.default.as_deref(),
+        }
+    }
+
+    /// The text, empty where there is none.
+    pub(super) fn bytes(&self, name: &str) -> &'a [u8] {
+        self.text(name).unwrap_or_default()
+    }
+
+    pub(super) fn list(&self, name: &str) -> Vec<Vec<u8>> {
+        value::list(self.bytes(name))
+    }
+
+    pub(super) fn int(&self, name: &str) -> Result<i32, Refusal> {
+        let text = self.bytes(name);
+        number::int(text).ok_or_else(|| Refusal::invalid_value(&key(name.as_bytes()), text))
+    }
+
+    /// A wrong text is the default: as an option without a meaning it is refused where names are.
+    pub(super) fn switch(&self, name: &str) -> bool {
+        let Some(text) = self.text(name) else { return true };
+        let default = || self.registry.original(name.as_bytes()).and_then(|spec| spec.default.as_deref());
+        value::switch(text).or_else(|| value::switch(default()?)).unwrap_or(false)
+    }
+
+    /// The text as one of some words, for options of our own.
+    pub(super) fn choice<T>(&self, name: &str, right: &str, of: impl Fn(&'a [u8]) -> Option<T>) -> Result<T, Refusal> {
+        let text = self.bytes(name);
+        if let Some(value) = of(text) {
+            return Ok(value);
+        }
+        let default = self.registry.original(name.as_bytes()).and_then(|spec| spec.default.as_deref());
+        match of(default.unwrap_or_default()) {
+            Some(value) if !self.strict => Ok(value),
+            _ => Err(Refusal::invalid_choice(&key(name.as_bytes()), text, right)),
+        }
+    }
+
+    /// Whether somebody gave a value, on the command line or in a file.
+    pub(super) fn is_given(&self, name: &str) -> bool {
+        let by_user = |origin| matches!(origin, Origin::CommandLine | Origin::ConfigFile | Origin::Host);
+        self.given.get(name.as_bytes()).is_some_and(|entry| by_user(entry.origin))
+    }
+}

@@ -1,0 +1,142 @@
+//! Options that sysbench does not have.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::lookup::Lookup;
+use super::{Compat, Refusal, number, value};
+
+/// What a Lua state belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LuaIsolation {
+    /// The host chooses.
+    Auto,
+    /// A thread of the system, which carries several clients.
+    Worker,
+    /// One client, as in sysbench.
+    Client,
+}
+
+/// What is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Format {
+    Text,
+    /// One JSON document on the standard output, and nothing else there.
+    Json,
+}
+
+/// Values of our own options. A script that declares one of their names leaves the default here
+/// ([`Options::taken`](super::Options::taken)).
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Ours {
+    pub(crate) compat: Compat,
+    pub(crate) lua_isolation: LuaIsolation,
+    /// Threads of the system. None: the host chooses.
+    pub(crate) workers: Option<u32>,
+    /// Each over 0 and under 100, as given.
+    pub(crate) percentiles: Vec<f64>,
+    /// Whether latency is reported of each statement.
+    pub(crate) latency_by_statement: bool,
+    pub(crate) errors_by_class: bool,
+    pub(crate) format: Format,
+    /// How long the end of events is awaited after `--time`. None: for ever.
+    pub(crate) drain_timeout: Option<Duration>,
+    /// None: for ever.
+    pub(crate) connect_timeout: Option<Duration>,
+    /// Folder of runs. None: the run is not kept.
+    pub(crate) runs: Option<PathBuf>,
+    /// A server in one text. It may hold a password: do not print it.
+    pub(crate) dsn: Option<Vec<u8>>,
+    /// Bytes of one Lua state. None: no limit.
+    pub(crate) lua_memory_limit: Option<u64>,
+}
+
+/// Options that say which server, each of which `--dsn` stands for.
+const SERVER_OPTIONS: [&str; 11] = [
+    "mysql-host",
+    "mysql-port",
+    "mysql-socket",
+    "mysql-user",
+    "mysql-password",
+    "mysql-db",
+    "pgsql-host",
+    "pgsql-port",
+    "pgsql-user",
+    "pgsql-password",
+    "pgsql-db",
+];
+
+/// A year, so that sums of times stay times.
+const SECONDS_MAX: f64 = 31_536_000.0;
+
+impl Ours {
+    pub(super) fn read(lookup: &Lookup<'_>) -> Result<Self, Refusal> {
+        let isolation = |text: &[u8]| match text {
+            b"auto" => Some(LuaIsolation::Auto),
+            b"worker" => Some(LuaIsolation::Worker),
+            b"client" => Some(LuaIsolation::Client),
+            _ => None,
+        };
+        let format = |text: &[u8]| match text {
+            b"text" => Some(Format::Text),
+            b"json" => Some(Format::Json),
+            _ => None,
+        };
+        let latency_by = |text: &[u8]| match text {
+            b"" => Some(false),
+            b"statement" => Some(true),
+            _ => None,
+        };
+        let runs = lookup.bytes("runs");
+        let dsn = lookup.bytes("dsn");
+        let ours = Self {
+            compat: lookup.choice("compat", "1.0 or 1.1", Compat::from_text)?,
+            lua_isolation: lookup.choice("lua-isolation", "auto, worker or client", isolation)?,
+            workers: lookup.choice("workers", "1 to 1024, or 0 to leave it open", workers)?,
+            percentiles: lookup.choice("percentiles", "numbers over 0 and under 100, at most 32", percentiles)?,
+            latency_by_statement: lookup.choice("latency-by", "statement", latency_by)?,
+            errors_by_class: lookup.switch("errors-by-class"),
+            format: lookup.choice("format", "text or json", format)?,
+            drain_timeout: lookup.choice("drain-timeout", "seconds, or 0 to wait for ever", timeout)?,
+            connect_timeout: lookup.choice("connect-timeout", "seconds, or 0 to wait for ever", timeout)?,
+            runs: (runs != b"none" && !runs.is_empty()).then(|| PathBuf::from(OsStr::from_bytes(runs))),
+            dsn: (!dsn.is_empty()).then(|| dsn.to_vec()),
+            lua_memory_limit: lookup.choice("lua-memory-limit", "bytes, such as 64M", memory)?,
+        };
+        if ours.dsn.is_some()
+            && let Some(other) = SERVER_OPTIONS.iter().find(|name| lookup.is_given(name))
+        {
+            return Err(Refusal::fatal(format!("--dsn cannot be used with --{other}")));
+        }
+        Ok(ours)
+    }
+}
+
+fn workers(text: &[u8]) -> Option<Option<u32>> {
+    let number = number::int(text).and_then(|number| u32::try_from(number).ok()).filter(|number| *number <= 1024)?;
+    Some(Some(number).filter(|number| *number > 0))
+}
+
+fn percentiles(text: &[u8]) -> Option<Vec<f64>> {
+    let parts = value::list(text);
+    let fine = |number: &f64| *number > 0.0 && *number < 100.0;
+    let numbers: Vec<f64> = parts.iter().map(|part| number::strict_double(part).filter(fine)).collect::<Option<_>>()?;
+    (numbers.len() <= 32).then_some(numbers)
+}
+
+/// Seconds, parts of them too; 0 is no limit.
+fn timeout(text: &[u8]) -> Option<Option<Duration>> {
+    let seconds = number::strict_double(text).filter(|seconds| (0.0..=SECONDS_MAX).contains(seconds))?;
+    Some((seconds > 0.0).then(|| Duration::from_secs_f64(seconds)))
+}
+
+fn memory(text: &[u8]) -> Option<Option<u64>> {
+    let (last, digits) = text.split_last()?;
+    let digits = if last.is_ascii_digit() { text } else { digits };
+    let fine = !digits.is_empty()
+        && digits.iter().all(u8::is_ascii_digit)
+        && (last.is_ascii_digit() || b"KMGTkmgt".contains(last));
+    fine.then(|| Some(number::size(text)).filter(|bytes| *bytes > 0))
+}

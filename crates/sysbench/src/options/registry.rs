@@ -1,0 +1,170 @@
+//! Everything that is an option: ours from the start, a script's as it declares them.
+
+use std::collections::BTreeMap;
+
+use super::{Compat, Kind, OptionSpec, builtin, key};
+
+/// Who an option belongs to; the help page has a part for each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Group {
+    General,
+    Rand,
+    Log,
+    /// Shown with the log's, apart from them.
+    Latency,
+    Database,
+    Mysql,
+    Pgsql,
+    /// Options that sysbench does not have. Scripts do not see them in `sysbench.opt`, and may take their names.
+    Ours,
+    Script,
+    /// Nobody declared it: what an option-less script of old was given.
+    Unknown,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Registered {
+    pub(crate) spec: OptionSpec,
+    pub(crate) group: Group,
+    /// What the script's declaration hides.
+    pub(crate) hidden: Option<(Group, OptionSpec)>,
+}
+
+/// What a declaration of a script has met.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Declared {
+    /// A name of its own.
+    New,
+    /// A name of sysbench: type and default are the script's now. Where the user gave a value, that is the value.
+    Redefined,
+    /// A name of ours: the option is the script's from here on, and ours has its default.
+    TookOurs,
+}
+
+/// Options by name; `-` and `_` are equal in names.
+#[derive(Debug, Clone)]
+pub(crate) struct Registry {
+    all: Vec<Registered>,
+    places: BTreeMap<Vec<u8>, usize>,
+}
+
+impl Registry {
+    /// What is known before a script is read.
+    pub(crate) fn new(compat: Compat) -> Self {
+        let all: Vec<_> =
+            builtin::options(compat).map(|(group, spec)| Registered { spec, group, hidden: None }).collect();
+        let places = all.iter().enumerate().map(|(place, one)| (one.spec.key(), place)).collect();
+        Self { all, places }
+    }
+
+    pub(crate) fn get(&self, name: &[u8]) -> Option<&Registered> {
+        self.places.get(&key(name)).map(|place| &self.all[*place])
+    }
+
+    /// All of them, in the order of declaration.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Registered> {
+        self.all.iter()
+    }
+
+    pub(crate) fn group(&self, group: Group) -> impl Iterator<Item = &OptionSpec> {
+        self.all.iter().filter(move |one| one.group == group).map(|one| &one.spec)
+    }
+
+    /// A script's option. A name that is declared twice keeps the second declaration.
+    pub(crate) fn declare(&mut self, spec: OptionSpec) -> Declared {
+        let Some(place) = self.places.get(&spec.key()) else {
+            self.add(Group::Script, spec);
+            return Declared::New;
+        };
+        let one = &mut self.all[*place];
+        let before = std::mem::replace(&mut one.spec, spec);
+        if one.group != Group::Script {
+            one.hidden = Some((one.group, before));
+            one.group = Group::Script;
+        }
+        match one.hidden {
+            None => Declared::New,
+            Some((Group::Ours, _)) => Declared::TookOurs,
+            Some(_) => Declared::Redefined,
+        }
+    }
+
+    /// What nobody declared: a text.
+    pub(super) fn add_unknown(&mut self, name: &[u8]) {
+        self.add(Group::Unknown, OptionSpec::new(name, "", None, Kind::String));
+    }
+
+    pub(super) fn set_kind(&mut self, name: &[u8], kind: Kind) {
+        if let Some(place) = self.places.get(&key(name)) {
+            self.all[*place].spec.kind = kind;
+        }
+    }
+
+    /// The declaration that is ours or sysbench's, also where a script has hidden it.
+    pub(super) fn original(&self, name: &[u8]) -> Option<&OptionSpec> {
+        let one = self.get(name)?;
+        Some(one.hidden.as_ref().map_or(&one.spec, |(_, spec)| spec))
+    }
+
+    /// Whether a script has taken one of our names.
+    pub(crate) fn is_taken(&self, name: &[u8]) -> bool {
+        self.get(name).is_some_and(|one| matches!(one.hidden, Some((Group::Ours, _))))
+    }
+
+    fn add(&mut self, group: Group, spec: OptionSpec) {
+        self.places.insert(spec.key(), self.all.len());
+        self.all.push(Registered { spec, group, hidden: None });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec(name: &str) -> OptionSpec {
+        OptionSpec::new(name, "text", Some(b"8"), Kind::Int)
+    }
+
+    #[test]
+    fn names_are_found_with_dashes_and_with_underscores() {
+        let registry = Registry::new(Compat::V1_0);
+        for name in ["mysql-ignore-errors", "mysql_ignore_errors", "mysql-ignore_errors"] {
+            assert_eq!(registry.get(name.as_bytes()).unwrap().group, Group::Mysql, "{name}");
+        }
+        assert!(registry.get(b"mysql").is_none(), "names are not abbreviated");
+        assert!(registry.get(b"").is_none());
+    }
+
+    #[test]
+    fn every_name_is_there_once_and_has_a_description() {
+        let registry = Registry::new(Compat::V1_1);
+        assert_eq!(registry.all.len(), registry.places.len());
+        assert!(registry.iter().all(|one| !one.spec.description.is_empty()));
+    }
+
+    #[test]
+    fn defaults_that_differ_are_decided_by_the_version() {
+        let default = |compat, name: &[u8]| {
+            let spec = Registry::new(compat).get(name).unwrap().spec.clone();
+            (spec.kind, String::from_utf8(spec.default.unwrap()).unwrap())
+        };
+        assert_eq!(default(Compat::V1_0, b"rand-type"), (Kind::String, "special".into()));
+        assert_eq!(default(Compat::V1_1, b"rand-type"), (Kind::String, "uniform".into()));
+        assert_eq!(default(Compat::V1_0, b"mysql-ssl"), (Kind::Bool, "off".into()));
+        assert_eq!(default(Compat::V1_1, b"mysql-ssl"), (Kind::String, "disabled".into()));
+    }
+
+    #[test]
+    fn a_script_declares_redefines_and_takes() {
+        let mut registry = Registry::new(Compat::V1_0);
+        assert_eq!(registry.declare(spec("table-size")), Declared::New);
+        assert_eq!(registry.declare(spec("table_size")), Declared::New);
+        assert_eq!(registry.declare(spec("threads")), Declared::Redefined);
+        assert_eq!(registry.declare(spec("workers")), Declared::TookOurs);
+        assert_eq!(registry.declare(spec("workers")), Declared::TookOurs);
+        assert!(registry.is_taken(b"workers") && !registry.is_taken(b"threads"));
+        assert_eq!(registry.original(b"workers").unwrap().default.as_deref(), Some(&b"0"[..]));
+        let names: Vec<_> = registry.group(Group::Script).map(|spec| spec.name.clone()).collect();
+        assert_eq!(names, [b"threads".to_vec(), b"workers".to_vec(), b"table_size".to_vec()]);
+    }
+}

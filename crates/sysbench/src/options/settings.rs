@@ -1,0 +1,182 @@
+//! What the host needs to know of the options: values read, checked and put together.
+
+use std::time::Duration;
+
+use super::lookup::Lookup;
+use super::{Notice, Ours, RandSettings, Refusal, limits, number};
+
+/// More would be no measurement of a server, whatever carries them.
+const THREADS_MAX: i32 = 1_000_000;
+/// Reports more often than this would be most of the work.
+const REPORT_INTERVAL_MIN: f64 = 0.01;
+const REPORT_INTERVAL_MAX: f64 = 31_536_000.0;
+const VERBOSITY_MAX: u8 = 5;
+
+/// Names of 0.5, and what took their place.
+const OLD_NAMES: [(&str, &str); 4] =
+    [("num-threads", "threads"), ("max-requests", "events"), ("max-time", "time"), ("tx-rate", "rate")];
+
+/// Everything of a run that is no server and no script.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Settings {
+    /// Clients: 1 to 1 000 000.
+    pub(crate) threads: u32,
+    /// Events of all clients together. None: no limit.
+    pub(crate) events: Option<u64>,
+    /// None: no limit.
+    pub(crate) time: Option<Duration>,
+    pub(crate) warmup: Duration,
+    /// Since the start of the run. None: never.
+    pub(crate) forced_shutdown: Option<Duration>,
+    /// Bytes.
+    pub(crate) thread_stack_size: u64,
+    pub(crate) thread_init_timeout: Duration,
+    /// Events a second of all clients together. None: as many as possible.
+    pub(crate) rate: Option<u32>,
+    /// None: no reports between.
+    pub(crate) report_interval: Option<Duration>,
+    /// Seconds after the start, ascending.
+    pub(crate) checkpoints: Vec<u32>,
+    pub(crate) debug: bool,
+    pub(crate) validate: bool,
+    /// None: none is reported.
+    pub(crate) percentile: Option<u8>,
+    pub(crate) histogram: bool,
+    /// 0 (what is fatal) to 5 (everything); `--debug` makes it 5.
+    pub(crate) verbosity: u8,
+    /// What `luajit -j` takes; empty is nothing to do.
+    pub(crate) luajit_cmd: Vec<u8>,
+    pub(crate) rand: RandSettings,
+    pub(crate) ours: Ours,
+}
+
+impl Settings {
+    /// Reads and checks all of them, in sysbench's order, and says what is to be warned of before.
+    ///
+    /// # Errors
+    ///
+    /// The first value that is wrong; warnings that came before it are in the refusal.
+    pub(super) fn read(lookup: &Lookup<'_>) -> Result<(Self, Vec<Notice>), Refusal> {
+        let mut notices = Vec::new();
+        match Self::read_noting(lookup, &mut notices) {
+            Ok(settings) => Ok((settings, notices)),
+            Err(refusal) => Err(Refusal { notices, ..refusal }),
+        }
+    }
+
+    fn read_noting(lookup: &Lookup<'_>, notices: &mut Vec<Notice>) -> Result<Self, Refusal> {
+        let threads = renamed(lookup, notices, "num-threads", "threads")?;
+        if !(1..=THREADS_MAX).contains(&threads) {
+            return Err(Refusal::fatal(format!("Invalid value for --threads: {threads}.")).and_empty_line());
+        }
+        let events = renamed(lookup, notices, "max-requests", "events")?;
+        let time = seconds(renamed(lookup, notices, "max-time", "time")?);
+        if events <= 0 && time.is_none() {
+            notices.push(Notice::warning("Both event and time limits are disabled, running an endless test"));
+        }
+        let warmup = lookup.int("warmup-time")?;
+        if warmup < 0 {
+            return Err(Refusal::fatal(format!("Invalid value for --warmup-time: {warmup}.")).and_empty_line());
+        }
+        let forced_shutdown = limits::forced_shutdown(lookup.bytes("forced-shutdown"), time)?;
+        let thread_stack_size = number::size(lookup.bytes("thread-stack-size"));
+        if thread_stack_size == 0 {
+            return Err(Refusal::fatal("Invalid value for thread-stack-size: 0.").and_empty_line());
+        }
+        let init_timeout = lookup.int("thread-init-timeout")?;
+        if init_timeout < 1 {
+            let text = format!("Invalid value for --thread-init-timeout: {init_timeout}.");
+            return Err(Refusal::fatal(text).and_empty_line());
+        }
+        let rate = renamed(lookup, notices, "tx-rate", "rate")?;
+        let Ok(rate) = u32::try_from(rate) else {
+            return Err(Refusal::fatal(format!("Invalid value for --rate: {rate}.")).and_empty_line());
+        };
+        let report_interval = report_interval(lookup)?;
+        let rand = RandSettings::read(lookup)?;
+        let checkpoints = limits::checkpoints(&lookup.list("report-checkpoints"))?;
+        let debug = lookup.switch("debug");
+        let verbosity = verbosity(lookup)?;
+        let histogram = lookup.switch("histogram");
+        Ok(Self {
+            threads: threads as u32,
+            events: (events > 0).then_some(events as u64),
+            time,
+            warmup: Duration::from_secs(warmup as u64),
+            forced_shutdown,
+            thread_stack_size,
+            thread_init_timeout: Duration::from_secs(init_timeout as u64),
+            rate: (rate > 0).then_some(rate),
+            report_interval,
+            checkpoints,
+            debug,
+            validate: lookup.switch("validate"),
+            percentile: percentile(lookup, histogram)?,
+            histogram,
+            verbosity: if debug { VERBOSITY_MAX } else { verbosity },
+            luajit_cmd: lookup.bytes("luajit-cmd").to_vec(),
+            rand,
+            ours: Ours::read(lookup)?,
+        })
+    }
+}
+
+/// The value of an option that had another name, which is warned of where it is used. The old name goes first where
+/// both are given, and 0 (of threads: 1) under the old name is as if it were not there.
+fn renamed(lookup: &Lookup<'_>, notices: &mut Vec<Notice>, old: &str, new: &str) -> Result<i32, Refusal> {
+    let number = lookup.int(old)?;
+    if !is_used(old, number) {
+        return lookup.int(new);
+    }
+    notices.push(Notice::warning(&format!("--{old} is deprecated, use --{new} instead")));
+    Ok(number)
+}
+
+fn is_used(old: &str, number: i32) -> bool {
+    if old == "num-threads" { !matches!(number, 0 | 1) } else { number > 0 }
+}
+
+/// Options that decide the value of another one: its name and the text that scripts see there.
+pub(super) fn decided(lookup: &Lookup<'_>) -> Vec<(&'static str, Vec<u8>)> {
+    let old = OLD_NAMES.into_iter().filter(|(old, _)| lookup.int(old).is_ok_and(|number| is_used(old, number)));
+    let mut decided: Vec<_> = old.map(|(old, new)| (new, lookup.bytes(old).to_vec())).collect();
+    if lookup.switch("debug") {
+        decided.push(("verbosity", b"5".to_vec()));
+    }
+    decided
+}
+
+/// None for 0 and, as sysbench has it, for negative numbers.
+fn seconds(number: i32) -> Option<Duration> {
+    (number > 0).then(|| Duration::from_secs(number as u64))
+}
+
+/// sysbench takes whole seconds only, and negative ones, which make no sense.
+fn report_interval(lookup: &Lookup<'_>) -> Result<Option<Duration>, Refusal> {
+    let text = lookup.bytes("report-interval");
+    let number = number::int(text).map(f64::from).or_else(|| number::strict_double(text));
+    match number {
+        Some(0.0) => Ok(None),
+        Some(number) if (REPORT_INTERVAL_MIN..=REPORT_INTERVAL_MAX).contains(&number) => {
+            Ok(Some(Duration::from_secs_f64(number)))
+        }
+        _ => Err(Refusal::invalid_value(b"report_interval", text)),
+    }
+}
+
+fn verbosity(lookup: &Lookup<'_>) -> Result<u8, Refusal> {
+    let number = lookup.int("verbosity")?;
+    let fine = u8::try_from(number).ok().filter(|number| *number <= VERBOSITY_MAX);
+    fine.ok_or_else(|| Refusal::logged(format!("Invalid value for verbosity: {number}")))
+}
+
+fn percentile(lookup: &Lookup<'_>, histogram: bool) -> Result<Option<u8>, Refusal> {
+    let number = lookup.int("percentile")?;
+    let Some(percentile) = u8::try_from(number).ok().filter(|number| *number <= 100) else {
+        return Err(Refusal::fatal(format!("Invalid value for --percentile: {number}")));
+    };
+    if percentile == 0 && histogram {
+        return Err(Refusal::fatal("--histogram cannot be used with --percentile=0"));
+    }
+    Ok((percentile > 0).then_some(percentile))
+}

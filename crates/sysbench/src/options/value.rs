@@ -1,0 +1,106 @@
+//! Values of options, as scripts see them in `sysbench.opt`.
+
+use super::{Kind, number};
+
+/// What stands under a name in `sysbench.opt`.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Value {
+    Bool(bool),
+    Number(f64),
+    Text(Vec<u8>),
+    /// A table of texts.
+    List(Vec<Vec<u8>>),
+    /// Files are not exported.
+    Nil,
+}
+
+/// What is wrong with a text: which of two refusals it gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BadText {
+    /// `invalid option: --name=text`
+    Switch,
+    /// `Invalid value for the 'name' option: 'text'`
+    Number,
+}
+
+/// The value of a text. None is an option without `=`, and an option without a default that nobody gave: true, 0 or
+/// empty. Sizes and numbers with a fraction are never refused: sysbench takes what it can read of them.
+pub(crate) fn read(kind: Kind, text: Option<&[u8]>) -> Result<Value, BadText> {
+    Ok(match (kind, text) {
+        (Kind::Bool, None) => Value::Bool(true),
+        (Kind::Bool, Some(text)) => Value::Bool(switch(text).ok_or(BadText::Switch)?),
+        (Kind::Null | Kind::File, _) => Value::Nil,
+        (Kind::Int, text) => Value::Number(number::int(text.unwrap_or_default()).ok_or(BadText::Number)?.into()),
+        (Kind::Size, text) => Value::Number(number::size(text.unwrap_or_default()) as f64),
+        (Kind::Double, text) => Value::Number(number::double(text.unwrap_or_default())),
+        (Kind::String, text) => Value::Text(text.unwrap_or_default().to_vec()),
+        (Kind::List, text) => Value::List(list(text.unwrap_or_default())),
+    })
+}
+
+/// `on`, `true`, `1` and their opposites, in these letters.
+pub(crate) fn switch(text: &[u8]) -> Option<bool> {
+    match text {
+        b"on" | b"true" | b"1" => Some(true),
+        b"off" | b"false" | b"0" => Some(false),
+        _ => None,
+    }
+}
+
+/// What is between the commas; nothing between two of them is no element.
+pub(crate) fn list(text: &[u8]) -> Vec<Vec<u8>> {
+    text.split(|byte| *byte == b',').filter(|part| !part.is_empty()).map(<[u8]>::to_vec).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(texts: &[&str]) -> Value {
+        Value::List(texts.iter().map(|text| text.as_bytes().to_vec()).collect())
+    }
+
+    #[test]
+    fn switches_have_six_spellings() {
+        for (text, on) in [("on", true), ("true", true), ("1", true), ("off", false), ("false", false), ("0", false)] {
+            assert_eq!(read(Kind::Bool, Some(text.as_bytes())), Ok(Value::Bool(on)), "{text}");
+        }
+        for text in ["", "x", "On", "TRUE", "yes", "on ", "2"] {
+            assert_eq!(read(Kind::Bool, Some(text.as_bytes())), Err(BadText::Switch), "{text}");
+        }
+        assert_eq!(read(Kind::Bool, None), Ok(Value::Bool(true)));
+    }
+
+    #[test]
+    fn lists_have_no_empty_elements() {
+        for (text, parts) in [
+            ("", &[][..]),
+            (",", &[]),
+            (",a", &["a"]),
+            ("a,", &["a"]),
+            ("a,,b", &["a", "b"]),
+            ("a, b", &["a", " b"]),
+            ("\"a,b\"", &["\"a", "b\""]),
+        ] {
+            assert_eq!(read(Kind::List, Some(text.as_bytes())), Ok(texts(parts)), "{text}");
+        }
+        assert_eq!(read(Kind::List, None), Ok(texts(&[])));
+    }
+
+    #[test]
+    fn bytes_of_texts_survive() {
+        assert_eq!(read(Kind::String, Some(b"a\xff\xfe=b ")), Ok(Value::Text(b"a\xff\xfe=b ".to_vec())));
+        assert_eq!(read(Kind::String, None), Ok(Value::Text(Vec::new())));
+    }
+
+    #[test]
+    fn numbers_without_a_text_are_0_and_files_are_nil() {
+        for kind in [Kind::Int, Kind::Size, Kind::Double] {
+            assert_eq!(read(kind, None), Ok(Value::Number(0.0)));
+            assert_eq!(read(kind, Some(b"")), Ok(Value::Number(0.0)));
+        }
+        assert_eq!(read(Kind::Int, Some(b"x")), Err(BadText::Number));
+        assert_eq!(read(Kind::File, Some(b"x")), Ok(Value::Nil));
+        assert_eq!(read(Kind::Null, None), Ok(Value::Nil));
+    }
+}

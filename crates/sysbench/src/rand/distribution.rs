@@ -1,0 +1,150 @@
+//! Numbers of a range, as `sysbench.rand` draws them.
+//!
+//! The ends of a range are 32-bit numbers without a sign and all arithmetic on them wraps, as scripts know it from C: a
+//! range from 5 to 3 has 2^32 - 1 numbers, and one from 0 to 2^32 - 1 has none, so that only its first number comes.
+
+use super::Xoroshiro;
+use super::zipf::Zipf;
+
+/// A distribution's name: `--rand-type`, and the functions of `sysbench.rand`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Uniform,
+    Gaussian,
+    Special,
+    Pareto,
+    Zipfian,
+}
+
+/// The options `--rand-*` that shape the distributions.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Parameters {
+    /// Uniform numbers that make one of a bell curve: `--rand-spec-iter`.
+    pub(crate) iter: u32,
+    /// Width of the special window in percent of the range: `--rand-spec-pct`.
+    pub(crate) pct: u32,
+    /// Percentage of the draws that fall into the special window: `--rand-spec-res`.
+    pub(crate) res: u32,
+    /// 1 - h of the draws go to a share h of the range: `--rand-pareto-h`.
+    pub(crate) pareto_h: f64,
+    /// Rank r comes in proportion to r^-exp: `--rand-zipfian-exp`. Negative exponents are taken as 0, uniform.
+    pub(crate) zipfian_exp: f64,
+}
+
+impl Default for Parameters {
+    fn default() -> Self {
+        Self { iter: ITER, pct: 1, res: 75, pareto_h: 0.2, zipfian_exp: 0.8 }
+    }
+}
+
+/// The default of `--rand-spec-iter`. It also stands in for 0, which would make every bell curve its lowest number.
+const ITER: u32 = 12;
+
+/// All distributions with their parameters, and the chosen one.
+///
+/// The zipfian one remembers its last range, in a `Cell`: each thread has a copy of its own.
+#[derive(Debug, Clone)]
+pub(crate) struct Distribution {
+    kind: Kind,
+    iter: u32,
+    pct: f64,
+    /// How many times the range the special draw goes over; only the part within the range itself is a bell curve.
+    special_stretch: f64,
+    pareto_power: f64,
+    zipf: Zipf,
+}
+
+impl Distribution {
+    pub(crate) fn new(kind: Kind, parameters: &Parameters) -> Self {
+        Self {
+            kind,
+            iter: if parameters.iter == 0 { ITER } else { parameters.iter },
+            pct: f64::from(parameters.pct),
+            special_stretch: 100.0 / (100.0 - f64::from(parameters.res)),
+            pareto_power: parameters.pareto_h.ln() / (1.0 - parameters.pareto_h).ln(),
+            zipf: Zipf::new(parameters.zipfian_exp),
+        }
+    }
+
+    /// A number of `a..=b` by the chosen distribution: `sysbench.rand.default`.
+    #[inline]
+    pub(crate) fn draw(&self, random: &mut Xoroshiro, a: u32, b: u32) -> u32 {
+        match self.kind {
+            Kind::Uniform => self.uniform(random, a, b),
+            Kind::Gaussian => self.gaussian(random, a, b),
+            Kind::Special => self.special(random, a, b),
+            Kind::Pareto => self.pareto(random, a, b),
+            Kind::Zipfian => self.zipfian(random, a, b),
+        }
+    }
+
+    /// Each number as often as any other.
+    #[inline]
+    #[expect(clippy::unused_self, reason = "all distributions are called alike")]
+    pub(crate) fn uniform(&self, random: &mut Xoroshiro, a: u32, b: u32) -> u32 {
+        uniform(random, a, b)
+    }
+
+    /// A bell curve over the range: the mean of `iter` uniform numbers.
+    #[inline]
+    pub(crate) fn gaussian(&self, random: &mut Xoroshiro, a: u32, b: u32) -> u32 {
+        a.wrapping_add(whole(self.mean(random) * numbers(a, b)))
+    }
+
+    /// `res` percent of the draws in a window of `pct` percent at the middle of the range, the others on a bell curve
+    /// over all of it.
+    ///
+    /// The number that decides between the two also chooses the place in the window, and it is never below
+    /// 1 - `res` / 100 then: with the defaults it is the upper three quarters of the window that are used.
+    #[inline]
+    pub(crate) fn special(&self, random: &mut Xoroshiro, a: u32, b: u32) -> u32 {
+        let span = f64::from(b.wrapping_sub(a));
+        let place = random.unit();
+        if place * self.special_stretch * span < span {
+            return a.wrapping_add(whole(self.mean(random) * span));
+        }
+        let window = span * self.pct / 100.0;
+        a.wrapping_add(whole((span - window) / 2.0 + place * (window + 1.0)))
+    }
+
+    /// A share 1 - `h` of the draws within the first share `h` of the range, and so again within that.
+    #[inline]
+    pub(crate) fn pareto(&self, random: &mut Xoroshiro, a: u32, b: u32) -> u32 {
+        a.wrapping_add(whole(numbers(a, b) * random.unit().powf(self.pareto_power)))
+    }
+
+    /// `a` most often, the number r - 1 beyond it in proportion to r^-`exp`. Here the range from 0 to 2^32 - 1 is all
+    /// of it.
+    #[inline]
+    pub(crate) fn zipfian(&self, random: &mut Xoroshiro, a: u32, b: u32) -> u32 {
+        a.wrapping_add(self.zipf.beyond_first(random, b.wrapping_sub(a)))
+    }
+
+    /// Mean of `iter` numbers of [0, 1).
+    #[inline]
+    fn mean(&self, random: &mut Xoroshiro) -> f64 {
+        (0..self.iter).map(|_| random.unit()).sum::<f64>() / f64::from(self.iter)
+    }
+}
+
+/// Each number of `a..=b` as often as any other.
+#[inline]
+pub(crate) fn uniform(random: &mut Xoroshiro, a: u32, b: u32) -> u32 {
+    a.wrapping_add(whole(random.unit() * numbers(a, b)))
+}
+
+/// How many numbers a range has, modulo 2^32.
+#[inline]
+fn numbers(a: u32, b: u32) -> f64 {
+    f64::from(b.wrapping_sub(a).wrapping_add(1))
+}
+
+/// Cut to a whole number, modulo 2^32: what C makes of it on 64-bit machines.
+#[inline]
+fn whole(value: f64) -> u32 {
+    value as i64 as u32
+}
+
+#[cfg(test)]
+#[path = "distribution_tests.rs"]
+mod tests;
