@@ -59,6 +59,13 @@ pub(crate) fn version_line(compat: Compat, truetps: &str) -> String {
     format!("sysbench {} (truetps {truetps})\n", compat.version())
 }
 
+/// What `sysbench.cmdline.print_test_options()` prints of options in this order: a line for each, and an empty one.
+pub(crate) fn option_lines(specs: &[OptionSpec]) -> Vec<u8> {
+    let mut text = lines(&specs.iter().collect::<Vec<_>>());
+    text.push(b'\n');
+    text
+}
+
 /// A line for each option, with the texts in one column.
 fn lines(specs: &[&OptionSpec]) -> Vec<u8> {
     let head = |spec: &OptionSpec| [b"  --", spec.name.as_slice(), spec.kind.suffix().as_bytes()].concat();

@@ -1,0 +1,30 @@
+//! Options that a script declares: `sysbench.cmdline.options`.
+
+use mlua::{LuaString, Table};
+
+use crate::options::{Kind, OptionSpec, option_lines};
+
+/// One option of a script.
+pub(crate) type Declaration = OptionSpec;
+
+/// Reads the list that `cmdline.lua` makes of the script's table.
+pub(crate) fn read_declared(list: &Table) -> mlua::Result<Vec<Declaration>> {
+    let mut options = Vec::new();
+    for entry in list.sequence_values::<Table>() {
+        let entry = entry?;
+        let bytes = |text: LuaString| text.as_bytes().to_vec();
+        let kind = Kind::from_number(entry.get("kind")?).unwrap_or(Kind::String);
+        options.push(OptionSpec {
+            name: bytes(entry.get("name")?),
+            description: bytes(entry.get("description")?),
+            default: entry.get::<Option<LuaString>>("default")?.map(bytes),
+            kind,
+        });
+    }
+    Ok(options)
+}
+
+/// What `print_test_options` prints.
+pub(crate) fn help_of(options: &[Declaration]) -> String {
+    String::from_utf8_lossy(&option_lines(options)).into_owned()
+}

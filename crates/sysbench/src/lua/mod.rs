@@ -1,0 +1,16 @@
+//! The Lua states that scripts run in.
+
+mod context;
+mod declared;
+mod request;
+mod script;
+mod shapes;
+mod state;
+mod symbols;
+
+pub(crate) use context::{Context, Turn, enter};
+pub(crate) use request::{Request, begin};
+pub(crate) use script::{Script, Source, find, package_cpath, package_path};
+pub(crate) use shapes::{BindShape, ConnectionShape, DriverShape, ResultShape, Shape, Shapes, StatementShape};
+pub(crate) use state::{Role, State, lua_error_text};
+pub(crate) use symbols::{GO, LATER, STOP, has_released, take_released};

@@ -1,0 +1,96 @@
+//! What scripts ask their host for.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use mlua::LuaString;
+
+use super::context;
+use super::symbols;
+use crate::sql::{Answer, Step, Store};
+
+/// The first value that a coroutine of a client yields. The numbers are such as no script yields by chance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(i32)]
+pub(crate) enum Request {
+    /// The procedure has ended; the next value is 1 where it ended well.
+    Ended = Self::FIRST,
+    Connect,
+    Reconnect,
+    Query,
+    Prepare,
+    Execute,
+    NextResult,
+    Flush,
+    NextEvent,
+    /// All is prepared for events.
+    Ready,
+}
+
+impl Request {
+    pub(crate) const FIRST: i32 = 0x7ee7_0000;
+    pub(crate) const LAST: i32 = Self::Ready as i32;
+
+    /// Names in the prelude.
+    pub(crate) const ALL: [(&'static str, Self); 10] = [
+        ("ENDED", Self::Ended),
+        ("CONNECT", Self::Connect),
+        ("RECONNECT", Self::Reconnect),
+        ("QUERY", Self::Query),
+        ("PREPARE", Self::Prepare),
+        ("EXECUTE", Self::Execute),
+        ("NEXT_RESULT", Self::NextResult),
+        ("FLUSH", Self::Flush),
+        ("NEXT_EVENT", Self::NextEvent),
+        ("READY", Self::Ready),
+    ];
+
+    pub(crate) fn of(number: i32) -> Option<Self> {
+        let place = usize::try_from(number.checked_sub(Self::FIRST)?).ok()?;
+        Self::ALL.get(place).map(|(_, request)| *request)
+    }
+}
+
+/// Begins what a client asks of its database. Returns the connection that it is about, and how far it is; `None`: it
+/// asks for something else.
+pub(crate) fn begin(
+    store: &mut Store,
+    request: Request,
+    handle: u32,
+    text: Option<&LuaString>,
+    tid: u32,
+) -> Option<(u32, Step)> {
+    let bytes = text.map(LuaString::as_bytes);
+    let text: &[u8] = bytes.as_deref().unwrap_or_default();
+    Some(match request {
+        Request::Connect => store.connect(handle, tid),
+        Request::Reconnect => (handle, store.reconnect(handle)),
+        Request::Query => (handle, store.query(handle, text)),
+        Request::Prepare => (handle, store.prepare(handle, text)),
+        Request::Execute => (store.connection_of(handle), store.execute(handle)),
+        Request::NextResult => (handle, store.next_result(handle)),
+        Request::Flush => (handle, store.flush(handle)),
+        Request::Ended | Request::NextEvent | Request::Ready => return None,
+    })
+}
+
+/// Answers a request while the whole thread waits: where a script cannot yield.
+pub(crate) fn answer_now(
+    store: &Rc<RefCell<Store>>,
+    what: i32,
+    handle: u32,
+    text: Option<&LuaString>,
+) -> Answer {
+    let tid = context::with(|context| context.tid).unwrap_or(0);
+    let Some(request) = Request::of(what) else { return Answer::MISUSE };
+    let Ok(mut store) = store.try_borrow_mut() else { return Answer::MISUSE };
+    let Some((connection, mut step)) = begin(&mut store, request, handle, text, tid) else {
+        return Answer::of(symbols::STOP);
+    };
+    loop {
+        match step {
+            Step::Done(answer) => return answer,
+            Step::Wait => step = store.wait(connection, u64::MAX),
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! The script of a run: what all its states have in common.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// Where sysbench's packages have their scripts.
+const DATA_DIR: &str = "/usr/share/sysbench";
+
+/// Where a script's text comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Source {
+    File(Vec<u8>),
+    /// Found in `package.path`.
+    Module(Vec<u8>),
+    /// The standard input, or a text of ours.
+    Text {
+        name: &'static str,
+        text: Vec<u8>,
+    },
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Script {
+    pub(crate) source: Source,
+    /// As it was typed.
+    pub(crate) name: Vec<u8>,
+    pub(crate) command: Option<Vec<u8>>,
+    pub(crate) argv: Vec<Vec<u8>>,
+    /// What the script is told that it runs in: `1.0.20`.
+    pub(crate) version: &'static str,
+    /// Whether the API of 0.5 is there.
+    pub(crate) has_legacy: bool,
+    pub(crate) package_path: Vec<u8>,
+    pub(crate) package_cpath: Vec<u8>,
+    /// Of one state.
+    pub(crate) memory_limit_bytes: Option<usize>,
+    pub(crate) luajit_command: Vec<u8>,
+}
+
+impl Script {
+    /// The last part of the name, for messages.
+    pub(crate) fn base_name(&self) -> String {
+        let path = Path::new(OsStr::from_bytes(&self.name));
+        path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+    }
+}
+
+/// Finds a script: a file of this name, or else a module.
+pub(crate) fn find(name: &[u8], package_path: &[u8]) -> Option<Source> {
+    let path = Path::new(OsStr::from_bytes(name));
+    if std::fs::File::open(path).is_ok() {
+        return Some(Source::File(name.to_vec()));
+    }
+    let file_name: Vec<u8> = name.iter().map(|byte| if *byte == b'.' { b'/' } else { *byte }).collect();
+    let is_there = package_path.split(|byte| *byte == b';').any(|template| {
+        let parts: Vec<&[u8]> = template.split(|byte| *byte == b'?').collect();
+        PathBuf::from(OsStr::from_bytes(&parts.join(&file_name[..]))).is_file()
+    });
+    is_there.then(|| Source::Module(name.to_vec()))
+}
+
+/// `package.path`: `LUA_PATH`, in which `;;` stands for the default, or the default.
+pub(crate) fn package_path(env: &dyn Fn(&str) -> Option<std::ffi::OsString>) -> Vec<u8> {
+    let mut default = vec!["./?.lua".to_owned(), "./?/init.lua".to_owned(), "./src/lua/?.lua".to_owned()];
+    let home = env("HOME").map(|home| home.to_string_lossy().into_owned()).unwrap_or_default();
+    for folder in
+        [&format!("{home}/.luarocks/share/lua/5.1"), &format!("{home}/.luarocks/share/lua"), "/usr/local/share/lua/5.1", "/usr/share/lua/5.1"]
+    {
+        default.push(format!("{folder}/?.lua"));
+        if !folder.starts_with("/usr") {
+            default.push(format!("{folder}/?/init.lua"));
+        }
+    }
+    default.push(format!("{DATA_DIR}/?.lua"));
+    or_given(env("LUA_PATH"), &default.join(";"))
+}
+
+/// `package.cpath`, likewise from `LUA_CPATH`.
+pub(crate) fn package_cpath(env: &dyn Fn(&str) -> Option<std::ffi::OsString>) -> Vec<u8> {
+    let home = env("HOME").map(|home| home.to_string_lossy().into_owned()).unwrap_or_default();
+    let default = format!(
+        "./?.so;{home}/.luarocks/lib/lua/5.1/?.so;{home}/.luarocks/lib/lua/?.so;/usr/local/lib/lua/5.1/?.so;\
+         /usr/lib/lua/5.1/?.so"
+    );
+    or_given(env("LUA_CPATH"), &default)
+}
+
+fn or_given(given: Option<std::ffi::OsString>, default: &str) -> Vec<u8> {
+    let Some(given) = given else { return default.as_bytes().to_vec() };
+    let text = given.to_string_lossy().replace(";;", &format!(";{default};"));
+    text.trim_matches(';').as_bytes().to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_semicolons_are_the_default() {
+        let env = |name: &str| match name {
+            "HOME" => Some("/home/me".into()),
+            "LUA_PATH" => Some("/mine/?.lua;;".into()),
+            _ => None,
+        };
+        let path = String::from_utf8(package_path(&env)).unwrap();
+        assert!(path.starts_with("/mine/?.lua;./?.lua;./?/init.lua;./src/lua/?.lua;/home/me/.luarocks/"), "{path}");
+        assert!(path.ends_with("/usr/share/sysbench/?.lua"), "{path}");
+        let plain = String::from_utf8(package_path(&|_| None)).unwrap();
+        assert!(plain.starts_with("./?.lua;"), "{plain}");
+    }
+
+    #[test]
+    fn a_file_comes_before_a_module() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("some.lua");
+        std::fs::write(&file, "").unwrap();
+        let path = format!("{}/?.lua", dir.path().display()).into_bytes();
+        assert_eq!(find(b"some", &path), Some(Source::Module(b"some".to_vec())));
+        let name = file.to_str().unwrap().as_bytes();
+        assert_eq!(find(name, &path), Some(Source::File(name.to_vec())));
+        assert_eq!(find(b"none", &path), None);
+    }
+}

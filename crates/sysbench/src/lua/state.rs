@@ -1,0 +1,326 @@
+//! One Lua state: what scripts find in it, and the way from a script's request to the host.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use mlua::{Function, Lua, LuaOptions, LuaString, StdLib, Table, Thread, Value};
+
+use super::declared::{read_declared, Declaration};
+use super::request::Request;
+use super::script::Script;
+use super::symbols;
+use crate::options::{self, Options};
+use crate::output::{Level, Log};
+use crate::sql::{Answer, Binds, Store};
+
+const PRELUDE: &str = include_str!("prelude/prelude.lua");
+/// The parts of the prelude, with the names that they have in messages.
+const PARTS: [(&str, &str, &str); 10] = [
+    ("request", "sysbench.lua", include_str!("prelude/request.lua")),
+    ("chunks", "sysbench.lua", include_str!("prelude/chunks.lua")),
+    ("rand", "sysbench.rand.lua", include_str!("prelude/rand.lua")),
+    ("histogram", "sysbench.histogram.lua", include_str!("prelude/histogram.lua")),
+    ("cmdline", "sysbench.cmdline.lua", include_str!("prelude/cmdline.lua")),
+    ("reports", "sysbench.lua", include_str!("prelude/reports.lua")),
+    ("sql", "sysbench.sql.lua", include_str!("prelude/sql.lua")),
+    ("environment", "sysbench.lua", include_str!("prelude/environment.lua")),
+    ("legacy", "sysbench.lua", include_str!("prelude/legacy.lua")),
+    ("client", "sysbench.lua", include_str!("prelude/client.lua")),
+];
+const INSPECTION: &str = include_str!("prelude/inspection.lua");
+const DECLARATIONS: &str = include_str!("prelude/declarations.h");
+
+/// What a state is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// The state of the main thread, which looks at what the script does.
+    Main,
+    /// It has one client.
+    Single,
+    /// It has several.
+    Shared,
+}
+
+/// Shows what was declared: the main state alone has somebody who listens.
+pub(crate) type Declared = Rc<RefCell<Vec<Declaration>>>;
+
+// Fields are dropped in this order: the state before the store, whose structures its finalisers read.
+pub(crate) struct State {
+    api: Table,
+    host: Table,
+    new_client: Function,
+    start: Function,
+    lua: Lua,
+    pub(crate) declared: Declared,
+    findings: Rc<RefCell<Option<String>>>,
+    pub(crate) store: Rc<RefCell<Store>>,
+}
+
+impl State {
+    /// A state with all that scripts find in theirs, and none of the script yet.
+    #[expect(unsafe_code, reason = "scripts use ffi and debug, which mlua calls unsafe")]
+    pub(crate) fn new(script: &Script, store: Store, log: &Arc<Log>, role: Role) -> mlua::Result<Self> {
+        symbols::keep();
+        // SAFETY: scripts are the user's own programs, as any other program that they run.
+        let lua = unsafe { Lua::unsafe_new_with(StdLib::ALL, LuaOptions::new().catch_rust_panics(false)) };
+        if let Some(limit) = script.memory_limit_bytes {
+            lua.set_memory_limit(limit)?;
+        }
+        if !script.luajit_command.is_empty() {
+            run_luajit_command(&lua, &script.luajit_command)?;
+        }
+        let store = Rc::new(RefCell::new(store));
+        let (declared, findings) = (Declared::default(), Rc::default());
+        let host = host_table(&lua, script, role)?;
+        add_functions(&lua, &host, &store)?;
+        add_declarations(&lua, &host, &declared, log)?;
+        add_findings(&lua, &host, &findings)?;
+        let part = lua.create_function(load_part)?;
+        let api: Table = lua.load(PRELUDE).set_name("sysbench.lua").call((&host, part))?;
+        let (new_client, start) = (api.get("new")?, api.get("start")?);
+        Ok(Self { api, host, new_client, start, lua, declared, findings, store })
+    }
+
+    /// A client's globals; nothing of the script has run.
+    pub(crate) fn client(&self, tid: u32, facts: &Table) -> mlua::Result<Table> {
+        self.new_client.call((tid, facts))
+    }
+
+    /// A coroutine that runs a procedure of `client.lua`.
+    pub(crate) fn start(&self, client: &Table, procedure: &str) -> mlua::Result<Thread> {
+        self.start.call((client, procedure))
+    }
+
+    /// What scripts are told about themselves.
+    pub(crate) fn facts(&self, script: &Script) -> mlua::Result<Table> {
+        let facts = self.lua.create_table()?;
+        facts.set("version", script.version)?;
+        facts.set("version_string", format!("sysbench {}", script.version))?;
+        facts.set("script_path", self.lua.create_string(&script.name)?)?;
+        facts.set("command", script.command.as_deref().map(|text| self.lua.create_string(text)).transpose()?)?;
+        let argv = self.lua.create_table()?;
+        for (n, text) in script.argv.iter().enumerate() {
+            argv.raw_set(n, self.lua.create_string(text)?)?;
+        }
+        facts.set("argv", argv)?;
+        facts.set("has_legacy", script.has_legacy)?;
+        match &script.source {
+            super::script::Source::File(path) => facts.set("path", self.lua.create_string(path)?)?,
+            super::script::Source::Module(name) => facts.set("module", self.lua.create_string(name)?)?,
+            super::script::Source::Text { name, text } => {
+                facts.set("source_name", *name)?;
+                facts.set("source", self.lua.create_string(text)?)?;
+            }
+        }
+        Ok(facts)
+    }
+
+    /// Values of all options, which clients get as `sysbench.opt` when the script's body has run.
+    pub(crate) fn set_options(&self, options: &Options) -> mlua::Result<()> {
+        let table = self.lua.create_table()?;
+        for (name, value) in options.export() {
+            let name = self.lua.create_string(name)?;
+            match &*value {
+                options::Value::Bool(value) => table.raw_set(name, *value)?,
+                options::Value::Number(value) => table.raw_set(name, *value)?,
+                options::Value::Text(text) => table.raw_set(name, self.lua.create_string(text)?)?,
+                options::Value::List(list) => {
+                    let texts = list.iter().map(|text| self.lua.create_string(text)).collect::<mlua::Result<Vec<_>>>()?;
+                    table.raw_set(name, texts)?;
+                }
+                options::Value::Nil => {}
+            }
+        }
+        self.host.set("options", table)?;
+        self.host.set("percentile", options.settings().percentile.unwrap_or(0))
+    }
+
+    /// Gives one client its options now.
+    pub(crate) fn show_options(&self, client: &Table) -> mlua::Result<()> {
+        self.api.get::<Function>("set_options")?.call(client)
+    }
+
+    /// Whether the script has a global function of this name.
+    pub(crate) fn has(&self, client: &Table, name: &str) -> bool {
+        self.api.get::<Function>("has").and_then(|has| has.call((client, name))).unwrap_or(false)
+    }
+
+    /// A hook of the script's.
+    pub(crate) fn hook(&self, client: &Table, name: &str) -> Option<Function> {
+        self.api.get::<Function>("hook").and_then(|hook| hook.call((client, name))).ok()
+    }
+
+    pub(crate) fn lua(&self) -> &Lua {
+        &self.lua
+    }
+
+    /// Begins to look at what the script's body does to what all clients share.
+    pub(crate) fn begin_inspection(&self, client: &Table) -> mlua::Result<()> {
+        let inspection: Table = self.api.get("inspection")?;
+        inspection.get::<Function>("begin")?.call(client.get::<Table>("environment")?)
+    }
+
+    /// Why the script's clients need states of their own.
+    pub(crate) fn finding(&self, client: &Table) -> mlua::Result<Option<String>> {
+        if let Some(found) = self.findings.borrow().clone() {
+            return Ok(Some(found));
+        }
+        let inspection: Table = self.api.get("inspection")?;
+        let found: Option<LuaString> = inspection.get::<Function>("finding")?.call(client)?;
+        Ok(found.map(|text| text.to_string_lossy()))
+    }
+}
+
+/// `luajit -jX`: `on`, `off`, and the names of modules of `jit.*` with what they are started with.
+fn run_luajit_command(lua: &Lua, command: &[u8]) -> mlua::Result<()> {
+    const RUN: &str = "local command = ...
+        local name, arguments = command:match('^([^=]*)=?(.*)$')
+        if type(jit[name]) == 'function' then return jit[name]() end
+        local module = require('jit.' .. name)
+        local list = {}
+        for word in arguments:gmatch('[^,]+') do list[#list + 1] = word end
+        return module.start(unpack(list))";
+    lua.load(RUN).set_name("sysbench.lua").call(lua.create_string(command)?)
+}
+
+fn load_part(lua: &Lua, (name, arguments): (String, mlua::Variadic<Value>)) -> mlua::Result<Value> {
+    if name == "declarations" {
+        return Ok(Value::String(lua.create_string(DECLARATIONS)?));
+    }
+    let found = PARTS.iter().find(|(part, ..)| *part == name);
+    let (chunk, text) = found.map_or(("sysbench.lua", INSPECTION), |(_, chunk, text)| (*chunk, *text));
+    lua.load(text).set_name(chunk).call(arguments)
+}
+
+fn host_table(lua: &Lua, script: &Script, role: Role) -> mlua::Result<Table> {
+    let host = lua.create_table()?;
+    host.set("is_shared", role == Role::Shared)?;
+    host.set("inspects", role == Role::Main)?;
+    host.set("package_path", lua.create_string(&script.package_path)?)?;
+    host.set("package_cpath", lua.create_string(&script.package_cpath)?)?;
+    host.set("percentile", 95)?;
+    host.set("first_request", Request::FIRST)?;
+    host.set("last_request", Request::LAST)?;
+    let requests = lua.create_table()?;
+    for (name, request) in Request::ALL {
+        requests.set(name, request as i32)?;
+    }
+    host.set("requests", requests)?;
+    let answers = lua.create_table()?;
+    let codes = [
+        ("RESULT", Answer::RESULT.code),
+        ("NONE", Answer::NONE.code),
+        ("FAILED", Answer::FAILED.code),
+        ("STOP", symbols::STOP),
+        ("GO", symbols::GO),
+    ];
+    for (name, code) in codes {
+        answers.set(name, code)?;
+    }
+    host.set("answers", answers)?;
+    Ok(host)
+}
+
+type Shared = Rc<RefCell<Store>>;
+
+fn add_functions(lua: &Lua, host: &Table, store: &Shared) -> mlua::Result<()> {
+    let with = |name: &str, f: fn(&mut Store, u32) -> bool| {
+        let store = Rc::clone(store);
+        host.set(name, lua.create_function(move |_, handle: u32| Ok(f(&mut store.borrow_mut(), handle)))?)
+    };
+    with("disconnect", Store::disconnect)?;
+    with("more_results", |store, handle| store.has_more_results(handle))?;
+    with("free_result", Store::free_result)?;
+    with("bulk_end", Store::bulk_end)?;
+    let of = Rc::clone(store);
+    host.set("close_statement", lua.create_function(move |_, number: u32| Ok(of.borrow_mut().close_statement(number)))?)?;
+    let of = Rc::clone(store);
+    let driver = move |_: &Lua, name: Option<LuaString>| {
+        Ok(of.borrow().driver(name.map(|name| name.to_string_lossy()).as_deref()))
+    };
+    host.set("driver", lua.create_function(driver)?)?;
+    let of = Rc::clone(store);
+    let bind = move |_: &Lua, (number, address, count): (u32, f64, usize)| Ok(i32::from(!bind(&of, number, address, count)));
+    host.set("bind", lua.create_function(bind)?)?;
+    let of = Rc::clone(store);
+    let begin = move |_: &Lua, (handle, head): (u32, LuaString)| Ok(of.borrow_mut().bulk_begin(handle, &head.as_bytes()));
+    host.set("bulk_begin", lua.create_function(begin)?)?;
+    let of = Rc::clone(store);
+    let row = move |_: &Lua, (handle, row): (u32, LuaString)| Ok(of.borrow_mut().bulk_row(handle, &row.as_bytes()));
+    host.set("bulk_row", lua.create_function(row)?)?;
+    let of = Rc::clone(store);
+    host.set("fetch_row", lua.create_function(move |lua, handle: u32| fetch_row(lua, &of, handle))?)?;
+    let of = Rc::clone(store);
+    let now = move |_: &Lua, (what, handle, text): (i32, u32, Option<LuaString>)| {
+        let answer = super::request::answer_now(&of, what, handle, text.as_ref());
+        Ok((answer.code, answer.value))
+    };
+    host.set("answer_now", lua.create_function(now)?)
+}
+
+#[expect(unsafe_code, reason = "the address of an array that sql.lua has made for this call")]
+fn bind(store: &Shared, number: u32, address: f64, count: usize) -> bool {
+    // SAFETY: `sql.lua` gives the address of an array of `count` descriptions, and keeps the buffers alive as long as
+    // the statement or until it binds it again.
+    let binds = unsafe { Binds::read(address as usize, count) };
+    store.borrow_mut().bind(number, binds)
+}
+
+fn fetch_row(lua: &Lua, store: &Shared, handle: u32) -> mlua::Result<Option<Table>> {
+    let mut store = store.borrow_mut();
+    let row = store.next_row(handle, |columns, values| {
+        let row = lua.create_table_with_capacity(columns as usize, 0)?;
+        for n in 1..=columns {
+            // NULL leaves a hole.
+            if let Some(Some(text)) = values.next() {
+                row.raw_set(n, lua.create_string(text)?)?;
+            }
+        }
+        Ok(row)
+    });
+    row.transpose()
+}
+
+fn add_declarations(lua: &Lua, host: &Table, declared: &Declared, log: &Arc<Log>) -> mlua::Result<()> {
+    let list = Rc::clone(declared);
+    let declare = move |_: &Lua, options: Table| {
+        *list.borrow_mut() = read_declared(&options)?;
+        Ok(true)
+    };
+    host.set("declare", lua.create_function(declare)?)?;
+    let log = Arc::clone(log);
+    let print = move |_: &Lua, options: Table| {
+        log.report(&super::declared::help_of(&read_declared(&options)?));
+        Ok(())
+    };
+    host.set("print_options", lua.create_function(print)?)
+}
+
+fn add_findings(lua: &Lua, host: &Table, findings: &Rc<RefCell<Option<String>>>) -> mlua::Result<()> {
+    let found = Rc::clone(findings);
+    let finds = move |_: &Lua, text: LuaString| {
+        found.borrow_mut().get_or_insert_with(|| text.to_string_lossy());
+        Ok(())
+    };
+    host.set("finds", lua.create_function(finds)?)?;
+    let found = Rc::clone(findings);
+    host.set("found", lua.create_function(move |_, ()| Ok(found.borrow().clone()))?)
+}
+
+/// An error of Lua as sysbench would print it: the message alone, without a traceback.
+pub(crate) fn lua_error_text(error: &mlua::Error) -> String {
+    match error {
+        mlua::Error::RuntimeError(text) | mlua::Error::MemoryError(text) | mlua::Error::SyntaxError { message: text, .. } => {
+            text.split("\nstack traceback:").next().unwrap_or_default().to_owned()
+        }
+        mlua::Error::CallbackError { cause, .. } => lua_error_text(cause),
+        other => other.to_string(),
+    }
+}
+
+impl State {
+    pub(crate) fn log_fatal(log: &Log, text: &str) {
+        log.text(Level::Fatal, text);
+    }
+}

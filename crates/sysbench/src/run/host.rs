@@ -1,0 +1,383 @@
+//! One thread with one Lua state: it runs its clients' coroutines and waits for their servers.
+
+use std::cell::RefCell;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::io;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mlua::{LuaString, Table, Thread};
+use rustix::buffer::spare_capacity;
+use rustix::event::{Timespec, epoll};
+
+use super::Run;
+use crate::lua::{self, Context, GO, LATER, Request, STOP, State, Turn, lua_error_text};
+use crate::sql::{Answer, Step, Store};
+
+/// A thread looks at least this often whether it should give up.
+const LOOK: Duration = Duration::from_millis(50);
+const EVENTS_MAX: usize = 256;
+/// A client may hold its thread for so long without a word in the run folder.
+const HOLDS_NS_MAX: u64 = 100_000_000;
+
+/// What a client waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Waiting {
+    /// Its turn, or an answer that is there.
+    Nothing,
+    Connection(u32),
+    /// The next event.
+    Event,
+    /// The other clients.
+    Barrier,
+    Ended,
+}
+
+/// How a procedure of a client ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Failure {
+    /// Name of the script's function that failed; empty: the script's body.
+    pub(crate) function: String,
+    pub(crate) problem: String,
+}
+
+struct Client {
+    table: Table,
+    thread: Thread,
+    context: Rc<Context>,
+    waiting: Waiting,
+    failure: Option<Failure>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Timer {
+    Client(usize),
+    Connection(u32),
+}
+
+pub(crate) struct Host {
+    clients: Vec<Client>,
+    ready: VecDeque<(usize, Answer)>,
+    timers: BinaryHeap<Reverse<(u64, Timer)>>,
+    /// Which client waits for a connection.
+    waiters: Vec<usize>,
+    events: Vec<epoll::Event>,
+    at_barrier: usize,
+    ended: usize,
+    failures: Vec<(u32, Failure)>,
+    share: usize,
+    pub(crate) run: Arc<Run>,
+    store: Rc<RefCell<Store>>,
+    pub(crate) state: State,
+}
+
+impl Host {
+    pub(crate) fn new(run: Arc<Run>, state: State, share: usize) -> Self {
+        Self {
+            clients: Vec::new(),
+            ready: VecDeque::new(),
+            timers: BinaryHeap::new(),
+            waiters: Vec::new(),
+            events: Vec::with_capacity(EVENTS_MAX),
+            at_barrier: 0,
+            ended: 0,
+            failures: Vec::new(),
+            share,
+            run,
+            store: Rc::clone(&state.store),
+            state,
+        }
+    }
+
+    /// A client that runs a procedure of `client.lua`, from the next turn on.
+    pub(crate) fn start(&mut self, tid: u32, table: Table, procedure: &str, has_neighbours: bool) -> mlua::Result<usize> {
+        let thread = self.state.start(&table, procedure)?;
+        let context = Rc::new(Context::new(Arc::clone(&self.run), tid, self.share, has_neighbours));
+        let place = self.clients.len();
+        self.clients.push(Client { table, thread, context, waiting: Waiting::Nothing, failure: None });
+        self.ready.push_back((place, Answer::of(GO)));
+        Ok(place)
+    }
+
+    /// Runs a procedure of this client to its end, with nobody else.
+    pub(crate) fn run_to_end(&mut self, tid: u32, table: &Table, procedure: &str) -> Result<(), Failure> {
+        let failed = |error: &mlua::Error| Failure { function: String::new(), problem: lua_error_text(error) };
+        let place = self.start(tid, table.clone(), procedure, false).map_err(|error| failed(&error))?;
+        while self.clients[place].waiting != Waiting::Ended {
+            self.turn();
+        }
+        let client = self.clients.remove(place);
+        self.ended -= 1;
+        self.failures.clear();
+        client.failure.map_or(Ok(()), Err)
+    }
+
+    /// Calls `f` in the name of a client.
+    pub(crate) fn in_the_name_of<R>(&self, tid: u32, f: impl FnOnce() -> R) -> R {
+        let context = Rc::new(Context::new(Arc::clone(&self.run), tid, self.share, false));
+        let before = lua::enter(Some(context));
+        let result = f();
+        lua::enter(before);
+        result
+    }
+
+    /// Whether no client can go on before it is told to.
+    pub(crate) fn all_at_barrier(&self) -> bool {
+        self.at_barrier + self.ended == self.clients.len()
+    }
+
+    pub(crate) fn all_ended(&self) -> bool {
+        self.ended == self.clients.len()
+    }
+
+    /// Failures since the last call.
+    pub(crate) fn take_failures(&mut self) -> Vec<(u32, Failure)> {
+        std::mem::take(&mut self.failures)
+    }
+
+    /// Lets the clients at the barrier go on, or end.
+    pub(crate) fn open_barrier(&mut self, goes: bool) {
+        let answer = Answer::of(if goes { GO } else { STOP });
+        self.at_barrier = 0;
+        for (place, client) in self.clients.iter_mut().enumerate() {
+            if client.waiting == Waiting::Barrier {
+                client.waiting = Waiting::Nothing;
+                self.ready.push_back((place, answer));
+            }
+        }
+    }
+
+    /// Runs clients that can go on, and waits where none can.
+    pub(crate) fn turn(&mut self) {
+        for _ in 0..self.ready.len() {
+            if let Some((place, answer)) = self.ready.pop_front() {
+                self.resume(place, answer);
+            }
+        }
+        if lua::has_released() {
+            let mut store = self.store.borrow_mut();
+            lua::take_released().into_iter().for_each(|handle| store.release(handle));
+        }
+        if self.all_ended() {
+            return;
+        }
+        if let [client] = &self.clients[..] {
+            if let Waiting::Connection(handle) = client.waiting {
+                self.wait_for_the_only(handle);
+                return;
+            }
+        }
+        self.wait();
+        self.fire_timers();
+    }
+
+    /// One client that waits for one connection: no need to ask which.
+    fn wait_for_the_only(&mut self, handle: u32) {
+        let step = {
+            let mut store = self.store.borrow_mut();
+            let until_ns = self.run.control.now_ns().saturating_add(LOOK.as_nanos() as u64);
+            store.wait(handle, until_ns)
+        };
+        self.advance(0, handle, step);
+    }
+
+    fn wait(&mut self) {
+        let until_ns = self.timers.peek().map_or(u64::MAX, |Reverse((at, _))| *at);
+        let left = Duration::from_nanos(until_ns.saturating_sub(self.run.control.now_ns()));
+        let longest = if self.ready.is_empty() { left.min(LOOK) } else { Duration::ZERO };
+        self.events.clear();
+        let store = self.store.borrow();
+        let Some(watched) = store.epoll() else {
+            std::thread::sleep(longest);
+            return;
+        };
+        let timeout = Timespec { tv_sec: longest.as_secs() as i64, tv_nsec: longest.subsec_nanos().into() };
+        // An interrupted wait is a wait without news.
+        let _ = epoll::wait(watched, spare_capacity(&mut self.events), Some(&timeout));
+        drop(store);
+        for n in 0..self.events.len() {
+            let handle = self.events[n].data.u64() as u32;
+            let step = self.store.borrow_mut().on_ready(handle);
+            if let Some(place) = self.waiters.get(handle as usize).copied() {
+                self.advance(place, handle, step);
+            }
+        }
+    }
+
+    fn fire_timers(&mut self) {
+        let now_ns = self.run.control.now_ns();
+        while let Some(Reverse((at, timer))) = self.timers.peek().copied() {
+            if at > now_ns {
+                return;
+            }
+            self.timers.pop();
+            match timer {
+                Timer::Client(place) => {
+                    if self.clients.get(place).is_some_and(|client| client.waiting == Waiting::Event) {
+                        self.next_event(place);
+                    }
+                }
+                Timer::Connection(handle) => {
+                    let step = self.store.borrow_mut().on_time(handle);
+                    if let Some(place) = self.waiters.get(handle as usize).copied() {
+                        self.advance(place, handle, step);
+                    }
+                }
+            }
+        }
+    }
+
+    /// What a connection has come to, for the client that waits for it.
+    fn advance(&mut self, place: usize, handle: u32, step: Step) {
+        let Some(client) = self.clients.get_mut(place) else { return };
+        if client.waiting != Waiting::Connection(handle) {
+            return;
+        }
+        match step {
+            Step::Done(answer) => self.resume(place, answer),
+            Step::Wait => self.set_timer_of(handle),
+        }
+    }
+
+    fn set_timer_of(&mut self, handle: u32) {
+        let wakes_ns = self.store.borrow().wakes_ns(handle);
+        if wakes_ns != u64::MAX {
+            self.timers.push(Reverse((wakes_ns, Timer::Connection(handle))));
+        }
+    }
+
+    /// Runs a client until it waits for something.
+    fn resume(&mut self, place: usize, mut answer: Answer) {
+        loop {
+            let client = &mut self.clients[place];
+            client.waiting = Waiting::Nothing;
+            client.context.has_turn.set(true);
+            let before = lua::enter(Some(Rc::clone(&client.context)));
+            let began_ns = self.run.control.now_ns();
+            let yielded = client.thread.resume::<(Option<i32>, Option<f64>, Option<LuaString>)>((answer.code, answer.value));
+            let held_ns = self.run.control.now_ns().saturating_sub(began_ns);
+            lua::enter(before);
+            if held_ns > HOLDS_NS_MAX && self.clients.len() > 1 {
+                self.note_long_turn();
+            }
+            match self.serve(place, yielded) {
+                Some(next) => answer = next,
+                None => return,
+            }
+        }
+    }
+
+    fn note_long_turn(&self) {
+        self.run.note(
+            "an event held its thread for more than 100 ms without a statement; its neighbours waited for it \
+             (--lua-isolation=client gives each client a thread)"
+                .to_owned(),
+        );
+    }
+
+    /// Does what a client asks for. `None`: it has to wait, or has ended.
+    fn serve(
+        &mut self,
+        place: usize,
+        yielded: mlua::Result<(Option<i32>, Option<f64>, Option<LuaString>)>,
+    ) -> Option<Answer> {
+        let (what, number, text) = match yielded {
+            Ok(yielded) => yielded,
+            Err(error) => {
+                self.end(place, Some(Failure { function: "thread_run".to_owned(), problem: lua_error_text(&error) }));
+                return None;
+            }
+        };
+        let handle = number.map_or(u32::MAX, |number| number as u32);
+        match what.and_then(Request::of) {
+            Some(Request::Ended) => {
+                let failure = if handle == 1 { None } else { Some(self.failure_of(place)) };
+                self.end(place, failure);
+                None
+            }
+            Some(Request::Ready) => {
+                self.clients[place].waiting = Waiting::Barrier;
+                self.at_barrier += 1;
+                None
+            }
+            Some(Request::NextEvent) => {
+                self.next_event_of(place).map(Answer::of)
+            }
+            Some(request) => self.begin(place, request, handle, text.as_ref()),
+            None => {
+                let problem = "attempt to yield across C-call boundary".to_owned();
+                self.end(place, Some(Failure { function: "thread_run".to_owned(), problem }));
+                None
+            }
+        }
+    }
+
+    fn begin(&mut self, place: usize, request: Request, handle: u32, text: Option<&LuaString>) -> Option<Answer> {
+        let tid = self.clients[place].context.tid;
+        let begun = lua::begin(&mut self.store.borrow_mut(), request, handle, text, tid);
+        let Some((connection, step)) = begun else { return Some(Answer::MISUSE) };
+        match step {
+            Step::Done(answer) => Some(answer),
+            Step::Wait => {
+                self.clients[place].waiting = Waiting::Connection(connection);
+                let at = connection as usize;
+                if self.waiters.len() <= at {
+                    self.waiters.resize(at + 1, usize::MAX);
+                }
+                self.waiters[at] = place;
+                if self.clients.len() > 1 {
+                    self.set_timer_of(connection);
+                }
+                None
+            }
+        }
+    }
+
+    /// The client asks for its next event. `None`: it waits for it.
+    fn next_event_of(&mut self, place: usize) -> Option<i32> {
+        let client = &mut self.clients[place];
+        match client.context.next_event() {
+            Turn::Go => Some(GO),
+            Turn::Stop => Some(STOP),
+            Turn::Pass => {
+                self.ready.push_back((place, Answer::of(LATER)));
+                None
+            }
+            Turn::Wait { due_ns } => {
+                client.waiting = Waiting::Event;
+                self.timers.push(Reverse((due_ns, Timer::Client(place))));
+                None
+            }
+        }
+    }
+
+    fn next_event(&mut self, place: usize) {
+        if let Some(code) = self.next_event_of(place) {
+            self.resume(place, Answer::of(code));
+        }
+    }
+
+    fn failure_of(&self, place: usize) -> Failure {
+        let table = &self.clients[place].table;
+        let text = |name: &str| table.get::<LuaString>(name).map(|text| text.to_string_lossy()).unwrap_or_default();
+        Failure { function: text("failed_in"), problem: text("problem") }
+    }
+
+    fn end(&mut self, place: usize, failure: Option<Failure>) {
+        let client = &mut self.clients[place];
+        client.waiting = Waiting::Ended;
+        client.failure.clone_from(&failure);
+        self.ended += 1;
+        self.run.board.slot(client.context.tid).abandon_event();
+        if let Some(failure) = failure {
+            self.failures.push((client.context.tid, failure));
+        }
+    }
+}
+
+/// The state of a thread and the host that runs it.
+pub(crate) fn io_text(error: &io::Error) -> String {
+    format!("the connections cannot be watched: {error}")
+}
