@@ -1,1 +1,31 @@
-//! See the crate's documentation.
+//! Every line that is printed.
+//!
+//! The texts are sysbench's own to the byte, because programs read them; what sysbench has no line for is printed only
+//! when it was asked for. Functions that make text leave out its last line end, which [`Log`] adds: a text that ends in
+//! `\n` is followed by an empty line.
+//!
+//! - `log`: levels, repeats, and where lines go.
+//! - `lines`: banner, version, and the fixed lines of a run.
+//! - `figures`: what was counted, and how it is shown.
+//! - `report`: the lines while a run goes on and the report at its end.
+//! - `histogram`: sysbench's buckets of latency.
+//! - `extra`: our own blocks of text.
+//! - `json`: a whole run as one document.
+#![cfg_attr(not(test), expect(dead_code, reason = "runs will print with it"))]
+#![expect(unused_imports, reason = "runs will print with it")]
+
+mod extra;
+mod figures;
+mod histogram;
+mod json;
+pub(crate) mod lines;
+mod log;
+mod report;
+
+pub(crate) use extra::{ErrorCount, Percentile, StatementLatency, errors_by_class, percentiles, statement_latency};
+pub(crate) use figures::{ClientFigures, Compat, Fairness, Figures, Style};
+pub(crate) use histogram::LogHistogram;
+pub(crate) use json::{Run, json};
+pub(crate) use lines::{Banner, banner};
+pub(crate) use log::{Level, Log, MessagesTo};
+pub(crate) use report::{checkpoint, cumulative, cumulative_forced, intermediate, per_client};

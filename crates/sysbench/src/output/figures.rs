@@ -1,0 +1,139 @@
+//! What was counted, and how it is to be shown.
+
+/// What the reports are made of: of the time since the last report (intermediate), or since the last checkpoint or the
+/// start (cumulative). Fields are those of the tables that scripts get.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Figures {
+    pub(crate) threads_running: u32,
+    /// What rates are divided by.
+    pub(crate) time_interval_s: f64,
+    /// Since the start of the run; warm-up does not count.
+    pub(crate) time_total_s: f64,
+    pub(crate) latency_pct_s: f64,
+    pub(crate) latency_min_s: f64,
+    pub(crate) latency_max_s: f64,
+    pub(crate) latency_avg_s: f64,
+    pub(crate) latency_sum_s: f64,
+    pub(crate) events: u64,
+    pub(crate) reads: u64,
+    pub(crate) writes: u64,
+    pub(crate) other: u64,
+    pub(crate) errors: u64,
+    pub(crate) reconnects: u64,
+    /// Events that nobody has taken yet; with a rate only.
+    pub(crate) queue_length: u64,
+    /// Events that are being worked on; with a rate only.
+    pub(crate) concurrency: u64,
+}
+
+impl Figures {
+    /// Statements: reads, writes and others.
+    pub(crate) fn queries(&self) -> u64 {
+        self.reads + self.writes + self.other
+    }
+
+    /// A count by the second; 0 where no time has passed.
+    pub(crate) fn per_second(&self, count: u64) -> f64 {
+        if self.time_interval_s > 0.0 { count as f64 / self.time_interval_s } else { 0.0 }
+    }
+}
+
+/// Which sysbench the final report is that of.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Compat {
+    #[default]
+    V1_0,
+    V1_1,
+}
+
+/// How figures are shown.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Style {
+    /// A database driver was used: statements and transactions, not just events.
+    pub(crate) is_sql: bool,
+    pub(crate) compat: Compat,
+    /// Which percentile `latency_pct_s` is; 0 for none.
+    pub(crate) percentile: u32,
+    /// Events come at a rate, so there is a queue to show.
+    pub(crate) has_rate: bool,
+    /// Decimals of the time stamps: 0, as in sysbench, unless the report interval has a fraction.
+    pub(crate) stamp_decimals: usize,
+}
+
+impl Style {
+    /// As many decimals as it takes to write the interval, at most three.
+    pub(crate) fn stamp_decimals_of(interval_s: f64) -> usize {
+        (0..3).find(|&decimals| (interval_s * 10_f64.powi(decimals as i32)).fract() == 0.0).unwrap_or(3)
+    }
+}
+
+/// How evenly work is spread over clients. All of them count, also those that did nothing.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Fairness {
+    pub(crate) events_avg: f64,
+    pub(crate) events_stddev: f64,
+    pub(crate) seconds_avg: f64,
+    pub(crate) seconds_stddev: f64,
+}
+
+impl Fairness {
+    /// From each client's events and its seconds within events. Zeros where there are no clients.
+    pub(crate) fn of(events_per_thread: &[u64], seconds_per_thread: &[f64]) -> Self {
+        let events: Vec<f64> = events_per_thread.iter().map(|&events| events as f64).collect();
+        let (events_avg, events_stddev) = mean_and_deviation(&events);
+        let (seconds_avg, seconds_stddev) = mean_and_deviation(seconds_per_thread);
+        Self { events_avg, events_stddev, seconds_avg, seconds_stddev }
+    }
+}
+
+/// The standard deviation is that of the population: these are all clients, not a sample of them.
+fn mean_and_deviation(values: &[f64]) -> (f64, f64) {
+    if values.is_empty() {
+        return (0.0, 0.0);
+    }
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    (mean, (squares / count).sqrt())
+}
+
+/// One client's share (sysbench's thread): `--debug` prints it.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct ClientFigures {
+    pub(crate) events: u64,
+    pub(crate) busy_s: f64,
+    pub(crate) latency_min_s: f64,
+    pub(crate) latency_max_s: f64,
+}
+
+impl ClientFigures {
+    /// Seconds; 0 where there was no event.
+    pub(crate) fn latency_avg_s(&self) -> f64 {
+        if self.events == 0 { 0.0 } else { self.busy_s / self.events as f64 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fairness_is_of_the_population() {
+        let fairness = Fairness::of(&[20, 21], &[0.5, 1.5]);
+        let expected = Fairness { events_avg: 20.5, events_stddev: 0.5, seconds_avg: 1.0, seconds_stddev: 0.5 };
+        assert_eq!(fairness, expected);
+        assert_eq!(Fairness::of(&[], &[]), Fairness::default());
+        assert_eq!(Fairness::of(&[7], &[2.0]).events_stddev.to_bits(), 0);
+    }
+
+    #[test]
+    fn stamps_have_the_decimals_of_the_interval() {
+        let decimals = [1.0, 10.0, 0.5, 0.25, 2.5, 0.125, 0.1, 1.0 / 3.0].map(Style::stamp_decimals_of);
+        assert_eq!(decimals, [0, 0, 1, 2, 1, 3, 1, 3]);
+    }
+
+    #[test]
+    fn no_time_is_no_rate() {
+        assert_eq!(Figures { events: 5, ..Figures::default() }.per_second(5).to_bits(), 0);
+    }
+}

@@ -1,0 +1,198 @@
+//! A whole run as one JSON document: `--format=json`.
+
+use serde_json::{Map, Value, json};
+use truetps_record::Validity;
+
+use super::extra::{ErrorCount, Percentile, StatementLatency};
+use super::figures::{ClientFigures, Fairness, Figures, Style};
+use super::histogram::LogHistogram;
+
+/// Of the document. Fields may be added under the same version.
+const SCHEMA_VERSION: u32 = 1;
+
+/// Everything that is known when a run has ended.
+pub(crate) struct Run<'a> {
+    pub(crate) tool_version: &'a str,
+    /// As it was typed: a file, or a module's name.
+    pub(crate) script: &'a str,
+    /// RFC 3339, UTC.
+    pub(crate) started_at: &'a str,
+    pub(crate) validity: &'a Validity,
+    /// What was odd but does not make the figures untrue.
+    pub(crate) notes: &'a [String],
+    /// All options with their values; passwords are left out here.
+    pub(crate) options: &'a Map<String, Value>,
+    /// `None` where it was taken from the clock.
+    pub(crate) seed: Option<u64>,
+    pub(crate) style: Style,
+    pub(crate) intervals: &'a [Figures],
+    pub(crate) checkpoints: &'a [Figures],
+    pub(crate) totals: &'a Figures,
+    /// Of the totals. The report's own percentile is among them.
+    pub(crate) percentiles: &'a [Percentile],
+    pub(crate) histogram: &'a LogHistogram,
+    pub(crate) errors: &'a [ErrorCount],
+    pub(crate) statements: &'a [StatementLatency],
+    pub(crate) clients: &'a [ClientFigures],
+}
+
+/// The document, on several lines, without a line end.
+///
+/// ```text
+/// schema_version   1
+/// tool             "truetps sysbench"
+/// tool_version, script, started_at
+/// validity         {state: valid | invalid | partial, reason}
+/// notes            [text]
+/// options          {name: value}
+/// seed             number, null = from the clock
+/// intervals        [span + {clients_running, response_us_pNN, queue_length, concurrency}]
+/// checkpoints      [span + {response_us_min, _avg, _max, _sum, _pNN}]
+/// totals           span + {response_us_min, _avg, _max, _sum, and _pNN for each percentile}
+/// histogram        [{response_us, count}]                 buckets that counted something, ascending
+/// errors           [{class, code, count, first_message}]
+/// statements_by_kind   [{kind, count, service_us_avg, _max, _pNN}]
+/// fairness         {transactions_avg, transactions_stddev, busy_s_avg, busy_s_stddev}
+/// clients          [{transactions, busy_s, response_us_min, _avg, _max}]     in the order of their numbers
+///
+/// span             {end_s, length_s, transactions, tps, statements, qps, reads, writes, other,
+///                   errors, errors_per_s, reconnects, reconnects_per_s}
+/// ```
+///
+/// A transaction is what sysbench calls an event, and a client what it calls a thread. `end_s` counts from the start of
+/// the measured time. `response_us_pNN` is `response_us_p95` for the 95th percentile and `response_us_p999` for the
+/// 99.9th. `queue_length` and `concurrency` are there with a rate only. A number that cannot be written is `null`.
+pub(crate) fn json(run: &Run) -> String {
+    let intervals: Vec<Value> = run.intervals.iter().map(|figures| interval(figures, run.style)).collect();
+    let checkpoints: Vec<Value> =
+        run.checkpoints.iter().map(|figures| report(figures, &own_percentile(figures, run.style))).collect();
+    let histogram: Vec<Value> =
+        run.histogram.rows().map(|(ms, count)| json!({ "response_us": us(ms / 1e3), "count": count })).collect();
+    let document = json!({
+        "schema_version": SCHEMA_VERSION,
+        "tool": "truetps sysbench",
+        "tool_version": run.tool_version,
+        "script": run.script,
+        "started_at": run.started_at,
+        "validity": run.validity,
+        "notes": run.notes,
+        "options": without_passwords(run.options),
+        "seed": run.seed,
+        "intervals": intervals,
+        "checkpoints": checkpoints,
+        "totals": report(run.totals, run.percentiles),
+        "histogram": histogram,
+        "errors": run.errors.iter().map(error).collect::<Vec<_>>(),
+        "statements_by_kind": run.statements.iter().map(statement).collect::<Vec<_>>(),
+        "fairness": fairness(run.clients),
+        "clients": run.clients.iter().map(client).collect::<Vec<_>>(),
+    });
+    format!("{document:#}")
+}
+
+/// Counts and rates that intervals, checkpoints and totals have in common.
+fn span(figures: &Figures) -> Map<String, Value> {
+    let rate = |count| figures.per_second(count);
+    let queries = figures.queries();
+    let fields = [
+        ("end_s", json!(figures.time_total_s)),
+        ("length_s", json!(figures.time_interval_s)),
+        ("transactions", json!(figures.events)),
+        ("tps", json!(rate(figures.events))),
+        ("statements", json!(queries)),
+        ("qps", json!(rate(queries))),
+        ("reads", json!(figures.reads)),
+        ("writes", json!(figures.writes)),
+        ("other", json!(figures.other)),
+        ("errors", json!(figures.errors)),
+        ("errors_per_s", json!(rate(figures.errors))),
+        ("reconnects", json!(figures.reconnects)),
+        ("reconnects_per_s", json!(rate(figures.reconnects))),
+    ];
+    fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+fn interval(figures: &Figures, style: Style) -> Value {
+    let mut fields = span(figures);
+    fields.insert("clients_running".to_owned(), json!(figures.threads_running));
+    insert_percentiles(&mut fields, "response", &own_percentile(figures, style));
+    if style.has_rate {
+        fields.insert("queue_length".to_owned(), json!(figures.queue_length));
+        fields.insert("concurrency".to_owned(), json!(figures.concurrency));
+    }
+    Value::Object(fields)
+}
+
+fn report(figures: &Figures, percentiles: &[Percentile]) -> Value {
+    let mut fields = span(figures);
+    fields.insert("response_us_min".to_owned(), us(figures.latency_min_s));
+    fields.insert("response_us_avg".to_owned(), us(figures.latency_avg_s));
+    fields.insert("response_us_max".to_owned(), us(figures.latency_max_s));
+    fields.insert("response_us_sum".to_owned(), us(figures.latency_sum_s));
+    insert_percentiles(&mut fields, "response", percentiles);
+    Value::Object(fields)
+}
+
+/// The percentile that the report's lines show; none with `--percentile=0`.
+fn own_percentile(figures: &Figures, style: Style) -> Vec<Percentile> {
+    let percentile = Percentile { percent: f64::from(style.percentile), latency_s: figures.latency_pct_s };
+    if style.percentile == 0 { Vec::new() } else { vec![percentile] }
+}
+
+fn insert_percentiles(fields: &mut Map<String, Value>, of: &str, percentiles: &[Percentile]) {
+    for percentile in percentiles {
+        let digits = percentile.percent.to_string().replace('.', "");
+        fields.insert(format!("{of}_us_p{digits}"), us(percentile.latency_s));
+    }
+}
+
+fn error(error: &ErrorCount) -> Value {
+    let ErrorCount { class, code, count, first_message } = error;
+    json!({ "class": class, "code": code, "count": count, "first_message": first_message })
+}
+
+fn statement(statement: &StatementLatency) -> Value {
+    let mut fields = Map::new();
+    fields.insert("kind".to_owned(), json!(statement.kind));
+    fields.insert("count".to_owned(), json!(statement.count));
+    fields.insert("service_us_avg".to_owned(), us(statement.avg_s));
+    fields.insert("service_us_max".to_owned(), us(statement.max_s));
+    insert_percentiles(&mut fields, "service", &statement.percentiles);
+    Value::Object(fields)
+}
+
+fn fairness(clients: &[ClientFigures]) -> Value {
+    let events: Vec<u64> = clients.iter().map(|client| client.events).collect();
+    let seconds: Vec<f64> = clients.iter().map(|client| client.busy_s).collect();
+    let Fairness { events_avg, events_stddev, seconds_avg, seconds_stddev } = Fairness::of(&events, &seconds);
+    json!({
+        "transactions_avg": events_avg,
+        "transactions_stddev": events_stddev,
+        "busy_s_avg": seconds_avg,
+        "busy_s_stddev": seconds_stddev,
+    })
+}
+
+fn client(client: &ClientFigures) -> Value {
+    json!({
+        "transactions": client.events,
+        "busy_s": client.busy_s,
+        "response_us_min": us(client.latency_min_s),
+        "response_us_avg": us(client.latency_avg_s()),
+        "response_us_max": us(client.latency_max_s),
+    })
+}
+
+/// Microseconds, to the nanosecond: what is beyond is no measurement.
+fn us(seconds: f64) -> Value {
+    json!((seconds * 1e9).round() / 1e3)
+}
+
+fn without_passwords(options: &Map<String, Value>) -> Map<String, Value> {
+    let harmless = |name: &str| !name.contains("password");
+    options.iter().filter(|(name, _)| harmless(name)).map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+#[cfg(test)]
+#[path = "json_tests.rs"]
+mod tests;

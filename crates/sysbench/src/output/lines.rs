@@ -1,0 +1,158 @@
+//! Banner, version, and the fixed lines of a run, in the order in which they come.
+//!
+//! Levels are noted where they are not NOTICE. What `init()` prints comes between [`version`] and [`banner`].
+
+/// WARNING, before everything else: neither `--time` nor `--events` ends the run.
+pub(crate) const ENDLESS: &str = "Both event and time limits are disabled, running an endless test";
+/// Before the threads start; an empty line follows. Commands that run in parallel print it too.
+pub(crate) const INITIALIZING_THREADS: &str = "Initializing worker threads...\n";
+/// When all threads are ready; an empty line follows.
+pub(crate) const THREADS_STARTED: &str = "Threads started!\n";
+/// INFO, once for each thread.
+pub(crate) const TIME_LIMIT: &str = "Time limit exceeded, exiting...";
+/// INFO, once for each thread.
+pub(crate) const EVENT_LIMIT: &str = "Event limit exceeded, exiting...";
+/// INFO, when all threads have ended; an empty line follows.
+pub(crate) const DONE: &str = "Done.\n";
+/// FATAL, before the report ([`super::cumulative_forced`]).
+pub(crate) const FORCED_SHUTDOWN: &str = "The --max-time limit has expired, forcing shutdown...";
+/// FATAL.
+pub(crate) const QUEUE_FULL: &str = "The event queue is full. This means the worker threads are unable to keep up with \
+                                     the specified event generation rate";
+/// FATAL.
+pub(crate) const HISTOGRAM_WITHOUT_PERCENTILE: &str = "--histogram cannot be used with --percentile=0";
+
+/// What is known before a run starts. Times in seconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Banner<'a> {
+    pub(crate) threads: u32,
+    /// 0 for none.
+    pub(crate) warmup_s: u32,
+    /// Events a second; 0 for as fast as they go.
+    pub(crate) rate: u32,
+    /// 0 for no reports; a fraction is ours.
+    pub(crate) report_interval_s: f64,
+    pub(crate) checkpoints_s: &'a [u32],
+    pub(crate) debug: bool,
+    pub(crate) validate: bool,
+    /// `None` where it is taken from the clock.
+    pub(crate) seed: Option<u64>,
+    /// From the start of the run: `--time` and what is waited beyond it.
+    pub(crate) forced_shutdown_s: Option<u32>,
+}
+
+/// The first line, of every command; an empty line follows. The version is a sysbench's: scripts and parsers ask for
+/// `sysbench 1.0.20 (…)`.
+pub(crate) fn version(sysbench: &str, luajit: &str) -> String {
+    format!("sysbench {sysbench} (using bundled LuaJIT {luajit})\n")
+}
+
+/// The lines between [`version`] and [`INITIALIZING_THREADS`]; an empty line follows.
+pub(crate) fn banner(banner: &Banner) -> String {
+    let mut text = format!("Running the test with following options:\nNumber of threads: {}\n", banner.threads);
+    if banner.warmup_s > 0 {
+        text += &format!("Warmup time: {}s\n", banner.warmup_s);
+    }
+    if banner.rate > 0 {
+        text += &format!("Target transaction rate: {}/sec\n", banner.rate);
+    }
+    if banner.report_interval_s > 0.0 {
+        text += &format!("Report intermediate results every {} second(s)\n", banner.report_interval_s);
+    }
+    if !banner.checkpoints_s.is_empty() {
+        let times: Vec<String> = banner.checkpoints_s.iter().map(u32::to_string).collect();
+        text += &format!("Report checkpoint(s) at {} seconds\n", times.join(", "));
+    }
+    if banner.debug {
+        text += "Debug mode enabled.\n\n";
+    }
+    if banner.validate {
+        text += "Validation checks: on.\n\n";
+    }
+    text += "Initializing random number generator from ";
+    text += &banner.seed.map_or_else(|| "current time\n\n".to_owned(), |seed| format!("seed ({seed}).\n\n"));
+    if let Some(seconds) = banner.forced_shutdown_s {
+        text += &format!("Forcing shutdown in {seconds} seconds\n");
+    }
+    text
+}
+
+/// After [`THREADS_STARTED`], with `--warmup-time`; an empty line follows.
+pub(crate) fn warming_up(seconds: u32) -> String {
+    format!("Warming up for {seconds} seconds...\n")
+}
+
+/// FATAL: the time to connect and to run `thread_init` is over.
+pub(crate) fn no_initialization(seconds: u32) -> String {
+    format!("Worker threads failed to initialize within {seconds} seconds!")
+}
+
+/// WARNING, before [`version`]: an option's old name was used.
+pub(crate) fn deprecated(old: &str, new: &str) -> String {
+    format!("--{old} is deprecated, use --{new} instead")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plain_run_has_two_empty_lines_before_its_threads() {
+        let text = format!("{}\n{}\n", banner(&Banner { threads: 1, ..Banner::default() }), INITIALIZING_THREADS);
+        let expected = "\
+Running the test with following options:
+Number of threads: 1
+Initializing random number generator from current time
+
+
+Initializing worker threads...
+
+";
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn every_conditional_line_has_its_place() {
+        let options = Banner {
+            threads: 1,
+            warmup_s: 1,
+            rate: 5,
+            report_interval_s: 1.0,
+            checkpoints_s: &[5, 10, 15],
+            debug: true,
+            validate: true,
+            seed: Some(7),
+            forced_shutdown_s: Some(15),
+        };
+        let expected = "\
+Running the test with following options:
+Number of threads: 1
+Warmup time: 1s
+Target transaction rate: 5/sec
+Report intermediate results every 1 second(s)
+Report checkpoint(s) at 5, 10, 15 seconds
+Debug mode enabled.
+
+Validation checks: on.
+
+Initializing random number generator from seed (7).
+
+Forcing shutdown in 15 seconds
+";
+        assert_eq!(banner(&options), expected);
+    }
+
+    #[test]
+    fn a_fraction_of_a_second_is_written_as_it_was_typed() {
+        let text = banner(&Banner { threads: 1, report_interval_s: 0.5, ..Banner::default() });
+        assert!(text.contains("\nReport intermediate results every 0.5 second(s)\n"), "{text}");
+    }
+
+    #[test]
+    fn lines_of_their_own() {
+        assert_eq!(version("1.0.20", "2.1.0-beta3"), "sysbench 1.0.20 (using bundled LuaJIT 2.1.0-beta3)\n");
+        assert_eq!(warming_up(3), "Warming up for 3 seconds...\n");
+        assert_eq!(no_initialization(30), "Worker threads failed to initialize within 30 seconds!");
+        assert_eq!(deprecated("max-time", "time"), "--max-time is deprecated, use --time instead");
+    }
+}

@@ -1,0 +1,163 @@
+//! Where lines go: levels, prefixes, and the collapse of repeated messages.
+//!
+//! A message that equals the one before it, whatever their levels, is only counted. The count is printed as a line of its
+//! own before the next message that differs. Lines with a time stamp and what scripts print neither count nor end a
+//! series, and a count that is still open at the end of the process is never printed. So it is in sysbench.
+
+use std::io::{ErrorKind, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// How important a message is: `--verbosity` is the number of the last level that is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Level {
+    Fatal,
+    Alert,
+    Warning,
+    Notice,
+    Info,
+    Debug,
+}
+
+impl Level {
+    /// The level with this number, 0 to 5.
+    pub(crate) fn from_number(number: u32) -> Option<Self> {
+        [Self::Fatal, Self::Alert, Self::Warning, Self::Notice, Self::Info, Self::Debug].get(number as usize).copied()
+    }
+
+    fn prefix(self) -> &'static str {
+        match self {
+            Self::Fatal => "FATAL: ",
+            Self::Alert => "ALERT: ",
+            Self::Warning => "WARNING: ",
+            Self::Notice | Self::Info => "",
+            Self::Debug => "DEBUG: ",
+        }
+    }
+}
+
+/// Which of its two writers a log sends messages to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum MessagesTo {
+    /// With the results, as sysbench has it.
+    Results,
+    /// Apart from them, so that the results are one document: `--format=json`.
+    Aside,
+}
+
+/// All threads' lines. Each call writes whole lines by one `write`, unbuffered, so that they keep their order with what
+/// others write to the same file.
+pub(crate) struct Log {
+    verbosity: Level,
+    messages_to: MessagesTo,
+    broken: AtomicBool,
+    state: Mutex<State>,
+}
+
+struct State {
+    results: Box<dyn Write + Send>,
+    aside: Box<dyn Write + Send>,
+    last: Option<String>,
+    repeats: u64,
+}
+
+impl Log {
+    /// `results` is stdout and `aside` stderr, both without a buffer.
+    pub(crate) fn new(
+        verbosity: Level,
+        messages_to: MessagesTo,
+        results: Box<dyn Write + Send>,
+        aside: Box<dyn Write + Send>,
+    ) -> Self {
+        let state = Mutex::new(State { results, aside, last: None, repeats: 0 });
+        Self { verbosity, messages_to, broken: AtomicBool::new(false), state }
+    }
+
+    /// Whether messages of a level are shown: saves making them.
+    pub(crate) fn shows(&self, level: Level) -> bool {
+        level <= self.verbosity
+    }
+
+    /// One message, of one or several lines; its prefix is for the first.
+    pub(crate) fn text(&self, level: Level, message: &str) {
+        if !self.shows(level) {
+            return;
+        }
+        let mut state = self.lock();
+        if state.last.as_deref() == Some(message) {
+            state.repeats += 1;
+            return;
+        }
+        let line = format!("{}{}{message}\n", state.take_repeats(), level.prefix());
+        state.last = Some(message.to_owned());
+        self.write_message(&mut state, line.as_bytes());
+    }
+
+    /// A line with a time stamp, `[ 2s ] …`, and such as belong to it: shown however often it comes, and a series of
+    /// repeats goes on behind it.
+    pub(crate) fn stamped(&self, level: Level, line: &str) {
+        if self.shows(level) {
+            let line = format!("{}{line}\n", level.prefix());
+            self.write_message(&mut self.lock(), line.as_bytes());
+        }
+    }
+
+    /// A report of many lines: it ends a series of repeats and starts none.
+    pub(crate) fn report(&self, text: &str) {
+        if self.shows(Level::Notice) {
+            let mut state = self.lock();
+            let text = format!("{}{text}\n", state.take_repeats());
+            state.last = None;
+            self.write_message(&mut state, text.as_bytes());
+        }
+    }
+
+    /// What a script prints, as it is and at every verbosity.
+    pub(crate) fn script(&self, bytes: &[u8]) {
+        self.write_message(&mut self.lock(), bytes);
+    }
+
+    /// A document, to the results whatever becomes of messages, with a line end.
+    pub(crate) fn document(&self, text: &str) {
+        self.keep(self.lock().results.write_all(format!("{text}\n").as_bytes()));
+    }
+
+    /// Nobody reads any more: the pipe that lines went to is closed. Everything since then was dropped.
+    pub(crate) fn is_broken(&self) -> bool {
+        self.broken.load(Ordering::Relaxed)
+    }
+
+    fn write_message(&self, state: &mut State, bytes: &[u8]) {
+        let writer = match self.messages_to {
+            MessagesTo::Results => &mut state.results,
+            MessagesTo::Aside => &mut state.aside,
+        };
+        self.keep(writer.write_all(bytes));
+    }
+
+    /// Lines that cannot be written are lost: there is no better place to say so.
+    fn keep(&self, written: std::io::Result<()>) {
+        if written.is_err_and(|error| error.kind() == ErrorKind::BrokenPipe) {
+            self.broken.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// A thread that panicked while it wrote left nothing half done that matters.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// The line that closes a series, or nothing.
+    fn take_repeats(&mut self) -> String {
+        match std::mem::take(&mut self.repeats) {
+            0 => String::new(),
+            times => format!("(last message repeated {times} times)\n"),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "log_tests.rs"]
+mod tests;

@@ -1,0 +1,154 @@
+//! The lines while a run goes on, and the report at its end.
+
+use super::figures::{ClientFigures, Compat, Fairness, Figures, Style};
+
+/// The line of one report interval, and with a rate a second one about the queue.
+pub(crate) fn intermediate(figures: &Figures, style: &Style) -> String {
+    let stamp = stamp(figures.time_total_s, style);
+    let rate = |count| figures.per_second(count);
+    let latency = format!("lat (ms,{}%): {:4.2}", style.percentile, figures.latency_pct_s * 1e3);
+    let running = figures.threads_running;
+    let mut text = if style.is_sql {
+        format!(
+            "{stamp} thds: {running} tps: {:4.2} qps: {:4.2} (r/w/o: {:4.2}/{:4.2}/{:4.2}) {latency} err/s: {:4.2} \
+             reconn/s: {:4.2}",
+            rate(figures.events),
+            rate(figures.queries()),
+            rate(figures.reads),
+            rate(figures.writes),
+            rate(figures.other),
+            rate(figures.errors),
+            rate(figures.reconnects),
+        )
+    } else {
+        format!("{stamp} thds: {running} eps: {:4.2} {latency}", rate(figures.events))
+    };
+    if style.has_rate {
+        // The comma is in the line of SQL scripts only.
+        let comma = if style.is_sql { "," } else { "" };
+        let (queue, concurrency) = (figures.queue_length, figures.concurrency);
+        text += &format!("\n{stamp} queue length: {queue}{comma} concurrency: {concurrency}");
+    }
+    text
+}
+
+/// The report of a run, an empty line at its end.
+pub(crate) fn cumulative(figures: &Figures, fairness: &Fairness, style: &Style) -> String {
+    whole(figures, fairness, style, "")
+}
+
+/// The report of a run that did not wait for its last transactions, which `unfinished` counts.
+pub(crate) fn cumulative_forced(figures: &Figures, fairness: &Fairness, style: &Style, unfinished: u64) -> String {
+    let line = format!("\nNumber of unfinished transactions on forced shutdown: {unfinished}\n");
+    whole(figures, fairness, style, &line)
+}
+
+/// `forced` comes between statements and general figures.
+fn whole(figures: &Figures, fairness: &Fairness, style: &Style, forced: &str) -> String {
+    let statements = if style.is_sql { statements(figures) } else { String::new() };
+    let (general, latency) = (general(figures, style.compat), latency(figures, style.percentile));
+    let Fairness { events_avg, events_stddev, seconds_avg, seconds_stddev } = fairness;
+    format!(
+        "{statements}{forced}
+{general}
+
+{latency}
+
+Threads fairness:
+    events (avg/stddev):           {events_avg:.4}/{events_stddev:3.2}
+    execution time (avg/stddev):   {seconds_avg:.4}/{seconds_stddev:3.2}
+"
+    )
+}
+
+/// The report of `--report-checkpoints`: its line, and the report of the time since the checkpoint before.
+pub(crate) fn checkpoint(figures: &Figures, fairness: &Fairness, style: &Style) -> String {
+    let stamp = stamp(figures.time_total_s, style);
+    format!("{stamp} Checkpoint report:\n{}", cumulative(figures, fairness, style))
+}
+
+/// What `--debug` adds to a report, with the prefixes of its level in place; an empty line at its end.
+pub(crate) fn per_client(clients: &[ClientFigures]) -> String {
+    let mut text = String::from("DEBUG: Verbose per-thread statistics:\n\n");
+    for (number, client) in clients.iter().enumerate() {
+        let ClientFigures { events, busy_s, latency_min_s: min, latency_max_s: max } = client;
+        let avg = client.latency_avg_s();
+        text += &format!(
+            "DEBUG:     thread #{number:3}: min: {min:.4}s  avg: {avg:.4}s  max: {max:.4}s  events: {events}\n\
+             DEBUG:                  total time taken by event execution: {busy_s:.4}s\n"
+        );
+    }
+    text
+}
+
+/// `[ 10s ]`. Halves are rounded to even, as C does it.
+fn stamp(time_s: f64, style: &Style) -> String {
+    format!("[ {time_s:.*}s ]", style.stamp_decimals)
+}
+
+fn statements(figures: &Figures) -> String {
+    let Figures { reads, writes, other, events, errors, reconnects, .. } = *figures;
+    let queries = figures.queries();
+    let row = |count: u64| format!("{count:<6} ({:.2} per sec.)", figures.per_second(count));
+    format!(
+        "\
+SQL statistics:
+    queries performed:
+        read:                            {reads}
+        write:                           {writes}
+        other:                           {other}
+        total:                           {queries}
+    transactions:                        {}
+    queries:                             {}
+    ignored errors:                      {}
+    reconnects:                          {}
+",
+        row(events),
+        row(queries),
+        row(errors),
+        row(reconnects),
+    )
+}
+
+fn general(figures: &Figures, compat: Compat) -> String {
+    let Figures { time_total_s, events, .. } = *figures;
+    match compat {
+        Compat::V1_0 => format!(
+            "\
+General statistics:
+    total time:                          {time_total_s:.4}s
+    total number of events:              {events}"
+        ),
+        Compat::V1_1 => format!(
+            "\
+Throughput:
+    events/s (eps):                      {:.4}
+    time elapsed:                        {time_total_s:.4}s
+    total number of events:              {events}",
+            figures.per_second(events)
+        ),
+    }
+}
+
+fn latency(figures: &Figures, percentile: u32) -> String {
+    let ms = |seconds: f64| format!("{:39.2}", seconds * 1e3);
+    let (min, avg, max) = (ms(figures.latency_min_s), ms(figures.latency_avg_s), ms(figures.latency_max_s));
+    let sum = ms(figures.latency_sum_s);
+    let percentile = match percentile {
+        0 => String::from("         percentile stats:               disabled"),
+        _ => format!("        {percentile:3}th percentile: {:27.2}", figures.latency_pct_s * 1e3),
+    };
+    format!(
+        "\
+Latency (ms):
+         min: {min}
+         avg: {avg}
+         max: {max}
+{percentile}
+         sum: {sum}"
+    )
+}
+
+#[cfg(test)]
+#[path = "report_tests.rs"]
+mod tests;
