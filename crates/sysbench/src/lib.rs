@@ -7,6 +7,9 @@
 //! - `rand`: the random numbers of scripts.
 //! - `output`: every line that is printed.
 
+mod lua;
 mod options;
 mod output;
 mod rand;
+mod run;
+mod sql;

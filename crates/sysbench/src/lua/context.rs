@@ -4,7 +4,8 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::rand::Xoroshiro;
+use crate::output::{Level, lines};
+use crate::rand::{Distribution, Xoroshiro};
 use crate::run::{Next, Run, UNCLAIMED, Why};
 
 /// One client, as far as C functions are concerned.
@@ -14,6 +15,8 @@ pub(crate) struct Context {
     /// Number of the share of the board that its thread writes to.
     pub(crate) share: usize,
     pub(crate) random: RefCell<Xoroshiro>,
+    /// One for all clients of a thread.
+    pub(crate) distribution: Rc<Distribution>,
     /// The start that it has claimed; see [`crate::run::Control::next`].
     pub(crate) claimed_ns: Cell<u64>,
     /// When the start that C code asked for was to be; 0: nobody asked.
@@ -53,13 +56,20 @@ pub(crate) enum Turn {
 }
 
 impl Context {
-    pub(crate) fn new(run: Arc<Run>, tid: u32, share: usize, has_neighbours: bool) -> Self {
-        let random = RefCell::new(Xoroshiro::from_seed(run.settings.seed, tid.into()));
+    pub(crate) fn new(
+        run: Arc<Run>,
+        tid: u32,
+        share: usize,
+        distribution: Rc<Distribution>,
+        has_neighbours: bool,
+    ) -> Self {
+        let random = RefCell::new(Xoroshiro::from_seed(run.seed, tid.into()));
         Self {
             run,
             tid,
             share,
             random,
+            distribution,
             claimed_ns: Cell::new(UNCLAIMED),
             start_ns: Cell::new(0),
             has_neighbours,
@@ -91,8 +101,8 @@ impl Context {
         let next = self.run.control.next(&mut claimed_ns);
         self.claimed_ns.set(claimed_ns);
         match next {
-            Next::Stop(Why::Time) => self.run.log.info("Time limit exceeded, exiting..."),
-            Next::Stop(Why::Events) => self.run.log.info("Event limit exceeded, exiting..."),
+            Next::Stop(Why::Time) => self.run.log.text(Level::Info, lines::TIME_LIMIT),
+            Next::Stop(Why::Events) => self.run.log.text(Level::Info, lines::EVENT_LIMIT),
             _ => {}
         }
         next

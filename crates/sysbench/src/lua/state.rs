@@ -11,7 +11,7 @@ use super::request::Request;
 use super::script::Script;
 use super::symbols;
 use crate::options::{self, Options};
-use crate::output::{Level, Log};
+use crate::output::Log;
 use crate::sql::{Answer, Binds, Store};
 
 const PRELUDE: &str = include_str!("prelude/prelude.lua");
@@ -319,8 +319,3 @@ pub(crate) fn lua_error_text(error: &mlua::Error) -> String {
     }
 }
 
-impl State {
-    pub(crate) fn log_fatal(log: &Log, text: &str) {
-        log.text(Level::Fatal, text);
-    }
-}

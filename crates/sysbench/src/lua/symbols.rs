@@ -17,6 +17,9 @@ use crate::run::Next;
 /// Longest text that `sb_rand_varstr` makes; there is no buffer of that size.
 const TEXT_BYTES_MAX: u32 = 1 << 30;
 
+/// Buckets of a script's histogram.
+const HISTOGRAM_SIZE_MAX: usize = 1 << 24;
+
 thread_local! {
     /// Connections that scripts have forgotten.
     static RELEASED: RefCell<Vec<u32>> = const { RefCell::new(Vec::new()) };
@@ -42,32 +45,32 @@ fn draw(a: u32, b: u32, how: impl FnOnce(&Context, &mut Xoroshiro, u32, u32) -> 
 
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn sb_rand_default(a: u32, b: u32) -> u32 {
-    draw(a, b, |context, random, a, b| context.run.distribution.draw(random, a, b))
+    draw(a, b, |context, random, a, b| context.distribution.draw(random, a, b))
 }
 
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn sb_rand_uniform(a: u32, b: u32) -> u32 {
-    draw(a, b, |context, random, a, b| context.run.distribution.uniform(random, a, b))
+    draw(a, b, |context, random, a, b| context.distribution.uniform(random, a, b))
 }
 
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn sb_rand_gaussian(a: u32, b: u32) -> u32 {
-    draw(a, b, |context, random, a, b| context.run.distribution.gaussian(random, a, b))
+    draw(a, b, |context, random, a, b| context.distribution.gaussian(random, a, b))
 }
 
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn sb_rand_special(a: u32, b: u32) -> u32 {
-    draw(a, b, |context, random, a, b| context.run.distribution.special(random, a, b))
+    draw(a, b, |context, random, a, b| context.distribution.special(random, a, b))
 }
 
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn sb_rand_pareto(a: u32, b: u32) -> u32 {
-    draw(a, b, |context, random, a, b| context.run.distribution.pareto(random, a, b))
+    draw(a, b, |context, random, a, b| context.distribution.pareto(random, a, b))
 }
 
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn sb_rand_zipfian(a: u32, b: u32) -> u32 {
-    draw(a, b, |context, random, a, b| context.run.distribution.zipfian(random, a, b))
+    draw(a, b, |context, random, a, b| context.distribution.zipfian(random, a, b))
 }
 
 #[unsafe(no_mangle)]
@@ -177,10 +180,8 @@ pub(crate) extern "C" fn sb_counter_val(tid: c_int, counter: c_int) -> u64 {
 /// A histogram of a script's own; null where the range is none.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn sb_histogram_new(size: usize, range_min: c_double, range_max: c_double) -> *mut LogHistogram {
-    match LogHistogram::new(size, range_min, range_max) {
-        Some(histogram) => Box::into_raw(Box::new(histogram)),
-        None => std::ptr::null_mut(),
-    }
+    let is_range = size > 0 && size <= HISTOGRAM_SIZE_MAX && range_min > 0.0 && range_max > range_min && range_max.is_finite();
+    if is_range { Box::into_raw(Box::new(LogHistogram::new(size, range_min, range_max))) } else { std::ptr::null_mut() }
 }
 
 /// # Safety
@@ -209,7 +210,7 @@ pub(crate) unsafe extern "C" fn sb_histogram_update(histogram: *mut LogHistogram
 pub(crate) unsafe extern "C" fn sb_histogram_print(histogram: *mut LogHistogram) {
     // SAFETY: the caller's promise.
     if let Some(histogram) = unsafe { histogram.as_ref() } {
-        context::with(|context| context.run.log.raw(&histogram.text()));
+        context::with(|context| context.run.log.script(histogram.report().as_bytes()));
     }
 }
 

@@ -174,6 +174,17 @@ impl FirstPass {
         Options::new(self.command_line, self.compat, self.registry, self.given, &self.notices, without_options)
     }
 
+    /// Values as they are before the script is known: what its body finds that opens connections. Unknown names are
+    /// texts.
+    ///
+    /// # Errors
+    ///
+    /// Wrong numbers of options that are known by now.
+    pub(crate) fn preliminary(&self) -> Result<Options, Refusal> {
+        let (registry, given) = (self.registry.clone(), self.given.clone());
+        Options::new(self.command_line.clone(), self.compat, registry, given, &self.notices, false)
+    }
+
     fn takes_unknown(&self, script_has_options: bool) -> bool {
         self.compat == Compat::V1_0 && !script_has_options
     }

@@ -4,7 +4,6 @@
 //! ones; a script is then loaded and declares its options ([`FirstPass::declare`]); [`FirstPass::finish`] reads the rest
 //! of the command line and makes [`Options`]. Nothing here prints or leaves the process: texts come back with the stream
 //! they belong to ([`Notice`], [`Refusal`]), and the only file, `--config-file`, is read by a function of the caller.
-#![cfg_attr(not(test), expect(dead_code, reason = "the modules that use it come with the run"))]
 #![expect(unused_imports, reason = "the modules that use it come with the run")]
 
 mod builtin;

@@ -38,11 +38,17 @@ impl LogHistogram {
 
     #[inline]
     pub(crate) fn update(&mut self, value_ms: f64) {
+        self.add(value_ms, 1);
+    }
+
+    /// Counts a value so many times.
+    #[inline]
+    pub(crate) fn add(&mut self, value_ms: f64, count: u64) {
         // Casts to integers stop at their ends, and NaN becomes 0.
         let bucket = ((value_ms.ln() - self.log_min) * self.scale + 0.5) as usize;
         let last = self.counts.len() - 1;
-        self.counts[bucket.min(last)] += 1;
-        self.total += 1;
+        self.counts[bucket.min(last)] += count;
+        self.total += count;
         self.seen_min = self.seen_min.min(value_ms);
         self.seen_max = self.seen_max.max(value_ms);
     }

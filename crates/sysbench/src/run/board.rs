@@ -25,6 +25,9 @@ pub(crate) struct Slot {
     counters: [AtomicU64; COUNTERS],
     /// Time inside of events, in nanoseconds.
     busy_ns: AtomicU64,
+    /// Shortest and longest event, in nanoseconds; 0: there was none.
+    min_ns: AtomicU64,
+    max_ns: AtomicU64,
     /// When the event that runs began (or was to begin); 0: none runs.
     event_start_ns: AtomicU64,
 }
@@ -59,6 +62,13 @@ impl Slot {
         self.event_start_ns.store(0, Ordering::Relaxed);
         let length_ns = now_ns.saturating_sub(start_ns);
         bump(&self.busy_ns, length_ns);
+        let min_ns = self.min_ns.load(Ordering::Relaxed);
+        if length_ns < min_ns || min_ns == 0 {
+            self.min_ns.store(length_ns, Ordering::Relaxed);
+        }
+        if length_ns > self.max_ns.load(Ordering::Relaxed) {
+            self.max_ns.store(length_ns, Ordering::Relaxed);
+        }
         bump(&self.counters[Counter::Event as usize], 1);
         Some(length_ns)
     }
@@ -70,6 +80,11 @@ impl Slot {
 
     pub(crate) fn is_in_event(&self) -> bool {
         self.event_start_ns.load(Ordering::Relaxed) != 0
+    }
+
+    /// Shortest and longest event so far, in nanoseconds.
+    pub(crate) fn range_ns(&self) -> (u64, u64) {
+        (self.min_ns.load(Ordering::Relaxed), self.max_ns.load(Ordering::Relaxed))
     }
 
     pub(crate) fn read(&self) -> SlotCounts {

@@ -1,7 +1,7 @@
 //! When events may start, and when they must not any more: what all clients of a run look at.
 
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Instant;
 
 use super::pace::Pace;
@@ -32,6 +32,10 @@ pub(crate) enum Why {
 pub(crate) struct Control {
     zero: Instant,
     ended: AtomicBool,
+    /// Nobody waits for clients that have not ended by now.
+    abandoned: AtomicBool,
+    /// Clients that have not ended.
+    running: AtomicU32,
     /// u64::MAX: there is none.
     deadline_ns: AtomicU64,
     /// 0: as many as there is time for.
@@ -51,6 +55,8 @@ impl Control {
         Self {
             zero: Instant::now(),
             ended: AtomicBool::new(false),
+            abandoned: AtomicBool::new(false),
+            running: AtomicU32::new(0),
             deadline_ns: AtomicU64::new(u64::MAX),
             events_max,
             events_started: AtomicU64::new(0),
@@ -76,6 +82,27 @@ impl Control {
 
     pub(crate) fn has_ended(&self) -> bool {
         self.ended.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn abandon(&self) {
+        self.end();
+        self.abandoned.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_abandoned(&self) -> bool {
+        self.abandoned.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_running(&self, clients: u32) {
+        self.running.store(clients, Ordering::Relaxed);
+    }
+
+    pub(crate) fn client_ended(&self) {
+        let _ = self.running.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |running| running.checked_sub(1));
+    }
+
+    pub(crate) fn running(&self) -> u32 {
+        self.running.load(Ordering::Relaxed)
     }
 
     pub(crate) fn set_deadline_ns(&self, deadline_ns: u64) {

@@ -3,7 +3,6 @@
 use std::cell::RefCell;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
-use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,6 +13,7 @@ use rustix::event::{Timespec, epoll};
 
 use super::Run;
 use crate::lua::{self, Context, GO, LATER, Request, STOP, State, Turn, lua_error_text};
+use crate::rand::Distribution;
 use crate::sql::{Answer, Step, Store};
 
 /// A thread looks at least this often whether it should give up.
@@ -36,11 +36,19 @@ enum Waiting {
 }
 
 /// How a procedure of a client ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Failure {
     /// Name of the script's function that failed; empty: the script's body.
     pub(crate) function: String,
     pub(crate) problem: String,
+}
+
+impl Failure {
+    /// The line that says so.
+    pub(crate) fn line(&self) -> String {
+        let Self { function, problem } = self;
+        if function.is_empty() { problem.clone() } else { format!("`{function}' function failed: {problem}") }
+    }
 }
 
 struct Client {
@@ -68,6 +76,7 @@ pub(crate) struct Host {
     ended: usize,
     failures: Vec<(u32, Failure)>,
     share: usize,
+    distribution: Rc<Distribution>,
     pub(crate) run: Arc<Run>,
     store: Rc<RefCell<Store>>,
     pub(crate) state: State,
@@ -85,6 +94,7 @@ impl Host {
             ended: 0,
             failures: Vec::new(),
             share,
+            distribution: Rc::new(run.distribution()),
             run,
             store: Rc::clone(&state.store),
             state,
@@ -94,7 +104,13 @@ impl Host {
     /// A client that runs a procedure of `client.lua`, from the next turn on.
     pub(crate) fn start(&mut self, tid: u32, table: Table, procedure: &str, has_neighbours: bool) -> mlua::Result<usize> {
         let thread = self.state.start(&table, procedure)?;
-        let context = Rc::new(Context::new(Arc::clone(&self.run), tid, self.share, has_neighbours));
+        let context = Rc::new(Context::new(
+            Arc::clone(&self.run),
+            tid,
+            self.share,
+            Rc::clone(&self.distribution),
+            has_neighbours,
+        ));
         let place = self.clients.len();
         self.clients.push(Client { table, thread, context, waiting: Waiting::Nothing, failure: None });
         self.ready.push_back((place, Answer::of(GO)));
@@ -116,7 +132,13 @@ impl Host {
 
     /// Calls `f` in the name of a client.
     pub(crate) fn in_the_name_of<R>(&self, tid: u32, f: impl FnOnce() -> R) -> R {
-        let context = Rc::new(Context::new(Arc::clone(&self.run), tid, self.share, false));
+        let context = Rc::new(Context::new(
+            Arc::clone(&self.run),
+            tid,
+            self.share,
+            Rc::clone(&self.distribution),
+            false,
+        ));
         let before = lua::enter(Some(context));
         let result = f();
         lua::enter(before);
@@ -370,6 +392,7 @@ impl Host {
         client.waiting = Waiting::Ended;
         client.failure.clone_from(&failure);
         self.ended += 1;
+        self.run.control.client_ended();
         self.run.board.slot(client.context.tid).abandon_event();
         if let Some(failure) = failure {
             self.failures.push((client.context.tid, failure));
@@ -377,7 +400,3 @@ impl Host {
     }
 }
 
-/// The state of a thread and the host that runs it.
-pub(crate) fn io_text(error: &io::Error) -> String {
-    format!("the connections cannot be watched: {error}")
-}

@@ -2,12 +2,23 @@
 
 mod board;
 mod control;
+mod count;
 mod host;
+mod ledger;
+mod load;
 mod pace;
+mod reports;
 mod shared;
+mod ticks;
+mod worker;
 
-pub(crate) use board::{Counter, Share, Slot, SlotCounts, statement_kind};
+pub(crate) use board::{Board, Counter, Share, Slot, SlotCounts, statement_kind};
 pub(crate) use control::{Control, Next, UNCLAIMED, Why};
+pub(crate) use count::Count;
 pub(crate) use host::{Failure, Host};
+pub(crate) use ledger::{Stretch, fairness, log_histogram, percentiles, statement_latencies};
+pub(crate) use load::{Ending, Load};
+pub(crate) use reports::call_function;
 pub(crate) use pace::Pace;
 pub(crate) use shared::Run;
+pub(crate) use worker::{Crew, News, groups, work};

@@ -3,25 +3,48 @@
 use std::sync::{Arc, Mutex};
 
 use crate::output::Log;
-use crate::rand::{Distribution, Unique};
-use crate::settings::Settings;
+use crate::rand::{self, Distribution, Unique};
+use crate::options::{RandType, Settings};
 
 use super::board::Board;
 use super::control::Control;
 
 /// One command at work: `run`, or any other one.
 pub(crate) struct Run {
-    pub(crate) settings: Arc<Settings>,
+    pub(crate) settings: Settings,
+    /// Of all random numbers.
+    pub(crate) seed: u64,
     pub(crate) log: Arc<Log>,
     pub(crate) board: Board,
     pub(crate) control: Control,
-    pub(crate) distribution: Distribution,
     pub(crate) unique: Arc<Unique>,
     /// What is worth a line in the run folder.
     pub(crate) notes: Mutex<Vec<String>>,
 }
 
 impl Run {
+    /// The distributions of `sysbench.rand`; each thread has its own.
+    pub(crate) fn distribution(&self) -> Distribution {
+        let given = &self.settings.rand;
+        let kind = match given.kind {
+            RandType::Uniform => rand::Kind::Uniform,
+            RandType::Gaussian => rand::Kind::Gaussian,
+            RandType::Special => rand::Kind::Special,
+            RandType::Pareto => rand::Kind::Pareto,
+            RandType::Zipfian => rand::Kind::Zipfian,
+        };
+        let number = |value: i32| u32::try_from(value).unwrap_or(0);
+        let parameters = rand::Parameters {
+            iter: number(given.spec_iter),
+            pct: number(given.spec_pct),
+            res: number(given.spec_res),
+            pareto_h: given.pareto_h,
+            zipfian_exp: given.zipfian_exp,
+        };
+        Distribution::new(kind, &parameters)
+    }
+
+
     pub(crate) fn note(&self, text: String) {
         const NOTES_MAX: usize = 100;
         let mut notes = self.notes.lock().unwrap_or_else(std::sync::PoisonError::into_inner);

@@ -8,6 +8,7 @@ use super::connection::{Doing, Why};
 use super::driver::SqlError;
 use super::statement::Statement;
 use super::store::{Answer, Step, Store};
+use crate::output::Level;
 use crate::run::{Counter, statement_kind};
 
 /// The statement cannot be prepared: MySQL's number for it.
@@ -35,7 +36,7 @@ impl Store {
     }
 
     fn closed_already(&self) -> Step {
-        self.run.log.alert("attempt to use an already closed connection");
+        self.run.log.text(Level::Alert, "attempt to use an already closed connection");
         Step::Done(Answer::MISUSE)
     }
 
@@ -54,9 +55,9 @@ impl Store {
     fn after_sending(&mut self, handle: u32, sent: Result<(), DriverError>) -> Step {
         let sent = sent.map(|()| self.connections.get(handle).and_then(|c| c.link.as_ref()).is_some_and(|l| l.wants_to_write()));
         match sent {
-            Ok(true) => self.watch_for_room(handle),
+            Ok(true) => self.watch(handle, false),
             Ok(false) => {}
-            Err(error) => return self.lost(handle, error),
+            Err(error) => return self.on_loss(handle, error),
         }
         Step::Wait
     }
@@ -68,7 +69,7 @@ impl Store {
             return self.closed_already();
         }
         let is_mysql = self.driver_of(connection).dialect == Dialect::Mysql;
-        let is_emulated = connection.is_dry || self.run.settings.emulates_prepared;
+        let is_emulated = connection.is_dry || self.drivers.emulates_prepared();
         let shape = self.statement_shapes.take();
         let number = self.statements.next_handle();
         let place = connection.shape;
@@ -107,7 +108,7 @@ impl Store {
     pub(super) fn on_refused(&mut self, handle: u32, number: u32, reply: Reply, executes: bool) -> Step {
         self.keep_buffer(reply.sets);
         self.idle(handle);
-        let error = reply.error.unwrap_or_else(|| DriverError::Protocol("").server_error_or_unknown());
+        let Some(error) = reply.error else { return Step::Done(Answer::MISUSE) };
         if error.code == UNSUPPORTED {
             if let Some(statement) = self.statements.get_mut(number) {
                 statement.is_emulated = true;
@@ -122,8 +123,8 @@ impl Store {
         if let Some(connection) = self.connections.get_mut(handle) {
             connection.show_error(2, &sql_error);
         }
-        self.run.log.fatal("mysql_stmt_prepare() failed");
-        self.run.log.fatal(&format!("MySQL error: {} \"{}\"", error.code, error.message));
+        self.run.log.text(Level::Fatal, "mysql_stmt_prepare() failed");
+        self.run.log.text(Level::Fatal, &format!("MySQL error: {} \"{}\"", error.code, error.message));
         Step::Done(Answer::MISUSE)
     }
 
@@ -156,29 +157,33 @@ impl Store {
     /// `stmt:execute()`.
     pub(crate) fn execute(&mut self, number: u32) -> Step {
         let Some(statement) = self.statements.get(number).filter(|statement| !statement.is_closed) else {
-            self.run.log.alert("attempt to use an already closed statement");
+            self.run.log.text(Level::Alert, "attempt to use an already closed statement");
             return Step::Done(Answer::MISUSE);
         };
-        let handle = statement.connection;
+        let (handle, kind, is_emulated, prepared) =
+            (statement.connection, statement.kind, statement.is_emulated, statement.handle);
         match self.connections.get(handle) {
             Some(connection) if connection.is_dry => return self.dry(handle),
             Some(connection) if connection.link.is_some() => {}
             _ => return self.closed_already(),
         }
         self.forget_results(handle);
-        if statement.is_emulated {
-            let mut text = std::mem::take(&mut self.text);
-            text.clear();
-            let kind = statement.kind;
-            statement.emulated(&mut text);
-            let step = self.send_text(handle, &text, Doing::Query, kind);
-            self.text = text;
-            return step;
-        }
-        match statement.handle {
+        match prepared {
+            _ if is_emulated => self.send_emulated(handle, number, kind),
             Some(prepared) => self.send_execute(handle, number, prepared),
             None => self.send_prepare(handle, number, true),
         }
+    }
+
+    fn send_emulated(&mut self, handle: u32, number: u32, kind: usize) -> Step {
+        let mut text = std::mem::take(&mut self.text);
+        text.clear();
+        if let Some(statement) = self.statements.get(number) {
+            statement.emulated(&mut text);
+        }
+        let step = self.send_text(handle, &text, Doing::Query, kind);
+        self.text = text;
+        step
     }
 
     fn send_execute(&mut self, handle: u32, number: u32, prepared: u32) -> Step {
@@ -189,6 +194,7 @@ impl Store {
         };
         connection.doing = Doing::Execute { statement: number };
         (connection.kind, connection.sent_ns) = (statement.kind, now_ns);
+        connection.text.clone_from(&statement.text);
         if !statement.fill(&mut self.scratch.params) {
             let error = SqlError {
                 number: 2031,
@@ -206,7 +212,7 @@ impl Store {
     pub(crate) fn close_statement(&mut self, number: u32) -> i32 {
         let is_open = self.statements.get(number).is_some_and(|statement| !statement.is_closed);
         if !is_open {
-            self.run.log.alert("attempt to close an already closed statement");
+            self.run.log.text(Level::Alert, "attempt to close an already closed statement");
             return 1;
         }
         self.forget_prepared(number);
@@ -252,9 +258,9 @@ impl Store {
     pub(super) fn failed(&mut self, handle: u32, error: &SqlError, class: &str, code: u16, is_prepared: bool) -> Step {
         self.tally(class, code, &error.message);
         let Some(connection) = self.connections.get_mut(handle) else { return Step::Done(Answer::MISUSE) };
-        let driver = &self.drivers.all[connection.driver].0;
-        let is_ignored = driver.ignored.has(error);
-        let dialect = driver.dialect;
+        let Ok(ready) = self.drivers.get(connection.driver) else { return Step::Done(Answer::MISUSE) };
+        let is_ignored = ready.driver.ignored.has(error);
+        let dialect = ready.driver.dialect;
         connection.show_error(if is_ignored { 1 } else { 2 }, error);
         connection.doing = Doing::Nothing;
         let tid = connection.tid;
@@ -288,15 +294,15 @@ impl Store {
         let log = &self.run.log;
         match (dialect, is_prepared) {
             (Dialect::Mysql, false) => {
-                log.fatal(&format!("mysql_drv_query() returned error {number} ({message}) for query '{text}'"));
+                log.text(Level::Fatal, &format!("mysql_drv_query() returned error {number} ({message}) for query '{text}'"));
             }
             (Dialect::Mysql, true) => {
-                log.fatal(&format!("mysql_stmt_execute() returned error {number} ({message}) for query '{text}'"));
+                log.text(Level::Fatal, &format!("mysql_stmt_execute() returned error {number} ({message}) for query '{text}'"));
             }
             (Dialect::Postgres, _) => {
                 let call = if is_prepared { "PQexecPrepared" } else { "PQexec" };
-                log.fatal(&format!("{call}() failed: 7 {message}"));
-                log.fatal(&format!("failed query was: '{text}'"));
+                log.text(Level::Fatal, &format!("{call}() failed: 7 {message}"));
+                log.text(Level::Fatal, &format!("failed query was: '{text}'"));
             }
         }
     }
@@ -321,7 +327,7 @@ impl Store {
 
     pub(crate) fn bulk_begin(&mut self, handle: u32, head: &[u8]) -> bool {
         let Some(connection) = self.connections.get_mut(handle).filter(|connection| connection.is_open()) else {
-            self.run.log.alert("attempt to use an already closed connection");
+            self.run.log.text(Level::Alert, "attempt to use an already closed connection");
             return false;
         };
         connection.bulk = Some(Bulk::new(head));
@@ -331,14 +337,14 @@ impl Store {
     /// `None`: there is no place for the row, ever.
     pub(crate) fn bulk_row(&mut self, handle: u32, row: &[u8]) -> Option<bool> {
         let Some(bulk) = self.connections.get_mut(handle).and_then(|connection| connection.bulk.as_mut()) else {
-            self.run.log.alert("attempt to call bulk_insert_next() before bulk_insert_init()");
+            self.run.log.text(Level::Alert, "attempt to call bulk_insert_next() before bulk_insert_init()");
             return None;
         };
         match bulk.add(row) {
             Added::Yes => Some(true),
             Added::Full => Some(false),
             Added::TooLong => {
-                self.run.log.fatal("a row of a bulk insert is longer than the largest statement");
+                self.run.log.text(Level::Fatal, "a row of a bulk insert is longer than the largest statement");
                 None
             }
         }

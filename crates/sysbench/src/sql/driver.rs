@@ -2,9 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use truetps_driver::{Dialect, DriverError, Endpoint, Login, Password, ServerError, Target, Tls, TlsMode};
-
-use crate::settings::{MysqlSettings, PgsqlSettings};
+use truetps_driver::{Dialect, DriverError, Endpoint, ServerError, Target};
 
 /// Numbers and SQLSTATE of errors that no server reports: those that client libraries have for them.
 const SERVER_GONE: i32 = 2006;
@@ -75,74 +73,12 @@ pub(crate) struct Driver {
     pub(crate) is_dry_run: bool,
 }
 
-impl Driver {
-    /// The name that scripts and command lines use.
-    pub(crate) fn short_name(&self) -> &'static str {
-        match self.dialect {
-            Dialect::Mysql => "mysql",
-            Dialect::Postgres => "pgsql",
-        }
-    }
-}
-
 /// Where distributions put the socket of a server that is called `localhost`.
 const SOCKETS: [&str; 4] = ["/run/mysqld/mysqld.sock", "/var/lib/mysql/mysql.sock", "/tmp/mysql.sock", "/var/run/mysql/mysql.sock"];
 
-fn local_socket() -> PathBuf {
+pub(crate) fn local_socket() -> PathBuf {
     let found = SOCKETS.iter().map(Path::new).find(|path| path.exists());
     found.unwrap_or(Path::new(SOCKETS[0])).to_owned()
-}
-
-/// The MySQL servers of the command line: each socket, or else each host with each port, the ports of a host one after
-/// the other.
-pub(crate) fn mysql_target(settings: &MysqlSettings) -> Target {
-    let mut endpoints: Vec<Endpoint> = settings.sockets.iter().map(|path| Endpoint::Unix(path.clone())).collect();
-    if endpoints.is_empty() {
-        for host in &settings.hosts {
-            for port in &settings.ports {
-                endpoints.push(match host.as_str() {
-                    "localhost" => Endpoint::Unix(local_socket()),
-                    host => Endpoint::Tcp { host: host.to_owned(), port: *port },
-                });
-            }
-        }
-    }
-    let password = (!settings.password.is_empty()).then(|| Password::new(settings.password.clone()));
-    let database = (!settings.database.is_empty()).then(|| settings.database.clone());
-    Target {
-        dialect: Dialect::Mysql,
-        endpoints,
-        login: Login { user: settings.user.clone(), password, database },
-        tls: settings.tls.clone(),
-    }
-}
-
-/// The PostgreSQL server of the command line; a host that begins with `/` is the folder of its socket.
-pub(crate) fn pgsql_target(settings: &PgsqlSettings) -> Target {
-    let endpoint = if settings.host.starts_with('/') {
-        Endpoint::Unix(Path::new(&settings.host).join(format!(".s.PGSQL.{}", settings.port)))
-    } else {
-        Endpoint::Tcp { host: settings.host.clone(), port: settings.port }
-    };
-    let password = (!settings.password.is_empty()).then(|| Password::new(settings.password.clone()));
-    Target {
-        dialect: Dialect::Postgres,
-        endpoints: vec![endpoint],
-        login: Login { user: settings.user.clone(), password, database: Some(settings.database.clone()) },
-        tls: Tls { mode: settings.tls.mode, ..settings.tls.clone() },
-    }
-}
-
-/// MySQL's words for TLS modes, and `on` and `off` of sysbench 1.0.
-pub(crate) fn tls_mode(word: &str) -> Option<TlsMode> {
-    Some(match word.to_ascii_lowercase().as_str() {
-        "off" | "disabled" | "false" | "0" | "disable" => TlsMode::Off,
-        "preferred" | "prefer" | "allow" => TlsMode::Preferred,
-        "on" | "required" | "true" | "1" | "require" => TlsMode::Required,
-        "verify_ca" | "verify-ca" => TlsMode::VerifyCa,
-        "verify_identity" | "verify-full" => TlsMode::VerifyIdentity,
-        _ => return None,
-    })
 }
 
 /// Why a connection was not made, in the lines that sysbench prints.

@@ -5,10 +5,11 @@ mod bulk;
 mod commands;
 mod connection;
 mod driver;
+mod drivers;
 mod slab;
 mod statement;
 mod store;
 
 pub(crate) use bound::Binds;
-pub(crate) use driver::{Driver, Ignored, mysql_target, pgsql_target, tls_mode};
-pub(crate) use store::{Answer, Drivers, Step, Store};
+pub(crate) use drivers::Drivers;
+pub(crate) use store::{Answer, Step, Store};

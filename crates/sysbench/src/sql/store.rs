@@ -2,16 +2,19 @@
 
 use std::io;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use rustix::event::epoll;
 use rustix::fd::OwnedFd;
-use truetps_driver::{Connector, Dialect, DriverError, Event, Link, ResultSets, Scratch};
+use truetps_driver::{Dialect, DriverError, Event, Link, ResultSets, Scratch, Values};
 
 use super::connection::{Connection, Doing, Why};
 use super::driver::{Driver, SqlError, connect_failure};
+use super::drivers::{Drivers, Ready};
 use super::slab::Slab;
 use super::statement::Statement;
 use crate::lua::{ConnectionShape, DriverShape, ResultShape, Shape, Shapes, StatementShape};
+use crate::output::Level;
 use crate::run::{Counter, Run};
 
 /// What a script is told.
@@ -48,11 +51,9 @@ const AGAIN_NS: u64 = 1_000_000;
 const POOL_MAX: usize = 64;
 const POOL_BYTES_MAX: usize = 1 << 20;
 
-/// The drivers of a run, with what is needed to connect.
-pub(crate) struct Drivers {
-    pub(crate) all: Vec<(Driver, Connector)>,
-    /// Connections made so far, of all states.
-    pub(crate) connections: std::sync::atomic::AtomicU32,
+/// A driver that a script has been given.
+fn ready(drivers: &Drivers, number: usize) -> &Ready {
+    drivers.get(number).expect("a connection's driver was made ready when the script asked for it")
 }
 
 pub(crate) struct Store {
@@ -72,6 +73,8 @@ pub(crate) struct Store {
     connection_shapes: Shapes<ConnectionShape>,
     result_shapes: Shapes<ResultShape>,
     pub(super) statement_shapes: Shapes<StatementShape>,
+    /// Memory for the text of a statement with values in it.
+    pub(super) text: Vec<u8>,
 }
 
 impl Store {
@@ -91,10 +94,11 @@ impl Store {
             connection_shapes: Shapes::new(),
             result_shapes: Shapes::new(),
             statement_shapes: Shapes::new(),
-            drivers: Arc::clone(&drivers),
+            drivers,
+            text: Vec::new(),
         };
-        for (number, (driver, _)) in drivers.all.iter().enumerate() {
-            let name = std::ffi::CString::new(driver.short_name()).unwrap_or_default();
+        for number in 0..Drivers::COUNT {
+            let name = std::ffi::CString::new(Drivers::name(number)).unwrap_or_default();
             let place = store.driver_shapes.take();
             place.with(|shape| {
                 (shape.short_name, shape.long_name, shape.handle) = (name.as_ptr(), name.as_ptr(), number as u32);
@@ -109,17 +113,28 @@ impl Store {
         self.epoll.as_ref()
     }
 
-    /// Address of a driver's structure.
-    pub(crate) fn driver_address(&self, number: usize) -> Option<f64> {
-        self.driver_places.get(number).map(|place| place.address().expose_provenance() as f64)
+    /// `sysbench.sql.driver()`: the address of a driver's structure.
+    pub(crate) fn driver(&self, name: Option<&str>) -> Option<f64> {
+        match self.drivers.find(name) {
+            Ok(number) => Some(self.driver_places[number].address().expose_provenance() as f64),
+            Err(line) => {
+                self.run.log.text(Level::Fatal, &line);
+                None
+            }
+        }
     }
 
     pub(super) fn driver_of(&self, connection: &Connection) -> &Driver {
-        &self.drivers.all[connection.driver].0
+        &ready(&self.drivers, connection.driver).driver
     }
 
     pub(super) fn dialect_of(&self, handle: u32) -> Option<Dialect> {
         Some(self.driver_of(self.connections.get(handle)?).dialect)
+    }
+
+    /// The connection of a statement.
+    pub(crate) fn connection_of(&self, statement: u32) -> u32 {
+        self.statements.get(statement).map_or(u32::MAX, |statement| statement.connection)
     }
 
     //
@@ -129,10 +144,10 @@ impl Store {
     /// `drv:connect()`: the handle of the connection that is being made, and how far it is.
     pub(crate) fn connect(&mut self, driver: u32, tid: u32) -> (u32, Step) {
         let driver = driver as usize;
-        if driver >= self.drivers.all.len() {
+        if driver >= Drivers::COUNT || self.drivers.get(driver).is_err() {
             return (u32::MAX, Step::Done(Answer::MISUSE));
         }
-        let number = self.drivers.connections.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let number = self.drivers.next_connection();
         let (shape, result) = (self.connection_shapes.take(), self.result_shapes.take());
         let handle = self.connections.next_handle();
         result.with(|shape| shape.serial = f64::from(handle));
@@ -141,9 +156,10 @@ impl Store {
             shape.driver = self.driver_places[driver].address();
         });
         let mut connection = Connection::new(driver, number, tid, shape, result);
-        connection.is_dry = self.drivers.all[driver].0.is_dry_run;
+        connection.is_dry = self.driver_of(&connection).is_dry_run;
+        let is_dry = connection.is_dry;
         self.connections.insert(connection);
-        if self.drivers.all[driver].0.is_dry_run {
+        if is_dry {
             return (handle, Step::Done(self.connected_answer(handle)));
         }
         let step = self.begin_connect(handle, Why::First);
@@ -169,7 +185,7 @@ impl Store {
     }
 
     pub(super) fn begin_connect(&mut self, handle: u32, why: Why) -> Step {
-        let timeout_ns = (self.run.settings.connect_timeout_s * 1e9) as u64;
+        let timeout_ns = self.run.settings.ours.connect_timeout.map_or(u64::MAX, |timeout| timeout.as_nanos() as u64);
         let now_ns = self.run.control.now_ns();
         let Some(connection) = self.connections.get_mut(handle) else { return Step::Done(Answer::MISUSE) };
         connection.doing = Doing::Connecting(why);
@@ -186,7 +202,10 @@ impl Store {
     fn try_connect(&mut self, handle: u32) -> Step {
         let now_ns = self.run.control.now_ns();
         let Some(connection) = self.connections.get_mut(handle) else { return Step::Done(Answer::MISUSE) };
-        let connector = &self.drivers.all[connection.driver].1;
+        let connector = match ready(&self.drivers, connection.driver).connector() {
+            Ok(connector) => connector,
+            Err(error) => return self.not_connected(handle, error),
+        };
         let begun = connector.begin(connection.number).map(|socket| {
             let mut link = Link::new(socket, connector.session(connection.number));
             link.begin(&mut self.scratch).map(|()| link)
@@ -223,12 +242,12 @@ impl Store {
             return Step::Wait;
         }
         (connection.doing, connection.wakes_ns) = (Doing::Nothing, u64::MAX);
-        let (driver, connector) = &self.drivers.all[connection.driver];
+        let driver = &ready(&self.drivers, connection.driver).driver;
         let error_class = error.class().to_string();
         let sql_error = SqlError::of_driver(&error, driver.dialect);
         connection.show_error(2, &sql_error);
-        for line in connect_failure(driver.dialect, connector.endpoint(connection.number), &error) {
-            self.run.log.fatal(&line);
+        for line in connect_failure(driver.dialect, driver.target.endpoint(connection.number), &error) {
+            self.run.log.text(Level::Fatal, &line);
         }
         if let Some(hint) = error.hint() {
             self.run.note(format!("{error}; hint: {hint}"));
@@ -263,7 +282,7 @@ impl Store {
     }
 
     /// Watches the socket of a connection, which has just been opened.
-    fn watch(&mut self, handle: u32, is_new: bool) {
+    pub(super) fn watch(&mut self, handle: u32, is_new: bool) {
         let Some(epoll) = &self.epoll else { return };
         let Some(link) = self.connections.get(handle).and_then(|connection| connection.link.as_ref()) else { return };
         let data = epoll::EventData::new_u64(handle.into());
@@ -294,14 +313,14 @@ impl Store {
         let now_ns = self.run.control.now_ns();
         let Some(connection) = self.connections.get_mut(handle) else { return Step::Done(Answer::MISUSE) };
         let until_ns = until_ns.min(connection.wakes_ns);
-        let left = std::time::Duration::from_nanos(until_ns.saturating_sub(now_ns));
+        let left = Duration::from_nanos(until_ns.saturating_sub(now_ns));
         let Some(link) = &mut connection.link else {
             std::thread::sleep(left);
             return self.on_time(handle);
         };
-        match link.wait(&mut self.scratch, left) {
-            Ok(Some(event)) => self.on_event(handle, event),
-            Ok(None) => self.on_time(handle),
+        match link.wait(&mut self.scratch, Instant::now().checked_add(left)) {
+            Ok(event) => self.on_event(handle, event),
+            Err(DriverError::Io(error)) if error.kind() == io::ErrorKind::TimedOut => self.on_time(handle),
             Err(error) => self.on_loss(handle, error),
         }
     }
@@ -321,7 +340,7 @@ impl Store {
         if connection.link.is_none() {
             return self.try_connect(handle);
         }
-        let endpoint = self.drivers.all[connection.driver].1.endpoint(connection.number).clone();
+        let endpoint = ready(&self.drivers, connection.driver).driver.target.endpoint(connection.number).clone();
         let source = io::Error::new(io::ErrorKind::TimedOut, "the server has not answered in time");
         self.not_connected(handle, DriverError::Connect { endpoint, source })
     }
@@ -355,13 +374,13 @@ impl Store {
     }
 
     /// The connection broke.
-    fn on_loss(&mut self, handle: u32, error: DriverError) -> Step {
+    pub(super) fn on_loss(&mut self, handle: u32, error: DriverError) -> Step {
         let Some(connection) = self.connections.get_mut(handle) else { return Step::Done(Answer::MISUSE) };
         if matches!(connection.doing, Doing::Connecting(_)) {
             return self.not_connected(handle, error);
         }
         connection.link = None;
-        let dialect = self.drivers.all[connection.driver].0.dialect;
+        let dialect = ready(&self.drivers, connection.driver).driver.dialect;
         let (class, code) = (error.class().to_string(), error.code());
         let is_prepared = matches!(connection.doing, Doing::Prepare { .. } | Doing::Execute { .. });
         self.failed(handle, &SqlError::of_driver(&error, dialect), &class, code, is_prepared)
@@ -395,6 +414,34 @@ impl Store {
         }
     }
 
+    /// `rs:fetch_row()`: `take` gets the number of columns and the values. `None`: there is no row.
+    pub(crate) fn next_row<R>(&mut self, handle: u32, take: impl FnOnce(u32, &mut Values<'_>) -> R) -> Option<R> {
+        let connection = self.connections.get_mut(handle).filter(|connection| connection.sets.is_some());
+        let Some(connection) = connection else {
+            self.run.log.text(Level::Alert, "attempt to fetch row from an invalid result set");
+            return None;
+        };
+        let is_empty = connection.sets.as_deref().and_then(|sets| sets.get(connection.set)).is_none_or(|set| set.rows == 0);
+        if is_empty {
+            self.run.log.text(Level::Alert, "attempt to fetch row from an empty result set");
+        }
+        connection.next_row(take)
+    }
+
+    /// `rs:free()`. `false`: there is nothing to free.
+    pub(crate) fn free_result(&mut self, handle: u32) -> bool {
+        if self.connections.get(handle).is_none_or(|connection| connection.sets.is_none()) {
+            self.run.log.text(Level::Alert, "attempt to free an invalid result set");
+            return false;
+        }
+        self.forget_results(handle);
+        true
+    }
+
+    pub(crate) fn has_more_results(&mut self, handle: u32) -> bool {
+        self.connections.get(handle).is_some_and(Connection::has_more_sets)
+    }
+
     pub(super) fn forget_results(&mut self, handle: u32) {
         let Some(connection) = self.connections.get_mut(handle) else { return };
         connection.rows_left = 0;
@@ -418,7 +465,7 @@ impl Store {
             link.quit(&mut self.scratch);
         }
         if !was_open {
-            self.run.log.alert("attempt to close an already closed connection");
+            self.run.log.text(Level::Alert, "attempt to close an already closed connection");
         }
         was_open
     }

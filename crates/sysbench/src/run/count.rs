@@ -1,0 +1,56 @@
+//! The stretches of time that a run reports on.
+
+use super::board::{Board, Share};
+use super::ledger::Stretch;
+use crate::output::Figures;
+
+pub(crate) struct Count {
+    /// Since the last intermediate report.
+    pub(crate) interval: Stretch,
+    /// Since the last checkpoint, or the start: the final report.
+    pub(crate) total: Stretch,
+    /// Since the last interval of the run folder.
+    pub(crate) second: Stretch,
+    /// Since the start; where there were checkpoints, that is more than the final report.
+    pub(crate) whole: Stretch,
+    fresh: Share,
+    pub(crate) intervals: Vec<Figures>,
+    pub(crate) checkpoints: Vec<Figures>,
+    /// When the measured time began.
+    pub(crate) zero_ns: u64,
+}
+
+impl Count {
+    pub(crate) fn begin(board: &Board, now_ns: u64, zero_ns: u64) -> Self {
+        let stretch = |by_client| Stretch::begin(board, now_ns, by_client);
+        Self {
+            interval: stretch(false),
+            total: stretch(true),
+            second: stretch(false),
+            whole: stretch(true),
+            fresh: Share::new(),
+            intervals: Vec::new(),
+            checkpoints: Vec::new(),
+            zero_ns,
+        }
+    }
+
+    /// Takes what the clients have recorded since the last call.
+    pub(crate) fn collect(&mut self, board: &Board) {
+        board.drain(&mut self.fresh);
+        for stretch in [&mut self.interval, &mut self.total, &mut self.second, &mut self.whole] {
+            stretch.share.add(&self.fresh);
+        }
+        self.fresh.clear();
+    }
+
+    /// What was counted so far was the warm-up.
+    pub(crate) fn end_warm_up(&mut self, board: &Board, now_ns: u64) {
+        board.drain(&mut self.fresh);
+        self.fresh.clear();
+        for stretch in [&mut self.interval, &mut self.total, &mut self.second, &mut self.whole] {
+            stretch.restart(board, now_ns);
+        }
+        self.zero_ns = now_ns;
+    }
+}

@@ -1,0 +1,248 @@
+//! The command `run`: threads start, clients get ready, events run, reports are printed, all ends.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
+
+use mlua::Table;
+
+use super::count::Count;
+use super::ticks::Ticks;
+use super::{Crew, Failure, Host, News, groups, work};
+use crate::output::{Level, lines};
+use crate::recording::Recording;
+
+/// Exit statuses.
+pub(crate) const GOOD: u8 = 0;
+pub(crate) const FAILED: u8 = 1;
+pub(crate) const UNFINISHED: u8 = 2;
+pub(crate) const INTERRUPTED: u8 = 130;
+
+/// At most so long between two looks at what the user wants.
+const LOOK: Duration = Duration::from_millis(50);
+const THREAD_STACK_BYTES: usize = 1 << 20;
+
+/// A run from its start to its report.
+pub(crate) struct Load<'a> {
+    pub(crate) crew: Crew,
+    /// Threads that clients are spread over.
+    pub(crate) threads: u32,
+    /// The state of the main thread, with the script loaded, and the client that stands for it.
+    pub(crate) main: &'a mut Host,
+    pub(crate) main_client: Table,
+    /// The state that intermediate reports are made in.
+    pub(crate) reporter: Option<(Host, Table)>,
+    pub(crate) recording: Option<Recording>,
+    pub(crate) is_interrupted: &'a dyn Fn() -> bool,
+}
+
+/// Why the events are over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// All clients have ended.
+    Complete,
+    /// A client failed: there are no figures to speak of.
+    Failed,
+    /// `--forced-shutdown`.
+    Forced,
+    /// Events had not ended long after `--time`.
+    Hanging,
+    Interrupted,
+}
+
+/// Moments of a run, in nanoseconds of its clock; u64::MAX: never.
+struct Moments {
+    warm_up_ends_ns: u64,
+    forced_ns: u64,
+    gives_up_ns: u64,
+    reports: Ticks,
+    seconds: Ticks,
+    checkpoints_ns: Vec<u64>,
+}
+
+impl Load<'_> {
+    /// Runs it, and returns the exit status.
+    pub(crate) fn run(mut self) -> u8 {
+        let (news_out, news) = channel();
+        let go = self.start_threads(&news_out);
+        drop(news_out);
+        if let Err(status) = self.wait_for_clients(&news, go.len()) {
+            self.crew.run.control.abandon();
+            return status;
+        }
+        let (mut moments, mut count) = self.begin();
+        for one in &go {
+            // A thread that is gone has said why.
+            let _ = one.send(true);
+        }
+        self.crew.run.log.text(Level::Notice, lines::THREADS_STARTED);
+        self.say_warm_up();
+        let ending = self.watch(&news, go.len(), &mut moments, &mut count);
+        self.finish(ending, &mut count)
+    }
+
+    fn start_threads(&mut self, news: &Sender<News>) -> Vec<Sender<bool>> {
+        let (settings, log) = (&self.crew.run.settings, &self.crew.run.log);
+        log.text(Level::Notice, lines::INITIALIZING_THREADS);
+        self.crew.run.control.set_running(settings.threads);
+        let mut go = Vec::new();
+        for group in groups(settings.threads, self.threads) {
+            let (go_out, go_in) = channel();
+            let (crew, news_of) = (self.crew.clone(), news.clone());
+            let body = move || work(&crew, &group, &news_of, &go_in);
+            let builder = std::thread::Builder::new().name("worker".to_owned()).stack_size(THREAD_STACK_BYTES);
+            go.push(go_out);
+            if let Err(error) = builder.spawn(body) {
+                log.text(Level::Fatal, &format!("a worker thread could not be started: {error}"));
+                let failure = Failure { function: String::new(), problem: "too many threads for this system".to_owned() };
+                let _ = news.send(News::Failed(failure));
+                break;
+            }
+        }
+        go
+    }
+
+    /// Waits until all threads are ready.
+    ///
+    /// # Errors
+    ///
+    /// The exit status where they will not be.
+    fn wait_for_clients(&self, news: &Receiver<News>, threads: usize) -> Result<(), u8> {
+        let run = &self.crew.run;
+        let timeout = run.settings.thread_init_timeout;
+        let until_ns = run.control.now_ns().saturating_add(timeout.as_nanos() as u64);
+        let mut ready = 0;
+        while ready < threads {
+            if (self.is_interrupted)() {
+                return Err(INTERRUPTED);
+            }
+            let left = Duration::from_nanos(until_ns.saturating_sub(run.control.now_ns()));
+            match news.recv_timeout(left.min(LOOK)) {
+                Ok(News::Ready) => ready += 1,
+                Ok(News::Failed(failure)) => {
+                    self.say_failed(&failure);
+                    run.log.text(Level::Fatal, "Thread initialization failed!");
+                    return Err(FAILED);
+                }
+                // A thread whose clients have all ended well before the first event, as `thread_init` may.
+                Ok(News::Ended) => ready += 1,
+                Err(_) if left.is_zero() => {
+                    run.log.text(Level::Fatal, &lines::no_initialization(timeout.as_secs() as u32));
+                    return Err(UNFINISHED);
+                }
+                Err(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn say_failed(&self, failure: &Failure) {
+        self.crew.run.log.text(Level::Fatal, &failure.line());
+    }
+
+    fn say_warm_up(&self) {
+        let seconds = self.crew.run.settings.warmup.as_secs() as u32;
+        if seconds > 0 {
+            self.crew.run.log.text(Level::Notice, &lines::warming_up(seconds));
+        }
+    }
+
+    fn begin(&mut self) -> (Moments, Count) {
+        let run = &self.crew.run;
+        let settings = &run.settings;
+        let now_ns = run.control.now_ns();
+        let after = |time: Duration| now_ns.saturating_add(time.as_nanos() as u64);
+        let zero_ns = after(settings.warmup);
+        let in_run = |time: Duration| zero_ns.saturating_add(time.as_nanos() as u64);
+        let deadline_ns = settings.time.map_or(u64::MAX, in_run);
+        run.control.set_deadline_ns(deadline_ns);
+        run.control.begin_pace(now_ns);
+        let drain = settings.ours.drain_timeout;
+        let moments = Moments {
+            warm_up_ends_ns: if settings.warmup.is_zero() { u64::MAX } else { zero_ns },
+            forced_ns: settings.forced_shutdown.map_or(u64::MAX, in_run),
+            gives_up_ns: drain.map_or(u64::MAX, |drain| deadline_ns.saturating_add(drain.as_nanos() as u64)),
+            reports: Ticks::new(zero_ns, settings.report_interval.map_or(0, |time| time.as_nanos() as u64)),
+            seconds: Ticks::new(zero_ns, 1_000_000_000),
+            checkpoints_ns: settings.checkpoints.iter().rev().map(|at| in_run(Duration::from_secs((*at).into()))).collect(),
+        };
+        let has_warm_up = !settings.warmup.is_zero();
+        (moments, Count::begin(&run.board, now_ns, if has_warm_up { zero_ns } else { now_ns }))
+    }
+
+    /// Reports until the events are over.
+    fn watch(&mut self, news: &Receiver<News>, threads: usize, moments: &mut Moments, count: &mut Count) -> Ending {
+        let control = &self.crew.run.control;
+        let mut ended = 0;
+        let mut has_failed = false;
+        let mut interrupted = false;
+        while ended < threads {
+            let now_ns = control.now_ns();
+            if now_ns >= moments.forced_ns {
+                return Ending::Forced;
+            }
+            if now_ns >= moments.gives_up_ns {
+                return Ending::Hanging;
+            }
+            if (self.is_interrupted)() && !interrupted {
+                interrupted = true;
+                control.end();
+                moments.gives_up_ns = now_ns + INTERRUPT_PATIENCE_NS;
+            }
+            let due_ns = moments.next_ns();
+            let left = Duration::from_nanos(due_ns.saturating_sub(now_ns)).min(LOOK);
+            match news.recv_timeout(left) {
+                Ok(News::Failed(failure)) => {
+                    has_failed = true;
+                    self.say_failed(&failure);
+                }
+                Ok(News::Ended) => ended += 1,
+                Ok(News::Ready) | Err(_) => {}
+            }
+            if ended < threads && !has_failed {
+                self.tick(moments, count);
+            }
+        }
+        match (has_failed, interrupted) {
+            (true, _) => Ending::Failed,
+            (false, true) => Ending::Interrupted,
+            (false, false) => Ending::Complete,
+        }
+    }
+
+    /// Does what is due by now.
+    fn tick(&mut self, moments: &mut Moments, count: &mut Count) {
+        let run = &self.crew.run;
+        let now_ns = run.control.now_ns();
+        if now_ns >= moments.warm_up_ends_ns {
+            moments.warm_up_ends_ns = u64::MAX;
+            run.control.end_warm_up();
+            count.end_warm_up(&run.board, now_ns);
+        }
+        if moments.warm_up_ends_ns != u64::MAX {
+            return;
+        }
+        if moments.seconds.take(now_ns) {
+            self.record_second(count, now_ns);
+        }
+        if moments.reports.take(now_ns) {
+            self.report_interval(count, now_ns);
+        }
+        while moments.checkpoints_ns.last().is_some_and(|at| *at <= now_ns) {
+            moments.checkpoints_ns.pop();
+            self.report_checkpoint(count, now_ns);
+        }
+    }
+}
+
+/// After an interrupt, events that run get so long to end.
+const INTERRUPT_PATIENCE_NS: u64 = 5_000_000_000;
+
+impl Moments {
+    fn next_ns(&self) -> u64 {
+        let checkpoint_ns = self.checkpoints_ns.last().copied().unwrap_or(u64::MAX);
+        [self.warm_up_ends_ns, self.forced_ns, self.gives_up_ns, self.reports.next_ns(), self.seconds.next_ns(), checkpoint_ns]
+            .into_iter()
+            .min()
+            .unwrap_or(u64::MAX)
+    }
+}

@@ -1,0 +1,223 @@
+//! The reports of a run: by the script's hooks where it has them, or else in sysbench's lines.
+
+use mlua::{Function, Table};
+
+use super::count::Count;
+use super::ledger::{fairness, log_histogram, percentiles, statement_latencies};
+use super::load::{Ending, FAILED, GOOD, INTERRUPTED, Load, UNFINISHED};
+use super::{Failure, Host};
+use crate::lua::lua_error_text;
+use crate::options::Format;
+use crate::output::{self, Figures, Level, Style, lines};
+
+impl Load<'_> {
+    fn style(&self) -> Style {
+        let settings = &self.crew.run.settings;
+        Style {
+            is_sql: self.crew.drivers.are_used(),
+            compat: match self.crew.options.compat() {
+                crate::options::Compat::V1_0 => output::Compat::V1_0,
+                crate::options::Compat::V1_1 => output::Compat::V1_1,
+            },
+            percentile: settings.percentile.unwrap_or(0).into(),
+            has_rate: settings.rate.is_some(),
+            stamp_decimals: settings.report_interval.map_or(0, |time| Style::stamp_decimals_of(time.as_secs_f64())),
+        }
+    }
+
+    fn percentile(&self) -> u8 {
+        self.crew.run.settings.percentile.unwrap_or(0)
+    }
+
+    fn is_json(&self) -> bool {
+        self.crew.run.settings.ours.format == Format::Json
+    }
+
+    pub(super) fn record_second(&mut self, count: &mut Count, now_ns: u64) {
+        let run = &self.crew.run;
+        count.collect(&run.board);
+        if let Some(recording) = &mut self.recording {
+            recording.interval(&count.second, &run.board, count.zero_ns, now_ns, &run.log);
+        }
+        count.second.restart(&run.board, now_ns);
+    }
+
+    pub(super) fn report_interval(&mut self, count: &mut Count, now_ns: u64) {
+        let run = &self.crew.run;
+        count.collect(&run.board);
+        let mut figures = count.interval.figures(&run.board, count.zero_ns, now_ns, self.percentile());
+        figures.threads_running = run.control.running();
+        figures.queue_length = run.control.queued();
+        figures.concurrency = run.board.events_running();
+        count.interval.restart(&run.board, now_ns);
+        let hook = self.main.state.hook(&self.main_client, "report_intermediate");
+        if hook.is_some() {
+            self.call_in_reporter("report_intermediate", &figures, true);
+        } else if !self.is_json() {
+            let text = output::intermediate(&figures, &self.style());
+            for line in text.lines() {
+                run.log.stamped(Level::Notice, line);
+            }
+        }
+        if self.is_json() || self.recording.is_some() {
+            count.intervals.push(figures);
+        }
+    }
+
+    pub(super) fn report_checkpoint(&mut self, count: &mut Count, now_ns: u64) {
+        let run = &self.crew.run;
+        count.collect(&run.board);
+        let mut figures = count.total.figures(&run.board, count.zero_ns, now_ns, self.percentile());
+        figures.threads_running = run.control.running();
+        let clients = count.total.clients(&run.board);
+        count.total.restart(&run.board, now_ns);
+        if self.main.state.hook(&self.main_client, "report_cumulative").is_some() {
+            self.call_in_reporter("report_cumulative", &figures, false);
+        } else if !self.is_json() {
+            run.log.report(&output::checkpoint(&figures, &fairness(&clients), &self.style()));
+        }
+        count.checkpoints.push(figures);
+    }
+
+    fn call_in_reporter(&mut self, name: &str, figures: &Figures, is_intermediate: bool) {
+        let Some((host, client)) = &self.reporter else { return };
+        let Some(hook) = host.state.hook(client, name) else { return };
+        if let Err(problem) = call_hook(host, self.crew.run.settings.threads, &hook, figures, is_intermediate) {
+            let failure = Failure { function: name.to_owned(), problem };
+            self.crew.run.log.text(Level::Fatal, &failure.line());
+        }
+    }
+
+    /// The last report, `done()`, and the exit status.
+    pub(super) fn finish(mut self, ending: Ending, count: &mut Count) -> u8 {
+        let run = std::sync::Arc::clone(&self.crew.run);
+        let now_ns = run.control.now_ns();
+        let unfinished = run.board.events_running();
+        run.control.abandon();
+        self.record_second(count, now_ns);
+        count.collect(&run.board);
+        if matches!(ending, Ending::Complete | Ending::Failed) {
+            run.log.text(Level::Info, lines::DONE);
+        }
+        match ending {
+            Ending::Forced => run.log.text(Level::Fatal, lines::FORCED_SHUTDOWN),
+            Ending::Hanging => run.log.text(Level::Fatal, &self.hanging_text(unfinished)),
+            _ => {}
+        }
+        if ending != Ending::Failed {
+            self.report_end(ending, count, now_ns, unfinished);
+        }
+        if let Some(recording) = self.recording.take() {
+            recording.finish(&self.crew, count, now_ns, ending);
+        }
+        if let Err(failure) = self.call_done() {
+            run.log.text(Level::Fatal, &failure.line());
+            return FAILED;
+        }
+        match ending {
+            Ending::Complete => GOOD,
+            Ending::Failed => FAILED,
+            Ending::Forced | Ending::Hanging => UNFINISHED,
+            Ending::Interrupted => INTERRUPTED,
+        }
+    }
+
+    fn hanging_text(&self, unfinished: u64) -> String {
+        let seconds = self.crew.run.settings.ours.drain_timeout.map_or(0.0, |time| time.as_secs_f64());
+        format!("{unfinished} events have not ended {seconds} seconds after --time: they are given up (--drain-timeout)")
+    }
+
+    fn report_end(&mut self, ending: Ending, count: &mut Count, now_ns: u64, unfinished: u64) {
+        let run = &self.crew.run;
+        let settings = &run.settings;
+        // What is running when all has ended: nobody.
+        let figures = count.total.figures(&run.board, count.zero_ns, now_ns, self.percentile());
+        let clients = count.total.clients(&run.board);
+        if self.is_json() {
+            let text = crate::recording::document(&self.crew, count, &figures, &clients, self.style(), ending);
+            run.log.document(&text);
+            return;
+        }
+        if settings.histogram {
+            run.log.report(&log_histogram(&count.total.share).report());
+        }
+        if let Some(hook) = self.main.state.hook(&self.main_client, "report_cumulative") {
+            if let Err(problem) = call_hook(self.main, 0, &hook, &figures, false) {
+                let failure = Failure { function: "report_cumulative".to_owned(), problem };
+                run.log.text(Level::Fatal, &failure.line());
+            }
+            return;
+        }
+        let (style, fair) = (self.style(), fairness(&clients));
+        let is_cut = matches!(ending, Ending::Forced | Ending::Hanging);
+        let text = if is_cut {
+            output::cumulative_forced(&figures, &fair, &style, unfinished)
+        } else {
+            output::cumulative(&figures, &fair, &style)
+        };
+        run.log.report(&text);
+        if settings.debug {
+            run.log.report(&output::per_client(&clients));
+        }
+        self.report_extras(count, figures.time_interval_s);
+    }
+
+    /// What was asked for beyond sysbench's report.
+    fn report_extras(&self, count: &Count, seconds: f64) {
+        let run = &self.crew.run;
+        let ours = &run.settings.ours;
+        let share = &count.total.share;
+        let mut texts = vec![output::percentiles(&percentiles(share, &ours.percentiles))];
+        if ours.latency_by_statement {
+            let wanted = if ours.percentiles.is_empty() { vec![f64::from(self.percentile())] } else { ours.percentiles.clone() };
+            texts.push(output::statement_latency(&statement_latencies(share, &wanted)));
+        }
+        if ours.errors_by_class {
+            texts.push(output::errors_by_class(&crate::recording::errors(share), seconds));
+        }
+        for text in texts.iter().filter(|text| !text.is_empty()) {
+            run.log.report(text);
+        }
+    }
+
+    fn call_done(&mut self) -> Result<(), Failure> {
+        if !self.main.state.has(&self.main_client, "done") {
+            return Ok(());
+        }
+        call_function(self.main, 0, &self.main_client, "done")
+    }
+}
+
+/// Calls a global function of the script's, without arguments.
+pub(crate) fn call_function(host: &mut Host, tid: u32, client: &Table, name: &str) -> Result<(), Failure> {
+    let set = client.set("called", name);
+    set.map_err(|error| Failure { function: name.to_owned(), problem: lua_error_text(&error) })?;
+    host.run_to_end(tid, client, "call")
+}
+
+fn call_hook(host: &Host, tid: u32, hook: &Function, figures: &Figures, is_intermediate: bool) -> Result<(), String> {
+    let made = || -> mlua::Result<()> {
+        let stat = host.state.lua().create_table()?;
+        stat.set("threads_running", figures.threads_running)?;
+        stat.set("time_interval", figures.time_interval_s)?;
+        stat.set("time_total", figures.time_total_s)?;
+        stat.set("latency_pct", figures.latency_pct_s)?;
+        stat.set("events", figures.events)?;
+        stat.set("reads", figures.reads)?;
+        stat.set("writes", figures.writes)?;
+        stat.set("other", figures.other)?;
+        stat.set("errors", figures.errors)?;
+        stat.set("reconnects", figures.reconnects)?;
+        if is_intermediate {
+            stat.set("queue_length", figures.queue_length)?;
+            stat.set("concurrency", figures.concurrency)?;
+        } else {
+            stat.set("latency_min", figures.latency_min_s)?;
+            stat.set("latency_max", figures.latency_max_s)?;
+            stat.set("latency_avg", figures.latency_avg_s)?;
+            stat.set("latency_sum", figures.latency_sum_s)?;
+        }
+        host.in_the_name_of(tid, || hook.call(stat))
+    };
+    made().map_err(|error| lua_error_text(&error))
+}

@@ -1,0 +1,109 @@
+//! The threads of a run: each makes its state, prepares its clients, and runs their events.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender};
+
+use super::{Failure, Host, Run};
+use crate::lua::{Role, Script, State, lua_error_text};
+use crate::options::Options;
+use crate::sql::{Drivers, Store};
+
+/// What all threads are given.
+#[derive(Clone)]
+pub(crate) struct Crew {
+    pub(crate) run: Arc<Run>,
+    pub(crate) script: Arc<Script>,
+    pub(crate) options: Arc<Options>,
+    pub(crate) drivers: Arc<Drivers>,
+    /// `run`, or `parallel_command`.
+    pub(crate) procedure: &'static str,
+}
+
+/// What a thread tells the one that started it.
+#[derive(Debug)]
+pub(crate) enum News {
+    /// All its clients are ready for events.
+    Ready,
+    /// A client failed.
+    Failed(Failure),
+    /// The thread is at its end.
+    Ended,
+}
+
+/// The clients of one thread.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Group {
+    pub(crate) number: usize,
+    pub(crate) tids: Vec<u32>,
+}
+
+/// How clients are spread over threads: in turn.
+pub(crate) fn groups(clients: u32, threads: u32) -> Vec<Group> {
+    let group = |number: u32| Group {
+        number: number as usize,
+        tids: (0..clients).filter(|tid| tid % threads == number).collect(),
+    };
+    (0..threads).map(group).collect()
+}
+
+/// The life of a thread. `go` says whether events may begin; where it is closed, they may not.
+pub(crate) fn work(crew: &Crew, group: &Group, news: &Sender<News>, go: &Receiver<bool>) {
+    // Nobody listens any more only where the run is over.
+    let tell = |what| drop(news.send(what));
+    match prepare(crew, group) {
+        Ok(mut host) => live(crew, &mut host, &tell, go),
+        Err(problem) => tell(News::Failed(Failure { function: String::new(), problem })),
+    }
+    tell(News::Ended);
+}
+
+fn prepare(crew: &Crew, group: &Group) -> Result<Host, String> {
+    let is_shared = group.tids.len() > 1;
+    let store = Store::new(Arc::clone(&crew.run), Arc::clone(&crew.drivers), group.number, is_shared)
+        .map_err(|error| format!("connections cannot be watched: {error}"))?;
+    let role = if is_shared { Role::Shared } else { Role::Single };
+    let made = || -> mlua::Result<Host> {
+        let state = State::new(&crew.script, store, &crew.run.log, role)?;
+        state.set_options(&crew.options)?;
+        let facts = state.facts(&crew.script)?;
+        let mut host = Host::new(Arc::clone(&crew.run), state, group.number);
+        for tid in &group.tids {
+            let client = host.state.client(*tid, &facts)?;
+            if crew.procedure == "parallel_command" {
+                client.set("called", host.state.lua().create_string(crew.script.command.as_deref().unwrap_or_default())?)?;
+            }
+            host.start(*tid, client, crew.procedure, is_shared)?;
+        }
+        Ok(host)
+    };
+    made().map_err(|error| lua_error_text(&error))
+}
+
+fn live(crew: &Crew, host: &mut Host, tell: &dyn Fn(News), go: &Receiver<bool>) {
+    let control = &crew.run.control;
+    let mut is_ready = false;
+    while !host.all_ended() && !control.is_abandoned() {
+        host.turn();
+        for (_, failure) in host.take_failures() {
+            control.end();
+            tell(News::Failed(failure));
+        }
+        if !is_ready && host.all_at_barrier() && !host.all_ended() {
+            is_ready = true;
+            tell(News::Ready);
+            host.open_barrier(go.recv().unwrap_or(false));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clients_are_spread_evenly() {
+        let spread: Vec<Vec<u32>> = groups(5, 2).into_iter().map(|group| group.tids).collect();
+        assert_eq!(spread, [vec![0, 2, 4], vec![1, 3]]);
+        assert_eq!(groups(1, 1)[0].tids, [0]);
+    }
+}

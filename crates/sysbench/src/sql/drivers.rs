@@ -1,0 +1,193 @@
+//! The drivers of a run: made ready when a script asks for them, and not before.
+
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+use truetps_driver::{Connector, Dialect, DriverError, Endpoint, Login, Password, Target, Tls, TlsMode};
+
+use super::driver::{Driver, Ignored, local_socket};
+use crate::options::{self, MysqlSettings, Options, PgSslMode, PgsqlSettings, PsMode, SslMode};
+
+/// A driver with its way to connect, which looks host names up and is made when the first connection is.
+pub(crate) struct Ready {
+    pub(crate) driver: Driver,
+    connector: OnceLock<Connector>,
+}
+
+impl Ready {
+    pub(crate) fn connector(&self) -> Result<&Connector, DriverError> {
+        if let Some(connector) = self.connector.get() {
+            return Ok(connector);
+        }
+        let made = Connector::new(self.driver.target.clone(), [].into(), false)?;
+        Ok(self.connector.get_or_init(|| made))
+    }
+}
+
+/// Names of the drivers, in the order of their handles.
+const NAMES: [&str; 2] = ["mysql", "pgsql"];
+
+pub(crate) struct Drivers {
+    options: Options,
+    ready: [OnceLock<Result<Ready, String>>; 2],
+    is_used: AtomicBool,
+    connections: AtomicU32,
+}
+
+impl Drivers {
+    pub(crate) const COUNT: usize = NAMES.len();
+
+    pub(crate) fn new(options: Options) -> Self {
+        Self {
+            options,
+            ready: [OnceLock::new(), OnceLock::new()],
+            is_used: AtomicBool::new(false),
+            connections: AtomicU32::new(0),
+        }
+    }
+
+    /// Whether a script has asked for a driver: its reports are about statements, then.
+    pub(crate) fn are_used(&self) -> bool {
+        self.is_used.load(Ordering::Relaxed)
+    }
+
+    /// Whether values are put into the text of statements that scripts prepare. `--db-ps-mode` is looked at when the
+    /// first driver is asked for.
+    pub(crate) fn emulates_prepared(&self) -> bool {
+        self.options.database().is_ok_and(|database| database.ps_mode == PsMode::Disable)
+    }
+
+    /// A number for the next connection, which says to which of several servers it goes.
+    pub(crate) fn next_connection(&self) -> u32 {
+        self.connections.fetch_add(1, Ordering::Relaxed)
+    }
+
+    pub(crate) fn name(number: usize) -> &'static str {
+        NAMES[number]
+    }
+
+    /// The number of the driver of this name; without a name, of the one of the command line.
+    ///
+    /// # Errors
+    ///
+    /// The line that says why there is none.
+    pub(crate) fn find(&self, name: Option<&str>) -> Result<usize, String> {
+        self.options.database().map_err(|refusal| plain(&refusal))?;
+        let given = self.options.bytes("db-driver").map(String::from_utf8_lossy).unwrap_or_default().into_owned();
+        let given = if given.is_empty() { self.driver_of_dsn().unwrap_or("mysql").to_owned() } else { given };
+        let name = name.unwrap_or(&given);
+        let number = NAMES.iter().position(|known| *known == name);
+        let number = number.ok_or_else(|| format!("invalid database driver name: '{name}'"))?;
+        self.get(number).map_err(String::clone)?;
+        self.is_used.store(true, Ordering::Relaxed);
+        Ok(number)
+    }
+
+    fn driver_of_dsn(&self) -> Option<&'static str> {
+        let dsn = self.options.settings().ours.dsn.as_deref()?;
+        Some(if dsn.starts_with(b"postgres") { "pgsql" } else { "mysql" })
+    }
+
+    /// The driver of this number.
+    pub(crate) fn get(&self, number: usize) -> Result<&Ready, &String> {
+        self.ready[number].get_or_init(|| self.make(number)).as_ref()
+    }
+
+    fn make(&self, number: usize) -> Result<Ready, String> {
+        let mut driver = if NAMES[number] == "mysql" {
+            mysql(&self.options.mysql().map_err(|refusal| plain(&refusal))?)?
+        } else {
+            pgsql(&self.options.pgsql().map_err(|refusal| plain(&refusal))?)
+        };
+        if let Some(dsn) = &self.options.settings().ours.dsn {
+            let text = String::from_utf8_lossy(dsn);
+            let target = Target::parse(&text).map_err(|error| format!("--dsn: {error}"))?;
+            if target.dialect == driver.dialect {
+                driver.target = target;
+            }
+        }
+        Ok(Ready { driver, connector: OnceLock::new() })
+    }
+}
+
+/// The line without the word before it, which the log adds.
+fn plain(refusal: &options::Refusal) -> String {
+    refusal.to_string().trim_start_matches("FATAL: ").to_owned()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn password(bytes: &[u8]) -> Option<Password> {
+    (!bytes.is_empty()).then(|| Password::new(text(bytes)))
+}
+
+/// The MySQL servers of the command line: each socket, or else each host with each port, the ports of a host one after
+/// the other.
+fn mysql(settings: &MysqlSettings) -> Result<Driver, String> {
+    if settings.compression || !settings.compression_algorithms.is_empty() {
+        return Err("--mysql-compression is not supported: truetps sends packets as they are".to_owned());
+    }
+    let mut endpoints: Vec<Endpoint> = settings.sockets.iter().map(|path| Endpoint::Unix(path.clone())).collect();
+    if endpoints.is_empty() {
+        for host in &settings.hosts {
+            for port in &settings.ports {
+                endpoints.push(match host.as_str() {
+                    "localhost" => Endpoint::Unix(local_socket()),
+                    host => Endpoint::Tcp { host: host.to_owned(), port: *port },
+                });
+            }
+        }
+    }
+    let exists = |path: &Option<PathBuf>| {
+        path.clone().filter(|path| !settings.ssl_files_are_assumed || path.exists())
+    };
+    let mode = match settings.ssl {
+        SslMode::Disabled => TlsMode::Off,
+        SslMode::Preferred => TlsMode::Preferred,
+        SslMode::Required => TlsMode::Required,
+        SslMode::VerifyCa => TlsMode::VerifyCa,
+        SslMode::VerifyIdentity => TlsMode::VerifyIdentity,
+    };
+    let tls = Tls { mode, ca: exists(&settings.ssl_ca), cert: exists(&settings.ssl_cert), key: exists(&settings.ssl_key) };
+    let database = (!settings.db.is_empty()).then(|| text(&settings.db));
+    let login = Login { user: text(&settings.user), password: password(&settings.password), database };
+    let ignored = match &settings.ignore_errors {
+        options::Ignored::All => Ignored::All,
+        options::Ignored::These(numbers) => Ignored::Numbers(numbers.iter().map(|number| i32::from(*number)).collect()),
+    };
+    let target = Target { dialect: Dialect::Mysql, endpoints, login, tls };
+    Ok(Driver { dialect: Dialect::Mysql, target, ignored, is_dry_run: settings.dry_run })
+}
+
+/// The PostgreSQL server of the command line; a host that begins with `/` is the folder of its socket.
+fn pgsql(settings: &PgsqlSettings) -> Driver {
+    let host = text(&settings.host);
+    let endpoint = if host.starts_with('/') {
+        Endpoint::Unix(PathBuf::from(format!("{host}/.s.PGSQL.{}", settings.port)))
+    } else {
+        Endpoint::Tcp { host, port: settings.port }
+    };
+    let mode = match settings.ssl {
+        PgSslMode::Disable => TlsMode::Off,
+        PgSslMode::Allow | PgSslMode::Prefer => TlsMode::Preferred,
+        PgSslMode::Require => TlsMode::Required,
+        PgSslMode::VerifyCa => TlsMode::VerifyCa,
+        PgSslMode::VerifyFull => TlsMode::VerifyIdentity,
+    };
+    let login =
+        Login { user: text(&settings.user), password: password(&settings.password), database: Some(text(&settings.db)) };
+    let ignored = match &settings.ignore_errors {
+        options::Ignored::All => Ignored::All,
+        options::Ignored::These(states) => Ignored::States(states.clone()),
+    };
+    let target = Target {
+        dialect: Dialect::Postgres,
+        endpoints: vec![endpoint],
+        login,
+        tls: Tls { mode, ..Tls::default() },
+    };
+    Driver { dialect: Dialect::Postgres, target, ignored, is_dry_run: false }
+}
