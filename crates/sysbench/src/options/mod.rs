@@ -4,8 +4,7 @@
 //! ones; a script is then loaded and declares its options ([`FirstPass::declare`]); [`FirstPass::finish`] reads the rest
 //! of the command line and makes [`Options`]. Nothing here prints or leaves the process: texts come back with the stream
 //! they belong to ([`Notice`], [`Refusal`]), and the only file, `--config-file`, is read by a function of the caller.
-#![cfg_attr(not(test), expect(dead_code, reason = "the modules that use it come with the run"))]
-#![expect(unused_imports, reason = "the modules that use it come with the run")]
+#![cfg_attr(not(test), expect(dead_code, unused_imports, reason = "the modules that use it come with the run"))]
 
 mod builtin;
 mod compat;
@@ -24,10 +23,14 @@ mod random;
 mod refusal;
 mod registry;
 mod settings;
+#[cfg(test)]
+mod tests;
 mod value;
 
 pub(crate) use compat::Compat;
-pub(crate) use database::{DatabaseSettings, Ignored, MysqlSettings, PgSslMode, PgsqlSettings, PsMode, SslMode};
+pub(crate) use database::{
+    DatabaseSettings, Ignored, MysqlSettings, PgSslMode, PgsqlSettings, PsMode, SslFiles, SslMode,
+};
 pub(crate) use finished::Options;
 pub(crate) use first_pass::{FirstPass, Surroundings, Wish, first_pass};
 pub(crate) use given::{CommandLine, Origin};
