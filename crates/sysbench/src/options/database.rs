@@ -86,8 +86,8 @@ pub(crate) struct SslFiles {
     pub(crate) key: Option<PathBuf>,
     pub(crate) cert: Option<PathBuf>,
     pub(crate) ca: Option<PathBuf>,
-    /// Nobody named them: they are those that 1.0 takes from the folder it runs in with `--mysql-ssl=on`, to be used where
-    /// they exist.
+    /// Nobody named them: they are those that 1.0 takes from the folder it runs in with `--mysql-ssl=on`, to be used
+    /// where they exist.
     pub(crate) are_assumed: bool,
 }
 

@@ -81,8 +81,8 @@ pub(crate) struct CommandLine {
     pub(crate) command: Option<OsString>,
 }
 
-const TEST_WARNING: &str = "WARNING: the --test option is deprecated. You can pass a script name or path on the command \
-                            line without any options.";
+const TEST_WARNING: &str = "WARNING: the --test option is deprecated. You can pass a script name or path on the \
+                            command line without any options.";
 
 /// Takes arguments apart; the first is the program.
 ///

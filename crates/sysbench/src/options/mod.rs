@@ -1,9 +1,10 @@
 //! What was typed, and what scripts declare.
 //!
-//! A command line is read twice, as sysbench does it. [`first_pass`] knows sysbench's own options and checks the general
-//! ones; a script is then loaded and declares its options ([`FirstPass::declare`]); [`FirstPass::finish`] reads the rest
-//! of the command line and makes [`Options`]. Nothing here prints or leaves the process: texts come back with the stream
-//! they belong to ([`Notice`], [`Refusal`]), and the only file, `--config-file`, is read by a function of the caller.
+//! A command line is read twice, as sysbench does it. [`first_pass()`] knows sysbench's own options and checks the
+//! general ones; a script is then loaded and declares its options ([`FirstPass::declare`]); [`FirstPass::finish`] reads
+//! the rest of the command line and makes [`Options`]. Nothing here prints or leaves the process: texts come back with
+//! the stream they belong to ([`Notice`], [`Refusal`]), and the only file, `--config-file`, is read by a function of the
+//! caller.
 #![cfg_attr(not(test), expect(dead_code, unused_imports, reason = "the modules that use it come with the run"))]
 
 mod builtin;

@@ -112,7 +112,8 @@ impl Ours {
             dsn: (!dsn.is_empty()).then(|| dsn.to_vec()),
             lua_memory_limit: Some(memory).filter(|bytes| *bytes > 0),
         };
-        if ours.dsn.is_some()
+        if lookup.strict
+            && ours.dsn.is_some()
             && let Some(other) = SERVER_OPTIONS.iter().find(|name| lookup.is_given(name))
         {
             return Err(Refusal::fatal(format!("--dsn cannot be used with --{other}")));

@@ -98,6 +98,7 @@ fn a_dsn_is_in_place_of_the_options_of_a_server() {
     assert_eq!(told(&["--dsn=x", "--pgsql-db=d"]), "FATAL: --dsn cannot be used with --pgsql-db");
     assert!(options(&["--dsn=x", "--mysql-ignore-errors=all", "--db-driver=pgsql"], &[]).is_ok());
     assert!(options(&["--dsn=", "--mysql-host=h"], &[]).is_ok());
+    assert!(options(&["--dsn=x", "--mysql-host=h"], &[spec("dsn", Kind::String, None)]).is_ok());
 }
 
 #[test]
