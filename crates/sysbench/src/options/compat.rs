@@ -1,6 +1,7 @@
 //! Which sysbench is followed where the two differ.
 
-/// `--compat=1.0|1.1`. Options of both are known in either; it decides defaults and what is done with unknown names.
+/// `--compat=1.0|1.1`. Options of both are known in either, the old names that 1.1 has dropped among them; it decides
+/// defaults and what is done with unknown names.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Compat {
     /// 1.0.20, the last release: `--rand-type` is `special`, `--mysql-ssl` a switch, and a script that declares no

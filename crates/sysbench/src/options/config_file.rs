@@ -84,7 +84,7 @@ mod tests {
             "# a comment\nthreads=3\n time = 7 \r\n\nhosts = h1,h2 # two\n--dashes=1\nbare\nempty=\na_b=1\na-b=2";
         assert_eq!(
             typed(file),
-            ["--threads=3", "--time=7", "--hosts=h1,h2", "--dashes=1", "--bare", "--empty=", "--a-b=2"]
+            ["--threads=3", "--time=7", "--hosts=h1,h2", "--dashes=1", "--bare", "--empty=", "--a_b=1", "--a-b=2"]
         );
         assert_eq!(typed(""), Vec::<String>::new());
         assert_eq!(typed("#x=1"), Vec::<String>::new());

@@ -80,6 +80,17 @@ pub(crate) enum Ignored<T> {
     These(Vec<T>),
 }
 
+/// Files of TLS.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct SslFiles {
+    pub(crate) key: Option<PathBuf>,
+    pub(crate) cert: Option<PathBuf>,
+    pub(crate) ca: Option<PathBuf>,
+    /// Nobody named them: they are those that 1.0 takes from the folder it runs in with `--mysql-ssl=on`, to be used
+    /// where they exist.
+    pub(crate) are_assumed: bool,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct MysqlSettings {
     /// At least one. Connections take hosts in turn, and of each host its ports first.
@@ -92,15 +103,9 @@ pub(crate) struct MysqlSettings {
     pub(crate) password: Vec<u8>,
     pub(crate) db: Vec<u8>,
     pub(crate) ssl: SslMode,
-    /// With `--mysql-ssl=on` of 1.0 the three files are `client-key.pem`, `client-cert.pem` and `cacert.pem` in the
-    /// folder that the program runs in, unless others are named; those may be absent.
-    pub(crate) ssl_key: Option<PathBuf>,
-    pub(crate) ssl_cert: Option<PathBuf>,
-    pub(crate) ssl_ca: Option<PathBuf>,
+    pub(crate) ssl_files: SslFiles,
     /// Empty: the library chooses.
     pub(crate) ssl_cipher: Vec<u8>,
-    /// Whether the files are those of 1.0: nobody named them, and they are used where they exist.
-    pub(crate) ssl_files_are_assumed: bool,
     pub(crate) compression: bool,
     pub(crate) compression_algorithms: Vec<Vec<u8>>,
     pub(crate) debug: bool,
@@ -112,7 +117,6 @@ pub(crate) struct MysqlSettings {
 impl MysqlSettings {
     pub(super) fn read(lookup: &Lookup<'_>, compat: Compat) -> Result<Self, Refusal> {
         let texts = |name| lookup.list(name).into_iter().map(|text| String::from_utf8_lossy(&text).into_owned());
-        let path = |name| Some(lookup.bytes(name)).filter(|path| !path.is_empty()).map(path_of);
         let hosts: Vec<_> = texts("mysql-host").collect();
         if hosts.is_empty() {
             return Err(Refusal::fatal("No MySQL hosts specified, aborting"));
@@ -123,10 +127,6 @@ impl MysqlSettings {
             ports.push(3306);
         }
         let (ssl, is_switched_on) = mysql_ssl(lookup)?;
-        let named = ["mysql-ssl-key", "mysql-ssl-cert", "mysql-ssl-ca"].map(path);
-        let assumed = is_switched_on && compat == Compat::V1_0 && named.iter().all(Option::is_none);
-        let of_1_0 = ["client-key.pem", "client-cert.pem", "cacert.pem"].map(|file| Some(PathBuf::from(file)));
-        let [ssl_key, ssl_cert, ssl_ca] = if assumed { of_1_0 } else { named };
         Ok(Self {
             hosts,
             ports,
@@ -135,11 +135,8 @@ impl MysqlSettings {
             password: lookup.bytes("mysql-password").to_vec(),
             db: lookup.bytes("mysql-db").to_vec(),
             ssl,
-            ssl_key,
-            ssl_cert,
-            ssl_ca,
+            ssl_files: ssl_files(lookup, is_switched_on && compat == Compat::V1_0),
             ssl_cipher: lookup.bytes("mysql-ssl-cipher").to_vec(),
-            ssl_files_are_assumed: assumed,
             compression: lookup.switch("mysql-compression"),
             compression_algorithms: lookup.list("mysql-compression-algorithms"),
             debug: lookup.switch("mysql-debug"),
@@ -205,6 +202,17 @@ fn mysql_ssl(lookup: &Lookup<'_>) -> Result<(SslMode, bool), Refusal> {
     let right = "disabled, preferred, required, verify_ca or verify_identity";
     let mode = SslMode::from_text(text).ok_or_else(|| Refusal::invalid_choice(b"mysql_ssl", text, right))?;
     Ok((mode, false))
+}
+
+fn ssl_files(lookup: &Lookup<'_>, may_assume: bool) -> SslFiles {
+    let path = |name| Some(lookup.bytes(name)).filter(|path| !path.is_empty()).map(path_of);
+    let [key, cert, ca] = ["mysql-ssl-key", "mysql-ssl-cert", "mysql-ssl-ca"].map(path);
+    if may_assume && key.is_none() && cert.is_none() && ca.is_none() {
+        let file = |name: &str| Some(PathBuf::from(name));
+        let (key, cert, ca) = (file("client-key.pem"), file("client-cert.pem"), file("cacert.pem"));
+        return SslFiles { key, cert, ca, are_assumed: true };
+    }
+    SslFiles { key, cert, ca, are_assumed: false }
 }
 
 fn port(key: &str, text: &[u8]) -> Result<u16, Refusal> {

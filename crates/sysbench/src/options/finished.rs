@@ -170,8 +170,8 @@ impl Options {
 
     /// What stands in `sysbench.opt`: names with `_`, in order, with their values.
     ///
-    /// Our own options are not in it: sysbench has none of these names, and scripts that declare none get all options as
-    /// globals, where `format` or `runs` may be something else. Such a script sees one that was typed, as a text.
+    /// Our own options are not in it: sysbench has none of these names, and scripts that declare none get all options
+    /// as globals, where `format` or `runs` may be something else. Such a script sees one that was typed, as a text.
     pub(crate) fn export(&self) -> impl Iterator<Item = (&[u8], Cow<'_, Value>)> {
         self.values.iter().filter_map(|(name, value)| {
             if self.registry.get(name)?.group != Group::Ours {

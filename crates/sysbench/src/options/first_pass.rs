@@ -165,7 +165,7 @@ impl FirstPass {
     pub(crate) fn finish(mut self, script_has_options: bool) -> Result<Options, Refusal> {
         self.check_names(script_has_options)?;
         let unknown: Vec<_> = self.given.iter().map(|entry| entry.name.clone()).collect();
-        for name in unknown.iter().filter(|name| !name.is_empty()) {
+        for name in &unknown {
             if self.registry.get(name).is_none() {
                 self.registry.add_unknown(name);
             }

@@ -38,37 +38,34 @@ impl Entry {
     }
 }
 
-/// Options by name. The last of equal names gives the value; its place is that of the first.
+/// Options as they were given, one after the other. The last of equal names gives the value.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Given {
     entries: Vec<Entry>,
-    places: BTreeMap<Vec<u8>, usize>,
+    last: BTreeMap<Vec<u8>, usize>,
 }
 
 impl Given {
     pub(super) fn get(&self, name: &[u8]) -> Option<&Entry> {
-        self.places.get(&key(name)).map(|place| &self.entries[*place])
+        self.last.get(&key(name)).map(|place| &self.entries[*place])
     }
 
+    /// All of them, also those whose name comes again.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Entry> {
         self.entries.iter()
     }
 
     pub(super) fn put(&mut self, entry: Entry) {
-        if let Some(place) = self.places.get(&key(&entry.name)) {
-            self.entries[*place] = entry;
-        } else {
-            self.places.insert(key(&entry.name), self.entries.len());
-            self.entries.push(entry);
-        }
+        self.last.insert(key(&entry.name), self.entries.len());
+        self.entries.push(entry);
     }
 
     /// Takes what is not there yet.
     pub(super) fn put_below(&mut self, lower: Self) {
-        for entry in lower.entries {
-            if self.get(&entry.name).is_none() {
-                self.put(entry);
-            }
+        let mut new = lower.entries;
+        new.retain(|entry| self.get(&entry.name).is_none());
+        for entry in new {
+            self.put(entry);
         }
     }
 }
@@ -84,13 +81,13 @@ pub(crate) struct CommandLine {
     pub(crate) command: Option<OsString>,
 }
 
-const TEST_WARNING: &str = "WARNING: the --test option is deprecated. You can pass a script name or path on the command \
-                            line without any options.";
+const TEST_WARNING: &str = "WARNING: the --test option is deprecated. You can pass a script name or path on the \
+                            command line without any options.";
 
 /// Takes arguments apart; the first is the program.
 ///
 /// Whatever starts with `--` is an option; the rest are the test, then the command. `--test=x` names the test at once:
-/// the next word is the command.
+/// the next word is the command. No script can have an option `test`.
 ///
 /// # Errors
 ///
@@ -191,11 +188,17 @@ mod tests {
     }
 
     #[test]
-    fn the_last_of_equal_names_gives_the_value_at_the_place_of_the_first() {
-        let (_, given, _) = apart(&["--a-b=1", "--c", "--a_b=2=3", "--c=", "--=5"]).unwrap();
-        let typed: Vec<_> = given.iter().map(Entry::as_typed).collect();
-        assert_eq!(typed, [b"--a_b=2=3".to_vec(), b"--c=".to_vec(), b"--=5".to_vec()]);
+    fn the_last_of_equal_names_gives_the_value() {
+        let (_, mut given, _) = apart(&["--a-b=1", "--c", "--a_b=2=3", "--=5"]).unwrap();
+        let typed = |given: &Given| given.iter().map(|entry| String::from_utf8(entry.as_typed()).unwrap()).collect();
+        let all: Vec<_> = typed(&given);
+        assert_eq!(all, ["--a-b=1", "--c", "--a_b=2=3", "--=5"]);
         assert_eq!(given.get(b"a-b").unwrap().text.as_deref(), Some(&b"2=3"[..]));
+        let (_, lower, _) = apart(&["--c=1", "--d=1", "--d=2"]).unwrap();
+        given.put_below(lower);
+        let all: Vec<_> = typed(&given);
+        assert_eq!(all, ["--a-b=1", "--c", "--a_b=2=3", "--=5", "--d=1", "--d=2"]);
+        assert_eq!(given.get(b"d").unwrap().text.as_deref(), Some(&b"2"[..]));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::{Refusal, Registry, key, number, value};
 pub(super) struct Lookup<'a> {
     pub(super) registry: &'a Registry,
     pub(super) given: &'a Given,
-    /// Whether wrong values of our own options are refused. They are not before the script is read: it may take the name.
+    /// Whether wrong values of our own options are refused. They are not before the script is read: it may take a name.
     pub(super) strict: bool,
 }
 

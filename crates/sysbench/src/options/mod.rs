@@ -1,10 +1,10 @@
 //! What was typed, and what scripts declare.
 //!
-//! A command line is read twice, as sysbench does it. [`first_pass`] knows sysbench's own options and checks the general
-//! ones; a script is then loaded and declares its options ([`FirstPass::declare`]); [`FirstPass::finish`] reads the rest
-//! of the command line and makes [`Options`]. Nothing here prints or leaves the process: texts come back with the stream
-//! they belong to ([`Notice`], [`Refusal`]), and the only file, `--config-file`, is read by a function of the caller.
-#![expect(unused_imports, reason = "the modules that use it come with the run")]
+//! A command line is read twice, as sysbench does it. [`first_pass()`] knows sysbench's own options and checks the
+//! general ones; a script is then loaded and declares its options ([`FirstPass::declare`]); [`FirstPass::finish`] reads
+//! the rest of the command line and makes [`Options`]. Nothing here prints or leaves the process: texts come back with
+//! the stream they belong to ([`Notice`], [`Refusal`]), and the only file, `--config-file`, is read by a function of the
+//! caller.
 
 mod builtin;
 mod compat;
@@ -23,10 +23,14 @@ mod random;
 mod refusal;
 mod registry;
 mod settings;
+#[cfg(test)]
+mod tests;
 mod value;
 
 pub(crate) use compat::Compat;
-pub(crate) use database::{DatabaseSettings, Ignored, MysqlSettings, PgSslMode, PgsqlSettings, PsMode, SslMode};
+pub(crate) use database::{
+    DatabaseSettings, Ignored, MysqlSettings, PgSslMode, PgsqlSettings, PsMode, SslFiles, SslMode,
+};
 pub(crate) use finished::Options;
 pub(crate) use first_pass::{FirstPass, Surroundings, Wish, first_pass};
 pub(crate) use given::{CommandLine, Origin};

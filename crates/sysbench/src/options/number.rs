@@ -43,8 +43,12 @@ pub(crate) fn double(text: &[u8]) -> f64 {
         Some(b'+') => (false, &text[1..]),
         _ => (false, text),
     };
-    let magnitude = magnitude(text);
-    if negative { -magnitude } else { magnitude }
+    // A sign with no number behind it is no number: 0 without its minus.
+    match magnitude(text) {
+        Some(magnitude) if negative => -magnitude,
+        Some(magnitude) => magnitude,
+        None => 0.0,
+    }
 }
 
 /// A number of our own options: all of the text, finite.
@@ -63,15 +67,15 @@ fn starts_with_word(text: &[u8], word: &str) -> bool {
     text.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word.as_bytes()))
 }
 
-fn magnitude(text: &[u8]) -> f64 {
+fn magnitude(text: &[u8]) -> Option<f64> {
     if starts_with_word(text, "inf") {
-        return f64::INFINITY;
+        return Some(f64::INFINITY);
     }
     if starts_with_word(text, "nan") {
-        return f64::NAN;
+        return Some(f64::NAN);
     }
     if starts_with_word(text, "0x") {
-        return hexadecimal(&text[2..]);
+        return Some(hexadecimal(&text[2..]));
     }
     let whole = digits(text);
     let mut end = whole;
@@ -82,10 +86,10 @@ fn magnitude(text: &[u8]) -> f64 {
         }
     }
     if end == 0 {
-        return 0.0;
+        return None;
     }
     end += exponent_length(&text[end..], b'E');
-    std::str::from_utf8(&text[..end]).ok().and_then(|number| number.parse().ok()).unwrap_or(0.0)
+    std::str::from_utf8(&text[..end]).ok().and_then(|number| number.parse().ok())
 }
 
 fn digits(text: &[u8]) -> usize {
@@ -184,7 +188,7 @@ mod tests {
 
     #[test]
     fn numbers_with_a_fraction_are_read_as_sysbench_was_seen_to() {
-        let known: [(&str, f64); 22] = [
+        let known: [(&str, f64); 24] = [
             ("", 0.0),
             ("x", 0.0),
             ("1e3", 1000.0),
@@ -205,6 +209,8 @@ mod tests {
             ("0x1p3", 8.0),
             ("0x1.8", 1.5),
             ("inf", f64::INFINITY),
+            ("-x", 0.0),
+            ("-0", -0.0),
             ("-infinity", f64::NEG_INFINITY),
             ("1e999", f64::INFINITY),
         ];

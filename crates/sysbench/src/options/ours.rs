@@ -70,6 +70,9 @@ const SERVER_OPTIONS: [&str; 11] = [
 
 /// A year, so that sums of times stay times.
 const SECONDS_MAX: f64 = 31_536_000.0;
+const WORKERS_MAX: u32 = 1024;
+const PERCENTILES_MAX: usize = 32;
+const FOR_EVER: &str = "seconds, or 0 to wait for ever";
 
 impl Ours {
     pub(super) fn read(lookup: &Lookup<'_>) -> Result<Self, Refusal> {
@@ -89,23 +92,28 @@ impl Ours {
             b"statement" => Some(true),
             _ => None,
         };
+        let workers = lookup.choice("workers", "1 to 1024, or 0 to leave it open", workers)?;
+        let drain = lookup.choice("drain-timeout", FOR_EVER, seconds)?;
+        let connect = lookup.choice("connect-timeout", FOR_EVER, seconds)?;
+        let memory = lookup.choice("lua-memory-limit", "bytes, such as 64M, or 0 for no limit", memory)?;
         let runs = lookup.bytes("runs");
         let dsn = lookup.bytes("dsn");
         let ours = Self {
             compat: lookup.choice("compat", "1.0 or 1.1", Compat::from_text)?,
             lua_isolation: lookup.choice("lua-isolation", "auto, worker or client", isolation)?,
-            workers: lookup.choice("workers", "1 to 1024, or 0 to leave it open", workers)?,
+            workers: Some(workers).filter(|number| *number > 0),
             percentiles: lookup.choice("percentiles", "numbers over 0 and under 100, at most 32", percentiles)?,
             latency_by_statement: lookup.choice("latency-by", "statement", latency_by)?,
             errors_by_class: lookup.switch("errors-by-class"),
             format: lookup.choice("format", "text or json", format)?,
-            drain_timeout: lookup.choice("drain-timeout", "seconds, or 0 to wait for ever", timeout)?,
-            connect_timeout: lookup.choice("connect-timeout", "seconds, or 0 to wait for ever", timeout)?,
+            drain_timeout: Some(drain).filter(|time| !time.is_zero()),
+            connect_timeout: Some(connect).filter(|time| !time.is_zero()),
             runs: (runs != b"none" && !runs.is_empty()).then(|| PathBuf::from(OsStr::from_bytes(runs))),
             dsn: (!dsn.is_empty()).then(|| dsn.to_vec()),
-            lua_memory_limit: lookup.choice("lua-memory-limit", "bytes, such as 64M", memory)?,
+            lua_memory_limit: Some(memory).filter(|bytes| *bytes > 0),
         };
-        if ours.dsn.is_some()
+        if lookup.strict
+            && ours.dsn.is_some()
             && let Some(other) = SERVER_OPTIONS.iter().find(|name| lookup.is_given(name))
         {
             return Err(Refusal::fatal(format!("--dsn cannot be used with --{other}")));
@@ -114,29 +122,28 @@ impl Ours {
     }
 }
 
-fn workers(text: &[u8]) -> Option<Option<u32>> {
-    let number = number::int(text).and_then(|number| u32::try_from(number).ok()).filter(|number| *number <= 1024)?;
-    Some(Some(number).filter(|number| *number > 0))
+fn workers(text: &[u8]) -> Option<u32> {
+    number::int(text).and_then(|number| u32::try_from(number).ok()).filter(|number| *number <= WORKERS_MAX)
 }
 
 fn percentiles(text: &[u8]) -> Option<Vec<f64>> {
     let parts = value::list(text);
     let fine = |number: &f64| *number > 0.0 && *number < 100.0;
     let numbers: Vec<f64> = parts.iter().map(|part| number::strict_double(part).filter(fine)).collect::<Option<_>>()?;
-    (numbers.len() <= 32).then_some(numbers)
+    (numbers.len() <= PERCENTILES_MAX).then_some(numbers)
 }
 
-/// Seconds, parts of them too; 0 is no limit.
-fn timeout(text: &[u8]) -> Option<Option<Duration>> {
+fn seconds(text: &[u8]) -> Option<Duration> {
     let seconds = number::strict_double(text).filter(|seconds| (0.0..=SECONDS_MAX).contains(seconds))?;
-    Some((seconds > 0.0).then(|| Duration::from_secs_f64(seconds)))
+    Some(Duration::from_secs_f64(seconds))
 }
 
-fn memory(text: &[u8]) -> Option<Option<u64>> {
-    let (last, digits) = text.split_last()?;
-    let digits = if last.is_ascii_digit() { text } else { digits };
-    let fine = !digits.is_empty()
-        && digits.iter().all(u8::is_ascii_digit)
-        && (last.is_ascii_digit() || b"KMGTkmgt".contains(last));
-    fine.then(|| Some(number::size(text)).filter(|bytes| *bytes > 0))
+/// Bytes. Other sizes are taken as far as they can be read; this one limits a run, and is read to the end.
+fn memory(text: &[u8]) -> Option<u64> {
+    let digits = match text {
+        [digits @ .., b'K' | b'M' | b'G' | b'T' | b'k' | b'm' | b'g' | b't'] => digits,
+        _ => text,
+    };
+    let fine = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
+    fine.then(|| number::size(text))
 }

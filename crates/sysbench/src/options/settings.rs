@@ -122,7 +122,8 @@ impl Settings {
 }
 
 /// The value of an option that had another name, which is warned of where it is used. The old name goes first where
-/// both are given, and 0 (of threads: 1) under the old name is as if it were not there.
+/// both are given, and 0 under the old name (1 of threads, and a
+/// negative time) is as if it were not there.
 fn renamed(lookup: &Lookup<'_>, notices: &mut Vec<Notice>, old: &str, new: &str) -> Result<i32, Refusal> {
     let number = lookup.int(old)?;
     if !is_used(old, number) {
@@ -133,7 +134,11 @@ fn renamed(lookup: &Lookup<'_>, notices: &mut Vec<Notice>, old: &str, new: &str)
 }
 
 fn is_used(old: &str, number: i32) -> bool {
-    if old == "num-threads" { !matches!(number, 0 | 1) } else { number > 0 }
+    match old {
+        "num-threads" => !matches!(number, 0 | 1),
+        "max-time" => number > 0,
+        _ => number != 0,
+    }
 }
 
 /// Options that decide the value of another one: its name and the text that scripts see there.

@@ -11,7 +11,6 @@
 //! - `histogram`: sysbench's buckets of latency.
 //! - `extra`: our own blocks of text.
 //! - `json`: a whole run as one document.
-#![expect(unused_imports, reason = "runs will print with it")]
 
 mod extra;
 mod figures;

@@ -8,7 +8,6 @@
 //! - `zipf`: the distribution that takes more than a line.
 //! - `unique`: numbers that never come twice.
 //! - `text`: strings.
-#![expect(unused_imports, reason = "the Lua states will draw from it")]
 
 mod distribution;
 mod text;

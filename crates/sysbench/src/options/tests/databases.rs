@@ -1,0 +1,93 @@
+use std::path::PathBuf;
+
+use super::*;
+
+fn mysql(words: &[&str]) -> Result<MysqlSettings, Refusal> {
+    options(words, &[])?.mysql()
+}
+
+fn pgsql(words: &[&str]) -> Result<PgsqlSettings, Refusal> {
+    options(words, &[])?.pgsql()
+}
+
+#[test]
+fn defaults_are_those_of_sysbench() {
+    let server = mysql(&[]).unwrap();
+    assert_eq!((server.hosts, server.ports, server.sockets), (vec!["localhost".to_owned()], vec![3306], vec![]));
+    assert_eq!((server.user, server.password, server.db), (b"sbtest".to_vec(), Vec::new(), b"sbtest".to_vec()));
+    assert_eq!((server.ssl, server.ssl_files, server.ssl_cipher), (SslMode::Disabled, SslFiles::default(), Vec::new()));
+    assert_eq!((server.compression, server.debug, server.dry_run), (false, false, false));
+    assert_eq!(server.compression_algorithms, [b"zlib".to_vec()]);
+    assert_eq!(server.ignore_errors, Ignored::These(vec![1213, 1020, 1205]));
+    let server = pgsql(&[]).unwrap();
+    assert_eq!((server.host, server.port, server.ssl), (b"localhost".to_vec(), 5432, PgSslMode::Prefer));
+    assert_eq!((server.user, server.password, server.db), (b"sbtest".to_vec(), Vec::new(), b"sbtest".to_vec()));
+    assert_eq!(server.ignore_errors, Ignored::These(vec!["40P01".into(), "23505".into(), "40001".into()]));
+    let database = options(&[], &[]).unwrap().database().unwrap();
+    assert_eq!((database.driver.as_slice(), database.ps_mode, database.debug), (&b"mysql"[..], PsMode::Auto, false));
+}
+
+#[test]
+fn servers_are_what_was_typed() {
+    let server = mysql(&[
+        "--mysql-host=a,b",
+        "--mysql_port=1,2",
+        "--mysql-socket=/s",
+        "--mysql-password=p,=",
+        "--mysql-ignore-errors=1062,x,all",
+        "--mysql-dry-run",
+    ])
+    .unwrap();
+    assert_eq!((server.hosts, server.ports), (vec!["a".to_owned(), "b".to_owned()], vec![1, 2]));
+    assert_eq!((server.sockets, server.password), (vec![PathBuf::from("/s")], b"p,=".to_vec()));
+    assert_eq!((server.ignore_errors, server.dry_run), (Ignored::All, true));
+    assert_eq!(mysql(&["--mysql-socket=/s", "--mysql-socket="]).unwrap().sockets, Vec::<PathBuf>::new());
+    assert_eq!(mysql(&["--mysql-ignore-errors=none"]).unwrap().ignore_errors, Ignored::These(vec![]));
+    let server = pgsql(&["--pgsql-ignore-errors=40p01", "--pgsql-sslmode=verify-full", "--pgsql-port=1"]).unwrap();
+    assert_eq!(server.ignore_errors, Ignored::These(vec!["40P01".into()]));
+    assert_eq!((server.ssl, server.port), (PgSslMode::VerifyFull, 1));
+}
+
+#[test]
+fn tls_is_a_switch_or_a_mode() {
+    for (words, mode) in [
+        (&["--mysql-ssl"][..], SslMode::Required),
+        (&["--mysql-ssl=on"], SslMode::Required),
+        (&["--mysql-ssl=off"], SslMode::Disabled),
+        (&["--mysql-ssl=REQUIRED"], SslMode::Required),
+        (&["--mysql-ssl=preferred"], SslMode::Preferred),
+        (&["--mysql-ssl=VERIFY_CA"], SslMode::VerifyCa),
+        (&["--mysql-ssl=verify-identity"], SslMode::VerifyIdentity),
+        (&["--compat=1.1", "--mysql-ssl"], SslMode::Required),
+        (&["--compat=1.1", "--mysql-ssl=off"], SslMode::Disabled),
+        (&["--compat=1.1", "--mysql-ssl=VERIFY_IDENTITY"], SslMode::VerifyIdentity),
+    ] {
+        assert_eq!(mysql(words).unwrap().ssl, mode, "{words:?}");
+    }
+    let files = |words: &[&str]| mysql(words).unwrap().ssl_files;
+    let assumed = files(&["--mysql-ssl=on"]);
+    assert!(assumed.are_assumed && assumed.ca == Some(PathBuf::from("cacert.pem")));
+    assert_eq!(files(&["--mysql-ssl=on", "--compat=1.1"]), SslFiles::default());
+    let named = files(&["--mysql-ssl=on", "--mysql-ssl-ca=x"]);
+    assert_eq!(named, SslFiles { ca: Some(PathBuf::from("x")), ..SslFiles::default() });
+    let export = |words: &[&str]| options(words, &[]).unwrap().value("mysql_ssl").cloned();
+    assert_eq!(export(&["--mysql-ssl"]), Some(Value::Bool(true)));
+    assert_eq!(export(&["--mysql-ssl=REQUIRED"]), Some(Value::Text(b"REQUIRED".to_vec())));
+    assert_eq!(export(&["--compat=1.1"]), Some(Value::Text(b"disabled".to_vec())));
+}
+
+#[test]
+fn wrong_servers_are_refused_when_they_are_asked_for() {
+    let told = |refused: Option<Refusal>| refused.unwrap().to_string();
+    assert_eq!(told(mysql(&["--mysql-host="]).err()), "FATAL: No MySQL hosts specified, aborting");
+    assert_eq!(told(mysql(&["--mysql-port=1,x"]).err()), "Invalid value for the 'mysql_port' option: 'x'");
+    assert_eq!(told(mysql(&["--mysql-port=65536"]).err()), "Invalid value for the 'mysql_port' option: '65536'");
+    assert_eq!(mysql(&["--mysql-port="]).unwrap().ports, [3306]);
+    assert!(
+        told(mysql(&["--compat=1.1", "--mysql-ssl=x"]).err()).starts_with("Invalid value for the 'mysql_ssl' option")
+    );
+    assert_eq!(told(pgsql(&["--pgsql-port=-1"]).err()), "Invalid value for the 'pgsql_port' option: '-1'");
+    assert!(told(pgsql(&["--pgsql-sslmode=x"]).err()).contains("'pgsql_sslmode' option: 'x' (disable, allow"));
+    let refused = options(&["--db-ps-mode=x"], &[]).unwrap().database().unwrap_err();
+    assert_eq!(refused.to_string(), "FATAL: Invalid value for db-ps-mode: x");
+}

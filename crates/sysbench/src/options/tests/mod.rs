@@ -1,0 +1,85 @@
+//! Command lines as a whole: what is refused, with which words, and what comes out where nothing is.
+
+mod beside_sysbench;
+mod config;
+mod databases;
+mod ours;
+mod pages;
+mod refusals;
+mod scripts;
+mod values;
+
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::ffi::OsStringExt;
+use std::path::Path;
+
+use super::*;
+
+/// A file that tests find under the name `file`, and the environment.
+#[derive(Default)]
+struct World<'a> {
+    file: &'a str,
+    runs: Option<&'a str>,
+}
+
+impl World<'_> {
+    fn pass(&self, words: &[&str]) -> Result<FirstPass, Refusal> {
+        self.pass_bytes(&words.iter().map(|word| word.as_bytes().to_vec()).collect::<Vec<_>>())
+    }
+
+    fn pass_bytes(&self, words: &[Vec<u8>]) -> Result<FirstPass, Refusal> {
+        let argv = std::iter::once("sysbench".into()).chain(words.iter().cloned().map(OsString::from_vec)).collect();
+        let environment = |name: &str| self.runs.filter(|_| name == "TRUETPS_RUNS").map(OsString::from);
+        let read_file = |path: &Path| match path.to_str() {
+            Some("file") => Ok(self.file.as_bytes().to_vec()),
+            _ => Err(io::Error::from_raw_os_error(2)),
+        };
+        first_pass(argv, &Surroundings { environment: &environment, read_file: &read_file })
+    }
+}
+
+fn pass(words: &[&str]) -> Result<FirstPass, Refusal> {
+    World::default().pass(words)
+}
+
+/// All of it, for a script with these options.
+fn options(words: &[&str], specs: &[OptionSpec]) -> Result<Options, Refusal> {
+    let mut pass = pass(words)?;
+    for spec in specs {
+        pass.declare(spec.clone());
+    }
+    pass.finish(true)
+}
+
+/// All of it, for a script that declares nothing.
+fn old_options(words: &[&str]) -> Result<Options, Refusal> {
+    pass(words)?.finish(false)
+}
+
+fn spec(name: &str, kind: Kind, default: Option<&str>) -> OptionSpec {
+    OptionSpec::new(name, format!("{name} text"), default.map(str::as_bytes), kind)
+}
+
+/// One option of each type.
+fn each_kind() -> Vec<OptionSpec> {
+    vec![
+        spec("i", Kind::Int, Some("7")),
+        spec("sz", Kind::Size, Some("1K")),
+        spec("d", Kind::Double, Some("1.5")),
+        spec("s", Kind::String, Some("x")),
+        spec("n", Kind::String, None),
+        spec("b", Kind::Bool, Some("on")),
+        spec("l", Kind::List, Some("a,b")),
+        spec("f", Kind::File, Some("")),
+        spec("a_b-c", Kind::Double, Some("1")),
+    ]
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn said(notices: &[Notice]) -> Vec<String> {
+    notices.iter().map(|notice| text(&notice.text)).collect()
+}
