@@ -1,6 +1,8 @@
 //! Blocks of text that sysbench does not have, in its manner. They are printed only when they were asked for, after the
 //! report or in front of it, so that programs that read sysbench's lines are not disturbed.
 
+use std::fmt::Write as _;
+
 /// One of several percentiles.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Percentile {
@@ -48,7 +50,7 @@ pub(crate) fn percentiles(percentiles: &[Percentile]) -> String {
     }
     let mut text = String::from("Latency percentiles (ms):\n");
     for percentile in percentiles {
-        text += &format!("{:>12}: {:39.2}\n", percentile.label(), percentile.latency_s * 1e3);
+        _ = writeln!(text, "{:>12}: {:39.2}", percentile.label(), percentile.latency_s * 1e3);
     }
     text
 }
@@ -57,16 +59,18 @@ pub(crate) fn percentiles(percentiles: &[Percentile]) -> String {
 pub(crate) fn statement_latency(kinds: &[StatementLatency]) -> String {
     let Some(first) = kinds.iter().max_by_key(|kind| kind.percentiles.len()) else { return String::new() };
     let width = kinds.iter().map(|kind| kind.kind.chars().count()).max().unwrap_or(0).max(24);
-    let labels: String = first.percentiles.iter().map(|percentile| format!(" {:>11}", percentile.label())).collect();
     let mut text = format!("Latency by statement kind (ms):\n    {:width$} {:>11} {:>11}", "kind", "count", "avg");
-    text += &format!("{labels} {:>11}\n", "max");
+    for percentile in &first.percentiles {
+        _ = write!(text, " {:>11}", percentile.label());
+    }
+    _ = writeln!(text, " {:>11}", "max");
     for kind in kinds {
         let StatementLatency { kind: name, count, avg_s, max_s, percentiles } = kind;
-        text += &format!("    {name:width$} {count:>11} {:>11.2}", avg_s * 1e3);
+        _ = write!(text, "    {name:width$} {count:>11} {:>11.2}", avg_s * 1e3);
         for percentile in percentiles {
-            text += &format!(" {:>11.2}", percentile.latency_s * 1e3);
+            _ = write!(text, " {:>11.2}", percentile.latency_s * 1e3);
         }
-        text += &format!(" {:>11.2}\n", max_s * 1e3);
+        _ = writeln!(text, " {:>11.2}", max_s * 1e3);
     }
     text
 }
@@ -81,7 +85,7 @@ pub(crate) fn errors_by_class(errors: &[ErrorCount], interval_s: f64) -> String 
     for ErrorCount { class, code, count, .. } in errors {
         let label = if code.is_empty() { format!("{class}:") } else { format!("{class} ({code}):") };
         let rate = if interval_s > 0.0 { *count as f64 / interval_s } else { 0.0 };
-        text += &format!("    {label:<36} {count:<6} ({rate:.2} per sec.)\n");
+        _ = writeln!(text, "    {label:<36} {count:<6} ({rate:.2} per sec.)");
     }
     text
 }

@@ -24,7 +24,9 @@ fn figures(events: u64, length_s: f64) -> Figures {
 /// A run with a bit of everything, parsed again.
 fn document(style: Style, latest: &Figures) -> Value {
     let mut histogram = LogHistogram::of_latency();
-    [0.5, 0.5, 7.0].into_iter().for_each(|ms| histogram.update(ms));
+    for ms in [0.5, 0.5, 7.0] {
+        histogram.update(ms);
+    }
     let mut options = Map::new();
     options.insert("threads".to_owned(), json!(2));
     options.insert("mysql-password".to_owned(), json!("secret"));

@@ -2,6 +2,8 @@
 //!
 //! Levels are noted where they are not NOTICE. What `init()` prints comes between [`version`] and [`banner`].
 
+use std::fmt::Write as _;
+
 /// WARNING, before everything else: neither `--time` nor `--events` ends the run.
 pub(crate) const ENDLESS: &str = "Both event and time limits are disabled, running an endless test";
 /// Before the threads start; an empty line follows. Commands that run in parallel print it too.
@@ -51,17 +53,17 @@ pub(crate) fn version(sysbench: &str, luajit: &str) -> String {
 pub(crate) fn banner(banner: &Banner) -> String {
     let mut text = format!("Running the test with following options:\nNumber of threads: {}\n", banner.threads);
     if banner.warmup_s > 0 {
-        text += &format!("Warmup time: {}s\n", banner.warmup_s);
+        _ = writeln!(text, "Warmup time: {}s", banner.warmup_s);
     }
     if banner.rate > 0 {
-        text += &format!("Target transaction rate: {}/sec\n", banner.rate);
+        _ = writeln!(text, "Target transaction rate: {}/sec", banner.rate);
     }
     if banner.report_interval_s > 0.0 {
-        text += &format!("Report intermediate results every {} second(s)\n", banner.report_interval_s);
+        _ = writeln!(text, "Report intermediate results every {} second(s)", banner.report_interval_s);
     }
     if !banner.checkpoints_s.is_empty() {
         let times: Vec<String> = banner.checkpoints_s.iter().map(u32::to_string).collect();
-        text += &format!("Report checkpoint(s) at {} seconds\n", times.join(", "));
+        _ = writeln!(text, "Report checkpoint(s) at {} seconds", times.join(", "));
     }
     if banner.debug {
         text += "Debug mode enabled.\n\n";
@@ -72,7 +74,7 @@ pub(crate) fn banner(banner: &Banner) -> String {
     text += "Initializing random number generator from ";
     text += &banner.seed.map_or_else(|| "current time\n\n".to_owned(), |seed| format!("seed ({seed}).\n\n"));
     if let Some(seconds) = banner.forced_shutdown_s {
-        text += &format!("Forcing shutdown in {seconds} seconds\n");
+        _ = writeln!(text, "Forcing shutdown in {seconds} seconds");
     }
     text
 }

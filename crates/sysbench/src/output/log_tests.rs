@@ -1,27 +1,5 @@
-use std::sync::Arc;
-
 use super::*;
-
-/// A file in memory that tests read while the log writes.
-#[derive(Clone, Default)]
-struct Shared(Arc<Mutex<Vec<u8>>>);
-
-impl Shared {
-    fn text(&self) -> String {
-        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
-    }
-}
-
-impl Write for Shared {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
+use crate::output::memory::Memory;
 
 /// A pipe that nobody reads.
 struct Closed;
@@ -36,8 +14,8 @@ impl Write for Closed {
     }
 }
 
-fn log(verbosity: Level, messages_to: MessagesTo) -> (Log, Shared, Shared) {
-    let (results, aside) = (Shared::default(), Shared::default());
+fn log(verbosity: Level, messages_to: MessagesTo) -> (Log, Memory, Memory) {
+    let (results, aside) = (Memory::default(), Memory::default());
     let log = Log::new(verbosity, messages_to, Box::new(results.clone()), Box::new(aside.clone()));
     (log, results, aside)
 }

@@ -18,7 +18,11 @@ mod histogram;
 mod json;
 pub(crate) mod lines;
 mod log;
+#[cfg(test)]
+mod memory;
 mod report;
+#[cfg(test)]
+mod whole_run_tests;
 
 pub(crate) use extra::{ErrorCount, Percentile, StatementLatency, errors_by_class, percentiles, statement_latency};
 pub(crate) use figures::{ClientFigures, Compat, Fairness, Figures, Style};

@@ -1,5 +1,7 @@
 //! The lines while a run goes on, and the report at its end.
 
+use std::fmt::Write as _;
+
 use super::figures::{ClientFigures, Compat, Fairness, Figures, Style};
 
 /// The line of one report interval, and with a rate a second one about the queue.
@@ -27,7 +29,7 @@ pub(crate) fn intermediate(figures: &Figures, style: &Style) -> String {
         // The comma is in the line of SQL scripts only.
         let comma = if style.is_sql { "," } else { "" };
         let (queue, concurrency) = (figures.queue_length, figures.concurrency);
-        text += &format!("\n{stamp} queue length: {queue}{comma} concurrency: {concurrency}");
+        _ = write!(text, "\n{stamp} queue length: {queue}{comma} concurrency: {concurrency}");
     }
     text
 }
@@ -73,9 +75,10 @@ pub(crate) fn per_client(clients: &[ClientFigures]) -> String {
     for (number, client) in clients.iter().enumerate() {
         let ClientFigures { events, busy_s, latency_min_s: min, latency_max_s: max } = client;
         let avg = client.latency_avg_s();
-        text += &format!(
+        _ = writeln!(
+            text,
             "DEBUG:     thread #{number:3}: min: {min:.4}s  avg: {avg:.4}s  max: {max:.4}s  events: {events}\n\
-             DEBUG:                  total time taken by event execution: {busy_s:.4}s\n"
+             DEBUG:                  total time taken by event execution: {busy_s:.4}s"
         );
     }
     text

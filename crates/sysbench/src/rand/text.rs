@@ -7,16 +7,22 @@ use super::distribution::uniform;
 /// in the pattern ends it. Returns how many bytes were written, at most the shorter of both lengths; the rest of `out`
 /// stays as it is.
 pub(crate) fn string(random: &mut Xoroshiro, pattern: &[u8], out: &mut [u8]) -> usize {
-    let mut symbols = Symbols { random, fraction: 0, left: 0 };
+    let mut rest = out;
     let mut written = 0;
-    for (&byte, place) in pattern.iter().zip(out) {
-        *place = match byte {
+    for run in pattern.chunk_by(|one, next| one == next) {
+        let (places, after) = rest.split_at_mut(run.len().min(rest.len()));
+        match run[0] {
             0 => break,
-            b'#' => b'0' + symbols.below(10),
-            b'@' => b'a' + symbols.below(26),
-            other => other,
-        };
-        written += 1;
+            b'#' => digits(random, places),
+            b'@' => symbols(random, b'a', 26, places),
+            // Mostly one separator.
+            other => match &mut *places {
+                [place] => *place = other,
+                places => places.fill(other),
+            },
+        }
+        written += places.len();
+        rest = after;
     }
     written
 }
@@ -25,38 +31,59 @@ pub(crate) fn string(random: &mut Xoroshiro, pattern: &[u8], out: &mut [u8]) -> 
 /// returns how many they are. `out` has room for `max`; a shorter one is filled.
 pub(crate) fn varstring(random: &mut Xoroshiro, min: u32, max: u32, out: &mut [u8]) -> usize {
     let length = (uniform(random, min, max) as usize).min(out.len());
-    let mut symbols = Symbols { random, fraction: 0, left: 0 };
-    for place in &mut out[..length] {
-        *place = b'0' + symbols.below(b'z' - b'0' + 1);
-    }
+    symbols(random, b'0', b'z' - b'0' + 1, &mut out[..length]);
     length
 }
 
-/// Takes several symbols out of one draw: a long string costs an eighth of the draws.
-///
-/// The draw is a binary fraction below 1. Times 10, its whole part is a digit, and what is left is a fraction again.
-struct Symbols<'a> {
-    random: &'a mut Xoroshiro,
-    fraction: u64,
-    left: u32,
+/// 8 symbols of up to 75 use 50 of the 64 bits of a draw: what is not uniform is less than 2^-14 of a symbol's
+/// probability.
+const SYMBOLS_PER_DRAW: usize = 8;
+
+/// Any of `count` bytes from `first` on.
+fn symbols(random: &mut Xoroshiro, first: u8, count: u8, out: &mut [u8]) {
+    for places in out.chunks_mut(SYMBOLS_PER_DRAW) {
+        let mut fraction = random.next_u64();
+        for place in places {
+            *place = first + take(&mut fraction, u64::from(count)) as u8;
+        }
+    }
 }
 
-/// 8 symbols of up to 75 use 50 of the 64 bits: what is not uniform is less than 2^-14 of a symbol's probability, and 2^-37
-/// for digits.
-const SYMBOLS_PER_DRAW: u32 = 8;
-
-impl Symbols<'_> {
-    #[inline]
-    fn below(&mut self, symbols: u8) -> u8 {
-        if self.left == 0 {
-            self.fraction = self.random.next_u64();
-            self.left = SYMBOLS_PER_DRAW;
+/// Digits, which most strings of scripts are made of, so they are made by eights, and two eights of a draw. What is not
+/// uniform is less than 2^-10 of the probability of all 16 together.
+fn digits(random: &mut Xoroshiro, out: &mut [u8]) {
+    for places in out.chunks_mut(16) {
+        let mut fraction = random.next_u64();
+        for eight in places.chunks_mut(8) {
+            let text = eight_digits(take(&mut fraction, 100_000_000));
+            // A copy whose length is known is one move; any other is a call.
+            match <&mut [u8; 8]>::try_from(&mut *eight) {
+                Ok(eight) => *eight = text,
+                Err(_) => eight.copy_from_slice(&text[..eight.len()]),
+            }
         }
-        self.left -= 1;
-        let product = u128::from(self.fraction) * u128::from(symbols);
-        self.fraction = product as u64;
-        (product >> 64) as u8
     }
+}
+
+/// Takes a number below `count` out of a binary fraction below 1: the whole part of the product. What is left behind the
+/// point is the next fraction.
+#[inline]
+fn take(fraction: &mut u64, count: u64) -> u64 {
+    let product = u128::from(*fraction) * u128::from(count);
+    *fraction = product as u64;
+    (product >> 64) as u64
+}
+
+/// The decimal digits of a number below 10^8, all at once: halves, quarters and eighths of the number are divided side by
+/// side within one word. 10486 / 2^20 and 103 / 2^10 are a hundredth and a tenth, exact for numbers as small as these.
+#[inline]
+fn eight_digits(number: u64) -> [u8; 8] {
+    let halves = (number / 10_000) | ((number % 10_000) << 32);
+    let hundreds = (halves * 10_486) >> 20 & 0x0000_007f_0000_007f;
+    let quarters = hundreds | (halves - hundreds * 100) << 16;
+    let tens = (quarters * 103) >> 10 & 0x000f_000f_000f_000f;
+    let eighths = tens | (quarters - tens * 10) << 8;
+    (eighths | u64::from_ne_bytes([b'0'; 8])).to_le_bytes()
 }
 
 #[cfg(test)]
@@ -87,6 +114,13 @@ mod tests {
     }
 
     #[test]
+    fn eight_digits_are_those_of_the_number() {
+        for number in (0..100_000_000).step_by(997).chain([99, 100, 9_999, 10_000, 99_999_999]) {
+            assert_eq!(eight_digits(number).as_slice(), format!("{number:08}").as_bytes());
+        }
+    }
+
+    #[test]
     fn a_nul_or_the_end_of_room_ends_the_string() {
         let mut random = Xoroshiro::from_seed(1, 0);
         let mut out = *b"------";
@@ -100,13 +134,13 @@ mod tests {
     #[test]
     fn symbols_are_uniform_at_every_place() {
         let mut random = Xoroshiro::from_seed(2, 0);
-        let (mut digits, mut letters) = (vec![vec![0; 10]; 10], vec![vec![0; 26]; 10]);
-        let mut out = [0; 20];
+        let (mut digits, mut letters) = (vec![vec![0; 10]; 20], vec![vec![0; 26]; 20]);
+        let mut out = [0; 40];
         for _ in 0..20_000 {
-            string(&mut random, b"##########@@@@@@@@@@", &mut out);
-            for place in 0..10 {
+            string(&mut random, b"####################@@@@@@@@@@@@@@@@@@@@", &mut out);
+            for place in 0..20 {
                 digits[place][usize::from(out[place] - b'0')] += 1;
-                letters[place][usize::from(out[place + 10] - b'a')] += 1;
+                letters[place][usize::from(out[place + 20] - b'a')] += 1;
             }
         }
         for (digits, letters) in digits.iter().zip(&letters) {
@@ -118,13 +152,16 @@ mod tests {
     #[test]
     fn neighbours_are_independent() {
         let mut random = Xoroshiro::from_seed(3, 0);
-        let mut pairs = vec![0; 100];
-        let mut out = [0; 2];
-        for _ in 0..100_000 {
-            string(&mut random, b"##", &mut out);
-            pairs[usize::from(out[0] - b'0') * 10 + usize::from(out[1] - b'0')] += 1;
+        // Within an eight, from one to the next, and from one draw to the next.
+        for place in [0, 7, 15] {
+            let mut pairs = vec![0; 100];
+            let mut out = [0; 24];
+            for _ in 0..50_000 {
+                string(&mut random, &[b'#'; 24], &mut out);
+                pairs[usize::from(out[place] - b'0') * 10 + usize::from(out[place + 1] - b'0')] += 1;
+            }
+            assert_fits(&pairs, &[0.01; 100]);
         }
-        assert_fits(&pairs, &[0.01; 100]);
     }
 
     #[test]

@@ -1,0 +1,151 @@
+//! Whole runs, as sysbench 1.0.20 printed them.
+
+use super::memory::Memory;
+use super::*;
+
+fn printed(verbosity: Level, run: impl Fn(&Log)) -> String {
+    let results = Memory::default();
+    run(&Log::new(verbosity, MessagesTo::Results, Box::new(results.clone()), Box::new(std::io::sink())));
+    results.text()
+}
+
+const PLAIN: Style = Style { is_sql: false, compat: Compat::V1_0, percentile: 95, has_rate: false, stamp_decimals: 0 };
+
+#[test]
+fn a_script_without_sql_and_with_debug_and_histogram() {
+    let figures = Figures { time_interval_s: 0.0015, time_total_s: 0.0015, events: 3, ..Figures::default() };
+    let mut histogram = LogHistogram::of_latency();
+    (0..3).for_each(|_| histogram.update(0.0005));
+    let text = printed(Level::Debug, |log| {
+        log.text(Level::Notice, &lines::version("1.0.20", "2.1.0-beta3"));
+        log.text(Level::Notice, &banner(&Banner { threads: 1, debug: true, ..Banner::default() }));
+        log.text(Level::Notice, lines::INITIALIZING_THREADS);
+        log.text(Level::Debug, "Worker thread (#0) started");
+        log.text(Level::Debug, "Worker thread (#0) initialized");
+        log.text(Level::Notice, lines::THREADS_STARTED);
+        log.text(Level::Info, lines::DONE);
+        log.report(&histogram.report());
+        log.report(&cumulative(&figures, &Fairness::of(&[3], &[0.0]), &PLAIN));
+        log.report(&per_client(&[ClientFigures { events: 3, ..ClientFigures::default() }]));
+    });
+    let expected = "\
+sysbench 1.0.20 (using bundled LuaJIT 2.1.0-beta3)
+
+Running the test with following options:
+Number of threads: 1
+Debug mode enabled.
+
+Initializing random number generator from current time
+
+
+Initializing worker threads...
+
+DEBUG: Worker thread (#0) started
+DEBUG: Worker thread (#0) initialized
+Threads started!
+
+Done.
+
+Latency histogram (values are in milliseconds)
+       value  ------------- distribution ------------- count
+       0.001 |**************************************** 3
+\x20
+
+General statistics:
+    total time:                          0.0015s
+    total number of events:              3
+
+Latency (ms):
+         min:                                    0.00
+         avg:                                    0.00
+         max:                                    0.00
+         95th percentile:                        0.00
+         sum:                                    0.00
+
+Threads fairness:
+    events (avg/stddev):           3.0000/0.00
+    execution time (avg/stddev):   0.0000/0.00
+
+DEBUG: Verbose per-thread statistics:
+
+DEBUG:     thread #  0: min: 0.0000s  avg: 0.0000s  max: 0.0000s  events: 3
+DEBUG:                  total time taken by event execution: 0.0000s
+
+";
+    assert_eq!(text, expected);
+}
+
+#[test]
+fn a_forced_shutdown() {
+    let line = Figures { threads_running: 3, time_interval_s: 1.0, time_total_s: 1.0, ..Figures::default() };
+    let end = Figures { time_interval_s: 2.0001, time_total_s: 2.0001, ..Figures::default() };
+    let run = |log: &Log| {
+        let options = Banner { threads: 3, report_interval_s: 1.0, forced_shutdown_s: Some(2), ..Banner::default() };
+        log.text(Level::Notice, &banner(&options));
+        log.text(Level::Notice, lines::INITIALIZING_THREADS);
+        log.text(Level::Notice, lines::THREADS_STARTED);
+        log.stamped(Level::Notice, &intermediate(&line, &PLAIN));
+        log.text(Level::Fatal, lines::FORCED_SHUTDOWN);
+        log.report(&cumulative_forced(&end, &Fairness::of(&[1; 3], &[0.0; 3]), &PLAIN, 3));
+    };
+    let expected = "\
+Running the test with following options:
+Number of threads: 3
+Report intermediate results every 1 second(s)
+Initializing random number generator from current time
+
+Forcing shutdown in 2 seconds
+
+Initializing worker threads...
+
+Threads started!
+
+[ 1s ] thds: 3 eps: 0.00 lat (ms,95%): 0.00
+FATAL: The --max-time limit has expired, forcing shutdown...
+
+Number of unfinished transactions on forced shutdown: 3
+
+General statistics:
+    total time:                          2.0001s
+    total number of events:              0
+
+Latency (ms):
+         min:                                    0.00
+         avg:                                    0.00
+         max:                                    0.00
+         95th percentile:                        0.00
+         sum:                                    0.00
+
+Threads fairness:
+    events (avg/stddev):           1.0000/0.00
+    execution time (avg/stddev):   0.0000/0.00
+
+";
+    assert_eq!(printed(Level::Notice, run), expected);
+    assert_eq!(printed(Level::Fatal, run), "FATAL: The --max-time limit has expired, forcing shutdown...\n");
+}
+
+#[test]
+fn threads_that_end_say_so_once() {
+    let text = printed(Level::Info, |log| {
+        log.text(Level::Warning, lines::ENDLESS);
+        (0..3).for_each(|_| log.text(Level::Info, lines::TIME_LIMIT));
+        (0..2).for_each(|_| log.text(Level::Info, lines::EVENT_LIMIT));
+        log.text(Level::Info, lines::DONE);
+        log.text(Level::Fatal, lines::QUEUE_FULL);
+        log.text(Level::Fatal, lines::HISTOGRAM_WITHOUT_PERCENTILE);
+    });
+    let expected = "\
+WARNING: Both event and time limits are disabled, running an endless test
+Time limit exceeded, exiting...
+(last message repeated 2 times)
+Event limit exceeded, exiting...
+(last message repeated 1 times)
+Done.
+
+FATAL: The event queue is full. This means the worker threads are unable to keep up with the specified event generation \
+rate
+FATAL: --histogram cannot be used with --percentile=0
+";
+    assert_eq!(text, expected);
+}
