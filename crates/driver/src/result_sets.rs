@@ -255,7 +255,7 @@ mod tests {
         let values: Vec<_> = sets.get(1).unwrap().values().collect();
         assert_eq!(values, [Some(&b"a"[..]), None, Some(b""), Some(b"bc")]);
         let last = sets.get(2).unwrap();
-        assert_eq!(last.data(), b"\x02\0\0\012");
+        assert_eq!(last.data(), b"\x02\0\0\x0012");
         let mut values = Values::of(last.data());
         assert_eq!((values.next(), values.rest(), values.next()), (Some(Some(&b"12"[..])), &b""[..], None));
         assert_eq!((sets.get(3), sets.get(0).unwrap().values().count()), (None, 0));

@@ -128,10 +128,8 @@ fn several_statements_and_one_that_fails() {
         link.sets(
             "CREATE PROCEDURE p() BEGIN SELECT 1.5 AS a; UPDATE t SET b = 0; SELECT a, 'x' FROM t ORDER BY a; END",
         );
-        let expect = vec![
-            (0, 1, vec![texts(&["1.5"])]),
-            (0, 2, vec![texts(&["1", "x"]), texts(&["2", "x"]), texts(&["3", "x"])]),
-        ];
+        let expect =
+            [(0, 1, vec![texts(&["1.5"])]), (0, 2, vec![texts(&["1", "x"]), texts(&["2", "x"]), texts(&["3", "x"])])];
         for sets in [link.sets("CALL p()"), link.prepared_sets("CALL p()")] {
             assert_eq!((sets.len(), &sets[..2]), (3, &expect[..]));
         }
@@ -201,7 +199,7 @@ fn bytes_of_any_kind_and_the_server_s_version() {
 fn results_that_are_too_large_are_passed_over() {
     on_each("results_that_are_too_large", |server, _| {
         let mut link = connect(server);
-        let rows = vec!["SELECT REPEAT('x', 60000000) AS x"; 5].join(" UNION ALL ");
+        let rows = ["SELECT REPEAT('x', 60000000) AS x"; 5].join(" UNION ALL ");
         let (reply, sets) = link.run(format!("SELECT 1; {rows}; SELECT 2"));
         assert_eq!((reply.error.unwrap().code, sets.len(), reply.rows), (2008, 0, 7));
         assert_eq!(link.sets("SELECT 3")[0].2, [texts(&["3"])]);

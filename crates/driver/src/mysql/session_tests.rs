@@ -265,10 +265,6 @@ fn seen(reply: &Reply) -> Vec<(u64, u32, Vec<Option<String>>)> {
     sets.iter().map(|set| (set.affected_rows, set.columns, set.values().map(text).collect())).collect()
 }
 
-fn some(text: &str) -> Option<String> {
-    Some(text.to_owned())
-}
-
 #[test]
 fn a_statement_is_prepared_executed_and_closed() {
     let mut session = ready(&["DO ?"]);
@@ -316,7 +312,7 @@ fn results_are_collected_as_text() {
     let more = &[0xfe, 0, 0, 10, 0];
     let bytes = packets(1, &[more_ok, &[2], b"skimmed", b"skimmed", EOF, b"\xfb\0", b"\x02ab\x01c", more, OK]);
     let Event::Reply(reply) = feed(&mut session, &bytes).unwrap().0 else { panic!("a reply") };
-    let values = vec![None, some(""), some("ab"), some("c")];
+    let values = vec![None, Some(String::new()), Some("ab".to_owned()), Some("c".to_owned())];
     assert_eq!(seen(&reply), [(5, 0, vec![]), (0, 2, values), (1, 0, vec![])]);
     assert_eq!((reply.affected_rows, reply.rows), (6, 2));
 
@@ -346,7 +342,10 @@ fn binary_results_are_collected_whatever_the_pieces() {
             event = feed(&mut session, bytes).unwrap().0;
         }
         let Event::Reply(reply) = event else { panic!("a reply") };
-        assert_eq!(seen(&reply), [(0, 2, vec![some("42"), None, some("-1"), some("1")])]);
+        assert_eq!(
+            seen(&reply),
+            [(0, 2, vec![Some("42".to_owned()), None, Some("-1".to_owned()), Some("1".to_owned())])]
+        );
     }
 }
 
