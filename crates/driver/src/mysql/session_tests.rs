@@ -266,6 +266,15 @@ fn seen(reply: &Reply) -> Vec<(u64, u32, Vec<Option<String>>)> {
 }
 
 #[test]
+fn versions_are_those_that_the_servers_have() {
+    let check = |greeting: &str, expect: &str| assert_eq!(&*version(greeting), expect);
+    check("8.0.44-35", "8.0.44-35");
+    check("5.5.5-10.11.14-MariaDB", "10.11.14-MariaDB");
+    check("5.5.5-log", "5.5.5-log");
+    check(&"9".repeat(5000), &"9".repeat(VERSION_CHARS_MAX));
+}
+
+#[test]
 fn a_statement_is_prepared_executed_and_closed() {
     let mut session = ready(&["DO ?"]);
     assert_eq!(session.server_version(), "9.7.4");
