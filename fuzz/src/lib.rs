@@ -8,7 +8,10 @@ use truetps_driver::{
 };
 
 const OK: &[u8] = &[0, 1, 0, 2, 0, 0, 0];
+const EOF: &[u8] = &[0xfe, 0, 0, 2, 0];
 const TOO_MANY: &str = "the server broke the protocol: more packets than the reply has";
+/// See [`bring_to`].
+const PHASES: u8 = 9;
 /// Servers of these plugins greet, with TLS and without.
 const PLUGINS: [&str; 4] = ["mysql_native_password", "caching_sha2_password", "client_ed25519", "sha256_password"];
 
@@ -17,13 +20,13 @@ const PLUGINS: [&str; 4] = ["mysql_native_password", "caching_sha2_password", "c
 /// Whatever comes, a session neither panics nor loops, and where the bytes are cut does not matter.
 pub fn mysql_session(data: &[u8]) {
     let [phase, kind, cut, rest @ ..] = data else { return };
-    let stream = stream(rest, kind & 0x80 != 0, if *phase % 6 == 1 { 2 } else { u8::from(*phase % 6 > 1) });
+    let stream = stream(rest, kind & 0x80 != 0, if *phase % PHASES == 1 { 2 } else { u8::from(*phase % PHASES > 1) });
     let singly = outcome(&mut session(*phase, *kind), &stream, 1);
     for piece in [usize::from(*cut) + 1, stream.len().max(1)] {
         let other = outcome(&mut session(*phase, *kind), &stream, piece);
         // Whether a packet too many is seen together with the reply before it depends on where the bytes are cut.
         if other.0 == TOO_MANY {
-            assert!(singly.0.starts_with("Re"), "{singly:?} and {other:?}");
+            assert!(["Re", "Prepared"].iter().any(|event| singly.0.starts_with(event)), "{singly:?} and {other:?}");
         } else if !is_random(*phase, *kind) {
             assert_eq!(singly, other);
         } else {
@@ -43,7 +46,7 @@ pub fn dsn(data: &[u8]) {
 
 /// TLS and RSA send other bytes each time.
 fn is_random(phase: u8, kind: u8) -> bool {
-    phase % 6 <= 1 || kind & 4 != 0
+    phase % PHASES <= 1 || kind & 4 != 0
 }
 
 /// Packets with lengths and numbers that fit: of each two bytes of length and then so many others. Or the bytes as they
@@ -89,11 +92,12 @@ fn session(phase: u8, kind: u8) -> MysqlSession {
     if kind & 64 != 0 {
         session.keep_rows();
     }
-    bring_to(&mut session, phase % 6, kind, prepared);
+    bring_to(&mut session, phase % PHASES, kind, prepared);
     session
 }
 
 /// 0: before the greeting. 1: logging in. 2: preparing, or idle. 3: idle. 4: a text statement. 5: an execution.
+/// 6: preparing one that is in no list. 7: text whose rows are collected. 8: an execution of the same kind.
 fn bring_to(session: &mut MysqlSession, phase: u8, kind: u8, prepared: bool) {
     let mut feed = |bytes: &[u8]| session.on_bytes(bytes, &mut Vec::new()).expect("a server that is as it should be");
     if phase == 0 {
@@ -110,7 +114,7 @@ fn bring_to(session: &mut MysqlSession, phase: u8, kind: u8, prepared: bool) {
     if prepared {
         feed(&packet(1, &[0, 9, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0]));
         feed(&packet(2, b"param"));
-        feed(&packet(3, &[0xfe, 0, 0, 2, 0]));
+        feed(&packet(3, EOF));
         event = feed(&packet(1, &[0, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]));
     }
     assert_eq!(event, Event::Ready);
@@ -119,6 +123,19 @@ fn bring_to(session: &mut MysqlSession, phase: u8, kind: u8, prepared: bool) {
     match phase {
         4 => session.send_sql("SELECT 1", &mut Vec::new()),
         5 => session.send(0, &params, &mut Vec::new()),
+        6 => session.prepare(b"SELECT ?", &[], &mut Vec::new()).expect("idle"),
+        7 => {
+            session.collect(Box::default());
+            session.send_bytes(b"SELECT 1; SELECT 2", &mut Vec::new());
+        }
+        8 => {
+            session.prepare(b"SELECT ?", &[], &mut Vec::new()).expect("idle");
+            let described = [packet(1, &[0, 9, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0]), packet(2, b"param"), packet(3, EOF)];
+            let event = session.on_bytes(&described.concat(), &mut Vec::new()).expect("a server that is as it should be");
+            assert!(matches!(event, Event::Prepared(_)));
+            session.collect(Box::default());
+            session.execute(0, &params, &mut Vec::new()).expect("it was prepared");
+        }
         _ => {}
     }
 }

@@ -59,6 +59,13 @@ fn tls_by_name_and_by_habit() {
     check("mysql://db?tls=off", TlsMode::Off, None);
     check("mysql://db?ca=/ca.pem", TlsMode::VerifyCa, Some("/ca.pem"));
     check("mysql://db/s?tls=verify-identity&ca=/ca.pem", TlsMode::VerifyIdentity, Some("/ca.pem"));
+    let text = "mysql://root@db:3306/?tls=verify-ca&ca=/a&cert=/c%20c&key=/k";
+    let target = parse(text);
+    assert_eq!(
+        (target.tls.cert.as_deref(), target.tls.key.as_deref()),
+        (Some(Path::new("/c c")), Some(Path::new("/k")))
+    );
+    assert_eq!(target.to_string(), text);
 }
 
 #[test]
@@ -76,6 +83,10 @@ fn what_is_wrong_is_named() {
     check("mysql://db?tls=off&tls=off", "`tls` is given twice");
     check("mysql://db?ca", "`ca` has no value");
     check("mysql://db?tls=required&ca=/x", "ca=/x is read with tls=verify-ca");
+    check("mysql://db?cert=/x", "`cert` and `key` go together: `key` is missing");
+    check("mysql://db?tls=required&key=/x", "`cert` and `key` go together: `cert` is missing");
+    check("mysql://db?tls=off&cert=/x&key=/y", "cert=/x is sent over TLS only");
+    check("mysql:///s?socket=/s&cert=/x&key=/y", "cert=/x is sent over TLS only");
     check("mysql://db:0", "the port is not a number");
     check("mysql://db:70000", "the port is not a number");
     check("mysql://::1", "the port is not a number");

@@ -230,3 +230,66 @@ impl<'a> Iterator for Values<'a> {
         Some(Some(value))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_follow_each_other_in_one_buffer() {
+        let mut sets = ResultSets::new();
+        sets.push_empty(0, 3);
+        sets.open(2);
+        for (a, b) in [(Some(&b"a"[..]), None), (Some(b""), Some(&b"bc"[..]))] {
+            sets.row(20);
+            sets.value(a);
+            sets.value(b);
+        }
+        sets.close(0);
+        sets.open(1);
+        sets.row(9);
+        sets.value_with(|out| out.extend_from_slice(b"12"));
+        sets.close(1);
+        let seen: Vec<_> = sets.iter().map(|set| (set.affected_rows, set.columns, set.rows)).collect();
+        assert_eq!(seen, [(3, 0, 0), (0, 2, 2), (1, 1, 1)]);
+        let values: Vec<_> = sets.get(1).unwrap().values().collect();
+        assert_eq!(values, [Some(&b"a"[..]), None, Some(b""), Some(b"bc")]);
+        let last = sets.get(2).unwrap();
+        assert_eq!(last.data(), b"\x02\0\0\x0012");
+        let mut values = Values::of(last.data());
+        assert_eq!((values.next(), values.rest(), values.next()), (Some(Some(&b"12"[..])), &b""[..], None));
+        assert_eq!((sets.get(3), sets.get(0).unwrap().values().count()), (None, 0));
+        assert_eq!(Values::of(b"\x05\0\0\0abc").next(), None, "one that is cut");
+        let capacity = sets.capacity();
+        sets.clear();
+        assert_eq!((sets.len(), sets.capacity()), (0, capacity));
+    }
+
+    #[test]
+    fn a_result_that_failed_leaves_nothing() {
+        let mut sets = ResultSets::new();
+        sets.push_empty(0, 1);
+        sets.open(1);
+        sets.row(8);
+        sets.value(Some(b"gone"));
+        sets.abandon_open();
+        sets.abandon_open();
+        assert_eq!((sets.len(), sets.data.len(), sets.open_columns()), (1, 0, None));
+    }
+
+    #[test]
+    fn more_than_may_be_kept_is_given_up() {
+        let mut sets = ResultSets::new();
+        sets.open(1);
+        sets.row(COLLECTED_BYTES_MAX - 100);
+        assert!(!sets.has_overflown());
+        sets.row(COLLECTED_BYTES_MAX);
+        assert!(sets.has_overflown() && sets.capacity() == 0);
+        sets.push_empty(0, 1);
+        sets.open(3);
+        sets.row(1);
+        assert!(sets.is_empty() && sets.open_columns().is_none());
+        sets.clear();
+        assert!(!sets.has_overflown());
+    }
+}

@@ -93,6 +93,12 @@ fn tls_in_all_its_modes() {
     assert_eq!(tls_version(&server.host("localhost", NATIVE, &format!("?{ca}"))), "TLSv1.3", "another name");
     assert_eq!(tls_version(&server.tcp("strict:x", "")), "TLSv1.3");
     assert_eq!(refusal(&server.tcp("strict:x", "?tls=off")).code(), 1045);
+    server.run(&["CREATE USER certified@'%' IDENTIFIED BY 'x' REQUIRE X509"]);
+    let client = server.certificates.client();
+    for options in [&format!("?{client}"), &format!("?tls=verify-identity&{ca}&{client}")] {
+        assert_eq!(tls_version(&server.tcp("certified:x", options)), "TLSv1.3", "{options}");
+    }
+    assert_eq!(refusal(&server.tcp("certified:x", "?tls=required")).code(), 1045);
 
     let tls_error = |target| match refusal(&target) {
         DriverError::Tls(error) => error,

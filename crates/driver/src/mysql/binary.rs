@@ -200,3 +200,101 @@ fn put_fraction(out: &mut Vec<u8>, microseconds: u64, decimals: u8) {
     let fraction = microseconds / 10_u64.pow(u32::from(MICROSECOND_DIGITS) - digits);
     put(out, format_args!(".{fraction:0width$}", width = digits as usize));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The text of a value; `decimals` and `zerofill` as the column has them.
+    fn read(kind: u8, is_unsigned: bool, decimals: u8, zerofill: u8, bytes: &[u8]) -> Result<String, DriverError> {
+        let column = BinaryColumn { kind, decimals, is_unsigned, zerofill };
+        let (mut sets, mut reader) = (ResultSets::new(), Reader::new(bytes));
+        sets.open(1);
+        put_value(&mut sets, column, &mut reader)?;
+        assert!(reader.rest().is_empty());
+        let value = sets.get(0).unwrap().values().next().unwrap().unwrap();
+        Ok(String::from_utf8(value.to_vec()).unwrap())
+    }
+
+    #[test]
+    fn integers() {
+        let check = |kind, bytes: &[u8], signed: &str, unsigned: &str| {
+            assert_eq!(read(kind, false, 0, 0, bytes).unwrap(), signed);
+            assert_eq!(read(kind, true, 0, 0, bytes).unwrap(), unsigned);
+        };
+        check(kind::TINY, &[0x80], "-128", "128");
+        check(kind::SHORT, &[0xff, 0x7f], "32767", "32767");
+        check(kind::INT24, &[0, 0, 0x80, 0xff], "-8388608", "4286578688");
+        check(kind::LONG, &[0xff; 4], "-1", "4294967295");
+        check(kind::LONGLONG, &[0xff; 8], "-1", "18446744073709551615");
+        assert_eq!(read(kind::LONG, true, 0, 6, &[42, 0, 0, 0]).unwrap(), "000042");
+        assert_eq!(read(kind::YEAR, true, 0, 4, &[0, 0]).unwrap(), "0000");
+    }
+
+    #[test]
+    fn floating_point() {
+        let double = |number: f64, decimals, zerofill| {
+            read(kind::DOUBLE, false, decimals, zerofill, &number.to_le_bytes()).unwrap()
+        };
+        let check = |number: f64, expect: &str| assert_eq!(double(number, 31, 0), expect);
+        check(0.1, "0.1");
+        check(-0.0, "-0");
+        check(1e14, "100000000000000");
+        check(1e15, "1e15");
+        check(1.5e-15, "0.0000000000000015");
+        check(1e-16, "1e-16");
+        check(1.797_693_134_862_315_7e308, "1.7976931348623157e308");
+        // As near to the one below as to the one above.
+        check(7_205_759_403_792_794.0 / 8.0, "900719925474099.2");
+        check(1_234_567_890_123_456.8, "1234567890123456.8");
+        assert_eq!(double(-0.005, 2, 0), "-0.01");
+        assert_eq!(double(1.5, 31, 6), "0001.5");
+        let float = |number: f32, decimals| read(kind::FLOAT, false, decimals, 0, &number.to_le_bytes()).unwrap();
+        assert_eq!((float(0.1, 31), float(16_777_216.0, 31)), ("0.1".to_owned(), "16777200".to_owned()));
+        assert_eq!((float(3.4e38, 39), float(1.25, 3)), ("3.4e38".to_owned(), "1.250".to_owned()));
+        // No server has these; they are printed somehow.
+        assert_eq!((double(f64::NAN, 31, 0), double(f64::INFINITY, 2, 0)), ("NaN".to_owned(), "inf".to_owned()));
+    }
+
+    #[test]
+    fn dates_and_times() {
+        let check = |kind, decimals, bytes: &[u8], expect: &str| {
+            assert_eq!(read(kind, false, decimals, 0, bytes).unwrap(), expect);
+        };
+        check(kind::DATE, 0, &[0], "0000-00-00");
+        check(kind::DATE, 0, &[4, 0xe8, 7, 2, 29], "2024-02-29");
+        check(kind::DATETIME, 0, &[4, 0xe8, 7, 2, 29], "2024-02-29 00:00:00");
+        check(kind::DATETIME, 3, &[0], "0000-00-00 00:00:00.000");
+        check(kind::TIMESTAMP, 3, &[11, 0xe8, 7, 2, 29, 1, 2, 3, 0x40, 0xe2, 1, 0], "2024-02-29 01:02:03.123");
+        check(kind::DATETIME, 6, &[7, 0xe8, 7, 2, 29, 1, 2, 3], "2024-02-29 01:02:03.000000");
+        check(kind::TIME, 0, &[0], "00:00:00");
+        check(kind::TIME, 0, &[8, 1, 34, 0, 0, 0, 22, 59, 59], "-838:59:59");
+        check(kind::TIME, 39, &[12, 0, 0, 0, 0, 0, 1, 2, 3, 1, 0, 0, 0], "01:02:03.000001");
+        check(
+            kind::TIME,
+            6,
+            &[12, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff],
+            "103079215335:255:255.4294967295",
+        );
+    }
+
+    #[test]
+    fn hostile_values_are_errors() {
+        for (kind, bytes) in [
+            (kind::TINY, &b""[..]),
+            (kind::LONG, &[0; 3]),
+            (kind::DOUBLE, &[0; 7]),
+            (kind::DATE, &[1, 0]),
+            (kind::DATE, &[4, 0, 0, 0]),
+            (kind::DATETIME, &[11, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]),
+            (kind::TIME, &[12, 0, 0, 0]),
+            (kind::TIME, &[7, 0, 0, 0, 0, 0, 0, 0]),
+            (kind::NULL, b""),
+            (253, &[5, b'a']),
+            (253, &[0xfb]),
+            (253, b"\xfe\xff\xff\xff\xff\xff\xff\xff\xff"),
+        ] {
+            assert!(read(kind, false, 0, 0, bytes).is_err(), "{kind} {bytes:?}");
+        }
+    }
+}

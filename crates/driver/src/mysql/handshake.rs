@@ -172,6 +172,21 @@ mod tests {
     }
 
     #[test]
+    fn a_login_asks_for_several_statements_and_for_changed_rows() {
+        const FOUND_ROWS: u32 = 1 << 1;
+        let login = Login { user: "me".to_owned(), password: None, database: None };
+        let asked = |offered| {
+            let mut greeting = parse_greeting(&greeting(10, "9.7.4", 0x8200)).unwrap();
+            greeting.capabilities |= offered;
+            let mut out = Vec::new();
+            put_login(&mut out, &login, &greeting, false, "", b"");
+            u32::from_le_bytes(out[..4].try_into().unwrap())
+        };
+        assert_eq!(asked(0) & (MULTI_STATEMENTS | FOUND_ROWS), 0);
+        assert_eq!(asked(u32::MAX) & (MULTI_STATEMENTS | FOUND_ROWS | SSL), MULTI_STATEMENTS);
+    }
+
+    #[test]
     fn old_servers_are_told_by_their_version() {
         for bytes in [greeting(9, "3.23.58", 0), greeting(10, "3.23.58", 0x0200), greeting(10, "3.23.58", 0)] {
             let error = parse_greeting(&bytes).unwrap_err().to_string();

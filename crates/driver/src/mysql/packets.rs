@@ -12,6 +12,8 @@ use crate::DriverError;
 pub(super) const PAYLOAD_BYTES_MAX: usize = 1 << 20;
 /// A buffer that has grown beyond this for one packet is given back.
 const BUFFER_BYTES_KEPT: usize = 64 << 10;
+/// And this is what is left of it between two commands: sessions are many, and most of them wait.
+const IDLE_BYTES_KEPT: usize = 512;
 
 /// What is to be known of the next packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,6 +95,14 @@ impl Packets {
         if buffer.capacity() <= BUFFER_BYTES_KEPT {
             buffer.clear();
             self.stored = buffer;
+        }
+    }
+
+    /// A reply has ended.
+    #[inline]
+    pub(super) fn rest(&mut self) {
+        if self.stored.capacity() > IDLE_BYTES_KEPT && self.stored.is_empty() {
+            self.stored = Vec::new();
         }
     }
 

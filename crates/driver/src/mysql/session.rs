@@ -99,7 +99,8 @@ impl MysqlSession {
                     event?
                 }
             };
-            if event != Event::Pending {
+            if !matches!(event, Event::Pending) {
+                self.packets.rest();
                 let is_all = bytes.is_empty();
                 return if is_all { Ok((bytes, event)) } else { Err(MORE_THAN_A_REPLY) };
             }

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Dialect, Login, Password, Reply, Tls, TlsMode};
+use crate::{Dialect, Login, Password, Prepared, Reply, Tls, TlsMode};
 
 const OK: &[u8] = &[0, 1, 0, 2, 0, 0, 0];
 const EOF: &[u8] = &[0xfe, 0, 0, 2, 0];
@@ -238,6 +238,174 @@ fn long_rows_use_no_memory_where_they_are_not_kept() {
     assert!(matches!(event, Event::Reply(Reply { rows: 1, error: None, .. })));
 }
 
+/// The description of a column of the type INT.
+const LONG_COLUMN: &[u8] = b"\x03def\0\0\0\x01a\0\x0c\x3f\0\x0b\0\0\0\x03\x81\0\0\0\0";
+
+/// Prepares a statement of so many parameters and columns, which the server calls 9.
+fn prepared(session: &mut MysqlSession, params: u8, columns: u8) -> Prepared {
+    let mut out = Vec::new();
+    session.prepare(b"any \xff", &[ParamType::INT8], &mut out).unwrap();
+    assert_eq!(out, b"\x06\0\0\0\x16any \xff");
+    let mut payloads: Vec<&[u8]> = Vec::new();
+    let answer = [0, 9, 0, 0, 0, columns, 0, params, 0, 0, 0, 0];
+    payloads.push(&answer);
+    for n in [params, columns].into_iter().filter(|n| *n > 0) {
+        payloads.extend(std::iter::repeat_n(LONG_COLUMN, n.into()).chain([EOF]));
+    }
+    match feed(session, &packets(1, &payloads)).unwrap().0 {
+        Event::Prepared(prepared) => prepared,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Affected rows, columns and values of each result.
+fn seen(reply: &Reply) -> Vec<(u64, u32, Vec<Option<String>>)> {
+    let text = |value: Option<&[u8]>| value.map(|value| String::from_utf8_lossy(value).into_owned());
+    let sets = reply.sets.as_ref().unwrap();
+    sets.iter().map(|set| (set.affected_rows, set.columns, set.values().map(text).collect())).collect()
+}
+
+#[test]
+fn versions_are_those_that_the_servers_have() {
+    let check = |greeting: &str, expect: &str| assert_eq!(&*version(greeting), expect);
+    check("8.0.44-35", "8.0.44-35");
+    check("5.5.5-10.11.14-MariaDB", "10.11.14-MariaDB");
+    check("5.5.5-log", "5.5.5-log");
+    check(&"9".repeat(5000), &"9".repeat(VERSION_CHARS_MAX));
+}
+
+#[test]
+fn a_statement_is_prepared_executed_and_closed() {
+    let mut session = ready(&["DO ?"]);
+    assert_eq!(session.server_version(), "9.7.4");
+    let first = prepared(&mut session, 1, 2);
+    assert_eq!(first, Prepared { handle: 0, params: 1, columns: 2 });
+    let second = prepared(&mut session, 0, 0);
+    assert_eq!(second.handle, 1);
+    let (mut params, mut out) = (Params::default(), Vec::new());
+    for (handle, expect) in [(0, "number of parameters"), (2, "no statement"), (u32::MAX, "no statement")] {
+        let error = session.execute(handle, &params, &mut out).unwrap_err();
+        assert!(error.to_string().contains(expect) && out.is_empty(), "{error}");
+    }
+    params.push_int(-2);
+    session.execute(0, &params, &mut out).unwrap();
+    assert_eq!(out, b"\x16\0\0\0\x17\x09\0\0\0\0\x01\0\0\0\0\x01\x08\0\xfe\xff\xff\xff\xff\xff\xff\xff");
+    out.clear();
+    assert!(matches!(session.prepare(b"DO 1", &[], &mut out), Err(DriverError::Misuse(_))), "one is in flight");
+    assert!(session.close_statement(0, &mut out).is_err() && out.is_empty());
+    assert!(matches!(feed(&mut session, &packet(1, OK)).unwrap().0, Event::Reply(Reply { sets: None, .. })));
+    session.close_statement(0, &mut out).unwrap();
+    assert_eq!(out, b"\x05\0\0\0\x19\x09\0\0\0");
+    assert!(session.close_statement(0, &mut Vec::new()).is_err());
+    assert!(session.execute(0, &params, &mut Vec::new()).is_err());
+    assert_eq!(prepared(&mut session, 0, 0).handle, 0, "the number is used again");
+}
+
+#[test]
+fn a_statement_that_is_refused_leaves_the_session_as_it_was() {
+    let mut session = ready(&[]);
+    session.collect(Box::default());
+    session.prepare(b"nonsense", &[], &mut Vec::new()).unwrap();
+    let refusal = packet(1, b"\xff\x28\x04#42000syntax");
+    let Event::Reply(reply) = feed(&mut session, &refusal).unwrap().0 else { panic!("a reply") };
+    assert_eq!((reply.error.as_ref().unwrap().code, seen(&reply)), (1064, vec![]));
+    assert_eq!(prepared(&mut session, 3, 0).handle, 0);
+}
+
+#[test]
+fn results_are_collected_as_text() {
+    let mut session = ready(&[]);
+    session.collect(Box::default());
+    session.send_bytes(b"several", &mut Vec::new());
+    let more_ok = &[0, 5, 0, 10, 0, 0, 0];
+    let more = &[0xfe, 0, 0, 10, 0];
+    let bytes = packets(1, &[more_ok, &[2], b"skimmed", b"skimmed", EOF, b"\xfb\0", b"\x02ab\x01c", more, OK]);
+    let Event::Reply(reply) = feed(&mut session, &bytes).unwrap().0 else { panic!("a reply") };
+    let values = vec![None, Some(String::new()), Some("ab".to_owned()), Some("c".to_owned())];
+    assert_eq!(seen(&reply), [(5, 0, vec![]), (0, 2, values), (1, 0, vec![])]);
+    assert_eq!((reply.affected_rows, reply.rows), (6, 2));
+
+    // The buffer comes again, and the one before it is forgotten. A later statement fails among its rows.
+    session.collect(reply.sets.unwrap());
+    session.send_bytes(b"several", &mut Vec::new());
+    let bytes = packets(1, &[more_ok, &[1], b"skimmed", EOF, b"\x01a", b"\xff\x25\x05#70100killed"]);
+    let Event::Reply(reply) = feed(&mut session, &bytes).unwrap().0 else { panic!("a reply") };
+    assert_eq!((seen(&reply), reply.error.unwrap().code), (vec![(5, 0, vec![])], 1317));
+    // Nothing was lent this time.
+    session.send_bytes(b"DO 1", &mut Vec::new());
+    assert!(matches!(feed(&mut session, &packet(1, OK)).unwrap().0, Event::Reply(Reply { sets: None, .. })));
+}
+
+#[test]
+fn binary_results_are_collected_whatever_the_pieces() {
+    let reply =
+        packets(1, &[&[2], LONG_COLUMN, LONG_COLUMN, EOF, b"\0\x08\x2a\0\0\0", b"\0\0\xff\xff\xff\xff\x01\0\0\0", EOF]);
+    for size in 1..=reply.len() {
+        let mut session = ready(&[]);
+        let handle = prepared(&mut session, 0, 2).handle;
+        session.collect(Box::default());
+        session.execute(handle, &Params::default(), &mut Vec::new()).unwrap();
+        let mut event = Event::Pending;
+        for bytes in reply.chunks(size) {
+            assert_eq!(event, Event::Pending, "every prefix is one");
+            event = feed(&mut session, bytes).unwrap().0;
+        }
+        let Event::Reply(reply) = event else { panic!("a reply") };
+        assert_eq!(
+            seen(&reply),
+            [(0, 2, vec![Some("42".to_owned()), None, Some("-1".to_owned()), Some("1".to_owned())])]
+        );
+    }
+}
+
+#[test]
+fn hostile_results_are_errors() {
+    let text = |rows: &[u8]| {
+        let mut session = ready(&[]);
+        session.collect(Box::default());
+        session.send_bytes(b"SELECT", &mut Vec::new());
+        feed(&mut session, &packets(1, &[&[2], b"skimmed", b"skimmed", EOF, rows]))
+    };
+    for row in [&b"\x01a"[..], b"", b"\x01a\x01b\x01c", b"\x05abc\0", b"\xfd\xff\xff\xffabc", b"\x01a\xfe\0"] {
+        assert!(text(row).is_err(), "{row:?}");
+    }
+    let binary = |column: &[u8], row: &[u8]| {
+        let mut session = ready(&[]);
+        let handle = prepared(&mut session, 0, 1).handle;
+        session.collect(Box::default());
+        session.execute(handle, &Params::default(), &mut Vec::new()).unwrap();
+        feed(&mut session, &packets(1, &[&[1], column, EOF, row]))
+    };
+    let row = b"\0\0\x2a\0\0\0";
+    assert_eq!(binary(LONG_COLUMN, row).unwrap().0, Event::Pending);
+    for length in 0..row.len() {
+        assert!(binary(LONG_COLUMN, &row[..length]).is_err(), "{length}");
+    }
+    for row in [&b"\x01\0\x2a\0\0\0"[..], b"\0\0\x2a\0\0\0\0", b"\0\x04\x2a\0\0\0"] {
+        assert!(binary(LONG_COLUMN, row).is_err(), "{row:?}");
+    }
+    for length in 0..LONG_COLUMN.len() - 2 {
+        assert!(binary(&LONG_COLUMN[..length], row).is_err(), "{length}");
+    }
+}
+
+#[test]
+fn nothing_of_a_large_row_stays_with_an_idle_session() {
+    let mut session = ready(&[]);
+    let row = [&[0xfd, 0x50, 0xc3, 0][..], &vec![b'x'; 50_000]].concat();
+    let reply = packets(1, &[&[1], b"column", EOF, &row, EOF]);
+    session.collect(Box::default());
+    session.send_bytes(b"SELECT", &mut Vec::new());
+    let mut event = Event::Pending;
+    for bytes in reply.chunks(30_000) {
+        event = feed(&mut session, bytes).unwrap().0;
+    }
+    let Event::Reply(reply) = event else { panic!("a reply") };
+    assert_eq!(seen(&reply)[0].2[0].as_ref().unwrap().len(), 50_000);
+    assert!(session.packets.take_stored().capacity() < 1000);
+    assert!(size_of::<MysqlSession>() <= 512, "{}", size_of::<MysqlSession>());
+}
+
 /// All events until the session is ready or has failed, for bytes cut at `cuts`; and all that it said.
 fn outcome(session: &mut MysqlSession, bytes: &[u8], piece: impl Fn(usize) -> usize) -> (String, Vec<u8>) {
     let (mut out, mut at, mut n) = (Vec::new(), 0, 0);
@@ -270,6 +438,16 @@ fn in_phase(phase: u8) -> (MysqlSession, u8) {
         }
         3 => return (session, 0),
         4 => session.send_sql("SELECT 1", &mut Vec::new()),
+        6 => session.prepare(b"SELECT ?", &[], &mut Vec::new()).unwrap(),
+        7 => {
+            session.collect(Box::default());
+            session.send_bytes(b"SELECT 1; SELECT 2", &mut Vec::new());
+        }
+        8 => {
+            let handle = prepared(&mut session, 0, 1).handle;
+            session.collect(Box::default());
+            session.execute(handle, &Params::default(), &mut Vec::new()).unwrap();
+        }
         _ => {
             session.keep_rows();
             session.send_sql("SELECT 1", &mut Vec::new());
@@ -280,7 +458,7 @@ fn in_phase(phase: u8) -> (MysqlSession, u8) {
 
 /// Payloads that lead somewhere, and some that do not.
 fn payload() -> impl Strategy<Value = Vec<u8>> {
-    let known: [&[u8]; 12] = [
+    let known: [&[u8]; 16] = [
         OK,
         EOF,
         &[1],
@@ -293,6 +471,10 @@ fn payload() -> impl Strategy<Value = Vec<u8>> {
         b"\x01\x03",
         b"\xfeclient_ed25519\x0001234567890123456789012345678901",
         &[0, 9, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0],
+        &[0, 9, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0],
+        LONG_COLUMN,
+        b"\0\0\x01\0\0\0",
+        &[0xfe, 0, 0, 10, 0],
     ];
     prop_oneof![
         8 => prop::sample::select(known.to_vec()).prop_map(<[u8]>::to_vec),
@@ -306,7 +488,7 @@ proptest! {
 
     #[test]
     fn where_the_bytes_are_cut_changes_nothing(
-        phase in 0..6_u8,
+        phase in 0..9_u8,
         payloads in prop::collection::vec(payload(), 0..6),
         noise in prop::collection::vec(any::<u8>(), 0..12),
         pieces in prop::collection::vec(1..50_usize, 1..20),
@@ -322,7 +504,7 @@ proptest! {
         let too_many = "the server broke the protocol: more packets than the reply has";
         for other in [&at_once, &cut] {
             if other.0 == too_many {
-                prop_assert!(singly.0.starts_with("Re"), "{}", singly.0);
+                prop_assert!(["Re", "Prepared"].iter().any(|event| singly.0.starts_with(event)), "{}", singly.0);
             } else {
                 prop_assert_eq!(&singly, other);
             }
@@ -330,7 +512,7 @@ proptest! {
     }
 
     #[test]
-    fn noise_leads_nowhere_and_ends(phase in 0..6_u8, noise in prop::collection::vec(any::<u8>(), 0..400)) {
+    fn noise_leads_nowhere_and_ends(phase in 0..9_u8, noise in prop::collection::vec(any::<u8>(), 0..400)) {
         let (mut session, _) = in_phase(phase);
         let mut out = Vec::new();
         for bytes in noise.chunks(7) {

@@ -121,3 +121,61 @@ impl PrepareOne {
         Ok(None)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ENDS: &[u8] = b"D\0\0\0\x08Sh0\0S\0\0\0\x04";
+
+    fn prepared(one: &mut PrepareOne, statements: &mut AdHoc, messages: &[(u8, &[u8])]) -> Option<(PrepareEnd, u8)> {
+        messages.iter().fold(None, |_, (kind, body)| one.message(*kind, body, statements).unwrap())
+    }
+
+    #[test]
+    fn a_number_that_is_used_again_is_closed_first() {
+        let (mut statements, mut out) = (AdHoc::default(), Vec::new());
+        statements.prepare(b"SELECT ?", &[], &mut out).unwrap();
+        let parse = b"P\0\0\0\x13h0\0SELECT $1\0\0\0";
+        assert_eq!(out, [&parse[..], ENDS].concat());
+        let messages = [(b'1', &b""[..]), (b't', b"\0\x01\0\0\0\x14"), (b'T', b"\0\x02"), (b'Z', b"T")];
+        let end = prepared(&mut PrepareOne::default(), &mut statements, &messages);
+        let expect = Prepared { handle: 0, params: 1, columns: 2 };
+        assert!(matches!(end, Some((PrepareEnd::Prepared(found), b'T')) if found == expect));
+        assert!(statements.columns(0, &Params::default()).is_err());
+
+        statements.close(0).unwrap();
+        assert!(statements.close(0).is_err());
+        out.clear();
+        // One that cannot be sent leaves what is put off where it is.
+        let many = "?,".repeat(PARAMETERS_MAX + 1);
+        assert!(statements.prepare(many.as_bytes(), &[], &mut out).is_err() && out.is_empty());
+        assert!(statements.prepare(b"\0", &[], &mut out).is_err() && out.is_empty());
+        statements.prepare(b"SELECT ?", &[], &mut out).unwrap();
+        assert_eq!(out, [&b"C\0\0\0\x08Sh0\0"[..], parse, ENDS].concat());
+        out.clear();
+        statements.put_off(&mut out);
+        assert!(out.is_empty(), "once is enough");
+    }
+
+    #[test]
+    fn refusals_and_hostile_answers() {
+        let mut statements = AdHoc::default();
+        let error = (b'E', &b"VERROR\0C42601\0Msyntax\0\0"[..]);
+        let end = prepared(&mut PrepareOne::default(), &mut statements, &[(b'3', b""), error, (b'Z', b"E")]);
+        assert!(matches!(end, Some((PrepareEnd::Refused(error), b'E')) if error.sqlstate == "42601"));
+        let hostile: [(u8, &[u8]); 7] = [
+            (b't', b"\0"),
+            (b'T', b""),
+            (b'Z', b"I"),
+            (b'D', b"\0\0"),
+            (b'C', b"SELECT 1\0"),
+            (b'E', b""),
+            (b'E', b"VFATAL\0C57P01\0Mbye\0\0"),
+        ];
+        for (kind, body) in hostile {
+            let found = PrepareOne::default().message(kind, body, &mut statements);
+            assert!(found.is_err(), "{} {body:?}", char::from(kind));
+        }
+    }
+}

@@ -312,6 +312,62 @@ mod tests {
         assert_eq!(reply.error.unwrap().sqlstate, "0A000");
     }
 
+    type Values<'a> = Vec<Option<&'a [u8]>>;
+
+    /// Affected rows, columns and values of each result.
+    fn seen(reply: &Reply) -> Vec<(u64, u32, Values<'_>)> {
+        let sets = reply.sets.as_ref().unwrap();
+        sets.iter().map(|set| (set.affected_rows, set.columns, set.values().collect())).collect()
+    }
+
+    #[test]
+    fn results_are_collected() {
+        let mut reader = ReplyReader::default();
+        let row = (b'D', &b"\0\x01\0\0\0\x01a"[..]);
+        let null = (b'D', &b"\0\x01\xff\xff\xff\xff"[..]);
+        let (insert, select) = ((b'C', &b"INSERT 0 2\0"[..]), (b'C', &b"SELECT 1\0"[..]));
+        let (columns, empty) = ((b'T', COLUMN), (b'I', &b""[..]));
+        reader.collect(Box::default());
+        reader.begin(0);
+        let reply = read(&mut reader, &[insert, columns, row, null, select, columns, select, empty, READY]);
+        let expect = [(2, 0, vec![]), (0, 1, vec![Some(&b"a"[..]), None]), (0, 1, vec![]), (0, 0, vec![])];
+        assert_eq!(seen(&reply), expect);
+        // Without a description: the rows say how many columns there are, or else the caller.
+        for (rows, expect) in [(&[row][..], vec![Some(&b"a"[..])]), (&[], vec![])] {
+            reader.collect(Box::default());
+            reader.begin(1);
+            let reply = read(&mut reader, &[rows, &[select, READY]].concat());
+            assert_eq!(seen(&reply), [(0, 1, expect)]);
+        }
+        let error = (b'E', &b"VERROR\0C22012\0Mdivision\0\0"[..]);
+        reader.collect(Box::default());
+        reader.begin(0);
+        let reply = read(&mut reader, &[insert, columns, row, error, READY]);
+        assert_eq!((seen(&reply), reply.error.as_ref().unwrap().sqlstate.as_str()), (vec![(2, 0, vec![])], "22012"));
+        assert_eq!(read(&mut reader, &[insert, READY]).sets, None, "nothing was lent");
+    }
+
+    #[test]
+    fn hostile_rows_are_not_collected() {
+        for body in [
+            &b""[..],
+            b"\0",
+            b"\0\0",
+            b"\0\x02\0\0\0\x01a\0\0\0\x01a",
+            b"\0\x01",
+            b"\0\x01\0\0\0\x02a",
+            b"\0\x01\0\0\0\x01ab",
+            b"\0\x01\x7f\xff\xff\xffa",
+            b"\0\x01\xff\xff\xff\xfea",
+        ] {
+            let mut reader = ReplyReader::default();
+            reader.collect(Box::default());
+            reader.begin(0);
+            reader.message(b'T', COLUMN).unwrap();
+            assert!(reader.message(b'D', body).is_err(), "{body:?}");
+        }
+    }
+
     #[test]
     fn hostile_messages_are_errors() {
         let check = |kind: u8, body: &[u8]| {

@@ -194,6 +194,34 @@ fn authorities_that_cannot_be_read_are_named() {
 }
 
 #[test]
+fn a_client_s_certificate_that_cannot_be_used_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let key = KeyPair::generate().unwrap();
+    let certificate = CertificateParams::new(vec!["me".to_owned()]).unwrap().self_signed(&key).unwrap();
+    let file = |name: &str, text: &str| {
+        std::fs::write(dir.path().join(name), text).unwrap();
+        Some(dir.path().join(name))
+    };
+    let (cert, key) = (file("cert.pem", &certificate.pem()), file("key.pem", &key.serialize_pem()));
+    let other_key = file("other.pem", &KeyPair::generate().unwrap().serialize_pem());
+    let client = |cert: &Option<PathBuf>, key: &Option<PathBuf>| {
+        let (cert, key) = (cert.clone(), key.clone());
+        TlsClient::new(&Tls { mode: TlsMode::Required, ca: None, cert, key }).map(drop)
+    };
+    assert_eq!(client(&cert, &key), Ok(()));
+    let check = |cert: &Option<PathBuf>, key: &Option<PathBuf>, expect: &str| {
+        let error = client(cert, key).unwrap_err();
+        assert!(error.to_string().contains(expect) && error.hint().unwrap().contains("key=FILE"), "{error}");
+    };
+    check(&cert, &None, "cert.pem: a certificate needs its key");
+    check(&None, &key, "key.pem: a certificate needs its key");
+    check(&Some(PathBuf::from("/no/such")), &key, "/no/such: No such file");
+    check(&key, &key, "key.pem: no certificate in it");
+    check(&cert, &cert, "cert.pem: no private key in it");
+    check(&cert, &other_key, "cert.pem: ");
+}
+
+#[test]
 fn noise_is_an_error_and_no_panic() {
     let (_dir, client) = client(TlsMode::Required, None);
     let client = client.unwrap();

@@ -11,7 +11,8 @@ pub(crate) struct Certificates {
 }
 
 impl Certificates {
-    /// Writes `ca.pem`, `other-ca.pem`, and `server.pem` with `server.key`, for 127.0.0.1 and db.example.
+    /// Writes `ca.pem`, `other-ca.pem`, `server.pem` with `server.key`, for 127.0.0.1 and db.example, and a client's
+    /// `client.pem` with `client.key`.
     pub(crate) fn make(folder: &Path) -> Self {
         let certificates = Self { folder: folder.to_owned() };
         let (ca, ca_pem) = authority("truetps test");
@@ -22,6 +23,10 @@ impl Certificates {
         let server = CertificateParams::new(names).unwrap().signed_by(&key, &ca).unwrap();
         certificates.write("server.pem", &server.pem());
         certificates.write("server.key", &key.serialize_pem());
+        let key = KeyPair::generate().unwrap();
+        let client = CertificateParams::new(vec!["client".to_owned()]).unwrap().signed_by(&key, &ca).unwrap();
+        certificates.write("client.pem", &client.pem());
+        certificates.write("client.key", &key.serialize_pem());
         certificates
     }
 
@@ -32,6 +37,11 @@ impl Certificates {
     /// `ca=…` of a DSN.
     pub(crate) fn ca(&self, name: &str) -> String {
         format!("ca={}", self.path(name).display())
+    }
+
+    /// `cert=…&key=…` of a DSN.
+    pub(crate) fn client(&self) -> String {
+        format!("cert={}&key={}", self.path("client.pem").display(), self.path("client.key").display())
     }
 
     fn write(&self, name: &str, text: &str) {
