@@ -10,6 +10,10 @@
 mod lua;
 mod options;
 mod output;
+mod program;
 mod rand;
+mod recording;
 mod run;
 mod sql;
+
+pub use program::{World, run as run_program};

@@ -9,7 +9,6 @@ use super::count::Count;
 use super::ticks::Ticks;
 use super::{Crew, Failure, Host, News, groups, work};
 use crate::output::{Level, lines};
-use crate::recording::Recording;
 
 /// Exit statuses.
 pub(crate) const GOOD: u8 = 0;
@@ -31,7 +30,6 @@ pub(crate) struct Load<'a> {
     pub(crate) main_client: Table,
     /// The state that intermediate reports are made in.
     pub(crate) reporter: Option<(Host, Table)>,
-    pub(crate) recording: Option<Recording>,
     pub(crate) is_interrupted: &'a dyn Fn() -> bool,
 }
 

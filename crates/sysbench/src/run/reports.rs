@@ -36,9 +36,6 @@ impl Load<'_> {
     pub(super) fn record_second(&mut self, count: &mut Count, now_ns: u64) {
         let run = &self.crew.run;
         count.collect(&run.board);
-        if let Some(recording) = &mut self.recording {
-            recording.interval(&count.second, &run.board, count.zero_ns, now_ns, &run.log);
-        }
         count.second.restart(&run.board, now_ns);
     }
 
@@ -59,7 +56,7 @@ impl Load<'_> {
                 run.log.stamped(Level::Notice, line);
             }
         }
-        if self.is_json() || self.recording.is_some() {
+        if self.is_json() {
             count.intervals.push(figures);
         }
     }
@@ -106,9 +103,6 @@ impl Load<'_> {
         }
         if ending != Ending::Failed {
             self.report_end(ending, count, now_ns, unfinished);
-        }
-        if let Some(recording) = self.recording.take() {
-            recording.finish(&self.crew, count, now_ns, ending);
         }
         if let Err(failure) = self.call_done() {
             run.log.text(Level::Fatal, &failure.line());

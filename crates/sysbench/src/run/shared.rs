@@ -45,6 +45,10 @@ impl Run {
     }
 
 
+    pub(crate) fn notes(&self) -> Vec<String> {
+        self.notes.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+    }
+
     pub(crate) fn note(&self, text: String) {
         const NOTES_MAX: usize = 100;
         let mut notes = self.notes.lock().unwrap_or_else(std::sync::PoisonError::into_inner);

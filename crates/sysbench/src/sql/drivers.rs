@@ -141,9 +141,8 @@ fn mysql(settings: &MysqlSettings) -> Result<Driver, String> {
             }
         }
     }
-    let exists = |path: &Option<PathBuf>| {
-        path.clone().filter(|path| !settings.ssl_files_are_assumed || path.exists())
-    };
+    let files = &settings.ssl_files;
+    let exists = |path: &Option<PathBuf>| path.clone().filter(|path| !files.are_assumed || path.exists());
     let mode = match settings.ssl {
         SslMode::Disabled => TlsMode::Off,
         SslMode::Preferred => TlsMode::Preferred,
@@ -151,7 +150,7 @@ fn mysql(settings: &MysqlSettings) -> Result<Driver, String> {
         SslMode::VerifyCa => TlsMode::VerifyCa,
         SslMode::VerifyIdentity => TlsMode::VerifyIdentity,
     };
-    let tls = Tls { mode, ca: exists(&settings.ssl_ca), cert: exists(&settings.ssl_cert), key: exists(&settings.ssl_key) };
+    let tls = Tls { mode, ca: exists(&files.ca), cert: exists(&files.cert), key: exists(&files.key) };
     let database = (!settings.db.is_empty()).then(|| text(&settings.db));
     let login = Login { user: text(&settings.user), password: password(&settings.password), database };
     let ignored = match &settings.ignore_errors {

@@ -1,0 +1,442 @@
+//! The life of a command: read the command line, load the script, do what was asked for.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::io::{Read, Write};
+use std::sync::{Arc, Mutex};
+
+use mlua::Table;
+
+use crate::lua::{self, Role, Script, Source, State, lua_error_text};
+use crate::options::{self, Compat, FirstPass, Format, LuaIsolation, Options, Refusal, Settings, Stream, Surroundings, Wish};
+use crate::output::{Banner, Level, Log, MessagesTo, banner, lines};
+use crate::rand::{Unique, Xoroshiro};
+use crate::recording::TOOL_VERSION;
+use crate::run::{Board, Control, Crew, Failure, Host, Load, News, Pace, Run, call_function, groups, work};
+use crate::sql::{Drivers, Store};
+
+const GOOD: u8 = 0;
+const FAILED: u8 = 1;
+
+/// Up to so many clients have a thread each: see `docs/decisions/0006-drive-mode.md`.
+const CLIENTS_WITH_THREADS_MAX: u32 = 2;
+
+/// Tests that sysbench has built in.
+const CPU: &str = include_str!("lua/prelude/cpu.lua");
+const NOT_DATABASES: [&str; 4] = ["fileio", "memory", "threads", "mutex"];
+
+/// What the program is run in.
+pub struct World<'a> {
+    pub environment: &'a dyn Fn(&str) -> Option<OsString>,
+    /// Cores that clients may be spread over.
+    pub cores: u32,
+    /// The user has asked for the end.
+    pub is_interrupted: &'a dyn Fn() -> bool,
+}
+
+/// A line that says why nothing more is done, and the exit status.
+type Stopped = u8;
+
+/// Runs a command line of sysbench; the first argument is the program's name. Returns the exit status.
+pub fn run(argv: Vec<OsString>, world: &World<'_>) -> u8 {
+    let read_file = |path: &std::path::Path| std::fs::read(path);
+    let surroundings = Surroundings { environment: world.environment, read_file: &read_file };
+    let pass = match options::first_pass(argv, &surroundings) {
+        Ok(pass) => pass,
+        Err(refusal) => return refuse(&refusal),
+    };
+    for notice in pass.notices() {
+        write_to(notice.stream, &notice.text);
+    }
+    match pass.wish() {
+        Wish::Help => {
+            let tests = [options::BuiltInTest { name: "cpu", title: "a few prime numbers: for trying options" }];
+            write_to(Stream::Stdout, &options::help_page(pass.registry(), "sysbench", &tests));
+            GOOD
+        }
+        Wish::Version => {
+            write_to(Stream::Stdout, options::version_line(pass.compat(), TOOL_VERSION).as_bytes());
+            GOOD
+        }
+        Wish::Script => Program::begin(pass, world).and_then(Program::go_on).unwrap_or_else(|status| status),
+    }
+}
+
+fn write_to(stream: Stream, bytes: &[u8]) {
+    // A reader that went away is no failure of ours.
+    let _ = match stream {
+        Stream::Stdout => std::io::stdout().write_all(bytes).and_then(|()| std::io::stdout().flush()),
+        Stream::Stderr => std::io::stderr().write_all(bytes),
+    };
+}
+
+fn refuse(refusal: &Refusal) -> u8 {
+    for notice in &refusal.notices {
+        write_to(notice.stream, &notice.text);
+    }
+    write_to(refusal.stream, &refusal.text);
+    refusal.exit
+}
+
+/// The script is loaded in the state of the main thread.
+struct Program<'a> {
+    world: &'a World<'a>,
+    pass: FirstPass,
+    script: Arc<Script>,
+    log: Arc<Log>,
+    drivers: Arc<Drivers>,
+    unique: Arc<Unique>,
+    seed: u64,
+    host: Host,
+    client: Table,
+}
+
+/// Unbuffered: lines keep their order with what scripts print.
+struct Unbuffered(Stream);
+
+impl Write for Unbuffered {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        Ok(match self.0 {
+            Stream::Stdout => rustix::io::write(rustix::stdio::stdout(), bytes)?,
+            Stream::Stderr => rustix::io::write(rustix::stdio::stderr(), bytes)?,
+        })
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+fn make_log(settings: &Settings) -> Arc<Log> {
+    let level = Level::from_number(settings.verbosity.into()).unwrap_or(Level::Debug);
+    let to = if settings.ours.format == Format::Json { MessagesTo::Aside } else { MessagesTo::Results };
+    Arc::new(Log::new(level, to, Box::new(Unbuffered(Stream::Stdout)), Box::new(Unbuffered(Stream::Stderr))))
+}
+
+/// A seed from the system's own random numbers, below 2^63.
+fn any_seed() -> u64 {
+    use std::hash::{BuildHasher, Hasher};
+    std::collections::hash_map::RandomState::new().build_hasher().finish() >> 1
+}
+
+impl<'a> Program<'a> {
+    fn begin(pass: FirstPass, world: &'a World<'a>) -> Result<Self, Stopped> {
+        let Some(settings) = pass.settings().cloned() else { return Err(FAILED) };
+        let log = make_log(&settings);
+        log.text(Level::Notice, &lines::version(pass.compat().version(), LUAJIT_VERSION));
+        let script = Arc::new(find_script(&pass, &settings, world, &log)?);
+        let preliminary = pass.preliminary().map_err(|refusal| refuse(&refusal))?;
+        let drivers = Arc::new(Drivers::new(preliminary));
+        let seed = settings.rand.seed.map_or_else(any_seed, |seed| u64::from(seed.unsigned_abs()));
+        let mut chance = Xoroshiro::from_seed(seed, u64::from(u32::MAX));
+        let unique = Arc::new(Unique::new(chance.next_u64() as u32, chance.next_u64() as u32));
+        let run = Arc::new(Run {
+            control: Control::new(0, false),
+            board: Board::new(0, 1),
+            log: Arc::clone(&log),
+            unique: Arc::clone(&unique),
+            notes: Mutex::default(),
+            seed,
+            settings,
+        });
+        let say = |problem: &str| {
+            log.text(Level::Fatal, problem);
+            FAILED
+        };
+        let role = Role::Main;
+        let (host, client) =
+            make_host(&run, &script, &drivers, role, 0).map_err(|problem| say(&problem))?;
+        Ok(Self { world, pass, script, log, drivers, unique, seed, host, client })
+    }
+
+    /// Runs the script's body, and then its command.
+    fn go_on(mut self) -> Result<u8, Stopped> {
+        self.host.state.begin_inspection(&self.client).map_err(|error| self.fatal(&lua_error_text(&error)))?;
+        let loaded = self.host.run_to_end(0, &self.client, "load");
+        loaded.map_err(|failure| self.fatal(&failure.line()))?;
+        let Some(command) = self.script.command.clone() else { return Ok(GOOD) };
+        let options = self.read_options(&command)?;
+        self.host.state.set_options(&options).map_err(|error| self.fatal(&lua_error_text(&error)))?;
+        self.host.state.show_options(&self.client).map_err(|error| self.fatal(&lua_error_text(&error)))?;
+        let name = String::from_utf8_lossy(&command).into_owned();
+        if self.cmdline_says("command_defined", &name)? {
+            let is_parallel = self.cmdline_says("command_parallel", &name)? && options.settings().threads > 1;
+            return if is_parallel { Ok(self.run_parallel(options)) } else { self.run_command(&name) };
+        }
+        if name == "run" { self.run_load(options) } else { self.call(&name) }
+    }
+
+    fn fatal(&self, problem: &str) -> u8 {
+        self.log.text(Level::Fatal, problem);
+        FAILED
+    }
+
+    /// The script's options are declared, and all values are known.
+    fn read_options(&mut self, command: &[u8]) -> Result<Options, Stopped> {
+        let environment: Table = self.lua(self.client.get("environment"))?;
+        let sysbench: Table = self.lua(environment.get("sysbench"))?;
+        let cmdline: Table = self.lua(sysbench.get("cmdline"))?;
+        let has_options = !self.lua(cmdline.get::<mlua::Value>("options"))?.is_nil();
+        let read: mlua::Function = self.lua(cmdline.get("read_cmdline_options"))?;
+        self.lua(read.call::<bool>(()))?;
+        for spec in self.host.state.declared.take() {
+            self.pass.declare(spec);
+        }
+        self.pass.check_names(has_options).map_err(|refusal| refuse(&refusal))?;
+        self.check_command(command)?;
+        let options = self.pass.clone().finish(has_options).map_err(|refusal| refuse(&refusal))?;
+        for notice in options.notices() {
+            write_to(notice.stream, &notice.text);
+        }
+        Ok(options)
+    }
+
+    fn lua<T>(&self, result: mlua::Result<T>) -> Result<T, Stopped> {
+        result.map_err(|error| self.fatal(&lua_error_text(&error)))
+    }
+
+    fn cmdline_says(&self, function: &str, name: &str) -> Result<bool, Stopped> {
+        let environment: Table = self.lua(self.client.get("environment"))?;
+        let sysbench: Table = self.lua(environment.get("sysbench"))?;
+        let cmdline: Table = self.lua(sysbench.get("cmdline"))?;
+        let function: mlua::Function = self.lua(cmdline.get(function))?;
+        self.lua(function.call(name))
+    }
+
+    /// Whether there is such a command; `help` is answered here where the script does not.
+    fn check_command(&self, command: &[u8]) -> Result<(), Stopped> {
+        let name = String::from_utf8_lossy(command).into_owned();
+        if self.cmdline_says("command_defined", &name)? || name == "run" {
+            return Ok(());
+        }
+        let base_name = self.script.base_name();
+        if !["prepare", "cleanup", "help"].contains(&&*name) {
+            write_to(Stream::Stderr, format!("Unknown command: {name}\n").as_bytes());
+            return Err(FAILED);
+        }
+        if self.host.state.has(&self.client, &name) {
+            return Ok(());
+        }
+        if name == "help" {
+            write_to(Stream::Stdout, &options::test_help(self.pass.registry(), base_name.as_bytes()));
+            return Err(GOOD);
+        }
+        let text = format!("'{base_name}' test does not implement the '{name}' command.\n");
+        write_to(Stream::Stderr, text.as_bytes());
+        Err(FAILED)
+    }
+
+    /// `prepare`, `cleanup`, `help`: a global function.
+    fn call(&mut self, name: &str) -> Result<u8, Stopped> {
+        let called = call_function(&mut self.host, 0, &self.client, name);
+        called.map(|()| GOOD).map_err(|failure| self.fatal(&failure.line()))
+    }
+
+    fn run_command(&mut self, name: &str) -> Result<u8, Stopped> {
+        self.lua(self.client.set("called", name))?;
+        let ran = self.host.run_to_end(0, &self.client, "command");
+        ran.map_err(|failure| self.fatal(&failure.line()))?;
+        let is_good = self.client.get::<mlua::Value>("result").is_ok_and(|result| result != mlua::Value::Boolean(false));
+        Ok(if is_good { GOOD } else { FAILED })
+    }
+
+    fn new_run(&self, options: &Options, threads: u32) -> Arc<Run> {
+        let settings = options.settings().clone();
+        let has_warm_up = !settings.warmup.is_zero();
+        let control = Control::new(settings.events.unwrap_or(0), has_warm_up);
+        let pace = settings.rate.map(|rate| Pace::new(rate.into(), Xoroshiro::from_seed(self.seed, u64::MAX), control.now_ns()));
+        const SHARES_MAX: u32 = 64;
+        Arc::new(Run {
+            control: control.with_pace(pace),
+            board: Board::new(settings.threads, threads.min(SHARES_MAX) as usize),
+            log: Arc::clone(&self.log),
+            unique: Arc::clone(&self.unique),
+            notes: Mutex::default(),
+            seed: self.seed,
+            settings,
+        })
+    }
+
+    fn crew(&self, options: Options, threads: u32, procedure: &'static str) -> Crew {
+        Crew {
+            run: self.new_run(&options, threads),
+            script: Arc::clone(&self.script),
+            options: Arc::new(options),
+            drivers: Arc::clone(&self.drivers),
+            procedure,
+        }
+    }
+
+    /// How many threads the clients are spread over.
+    fn threads(&self, options: &Options) -> Result<(u32, Option<String>), Stopped> {
+        let settings = options.settings();
+        let clients = settings.threads;
+        let found = self.lua(self.host.state.finding(&self.client))?;
+        let shared = settings.ours.workers.unwrap_or_else(|| (self.world.cores / 2).max(1)).clamp(1, clients);
+        Ok(match settings.ours.lua_isolation {
+            LuaIsolation::Client => (clients, None),
+            LuaIsolation::Worker => (shared, None),
+            LuaIsolation::Auto if found.is_some() => (clients, found),
+            LuaIsolation::Auto if clients <= CLIENTS_WITH_THREADS_MAX && settings.ours.workers.is_none() => (clients, None),
+            LuaIsolation::Auto => (shared, None),
+        })
+    }
+
+    /// A command that each client runs by itself.
+    fn run_parallel(&mut self, options: Options) -> u8 {
+        let threads = options.settings().threads;
+        self.log.text(Level::Notice, lines::INITIALIZING_THREADS);
+        let crew = self.crew(options, threads, "parallel_command");
+        let (news_out, news) = std::sync::mpsc::channel();
+        let mut started = 0;
+        for group in groups(threads, threads) {
+            let (crew, news_out) = (crew.clone(), news_out.clone());
+            let (_go, go) = std::sync::mpsc::channel();
+            let body = move || work(&crew, &group, &news_out, &go);
+            if let Err(error) = std::thread::Builder::new().name("worker".to_owned()).spawn(body) {
+                return self.fatal(&format!("a worker thread could not be started: {error}"));
+            }
+            started += 1;
+        }
+        while started > 0 {
+            match news.recv() {
+                Ok(News::Failed(failure)) => {
+                    self.fatal(&failure.line());
+                }
+                Ok(News::Ended) => started -= 1,
+                Ok(News::Ready) => {}
+                Err(_) => break,
+            }
+        }
+        GOOD
+    }
+
+    fn run_load(&mut self, options: Options) -> Result<u8, Stopped> {
+        if !self.host.state.has(&self.client, "event") {
+            return Err(self.fatal(&format!("cannot find the event() function in {}", self.script.base_name())));
+        }
+        if self.host.state.has(&self.client, "init") {
+            let called = call_function(&mut self.host, 0, &self.client, "init");
+            called.map_err(|failure| self.fatal(&failure.line()))?;
+        }
+        let (threads, found) = self.threads(&options)?;
+        let crew = self.crew(options, threads, "run");
+        if let Some(found) = found.filter(|_| crew.run.settings.threads > CLIENTS_WITH_THREADS_MAX) {
+            let text = format!("each client has a Lua state and a thread of its own: the script {found}");
+            if rustix::termios::isatty(rustix::stdio::stderr()) {
+                write_to(Stream::Stderr, format!("truetps: {text}\n").as_bytes());
+            }
+            crew.run.note(text);
+        }
+        self.log.text(Level::Notice, &banner(&banner_of(&crew.run.settings)));
+        let reporter = self.reporter(&crew)?;
+        let load = Load {
+            crew,
+            threads,
+            main: &mut self.host,
+            main_client: self.client.clone(),
+            reporter,
+            is_interrupted: self.world.is_interrupted,
+        };
+        Ok(load.run())
+    }
+
+    /// The state that intermediate reports are made in, where there are some.
+    fn reporter(&self, crew: &Crew) -> Result<Option<(Host, Table)>, Stopped> {
+        let settings = &crew.run.settings;
+        if settings.report_interval.is_none() && settings.checkpoints.is_empty() {
+            return Ok(None);
+        }
+        let tid = settings.threads;
+        let made = make_host(&crew.run, &self.script, &self.drivers, Role::Single, tid);
+        let (mut host, client) = made.map_err(|problem| self.fatal(&problem))?;
+        self.lua(host.state.set_options(&crew.options))?;
+        let loaded = host.run_to_end(tid, &client, "load_with_options");
+        loaded.map_err(|failure| self.fatal(&failure.line()))?;
+        Ok(Some((host, client)))
+    }
+}
+
+fn make_host(
+    run: &Arc<Run>,
+    script: &Arc<Script>,
+    drivers: &Arc<Drivers>,
+    role: Role,
+    tid: u32,
+) -> Result<(Host, Table), String> {
+    let store = Store::new(Arc::clone(run), Arc::clone(drivers), 0, false).map_err(|error| error.to_string())?;
+    let made = || -> mlua::Result<(Host, Table)> {
+        let state = State::new(script, store, &run.log, role)?;
+        let facts = state.facts(script)?;
+        let client = state.client(tid, &facts)?;
+        Ok((Host::new(Arc::clone(run), state, 0), client))
+    };
+    made().map_err(|error| lua_error_text(&error))
+}
+
+/// The version of the LuaJIT that is built in.
+const LUAJIT_VERSION: &str = "2.1";
+
+fn find_script(pass: &FirstPass, settings: &Settings, world: &World<'_>, log: &Log) -> Result<Script, Stopped> {
+    let line = pass.command_line();
+    let package_path = lua::package_path(world.environment);
+    let bytes = |text: &OsString| text.as_bytes().to_vec();
+    let name = line.test.as_ref().map(bytes).filter(|name| name != b"-");
+    let mut command = line.command.as_ref().map(bytes);
+    let text_of = |name: &Vec<u8>| String::from_utf8_lossy(name).into_owned();
+    let source = match &name {
+        None => {
+            command = None;
+            let mut text = Vec::new();
+            // What cannot be read is not there.
+            let _ = std::io::stdin().read_to_end(&mut text);
+            Source::Text { name: "=stdin", text }
+        }
+        Some(name) if name == b"cpu" => Source::Text { name: "=cpu", text: CPU.as_bytes().to_vec() },
+        Some(name) if NOT_DATABASES.contains(&&*text_of(name)) => {
+            let text = format!(
+                "the built-in test '{}' is not part of truetps, which measures databases: use sysbench for it",
+                text_of(name)
+            );
+            log.text(Level::Fatal, &text);
+            return Err(FAILED);
+        }
+        Some(name) => lua::find(name, &package_path).ok_or_else(|| {
+            let text = format!("Cannot find benchmark '{}': no such built-in test, file or module", text_of(name));
+            log.text(Level::Fatal, &text);
+            FAILED
+        })?,
+    };
+    Ok(Script {
+        source,
+        name: name.unwrap_or_default(),
+        command,
+        argv: line.argv.iter().cloned().map(OsStringExt::into_vec).collect(),
+        version: pass.compat().version(),
+        has_legacy: pass.compat() == Compat::V1_0,
+        package_path,
+        package_cpath: lua::package_cpath(world.environment),
+        memory_limit_bytes: settings.ours.lua_memory_limit.map(|bytes| bytes as usize),
+        luajit_command: settings.luajit_cmd.clone(),
+    })
+}
+
+fn banner_of(settings: &Settings) -> Banner<'_> {
+    Banner {
+        threads: settings.threads,
+        warmup_s: settings.warmup.as_secs() as u32,
+        rate: settings.rate.unwrap_or(0),
+        report_interval_s: settings.report_interval.map_or(0.0, |time| time.as_secs_f64()),
+        checkpoints_s: &settings.checkpoints,
+        debug: settings.debug,
+        validate: settings.validate,
+        seed: settings.rand.seed.map(|seed| u64::from(seed.unsigned_abs())),
+        forced_shutdown_s: settings.forced_shutdown.map(|time| time.as_secs() as u32),
+    }
+}
+
+/// A client's failure, as the threads report it.
+#[cfg(test)]
+pub(crate) fn failure(function: &str, problem: &str) -> Failure {
+    Failure { function: function.to_owned(), problem: problem.to_owned() }
+}
