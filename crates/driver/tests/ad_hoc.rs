@@ -15,7 +15,7 @@ use truetps_testkit::mysql_family::{mariadb, mysql};
 type Check = fn(&Server);
 
 /// Each in a schema of its own. One server for all: to make one takes longer than to ask it.
-const CHECKS: [(&str, Check); 7] = [
+const CHECKS: [(&str, Check); 8] = [
     ("every_type", binary_rows_become_the_text_that_the_server_would_have_sent),
     ("floats", floating_point_numbers_are_printed_as_the_server_prints_them),
     ("several", several_statements_and_one_that_fails),
@@ -23,6 +23,7 @@ const CHECKS: [(&str, Check); 7] = [
     ("bytes", bytes_of_any_kind_and_the_server_s_version),
     ("large", results_that_are_too_large_are_passed_over),
     ("wait", a_wait_that_is_over_too_early_can_be_taken_up_again),
+    ("encrypted", all_of_it_goes_through_tls),
 ];
 
 fn check_all(binary: &ServerBinary) {
@@ -220,4 +221,17 @@ fn a_wait_that_is_over_too_early_can_be_taken_up_again(server: &Server) {
     assert!(link.link.prepare(b"SELECT 1", &[], &mut link.scratch).is_err());
     assert!(matches!(link.link.wait(&mut link.scratch, None).unwrap(), Event::Reply(_)));
     assert_eq!(link.sets("SELECT 1").len(), 1);
+}
+
+fn all_of_it_goes_through_tls(server: &Server) {
+    server.run(&["CREATE USER secure@'%' IDENTIFIED BY 'x' REQUIRE SSL"]);
+    let mut link = AdHoc::connect(&server.tcp("secure:x", "?tls=required"));
+    for _ in 0..2 {
+        let echo = link.prepare("SELECT ?, REPEAT('x', 100000)");
+        let (_, sets) = link.execute(echo.handle, |params| params.push_text(text(b"here")));
+        assert_eq!(sets[0].2, [texts(&["here", &"x".repeat(100_000)])]);
+        assert!(link.misuse(echo.handle + 1, |_| {}).contains("no statement is open"));
+        link.close(echo.handle);
+        assert_eq!(link.sets("SELECT 1; SELECT 2").len(), 2);
+    }
 }

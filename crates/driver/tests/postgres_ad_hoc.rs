@@ -11,7 +11,9 @@ use std::path::Path;
 
 use ad_hoc::{AdHoc, texts};
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
-use truetps_driver::{DriverError, ParamType, Target, Tls, TlsMode, TransactionStatus};
+use truetps_driver::{
+    Connector, DriverError, Event, ParamType, Scratch, Statement, Target, Tls, TlsMode, TransactionStatus,
+};
 use truetps_testkit::{PostgresOptions, PostgresServer, TlsFiles};
 
 fn server(test: &str) -> Option<PostgresServer> {
@@ -69,6 +71,11 @@ fn statements_are_prepared_executed_and_closed_at_any_time() {
     // Those of a fixed list are not in the way.
     assert!(link.execute(select.handle, |params| params.push_text(text(b"x"))).0.error.is_some());
 
+    for _ in 0..2 {
+        let echo = link.prepare("SELECT ?::text");
+        assert_eq!(link.execute(echo.handle, |params| params.push_text(text(b"x"))).1[0].2, [texts(&["x"])]);
+        link.close(echo.handle);
+    }
     let refused = link.try_prepare("SELECT nonsense", &[]).unwrap_err();
     assert_eq!(refused.error.unwrap().sqlstate, "42703");
     assert!(link.misuse(select.handle, |_| {}).contains("number of parameters"));
@@ -106,6 +113,28 @@ fn a_failed_transaction_is_told_and_statements_are_closed_in_it() {
     assert_eq!(link.prepared_sets("SELECT 2")[0].2, [texts(&["2"])]);
     let version = link.link.session().server_version().to_owned();
     assert_eq!(link.sets("SHOW server_version")[0].2, [texts(&[&version])]);
+}
+
+#[test]
+fn statements_of_the_list_are_collected_too_and_stay_apart() {
+    let Some(server) = server("statements_of_the_list") else { return };
+    let statements = [Statement::new("SELECT ?::int WHERE 1 = ?").unwrap()];
+    let connector = Connector::new(server.target(), statements.into(), true).unwrap();
+    let mut scratch = Scratch::new();
+    let mut link = connector.connect(0, &mut scratch, None).unwrap();
+    link.prepare(b"SELECT 'ad hoc'", &[], &mut scratch).unwrap();
+    assert!(matches!(link.wait(&mut scratch, None).unwrap(), Event::Prepared(_)));
+    for (found, rows) in [(1, 1), (2, 0)] {
+        scratch.params.clear();
+        scratch.params.push_int(5);
+        scratch.params.push_int(found);
+        link.collect(Box::default());
+        link.send(0, &mut scratch).unwrap();
+        let Event::Reply(reply) = link.wait(&mut scratch, None).unwrap() else { panic!("a reply") };
+        let set = reply.sets.as_ref().unwrap().get(0).unwrap();
+        assert_eq!((set.columns, set.rows, set.values().all(|value| value == Some(b"5"))), (1, rows, true));
+    }
+    link.quit(&mut scratch);
 }
 
 #[test]

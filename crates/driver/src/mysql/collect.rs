@@ -5,9 +5,9 @@ use super::wire::Reader;
 use crate::DriverError;
 use crate::result_sets::{BinaryColumn, ResultSets};
 
-/// The most that one value's text is longer than its binary: a TIME of no bytes is `00:00:00.000000`, a number may be
-/// filled up with 255 zeros.
-const VALUE_GROWS_BYTES: usize = 300;
+/// The most that one value's text is longer than its binary: a number may be filled up with 255 zeros, a DOUBLE has 309
+/// digits before the point and up to 30 behind it.
+const VALUE_GROWS_BYTES: usize = 400;
 const TOO_LONG: DriverError = DriverError::Protocol("a row with more cells than columns");
 
 const UNSIGNED: u64 = 1 << 5;
