@@ -1,5 +1,6 @@
 //! What was typed. Each command turns it into what it means before anything starts.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -39,6 +40,13 @@ pub(crate) enum Command {
     Server {
         #[command(subcommand)]
         command: ServerCommand,
+    },
+    /// Run sysbench's scripts and command lines, unmodified: `truetps sysbench --help`
+    #[command(disable_help_flag = true, disable_version_flag = true)]
+    Sysbench {
+        /// Options, script and command, as sysbench takes them
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
     },
 }
 

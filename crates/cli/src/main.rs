@@ -3,6 +3,7 @@
 mod answer;
 mod args;
 mod commands;
+mod compat;
 mod exit;
 mod failure;
 mod load_args;
@@ -20,6 +21,9 @@ use crate::args::{Cli, Command, PlanCommand, ServerCommand};
 use crate::exit::Exit;
 
 fn main() -> ExitCode {
+    if let Some(arguments) = compat::sysbench::arguments(std::env::args_os().collect()) {
+        return compat::sysbench::run(arguments);
+    }
     let cli = Cli::parse();
     let result = match cli.command {
         Command::Sweep(args) => commands::sweep::run(&args),
@@ -32,6 +36,8 @@ fn main() -> ExitCode {
         Command::Report(args) => commands::report::run(&args),
         Command::Server { command: ServerCommand::List(place) } => commands::server::list(&place),
         Command::Server { command: ServerCommand::Clean(place) } => commands::server::clean(&place),
+        // Everything behind this word is sysbench's: it was taken before.
+        Command::Sysbench { arguments } => return compat::sysbench::run(arguments),
     };
     let exit = result.unwrap_or_else(|failure| {
         say(&failure.to_string());

@@ -12,7 +12,7 @@ use crate::options::{self, Compat, FirstPass, Format, LuaIsolation, Options, Ref
 use crate::output::{Banner, Level, Log, MessagesTo, banner, lines};
 use crate::rand::{Unique, Xoroshiro};
 use crate::recording::TOOL_VERSION;
-use crate::run::{Board, Control, Crew, Failure, Host, Load, News, Pace, Run, call_function, groups, work};
+use crate::run::{Board, Control, Crew, Host, Load, News, Pace, Run, call_function, groups, work};
 use crate::sql::{Drivers, Store};
 
 const GOOD: u8 = 0;
@@ -433,10 +433,4 @@ fn banner_of(settings: &Settings) -> Banner<'_> {
         seed: settings.rand.seed.map(|seed| u64::from(seed.unsigned_abs())),
         forced_shutdown_s: settings.forced_shutdown.map(|time| time.as_secs() as u32),
     }
-}
-
-/// A client's failure, as the threads report it.
-#[cfg(test)]
-pub(crate) fn failure(function: &str, problem: &str) -> Failure {
-    Failure { function: function.to_owned(), problem: problem.to_owned() }
 }

@@ -62,8 +62,9 @@ impl State {
     #[expect(unsafe_code, reason = "scripts use ffi and debug, which mlua calls unsafe")]
     pub(crate) fn new(script: &Script, store: Store, log: &Arc<Log>, role: Role) -> mlua::Result<Self> {
         symbols::keep();
+        // `catch_rust_panics` leaves pcall as LuaJIT has it: clients yield through it.
         // SAFETY: scripts are the user's own programs, as any other program that they run.
-        let lua = unsafe { Lua::unsafe_new_with(StdLib::ALL, LuaOptions::new().catch_rust_panics(false)) };
+        let lua = unsafe { Lua::unsafe_new_with(StdLib::ALL, LuaOptions::new().catch_rust_panics(true)) };
         if let Some(limit) = script.memory_limit_bytes {
             lua.set_memory_limit(limit)?;
         }

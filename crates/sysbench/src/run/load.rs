@@ -1,5 +1,6 @@
 //! The command `run`: threads start, clients get ready, events run, reports are printed, all ends.
 
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
@@ -169,7 +170,8 @@ impl Load<'_> {
 
     /// Reports until the events are over.
     fn watch(&mut self, news: &Receiver<News>, threads: usize, moments: &mut Moments, count: &mut Count) -> Ending {
-        let control = &self.crew.run.control;
+        let run = Arc::clone(&self.crew.run);
+        let control = &run.control;
         let mut ended = 0;
         let mut has_failed = false;
         let mut interrupted = false;
@@ -209,7 +211,7 @@ impl Load<'_> {
 
     /// Does what is due by now.
     fn tick(&mut self, moments: &mut Moments, count: &mut Count) {
-        let run = &self.crew.run;
+        let run = Arc::clone(&self.crew.run);
         let now_ns = run.control.now_ns();
         if now_ns >= moments.warm_up_ends_ns {
             moments.warm_up_ends_ns = u64::MAX;

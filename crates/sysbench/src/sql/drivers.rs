@@ -20,7 +20,7 @@ impl Ready {
         if let Some(connector) = self.connector.get() {
             return Ok(connector);
         }
-        let made = Connector::new(self.driver.target.clone(), [].into(), false)?;
+        let made = Connector::ad_hoc(self.driver.target.clone())?;
         Ok(self.connector.get_or_init(|| made))
     }
 }
@@ -127,7 +127,7 @@ fn password(bytes: &[u8]) -> Option<Password> {
 /// The MySQL servers of the command line: each socket, or else each host with each port, the ports of a host one after
 /// the other.
 fn mysql(settings: &MysqlSettings) -> Result<Driver, String> {
-    if settings.compression || !settings.compression_algorithms.is_empty() {
+    if settings.compression {
         return Err("--mysql-compression is not supported: truetps sends packets as they are".to_owned());
     }
     let mut endpoints: Vec<Endpoint> = settings.sockets.iter().map(|path| Endpoint::Unix(path.clone())).collect();

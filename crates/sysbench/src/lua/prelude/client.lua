@@ -135,7 +135,8 @@ end
 
 -- A coroutine that runs a procedure, with the client's globals as its own.
 function clients.start(client, procedure)
-  local thread = coroutine.create(procedures[procedure])
+  local run = procedures[procedure]
+  local thread = coroutine.create(function() return run(client) end)
   debug.setfenv(thread, client.environment)
   return thread
 end

@@ -1,0 +1,3 @@
+//! Personalities: other tools' command lines and texts over the same measurement.
+
+pub(crate) mod sysbench;
