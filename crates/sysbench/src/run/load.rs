@@ -69,12 +69,12 @@ impl Load<'_> {
             return status;
         }
         let (mut moments, mut count) = self.begin();
+        self.crew.run.log.text(Level::Notice, lines::THREADS_STARTED);
+        self.say_warm_up();
         for one in &go {
             // A thread that is gone has said why.
             let _ = one.send(true);
         }
-        self.crew.run.log.text(Level::Notice, lines::THREADS_STARTED);
-        self.say_warm_up();
         let ending = self.watch(&news, go.len(), &mut moments, &mut count);
         self.finish(ending, &mut count)
     }
