@@ -11,7 +11,6 @@ use crate::lua::{self, Role, Script, Source, State, lua_error_text};
 use crate::options::{self, Compat, FirstPass, Format, LuaIsolation, Options, Refusal, Settings, Stream, Surroundings, Wish};
 use crate::output::{Banner, Level, Log, MessagesTo, banner, lines};
 use crate::rand::{Unique, Xoroshiro};
-use crate::recording::TOOL_VERSION;
 use crate::run::{Board, Control, Crew, Failure, Host, Load, News, Pace, Run, call_function, groups, work};
 use crate::sql::{Drivers, Store};
 
@@ -55,7 +54,7 @@ pub fn run(argv: Vec<OsString>, world: &World<'_>) -> u8 {
             GOOD
         }
         Wish::Version => {
-            write_to(Stream::Stdout, options::version_line(pass.compat(), TOOL_VERSION).as_bytes());
+            write_to(Stream::Stdout, options::version_line(pass.compat()).as_bytes());
             GOOD
         }
         Wish::Script => Program::begin(pass, world).and_then(Program::go_on).unwrap_or_else(|status| status),
@@ -154,8 +153,9 @@ impl<'a> Program<'a> {
         self.host.state.begin_inspection(&self.client).map_err(|error| self.fatal(&lua_error_text(&error)))?;
         let loaded = self.host.run_to_end(0, &self.client, "load");
         loaded.map_err(|failure| self.fatal(&failure.line()))?;
+        let has_options = self.declare_options()?;
         let Some(command) = self.script.command.clone() else { return Ok(GOOD) };
-        let options = self.read_options(&command)?;
+        let options = self.read_options(&command, has_options)?;
         self.host.state.set_options(&options).map_err(|error| self.fatal(&lua_error_text(&error)))?;
         self.host.state.show_options(&self.client).map_err(|error| self.fatal(&lua_error_text(&error)))?;
         let name = String::from_utf8_lossy(&command).into_owned();
@@ -171,11 +171,9 @@ impl<'a> Program<'a> {
         FAILED
     }
 
-    /// The script's options are declared, and all values are known.
-    fn read_options(&mut self, command: &[u8]) -> Result<Options, Stopped> {
-        let environment: Table = self.lua(self.client.get("environment"))?;
-        let sysbench: Table = self.lua(environment.get("sysbench"))?;
-        let cmdline: Table = self.lua(sysbench.get("cmdline"))?;
+    /// The options that the script declares. `false`: it declares none, not even an empty table.
+    fn declare_options(&mut self) -> Result<bool, Stopped> {
+        let cmdline = self.cmdline()?;
         let has_options = !self.lua(cmdline.get::<mlua::Value>("options"))?.is_nil();
         let read: mlua::Function = self.lua(cmdline.get("read_cmdline_options"))?;
         read.call::<bool>(()).map_err(|error| {
@@ -185,6 +183,11 @@ impl<'a> Program<'a> {
         for spec in self.host.state.declared.take() {
             self.pass.declare(spec);
         }
+        Ok(has_options)
+    }
+
+    /// All values are known, and the command is one.
+    fn read_options(&self, command: &[u8], has_options: bool) -> Result<Options, Stopped> {
         self.pass.check_names(has_options).map_err(|refusal| refuse(&refusal))?;
         self.check_command(command, has_options)?;
         let options = self.pass.clone().finish(has_options).map_err(|refusal| refuse(&refusal))?;
@@ -194,14 +197,18 @@ impl<'a> Program<'a> {
         Ok(options)
     }
 
+    fn cmdline(&self) -> Result<Table, Stopped> {
+        let environment: Table = self.lua(self.client.get("environment"))?;
+        let sysbench: Table = self.lua(environment.get("sysbench"))?;
+        self.lua(sysbench.get("cmdline"))
+    }
+
     fn lua<T>(&self, result: mlua::Result<T>) -> Result<T, Stopped> {
         result.map_err(|error| self.fatal(&lua_error_text(&error)))
     }
 
     fn cmdline_says(&self, function: &str, name: &str) -> Result<bool, Stopped> {
-        let environment: Table = self.lua(self.client.get("environment"))?;
-        let sysbench: Table = self.lua(environment.get("sysbench"))?;
-        let cmdline: Table = self.lua(sysbench.get("cmdline"))?;
+        let cmdline = self.cmdline()?;
         let function: mlua::Function = self.lua(cmdline.get(function))?;
         self.lua(function.call(name))
     }
@@ -231,8 +238,11 @@ impl<'a> Program<'a> {
 
     /// `prepare`, `cleanup`, `help`: a global function.
     fn call(&mut self, name: &str) -> Result<u8, Stopped> {
-        let called = call_function(&mut self.host, 0, &self.client, name);
-        called.map(|()| GOOD).map_err(|failure| self.fatal(&failure.line()))
+        match call_function(&mut self.host, 0, &self.client, name) {
+            Ok(()) => Ok(GOOD),
+            // As in sysbench, where help that fails is no failure.
+            Err(failure) => Err(if name == "help" { self.fatal(&failure.line()) - FAILED } else { self.fatal(&failure.line()) }),
+        }
     }
 
     fn run_command(&mut self, name: &str) -> Result<u8, Stopped> {
@@ -316,12 +326,12 @@ impl<'a> Program<'a> {
     }
 
     fn run_load(&mut self, options: Options) -> Result<u8, Stopped> {
-        if !self.host.state.has(&self.client, "event") {
-            return Err(self.fatal(&format!("cannot find the event() function in {}", self.script.base_name())));
-        }
         if self.host.state.has(&self.client, "init") {
             let called = call_function(&mut self.host, 0, &self.client, "init");
             called.map_err(|failure| self.fatal(&failure.line()))?;
+        }
+        if !self.host.state.has(&self.client, "event") {
+            return Err(self.fatal(&format!("cannot find the event() function in {}", self.script.base_name())));
         }
         let (threads, found) = self.threads(&options)?;
         let crew = self.crew(options, threads, "run");

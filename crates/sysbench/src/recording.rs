@@ -1,4 +1,4 @@
-//! The document of a run for `--format=json`.
+//! The document of a run for `--report-format=json`.
 
 use serde_json::{Map, Value};
 use truetps_probe::clock;

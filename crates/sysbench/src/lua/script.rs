@@ -49,7 +49,7 @@ impl Script {
 /// Finds a script: a file of this name, or else a module.
 pub(crate) fn find(name: &[u8], package_path: &[u8]) -> Option<Source> {
     let path = Path::new(OsStr::from_bytes(name));
-    if std::fs::File::open(path).is_ok() {
+    if std::fs::File::open(path).is_ok() && !path.is_dir() {
         return Some(Source::File(name.to_vec()));
     }
     let file_name: Vec<u8> = name.iter().map(|byte| if *byte == b'.' { b'/' } else { *byte }).collect();

@@ -11,13 +11,14 @@ use super::request::Request;
 use super::script::Script;
 use super::symbols;
 use crate::options::{self, Options};
-use crate::output::Log;
+use crate::output::{Level, Log};
 use crate::sql::{Answer, Binds, Store};
 
 const PRELUDE: &str = include_str!("prelude/prelude.lua");
 /// The parts of the prelude, with the names that they have in messages.
-const PARTS: [(&str, &str, &str); 10] = [
+const PARTS: [(&str, &str, &str); 11] = [
     ("request", "sysbench.lua", include_str!("prelude/request.lua")),
+    ("layers", "sysbench.lua", include_str!("prelude/layers.lua")),
     ("chunks", "sysbench.lua", include_str!("prelude/chunks.lua")),
     ("rand", "sysbench.rand.lua", include_str!("prelude/rand.lua")),
     ("histogram", "sysbench.histogram.lua", include_str!("prelude/histogram.lua")),
@@ -197,6 +198,7 @@ fn load_part(lua: &Lua, (name, arguments): (String, mlua::Variadic<Value>)) -> m
 fn host_table(lua: &Lua, script: &Script, role: Role) -> mlua::Result<Table> {
     let host = lua.create_table()?;
     host.set("is_shared", role == Role::Shared)?;
+    host.set("has_legacy", script.has_legacy)?;
     host.set("inspects", role == Role::Main)?;
     host.set("package_path", lua.create_string(&script.package_path)?)?;
     host.set("package_cpath", lua.create_string(&script.package_cpath)?)?;
@@ -290,12 +292,19 @@ fn add_declarations(lua: &Lua, host: &Table, declared: &Declared, log: &Arc<Log>
         Ok(true)
     };
     host.set("declare", lua.create_function(declare)?)?;
-    let log = Arc::clone(log);
+    let (log, log_of_complaints) = (Arc::clone(log), log);
     let print = move |_: &Lua, options: Table| {
         log.script(&super::declared::help_of(&read_declared(&options)?));
         Ok(())
     };
-    host.set("print_options", lua.create_function(print)?)
+    host.set("print_options", lua.create_function(print)?)?;
+    let log = Arc::clone(log_of_complaints);
+    let complain = move |_: &Lua, (function, problem): (String, LuaString)| {
+        let failure = crate::run::Failure { function, problem: problem.to_string_lossy() };
+        log.text(Level::Fatal, &failure.line());
+        Ok(())
+    };
+    host.set("complain", lua.create_function(complain)?)
 }
 
 fn add_findings(lua: &Lua, host: &Table, findings: &Rc<RefCell<Option<String>>>) -> mlua::Result<()> {

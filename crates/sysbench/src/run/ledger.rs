@@ -26,6 +26,14 @@ impl Stretch {
         self.began_ns
     }
 
+    /// Counts everything since the threads started: statements of `thread_init` are among them, as in sysbench.
+    #[must_use]
+    pub(crate) fn from_the_start(mut self) -> Self {
+        self.counts = SlotCounts::default();
+        self.clients.iter_mut().for_each(|client| *client = SlotCounts::default());
+        self
+    }
+
     /// Begins again, now.
     pub(crate) fn restart(&mut self, board: &Board, now_ns: u64) {
         let by_client = !self.clients.is_empty();

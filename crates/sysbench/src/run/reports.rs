@@ -106,9 +106,9 @@ impl Load<'_> {
         if ending != Ending::Failed {
             self.report_end(ending, count, now_ns, unfinished);
         }
-        if let Err(failure) = self.call_done() {
+        let is_cut = matches!(ending, Ending::Forced | Ending::Hanging);
+        if !is_cut && let Err(failure) = self.call_done() {
             run.log.text(Level::Fatal, &failure.line());
-            return FAILED;
         }
         match ending {
             Ending::Complete => GOOD,
@@ -134,15 +134,15 @@ impl Load<'_> {
             run.log.document(&text);
             return;
         }
-        if settings.histogram {
-            run.log.report(&log_histogram(&count.total.share).report());
-        }
         if let Some(hook) = self.main.state.hook(&self.main_client, "report_cumulative") {
             if let Err(problem) = call_hook(self.main, 0, &hook, &figures, false) {
                 let failure = Failure { function: "report_cumulative".to_owned(), problem };
                 run.log.text(Level::Fatal, &failure.line());
             }
             return;
+        }
+        if settings.histogram {
+            run.log.report(&log_histogram(&count.total.share).report());
         }
         let (style, fair) = (self.style(), fairness(&clients));
         let is_cut = matches!(ending, Ending::Forced | Ending::Hanging);

@@ -1,5 +1,7 @@
 //! Statements: texts, prepared ones, their results and their errors.
 
+use std::rc::Rc;
+
 use truetps_driver::{Dialect, DriverError, Prepared, Reply};
 
 use super::bound::Binds;
@@ -17,6 +19,9 @@ const UNSUPPORTED: u16 = 1295;
 impl Store {
     /// `con:query()`.
     pub(crate) fn query(&mut self, handle: u32, text: &[u8]) -> Step {
+        if text.trim_ascii().is_empty() && self.dialect_of(handle) == Some(Dialect::Postgres) {
+            return Step::Done(Answer::MISUSE);
+        }
         match self.connections.get(handle) {
             Some(connection) if connection.is_dry => return self.dry(handle),
             Some(connection) if connection.link.is_some() => {}
@@ -75,12 +80,13 @@ impl Store {
         let place = connection.shape;
         shape.with(|shape| (shape.connection, shape.handle) = (place.address(), number));
         place.with(|place| place.statement = shape.address());
+        let text = self.shared_text(text);
+        let waits_for_types = !is_mysql && text.contains(&b'?');
         self.statements.insert(Statement::new(handle, shape, text, is_emulated));
         if let Some(connection) = self.connections.get_mut(handle) {
             connection.statements.push(number);
         }
         // PostgreSQL is told when the types of the values are known.
-        let waits_for_types = !is_mysql && text.contains(&b'?');
         if is_emulated || waits_for_types { Step::Done(Answer::NONE) } else { self.send_prepare(handle, number, false) }
     }
 
@@ -97,13 +103,27 @@ impl Store {
         self.send_prepare(handle, number, false)
     }
 
+    /// The text, as all statements of this state have it.
+    fn shared_text(&mut self, text: &[u8]) -> Rc<[u8]> {
+        const TEXTS_MAX: usize = 10_000;
+        if let Some(known) = self.texts.get(text) {
+            return Rc::clone(known);
+        }
+        let shared: Rc<[u8]> = text.into();
+        if self.texts.len() < TEXTS_MAX {
+            self.texts.insert(Rc::clone(&shared));
+        }
+        shared
+    }
+
     fn send_prepare(&mut self, handle: u32, number: u32, executes: bool) -> Step {
         let now_ns = self.run.control.now_ns();
         let Some(connection) = self.connections.get_mut(handle) else { return Step::Done(Answer::MISUSE) };
         let (Some(link), Some(statement)) = (&mut connection.link, self.statements.get(number)) else {
             return self.closed_already();
         };
-        connection.text.clone_from(&statement.text);
+        connection.text.clear();
+        connection.text.extend_from_slice(&statement.text);
         connection.doing = Doing::Prepare { statement: number, executes };
         (connection.kind, connection.sent_ns) = (statement.kind, now_ns);
         let sent = link.prepare(&statement.text, &statement.binds.types(), &mut self.scratch);
@@ -212,7 +232,8 @@ impl Store {
         };
         connection.doing = Doing::Execute { statement: number };
         (connection.kind, connection.sent_ns) = (statement.kind, now_ns);
-        connection.text.clone_from(&statement.text);
+        connection.text.clear();
+        connection.text.extend_from_slice(&statement.text);
         if !statement.fill(&mut self.scratch.params) {
             let error = SqlError {
                 number: 2031,

@@ -111,7 +111,10 @@ impl Connection {
 
     /// Shows the script that a statement went well.
     pub(crate) fn show_success(&self) {
-        self.shape.with(|shape| (shape.error, shape.sql_errno) = (0, 0));
+        self.shape.with(|shape| {
+            (shape.error, shape.sql_errno) = (0, 0);
+            (shape.sql_state, shape.sql_errmsg) = (std::ptr::null(), std::ptr::null());
+        });
     }
 
     /// Shows the script an error: 1 is ignorable, 2 fatal.

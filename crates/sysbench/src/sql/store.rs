@@ -1,6 +1,8 @@
 //! The connections and statements of one Lua state: begins what scripts ask for, and says when the answer is there.
 
+use std::collections::HashSet;
 use std::io;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -75,6 +77,8 @@ pub(crate) struct Store {
     pub(super) statement_shapes: Shapes<StatementShape>,
     /// Memory for the text of a statement with values in it.
     pub(super) text: Vec<u8>,
+    /// Texts of statements that were prepared.
+    pub(super) texts: HashSet<Rc<[u8]>>,
 }
 
 impl Store {
@@ -96,6 +100,7 @@ impl Store {
             statement_shapes: Shapes::new(),
             drivers,
             text: Vec::new(),
+            texts: HashSet::new(),
         };
         for number in 0..Drivers::COUNT {
             let name = std::ffi::CString::new(Drivers::name(number)).unwrap_or_default();
