@@ -12,6 +12,8 @@ use crate::shapes::Shapes;
 pub(crate) struct Facts {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: Vec<String>,
+    /// As it came, for people.
+    printed: Vec<String>,
     pub(crate) stderr: Vec<String>,
     pub(crate) statements: Shapes,
     pub(crate) tables: Vec<String>,
@@ -34,7 +36,7 @@ impl Look {
     fn tables(self, tables: &[(String, u64)]) -> Vec<String> {
         let names = tables.iter().map(|(name, _)| name.clone());
         match (self.counts, self.spread) {
-            (Counts::Vary, _) => names.collect(),
+            (Counts::Vary | Counts::AllVary, _) => names.collect(),
             (Counts::Exact, true) => {
                 let sum: u64 = tables.iter().map(|(_, rows)| rows).sum();
                 names.chain([format!("{sum} rows")]).collect()
@@ -54,29 +56,22 @@ pub(crate) fn facts(
     look: Look,
 ) -> Facts {
     let ran = program.run(folder, args, stdin);
-    let stdout = lines(&ran.stdout, folder, look.counts);
-    let stdout = if look.sorted { sorted(&stdout) } else { stdout };
+    let printed = lines(&ran.stdout, folder, look.counts);
     Facts {
         code: ran.code,
-        stdout,
+        stdout: if look.sorted { sorted(&printed) } else { printed.clone() },
+        printed,
         stderr: lines(&ran.stderr, folder, look.counts),
         statements: server.map(Server::statements).unwrap_or_default(),
         tables: look.tables(&server.map(Server::tables).unwrap_or_default()),
     }
 }
 
-/// Lua's print() writes a line and its end apart, so lines of several threads may share one: each capital begins anew.
+/// Lua's print() writes each word apart, so threads come in between each other anywhere: all letters, in order.
 fn sorted(lines: &[String]) -> Vec<String> {
-    let mut all = String::new();
-    for c in lines.concat().chars() {
-        if c.is_uppercase() {
-            all.push('\n');
-        }
-        all.push(c);
-    }
-    let mut pieces: Vec<String> = all.lines().map(str::to_owned).collect();
-    pieces.sort();
-    pieces
+    let mut letters: Vec<char> = lines.iter().flat_map(|line| line.chars()).collect();
+    letters.sort_unstable();
+    vec![letters.into_iter().collect()]
 }
 
 /// Everything that is not alike, as text.
@@ -85,9 +80,10 @@ pub(crate) fn difference(reference: &Facts, ours: &Facts, look: Look) -> Option<
     if reference.code != ours.code {
         text.push_str(&format!("  exit code: {:?} there, {:?} here\n", reference.code, ours.code));
     }
+    let stdout = of_lines("stdout", &reference.printed, &ours.printed).filter(|_| reference.stdout != ours.stdout);
     let with_counts = look.counts == Counts::Exact;
     let parts = [
-        of_lines("stdout", &reference.stdout, &ours.stdout),
+        stdout,
         of_lines("stderr", &reference.stderr, &ours.stderr),
         of_lines("tables", &reference.tables, &ours.tables),
         of_shapes(&reference.statements, &ours.statements, with_counts),
