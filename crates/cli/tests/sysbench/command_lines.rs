@@ -1,6 +1,6 @@
 //! Wrong and unusual command lines, and scripts that fail: output and exit code to the letter.
 
-use crate::cases::{CASES, Case};
+use crate::cases::{self, Case};
 use crate::common::Place;
 use crate::pair::{Look, Verdict, difference, facts};
 use crate::program::Program;
@@ -15,21 +15,36 @@ impl Case {
         for (name, text) in self.files {
             place.write(name, text);
         }
+        let look = if self.timed { Look::ANY_NUMBERS } else { Look::EXACT };
         for args in self.args {
             let words: Vec<&str> = args.split_whitespace().collect();
-            let run = |program| facts(program, place.path(), &words, self.stdin, None, Look::EXACT);
-            let found = difference(&run(reference), &run(ours), Look::EXACT);
+            let run = |program| facts(program, place.path(), &words, self.stdin, None, look);
+            let found = difference(&run(reference), &run(ours), look);
             verdict.add(&format!("{}: sysbench {args}", self.name), found, self.deviation);
         }
     }
 }
 
-#[test]
-fn wrong_command_lines_and_scripts() {
+fn compare_all(cases: &[Case]) {
     let (reference, ours) = (Program::reference(), Program::ours());
     let mut verdict = Verdict::default();
-    for case in CASES {
+    for case in cases {
         case.add_to(&mut verdict, &reference, &ours);
     }
     verdict.check();
+}
+
+#[test]
+fn options_and_arguments() {
+    compare_all(cases::OPTIONS);
+}
+
+#[test]
+fn scripts_that_fail() {
+    compare_all(cases::SCRIPTS);
+}
+
+#[test]
+fn reports_and_ends_of_runs() {
+    compare_all(cases::REPORTS);
 }

@@ -1,5 +1,7 @@
 //! What two runs do not have in common, as text for people.
 
+use std::fmt::Write;
+
 use crate::shapes::Shapes;
 
 const LINES_SHOWN: usize = 14;
@@ -16,7 +18,7 @@ pub(crate) fn of_lines(what: &str, reference: &[String], ours: &[String]) -> Opt
     let mut text = format!("  {what}, from line {}:\n", begin + 1);
     for (sign, lines) in [('-', reference), ('+', ours)] {
         for line in lines[begin..lines.len() - end].iter().take(LINES_SHOWN) {
-            text.push_str(&format!("    {sign} {line}\n"));
+            let _ = writeln!(text, "    {sign} {line}");
         }
     }
     Some(text)
@@ -31,7 +33,7 @@ pub(crate) fn of_shapes(reference: &Shapes, ours: &Shapes, with_counts: bool) ->
         let is_chance = !with_counts && shape.ends_with(" ROLLBACK");
         let differs = if with_counts { a != b } else { (a == 0) != (b == 0) };
         if differs && !is_chance {
-            text.push_str(&format!("    {a} times there, {b} times here: {shape}\n"));
+            let _ = writeln!(text, "    {a} times there, {b} times here: {shape}");
         }
     }
     (!text.is_empty()).then(|| format!("  statements:\n{text}"))

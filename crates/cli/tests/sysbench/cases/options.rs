@@ -1,36 +1,6 @@
-//! The command lines of [`crate::command_lines`].
+//! Options and arguments, wrong ones and unusual ones.
 
-pub(crate) struct Case {
-    pub(crate) name: &'static str,
-    pub(crate) script: &'static str,
-    /// Besides the script.
-    pub(crate) files: &'static [(&'static str, &'static str)],
-    pub(crate) stdin: &'static str,
-    /// One command line each.
-    pub(crate) args: &'static [&'static str],
-    /// Why ours differs on purpose; it says so in docs/reference/sysbench.md too.
-    pub(crate) deviation: Option<&'static str>,
-}
-
-const CASE: Case = Case { name: "", script: "", files: &[], stdin: "", args: &[], deviation: None };
-
-const EMPTY_EVENT: &str = "function event() end";
-const WITH_OPTIONS: &str = "
-sysbench.cmdline.options = { depth = {'how deep', 3}, word = {'a word', 'w'}, flag = {'a flag', false} }
-function event() end
-function prepare() print(sysbench.opt.depth, sysbench.opt.word, sysbench.opt.flag) end
-";
-const TALKATIVE: &str = "
-print('loaded in', sysbench.tid, sysbench.opt == nil)
-function init() print('init', sysbench.tid) end
-function thread_init(id) print('thread_init', id) end
-function event(id) print('event', id) end
-function thread_done(id) print('thread_done', id) end
-function done() print('done', sysbench.tid) end
-function prepare() print('prepare') end
-function cleanup() print('cleanup') end
-function help() print('help') end
-";
+use super::{CASE, Case, EMPTY_EVENT, TALKATIVE, WITH_OPTIONS};
 
 pub(crate) const CASES: &[Case] = &[
     Case { name: "no test", args: &["", "-", "--threads=2"], stdin: "print('from stdin', sysbench.tid)", ..CASE },
@@ -89,18 +59,26 @@ pub(crate) const CASES: &[Case] = &[
         args: &[
             "test.lua --threads=x run",
             "test.lua --threads=0 run",
-            "test.lua --threads=-1 run",
             "test.lua --events=1.5 run",
             "test.lua --events=1 --time=soon run",
-            "test.lua --events=1 --rate=-1 run",
             "test.lua --events=1 --rate=fast run",
             "test.lua --events=1 --report-interval=x run",
-            "test.lua --events=1 --report-interval=-1 run",
             "test.lua --events=1 --verbosity=9 run",
-            "test.lua --events=1 --verbosity=-1 run",
             "test.lua --events=1 --thread-stack-size=1X run",
             "test.lua --events=1 --thread-stack-size=128K run",
             "test.lua --events=1 --rand-seed=x run",
+        ],
+        ..CASE
+    },
+    Case { name: "a number of threads below zero", script: EMPTY_EVENT, args: &["test.lua --threads=-1 run"], ..CASE },
+    Case { name: "a verbosity below zero", script: EMPTY_EVENT, args: &["test.lua --verbosity=-1 run"], ..CASE },
+    Case {
+        name: "times below zero",
+        script: EMPTY_EVENT,
+        args: &[
+            "test.lua --events=1 --report-interval=-1 run",
+            "test.lua --events=1 --forced-shutdown=-1 run",
+            "test.lua --events=1 --time=-1 run",
         ],
         ..CASE
     },
@@ -126,7 +104,6 @@ pub(crate) const CASES: &[Case] = &[
             "test.lua --events=1 --validate=2 run",
             "test.lua --events=1 --histogram=perhaps run",
             "test.lua --events=1 --forced-shutdown=x run",
-            "test.lua --events=1 --forced-shutdown=-1 run",
             "test.lua --events=1 --report-checkpoints=x run",
             "test.lua --events=1 --report-checkpoints=0 run",
             "test.lua --events=1 --rand-type=nosuch run",
@@ -166,14 +143,7 @@ pub(crate) const CASES: &[Case] = &[
     Case {
         name: "functions and when they are called",
         script: TALKATIVE,
-        args: &[
-            "test.lua",
-            "test.lua prepare",
-            "test.lua cleanup",
-            "test.lua help",
-            "test.lua --events=3 run",
-            "test.lua run --help",
-        ],
+        args: &["test.lua", "test.lua prepare", "test.lua cleanup", "test.lua help", "test.lua --events=3 run"],
         deviation: None,
         ..CASE
     },
@@ -195,127 +165,6 @@ pub(crate) const CASES: &[Case] = &[
         args: &[
             "--report_interval=2 --rand_seed=3 test.lua --events=1 run",
             "--report-checkpoints=7 --rand_type=uniform test.lua --events=1 run",
-        ],
-        ..CASE
-    },
-    Case {
-        name: "no event()",
-        script: "x = 1",
-        args: &["test.lua run", "./test.lua run", "test run", "test.lua prepare"],
-        ..CASE
-    },
-    Case { name: "event is no function", script: "event = 7", args: &["test.lua run"], ..CASE },
-    Case {
-        name: "no end of events",
-        script: "function event() return true end",
-        args: &["test.lua --time=0 --events=0 run", "test.lua --time=0 run"],
-        ..CASE
-    },
-    Case {
-        name: "what event() gives back",
-        script: "n = 0 function event() n = n + 1 print(n) if n == 3 then return tonumber(os.getenv('X') or 0) end end",
-        args: &["test.lua --events=9 run"],
-        ..CASE
-    },
-    Case {
-        name: "a shebang",
-        script: "#!/usr/bin/env something\nprint('body')",
-        args: &["test.lua", "test.lua prepare"],
-        ..CASE
-    },
-    Case {
-        name: "syntax errors",
-        script: "function event()\n  if x then\nend",
-        args: &["test.lua run", "test.lua", "test.lua prepare"],
-        ..CASE
-    },
-    Case {
-        name: "an error while loading",
-        script: "print('a')\nerror('on purpose')",
-        args: &["test.lua run", "test.lua", "test.lua help"],
-        ..CASE
-    },
-    Case {
-        name: "an error value while loading",
-        script: "error({code = 3})",
-        args: &["test.lua run", "test.lua"],
-        ..CASE
-    },
-    Case { name: "nil is called", script: "function event() nothing() end", args: &["test.lua run"], ..CASE },
-    Case {
-        name: "an error in init()",
-        script: "function init() error('in init') end function event() end function done() print('done') end",
-        args: &["test.lua --events=1 run"],
-        ..CASE
-    },
-    Case {
-        name: "an error in thread_init()",
-        script: "function thread_init() error('in thread_init') end function event() end function done() print('done') end",
-        args: &["test.lua --events=1 run"],
-        ..CASE
-    },
-    Case {
-        name: "an error in event()",
-        script: "n = 0 function event() n = n + 1 if n == 2 then error('in event') end end function thread_done() print('td') end function done() print('done') end",
-        args: &["test.lua --events=5 run", "test.lua --events=1 run"],
-        ..CASE
-    },
-    Case {
-        name: "an error in thread_done() or done()",
-        script: "function event() end function thread_done() error('in thread_done') end function done() error('in done') end",
-        args: &["test.lua --events=1 run"],
-        ..CASE
-    },
-    Case {
-        name: "errors that are no text",
-        script: "what = {t = {}, n = 7, b = true} \
-            sysbench.cmdline.options = {kind = {'which', 't'}} \
-            function event() error(what[sysbench.opt.kind]) end function prepare() error(what[sysbench.opt.kind]) end",
-        args: &[
-            "test.lua run",
-            "test.lua --kind=n run",
-            "test.lua --kind=b run",
-            "test.lua --kind=x run",
-            "test.lua prepare",
-            "test.lua --kind=n prepare",
-        ],
-        ..CASE
-    },
-    Case {
-        name: "an error in prepare() or help()",
-        script: "function prepare() error('in prepare') end function help() local x = nil .. 'a' end function cleanup() return false end",
-        args: &["test.lua prepare", "test.lua help", "test.lua cleanup"],
-        ..CASE
-    },
-    Case {
-        name: "options of a wrong shape",
-        script: "sysbench.cmdline.options = {'one', 'two'} function event() end",
-        args: &["test.lua run", "test.lua help", "test.lua"],
-        ..CASE
-    },
-    Case {
-        name: "no table of options",
-        script: "sysbench.cmdline.options = 5 function event() end",
-        args: &["test.lua --events=1 run"],
-        ..CASE
-    },
-    Case {
-        name: "an option without a text",
-        script: "sysbench.cmdline.options = {a = {}} function event() end",
-        args: &["test.lua --events=1 run"],
-        ..CASE
-    },
-    Case {
-        name: "commands of a wrong shape",
-        script: "sysbench.cmdline.commands = {one = 'text', two = {}, three = {function() return false end}, four = {function() error('x') end}}",
-        args: &[
-            "test.lua one",
-            "test.lua two",
-            "test.lua three",
-            "test.lua four",
-            "test.lua five",
-            "test.lua help",
-            "test.lua run",
         ],
         ..CASE
     },
@@ -370,13 +219,19 @@ pub(crate) const CASES: &[Case] = &[
     Case {
         name: "a file of options",
         script: "function prepare() print(sysbench.opt.threads, sysbench.opt.events) end",
-        files: &[("some.cnf", "# a comment\nthreads=3\nevents = 12\n"), ("bad.cnf", "threads\n=4\nnonsense=1\n")],
+        files: &[("some.cnf", "# a comment\nthreads=3\n\nevents=12\n")],
         args: &[
             "--config-file=some.cnf test.lua prepare",
             "--config-file=absent.cnf test.lua prepare",
-            "--config-file=bad.cnf test.lua prepare",
             "--config-file= test.lua prepare",
         ],
+        ..CASE
+    },
+    Case {
+        name: "a file of options that is odd",
+        script: "function prepare() print(sysbench.opt.threads, sysbench.opt.events) end",
+        files: &[("spaced.cnf", "# a comment\nthreads=3\nevents = 12\n"), ("bad.cnf", "threads\n=4\nnonsense=1\n")],
+        args: &["--config-file=spaced.cnf test.lua prepare", "--config-file=bad.cnf test.lua prepare"],
         ..CASE
     },
     Case { name: "help", args: &["--help", "--help=on nothing", "--help prepare"], ..CASE },
