@@ -28,3 +28,4 @@ mod pair;
 mod program;
 mod server;
 mod shapes;
+mod variants;

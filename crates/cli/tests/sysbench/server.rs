@@ -64,6 +64,28 @@ impl Server {
         vec![format!("--db-driver={driver}"), format!("--{prefix}-host=127.0.0.1"), format!("--{prefix}-port={port}")]
     }
 
+    /// By socket, and by lists of places.
+    pub(crate) fn other_ways(&self) -> Vec<Vec<String>> {
+        match &self.kind {
+            Kind::Mariadb(owned) => {
+                let socket = format!("--mysql-socket={}", owned.server.socket().display());
+                let port = format!("--mysql-port={0},{0}", owned.port);
+                let driver = "--db-driver=mysql".to_owned();
+                vec![
+                    vec![socket.clone()],
+                    vec![driver.clone(), "--mysql-host=nowhere".to_owned(), socket],
+                    vec![driver, "--mysql-host=127.0.0.1,127.0.0.1".to_owned(), port, "--threads=3".to_owned()],
+                ]
+            }
+            Kind::Postgres(server) => {
+                let socket = server.socket();
+                let folder = socket.parent().unwrap().display();
+                let port = format!("--pgsql-port={}", server.port().unwrap());
+                vec![vec!["--db-driver=pgsql".to_owned(), format!("--pgsql-host={folder}"), port]]
+            }
+        }
+    }
+
     pub(crate) fn name(&self) -> &'static str {
         match self.kind {
             Kind::Mariadb(_) => "MariaDB",
