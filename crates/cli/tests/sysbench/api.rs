@@ -116,7 +116,12 @@ const USES: &[Use] = &[
         on: On::Mariadb,
         ..USE
     },
-    Use { script: "prepared_nulls", on: On::Postgres, ..USE },
+    Use {
+        script: "prepared_nulls",
+        on: On::Postgres,
+        deviation: Some("a NULL is sent as NULL, and not as the value that was bound before"),
+        ..USE
+    },
     Use { script: "prepared_nulls", args: &["--events=1 --db-ps-mode=disable run"], on: On::Postgres, ..USE },
     Use { script: "rows", ..USE },
     Use { script: "errors", args: &["--events=1 run", "cleanup"], ..USE },
