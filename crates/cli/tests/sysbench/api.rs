@@ -93,7 +93,7 @@ const USES: &[Use] = &[
             "--events=3 --format=csv run",
             "--events=3 --format=json run",
             "--events=3 --format=default run",
-            "--time=2 --events=0 --report-interval=1 --pause-us=50000 --format=json run",
+            "--time=3 --events=0 --report-interval=2 --pause-us=50000 --format=json run",
             "--time=2 --events=0 --report-interval=1 --pause-us=50000 --format=csv --verbosity=0 run",
         ],
         look: Look::ANY_NUMBERS,

@@ -16,7 +16,7 @@ struct Variant {
 }
 
 const RUN: &[&str] = &["prepare", "--events=10 --time=30 --rand-seed=9 run"];
-const BY_TIME: &[&str] = &["prepare", "--time=1 --report-interval=1 run"];
+const BY_TIME: &[&str] = &["prepare", "--time=2 --report-interval=1 run"];
 const VARIANT: Variant = Variant { script: "", options: "", commands: RUN, look: Look::EXACT, only_mariadb: false };
 const READ_WRITE: Variant = Variant { script: "oltp_read_write", ..VARIANT };
 
@@ -95,7 +95,7 @@ fn compare_all(server: &Server, is_mariadb: bool) {
             verdict.add(&name, difference(there, here, variant.look), None);
         }
     }
-    let way = READ_WRITE;
+    let way = Variant { script: "oltp_read_only", ..VARIANT };
     for flags in server.other_ways() {
         let [there, here] = programs.each_ref().map(|program| way.run(program, server, &place, &flags));
         for (there, here) in there.iter().zip(&here) {
