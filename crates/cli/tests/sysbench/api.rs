@@ -108,6 +108,8 @@ const USES: &[Use] = &[
     Use { script: "counters", args: &["--events=3 run"], ..USE },
     Use { script: "bulk", ..USE },
     Use { script: "prepared", ..USE },
+    // As text, sysbench reads beyond a value of full width.
+    Use { script: "prepared_cut", ..USE },
     Use { script: "prepared", args: &["--events=1 --db-ps-mode=disable run"], ..USE },
     Use { script: "prepared_selects", args: &["--events=1 run", "--events=1 --db-ps-mode=disable run"], ..USE },
     Use {
