@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::common::Place;
-use crate::pair::{Look, Verdict, difference, facts};
+use crate::pair::{Deviation, Look, Verdict, difference, facts, reason};
 use crate::program::Program;
 use crate::server::Server;
 
@@ -24,12 +24,12 @@ struct Use {
     args: &'static [&'static str],
     on: On,
     look: Look,
-    /// Why ours differs on purpose; docs/reference/sysbench.md says it too.
-    deviation: Option<&'static str>,
+    /// Command lines where ours differs on purpose.
+    deviations: &'static [Deviation],
 }
 
 const ANY_ORDER: Look = Look { sorted: true, ..Look::EXACT };
-const USE: Use = Use { script: "", args: &["--events=1 run"], on: On::Both, look: Look::EXACT, deviation: None };
+const USE: Use = Use { script: "", args: &["--events=1 run"], on: On::Both, look: Look::EXACT, deviations: &[] };
 const ALONE: Use = Use { on: On::Nothing, ..USE };
 
 const USES: &[Use] = &[
@@ -121,7 +121,7 @@ const USES: &[Use] = &[
     Use {
         script: "prepared_nulls",
         on: On::Postgres,
-        deviation: Some("a NULL is sent as NULL, and not as the value that was bound before"),
+        deviations: &[("", "a NULL is sent as NULL, and not as the value that was bound before")],
         ..USE
     },
     Use { script: "prepared_nulls", args: &["--events=1 --db-ps-mode=disable run"], on: On::Postgres, ..USE },
@@ -184,7 +184,7 @@ fn compare_all(server: Option<&Server>, wanted: &[On]) {
         });
         for ((args, there), here) in usage.args.iter().zip(&there).zip(&here) {
             let name = format!("{script} {args} on {}", server.map_or("nothing", Server::name));
-            verdict.add(&name, difference(there, here, usage.look), usage.deviation);
+            verdict.add(&name, difference(there, here, usage.look), reason(usage.deviations, args));
         }
     }
     verdict.check();

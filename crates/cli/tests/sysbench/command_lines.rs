@@ -2,7 +2,7 @@
 
 use crate::cases::{self, Case};
 use crate::common::Place;
-use crate::pair::{Look, Verdict, difference, facts};
+use crate::pair::{Look, Verdict, difference, facts, reason};
 use crate::program::Program;
 
 /// The case's script is `test.lua` in the current folder.
@@ -20,7 +20,7 @@ impl Case {
             let words: Vec<&str> = args.split_whitespace().collect();
             let run = |program| facts(program, place.path(), &words, self.stdin, None, look);
             let found = difference(&run(reference), &run(ours), look);
-            verdict.add(&format!("{}: sysbench {args}", self.name), found, self.deviation);
+            verdict.add(&format!("{}: sysbench {args}", self.name), found, reason(self.deviations, args));
         }
     }
 }

@@ -96,6 +96,14 @@ pub(crate) fn difference(reference: &Facts, ours: &Facts, look: Look) -> Option<
     (!text.is_empty()).then_some(text)
 }
 
+/// A command line, or a part of it, and why ours differs there on purpose; docs/reference/sysbench.md says it to users.
+pub(crate) type Deviation = (&'static str, &'static str);
+
+/// The reason for this command line, if there is one.
+pub(crate) fn reason(deviations: &[Deviation], args: &str) -> Option<&'static str> {
+    deviations.iter().find(|(part, _)| args.contains(part)).map(|(_, reason)| *reason)
+}
+
 /// Gathers what differs in a list of cases, so that one run shows all of it.
 #[derive(Default)]
 pub(crate) struct Verdict {

@@ -8,6 +8,8 @@ pub(crate) use options::CASES as OPTIONS;
 pub(crate) use reports::CASES as REPORTS;
 pub(crate) use scripts::CASES as SCRIPTS;
 
+use crate::pair::Deviation;
+
 pub(crate) struct Case {
     pub(crate) name: &'static str,
     pub(crate) script: &'static str,
@@ -18,11 +20,11 @@ pub(crate) struct Case {
     pub(crate) args: &'static [&'static str],
     /// Every number of the output depends on the clock.
     pub(crate) timed: bool,
-    /// Why ours differs on purpose; it says so in docs/reference/sysbench.md too.
-    pub(crate) deviation: Option<&'static str>,
+    /// Command lines where ours differs on purpose.
+    pub(crate) deviations: &'static [Deviation],
 }
 
-const CASE: Case = Case { name: "", script: "", files: &[], stdin: "", args: &[], timed: false, deviation: None };
+const CASE: Case = Case { name: "", script: "", files: &[], stdin: "", args: &[], timed: false, deviations: &[] };
 
 const EMPTY_EVENT: &str = "function event() end";
 const WITH_OPTIONS: &str = "
