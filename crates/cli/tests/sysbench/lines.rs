@@ -46,7 +46,7 @@ fn line_without_measures(line: &str, counts: Counts) -> String {
         return right_aligned(line);
     }
     if counts == Counts::AllVary {
-        return numbers_replaced(line, false);
+        return numbers_replaced(line, line.ends_with(" per sec.)"));
     }
     if counts == Counts::Vary && is_count(label) {
         return numbers_replaced(line, true);
