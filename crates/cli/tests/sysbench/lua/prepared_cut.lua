@@ -10,11 +10,12 @@ function event()
   insert:bind_param(word, words)
   word:set("too long by far"); words:set(("w"):rep(40))
   insert:execute()
-  word:set_rand_str("eight...and more"); words:set("fits")
+  word:set_rand_str("##@@####"); words:set("fits")
   insert:execute()
   local rows = con:query("SELECT word, words FROM cut ORDER BY words")
   for _ = 1, rows.nrows do
-    print(unpack(rows:fetch_row(), 1, 2))
+    local row = rows:fetch_row()
+    print(#row[1], row[1]:match("^%d%d%l%l%d%d%d%d$") and "digits" or row[1], row[2])
   end
   insert:close()
 end
