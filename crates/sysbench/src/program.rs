@@ -1,14 +1,16 @@
 //! The life of a command: read the command line, load the script, do what was asked for.
 
 use std::ffi::OsString;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::io::{Read, Write};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::sync::{Arc, Mutex};
 
 use mlua::Table;
 
 use crate::lua::{self, Role, Script, Source, State, lua_error_text};
-use crate::options::{self, Compat, FirstPass, Format, LuaIsolation, Options, Refusal, Settings, Stream, Surroundings, Wish};
+use crate::options::{
+    self, Compat, FirstPass, Format, LuaIsolation, Options, Refusal, Settings, Stream, Surroundings, Wish,
+};
 use crate::output::{Banner, Level, Log, MessagesTo, banner, lines};
 use crate::rand::{Unique, Xoroshiro};
 use crate::run::{Board, Control, Crew, Failure, Host, Load, News, Pace, Run, call_function, groups, work};
@@ -143,8 +145,7 @@ impl<'a> Program<'a> {
             FAILED
         };
         let role = Role::Main;
-        let (host, client) =
-            make_host(&run, &script, &drivers, role, 0).map_err(|problem| say(&problem))?;
+        let (host, client) = make_host(&run, &script, &drivers, role, 0).map_err(|problem| say(&problem))?;
         Ok(Self { world, pass, script, log, drivers, unique, seed, host, client })
     }
 
@@ -249,7 +250,8 @@ impl<'a> Program<'a> {
         self.lua(self.client.set("called", name))?;
         let ran = self.host.run_to_end(0, &self.client, "command");
         ran.map_err(|failure| self.fatal(&failure.line()))?;
-        let is_good = self.client.get::<mlua::Value>("result").is_ok_and(|result| result != mlua::Value::Boolean(false));
+        let is_good =
+            self.client.get::<mlua::Value>("result").is_ok_and(|result| result != mlua::Value::Boolean(false));
         Ok(if is_good { GOOD } else { FAILED })
     }
 
@@ -257,7 +259,9 @@ impl<'a> Program<'a> {
         let settings = options.settings().clone();
         let has_warm_up = !settings.warmup.is_zero();
         let control = Control::new(settings.events.unwrap_or(0), has_warm_up);
-        let pace = settings.rate.map(|rate| Pace::new(rate.into(), Xoroshiro::from_seed(self.seed, u64::MAX), control.now_ns()));
+        let pace = settings
+            .rate
+            .map(|rate| Pace::new(rate.into(), Xoroshiro::from_seed(self.seed, u64::MAX), control.now_ns()));
         const SHARES_MAX: u32 = 64;
         Arc::new(Run {
             control: control.with_pace(pace),
@@ -291,7 +295,9 @@ impl<'a> Program<'a> {
             LuaIsolation::Client => (clients, None),
             LuaIsolation::Worker => (shared, None),
             LuaIsolation::Auto if found.is_some() => (clients, found),
-            LuaIsolation::Auto if clients <= CLIENTS_WITH_THREADS_MAX && settings.ours.workers.is_none() => (clients, None),
+            LuaIsolation::Auto if clients <= CLIENTS_WITH_THREADS_MAX && settings.ours.workers.is_none() => {
+                (clients, None)
+            }
             LuaIsolation::Auto => (shared, None),
         })
     }

@@ -56,7 +56,8 @@ pub(crate) fn document(
     ending: Ending,
 ) -> String {
     let share = &count.total.share;
-    let mut wanted: Vec<f64> = PERCENTILES.into_iter().chain(crew.run.settings.ours.percentiles.iter().copied()).collect();
+    let mut wanted: Vec<f64> =
+        PERCENTILES.into_iter().chain(crew.run.settings.ours.percentiles.iter().copied()).collect();
     wanted.sort_by(f64::total_cmp);
     wanted.dedup();
     output::json(&output::Run {

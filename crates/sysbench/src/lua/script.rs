@@ -64,9 +64,12 @@ pub(crate) fn find(name: &[u8], package_path: &[u8]) -> Option<Source> {
 pub(crate) fn package_path(env: &dyn Fn(&str) -> Option<std::ffi::OsString>) -> Vec<u8> {
     let mut default = vec!["./?.lua".to_owned(), "./?/init.lua".to_owned(), "./src/lua/?.lua".to_owned()];
     let home = env("HOME").map(|home| home.to_string_lossy().into_owned()).unwrap_or_default();
-    for folder in
-        [&format!("{home}/.luarocks/share/lua/5.1"), &format!("{home}/.luarocks/share/lua"), "/usr/local/share/lua/5.1", "/usr/share/lua/5.1"]
-    {
+    for folder in [
+        &format!("{home}/.luarocks/share/lua/5.1"),
+        &format!("{home}/.luarocks/share/lua"),
+        "/usr/local/share/lua/5.1",
+        "/usr/share/lua/5.1",
+    ] {
         default.push(format!("{folder}/?.lua"));
         if !folder.starts_with("/usr") {
             default.push(format!("{folder}/?/init.lua"));

@@ -105,7 +105,8 @@ fn percentile_s(share: &Share, percentile: f64) -> f64 {
     if share.events.is_empty() || percentile <= 0.0 {
         return 0.0;
     }
-    let value_ns = share.events.value_at_quantile(percentile / 100.0).clamp(share.min_ns, share.max_ns.max(share.min_ns));
+    let value_ns =
+        share.events.value_at_quantile(percentile / 100.0).clamp(share.min_ns, share.max_ns.max(share.min_ns));
     value_ns as f64 / 1e9
 }
 

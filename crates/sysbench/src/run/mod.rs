@@ -18,7 +18,7 @@ pub(crate) use count::Count;
 pub(crate) use host::{Failure, Host};
 pub(crate) use ledger::{Stretch, fairness, log_histogram, percentiles, statement_latencies};
 pub(crate) use load::{Ending, Load};
-pub(crate) use reports::call_function;
 pub(crate) use pace::Pace;
+pub(crate) use reports::call_function;
 pub(crate) use shared::Run;
 pub(crate) use worker::{Crew, News, groups, work};

@@ -120,7 +120,9 @@ impl Load<'_> {
 
     fn hanging_text(&self, unfinished: u64) -> String {
         let seconds = self.crew.run.settings.ours.drain_timeout.map_or(0.0, |time| time.as_secs_f64());
-        format!("{unfinished} events have not ended {seconds} seconds after --time: they are given up (--drain-timeout)")
+        format!(
+            "{unfinished} events have not ended {seconds} seconds after --time: they are given up (--drain-timeout)"
+        )
     }
 
     fn report_end(&mut self, ending: Ending, count: &mut Count, now_ns: u64, unfinished: u64) {
@@ -165,7 +167,8 @@ impl Load<'_> {
         let share = &count.total.share;
         let mut texts = vec![output::percentiles(&percentiles(share, &ours.percentiles))];
         if ours.latency_by_statement {
-            let wanted = if ours.percentiles.is_empty() { vec![f64::from(self.percentile())] } else { ours.percentiles.clone() };
+            let wanted =
+                if ours.percentiles.is_empty() { vec![f64::from(self.percentile())] } else { ours.percentiles.clone() };
             texts.push(output::statement_latency(&statement_latencies(share, &wanted)));
         }
         if ours.errors_by_class {

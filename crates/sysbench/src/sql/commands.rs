@@ -58,7 +58,8 @@ impl Store {
     }
 
     fn after_sending(&mut self, handle: u32, sent: Result<(), DriverError>) -> Step {
-        let sent = sent.map(|()| self.connections.get(handle).and_then(|c| c.link.as_ref()).is_some_and(|l| l.wants_to_write()));
+        let sent = sent
+            .map(|()| self.connections.get(handle).and_then(|c| c.link.as_ref()).is_some_and(|l| l.wants_to_write()));
         match sent {
             Ok(true) => self.watch(handle, false),
             Ok(false) => {}
@@ -327,16 +328,23 @@ impl Store {
     }
 
     fn say_failed(&self, handle: u32, error: &SqlError, dialect: Dialect, is_prepared: bool) {
-        let text = self.connections.get(handle).map(|connection| String::from_utf8_lossy(&connection.text).into_owned());
+        let text =
+            self.connections.get(handle).map(|connection| String::from_utf8_lossy(&connection.text).into_owned());
         let text = text.unwrap_or_default();
         let SqlError { number, message, .. } = error;
         let log = &self.run.log;
         match (dialect, is_prepared) {
             (Dialect::Mysql, false) => {
-                log.text(Level::Fatal, &format!("mysql_drv_query() returned error {number} ({message}) for query '{text}'"));
+                log.text(
+                    Level::Fatal,
+                    &format!("mysql_drv_query() returned error {number} ({message}) for query '{text}'"),
+                );
             }
             (Dialect::Mysql, true) => {
-                log.text(Level::Fatal, &format!("mysql_stmt_execute() returned error {number} ({message}) for query '{text}'"));
+                log.text(
+                    Level::Fatal,
+                    &format!("mysql_stmt_execute() returned error {number} ({message}) for query '{text}'"),
+                );
             }
             (Dialect::Postgres, _) => {
                 let call = if is_prepared { "PQexecPrepared" } else { "PQexec" };

@@ -426,7 +426,8 @@ impl Store {
             self.run.log.text(Level::Alert, "attempt to fetch row from an invalid result set");
             return None;
         };
-        let is_empty = connection.sets.as_deref().and_then(|sets| sets.get(connection.set)).is_none_or(|set| set.rows == 0);
+        let is_empty =
+            connection.sets.as_deref().and_then(|sets| sets.get(connection.set)).is_none_or(|set| set.rows == 0);
         if is_empty {
             self.run.log.text(Level::Alert, "attempt to fetch row from an empty result set");
         }
