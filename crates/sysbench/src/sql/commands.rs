@@ -46,13 +46,14 @@ impl Store {
     }
 
     fn send_text(&mut self, handle: u32, text: &[u8], doing: Doing, kind: usize) -> Step {
-        let (buffer, now_ns) = (self.buffer(), self.run.control.now_ns());
+        let (token, now_ns) = (self.token(), self.run.control.now_ns());
         let Some(connection) = self.connections.get_mut(handle) else { return Step::Done(Answer::MISUSE) };
         let Some(link) = &mut connection.link else { return self.closed_already() };
         connection.text.clear();
         connection.text.extend_from_slice(text);
         (connection.doing, connection.kind, connection.sent_ns) = (doing, kind, now_ns);
-        link.collect(buffer);
+        link.collect(token);
+        connection.awaits_sets = true;
         let sent = link.send_bytes(text, &mut self.scratch);
         self.after_sending(handle, sent)
     }
@@ -226,7 +227,7 @@ impl Store {
     }
 
     fn send_execute(&mut self, handle: u32, number: u32, prepared: u32) -> Step {
-        let (buffer, now_ns) = (self.buffer(), self.run.control.now_ns());
+        let (token, now_ns) = (self.token(), self.run.control.now_ns());
         let Some(connection) = self.connections.get_mut(handle) else { return Step::Done(Answer::MISUSE) };
         let (Some(link), Some(statement)) = (&mut connection.link, self.statements.get(number)) else {
             return self.closed_already();
@@ -243,7 +244,8 @@ impl Store {
             };
             return self.failed(handle, &error, "other(2031)", 2031, true);
         }
-        link.collect(buffer);
+        link.collect(token);
+        connection.awaits_sets = true;
         let sent = link.execute(prepared, &mut self.scratch);
         self.after_sending(handle, sent)
     }

@@ -67,6 +67,8 @@ pub(crate) struct Store {
     pub(super) statements: Slab<Statement>,
     pub(super) scratch: Scratch,
     pool: Vec<Box<ResultSets>>,
+    /// Places without memory.
+    tokens: Vec<Box<ResultSets>>,
     /// Where sockets are watched. `None`: nobody waits for several at once.
     epoll: Option<OwnedFd>,
     driver_shapes: Shapes<DriverShape>,
@@ -91,6 +93,7 @@ impl Store {
             statements: Slab::new(),
             scratch: Scratch::new(),
             pool: Vec::new(),
+            tokens: Vec::new(),
             epoll,
             driver_shapes: Shapes::new(),
             driver_places: Vec::new(),
@@ -304,6 +307,7 @@ impl Store {
 
     /// Something has come from the server of this connection, or it may have.
     pub(crate) fn on_ready(&mut self, handle: u32) -> Step {
+        self.lend(handle);
         let Some(connection) = self.connections.get_mut(handle) else { return Step::Done(Answer::MISUSE) };
         let Some(link) = &mut connection.link else { return Step::Wait };
         match link.receive(&mut self.scratch) {
@@ -315,6 +319,7 @@ impl Store {
 
     /// Waits for the server of this connection, and answers what has come of it.
     pub(crate) fn wait(&mut self, handle: u32, until_ns: u64) -> Step {
+        self.lend(handle);
         let now_ns = self.run.control.now_ns();
         let Some(connection) = self.connections.get_mut(handle) else { return Step::Done(Answer::MISUSE) };
         let until_ns = until_ns.min(connection.wakes_ns);
@@ -406,8 +411,20 @@ impl Store {
     // Buffers for results
     //
 
-    pub(super) fn buffer(&mut self) -> Box<ResultSets> {
-        self.pool.pop().unwrap_or_default()
+    /// A place without memory, for a statement that is sent: see [`Self::lend`].
+    pub(super) fn token(&mut self) -> Box<ResultSets> {
+        self.tokens.pop().unwrap_or_default()
+    }
+
+    /// Lends a place with memory to a statement whose reply begins to come. Of thousands of statements in flight only
+    /// those that are being read have one.
+    fn lend(&mut self, handle: u32) {
+        let Some(connection) = self.connections.get_mut(handle).filter(|connection| connection.awaits_sets) else { return };
+        connection.awaits_sets = false;
+        let buffer = self.pool.pop().unwrap_or_default();
+        if let Some(token) = connection.link.as_mut().and_then(|link| link.collect(buffer)) {
+            self.tokens.push(token);
+        }
     }
 
     pub(super) fn keep_buffer(&mut self, sets: Option<Box<ResultSets>>) {
