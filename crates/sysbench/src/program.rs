@@ -242,7 +242,9 @@ impl<'a> Program<'a> {
         match call_function(&mut self.host, 0, &self.client, name) {
             Ok(()) => Ok(GOOD),
             // As in sysbench, where help that fails is no failure.
-            Err(failure) => Err(if name == "help" { self.fatal(&failure.line()) - FAILED } else { self.fatal(&failure.line()) }),
+            Err(failure) => {
+                Err(if name == "help" { self.fatal(&failure.line()) - FAILED } else { self.fatal(&failure.line()) })
+            }
         }
     }
 

@@ -419,7 +419,9 @@ impl Store {
     /// Lends a place with memory to a statement whose reply begins to come. Of thousands of statements in flight only
     /// those that are being read have one.
     fn lend(&mut self, handle: u32) {
-        let Some(connection) = self.connections.get_mut(handle).filter(|connection| connection.awaits_sets) else { return };
+        let Some(connection) = self.connections.get_mut(handle).filter(|connection| connection.awaits_sets) else {
+            return;
+        };
         connection.awaits_sets = false;
         let buffer = self.pool.pop().unwrap_or_default();
         if let Some(token) = connection.link.as_mut().and_then(|link| link.collect(buffer)) {
