@@ -181,16 +181,16 @@ impl Host {
         }
         if lua::has_released() {
             let mut store = self.store.borrow_mut();
-            lua::take_released().into_iter().for_each(|handle| store.release(handle));
+            for handle in lua::take_released() {
+                store.release(handle);
+            }
         }
         if self.all_ended() {
             return;
         }
-        if let [client] = &self.clients[..] {
-            if let Waiting::Connection(handle) = client.waiting {
-                self.wait_for_the_only(handle);
-                return;
-            }
+        if let [Client { waiting: Waiting::Connection(handle), .. }] = self.clients[..] {
+            self.wait_for_the_only(handle);
+            return;
         }
         self.wait();
         self.fire_timers();
