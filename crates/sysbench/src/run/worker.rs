@@ -94,6 +94,7 @@ fn live(crew: &Crew, host: &mut Host, tell: &dyn Fn(News), go: &Receiver<bool>) 
         }
         if !is_ready && host.all_at_barrier() && !host.all_ended() {
             is_ready = true;
+            host.state.end_of_preparation();
             tell(News::Ready);
             let goes = go.recv().unwrap_or(false);
             if goes {
