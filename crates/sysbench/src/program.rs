@@ -3,16 +3,17 @@
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::io::{Read, Write};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use mlua::Table;
+use truetps_probe::clock;
 
 use crate::lua::{self, Role, Script, Source, State, lua_error_text};
 use crate::options::{self, Compat, FirstPass, Format, LuaIsolation, Options, Refusal, Settings, Stream, Surroundings, Wish};
 use crate::output::{Banner, Level, Log, MessagesTo, banner, lines};
 use crate::rand::{Unique, Xoroshiro};
 use crate::recording::TOOL_VERSION;
-use crate::run::{Board, Control, Crew, Host, Load, News, Pace, Run, call_function, groups, work};
+use crate::run::{Board, Control, Crew, Host, Load, News, Pace, Run, Usage, call_function, groups, work};
 use crate::sql::{Drivers, Store};
 
 const GOOD: u8 = 0;
@@ -136,6 +137,9 @@ impl<'a> Program<'a> {
             log: Arc::clone(&log),
             unique: Arc::clone(&unique),
             notes: Mutex::default(),
+            usage: Usage::new(0),
+            server: OnceLock::new(),
+            started_at: clock::now_rfc3339(),
             seed,
             settings,
         });
@@ -252,6 +256,9 @@ impl<'a> Program<'a> {
             log: Arc::clone(&self.log),
             unique: Arc::clone(&self.unique),
             notes: Mutex::default(),
+            usage: Usage::new(threads),
+            server: OnceLock::new(),
+            started_at: clock::now_rfc3339(),
             seed: self.seed,
             settings,
         })
@@ -337,6 +344,7 @@ impl<'a> Program<'a> {
             main_client: self.client.clone(),
             reporter,
             is_interrupted: self.world.is_interrupted,
+            recording: None,
         };
         Ok(load.run())
     }

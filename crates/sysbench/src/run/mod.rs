@@ -10,6 +10,7 @@ mod pace;
 mod reports;
 mod shared;
 mod ticks;
+mod usage;
 mod worker;
 
 pub(crate) use board::{Board, Counter, Share, Slot, SlotCounts, statement_kind};
@@ -20,5 +21,6 @@ pub(crate) use ledger::{Stretch, fairness, log_histogram, percentiles, statement
 pub(crate) use load::{Ending, Load};
 pub(crate) use reports::call_function;
 pub(crate) use pace::Pace;
-pub(crate) use shared::Run;
+pub(crate) use shared::{Run, ServerSeen};
+pub(crate) use usage::Usage;
 pub(crate) use worker::{Crew, News, groups, work};
