@@ -61,7 +61,7 @@ pub(crate) fn document(input: &ReportInput<'_>) -> Document {
         sections::noise(input),
         sections::knees(input),
         sections::troubles(input),
-        Some(sections::words(input)),
+        sections::words(input),
     ];
     Document {
         title: format!("{}: {}", input.plan.name, input.plan.about),
