@@ -13,7 +13,7 @@ use crate::options::{self, Compat, FirstPass, Format, LuaIsolation, Options, Ref
 use crate::output::{Banner, Level, Log, MessagesTo, banner, lines};
 use crate::rand::{Unique, Xoroshiro};
 use crate::recording::TOOL_VERSION;
-use crate::run::{Board, Control, Crew, Host, Load, News, Pace, Run, Usage, call_function, groups, work};
+use crate::run::{Board, Control, Crew, Failure, Host, Load, News, Pace, Run, Usage, call_function, groups, work};
 use crate::sql::{Drivers, Store};
 
 const GOOD: u8 = 0;
@@ -182,12 +182,15 @@ impl<'a> Program<'a> {
         let cmdline: Table = self.lua(sysbench.get("cmdline"))?;
         let has_options = !self.lua(cmdline.get::<mlua::Value>("options"))?.is_nil();
         let read: mlua::Function = self.lua(cmdline.get("read_cmdline_options"))?;
-        self.lua(read.call::<bool>(()))?;
+        read.call::<bool>(()).map_err(|error| {
+            let problem = lua_error_text(&error);
+            self.fatal(&Failure { function: "sysbench.cmdline.read_cmdline_options".to_owned(), problem }.line())
+        })?;
         for spec in self.host.state.declared.take() {
             self.pass.declare(spec);
         }
         self.pass.check_names(has_options).map_err(|refusal| refuse(&refusal))?;
-        self.check_command(command)?;
+        self.check_command(command, has_options)?;
         let options = self.pass.clone().finish(has_options).map_err(|refusal| refuse(&refusal))?;
         for notice in options.notices() {
             write_to(notice.stream, &notice.text);
@@ -208,7 +211,7 @@ impl<'a> Program<'a> {
     }
 
     /// Whether there is such a command; `help` is answered here where the script does not.
-    fn check_command(&self, command: &[u8]) -> Result<(), Stopped> {
+    fn check_command(&self, command: &[u8], has_options: bool) -> Result<(), Stopped> {
         let name = String::from_utf8_lossy(command).into_owned();
         if self.cmdline_says("command_defined", &name)? || name == "run" {
             return Ok(());
@@ -221,7 +224,7 @@ impl<'a> Program<'a> {
         if self.host.state.has(&self.client, &name) {
             return Ok(());
         }
-        if name == "help" {
+        if name == "help" && has_options {
             write_to(Stream::Stdout, &options::test_help(self.pass.registry(), base_name.as_bytes()));
             return Err(GOOD);
         }
@@ -270,6 +273,7 @@ impl<'a> Program<'a> {
             script: Arc::clone(&self.script),
             options: Arc::new(options),
             drivers: Arc::clone(&self.drivers),
+            threads,
             procedure,
         }
     }

@@ -25,6 +25,6 @@ pub(crate) fn read_declared(list: &Table) -> mlua::Result<Vec<Declaration>> {
 }
 
 /// What `print_test_options` prints.
-pub(crate) fn help_of(options: &[Declaration]) -> String {
-    String::from_utf8_lossy(&option_lines(options)).into_owned()
+pub(crate) fn help_of(options: &[Declaration]) -> Vec<u8> {
+    option_lines(options)
 }

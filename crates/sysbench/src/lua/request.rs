@@ -19,6 +19,7 @@ pub(crate) enum Request {
     Reconnect,
     Query,
     Prepare,
+    PrepareBound,
     Execute,
     NextResult,
     Flush,
@@ -32,12 +33,13 @@ impl Request {
     pub(crate) const LAST: i32 = Self::Ready as i32;
 
     /// Names in the prelude.
-    pub(crate) const ALL: [(&'static str, Self); 10] = [
+    pub(crate) const ALL: [(&'static str, Self); 11] = [
         ("ENDED", Self::Ended),
         ("CONNECT", Self::Connect),
         ("RECONNECT", Self::Reconnect),
         ("QUERY", Self::Query),
         ("PREPARE", Self::Prepare),
+        ("PREPARE_BOUND", Self::PrepareBound),
         ("EXECUTE", Self::Execute),
         ("NEXT_RESULT", Self::NextResult),
         ("FLUSH", Self::Flush),
@@ -67,6 +69,7 @@ pub(crate) fn begin(
         Request::Reconnect => (handle, store.reconnect(handle)),
         Request::Query => (handle, store.query(handle, text)),
         Request::Prepare => (handle, store.prepare(handle, text)),
+        Request::PrepareBound => (store.connection_of(handle), store.prepare_bound(handle)),
         Request::Execute => (store.connection_of(handle), store.execute(handle)),
         Request::NextResult => (handle, store.next_result(handle)),
         Request::Flush => (handle, store.flush(handle)),

@@ -292,7 +292,7 @@ fn add_declarations(lua: &Lua, host: &Table, declared: &Declared, log: &Arc<Log>
     host.set("declare", lua.create_function(declare)?)?;
     let log = Arc::clone(log);
     let print = move |_: &Lua, options: Table| {
-        log.report(&super::declared::help_of(&read_declared(&options)?));
+        log.script(&super::declared::help_of(&read_declared(&options)?));
         Ok(())
     };
     host.set("print_options", lua.create_function(print)?)

@@ -210,7 +210,7 @@ pub(crate) unsafe extern "C" fn sb_histogram_update(histogram: *mut LogHistogram
 pub(crate) unsafe extern "C" fn sb_histogram_print(histogram: *mut LogHistogram) {
     // SAFETY: the caller's promise.
     if let Some(histogram) = unsafe { histogram.as_ref() } {
-        context::with(|context| context.run.log.script(histogram.report().as_bytes()));
+        context::with(|context| context.run.log.script(histogram.text().as_bytes()));
     }
 }
 

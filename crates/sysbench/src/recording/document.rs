@@ -54,12 +54,12 @@ pub(crate) fn document(end: &End<'_>, crew: &Crew) -> String {
 
 /// The same as it is kept, with what a reader of the folder cannot see on a command line of its own. Ends with a line
 /// end.
-pub(super) fn with_circumstances(end: &End<'_>, crew: &Crew, trial: &Trial, workers: u32) -> String {
+pub(super) fn with_circumstances(end: &End<'_>, crew: &Crew, trial: &Trial) -> String {
     let mut fields = fields(end, crew, &trial.validity);
-    let isolation = if workers == crew.run.settings.threads { "client" } else { "worker" };
+    let isolation = if crew.threads == crew.run.settings.threads { "client" } else { "worker" };
     fields.insert("command".to_owned(), facts::command(crew).into());
     fields.insert("lua_isolation".to_owned(), isolation.into());
-    fields.insert("workers".to_owned(), workers.into());
+    fields.insert("workers".to_owned(), crew.threads.into());
     fields.insert("server".to_owned(), trial.server.as_ref().map_or(Value::Null, |server| serde_json::json!(server)));
     text(fields) + "\n"
 }

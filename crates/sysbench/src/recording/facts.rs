@@ -118,7 +118,7 @@ pub(super) fn command(crew: &Crew) -> Vec<String> {
     own.into_iter().chain(words_without_secrets(crew.script.argv.iter().skip(1))).collect()
 }
 
-pub(super) fn experiment(crew: &Crew, plan: &Plan, workers: u32) -> Experiment {
+pub(super) fn experiment(crew: &Crew, plan: &Plan) -> Experiment {
     let schedule = ScheduledTrial {
         name: TRIAL.to_owned(),
         block: 0,
@@ -136,7 +136,7 @@ pub(super) fn experiment(crew: &Crew, plan: &Plan, workers: u32) -> Experiment {
         created_at: crew.run.started_at.clone(),
         quick: false,
         seed: crew.run.seed,
-        workers,
+        workers: crew.threads,
         host,
         server: server(crew),
         couplings: Vec::new(),
@@ -175,8 +175,8 @@ pub(super) fn trial(crew: &Crew) -> Trial {
 }
 
 /// How the run was driven.
-pub(super) fn engine(crew: &Crew, workers: u32, connect_ms: f64, clients_failed: u32, reconnects: u64) -> EngineFacts {
-    let clients = crew.run.settings.threads;
+pub(super) fn engine(crew: &Crew, connect_ms: f64, clients_failed: u32, reconnects: u64) -> EngineFacts {
+    let (workers, clients) = (crew.threads, crew.run.settings.threads);
     let mode = if workers == clients { DriveMode::Blocking } else { DriveMode::Multiplexed };
     let protocol = if crew.drivers.emulates_prepared() { Protocol::Text } else { Protocol::Prepared };
     EngineFacts {

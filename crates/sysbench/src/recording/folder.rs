@@ -24,7 +24,6 @@ pub(crate) struct End<'a> {
 
 pub(crate) struct Recording {
     crew: Crew,
-    workers: u32,
     /// How long it took until all clients were ready.
     connect_ms: f64,
     folder: ExperimentFolder,
@@ -46,9 +45,9 @@ pub(crate) struct Recording {
 
 impl Recording {
     /// Makes the folder. The user is told where that is not possible; the run goes on without it.
-    pub(crate) fn begin(crew: &Crew, workers: u32, connect_ms: f64) -> Option<Self> {
+    pub(crate) fn begin(crew: &Crew, connect_ms: f64) -> Option<Self> {
         let runs = crew.run.settings.ours.runs.as_deref()?;
-        match Self::create(runs, crew, workers, connect_ms) {
+        match Self::create(runs, crew, connect_ms) {
             Ok(recording) => Some(recording),
             Err(error) => {
                 let text = format!("this run is not recorded: {error} (--runs=none records nothing)");
@@ -58,16 +57,15 @@ impl Recording {
         }
     }
 
-    fn create(runs: &Path, crew: &Crew, workers: u32, connect_ms: f64) -> Result<Self, FolderError> {
+    fn create(runs: &Path, crew: &Crew, connect_ms: f64) -> Result<Self, FolderError> {
         let plan = facts::plan(crew);
-        let experiment = facts::experiment(crew, &plan, workers);
+        let experiment = facts::experiment(crew, &plan);
         let name = format!("{}-{}", plan.name, clock::folder_stamp());
         let folder = ExperimentFolder::create(runs, &name, &plan, &experiment)?;
         let trial = facts::trial(crew);
         let writer = folder.begin_trial(&trial)?;
         Ok(Self {
             crew: crew.clone(),
-            workers,
             connect_ms,
             folder,
             experiment,
@@ -156,8 +154,7 @@ impl Recording {
         self.trial.notes = self.crew.run.notes();
         let host = HostReadings { at_start: self.host_at_start, at_end: HostCpu::read() };
         let reconnects = self.measured.map_or(0, |step| step.reconnects);
-        self.trial.engine =
-            Some(facts::engine(&self.crew, self.workers, self.connect_ms, self.failed, reconnects));
+        self.trial.engine = Some(facts::engine(&self.crew, self.connect_ms, self.failed, reconnects));
         self.trial.measured =
             self.measured.map(|step| facts::measured(&self.crew, &step, &end.count.whole.share, host));
         // The figures matter most: they are written first, also where the series could not be.
@@ -174,7 +171,7 @@ impl Recording {
             self.experiment.sandbox_dir = facts::place(&self.crew);
             self.folder.write_experiment(&self.experiment)?;
         }
-        let text = document::with_circumstances(end, &self.crew, &self.trial, self.workers);
+        let text = document::with_circumstances(end, &self.crew, &self.trial);
         write_atomically(&self.writer.path().join("sysbench.json"), text.as_bytes())
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::pace::Pace;
 
@@ -34,6 +34,8 @@ pub(crate) struct Control {
     ended: AtomicBool,
     /// Nobody waits for clients that have not ended by now.
     abandoned: AtomicBool,
+    /// Threads that have been told to go.
+    awake: AtomicU32,
     /// Clients that have not ended.
     running: AtomicU32,
     /// u64::MAX: there is none.
@@ -56,6 +58,7 @@ impl Control {
             zero: Instant::now(),
             ended: AtomicBool::new(false),
             abandoned: AtomicBool::new(false),
+            awake: AtomicU32::new(0),
             running: AtomicU32::new(0),
             deadline_ns: AtomicU64::new(u64::MAX),
             events_max,
@@ -91,6 +94,17 @@ impl Control {
 
     pub(crate) fn is_abandoned(&self) -> bool {
         self.abandoned.load(Ordering::Relaxed)
+    }
+
+    /// Waits until so many threads have come here, so that none has run all events before the others are awake. One
+    /// that does not come is waited for for a moment only.
+    pub(crate) fn start_together(&self, threads: u32) {
+        const PATIENCE: Duration = Duration::from_millis(20);
+        let began = Instant::now();
+        self.awake.fetch_add(1, Ordering::Relaxed);
+        while self.awake.load(Ordering::Relaxed) < threads && began.elapsed() < PATIENCE {
+            std::thread::yield_now();
+        }
     }
 
     pub(crate) fn set_running(&self, clients: u32) {

@@ -74,14 +74,14 @@ impl Load<'_> {
         }
         let connect_ms = self.crew.run.control.now_ns().saturating_sub(began_ns) as f64 / 1e6;
         // Before anything is measured: a slow disk costs no event its time.
-        self.recording = Recording::begin(&self.crew, self.threads, connect_ms);
+        self.recording = Recording::begin(&self.crew, connect_ms);
         let (mut moments, mut count) = self.begin();
+        self.crew.run.log.text(Level::Notice, lines::THREADS_STARTED);
+        self.say_warm_up();
         for one in &go {
             // A thread that is gone has said why.
             let _ = one.send(true);
         }
-        self.crew.run.log.text(Level::Notice, lines::THREADS_STARTED);
-        self.say_warm_up();
         let ending = self.watch(&news, go.len(), &mut moments, &mut count);
         self.finish(ending, &mut count)
     }

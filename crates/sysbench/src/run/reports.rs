@@ -111,6 +111,8 @@ impl Load<'_> {
             Ending::Hanging => run.log.text(Level::Fatal, &self.hanging_text(unfinished)),
             _ => {}
         }
+        // Its state ends before the last report: what its hooks have begun to print ends with it.
+        self.reporter = None;
         if ending != Ending::Failed {
             self.report_end(&end, unfinished);
         }

@@ -15,6 +15,7 @@ pub(crate) struct Crew {
     pub(crate) script: Arc<Script>,
     pub(crate) options: Arc<Options>,
     pub(crate) drivers: Arc<Drivers>,
+    pub(crate) threads: u32,
     /// `run`, or `parallel_command`.
     pub(crate) procedure: &'static str,
 }
@@ -94,7 +95,11 @@ fn live(crew: &Crew, host: &mut Host, tell: &dyn Fn(News), go: &Receiver<bool>) 
         if !is_ready && host.all_at_barrier() && !host.all_ended() {
             is_ready = true;
             tell(News::Ready);
-            host.open_barrier(go.recv().unwrap_or(false));
+            let goes = go.recv().unwrap_or(false);
+            if goes {
+                control.start_together(crew.threads);
+            }
+            host.open_barrier(goes);
         }
     }
 }

@@ -80,7 +80,21 @@ impl Store {
             connection.statements.push(number);
         }
         // PostgreSQL is told when the types of the values are known.
-        if is_emulated || !is_mysql { Step::Done(Answer::NONE) } else { self.send_prepare(handle, number, false) }
+        let waits_for_types = !is_mysql && text.contains(&b'?');
+        if is_emulated || waits_for_types { Step::Done(Answer::NONE) } else { self.send_prepare(handle, number, false) }
+    }
+
+    /// The values of a statement have been bound: PostgreSQL prepares it now.
+    pub(crate) fn prepare_bound(&mut self, number: u32) -> Step {
+        let Some(statement) = self.statements.get(number) else { return Step::Done(Answer::MISUSE) };
+        let handle = statement.connection;
+        let is_due = statement.handle.is_none() && !statement.is_emulated && !statement.is_closed;
+        let is_open = self.connections.get(handle).is_some_and(|connection| connection.link.is_some());
+        if !is_due || !is_open || self.dialect_of(handle) != Some(Dialect::Postgres) {
+            return Step::Done(Answer::NONE);
+        }
+        self.forget_results(handle);
+        self.send_prepare(handle, number, false)
     }
 
     fn send_prepare(&mut self, handle: u32, number: u32, executes: bool) -> Step {
@@ -123,8 +137,12 @@ impl Store {
         if let Some(connection) = self.connections.get_mut(handle) {
             connection.show_error(2, &sql_error);
         }
-        self.run.log.text(Level::Fatal, "mysql_stmt_prepare() failed");
-        self.run.log.text(Level::Fatal, &format!("MySQL error: {} \"{}\"", error.code, error.message));
+        if self.dialect_of(handle) == Some(Dialect::Postgres) {
+            self.run.log.text(Level::Fatal, &format!("PQprepare() failed: ERROR:  {}\n", sql_error.message));
+        } else {
+            self.run.log.text(Level::Fatal, "mysql_stmt_prepare() failed");
+            self.run.log.text(Level::Fatal, &format!("MySQL error: {} \"{}\"", error.code, error.message));
+        }
         Step::Done(Answer::MISUSE)
     }
 
@@ -302,7 +320,7 @@ impl Store {
             (Dialect::Postgres, _) => {
                 let call = if is_prepared { "PQexecPrepared" } else { "PQexec" };
                 log.text(Level::Fatal, &format!("{call}() failed: 7 {message}"));
-                log.text(Level::Fatal, &format!("failed query was: '{text}'"));
+                log.text(Level::Fatal, &format!("failed query was: {text}"));
             }
         }
     }

@@ -20,7 +20,7 @@ pub(crate) struct SqlError {
 
 impl SqlError {
     pub(crate) fn of_server(error: &ServerError) -> Self {
-        Self { number: error.code.into(), state: error.sqlstate.clone(), message: error.message.clone() }
+        Self { number: error.code.into(), state: error.sqlstate.clone(), message: primary(error).to_owned() }
     }
 
     /// The connection is gone; `dialect` says in whose words.
@@ -45,6 +45,16 @@ impl SqlError {
     pub(crate) fn is_loss(&self) -> bool {
         LOST.contains(&self.number) || self.state.starts_with("08") || self.state == "57P01"
     }
+}
+
+/// The message without what PostgreSQL adds to it, which scripts have never seen.
+fn primary(error: &ServerError) -> &str {
+    let message = &error.message;
+    if error.code != 0 {
+        return message;
+    }
+    let end = ["; detail: ", "; hint: "].iter().filter_map(|mark| message.find(mark)).min();
+    &message[..end.unwrap_or(message.len())]
 }
 
 /// Errors that restart the event.
@@ -110,7 +120,8 @@ fn mysql_reason(endpoint: &Endpoint, error: &DriverError) -> String {
             None if source.kind() == std::io::ErrorKind::TimedOut => {
                 format!("2002: Can't connect to server on '{host}' (110)")
             }
-            None => format!("2005: Unknown server host '{host}' ({source})"),
+            // The system's number for a name that nobody knows, which the standard library keeps to itself.
+            None => format!("2005: Unknown server host '{host}' (-2)"),
         },
         (DriverError::Io(_) | DriverError::Closed | DriverError::ClosedEarly { .. }, _) => {
             format!("2013: Lost connection to server at 'handshake' ({error})")
@@ -120,6 +131,12 @@ fn mysql_reason(endpoint: &Endpoint, error: &DriverError) -> String {
 }
 
 fn pgsql_reason(endpoint: &Endpoint, error: &DriverError) -> String {
+    if let (DriverError::Connect { source, .. }, Endpoint::Tcp { host, .. }) = (error, endpoint)
+        && source.raw_os_error().is_none()
+        && source.kind() != std::io::ErrorKind::TimedOut
+    {
+        return format!("could not translate host name \"{host}\" to address: Name or service not known\n");
+    }
     let place = match endpoint {
         Endpoint::Unix(path) => format!("on socket \"{}\"", path.display()),
         Endpoint::Tcp { host, port } => format!("at \"{host}\", port {port}"),

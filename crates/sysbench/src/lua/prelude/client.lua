@@ -102,7 +102,7 @@ end
 function procedures.command(client)
   local ok, result = pcall(client.environment.sysbench.cmdline.call_command, client.called)
   client.result = result
-  return ended(client, client.called, ok, result)
+  return ended(client, "sysbench.cmdline.call_command", ok, result)
 end
 
 -- The same by a client of many.

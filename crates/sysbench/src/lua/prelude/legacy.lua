@@ -57,10 +57,9 @@ function legacy.install(environment, tid, facts)
   environment.sb_rand_special = rand.special
   function environment.sb_rand_uniq(a, b)
     if not a then return rand.unique() end
-    local range = b - a + 1
     local drawn
-    repeat drawn = rand.unique() until drawn < math.floor(4294967291 / range) * range or range > 4294967291
-    return a + drawn % range
+    repeat drawn = rand.unique() until drawn >= a and drawn <= b
+    return drawn
   end
 
   function environment.db_connect() connect() end

@@ -4,7 +4,7 @@ local ffi = require("ffi")
 local C = ffi.C
 local ask = request.ask
 local CONNECT, RECONNECT, QUERY, PREPARE = request.CONNECT, request.RECONNECT, request.QUERY, request.PREPARE
-local EXECUTE, NEXT_RESULT = request.EXECUTE, request.NEXT_RESULT
+local EXECUTE, NEXT_RESULT, PREPARE_BOUND = request.EXECUTE, request.NEXT_RESULT, request.PREPARE_BOUND
 -- What the host answers: there is a result; there is none; the statement failed; the call was wrong.
 local RESULT, NONE, FAILED = host.answers.RESULT, host.answers.NONE, host.answers.FAILED
 
@@ -132,7 +132,9 @@ function statement:bind_param(...)
   end
   local kept = kept_alive[self]
   kept.binds, kept.parameters = binds, parameters
-  return host.bind(self.handle, tonumber(ffi.cast("intptr_t", binds)), count)
+  local status = host.bind(self.handle, tonumber(ffi.cast("intptr_t", binds)), count)
+  if status == 0 and ask(PREPARE_BOUND, self.handle) ~= NONE then return 1 end
+  return status
 end
 
 local function next_result(connection)
@@ -196,13 +198,14 @@ end
 --
 local connection = {}
 
+-- What is misused is reported at the caller of the function that calls this one, as in sysbench.
 function connection:query(text)
   if type(text) ~= "string" then text = as_text(text, "db_query") end
   local answer = ask(QUERY, self.handle, text)
   if answer == NONE then return NO_RESULT end
   if answer == RESULT then return self.result end
   if answer == FAILED then raise(self, text) end
-  error("SQL API error", 2)
+  error("SQL API error", 3)
 end
 
 function connection:query_row(text)
@@ -215,7 +218,7 @@ function connection:query_row(text)
   end
   if answer == NONE then return nil end
   if answer == FAILED then raise(self, text) end
-  error("SQL API error", 2)
+  error("SQL API error", 3)
 end
 
 function connection:prepare(text)
