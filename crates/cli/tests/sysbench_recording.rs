@@ -161,7 +161,8 @@ fn a_run_on_a_server_is_a_folder_that_can_be_reported() {
 #[test]
 fn a_script_without_a_server_is_not_given_one() {
     let place = Place::new();
-    let ran = run(&place, "cpu", &["--threads=2", "--events=300", "--time=0", "--rate=1000", "--cpu-max-prime=100"]);
+    let limits = ["--events=300", "--time=0", "--warmup-time=1"];
+    let ran = run(&place, "cpu", &[&limits[..], &["--threads=2", "--rate=1000", "--cpu-max-prime=100"]].concat());
     assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
     let trial = place.run_json("trial-0001");
     assert_eq!((&trial["validity"]["state"], &trial["server"]), (&"valid".into(), &Value::Null));
@@ -192,7 +193,8 @@ fn no_runs_leave_nothing() {
     assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
     let ran = run(&place, "cpu", &["--events=10", "--runs=kept here"]);
     assert_eq!(ran.code, Some(0), "{}", ran.stdout);
-    let made: Vec<_> = fs::read_dir(place.path().join("kept here")).unwrap().flatten().map(|one| one.file_name()).collect();
+    let made: Vec<_> =
+        fs::read_dir(place.path().join("kept here")).unwrap().flatten().map(|one| one.file_name()).collect();
     assert_eq!(made.len(), 2, "the folder and the link: {made:?}");
 }
 
@@ -266,4 +268,17 @@ fn a_failed_script_is_no_evidence() {
     assert!(number(&trial["engine"], "clients_failed") >= 1);
     assert!(number(&trial["measured"], "failed") >= 1);
     assert!(place.latest().join("trial-0001/sysbench.json").exists());
+}
+
+#[test]
+fn a_folder_that_goes_away_costs_one_line() {
+    let place = Place::new();
+    let child = place.start(&sysbench("cpu", &["--time=3", "--rate=50", "--cpu-max-prime=100"]));
+    wait_for_intervals(&place, 1);
+    fs::remove_dir_all(place.latest()).unwrap();
+    let ran: Ran = child.wait_with_output().unwrap().into();
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    let alerts: Vec<_> = ran.stdout.lines().filter(|line| line.starts_with("ALERT")).collect();
+    assert_eq!(alerts.len(), 1, "{}", ran.stdout);
+    assert!(alerts[0].contains("this run is recorded no further"), "{}", alerts[0]);
 }

@@ -191,7 +191,8 @@ fn times_of_one(cell: &Cell, open: &OpenLoopCell) -> Table {
         ("late", [open.late_us_p50, None, open.late_us_p99, None, open.late_us_max]),
     ];
     // A script's run has but the first of them.
-    let is_known = |(name, times): &(&str, [Option<f64>; 5])| *name == "response time" || times.iter().any(Option::is_some);
+    let is_known =
+        |(name, times): &(&str, [Option<f64>; 5])| *name == "response time" || times.iter().any(Option::is_some);
     Table {
         caption: None,
         header: ["", "p50", "p95", "p99", "p99.9", "max"].map(str::to_owned).to_vec(),

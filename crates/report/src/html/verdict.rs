@@ -45,7 +45,8 @@ impl VerdictSection {
 fn facts(input: &ReportInput) -> String {
     let experiment = input.experiment;
     let server = experiment.server.as_ref();
-    let server = server.map_or_else(|| "no server".to_owned(), |server| format!("{} {}", server.flavour, server.version));
+    let server =
+        server.map_or_else(|| "no server".to_owned(), |server| format!("{} {}", server.flavour, server.version));
     let date = experiment.created_at.split('T').next().unwrap_or_default();
     let quick = if experiment.quick { " · quick run" } else { "" };
     format!("{} · {date} · {server}{quick}", experiment.name)

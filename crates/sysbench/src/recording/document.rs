@@ -71,7 +71,8 @@ fn text(fields: Map<String, Value>) -> String {
 fn fields(end: &End<'_>, crew: &Crew, validity: &Validity) -> Map<String, Value> {
     let count = end.count;
     let share = &count.total.share;
-    let mut wanted: Vec<f64> = PERCENTILES.into_iter().chain(crew.run.settings.ours.percentiles.iter().copied()).collect();
+    let mut wanted: Vec<f64> =
+        PERCENTILES.into_iter().chain(crew.run.settings.ours.percentiles.iter().copied()).collect();
     wanted.sort_by(f64::total_cmp);
     wanted.dedup();
     output::json(&output::Run {

@@ -7,8 +7,8 @@ use truetps_driver::{Dialect, ErrorClass};
 use truetps_engine::{WorkerShares, generator_limited, sustained};
 use truetps_probe::{HostCpu, clock, host_facts};
 use truetps_record::{
-    CONNECTIONS, Configuration, Design, DriveMode, EngineFacts, ErrorCount, ErrorPolicy, Experiment, Flavour, Histogram,
-    LatencyFigures, Load, Measured, OpenLoop, Plan, Protocol, QuickOverrides, ResourceUse, SCHEMA_VERSION,
+    CONNECTIONS, Configuration, Design, DriveMode, EngineFacts, ErrorCount, ErrorPolicy, Experiment, Flavour,
+    Histogram, LatencyFigures, Load, Measured, OpenLoop, Plan, Protocol, QuickOverrides, ResourceUse, SCHEMA_VERSION,
     SCRIPT_WORKLOAD, ScheduledTrial, ServerFacts, ServerSpec, SettingValue, Spacing, Trial, TrialRole, Validity,
     WorkloadSpec,
 };
@@ -22,10 +22,9 @@ use crate::run::{Crew, ServerSeen, Share};
 const NAME_MAX: usize = 64;
 const TRIAL: &str = "trial-0001";
 
-/// `sysbench-oltp_read_write`.
-fn plan_name(crew: &Crew) -> String {
-    let base_name = crew.script.base_name();
-    let script = base_name.strip_suffix(".lua").unwrap_or(&base_name);
+/// `sysbench-oltp_read_write`, of a script's file or module.
+fn plan_name(base_name: &str) -> String {
+    let script = base_name.strip_suffix(".lua").unwrap_or(base_name);
     let fine = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
     let name: String = script.chars().map(fine).collect();
     let name = name.trim_matches('-');
@@ -49,7 +48,7 @@ pub(super) fn plan(crew: &Crew) -> Plan {
     let mut workload = WorkloadSpec { protocol, tables: 0, table_rows: 0, ..WorkloadSpec::new(SCRIPT_WORKLOAD) };
     workload.script = Some(script.clone());
     Plan {
-        name: plan_name(crew),
+        name: plan_name(&crew.script.base_name()),
         about: format!("what {script} of sysbench does with {clients} client{plural}"),
         server: ServerSpec::default(),
         workload,
@@ -73,7 +72,9 @@ fn error_policy(crew: &Crew) -> ErrorPolicy {
     let is_postgres = crew.run.server.get().is_some_and(|server| server.dialect == Dialect::Postgres);
     let classes: Vec<String> = if is_postgres {
         match crew.options.pgsql().map(|settings| settings.ignore_errors) {
-            Ok(Ignored::These(states)) => states.iter().map(|state| ErrorClass::of_sqlstate(state).to_string()).collect(),
+            Ok(Ignored::These(states)) => {
+                states.iter().map(|state| ErrorClass::of_sqlstate(state).to_string()).collect()
+            }
             _ => Vec::new(),
         }
     } else {
@@ -205,7 +206,8 @@ pub(super) fn measured(crew: &Crew, step: &Step, whole: &Share, host: HostReadin
     let seconds = length.as_secs_f64();
     let a_second = |n: u64| if seconds > 0.0 { n as f64 / seconds } else { 0.0 };
     let used = crew.run.usage.read();
-    let share = |ns: Option<u64>| if step.length_ns == 0 { 0.0 } else { ns.unwrap_or(0) as f64 / step.length_ns as f64 };
+    let share =
+        |ns: Option<u64>| if step.length_ns == 0 { 0.0 } else { ns.unwrap_or(0) as f64 / step.length_ns as f64 };
     let shares = WorkerShares {
         workers: used.len() as u32,
         busy: share(used.iter().map(|(cpu_ns, _)| *cpu_ns).max()).min(1.0),
@@ -261,6 +263,18 @@ mod tests {
     use truetps_driver::Endpoint;
 
     use super::*;
+
+    #[test]
+    fn every_script_has_a_name_for_its_folder() {
+        let check = |script: &str, expect: &str| assert_eq!(plan_name(script), expect, "{script}");
+        check("oltp_read_write", "sysbench-oltp_read_write");
+        check("my test.lua", "sysbench-my-test");
+        check("oltp.common", "sysbench-oltp-common");
+        check("..", "sysbench-script");
+        check("", "sysbench-script");
+        assert_eq!(plan_name(&"ä".repeat(3)), "sysbench-script");
+        assert_eq!(plan_name(&"x".repeat(300)).len(), NAME_MAX);
+    }
 
     #[test]
     fn servers_are_what_they_say() {

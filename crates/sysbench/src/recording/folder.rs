@@ -11,7 +11,7 @@ use super::document;
 use super::facts::{self, HostReadings};
 use super::series::{Series, Snapshot, Step};
 use crate::output::{ClientFigures, Figures, Level, Style};
-use crate::run::{Count, Crew, Ending, Share};
+use crate::run::{Count, Crew, Ending, Share, SlotCounts};
 
 /// How a run ended, and the figures of its report.
 pub(crate) struct End<'a> {
@@ -91,20 +91,32 @@ impl Recording {
         self.zero_ns = now_ns;
         self.series.begin(Snapshot::take(&self.crew.run, now_ns));
         if !has_warm_up {
-            self.end_warm_up();
+            self.count_usage();
+            self.phase = Phase::Measure;
         }
     }
 
-    /// What comes from now on counts.
-    pub(crate) fn end_warm_up(&mut self) {
+    /// The last interval of the warm-up ends: starts that nobody has taken so far are given up.
+    pub(crate) fn end_warm_up(&mut self, share: &Share, counts: SlotCounts, queued: u64, now_ns: u64) {
+        let now = Snapshot { counts, queued, drops_queue: true, ..Snapshot::take(&self.crew.run, now_ns) };
+        self.count_usage();
+        self.write(share, now);
         self.phase = Phase::Measure;
+    }
+
+    /// What is used from now on counts.
+    fn count_usage(&mut self) {
         self.crew.run.usage.next_round();
         self.host_at_start = HostCpu::read();
     }
 
     /// An interval ends. `share` is what was recorded in it.
     pub(crate) fn interval(&mut self, share: &Share, now_ns: u64) {
-        let step = self.series.step(Snapshot::take(&self.crew.run, now_ns));
+        self.write(share, Snapshot::take(&self.crew.run, now_ns));
+    }
+
+    fn write(&mut self, share: &Share, now: Snapshot) {
+        let step = self.series.step(now);
         if step.is_empty() {
             return;
         }

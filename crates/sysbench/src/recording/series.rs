@@ -12,12 +12,14 @@ pub(super) struct Snapshot {
     pub(super) in_flight: u64,
     /// Starts that are due and that nobody has taken.
     pub(super) queued: u64,
+    /// These starts are given up now, as those of a warm-up are.
+    pub(super) drops_queue: bool,
 }
 
 impl Snapshot {
     pub(super) fn take(run: &Run, now_ns: u64) -> Self {
         let (counts, in_flight) = (run.board.totals(), run.board.events_running());
-        Self { now_ns, counts, in_flight, queued: run.control.queued() }
+        Self { now_ns, counts, in_flight, queued: run.control.queued(), drops_queue: false }
     }
 }
 
@@ -64,12 +66,9 @@ impl Series {
         };
         counts.assert_consistent();
         now.queued = now.queued.max(last.queued.saturating_sub(counts.started));
-        let starts = StartCounts {
-            queued_in: last.queued,
-            scheduled: counts.started + now.queued - last.queued,
-            skipped: 0,
-            queued: now.queued,
-        };
+        let scheduled = counts.started + now.queued - last.queued;
+        let skipped = if now.drops_queue { std::mem::take(&mut now.queued) } else { 0 };
+        let starts = StartCounts { queued_in: last.queued, scheduled, skipped, queued: now.queued };
         starts.assert_consistent(counts.started);
         self.last = now;
         let length_ns = now.now_ns.saturating_sub(last.now_ns);
@@ -98,7 +97,17 @@ mod tests {
 
     fn at(now_ns: u64, events: u64, in_flight: u64, queued: u64) -> Snapshot {
         let counts = SlotCounts { events, reads: 3 * events, errors: events / 2, ..SlotCounts::default() };
-        Snapshot { now_ns, counts, in_flight, queued }
+        Snapshot { now_ns, counts, in_flight, queued, drops_queue: false }
+    }
+
+    #[test]
+    fn the_queue_of_a_warm_up_is_not_carried_on() {
+        let mut series = Series::default();
+        series.begin(at(0, 0, 0, 0));
+        let warm_up = series.step(Snapshot { drops_queue: true, ..at(1, 10, 0, 7) });
+        assert_eq!((warm_up.starts.scheduled, warm_up.starts.skipped, warm_up.starts.queued), (17, 7, 0));
+        let first = series.step(at(2, 20, 0, 1));
+        assert_eq!((first.starts.queued_in, first.starts.scheduled, first.starts.queued), (0, 11, 1));
     }
 
     #[test]
@@ -129,7 +138,10 @@ mod tests {
         assert_eq!((last.counts.started, last.counts.ok, last.counts.in_flight), (0, 1, 0));
         // A queue that goes faster than events start.
         series.begin(at(0, 0, 0, 5));
-        assert_eq!(series.step(at(1, 2, 0, 0)).starts, StartCounts { queued_in: 5, queued: 3, ..StartCounts::default() });
+        assert_eq!(
+            series.step(at(1, 2, 0, 0)).starts,
+            StartCounts { queued_in: 5, queued: 3, ..StartCounts::default() }
+        );
     }
 
     #[test]

@@ -44,13 +44,14 @@ impl Count {
         self.fresh.clear();
     }
 
-    /// What was counted so far was the warm-up.
-    pub(crate) fn end_warm_up(&mut self, board: &Board, now_ns: u64) {
-        board.drain(&mut self.fresh);
-        self.fresh.clear();
+    /// What was counted so far was the warm-up. Returns what its last second has.
+    pub(crate) fn end_warm_up(&mut self, board: &Board, now_ns: u64) -> Share {
+        self.collect(board);
+        let last = std::mem::replace(&mut self.second.share, Share::new());
         for stretch in [&mut self.interval, &mut self.total, &mut self.second, &mut self.whole] {
             stretch.restart(board, now_ns);
         }
         self.zero_ns = now_ns;
+        last
     }
 }

@@ -22,8 +22,9 @@ impl Stretch {
         }
     }
 
-    pub(crate) fn began_ns(&self) -> u64 {
-        self.began_ns
+    /// What had been counted when it began.
+    pub(crate) fn began_with(&self) -> SlotCounts {
+        self.counts
     }
 
     /// Begins again, now.

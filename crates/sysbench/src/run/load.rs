@@ -228,20 +228,24 @@ impl Load<'_> {
         let now_ns = run.control.now_ns();
         if now_ns >= moments.warm_up_ends_ns {
             moments.warm_up_ends_ns = u64::MAX;
-            self.record_second(count, now_ns);
+            let queued = run.control.queued();
             run.control.end_warm_up();
-            count.end_warm_up(&run.board, now_ns);
+            let last = count.end_warm_up(&run.board, now_ns);
             moments.seconds = Ticks::new(now_ns, SECOND_NS);
             if let Some(recording) = &mut self.recording {
-                recording.end_warm_up();
+                recording.end_warm_up(&last, count.total.began_with(), queued, now_ns);
             }
         }
+        if moments.warm_up_ends_ns == u64::MAX {
+            self.report_what_is_due(moments, count, now_ns);
+        }
+        // Behind the reports: a slow disk keeps none of them waiting.
         if moments.seconds.take(now_ns) {
-            self.record_second(count, now_ns);
+            self.record_second(count, run.control.now_ns());
         }
-        if moments.warm_up_ends_ns != u64::MAX {
-            return;
-        }
+    }
+
+    fn report_what_is_due(&mut self, moments: &mut Moments, count: &mut Count, now_ns: u64) {
         if moments.reports.take(now_ns) {
             self.report_interval(count, now_ns);
         }

@@ -97,9 +97,10 @@ impl Load<'_> {
         let now_ns = run.control.now_ns();
         let unfinished = run.board.events_running();
         run.control.abandon();
-        self.record_second(count, now_ns);
+        count.collect(&run.board);
         let figures = count.total.figures(&run.board, count.zero_ns, now_ns, self.percentile());
         let clients = count.total.clients(&run.board);
+        self.record_second(count, now_ns);
         let end = End { ending, count, totals: &figures, clients: &clients, style: self.style() };
         // Saved first: whoever reads the report may keep it waiting.
         let is_recorded = self.recording.as_mut().is_some_and(|recording| recording.finish(&end));
