@@ -2,7 +2,7 @@
 # install-deps.sh demo|test: makes sure that what a goal needs beside Rust is there, on a Debian-like system.
 #
 #   demo   a linker for Rust, and a MariaDB server
-#   test   the same, a browser that shows the HTML report, and a PostgreSQL server
+#   test   the same, a browser that shows the HTML report, a PostgreSQL server, and sysbench to be compared with
 #
 # Says what is missing before it installs anything. Needs root only where something is missing.
 set -eu
@@ -41,6 +41,7 @@ if [ "$goal" = test ]; then
     has initdb || ls "${TRUETPS_TEST_POSTGRES_BINDIR:-/nowhere}/initdb" /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 ||
         postgresql=" postgresql"
     has chromium || has chromium-browser || has google-chrome || missing="$missing chromium"
+    has sysbench && [ -e /usr/share/sysbench/oltp_read_write.lua ] || missing="$missing sysbench"
 fi
 
 # MySQL is no package of Debian's stable release: it is fetched from another one, and installed nowhere. Where that cannot

@@ -103,8 +103,8 @@ impl Link {
     }
 
     /// Lends a place for the results of the command that is sent next; see [`Session::collect`].
-    pub fn collect(&mut self, into: Box<ResultSets>) {
-        self.session.collect(into);
+    pub fn collect(&mut self, into: Box<ResultSets>) -> Option<Box<ResultSets>> {
+        self.session.collect(into)
     }
 
     /// The session, for what it knows: the server's version, where it is with transactions.

@@ -107,7 +107,10 @@ pub trait Session: Send {
     ///
     /// A statement whose results are larger than [`COLLECTED_BYTES_MAX`](crate::COLLECTED_BYTES_MAX) has failed on this
     /// side: they are passed over, and the session goes on.
-    fn collect(&mut self, into: Box<ResultSets>);
+    ///
+    /// Until the first byte of the reply has come, another place may be lent; the one before is returned. So a caller
+    /// with thousands of statements in flight needs large places for the replies that it is reading only.
+    fn collect(&mut self, into: Box<ResultSets>) -> Option<Box<ResultSets>>;
 
     /// From now on rows come with the reply, as text: for the few queries of a control connection. They are not kept
     /// where [`Session::collect`] takes them.

@@ -1,18 +1,19 @@
 //! The life of a command: read the command line, load the script, do what was asked for.
 
 use std::ffi::OsString;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::io::{Read, Write};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use mlua::Table;
 use truetps_probe::clock;
 
 use crate::lua::{self, Role, Script, Source, State, lua_error_text};
-use crate::options::{self, Compat, FirstPass, Format, LuaIsolation, Options, Refusal, Settings, Stream, Surroundings, Wish};
+use crate::options::{
+    self, Compat, FirstPass, Format, LuaIsolation, Options, Refusal, Settings, Stream, Surroundings, Wish,
+};
 use crate::output::{Banner, Level, Log, MessagesTo, banner, lines};
 use crate::rand::{Unique, Xoroshiro};
-use crate::recording::TOOL_VERSION;
 use crate::run::{Board, Control, Crew, Failure, Host, Load, News, Pace, Run, Usage, call_function, groups, work};
 use crate::sql::{Drivers, Store};
 
@@ -56,7 +57,7 @@ pub fn run(argv: Vec<OsString>, world: &World<'_>) -> u8 {
             GOOD
         }
         Wish::Version => {
-            write_to(Stream::Stdout, options::version_line(pass.compat(), TOOL_VERSION).as_bytes());
+            write_to(Stream::Stdout, options::version_line(pass.compat()).as_bytes());
             GOOD
         }
         Wish::Script => Program::begin(pass, world).and_then(Program::go_on).unwrap_or_else(|status| status),
@@ -148,8 +149,7 @@ impl<'a> Program<'a> {
             FAILED
         };
         let role = Role::Main;
-        let (host, client) =
-            make_host(&run, &script, &drivers, role, 0).map_err(|problem| say(&problem))?;
+        let (host, client) = make_host(&run, &script, &drivers, role, 0).map_err(|problem| say(&problem))?;
         Ok(Self { world, pass, script, log, drivers, unique, seed, host, client })
     }
 
@@ -158,8 +158,9 @@ impl<'a> Program<'a> {
         self.host.state.begin_inspection(&self.client).map_err(|error| self.fatal(&lua_error_text(&error)))?;
         let loaded = self.host.run_to_end(0, &self.client, "load");
         loaded.map_err(|failure| self.fatal(&failure.line()))?;
+        let has_options = self.declare_options()?;
         let Some(command) = self.script.command.clone() else { return Ok(GOOD) };
-        let options = self.read_options(&command)?;
+        let options = self.read_options(&command, has_options)?;
         self.host.state.set_options(&options).map_err(|error| self.fatal(&lua_error_text(&error)))?;
         self.host.state.show_options(&self.client).map_err(|error| self.fatal(&lua_error_text(&error)))?;
         let name = String::from_utf8_lossy(&command).into_owned();
@@ -175,11 +176,9 @@ impl<'a> Program<'a> {
         FAILED
     }
 
-    /// The script's options are declared, and all values are known.
-    fn read_options(&mut self, command: &[u8]) -> Result<Options, Stopped> {
-        let environment: Table = self.lua(self.client.get("environment"))?;
-        let sysbench: Table = self.lua(environment.get("sysbench"))?;
-        let cmdline: Table = self.lua(sysbench.get("cmdline"))?;
+    /// The options that the script declares. `false`: it declares none, not even an empty table.
+    fn declare_options(&mut self) -> Result<bool, Stopped> {
+        let cmdline = self.cmdline()?;
         let has_options = !self.lua(cmdline.get::<mlua::Value>("options"))?.is_nil();
         let read: mlua::Function = self.lua(cmdline.get("read_cmdline_options"))?;
         read.call::<bool>(()).map_err(|error| {
@@ -189,6 +188,11 @@ impl<'a> Program<'a> {
         for spec in self.host.state.declared.take() {
             self.pass.declare(spec);
         }
+        Ok(has_options)
+    }
+
+    /// All values are known, and the command is one.
+    fn read_options(&self, command: &[u8], has_options: bool) -> Result<Options, Stopped> {
         self.pass.check_names(has_options).map_err(|refusal| refuse(&refusal))?;
         self.check_command(command, has_options)?;
         let options = self.pass.clone().finish(has_options).map_err(|refusal| refuse(&refusal))?;
@@ -198,14 +202,18 @@ impl<'a> Program<'a> {
         Ok(options)
     }
 
+    fn cmdline(&self) -> Result<Table, Stopped> {
+        let environment: Table = self.lua(self.client.get("environment"))?;
+        let sysbench: Table = self.lua(environment.get("sysbench"))?;
+        self.lua(sysbench.get("cmdline"))
+    }
+
     fn lua<T>(&self, result: mlua::Result<T>) -> Result<T, Stopped> {
         result.map_err(|error| self.fatal(&lua_error_text(&error)))
     }
 
     fn cmdline_says(&self, function: &str, name: &str) -> Result<bool, Stopped> {
-        let environment: Table = self.lua(self.client.get("environment"))?;
-        let sysbench: Table = self.lua(environment.get("sysbench"))?;
-        let cmdline: Table = self.lua(sysbench.get("cmdline"))?;
+        let cmdline = self.cmdline()?;
         let function: mlua::Function = self.lua(cmdline.get(function))?;
         self.lua(function.call(name))
     }
@@ -235,15 +243,21 @@ impl<'a> Program<'a> {
 
     /// `prepare`, `cleanup`, `help`: a global function.
     fn call(&mut self, name: &str) -> Result<u8, Stopped> {
-        let called = call_function(&mut self.host, 0, &self.client, name);
-        called.map(|()| GOOD).map_err(|failure| self.fatal(&failure.line()))
+        match call_function(&mut self.host, 0, &self.client, name) {
+            Ok(()) => Ok(GOOD),
+            // As in sysbench, where help that fails is no failure.
+            Err(failure) => {
+                Err(if name == "help" { self.fatal(&failure.line()) - FAILED } else { self.fatal(&failure.line()) })
+            }
+        }
     }
 
     fn run_command(&mut self, name: &str) -> Result<u8, Stopped> {
         self.lua(self.client.set("called", name))?;
         let ran = self.host.run_to_end(0, &self.client, "command");
         ran.map_err(|failure| self.fatal(&failure.line()))?;
-        let is_good = self.client.get::<mlua::Value>("result").is_ok_and(|result| result != mlua::Value::Boolean(false));
+        let is_good =
+            self.client.get::<mlua::Value>("result").is_ok_and(|result| result != mlua::Value::Boolean(false));
         Ok(if is_good { GOOD } else { FAILED })
     }
 
@@ -251,7 +265,9 @@ impl<'a> Program<'a> {
         let settings = options.settings().clone();
         let has_warm_up = !settings.warmup.is_zero();
         let control = Control::new(settings.events.unwrap_or(0), has_warm_up);
-        let pace = settings.rate.map(|rate| Pace::new(rate.into(), Xoroshiro::from_seed(self.seed, u64::MAX), control.now_ns()));
+        let pace = settings
+            .rate
+            .map(|rate| Pace::new(rate.into(), Xoroshiro::from_seed(self.seed, u64::MAX), control.now_ns()));
         const SHARES_MAX: u32 = 64;
         Arc::new(Run {
             control: control.with_pace(pace),
@@ -288,7 +304,9 @@ impl<'a> Program<'a> {
             LuaIsolation::Client => (clients, None),
             LuaIsolation::Worker => (shared, None),
             LuaIsolation::Auto if found.is_some() => (clients, found),
-            LuaIsolation::Auto if clients <= CLIENTS_WITH_THREADS_MAX && settings.ours.workers.is_none() => (clients, None),
+            LuaIsolation::Auto if clients <= CLIENTS_WITH_THREADS_MAX && settings.ours.workers.is_none() => {
+                (clients, None)
+            }
             LuaIsolation::Auto => (shared, None),
         })
     }
@@ -323,12 +341,12 @@ impl<'a> Program<'a> {
     }
 
     fn run_load(&mut self, options: Options) -> Result<u8, Stopped> {
-        if !self.host.state.has(&self.client, "event") {
-            return Err(self.fatal(&format!("cannot find the event() function in {}", self.script.base_name())));
-        }
         if self.host.state.has(&self.client, "init") {
             let called = call_function(&mut self.host, 0, &self.client, "init");
             called.map_err(|failure| self.fatal(&failure.line()))?;
+        }
+        if !self.host.state.has(&self.client, "event") {
+            return Err(self.fatal(&format!("cannot find the event() function in {}", self.script.base_name())));
         }
         let (threads, found) = self.threads(&options)?;
         let crew = self.crew(options, threads, "run");

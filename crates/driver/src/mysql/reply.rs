@@ -90,10 +90,10 @@ impl ReplyReader {
         self.kept_bytes = 0;
     }
 
-    /// The next statement's results go there.
-    pub(super) fn collect(&mut self, mut into: Box<ResultSets>) {
+    /// The next statement's results go there; returns the place that was lent for them before.
+    pub(super) fn collect(&mut self, mut into: Box<ResultSets>) -> Option<Box<ResultSets>> {
         into.clear();
-        self.reply.sets = Some(into);
+        self.reply.sets.replace(into)
     }
 
     /// The reply to a command that has no other than this error.

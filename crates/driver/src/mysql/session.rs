@@ -353,8 +353,8 @@ impl Session for MysqlSession {
         Ok(())
     }
 
-    fn collect(&mut self, into: Box<ResultSets>) {
-        self.reply.collect(into);
+    fn collect(&mut self, into: Box<ResultSets>) -> Option<Box<ResultSets>> {
+        self.reply.collect(into)
     }
 
     fn server_version(&self) -> &str {

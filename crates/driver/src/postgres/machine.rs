@@ -109,8 +109,8 @@ impl Machine {
         self.reply.keeps_rows = true;
     }
 
-    pub(crate) fn collect(&mut self, into: Box<ResultSets>) {
-        self.reply.collect(into);
+    pub(crate) fn collect(&mut self, into: Box<ResultSets>) -> Option<Box<ResultSets>> {
+        self.reply.collect(into)
     }
 
     /// What is sent from now on is encrypted.

@@ -41,10 +41,10 @@ impl ReplyReader {
         self.columns = columns;
     }
 
-    /// The next statement's results go there.
-    pub(crate) fn collect(&mut self, mut into: Box<ResultSets>) {
+    /// The next statement's results go there; returns the place that was lent for them before.
+    pub(crate) fn collect(&mut self, mut into: Box<ResultSets>) -> Option<Box<ResultSets>> {
         into.clear();
-        self.reply.sets = Some(into);
+        self.reply.sets.replace(into)
     }
 
     pub(crate) fn collects(&self) -> bool {

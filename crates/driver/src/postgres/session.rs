@@ -146,8 +146,8 @@ impl Session for PgSession {
         self.machine.close_statement(handle)
     }
 
-    fn collect(&mut self, into: Box<ResultSets>) {
-        self.machine.collect(into);
+    fn collect(&mut self, into: Box<ResultSets>) -> Option<Box<ResultSets>> {
+        self.machine.collect(into)
     }
 
     fn server_version(&self) -> &str {

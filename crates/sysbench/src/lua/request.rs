@@ -78,12 +78,7 @@ pub(crate) fn begin(
 }
 
 /// Answers a request while the whole thread waits: where a script cannot yield.
-pub(crate) fn answer_now(
-    store: &Rc<RefCell<Store>>,
-    what: i32,
-    handle: u32,
-    text: Option<&LuaString>,
-) -> Answer {
+pub(crate) fn answer_now(store: &Rc<RefCell<Store>>, what: i32, handle: u32, text: Option<&LuaString>) -> Answer {
     let tid = context::with(|context| context.tid).unwrap_or(0);
     let Some(request) = Request::of(what) else { return Answer::MISUSE };
     let Ok(mut store) = store.try_borrow_mut() else { return Answer::MISUSE };

@@ -49,7 +49,7 @@ impl Script {
 /// Finds a script: a file of this name, or else a module.
 pub(crate) fn find(name: &[u8], package_path: &[u8]) -> Option<Source> {
     let path = Path::new(OsStr::from_bytes(name));
-    if std::fs::File::open(path).is_ok() {
+    if std::fs::File::open(path).is_ok() && !path.is_dir() {
         return Some(Source::File(name.to_vec()));
     }
     let file_name: Vec<u8> = name.iter().map(|byte| if *byte == b'.' { b'/' } else { *byte }).collect();
@@ -64,9 +64,12 @@ pub(crate) fn find(name: &[u8], package_path: &[u8]) -> Option<Source> {
 pub(crate) fn package_path(env: &dyn Fn(&str) -> Option<std::ffi::OsString>) -> Vec<u8> {
     let mut default = vec!["./?.lua".to_owned(), "./?/init.lua".to_owned(), "./src/lua/?.lua".to_owned()];
     let home = env("HOME").map(|home| home.to_string_lossy().into_owned()).unwrap_or_default();
-    for folder in
-        [&format!("{home}/.luarocks/share/lua/5.1"), &format!("{home}/.luarocks/share/lua"), "/usr/local/share/lua/5.1", "/usr/share/lua/5.1"]
-    {
+    for folder in [
+        &format!("{home}/.luarocks/share/lua/5.1"),
+        &format!("{home}/.luarocks/share/lua"),
+        "/usr/local/share/lua/5.1",
+        "/usr/share/lua/5.1",
+    ] {
         default.push(format!("{folder}/?.lua"));
         if !folder.starts_with("/usr") {
             default.push(format!("{folder}/?/init.lua"));

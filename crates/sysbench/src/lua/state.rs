@@ -6,18 +6,19 @@ use std::sync::Arc;
 
 use mlua::{Function, Lua, LuaOptions, LuaString, StdLib, Table, Thread, Value};
 
-use super::declared::{read_declared, Declaration};
+use super::declared::{Declaration, read_declared};
 use super::request::Request;
 use super::script::Script;
 use super::symbols;
 use crate::options::{self, Options};
-use crate::output::Log;
+use crate::output::{Level, Log};
 use crate::sql::{Answer, Binds, Store};
 
 const PRELUDE: &str = include_str!("prelude/prelude.lua");
 /// The parts of the prelude, with the names that they have in messages.
-const PARTS: [(&str, &str, &str); 10] = [
+const PARTS: [(&str, &str, &str); 11] = [
     ("request", "sysbench.lua", include_str!("prelude/request.lua")),
+    ("layers", "sysbench.lua", include_str!("prelude/layers.lua")),
     ("chunks", "sysbench.lua", include_str!("prelude/chunks.lua")),
     ("rand", "sysbench.rand.lua", include_str!("prelude/rand.lua")),
     ("histogram", "sysbench.histogram.lua", include_str!("prelude/histogram.lua")),
@@ -127,7 +128,8 @@ impl State {
                 options::Value::Number(value) => table.raw_set(name, *value)?,
                 options::Value::Text(text) => table.raw_set(name, self.lua.create_string(text)?)?,
                 options::Value::List(list) => {
-                    let texts = list.iter().map(|text| self.lua.create_string(text)).collect::<mlua::Result<Vec<_>>>()?;
+                    let texts =
+                        list.iter().map(|text| self.lua.create_string(text)).collect::<mlua::Result<Vec<_>>>()?;
                     table.raw_set(name, texts)?;
                 }
                 options::Value::Nil => {}
@@ -197,6 +199,7 @@ fn load_part(lua: &Lua, (name, arguments): (String, mlua::Variadic<Value>)) -> m
 fn host_table(lua: &Lua, script: &Script, role: Role) -> mlua::Result<Table> {
     let host = lua.create_table()?;
     host.set("is_shared", role == Role::Shared)?;
+    host.set("has_legacy", script.has_legacy)?;
     host.set("inspects", role == Role::Main)?;
     host.set("package_path", lua.create_string(&script.package_path)?)?;
     host.set("package_cpath", lua.create_string(&script.package_cpath)?)?;
@@ -235,17 +238,22 @@ fn add_functions(lua: &Lua, host: &Table, store: &Shared) -> mlua::Result<()> {
     with("free_result", Store::free_result)?;
     with("bulk_end", Store::bulk_end)?;
     let of = Rc::clone(store);
-    host.set("close_statement", lua.create_function(move |_, number: u32| Ok(of.borrow_mut().close_statement(number)))?)?;
+    host.set(
+        "close_statement",
+        lua.create_function(move |_, number: u32| Ok(of.borrow_mut().close_statement(number)))?,
+    )?;
     let of = Rc::clone(store);
     let driver = move |_: &Lua, name: Option<LuaString>| {
         Ok(of.borrow().driver(name.map(|name| name.to_string_lossy()).as_deref()))
     };
     host.set("driver", lua.create_function(driver)?)?;
     let of = Rc::clone(store);
-    let bind = move |_: &Lua, (number, address, count): (u32, f64, usize)| Ok(i32::from(!bind(&of, number, address, count)));
+    let bind =
+        move |_: &Lua, (number, address, count): (u32, f64, usize)| Ok(i32::from(!bind(&of, number, address, count)));
     host.set("bind", lua.create_function(bind)?)?;
     let of = Rc::clone(store);
-    let begin = move |_: &Lua, (handle, head): (u32, LuaString)| Ok(of.borrow_mut().bulk_begin(handle, &head.as_bytes()));
+    let begin =
+        move |_: &Lua, (handle, head): (u32, LuaString)| Ok(of.borrow_mut().bulk_begin(handle, &head.as_bytes()));
     host.set("bulk_begin", lua.create_function(begin)?)?;
     let of = Rc::clone(store);
     let row = move |_: &Lua, (handle, row): (u32, LuaString)| Ok(of.borrow_mut().bulk_row(handle, &row.as_bytes()));
@@ -290,12 +298,19 @@ fn add_declarations(lua: &Lua, host: &Table, declared: &Declared, log: &Arc<Log>
         Ok(true)
     };
     host.set("declare", lua.create_function(declare)?)?;
-    let log = Arc::clone(log);
+    let (log, log_of_complaints) = (Arc::clone(log), log);
     let print = move |_: &Lua, options: Table| {
         log.script(&super::declared::help_of(&read_declared(&options)?));
         Ok(())
     };
-    host.set("print_options", lua.create_function(print)?)
+    host.set("print_options", lua.create_function(print)?)?;
+    let log = Arc::clone(log_of_complaints);
+    let complain = move |_: &Lua, (function, problem): (String, LuaString)| {
+        let failure = crate::run::Failure { function, problem: problem.to_string_lossy() };
+        log.text(Level::Fatal, &failure.line());
+        Ok(())
+    };
+    host.set("complain", lua.create_function(complain)?)
 }
 
 fn add_findings(lua: &Lua, host: &Table, findings: &Rc<RefCell<Option<String>>>) -> mlua::Result<()> {
@@ -312,11 +327,12 @@ fn add_findings(lua: &Lua, host: &Table, findings: &Rc<RefCell<Option<String>>>)
 /// An error of Lua as sysbench would print it: the message alone, without a traceback.
 pub(crate) fn lua_error_text(error: &mlua::Error) -> String {
     match error {
-        mlua::Error::RuntimeError(text) | mlua::Error::MemoryError(text) | mlua::Error::SyntaxError { message: text, .. } => {
+        mlua::Error::RuntimeError(text)
+        | mlua::Error::MemoryError(text)
+        | mlua::Error::SyntaxError { message: text, .. } => {
             text.split("\nstack traceback:").next().unwrap_or_default().to_owned()
         }
         mlua::Error::CallbackError { cause, .. } => lua_error_text(cause),
         other => other.to_string(),
     }
 }
-

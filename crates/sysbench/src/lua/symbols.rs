@@ -115,9 +115,8 @@ pub(crate) unsafe extern "C" fn sb_rand_varstr(out: *mut c_char, length_min: u32
     }
     // SAFETY: the caller's promise.
     let out = unsafe { std::slice::from_raw_parts_mut(out.cast::<u8>(), length_max as usize) };
-    let length = context::with(|context| {
-        rand::varstring(&mut context.random.borrow_mut(), length_min, length_max, out) as u32
-    });
+    let length =
+        context::with(|context| rand::varstring(&mut context.random.borrow_mut(), length_min, length_max, out) as u32);
     length.unwrap_or(0)
 }
 
@@ -180,7 +179,8 @@ pub(crate) extern "C" fn sb_counter_val(tid: c_int, counter: c_int) -> u64 {
 /// A histogram of a script's own; null where the range is none.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn sb_histogram_new(size: usize, range_min: c_double, range_max: c_double) -> *mut LogHistogram {
-    let is_range = size > 0 && size <= HISTOGRAM_SIZE_MAX && range_min > 0.0 && range_max > range_min && range_max.is_finite();
+    let is_range =
+        size > 0 && size <= HISTOGRAM_SIZE_MAX && range_min > 0.0 && range_max > range_min && range_max.is_finite();
     if is_range { Box::into_raw(Box::new(LogHistogram::new(size, range_min, range_max))) } else { std::ptr::null_mut() }
 }
 

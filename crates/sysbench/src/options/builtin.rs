@@ -104,7 +104,7 @@ const OURS: [Row; 13] = [
     ("percentiles", List, Some(""), "further percentiles of the latency, such as 50,95,99,99.9"),
     ("latency-by", String, Some(""), "report latency of each {statement} as well"),
     ("errors-by-class", Bool, Some("off"), "report how often each error was met"),
-    ("format", String, Some("text"), "what is printed {text, json}; json is one document"),
+    ("report-format", String, Some("text"), "what is printed {text, json}; json is one document"),
     ("drain-timeout", Double, Some("60"), "seconds after --time in which running events may end; 0 waits for ever"),
     ("connect-timeout", Double, Some("10"), "seconds that making a connection may take"),
     (

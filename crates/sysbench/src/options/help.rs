@@ -54,9 +54,9 @@ pub(crate) fn print_test_options(registry: &Registry) -> Vec<u8> {
     text
 }
 
-/// The line of `--version`. Programs look for the first two words.
-pub(crate) fn version_line(compat: Compat, truetps: &str) -> String {
-    format!("sysbench {} (truetps {truetps})\n", compat.version())
+/// The line of `--version`.
+pub(crate) fn version_line(compat: Compat) -> String {
+    format!("sysbench {}\n", compat.version())
 }
 
 /// What `sysbench.cmdline.print_test_options()` prints of options in this order: a line for each, and an empty one.

@@ -35,7 +35,7 @@ pub(crate) use database::{
 pub(crate) use finished::Options;
 pub(crate) use first_pass::{FirstPass, Surroundings, Wish, first_pass};
 pub(crate) use given::{CommandLine, Origin};
-pub(crate) use help::{option_lines, BuiltInTest, help_page, print_test_options, test_help, version_line};
+pub(crate) use help::{BuiltInTest, help_page, option_lines, print_test_options, test_help, version_line};
 pub(crate) use kind::{KIND_MAX, Kind, OptionSpec, key};
 pub(crate) use ours::{Format, LuaIsolation, Ours};
 pub(crate) use random::{RandSettings, RandType};

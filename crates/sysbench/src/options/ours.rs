@@ -105,7 +105,7 @@ impl Ours {
             percentiles: lookup.choice("percentiles", "numbers over 0 and under 100, at most 32", percentiles)?,
             latency_by_statement: lookup.choice("latency-by", "statement", latency_by)?,
             errors_by_class: lookup.switch("errors-by-class"),
-            format: lookup.choice("format", "text or json", format)?,
+            format: lookup.choice("report-format", "text or json", format)?,
             drain_timeout: Some(drain).filter(|time| !time.is_zero()),
             connect_timeout: Some(connect).filter(|time| !time.is_zero()),
             runs: (runs != b"none" && !runs.is_empty()).then(|| PathBuf::from(OsStr::from_bytes(runs))),

@@ -1,4 +1,4 @@
-//! A whole run as one JSON document: `--format=json`.
+//! A whole run as one JSON document: `--report-format=json`.
 
 use serde_json::{Map, Value, json};
 use truetps_record::Validity;

@@ -41,7 +41,7 @@ impl Level {
 pub(crate) enum MessagesTo {
     /// With the results, as sysbench has it.
     Results,
-    /// Apart from them, so that the results are one document: `--format=json`.
+    /// Apart from them, so that the results are one document: `--report-format=json`.
     Aside,
 }
 

@@ -1,4 +1,4 @@
-//! The document of a run: what `--format=json` prints, and the run folder keeps.
+//! The document of a run: what `--report-format=json` prints, and the run folder keeps.
 
 use serde_json::{Map, Value};
 use truetps_record::{Trial, Validity};
@@ -9,7 +9,7 @@ use crate::options;
 use crate::output::{self, ErrorCount};
 use crate::run::{Crew, Ending, Share, log_histogram, percentiles, statement_latencies};
 
-pub(crate) const TOOL_VERSION: &str = env!("CARGO_PKG_VERSION");
+pub(super) const TOOL_VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Percentiles of the document, beside those that were asked for.
 const PERCENTILES: [f64; 4] = [50.0, 95.0, 99.0, 99.9];

@@ -1,4 +1,4 @@
-//! What is kept of a run: the run folder, and the document of `--format=json`.
+//! What is kept of a run: the run folder, and the document of `--report-format=json`.
 //!
 //! - `folder`: the folder, written as the run goes on.
 //! - `series`: intervals, from what was counted so far.
@@ -10,5 +10,5 @@ mod facts;
 mod folder;
 mod series;
 
-pub(crate) use document::{TOOL_VERSION, document, errors};
+pub(crate) use document::{document, errors};
 pub(crate) use folder::{End, Recording};

@@ -310,7 +310,8 @@ impl Board {
 
     /// Uses the share of this number; several threads may have the same one.
     pub(crate) fn with_share<R>(&self, number: usize, f: impl FnOnce(&mut Share) -> R) -> R {
-        let mut share = self.shares[number % self.shares.len()].lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut share =
+            self.shares[number % self.shares.len()].lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         f(&mut share)
     }
 

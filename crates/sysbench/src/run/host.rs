@@ -102,7 +102,13 @@ impl Host {
     }
 
     /// A client that runs a procedure of `client.lua`, from the next turn on.
-    pub(crate) fn start(&mut self, tid: u32, table: Table, procedure: &str, has_neighbours: bool) -> mlua::Result<usize> {
+    pub(crate) fn start(
+        &mut self,
+        tid: u32,
+        table: Table,
+        procedure: &str,
+        has_neighbours: bool,
+    ) -> mlua::Result<usize> {
         let thread = self.state.start(&table, procedure)?;
         let context = Rc::new(Context::new(
             Arc::clone(&self.run),
@@ -132,13 +138,8 @@ impl Host {
 
     /// Calls `f` in the name of a client.
     pub(crate) fn in_the_name_of<R>(&self, tid: u32, f: impl FnOnce() -> R) -> R {
-        let context = Rc::new(Context::new(
-            Arc::clone(&self.run),
-            tid,
-            self.share,
-            Rc::clone(&self.distribution),
-            false,
-        ));
+        let context =
+            Rc::new(Context::new(Arc::clone(&self.run), tid, self.share, Rc::clone(&self.distribution), false));
         let before = lua::enter(Some(context));
         let result = f();
         lua::enter(before);
@@ -278,7 +279,8 @@ impl Host {
             client.context.has_turn.set(true);
             let before = lua::enter(Some(Rc::clone(&client.context)));
             let began_ns = self.run.control.now_ns();
-            let yielded = client.thread.resume::<(Option<i32>, Option<f64>, Option<LuaString>)>((answer.code, answer.value));
+            let yielded =
+                client.thread.resume::<(Option<i32>, Option<f64>, Option<LuaString>)>((answer.code, answer.value));
             let held_ns = self.run.control.now_ns().saturating_sub(began_ns);
             lua::enter(before);
             if held_ns > HOLDS_NS_MAX && self.clients.len() > 1 {
@@ -324,9 +326,7 @@ impl Host {
                 self.at_barrier += 1;
                 None
             }
-            Some(Request::NextEvent) => {
-                self.next_event_of(place).map(Answer::of)
-            }
+            Some(Request::NextEvent) => self.next_event_of(place).map(Answer::of),
             Some(request) => self.begin(place, request, handle, text.as_ref()),
             None => {
                 let problem = "attempt to yield across C-call boundary".to_owned();
@@ -400,4 +400,3 @@ impl Host {
         }
     }
 }
-

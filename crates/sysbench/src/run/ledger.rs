@@ -27,6 +27,14 @@ impl Stretch {
         self.counts
     }
 
+    /// Counts everything since the threads started: statements of `thread_init` are among them, as in sysbench.
+    #[must_use]
+    pub(crate) fn from_the_start(mut self) -> Self {
+        self.counts = SlotCounts::default();
+        self.clients.iter_mut().for_each(|client| *client = SlotCounts::default());
+        self
+    }
+
     /// Begins again, now.
     pub(crate) fn restart(&mut self, board: &Board, now_ns: u64) {
         let by_client = !self.clients.is_empty();
@@ -98,7 +106,8 @@ fn percentile_s(share: &Share, percentile: f64) -> f64 {
     if share.events.is_empty() || percentile <= 0.0 {
         return 0.0;
     }
-    let value_ns = share.events.value_at_quantile(percentile / 100.0).clamp(share.min_ns, share.max_ns.max(share.min_ns));
+    let value_ns =
+        share.events.value_at_quantile(percentile / 100.0).clamp(share.min_ns, share.max_ns.max(share.min_ns));
     value_ns as f64 / 1e9
 }
 

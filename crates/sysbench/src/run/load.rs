@@ -99,7 +99,8 @@ impl Load<'_> {
             go.push(go_out);
             if let Err(error) = builder.spawn(body) {
                 log.text(Level::Fatal, &format!("a worker thread could not be started: {error}"));
-                let failure = Failure { function: String::new(), problem: "too many threads for this system".to_owned() };
+                let failure =
+                    Failure { function: String::new(), problem: "too many threads for this system".to_owned() };
                 let _ = news.send(News::Failed(failure));
                 break;
             }
@@ -169,7 +170,12 @@ impl Load<'_> {
             gives_up_ns: drain.map_or(u64::MAX, |drain| deadline_ns.saturating_add(drain.as_nanos() as u64)),
             reports: Ticks::new(zero_ns, settings.report_interval.map_or(0, |time| time.as_nanos() as u64)),
             seconds: Ticks::new(now_ns, SECOND_NS),
-            checkpoints_ns: settings.checkpoints.iter().rev().map(|at| in_run(Duration::from_secs((*at).into()))).collect(),
+            checkpoints_ns: settings
+                .checkpoints
+                .iter()
+                .rev()
+                .map(|at| in_run(Duration::from_secs((*at).into())))
+                .collect(),
         };
         let has_warm_up = !settings.warmup.is_zero();
         if let Some(recording) = &mut self.recording {
@@ -264,9 +270,16 @@ const INTERRUPT_PATIENCE_NS: u64 = 5_000_000_000;
 impl Moments {
     fn next_ns(&self) -> u64 {
         let checkpoint_ns = self.checkpoints_ns.last().copied().unwrap_or(u64::MAX);
-        [self.warm_up_ends_ns, self.forced_ns, self.gives_up_ns, self.reports.next_ns(), self.seconds.next_ns(), checkpoint_ns]
-            .into_iter()
-            .min()
-            .unwrap_or(u64::MAX)
+        [
+            self.warm_up_ends_ns,
+            self.forced_ns,
+            self.gives_up_ns,
+            self.reports.next_ns(),
+            self.seconds.next_ns(),
+            checkpoint_ns,
+        ]
+        .into_iter()
+        .min()
+        .unwrap_or(u64::MAX)
     }
 }

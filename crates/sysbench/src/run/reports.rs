@@ -120,9 +120,9 @@ impl Load<'_> {
         if let Some(recording) = self.recording.as_ref().filter(|_| is_recorded) {
             say_where(recording.path());
         }
-        if let Err(failure) = self.call_done() {
+        let is_cut = matches!(ending, Ending::Forced | Ending::Hanging);
+        if !is_cut && let Err(failure) = self.call_done() {
             run.log.text(Level::Fatal, &failure.line());
-            return FAILED;
         }
         match ending {
             Ending::Complete => GOOD,
@@ -134,7 +134,9 @@ impl Load<'_> {
 
     fn hanging_text(&self, unfinished: u64) -> String {
         let seconds = self.crew.run.settings.ours.drain_timeout.map_or(0.0, |time| time.as_secs_f64());
-        format!("{unfinished} events have not ended {seconds} seconds after --time: they are given up (--drain-timeout)")
+        format!(
+            "{unfinished} events have not ended {seconds} seconds after --time: they are given up (--drain-timeout)"
+        )
     }
 
     fn report_end(&mut self, end: &End<'_>, unfinished: u64) {
@@ -145,15 +147,15 @@ impl Load<'_> {
             run.log.document(&crate::recording::document(end, &self.crew));
             return;
         }
-        if settings.histogram {
-            run.log.report(&log_histogram(&count.total.share).report());
-        }
         if let Some(hook) = self.main.state.hook(&self.main_client, "report_cumulative") {
             if let Err(problem) = call_hook(self.main, 0, &hook, figures, false) {
                 let failure = Failure { function: "report_cumulative".to_owned(), problem };
                 run.log.text(Level::Fatal, &failure.line());
             }
             return;
+        }
+        if settings.histogram {
+            run.log.report(&log_histogram(&count.total.share).report());
         }
         let (style, fair) = (end.style, fairness(end.clients));
         let is_cut = matches!(end.ending, Ending::Forced | Ending::Hanging);
@@ -176,7 +178,8 @@ impl Load<'_> {
         let share = &count.total.share;
         let mut texts = vec![output::percentiles(&percentiles(share, &ours.percentiles))];
         if ours.latency_by_statement {
-            let wanted = if ours.percentiles.is_empty() { vec![f64::from(self.percentile())] } else { ours.percentiles.clone() };
+            let wanted =
+                if ours.percentiles.is_empty() { vec![f64::from(self.percentile())] } else { ours.percentiles.clone() };
             texts.push(output::statement_latency(&statement_latencies(share, &wanted)));
         }
         if ours.errors_by_class {

@@ -4,9 +4,9 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use truetps_driver::{Dialect, Endpoint};
 
+use crate::options::{RandType, Settings};
 use crate::output::Log;
 use crate::rand::{self, Distribution, Unique};
-use crate::options::{RandType, Settings};
 
 use super::board::Board;
 use super::control::Control;
@@ -60,7 +60,6 @@ impl Run {
         };
         Distribution::new(kind, &parameters)
     }
-
 
     pub(crate) fn notes(&self) -> Vec<String> {
         self.notes.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()

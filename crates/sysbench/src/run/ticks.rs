@@ -16,7 +16,11 @@ impl Ticks {
 
     /// u64::MAX: there is none.
     pub(crate) fn next_ns(&self) -> u64 {
-        if self.every_ns == 0 { u64::MAX } else { self.zero_ns.saturating_add(self.number.saturating_mul(self.every_ns)) }
+        if self.every_ns == 0 {
+            u64::MAX
+        } else {
+            self.zero_ns.saturating_add(self.number.saturating_mul(self.every_ns))
+        }
     }
 
     /// Whether one is due. Those that were missed are one.

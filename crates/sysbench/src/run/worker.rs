@@ -73,7 +73,10 @@ fn prepare(crew: &Crew, group: &Group) -> Result<Host, String> {
         for tid in &group.tids {
             let client = host.state.client(*tid, &facts)?;
             if crew.procedure == "parallel_command" {
-                client.set("called", host.state.lua().create_string(crew.script.command.as_deref().unwrap_or_default())?)?;
+                client.set(
+                    "called",
+                    host.state.lua().create_string(crew.script.command.as_deref().unwrap_or_default())?,
+                )?;
             }
             host.start(*tid, client, crew.procedure, is_shared)?;
         }

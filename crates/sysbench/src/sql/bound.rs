@@ -75,7 +75,9 @@ impl Binds {
             Bound::Null => out.write_all(b"NULL"),
             Bound::Int(value) => write!(out, "{value}"),
             Bound::Double(value) => write!(out, "{value:.6}"),
-            Bound::Text(text) => out.write_all(b"'").and_then(|()| out.write_all(text)).and_then(|()| out.write_all(b"'")),
+            Bound::Text(text) => {
+                out.write_all(b"'").and_then(|()| out.write_all(text)).and_then(|()| out.write_all(b"'"))
+            }
         };
         printed.expect("memory takes what is written");
     }
@@ -110,9 +112,27 @@ mod tests {
         let text = *b"it's\0";
         let (length, not_null, null) = ([9 as std::ffi::c_ulong], [0_u8], [1_u8]);
         let shapes = [
-            BindShape { kind: BIGINT, buffer: int.as_ptr().cast(), length: length.as_ptr(), length_max: 8, is_null: not_null.as_ptr() },
-            BindShape { kind: 12, buffer: text.as_ptr(), length: length.as_ptr(), length_max: 4, is_null: not_null.as_ptr() },
-            BindShape { kind: DOUBLE, buffer: int.as_ptr().cast(), length: length.as_ptr(), length_max: 8, is_null: null.as_ptr() },
+            BindShape {
+                kind: BIGINT,
+                buffer: int.as_ptr().cast(),
+                length: length.as_ptr(),
+                length_max: 8,
+                is_null: not_null.as_ptr(),
+            },
+            BindShape {
+                kind: 12,
+                buffer: text.as_ptr(),
+                length: length.as_ptr(),
+                length_max: 4,
+                is_null: not_null.as_ptr(),
+            },
+            BindShape {
+                kind: DOUBLE,
+                buffer: int.as_ptr().cast(),
+                length: length.as_ptr(),
+                length_max: 8,
+                is_null: null.as_ptr(),
+            },
         ];
         // SAFETY: the arrays live to the end of the test.
         let binds = unsafe { Binds::read(shapes.as_ptr().expose_provenance(), 3) };

@@ -21,9 +21,7 @@ pub(crate) enum Added {
 
 impl Bulk {
     pub(crate) fn new(head: &[u8]) -> Self {
-        let mut text = head.to_vec();
-        text.push(b' ');
-        Self { head_bytes: text.len(), text }
+        Self { head_bytes: head.len(), text: head.to_vec() }
     }
 
     pub(crate) fn add(&mut self, row: &[u8]) -> Added {
@@ -64,7 +62,7 @@ mod tests {
         assert!(bulk.is_empty());
         assert_eq!(bulk.add(b"(1)"), Added::Yes);
         assert_eq!(bulk.add(b"(2)"), Added::Yes);
-        assert_eq!(bulk.text(), b"INSERT INTO t VALUES (1),(2)");
+        assert_eq!(bulk.text(), b"INSERT INTO t VALUES(1),(2)");
         let long = vec![b'x'; BYTES_MAX - bulk.text().len()];
         assert_eq!(bulk.add(&long), Added::Full);
         bulk.clear();

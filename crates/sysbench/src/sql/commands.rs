@@ -1,5 +1,7 @@
 //! Statements: texts, prepared ones, their results and their errors.
 
+use std::rc::Rc;
+
 use truetps_driver::{Dialect, DriverError, Prepared, Reply};
 
 use super::bound::Binds;
@@ -17,6 +19,9 @@ const UNSUPPORTED: u16 = 1295;
 impl Store {
     /// `con:query()`.
     pub(crate) fn query(&mut self, handle: u32, text: &[u8]) -> Step {
+        if text.trim_ascii().is_empty() && self.dialect_of(handle) == Some(Dialect::Postgres) {
+            return Step::Done(Answer::MISUSE);
+        }
         match self.connections.get(handle) {
             Some(connection) if connection.is_dry => return self.dry(handle),
             Some(connection) if connection.link.is_some() => {}
@@ -41,19 +46,21 @@ impl Store {
     }
 
     fn send_text(&mut self, handle: u32, text: &[u8], doing: Doing, kind: usize) -> Step {
-        let (buffer, now_ns) = (self.buffer(), self.run.control.now_ns());
+        let (token, now_ns) = (self.token(), self.run.control.now_ns());
         let Some(connection) = self.connections.get_mut(handle) else { return Step::Done(Answer::MISUSE) };
         let Some(link) = &mut connection.link else { return self.closed_already() };
         connection.text.clear();
         connection.text.extend_from_slice(text);
         (connection.doing, connection.kind, connection.sent_ns) = (doing, kind, now_ns);
-        link.collect(buffer);
+        link.collect(token);
+        connection.awaits_sets = true;
         let sent = link.send_bytes(text, &mut self.scratch);
         self.after_sending(handle, sent)
     }
 
     fn after_sending(&mut self, handle: u32, sent: Result<(), DriverError>) -> Step {
-        let sent = sent.map(|()| self.connections.get(handle).and_then(|c| c.link.as_ref()).is_some_and(|l| l.wants_to_write()));
+        let sent = sent
+            .map(|()| self.connections.get(handle).and_then(|c| c.link.as_ref()).is_some_and(|l| l.wants_to_write()));
         match sent {
             Ok(true) => self.watch(handle, false),
             Ok(false) => {}
@@ -75,12 +82,13 @@ impl Store {
         let place = connection.shape;
         shape.with(|shape| (shape.connection, shape.handle) = (place.address(), number));
         place.with(|place| place.statement = shape.address());
+        let text = self.shared_text(text);
+        let waits_for_types = !is_mysql && text.contains(&b'?');
         self.statements.insert(Statement::new(handle, shape, text, is_emulated));
         if let Some(connection) = self.connections.get_mut(handle) {
             connection.statements.push(number);
         }
         // PostgreSQL is told when the types of the values are known.
-        let waits_for_types = !is_mysql && text.contains(&b'?');
         if is_emulated || waits_for_types { Step::Done(Answer::NONE) } else { self.send_prepare(handle, number, false) }
     }
 
@@ -97,13 +105,27 @@ impl Store {
         self.send_prepare(handle, number, false)
     }
 
+    /// The text, as all statements of this state have it.
+    fn shared_text(&mut self, text: &[u8]) -> Rc<[u8]> {
+        const TEXTS_MAX: usize = 10_000;
+        if let Some(known) = self.texts.get(text) {
+            return Rc::clone(known);
+        }
+        let shared: Rc<[u8]> = text.into();
+        if self.texts.len() < TEXTS_MAX {
+            self.texts.insert(Rc::clone(&shared));
+        }
+        shared
+    }
+
     fn send_prepare(&mut self, handle: u32, number: u32, executes: bool) -> Step {
         let now_ns = self.run.control.now_ns();
         let Some(connection) = self.connections.get_mut(handle) else { return Step::Done(Answer::MISUSE) };
         let (Some(link), Some(statement)) = (&mut connection.link, self.statements.get(number)) else {
             return self.closed_already();
         };
-        connection.text.clone_from(&statement.text);
+        connection.text.clear();
+        connection.text.extend_from_slice(&statement.text);
         connection.doing = Doing::Prepare { statement: number, executes };
         (connection.kind, connection.sent_ns) = (statement.kind, now_ns);
         let sent = link.prepare(&statement.text, &statement.binds.types(), &mut self.scratch);
@@ -205,14 +227,15 @@ impl Store {
     }
 
     fn send_execute(&mut self, handle: u32, number: u32, prepared: u32) -> Step {
-        let (buffer, now_ns) = (self.buffer(), self.run.control.now_ns());
+        let (token, now_ns) = (self.token(), self.run.control.now_ns());
         let Some(connection) = self.connections.get_mut(handle) else { return Step::Done(Answer::MISUSE) };
         let (Some(link), Some(statement)) = (&mut connection.link, self.statements.get(number)) else {
             return self.closed_already();
         };
         connection.doing = Doing::Execute { statement: number };
         (connection.kind, connection.sent_ns) = (statement.kind, now_ns);
-        connection.text.clone_from(&statement.text);
+        connection.text.clear();
+        connection.text.extend_from_slice(&statement.text);
         if !statement.fill(&mut self.scratch.params) {
             let error = SqlError {
                 number: 2031,
@@ -221,7 +244,8 @@ impl Store {
             };
             return self.failed(handle, &error, "other(2031)", 2031, true);
         }
-        link.collect(buffer);
+        link.collect(token);
+        connection.awaits_sets = true;
         let sent = link.execute(prepared, &mut self.scratch);
         self.after_sending(handle, sent)
     }
@@ -306,16 +330,23 @@ impl Store {
     }
 
     fn say_failed(&self, handle: u32, error: &SqlError, dialect: Dialect, is_prepared: bool) {
-        let text = self.connections.get(handle).map(|connection| String::from_utf8_lossy(&connection.text).into_owned());
+        let text =
+            self.connections.get(handle).map(|connection| String::from_utf8_lossy(&connection.text).into_owned());
         let text = text.unwrap_or_default();
         let SqlError { number, message, .. } = error;
         let log = &self.run.log;
         match (dialect, is_prepared) {
             (Dialect::Mysql, false) => {
-                log.text(Level::Fatal, &format!("mysql_drv_query() returned error {number} ({message}) for query '{text}'"));
+                log.text(
+                    Level::Fatal,
+                    &format!("mysql_drv_query() returned error {number} ({message}) for query '{text}'"),
+                );
             }
             (Dialect::Mysql, true) => {
-                log.text(Level::Fatal, &format!("mysql_stmt_execute() returned error {number} ({message}) for query '{text}'"));
+                log.text(
+                    Level::Fatal,
+                    &format!("mysql_stmt_execute() returned error {number} ({message}) for query '{text}'"),
+                );
             }
             (Dialect::Postgres, _) => {
                 let call = if is_prepared { "PQexecPrepared" } else { "PQexec" };

@@ -54,6 +54,8 @@ pub(crate) struct Connection {
     /// A connection that needs none: `--mysql-dry-run`.
     pub(crate) is_dry: bool,
     pub(crate) doing: Doing,
+    /// A statement is in flight, and no memory has been lent for its results.
+    pub(crate) awaits_sets: bool,
     /// When the command was sent.
     pub(crate) sent_ns: u64,
     /// Kind of the statement that is in flight.
@@ -91,6 +93,7 @@ impl Connection {
             link: None,
             is_dry: false,
             doing: Doing::Nothing,
+            awaits_sets: false,
             sent_ns: 0,
             kind: 0,
             text: Vec::new(),
@@ -111,7 +114,10 @@ impl Connection {
 
     /// Shows the script that a statement went well.
     pub(crate) fn show_success(&self) {
-        self.shape.with(|shape| (shape.error, shape.sql_errno) = (0, 0));
+        self.shape.with(|shape| {
+            (shape.error, shape.sql_errno) = (0, 0);
+            (shape.sql_state, shape.sql_errmsg) = (std::ptr::null(), std::ptr::null());
+        });
     }
 
     /// Shows the script an error: 1 is ignorable, 2 fatal.

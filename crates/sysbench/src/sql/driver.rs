@@ -84,7 +84,8 @@ pub(crate) struct Driver {
 }
 
 /// Where distributions put the socket of a server that is called `localhost`.
-const SOCKETS: [&str; 4] = ["/run/mysqld/mysqld.sock", "/var/lib/mysql/mysql.sock", "/tmp/mysql.sock", "/var/run/mysql/mysql.sock"];
+const SOCKETS: [&str; 4] =
+    ["/run/mysqld/mysqld.sock", "/var/lib/mysql/mysql.sock", "/tmp/mysql.sock", "/var/run/mysql/mysql.sock"];
 
 pub(crate) fn local_socket() -> PathBuf {
     let found = SOCKETS.iter().map(Path::new).find(|path| path.exists());

@@ -176,17 +176,16 @@ fn pgsql(settings: &PgsqlSettings) -> Driver {
         PgSslMode::VerifyCa => TlsMode::VerifyCa,
         PgSslMode::VerifyFull => TlsMode::VerifyIdentity,
     };
-    let login =
-        Login { user: text(&settings.user), password: password(&settings.password), database: Some(text(&settings.db)) };
+    let login = Login {
+        user: text(&settings.user),
+        password: password(&settings.password),
+        database: Some(text(&settings.db)),
+    };
     let ignored = match &settings.ignore_errors {
         options::Ignored::All => Ignored::All,
         options::Ignored::These(states) => Ignored::States(states.clone()),
     };
-    let target = Target {
-        dialect: Dialect::Postgres,
-        endpoints: vec![endpoint],
-        login,
-        tls: Tls { mode, ..Tls::default() },
-    };
+    let target =
+        Target { dialect: Dialect::Postgres, endpoints: vec![endpoint], login, tls: Tls { mode, ..Tls::default() } };
     Driver { dialect: Dialect::Postgres, target, ignored, is_dry_run: false }
 }

@@ -1,5 +1,7 @@
 //! One prepared statement of a script.
 
+use std::rc::Rc;
+
 use truetps_driver::Params;
 
 use super::bound::Binds;
@@ -9,7 +11,8 @@ use crate::run::statement_kind;
 pub(crate) struct Statement {
     pub(crate) connection: u32,
     pub(crate) shape: Shape<StatementShape>,
-    pub(crate) text: Vec<u8>,
+    /// All connections of a state share the text of a statement.
+    pub(crate) text: Rc<[u8]>,
     /// Place in the list of statement kinds.
     pub(crate) kind: usize,
     /// The text has the values written into it in place of `?`: the server prepares nothing.
@@ -22,12 +25,12 @@ pub(crate) struct Statement {
 }
 
 impl Statement {
-    pub(crate) fn new(connection: u32, shape: Shape<StatementShape>, text: &[u8], is_emulated: bool) -> Self {
+    pub(crate) fn new(connection: u32, shape: Shape<StatementShape>, text: Rc<[u8]>, is_emulated: bool) -> Self {
         Self {
             connection,
             shape,
-            text: text.to_vec(),
-            kind: statement_kind(text),
+            kind: statement_kind(&text),
+            text,
             is_emulated,
             handle: None,
             params: 0,
@@ -39,7 +42,7 @@ impl Statement {
     /// The text with the values in it: each `?` is one, even inside quotes, as in sysbench.
     pub(crate) fn emulated(&self, out: &mut Vec<u8>) {
         let mut number = 0;
-        for byte in &self.text {
+        for byte in self.text.iter() {
             if *byte == b'?' && number < self.binds.len() {
                 self.binds.print(number, out);
                 number += 1;

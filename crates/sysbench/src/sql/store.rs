@@ -1,6 +1,8 @@
 //! The connections and statements of one Lua state: begins what scripts ask for, and says when the answer is there.
 
+use std::collections::HashSet;
 use std::io;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -65,6 +67,8 @@ pub(crate) struct Store {
     pub(super) statements: Slab<Statement>,
     pub(super) scratch: Scratch,
     pool: Vec<Box<ResultSets>>,
+    /// Places without memory.
+    tokens: Vec<Box<ResultSets>>,
     /// Where sockets are watched. `None`: nobody waits for several at once.
     epoll: Option<OwnedFd>,
     driver_shapes: Shapes<DriverShape>,
@@ -75,6 +79,8 @@ pub(crate) struct Store {
     pub(super) statement_shapes: Shapes<StatementShape>,
     /// Memory for the text of a statement with values in it.
     pub(super) text: Vec<u8>,
+    /// Texts of statements that were prepared.
+    pub(super) texts: HashSet<Rc<[u8]>>,
 }
 
 impl Store {
@@ -87,6 +93,7 @@ impl Store {
             statements: Slab::new(),
             scratch: Scratch::new(),
             pool: Vec::new(),
+            tokens: Vec::new(),
             epoll,
             driver_shapes: Shapes::new(),
             driver_places: Vec::new(),
@@ -96,6 +103,7 @@ impl Store {
             statement_shapes: Shapes::new(),
             drivers,
             text: Vec::new(),
+            texts: HashSet::new(),
         };
         for number in 0..Drivers::COUNT {
             let name = std::ffi::CString::new(Drivers::name(number)).unwrap_or_default();
@@ -307,6 +315,7 @@ impl Store {
 
     /// Something has come from the server of this connection, or it may have.
     pub(crate) fn on_ready(&mut self, handle: u32) -> Step {
+        self.lend(handle);
         let Some(connection) = self.connections.get_mut(handle) else { return Step::Done(Answer::MISUSE) };
         let Some(link) = &mut connection.link else { return Step::Wait };
         match link.receive(&mut self.scratch) {
@@ -318,6 +327,7 @@ impl Store {
 
     /// Waits for the server of this connection, and answers what has come of it.
     pub(crate) fn wait(&mut self, handle: u32, until_ns: u64) -> Step {
+        self.lend(handle);
         let now_ns = self.run.control.now_ns();
         let Some(connection) = self.connections.get_mut(handle) else { return Step::Done(Answer::MISUSE) };
         let until_ns = until_ns.min(connection.wakes_ns);
@@ -409,8 +419,22 @@ impl Store {
     // Buffers for results
     //
 
-    pub(super) fn buffer(&mut self) -> Box<ResultSets> {
-        self.pool.pop().unwrap_or_default()
+    /// A place without memory, for a statement that is sent: see [`Self::lend`].
+    pub(super) fn token(&mut self) -> Box<ResultSets> {
+        self.tokens.pop().unwrap_or_default()
+    }
+
+    /// Lends a place with memory to a statement whose reply begins to come. Of thousands of statements in flight only
+    /// those that are being read have one.
+    fn lend(&mut self, handle: u32) {
+        let Some(connection) = self.connections.get_mut(handle).filter(|connection| connection.awaits_sets) else {
+            return;
+        };
+        connection.awaits_sets = false;
+        let buffer = self.pool.pop().unwrap_or_default();
+        if let Some(token) = connection.link.as_mut().and_then(|link| link.collect(buffer)) {
+            self.tokens.push(token);
+        }
     }
 
     pub(super) fn keep_buffer(&mut self, sets: Option<Box<ResultSets>>) {
@@ -429,7 +453,8 @@ impl Store {
             self.run.log.text(Level::Alert, "attempt to fetch row from an invalid result set");
             return None;
         };
-        let is_empty = connection.sets.as_deref().and_then(|sets| sets.get(connection.set)).is_none_or(|set| set.rows == 0);
+        let is_empty =
+            connection.sets.as_deref().and_then(|sets| sets.get(connection.set)).is_none_or(|set| set.rows == 0);
         if is_empty {
             self.run.log.text(Level::Alert, "attempt to fetch row from an empty result set");
         }

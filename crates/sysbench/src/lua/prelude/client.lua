@@ -20,7 +20,8 @@ local function ended(client, where, ok, problem)
 end
 
 -- Events until the host says that it is enough. Retries are part of the event that they retry.
-local function run_events(environment, tid)
+local function run_events(tid)
+  local environment = getfenv(0)
   local hooks = environment.sysbench.hooks
   while true do
     local state = C.truetps_next_event(tid)
@@ -44,15 +45,18 @@ local function run_events(environment, tid)
   end
 end
 
-local clients = {}
+environments.base.thread_run = run_events
+legacy.install_in(environments.base)
+
+local clients = { default_run = run_events }
 
 -- A client: its number and its globals.
 function clients.new(tid, facts)
   local environment = environments.new(tid, facts)
   local client = { tid = tid, environment = environment, facts = facts }
-  client.default_run = function(id) return run_events(environment, id) end
-  environment.thread_run = client.default_run
   if facts.has_legacy then legacy.install(environment, tid, facts) end
+  -- Hooks of reports are called outside of any coroutine.
+  if not host.is_shared then setfenv(0, environment) end
   return client
 end
 
@@ -128,7 +132,8 @@ function procedures.run(client)
   if not ok then return ended(client, "thread_run", ok, problem) end
   if environment.thread_done then
     ok, problem = pcall(environment.thread_done, tid)
-    if not ok then return ended(client, "thread_done", ok, problem) end
+    -- The events were good: what comes after them is told, and does not change that.
+    if not ok then host.complain("thread_done", text_of(problem)) end
   end
   return ENDED, 1
 end

@@ -1,5 +1,5 @@
--- sysbench.cmdline: the options and commands that a script declares. One table a client, made by `new`.
-local host = ...
+-- sysbench.cmdline: the options and commands that a script declares.
+local host, layers = ...
 local ffi = require("ffi")
 local C = ffi.C
 
@@ -31,8 +31,12 @@ local function declared(options)
   return list
 end
 
-local function command_of(cmdline, name)
-  local commands = cmdline.commands
+-- The table of the client that runs.
+local of_environment = setmetatable({}, { __mode = "k" })
+local function current() return of_environment[getfenv(0)] end
+
+local function command_of(name)
+  local commands = current().commands
   if type(commands) ~= "table" then return nil end
   local command = commands[name]
   if command == nil then return nil end
@@ -41,32 +45,56 @@ local function command_of(cmdline, name)
   return command
 end
 
-local shared = {}
+local shared = { ARG_MAX = #NAMES, PARALLEL_COMMAND = true }
 for number, name in ipairs(NAMES) do shared["ARG_" .. name] = number - 1 end
-shared.ARG_MAX = #NAMES
-shared.PARALLEL_COMMAND = true
 
-local function new(facts)
-  local cmdline = { argv = facts.argv, command = facts.command, script_path = facts.script_path }
-  for name, value in pairs(shared) do cmdline[name] = value end
-  function cmdline.read_cmdline_options()
-    if cmdline.options == nil then return true end
-    return host.declare(declared(cmdline.options))
-  end
-  function cmdline.command_defined(name) return command_of(cmdline, name) ~= nil end
-  function cmdline.command_parallel(name)
-    local command = command_of(cmdline, name)
-    return command ~= nil and command[2] == true
-  end
-  function cmdline.call_command(name)
-    local result = command_of(cmdline, name)[1]()
-    if result == nil then return true end
-    return result and true or false
-  end
-  function cmdline.print_test_options()
-    if cmdline.options ~= nil then host.print_options(declared(cmdline.options)) end
-  end
-  return cmdline
+function shared.read_cmdline_options()
+  local options = current().options
+  if options == nil then return true end
+  return host.declare(declared(options))
 end
 
-return { new = new, declared = declared }
+function shared.command_defined(name) return command_of(name) ~= nil end
+
+function shared.command_parallel(name)
+  local command = command_of(name)
+  return command ~= nil and command[2] == true
+end
+
+function shared.call_command(name)
+  local result = command_of(name)[1]()
+  if result == nil then return true end
+  return result and true or false
+end
+
+function shared.print_test_options()
+  local options = current().options
+  if options ~= nil then host.print_options(declared(options)) end
+end
+
+local cmdline = {}
+local over_facts
+
+function cmdline.new(environment, facts)
+  if not over_facts then
+    shared.argv, shared.command, shared.script_path = facts.argv, facts.command, facts.script_path
+    over_facts = layers.over(shared)
+  end
+  local made = over_facts()
+  of_environment[environment] = made
+  return made
+end
+
+-- Options are declared alike by all clients of a state, which need one such table only.
+local declared_before
+function cmdline.share_options(environment)
+  local own = of_environment[environment]
+  if own.options == nil then return end
+  if layers.same(own.options, declared_before) then
+    own.options = declared_before
+  else
+    declared_before = own.options
+  end
+end
+
+return cmdline

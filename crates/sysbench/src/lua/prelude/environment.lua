@@ -1,12 +1,16 @@
 -- The globals of one client. A state has one such table a client: what a script makes global is seen by no other.
-local host, request, chunks, parts = ...
+local host, request, chunks, layers, parts = ...
 local ffi = require("ffi")
 
 -- What a state has before scripts run.
 local base = {}
 for name, value in pairs(_G) do base[name] = value end
-base._G, base.package, base.require, base.module = nil, nil, nil, nil
+for name, value in pairs(layers.base) do base[name] = value end
+base._G, base.package = nil, nil
 base.coroutine = request.coroutine
+
+-- What belongs to a client beside its globals: its `package`.
+local packages = setmetatable({}, { __mode = "k" })
 
 -- dofile of the library is a C function, through which nothing can yield.
 function base.dofile(path)
@@ -58,93 +62,97 @@ local function find_and_load(name, package, environment)
   error("module '" .. name .. "' not found:\n\tno field package.preload['" .. name .. "']" .. tried .. tried_native, 3)
 end
 
-local function new_package(environment)
-  local package = {
-    path = host.package_path, cpath = host.package_cpath, preload = {}, loaded = {}, config = _G.package.config,
-    searchpath = _G.package.searchpath, loadlib = _G.package.loadlib, seeall = _G.package.seeall,
-  }
-  for name, value in pairs(_G.package.loaded) do package.loaded[name] = value end
-  package.loaded._G, package.loaded.package, package.loaded.ffi = environment, package, shared_ffi
-  package.loaded.coroutine = request.coroutine
-  return package
-end
-
 local LOADING = newproxy()
 
-local function require_function(environment, package)
-  return function(name)
-    local loaded = package.loaded
-    local value = loaded[name]
-    if value == LOADING then error("loop or previous error loading module '" .. name .. "'", 2) end
-    if value ~= nil then return value end
-    local load = package.preload[name] or find_and_load(name, package, environment)
-    loaded[name] = LOADING
-    local made = load(name)
-    if made ~= nil then
-      loaded[name] = made
-    elseif loaded[name] == LOADING then
-      loaded[name] = true
-    end
-    return loaded[name]
+function base.require(name)
+  local environment = getfenv(0)
+  local package = packages[environment]
+  local loaded = package.loaded
+  local value = loaded[name]
+  if value == LOADING then error("loop or previous error loading module '" .. name .. "'", 2) end
+  if value ~= nil then return value end
+  local load = package.preload[name] or find_and_load(name, package, environment)
+  loaded[name] = LOADING
+  local made = load(name)
+  if made ~= nil then
+    loaded[name] = made
+  elseif loaded[name] == LOADING then
+    loaded[name] = true
   end
+  return loaded[name]
 end
 
-local function module_function(environment, package)
-  return function(name, ...)
-    local made = package.loaded[name]
-    if type(made) ~= "table" then
-      made = environment
-      for part in name:gmatch("[^.]+") do
-        if made[part] == nil then made[part] = {} end
-        made = made[part]
-      end
-      package.loaded[name] = made
+function base.module(name, ...)
+  local environment = getfenv(0)
+  local loaded = packages[environment].loaded
+  local made = loaded[name]
+  if type(made) ~= "table" then
+    made = environment
+    for part in name:gmatch("[^.]+") do
+      if made[part] == nil then made[part] = {} end
+      made = made[part]
     end
-    if made._NAME == nil then
-      made._M, made._NAME, made._PACKAGE = made, name, name:match("^(.*%.)[^.]*$") or ""
-    end
-    setfenv(2, made)
-    for _, option in ipairs({ ... }) do option(made) end
+    loaded[name] = made
   end
+  if made._NAME == nil then
+    made._M, made._NAME, made._PACKAGE = made, name, name:match("^(.*%.)[^.]*$") or ""
+  end
+  setfenv(2, made)
+  for _, option in ipairs({ ... }) do option(made) end
 end
 
-local environments = {}
+local shared_loaded = {}
+for name, value in pairs(package.loaded) do shared_loaded[name] = value end
+shared_loaded.ffi, shared_loaded.coroutine = shared_ffi, request.coroutine
+local over_loaded = layers.over(shared_loaded)
+
+local over_package = layers.over({
+  path = host.package_path, cpath = host.package_cpath, config = package.config, searchpath = package.searchpath,
+  loadlib = package.loadlib, seeall = package.seeall,
+})
+
+local over_base = layers.over(base)
+local over_sysbench
+local environments = { base = base }
 
 -- Globals for the client number `tid`.
 function environments.new(tid, facts)
-  local environment = {}
-  for name, value in pairs(base) do environment[name] = value end
-  environment._G = environment
-  local package = new_package(environment)
-  environment.package = package
-  environment.require = require_function(environment, package)
-  environment.module = module_function(environment, package)
+  if not over_sysbench then
+    over_sysbench = layers.over({
+      version = facts.version, version_string = facts.version_string, error = { NONE = 0, RESTART_EVENT = 1 },
+      rand = parts.rand, sql = parts.sql.api, histogram = parts.histogram,
+      report_default = parts.reports.report_default, report_csv = parts.reports.report_csv,
+      report_json = parts.reports.report_json,
+    })
+  end
+  local environment = over_base()
+  local loaded = over_loaded()
+  local package = over_package({ preload = {}, loaded = loaded })
+  loaded._G, loaded.package = environment, package
+  packages[environment] = package
+  environment._G, environment.package = environment, package
   local hooks = {}
   parts.sql.hooks_of[tid] = hooks
-  environment.sysbench = {
-    tid = tid, version = facts.version, version_string = facts.version_string,
-    error = { NONE = 0, RESTART_EVENT = 1 }, cmdline = parts.cmdline.new(facts), rand = parts.rand,
-    sql = parts.sql.api, histogram = parts.histogram, hooks = hooks, report_default = parts.reports.report_default,
-    report_csv = parts.reports.report_csv, report_json = parts.reports.report_json,
-  }
+  environment.sysbench = over_sysbench({ tid = tid, cmdline = parts.cmdline.new(environment, facts), hooks = hooks })
   return environment
 end
 
+local options_before, over_options
+
 -- Fills sysbench.opt. Scripts that declare no options are of the older kind, and find all of them among their globals.
 function environments.set_options(environment, options, exports)
-  local opt = {}
+  if options ~= options_before then
+    options_before, over_options = options, layers.over(options)
+  end
+  local opt = over_options()
   for name, value in pairs(options) do
-    if type(value) == "table" then
-      local list = {}
-      for i, item in ipairs(value) do list[i] = item end
-      value = list
-    end
-    opt[name] = value
+    if type(value) == "table" then opt[name] = { unpack(value) } end
   end
   environment.sysbench.opt = opt
+  parts.cmdline.share_options(environment)
   if exports and environment.sysbench.cmdline.options == nil then
-    for name, value in pairs(opt) do
-      if type(environment[name]) ~= "function" then environment[name] = value end
+    for name, value in pairs(options) do
+      if type(environment[name]) ~= "function" then environment[name] = opt[name] end
     end
   end
 end

@@ -1,6 +1,6 @@
 -- Whether clients of a script can share one state: what the script does that only a state, or a thread, of its own can
 -- give it. Looked at once, in the state of the main thread, after the script's body has run.
-local host, request, chunks = ...
+local host, request, chunks, clients = ...
 local bit = require("bit")
 local util = require("jit.util")
 
@@ -87,7 +87,7 @@ end
 function inspection.finding(client)
   local found = host.found() or changed_library(client.environment)
   if found then return found end
-  if client.environment.thread_run ~= client.default_run then return "has a thread_run of its own" end
+  if client.environment.thread_run ~= clients.default_run then return "has a thread_run of its own" end
   for _, chunk in ipairs(chunks.functions) do
     local key = waits(chunk)
     if key then return "may wait in `" .. key .. "`, which stops all clients of its thread" end

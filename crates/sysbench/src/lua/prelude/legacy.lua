@@ -1,9 +1,9 @@
 -- The API of sysbench 0.5, which 1.0 still had: one connection a state, opened by the first statement.
-local host, request, sql = ...
+local host, request, sql, rand = ...
 local api = sql.api
 local legacy = {}
 
-local ERROR_TEXTS = { DB_ERROR_NONE = 0, DB_ERROR_RESTART_TRANSACTION = 1, DB_ERROR_FAILED = 2 }
+local CONSTANTS = { DB_ERROR_NONE = 0, DB_ERROR_RESTART_TRANSACTION = 1, DB_ERROR_FAILED = 2 }
 
 -- Statements raise the table that restarts the event, or the name of the function that failed.
 local function try(name, f, ...)
@@ -30,91 +30,110 @@ end
 
 local TEXT_BYTES = 256
 
-function legacy.install(environment, tid, facts)
-  local connection
-  local statements = setmetatable({}, { __mode = "k" })
+-- The connection of each client, and its statements, by its globals.
+local connections = setmetatable({}, { __mode = "k" })
+local statements = setmetatable({}, { __mode = "k" })
 
-  local function connect()
-    if connection then return connection end
-    local driver = api.driver()
-    environment.db_driver = driver:name()
-    connection = driver:connect()
-    return connection
+local function connect()
+  local environment = getfenv(0)
+  local connection = connections[environment]
+  if connection then return connection end
+  local driver = api.driver()
+  environment.db_driver = driver:name()
+  connection = driver:connect()
+  connections[environment] = connection
+  return connection
+end
+
+local function of(handle, name)
+  local found = statements[handle]
+  if not found then error("bad argument #1 to '" .. name .. "' (a statement expected)", 3) end
+  return found
+end
+
+local functions = {}
+
+function functions.db_connect() connect() end
+
+function functions.db_disconnect()
+  local environment = getfenv(0)
+  if connections[environment] then connections[environment]:disconnect() end
+  connections[environment] = nil
+end
+
+function functions.db_query(text) try("db_query", connect().query, connect(), text) end
+
+function functions.db_bulk_insert_init(text)
+  try("db_bulk_insert_init", connect().bulk_insert_init, connect(), text)
+end
+
+function functions.db_bulk_insert_next(text)
+  try("db_bulk_insert_next", connect().bulk_insert_next, connect(), text)
+end
+
+function functions.db_bulk_insert_done() try("db_bulk_insert_done", connect().bulk_insert_done, connect()) end
+
+function functions.db_prepare(text)
+  local handle = newproxy()
+  statements[handle] = { statement = try("db_prepare", connect().prepare, connect(), text) }
+  return handle
+end
+
+function functions.db_bind_param(handle, values)
+  local found = of(handle, "db_bind_param")
+  if type(values) ~= "table" then error("bad argument #2 to 'db_bind_param' (table expected)", 2) end
+  local parameters = {}
+  for i, kind in ipairs(bind_types(values)) do
+    parameters[i] = found.statement:bind_create(kind, TEXT_BYTES)
   end
+  found.values, found.parameters = values, parameters
+  found.statement:bind_param(unpack(parameters))
+end
 
-  for name, value in pairs(ERROR_TEXTS) do environment[name] = value end
+function functions.db_bind_result(handle) of(handle, "db_bind_result") end
+
+function functions.db_execute(handle)
+  local found = of(handle, "db_execute")
+  -- The table that was bound is read again at each execution.
+  for i, parameter in ipairs(found.parameters or {}) do parameter:set(found.values[i]) end
+  found.result = try("db_execute", found.statement.execute, found.statement)
+  return found.result
+end
+
+function functions.db_store_results() end
+function functions.db_free_results() end
+
+function functions.db_close(handle)
+  of(handle, "db_close").statement:close()
+  statements[handle] = nil
+end
+
+functions.sb_rnd = function() return rand.uniform(0, 0x7fffffff) end
+functions.sb_rand = rand.default
+functions.sb_rand_str = rand.string
+functions.sb_rand_uniform = rand.uniform
+functions.sb_rand_gaussian = rand.gaussian
+functions.sb_rand_special = rand.special
+
+function functions.sb_rand_uniq(a, b)
+  if not a then return rand.unique() end
+  local drawn
+  repeat drawn = rand.unique() until drawn >= a and drawn <= b
+  return drawn
+end
+
+-- What all clients have in common goes into `base`.
+function legacy.install_in(base)
+  if not host.has_legacy then return end
+  for name, value in pairs(CONSTANTS) do base[name] = value end
+  for name, value in pairs(functions) do base[name] = value end
+  base.mysql_table_engine = "innodb"
+  base.myisam_max_rows = 1000000
+end
+
+function legacy.install(environment, tid, facts)
   environment.thread_id = tid
   environment.test = facts.script_path
-  environment.mysql_table_engine = "innodb"
-  environment.myisam_max_rows = 1000000
-
-  local rand = environment.sysbench.rand
-  environment.sb_rnd = function() return rand.uniform(0, 0x7fffffff) end
-  environment.sb_rand = rand.default
-  environment.sb_rand_str = rand.string
-  environment.sb_rand_uniform = rand.uniform
-  environment.sb_rand_gaussian = rand.gaussian
-  environment.sb_rand_special = rand.special
-  function environment.sb_rand_uniq(a, b)
-    if not a then return rand.unique() end
-    local drawn
-    repeat drawn = rand.unique() until drawn >= a and drawn <= b
-    return drawn
-  end
-
-  function environment.db_connect() connect() end
-  function environment.db_disconnect()
-    if connection then connection:disconnect() end
-    connection = nil
-  end
-  function environment.db_query(text) try("db_query", connect().query, connect(), text) end
-  function environment.db_bulk_insert_init(text)
-    try("db_bulk_insert_init", connect().bulk_insert_init, connect(), text)
-  end
-  function environment.db_bulk_insert_next(text)
-    try("db_bulk_insert_next", connect().bulk_insert_next, connect(), text)
-  end
-  function environment.db_bulk_insert_done()
-    try("db_bulk_insert_done", connect().bulk_insert_done, connect())
-  end
-
-  function environment.db_prepare(text)
-    local handle = newproxy()
-    statements[handle] = { statement = try("db_prepare", connect().prepare, connect(), text) }
-    return handle
-  end
-
-  local function of(handle, name)
-    local found = statements[handle]
-    if not found then error("bad argument #1 to '" .. name .. "' (a statement expected)", 3) end
-    return found
-  end
-
-  function environment.db_bind_param(handle, values)
-    local found = of(handle, "db_bind_param")
-    if type(values) ~= "table" then error("bad argument #2 to 'db_bind_param' (table expected)", 2) end
-    local parameters = {}
-    for i, kind in ipairs(bind_types(values)) do
-      parameters[i] = found.statement:bind_create(kind, TEXT_BYTES)
-    end
-    found.values, found.parameters = values, parameters
-    found.statement:bind_param(unpack(parameters))
-  end
-  function environment.db_bind_result(handle) of(handle, "db_bind_result") end
-
-  function environment.db_execute(handle)
-    local found = of(handle, "db_execute")
-    -- The table that was bound is read again at each execution.
-    for i, parameter in ipairs(found.parameters or {}) do parameter:set(found.values[i]) end
-    found.result = try("db_execute", found.statement.execute, found.statement)
-    return found.result
-  end
-  function environment.db_store_results() end
-  function environment.db_free_results() end
-  function environment.db_close(handle)
-    of(handle, "db_close").statement:close()
-    statements[handle] = nil
-  end
 end
 
 return legacy

@@ -5,17 +5,18 @@ ffi.cdef(part("declarations"))
 
 local request = part("request", host)
 local chunks = part("chunks", host)
+local layers = part("layers")
 local parts = {
   rand = part("rand"),
   histogram = part("histogram"),
-  cmdline = part("cmdline", host),
+  cmdline = part("cmdline", host, layers),
   reports = part("reports", host),
   sql = part("sql", host, request),
 }
-local environments = part("environment", host, request, chunks, parts)
-local legacy = part("legacy", host, request, parts.sql)
+local environments = part("environment", host, request, chunks, layers, parts)
+local legacy = part("legacy", host, request, parts.sql, parts.rand)
 local clients = part("client", host, request, chunks, environments, legacy)
-clients.inspection = part("inspection", host, request, chunks)
+clients.inspection = part("inspection", host, request, chunks, clients)
 host.shared = { coroutine = request.coroutine, ffi = nil }
 for _, name in ipairs({ "string", "table", "math", "os", "io", "debug", "bit", "jit" }) do host.shared[name] = _G[name] end
 io.stdout:setvbuf("no")

@@ -62,76 +62,112 @@ end
 --
 -- Values bound to statements
 --
-local parameter = {}
-local parameter_type = { __index = parameter, __tostring = function() return "<sql_param>" end }
 
-function parameter:set(value)
+-- A parameter is a small table with one piece of memory, which the host reads when the statement is executed.
+ffi.cdef([[
+typedef struct truetps_parameter {
+  unsigned long data_len; unsigned long max_len; sql_bind_type_t type; char is_null[4];
+  union { int64_t number; double real; char text[1]; } value; char rest[?];
+} truetps_parameter;
+]])
+local methods = {}
+
+-- Scripts that look into a parameter find these fields.
+local fields = {
+  type = function(memory) return tonumber(memory.type) end,
+  max_len = function(memory) return tonumber(memory.max_len) end,
+  is_null = function(memory) return ffi.cast("char *", memory.is_null) end,
+  data_len = function(memory) return ffi.cast("unsigned long *", memory) end,
+  buffer = function(memory)
+    if memory.type == TYPE.BIGINT then return ffi.cast("int64_t *", memory.value.text) end
+    if memory.type == TYPE.DOUBLE then return ffi.cast("double *", memory.value.text) end
+    return ffi.cast("char *", memory.value.text)
+  end,
+}
+
+local parameter_type = {
+  __index = function(self, name)
+    local field = fields[name]
+    if field then return field(self[1]) end
+    return methods[name]
+  end,
+  __tostring = function() return "<sql_param>" end,
+}
+
+function methods:set(value)
+  local memory = self[1]
   if value == nil then
-    self.is_null[0] = 1
+    memory.is_null[0] = 1
     return
   end
-  self.is_null[0] = 0
-  local kind = self.type
-  if kind == TYPE.VARCHAR then
-    local length = math.min(#value, self.max_len)
-    ffi.copy(self.buffer, value, length)
-    self.data_len[0] = length
+  memory.is_null[0] = 0
+  local kind = memory.type
+  if kind == TYPE.BIGINT then
+    memory.value.number = value
+  elseif kind == TYPE.DOUBLE then
+    memory.value.real = value
   else
-    self.buffer[0] = value
+    local length = #value
+    if length > memory.max_len then length = tonumber(memory.max_len) end
+    ffi.copy(memory.value.text, value, length)
+    memory.data_len = length
   end
 end
 
-function parameter:set_rand_str(fmt)
+function methods:set_rand_str(fmt)
+  local memory = self[1]
   local length = #fmt
-  if length > self.max_len then
-    fmt = fmt:sub(1, self.max_len)
-    length = self.max_len
+  if length > memory.max_len then
+    length = tonumber(memory.max_len)
+    fmt = fmt:sub(1, length)
   end
-  C.sb_rand_str(fmt, self.buffer)
-  self.is_null[0] = 0
-  self.data_len[0] = length
+  C.sb_rand_str(fmt, memory.value.text)
+  memory.is_null[0] = 0
+  memory.data_len = length
 end
 
 --
 -- Statements
 --
 local statement = {}
--- What statements point to must live as long as they do.
+-- Of each statement its connection, and the parameters that it points to: they must live as long as it does.
 local kept_alive = setmetatable({}, { __mode = "k" })
 
 local INTEGERS = { [TYPE.TINYINT] = true, [TYPE.SMALLINT] = true, [TYPE.INT] = true, [TYPE.BIGINT] = true }
+local NUMBER_BYTES = 8
 
 function statement:bind_create(kind, max_len)
-  local made = { is_null = ffi.new("char[1]", 1), data_len = ffi.new("unsigned long[1]") }
-  local given = kind
-  kind = tonumber(kind)
-  if INTEGERS[kind] then
-    made.type, made.buffer, made.max_len = TYPE.BIGINT, ffi.new("int64_t[1]"), 8
-  elseif kind == TYPE.FLOAT or kind == TYPE.DOUBLE then
-    made.type, made.buffer, made.max_len = TYPE.DOUBLE, ffi.new("double[1]"), 8
-  elseif kind == TYPE.CHAR or kind == TYPE.VARCHAR then
-    made.type, made.buffer, made.max_len = TYPE.VARCHAR, ffi.new("char[?]", max_len + 1), max_len
+  local number = tonumber(kind)
+  local memory
+  if INTEGERS[number] then
+    memory = ffi.new("truetps_parameter", 0)
+    memory.type, memory.max_len = TYPE.BIGINT, NUMBER_BYTES
+  elseif number == TYPE.FLOAT or number == TYPE.DOUBLE then
+    memory = ffi.new("truetps_parameter", 0)
+    memory.type, memory.max_len = TYPE.DOUBLE, NUMBER_BYTES
+  elseif number == TYPE.CHAR or number == TYPE.VARCHAR then
+    memory = ffi.new("truetps_parameter", math.max(0, max_len + 1 - NUMBER_BYTES))
+    memory.type, memory.max_len = TYPE.VARCHAR, max_len
   else
-    error("Unsupported argument type: " .. tostring(given), 2)
+    error("Unsupported argument type: " .. tostring(kind), 2)
   end
-  return setmetatable(made, parameter_type)
+  memory.is_null[0] = 1
+  return setmetatable({ memory }, parameter_type)
 end
 
 function statement:bind_param(...)
   local count = select("#", ...)
   if count == 0 then return nil end
   local binds = ffi.new("sql_bind[?]", count)
-  local parameters = { ... }
+  local kept = { kept_alive[self][1], ... }
   for i = 1, count do
-    local one = parameters[i]
-    local bind = binds[i - 1]
-    bind.type, bind.buffer, bind.max_len = one.type, one.buffer, one.max_len
-    bind.data_len, bind.is_null = one.data_len, one.is_null
-    -- The script may change its parameter later; what the statement points to stays.
-    parameters[i] = { one.buffer, one.data_len, one.is_null }
+    local memory, bind = kept[i + 1][1], binds[i - 1]
+    bind.type, bind.buffer, bind.max_len = memory.type, memory.value.text, memory.max_len
+    bind.data_len, bind.is_null = ffi.cast("unsigned long *", memory), memory.is_null
+    -- The table may lose its memory to a script; the statement does not.
+    kept[i + 1] = memory
   end
-  local kept = kept_alive[self]
-  kept.binds, kept.parameters = binds, parameters
+  kept_alive[self] = kept
   local status = host.bind(self.handle, tonumber(ffi.cast("intptr_t", binds)), count)
   if status == 0 and ask(PREPARE_BOUND, self.handle) ~= NONE then return 1 end
   return status
@@ -172,8 +208,8 @@ function result:fetch_row() return host.fetch_row(self.serial) end
 
 function result:free() return assert(host.free_result(self.serial), "db_free_results() failed") end
 
--- Fields are read through here, so that reading one of no result is an error of the script and no crash.
-local fields = {
+-- Fields are read through here, so that reading one of no result is no crash.
+local result_fields = {
   nrows = function(self) return self.rows_ end,
   nfields = function(self) return self.fields_ end,
   counter = function(self) return self.counter_ end,
@@ -183,7 +219,7 @@ local fields = {
 
 local function result_index(self, name)
   if result[name] then return result[name] end
-  local field = fields[name]
+  local field = result_fields[name]
   if not field then error("'sql_result' has no member named '" .. tostring(name) .. "'", 2) end
   if self == nil then
     if name == "nrows" or name == "nfields" then return 0 end
@@ -227,7 +263,7 @@ function connection:prepare(text)
   if answer == FAILED then raise(self, text) end
   if answer ~= NONE then error("SQL API error", 2) end
   local made = self.statement
-  kept_alive[made] = { connection = self }
+  kept_alive[made] = { self }
   return made
 end
 

@@ -77,6 +77,6 @@ fn options_of_a_script_are_listed_by_name() {
 
 #[test]
 fn the_version_is_in_the_second_word() {
-    assert_eq!(version_line(Compat::V1_0, "0.1.0"), "sysbench 1.0.20 (truetps 0.1.0)\n");
-    assert_eq!(version_line(Compat::V1_1, "0.1.0").split(' ').nth(1), Some("1.1.0"));
+    assert_eq!(version_line(Compat::V1_0), "sysbench 1.0.20\n");
+    assert_eq!(version_line(Compat::V1_1).trim_end().split(' ').nth(1), Some("1.1.0"));
 }

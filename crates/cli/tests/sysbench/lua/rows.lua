@@ -1,0 +1,28 @@
+-- Rows of statements that are sent as text.
+function event()
+  local driver = sysbench.sql.driver()
+  local con = driver:connect()
+  print(type(driver), driver, type(con), con, con.driver == driver)
+  con:query("DROP TABLE IF EXISTS mixed")
+  print("no rows", con:query("CREATE TABLE mixed (id INTEGER, word VARCHAR(20), share DECIMAL(6,2))"))
+  print("no rows", con:query("INSERT INTO mixed VALUES (1, 'one', 1.5), (2, NULL, NULL), (3, '', 0), (NULL, 'none', -2.25)"))
+  local rows = con:query("SELECT id, word, share FROM mixed ORDER BY COALESCE(id, 9)")
+  print(type(rows), rows, rows.nrows, rows.nfields, rows.statement == nil)
+  for _ = 1, rows.nrows do
+    local row = rows:fetch_row()
+    print(type(row), type(row[1]), row[1], row[2], row[3])
+  end
+  print("after the last", rows:fetch_row())
+  rows:free()
+  local none = con:query("SELECT id FROM mixed WHERE id = 100")
+  print("an empty set", none.nrows, none.nfields, none:fetch_row())
+  print("one row", con:query_row("SELECT word, id FROM mixed WHERE id = 1"))
+  print("its NULLs", con:query_row("SELECT word, id, share FROM mixed WHERE id = 2"))
+  print("first of many", con:query_row("SELECT id FROM mixed WHERE id IS NOT NULL ORDER BY id"))
+  print("no row", con:query_row("SELECT id FROM mixed WHERE id = 100"))
+  print("a long value", #con:query_row("SELECT REPEAT('x', 70000)"))
+  print("changed", con:query("UPDATE mixed SET word = 'same' WHERE id = 1"), con:query("UPDATE mixed SET word = 'same' WHERE id = 1"))
+  print("deleted", con:query("DELETE FROM mixed WHERE id = 100"), con:query("DELETE FROM mixed"))
+  print("state", tonumber(con.error), con.sql_errno, con.sql_state == nil, con.sql_errmsg == nil)
+  con:disconnect()
+end
