@@ -23,6 +23,9 @@ const FAILED: u8 = 1;
 /// Up to so many clients have a thread each: see `docs/decisions/0006-drive-mode.md`.
 const CLIENTS_WITH_THREADS_MAX: u32 = 2;
 
+/// Threads that record latencies apart from each other; more share the memory for it.
+const SHARES_MAX: u32 = 64;
+
 /// Tests that sysbench has built in.
 const CPU: &str = include_str!("lua/prelude/cpu.lua");
 const NOT_DATABASES: [&str; 4] = ["fileio", "memory", "threads", "mutex"];
@@ -268,7 +271,6 @@ impl<'a> Program<'a> {
         let pace = settings
             .rate
             .map(|rate| Pace::new(rate.into(), Xoroshiro::from_seed(self.seed, u64::MAX), control.now_ns()));
-        const SHARES_MAX: u32 = 64;
         Arc::new(Run {
             control: control.with_pace(pace),
             board: Board::new(settings.threads, threads.min(SHARES_MAX) as usize),
@@ -300,14 +302,12 @@ impl<'a> Program<'a> {
         let clients = settings.threads;
         let found = self.lua(self.host.state.finding(&self.client))?;
         let shared = settings.ours.workers.unwrap_or_else(|| (self.world.cores / 2).max(1)).clamp(1, clients);
+        let has_few = clients <= CLIENTS_WITH_THREADS_MAX;
         Ok(match settings.ours.lua_isolation {
-            LuaIsolation::Client => (clients, None),
-            LuaIsolation::Worker => (shared, None),
             LuaIsolation::Auto if found.is_some() => (clients, found),
-            LuaIsolation::Auto if clients <= CLIENTS_WITH_THREADS_MAX && settings.ours.workers.is_none() => {
-                (clients, None)
-            }
-            LuaIsolation::Auto => (shared, None),
+            LuaIsolation::Client => (clients, None),
+            LuaIsolation::Auto if has_few && settings.ours.workers.is_none() => (clients, found),
+            LuaIsolation::Worker | LuaIsolation::Auto => (shared, None),
         })
     }
 

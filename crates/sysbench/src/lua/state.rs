@@ -234,7 +234,7 @@ fn add_functions(lua: &Lua, host: &Table, store: &Shared) -> mlua::Result<()> {
         host.set(name, lua.create_function(move |_, handle: u32| Ok(f(&mut store.borrow_mut(), handle)))?)
     };
     with("disconnect", Store::disconnect)?;
-    with("more_results", |store, handle| store.has_more_results(handle))?;
+    with("more_results", Store::has_more_results)?;
     with("free_result", Store::free_result)?;
     with("bulk_end", Store::bulk_end)?;
     let of = Rc::clone(store);

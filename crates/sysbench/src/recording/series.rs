@@ -60,7 +60,7 @@ impl Series {
             ok,
             failed,
             in_flight: now.in_flight,
-            statements: seen.queries(),
+            statements: seen.reads + seen.writes + seen.other,
             retried: seen.errors,
             ignored: seen.given_up,
         };

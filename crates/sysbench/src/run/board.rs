@@ -161,10 +161,6 @@ impl SlotCounts {
     pub(crate) fn since(self, then: Self) -> Self {
         self.zip(then, u64::saturating_sub)
     }
-
-    pub(crate) fn queries(&self) -> u64 {
-        self.reads + self.writes + self.other
-    }
 }
 
 /// Latencies and errors of the clients of one thread, or of several, since they were taken away last.

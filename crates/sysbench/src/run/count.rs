@@ -22,7 +22,7 @@ pub(crate) struct Count {
 
 impl Count {
     pub(crate) fn begin(board: &Board, now_ns: u64, zero_ns: u64) -> Self {
-        let stretch = |by_client| Stretch::begin(board, now_ns, by_client).from_the_start();
+        let stretch = |by_client| Stretch::begin(board, now_ns, by_client).since_the_start();
         Self {
             interval: stretch(false),
             total: stretch(true),

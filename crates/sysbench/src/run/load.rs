@@ -124,14 +124,13 @@ impl Load<'_> {
             }
             let left = Duration::from_nanos(until_ns.saturating_sub(run.control.now_ns()));
             match news.recv_timeout(left.min(LOOK)) {
-                Ok(News::Ready) => ready += 1,
                 Ok(News::Failed(failure)) => {
                     self.say_failed(&failure);
                     run.log.text(Level::Fatal, "Thread initialization failed!");
                     return Err(FAILED);
                 }
-                // A thread whose clients have all ended well before the first event, as `thread_init` may.
-                Ok(News::Ended) => ready += 1,
+                // A thread may end well before the first event.
+                Ok(News::Ready | News::Ended) => ready += 1,
                 Err(_) if left.is_zero() => {
                     run.log.text(Level::Fatal, &lines::no_initialization(timeout.as_secs() as u32));
                     return Err(UNFINISHED);

@@ -17,7 +17,7 @@ pub(crate) use board::{Board, Counter, Share, Slot, SlotCounts, statement_kind};
 pub(crate) use control::{Control, Next, UNCLAIMED, Why};
 pub(crate) use count::Count;
 pub(crate) use host::{Failure, Host};
-pub(crate) use ledger::{Stretch, fairness, log_histogram, percentiles, statement_latencies};
+pub(crate) use ledger::{log_histogram, percentiles, statement_latencies};
 pub(crate) use load::{Ending, Load};
 pub(crate) use pace::Pace;
 pub(crate) use reports::call_function;
