@@ -167,7 +167,10 @@ fn a_script_without_a_server_is_not_given_one() {
     let trial = place.run_json("trial-0001");
     assert_eq!((&trial["validity"]["state"], &trial["server"]), (&"valid".into(), &Value::Null));
     let measured = &trial["measured"];
-    assert_eq!((number(measured, "ok"), number(measured, "statements")), (300, 0));
+    // One more or less runs while the warm-up ends.
+    assert!((290..=310).contains(&number(measured, "ok")) && number(measured, "statements") == 0, "{measured}");
+    let document = json(&place.latest().join("trial-0001/sysbench.json"));
+    assert_eq!(document["totals"]["transactions"], measured["ok"]);
     check_counts(&intervals(&place), measured);
     let starts = &measured["open_loop"];
     assert_eq!(

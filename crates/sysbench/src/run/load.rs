@@ -234,8 +234,7 @@ impl Load<'_> {
         if now_ns >= moments.warm_up_ends_ns {
             moments.warm_up_ends_ns = u64::MAX;
             let queued = run.control.queued();
-            run.control.end_warm_up();
-            let last = count.end_warm_up(&run.board, now_ns);
+            let last = count.end_warm_up(&run.board, now_ns, || run.control.end_warm_up());
             moments.seconds = Ticks::new(now_ns, SECOND_NS);
             if let Some(recording) = &mut self.recording {
                 recording.end_warm_up(&last, count.total.began_with(), queued, now_ns);
