@@ -3,9 +3,10 @@
 use std::ffi::OsString;
 use std::io::{Read, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use mlua::Table;
+use truetps_probe::clock;
 
 use crate::lua::{self, Role, Script, Source, State, lua_error_text};
 use crate::options::{
@@ -13,7 +14,7 @@ use crate::options::{
 };
 use crate::output::{Banner, Level, Log, MessagesTo, banner, lines};
 use crate::rand::{Unique, Xoroshiro};
-use crate::run::{Board, Control, Crew, Failure, Host, Load, News, Pace, Run, call_function, groups, work};
+use crate::run::{Board, Control, Crew, Failure, Host, Load, News, Pace, Run, Usage, call_function, groups, work};
 use crate::sql::{Drivers, Store};
 
 const GOOD: u8 = 0;
@@ -140,6 +141,9 @@ impl<'a> Program<'a> {
             log: Arc::clone(&log),
             unique: Arc::clone(&unique),
             notes: Mutex::default(),
+            usage: Usage::new(0),
+            server: OnceLock::new(),
+            started_at: clock::now_rfc3339(),
             seed,
             settings,
         });
@@ -273,6 +277,9 @@ impl<'a> Program<'a> {
             log: Arc::clone(&self.log),
             unique: Arc::clone(&self.unique),
             notes: Mutex::default(),
+            usage: Usage::new(threads),
+            server: OnceLock::new(),
+            started_at: clock::now_rfc3339(),
             seed: self.seed,
             settings,
         })
@@ -359,6 +366,7 @@ impl<'a> Program<'a> {
             main_client: self.client.clone(),
             reporter,
             is_interrupted: self.world.is_interrupted,
+            recording: None,
         };
         Ok(load.run())
     }

@@ -22,6 +22,7 @@ mod ours;
 mod random;
 mod refusal;
 mod registry;
+mod secrets;
 mod settings;
 #[cfg(test)]
 mod tests;
@@ -46,5 +47,6 @@ pub(crate) use ours::{Format, LuaIsolation, Ours};
 pub(crate) use random::{RandSettings, RandType};
 pub(crate) use refusal::{Notice, Refusal, Stream};
 pub(crate) use registry::{Declared, Group, Registry};
+pub(crate) use secrets::{is_secret, words_without_secrets};
 pub(crate) use settings::Settings;
 pub(crate) use value::Value;

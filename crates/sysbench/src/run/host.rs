@@ -393,7 +393,12 @@ impl Host {
         client.failure.clone_from(&failure);
         self.ended += 1;
         self.run.control.client_ended();
-        self.run.board.slot(client.context.tid).abandon_event();
+        let slot = self.run.board.slot(client.context.tid);
+        if failure.is_some() {
+            slot.fail_event();
+        } else {
+            slot.abandon_event();
+        }
         if let Some(failure) = failure {
             self.failures.push((client.context.tid, failure));
         }

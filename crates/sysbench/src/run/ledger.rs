@@ -22,6 +22,11 @@ impl Stretch {
         }
     }
 
+    /// What had been counted when it began.
+    pub(crate) fn began_with(&self) -> SlotCounts {
+        self.counts
+    }
+
     /// Counts everything since the threads started: statements of `thread_init` are among them, as in sysbench.
     #[must_use]
     pub(crate) fn since_the_start(mut self) -> Self {

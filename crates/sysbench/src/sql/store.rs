@@ -17,7 +17,7 @@ use super::slab::Slab;
 use super::statement::Statement;
 use crate::lua::{ConnectionShape, DriverShape, ResultShape, Shape, Shapes, StatementShape};
 use crate::output::Level;
-use crate::run::{Counter, Run};
+use crate::run::{Counter, Run, ServerSeen};
 
 /// What a script is told.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -273,6 +273,14 @@ impl Store {
         let Some(connection) = self.connections.get_mut(handle) else { return Step::Done(Answer::MISUSE) };
         (connection.doing, connection.wakes_ns) = (Doing::Nothing, u64::MAX);
         let tid = connection.tid;
+        if let Some(link) = &connection.link {
+            let driver = &ready(&self.drivers, connection.driver).driver;
+            self.run.server.get_or_init(|| ServerSeen {
+                dialect: driver.dialect,
+                version: link.session().server_version().to_owned(),
+                endpoint: driver.target.endpoint(connection.number).clone(),
+            });
+        }
         match why {
             Why::First => {
                 connection.show_success();
