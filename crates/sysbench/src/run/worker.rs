@@ -49,6 +49,7 @@ pub(crate) fn groups(clients: u32, threads: u32) -> Vec<Group> {
 
 /// The life of a thread. `go` says whether events may begin; where it is closed, they may not.
 pub(crate) fn work(crew: &Crew, group: &Group, news: &Sender<News>, go: &Receiver<bool>) {
+    let _last_words = LastWords(news);
     // Nobody listens any more only where the run is over.
     let tell = |what| drop(news.send(what));
     crew.run.usage.enter(group.number);
