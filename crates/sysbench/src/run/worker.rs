@@ -58,7 +58,19 @@ pub(crate) fn work(crew: &Crew, group: &Group, news: &Sender<News>, go: &Receive
         Err(problem) => tell(News::Failed(Failure { function: String::new(), problem })),
     }
     crew.run.usage.leave();
-    tell(News::Ended);
+}
+
+/// Says that the thread has ended, however it ends: the main thread waits for that.
+struct LastWords<'a>(&'a Sender<News>);
+
+impl Drop for LastWords<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let problem = "a worker thread broke down: that is a bug of truetps".to_owned();
+            let _ = self.0.send(News::Failed(Failure { function: String::new(), problem }));
+        }
+        let _ = self.0.send(News::Ended);
+    }
 }
 
 fn prepare(crew: &Crew, group: &Group) -> Result<Host, String> {
