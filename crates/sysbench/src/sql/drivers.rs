@@ -28,6 +28,9 @@ impl Ready {
 /// Names of the drivers, in the order of their handles.
 const NAMES: [&str; 2] = ["mysql", "pgsql"];
 
+/// `--db-driver=`, with nothing.
+const NO_NAME: &str = "Multiple DB drivers are available. Use --db-driver=name to specify which one to use";
+
 pub(crate) struct Drivers {
     options: Options,
     ready: [OnceLock<Result<Ready, String>>; 2],
@@ -75,8 +78,8 @@ impl Drivers {
     pub(crate) fn find(&self, name: Option<&str>) -> Result<usize, String> {
         self.options.database().map_err(|refusal| plain(&refusal))?;
         let given = self.options.bytes("db-driver").map(String::from_utf8_lossy).unwrap_or_default().into_owned();
-        let given = if given.is_empty() { self.driver_of_dsn().unwrap_or("mysql").to_owned() } else { given };
-        let name = name.unwrap_or(&given);
+        let given = Some(given.as_str()).filter(|given| !given.is_empty()).or_else(|| self.driver_of_dsn());
+        let name = name.or(given).ok_or(NO_NAME)?;
         let number = NAMES.iter().position(|known| *known == name);
         let number = number.ok_or_else(|| format!("invalid database driver name: '{name}'"))?;
         self.get(number).map_err(String::clone)?;
