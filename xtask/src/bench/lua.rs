@@ -74,7 +74,7 @@ fn cell(
                 continue;
             }
             setup::same_start(options, script, server)?;
-            settle(server)?;
+            settle(server);
             let command = programs.command(side, options, script, clients, server);
             let taken = match take(command, clients, options.window, server) {
                 Ok(taken) => Ok(taken),

@@ -150,6 +150,9 @@ impl Report {
         if reason.is_some() {
             line.push_str(" (a run failed: see raw.csv)");
         }
+        if !all.iter().all(|taken| taken.agrees(cell.1)) {
+            line.push_str(" (server and program counted differently: see raw.csv)");
+        }
         line
     }
 
@@ -180,14 +183,14 @@ impl Report {
     pub(crate) fn csv(&self) -> String {
         let mut csv = String::from(
             "script,clients,pair,program,tps,client_us,server_us,client_cores,server_cores,cores_elsewhere,cores_idle,\
-             client_peak_bytes,client_rss_bytes,look_ms,said_transactions,said_tps,ignored_errors,failure\n",
+             client_peak_bytes,client_rss_bytes,look_ms,counted_transactions,said_transactions,said_tps,ignored_errors,failure\n",
         );
         for row in &self.rows {
             let figures = match &row.taken {
                 Ok(taken) => {
                     let s = &taken.seen;
                     format!(
-                        "{:.1},{:.3},{:.3},{:.3},{:.3},{:.3},{:.3},{},{},{:.2},{},{:.2},{},",
+                        "{:.1},{:.3},{:.3},{:.3},{:.3},{:.3},{:.3},{},{},{:.2},{},{},{:.2},{},",
                         s.tps,
                         s.client_us,
                         s.server_us,
@@ -198,12 +201,13 @@ impl Report {
                         taken.peak_bytes,
                         s.client_rss_bytes,
                         s.look_ms,
+                        taken.counted,
                         taken.said.transactions,
                         taken.said.tps,
                         taken.said.ignored_errors
                     )
                 }
-                Err(reason) => format!("{}\"{}\"", ",".repeat(13), reason.replace('"', "'").replace('\n', " ")),
+                Err(reason) => format!("{}\"{}\"", ",".repeat(14), reason.replace('"', "'").replace('\n', " ")),
             };
             let (script, program) = (row.script.name(), name(row.side));
             let _ = writeln!(csv, "{script},{},{},{program},{figures}", row.clients, row.pair + 1);
@@ -248,7 +252,7 @@ mod tests {
             client_rss_bytes: peak_bytes,
             look_ms: 0.1,
         };
-        Taken { seen, peak_bytes, said: Said { transactions: 1000, tps, ignored_errors: 3 } }
+        Taken { seen, peak_bytes, said: Said { transactions: 1000, tps, ignored_errors: 3 }, counted: 1000 }
     }
 
     fn report(rows: Vec<(u32, Side, Result<Taken, String>)>) -> Report {
@@ -293,6 +297,17 @@ mod tests {
         assert!(same_columns(&ratios) && same_columns(&figures), "{figures}");
         let fields: Vec<_> = report.csv().lines().map(|line| line.matches(',').count()).collect();
         assert!(fields.iter().all(|n| *n == fields[0]), "{}", report.csv());
+    }
+
+    #[test]
+    fn two_counts_that_differ_are_named() {
+        let mut few = taken(400.0, 2.0, 1);
+        few.said.transactions = 100_000;
+        few.counted = 102_003;
+        assert!(few.agrees(1000) && !few.agrees(999));
+        few.counted = 50_000;
+        let report = report(vec![(0, Side::Ours, Ok(few))]);
+        assert!(report.figures().contains("counted differently"), "{}", report.figures());
     }
 
     #[test]

@@ -31,6 +31,17 @@ pub(crate) struct Taken {
     /// The largest resident size since the program started.
     pub(crate) peak_bytes: u64,
     pub(crate) said: Said,
+    /// What the server counted from the start of the program to its end.
+    pub(crate) counted: u64,
+}
+
+impl Taken {
+    /// Whether server and program agree about the transactions: else one of them counts something else.
+    pub(crate) fn agrees(&self, clients: u32) -> bool {
+        // Each client may be cut off in a transaction that only one of the two counts; so may an ignored error be.
+        let slack = u64::from(clients) + self.said.ignored_errors + self.said.transactions / 100;
+        self.counted.abs_diff(self.said.transactions) <= slack
+    }
 }
 
 /// What a program says at its end, of its whole measured phase.
@@ -47,7 +58,7 @@ pub(crate) fn run_seconds(window: Duration) -> u64 {
 }
 
 /// Waits until the server is done with what the run before has left, so that the next one does not pay for it.
-pub(crate) fn settle(server: &mut PrivateServer) -> anyhow::Result<()> {
+pub(crate) fn settle(server: &mut PrivateServer) {
     let began = Instant::now();
     // Some servers do not say; a backlog that does not shrink is no reason to end.
     while server.value("Innodb_history_list_length").is_ok_and(|length| length > HISTORY_MAX) {
@@ -56,7 +67,6 @@ pub(crate) fn settle(server: &mut PrivateServer) -> anyhow::Result<()> {
         }
         sleep(Duration::from_millis(50));
     }
-    Ok(())
 }
 
 pub(crate) fn take(
@@ -69,6 +79,7 @@ pub(crate) fn take(
     let path = files.path().join("log");
     // Appended, because it is read meanwhile.
     let log = File::options().create(true).append(true).open(&path)?;
+    let before = server.statements()?;
     let mut child = command.stdout(log.try_clone()?).stderr(log).spawn().context("starting the program")?;
     let taken = watch(&mut child, &path, clients, window, server);
     if taken.is_err() {
@@ -76,6 +87,8 @@ pub(crate) fn take(
     }
     let _ = child.wait();
     wait_until(start_timeout(clients), "the end of all sessions", || Ok(server.sessions()? == 0))?;
+    let counted = server.statements()?.saturating_sub(before);
+    let taken = taken.map(|(seen, peak_bytes, said)| Taken { seen, peak_bytes, said, counted });
     taken.map_err(|error| match fs::read_to_string(&path).ok().as_deref().and_then(cause) {
         Some(words) => error.context(words),
         None => error,
@@ -88,7 +101,7 @@ fn watch(
     clients: u32,
     window: Duration,
     server: &mut dyn Server,
-) -> anyhow::Result<Taken> {
+) -> anyhow::Result<(Sample, u64, Said)> {
     let has_said = |words: &str| Ok::<_, anyhow::Error>(fs::read_to_string(log)?.contains(words));
     wait_until(start_timeout(clients), "the end of the start", || {
         check_alive(child)?;
@@ -109,7 +122,7 @@ fn watch(
     let peak_bytes = end(child, Duration::from_secs(run_seconds(window)) + END_TIMEOUT)?;
     let said =
         Said::parse(&fs::read_to_string(log)?).context("the statistics at the program's end have another form")?;
-    Ok(Taken { seen, peak_bytes, said })
+    Ok((seen, peak_bytes, said))
 }
 
 /// Waits for the end of the program; returns its largest resident size.

@@ -25,6 +25,11 @@ const EMPTY: &str = "sbtest_empty";
 
 /// sysbench took 0.34 MB for each of 1,000 clients, 0.28 for each of 5,000; with prepared statements more.
 const BYTES_PER_CLIENT: u64 = 512 << 10;
+/// What the sandbox reckons with: a session of the server, and the server without any, beside its buffer pool of a
+/// quarter of the memory, which is 1 GiB at most.
+const BYTES_PER_SESSION: u64 = 256 << 10;
+const SERVER_BYTES: u64 = 400 << 20;
+const BUFFER_POOL_MAX: u64 = 1 << 30;
 /// The most prepared statements that the private server is given room for.
 const STATEMENTS_MAX: u64 = 1_048_576;
 
@@ -144,19 +149,25 @@ pub(crate) fn server_load(options: &Options) -> anyhow::Result<ServerLoad> {
     Ok(ServerLoad { connections_max: clients, statements_per_connection: each })
 }
 
-/// The clients' memory; the server's own is checked when it starts.
+/// Memory of server and clients together. Other limits of the host are checked when the server starts.
 pub(crate) fn check_memory(clients: u32) -> anyhow::Result<()> {
-    let needed = u64::from(clients) * BYTES_PER_CLIENT;
-    let available = HostLimits::read().memory_available_bytes;
-    if let Some(available) = available.filter(|available| *available < needed) {
+    let host = HostLimits::read();
+    let needed = memory_bytes(clients, host.memory_bytes);
+    if let Some(available) = host.memory_available_bytes.filter(|available| *available < needed) {
         bail!(
-            "this host cannot carry the load: sysbench takes about {} MB for {clients} clients beside the server, and {} MB \
-             are available; use fewer --clients",
+            "this host cannot carry the load: server and sysbench need about {} MB with {clients} clients, and {} MB are \
+             available; use fewer --clients",
             needed / 1_000_000,
             available / 1_000_000
         );
     }
     Ok(())
+}
+
+fn memory_bytes(clients: u32, host_bytes: u64) -> u64 {
+    // A buffer pool has a tenth of its size around it.
+    let buffer_pool = (host_bytes / 4).min(BUFFER_POOL_MAX) / 10 * 11;
+    SERVER_BYTES + buffer_pool + u64::from(clients) * (BYTES_PER_CLIENT + BYTES_PER_SESSION)
 }
 
 /// The tables of both schemas, made by sysbench itself.
@@ -251,7 +262,8 @@ mod tests {
 
     #[test]
     fn memory_that_no_host_has_is_named() {
-        assert!(check_memory(1).is_ok());
+        assert!(memory_bytes(1, 2 << 30) < 1 << 30);
+        assert_eq!(memory_bytes(1001, 8 << 30) - memory_bytes(1, 64 << 30), 1000 * (768 << 10));
         assert!(check_memory(u32::MAX).unwrap_err().to_string().contains("--clients"));
     }
 }
