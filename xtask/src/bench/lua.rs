@@ -22,9 +22,10 @@ pub(crate) fn run(root: &Path, args: &[&str]) -> anyhow::Result<()> {
         print!("{}", setup::plan(root, &options));
         return Ok(());
     }
+    let load = server_load(&options)?;
     check_memory(options.most_clients())?;
     let programs = Programs::find(root, &options)?;
-    let mut server = PrivateServer::start_bare(server_load(&options)?, &options.settings)?;
+    let mut server = PrivateServer::start_bare(load, &options.settings)?;
     prepare(&options, &mut server)?;
     let about = about(&options, &programs, &server);
     println!("{about}");

@@ -118,6 +118,9 @@ fn watch(
     if left < u64::from(clients) {
         bail!("{left} of {clients} sessions were there at the end");
     }
+    if has_children(child.id()) {
+        bail!("the program has child processes, whose CPU time and memory would be missing");
+    }
     let seen = first.until(&last)?;
     let peak_bytes = end(child, Duration::from_secs(run_seconds(window)) + END_TIMEOUT)?;
     let said =
@@ -140,6 +143,14 @@ fn end(child: &mut Child, limit: Duration) -> anyhow::Result<u64> {
         _ if peak == 0 => bail!("/proc does not show the program's memory"),
         _ => Ok(peak),
     }
+}
+
+/// Neither program starts any; a release that did would look cheaper than it is.
+fn has_children(pid: u32) -> bool {
+    let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else { return false };
+    // A kernel may be built without this file.
+    let children = |thread: fs::DirEntry| fs::read_to_string(thread.path().join("children")).unwrap_or_default();
+    threads.flatten().any(|thread| !children(thread).trim().is_empty())
 }
 
 fn peak_of(pid: u32) -> Option<u64> {
@@ -199,6 +210,15 @@ SQL statistics:
         assert_eq!(parse_peak("VmPeak:\t  999 kB\nVmHWM:\t    2048 kB\nVmRSS:\t 1024 kB\n"), Some(2 << 20));
         assert_eq!(parse_peak("Name:\tzombie\n"), None);
         assert!(peak_of(std::process::id()).is_some_and(|bytes| bytes > 100_000));
+    }
+
+    #[test]
+    fn children_are_seen() {
+        let mut child = crate::bench::programs::new_command("sleep").arg("60").spawn().unwrap();
+        let (parent, leaf) = (has_children(std::process::id()), has_children(child.id()));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(parent && !leaf);
     }
 
     #[test]
