@@ -181,16 +181,16 @@ impl Host {
         }
         if lua::has_released() {
             let mut store = self.store.borrow_mut();
-            lua::take_released().into_iter().for_each(|handle| store.release(handle));
+            for handle in lua::take_released() {
+                store.release(handle);
+            }
         }
         if self.all_ended() {
             return;
         }
-        if let [client] = &self.clients[..] {
-            if let Waiting::Connection(handle) = client.waiting {
-                self.wait_for_the_only(handle);
-                return;
-            }
+        if let [Client { waiting: Waiting::Connection(handle), .. }] = self.clients[..] {
+            self.wait_for_the_only(handle);
+            return;
         }
         self.wait();
         self.fire_timers();
@@ -200,8 +200,14 @@ impl Host {
     fn wait_for_the_only(&mut self, handle: u32) {
         let step = {
             let mut store = self.store.borrow_mut();
-            let until_ns = self.run.control.now_ns().saturating_add(LOOK.as_nanos() as u64);
-            store.wait(handle, until_ns)
+            // As in the engine: the answer is often there already, and a thread that has not slept need not be woken.
+            match store.on_ready(handle) {
+                Step::Wait => {
+                    let until_ns = self.run.control.now_ns().saturating_add(LOOK.as_nanos() as u64);
+                    store.wait(handle, until_ns)
+                }
+                done @ Step::Done(_) => done,
+            }
         };
         self.advance(0, handle, step);
     }
@@ -393,7 +399,12 @@ impl Host {
         client.failure.clone_from(&failure);
         self.ended += 1;
         self.run.control.client_ended();
-        self.run.board.slot(client.context.tid).abandon_event();
+        let slot = self.run.board.slot(client.context.tid);
+        if failure.is_some() {
+            slot.fail_event();
+        } else {
+            slot.abandon_event();
+        }
         if let Some(failure) = failure {
             self.failures.push((client.context.tid, failure));
         }

@@ -49,13 +49,28 @@ pub(crate) fn groups(clients: u32, threads: u32) -> Vec<Group> {
 
 /// The life of a thread. `go` says whether events may begin; where it is closed, they may not.
 pub(crate) fn work(crew: &Crew, group: &Group, news: &Sender<News>, go: &Receiver<bool>) {
+    let _last_words = LastWords(news);
     // Nobody listens any more only where the run is over.
     let tell = |what| drop(news.send(what));
+    crew.run.usage.enter(group.number);
     match prepare(crew, group) {
         Ok(mut host) => live(crew, &mut host, &tell, go),
         Err(problem) => tell(News::Failed(Failure { function: String::new(), problem })),
     }
-    tell(News::Ended);
+    crew.run.usage.leave();
+}
+
+/// Says that the thread has ended, however it ends: the main thread waits for that.
+struct LastWords<'a>(&'a Sender<News>);
+
+impl Drop for LastWords<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let problem = "a worker thread broke down: that is a bug of truetps".to_owned();
+            let _ = self.0.send(News::Failed(Failure { function: String::new(), problem }));
+        }
+        let _ = self.0.send(News::Ended);
+    }
 }
 
 fn prepare(crew: &Crew, group: &Group) -> Result<Host, String> {
@@ -88,12 +103,14 @@ fn live(crew: &Crew, host: &mut Host, tell: &dyn Fn(News), go: &Receiver<bool>) 
     let mut is_ready = false;
     while !host.all_ended() && !control.is_abandoned() {
         host.turn();
+        crew.run.usage.look();
         for (_, failure) in host.take_failures() {
             control.end();
             tell(News::Failed(failure));
         }
         if !is_ready && host.all_at_barrier() && !host.all_ended() {
             is_ready = true;
+            host.state.end_of_preparation();
             tell(News::Ready);
             let goes = go.recv().unwrap_or(false);
             if goes {
