@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::{Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::sync::{Arc, Mutex};
 
@@ -93,14 +94,11 @@ struct Program<'a> {
 }
 
 /// Unbuffered: lines keep their order with what scripts print.
-struct Unbuffered(Stream);
+struct Unbuffered<F>(F);
 
-impl Write for Unbuffered {
+impl<F: AsFd> Write for Unbuffered<F> {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        Ok(match self.0 {
-            Stream::Stdout => rustix::io::write(rustix::stdio::stdout(), bytes)?,
-            Stream::Stderr => rustix::io::write(rustix::stdio::stderr(), bytes)?,
-        })
+        Ok(rustix::io::write(&self.0, bytes)?)
     }
 
     fn flush(&mut self) -> std::io::Result<()> {
@@ -110,8 +108,21 @@ impl Write for Unbuffered {
 
 fn make_log(settings: &Settings) -> Arc<Log> {
     let level = Level::from_number(settings.verbosity.into()).unwrap_or(Level::Debug);
-    let to = if settings.ours.format == Format::Json { MessagesTo::Aside } else { MessagesTo::Results };
-    Arc::new(Log::new(level, to, Box::new(Unbuffered(Stream::Stdout)), Box::new(Unbuffered(Stream::Stderr))))
+    let aside = Box::new(Unbuffered(rustix::stdio::stderr()));
+    let document = if settings.ours.format == Format::Json { stdout_of_our_own() } else { None };
+    Arc::new(match document {
+        Some(document) => Log::new(level, MessagesTo::Aside, Box::new(Unbuffered(document)), aside),
+        None => Log::new(level, MessagesTo::Results, Box::new(Unbuffered(rustix::stdio::stdout())), aside),
+    })
+}
+
+/// The standard output for one document alone. What else is printed, by scripts and their C functions too, goes to the
+/// standard error from here on. `None`: the system has no file descriptor left.
+fn stdout_of_our_own() -> Option<OwnedFd> {
+    const FIRST_FREE: i32 = 3;
+    let own = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), FIRST_FREE).ok()?;
+    rustix::stdio::dup2_stdout(rustix::stdio::stderr()).ok()?;
+    Some(own)
 }
 
 /// A seed from the system's own random numbers, below 2^63.
