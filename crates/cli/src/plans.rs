@@ -34,7 +34,12 @@ pub(crate) fn text_of(plan: &str) -> Result<String, Failure> {
 
 pub(crate) fn parse(plan: &str) -> Result<Plan, Failure> {
     let text = text_of(plan)?;
-    Plan::parse(&text).map_err(|error| Failure::usage(format!("plan `{plan}`: {error}")))
+    let parsed = Plan::parse(&text).map_err(|error| Failure::usage(format!("plan `{plan}`: {error}")))?;
+    if parsed.workload.is_script() {
+        let hint = "run the script again with `truetps sysbench`".to_owned();
+        return Err(Failure::usage(format!("plan `{plan}` is the record of a script's run, not a plan")).hint(hint));
+    }
+    Ok(parsed)
 }
 
 #[cfg(test)]

@@ -1,14 +1,12 @@
 //! One worker's counters: what it does for each transaction must cost next to nothing.
 
-use std::fs::File;
-use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
-use rustix::time::{ClockId, clock_gettime};
 use truetps_record::{Counts, ErrorTally, Histogram, Phase, StartCounts, new_histogram};
 
 use crate::client::Failure;
+use crate::thread_use::ThreadUse;
 use crate::timeline::{Slice, Timeline};
 
 /// One worker's share of one interval.
@@ -200,39 +198,4 @@ impl Recorder {
         self.open = queued
             .map(|queued| Box::new(OpenCell::new(StartCounts { queued_in: queued, queued, ..StartCounts::default() })));
     }
-}
-
-/// What the calling thread has used.
-struct ThreadUse {
-    /// `/proc/thread-self/schedstat`: CPU time, time spent waiting for a core (both in nanoseconds), time slices.
-    schedstat: Option<File>,
-    cpu_ns: u64,
-    wait_ns: u64,
-}
-
-impl ThreadUse {
-    fn new() -> Self {
-        let mut usage = Self { schedstat: File::open("/proc/thread-self/schedstat").ok(), cpu_ns: 0, wait_ns: 0 };
-        usage.since_last();
-        usage
-    }
-
-    /// CPU time and waiting time since the last call.
-    fn since_last(&mut self) -> (u64, u64) {
-        let (cpu_ns, wait_ns) = (thread_cpu_ns(), self.waited_ns().unwrap_or(self.wait_ns));
-        let since = (cpu_ns.saturating_sub(self.cpu_ns), wait_ns.saturating_sub(self.wait_ns));
-        (self.cpu_ns, self.wait_ns) = (cpu_ns, wait_ns);
-        since
-    }
-
-    fn waited_ns(&self) -> Option<u64> {
-        let mut text = [0; 96];
-        let length = self.schedstat.as_ref()?.read_at(&mut text, 0).ok()?;
-        std::str::from_utf8(&text[..length]).ok()?.split_ascii_whitespace().nth(1)?.parse().ok()
-    }
-}
-
-fn thread_cpu_ns() -> u64 {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }

@@ -101,7 +101,7 @@ pub(crate) fn new_experiment(request: &Request<'_>, bench: &Bench<'_>, schedule:
         seed: request.plan.design.seed,
         workers: request.workers,
         host: bench.host.clone(),
-        server: bench.server.clone(),
+        server: Some(bench.server.clone()),
         couplings: bench.ground.couplings().to_vec(),
         sandbox_dir: request.place.data_dir(),
         schedule,
@@ -139,11 +139,12 @@ pub fn resume(
     }
     let done = experiment.schedule.len() - todo.len();
     let mut bench = Bench::set_up(request, folder.path(), listener)?;
-    let (was, is) = (&experiment.server.version_text, &bench.server.version_text);
+    let Some(server) = &experiment.server else { return Err(LabError::OtherConditions) };
+    let (was, is) = (&server.version_text, &bench.server.version_text);
     if was != is {
         return Err(LabError::OtherServer { was: was.clone(), is: is.clone() });
     }
-    if bench.server != experiment.server || bench.ground.couplings() != experiment.couplings {
+    if bench.server != *server || bench.ground.couplings() != experiment.couplings {
         return Err(LabError::OtherConditions);
     }
     if let Some(what) = other_host(&experiment.host, &bench.host) {
@@ -326,7 +327,7 @@ impl<'a> Bench<'a> {
             configuration: scheduled.configuration.clone(),
             workload: self.workload.name().to_owned(),
             seed: self.request.plan.design.seed,
-            server: self.server.clone(),
+            server: Some(self.server.clone()),
             started_at: clock::now_rfc3339(),
             ended_at: None,
             validity: Validity::Partial("truetps ended before the trial did".to_owned()),

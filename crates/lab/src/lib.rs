@@ -11,7 +11,6 @@ mod experiment;
 mod find_max;
 mod ground;
 mod guest;
-mod judge;
 mod mark;
 mod pacing;
 mod schedule;

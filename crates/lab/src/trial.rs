@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use truetps_driver::{Connector, Target};
-use truetps_engine::{Ending, LoadSpec, Observer, Outcome};
+use truetps_engine::{Ending, LoadSpec, Observer, Outcome, WorkerShares, generator_limited, sustained};
 use truetps_probe::{HostCpu, ProcessUse, clock, cores_of, own_cores, process_use};
 use truetps_record::{
     EngineFacts, FolderError, Histogram, Interval, Measured, Phase, Plan, Protocol, ResourceUse, Trial, TrialWriter,
@@ -12,7 +12,6 @@ use truetps_record::{
 };
 use truetps_workload::Workload;
 
-use crate::judge::{generator_limited, sustained};
 use crate::pacing::pacing;
 
 /// All clients must be connected within this time.
@@ -207,6 +206,8 @@ fn measured(outcome: &Outcome, readings: Option<(Reading, Reading)>) -> Option<M
         steal: host.map(|host| host.steal),
         server_rss_bytes: server.map(|(_, end)| end.rss_bytes),
     };
+    let shares =
+        WorkerShares { workers: outcome.workers, busy: outcome.worker_busy_max, wait: outcome.worker_wait_max };
     Some(Measured {
         length_ms: seconds * 1e3,
         tps: a_second(counts.ok),
@@ -215,8 +216,8 @@ fn measured(outcome: &Outcome, readings: Option<(Reading, Reading)>) -> Option<M
         response: outcome.response,
         resources,
         open_loop: outcome.open_loop,
-        sustained: sustained(outcome),
-        generator_limited: generator_limited(outcome, host.map(|host| host.busy)),
+        sustained: outcome.open_loop.as_ref().map(|open| sustained(&open.starts, outcome.measure_length)),
+        generator_limited: generator_limited(shares, outcome.open_loop.as_ref(), host.map(|host| host.busy)),
         errors: outcome.errors.clone(),
     })
 }

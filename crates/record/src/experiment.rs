@@ -52,7 +52,8 @@ pub struct Experiment {
     #[serde(default)]
     pub workers: u32,
     pub host: HostFacts,
-    pub server: ServerFacts,
+    /// `None`: a script's run that has connected to none.
+    pub server: Option<ServerFacts>,
     /// What the factors' levels bring along.
     #[serde(default)]
     pub couplings: Vec<Coupling>,

@@ -44,7 +44,9 @@ pub use server::{Flavour, ServerFacts};
 pub use setting_text::{same_setting, setting_number};
 pub use slo::Slo;
 pub use trial::{EngineFacts, Measured, ResourceUse, Trial, Validity};
-pub use workload_spec::{CustomStatement, CustomTable, KeyMode, ReadWriteMix, WORKLOADS, WorkloadSpec};
+pub use workload_spec::{
+    CustomStatement, CustomTable, KeyMode, ReadWriteMix, SCRIPT_WORKLOAD, WORKLOADS, WorkloadSpec,
+};
 
 /// Version of every JSON file in a run folder. It grows when a reader of the old version would misread the new one.
 pub const SCHEMA_VERSION: u32 = 1;

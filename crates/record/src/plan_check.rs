@@ -9,9 +9,11 @@ use crate::{CONNECTIONS, Plan, PlanError, RATE, SettingValue};
 const TRIALS_MAX: usize = 20_000;
 /// MariaDB and MySQL accept at most this many connections.
 const CONNECTIONS_MAX: i64 = 100_000;
+/// Clients of a script need none.
+const SCRIPT_CLIENTS_MAX: i64 = 1_000_000;
 const DAY_S: f64 = 86_400.0;
 
-const WORKLOAD_SECTION: [&str; 12] = [
+const WORKLOAD_SECTION: [&str; 13] = [
     "name",
     "protocol",
     "tables",
@@ -24,6 +26,7 @@ const WORKLOAD_SECTION: [&str; 12] = [
     "transaction",
     "statements",
     "table",
+    "script",
 ];
 
 const SECTIONS: [(&str, &[&str]); 7] = [
@@ -91,8 +94,9 @@ pub(crate) fn check_keys(table: &toml::Table) -> Result<(), PlanError> {
 pub(crate) fn check_values(plan: &Plan) -> Result<(), PlanError> {
     check_name(&plan.name)?;
     check_workload(&plan.workload)?;
-    check_factors("factors", plan.factors.iter())?;
-    check_factors("quick.factors", plan.quick.factors.iter())?;
+    let connections_max = if plan.workload.is_script() { SCRIPT_CLIENTS_MAX } else { CONNECTIONS_MAX };
+    check_factors("factors", plan.factors.iter(), connections_max)?;
+    check_factors("quick.factors", plan.quick.factors.iter(), connections_max)?;
     if !plan.factors.contains_key(CONNECTIONS) {
         return Err(value("factors", format!("`{CONNECTIONS}` is missing: name at least one number of connections")));
     }
@@ -124,7 +128,10 @@ fn check_numbers(plan: &Plan) -> Result<(), PlanError> {
         let fine = (least..=most).contains(&number);
         if fine { Ok(()) } else { Err(value(key, format!("{number} is not between {least} and {most}"))) }
     };
-    plan.load.check(plan.connections_max(), plan.factors.contains_key(RATE))?;
+    // What was run is no wish that could be refused: `measure_s` of a script without a limit of time is 0.
+    if !plan.workload.is_script() {
+        plan.load.check(plan.connections_max(), plan.factors.contains_key(RATE))?;
+    }
     whole("design.blocks", plan.design.blocks.into(), 1, 1000)?;
     whole("design.seed", plan.design.seed, 0, i64::MAX as u64)?;
     let percent = plan.design.smallest_effect_percent;
@@ -137,6 +144,7 @@ fn check_numbers(plan: &Plan) -> Result<(), PlanError> {
 fn check_factors<'a>(
     section: &str,
     factors: impl Iterator<Item = (&'a String, &'a Vec<SettingValue>)>,
+    connections_max: i64,
 ) -> Result<(), PlanError> {
     for (name, levels) in factors {
         let key = format!("{section}.{name}");
@@ -151,7 +159,7 @@ fn check_factors<'a>(
             return Err(value(key, "names a level twice"));
         }
         if name == CONNECTIONS {
-            check_connections(&key, levels)?;
+            check_connections(&key, levels, connections_max)?;
         }
         if name == RATE {
             check_rates(&key, levels)?;
@@ -164,13 +172,13 @@ fn is_setting_name(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
 }
 
-fn check_connections(key: &str, levels: &[SettingValue]) -> Result<(), PlanError> {
+fn check_connections(key: &str, levels: &[SettingValue], most: i64) -> Result<(), PlanError> {
     for level in levels {
         let SettingValue::Int(number) = level else {
             return Err(value(key, format!("`{level}` is not a whole number")));
         };
-        if !(1..=CONNECTIONS_MAX).contains(number) {
-            return Err(value(key, format!("{number} is not between 1 and {CONNECTIONS_MAX}")));
+        if !(1..=most).contains(number) {
+            return Err(value(key, format!("{number} is not between 1 and {most}")));
         }
     }
     Ok(())
@@ -301,6 +309,15 @@ mod tests {
     #[test]
     fn a_plan_survives_being_written() {
         let plan = Plan::parse(SMALL).unwrap();
+        assert_eq!(Plan::parse(&plan.to_toml()).unwrap(), plan);
+    }
+
+    #[test]
+    fn the_record_of_a_script_has_no_limits() {
+        let text = "name = 's'\nabout = '?'\n[workload]\nname = 'sysbench'\nscript = 'oltp'\n[load]\nmeasure_s = 0\n\
+                    rate = 20000000\n[load.errors]\nretry = ['deadlock', 'other(HV000)']\n[factors]\n\
+                    connections = [1000000]\n";
+        let plan = Plan::parse(text).unwrap();
         assert_eq!(Plan::parse(&plan.to_toml()).unwrap(), plan);
     }
 

@@ -109,7 +109,8 @@ pub struct Trial {
     pub configuration: Configuration,
     pub workload: String,
     pub seed: u64,
-    pub server: ServerFacts,
+    /// `None`: a script's run that has connected to none.
+    pub server: Option<ServerFacts>,
     /// RFC 3339, UTC.
     pub started_at: String,
     pub ended_at: Option<String>,

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::plan_check::value;
-use crate::workload_spec::WORKLOAD_KEYS;
+use crate::workload_spec::all_workload_keys;
 use crate::{CustomTable, Generator, GeneratorKind, PlanError, WORKLOADS, WorkloadSpec, near_matches};
 
 const ROWS_PER_INSERT_MAX: u32 = 10_000;
@@ -20,7 +20,7 @@ const TABLE_NAME_MAX: usize = 54;
 /// Keys of the section as they are written: which workload there is, and whether it has a use for each.
 pub(crate) fn check_workload_keys(section: &toml::Table) -> Result<(), PlanError> {
     let Some(name) = section.get("name").and_then(toml::Value::as_str) else { return Ok(()) };
-    let Some((_, has)) = WORKLOAD_KEYS.iter().find(|(known, _)| *known == name) else {
+    let Some((_, has)) = all_workload_keys().find(|(known, _)| *known == name) else {
         let near = near_matches(name, WORKLOADS);
         let known = WORKLOADS.map(str::to_owned).to_vec();
         return Err(PlanError::UnknownWorkload { name: name.to_owned(), near, known });
@@ -31,7 +31,7 @@ pub(crate) fn check_workload_keys(section: &toml::Table) -> Result<(), PlanError
 }
 
 pub(crate) fn unused_key(path: &str, key: &str, workload: &str) -> PlanError {
-    let used_by = WORKLOAD_KEYS.iter().filter(|(_, has)| has.contains(&key)).map(|(name, _)| (*name).to_owned());
+    let used_by = all_workload_keys().filter(|(_, has)| has.contains(&key)).map(|(name, _)| name.to_owned());
     PlanError::UnusedKey { key: path.to_owned(), workload: workload.to_owned(), used_by: used_by.collect() }
 }
 
@@ -46,6 +46,10 @@ pub(crate) fn check_workload(spec: &WorkloadSpec) -> Result<(), PlanError> {
     };
     if spec.name == "custom" {
         return check_custom(spec);
+    }
+    if spec.is_script() {
+        let is_named = spec.script.as_ref().is_some_and(|script| !script.is_empty());
+        return if is_named { Ok(()) } else { Err(value("workload.script", "is missing: which script was run")) };
     }
     whole("hot_rows", spec.hot_rows.unwrap_or(1).into(), HOT_ROWS_MAX.into())?;
     whole("tables", spec.tables.into(), TABLES_MAX as u64)?;
@@ -168,6 +172,9 @@ mod tests {
         assert_eq!(parse("name = 'delete-insert'\nkey = 'auto'").unwrap().key, Some(KeyMode::Auto));
         let custom = parse(CUSTOM).unwrap();
         assert_eq!((custom.tables, custom.table_rows, custom.statements.len()), (1, 10, 2));
+        let script = parse("name = 'sysbench'\nscript = './my test.lua'").unwrap();
+        assert!(script.is_script() && !WORKLOADS.contains(&&*script.name));
+        assert_eq!((script.tables, script.table_rows), (0, 0), "nobody knows what a script has");
         let skewed = parse("name = 'update-index'\ndistribution = { kind = 'pareto', h = 0.1 }").unwrap();
         assert_eq!(skewed.distribution, Some(Distribution::Pareto { h: 0.1, scrambled: false }));
     }
@@ -205,6 +212,8 @@ mod tests {
         check("name = 'delete-insert'\nkey = 'other'", "unknown variant `other`");
         check("name = 'update-index'\ndistribution = 'zipfan'", "did you mean `zipfian`?");
         check("name = 'update-index'\ndistribution = 7", "a distribution is a name");
+        check("name = 'sysbench'", "`workload.script`: is missing");
+        check("name = 'insert'\nscript = 'x'", "`workload.script` means nothing to `insert`: it is for `sysbench`");
         check("name = 'hot-row'\n[quick]\ntable_rows = 7", "`quick.table_rows` means nothing to `hot-row`");
     }
 

@@ -10,7 +10,7 @@ use crate::{Distribution, Generator, Protocol, near_matches};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WorkloadSpec {
-    /// One of [`WORKLOADS`].
+    /// One of [`WORKLOADS`], or [`SCRIPT_WORKLOAD`].
     pub name: String,
     /// Number of tables. Where the workload brings tables of its own: how many it has.
     #[serde(default = "one")]
@@ -44,6 +44,9 @@ pub struct WorkloadSpec {
     /// `custom`: the tables that it works on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub table: Vec<CustomTable>,
+    /// Of [`SCRIPT_WORKLOAD`]: the script, as it was named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub script: Option<String>,
 }
 
 /// Which key the row has that `delete-insert` inserts.
@@ -184,6 +187,16 @@ pub(crate) const WORKLOAD_KEYS: [(&str, &[&str]); 8] = [
     ("custom", &["transaction", "statements", "table"]),
 ];
 
+/// The workload of a run folder that `truetps sysbench` has written: whatever the script sent. Such a plan can be read,
+/// and no experiment can be made from it: it is in no list of workloads.
+pub const SCRIPT_WORKLOAD: &str = "sysbench";
+const SCRIPT_KEYS: (&str, &[&str]) = (SCRIPT_WORKLOAD, &["script"]);
+
+/// Each workload that a plan may have, with its keys.
+pub(crate) fn all_workload_keys() -> impl Iterator<Item = (&'static str, &'static [&'static str])> {
+    WORKLOAD_KEYS.into_iter().chain([SCRIPT_KEYS])
+}
+
 /// Names of the workloads.
 pub const WORKLOADS: [&str; WORKLOAD_KEYS.len()] = {
     let mut names = [""; WORKLOAD_KEYS.len()];
@@ -211,18 +224,26 @@ impl WorkloadSpec {
             transaction: None,
             statements: Vec::new(),
             table: Vec::new(),
+            script: None,
         }
+    }
+
+    /// Whether this is the record of a script's run, which no plan can ask for.
+    pub fn is_script(&self) -> bool {
+        self.name == SCRIPT_WORKLOAD
     }
 
     /// Whether the workload reads this key.
     pub(crate) fn uses(&self, key: &str) -> bool {
-        WORKLOAD_KEYS.iter().any(|(name, keys)| *name == self.name && keys.contains(&key))
+        all_workload_keys().any(|(name, keys)| name == self.name && keys.contains(&key))
     }
 
-    /// Number and size of the tables, of workloads that bring their own: (tables, rows in each).
+    /// Number and size of the tables, of workloads that bring their own: (tables, rows in each). Those of a script are
+    /// not known: none.
     fn own_tables(&self) -> Option<(u32, u64)> {
         match self.name.as_str() {
             "hot-row" => Some((1, self.hot_rows.unwrap_or(1).into())),
+            SCRIPT_WORKLOAD => Some((0, 0)),
             "custom" => {
                 let rows: u64 = self.table.iter().map(|table| table.rows).fold(0, u64::saturating_add);
                 Some((self.table.len() as u32, rows.div_ceil(self.table.len().max(1) as u64)))

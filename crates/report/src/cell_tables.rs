@@ -184,15 +184,19 @@ fn times_of_one(cell: &Cell, open: &OpenLoopCell) -> Table {
         [cell.response_us_p50, cell.response_us_p95, cell.response_us_p99, cell.response_us_p999, cell.response_us_max];
     let service =
         [open.service_us_p50, open.service_us_p95, open.service_us_p99, open.service_us_p999, open.service_us_max];
+    let times = [
+        ("response time", response),
+        ("service time", service),
+        ("lag", [open.lag_us_p50, None, open.lag_us_p99, None, open.lag_us_max]),
+        ("late", [open.late_us_p50, None, open.late_us_p99, None, open.late_us_max]),
+    ];
+    // A script's run has but the first of them.
+    let is_known =
+        |(name, times): &(&str, [Option<f64>; 5])| *name == "response time" || times.iter().any(Option::is_some);
     Table {
         caption: None,
         header: ["", "p50", "p95", "p99", "p99.9", "max"].map(str::to_owned).to_vec(),
-        rows: vec![
-            row("response time", response),
-            row("service time", service),
-            row("lag", [open.lag_us_p50, None, open.lag_us_p99, None, open.lag_us_max]),
-            row("late", [open.late_us_p50, None, open.late_us_p99, None, open.late_us_max]),
-        ],
+        rows: times.into_iter().filter(is_known).map(|(name, times)| row(name, times)).collect(),
         words_last: false,
     }
 }

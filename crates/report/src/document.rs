@@ -61,7 +61,7 @@ pub(crate) fn document(input: &ReportInput<'_>) -> Document {
         sections::noise(input),
         sections::knees(input),
         sections::troubles(input),
-        Some(sections::words(input)),
+        sections::words(input),
     ];
     Document {
         title: format!("{}: {}", input.plan.name, input.plan.about),
@@ -80,6 +80,9 @@ fn facts(input: &ReportInput<'_>) -> Vec<(&'static str, String)> {
     facts
 }
 
+/// The record of a script that came to its end, or was ended, without a connection.
+pub(crate) const NO_SERVER: &str = "none: the script had connected to no server";
+
 fn trials_fact(input: &ReportInput<'_>) -> String {
     let analysis = input.analysis;
     let not_run = analysis.trials_planned.saturating_sub(analysis.trials_valid + analysis.invalid.len());
@@ -93,7 +96,7 @@ fn trials_fact(input: &ReportInput<'_>) -> String {
 }
 
 fn server_fact(input: &ReportInput<'_>) -> String {
-    let server = &input.experiment.server;
+    let Some(server) = &input.experiment.server else { return NO_SERVER.to_owned() };
     let mut parts = vec![format!("{} {}", server.flavour, server.version)];
     let fixed = &input.plan.server.settings;
     parts.extend(fixed.iter().map(|(name, value)| format!("{name}={}", value.option_text())));
@@ -104,6 +107,9 @@ fn server_fact(input: &ReportInput<'_>) -> String {
 
 fn load_fact(input: &ReportInput<'_>) -> String {
     let (workload, load) = (&input.plan.workload, &input.plan.load);
+    if let Some(parts) = load::of_script(input.plan) {
+        return parts.join("; ");
+    }
     let protocol = match workload.protocol {
         truetps_record::Protocol::Prepared => "prepared statements",
         truetps_record::Protocol::Text => "text protocol",

@@ -36,6 +36,17 @@ impl Fixture {
         )
     }
 
+    /// What `truetps sysbench` records of a script that connects to no server.
+    pub(crate) fn script_without_server() -> Self {
+        let mut fixture = Self::of_plan(
+            "name = \"sysbench-cpu\"\nabout = \"what cpu does with 8 clients\"\n[workload]\nname = \"sysbench\"\n\
+             script = \"cpu\"\n[load]\nwarm_up_s = 0\nmeasure_s = 0\nmeasure_transactions = 10000\n[design]\n\
+             blocks = 1\naa_pair = false\n[factors]\nconnections = [8]\n",
+        );
+        fixture.experiment.server = None;
+        fixture.with(|trials| trials[0].server = None)
+    }
+
     pub(crate) fn of_plan(text: &str) -> Self {
         let plan = Plan::parse(text).unwrap();
         let (schedule, trials) = run(&plan);
@@ -148,7 +159,7 @@ fn trial(entry: &ScheduledTrial) -> Trial {
         configuration: entry.configuration.clone(),
         workload: "insert".to_owned(),
         seed: 7,
-        server: server(),
+        server: Some(server()),
         started_at: "2026-01-02T03:04:05Z".to_owned(),
         ended_at: Some("2026-01-02T03:04:16Z".to_owned()),
         validity: Validity::Valid,
@@ -197,7 +208,7 @@ fn experiment(plan: &Plan, schedule: Vec<ScheduledTrial>) -> Experiment {
         quick: false,
         seed: 42,
         host,
-        server: server(),
+        server: Some(server()),
         workers: 1,
         couplings: Vec::new(),
         sandbox_dir: "sandbox".to_owned(),

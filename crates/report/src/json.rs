@@ -17,7 +17,8 @@ struct Report<'a> {
     experiment: ExperimentPart<'a>,
     plan: &'a Plan,
     host: &'a HostFacts,
-    server: &'a ServerFacts,
+    /// `null` where a script connected to none.
+    server: Option<&'a ServerFacts>,
     analysis: &'a Analysis,
     trials: Vec<TrialPart<'a>>,
     /// Sentences for people: the same as in every other format.
@@ -104,7 +105,7 @@ pub fn json(input: &ReportInput<'_>) -> String {
         },
         plan: input.plan,
         host: &experiment.host,
-        server: &experiment.server,
+        server: experiment.server.as_ref(),
         analysis: input.analysis,
         trials: input.trials.iter().map(trial_part).collect(),
         verdicts: verdicts(input),
@@ -184,6 +185,7 @@ mod tests {
         check(&Fixture::open_run(1000));
         check(&Fixture::open_run(8000));
         check(&Fixture::old());
+        check(&Fixture::script_without_server());
         check(&Fixture::durability().with(Vec::clear));
         check(&Fixture::durability().with(|trials| {
             for trial in trials {

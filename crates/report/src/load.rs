@@ -45,6 +45,31 @@ pub(crate) fn rates(plan: &Plan) -> Option<String> {
     load.rate.map(|rate| format!("{} tps{ramp}", format::rate(rate))).or(of_client)
 }
 
+/// The load of a script's run; `None` of any other. What it sends to which tables, and what it does about errors, only
+/// the script knows.
+pub(crate) fn of_script(plan: &Plan) -> Option<Vec<String>> {
+    let script = plan.workload.script.as_ref().filter(|_| plan.workload.is_script())?;
+    let mut parts = vec![format!("{script}, a script of sysbench"), script_warm_up(plan), script_length(plan)];
+    if let Some(rates) = rates(plan) {
+        parts.push(format!("open loop: {rates}, {}", arrivals(plan.load.arrivals)));
+    }
+    Some(parts)
+}
+
+/// `no warm-up`, `5 s of warm-up`.
+fn script_warm_up(plan: &Plan) -> String {
+    let seconds = plan.load.warm_up_s;
+    if seconds > 0.0 { format!("{seconds} s of warm-up") } else { "no warm-up".to_owned() }
+}
+
+/// How long a script was to run: `10 s`, `10 s or 1 000 transactions`, `1 000 transactions`, `without a limit`.
+pub(crate) fn script_length(plan: &Plan) -> String {
+    let seconds = (plan.load.measure_s > 0.0).then(|| format!("{} s", plan.load.measure_s));
+    let most = plan.load.measure_transactions.map(|most| format::plural(most, "transaction"));
+    let limits: Vec<_> = [seconds, most].into_iter().flatten().collect();
+    if limits.is_empty() { "without a limit".to_owned() } else { limits.join(" or ") }
+}
+
 pub(crate) fn arrivals(spacing: Spacing) -> &'static str {
     match spacing {
         Spacing::Constant => "starts at equal distances",
@@ -123,6 +148,24 @@ mod tests {
         check("rate_per_client = 2.5", "", Some("2.5 tps a client"), Some("20 tps"));
         check("rate_per_client = 2\nramp_to = 4", "", Some("2 tps a client, going to 4"), Some("16 to 32 tps"));
         check("", "rate = [500, 1000]", Some("the rate is a factor"), Some("500 tps"));
+    }
+
+    #[test]
+    fn scripts_are_told_by_their_name_and_limits() {
+        let told = |load: &str| {
+            let text = format!(
+                "name = \"p\"\nabout = \"?\"\n[workload]\nname = \"sysbench\"\nscript = \"oltp\"\n[load]\n{load}\n\
+                 [factors]\nconnections = [8]\n"
+            );
+            of_script(&Plan::parse(&text).unwrap()).unwrap().join("; ")
+        };
+        assert_eq!(told("warm_up_s = 0\nmeasure_s = 10"), "oltp, a script of sysbench; no warm-up; 10 s");
+        assert_eq!(
+            told("warm_up_s = 2\nmeasure_s = 0\nmeasure_transactions = 1000\nrate = 50\narrivals = \"poisson\""),
+            "oltp, a script of sysbench; 2 s of warm-up; 1 000 transactions; open loop: 50 tps, Poisson arrivals"
+        );
+        assert!(told("measure_s = 0").ends_with("without a limit"));
+        assert_eq!(of_script(&plan("", "")), None);
     }
 
     #[test]

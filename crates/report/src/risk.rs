@@ -83,7 +83,7 @@ fn setting(input: &ReportInput<'_>, name: &str) -> Option<String> {
     if let Some(value) = input.plan.server.settings.get(name) {
         return Some(value.option_text());
     }
-    let chosen = &input.experiment.server.chosen_settings;
+    let chosen = &input.experiment.server.as_ref()?.chosen_settings;
     let same = |option: &str, wanted: &str| option.trim_start_matches('-').replace('-', "_") == wanted;
     if chosen.iter().any(|(option, _)| same(option, &format!("skip_{name}"))) {
         return Some("OFF".to_owned());
@@ -115,12 +115,12 @@ mod tests {
         check(reminder(on), "With a binlog and sync_binlog=0, even");
         let with_sync = |fixture: &mut Fixture| {
             on(fixture);
-            fixture.experiment.server.chosen_settings.push(chosen("sync-binlog", "0"));
+            fixture.experiment.server.as_mut().unwrap().chosen_settings.push(chosen("sync-binlog", "0"));
         };
         check(reminder(with_sync), "But the binlog is on here, with sync_binlog=0:");
         let skipped = |fixture: &mut Fixture| {
             fixture.plan.server.settings.clear();
-            fixture.experiment.server.chosen_settings.push(chosen("skip-log-bin", ""));
+            fixture.experiment.server.as_mut().unwrap().chosen_settings.push(chosen("skip-log-bin", ""));
         };
         check(reminder(skipped), "For =1 that holds without a binlog, as here;");
     }

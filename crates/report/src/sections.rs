@@ -195,7 +195,7 @@ fn notes(input: &ReportInput<'_>) -> Vec<String> {
     by_text.into_iter().map(|(note, names)| format!("note on {}: {note}", format::list(&names))).collect()
 }
 
-pub(crate) fn words(input: &ReportInput<'_>) -> Section {
+pub(crate) fn words(input: &ReportInput<'_>) -> Option<Section> {
     let mut blocks = Vec::new();
     let sentences = meaning::meaning(input);
     if !sentences.is_empty() {
@@ -205,5 +205,5 @@ pub(crate) fn words(input: &ReportInput<'_>) -> Section {
     if !caveats.is_empty() {
         blocks.push(Block::List(caveats));
     }
-    Section { heading: "What it means".to_owned(), blocks }
+    (!blocks.is_empty()).then(|| Section { heading: "What it means".to_owned(), blocks })
 }

@@ -345,6 +345,20 @@ connection_lost       –       1        0        –  gone (at innodb_flush_log
     }
 
     #[test]
+    fn a_script_is_not_said_to_have_what_it_may_not_have() {
+        let fixture = Fixture::script_without_server();
+        check(
+            &fixture,
+            "\
+Server    none: the script had connected to no server
+Load      cpu, a script of sysbench; no warm-up; 10 000 transactions
+",
+        );
+        let text = text(&fixture.input(), false);
+        assert!(!text.contains("mysql") && !text.contains("prepared") && !text.contains(" of 0 rows"), "{text}");
+    }
+
+    #[test]
     fn one_block_is_called_one_trial() {
         check(
             &Fixture::connections_only(),

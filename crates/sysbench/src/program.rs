@@ -4,9 +4,10 @@ use std::ffi::OsString;
 use std::io::{Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use mlua::Table;
+use truetps_probe::clock;
 
 use crate::lua::{self, Role, Script, Source, State, lua_error_text};
 use crate::options::{
@@ -14,7 +15,7 @@ use crate::options::{
 };
 use crate::output::{Banner, Level, Log, MessagesTo, banner, lines};
 use crate::rand::{Unique, Xoroshiro};
-use crate::run::{Board, Control, Crew, Failure, Host, Load, News, Pace, Run, call_function, groups, work};
+use crate::run::{Board, Control, Crew, Failure, Host, Load, News, Pace, Run, Usage, call_function, groups, work};
 use crate::sql::{Drivers, Store};
 
 const GOOD: u8 = 0;
@@ -22,6 +23,9 @@ const FAILED: u8 = 1;
 
 /// Up to so many clients have a thread each: see `docs/decisions/0006-drive-mode.md`.
 const CLIENTS_WITH_THREADS_MAX: u32 = 2;
+
+/// Threads that record latencies apart from each other; more share the memory for it.
+const SHARES_MAX: u32 = 64;
 
 /// Tests that sysbench has built in.
 const CPU: &str = include_str!("lua/prelude/cpu.lua");
@@ -148,6 +152,9 @@ impl<'a> Program<'a> {
             log: Arc::clone(&log),
             unique: Arc::clone(&unique),
             notes: Mutex::default(),
+            usage: Usage::new(0),
+            server: OnceLock::new(),
+            started_at: clock::now_rfc3339(),
             seed,
             settings,
         });
@@ -253,7 +260,9 @@ impl<'a> Program<'a> {
         match call_function(&mut self.host, 0, &self.client, name) {
             Ok(()) => Ok(GOOD),
             // As in sysbench, where help that fails is no failure.
-            Err(failure) => Err(if name == "help" { self.fatal(&failure.line()) - FAILED } else { self.fatal(&failure.line()) }),
+            Err(failure) => {
+                Err(if name == "help" { self.fatal(&failure.line()) - FAILED } else { self.fatal(&failure.line()) })
+            }
         }
     }
 
@@ -273,13 +282,15 @@ impl<'a> Program<'a> {
         let pace = settings
             .rate
             .map(|rate| Pace::new(rate.into(), Xoroshiro::from_seed(self.seed, u64::MAX), control.now_ns()));
-        const SHARES_MAX: u32 = 64;
         Arc::new(Run {
             control: control.with_pace(pace),
             board: Board::new(settings.threads, threads.min(SHARES_MAX) as usize),
             log: Arc::clone(&self.log),
             unique: Arc::clone(&self.unique),
             notes: Mutex::default(),
+            usage: Usage::new(threads),
+            server: OnceLock::new(),
+            started_at: clock::now_rfc3339(),
             seed: self.seed,
             settings,
         })
@@ -302,14 +313,12 @@ impl<'a> Program<'a> {
         let clients = settings.threads;
         let found = self.lua(self.host.state.finding(&self.client))?;
         let shared = settings.ours.workers.unwrap_or_else(|| (self.world.cores / 2).max(1)).clamp(1, clients);
+        let has_few = clients <= CLIENTS_WITH_THREADS_MAX;
         Ok(match settings.ours.lua_isolation {
-            LuaIsolation::Client => (clients, None),
-            LuaIsolation::Worker => (shared, None),
             LuaIsolation::Auto if found.is_some() => (clients, found),
-            LuaIsolation::Auto if clients <= CLIENTS_WITH_THREADS_MAX && settings.ours.workers.is_none() => {
-                (clients, None)
-            }
-            LuaIsolation::Auto => (shared, None),
+            LuaIsolation::Client => (clients, None),
+            LuaIsolation::Auto if has_few && settings.ours.workers.is_none() => (clients, found),
+            LuaIsolation::Worker | LuaIsolation::Auto => (shared, None),
         })
     }
 
@@ -368,6 +377,7 @@ impl<'a> Program<'a> {
             main_client: self.client.clone(),
             reporter,
             is_interrupted: self.world.is_interrupted,
+            recording: None,
         };
         Ok(load.run())
     }

@@ -74,6 +74,9 @@ pub trait Workload: Send + Sync {
 pub enum WorkloadError {
     #[error("unknown workload `{name}`: the built-in ones are `{}`", NAMES.join("`, `"))]
     Unknown { name: String },
+    /// The record of a run, made into a plan.
+    #[error("`{}` is what scripts are recorded as: `truetps sysbench` runs scripts, a plan does not", truetps_record::SCRIPT_WORKLOAD)]
+    Script,
     /// A statement of the plan.
     #[error("`{key}`: {problem}")]
     Sql { key: String, problem: String },
@@ -103,6 +106,7 @@ pub fn build(spec: &WorkloadSpec, dialect: Dialect, seed: u64) -> Result<Arc<dyn
             Arc::new(ReadWrite::new(tables, &mix, distribution)?)
         }
         "custom" => Arc::new(Custom::new(spec, dialect, seed)?),
+        truetps_record::SCRIPT_WORKLOAD => return Err(WorkloadError::Script),
         _ => return Err(WorkloadError::Unknown { name: spec.name.clone() }),
     })
 }

@@ -3,6 +3,7 @@
 use truetps_record::{DatadirState, DriveMode, HostFacts, Plan, Protocol, SettingValue};
 
 use super::labels::unbroken;
+use crate::document::NO_SERVER;
 use crate::generator::{Facts, shares_text};
 use crate::load::{self, arrivals, latency_limit, rates};
 use crate::{ReportInput, format};
@@ -59,13 +60,19 @@ fn summary(input: &ReportInput) -> String {
 }
 
 fn server(input: &ReportInput) -> FactGroup {
-    let server = &input.experiment.server;
-    let facts = vec![
+    let place = input.experiment.sandbox_dir.clone();
+    let Some(server) = &input.experiment.server else {
+        return FactGroup { title: "Server", facts: vec![("Server", NO_SERVER.to_owned())] };
+    };
+    let mut facts = vec![
         ("Server", format!("{} {}", server.flavour, server.version)),
         ("Version text", server.version_text.clone()),
-        ("Data lived in", input.experiment.sandbox_dir.clone()),
-        ("Before a trial", datadir(input.plan.design.datadir).to_owned()),
     ];
+    facts.extend(if input.plan.workload.is_script() {
+        [("Was at", place), ("Before the run", "nothing was done: the tables were as the script found them".to_owned())]
+    } else {
+        [("Data lived in", place), ("Before a trial", datadir(input.plan.design.datadir).to_owned())]
+    });
     FactGroup { title: "Server", facts }
 }
 
@@ -118,13 +125,21 @@ fn load(input: &ReportInput) -> FactGroup {
     let each = if workload.tables == 1 { "" } else { " each" };
     let rows = format::plural(workload.table_rows, "row") + each;
     let until = load.measure_transactions.map(|n| format!(", or {} if sooner", format::plural(n, "transaction")));
-    let mut facts = vec![
-        ("Workload", workload.name.clone()),
-        ("Tables", unbroken(&format!("{} of {rows}", workload.tables))),
-        ("Protocol", protocol.to_owned()),
-        ("Warm-up", format!("{} s, not counted", load.warm_up_s)),
-        ("Measured", unbroken(&format!("{} s{}", load.measure_s, until.unwrap_or_default()))),
-    ];
+    let warm_up = format!("{} s, not counted", load.warm_up_s);
+    let mut facts = match &workload.script {
+        Some(script) => vec![
+            ("Script", format!("{script}, of sysbench")),
+            ("Warm-up", warm_up),
+            ("Measured", unbroken(&load::script_length(input.plan))),
+        ],
+        None => vec![
+            ("Workload", workload.name.clone()),
+            ("Tables", unbroken(&format!("{} of {rows}", workload.tables))),
+            ("Protocol", protocol.to_owned()),
+            ("Warm-up", warm_up),
+            ("Measured", unbroken(&format!("{} s{}", load.measure_s, until.unwrap_or_default()))),
+        ],
+    };
     if let Some(rates) = rates(input.plan) {
         facts.push(("Loop", unbroken(&format!("open: starts follow a schedule; {rates}"))));
         facts.push(("Arrivals", arrivals(load.arrivals).to_owned()));
@@ -132,7 +147,7 @@ fn load(input: &ReportInput) -> FactGroup {
     } else {
         facts.push(("Loop", "closed: a client's next transaction starts when its last one has ended".to_owned()));
     }
-    let errors = load::errors(&load.errors);
+    let errors = if workload.is_script() { Vec::new() } else { load::errors(&load.errors) };
     facts.extend((!errors.is_empty()).then(|| ("Errors", unbroken(&errors.join("; ")))));
     FactGroup { title: "Load", facts }
 }
@@ -190,7 +205,7 @@ fn factors(plan: &Plan) -> Vec<FactorRow<'_>> {
 fn settings<'a>(input: &ReportInput<'a>) -> Vec<SettingRow<'a>> {
     let plan = &input.plan.server.settings;
     let from_plan = plan.iter().map(|(name, value)| (name, value.option_text(), "the plan"));
-    let chosen = input.experiment.server.chosen_settings.iter();
+    let chosen = input.experiment.server.iter().flat_map(|server| &server.chosen_settings);
     let chosen = chosen.filter(|(name, _)| !plan.contains_key(name));
     // An option without a value, as `skip-name-resolve`, is set by being there.
     let shown = |value: &str| if value.is_empty() { "set".to_owned() } else { value.to_owned() };

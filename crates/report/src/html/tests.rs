@@ -136,9 +136,10 @@ fn hostile_text_stays_text() {
     fixture.experiment.created_at = hostile();
     fixture.experiment.sandbox_dir = hostile();
     fixture.experiment.command.push(hostile());
-    fixture.experiment.server.version = hostile();
-    fixture.experiment.server.version_text = hostile();
-    fixture.experiment.server.chosen_settings.push((hostile(), hostile()));
+    let server = fixture.experiment.server.as_mut().unwrap();
+    server.version = hostile();
+    server.version_text = hostile();
+    server.chosen_settings.push((hostile(), hostile()));
     let host = &mut fixture.experiment.host;
     (host.kernel, host.cpu_model) = (hostile(), hostile());
     (host.virtualisation, host.file_system, host.device) = (Some(hostile()), Some(hostile()), Some(hostile()));

@@ -43,10 +43,13 @@ impl VerdictSection {
 
 /// `durability, 2026-01-02, mariadb 10.11.19`.
 fn facts(input: &ReportInput) -> String {
-    let (experiment, server) = (input.experiment, &input.experiment.server);
+    let experiment = input.experiment;
+    let server = experiment.server.as_ref();
+    let server =
+        server.map_or_else(|| "no server".to_owned(), |server| format!("{} {}", server.flavour, server.version));
     let date = experiment.created_at.split('T').next().unwrap_or_default();
     let quick = if experiment.quick { " · quick run" } else { "" };
-    format!("{} · {date} · {} {}{quick}", experiment.name, server.flavour, server.version)
+    format!("{} · {date} · {server}{quick}", experiment.name)
 }
 
 fn tile(input: &ReportInput, curve: &Curve, label: String) -> Option<Tile> {

@@ -97,6 +97,7 @@ impl Context {
     }
 
     pub(crate) fn next(&self) -> Next {
+        self.run.usage.look();
         let mut claimed_ns = self.claimed_ns.get();
         let next = self.run.control.next(&mut claimed_ns);
         self.claimed_ns.set(claimed_ns);

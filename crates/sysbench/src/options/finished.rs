@@ -3,12 +3,11 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::given::{Entry, Given, Origin};
+use super::given::{Given, Origin};
 use super::lookup::Lookup;
 use super::value::{self, BadText, Value};
 use super::{
-    CommandLine, Compat, DatabaseSettings, Group, MysqlSettings, Notice, OptionSpec, PgsqlSettings, Refusal, Registry,
-    Settings, key, number,
+    Compat, DatabaseSettings, Group, MysqlSettings, Notice, OptionSpec, PgsqlSettings, Refusal, Registry, Settings, key,
 };
 
 /// Every option with its value.
@@ -17,7 +16,6 @@ use super::{
 /// such value.
 #[derive(Debug, Clone)]
 pub(crate) struct Options {
-    command_line: CommandLine,
     compat: Compat,
     registry: Registry,
     given: Given,
@@ -30,7 +28,6 @@ pub(crate) struct Options {
 
 impl Options {
     pub(super) fn new(
-        command_line: CommandLine,
         compat: Compat,
         registry: Registry,
         given: Given,
@@ -41,11 +38,7 @@ impl Options {
         let lookup = Lookup { registry: &registry, given: &given, strict: true };
         let (settings, mut notices) = Settings::read(&lookup)?;
         notices.retain(|notice| !said.contains(notice));
-        Ok(Self { command_line, compat, registry, given, values, settings, notices, script_has_none })
-    }
-
-    pub(crate) fn command_line(&self) -> &CommandLine {
-        &self.command_line
+        Ok(Self { compat, registry, given, values, settings, notices, script_has_none })
     }
 
     pub(crate) fn compat(&self) -> Compat {
@@ -60,15 +53,6 @@ impl Options {
     /// What is to be said now, beyond the notices of the first pass.
     pub(crate) fn notices(&self) -> &[Notice] {
         &self.notices
-    }
-
-    pub(crate) fn registry(&self) -> &Registry {
-        &self.registry
-    }
-
-    /// Our own options that the script has declared as its own; their settings are defaults.
-    pub(crate) fn taken(&self) -> impl Iterator<Item = &OptionSpec> {
-        self.registry.group(Group::Script).filter(|spec| self.registry.is_taken(&spec.name))
     }
 
     /// `--db-*`.
@@ -102,70 +86,8 @@ impl Options {
         self.values.get(&key(name.as_bytes()))
     }
 
-    pub(crate) fn bool(&self, name: &str) -> Option<bool> {
-        if let Value::Bool(on) = self.value(name)? { Some(*on) } else { None }
-    }
-
-    /// A whole number. Parts of a number with a fraction are cut off.
-    pub(crate) fn int(&self, name: &str) -> Option<i64> {
-        self.double(name).map(|number| number as i64)
-    }
-
-    /// Bytes, exact where a Lua number is not.
-    pub(crate) fn size(&self, name: &str) -> Option<u64> {
-        self.double(name)?;
-        self.text(name).map(|text| number::size(&text))
-    }
-
-    pub(crate) fn double(&self, name: &str) -> Option<f64> {
-        if let Value::Number(number) = self.value(name)? { Some(*number) } else { None }
-    }
-
-    /// A text; bytes that are no UTF-8 are replaced.
-    pub(crate) fn string(&self, name: &str) -> Option<Cow<'_, str>> {
-        self.bytes(name).map(String::from_utf8_lossy)
-    }
-
     pub(crate) fn bytes(&self, name: &str) -> Option<&[u8]> {
         if let Value::Text(text) = self.value(name)? { Some(text) } else { None }
-    }
-
-    pub(crate) fn list(&self, name: &str) -> Option<&[Vec<u8>]> {
-        if let Value::List(list) = self.value(name)? { Some(list) } else { None }
-    }
-
-    /// The text that the value was read from, of any type: what was given, or the default. Empty where there is none.
-    pub(crate) fn text(&self, name: &str) -> Option<Vec<u8>> {
-        let spec = &self.registry.get(name.as_bytes())?.spec;
-        Some(text_of(spec, &self.given).unwrap_or_default().to_vec())
-    }
-
-    pub(crate) fn origin(&self, name: &str) -> Origin {
-        self.given.get(name.as_bytes()).map_or(Origin::Default, |entry| entry.origin)
-    }
-
-    /// Whether it was typed on the command line.
-    pub(crate) fn was_typed(&self, name: &str) -> bool {
-        self.origin(name) == Origin::CommandLine
-    }
-
-    /// Gives an option another value, as if it had been typed. Nothing is changed where it is refused.
-    ///
-    /// # Errors
-    ///
-    /// An unknown name, and whatever [`super::FirstPass::finish`] refuses.
-    pub(crate) fn set(&mut self, name: &str, text: &[u8]) -> Result<(), Refusal> {
-        let entry = Entry { name: name.as_bytes().to_vec(), text: Some(text.to_vec()), origin: Origin::Host };
-        if self.registry.get(name.as_bytes()).is_none() {
-            return Err(Refusal::usage([b"invalid option: ", entry.as_typed().as_slice()].concat()));
-        }
-        let mut given = self.given.clone();
-        given.put(entry);
-        let values = read_all(&self.registry, &given)?;
-        let lookup = Lookup { registry: &self.registry, given: &given, strict: true };
-        (self.settings, _) = Settings::read(&lookup)?;
-        (self.given, self.values) = (given, values);
-        Ok(())
     }
 
     /// What stands in `sysbench.opt`: names with `_`, in order, with their values.
@@ -185,6 +107,62 @@ impl Options {
 
     fn lookup(&self) -> Lookup<'_> {
         Lookup { registry: &self.registry, given: &self.given, strict: true }
+    }
+}
+
+/// What tests look at.
+#[cfg(test)]
+impl Options {
+    pub(crate) fn registry(&self) -> &Registry {
+        &self.registry
+    }
+
+    /// Our own options that the script has declared as its own; their settings are defaults.
+    pub(crate) fn taken(&self) -> impl Iterator<Item = &OptionSpec> {
+        self.registry.group(Group::Script).filter(|spec| self.registry.is_taken(&spec.name))
+    }
+
+    pub(crate) fn bool(&self, name: &str) -> Option<bool> {
+        if let Value::Bool(on) = self.value(name)? { Some(*on) } else { None }
+    }
+
+    /// A whole number. Parts of a number with a fraction are cut off.
+    pub(crate) fn int(&self, name: &str) -> Option<i64> {
+        self.double(name).map(|number| number as i64)
+    }
+
+    /// Bytes, exact where a Lua number is not.
+    pub(crate) fn size(&self, name: &str) -> Option<u64> {
+        self.double(name)?;
+        self.text(name).map(|text| super::number::size(&text))
+    }
+
+    pub(crate) fn double(&self, name: &str) -> Option<f64> {
+        if let Value::Number(number) = self.value(name)? { Some(*number) } else { None }
+    }
+
+    /// A text; bytes that are no UTF-8 are replaced.
+    pub(crate) fn string(&self, name: &str) -> Option<Cow<'_, str>> {
+        self.bytes(name).map(String::from_utf8_lossy)
+    }
+
+    pub(crate) fn list(&self, name: &str) -> Option<&[Vec<u8>]> {
+        if let Value::List(list) = self.value(name)? { Some(list) } else { None }
+    }
+
+    /// The text that the value was read from, of any type: what was given, or the default. Empty where there is none.
+    pub(crate) fn text(&self, name: &str) -> Option<Vec<u8>> {
+        let spec = &self.registry.get(name.as_bytes())?.spec;
+        Some(text_of(spec, &self.given).unwrap_or_default().to_vec())
+    }
+
+    pub(crate) fn origin(&self, name: &str) -> Origin {
+        self.given.get(name.as_bytes()).map_or(Origin::Default, |entry| entry.origin)
+    }
+
+    /// Whether it was typed on the command line.
+    pub(crate) fn was_typed(&self, name: &str) -> bool {
+        self.origin(name) == Origin::CommandLine
     }
 }
 

@@ -10,12 +10,11 @@ use super::{Notice, Refusal, key};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Origin {
     /// Nobody: what is declared.
+    #[cfg(test)]
     Default,
     Environment,
     ConfigFile,
     CommandLine,
-    /// The host, after the command line was read.
-    Host,
 }
 
 /// One option as it was given.

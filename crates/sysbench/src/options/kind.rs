@@ -24,6 +24,7 @@ impl Kind {
         [Self::Null, Self::Bool, Self::Int, Self::Size, Self::Double, Self::String, Self::List, Self::File];
 
     /// The name after `sysbench.cmdline.ARG_`.
+    #[cfg(test)]
     pub(crate) fn lua_name(self) -> &'static str {
         match self {
             Self::Null => "NULL",

@@ -61,7 +61,7 @@ impl<'a> Lookup<'a> {
 
     /// Whether somebody gave a value, on the command line or in a file.
     pub(super) fn is_given(&self, name: &str) -> bool {
-        let by_user = |origin| matches!(origin, Origin::CommandLine | Origin::ConfigFile | Origin::Host);
+        let by_user = |origin| matches!(origin, Origin::CommandLine | Origin::ConfigFile);
         self.given.get(name.as_bytes()).is_some_and(|entry| by_user(entry.origin))
     }
 }

@@ -22,23 +22,31 @@ mod ours;
 mod random;
 mod refusal;
 mod registry;
+mod secrets;
 mod settings;
 #[cfg(test)]
 mod tests;
 mod value;
 
 pub(crate) use compat::Compat;
-pub(crate) use database::{
-    DatabaseSettings, Ignored, MysqlSettings, PgSslMode, PgsqlSettings, PsMode, SslFiles, SslMode,
-};
+#[cfg(test)]
+pub(crate) use database::SslFiles;
+pub(crate) use database::{DatabaseSettings, Ignored, MysqlSettings, PgSslMode, PgsqlSettings, PsMode, SslMode};
 pub(crate) use finished::Options;
 pub(crate) use first_pass::{FirstPass, Surroundings, Wish, first_pass};
-pub(crate) use given::{CommandLine, Origin};
-pub(crate) use help::{BuiltInTest, help_page, option_lines, print_test_options, test_help, version_line};
-pub(crate) use kind::{KIND_MAX, Kind, OptionSpec, key};
+pub(crate) use given::CommandLine;
+#[cfg(test)]
+pub(crate) use given::Origin;
+#[cfg(test)]
+pub(crate) use help::print_test_options;
+pub(crate) use help::{BuiltInTest, help_page, option_lines, test_help, version_line};
+#[cfg(test)]
+pub(crate) use kind::KIND_MAX;
+pub(crate) use kind::{Kind, OptionSpec, key};
 pub(crate) use ours::{Format, LuaIsolation, Ours};
 pub(crate) use random::{RandSettings, RandType};
 pub(crate) use refusal::{Notice, Refusal, Stream};
-pub(crate) use registry::{Declared, Group, Registered, Registry};
+pub(crate) use registry::{Declared, Group, Registry};
+pub(crate) use secrets::{is_secret, words_without_secrets};
 pub(crate) use settings::Settings;
 pub(crate) use value::Value;

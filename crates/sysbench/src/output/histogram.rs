@@ -53,45 +53,6 @@ impl LogHistogram {
         self.seen_max = self.seen_max.max(value_ms);
     }
 
-    /// Adds what another histogram of the same shape has counted.
-    pub(crate) fn merge(&mut self, other: &Self) {
-        for (count, more) in self.counts.iter_mut().zip(&other.counts) {
-            *count += more;
-        }
-        self.total += other.total;
-        self.seen_min = self.seen_min.min(other.seen_min);
-        self.seen_max = self.seen_max.max(other.seen_max);
-    }
-
-    pub(crate) fn clear(&mut self) {
-        self.counts.fill(0);
-        self.total = 0;
-        (self.seen_min, self.seen_max) = (f64::INFINITY, f64::NEG_INFINITY);
-    }
-
-    pub(crate) fn total(&self) -> u64 {
-        self.total
-    }
-
-    /// The nearest rank's bucket, in milliseconds, within the smallest and the largest value seen (sysbench shows the
-    /// bucket's value even where no event was that fast or that slow). `percent` is 0 to 100. 0 where nothing was
-    /// counted, as sysbench prints.
-    pub(crate) fn percentile_ms(&self, percent: f64) -> f64 {
-        if self.total == 0 {
-            return 0.0;
-        }
-        // Multiplied first: 7 / 100 * 100 is more than 7.
-        let rank = ((percent * self.total as f64 / 100.0).ceil() as u64).max(1);
-        let mut reached = 0;
-        let bucket = self.counts.iter().position(|count| {
-            reached += count;
-            reached >= rank
-        });
-        let value = self.value_ms(bucket.unwrap_or(self.counts.len() - 1));
-        // Not `clamp`: both are infinite, and in the wrong order, where all values were NaN.
-        value.min(self.seen_max).max(self.seen_min)
-    }
-
     /// The buckets that have counted something: what they stand for in milliseconds, and their counts.
     pub(crate) fn rows(&self) -> impl Iterator<Item = (f64, u64)> {
         let counts = self.counts.iter().enumerate().filter(|&(_, &count)| count > 0);

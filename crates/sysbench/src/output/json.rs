@@ -6,6 +6,7 @@ use truetps_record::Validity;
 use super::extra::{ErrorCount, Percentile, StatementLatency};
 use super::figures::{ClientFigures, Fairness, Figures, Style};
 use super::histogram::LogHistogram;
+use crate::options::is_secret;
 
 /// Of the document. Fields may be added under the same version.
 const SCHEMA_VERSION: u32 = 1;
@@ -36,7 +37,7 @@ pub(crate) struct Run<'a> {
     pub(crate) clients: &'a [ClientFigures],
 }
 
-/// The document, on several lines, without a line end.
+/// The document.
 ///
 /// ```text
 /// schema_version   1
@@ -62,32 +63,32 @@ pub(crate) struct Run<'a> {
 /// A transaction is what sysbench calls an event, and a client what it calls a thread. `end_s` counts from the start of
 /// the measured time. `response_us_pNN` is `response_us_p95` for the 95th percentile and `response_us_p999` for the
 /// 99.9th. `queue_length` and `concurrency` are there with a rate only. A number that cannot be written is `null`.
-pub(crate) fn json(run: &Run) -> String {
+pub(crate) fn json(run: &Run) -> Map<String, Value> {
     let intervals: Vec<Value> = run.intervals.iter().map(|figures| interval(figures, run.style)).collect();
     let checkpoints: Vec<Value> =
         run.checkpoints.iter().map(|figures| report(figures, &own_percentile(figures, run.style))).collect();
     let histogram: Vec<Value> =
         run.histogram.rows().map(|(ms, count)| json!({ "response_us": us(ms / 1e3), "count": count })).collect();
-    let document = json!({
-        "schema_version": SCHEMA_VERSION,
-        "tool": "truetps sysbench",
-        "tool_version": run.tool_version,
-        "script": run.script,
-        "started_at": run.started_at,
-        "validity": run.validity,
-        "notes": run.notes,
-        "options": without_passwords(run.options),
-        "seed": run.seed,
-        "intervals": intervals,
-        "checkpoints": checkpoints,
-        "totals": report(run.totals, run.percentiles),
-        "histogram": histogram,
-        "errors": run.errors.iter().map(error).collect::<Vec<_>>(),
-        "statements_by_kind": run.statements.iter().map(statement).collect::<Vec<_>>(),
-        "fairness": fairness(run.clients),
-        "clients": run.clients.iter().map(client).collect::<Vec<_>>(),
-    });
-    format!("{document:#}")
+    let fields = [
+        ("schema_version", json!(SCHEMA_VERSION)),
+        ("tool", json!("truetps sysbench")),
+        ("tool_version", json!(run.tool_version)),
+        ("script", json!(run.script)),
+        ("started_at", json!(run.started_at)),
+        ("validity", json!(run.validity)),
+        ("notes", json!(run.notes)),
+        ("options", json!(without_passwords(run.options))),
+        ("seed", json!(run.seed)),
+        ("intervals", json!(intervals)),
+        ("checkpoints", json!(checkpoints)),
+        ("totals", json!(report(run.totals, run.percentiles))),
+        ("histogram", json!(histogram)),
+        ("errors", json!(run.errors.iter().map(error).collect::<Vec<_>>())),
+        ("statements_by_kind", json!(run.statements.iter().map(statement).collect::<Vec<_>>())),
+        ("fairness", json!(fairness(run.clients))),
+        ("clients", json!(run.clients.iter().map(client).collect::<Vec<_>>())),
+    ];
+    fields.map(|(name, value)| (name.to_owned(), value)).into_iter().collect()
 }
 
 /// Counts and rates that intervals, checkpoints and totals have in common.
@@ -189,8 +190,7 @@ fn us(seconds: f64) -> Value {
 }
 
 fn without_passwords(options: &Map<String, Value>) -> Map<String, Value> {
-    let harmless = |name: &str| !name.contains("password");
-    options.iter().filter(|(name, _)| harmless(name)).map(|(name, value)| (name.clone(), value.clone())).collect()
+    options.iter().filter(|(name, _)| !is_secret(name)).map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
 #[cfg(test)]

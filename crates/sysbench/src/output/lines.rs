@@ -4,8 +4,6 @@
 
 use std::fmt::Write as _;
 
-/// WARNING, before everything else: neither `--time` nor `--events` ends the run.
-pub(crate) const ENDLESS: &str = "Both event and time limits are disabled, running an endless test";
 /// Before the threads start; an empty line follows. Commands that run in parallel print it too.
 pub(crate) const INITIALIZING_THREADS: &str = "Initializing worker threads...\n";
 /// When all threads are ready; an empty line follows.
@@ -18,11 +16,6 @@ pub(crate) const EVENT_LIMIT: &str = "Event limit exceeded, exiting...";
 pub(crate) const DONE: &str = "Done.\n";
 /// FATAL, before the report ([`super::cumulative_forced`]).
 pub(crate) const FORCED_SHUTDOWN: &str = "The --max-time limit has expired, forcing shutdown...";
-/// FATAL.
-pub(crate) const QUEUE_FULL: &str = "The event queue is full. This means the worker threads are unable to keep up with \
-                                     the specified event generation rate";
-/// FATAL.
-pub(crate) const HISTOGRAM_WITHOUT_PERCENTILE: &str = "--histogram cannot be used with --percentile=0";
 
 /// What is known before a run starts. Times in seconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -89,11 +82,6 @@ pub(crate) fn no_initialization(seconds: u32) -> String {
     format!("Worker threads failed to initialize within {seconds} seconds!")
 }
 
-/// WARNING, before [`version`]: an option's old name was used.
-pub(crate) fn deprecated(old: &str, new: &str) -> String {
-    format!("--{old} is deprecated, use --{new} instead")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -155,6 +143,5 @@ Forcing shutdown in 15 seconds
         assert_eq!(version("1.0.20", "2.1.0-beta3"), "sysbench 1.0.20 (using bundled LuaJIT 2.1.0-beta3)\n");
         assert_eq!(warming_up(3), "Warming up for 3 seconds...\n");
         assert_eq!(no_initialization(30), "Worker threads failed to initialize within 30 seconds!");
-        assert_eq!(deprecated("max-time", "time"), "--max-time is deprecated, use --time instead");
     }
 }

@@ -4,8 +4,7 @@
 //! own before the next message that differs. Lines with a time stamp and what scripts print neither count nor end a
 //! series, and a count that is still open at the end of the process is never printed. So it is in sysbench.
 
-use std::io::{ErrorKind, Write};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::io::Write;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// How important a message is: `--verbosity` is the number of the last level that is shown.
@@ -50,7 +49,6 @@ pub(crate) enum MessagesTo {
 pub(crate) struct Log {
     verbosity: Level,
     messages_to: MessagesTo,
-    broken: AtomicBool,
     state: Mutex<State>,
 }
 
@@ -70,7 +68,7 @@ impl Log {
         aside: Box<dyn Write + Send>,
     ) -> Self {
         let state = Mutex::new(State { results, aside, last: None, repeats: 0 });
-        Self { verbosity, messages_to, broken: AtomicBool::new(false), state }
+        Self { verbosity, messages_to, state }
     }
 
     /// Whether messages of a level are shown: saves making them.
@@ -119,12 +117,8 @@ impl Log {
 
     /// A document, to the results whatever becomes of messages, with a line end.
     pub(crate) fn document(&self, text: &str) {
-        self.keep(self.lock().results.write_all(format!("{text}\n").as_bytes()));
-    }
-
-    /// Nobody reads any more: the pipe that lines went to is closed. Everything since then was dropped.
-    pub(crate) fn is_broken(&self) -> bool {
-        self.broken.load(Ordering::Relaxed)
+        // What cannot be written is lost: there is no better place to say so.
+        let _ = self.lock().results.write_all(format!("{text}\n").as_bytes());
     }
 
     fn write_message(&self, state: &mut State, bytes: &[u8]) {
@@ -132,14 +126,8 @@ impl Log {
             MessagesTo::Results => &mut state.results,
             MessagesTo::Aside => &mut state.aside,
         };
-        self.keep(writer.write_all(bytes));
-    }
-
-    /// Lines that cannot be written are lost: there is no better place to say so.
-    fn keep(&self, written: std::io::Result<()>) {
-        if written.is_err_and(|error| error.kind() == ErrorKind::BrokenPipe) {
-            self.broken.store(true, Ordering::Relaxed);
-        }
+        // As above.
+        let _ = writer.write_all(bytes);
     }
 
     /// A thread that panicked while it wrote left nothing half done that matters.

@@ -1,3 +1,5 @@
+use std::io::ErrorKind;
+
 use super::*;
 use crate::output::memory::Memory;
 
@@ -122,11 +124,9 @@ fn json_has_its_results_for_itself() {
 }
 
 #[test]
-fn a_closed_pipe_is_remembered() {
+fn a_closed_pipe_is_no_failure() {
     let log = Log::new(Level::Notice, MessagesTo::Results, Box::new(Closed), Box::new(Closed));
-    assert!(!log.is_broken());
     log.text(Level::Notice, "nobody hears it");
-    assert!(log.is_broken());
     log.document("{}");
 }
 

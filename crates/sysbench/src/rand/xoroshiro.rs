@@ -16,6 +16,7 @@ const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 impl Xoroshiro {
     /// The state that four values of `random()` make in sysbench: high and low half of the first word, then of the
     /// second.
+    #[cfg(test)]
     pub(crate) fn from_u32s(values: [u32; 4]) -> Self {
         let word = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
         Self::from_state([word(values[0], values[1]), word(values[2], values[3])])
@@ -29,11 +30,12 @@ impl Xoroshiro {
         Self::from_state([splitmix(start), splitmix(start.wrapping_add(GOLDEN))])
     }
 
-    /// Goes on from a state that [`Self::state`] gave.
+    /// Goes on from this state.
     pub(crate) fn from_state(state: [u64; 2]) -> Self {
         Self { state: if state == [0, 0] { INSTEAD_OF_ZEROS } else { state } }
     }
 
+    #[cfg(test)]
     pub(crate) fn state(&self) -> [u64; 2] {
         self.state
     }

@@ -30,6 +30,10 @@ pub(crate) struct Slot {
     max_ns: AtomicU64,
     /// When the event that runs began (or was to begin); 0: none runs.
     event_start_ns: AtomicU64,
+    /// Events that ended with the failure of their client.
+    failed: AtomicU64,
+    /// Events that ended without one, and are not counted as events.
+    given_up: AtomicU64,
 }
 
 impl Slot {
@@ -73,9 +77,21 @@ impl Slot {
         Some(length_ns)
     }
 
-    /// The event that runs is not counted.
+    /// The event that runs, if one does, is not counted.
     pub(crate) fn abandon_event(&self) {
-        self.event_start_ns.store(0, Ordering::Relaxed);
+        self.end_uncounted(&self.given_up);
+    }
+
+    /// The event that runs, if one does, ends the client.
+    pub(crate) fn fail_event(&self) {
+        self.end_uncounted(&self.failed);
+    }
+
+    fn end_uncounted(&self, counter: &AtomicU64) {
+        if self.is_in_event() {
+            self.event_start_ns.store(0, Ordering::Relaxed);
+            bump(counter, 1);
+        }
     }
 
     pub(crate) fn is_in_event(&self) -> bool {
@@ -97,6 +113,8 @@ impl Slot {
             errors: load(Counter::Error),
             reconnects: load(Counter::Reconnect),
             busy_ns: self.busy_ns.load(Ordering::Relaxed),
+            failed: self.failed.load(Ordering::Relaxed),
+            given_up: self.given_up.load(Ordering::Relaxed),
         }
     }
 }
@@ -116,6 +134,8 @@ pub(crate) struct SlotCounts {
     pub(crate) errors: u64,
     pub(crate) reconnects: u64,
     pub(crate) busy_ns: u64,
+    pub(crate) failed: u64,
+    pub(crate) given_up: u64,
 }
 
 impl SlotCounts {
@@ -128,6 +148,8 @@ impl SlotCounts {
             errors: f(self.errors, then.errors),
             reconnects: f(self.reconnects, then.reconnects),
             busy_ns: f(self.busy_ns, then.busy_ns),
+            failed: f(self.failed, then.failed),
+            given_up: f(self.given_up, then.given_up),
         }
     }
 
@@ -138,10 +160,6 @@ impl SlotCounts {
     /// What was counted since `then`.
     pub(crate) fn since(self, then: Self) -> Self {
         self.zip(then, u64::saturating_sub)
-    }
-
-    pub(crate) fn queries(&self) -> u64 {
-        self.reads + self.writes + self.other
     }
 }
 
@@ -346,6 +364,12 @@ mod tests {
         slot.count_number(77, 1);
         let counts = board.totals();
         assert_eq!((counts.events, counts.writes, counts.busy_ns), (1, 1, 50));
+        slot.abandon_event();
+        slot.fail_event();
+        slot.begin_event(300);
+        slot.fail_event();
+        let counts = board.totals();
+        assert_eq!((counts.given_up, counts.failed), (1, 1), "of events that ran");
         // Whoever is no client has a slot that is not added up.
         board.slot(2).count(Counter::Read, 5);
         board.slot(99).count(Counter::Read, 5);

@@ -22,7 +22,7 @@ pub(crate) struct Count {
 
 impl Count {
     pub(crate) fn begin(board: &Board, now_ns: u64, zero_ns: u64) -> Self {
-        let stretch = |by_client| Stretch::begin(board, now_ns, by_client).from_the_start();
+        let stretch = |by_client| Stretch::begin(board, now_ns, by_client).since_the_start();
         Self {
             interval: stretch(false),
             total: stretch(true),
@@ -44,13 +44,18 @@ impl Count {
         self.fresh.clear();
     }
 
-    /// What was counted so far was the warm-up.
-    pub(crate) fn end_warm_up(&mut self, board: &Board, now_ns: u64) {
+    /// What was counted so far was the warm-up. `begin` tells the clients that it is over: nothing slow is between that
+    /// and the new counts. Returns what its last second has.
+    pub(crate) fn end_warm_up(&mut self, board: &Board, now_ns: u64, begin: impl FnOnce()) -> Share {
+        let mut last = std::mem::replace(&mut self.second.share, Share::new());
+        begin();
         board.drain(&mut self.fresh);
-        self.fresh.clear();
         for stretch in [&mut self.interval, &mut self.total, &mut self.second, &mut self.whole] {
             stretch.restart(board, now_ns);
         }
         self.zero_ns = now_ns;
+        last.add(&self.fresh);
+        self.fresh.clear();
+        last
     }
 }

@@ -181,16 +181,16 @@ impl Host {
         }
         if lua::has_released() {
             let mut store = self.store.borrow_mut();
-            lua::take_released().into_iter().for_each(|handle| store.release(handle));
+            for handle in lua::take_released() {
+                store.release(handle);
+            }
         }
         if self.all_ended() {
             return;
         }
-        if let [client] = &self.clients[..] {
-            if let Waiting::Connection(handle) = client.waiting {
-                self.wait_for_the_only(handle);
-                return;
-            }
+        if let [Client { waiting: Waiting::Connection(handle), .. }] = self.clients[..] {
+            self.wait_for_the_only(handle);
+            return;
         }
         self.wait();
         self.fire_timers();
@@ -393,7 +393,12 @@ impl Host {
         client.failure.clone_from(&failure);
         self.ended += 1;
         self.run.control.client_ended();
-        self.run.board.slot(client.context.tid).abandon_event();
+        let slot = self.run.board.slot(client.context.tid);
+        if failure.is_some() {
+            slot.fail_event();
+        } else {
+            slot.abandon_event();
+        }
         if let Some(failure) = failure {
             self.failures.push((client.context.tid, failure));
         }

@@ -22,13 +22,14 @@ impl Stretch {
         }
     }
 
-    pub(crate) fn began_ns(&self) -> u64 {
-        self.began_ns
+    /// What had been counted when it began.
+    pub(crate) fn began_with(&self) -> SlotCounts {
+        self.counts
     }
 
     /// Counts everything since the threads started: statements of `thread_init` are among them, as in sysbench.
     #[must_use]
-    pub(crate) fn from_the_start(mut self) -> Self {
+    pub(crate) fn since_the_start(mut self) -> Self {
         self.counts = SlotCounts::default();
         self.clients.iter_mut().for_each(|client| *client = SlotCounts::default());
         self

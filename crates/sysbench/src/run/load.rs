@@ -10,6 +10,7 @@ use super::count::Count;
 use super::ticks::Ticks;
 use super::{Crew, Failure, Host, News, groups, work};
 use crate::output::{Level, lines};
+use crate::recording::Recording;
 
 /// Exit statuses.
 pub(crate) const GOOD: u8 = 0;
@@ -32,6 +33,8 @@ pub(crate) struct Load<'a> {
     /// The state that intermediate reports are made in.
     pub(crate) reporter: Option<(Host, Table)>,
     pub(crate) is_interrupted: &'a dyn Fn() -> bool,
+    /// `None`: the run is not kept, or has not begun.
+    pub(crate) recording: Option<Recording>,
 }
 
 /// Why the events are over.
@@ -62,12 +65,16 @@ impl Load<'_> {
     /// Runs it, and returns the exit status.
     pub(crate) fn run(mut self) -> u8 {
         let (news_out, news) = channel();
+        let began_ns = self.crew.run.control.now_ns();
         let go = self.start_threads(&news_out);
         drop(news_out);
         if let Err(status) = self.wait_for_clients(&news, go.len()) {
             self.crew.run.control.abandon();
             return status;
         }
+        let connect_ms = self.crew.run.control.now_ns().saturating_sub(began_ns) as f64 / 1e6;
+        // Before anything is measured: a slow disk costs no event its time.
+        self.recording = Recording::begin(&self.crew, connect_ms);
         let (mut moments, mut count) = self.begin();
         self.crew.run.log.text(Level::Notice, lines::THREADS_STARTED);
         self.say_warm_up();
@@ -117,14 +124,13 @@ impl Load<'_> {
             }
             let left = Duration::from_nanos(until_ns.saturating_sub(run.control.now_ns()));
             match news.recv_timeout(left.min(LOOK)) {
-                Ok(News::Ready) => ready += 1,
                 Ok(News::Failed(failure)) => {
                     self.say_failed(&failure);
                     run.log.text(Level::Fatal, "Thread initialization failed!");
                     return Err(FAILED);
                 }
-                // A thread whose clients have all ended well before the first event, as `thread_init` may.
-                Ok(News::Ended) => ready += 1,
+                // A thread may end well before the first event.
+                Ok(News::Ready | News::Ended) => ready += 1,
                 Err(_) if left.is_zero() => {
                     run.log.text(Level::Fatal, &lines::no_initialization(timeout.as_secs() as u32));
                     return Err(UNFINISHED);
@@ -162,7 +168,7 @@ impl Load<'_> {
             forced_ns: settings.forced_shutdown.map_or(u64::MAX, in_run),
             gives_up_ns: drain.map_or(u64::MAX, |drain| deadline_ns.saturating_add(drain.as_nanos() as u64)),
             reports: Ticks::new(zero_ns, settings.report_interval.map_or(0, |time| time.as_nanos() as u64)),
-            seconds: Ticks::new(zero_ns, 1_000_000_000),
+            seconds: Ticks::new(now_ns, SECOND_NS),
             checkpoints_ns: settings
                 .checkpoints
                 .iter()
@@ -171,6 +177,9 @@ impl Load<'_> {
                 .collect(),
         };
         let has_warm_up = !settings.warmup.is_zero();
+        if let Some(recording) = &mut self.recording {
+            recording.start(now_ns, has_warm_up);
+        }
         (moments, Count::begin(&run.board, now_ns, if has_warm_up { zero_ns } else { now_ns }))
     }
 
@@ -200,6 +209,9 @@ impl Load<'_> {
                 Ok(News::Failed(failure)) => {
                     has_failed = true;
                     self.say_failed(&failure);
+                    if let Some(recording) = &mut self.recording {
+                        recording.client_failed(&failure.line());
+                    }
                 }
                 Ok(News::Ended) => ended += 1,
                 Ok(News::Ready) | Err(_) => {}
@@ -221,15 +233,23 @@ impl Load<'_> {
         let now_ns = run.control.now_ns();
         if now_ns >= moments.warm_up_ends_ns {
             moments.warm_up_ends_ns = u64::MAX;
-            run.control.end_warm_up();
-            count.end_warm_up(&run.board, now_ns);
+            let queued = run.control.queued();
+            let last = count.end_warm_up(&run.board, now_ns, || run.control.end_warm_up());
+            moments.seconds = Ticks::new(now_ns, SECOND_NS);
+            if let Some(recording) = &mut self.recording {
+                recording.end_warm_up(&last, count.total.began_with(), queued, now_ns);
+            }
         }
-        if moments.warm_up_ends_ns != u64::MAX {
-            return;
+        if moments.warm_up_ends_ns == u64::MAX {
+            self.report_what_is_due(moments, count, now_ns);
         }
+        // Behind the reports: a slow disk keeps none of them waiting.
         if moments.seconds.take(now_ns) {
-            self.record_second(count, now_ns);
+            self.record_second(count, run.control.now_ns());
         }
+    }
+
+    fn report_what_is_due(&mut self, moments: &mut Moments, count: &mut Count, now_ns: u64) {
         if moments.reports.take(now_ns) {
             self.report_interval(count, now_ns);
         }
@@ -240,6 +260,8 @@ impl Load<'_> {
     }
 }
 
+/// Length of an interval of the run folder.
+const SECOND_NS: u64 = 1_000_000_000;
 /// After an interrupt, events that run get so long to end.
 const INTERRUPT_PATIENCE_NS: u64 = 5_000_000_000;
 

@@ -1,5 +1,7 @@
 //! The reports of a run: by the script's hooks where it has them, or else in sysbench's lines.
 
+use std::path::Path;
+
 use mlua::{Function, Table};
 
 use super::count::Count;
@@ -9,6 +11,7 @@ use super::{Failure, Host};
 use crate::lua::lua_error_text;
 use crate::options::Format;
 use crate::output::{self, Figures, Level, Style, lines};
+use crate::recording::End;
 
 impl Load<'_> {
     fn style(&self) -> Style {
@@ -36,6 +39,9 @@ impl Load<'_> {
     pub(super) fn record_second(&mut self, count: &mut Count, now_ns: u64) {
         let run = &self.crew.run;
         count.collect(&run.board);
+        if let Some(recording) = &mut self.recording {
+            recording.interval(&count.second.share, now_ns);
+        }
         count.second.restart(&run.board, now_ns);
     }
 
@@ -91,8 +97,13 @@ impl Load<'_> {
         let now_ns = run.control.now_ns();
         let unfinished = run.board.events_running();
         run.control.abandon();
-        self.record_second(count, now_ns);
         count.collect(&run.board);
+        let figures = count.total.figures(&run.board, count.zero_ns, now_ns, self.percentile());
+        let clients = count.total.clients(&run.board);
+        self.record_second(count, now_ns);
+        let end = End { ending, count, totals: &figures, clients: &clients, style: self.style() };
+        // Saved first: whoever reads the report may keep it waiting.
+        let is_recorded = self.recording.as_mut().is_some_and(|recording| recording.finish(&end));
         if matches!(ending, Ending::Complete | Ending::Failed) {
             run.log.text(Level::Info, lines::DONE);
         }
@@ -104,7 +115,10 @@ impl Load<'_> {
         // Its state ends before the last report: what its hooks have begun to print ends with it.
         self.reporter = None;
         if ending != Ending::Failed {
-            self.report_end(ending, count, now_ns, unfinished);
+            self.report_end(&end, unfinished);
+        }
+        if let Some(recording) = self.recording.as_ref().filter(|_| is_recorded) {
+            say_where(recording.path());
         }
         let is_cut = matches!(ending, Ending::Forced | Ending::Hanging);
         if !is_cut && let Err(failure) = self.call_done() {
@@ -125,19 +139,16 @@ impl Load<'_> {
         )
     }
 
-    fn report_end(&mut self, ending: Ending, count: &mut Count, now_ns: u64, unfinished: u64) {
+    fn report_end(&mut self, end: &End<'_>, unfinished: u64) {
         let run = &self.crew.run;
         let settings = &run.settings;
-        // What is running when all has ended: nobody.
-        let figures = count.total.figures(&run.board, count.zero_ns, now_ns, self.percentile());
-        let clients = count.total.clients(&run.board);
+        let (count, figures) = (end.count, end.totals);
         if self.is_json() {
-            let text = crate::recording::document(&self.crew, count, &figures, &clients, self.style(), ending);
-            run.log.document(&text);
+            run.log.document(&crate::recording::document(end, &self.crew));
             return;
         }
         if let Some(hook) = self.main.state.hook(&self.main_client, "report_cumulative") {
-            if let Err(problem) = call_hook(self.main, 0, &hook, &figures, false) {
+            if let Err(problem) = call_hook(self.main, 0, &hook, figures, false) {
                 let failure = Failure { function: "report_cumulative".to_owned(), problem };
                 run.log.text(Level::Fatal, &failure.line());
             }
@@ -146,16 +157,16 @@ impl Load<'_> {
         if settings.histogram {
             run.log.report(&log_histogram(&count.total.share).report());
         }
-        let (style, fair) = (self.style(), fairness(&clients));
-        let is_cut = matches!(ending, Ending::Forced | Ending::Hanging);
+        let (style, fair) = (end.style, fairness(end.clients));
+        let is_cut = matches!(end.ending, Ending::Forced | Ending::Hanging);
         let text = if is_cut {
-            output::cumulative_forced(&figures, &fair, &style, unfinished)
+            output::cumulative_forced(figures, &fair, &style, unfinished)
         } else {
-            output::cumulative(&figures, &fair, &style)
+            output::cumulative(figures, &fair, &style)
         };
         run.log.report(&text);
         if settings.debug {
-            run.log.report(&output::per_client(&clients));
+            run.log.report(&output::per_client(end.clients));
         }
         self.report_extras(count, figures.time_interval_s);
     }
@@ -184,6 +195,15 @@ impl Load<'_> {
             return Ok(());
         }
         call_function(self.main, 0, &self.main_client, "done")
+    }
+}
+
+/// One line for somebody who sits before it; what programs read stays as sysbench has it.
+fn say_where(path: &Path) {
+    let stderr = rustix::stdio::stderr();
+    if rustix::termios::isatty(stderr) {
+        // Nobody has to listen.
+        let _ = rustix::io::write(stderr, format!("truetps: recorded in {}\n", path.display()).as_bytes());
     }
 }
 

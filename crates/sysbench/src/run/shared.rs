@@ -1,6 +1,8 @@
 //! What all threads of a run know.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
+
+use truetps_driver::{Dialect, Endpoint};
 
 use crate::options::{RandType, Settings};
 use crate::output::Log;
@@ -8,6 +10,7 @@ use crate::rand::{self, Distribution, Unique};
 
 use super::board::Board;
 use super::control::Control;
+use super::usage::Usage;
 
 /// One command at work: `run`, or any other one.
 pub(crate) struct Run {
@@ -20,6 +23,20 @@ pub(crate) struct Run {
     pub(crate) unique: Arc<Unique>,
     /// What is worth a line in the run folder.
     pub(crate) notes: Mutex<Vec<String>>,
+    /// What the threads use.
+    pub(crate) usage: Usage,
+    /// The server of the first login that succeeded.
+    pub(crate) server: OnceLock<ServerSeen>,
+    /// RFC 3339, UTC.
+    pub(crate) started_at: String,
+}
+
+/// What a server said of itself, and where it was.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct ServerSeen {
+    pub(crate) dialect: Dialect,
+    pub(crate) version: String,
+    pub(crate) endpoint: Endpoint,
 }
 
 impl Run {

@@ -51,10 +51,12 @@ pub(crate) fn groups(clients: u32, threads: u32) -> Vec<Group> {
 pub(crate) fn work(crew: &Crew, group: &Group, news: &Sender<News>, go: &Receiver<bool>) {
     // Nobody listens any more only where the run is over.
     let tell = |what| drop(news.send(what));
+    crew.run.usage.enter(group.number);
     match prepare(crew, group) {
         Ok(mut host) => live(crew, &mut host, &tell, go),
         Err(problem) => tell(News::Failed(Failure { function: String::new(), problem })),
     }
+    crew.run.usage.leave();
     tell(News::Ended);
 }
 
@@ -88,12 +90,14 @@ fn live(crew: &Crew, host: &mut Host, tell: &dyn Fn(News), go: &Receiver<bool>) 
     let mut is_ready = false;
     while !host.all_ended() && !control.is_abandoned() {
         host.turn();
+        crew.run.usage.look();
         for (_, failure) in host.take_failures() {
             control.end();
             tell(News::Failed(failure));
         }
         if !is_ready && host.all_at_barrier() && !host.all_ended() {
             is_ready = true;
+            host.state.end_of_preparation();
             tell(News::Ready);
             let goes = go.recv().unwrap_or(false);
             if goes {

@@ -58,11 +58,10 @@ impl Binds {
         params.clear();
         for shape in &self.shapes {
             match value(shape) {
-                Bound::Null => params.push_null(),
                 Bound::Int(value) => params.push_int(value),
                 Bound::Double(value) if value.is_finite() => params.push_double(value),
-                // SQL has no word for it.
-                Bound::Double(_) => params.push_null(),
+                // SQL has no word for the other doubles.
+                Bound::Null | Bound::Double(_) => params.push_null(),
                 Bound::Text(text) => params.push_text(|out| out.extend_from_slice(text)),
             }
         }

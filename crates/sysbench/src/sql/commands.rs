@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use truetps_driver::{Dialect, DriverError, Prepared, Reply};
+use truetps_driver::{Dialect, DriverError, Link, Prepared, Reply};
 
 use super::bound::Binds;
 use super::bulk::{Added, Bulk};
@@ -59,12 +59,12 @@ impl Store {
     }
 
     fn after_sending(&mut self, handle: u32, sent: Result<(), DriverError>) -> Step {
-        let sent = sent
-            .map(|()| self.connections.get(handle).and_then(|c| c.link.as_ref()).is_some_and(|l| l.wants_to_write()));
+        let sent =
+            sent.map(|()| self.connections.get(handle).and_then(|c| c.link.as_ref()).is_some_and(Link::wants_to_write));
         match sent {
             Ok(true) => self.watch(handle, false),
             Ok(false) => {}
-            Err(error) => return self.on_loss(handle, error),
+            Err(error) => return self.on_loss(handle, &error),
         }
         Step::Wait
     }

@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 
 use truetps_driver::{Dialect, DriverError, Endpoint, ServerError, Target};
 
-/// Numbers and SQLSTATE of errors that no server reports: those that client libraries have for them.
-const SERVER_GONE: i32 = 2006;
+/// The number of an error that no server reports, as client libraries have it.
 const SERVER_LOST: i32 = 2013;
 /// Errors after which a connection is made again.
 const LOST: [i32; 4] = [2006, 2011, 2013, 2055];
@@ -35,10 +34,6 @@ impl SqlError {
             }
             Dialect::Postgres => Self { number: 0, state: "08006".to_owned(), message: error.to_string() },
         }
-    }
-
-    pub(crate) fn server_gone() -> Self {
-        Self { number: SERVER_GONE, state: "HY000".to_owned(), message: "Server has gone away".to_owned() }
     }
 
     /// The connection is gone, and not only the statement.

@@ -17,7 +17,7 @@ use super::slab::Slab;
 use super::statement::Statement;
 use crate::lua::{ConnectionShape, DriverShape, ResultShape, Shape, Shapes, StatementShape};
 use crate::output::Level;
-use crate::run::{Counter, Run};
+use crate::run::{Counter, Run, ServerSeen};
 
 /// What a script is told.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -66,8 +66,10 @@ pub(crate) struct Store {
     pub(super) connections: Slab<Connection>,
     pub(super) statements: Slab<Statement>,
     pub(super) scratch: Scratch,
+    #[expect(clippy::vec_box, reason = "the boxes go to sessions and come back")]
     pool: Vec<Box<ResultSets>>,
     /// Places without memory.
+    #[expect(clippy::vec_box, reason = "the boxes go to sessions and come back")]
     tokens: Vec<Box<ResultSets>>,
     /// Where sockets are watched. `None`: nobody waits for several at once.
     epoll: Option<OwnedFd>,
@@ -212,7 +214,7 @@ impl Store {
         let Some(connection) = self.connections.get_mut(handle) else { return Step::Done(Answer::MISUSE) };
         let connector = match ready(&self.drivers, connection.driver).connector() {
             Ok(connector) => connector,
-            Err(error) => return self.not_connected(handle, error),
+            Err(error) => return self.not_connected(handle, &error),
         };
         let begun = connector.begin(connection.number).map(|socket| {
             let mut link = Link::new(socket, connector.session(connection.number));
@@ -225,7 +227,7 @@ impl Store {
                 self.watch(handle, true);
                 Step::Wait
             }
-            Ok(Err(error)) => self.not_connected(handle, error),
+            Ok(Err(error)) => self.not_connected(handle, &error),
             // The server has not come to accept those before: it will.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock && now_ns < connection.gives_up_ns => {
                 connection.wakes_ns = now_ns + AGAIN_NS;
@@ -233,12 +235,12 @@ impl Store {
             }
             Err(source) => {
                 let endpoint = connector.endpoint(connection.number).clone();
-                self.not_connected(handle, DriverError::Connect { endpoint, source })
+                self.not_connected(handle, &DriverError::Connect { endpoint, source })
             }
         }
     }
 
-    fn not_connected(&mut self, handle: u32, error: DriverError) -> Step {
+    fn not_connected(&mut self, handle: u32, error: &DriverError) -> Step {
         let now_ns = self.run.control.now_ns();
         let has_ended = self.run.control.has_ended();
         let Some(connection) = self.connections.get_mut(handle) else { return Step::Done(Answer::MISUSE) };
@@ -252,9 +254,9 @@ impl Store {
         (connection.doing, connection.wakes_ns) = (Doing::Nothing, u64::MAX);
         let driver = &ready(&self.drivers, connection.driver).driver;
         let error_class = error.class().to_string();
-        let sql_error = SqlError::of_driver(&error, driver.dialect);
+        let sql_error = SqlError::of_driver(error, driver.dialect);
         connection.show_error(2, &sql_error);
-        for line in connect_failure(driver.dialect, driver.target.endpoint(connection.number), &error) {
+        for line in connect_failure(driver.dialect, driver.target.endpoint(connection.number), error) {
             self.run.log.text(Level::Fatal, &line);
         }
         if let Some(hint) = error.hint() {
@@ -271,6 +273,14 @@ impl Store {
         let Some(connection) = self.connections.get_mut(handle) else { return Step::Done(Answer::MISUSE) };
         (connection.doing, connection.wakes_ns) = (Doing::Nothing, u64::MAX);
         let tid = connection.tid;
+        if let Some(link) = &connection.link {
+            let driver = &ready(&self.drivers, connection.driver).driver;
+            self.run.server.get_or_init(|| ServerSeen {
+                dialect: driver.dialect,
+                version: link.session().server_version().to_owned(),
+                endpoint: driver.target.endpoint(connection.number).clone(),
+            });
+        }
         match why {
             Why::First => {
                 connection.show_success();
@@ -313,7 +323,7 @@ impl Store {
         match link.receive(&mut self.scratch) {
             Ok(None) => Step::Wait,
             Ok(Some(event)) => self.on_event(handle, event),
-            Err(error) => self.on_loss(handle, error),
+            Err(error) => self.on_loss(handle, &error),
         }
     }
 
@@ -331,7 +341,7 @@ impl Store {
         match link.wait(&mut self.scratch, Instant::now().checked_add(left)) {
             Ok(event) => self.on_event(handle, event),
             Err(DriverError::Io(error)) if error.kind() == io::ErrorKind::TimedOut => self.on_time(handle),
-            Err(error) => self.on_loss(handle, error),
+            Err(error) => self.on_loss(handle, &error),
         }
     }
 
@@ -352,7 +362,7 @@ impl Store {
         }
         let endpoint = ready(&self.drivers, connection.driver).driver.target.endpoint(connection.number).clone();
         let source = io::Error::new(io::ErrorKind::TimedOut, "the server has not answered in time");
-        self.not_connected(handle, DriverError::Connect { endpoint, source })
+        self.not_connected(handle, &DriverError::Connect { endpoint, source })
     }
 
     fn on_event(&mut self, handle: u32, event: Event) -> Step {
@@ -373,7 +383,7 @@ impl Store {
                 Step::Done(Answer::FAILED)
             }
             (Event::Pending, _) => Step::Wait,
-            _ => self.on_loss(handle, DriverError::Protocol("a reply that nobody asked for")),
+            _ => self.on_loss(handle, &DriverError::Protocol("a reply that nobody asked for")),
         }
     }
 
@@ -384,7 +394,7 @@ impl Store {
     }
 
     /// The connection broke.
-    pub(super) fn on_loss(&mut self, handle: u32, error: DriverError) -> Step {
+    pub(super) fn on_loss(&mut self, handle: u32, error: &DriverError) -> Step {
         let Some(connection) = self.connections.get_mut(handle) else { return Step::Done(Answer::MISUSE) };
         if matches!(connection.doing, Doing::Connecting(_)) {
             return self.not_connected(handle, error);
@@ -393,7 +403,7 @@ impl Store {
         let dialect = ready(&self.drivers, connection.driver).driver.dialect;
         let (class, code) = (error.class().to_string(), error.code());
         let is_prepared = matches!(connection.doing, Doing::Prepare { .. } | Doing::Execute { .. });
-        self.failed(handle, &SqlError::of_driver(&error, dialect), &class, code, is_prepared)
+        self.failed(handle, &SqlError::of_driver(error, dialect), &class, code, is_prepared)
     }
 
     pub(super) fn record(&mut self, handle: u32) {
@@ -412,6 +422,7 @@ impl Store {
     //
 
     /// A place without memory, for a statement that is sent: see [`Self::lend`].
+    #[expect(clippy::unnecessary_box_returns, reason = "sessions take boxes")]
     pub(super) fn token(&mut self) -> Box<ResultSets> {
         self.tokens.pop().unwrap_or_default()
     }
@@ -419,7 +430,9 @@ impl Store {
     /// Lends a place with memory to a statement whose reply begins to come. Of thousands of statements in flight only
     /// those that are being read have one.
     fn lend(&mut self, handle: u32) {
-        let Some(connection) = self.connections.get_mut(handle).filter(|connection| connection.awaits_sets) else { return };
+        let Some(connection) = self.connections.get_mut(handle).filter(|connection| connection.awaits_sets) else {
+            return;
+        };
         connection.awaits_sets = false;
         let buffer = self.pool.pop().unwrap_or_default();
         if let Some(token) = connection.link.as_mut().and_then(|link| link.collect(buffer)) {

@@ -50,16 +50,16 @@ fn defaults_of_a_script_are_checked_as_what_is_typed() {
 fn a_script_may_take_our_names() {
     let mut pass = pass(&["--report-format=yaml", "--workers=many", "--runs=none", "--percentiles=50"]).unwrap();
     assert_eq!(pass.settings().unwrap().ours.percentiles, [50.0], "one that is wrong leaves the others");
-    assert_eq!(pass.declare(spec("format", Kind::String, Some("csv"))), Declared::TookOurs);
+    assert_eq!(pass.declare(spec("report-format", Kind::String, Some("csv"))), Declared::TookOurs);
     assert_eq!(pass.declare(spec("workers", Kind::String, None)), Declared::TookOurs);
     assert_eq!(pass.declare(spec("threads", Kind::Int, None)), Declared::Redefined);
     assert_eq!(pass.declare(spec("mine", Kind::Int, None)), Declared::New);
     pass.declare(spec("threads", Kind::Int, Some("1")));
     let options = pass.finish(true).unwrap();
-    assert_eq!((options.bytes("format"), options.bytes("workers")), (Some(&b"yaml"[..]), Some(&b"many"[..])));
+    assert_eq!((options.bytes("report-format"), options.bytes("workers")), (Some(&b"yaml"[..]), Some(&b"many"[..])));
     let ours = &options.settings().ours;
     assert_eq!((ours.format, ours.workers, ours.runs.as_deref()), (Format::Text, None, None));
-    assert_eq!(options.taken().map(|spec| text(&spec.name)).collect::<Vec<_>>(), ["workers", "format"]);
+    assert_eq!(options.taken().map(|spec| text(&spec.name)).collect::<Vec<_>>(), ["workers", "report-format"]);
     assert!(options.export().any(|(name, _)| name == b"report_format"));
 }
 
@@ -68,7 +68,9 @@ fn a_script_without_options_sees_our_options_only_where_they_were_typed() {
     let options = old_options(&["--report-format=json"]).unwrap();
     let ours: Vec<_> = options.export().filter(|(name, _)| [&b"report_format"[..], b"runs"].contains(name)).collect();
     assert_eq!(ours.len(), 1);
-    assert_eq!((text(ours[0].0), ours[0].1.as_ref()), ("format".to_owned(), &Value::Text(b"json".to_vec())));
+    assert_eq!((text(ours[0].0), ours[0].1.as_ref()), ("report_format".to_owned(), &Value::Text(b"json".to_vec())));
     assert_eq!(options.settings().ours.format, Format::Json);
-    assert!(!super::options(&["--report-format=json"], &[]).unwrap().export().any(|(name, _)| name == b"report_format"));
+    assert!(
+        !super::options(&["--report-format=json"], &[]).unwrap().export().any(|(name, _)| name == b"report_format")
+    );
 }

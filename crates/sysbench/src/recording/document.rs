@@ -1,14 +1,15 @@
-//! The document of a run for `--report-format=json`.
+//! The document of a run: what `--report-format=json` prints, and the run folder keeps.
 
 use serde_json::{Map, Value};
-use truetps_probe::clock;
-use truetps_record::Validity;
+use truetps_record::{Trial, Validity};
 
+use super::facts;
+use super::folder::End;
 use crate::options;
-use crate::output::{self, ClientFigures, ErrorCount, Figures, Style};
-use crate::run::{Count, Crew, Ending, Share, log_histogram, percentiles, statement_latencies};
+use crate::output::{self, ErrorCount};
+use crate::run::{Crew, Ending, Share, log_histogram, percentiles, statement_latencies};
 
-pub(crate) const TOOL_VERSION: &str = env!("CARGO_PKG_VERSION");
+pub(super) const TOOL_VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Percentiles of the document, beside those that were asked for.
 const PERCENTILES: [f64; 4] = [50.0, 95.0, 99.0, 99.9];
@@ -25,7 +26,7 @@ pub(crate) fn errors(share: &Share) -> Vec<ErrorCount> {
 }
 
 /// What the ending says of the figures.
-pub(crate) fn validity(ending: Ending) -> Validity {
+pub(super) fn validity(ending: Ending) -> Validity {
     match ending {
         Ending::Complete => Validity::Valid,
         Ending::Failed => Validity::Invalid("a client failed: the reason was printed".to_owned()),
@@ -46,15 +47,29 @@ fn options_of(crew: &Crew) -> Map<String, Value> {
     crew.options.export().map(|(name, of)| (String::from_utf8_lossy(name).into_owned(), value(&of))).collect()
 }
 
-/// The whole run as one JSON document.
-pub(crate) fn document(
-    crew: &Crew,
-    count: &Count,
-    totals: &Figures,
-    clients: &[ClientFigures],
-    style: Style,
-    ending: Ending,
-) -> String {
+/// The whole run as one JSON document, on several lines, without a line end.
+pub(crate) fn document(end: &End<'_>, crew: &Crew) -> String {
+    text(fields(end, crew, &validity(end.ending)))
+}
+
+/// The same as it is kept, with what a reader of the folder cannot see on a command line of its own. Ends with a line
+/// end.
+pub(super) fn with_circumstances(end: &End<'_>, crew: &Crew, trial: &Trial) -> String {
+    let mut fields = fields(end, crew, &trial.validity);
+    let isolation = if crew.threads == crew.run.settings.threads { "client" } else { "worker" };
+    fields.insert("command".to_owned(), facts::command(crew).into());
+    fields.insert("lua_isolation".to_owned(), isolation.into());
+    fields.insert("workers".to_owned(), crew.threads.into());
+    fields.insert("server".to_owned(), trial.server.as_ref().map_or(Value::Null, |server| serde_json::json!(server)));
+    text(fields) + "\n"
+}
+
+fn text(fields: Map<String, Value>) -> String {
+    format!("{:#}", Value::Object(fields))
+}
+
+fn fields(end: &End<'_>, crew: &Crew, validity: &Validity) -> Map<String, Value> {
+    let count = end.count;
     let share = &count.total.share;
     let mut wanted: Vec<f64> =
         PERCENTILES.into_iter().chain(crew.run.settings.ours.percentiles.iter().copied()).collect();
@@ -63,19 +78,19 @@ pub(crate) fn document(
     output::json(&output::Run {
         tool_version: TOOL_VERSION,
         script: &String::from_utf8_lossy(&crew.script.name),
-        started_at: &clock::now_rfc3339(),
-        validity: &validity(ending),
+        started_at: &crew.run.started_at,
+        validity,
         notes: &crew.run.notes(),
         options: &options_of(crew),
         seed: Some(crew.run.seed),
-        style,
+        style: end.style,
         intervals: &count.intervals,
         checkpoints: &count.checkpoints,
-        totals,
+        totals: end.totals,
         percentiles: &percentiles(share, &wanted),
         histogram: &log_histogram(share),
         errors: &errors(share),
         statements: &statement_latencies(share, &wanted),
-        clients,
+        clients: end.clients,
     })
 }

@@ -1,6 +1,8 @@
-//! What a trial's figures are worth: did the server keep up, and was it the server that they measure?
+//! What a run's figures are worth: did the server keep up, and was it the server that they measure?
 
-use truetps_engine::Outcome;
+use std::time::Duration;
+
+use truetps_record::{OpenLoop, StartCounts};
 
 /// A worker that runs for so much of its time has none left: what it measures is itself.
 const WORKER_BUSY_MAX: f64 = 0.90;
@@ -17,34 +19,43 @@ const QUEUED_S: f64 = 0.05;
 /// … but never more than this, however long the run was.
 const QUEUED_S_MAX: f64 = 1.0;
 
-/// Whether the server kept up with the schedule. `None` in a closed loop.
-pub(crate) fn sustained(outcome: &Outcome) -> Option<bool> {
-    let starts = outcome.open_loop.as_ref()?.starts;
-    let seconds = outcome.measure_length.as_secs_f64();
+/// Whether the server kept up with the schedule.
+pub fn sustained(starts: &StartCounts, measured: Duration) -> bool {
+    let seconds = measured.as_secs_f64();
     if seconds <= 0.0 {
-        return Some(false);
+        return false;
     }
     let (scheduled, a_second) = (starts.scheduled as f64, starts.scheduled as f64 / seconds);
     let allowed = (QUEUED_SHARE_MAX * scheduled).max(QUEUED_S * a_second).min(QUEUED_S_MAX * a_second) + 1.0;
-    Some(starts.skipped == 0 && starts.queued as f64 <= allowed)
+    starts.skipped == 0 && starts.queued as f64 <= allowed
+}
+
+/// What the workers of a run have done in its measure phase. Shares are those of the busiest worker, 0 to 1.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct WorkerShares {
+    pub workers: u32,
+    /// On a CPU.
+    pub busy: f64,
+    /// Ready to run, and waiting for a core.
+    pub wait: f64,
 }
 
 /// Why the figures say more about the generator than about the server. `host_busy`: share of all cores' time, 0 to 1.
-pub(crate) fn generator_limited(outcome: &Outcome, host_busy: Option<f64>) -> Option<String> {
-    if outcome.worker_busy_max >= WORKER_BUSY_MAX {
-        let (busy, n) = (outcome.worker_busy_max * 100.0, outcome.workers);
+pub fn generator_limited(shares: WorkerShares, open_loop: Option<&OpenLoop>, host_busy: Option<f64>) -> Option<String> {
+    if shares.busy >= WORKER_BUSY_MAX {
+        let (busy, n) = (shares.busy * 100.0, shares.workers);
         return Some(format!(
             "a worker thread of {n} was busy for {busy:.0} % of its time: more of them could send more"
         ));
     }
-    let late = outcome.open_loop.as_ref().and_then(|open| open.late_us_p99).filter(|late| *late > LATE_US_P99_MAX);
+    let late = open_loop.and_then(|open| open.late_us_p99).filter(|late| *late > LATE_US_P99_MAX);
     if let Some(late) = late {
         let ms = late / 1e3;
         return Some(format!("1 % of the starts were more than {ms:.1} ms late though a client was free"));
     }
     let has_room = host_busy.is_some_and(|busy| busy < HOST_SATURATED);
-    if has_room && outcome.worker_wait_max >= WORKER_WAIT_MAX {
-        let wait = outcome.worker_wait_max * 100.0;
+    if has_room && shares.wait >= WORKER_WAIT_MAX {
+        let wait = shares.wait * 100.0;
         return Some(format!("a worker thread waited for a core for {wait:.0} % of its time"));
     }
     None

@@ -1,0 +1,287 @@
+//! `truetps sysbench … run` leaves a run folder, and `truetps report` makes an answer from it.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+#[path = "../../report/src/schema_check.rs"]
+mod schema_check;
+mod support;
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+use truetps_testkit::mysql_family::mariadb;
+
+use common::{Place, Ran, signal, wait_until};
+use rustix::process::Signal;
+use support::{ACCOUNT, Owned, PASSWORD};
+
+const SCHEMA: &str = include_str!("../../../docs/reference/report.schema.json");
+const PASSWORD_PART: &str = "h1dden";
+
+/// Each event is started twice: its first attempt inserts a key that is there already.
+const STUMBLING: &str = r#"
+sysbench.cmdline.options = { first = { "First key", 1000 } }
+local attempt, key = 0, 0
+function thread_init()
+  con = sysbench.sql.driver():connect()
+  key = sysbench.opt.first + 1000000 * (sysbench.tid + 1)
+end
+function event()
+  attempt = attempt + 1
+  if attempt % 2 == 1 then con:query("INSERT INTO marks VALUES (1)") end
+  key = key + 1
+  con:query("INSERT INTO marks VALUES (" .. key .. ")")
+end
+"#;
+
+const FAILING: &str = r#"
+local n = 0
+function event()
+  n = n + 1
+  if n == 20 then error("enough of it") end
+end
+"#;
+
+fn sysbench<'a>(script: &'a str, flags: &[&'a str]) -> Vec<&'a str> {
+    [&["sysbench", script][..], flags, &["run"]].concat()
+}
+
+fn run(place: &Place, script: &str, flags: &[&str]) -> Ran {
+    place.run(&sysbench(script, flags))
+}
+
+fn intervals(place: &Place) -> Vec<Value> {
+    let text = fs::read_to_string(place.latest().join("trial-0001/intervals.jsonl")).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn json(path: &Path) -> Value {
+    serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
+}
+
+fn number(value: &Value, name: &str) -> u64 {
+    value[name].as_u64().unwrap_or_else(|| panic!("{name} in {value}"))
+}
+
+/// The equations of each interval, and that intervals follow each other.
+fn check_counts(intervals: &[Value], measured: &Value) {
+    let balance = |one: &Value| {
+        let sum = |names: &[&str]| names.iter().map(|name| number(one, name)).sum::<u64>();
+        assert_eq!(sum(&["carried_in", "started"]), sum(&["ok", "failed", "in_flight"]), "{one}");
+    };
+    intervals.iter().for_each(balance);
+    balance(measured);
+    for pair in intervals.windows(2) {
+        assert_eq!(pair[0]["in_flight"], pair[1]["carried_in"]);
+    }
+    let measured_ones = intervals.iter().filter(|one| one["phase"] == "measure");
+    let ok: u64 = measured_ones.map(|one| number(one, "ok")).sum();
+    assert_eq!(ok, number(measured, "ok"));
+}
+
+/// Both forms of the report; the JSON one has the form that is promised.
+fn reports(place: &Place) -> (Ran, Value) {
+    let document = place.run(&["report", "--format", "json"]);
+    let document: Value = serde_json::from_str(&document.stdout).unwrap_or_else(|_| panic!("{}", document.stderr));
+    let schema = serde_json::from_str(SCHEMA).unwrap();
+    assert_eq!(schema_check::violations(&schema, &document), Vec::<String>::new());
+    (place.run(&["report"]), document)
+}
+
+fn files_below(path: &Path, found: &mut Vec<std::path::PathBuf>) {
+    for entry in fs::read_dir(path).unwrap().flatten() {
+        if entry.path().is_dir() { files_below(&entry.path(), found) } else { found.push(entry.path()) }
+    }
+}
+
+#[test]
+fn a_run_on_a_server_is_a_folder_that_can_be_reported() {
+    let Some(binary) = mariadb("a_run_on_a_server_is_a_folder") else { return };
+    let owned = Owned::start(&binary, &[]);
+    owned.execute(&[
+        "CREATE DATABASE truetps_marks",
+        "CREATE TABLE truetps_marks.marks (id BIGINT PRIMARY KEY)",
+        "INSERT INTO truetps_marks.marks VALUES (1)",
+    ]);
+    let place = Place::new();
+    let script = place.write("stumbling.lua", STUMBLING);
+    let script = script.to_str().unwrap();
+    let password = format!("--mysql-password={PASSWORD}");
+    let port = format!("--mysql-port={}", owned.port);
+    let user = format!("--mysql-user={ACCOUNT}");
+    let server = ["--mysql-host=127.0.0.1", &port, &user, &password, "--mysql-db=truetps_marks"];
+    let flags = ["--threads=3", "--time=2", "--warmup-time=1", "--mysql-ignore-errors=1062", "--rand-seed=7"];
+    let ran = run(&place, script, &[&server[..], &flags].concat());
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    assert!(!ran.stdout.contains("recorded") && ran.stderr.is_empty(), "{}{}", ran.stdout, ran.stderr);
+
+    let trial = place.run_json("trial-0001");
+    assert_eq!(trial["validity"]["state"], "valid", "{trial}");
+    assert_eq!((&trial["server"]["flavour"], &trial["seed"]), (&"mariadb".into(), &7.into()));
+    let measured = &trial["measured"];
+    let all = intervals(&place);
+    check_counts(&all, measured);
+    let phases: Vec<_> = all.iter().map(|one| one["phase"].as_str().unwrap()).collect();
+    let warm_up = phases.iter().filter(|phase| **phase == "warm_up").count();
+    assert!(warm_up >= 1 && phases.len() >= warm_up + 2 && phases[warm_up..].iter().all(|phase| *phase == "measure"));
+    // An event is an attempt that fails, and one that succeeds.
+    let (ok, retried) = (number(measured, "ok"), number(measured, "retried"));
+    assert!(ok > 0 && retried.abs_diff(ok) <= 6, "{measured}");
+    assert_eq!(measured["errors"][0]["class"], "duplicate_key");
+    assert!(measured["client_cpu_us_per_tx"].as_f64().unwrap() > 0.0, "{measured}");
+    assert!(measured["worker_busy_max"].as_f64().unwrap() > 0.0, "{measured}");
+    assert_eq!(measured["server_cpu_us_per_tx"], Value::Null);
+    assert_eq!((&trial["engine"]["clients"], &trial["engine"]["clients_failed"]), (&3.into(), &0.into()));
+
+    let document = json(&place.latest().join("trial-0001/sysbench.json"));
+    assert_eq!(document["totals"]["transactions"], measured["ok"]);
+    assert_eq!((&document["seed"], document["options"]["threads"].as_f64()), (&7.into(), Some(3.0)));
+    let kinds: Vec<_> = document["statements_by_kind"].as_array().unwrap().iter().map(|one| &one["kind"]).collect();
+    assert_eq!(kinds, ["insert"]);
+    let command = document["command"].to_string();
+    assert!(command.contains("--mysql-password=***") && command.contains("--warmup-time=1"), "{command}");
+
+    let (text, report) = reports(&place);
+    assert_eq!(text.code, Some(0), "{}{}", text.stdout, text.stderr);
+    assert!(text.stdout.contains("Server    mariadb ") && text.stdout.contains("stumbling.lua, a script of sysbench"));
+    assert!(text.stdout.contains("1 of 1 valid") && text.stdout.contains("duplicate_key"), "{}", text.stdout);
+    assert_eq!(report["trials"][0]["tps"], measured["tps"]);
+    assert!(place.latest().join("report.html").exists());
+
+    let mut files = Vec::new();
+    files_below(&place.path().join("runs"), &mut files);
+    assert!(files.len() >= 6, "{files:?}");
+    for file in files {
+        let content = fs::read(&file).unwrap();
+        assert!(!String::from_utf8_lossy(&content).contains(PASSWORD_PART), "{}", file.display());
+    }
+}
+
+#[test]
+fn a_script_without_a_server_is_not_given_one() {
+    let place = Place::new();
+    let limits = ["--events=300", "--time=0", "--warmup-time=1"];
+    let ran = run(&place, "cpu", &[&limits[..], &["--threads=2", "--rate=1000", "--cpu-max-prime=100"]].concat());
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    let trial = place.run_json("trial-0001");
+    assert_eq!((&trial["validity"]["state"], &trial["server"]), (&"valid".into(), &Value::Null));
+    let measured = &trial["measured"];
+    // One more or less runs while the warm-up ends.
+    assert!((290..=310).contains(&number(measured, "ok")) && number(measured, "statements") == 0, "{measured}");
+    let document = json(&place.latest().join("trial-0001/sysbench.json"));
+    assert_eq!(document["totals"]["transactions"], measured["ok"]);
+    check_counts(&intervals(&place), measured);
+    let starts = &measured["open_loop"];
+    assert_eq!(
+        number(starts, "queued_in") + number(starts, "scheduled"),
+        number(measured, "started") + number(starts, "queued"),
+    );
+    let (text, report) = reports(&place);
+    assert!(text.stdout.contains("none: the script had connected to no server"), "{}", text.stdout);
+    assert!(!text.stdout.contains("mysql"), "{}", text.stdout);
+    assert_eq!(report["server"], Value::Null);
+    // The record can be read, and is no plan.
+    let plan = place.latest().join("plan.toml");
+    let checked = place.run(&["plan", "check", plan.to_str().unwrap()]);
+    assert_eq!(checked.code, Some(2), "{}", checked.stderr);
+    assert!(checked.stderr.contains("is the record of a script's run"), "{}", checked.stderr);
+}
+
+#[test]
+fn no_runs_leave_nothing() {
+    let place = Place::new();
+    let ran = run(&place, "cpu", &["--events=10", "--runs=none"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stdout);
+    assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
+    let ran = run(&place, "cpu", &["--events=10", "--runs=kept here"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stdout);
+    let made: Vec<_> =
+        fs::read_dir(place.path().join("kept here")).unwrap().flatten().map(|one| one.file_name()).collect();
+    assert_eq!(made.len(), 2, "the folder and the link: {made:?}");
+}
+
+/// What the standard output has, but for the figures and the space that they leave.
+fn shape(text: &str) -> Vec<String> {
+    text.lines().map(|line| line.chars().filter(|c| !c.is_ascii_digit() && *c != ' ').collect()).collect()
+}
+
+#[test]
+fn a_place_that_cannot_be_written_costs_one_line() {
+    let place = Place::new();
+    place.write("file", "");
+    let ran = run(&place, "cpu", &["--events=10", "--runs=file/runs"]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    let alerts: Vec<_> = ran.stdout.lines().filter(|line| line.starts_with("ALERT")).collect();
+    assert_eq!(alerts.len(), 1, "{}", ran.stdout);
+    assert!(alerts[0].contains("this run is not recorded: file/runs"), "{}", alerts[0]);
+    let plain = run(&place, "cpu", &["--events=10", "--runs=none"]);
+    let without: Vec<_> = shape(&ran.stdout).into_iter().filter(|line| !line.starts_with("ALERT")).collect();
+    assert_eq!(without, shape(&plain.stdout));
+    let recorded = run(&place, "cpu", &["--events=10"]);
+    assert_eq!(shape(&recorded.stdout), shape(&plain.stdout));
+    assert_eq!(recorded.stderr, plain.stderr);
+}
+
+/// Waits until a run that goes on has written so many intervals.
+fn wait_for_intervals(place: &Place, number: usize) {
+    let path = place.path().join("runs/latest/trial-0001/intervals.jsonl");
+    wait_until("intervals", || fs::read_to_string(&path).is_ok_and(|text| text.matches('\n').count() >= number));
+}
+
+#[test]
+fn what_is_killed_is_readable_to_its_last_second() {
+    let place = Place::new();
+    let mut child = place.start(&sysbench("cpu", &["--time=60", "--rate=50", "--cpu-max-prime=100"]));
+    wait_for_intervals(&place, 2);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(intervals(&place).len() >= 2);
+    let trial = place.run_json("trial-0001");
+    assert_eq!((&trial["validity"]["state"], &trial["measured"]), (&"partial".into(), &Value::Null));
+    let (text, _) = reports(&place);
+    assert!(text.stdout.contains("1 partial"), "{}", text.stdout);
+}
+
+#[test]
+fn ctrl_c_leaves_a_partial_run_with_its_figures() {
+    let place = Place::new();
+    let child = place.start(&sysbench("cpu", &["--time=60", "--rate=50", "--cpu-max-prime=100"]));
+    wait_for_intervals(&place, 1);
+    signal(child.id(), Signal::INT);
+    let ran: Ran = child.wait_with_output().unwrap().into();
+    assert_eq!(ran.code, Some(130), "{}{}", ran.stdout, ran.stderr);
+    let trial = place.run_json("trial-0001");
+    let validity = &trial["validity"];
+    assert_eq!((&validity["state"], &validity["reason"]), (&"partial".into(), &"the user interrupted it".into()));
+    check_counts(&intervals(&place), &trial["measured"]);
+    let (text, _) = reports(&place);
+    assert!(text.stdout.contains("partial: the user interrupted it"), "{}", text.stdout);
+}
+
+#[test]
+fn a_failed_script_is_no_evidence() {
+    let place = Place::new();
+    let script = place.write("failing.lua", FAILING);
+    let ran = run(&place, script.to_str().unwrap(), &["--threads=2"]);
+    assert_eq!(ran.code, Some(1), "{}{}", ran.stdout, ran.stderr);
+    let trial = place.run_json("trial-0001");
+    assert_eq!(trial["validity"]["state"], "invalid");
+    assert!(trial["validity"]["reason"].as_str().unwrap().contains("enough of it"), "{trial}");
+    assert!(number(&trial["engine"], "clients_failed") >= 1);
+    assert!(number(&trial["measured"], "failed") >= 1);
+    assert!(place.latest().join("trial-0001/sysbench.json").exists());
+}
+
+#[test]
+fn a_folder_that_goes_away_costs_one_line() {
+    let place = Place::new();
+    let child = place.start(&sysbench("cpu", &["--time=3", "--rate=50", "--cpu-max-prime=100"]));
+    wait_for_intervals(&place, 1);
+    fs::remove_dir_all(place.latest()).unwrap();
+    let ran: Ran = child.wait_with_output().unwrap().into();
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    let alerts: Vec<_> = ran.stdout.lines().filter(|line| line.starts_with("ALERT")).collect();
+    assert_eq!(alerts.len(), 1, "{}", ran.stdout);
+    assert!(alerts[0].contains("this run is recorded no further"), "{}", alerts[0]);
+}

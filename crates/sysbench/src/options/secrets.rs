@@ -1,0 +1,65 @@
+//! What is kept from records: passwords, wherever they were typed.
+
+use std::fmt::Write;
+
+use truetps_driver::Target;
+
+const HIDDEN: &str = "***";
+const DSN: &str = "dsn";
+
+/// Whether the value of an option of this name may hold a password.
+pub(crate) fn is_secret(name: &str) -> bool {
+    let name = name.to_ascii_lowercase().replace('_', "-");
+    name == DSN || ["passw", "secret", "token"].iter().any(|part| name.contains(part))
+}
+
+/// The words of a command line with passwords replaced.
+pub(crate) fn words_without_secrets<'a>(words: impl IntoIterator<Item = &'a Vec<u8>>) -> Vec<String> {
+    words.into_iter().map(|word| without_secret(&String::from_utf8_lossy(word))).collect()
+}
+
+fn without_secret(word: &str) -> String {
+    let option = word.strip_prefix("--").and_then(|option| option.split_once('='));
+    let Some((name, value)) = option.filter(|(name, _)| is_secret(name)) else { return without_user_info(word) };
+    // A server in one text is worth reading without its password.
+    let shown = if name.eq_ignore_ascii_case(DSN) { Target::parse(value).ok() } else { None };
+    let mut text = format!("--{name}=");
+    match shown {
+        Some(target) => write!(text, "{target}").expect("a string takes every text"),
+        None => text.push_str(HIDDEN),
+    }
+    text
+}
+
+/// `scheme://user:password@place` without the password.
+fn without_user_info(word: &str) -> String {
+    let Some((scheme, rest)) = word.split_once("://") else { return word.to_owned() };
+    let Some((user_info, place)) = rest.rsplit_once('@') else { return word.to_owned() };
+    match user_info.split_once(':') {
+        Some((user, _)) => format!("{scheme}://{user}:{HIDDEN}@{place}"),
+        None => word.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_password_is_left() {
+        let check = |word: &str, expect: &str| {
+            assert_eq!(words_without_secrets(&[word.as_bytes().to_vec()]), [expect], "{word}");
+        };
+        check("--mysql-password=hidden", "--mysql-password=***");
+        check("--pgsql_password=a=b", "--pgsql_password=***");
+        check("--my-secret=x", "--my-secret=***");
+        check("--dsn=mysql://me:hidden@127.0.0.1:3306/sbtest", "--dsn=mysql://me@127.0.0.1:3306/sbtest");
+        check("--dsn=mysql://me:hid/den@[", "--dsn=***");
+        check("--DSN=nothing of the kind", "--DSN=***");
+        check("--target=http://me:hid:den@there/@", "--target=http://me:***@");
+        check("--target=http://me@there", "--target=http://me@there");
+        check("--mysql-user=me", "--mysql-user=me");
+        check("oltp_read_write", "oltp_read_write");
+        check("--mysql-password", "--mysql-password");
+    }
+}

@@ -1,0 +1,293 @@
+//! A script's run in the words of plans and experiments, and what came out of it.
+
+use std::time::Duration;
+
+use indexmap::IndexMap;
+use truetps_driver::{Dialect, ErrorClass};
+use truetps_engine::{WorkerShares, generator_limited, sustained};
+use truetps_probe::{HostCpu, clock, host_facts};
+use truetps_record::{
+    CONNECTIONS, Configuration, Design, DriveMode, EngineFacts, ErrorCount, ErrorPolicy, Experiment, Flavour,
+    Histogram, LatencyFigures, Load, Measured, OpenLoop, Plan, Protocol, QuickOverrides, ResourceUse, SCHEMA_VERSION,
+    SCRIPT_WORKLOAD, ScheduledTrial, ServerFacts, ServerSpec, SettingValue, Spacing, Trial, TrialRole, Validity,
+    WorkloadSpec,
+};
+
+use super::document::TOOL_VERSION;
+use super::series::Step;
+use crate::options::{Ignored, words_without_secrets};
+use crate::run::{Crew, ServerSeen, Share};
+
+/// Letters of a plan's name: it becomes the name of a folder.
+const NAME_MAX: usize = 64;
+const TRIAL: &str = "trial-0001";
+
+/// `sysbench-oltp_read_write`, of a script's file or module.
+fn plan_name(base_name: &str) -> String {
+    let script = base_name.strip_suffix(".lua").unwrap_or(base_name);
+    let fine = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
+    let name: String = script.chars().map(fine).collect();
+    let name = name.trim_matches('-');
+    let name = if name.is_empty() { "script" } else { name };
+    format!("{SCRIPT_WORKLOAD}-{name}").chars().take(NAME_MAX).collect()
+}
+
+/// The script as it was named; one from the standard input has no name.
+fn script_name(crew: &Crew) -> String {
+    let name = String::from_utf8_lossy(&crew.script.name).into_owned();
+    if name.is_empty() { "a script".to_owned() } else { name }
+}
+
+/// What the run was to do.
+pub(super) fn plan(crew: &Crew) -> Plan {
+    let settings = &crew.run.settings;
+    let protocol = if crew.drivers.emulates_prepared() { Protocol::Text } else { Protocol::Prepared };
+    let script = script_name(crew);
+    let clients = settings.threads;
+    let plural = if clients == 1 { "" } else { "s" };
+    let mut workload = WorkloadSpec { protocol, tables: 0, table_rows: 0, ..WorkloadSpec::new(SCRIPT_WORKLOAD) };
+    workload.script = Some(script.clone());
+    Plan {
+        name: plan_name(&crew.script.base_name()),
+        about: format!("what {script} of sysbench does with {clients} client{plural}"),
+        server: ServerSpec::default(),
+        workload,
+        load: Load {
+            warm_up_s: settings.warmup.as_secs_f64(),
+            measure_s: settings.time.map_or(0.0, |time| time.as_secs_f64()),
+            measure_transactions: settings.events,
+            rate: settings.rate.map(f64::from),
+            arrivals: if settings.rate.is_some() { Spacing::Poisson } else { Spacing::default() },
+            errors: error_policy(crew),
+            ..Load::default()
+        },
+        factors: IndexMap::from([(CONNECTIONS.to_owned(), vec![SettingValue::Int(clients.into())])]),
+        design: Design { blocks: 1, seed: crew.run.seed, aa_pair: false, ..Design::default() },
+        quick: QuickOverrides::default(),
+    }
+}
+
+/// Classes of the errors after which an event is started again, as often as it takes. `all` has no list.
+fn error_policy(crew: &Crew) -> ErrorPolicy {
+    let is_postgres = crew.run.server.get().is_some_and(|server| server.dialect == Dialect::Postgres);
+    let classes: Vec<String> = if is_postgres {
+        match crew.options.pgsql().map(|settings| settings.ignore_errors) {
+            Ok(Ignored::These(states)) => {
+                states.iter().map(|state| ErrorClass::of_sqlstate(state).to_string()).collect()
+            }
+            _ => Vec::new(),
+        }
+    } else {
+        match crew.options.mysql().map(|settings| settings.ignore_errors) {
+            Ok(Ignored::These(codes)) => codes.iter().map(|code| ErrorClass::of_code(*code).to_string()).collect(),
+            _ => Vec::new(),
+        }
+    };
+    let mut retry: Vec<String> = Vec::new();
+    for class in classes {
+        if !retry.contains(&class) {
+            retry.push(class);
+        }
+    }
+    ErrorPolicy { retry, retries_max: u32::MAX, ..ErrorPolicy::default() }
+}
+
+fn configuration(crew: &Crew) -> Configuration {
+    let clients = SettingValue::Int(crew.run.settings.threads.into());
+    Configuration { levels: IndexMap::from([(CONNECTIONS.to_owned(), clients)]) }
+}
+
+/// What the server said when a client logged in. `None`: nobody did.
+pub(super) fn server(crew: &Crew) -> Option<ServerFacts> {
+    crew.run.server.get().map(server_facts)
+}
+
+fn server_facts(seen: &ServerSeen) -> ServerFacts {
+    let text = &seen.version;
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let flavour = match seen.dialect {
+        Dialect::Mysql => Flavour::from_version_text(text),
+        Dialect::Postgres => Flavour::Postgresql,
+    };
+    let number = text[..end].trim_end_matches('.').to_owned();
+    ServerFacts { flavour, version: number, version_text: text.clone(), chosen_settings: Vec::new() }
+}
+
+/// `truetps sysbench` and what was typed behind it, without passwords.
+pub(super) fn command(crew: &Crew) -> Vec<String> {
+    let own = ["truetps", SCRIPT_WORKLOAD].map(str::to_owned);
+    own.into_iter().chain(words_without_secrets(crew.script.argv.iter().skip(1))).collect()
+}
+
+pub(super) fn experiment(crew: &Crew, plan: &Plan) -> Experiment {
+    let schedule = ScheduledTrial {
+        name: TRIAL.to_owned(),
+        block: 0,
+        position: 0,
+        role: TrialRole::Cell,
+        configuration: configuration(crew),
+    };
+    // The disk of this host says nothing of a server that may be anywhere.
+    let mut host = host_facts(std::path::Path::new("/"), None);
+    (host.file_system, host.device, host.rotational) = (None, None, None);
+    Experiment {
+        schema_version: SCHEMA_VERSION,
+        tool_version: TOOL_VERSION.to_owned(),
+        name: plan.name.clone(),
+        created_at: crew.run.started_at.clone(),
+        quick: false,
+        seed: crew.run.seed,
+        workers: crew.threads,
+        host,
+        server: server(crew),
+        couplings: Vec::new(),
+        sandbox_dir: place(crew),
+        schedule: vec![schedule],
+        slo: None,
+        command: command(crew),
+    }
+}
+
+/// Where the server was; empty where there was none.
+pub(super) fn place(crew: &Crew) -> String {
+    crew.run.server.get().map(|server| server.endpoint.to_string()).unwrap_or_default()
+}
+
+/// The trial as it begins.
+pub(super) fn trial(crew: &Crew) -> Trial {
+    Trial {
+        schema_version: SCHEMA_VERSION,
+        tool_version: TOOL_VERSION.to_owned(),
+        name: TRIAL.to_owned(),
+        block: 0,
+        position: 0,
+        role: TrialRole::Cell,
+        configuration: configuration(crew),
+        workload: SCRIPT_WORKLOAD.to_owned(),
+        seed: crew.run.seed,
+        server: server(crew),
+        started_at: clock::now_rfc3339(),
+        ended_at: None,
+        validity: Validity::Partial("truetps ended before the run did".to_owned()),
+        engine: None,
+        measured: None,
+        notes: Vec::new(),
+    }
+}
+
+/// How the run was driven.
+pub(super) fn engine(crew: &Crew, connect_ms: f64, clients_failed: u32, reconnects: u64) -> EngineFacts {
+    let (workers, clients) = (crew.threads, crew.run.settings.threads);
+    let mode = if workers == clients { DriveMode::Blocking } else { DriveMode::Multiplexed };
+    let protocol = if crew.drivers.emulates_prepared() { Protocol::Text } else { Protocol::Prepared };
+    EngineFacts {
+        workers,
+        clients,
+        clients_failed,
+        connect_ms,
+        protocol,
+        mode: Some(mode),
+        pinned_to: Vec::new(),
+        shares_cores: None,
+        reconnects,
+    }
+}
+
+/// What the host has done in the measured time.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct HostReadings {
+    pub(super) at_start: Option<HostCpu>,
+    pub(super) at_end: Option<HostCpu>,
+}
+
+/// The figures of the measured time. `whole` is what was recorded in it.
+pub(super) fn measured(crew: &Crew, step: &Step, whole: &Share, host: HostReadings) -> Measured {
+    let length = Duration::from_nanos(step.length_ns);
+    let seconds = length.as_secs_f64();
+    let a_second = |n: u64| if seconds > 0.0 { n as f64 / seconds } else { 0.0 };
+    let used = crew.run.usage.read();
+    let share =
+        |ns: Option<u64>| if step.length_ns == 0 { 0.0 } else { ns.unwrap_or(0) as f64 / step.length_ns as f64 };
+    let shares = WorkerShares {
+        workers: used.len() as u32,
+        busy: share(used.iter().map(|(cpu_ns, _)| *cpu_ns).max()).min(1.0),
+        wait: share(used.iter().map(|(_, wait_ns)| *wait_ns).max()).min(1.0),
+    };
+    let host = host.at_start.zip(host.at_end).and_then(|(start, end)| start.shares_until(&end));
+    let cpu_ns: u64 = used.iter().map(|(cpu_ns, _)| cpu_ns).sum();
+    let ok = step.counts.ok;
+    let open_loop = crew.run.settings.rate.map(|_| open_loop(step));
+    Measured {
+        length_ms: seconds * 1e3,
+        tps: a_second(ok),
+        qps: a_second(step.counts.statements),
+        counts: step.counts,
+        response: LatencyFigures::of(&whole.events),
+        resources: ResourceUse {
+            client_cpu_us_per_tx: (ok > 0).then(|| cpu_ns as f64 / 1e3 / ok as f64),
+            server_cpu_us_per_tx: None,
+            worker_busy_max: Some(shares.busy),
+            worker_wait_max: Some(shares.wait),
+            steal: host.map(|host| host.steal),
+            server_rss_bytes: None,
+        },
+        sustained: open_loop.as_ref().map(|open| sustained(&open.starts, length)),
+        generator_limited: generator_limited(shares, open_loop.as_ref(), host.map(|host| host.busy)),
+        open_loop,
+        errors: retried_errors(whole),
+    }
+}
+
+/// What a rate adds to an interval. Response times run from the scheduled start; the other times are not kept apart.
+pub(super) fn open_loop(step: &Step) -> OpenLoop {
+    OpenLoop { starts: step.starts, ..OpenLoop::default() }
+}
+
+/// Errors of statements: after those that are ignored an event is started again, and any other one ends the run.
+fn retried_errors(whole: &Share) -> Vec<ErrorCount> {
+    let retried = |error: ErrorCount| ErrorCount { retried: error.count, count: 0, ..error };
+    whole.errors.clone().into_sorted().into_iter().map(retried).collect()
+}
+
+/// The figures of an interval.
+pub(super) fn tps(step: &Step) -> f64 {
+    if step.length_ns == 0 { 0.0 } else { step.counts.ok as f64 / (step.length_ns as f64 / 1e9) }
+}
+
+pub(super) fn response(events: &Histogram) -> LatencyFigures {
+    LatencyFigures::of(events)
+}
+
+#[cfg(test)]
+mod tests {
+    use truetps_driver::Endpoint;
+
+    use super::*;
+
+    #[test]
+    fn every_script_has_a_name_for_its_folder() {
+        let check = |script: &str, expect: &str| assert_eq!(plan_name(script), expect, "{script}");
+        check("oltp_read_write", "sysbench-oltp_read_write");
+        check("my test.lua", "sysbench-my-test");
+        check("oltp.common", "sysbench-oltp-common");
+        check("..", "sysbench-script");
+        check("", "sysbench-script");
+        assert_eq!(plan_name(&"ä".repeat(3)), "sysbench-script");
+        assert_eq!(plan_name(&"x".repeat(300)).len(), NAME_MAX);
+    }
+
+    #[test]
+    fn servers_are_what_they_say() {
+        let facts = |dialect, version: &str| {
+            let endpoint = Endpoint::Tcp { host: "here".to_owned(), port: 1 };
+            let facts = server_facts(&ServerSeen { dialect, version: version.to_owned(), endpoint });
+            (facts.flavour, facts.version)
+        };
+        let check = |dialect, version, flavour, number: &str| {
+            assert_eq!(facts(dialect, version), (flavour, number.to_owned()));
+        };
+        check(Dialect::Mysql, "10.11.14-MariaDB-0+deb12u2", Flavour::Mariadb, "10.11.14");
+        check(Dialect::Mysql, "9.7.4", Flavour::Mysql, "9.7.4");
+        check(Dialect::Postgres, "15.8 (Debian 15.8-0+deb12u1)", Flavour::Postgresql, "15.8");
+    }
+}

@@ -1,0 +1,203 @@
+//! The run folder of one run, written as it goes on.
+
+use std::path::Path;
+
+use truetps_probe::{HostCpu, clock};
+use truetps_record::{
+    Experiment, ExperimentFolder, FolderError, Interval, Phase, Trial, TrialWriter, Validity, write_atomically,
+};
+
+use super::document;
+use super::facts::{self, HostReadings};
+use super::series::{Series, Snapshot, Step};
+use crate::output::{ClientFigures, Figures, Level, Style};
+use crate::run::{Count, Crew, Ending, Share, SlotCounts};
+
+/// How a run ended, and the figures of its report.
+pub(crate) struct End<'a> {
+    pub(crate) ending: Ending,
+    pub(crate) count: &'a Count,
+    pub(crate) totals: &'a Figures,
+    pub(crate) clients: &'a [ClientFigures],
+    pub(crate) style: Style,
+}
+
+pub(crate) struct Recording {
+    crew: Crew,
+    /// How long it took until all clients were ready.
+    connect_ms: f64,
+    folder: ExperimentFolder,
+    experiment: Experiment,
+    trial: Trial,
+    writer: TrialWriter,
+    phase: Phase,
+    /// When the first event began.
+    zero_ns: u64,
+    series: Series,
+    measured: Option<Step>,
+    host_at_start: Option<HostCpu>,
+    /// Clients that failed, and the first one's reason.
+    failed: u32,
+    reason: Option<String>,
+    /// Why nothing more is written.
+    broken: Option<String>,
+}
+
+impl Recording {
+    /// Makes the folder. The user is told where that is not possible; the run goes on without it.
+    pub(crate) fn begin(crew: &Crew, connect_ms: f64) -> Option<Self> {
+        let runs = crew.run.settings.ours.runs.as_deref()?;
+        match Self::create(runs, crew, connect_ms) {
+            Ok(recording) => Some(recording),
+            Err(error) => {
+                let text = format!("this run is not recorded: {error} (--runs=none records nothing)");
+                crew.run.log.text(Level::Alert, &text);
+                None
+            }
+        }
+    }
+
+    fn create(runs: &Path, crew: &Crew, connect_ms: f64) -> Result<Self, FolderError> {
+        let plan = facts::plan(crew);
+        let experiment = facts::experiment(crew, &plan);
+        let name = format!("{}-{}", plan.name, clock::folder_stamp());
+        let folder = ExperimentFolder::create(runs, &name, &plan, &experiment)?;
+        let trial = facts::trial(crew);
+        let writer = folder.begin_trial(&trial)?;
+        Ok(Self {
+            crew: crew.clone(),
+            connect_ms,
+            folder,
+            experiment,
+            trial,
+            writer,
+            phase: Phase::WarmUp,
+            zero_ns: 0,
+            series: Series::default(),
+            measured: None,
+            host_at_start: None,
+            failed: 0,
+            reason: None,
+            broken: None,
+        })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The first events begin now.
+    pub(crate) fn start(&mut self, now_ns: u64, has_warm_up: bool) {
+        self.zero_ns = now_ns;
+        self.series.begin(Snapshot::take(&self.crew.run, now_ns));
+        if !has_warm_up {
+            self.count_usage();
+            self.phase = Phase::Measure;
+        }
+    }
+
+    /// The last interval of the warm-up ends: starts that nobody has taken so far are given up.
+    pub(crate) fn end_warm_up(&mut self, share: &Share, counts: SlotCounts, queued: u64, now_ns: u64) {
+        let now = Snapshot { counts, queued, drops_queue: true, ..Snapshot::take(&self.crew.run, now_ns) };
+        self.count_usage();
+        self.write(share, now);
+        self.phase = Phase::Measure;
+    }
+
+    /// What is used from now on counts.
+    fn count_usage(&mut self) {
+        self.crew.run.usage.next_round();
+        self.host_at_start = HostCpu::read();
+    }
+
+    /// An interval ends. `share` is what was recorded in it.
+    pub(crate) fn interval(&mut self, share: &Share, now_ns: u64) {
+        self.write(share, Snapshot::take(&self.crew.run, now_ns));
+    }
+
+    fn write(&mut self, share: &Share, now: Snapshot) {
+        let step = self.series.step(now);
+        if step.is_empty() {
+            return;
+        }
+        if self.phase == Phase::Measure {
+            // Threads that never end have told what they used up to here.
+            self.crew.run.usage.next_round();
+            match &mut self.measured {
+                Some(measured) => measured.append(&step),
+                None => self.measured = Some(step),
+            }
+        }
+        if self.broken.is_some() {
+            return;
+        }
+        let interval = Interval {
+            phase: self.phase,
+            start_ms: step.began_ns.saturating_sub(self.zero_ns) as f64 / 1e6,
+            length_ms: step.length_ns as f64 / 1e6,
+            counts: step.counts,
+            tps: facts::tps(&step),
+            response: facts::response(&share.events),
+            open_loop: self.crew.run.settings.rate.map(|_| facts::open_loop(&step)),
+        };
+        if let Err(error) = self.writer.append(&interval, &share.events) {
+            self.break_off(&error);
+        }
+    }
+
+    /// Said once: what follows would fail in the same way.
+    fn break_off(&mut self, error: &FolderError) {
+        if self.broken.is_none() {
+            self.crew.run.log.text(Level::Alert, &format!("this run is recorded no further: {error}"));
+            self.broken = Some(error.to_string());
+        }
+    }
+
+    pub(crate) fn client_failed(&mut self, line: &str) {
+        self.failed += 1;
+        self.reason.get_or_insert_with(|| line.to_owned());
+    }
+
+    /// Writes what came out, and says whether the folder has the whole run.
+    pub(crate) fn finish(&mut self, end: &End<'_>) -> bool {
+        self.trial.validity = self.validity(end.ending);
+        self.trial.ended_at = Some(clock::now_rfc3339());
+        self.trial.server = facts::server(&self.crew);
+        self.trial.notes = self.crew.run.notes();
+        let host = HostReadings { at_start: self.host_at_start, at_end: HostCpu::read() };
+        let reconnects = self.measured.map_or(0, |step| step.reconnects);
+        self.trial.engine = Some(facts::engine(&self.crew, self.connect_ms, self.failed, reconnects));
+        self.trial.measured =
+            self.measured.map(|step| facts::measured(&self.crew, &step, &end.count.whole.share, host));
+        // The figures matter most: they are written first, also where the series could not be.
+        if let Err(error) = self.writer.write_trial(&self.trial).and_then(|()| self.write_rest(end)) {
+            self.break_off(&error);
+        }
+        self.broken.is_none()
+    }
+
+    fn write_rest(&mut self, end: &End<'_>) -> Result<(), FolderError> {
+        if self.experiment.server != self.trial.server {
+            // Somebody has connected since the folder was made.
+            self.experiment.server.clone_from(&self.trial.server);
+            self.experiment.sandbox_dir = facts::place(&self.crew);
+            self.folder.write_experiment(&self.experiment)?;
+        }
+        let text = document::with_circumstances(end, &self.crew, &self.trial);
+        write_atomically(&self.writer.path().join("sysbench.json"), text.as_bytes())
+    }
+
+    /// What the ending says of the figures.
+    fn validity(&self, ending: Ending) -> Validity {
+        if let Some(error) = &self.broken {
+            return Validity::Invalid(format!("not recorded to the end: {error}"));
+        }
+        match (document::validity(ending), &self.reason) {
+            (Validity::Invalid(_), Some(reason)) => Validity::Invalid(format!("a client failed: {reason}")),
+            (Validity::Valid, _) if self.measured.is_none() => {
+                Validity::Invalid("the measured time was never reached".to_owned())
+            }
+            (validity, _) => validity,
+        }
+    }
+}

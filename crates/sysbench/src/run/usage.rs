@@ -1,0 +1,122 @@
+//! What the threads of a run use while it is measured: CPU time, and time that they wait for a core.
+//!
+//! A thread can only ask for its own. The one that watches the run says when something new begins, by a number; the
+//! others look at it between events, and add what they have used since they looked last.
+
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use truetps_engine::ThreadUse;
+
+/// Nothing is added before the measured time.
+const NOT_MEASURED: u32 = 0;
+
+#[derive(Debug, Default)]
+struct Worker {
+    cpu_ns: AtomicU64,
+    wait_ns: AtomicU64,
+}
+
+#[derive(Debug)]
+pub(crate) struct Usage {
+    workers: Box<[Worker]>,
+    /// [`NOT_MEASURED`], or a number that grows while it is.
+    round: AtomicU32,
+}
+
+/// Of one thread.
+struct Meter {
+    usage: ThreadUse,
+    worker: usize,
+    round: u32,
+}
+
+thread_local! {
+    static METER: RefCell<Option<Meter>> = const { RefCell::new(None) };
+}
+
+impl Usage {
+    pub(crate) fn new(workers: u32) -> Self {
+        Self { workers: (0..workers).map(|_| Worker::default()).collect(), round: AtomicU32::new(NOT_MEASURED) }
+    }
+
+    /// What is used from now on counts, or a further part of it begins.
+    pub(crate) fn next_round(&self) {
+        self.round.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The calling thread is this worker.
+    pub(crate) fn enter(&self, worker: usize) {
+        let round = self.round.load(Ordering::Relaxed);
+        METER.set(Some(Meter { usage: ThreadUse::new(), worker, round }));
+    }
+
+    /// Adds what the calling thread has used, if something new has begun. Costs next to nothing if not.
+    pub(crate) fn look(&self) {
+        let round = self.round.load(Ordering::Relaxed);
+        METER.with_borrow_mut(|meter| {
+            if let Some(meter) = meter.as_mut().filter(|meter| meter.round != round) {
+                self.add(meter);
+                meter.round = round;
+            }
+        });
+    }
+
+    /// The calling thread is at its end.
+    pub(crate) fn leave(&self) {
+        if let Some(mut meter) = METER.take() {
+            self.add(&mut meter);
+        }
+    }
+
+    fn add(&self, meter: &mut Meter) {
+        let (cpu_ns, wait_ns) = meter.usage.since_last();
+        if meter.round == NOT_MEASURED {
+            return;
+        }
+        if let Some(worker) = self.workers.get(meter.worker) {
+            worker.cpu_ns.fetch_add(cpu_ns, Ordering::Relaxed);
+            worker.wait_ns.fetch_add(wait_ns, Ordering::Relaxed);
+        }
+    }
+
+    /// CPU time and waiting time of each worker so far, in nanoseconds.
+    pub(crate) fn read(&self) -> Vec<(u64, u64)> {
+        let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        self.workers.iter().map(|worker| (load(&worker.cpu_ns), load(&worker.wait_ns))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::hint::black_box;
+
+    use super::*;
+
+    fn work() {
+        for n in 0..2_000_000_u64 {
+            black_box(n);
+        }
+    }
+
+    #[test]
+    fn what_was_used_before_the_measured_time_does_not_count() {
+        let usage = Usage::new(2);
+        usage.enter(1);
+        work();
+        usage.look();
+        usage.next_round();
+        usage.look();
+        assert_eq!(usage.read(), [(0, 0); 2]);
+        work();
+        usage.look();
+        assert_eq!(usage.read(), [(0, 0); 2], "the same part still runs");
+        usage.leave();
+        let used = usage.read();
+        assert!(used[0] == (0, 0) && used[1].0 > 0, "{used:?}");
+        // Whoever is no worker is not counted.
+        usage.look();
+        usage.leave();
+        assert_eq!(usage.read(), used);
+    }
+}
