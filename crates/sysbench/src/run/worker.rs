@@ -49,6 +49,7 @@ pub(crate) fn groups(clients: u32, threads: u32) -> Vec<Group> {
 
 /// The life of a thread. `go` says whether events may begin; where it is closed, they may not.
 pub(crate) fn work(crew: &Crew, group: &Group, news: &Sender<News>, go: &Receiver<bool>) {
+    let _last_words = LastWords(news);
     // Nobody listens any more only where the run is over.
     let tell = |what| drop(news.send(what));
     crew.run.usage.enter(group.number);
@@ -57,7 +58,19 @@ pub(crate) fn work(crew: &Crew, group: &Group, news: &Sender<News>, go: &Receive
         Err(problem) => tell(News::Failed(Failure { function: String::new(), problem })),
     }
     crew.run.usage.leave();
-    tell(News::Ended);
+}
+
+/// Says that the thread has ended, however it ends: the main thread waits for that.
+struct LastWords<'a>(&'a Sender<News>);
+
+impl Drop for LastWords<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let problem = "a worker thread broke down: that is a bug of truetps".to_owned();
+            let _ = self.0.send(News::Failed(Failure { function: String::new(), problem }));
+        }
+        let _ = self.0.send(News::Ended);
+    }
 }
 
 fn prepare(crew: &Crew, group: &Group) -> Result<Host, String> {
