@@ -27,6 +27,9 @@ const CLIENTS_WITH_THREADS_MAX: u32 = 2;
 /// Threads that record latencies apart from each other; more share the memory for it.
 const SHARES_MAX: u32 = 64;
 
+/// The environment's place for the password of `--dsn`.
+const PASSWORD_VARIABLE: &str = "TRUETPS_PASSWORD";
+
 /// Tests that sysbench has built in.
 const CPU: &str = include_str!("lua/prelude/cpu.lua");
 const NOT_DATABASES: [&str; 4] = ["fileio", "memory", "threads", "mutex"];
@@ -142,7 +145,7 @@ impl<'a> Program<'a> {
         log.text(Level::Notice, &lines::version(pass.compat().version(), LUAJIT_VERSION));
         let script = Arc::new(find_script(&pass, &settings, world, &log)?);
         let preliminary = pass.preliminary().map_err(|refusal| refuse(&refusal))?;
-        let drivers = Arc::new(Drivers::new(preliminary));
+        let drivers = Arc::new(Drivers::new(preliminary, (world.environment)(PASSWORD_VARIABLE)));
         let seed = settings.rand.seed.map_or_else(any_seed, |seed| u64::from(seed.unsigned_abs()));
         let mut chance = Xoroshiro::from_seed(seed, u64::from(u32::MAX));
         let unique = Arc::new(Unique::new(chance.next_u64() as u32, chance.next_u64() as u32));
