@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::{Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -25,6 +26,9 @@ const CLIENTS_WITH_THREADS_MAX: u32 = 2;
 
 /// Threads that record latencies apart from each other; more share the memory for it.
 const SHARES_MAX: u32 = 64;
+
+/// The environment's place for the password of `--dsn`.
+const PASSWORD_VARIABLE: &str = "TRUETPS_PASSWORD";
 
 /// Tests that sysbench has built in.
 const CPU: &str = include_str!("lua/prelude/cpu.lua");
@@ -97,14 +101,11 @@ struct Program<'a> {
 }
 
 /// Unbuffered: lines keep their order with what scripts print.
-struct Unbuffered(Stream);
+struct Unbuffered<F>(F);
 
-impl Write for Unbuffered {
+impl<F: AsFd> Write for Unbuffered<F> {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        Ok(match self.0 {
-            Stream::Stdout => rustix::io::write(rustix::stdio::stdout(), bytes)?,
-            Stream::Stderr => rustix::io::write(rustix::stdio::stderr(), bytes)?,
-        })
+        Ok(rustix::io::write(&self.0, bytes)?)
     }
 
     fn flush(&mut self) -> std::io::Result<()> {
@@ -114,8 +115,21 @@ impl Write for Unbuffered {
 
 fn make_log(settings: &Settings) -> Arc<Log> {
     let level = Level::from_number(settings.verbosity.into()).unwrap_or(Level::Debug);
-    let to = if settings.ours.format == Format::Json { MessagesTo::Aside } else { MessagesTo::Results };
-    Arc::new(Log::new(level, to, Box::new(Unbuffered(Stream::Stdout)), Box::new(Unbuffered(Stream::Stderr))))
+    let aside = Box::new(Unbuffered(rustix::stdio::stderr()));
+    let document = if settings.ours.format == Format::Json { stdout_of_our_own() } else { None };
+    Arc::new(match document {
+        Some(document) => Log::new(level, MessagesTo::Aside, Box::new(Unbuffered(document)), aside),
+        None => Log::new(level, MessagesTo::Results, Box::new(Unbuffered(rustix::stdio::stdout())), aside),
+    })
+}
+
+/// The standard output for one document alone. What else is printed, by scripts and their C functions too, goes to the
+/// standard error from here on. `None`: the system has no file descriptor left.
+fn stdout_of_our_own() -> Option<OwnedFd> {
+    const FIRST_FREE: i32 = 3;
+    let own = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), FIRST_FREE).ok()?;
+    rustix::stdio::dup2_stdout(rustix::stdio::stderr()).ok()?;
+    Some(own)
 }
 
 /// A seed from the system's own random numbers, below 2^63.
@@ -131,7 +145,7 @@ impl<'a> Program<'a> {
         log.text(Level::Notice, &lines::version(pass.compat().version(), LUAJIT_VERSION));
         let script = Arc::new(find_script(&pass, &settings, world, &log)?);
         let preliminary = pass.preliminary().map_err(|refusal| refuse(&refusal))?;
-        let drivers = Arc::new(Drivers::new(preliminary));
+        let drivers = Arc::new(Drivers::new(preliminary, (world.environment)(PASSWORD_VARIABLE)));
         let seed = settings.rand.seed.map_or_else(any_seed, |seed| u64::from(seed.unsigned_abs()));
         let mut chance = Xoroshiro::from_seed(seed, u64::from(u32::MAX));
         let unique = Arc::new(Unique::new(chance.next_u64() as u32, chance.next_u64() as u32));

@@ -105,6 +105,11 @@ impl Options {
         })
     }
 
+    /// Whether the user gave it a value.
+    pub(crate) fn is_given(&self, name: &str) -> bool {
+        self.lookup().is_given(name)
+    }
+
     fn lookup(&self) -> Lookup<'_> {
         Lookup { registry: &self.registry, given: &self.given, strict: true }
     }

@@ -201,7 +201,7 @@ impl Load<'_> {
                 return Ending::Forced;
             }
             if now_ns >= moments.gives_up_ns {
-                return Ending::Hanging;
+                return if interrupted { Ending::Interrupted } else { Ending::Hanging };
             }
             if (self.is_interrupted)() && !interrupted {
                 interrupted = true;

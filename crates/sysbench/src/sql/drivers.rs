@@ -1,5 +1,6 @@
 //! The drivers of a run: made ready when a script asks for them, and not before.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -33,6 +34,8 @@ const NO_NAME: &str = "Multiple DB drivers are available. Use --db-driver=name t
 
 pub(crate) struct Drivers {
     options: Options,
+    /// For an address that has none.
+    dsn_password: Option<Password>,
     ready: [OnceLock<Result<Ready, String>>; 2],
     is_used: AtomicBool,
     connections: AtomicU32,
@@ -41,9 +44,11 @@ pub(crate) struct Drivers {
 impl Drivers {
     pub(crate) const COUNT: usize = NAMES.len();
 
-    pub(crate) fn new(options: Options) -> Self {
+    pub(crate) fn new(options: Options, dsn_password: Option<OsString>) -> Self {
+        let dsn_password = dsn_password.filter(|password| !password.is_empty());
         Self {
             options,
+            dsn_password: dsn_password.map(|password| Password::new(password.to_string_lossy().into_owned())),
             ready: [OnceLock::new(), OnceLock::new()],
             is_used: AtomicBool::new(false),
             connections: AtomicU32::new(0),
@@ -78,7 +83,8 @@ impl Drivers {
     pub(crate) fn find(&self, name: Option<&str>) -> Result<usize, String> {
         self.options.database().map_err(|refusal| plain(&refusal))?;
         let given = self.options.bytes("db-driver").map(String::from_utf8_lossy).unwrap_or_default().into_owned();
-        let given = Some(given.as_str()).filter(|given| !given.is_empty()).or_else(|| self.driver_of_dsn());
+        let of_dsn = self.driver_of_dsn().filter(|_| given.is_empty() || !self.options.is_given("db-driver"));
+        let given = of_dsn.or(Some(given.as_str()).filter(|given| !given.is_empty()));
         let name = name.or(given).ok_or(NO_NAME)?;
         let number = NAMES.iter().position(|known| *known == name);
         let number = number.ok_or_else(|| format!("invalid database driver name: '{name}'"))?;
@@ -105,10 +111,14 @@ impl Drivers {
         };
         if let Some(dsn) = &self.options.settings().ours.dsn {
             let text = String::from_utf8_lossy(dsn);
-            let target = Target::parse(&text).map_err(|error| format!("--dsn: {error}"))?;
-            if target.dialect == driver.dialect {
-                driver.target = target;
+            let mut target = Target::parse(&text).map_err(|error| format!("--dsn: {error}"))?;
+            if target.login.password.is_none() {
+                target.login.password.clone_from(&self.dsn_password);
             }
+            if target.dialect != driver.dialect {
+                return Err(format!("--dsn is no address for the driver '{}': {target}", NAMES[number]));
+            }
+            driver.target = target;
         }
         Ok(Ready { driver, connector: OnceLock::new() })
     }

@@ -125,6 +125,14 @@ function functions.sb_rand_uniq(a, b)
   return drawn
 end
 
+-- `sysbench.db` has the same functions and constants, without the beginning of their names.
+local db = {}
+for name, value in pairs(CONSTANTS) do db[name] = value end
+for name, value in pairs(functions) do
+  local short = name:match("^db_(.*)$")
+  if short then db[short] = value end
+end
+
 -- What all clients have in common goes into `base`.
 function legacy.install_in(base)
   if not host.has_legacy then return end
@@ -137,6 +145,7 @@ end
 function legacy.install(environment, tid, facts)
   environment.thread_id = tid
   environment.test = facts.script_path
+  environment.sysbench.db = db
 end
 
 return legacy
