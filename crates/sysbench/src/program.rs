@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::io::{Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use mlua::Table;
@@ -40,7 +41,7 @@ pub struct World<'a> {
     /// Cores that clients may be spread over.
     pub cores: u32,
     /// The user has asked for the end.
-    pub is_interrupted: &'a dyn Fn() -> bool,
+    pub interrupt: Arc<AtomicBool>,
 }
 
 /// A line that says why nothing more is done, and the exit status.
@@ -147,7 +148,8 @@ impl<'a> Program<'a> {
         let preliminary = pass.preliminary().map_err(|refusal| refuse(&refusal))?;
         let drivers = Arc::new(Drivers::new(preliminary, (world.environment)(PASSWORD_VARIABLE)));
         let seed = settings.rand.seed.map_or_else(any_seed, |seed| u64::from(seed.unsigned_abs()));
-        let mut chance = Xoroshiro::from_seed(seed, u64::from(u32::MAX));
+        // Unique numbers go on from run to run: a seed does not decide them, or rows of the last run would come again.
+        let mut chance = Xoroshiro::from_seed(any_seed(), 0);
         let unique = Arc::new(Unique::new(chance.next_u64() as u32, chance.next_u64() as u32));
         let run = Arc::new(Run {
             control: Control::new(0, false),
@@ -158,6 +160,7 @@ impl<'a> Program<'a> {
             usage: Usage::new(0),
             server: OnceLock::new(),
             started_at: clock::now_rfc3339(),
+            interrupt: Arc::clone(&world.interrupt),
             seed,
             settings,
         });
@@ -294,6 +297,7 @@ impl<'a> Program<'a> {
             usage: Usage::new(threads),
             server: OnceLock::new(),
             started_at: clock::now_rfc3339(),
+            interrupt: Arc::clone(&self.world.interrupt),
             seed: self.seed,
             settings,
         })
@@ -373,15 +377,8 @@ impl<'a> Program<'a> {
         }
         self.log.text(Level::Notice, &banner(&banner_of(&crew.run.settings)));
         let reporter = self.reporter(&crew)?;
-        let load = Load {
-            crew,
-            threads,
-            main: &mut self.host,
-            main_client: self.client.clone(),
-            reporter,
-            is_interrupted: self.world.is_interrupted,
-            recording: None,
-        };
+        let load =
+            Load { crew, threads, main: &mut self.host, main_client: self.client.clone(), reporter, recording: None };
         Ok(load.run())
     }
 

@@ -3,7 +3,6 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::atomic::Ordering;
 
 use crate::say;
 use crate::signals::stop_flag;
@@ -35,7 +34,7 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
     let world = truetps_sysbench::World {
         environment: &|name| std::env::var_os(name),
         cores: std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32),
-        is_interrupted: &|| stop.load(Ordering::Relaxed),
+        interrupt: stop,
     };
     ExitCode::from(truetps_sysbench::run_program(arguments, &world))
 }

@@ -88,7 +88,8 @@ pub(crate) fn answer_now(store: &Rc<RefCell<Store>>, what: i32, handle: u32, tex
     loop {
         match step {
             Step::Done(answer) => return answer,
-            Step::Wait => step = store.wait(connection, u64::MAX),
+            Step::Wait if store.gives_up() => return Answer::MISUSE,
+            Step::Wait => step = store.wait_a_while(connection),
         }
     }
 }

@@ -30,7 +30,16 @@ pub(crate) struct ConnectionShape {
     pub(crate) result: *mut ResultShape,
     /// The statement that was prepared last.
     pub(crate) statement: *mut StatementShape,
+    /// The store that it belongs to; see `released.rs`.
+    pub(crate) store: u32,
+    /// What the two texts above point to: scripts may keep the pointers. Zeros end them.
+    pub(crate) state_text: [u8; STATE_BYTES],
+    pub(crate) message_text: [u8; MESSAGE_BYTES],
 }
+
+/// An SQLSTATE, and as much of a message as servers send, each with its end.
+pub(crate) const STATE_BYTES: usize = 8;
+pub(crate) const MESSAGE_BYTES: usize = 512;
 
 /// `sql_statement`.
 #[repr(C)]
@@ -39,7 +48,7 @@ pub(crate) struct StatementShape {
     pub(crate) query: *const c_char,
     pub(crate) counter: c_int,
     pub(crate) handle: u32,
-    pub(crate) uses: u32,
+    pub(crate) store: u32,
 }
 
 /// `sql_result`.

@@ -248,37 +248,45 @@ fn host_table(lua: &Lua, script: &Script, role: Role) -> mlua::Result<Table> {
 
 type Shared = Rc<RefCell<Store>>;
 
+/// The store, for one call. A finaliser of a script may run while it is in use.
+fn free(store: &Shared) -> mlua::Result<std::cell::RefMut<'_, Store>> {
+    store.try_borrow_mut().map_err(|_| mlua::Error::runtime("the database is in use: not inside of a finaliser"))
+}
+
 fn add_functions(lua: &Lua, host: &Table, store: &Shared) -> mlua::Result<()> {
     let with = |name: &str, f: fn(&mut Store, u32) -> bool| {
         let store = Rc::clone(store);
-        host.set(name, lua.create_function(move |_, handle: u32| Ok(f(&mut store.borrow_mut(), handle)))?)
+        host.set(
+            name,
+            lua.create_function(move |_, handle: u32| {
+                let mut store = free(&store)?;
+                Ok(f(&mut store, handle))
+            })?,
+        )
     };
     with("disconnect", Store::disconnect)?;
     with("more_results", Store::has_more_results)?;
     with("free_result", Store::free_result)?;
     with("bulk_end", Store::bulk_end)?;
     let of = Rc::clone(store);
-    host.set(
-        "close_statement",
-        lua.create_function(move |_, number: u32| Ok(of.borrow_mut().close_statement(number)))?,
-    )?;
+    host.set("close_statement", lua.create_function(move |_, number: u32| Ok(free(&of)?.close_statement(number)))?)?;
     let of = Rc::clone(store);
     let driver = move |_: &Lua, name: Option<LuaString>| {
-        Ok(of.borrow().driver(name.map(|name| name.to_string_lossy()).as_deref()))
+        Ok(free(&of)?.driver(name.map(|name| name.to_string_lossy()).as_deref()))
     };
     host.set("driver", lua.create_function(driver)?)?;
     let of = Rc::clone(store);
     let bind =
-        move |_: &Lua, (number, address, count): (u32, f64, usize)| Ok(i32::from(!bind(&of, number, address, count)));
+        move |_: &Lua, (number, address, count): (u32, f64, usize)| Ok(i32::from(!bind(&of, number, address, count)?));
     host.set("bind", lua.create_function(bind)?)?;
     let of = Rc::clone(store);
     let begin = move |_: &Lua, (handle, head): (u32, LuaString)| {
-        of.borrow_mut().bulk_begin(handle, &head.as_bytes());
+        free(&of)?.bulk_begin(handle, &head.as_bytes());
         Ok(())
     };
     host.set("bulk_begin", lua.create_function(begin)?)?;
     let of = Rc::clone(store);
-    let row = move |_: &Lua, (handle, row): (u32, LuaString)| Ok(of.borrow_mut().bulk_row(handle, &row.as_bytes()));
+    let row = move |_: &Lua, (handle, row): (u32, LuaString)| Ok(free(&of)?.bulk_row(handle, &row.as_bytes()));
     host.set("bulk_row", lua.create_function(row)?)?;
     let of = Rc::clone(store);
     host.set("fetch_row", lua.create_function(move |lua, handle: u32| fetch_row(lua, &of, handle))?)?;
@@ -291,15 +299,15 @@ fn add_functions(lua: &Lua, host: &Table, store: &Shared) -> mlua::Result<()> {
 }
 
 #[expect(unsafe_code, reason = "the address of an array that sql.lua has made for this call")]
-fn bind(store: &Shared, number: u32, address: f64, count: usize) -> bool {
+fn bind(store: &Shared, number: u32, address: f64, count: usize) -> mlua::Result<bool> {
     // SAFETY: `sql.lua` gives the address of an array of `count` descriptions, and keeps the buffers alive as long as
     // the statement or until it binds it again.
     let binds = unsafe { Binds::read(address as usize, count) };
-    store.borrow_mut().bind(number, binds)
+    Ok(free(store)?.bind(number, binds))
 }
 
 fn fetch_row(lua: &Lua, store: &Shared, handle: u32) -> mlua::Result<Option<Table>> {
-    let mut store = store.borrow_mut();
+    let mut store = free(store)?;
     let row = store.next_row(handle, |columns, values| {
         let row = lua.create_table_with_capacity(columns as usize, 0)?;
         for n in 1..=columns {

@@ -4,12 +4,12 @@
 //! exports them: see the build script of the `cli` crate.
 #![allow(unsafe_code, reason = "functions that C code calls by name, with pointers that it made")]
 
-use std::cell::RefCell;
 use std::ffi::{CStr, c_char, c_double, c_int};
 use std::time::Duration;
 
 use super::context::{self, Context, Turn};
-use super::shapes::ConnectionShape;
+use super::released::{self, Released};
+use super::shapes::{ConnectionShape, StatementShape};
 use crate::output::LogHistogram;
 use crate::rand::{self, Xoroshiro};
 use crate::run::Next;
@@ -19,20 +19,6 @@ const TEXT_BYTES_MAX: u32 = 1 << 30;
 
 /// Buckets of a script's histogram.
 const HISTOGRAM_SIZE_MAX: usize = 1 << 24;
-
-thread_local! {
-    /// Connections that scripts have forgotten.
-    static RELEASED: RefCell<Vec<u32>> = const { RefCell::new(Vec::new()) };
-}
-
-/// Takes the handles of connections that scripts on this thread have forgotten since the last call.
-pub(crate) fn take_released() -> Vec<u32> {
-    RELEASED.with_borrow_mut(std::mem::take)
-}
-
-pub(crate) fn has_released() -> bool {
-    RELEASED.with_borrow(|released| !released.is_empty())
-}
 
 /// Answers of [`truetps_next_event`].
 pub(crate) const STOP: c_int = 0;
@@ -244,14 +230,25 @@ pub(crate) extern "C" fn truetps_abandon_event(_tid: c_int) {
 pub(crate) unsafe extern "C" fn truetps_release_connection(connection: *const ConnectionShape) {
     // SAFETY: the caller's promise.
     if let Some(connection) = unsafe { connection.as_ref() } {
-        // At the end of a thread there is nobody left to close it, and no need to.
-        let _ = RELEASED.try_with(|released| released.borrow_mut().push(connection.handle));
+        released::put(connection.store, Released::Connection(connection.handle));
+    }
+}
+
+/// A script has forgotten this statement.
+///
+/// # Safety
+/// `statement` is null or a place that lives as long as its Lua state.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn truetps_release_statement(statement: *const StatementShape) {
+    // SAFETY: the caller's promise.
+    if let Some(statement) = unsafe { statement.as_ref() } {
+        released::put(statement.store, Released::Statement(statement.handle));
     }
 }
 
 /// Makes sure that all of them are in the program: the linker leaves out what no Rust code mentions.
 pub(crate) fn keep() {
-    let all: [*const (); 24] = [
+    let all: [*const (); 25] = [
         sb_rand_default as *const (),
         sb_rand_uniform as *const (),
         sb_rand_gaussian as *const (),
@@ -276,6 +273,7 @@ pub(crate) fn keep() {
         truetps_may_restart as *const (),
         truetps_abandon_event as *const (),
         truetps_release_connection as *const (),
+        truetps_release_statement as *const (),
     ];
     std::hint::black_box(all);
     std::hint::black_box(sb_histogram_print as *const ());

@@ -98,7 +98,7 @@ impl Slot {
         self.event_start_ns.load(Ordering::Relaxed) != 0
     }
 
-    /// Shortest and longest event so far, in nanoseconds.
+    /// Shortest and longest event since [`Board::forget_ranges`], in nanoseconds.
     pub(crate) fn range_ns(&self) -> (u64, u64) {
         (self.min_ns.load(Ordering::Relaxed), self.max_ns.load(Ordering::Relaxed))
     }
@@ -315,6 +315,14 @@ impl Board {
     pub(crate) fn drain(&self, into: &mut Share) {
         for number in 0..self.shares.len() {
             self.with_share(number, |share| into.take(share));
+        }
+    }
+
+    /// The range of each client's events begins anew.
+    pub(crate) fn forget_ranges(&self) {
+        for slot in self.clients() {
+            slot.min_ns.store(0, Ordering::Relaxed);
+            slot.max_ns.store(0, Ordering::Relaxed);
         }
     }
 

@@ -40,6 +40,8 @@ pub(crate) struct Control {
     running: AtomicU32,
     /// u64::MAX: there is none.
     deadline_ns: AtomicU64,
+    /// When nobody waits any longer for what has not ended; u64::MAX: never.
+    gives_up_ns: AtomicU64,
     /// 0: as many as there is time for.
     events_max: u64,
     /// Events that were started and count against the limit.
@@ -61,6 +63,7 @@ impl Control {
             awake: AtomicU32::new(0),
             running: AtomicU32::new(0),
             deadline_ns: AtomicU64::new(u64::MAX),
+            gives_up_ns: AtomicU64::new(u64::MAX),
             events_max,
             events_started: AtomicU64::new(0),
             is_warming_up: AtomicBool::new(is_warming_up),
@@ -123,6 +126,15 @@ impl Control {
         self.deadline_ns.store(deadline_ns, Ordering::Relaxed);
     }
 
+    pub(crate) fn set_gives_up_ns(&self, gives_up_ns: u64) {
+        self.gives_up_ns.store(gives_up_ns, Ordering::Relaxed);
+    }
+
+    /// Whether what has not ended by now is given up.
+    pub(crate) fn gives_up(&self) -> bool {
+        self.is_abandoned() || self.now_ns() >= self.gives_up_ns.load(Ordering::Relaxed)
+    }
+
     pub(crate) fn deadline_ns(&self) -> u64 {
         self.deadline_ns.load(Ordering::Relaxed)
     }
@@ -161,7 +173,16 @@ impl Control {
         }
         let (now_ns, deadline_ns) = (self.now_ns(), self.deadline_ns());
         if now_ns >= deadline_ns {
+            if std::mem::replace(claimed_ns, UNCLAIMED) < deadline_ns {
+                // It was due, and came to nobody.
+                self.with_pace_of(Pace::give_back);
+            }
             return Next::Stop(Why::Time);
+        }
+        // With a schedule an event counts from its claim on: nobody waits for a start that would not be made.
+        let is_claimed = *claimed_ns != UNCLAIMED;
+        if !is_claimed && !self.takes_one() {
+            return Next::Stop(Why::Events);
         }
         let mut start_ns = now_ns;
         if let Some(due_ns) = self.due(claimed_ns) {
@@ -172,9 +193,6 @@ impl Control {
                 return Next::Wait { due_ns };
             }
             start_ns = due_ns;
-        }
-        if !self.takes_one() {
-            return Next::Stop(Why::Events);
         }
         *claimed_ns = UNCLAIMED;
         Next::Go { start_ns }

@@ -47,6 +47,7 @@ impl Count {
     /// What was counted so far was the warm-up. `begin` tells the clients that it is over: nothing slow is between that
     /// and the new counts. Returns what its last second has.
     pub(crate) fn end_warm_up(&mut self, board: &Board, now_ns: u64, begin: impl FnOnce()) -> Share {
+        board.forget_ranges();
         let mut last = std::mem::replace(&mut self.second.share, Share::new());
         begin();
         board.drain(&mut self.fresh);

@@ -24,6 +24,9 @@ const EVENTS_MAX: usize = 256;
 /// A client may hold its thread for so long without a word in the run folder.
 const HOLDS_NS_MAX: u64 = 100_000_000;
 
+/// What a procedure of the main state fails with where the user has had enough.
+pub(crate) const INTERRUPTED: &str = "interrupted";
+
 /// What a client waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Waiting {
@@ -78,6 +81,7 @@ pub(crate) struct Host {
     ended: usize,
     failures: Vec<(u32, Failure)>,
     share: usize,
+    kept_context: RefCell<Option<Rc<Context>>>,
     distribution: Rc<Distribution>,
     pub(crate) run: Arc<Run>,
     store: Rc<RefCell<Store>>,
@@ -96,6 +100,7 @@ impl Host {
             ended: 0,
             failures: Vec::new(),
             share,
+            kept_context: RefCell::new(None),
             distribution: Rc::new(run.distribution()),
             run,
             store: Rc::clone(&state.store),
@@ -112,13 +117,7 @@ impl Host {
         has_neighbours: bool,
     ) -> mlua::Result<usize> {
         let thread = self.state.start(&table, procedure)?;
-        let context = Rc::new(Context::new(
-            Arc::clone(&self.run),
-            tid,
-            self.share,
-            Rc::clone(&self.distribution),
-            has_neighbours,
-        ));
+        let context = self.context(tid, has_neighbours);
         let place = self.clients.len();
         self.clients.push(Client { table, thread, context, waiting: Waiting::Nothing, failure: None });
         self.ready.push_back((place, Answer::of(GO)));
@@ -130,12 +129,30 @@ impl Host {
         let failed = |error: &mlua::Error| Failure { function: String::new(), problem: lua_error_text(error) };
         let place = self.start(tid, table.clone(), procedure, false).map_err(|error| failed(&error))?;
         while self.clients[place].waiting != Waiting::Ended {
+            if self.run.is_interrupted() {
+                let problem = INTERRUPTED.to_owned();
+                self.end(place, Some(Failure { function: String::new(), problem }));
+                break;
+            }
             self.turn();
         }
         let client = self.clients.remove(place);
         self.ended -= 1;
         self.failures.clear();
         client.failure.map_or(Ok(()), Err)
+    }
+
+    /// The context of a client. A client that is alone in its state keeps it from one procedure to the next, and with it
+    /// its random numbers.
+    fn context(&self, tid: u32, has_neighbours: bool) -> Rc<Context> {
+        let mut kept = self.kept_context.borrow_mut();
+        if let Some(context) = kept.as_ref().filter(|context| !has_neighbours && context.tid == tid) {
+            return Rc::clone(context);
+        }
+        let (run, distribution) = (Arc::clone(&self.run), Rc::clone(&self.distribution));
+        let context = Rc::new(Context::new(run, tid, self.share, distribution, has_neighbours));
+        *kept = Some(Rc::clone(&context));
+        context
     }
 
     /// Calls `f` in the name of a client.
@@ -145,6 +162,7 @@ impl Host {
         let before = lua::enter(Some(context));
         let result = f();
         lua::enter(before);
+        self.store.borrow_mut().release_forgotten();
         result
     }
 
@@ -181,12 +199,7 @@ impl Host {
                 self.resume(place, answer);
             }
         }
-        if lua::has_released() {
-            let mut store = self.store.borrow_mut();
-            for handle in lua::take_released() {
-                store.release(handle);
-            }
-        }
+        self.store.borrow_mut().release_forgotten();
         if self.all_ended() {
             return;
         }
@@ -268,7 +281,18 @@ impl Host {
         }
         match step {
             Step::Done(answer) => self.resume(place, answer),
-            Step::Wait => self.set_timer_of(handle),
+            // One client is not waited for with timers.
+            Step::Wait if self.clients.len() > 1 => self.set_timer_of(handle),
+            Step::Wait => {}
+        }
+    }
+
+    /// The run has been ended: those who wait for their next event are told.
+    pub(crate) fn end_waits(&mut self) {
+        for place in 0..self.clients.len() {
+            if self.clients[place].waiting == Waiting::Event {
+                self.next_event(place);
+            }
         }
     }
 

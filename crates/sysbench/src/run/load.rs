@@ -32,7 +32,6 @@ pub(crate) struct Load<'a> {
     pub(crate) main_client: Table,
     /// The state that intermediate reports are made in.
     pub(crate) reporter: Option<(Host, Table)>,
-    pub(crate) is_interrupted: &'a dyn Fn() -> bool,
     /// `None`: the run is not kept, or has not begun.
     pub(crate) recording: Option<Recording>,
 }
@@ -119,7 +118,7 @@ impl Load<'_> {
         let until_ns = run.control.now_ns().saturating_add(timeout.as_nanos() as u64);
         let mut ready = 0;
         while ready < threads {
-            if (self.is_interrupted)() {
+            if run.is_interrupted() {
                 return Err(INTERRUPTED);
             }
             let left = Duration::from_nanos(until_ns.saturating_sub(run.control.now_ns()));
@@ -166,10 +165,12 @@ impl Load<'_> {
         run.control.set_deadline_ns(deadline_ns);
         run.control.begin_pace(now_ns);
         let drain = settings.ours.drain_timeout;
+        let gives_up_ns = drain.map_or(u64::MAX, |drain| deadline_ns.saturating_add(drain.as_nanos() as u64));
+        run.control.set_gives_up_ns(gives_up_ns);
         let moments = Moments {
             warm_up_ends_ns: if settings.warmup.is_zero() { u64::MAX } else { zero_ns },
             forced_ns: settings.forced_shutdown.map_or(u64::MAX, in_run),
-            gives_up_ns: drain.map_or(u64::MAX, |drain| deadline_ns.saturating_add(drain.as_nanos() as u64)),
+            gives_up_ns,
             reports: Ticks::new(zero_ns, settings.report_interval.map_or(0, |time| time.as_nanos() as u64)),
             seconds: Ticks::new(now_ns, SECOND_NS),
             checkpoints_ns: settings
@@ -203,7 +204,7 @@ impl Load<'_> {
             if now_ns >= moments.gives_up_ns {
                 return if interrupted { Ending::Interrupted } else { Ending::Hanging };
             }
-            if (self.is_interrupted)() && !interrupted {
+            if run.is_interrupted() && !interrupted {
                 interrupted = true;
                 control.end();
                 moments.gives_up_ns = now_ns + INTERRUPT_PATIENCE_NS;
@@ -213,6 +214,7 @@ impl Load<'_> {
             match news.recv_timeout(left) {
                 Ok(News::Failed(_, failure)) => {
                     has_failed = true;
+                    control.end();
                     self.say_failed(&failure);
                     if let Some(recording) = &mut self.recording {
                         recording.client_failed(&failure.line());

@@ -29,6 +29,7 @@ impl Starts {
 pub(crate) struct Pace {
     claims: Starts,
     due: Starts,
+    given_back: u64,
 }
 
 impl Pace {
@@ -37,7 +38,7 @@ impl Pace {
         let mut claims = Starts { random, gap_ns_mean: 1e9 / rate, next_ns: from_ns as f64, passed: 0 };
         claims.advance();
         claims.passed = 0;
-        Self { due: claims.clone(), claims }
+        Self { due: claims.clone(), claims, given_back: 0 }
     }
 
     /// When the next start that nobody has claimed is due, in nanoseconds. It is the caller's now.
@@ -47,12 +48,17 @@ impl Pace {
         due_ns
     }
 
-    /// Starts that are due and unclaimed.
+    /// A claimed start is not made.
+    pub(crate) fn give_back(&mut self) {
+        self.given_back += 1;
+    }
+
+    /// Starts that are due and unclaimed, or were given back.
     pub(crate) fn queued(&mut self, now_ns: u64) -> u64 {
         while self.due.next_ns <= now_ns as f64 {
             self.due.advance();
         }
-        self.due.passed.saturating_sub(self.claims.passed)
+        self.due.passed.saturating_sub(self.claims.passed) + self.given_back
     }
 
     /// Forgets the starts that nobody has claimed so far: the queue of a warm-up is not the run's.

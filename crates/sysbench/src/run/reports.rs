@@ -74,6 +74,7 @@ impl Load<'_> {
         figures.threads_running = run.control.running();
         let clients = count.total.clients(&run.board);
         count.total.restart(&run.board, now_ns);
+        run.board.forget_ranges();
         if self.main.state.hook(&self.main_client, "report_cumulative").is_some() {
             self.call_in_reporter("report_cumulative", &figures, false);
         } else if !self.is_json() {

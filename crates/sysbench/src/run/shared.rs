@@ -1,5 +1,6 @@
 //! What all threads of a run know.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use truetps_driver::{Dialect, Endpoint};
@@ -17,6 +18,8 @@ pub(crate) struct Run {
     pub(crate) settings: Settings,
     /// Of all random numbers.
     pub(crate) seed: u64,
+    /// The user has asked for the end.
+    pub(crate) interrupt: Arc<AtomicBool>,
     pub(crate) log: Arc<Log>,
     pub(crate) board: Board,
     pub(crate) control: Control,
@@ -40,6 +43,10 @@ pub(crate) struct ServerSeen {
 }
 
 impl Run {
+    pub(crate) fn is_interrupted(&self) -> bool {
+        self.interrupt.load(Ordering::Relaxed)
+    }
+
     /// The distributions of `sysbench.rand`; each thread has its own.
     pub(crate) fn distribution(&self) -> Distribution {
         let given = &self.settings.rand;

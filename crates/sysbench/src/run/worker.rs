@@ -108,9 +108,13 @@ fn prepare(crew: &Crew, group: &Group) -> Result<Host, String> {
 
 fn live(crew: &Crew, host: &mut Host, tell: &dyn Fn(News), go: &Receiver<bool>) {
     let control = &crew.run.control;
-    let mut is_ready = false;
+    let (mut is_ready, mut knows_the_end) = (false, false);
     while !host.all_ended() && !control.is_abandoned() {
         host.turn();
+        if control.has_ended() && !knows_the_end {
+            knows_the_end = true;
+            host.end_waits();
+        }
         crew.run.usage.look();
         for (tid, failure) in host.take_failures() {
             control.end();

@@ -53,10 +53,10 @@ impl Binds {
         self.shapes.iter().map(of).collect()
     }
 
-    /// Puts the values as they are now into `params`, in place of what is there.
-    pub(crate) fn fill(&self, params: &mut Params) {
+    /// Puts the first `count` values as they are now into `params`, in place of what is there.
+    pub(crate) fn fill(&self, count: usize, params: &mut Params) {
         params.clear();
-        for shape in &self.shapes {
+        for shape in self.shapes.iter().take(count) {
             match value(shape) {
                 Bound::Int(value) => params.push_int(value),
                 Bound::Double(value) if value.is_finite() => params.push_double(value),
@@ -148,7 +148,7 @@ mod tests {
         std::hint::black_box(&int);
         assert_eq!(print(), "-1 'it's' NULL NULL ");
         let mut params = Params::default();
-        binds.fill(&mut params);
+        binds.fill(3, &mut params);
         assert_eq!(binds.types(), [ParamType::INT8, ParamType::VARCHAR, ParamType::FLOAT8]);
     }
 }

@@ -28,7 +28,8 @@ impl Bulk {
         if self.head_bytes + row.len() > BYTES_MAX {
             return Added::TooLong;
         }
-        if self.text.len() + 1 + row.len() > BYTES_MAX {
+        let comma_bytes = usize::from(!self.is_empty());
+        if self.text.len() + comma_bytes + row.len() > BYTES_MAX {
             return Added::Full;
         }
         if !self.is_empty() {

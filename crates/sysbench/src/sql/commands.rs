@@ -6,7 +6,7 @@ use truetps_driver::{Dialect, DriverError, Link, Prepared, Reply, with_numbered_
 
 use super::bound::Binds;
 use super::bulk::{Added, Bulk};
-use super::connection::{Doing, Why};
+use super::connection::{Doing, Goal, Why};
 use super::driver::SqlError;
 use super::libpq;
 use super::statement::Statement;
@@ -17,15 +17,27 @@ use crate::run::{Counter, statement_kind};
 /// The statement cannot be prepared: MySQL's number for it.
 const UNSUPPORTED: u16 = 1295;
 
+/// What a statement counts as, by what came of it.
+fn counter_of(has_rows: bool, affected_rows: u64) -> Counter {
+    match (has_rows, affected_rows) {
+        (true, _) => Counter::Read,
+        (false, 0) => Counter::Other,
+        (false, _) => Counter::Write,
+    }
+}
+
 impl Store {
     /// `con:query()`.
     pub(crate) fn query(&mut self, handle: u32, text: &[u8]) -> Step {
         match self.connections.get(handle) {
             Some(connection) if connection.is_dry => return self.dry(handle),
-            Some(connection) if connection.link.is_some() => {}
+            Some(connection) if connection.is_open() && connection.doing == Doing::Nothing => {}
             _ => return self.closed_already(),
         }
         self.forget_results(handle);
+        if let Some(step) = self.lost_meanwhile(handle, text, Doing::Query) {
+            return step;
+        }
         self.send_text(handle, text, Doing::Query, statement_kind(text))
     }
 
@@ -41,6 +53,16 @@ impl Store {
     fn closed_already(&self) -> Step {
         self.run.log.text(Level::Alert, "attempt to use an already closed connection");
         Step::Done(Answer::MISUSE)
+    }
+
+    /// Where the connection broke while nothing was in flight, this command fails with that.
+    fn lost_meanwhile(&mut self, handle: u32, text: &[u8], doing: Doing) -> Option<Step> {
+        let connection = self.connections.get_mut(handle)?;
+        let error = connection.lost.take()?;
+        connection.text.clear();
+        connection.text.extend_from_slice(text);
+        connection.doing = doing;
+        Some(self.on_loss(handle, &error))
     }
 
     fn send_text(&mut self, handle: u32, text: &[u8], doing: Doing, kind: usize) -> Step {
@@ -62,6 +84,12 @@ impl Store {
         match sent {
             Ok(true) => self.watch(handle, false),
             Ok(false) => {}
+            // Nothing was sent, and the session goes on.
+            Err(DriverError::Misuse(problem)) => {
+                self.idle(handle);
+                self.run.log.text(Level::Fatal, problem);
+                return Step::Done(Answer::MISUSE);
+            }
             Err(error) => return self.on_loss(handle, &error),
         }
         Step::Wait
@@ -73,12 +101,18 @@ impl Store {
             self.closed_already();
             return Step::Done(Answer::CLOSED);
         };
-        let is_mysql = self.driver_of(connection).dialect == Dialect::Mysql;
-        let is_emulated = connection.is_dry || self.drivers.emulates_prepared();
+        let (is_mysql, is_dry) = (self.driver_of(connection).dialect == Dialect::Mysql, connection.is_dry);
+        if let Some(step) = self.lost_meanwhile(handle, text, Doing::Query) {
+            return step;
+        }
+        let is_emulated = is_dry || self.drivers.emulates_prepared();
         let shape = self.statement_shapes.take();
         let number = self.statements.next_handle();
-        let place = connection.shape;
-        shape.with(|shape| (shape.connection, shape.handle) = (place.address(), number));
+        let Some(place) = self.connections.get(handle).map(|connection| connection.shape) else {
+            return Step::Done(Answer::MISUSE);
+        };
+        let store = self.number();
+        shape.with(|shape| (shape.connection, shape.handle, shape.store) = (place.address(), number, store));
         place.with(|place| place.statement = shape.address());
         let text = self.shared_text(text);
         let waits_for_types = !is_mysql && text.contains(&b'?');
@@ -87,7 +121,11 @@ impl Store {
             connection.statements.push(number);
         }
         // PostgreSQL is told when the types of the values are known.
-        if is_emulated || waits_for_types { Step::Done(Answer::NONE) } else { self.send_prepare(handle, number, false) }
+        if is_emulated || waits_for_types {
+            Step::Done(Answer::NONE)
+        } else {
+            self.send_prepare(handle, number, Goal::New)
+        }
     }
 
     /// The values of a statement have been bound: PostgreSQL prepares it now.
@@ -100,7 +138,7 @@ impl Store {
             return Step::Done(Answer::NONE);
         }
         self.forget_results(handle);
-        self.send_prepare(handle, number, false)
+        self.send_prepare(handle, number, Goal::Bound)
     }
 
     /// The text, as all statements of this state have it.
@@ -116,7 +154,7 @@ impl Store {
         shared
     }
 
-    fn send_prepare(&mut self, handle: u32, number: u32, executes: bool) -> Step {
+    fn send_prepare(&mut self, handle: u32, number: u32, goal: Goal) -> Step {
         let now_ns = self.run.control.now_ns();
         let Some(connection) = self.connections.get_mut(handle) else { return Step::Done(Answer::MISUSE) };
         let (Some(link), Some(statement)) = (&mut connection.link, self.statements.get(number)) else {
@@ -124,33 +162,37 @@ impl Store {
         };
         connection.text.clear();
         connection.text.extend_from_slice(&statement.text);
-        connection.doing = Doing::Prepare { statement: number, executes };
+        connection.doing = Doing::Prepare { statement: number, goal };
         (connection.kind, connection.sent_ns) = (statement.kind, now_ns);
         let sent = link.prepare(&statement.text, &statement.binds.types(), &mut self.scratch);
         self.after_sending(handle, sent)
     }
 
-    pub(super) fn on_prepared(&mut self, handle: u32, number: u32, prepared: Prepared, executes: bool) -> Step {
+    pub(super) fn on_prepared(&mut self, handle: u32, number: u32, prepared: Prepared, goal: Goal) -> Step {
         self.idle(handle);
         if let Some(statement) = self.statements.get_mut(number) {
             (statement.handle, statement.params) = (Some(prepared.handle), prepared.params);
         }
-        if executes { self.execute(number) } else { Step::Done(Answer::NONE) }
+        if goal == Goal::Execute { self.execute(number) } else { Step::Done(Answer::NONE) }
     }
 
     /// The server has refused to prepare the statement.
-    pub(super) fn on_refused(&mut self, handle: u32, number: u32, reply: Reply, executes: bool) -> Step {
+    pub(super) fn on_refused(&mut self, handle: u32, number: u32, reply: Reply, goal: Goal) -> Step {
         self.keep_buffer(reply.sets);
         self.idle(handle);
         let Some(error) = reply.error else { return Step::Done(Answer::MISUSE) };
+        if goal == Goal::New && error.code != UNSUPPORTED {
+            // The script gets no object for it.
+            self.release_statement(number);
+        }
         if error.code == UNSUPPORTED {
             if let Some(statement) = self.statements.get_mut(number) {
                 statement.is_emulated = true;
             }
-            return if executes { self.execute(number) } else { Step::Done(Answer::NONE) };
+            return if goal == Goal::Execute { self.execute(number) } else { Step::Done(Answer::NONE) };
         }
         let sql_error = SqlError::of_server(&error);
-        if executes {
+        if goal == Goal::Execute {
             return self.failed(handle, &sql_error, &error.class().to_string(), error.code, true);
         }
         self.tally(&error.class().to_string(), error.code, &error.message);
@@ -204,14 +246,18 @@ impl Store {
             (statement.connection, statement.kind, statement.is_emulated, statement.handle);
         match self.connections.get(handle) {
             Some(connection) if connection.is_dry => return self.dry(handle),
-            Some(connection) if connection.link.is_some() => {}
+            Some(connection) if connection.is_open() && connection.doing == Doing::Nothing => {}
             _ => return self.closed_already(),
         }
         self.forget_results(handle);
+        let text = self.statements.get(number).map(|statement| Rc::clone(&statement.text)).unwrap_or_default();
+        if let Some(step) = self.lost_meanwhile(handle, &text, Doing::Execute { statement: number }) {
+            return step;
+        }
         match prepared {
             _ if is_emulated => self.send_emulated(handle, number, kind),
             Some(prepared) => self.send_execute(handle, number, prepared),
-            None => self.send_prepare(handle, number, true),
+            None => self.send_prepare(handle, number, Goal::Execute),
         }
     }
 
@@ -259,9 +305,22 @@ impl Store {
         }
         self.forget_prepared(number);
         if let Some(statement) = self.statements.get_mut(number) {
-            statement.is_closed = true;
+            statement.forget();
+            if let Some(connection) = self.connections.get_mut(statement.connection) {
+                connection.statements.retain(|other| *other != number);
+            }
         }
         0
+    }
+
+    /// The script has forgotten the statement.
+    pub(super) fn release_statement(&mut self, number: u32) {
+        self.forget_prepared(number);
+        let Some(statement) = self.statements.remove(number) else { return };
+        if let Some(connection) = self.connections.get_mut(statement.connection) {
+            connection.statements.retain(|other| *other != number);
+        }
+        self.statement_shapes.give_back(statement.shape);
     }
 
     //
@@ -286,11 +345,7 @@ impl Store {
         connection.sets = reply.sets;
         let has_rows = connection.open_set(0);
         let affected_rows = connection.sets.as_deref().and_then(|sets| sets.get(0)).map_or(0, |set| set.affected_rows);
-        let counter = match (has_rows, affected_rows) {
-            (true, _) => Counter::Read,
-            (false, 0) => Counter::Other,
-            (false, _) => Counter::Write,
-        };
+        let counter = counter_of(has_rows, affected_rows);
         connection.result.with(|result| result.counter = counter as i32);
         self.run.board.slot(connection.tid).count(counter, 1);
         // A prepared statement always has a result of its own, which may have no rows.
@@ -325,9 +380,10 @@ impl Store {
             self.say_failed(handle, error, dialect, is_prepared);
             return Step::Done(Answer::FAILED);
         }
-        if error.is_loss() {
+        let is_gone = self.connections.get(handle).is_some_and(|connection| connection.link.is_none());
+        if is_gone || error.is_loss() {
             if let Some(connection) = self.connections.get_mut(handle) {
-                connection.link = None;
+                (connection.link, connection.back_off_ns) = (None, 0);
             }
             return self.begin_connect(handle, Why::Broken);
         }
@@ -381,6 +437,11 @@ impl Store {
         }
         let next = connection.set + 1;
         let has_rows = connection.open_set(next);
+        let affected_rows =
+            connection.sets.as_deref().and_then(|sets| sets.get(next)).map_or(0, |set| set.affected_rows);
+        let counter = counter_of(has_rows, affected_rows);
+        connection.result.with(|result| result.counter = counter as i32);
+        self.run.board.slot(connection.tid).count(counter, 1);
         Step::Done(if has_rows { Answer::RESULT } else { Answer::NONE })
     }
 

@@ -1,8 +1,6 @@
 //! One connection of a script.
 
-use std::ffi::CString;
-
-use truetps_driver::{Link, ResultSets, Values};
+use truetps_driver::{DriverError, Link, ResultSets, Values};
 
 use super::bulk::Bulk;
 use super::driver::SqlError;
@@ -17,16 +15,27 @@ pub(crate) enum Doing {
     Connecting(Why),
     /// The reply to a text.
     Query,
-    /// The reply to a statement that is prepared, and whether it is executed then.
+    /// The reply to a statement that is prepared.
     Prepare {
         statement: u32,
-        executes: bool,
+        goal: Goal,
     },
     Execute {
         statement: u32,
     },
     /// The reply to ROLLBACK, which follows an error.
     RollBack,
+}
+
+/// What a statement is prepared for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Goal {
+    /// `con:prepare()`: the script gets an object for it.
+    New,
+    /// `stmt:bind_param()`: the types of its values are known.
+    Bound,
+    /// `stmt:execute()`.
+    Execute,
 }
 
 /// Why a connection is made.
@@ -47,10 +56,12 @@ pub(crate) struct Connection {
     pub(crate) tid: u32,
     pub(crate) shape: Shape<ConnectionShape>,
     pub(crate) result: Shape<ResultShape>,
-    /// The texts that the shape points to.
-    texts: [CString; 2],
     /// `None`: closed, or not open yet.
     pub(crate) link: Option<Link>,
+    /// Why the link is gone, where it broke while nothing was in flight: the next command fails with it.
+    pub(crate) lost: Option<DriverError>,
+    /// Between two attempts to make it again.
+    pub(crate) back_off_ns: u64,
     /// A connection that needs none: `--mysql-dry-run`.
     pub(crate) is_dry: bool,
     pub(crate) doing: Doing,
@@ -89,8 +100,9 @@ impl Connection {
             tid,
             shape,
             result,
-            texts: [CString::default(), CString::default()],
             link: None,
+            lost: None,
+            back_off_ns: 0,
             is_dry: false,
             doing: Doing::Nothing,
             awaits_sets: false,
@@ -109,7 +121,7 @@ impl Connection {
     }
 
     pub(crate) fn is_open(&self) -> bool {
-        self.link.is_some() || self.is_dry
+        self.link.is_some() || self.lost.is_some() || self.is_dry
     }
 
     /// Shows the script that a statement went well.
@@ -128,12 +140,12 @@ impl Connection {
 
     /// Shows the script an error: 1 is ignorable, 2 fatal.
     pub(crate) fn show_error(&mut self, severity: i32, error: &SqlError) {
-        let text = |text: &str| CString::new(text.replace('\0', " ")).unwrap_or_default();
-        self.texts = [text(&error.state), text(&error.message)];
-        let (state, message) = (self.texts[0].as_ptr(), self.texts[1].as_ptr());
         self.shape.with(|shape| {
             (shape.error, shape.sql_errno) = (severity, error.number);
-            (shape.sql_state, shape.sql_errmsg) = (state, message);
+            put_text(&mut shape.state_text, &error.state);
+            put_text(&mut shape.message_text, &error.message);
+            (shape.sql_state, shape.sql_errmsg) =
+                (shape.state_text.as_ptr().cast(), shape.message_text.as_ptr().cast());
         });
     }
 
@@ -162,5 +174,15 @@ impl Connection {
         self.offset += before - values.rest().len();
         self.rows_left -= 1;
         Some(row)
+    }
+}
+
+/// Copies as much of a text as there is room for, and ends it.
+fn put_text(place: &mut [u8], text: &str) {
+    place.fill(0);
+    let end = text.floor_char_boundary(place.len() - 1);
+    for (byte, of) in place.iter_mut().zip(text[..end].bytes()) {
+        // A zero in the middle would end it there.
+        *byte = if of == 0 { b' ' } else { of };
     }
 }

@@ -39,6 +39,12 @@ impl Statement {
         }
     }
 
+    /// It is closed, or its connection is gone: nothing of it is needed any more but its place.
+    pub(crate) fn forget(&mut self) {
+        (self.is_closed, self.handle) = (true, None);
+        self.binds = Binds::default();
+    }
+
     /// The text with the values in it: each `?` is one, even inside quotes, as in sysbench.
     pub(crate) fn emulated(&self, out: &mut Vec<u8>) {
         let mut number = 0;
@@ -52,9 +58,10 @@ impl Statement {
         }
     }
 
-    /// The values for an execution; `false` where a parameter has none.
+    /// The values for an execution; `false` where a parameter has none. What is bound beyond them is not looked at.
     pub(crate) fn fill(&self, params: &mut Params) -> bool {
-        self.binds.fill(params);
-        self.binds.len() == usize::from(self.params)
+        let count = usize::from(self.params);
+        self.binds.fill(count, params);
+        self.binds.len() >= count
     }
 }

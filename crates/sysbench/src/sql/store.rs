@@ -10,12 +10,15 @@ use rustix::event::epoll;
 use rustix::fd::OwnedFd;
 use truetps_driver::{Dialect, DriverError, Event, Link, ResultSets, Scratch, Values};
 
-use super::connection::{Connection, Doing, Why};
+use super::connection::{Connection, Doing, Goal, Why};
 use super::driver::{Driver, SqlError, connect_failure};
 use super::drivers::{Drivers, Ready};
 use super::slab::Slab;
 use super::statement::Statement;
-use crate::lua::{ConnectionShape, DriverShape, ResultShape, Shape, Shapes, StatementShape};
+use crate::lua::{
+    ConnectionShape, DriverShape, Released, ResultShape, Shape, Shapes, StatementShape, has_released, next_store,
+    take_released,
+};
 use crate::output::Level;
 use crate::run::{Counter, Run, ServerSeen};
 
@@ -51,6 +54,8 @@ pub(crate) enum Step {
 
 /// Between two attempts to connect.
 const AGAIN_NS: u64 = 1_000_000;
+/// … where it fails again and again.
+const AGAIN_NS_MAX: u64 = 200_000_000;
 /// Buffers for results that are kept for later use, and the size in bytes of the largest.
 const POOL_MAX: usize = 64;
 const POOL_BYTES_MAX: usize = 1 << 20;
@@ -61,6 +66,8 @@ fn ready(drivers: &Drivers, number: usize) -> &Ready {
 }
 
 pub(crate) struct Store {
+    /// See `lua/released.rs`.
+    number: u32,
     pub(super) run: Arc<Run>,
     pub(super) drivers: Arc<Drivers>,
     /// Number of the share of the board that this thread writes to.
@@ -91,6 +98,7 @@ impl Store {
     pub(crate) fn new(run: Arc<Run>, drivers: Arc<Drivers>, share: usize, watches: bool) -> io::Result<Self> {
         let epoll = if watches { Some(epoll::create(epoll::CreateFlags::CLOEXEC)?) } else { None };
         let mut store = Self {
+            number: next_store(),
             run,
             share,
             connections: Slab::new(),
@@ -119,6 +127,10 @@ impl Store {
             store.names.push(name);
         }
         Ok(store)
+    }
+
+    pub(super) fn number(&self) -> u32 {
+        self.number
     }
 
     pub(crate) fn epoll(&self) -> Option<&OwnedFd> {
@@ -164,7 +176,7 @@ impl Store {
         let handle = self.connections.next_handle();
         result.with(|shape| shape.serial = f64::from(handle));
         shape.with(|shape| {
-            (shape.handle, shape.tid, shape.result) = (handle, tid, result.address());
+            (shape.handle, shape.tid, shape.result, shape.store) = (handle, tid, result.address(), self.number);
             shape.driver = self.driver_places[driver].address();
         });
         let mut connection = Connection::new(driver, number, tid, shape, result);
@@ -196,8 +208,12 @@ impl Store {
         self.begin_connect(handle, Why::Asked)
     }
 
+    fn connect_timeout_ns(&self) -> u64 {
+        self.run.settings.ours.connect_timeout.map_or(u64::MAX, |timeout| timeout.as_nanos() as u64)
+    }
+
     pub(super) fn begin_connect(&mut self, handle: u32, why: Why) -> Step {
-        let timeout_ns = self.run.settings.ours.connect_timeout.map_or(u64::MAX, |timeout| timeout.as_nanos() as u64);
+        let timeout_ns = self.connect_timeout_ns();
         let now_ns = self.run.control.now_ns();
         let Some(connection) = self.connections.get_mut(handle) else { return Step::Done(Answer::MISUSE) };
         connection.doing = Doing::Connecting(why);
@@ -243,17 +259,23 @@ impl Store {
     }
 
     fn not_connected(&mut self, handle: u32, error: &DriverError) -> Step {
+        let timeout_ns = self.connect_timeout_ns();
         let now_ns = self.run.control.now_ns();
         let has_ended = self.run.control.has_ended();
         let Some(connection) = self.connections.get_mut(handle) else { return Step::Done(Answer::MISUSE) };
         connection.link = None;
         let Doing::Connecting(why) = connection.doing else { return Step::Done(Answer::MISUSE) };
         if why == Why::Broken && !has_ended {
-            connection.wakes_ns = now_ns + AGAIN_NS;
-            connection.gives_up_ns = u64::MAX;
+            connection.back_off_ns = (connection.back_off_ns * 2).clamp(AGAIN_NS, AGAIN_NS_MAX);
+            connection.wakes_ns = now_ns + connection.back_off_ns;
+            connection.gives_up_ns = connection.wakes_ns.saturating_add(timeout_ns);
             return Step::Wait;
         }
         (connection.doing, connection.wakes_ns) = (Doing::Nothing, u64::MAX);
+        // The run has been ended: the error that broke the connection is there still, and restarts no event any more.
+        if why == Why::Broken {
+            return Step::Done(Answer::FAILED);
+        }
         let driver = &ready(&self.drivers, connection.driver).driver;
         let error_class = error.class().to_string();
         let sql_error = SqlError::of_driver(error, driver.dialect);
@@ -322,7 +344,15 @@ impl Store {
         self.lend(handle);
         let Some(connection) = self.connections.get_mut(handle) else { return Step::Done(Answer::MISUSE) };
         let Some(link) = &mut connection.link else { return Step::Wait };
-        match link.receive(&mut self.scratch) {
+        let received = link.receive(&mut self.scratch);
+        if connection.doing == Doing::Nothing {
+            // Nobody waits for it: the next command fails.
+            if let Err(error) = received {
+                (connection.link, connection.lost) = (None, Some(error));
+            }
+            return Step::Wait;
+        }
+        match received {
             Ok(None) => Step::Wait,
             Ok(Some(event)) => self.on_event(handle, event),
             Err(error) => self.on_loss(handle, &error),
@@ -347,9 +377,21 @@ impl Store {
         }
     }
 
+    /// The same, for a short time.
+    pub(crate) fn wait_a_while(&mut self, handle: u32) -> Step {
+        const LOOK_NS: u64 = 50_000_000;
+        self.wait(handle, self.run.control.now_ns().saturating_add(LOOK_NS))
+    }
+
+    /// Whether nobody waits any longer.
+    pub(crate) fn gives_up(&self) -> bool {
+        self.run.is_interrupted() || self.run.control.gives_up()
+    }
+
     /// When the connection has something to do by itself; u64::MAX: never.
     pub(crate) fn wakes_ns(&self, handle: u32) -> u64 {
-        self.connections.get(handle).map_or(u64::MAX, |connection| connection.wakes_ns)
+        let connecting = self.connections.get(handle).filter(|one| matches!(one.doing, Doing::Connecting(_)));
+        connecting.map_or(u64::MAX, |connection| connection.wakes_ns)
     }
 
     /// The time of a connection may have come.
@@ -371,11 +413,11 @@ impl Store {
         let Some(connection) = self.connections.get(handle) else { return Step::Done(Answer::MISUSE) };
         match (event, connection.doing.clone()) {
             (Event::Ready, Doing::Connecting(why)) => self.connected(handle, why),
-            (Event::Prepared(prepared), Doing::Prepare { statement, executes }) => {
-                self.on_prepared(handle, statement, prepared, executes)
+            (Event::Prepared(prepared), Doing::Prepare { statement, goal }) => {
+                self.on_prepared(handle, statement, prepared, goal)
             }
-            (Event::Reply(reply), Doing::Prepare { statement, executes }) => {
-                self.on_refused(handle, statement, reply, executes)
+            (Event::Reply(reply), Doing::Prepare { statement, goal }) => {
+                self.on_refused(handle, statement, reply, goal)
             }
             (Event::Reply(reply), Doing::Query) => self.on_reply(handle, reply, None),
             (Event::Reply(reply), Doing::Execute { statement }) => self.on_reply(handle, reply, Some(statement)),
@@ -402,9 +444,16 @@ impl Store {
             return self.not_connected(handle, error);
         }
         connection.link = None;
+        let unborn = match connection.doing {
+            Doing::Prepare { statement, goal: Goal::New } => Some(statement),
+            _ => None,
+        };
         let dialect = ready(&self.drivers, connection.driver).driver.dialect;
         let (class, code) = (error.class().to_string(), error.code());
         let is_prepared = matches!(connection.doing, Doing::Prepare { .. } | Doing::Execute { .. });
+        if let Some(statement) = unborn {
+            self.release_statement(statement);
+        }
         self.failed(handle, &SqlError::of_driver(error, dialect), &class, code, is_prepared)
     }
 
@@ -498,7 +547,8 @@ impl Store {
         let Some(connection) = self.connections.get_mut(handle) else { return false };
         let was_open = connection.is_open();
         connection.is_dry = false;
-        connection.doing = Doing::Nothing;
+        connection.lost = None;
+        (connection.doing, connection.wakes_ns) = (Doing::Nothing, u64::MAX);
         if let Some(link) = connection.link.take() {
             link.quit(&mut self.scratch);
         }
@@ -515,12 +565,33 @@ impl Store {
         if let Some(link) = connection.link.take() {
             link.quit(&mut self.scratch);
         }
+        // Their places are given back when the script has forgotten them, too.
         for statement in connection.statements {
-            if let Some(statement) = self.statements.remove(statement) {
-                self.statement_shapes.give_back(statement.shape);
+            if let Some(statement) = self.statements.get_mut(statement) {
+                statement.forget();
             }
         }
         self.connection_shapes.give_back(connection.shape);
         self.result_shapes.give_back(connection.result);
+    }
+
+    /// Lets go of what the script has forgotten.
+    pub(crate) fn release_forgotten(&mut self) {
+        if !has_released() {
+            return;
+        }
+        for what in take_released(self.number) {
+            match what {
+                Released::Connection(handle) => self.release(handle),
+                Released::Statement(number) => self.release_statement(number),
+            }
+        }
+    }
+}
+
+impl Drop for Store {
+    /// The state is closed: its finalisers have put in what nobody will fetch.
+    fn drop(&mut self) {
+        take_released(self.number);
     }
 }

@@ -22,7 +22,6 @@ end
 -- Events until the host says that it is enough. Retries are part of the event that they retry.
 local function run_events(tid)
   local environment = getfenv(0)
-  local hooks = environment.sysbench.hooks
   while true do
     local state = C.truetps_next_event(tid)
     while state ~= GO and state ~= STOP do state = ask(NEXT_EVENT, tid) end
@@ -30,6 +29,7 @@ local function run_events(tid)
     local ok, result = pcall(environment.event, tid)
     while not ok do
       if type(result) ~= "table" or result.errcode ~= RESTART_EVENT then error(result, 0) end
+      local hooks = environment.sysbench.hooks
       if hooks.before_restart_event then hooks.before_restart_event(result) end
       if C.truetps_may_restart(tid) == 0 then
         C.truetps_abandon_event(tid)

@@ -21,10 +21,10 @@ typedef struct sql_result {
 } sql_result;
 typedef struct {
   sql_error_t error; int sql_errno; const char *sql_state; const char *sql_errmsg; sql_driver *driver;
-  uint32_t handle; uint32_t tid; sql_result *result; sql_statement *statement;
+  uint32_t handle; uint32_t tid; sql_result *result; sql_statement *statement; uint32_t store;
 } sql_connection;
 struct sql_statement {
-  sql_connection *connection; const char *query; sb_counter_type counter; uint32_t handle; uint32_t uses;
+  sql_connection *connection; const char *query; sb_counter_type counter; uint32_t handle; uint32_t store;
 };
 typedef struct sql_bind {
   sql_bind_type_t type; void *buffer; unsigned long *data_len; unsigned long max_len; char *is_null;
@@ -58,3 +58,4 @@ int truetps_next_event(int);
 int truetps_may_restart(int);
 void truetps_abandon_event(int);
 void truetps_release_connection(sql_connection *);
+void truetps_release_statement(sql_statement *);

@@ -14,9 +14,24 @@ local packages = setmetatable({}, { __mode = "k" })
 
 -- dofile of the library is a C function, through which nothing can yield.
 function base.dofile(path)
-  local chunk, problem = loadfile(path)
+  local chunk, problem = base.loadfile(path)
   if not chunk then error(problem, 0) end
   return chunk()
+end
+
+-- Files are read and compiled once for all clients of a state, and looked into like the script itself.
+function base.loadfile(path)
+  if path == nil then return loadfile() end
+  return chunks.of_file(path, getfenv(0))
+end
+
+if host.inspects then
+  local function looked_into(chunk, ...)
+    if chunk then chunks.functions[#chunks.functions + 1] = chunk end
+    return chunk, ...
+  end
+  function base.loadstring(...) return looked_into(loadstring(...)) end
+  function base.load(...) return looked_into(load(...)) end
 end
 
 -- Declarations belong to a state. Where clients share one, each runs the same script, and only the first declares.
@@ -131,9 +146,8 @@ function environments.new(tid, facts)
   loaded._G, loaded.package = environment, package
   packages[environment] = package
   environment._G, environment.package = environment, package
-  local hooks = {}
-  parts.sql.hooks_of[tid] = hooks
-  environment.sysbench = over_sysbench({ tid = tid, cmdline = parts.cmdline.new(environment, facts), hooks = hooks })
+  environment.sysbench = over_sysbench({ tid = tid, cmdline = parts.cmdline.new(environment, facts), hooks = {} })
+  parts.sql.sysbench_of[tid] = environment.sysbench
   return environment
 end
 

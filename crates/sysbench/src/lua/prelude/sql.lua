@@ -22,8 +22,8 @@ local sql = {
 }
 local TYPE = sql.type
 
--- The hooks of each client, by its number: connections know whose they are.
-local hooks_of = {}
+-- The table `sysbench` of each client, by its number: connections know whose they are.
+local sysbench_of = {}
 
 local function text_or_nil(pointer)
   if pointer == nil then return nil end
@@ -40,8 +40,8 @@ local function raise(connection, query, level)
   }
   local restarts = connection.error == C.DB_ERROR_IGNORABLE
   if not restarts then
-    local hooks = hooks_of[connection.tid]
-    local is_ignorable = hooks and hooks.sql_error_ignorable
+    local sysbench = sysbench_of[connection.tid]
+    local is_ignorable = sysbench and sysbench.hooks and sysbench.hooks.sql_error_ignorable
     restarts = is_ignorable and is_ignorable(description)
   end
   if restarts then
@@ -131,8 +131,10 @@ end
 -- Statements
 --
 local statement = {}
--- Of each statement its connection, and the parameters that it points to: they must live as long as it does.
+-- Of each statement its connection, which must live as long as it does.
 local kept_alive = setmetatable({}, { __mode = "k" })
+-- The memory that a statement points to, by its handle: the host may read it as long as there is that handle.
+local bound = {}
 
 local INTEGERS = { [TYPE.TINYINT] = true, [TYPE.SMALLINT] = true, [TYPE.INT] = true, [TYPE.BIGINT] = true }
 local NUMBER_BYTES = 8
@@ -147,6 +149,7 @@ function statement:bind_create(kind, max_len)
     memory = ffi.new("truetps_parameter", 0)
     memory.type, memory.max_len = TYPE.DOUBLE, NUMBER_BYTES
   elseif number == TYPE.CHAR or number == TYPE.VARCHAR then
+    if max_len < 0 then error("a text of " .. max_len .. " bytes", 2) end
     memory = ffi.new("truetps_parameter", math.max(0, max_len + 1 - NUMBER_BYTES))
     memory.type, memory.max_len = TYPE.VARCHAR, max_len
   else
@@ -160,16 +163,18 @@ function statement:bind_param(...)
   local count = select("#", ...)
   if count == 0 then return nil end
   local binds = ffi.new("sql_bind[?]", count)
-  local kept = { kept_alive[self][1], ... }
+  local kept = { ... }
   for i = 1, count do
-    local memory, bind = kept[i + 1][1], binds[i - 1]
+    local memory, bind = kept[i][1], binds[i - 1]
     bind.type, bind.buffer, bind.max_len = memory.type, memory.value.text, memory.max_len
     bind.data_len, bind.is_null = ffi.cast("unsigned long *", memory), memory.is_null
     -- The table may lose its memory to a script; the statement does not.
-    kept[i + 1] = memory
+    kept[i] = memory
   end
-  kept_alive[self] = kept
+  local before = bound[self.handle]
+  bound[self.handle] = kept
   local status = host.bind(self.handle, tonumber(ffi.cast("intptr_t", binds)), count)
+  if status ~= 0 then bound[self.handle] = before end
   if status == 0 and ask(PREPARE_BOUND, self.handle) ~= NONE then return 1 end
   return status
 end
@@ -276,8 +281,8 @@ function connection:prepare(text)
   if answer == FAILED then raise(self, text) end
   if answer == CLOSED then return NO_STATEMENT end
   if answer ~= NONE then error("SQL API error", 2) end
-  local made = self.statement
-  kept_alive[made] = { self }
+  local made = ffi.gc(self.statement, C.truetps_release_statement)
+  kept_alive[made] = self
   return made
 end
 
@@ -361,4 +366,4 @@ object("sql_connection", connection)
 object("sql_statement", statement)
 object("sql_result", result_index)
 
-return { api = sql, hooks_of = hooks_of }
+return { api = sql, sysbench_of = sysbench_of }
