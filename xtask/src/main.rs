@@ -14,6 +14,7 @@ cargo xtask tidy            checks on the tree: edges between crates, lengths of
 cargo xtask bench engine    client CPU, throughput and memory beside another program's, alternating, on a private server
 cargo xtask bench null      the same against a server that does nothing, client and server on a core each
 cargo xtask bench lateness  how late an open loop starts its transactions
+cargo xtask bench lua       `truetps sysbench` beside sysbench: the same Lua scripts, alternating, on a private server
     They keep their results under bench/runs; docs/reference/benchmarks.md has all options. Run them as
     `cargo run --release -p xtask -- bench …`.
     engine, null: --connections N,… --pairs N --seconds S --protocol text,prepared --mode auto|blocking|multiplexed
@@ -21,6 +22,9 @@ cargo xtask bench lateness  how late an open loop starts its transactions
                   --set NAME=VALUE (engine) --dry
     lateness:     --runs N --seconds S --clients N --rate R --server null,mariadb --of each,all
                   --spacing constant,poisson --set NAME=VALUE --dry
+    lua:          --clients N,… --scripts NAME,… --pairs N --seconds S --tables N --table-size N
+                  --prepared auto|disable --truetps PATH --ours OPTION --set NAME=VALUE --no-result
+                  --dry (print what would run) -- OPTIONS OF BOTH PROGRAMS
 ";
 
 fn main() -> ExitCode {
@@ -32,6 +36,7 @@ fn main() -> ExitCode {
         ["bench", "engine", rest @ ..] => bench::engine(&root(), rest),
         ["bench", "null", rest @ ..] => bench::null(&root(), rest),
         ["bench", "lateness", rest @ ..] => bench::lateness(&root(), rest),
+        ["bench", "lua", rest @ ..] => bench::lua(&root(), rest),
         ["bench-client", rest @ ..] => bench::client(rest),
         ["bench-null-server", rest @ ..] => bench::null_server(rest),
         ["bench-pin", rest @ ..] => bench::pin(rest),

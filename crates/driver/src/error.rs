@@ -15,11 +15,13 @@ pub struct ServerError {
     pub code: u16,
     pub sqlstate: String,
     pub message: String,
+    /// The character of the statement that it is about, counted from 1; 0 where the server does not say.
+    pub position: u32,
 }
 
 impl fmt::Display for ServerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { code, sqlstate, message } = self;
+        let Self { code, sqlstate, message, .. } = self;
         match code {
             0 => write!(f, "{message} (SQLSTATE {sqlstate})"),
             _ => write!(f, "{message} (error {code}, SQLSTATE {sqlstate})"),

@@ -15,7 +15,7 @@ use crate::options::{
 };
 use crate::output::{Banner, Level, Log, MessagesTo, banner, lines};
 use crate::rand::{Unique, Xoroshiro};
-use crate::run::{Board, Control, Crew, Failure, Host, Load, News, Pace, Run, Usage, call_function, groups, work};
+use crate::run::{Board, Control, Crew, Failure, Host, Load, News, Pace, RUN, Run, Usage, call_function, groups, work};
 use crate::sql::{Drivers, Store};
 
 const GOOD: u8 = 0;
@@ -343,7 +343,7 @@ impl<'a> Program<'a> {
         }
         while started > 0 {
             match news.recv() {
-                Ok(News::Failed(failure)) => {
+                Ok(News::Failed(_, failure)) => {
                     self.fatal(&failure.line());
                 }
                 Ok(News::Ended) => started -= 1,
@@ -363,7 +363,7 @@ impl<'a> Program<'a> {
             return Err(self.fatal(&format!("cannot find the event() function in {}", self.script.base_name())));
         }
         let (threads, found) = self.threads(&options)?;
-        let crew = self.crew(options, threads, "run");
+        let crew = self.crew(options, threads, RUN);
         if let Some(found) = found.filter(|_| crew.run.settings.threads > CLIENTS_WITH_THREADS_MAX) {
             let text = format!("each client has a Lua state and a thread of its own: the script {found}");
             if rustix::termios::isatty(rustix::stdio::stderr()) {

@@ -75,7 +75,10 @@ pub enum WorkloadError {
     #[error("unknown workload `{name}`: the built-in ones are `{}`", NAMES.join("`, `"))]
     Unknown { name: String },
     /// The record of a run, made into a plan.
-    #[error("`{}` is what scripts are recorded as: `truetps sysbench` runs scripts, a plan does not", truetps_record::SCRIPT_WORKLOAD)]
+    #[error(
+        "`{}` is what scripts are recorded as: `truetps sysbench` runs scripts, a plan does not",
+        truetps_record::SCRIPT_WORKLOAD
+    )]
     Script,
     /// A statement of the plan.
     #[error("`{key}`: {problem}")]

@@ -22,15 +22,25 @@ pub(crate) struct PrivateServer {
     client: Client,
     pub(crate) version: String,
     pub(crate) threading: String,
+    /// What the server counts once for each transaction of the load.
+    counter: &'static str,
     // After `running`: the folder goes when nobody uses it any more.
     _sandbox: Sandbox,
 }
 
 impl PrivateServer {
+    /// With the table that our engine's load goes to.
     pub(crate) fn start(connections_max: u32, extra: &[(String, String)]) -> anyhow::Result<Self> {
+        let mut server = Self::start_bare(ServerLoad { connections_max, statements_per_connection: 1 }, extra)?;
+        create_tables(&mut server.client)?;
+        Ok(server)
+    }
+
+    /// Without tables.
+    pub(crate) fn start_bare(load: ServerLoad, extra: &[(String, String)]) -> anyhow::Result<Self> {
         let home = Home::open(None)?;
         let binary = find(None, None, home.user())?;
-        let settings = settings(&home, &binary, connections_max, extra)?;
+        let settings = settings(&home, &binary, load, extra)?;
         let needs = Needs::of(&settings);
         raise_open_files(&needs).map_err(with_hint)?;
         check_limits(&needs, &HostLimits::read()).map_err(with_hint)?;
@@ -38,12 +48,22 @@ impl PrivateServer {
         let sandbox = Sandbox::create(&home, &binary, &options)?;
         let running = sandbox.start(&StartOptions::new(settings))?;
         let mut client = Client::connect_unix(running.socket(), "root", None, ANSWER_TIMEOUT)?;
-        check_room(&mut client, connections_max)?;
+        check_room(&mut client, load.connections_max)?;
         // A pool of threads would let the observer wait behind the load; elsewhere the variable is unknown.
         let _ = client.execute("SET SESSION thread_pool_priority = 'high'");
-        create_tables(&mut client)?;
         let threading = client.query_value("SELECT @@GLOBAL.thread_handling")?.unwrap_or_default();
-        Ok(Self { running, client, version: binary.version_text, threading, _sandbox: sandbox })
+        let (version, counter) = (binary.version_text, "Com_insert");
+        Ok(Self { running, client, version, threading, counter, _sandbox: sandbox })
+    }
+
+    /// For a load whose transactions are no INSERTs.
+    pub(crate) fn count_by(&mut self, counter: &'static str) {
+        self.counter = counter;
+    }
+
+    pub(crate) fn execute(&mut self, sql: &str) -> anyhow::Result<()> {
+        self.client.execute(sql)?;
+        Ok(())
     }
 
     /// Lines for the head of a report.
@@ -56,7 +76,8 @@ impl PrivateServer {
         )
     }
 
-    fn status(&mut self, name: &str) -> anyhow::Result<u64> {
+    /// Of `SHOW GLOBAL STATUS`.
+    pub(crate) fn value(&mut self, name: &str) -> anyhow::Result<u64> {
         let rows = self.client.query(&format!("SHOW GLOBAL STATUS LIKE '{name}'"))?.rows;
         let value = rows.into_iter().next().and_then(|row| row.into_iter().nth(1).flatten());
         value.and_then(|text| text.parse().ok()).with_context(|| format!("the server shows no {name}"))
@@ -78,22 +99,21 @@ impl Server for PrivateServer {
     }
 
     fn sessions(&mut self) -> anyhow::Result<u64> {
-        Ok(self.status("Threads_connected")?.saturating_sub(1))
+        Ok(self.value("Threads_connected")?.saturating_sub(1))
     }
 
     fn statements(&mut self) -> anyhow::Result<u64> {
-        self.status("Com_insert")
+        self.value(self.counter)
     }
 }
 
 fn settings(
     home: &Home,
     binary: &ServerBinary,
-    connections_max: u32,
+    load: ServerLoad,
     extra: &[(String, String)],
 ) -> anyhow::Result<Settings> {
     let memory = truetps_probe::host_facts(home.path(), None).memory_bytes;
-    let load = ServerLoad { connections_max, statements_per_connection: 1 };
     let chosen = chosen_settings(memory, load, binary.flavour, binary.version);
     let mut settings = Settings::new(&Catalogue::ask(binary, home.user())?.keep_known(chosen));
     // No flush and no binlog.

@@ -205,13 +205,13 @@ fn build_reference_client(root: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn output(program: &str, remedy: &str) -> anyhow::Result<String> {
+pub(crate) fn output(program: &str, remedy: &str) -> anyhow::Result<String> {
     let output = new_command(program).arg("--version").output();
     let output = output.with_context(|| format!("{program} is needed: {remedy}"))?;
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-fn commit(root: &Path) -> String {
+pub(crate) fn commit(root: &Path) -> String {
     let git = |args: &[&str]| new_command("git").args(args).current_dir(root).output().ok().map(|out| out.stdout);
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).trim().to_owned();
     let id = git(&["rev-parse", "--short", "HEAD"]).map(text).filter(|id| !id.is_empty());

@@ -236,11 +236,21 @@ pub(crate) fn host_line() -> String {
 
 /// Writes a table and its raw figures to a dated folder.
 pub(crate) fn keep(root: &Path, name: &str, readme: &str, csv: &str) -> anyhow::Result<PathBuf> {
+    let folder = result_folder(root, name)?;
+    write_result(&folder, readme, csv)?;
+    Ok(folder)
+}
+
+pub(crate) fn result_folder(root: &Path, name: &str) -> anyhow::Result<PathBuf> {
     let folder = root.join("bench/runs").join(format!("{}-{name}", clock::folder_stamp()));
     fs::create_dir_all(&folder)?;
+    Ok(folder)
+}
+
+pub(crate) fn write_result(folder: &Path, readme: &str, csv: &str) -> anyhow::Result<()> {
     fs::write(folder.join("README.md"), readme)?;
     fs::write(folder.join("raw.csv"), csv)?;
-    Ok(folder)
+    Ok(())
 }
 
 #[cfg(test)]

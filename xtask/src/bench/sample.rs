@@ -15,7 +15,7 @@ use crate::bench::server::Server;
 const START_TIMEOUT: Duration = Duration::from_mins(1);
 const START_TIMEOUT_PER_SESSION: Duration = Duration::from_millis(60);
 /// Between the first statements and the window.
-const SETTLE: Duration = Duration::from_millis(700);
+pub(crate) const SETTLE: Duration = Duration::from_millis(700);
 
 /// What one program did in its window.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -56,15 +56,18 @@ pub(crate) fn take(
     })
 }
 
-fn start_timeout(sessions: u32) -> Duration {
+pub(crate) fn start_timeout(sessions: u32) -> Duration {
     START_TIMEOUT + START_TIMEOUT_PER_SESSION * sessions
 }
 
-/// Where a program says why it gives up: a line with a word of that kind, or its last one.
 fn last_words(log: &mut File) -> Option<String> {
     let mut bytes = Vec::new();
     log.rewind().and_then(|()| log.read_to_end(&mut bytes)).ok()?;
-    let text = String::from_utf8_lossy(&bytes);
+    cause(&String::from_utf8_lossy(&bytes))
+}
+
+/// Where a program says why it gives up: a line with a word of that kind, or its last one.
+pub(crate) fn cause(text: &str) -> Option<String> {
     let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
     let is_cause = |line: &&str| ["FATAL", "rror", "PANIC"].iter().any(|word| line.contains(word));
     lines().find(is_cause).or_else(|| lines().next_back()).map(|line| line.chars().take(200).collect())
@@ -93,14 +96,18 @@ fn watch(child: &mut Child, sessions: u32, window: Duration, server: &mut dyn Se
     first.until(&last)
 }
 
-fn check_alive(child: &mut Child) -> anyhow::Result<()> {
+pub(crate) fn check_alive(child: &mut Child) -> anyhow::Result<()> {
     match child.try_wait()? {
         Some(status) => bail!("the program has ended early: {status}"),
         None => Ok(()),
     }
 }
 
-fn wait_until(limit: Duration, what: &str, mut good: impl FnMut() -> anyhow::Result<bool>) -> anyhow::Result<()> {
+pub(crate) fn wait_until(
+    limit: Duration,
+    what: &str,
+    mut good: impl FnMut() -> anyhow::Result<bool>,
+) -> anyhow::Result<()> {
     let began = Instant::now();
     while !good()? {
         if began.elapsed() > limit {

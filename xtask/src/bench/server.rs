@@ -13,6 +13,6 @@ pub(crate) trait Server {
     /// Sessions beside the observer's own.
     fn sessions(&mut self) -> anyhow::Result<u64>;
 
-    /// INSERTs since the server started.
+    /// Transactions of the load since the server started: INSERTs, where nothing else was said.
     fn statements(&mut self) -> anyhow::Result<u64>;
 }

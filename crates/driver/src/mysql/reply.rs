@@ -29,7 +29,7 @@ pub(super) fn parse_error(payload: &[u8]) -> Result<ServerError, DriverError> {
         _ => (&b"HY000"[..], rest),
     };
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    Ok(ServerError { code, sqlstate: text(sqlstate), message: text(message) })
+    Ok(ServerError { code, sqlstate: text(sqlstate), message: text(message), position: 0 })
 }
 
 /// What has been seen of the reply that is being read.
@@ -291,7 +291,7 @@ impl ReplyReader {
 
 /// An error of this side, with a number of MySQL's own client.
 fn own_error(code: u16, message: String) -> ServerError {
-    ServerError { code, sqlstate: "HY000".to_owned(), message }
+    ServerError { code, sqlstate: "HY000".to_owned(), message, position: 0 }
 }
 
 /// The name in a column description: the fifth of its strings.

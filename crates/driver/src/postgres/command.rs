@@ -113,6 +113,13 @@ pub(crate) fn put_close(out: &mut Vec<u8>, handle: u32) {
     });
 }
 
+/// The text that PostgreSQL is sent to prepare: each `?` that is not inside quotes is `$1`, `$2`...
+pub fn with_numbered_parameters(sql: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(sql.len() + 8);
+    put_numbered(&mut out, sql);
+    out
+}
+
 /// Writes each `?` that is not inside quotes as `$1`, `$2`...; returns their number.
 fn put_numbered(out: &mut Vec<u8>, sql: &[u8]) -> usize {
     let (mut params, mut quote) = (0, None);

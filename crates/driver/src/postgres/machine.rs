@@ -363,5 +363,5 @@ fn check_parameters(statement: &Statement) -> Result<(), DriverError> {
         return Ok(());
     }
     let message = format!("a prepared statement with {count} parameters: the protocol takes {PARAMETERS_MAX}");
-    Err(ServerError { code: 0, sqlstate: "54023".to_owned(), message }.into())
+    Err(ServerError { code: 0, sqlstate: "54023".to_owned(), message, position: 0 }.into())
 }

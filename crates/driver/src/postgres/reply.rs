@@ -96,6 +96,7 @@ impl ReplyReader {
                 code: 0,
                 sqlstate: "0A000".to_owned(),
                 message: "truetps takes no COPY data".to_owned(),
+                position: 0,
             }),
             b'Z' => return self.ready(body),
             _ => return Err(DriverError::Protocol("a message that is no part of a reply")),
@@ -220,7 +221,7 @@ fn collect_row(sets: &mut ResultSets, body: &[u8]) -> Result<(), DriverError> {
 /// In the words of a server that has no memory.
 fn overflow() -> ServerError {
     let message = format!("results of more than {} MiB, which are not kept", COLLECTED_BYTES_MAX >> 20);
-    ServerError { code: 0, sqlstate: "53200".to_owned(), message }
+    ServerError { code: 0, sqlstate: "53200".to_owned(), message, position: 0 }
 }
 
 fn text(bytes: &[u8]) -> String {

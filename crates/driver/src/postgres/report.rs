@@ -16,7 +16,7 @@ pub(crate) struct Report {
 pub(crate) fn parse_report(body: &[u8]) -> Result<Report, DriverError> {
     let mut reader = Reader::new(body);
     let (mut severity, mut sqlstate) = (&b""[..], &b"XX000"[..]);
-    let (mut message, mut detail, mut hint) = (&b""[..], None, None);
+    let (mut message, mut detail, mut hint, mut position) = (&b""[..], None, None, 0);
     loop {
         let field = reader.u8()?;
         if field == 0 {
@@ -30,6 +30,7 @@ pub(crate) fn parse_report(body: &[u8]) -> Result<Report, DriverError> {
             b'M' => message = value,
             b'D' => detail = Some(value),
             b'H' => hint = Some(value),
+            b'P' => position = text(value).parse().unwrap_or(0),
             _ => {}
         }
     }
@@ -38,7 +39,7 @@ pub(crate) fn parse_report(body: &[u8]) -> Result<Report, DriverError> {
     let with =
         |label: &str, value: Option<&[u8]>| value.map_or_else(String::new, |v| format!("; {label}: {}", text(v)));
     let message = text(message) + &with("detail", detail) + &with("hint", hint);
-    Ok(Report { error: ServerError { code: 0, sqlstate, message }, is_fatal })
+    Ok(Report { error: ServerError { code: 0, sqlstate, message, position }, is_fatal })
 }
 
 fn sqlstate_of(value: &[u8]) -> Result<String, DriverError> {
@@ -59,10 +60,11 @@ mod tests {
 
     #[test]
     fn fields_make_one_message() {
-        let body = b"SFEHLER\0VERROR\0C23505\0Mduplicate key\0DKey (id)=(1) already exists.\0Htry\0Rline\0\0";
+        let body = b"SFEHLER\0VERROR\0C23505\0Mduplicate key\0DKey (id)=(1) already exists.\0Htry\0P12\0Rline\0\0";
         let report = parse_report(body).unwrap();
         assert!(!report.is_fatal);
         assert_eq!(report.error.class(), ErrorClass::DuplicateKey);
+        assert_eq!(report.error.position, 12);
         let expect = "duplicate key; detail: Key (id)=(1) already exists.; hint: try (SQLSTATE 23505)";
         assert_eq!(report.error.to_string(), expect);
         assert!(parse_report(b"SFATAL\0VFATAL\0C57P01\0Mbye\0\0").unwrap().is_fatal);

@@ -47,7 +47,7 @@ mod tests {
     #[test]
     fn classes_come_from_the_number_or_else_from_the_sqlstate() {
         let check = |code, sqlstate: &str, expect: &str| {
-            let error = ServerError { code, sqlstate: sqlstate.to_owned(), message: "m".to_owned() };
+            let error = ServerError { code, sqlstate: sqlstate.to_owned(), message: "m".to_owned(), position: 0 };
             assert_eq!(error.class().to_string(), expect, "{code} {sqlstate}");
         };
         check(1213, "40001", "deadlock");
@@ -69,8 +69,9 @@ mod tests {
 
     #[test]
     fn hints_are_the_family_s_own() {
-        let hint =
-            |code, sqlstate: &str| ServerError { code, sqlstate: sqlstate.to_owned(), message: String::new() }.hint();
+        let hint = |code, sqlstate: &str| {
+            ServerError { code, sqlstate: sqlstate.to_owned(), message: String::new(), position: 0 }.hint()
+        };
         assert!(hint(0, "28000").unwrap().contains("pg_hba.conf"));
         assert!(!hint(1045, "28000").unwrap().contains("pg_hba.conf"));
         assert_eq!(hint(0, "22012"), None);

@@ -79,7 +79,9 @@ impl State {
             run_luajit_command(&lua, &script.luajit_command)?;
         }
         if role == Role::Shared {
-            lua.gc_set_mode(mlua::state::GcMode::Incremental(mlua::state::GcIncParams::default().pause(PAUSE_IN_PREPARATION)));
+            lua.gc_set_mode(mlua::state::GcMode::Incremental(
+                mlua::state::GcIncParams::default().pause(PAUSE_IN_PREPARATION),
+            ));
         }
         let store = Rc::new(RefCell::new(store));
         let (declared, findings) = (Declared::default(), Rc::default());
@@ -167,7 +169,8 @@ impl State {
     pub(crate) fn end_of_preparation(&self) {
         // A finaliser of a script that fails has been told to nobody by sysbench, too.
         let _ = self.lua.gc_collect();
-        self.lua.gc_set_mode(mlua::state::GcMode::Incremental(mlua::state::GcIncParams::default().pause(PAUSE_IN_EVENTS)));
+        self.lua
+            .gc_set_mode(mlua::state::GcMode::Incremental(mlua::state::GcIncParams::default().pause(PAUSE_IN_EVENTS)));
     }
 
     pub(crate) fn lua(&self) -> &Lua {
@@ -232,6 +235,7 @@ fn host_table(lua: &Lua, script: &Script, role: Role) -> mlua::Result<Table> {
         ("RESULT", Answer::RESULT.code),
         ("NONE", Answer::NONE.code),
         ("FAILED", Answer::FAILED.code),
+        ("CLOSED", Answer::CLOSED.code),
         ("STOP", symbols::STOP),
         ("GO", symbols::GO),
     ];
@@ -268,8 +272,10 @@ fn add_functions(lua: &Lua, host: &Table, store: &Shared) -> mlua::Result<()> {
         move |_: &Lua, (number, address, count): (u32, f64, usize)| Ok(i32::from(!bind(&of, number, address, count)));
     host.set("bind", lua.create_function(bind)?)?;
     let of = Rc::clone(store);
-    let begin =
-        move |_: &Lua, (handle, head): (u32, LuaString)| Ok(of.borrow_mut().bulk_begin(handle, &head.as_bytes()));
+    let begin = move |_: &Lua, (handle, head): (u32, LuaString)| {
+        of.borrow_mut().bulk_begin(handle, &head.as_bytes());
+        Ok(())
+    };
     host.set("bulk_begin", lua.create_function(begin)?)?;
     let of = Rc::clone(store);
     let row = move |_: &Lua, (handle, row): (u32, LuaString)| Ok(of.borrow_mut().bulk_row(handle, &row.as_bytes()));

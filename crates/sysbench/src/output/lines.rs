@@ -8,6 +8,24 @@ use std::fmt::Write as _;
 pub(crate) const INITIALIZING_THREADS: &str = "Initializing worker threads...\n";
 /// When all threads are ready; an empty line follows.
 pub(crate) const THREADS_STARTED: &str = "Threads started!\n";
+/// What DEBUG says of a thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ThreadIs {
+    Started,
+    Initialized,
+    Failed,
+}
+
+/// DEBUG, of each client.
+pub(crate) fn thread(tid: u32, state: ThreadIs) -> String {
+    let what = match state {
+        ThreadIs::Started => "started",
+        ThreadIs::Initialized => "initialized",
+        ThreadIs::Failed => "failed to initialize!",
+    };
+    format!("Worker thread (#{tid}) {what}")
+}
+
 /// INFO, once for each thread.
 pub(crate) const TIME_LIMIT: &str = "Time limit exceeded, exiting...";
 /// INFO, once for each thread.
@@ -141,6 +159,7 @@ Forcing shutdown in 15 seconds
     #[test]
     fn lines_of_their_own() {
         assert_eq!(version("1.0.20", "2.1.0-beta3"), "sysbench 1.0.20 (using bundled LuaJIT 2.1.0-beta3)\n");
+        assert_eq!(thread(7, ThreadIs::Started), "Worker thread (#7) started");
         assert_eq!(warming_up(3), "Warming up for 3 seconds...\n");
         assert_eq!(no_initialization(30), "Worker threads failed to initialize within 30 seconds!");
     }

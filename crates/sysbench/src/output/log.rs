@@ -100,13 +100,16 @@ impl Log {
         }
     }
 
-    /// A report of many lines: it ends a series of repeats and starts none.
+    /// A report of many lines. To sysbench each line is a message: where the report before this one ended in an empty
+    /// line, and this one begins with one, that is a repeat.
     pub(crate) fn report(&self, text: &str) {
         if self.shows(Level::Notice) {
             let mut state = self.lock();
-            let text = format!("{}{text}\n", state.take_repeats());
-            state.last = None;
-            self.write_message(&mut state, text.as_bytes());
+            let repeated = text.strip_prefix('\n').filter(|_| state.last.as_deref() == Some(""));
+            state.repeats += u64::from(repeated.is_some());
+            let line = format!("{}{}\n", state.take_repeats(), repeated.unwrap_or(text));
+            state.last = text.rsplit('\n').next().map(str::to_owned);
+            self.write_message(&mut state, line.as_bytes());
         }
     }
 

@@ -23,6 +23,30 @@ fn log(verbosity: Level, messages_to: MessagesTo) -> (Log, Memory, Memory) {
 }
 
 #[test]
+fn an_empty_line_between_two_reports_is_a_repeat() {
+    let (log, results, _) = log(Level::Notice, MessagesTo::Results);
+    log.text(Level::Notice, "Threads started!\n");
+    log.report("\nfirst\n");
+    log.stamped(Level::Notice, "[ 2s ] Checkpoint report:");
+    log.report("\nsecond\n");
+    log.report("SQL\n");
+    let expected = "\
+Threads started!
+
+
+first
+
+[ 2s ] Checkpoint report:
+(last message repeated 1 times)
+second
+
+SQL
+
+";
+    assert_eq!(results.text(), expected);
+}
+
+#[test]
 fn repeats_are_counted_as_sysbench_counts_them() {
     let (log, results, _) = log(Level::Info, MessagesTo::Results);
     log.script(b"A\n");

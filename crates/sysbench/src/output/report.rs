@@ -63,10 +63,9 @@ Threads fairness:
     )
 }
 
-/// The report of `--report-checkpoints`: its line, and the report of the time since the checkpoint before.
-pub(crate) fn checkpoint(figures: &Figures, fairness: &Fairness, style: &Style) -> String {
-    let stamp = stamp(figures.time_total_s, style);
-    format!("{stamp} Checkpoint report:\n{}", cumulative(figures, fairness, style))
+/// The line before a report of `--report-checkpoints`, which is about the time since the checkpoint before.
+pub(crate) fn checkpoint(figures: &Figures, style: &Style) -> String {
+    format!("{} Checkpoint report:", stamp(figures.time_total_s, style))
 }
 
 /// What `--debug` adds to a report, with the prefixes of its level in place; an empty line at its end.

@@ -13,6 +13,8 @@ use rustix::event::{Timespec, epoll};
 
 use super::Run;
 use crate::lua::{self, Context, GO, LATER, Request, STOP, State, Turn, lua_error_text};
+use crate::output::Level;
+use crate::output::lines::{ThreadIs, thread};
 use crate::rand::Distribution;
 use crate::sql::{Answer, Step, Store};
 
@@ -328,6 +330,8 @@ impl Host {
                 None
             }
             Some(Request::Ready) => {
+                let tid = self.clients[place].context.tid;
+                self.run.log.text(Level::Debug, &thread(tid, ThreadIs::Initialized));
                 self.clients[place].waiting = Waiting::Barrier;
                 self.at_barrier += 1;
                 None

@@ -101,7 +101,7 @@ impl Load<'_> {
                 log.text(Level::Fatal, &format!("a worker thread could not be started: {error}"));
                 let failure =
                     Failure { function: String::new(), problem: "too many threads for this system".to_owned() };
-                let _ = news.send(News::Failed(failure));
+                let _ = news.send(News::Failed(None, failure));
                 break;
             }
         }
@@ -124,8 +124,11 @@ impl Load<'_> {
             }
             let left = Duration::from_nanos(until_ns.saturating_sub(run.control.now_ns()));
             match news.recv_timeout(left.min(LOOK)) {
-                Ok(News::Failed(failure)) => {
+                Ok(News::Failed(tid, failure)) => {
                     self.say_failed(&failure);
+                    if let Some(tid) = tid {
+                        run.log.text(Level::Debug, &lines::thread(tid, lines::ThreadIs::Failed));
+                    }
                     run.log.text(Level::Fatal, "Thread initialization failed!");
                     return Err(FAILED);
                 }
@@ -173,6 +176,8 @@ impl Load<'_> {
                 .checkpoints
                 .iter()
                 .rev()
+                // There is nothing to report when the run begins.
+                .filter(|at| **at > 0)
                 .map(|at| in_run(Duration::from_secs((*at).into())))
                 .collect(),
         };
@@ -206,7 +211,7 @@ impl Load<'_> {
             let due_ns = moments.next_ns();
             let left = Duration::from_nanos(due_ns.saturating_sub(now_ns)).min(LOOK);
             match news.recv_timeout(left) {
-                Ok(News::Failed(failure)) => {
+                Ok(News::Failed(_, failure)) => {
                     has_failed = true;
                     self.say_failed(&failure);
                     if let Some(recording) = &mut self.recording {

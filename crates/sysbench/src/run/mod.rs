@@ -23,4 +23,4 @@ pub(crate) use pace::Pace;
 pub(crate) use reports::call_function;
 pub(crate) use shared::{Run, ServerSeen};
 pub(crate) use usage::Usage;
-pub(crate) use worker::{Crew, News, groups, work};
+pub(crate) use worker::{Crew, News, RUN, groups, work};

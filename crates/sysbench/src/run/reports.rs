@@ -77,7 +77,8 @@ impl Load<'_> {
         if self.main.state.hook(&self.main_client, "report_cumulative").is_some() {
             self.call_in_reporter("report_cumulative", &figures, false);
         } else if !self.is_json() {
-            run.log.report(&output::checkpoint(&figures, &fairness(&clients), &self.style()));
+            run.log.stamped(Level::Notice, &output::checkpoint(&figures, &self.style()));
+            run.log.report(&output::cumulative(&figures, &fairness(&clients), &self.style()));
         }
         count.checkpoints.push(figures);
     }

@@ -6,7 +6,12 @@ use std::sync::mpsc::{Receiver, Sender};
 use super::{Failure, Host, Run};
 use crate::lua::{Role, Script, State, lua_error_text};
 use crate::options::Options;
+use crate::output::Level;
+use crate::output::lines::{ThreadIs, thread};
 use crate::sql::{Drivers, Store};
+
+/// The procedure of `client.lua` that runs events.
+pub(crate) const RUN: &str = "run";
 
 /// What all threads are given.
 #[derive(Clone)]
@@ -16,7 +21,7 @@ pub(crate) struct Crew {
     pub(crate) options: Arc<Options>,
     pub(crate) drivers: Arc<Drivers>,
     pub(crate) threads: u32,
-    /// `run`, or `parallel_command`.
+    /// [`RUN`], or `parallel_command`.
     pub(crate) procedure: &'static str,
 }
 
@@ -25,8 +30,8 @@ pub(crate) struct Crew {
 pub(crate) enum News {
     /// All its clients are ready for events.
     Ready,
-    /// A client failed.
-    Failed(Failure),
+    /// A client failed; `None`: the thread did before it had any.
+    Failed(Option<u32>, Failure),
     /// The thread is at its end.
     Ended,
 }
@@ -55,7 +60,7 @@ pub(crate) fn work(crew: &Crew, group: &Group, news: &Sender<News>, go: &Receive
     crew.run.usage.enter(group.number);
     match prepare(crew, group) {
         Ok(mut host) => live(crew, &mut host, &tell, go),
-        Err(problem) => tell(News::Failed(Failure { function: String::new(), problem })),
+        Err(problem) => tell(News::Failed(None, Failure { function: String::new(), problem })),
     }
     crew.run.usage.leave();
 }
@@ -67,7 +72,7 @@ impl Drop for LastWords<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             let problem = "a worker thread broke down: that is a bug of truetps".to_owned();
-            let _ = self.0.send(News::Failed(Failure { function: String::new(), problem }));
+            let _ = self.0.send(News::Failed(None, Failure { function: String::new(), problem }));
         }
         let _ = self.0.send(News::Ended);
     }
@@ -91,6 +96,9 @@ fn prepare(crew: &Crew, group: &Group) -> Result<Host, String> {
                     host.state.lua().create_string(crew.script.command.as_deref().unwrap_or_default())?,
                 )?;
             }
+            if crew.procedure == RUN {
+                crew.run.log.text(Level::Debug, &thread(*tid, ThreadIs::Started));
+            }
             host.start(*tid, client, crew.procedure, is_shared)?;
         }
         Ok(host)
@@ -104,9 +112,9 @@ fn live(crew: &Crew, host: &mut Host, tell: &dyn Fn(News), go: &Receiver<bool>) 
     while !host.all_ended() && !control.is_abandoned() {
         host.turn();
         crew.run.usage.look();
-        for (_, failure) in host.take_failures() {
+        for (tid, failure) in host.take_failures() {
             control.end();
-            tell(News::Failed(failure));
+            tell(News::Failed(Some(tid), failure));
         }
         if !is_ready && host.all_at_barrier() && !host.all_ended() {
             is_ready = true;

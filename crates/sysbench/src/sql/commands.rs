@@ -2,12 +2,13 @@
 
 use std::rc::Rc;
 
-use truetps_driver::{Dialect, DriverError, Link, Prepared, Reply};
+use truetps_driver::{Dialect, DriverError, Link, Prepared, Reply, with_numbered_parameters};
 
 use super::bound::Binds;
 use super::bulk::{Added, Bulk};
 use super::connection::{Doing, Why};
 use super::driver::SqlError;
+use super::libpq;
 use super::statement::Statement;
 use super::store::{Answer, Step, Store};
 use crate::output::Level;
@@ -19,9 +20,6 @@ const UNSUPPORTED: u16 = 1295;
 impl Store {
     /// `con:query()`.
     pub(crate) fn query(&mut self, handle: u32, text: &[u8]) -> Step {
-        if text.trim_ascii().is_empty() && self.dialect_of(handle) == Some(Dialect::Postgres) {
-            return Step::Done(Answer::MISUSE);
-        }
         match self.connections.get(handle) {
             Some(connection) if connection.is_dry => return self.dry(handle),
             Some(connection) if connection.link.is_some() => {}
@@ -71,10 +69,10 @@ impl Store {
 
     /// `con:prepare()`.
     pub(crate) fn prepare(&mut self, handle: u32, text: &[u8]) -> Step {
-        let Some(connection) = self.connections.get(handle) else { return self.closed_already() };
-        if !connection.is_open() {
-            return self.closed_already();
-        }
+        let Some(connection) = self.connections.get(handle).filter(|connection| connection.is_open()) else {
+            self.closed_already();
+            return Step::Done(Answer::CLOSED);
+        };
         let is_mysql = self.driver_of(connection).dialect == Dialect::Mysql;
         let is_emulated = connection.is_dry || self.drivers.emulates_prepared();
         let shape = self.statement_shapes.take();
@@ -160,7 +158,9 @@ impl Store {
             connection.show_error(2, &sql_error);
         }
         if self.dialect_of(handle) == Some(Dialect::Postgres) {
-            self.run.log.text(Level::Fatal, &format!("PQprepare() failed: ERROR:  {}\n", sql_error.message));
+            let text = self.statements.get(number).map(|statement| with_numbered_parameters(&statement.text));
+            let words = libpq::words(&error, &text.unwrap_or_default());
+            self.run.log.text(Level::Fatal, &format!("PQprepare() failed: {words}"));
         } else {
             self.run.log.text(Level::Fatal, "mysql_stmt_prepare() failed");
             self.run.log.text(Level::Fatal, &format!("MySQL error: {} \"{}\"", error.code, error.message));
@@ -277,6 +277,11 @@ impl Store {
             return self.failed(handle, &SqlError::of_server(&error), &class, error.code, prepared.is_some());
         }
         let Some(connection) = self.connections.get_mut(handle) else { return Step::Done(Answer::MISUSE) };
+        if connection.text.trim_ascii().is_empty() && self.dialect_of(handle) == Some(Dialect::Postgres) {
+            self.keep_buffer(reply.sets);
+            return self.nothing_asked(handle);
+        }
+        let Some(connection) = self.connections.get_mut(handle) else { return Step::Done(Answer::MISUSE) };
         connection.show_success();
         connection.sets = reply.sets;
         let has_rows = connection.open_set(0);
@@ -294,6 +299,15 @@ impl Store {
             self.forget_results(handle);
         }
         Step::Done(if is_object { Answer::RESULT } else { Answer::NONE })
+    }
+
+    /// PostgreSQL has an answer of its own to a text without a statement, which libpq's users take for an error.
+    fn nothing_asked(&mut self, handle: u32) -> Step {
+        if let Some(connection) = self.connections.get(handle) {
+            connection.show_failure();
+            self.run.board.slot(connection.tid).count(Counter::Error, 1);
+        }
+        Step::Done(Answer::MISUSE)
     }
 
     /// A statement failed, or its connection did.
@@ -374,13 +388,14 @@ impl Store {
     // Rows gathered into one INSERT
     //
 
-    pub(crate) fn bulk_begin(&mut self, handle: u32, head: &[u8]) -> bool {
-        let Some(connection) = self.connections.get_mut(handle).filter(|connection| connection.is_open()) else {
-            self.run.log.text(Level::Alert, "attempt to use an already closed connection");
-            return false;
-        };
-        connection.bulk = Some(Bulk::new(head));
-        true
+    /// On a connection that is closed it is told here, and the first row is the error.
+    pub(crate) fn bulk_begin(&mut self, handle: u32, head: &[u8]) {
+        match self.connections.get_mut(handle).filter(|connection| connection.is_open()) {
+            Some(connection) => connection.bulk = Some(Bulk::new(head)),
+            None => {
+                self.closed_already();
+            }
+        }
     }
 
     /// `None`: there is no place for the row, ever.

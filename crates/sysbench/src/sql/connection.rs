@@ -120,6 +120,12 @@ impl Connection {
         });
     }
 
+    /// Shows the script an error of which the server has said nothing.
+    pub(crate) fn show_failure(&self) {
+        self.show_success();
+        self.shape.with(|shape| shape.error = 2);
+    }
+
     /// Shows the script an error: 1 is ignorable, 2 fatal.
     pub(crate) fn show_error(&mut self, severity: i32, error: &SqlError) {
         let text = |text: &str| CString::new(text.replace('\0', " ")).unwrap_or_default();

@@ -1,5 +1,6 @@
 //! What the two drivers of scripts have of their own: their servers, their words, and which errors are forgiven.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use truetps_driver::{Dialect, DriverError, Endpoint, ServerError, Target};
@@ -104,22 +105,38 @@ pub(crate) fn connect_failure(dialect: Dialect, endpoint: &Endpoint, error: &Dri
     }
 }
 
+/// Nobody answers at the place: the first write to a socket may be what tells it.
+fn unreachable(error: &DriverError) -> Option<&io::Error> {
+    use io::ErrorKind::{ConnectionRefused, HostUnreachable, NetworkUnreachable, TimedOut};
+    match error {
+        DriverError::Connect { source, .. } => Some(source),
+        DriverError::Io(source) => Some(source)
+            .filter(|e| matches!(e.kind(), ConnectionRefused | HostUnreachable | NetworkUnreachable | TimedOut)),
+        _ => None,
+    }
+}
+
 fn mysql_reason(endpoint: &Endpoint, error: &DriverError) -> String {
-    match (error, endpoint) {
-        (DriverError::Server(error), _) => format!("{}: {}", error.code, error.message),
-        (DriverError::Connect { source, .. }, Endpoint::Unix(path)) => {
+    match (unreachable(error), endpoint) {
+        (Some(source), Endpoint::Unix(path)) => {
             let number = source.raw_os_error().unwrap_or(0);
-            format!("2002: Can't connect to local server through socket '{}' ({number})", path.display())
+            return format!("2002: Can't connect to local server through socket '{}' ({number})", path.display());
         }
-        (DriverError::Connect { source, .. }, Endpoint::Tcp { host, .. }) => match source.raw_os_error() {
-            Some(number) => format!("2002: Can't connect to server on '{host}' ({number})"),
-            None if source.kind() == std::io::ErrorKind::TimedOut => {
-                format!("2002: Can't connect to server on '{host}' (110)")
-            }
-            // The system's number for a name that nobody knows, which the standard library keeps to itself.
-            None => format!("2005: Unknown server host '{host}' (-2)"),
-        },
-        (DriverError::Io(_) | DriverError::Closed | DriverError::ClosedEarly { .. }, _) => {
+        (Some(source), Endpoint::Tcp { host, .. }) => {
+            return match source.raw_os_error() {
+                Some(number) => format!("2002: Can't connect to server on '{host}' ({number})"),
+                None if source.kind() == std::io::ErrorKind::TimedOut => {
+                    format!("2002: Can't connect to server on '{host}' (110)")
+                }
+                // The system's number for a name that nobody knows, which the standard library keeps to itself.
+                None => format!("2005: Unknown server host '{host}' (-2)"),
+            };
+        }
+        (None, _) => {}
+    }
+    match error {
+        DriverError::Server(error) => format!("{}: {}", error.code, error.message),
+        DriverError::Io(_) | DriverError::Closed | DriverError::ClosedEarly { .. } => {
             format!("2013: Lost connection to server at 'handshake' ({error})")
         }
         _ => format!("2000: {error}"),
@@ -137,19 +154,17 @@ fn pgsql_reason(endpoint: &Endpoint, error: &DriverError) -> String {
         Endpoint::Unix(path) => format!("on socket \"{}\"", path.display()),
         Endpoint::Tcp { host, port } => format!("at \"{host}\", port {port}"),
     };
+    if let Some(source) = unreachable(error) {
+        let what = match endpoint {
+            Endpoint::Unix(_) => "Is the server running locally and accepting connections on that socket?",
+            Endpoint::Tcp { .. } => "Is the server running on that host and accepting TCP/IP connections?",
+        };
+        let text = source.to_string();
+        let reason = text.split(" (os error").next().unwrap_or_default();
+        return format!("connection to server {place} failed: {reason}\n\t{what}\n");
+    }
     match error {
-        DriverError::Server(error) => {
-            format!("connection to server {place} failed: FATAL:  {}\n", error.message)
-        }
-        DriverError::Connect { source, .. } => {
-            let what = match endpoint {
-                Endpoint::Unix(_) => "Is the server running locally and accepting connections on that socket?",
-                Endpoint::Tcp { .. } => "Is the server running on that host and accepting TCP/IP connections?",
-            };
-            let text = source.to_string();
-            let reason = text.split(" (os error").next().unwrap_or_default();
-            format!("connection to server {place} failed: {reason}\n\t{what}\n")
-        }
+        DriverError::Server(error) => format!("connection to server {place} failed: FATAL:  {}\n", error.message),
         other => format!("connection to server {place} failed: {other}\n"),
     }
 }

@@ -29,6 +29,9 @@ impl Ready {
 /// Names of the drivers, in the order of their handles.
 const NAMES: [&str; 2] = ["mysql", "pgsql"];
 
+/// `--db-driver=`, with nothing.
+const NO_NAME: &str = "Multiple DB drivers are available. Use --db-driver=name to specify which one to use";
+
 pub(crate) struct Drivers {
     options: Options,
     /// For an address that has none.
@@ -80,12 +83,9 @@ impl Drivers {
     pub(crate) fn find(&self, name: Option<&str>) -> Result<usize, String> {
         self.options.database().map_err(|refusal| plain(&refusal))?;
         let given = self.options.bytes("db-driver").map(String::from_utf8_lossy).unwrap_or_default().into_owned();
-        let given = match self.driver_of_dsn() {
-            Some(driver) if given.is_empty() || !self.options.is_given("db-driver") => driver,
-            _ if given.is_empty() => "mysql",
-            _ => &given,
-        };
-        let name = name.unwrap_or(given);
+        let of_dsn = self.driver_of_dsn().filter(|_| given.is_empty() || !self.options.is_given("db-driver"));
+        let given = of_dsn.or(Some(given.as_str()).filter(|given| !given.is_empty()));
+        let name = name.or(given).ok_or(NO_NAME)?;
         let number = NAMES.iter().position(|known| *known == name);
         let number = number.ok_or_else(|| format!("invalid database driver name: '{name}'"))?;
         self.get(number).map_err(String::clone)?;

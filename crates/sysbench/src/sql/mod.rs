@@ -6,6 +6,7 @@ mod commands;
 mod connection;
 mod driver;
 mod drivers;
+mod libpq;
 mod slab;
 mod statement;
 mod store;

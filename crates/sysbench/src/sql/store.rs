@@ -33,6 +33,8 @@ impl Answer {
     pub(crate) const FAILED: Self = Self::of(3);
     /// The call was wrong, whatever the server would say.
     pub(crate) const MISUSE: Self = Self::of(4);
+    /// There is no connection any more, and nothing is to be raised for it.
+    pub(crate) const CLOSED: Self = Self::of(5);
 
     pub(crate) const fn of(code: i32) -> Self {
         Self { code, value: 0.0 }

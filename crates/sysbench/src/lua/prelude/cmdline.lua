@@ -18,9 +18,12 @@ end
 
 -- The declared options, sorted by name: {name, description, default as text, type}.
 local function declared(options)
+  if type(options) ~= "table" then error("wrong type for sysbench.cmdline.options: " .. type(options)) end
   local list = {}
   for name, option in pairs(options) do
-    assert(type(option) == "table" and type(option[1]) == "string", "wrong table structure in sysbench.cmdline.options")
+    assert(type(option) == "table", "wrong table structure in sysbench.cmdline.options")
+    if option[1] == nil then error("nil description for option " .. tostring(name)) end
+    assert(type(option[1]) == "string", "wrong table structure in sysbench.cmdline.options")
     local kind = option[3]
     if kind == nil then kind = TYPE_OF_DEFAULT[type(option[2])] end
     assert(type(name) == "string" and type(kind) == "number" and kind >= 0 and kind < C.SB_ARG_TYPE_MAX,
@@ -39,9 +42,8 @@ local function command_of(name)
   local commands = current().commands
   if type(commands) ~= "table" then return nil end
   local command = commands[name]
-  if command == nil then return nil end
-  assert(type(command) == "table" and type(command[1]) == "function",
-         "wrong table structure in sysbench.cmdline.commands")
+  -- Whatever else is there is no command: sysbench says so without a word about its shape.
+  if type(command) ~= "table" or type(command[1]) ~= "function" then return nil end
   return command
 end
 

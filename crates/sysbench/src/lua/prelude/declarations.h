@@ -14,17 +14,17 @@ typedef enum {
 typedef struct sql_driver { const char *sname; const char *lname; uint32_t handle; } sql_driver;
 typedef struct sql_value { uint32_t len; const char *ptr; } sql_value;
 typedef struct sql_row { void *ptr; sql_value *values; } sql_row;
-typedef struct sql_connection sql_connection;
-typedef struct sql_statement {
-  sql_connection *connection; const char *query; sb_counter_type counter; uint32_t handle; uint32_t uses;
-} sql_statement;
+typedef struct sql_statement sql_statement;
 typedef struct sql_result {
   sb_counter_type counter_; uint32_t rows_; uint32_t fields_; sql_statement *statement_; void *ptr; sql_row row;
   double serial_;
 } sql_result;
-struct sql_connection {
+typedef struct {
   sql_error_t error; int sql_errno; const char *sql_state; const char *sql_errmsg; sql_driver *driver;
   uint32_t handle; uint32_t tid; sql_result *result; sql_statement *statement;
+} sql_connection;
+struct sql_statement {
+  sql_connection *connection; const char *query; sb_counter_type counter; uint32_t handle; uint32_t uses;
 };
 typedef struct sql_bind {
   sql_bind_type_t type; void *buffer; unsigned long *data_len; unsigned long max_len; char *is_null;

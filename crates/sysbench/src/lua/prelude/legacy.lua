@@ -38,9 +38,11 @@ local function connect()
   local environment = getfenv(0)
   local connection = connections[environment]
   if connection then return connection end
-  local driver = api.driver()
+  local ok, driver = pcall(api.driver)
+  if not ok then error("DB initialization failed", 3) end
   environment.db_driver = driver:name()
-  connection = driver:connect()
+  ok, connection = pcall(driver.connect, driver)
+  if not ok then error("Failed to connect to the database", 3) end
   connections[environment] = connection
   return connection
 end
@@ -96,8 +98,9 @@ function functions.db_execute(handle)
   local found = of(handle, "db_execute")
   -- The table that was bound is read again at each execution.
   for i, parameter in ipairs(found.parameters or {}) do parameter:set(found.values[i]) end
-  found.result = try("db_execute", found.statement.execute, found.statement)
-  return found.result
+  try("db_execute", found.statement.execute, found.statement)
+  -- Results can be given to two functions alone, which do nothing.
+  return handle
 end
 
 function functions.db_store_results() end

@@ -7,6 +7,7 @@ local CONNECT, RECONNECT, QUERY, PREPARE = request.CONNECT, request.RECONNECT, r
 local EXECUTE, NEXT_RESULT, PREPARE_BOUND = request.EXECUTE, request.NEXT_RESULT, request.PREPARE_BOUND
 -- What the host answers: there is a result; there is none; the statement failed; the call was wrong.
 local RESULT, NONE, FAILED = host.answers.RESULT, host.answers.NONE, host.answers.FAILED
+local CLOSED = host.answers.CLOSED
 
 local RESTART_EVENT = 1
 -- What statements without rows return: equal to nil, as in sysbench, and yet an object.
@@ -199,6 +200,17 @@ function statement:close()
   return host.close_statement(self.handle)
 end
 
+-- What a connection that is closed prepares: equal to nil, as in sysbench, where using it is a crash.
+ffi.cdef("typedef struct truetps_no_statement { int unused; } truetps_no_statement;")
+local no_statement = { bind_create = statement.bind_create }
+for _, name in ipairs({ "bind_param", "execute", "next_result", "close" }) do
+  no_statement[name] = function() error("SQL API error", 2) end
+end
+ffi.metatype("truetps_no_statement", {
+  __index = no_statement, __tostring = function() return "<sql_statement>" end,
+})
+local NO_STATEMENT = ffi.cast("truetps_no_statement *", nil)
+
 --
 -- Results
 --
@@ -253,14 +265,16 @@ function connection:query_row(text)
     return unpack(rows:fetch_row(), 1, rows.nfields)
   end
   if answer == NONE then return nil end
-  if answer == FAILED then raise(self, text) end
-  error("SQL API error", 3)
+  -- In sysbench this function is one that calls query(), which blames its caller.
+  if answer == FAILED then raise(self, text, 2) end
+  error("SQL API error", 2)
 end
 
 function connection:prepare(text)
   if type(text) ~= "string" then text = as_text(text, "db_prepare") end
   local answer = ask(PREPARE, self.handle, text)
   if answer == FAILED then raise(self, text) end
+  if answer == CLOSED then return NO_STATEMENT end
   if answer ~= NONE then error("SQL API error", 2) end
   local made = self.statement
   kept_alive[made] = { self }
@@ -269,7 +283,8 @@ end
 
 function connection:bulk_insert_init(query)
   if type(query) ~= "string" then query = as_text(query, "db_bulk_insert_init") end
-  return assert(host.bulk_begin(self.handle, query), "db_bulk_insert_init() failed")
+  host.bulk_begin(self.handle, query)
+  return true
 end
 
 -- Sends the rows that were gathered. An error that the user ignores restarts the event.

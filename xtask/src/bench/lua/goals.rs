@@ -1,0 +1,57 @@
+//! What `truetps sysbench` is to reach beside sysbench, for each number of clients.
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Goal {
+    clients: u32,
+    /// Ratio of transactions a second, at least.
+    pub(crate) tps: f64,
+    /// Ratio of client CPU a transaction, at most.
+    pub(crate) cpu: f64,
+    /// Our peak memory in MB, at most.
+    pub(crate) memory: Option<f64>,
+}
+
+const GOALS: [Goal; 4] = [
+    Goal { clients: 8, tps: 1.0, cpu: 0.9, memory: None },
+    Goal { clients: 64, tps: 1.05, cpu: 0.7, memory: None },
+    Goal { clients: 1000, tps: 1.3, cpu: 0.4, memory: Some(50.0) },
+    Goal { clients: 5000, tps: 1.3, cpu: 0.5, memory: Some(150.0) },
+];
+
+/// `None`: for that number of clients nothing was promised.
+pub(crate) fn goal(clients: u32) -> Option<Goal> {
+    GOALS.into_iter().find(|goal| goal.clients == clients)
+}
+
+pub(crate) fn at_least(goal: f64, found: f64) -> String {
+    format!("≥ {goal}: {}", verdict(goal, found))
+}
+
+pub(crate) fn at_most(goal: f64, found: f64) -> String {
+    format!("≤ {goal}: {}", verdict(found, goal))
+}
+
+fn verdict(small: f64, large: f64) -> &'static str {
+    if small.is_nan() || large.is_nan() {
+        return "no figure";
+    }
+    // A mean goes through logarithms: what is equal may differ in the last digit.
+    if small <= large + 1e-9 { "met" } else { "**missed**" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn goals_are_met_from_their_figure_on() {
+        let few = goal(8).unwrap();
+        assert_eq!(at_least(few.tps, 1.0), "≥ 1: met");
+        assert_eq!(at_least(few.tps, 0.99), "≥ 1: **missed**");
+        assert_eq!(at_most(few.cpu, 0.9), "≤ 0.9: met");
+        assert_eq!(at_most(few.cpu, f64::midpoint(0.9, 0.91)), "≤ 0.9: **missed**");
+        assert_eq!(at_most(few.cpu, f64::NAN), "≤ 0.9: no figure");
+        assert_eq!(goal(1000).unwrap().memory, Some(50.0));
+        assert_eq!(goal(16), None);
+    }
+}

@@ -1,0 +1,269 @@
+//! What has to be there before the first run: both programs, their scripts, room on the host, and tables.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, bail};
+use truetps_sandbox::{HostLimits, ServerLoad};
+
+use crate::bench::lua::options::{Options, Script};
+use crate::bench::private_server::PrivateServer;
+use crate::bench::programs::{commit, new_command, output};
+use crate::bench::report::Side;
+use crate::bench::server::Server;
+
+const SYSBENCH: &str = "sysbench";
+const INSTALL: &str = "apt-get install --no-install-recommends sysbench";
+/// Where Debian's package has its scripts. Both programs get the path, so that no copy can take their place.
+const SCRIPTS: &str = "/usr/share/sysbench";
+
+/// Filled once; scripts that change rows leave their number as it is.
+const FULL: &str = "sbtest";
+/// For scripts that only add rows.
+const EMPTY: &str = "sbtest_empty";
+
+/// sysbench took 0.34 MB for each of 1,000 clients, 0.28 for each of 5,000; with prepared statements more.
+const BYTES_PER_CLIENT: u64 = 512 << 10;
+/// What the sandbox reckons with: a session of the server, and the server without any, beside its buffer pool of a
+/// quarter of the memory, which is 1 GiB at most.
+const BYTES_PER_SESSION: u64 = 256 << 10;
+const SERVER_BYTES: u64 = 400 << 20;
+const BUFFER_POOL_MAX: u64 = 1 << 30;
+/// The most prepared statements that the private server is given room for.
+const STATEMENTS_MAX: u64 = 1_048_576;
+
+pub(crate) struct Programs {
+    truetps: PathBuf,
+    /// A line each.
+    about: String,
+}
+
+impl Programs {
+    /// Builds ours where no other is named, and makes sure of theirs.
+    pub(crate) fn find(root: &Path, options: &Options) -> anyhow::Result<Self> {
+        let version = output(SYSBENCH, INSTALL)?;
+        for script in &options.scripts {
+            let path = script_path(*script);
+            if !path.is_file() {
+                bail!("{} is needed: {INSTALL}", path.display());
+            }
+        }
+        let truetps = truetps_path(root, options);
+        let ours = match &options.truetps {
+            Some(path) if path.is_file() => "another build, given with --truetps".to_owned(),
+            Some(path) => bail!("--truetps {}: no such file", path.display()),
+            None => {
+                build_truetps(root)?;
+                format!("this tree{}", commit(root))
+            }
+        };
+        let about = format!("- truetps sysbench: {ours}\n- {version}; scripts of {SCRIPTS}, {}\n", scripts_state());
+        Ok(Self { truetps, about })
+    }
+
+    pub(crate) fn describe(&self) -> &str {
+        &self.about
+    }
+
+    pub(crate) fn command(
+        &self,
+        side: Side,
+        options: &Options,
+        script: Script,
+        clients: u32,
+        server: &PrivateServer,
+    ) -> Command {
+        let words = words(side, &self.truetps, options, script, clients, server.socket());
+        let mut command = new_command(&words[0]);
+        command.args(&words[1..]);
+        command
+    }
+}
+
+/// The command line of a run.
+fn words(side: Side, truetps: &Path, options: &Options, script: Script, clients: u32, socket: &Path) -> Vec<String> {
+    let mut words = match side {
+        Side::Ours => vec![truetps.display().to_string(), "sysbench".to_owned()],
+        Side::Theirs => vec![SYSBENCH.to_owned()],
+    };
+    words.push(script_path(script).display().to_string());
+    words.extend(server_words(socket, schema(script)));
+    words.push(format!("--threads={clients}"));
+    words.extend(options.load());
+    if side == Side::Ours {
+        // A folder for each run would be work that the other program does not have.
+        words.push("--runs=none".to_owned());
+        words.extend(options.ours.iter().cloned());
+    }
+    words.push("run".to_owned());
+    words
+}
+
+fn server_words(socket: &Path, schema: &str) -> [String; 3] {
+    [format!("--mysql-socket={}", socket.display()), "--mysql-user=root".to_owned(), format!("--mysql-db={schema}")]
+}
+
+fn script_path(script: Script) -> PathBuf {
+    Path::new(SCRIPTS).join(script.name()).with_extension("lua")
+}
+
+fn schema(script: Script) -> &'static str {
+    if script.is_growing() { EMPTY } else { FULL }
+}
+
+fn truetps_path(root: &Path, options: &Options) -> PathBuf {
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    options.truetps.clone().unwrap_or_else(|| target.join("release/truetps"))
+}
+
+fn build_truetps(root: &Path) -> anyhow::Result<()> {
+    let mut command = new_command(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(["build", "--release", "--locked", "--quiet", "--package", "truetps"]).current_dir(root);
+    if !command.status().context("running cargo")?.success() {
+        bail!("truetps could not be built");
+    }
+    Ok(())
+}
+
+/// Whether the scripts are as the package brought them.
+fn scripts_state() -> String {
+    let changed = new_command("dpkg").args(["--verify", "sysbench"]).output();
+    match changed.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()) {
+        Ok(text) if !text.contains(SCRIPTS) => "unmodified (`dpkg --verify`)".to_owned(),
+        Ok(_) => "**modified** (`dpkg --verify`)".to_owned(),
+        Err(_) => "not verified: there is no dpkg".to_owned(),
+    }
+}
+
+/// Room for all sessions and what they prepare.
+pub(crate) fn server_load(options: &Options) -> anyhow::Result<ServerLoad> {
+    let (clients, each) = (options.most_clients(), options.statements_per_session());
+    let all = u64::from(clients) * u64::from(each);
+    if all > STATEMENTS_MAX {
+        bail!(
+            "{clients} clients prepare {each} statements each, {all} in all, and a server has room for {STATEMENTS_MAX}: \
+             use fewer --tables, or --prepared disable"
+        );
+    }
+    Ok(ServerLoad { connections_max: clients, statements_per_connection: each })
+}
+
+/// Memory of server and clients together. Other limits of the host are checked when the server starts.
+pub(crate) fn check_memory(clients: u32) -> anyhow::Result<()> {
+    let host = HostLimits::read();
+    let needed = memory_bytes(clients, host.memory_bytes);
+    if let Some(available) = host.memory_available_bytes.filter(|available| *available < needed) {
+        bail!(
+            "this host cannot carry the load: server and sysbench need about {} MB with {clients} clients, and {} MB are \
+             available; use fewer --clients",
+            needed / 1_000_000,
+            available / 1_000_000
+        );
+    }
+    Ok(())
+}
+
+fn memory_bytes(clients: u32, host_bytes: u64) -> u64 {
+    // A buffer pool has a tenth of its size around it.
+    let buffer_pool = (host_bytes / 4).min(BUFFER_POOL_MAX) / 10 * 11;
+    SERVER_BYTES + buffer_pool + u64::from(clients) * (BYTES_PER_CLIENT + BYTES_PER_SESSION)
+}
+
+/// The tables of both schemas, made by sysbench itself.
+pub(crate) fn prepare(options: &Options, server: &mut PrivateServer) -> anyhow::Result<()> {
+    for (schema, rows) in [(FULL, options.table_rows), (EMPTY, 0)] {
+        if !options.scripts.iter().any(|script| self::schema(*script) == schema) {
+            continue;
+        }
+        server.execute(&format!("CREATE DATABASE {schema}"))?;
+        let mut command = new_command(SYSBENCH);
+        command.arg(script_path(options.scripts[0])).args(server_words(server.socket(), schema));
+        command.args([format!("--tables={}", options.tables), format!("--table-size={rows}"), "prepare".to_owned()]);
+        let output = command.output().context("starting sysbench")?;
+        if !output.status.success() {
+            let text = String::from_utf8_lossy(&output.stdout);
+            bail!("sysbench could not make its tables: {}", text.trim());
+        }
+    }
+    Ok(())
+}
+
+/// The same tables for whoever comes next.
+pub(crate) fn same_start(options: &Options, script: Script, server: &mut PrivateServer) -> anyhow::Result<()> {
+    if script.is_growing() {
+        for table in 1..=options.tables {
+            server.execute(&format!("TRUNCATE TABLE {EMPTY}.sbtest{table}"))?;
+        }
+    }
+    Ok(())
+}
+
+/// What would run, for `--dry`.
+pub(crate) fn plan(root: &Path, options: &Options) -> String {
+    let truetps = truetps_path(root, options);
+    let mut text = options.describe();
+    let settings: Vec<_> = options.settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let _ = writeln!(text, "- a private server with {}", settings.join(", "));
+    let runs = options.scripts.len() * options.clients.len() * options.pairs as usize * 2;
+    let seconds = runs as u64 * super::run::run_seconds(options.window);
+    let _ =
+        writeln!(text, "- {runs} runs, {} minutes and the time that programs take to start\n", seconds.div_ceil(60));
+    for script in &options.scripts {
+        for clients in &options.clients {
+            for side in [Side::Ours, Side::Theirs] {
+                let words = words(side, &truetps, options, *script, *clients, Path::new("SOCKET"));
+                let _ = writeln!(text, "{}", words.join(" "));
+            }
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(text: &str) -> Options {
+        Options::parse(&text.split_ascii_whitespace().collect::<Vec<_>>()).unwrap()
+    }
+
+    #[test]
+    fn both_programs_get_the_same_words() {
+        let options = options("--ours --lua-memory-limit=0 -- --rand-seed=3");
+        let of = |side| words(side, Path::new("truetps"), &options, Script::WriteOnly, 64, Path::new("s"));
+        let mut ours = of(Side::Ours);
+        ours.splice(0..2, ["sysbench".to_owned()]);
+        ours.retain(|word| word != "--runs=none" && word != "--lua-memory-limit=0");
+        assert_eq!(ours, of(Side::Theirs));
+        assert!(ours.contains(&"/usr/share/sysbench/oltp_write_only.lua".to_owned()));
+        assert!(ours.contains(&"--mysql-db=sbtest".to_owned()) && ours.contains(&"--rand-seed=3".to_owned()));
+        assert_eq!(ours.last().map(String::as_str), Some("run"));
+    }
+
+    #[test]
+    fn inserts_have_tables_of_their_own() {
+        assert_ne!(schema(Script::Insert), schema(Script::ReadWrite));
+    }
+
+    #[test]
+    fn a_plan_has_a_line_for_each_program_and_cell() {
+        let text = plan(Path::new("/tree"), &options("--clients 8,64 --scripts oltp_insert --pairs 2 --truetps ours"));
+        assert_eq!(text.lines().filter(|line| line.ends_with(" run")).count(), 4);
+        assert!(text.contains("- 8 runs") && text.contains("ours sysbench /usr/share"), "{text}");
+    }
+
+    #[test]
+    fn more_statements_than_a_server_takes_are_refused() {
+        assert_eq!(server_load(&options("--tables 10")).unwrap().statements_per_connection, 92);
+        assert!(server_load(&options("--tables 30")).unwrap_err().to_string().contains("--tables"));
+        assert!(server_load(&options("--tables 30 --prepared disable")).is_ok());
+    }
+
+    #[test]
+    fn memory_that_no_host_has_is_named() {
+        assert!(memory_bytes(1, 2 << 30) < 1 << 30);
+        assert_eq!(memory_bytes(1001, 8 << 30) - memory_bytes(1, 64 << 30), 1000 * (768 << 10));
+        assert!(check_memory(u32::MAX).unwrap_err().to_string().contains("--clients"));
+    }
+}
