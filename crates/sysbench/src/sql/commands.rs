@@ -181,10 +181,6 @@ impl Store {
         self.keep_buffer(reply.sets);
         self.idle(handle);
         let Some(error) = reply.error else { return Step::Done(Answer::MISUSE) };
-        if goal == Goal::New && error.code != UNSUPPORTED {
-            // The script gets no object for it.
-            self.release_statement(number);
-        }
         if error.code == UNSUPPORTED {
             if let Some(statement) = self.statements.get_mut(number) {
                 statement.is_emulated = true;
@@ -206,6 +202,10 @@ impl Store {
         } else {
             self.run.log.text(Level::Fatal, "mysql_stmt_prepare() failed");
             self.run.log.text(Level::Fatal, &format!("MySQL error: {} \"{}\"", error.code, error.message));
+        }
+        if goal == Goal::New {
+            // The script gets no object for it.
+            self.release_statement(number);
         }
         Step::Done(Answer::MISUSE)
     }
