@@ -7,6 +7,9 @@
 
 use crate::rand::Xoroshiro;
 
+/// More starts than that are passed over at once: drawing each would hold up those who claim.
+const DRAWN_MAX: f64 = 1e6;
+
 #[derive(Debug, Clone)]
 struct Starts {
     random: Xoroshiro,
@@ -22,6 +25,19 @@ impl Starts {
         let gap = -(1.0 - self.random.unit()).ln() * self.gap_ns_mean;
         self.next_ns += gap;
         self.passed += 1;
+    }
+
+    /// Goes on to the first start after a moment. Of very many starts the number is the mean one.
+    fn pass_to(&mut self, now_ns: u64) {
+        let now_ns = now_ns as f64;
+        let missed = (now_ns - self.next_ns) / self.gap_ns_mean;
+        if missed > DRAWN_MAX {
+            self.passed += missed as u64;
+            self.next_ns = now_ns;
+        }
+        while self.next_ns <= now_ns {
+            self.advance();
+        }
     }
 }
 
@@ -55,17 +71,18 @@ impl Pace {
 
     /// Starts that are due and unclaimed, or were given back.
     pub(crate) fn queued(&mut self, now_ns: u64) -> u64 {
-        while self.due.next_ns <= now_ns as f64 {
-            self.due.advance();
+        if self.claims.next_ns > now_ns as f64 {
+            self.due = self.claims.clone();
+            return self.given_back;
         }
+        self.due.pass_to(now_ns);
         self.due.passed.saturating_sub(self.claims.passed) + self.given_back
     }
 
     /// Forgets the starts that nobody has claimed so far: the queue of a warm-up is not the run's.
     pub(crate) fn skip_to(&mut self, now_ns: u64) {
-        while self.claims.next_ns <= now_ns as f64 {
-            self.claims.advance();
-        }
+        self.claims.pass_to(now_ns);
+        self.due = self.claims.clone();
     }
 }
 
@@ -75,6 +92,15 @@ mod tests {
 
     fn pace(rate: f64) -> Pace {
         Pace::new(rate, Xoroshiro::from_seed(1, 0), 0)
+    }
+
+    #[test]
+    fn a_rate_that_nobody_can_keep_is_counted_at_once() {
+        let mut pace = pace(2e9);
+        let queued = pace.queued(3_600_000_000_000);
+        assert!((7_199_000_000_000..=7_201_000_000_000).contains(&queued), "{queued}");
+        pace.skip_to(3_700_000_000_000);
+        assert_eq!(pace.queued(3_700_000_000_000), 0);
     }
 
     #[test]

@@ -196,7 +196,7 @@ impl Store {
             connection.show_error(2, &sql_error);
         }
         if self.dialect_of(handle) == Some(Dialect::Postgres) {
-            let text = self.statements.get(number).map(|statement| with_numbered_parameters(&statement.text));
+            let text = self.connections.get(handle).map(|connection| with_numbered_parameters(&connection.text));
             let words = libpq::words(&error, &text.unwrap_or_default());
             self.run.log.text(Level::Fatal, &format!("PQprepare() failed: {words}"));
         } else {

@@ -21,12 +21,12 @@ local function declared(options)
   if type(options) ~= "table" then error("wrong type for sysbench.cmdline.options: " .. type(options)) end
   local list = {}
   for name, option in pairs(options) do
-    assert(type(option) == "table", "wrong table structure in sysbench.cmdline.options")
-    if option[1] == nil then error("nil description for option " .. tostring(name)) end
+    assert(type(name) == "string" and type(option) == "table", "wrong table structure in sysbench.cmdline.options")
+    if option[1] == nil then error("nil description for option " .. name) end
     assert(type(option[1]) == "string", "wrong table structure in sysbench.cmdline.options")
     local kind = option[3]
     if kind == nil then kind = TYPE_OF_DEFAULT[type(option[2])] end
-    assert(type(name) == "string" and type(kind) == "number" and kind >= 0 and kind < C.SB_ARG_TYPE_MAX,
+    assert(type(kind) == "number" and kind >= 0 and kind < C.SB_ARG_TYPE_MAX,
            "wrong table structure in sysbench.cmdline.options")
     list[#list + 1] = { name = name, description = option[1], default = text_of(option[2], kind), kind = kind }
   end
