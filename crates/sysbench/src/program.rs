@@ -25,6 +25,9 @@ const FAILED: u8 = 1;
 /// Up to so many clients have a thread each: see `docs/decisions/0006-drive-mode.md`.
 const CLIENTS_WITH_THREADS_MAX: u32 = 2;
 
+/// A state has room for so many coroutines that the host holds.
+const CLIENTS_OF_A_STATE_MAX: u32 = 6_000;
+
 /// Threads that record latencies apart from each other; more share the memory for it.
 const SHARES_MAX: u32 = 64;
 
@@ -319,7 +322,8 @@ impl<'a> Program<'a> {
         let settings = options.settings();
         let clients = settings.threads;
         let found = self.lua(self.host.state.finding(&self.client))?;
-        let shared = settings.ours.workers.unwrap_or_else(|| (self.world.cores / 2).max(1)).clamp(1, clients);
+        let enough = clients.div_ceil(CLIENTS_OF_A_STATE_MAX);
+        let shared = settings.ours.workers.unwrap_or_else(|| (self.world.cores / 2).max(1)).max(enough).min(clients);
         let has_few = clients <= CLIENTS_WITH_THREADS_MAX;
         Ok(match settings.ours.lua_isolation {
             LuaIsolation::Auto if found.is_some() => (clients, found),
@@ -457,9 +461,19 @@ fn find_script(pass: &FirstPass, settings: &Settings, world: &World<'_>, log: &L
         has_legacy: pass.compat() == Compat::V1_0,
         package_path,
         package_cpath: lua::package_cpath(world.environment),
-        memory_limit_bytes: settings.ours.lua_memory_limit.map(|bytes| bytes as usize),
+        memory_limit_bytes: Some(settings.ours.lua_memory_limit.map_or_else(memory_limit, |bytes| bytes as usize)),
         luajit_command: settings.luajit_cmd.clone(),
     })
+}
+
+/// What a state may have where nobody says: half of what the system has, so that a script that wants all of it gets an
+/// error of its own. Without a limit the whole process would end.
+fn memory_limit() -> usize {
+    const LIMIT_MIN: u64 = 256 << 20;
+    let may_have = rustix::process::getrlimit(rustix::process::Resource::As).current.unwrap_or(u64::MAX);
+    let pages = rustix::system::sysinfo();
+    let memory = u64::from(pages.mem_unit) * pages.totalram as u64;
+    (memory.min(may_have) / 2).max(LIMIT_MIN) as usize
 }
 
 fn banner_of(settings: &Settings) -> Banner<'_> {

@@ -150,6 +150,25 @@ impl State {
         self.host.set("percentile", options.settings().percentile.unwrap_or(0))
     }
 
+    /// Calls a hook of reports with its figures.
+    ///
+    /// # Errors
+    ///
+    /// What the script says is wrong, as a text.
+    pub(crate) fn call_hook(&self, hook: &Function, stat: Table) -> mlua::Result<Option<String>> {
+        self.api.get::<Function>("call_hook")?.call((hook, stat))
+    }
+
+    /// The state keeps this client: there are too many for a handle each.
+    pub(crate) fn keep_client(&self, client: &Table) -> mlua::Result<()> {
+        self.api.get::<Function>("keep")?.call(client)
+    }
+
+    /// A client that the state keeps.
+    pub(crate) fn kept_client(&self, tid: u32) -> mlua::Result<Table> {
+        self.api.get::<Function>("of")?.call(tid)
+    }
+
     /// Gives one client its options now.
     pub(crate) fn show_options(&self, client: &Table) -> mlua::Result<()> {
         self.api.get::<Function>("set_options")?.call(client)

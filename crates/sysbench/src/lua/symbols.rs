@@ -213,7 +213,7 @@ pub(crate) extern "C" fn truetps_next_event(_tid: c_int) -> c_int {
 /// Whether an event that failed may be tried again: not after the run has been ended.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn truetps_may_restart(_tid: c_int) -> c_int {
-    context::with(|context| c_int::from(!context.run.control.has_ended())).unwrap_or(0)
+    context::with(|context| c_int::from(context.run.control.may_restart())).unwrap_or(0)
 }
 
 /// The event that runs is not counted.

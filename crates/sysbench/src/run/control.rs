@@ -82,6 +82,12 @@ impl Control {
         self.zero.elapsed().as_nanos() as u64 + 1
     }
 
+    /// Whether an event that failed may be tried again: not for long after the time is over.
+    pub(crate) fn may_restart(&self) -> bool {
+        const LONGER_NS: u64 = 1_000_000_000;
+        !self.has_ended() && self.now_ns() < self.deadline_ns().saturating_add(LONGER_NS)
+    }
+
     pub(crate) fn end(&self) {
         self.ended.store(true, Ordering::Relaxed);
     }

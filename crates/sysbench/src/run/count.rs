@@ -49,11 +49,12 @@ impl Count {
     pub(crate) fn end_warm_up(&mut self, board: &Board, now_ns: u64, begin: impl FnOnce()) -> Share {
         board.forget_ranges();
         let mut last = std::mem::replace(&mut self.second.share, Share::new());
-        begin();
         board.drain(&mut self.fresh);
         for stretch in [&mut self.interval, &mut self.total, &mut self.second, &mut self.whole] {
             stretch.restart(board, now_ns);
         }
+        // Last, so that no event that counts against a limit is lost: those that run now may be counted beyond it.
+        begin();
         self.zero_ns = now_ns;
         last.add(&self.fresh);
         self.fresh.clear();

@@ -57,7 +57,8 @@ impl Failure {
 }
 
 struct Client {
-    table: Table,
+    /// `None`: the state keeps it, as one of many.
+    table: Option<Table>,
     thread: Thread,
     context: Rc<Context>,
     waiting: Waiting,
@@ -117,6 +118,12 @@ impl Host {
         has_neighbours: bool,
     ) -> mlua::Result<usize> {
         let thread = self.state.start(&table, procedure)?;
+        let table = if has_neighbours {
+            self.state.keep_client(&table)?;
+            None
+        } else {
+            Some(table)
+        };
         let context = self.context(tid, has_neighbours);
         let place = self.clients.len();
         self.clients.push(Client { table, thread, context, waiting: Waiting::Nothing, failure: None });
@@ -416,8 +423,13 @@ impl Host {
     }
 
     fn failure_of(&self, place: usize) -> Failure {
-        let table = &self.clients[place].table;
-        let text = |name: &str| table.get::<LuaString>(name).map(|text| text.to_string_lossy()).unwrap_or_default();
+        let client = &self.clients[place];
+        let kept = || self.state.kept_client(client.context.tid).ok();
+        let table = client.table.clone().or_else(kept);
+        let text = |name: &str| {
+            let text = table.as_ref().and_then(|table| table.get::<LuaString>(name).ok());
+            text.map(|text| text.to_string_lossy()).unwrap_or_default()
+        };
         Failure { function: text("failed_in"), problem: text("problem") }
     }
 

@@ -20,7 +20,8 @@ pub(crate) const INTERRUPTED: u8 = 130;
 
 /// At most so long between two looks at what the user wants.
 const LOOK: Duration = Duration::from_millis(50);
-const THREAD_STACK_BYTES: usize = 1 << 20;
+/// Address space, of which only what is used takes memory: scripts recurse through C functions of Lua, such as gsub.
+pub(crate) const THREAD_STACK_BYTES: usize = 16 << 20;
 
 /// A run from its start to its report.
 pub(crate) struct Load<'a> {

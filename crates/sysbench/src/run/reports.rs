@@ -217,7 +217,7 @@ pub(crate) fn call_function(host: &mut Host, tid: u32, client: &Table, name: &st
 }
 
 fn call_hook(host: &Host, tid: u32, hook: &Function, figures: &Figures, is_intermediate: bool) -> Result<(), String> {
-    let made = || -> mlua::Result<()> {
+    let made = || -> mlua::Result<Option<String>> {
         let stat = host.state.lua().create_table()?;
         stat.set("threads_running", figures.threads_running)?;
         stat.set("time_interval", figures.time_interval_s)?;
@@ -238,7 +238,11 @@ fn call_hook(host: &Host, tid: u32, hook: &Function, figures: &Figures, is_inter
             stat.set("latency_avg", figures.latency_avg_s)?;
             stat.set("latency_sum", figures.latency_sum_s)?;
         }
-        host.in_the_name_of(tid, || hook.call(stat))
+        host.in_the_name_of(tid, || host.state.call_hook(hook, stat))
     };
-    made().map_err(|error| lua_error_text(&error))
+    match made() {
+        Ok(None) => Ok(()),
+        Ok(Some(problem)) => Err(problem),
+        Err(error) => Err(lua_error_text(&error)),
+    }
 }

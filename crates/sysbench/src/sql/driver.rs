@@ -7,6 +7,9 @@ use truetps_driver::{Dialect, DriverError, Endpoint, ServerError, Target};
 
 /// The number of an error that no server reports, as client libraries have it.
 const SERVER_LOST: i32 = 2013;
+/// ETIMEDOUT.
+const TIMED_OUT: i32 = 110;
+
 /// Errors after which a connection is made again.
 const LOST: [i32; 4] = [2006, 2011, 2013, 2055];
 
@@ -119,7 +122,8 @@ fn unreachable(error: &DriverError) -> Option<&io::Error> {
 fn mysql_reason(endpoint: &Endpoint, error: &DriverError) -> String {
     match (unreachable(error), endpoint) {
         (Some(source), Endpoint::Unix(path)) => {
-            let number = source.raw_os_error().unwrap_or(0);
+            let timed_out = source.kind() == std::io::ErrorKind::TimedOut;
+            let number = source.raw_os_error().unwrap_or(if timed_out { TIMED_OUT } else { 0 });
             return format!("2002: Can't connect to local server through socket '{}' ({number})", path.display());
         }
         (Some(source), Endpoint::Tcp { host, .. }) => {

@@ -261,7 +261,8 @@ impl Store {
     fn not_connected(&mut self, handle: u32, error: &DriverError) -> Step {
         let timeout_ns = self.connect_timeout_ns();
         let now_ns = self.run.control.now_ns();
-        let has_ended = self.run.control.has_ended();
+        // After the time is over nobody needs the connection any more.
+        let has_ended = self.run.control.has_ended() || now_ns >= self.run.control.deadline_ns();
         let Some(connection) = self.connections.get_mut(handle) else { return Step::Done(Answer::MISUSE) };
         connection.link = None;
         let Doing::Connecting(why) = connection.doing else { return Step::Done(Answer::MISUSE) };

@@ -143,12 +143,28 @@ function clients.start(client, procedure)
   local run = procedures[procedure]
   local thread = coroutine.create(function() return run(client) end)
   debug.setfenv(thread, client.environment)
+  request.is_of_a_client(thread)
   return thread
 end
 
 function clients.set_options(client) set_options(client) end
 
-function clients.has(client, name) return type(client.environment[name]) == "function" end
+function clients.has(client, name)
+  local value = client.environment[name]
+  local metatable = debug.getmetatable(value)
+  return type(value) == "function" or (type(metatable) == "table" and metatable.__call ~= nil)
+end
+
+-- Calls a hook of reports; what is wrong is returned as text.
+function clients.call_hook(hook, stat)
+  local ok, problem = pcall(hook, stat)
+  if not ok then return text_of(problem) end
+end
+
+-- The clients of a state that has many, by their numbers: the host keeps no hold of each.
+local by_tid = {}
+function clients.keep(client) by_tid[client.tid] = client end
+function clients.of(tid) return by_tid[tid] end
 
 function clients.hook(client, name) return client.environment.sysbench.hooks[name] end
 

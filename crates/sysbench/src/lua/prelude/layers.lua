@@ -11,7 +11,7 @@ local function flatten(layer)
   if shared then
     setmetatable(layer, nil)
     for name, value in pairs(shared) do
-      if rawget(layer, name) == nil then rawset(layer, name, value) end
+      if type(rawget(layer, name)) == "nil" then rawset(layer, name, value) end
     end
   end
   return layer
@@ -21,7 +21,8 @@ end
 function layers.over(shared)
   local metatable = { __index = shared }
   function metatable.__newindex(layer, name, value)
-    if value == nil then
+    -- A null pointer equals nil, and is a value.
+    if type(value) == "nil" then
       flatten(layer)[name] = nil
     else
       rawset(layer, name, value)

@@ -25,6 +25,8 @@ end
 function rand.string(fmt)
   local length = #fmt
   local text = room(length)
+  -- Filling stops there, and what was in the buffer before is nobody's business.
+  if fmt:find("\0", 1, true) then ffi.fill(text, length) end
   C.sb_rand_str(fmt, text)
   return ffi.string(text, length)
 end

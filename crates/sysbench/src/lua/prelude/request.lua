@@ -24,7 +24,16 @@ local function pass_up(thread, ok, what, ...)
   return ok, what, ...
 end
 
+-- Each coroutine inside of another one takes some of the thread's stack.
+local NESTED_MAX = 190
+local nested = setmetatable({}, { __mode = "k" })
+local running = coroutine.running
+
 local function resume_and_pass_up(thread, ...)
+  local outer = running()
+  local depth = (outer and nested[outer] or 0) + 1
+  if depth > NESTED_MAX then return false, "C stack overflow" end
+  if type(thread) == "thread" then nested[thread] = depth end
   return pass_up(thread, resume(thread, ...))
 end
 
@@ -40,6 +49,16 @@ request.coroutine.resume = resume_and_pass_up
 function request.coroutine.wrap(f)
   local thread = create(f)
   return function(...) return or_raise(resume_and_pass_up(thread, ...)) end
+end
+
+-- The coroutine of a client is not the script's to yield from.
+local of_clients = setmetatable({}, { __mode = "k" })
+function request.is_of_a_client(thread) of_clients[thread] = true end
+
+function request.coroutine.yield(...)
+  local thread = running()
+  if thread == nil or of_clients[thread] then error("attempt to yield across C-call boundary", 2) end
+  return yield(...)
 end
 
 return request

@@ -12,6 +12,8 @@ local CLOSED = host.answers.CLOSED
 local RESTART_EVENT = 1
 -- What statements without rows return: equal to nil, as in sysbench, and yet an object.
 local NO_RESULT = ffi.cast("sql_result *", nil)
+-- The handle of no connection.
+local NOBODY = 0xffffffff
 
 local sql = {
   type = {
@@ -54,7 +56,7 @@ end
 
 -- Texts may be C strings, too.
 local function as_text(query, name)
-  if type(query) == "cdata" then return ffi.string(query) end
+  if type(query) == "cdata" and query ~= nil then return ffi.string(query) end
   local length = #query
   error(string.format("bad argument #2 to '%s' (cannot convert '%s' of length %d to 'const char *')", name, type(query),
                       length), 3)
@@ -240,7 +242,7 @@ local function result_index(self, name)
   if not field then error("'sql_result' has no member named '" .. tostring(name) .. "'", 2) end
   if self == nil then
     if name == "nrows" or name == "nfields" then return 0 end
-    if name == "serial" then return 0 end
+    if name == "serial" then return NOBODY end
     return nil
   end
   return field(self)
