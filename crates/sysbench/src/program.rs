@@ -16,7 +16,10 @@ use crate::options::{
 };
 use crate::output::{Banner, Level, Log, MessagesTo, banner, lines};
 use crate::rand::{Unique, Xoroshiro};
-use crate::run::{Board, Control, Crew, Failure, Host, Load, News, Pace, RUN, Run, Usage, call_function, groups, work};
+use crate::run::{
+    Board, Control, Crew, Failure, Host, LARGE_STACK_BYTES, Load, News, Pace, RUN, Run, Usage, call_function, groups,
+    stack_bytes, work,
+};
 use crate::sql::{Drivers, Store};
 
 const GOOD: u8 = 0;
@@ -40,7 +43,7 @@ const NOT_DATABASES: [&str; 4] = ["fileio", "memory", "threads", "mutex"];
 
 /// What the program is run in.
 pub struct World<'a> {
-    pub environment: &'a dyn Fn(&str) -> Option<OsString>,
+    pub environment: &'a (dyn Fn(&str) -> Option<OsString> + Sync),
     /// Cores that clients may be spread over.
     pub cores: u32,
     /// The user has asked for the end.
@@ -52,6 +55,20 @@ type Stopped = u8;
 
 /// Runs a command line of sysbench; the first argument is the program's name. Returns the exit status.
 pub fn run(argv: Vec<OsString>, world: &World<'_>) -> u8 {
+    // The main state gets as large a stack as those of the workers.
+    std::thread::scope(|scope| {
+        let builder = std::thread::Builder::new().name("sysbench".to_owned()).stack_size(LARGE_STACK_BYTES);
+        match builder.spawn_scoped(scope, || run_here(argv, world)) {
+            Ok(thread) => thread.join().unwrap_or(FAILED),
+            Err(error) => {
+                write_to(Stream::Stderr, format!("truetps: no thread can be started: {error}\n").as_bytes());
+                FAILED
+            }
+        }
+    })
+}
+
+fn run_here(argv: Vec<OsString>, world: &World<'_>) -> u8 {
     let read_file = |path: &std::path::Path| std::fs::read(path);
     let surroundings = Surroundings { environment: world.environment, read_file: &read_file };
     let pass = match options::first_pass(argv, &surroundings) {
@@ -344,7 +361,9 @@ impl<'a> Program<'a> {
             let (crew, news_out) = (crew.clone(), news_out.clone());
             let (_go, go) = std::sync::mpsc::channel();
             let body = move || work(&crew, &group, &news_out, &go);
-            if let Err(error) = std::thread::Builder::new().name("worker".to_owned()).spawn(body) {
+            if let Err(error) =
+                std::thread::Builder::new().name("worker".to_owned()).stack_size(stack_bytes(threads)).spawn(body)
+            {
                 return self.fatal(&format!("a worker thread could not be started: {error}"));
             }
             started += 1;

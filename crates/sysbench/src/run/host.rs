@@ -82,6 +82,8 @@ pub(crate) struct Host {
     ended: usize,
     failures: Vec<(u32, Failure)>,
     share: usize,
+    /// The run is over: what is left to do is done, interrupted or not.
+    pub(crate) is_at_the_end: bool,
     kept_context: RefCell<Option<Rc<Context>>>,
     distribution: Rc<Distribution>,
     pub(crate) run: Arc<Run>,
@@ -101,6 +103,7 @@ impl Host {
             ended: 0,
             failures: Vec::new(),
             share,
+            is_at_the_end: false,
             kept_context: RefCell::new(None),
             distribution: Rc::new(run.distribution()),
             run,
@@ -136,7 +139,7 @@ impl Host {
         let failed = |error: &mlua::Error| Failure { function: String::new(), problem: lua_error_text(error) };
         let place = self.start(tid, table.clone(), procedure, false).map_err(|error| failed(&error))?;
         while self.clients[place].waiting != Waiting::Ended {
-            if self.run.is_interrupted() {
+            if self.run.is_interrupted() && !self.is_at_the_end {
                 let problem = INTERRUPTED.to_owned();
                 self.end(place, Some(Failure { function: String::new(), problem }));
                 break;

@@ -20,8 +20,15 @@ pub(crate) const INTERRUPTED: u8 = 130;
 
 /// At most so long between two looks at what the user wants.
 const LOOK: Duration = Duration::from_millis(50);
-/// Address space, of which only what is used takes memory: scripts recurse through C functions of Lua, such as gsub.
-pub(crate) const THREAD_STACK_BYTES: usize = 16 << 20;
+/// Address space of a thread, of which only what is used takes memory. Scripts recurse through C functions of Lua such as
+/// gsub, and are to meet Lua's own limit before the end of the stack; with very many threads there is less for each.
+pub(crate) fn stack_bytes(threads: u32) -> usize {
+    const FEW: u32 = 64;
+    if threads <= FEW { LARGE_STACK_BYTES } else { 8 << 20 }
+}
+
+/// Enough for all recursion that Lua allows.
+pub(crate) const LARGE_STACK_BYTES: usize = 96 << 20;
 
 /// A run from its start to its report.
 pub(crate) struct Load<'a> {
@@ -95,7 +102,7 @@ impl Load<'_> {
             let (go_out, go_in) = channel();
             let (crew, news_of) = (self.crew.clone(), news.clone());
             let body = move || work(&crew, &group, &news_of, &go_in);
-            let builder = std::thread::Builder::new().name("worker".to_owned()).stack_size(THREAD_STACK_BYTES);
+            let builder = std::thread::Builder::new().name("worker".to_owned()).stack_size(stack_bytes(self.threads));
             go.push(go_out);
             if let Err(error) = builder.spawn(body) {
                 log.text(Level::Fatal, &format!("a worker thread could not be started: {error}"));

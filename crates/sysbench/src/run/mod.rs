@@ -18,7 +18,7 @@ pub(crate) use control::{Control, Next, UNCLAIMED, Why};
 pub(crate) use count::Count;
 pub(crate) use host::{Failure, Host};
 pub(crate) use ledger::{log_histogram, percentiles, statement_latencies};
-pub(crate) use load::{Ending, Load};
+pub(crate) use load::{Ending, LARGE_STACK_BYTES, Load, stack_bytes};
 pub(crate) use pace::Pace;
 pub(crate) use reports::call_function;
 pub(crate) use shared::{Run, ServerSeen};

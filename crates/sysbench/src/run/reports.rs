@@ -196,6 +196,7 @@ impl Load<'_> {
         if !self.main.state.has(&self.main_client, "done") {
             return Ok(());
         }
+        self.main.is_at_the_end = true;
         call_function(self.main, 0, &self.main_client, "done")
     }
 }
