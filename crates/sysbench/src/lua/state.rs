@@ -35,8 +35,8 @@ const DECLARATIONS: &str = include_str!("prelude/declarations.h");
 /// In percent of what is alive: so large is the heap when a collection begins. Thousands of clients are prepared with a
 /// small one, which takes a little longer and leaves no hole of the same size again.
 const PAUSE_IN_PREPARATION: i32 = 125;
-/// LuaJIT's own.
-const PAUSE_IN_EVENTS: i32 = 200;
+/// A little below LuaJIT's own of 200, for the memory of thousands of clients.
+const PAUSE_IN_EVENTS: i32 = 170;
 
 /// What a state is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
