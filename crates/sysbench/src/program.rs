@@ -203,6 +203,7 @@ impl<'a> Program<'a> {
         let options = self.read_options(&command, has_options)?;
         self.host.state.set_options(&options).map_err(|error| self.fatal(&lua_error_text(&error)))?;
         self.host.state.show_options(&self.client).map_err(|error| self.fatal(&lua_error_text(&error)))?;
+        self.renew_drivers(&options);
         let name = String::from_utf8_lossy(&command).into_owned();
         if self.cmdline_says("command_defined", &name)? {
             let is_parallel = self.cmdline_says("command_parallel", &name)? && options.settings().threads > 1;
@@ -240,6 +241,16 @@ impl<'a> Program<'a> {
             write_to(notice.stream, &notice.text);
         }
         Ok(options)
+    }
+
+    /// The script may have taken a name of ours, or given an option of a driver another default. A driver that its body
+    /// has used stays as it is.
+    fn renew_drivers(&mut self, options: &Options) {
+        if !self.drivers.are_used() {
+            let password = (self.world.environment)(PASSWORD_VARIABLE);
+            self.drivers = Arc::new(Drivers::new(options.clone(), password));
+            self.host.state.store.borrow_mut().set_drivers(Arc::clone(&self.drivers));
+        }
     }
 
     fn cmdline(&self) -> Result<Table, Stopped> {

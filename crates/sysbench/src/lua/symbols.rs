@@ -11,7 +11,7 @@ use super::context::{self, Context, Turn};
 use super::released::{self, Released};
 use super::shapes::{ConnectionShape, StatementShape};
 use crate::output::LogHistogram;
-use crate::rand::{self, Xoroshiro};
+use crate::rand;
 use crate::run::Next;
 
 /// Longest text that `sb_rand_varstr` makes; there is no buffer of that size.
@@ -25,39 +25,24 @@ pub(crate) const STOP: c_int = 0;
 pub(crate) const GO: c_int = 1;
 pub(crate) const LATER: c_int = 2;
 
-fn draw(a: u32, b: u32, how: impl FnOnce(&Context, &mut Xoroshiro, u32, u32) -> u32) -> u32 {
-    context::with(|context| how(context, &mut context.random.borrow_mut(), a, b)).unwrap_or(a)
+/// C functions that draw a number of a range, each by a method of the distributions.
+macro_rules! draws {
+    ($($name:ident: $method:ident),*) => {$(
+        #[unsafe(no_mangle)]
+        pub(crate) extern "C" fn $name(a: u32, b: u32) -> u32 {
+            let draw = |context: &Context| context.distribution.$method(&mut context.random.borrow_mut(), a, b);
+            context::with(draw).unwrap_or(a)
+        }
+    )*};
 }
-
-#[unsafe(no_mangle)]
-pub(crate) extern "C" fn sb_rand_default(a: u32, b: u32) -> u32 {
-    draw(a, b, |context, random, a, b| context.distribution.draw(random, a, b))
-}
-
-#[unsafe(no_mangle)]
-pub(crate) extern "C" fn sb_rand_uniform(a: u32, b: u32) -> u32 {
-    draw(a, b, |context, random, a, b| context.distribution.uniform(random, a, b))
-}
-
-#[unsafe(no_mangle)]
-pub(crate) extern "C" fn sb_rand_gaussian(a: u32, b: u32) -> u32 {
-    draw(a, b, |context, random, a, b| context.distribution.gaussian(random, a, b))
-}
-
-#[unsafe(no_mangle)]
-pub(crate) extern "C" fn sb_rand_special(a: u32, b: u32) -> u32 {
-    draw(a, b, |context, random, a, b| context.distribution.special(random, a, b))
-}
-
-#[unsafe(no_mangle)]
-pub(crate) extern "C" fn sb_rand_pareto(a: u32, b: u32) -> u32 {
-    draw(a, b, |context, random, a, b| context.distribution.pareto(random, a, b))
-}
-
-#[unsafe(no_mangle)]
-pub(crate) extern "C" fn sb_rand_zipfian(a: u32, b: u32) -> u32 {
-    draw(a, b, |context, random, a, b| context.distribution.zipfian(random, a, b))
-}
+draws!(
+    sb_rand_default: draw,
+    sb_rand_uniform: uniform,
+    sb_rand_gaussian: gaussian,
+    sb_rand_special: special,
+    sb_rand_pareto: pareto,
+    sb_rand_zipfian: zipfian
+);
 
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn sb_rand_unique() -> u32 {

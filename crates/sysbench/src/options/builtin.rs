@@ -115,7 +115,7 @@ const OURS: [Row; 13] = [
     ),
     ("runs", String, Some("runs"), "folder that the run is kept in, or 'none'; also TRUETPS_RUNS in the environment"),
     ("dsn", String, Some(""), "a server in one text, in place of mysql-* and pgsql-*"),
-    ("lua-memory-limit", Size, Some("0"), "most memory of one Lua state; 0 is no limit"),
+    ("lua-memory-limit", Size, Some("0"), "most memory of one Lua state; 0 is half of the machine's"),
 ];
 
 /// Everything that is known before a script is read, in the order of the help page.

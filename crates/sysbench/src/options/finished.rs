@@ -27,15 +27,17 @@ pub(crate) struct Options {
 }
 
 impl Options {
+    /// `strict`: wrong values of our own options are refused, and not passed over.
     pub(super) fn new(
         compat: Compat,
         registry: Registry,
         given: Given,
         said: &[Notice],
         script_has_none: bool,
+        strict: bool,
     ) -> Result<Self, Refusal> {
-        let values = read_all(&registry, &given)?;
-        let lookup = Lookup { registry: &registry, given: &given, strict: true };
+        let values = read_all(&registry, &given, strict)?;
+        let lookup = Lookup { registry: &registry, given: &given, strict };
         let (settings, mut notices) = Settings::read(&lookup)?;
         notices.retain(|notice| !said.contains(notice));
         Ok(Self { compat, registry, given, values, settings, notices, script_has_none })
@@ -172,12 +174,15 @@ impl Options {
 }
 
 /// Values in sysbench's order, for the first refusal to be the same: what is known from the start, then the script's by
-/// name.
-fn read_all(registry: &Registry, given: &Given) -> Result<BTreeMap<Vec<u8>, Value>, Refusal> {
+/// name. Unless `strict`, a wrong value of an option of ours leaves it out: the script may declare that name.
+fn read_all(registry: &Registry, given: &Given, strict: bool) -> Result<BTreeMap<Vec<u8>, Value>, Refusal> {
     let is_script = |group| matches!(group, Group::Script | Group::Unknown);
     let mut values = BTreeMap::new();
     for one in registry.iter().filter(|one| !is_script(one.group)) {
-        values.insert(one.spec.key(), read_one(&one.spec, given)?);
+        match read_one(&one.spec, given) {
+            Err(_) if !strict && one.group == Group::Ours => None,
+            value => values.insert(one.spec.key(), value?),
+        };
     }
     let mut scripts: Vec<_> = registry.iter().filter(|one| is_script(one.group)).collect();
     scripts.sort_by(|a, b| a.spec.name.cmp(&b.spec.name));

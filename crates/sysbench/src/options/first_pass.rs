@@ -171,7 +171,7 @@ impl FirstPass {
             }
         }
         let without_options = self.takes_unknown(script_has_options);
-        Options::new(self.compat, self.registry, self.given, &self.notices, without_options)
+        Options::new(self.compat, self.registry, self.given, &self.notices, without_options, true)
     }
 
     /// Values as they are before the script is known: what its body finds that opens connections. Unknown names are
@@ -182,7 +182,7 @@ impl FirstPass {
     /// Wrong numbers of options that are known by now.
     pub(crate) fn preliminary(&self) -> Result<Options, Refusal> {
         let (registry, given) = (self.registry.clone(), self.given.clone());
-        Options::new(self.compat, registry, given, &self.notices, false)
+        Options::new(self.compat, registry, given, &self.notices, false, false)
     }
 
     fn takes_unknown(&self, script_has_options: bool) -> bool {

@@ -49,7 +49,7 @@ pub(crate) struct Ours {
     pub(crate) runs: Option<PathBuf>,
     /// A server in one text. It may hold a password: do not print it.
     pub(crate) dsn: Option<Vec<u8>>,
-    /// Bytes of one Lua state. None: no limit.
+    /// Bytes of one Lua state. None: half of the machine's memory.
     pub(crate) lua_memory_limit: Option<u64>,
 }
 
@@ -95,7 +95,8 @@ impl Ours {
         let workers = lookup.choice("workers", "1 to 1024, or 0 to leave it open", workers)?;
         let drain = lookup.choice("drain-timeout", FOR_EVER, seconds)?;
         let connect = lookup.choice("connect-timeout", FOR_EVER, seconds)?;
-        let memory = lookup.choice("lua-memory-limit", "bytes, such as 64M, or 0 for no limit", memory)?;
+        let memory =
+            lookup.choice("lua-memory-limit", "bytes, such as 64M, or 0 for half of the machine's memory", memory)?;
         let runs = lookup.bytes("runs");
         let dsn = lookup.bytes("dsn");
         let ours = Self {

@@ -62,7 +62,8 @@ pub(crate) struct Run<'a> {
 ///
 /// A transaction is what sysbench calls an event, and a client what it calls a thread. `end_s` counts from the start of
 /// the measured time. `response_us_pNN` is `response_us_p95` for the 95th percentile and `response_us_p999` for the
-/// 99.9th. `queue_length` and `concurrency` are there with a rate only. A number that cannot be written is `null`.
+/// 99.9th; below the 10th the point is a `_`. `queue_length` and `concurrency` are there with a
+/// rate only. A number that cannot be written is `null`.
 pub(crate) fn json(run: &Run) -> Map<String, Value> {
     let intervals: Vec<Value> = run.intervals.iter().map(|figures| interval(figures, run.style)).collect();
     let checkpoints: Vec<Value> =
@@ -142,7 +143,9 @@ fn own_percentile(figures: &Figures, style: Style) -> Vec<Percentile> {
 
 fn insert_percentiles(fields: &mut Map<String, Value>, of: &str, percentiles: &[Percentile]) {
     for percentile in percentiles {
-        let digits = percentile.percent.to_string().replace('.', "");
+        // 9.5 is not to be taken for 95.
+        let point = if percentile.percent < 10.0 { "_" } else { "" };
+        let digits = percentile.percent.to_string().replace('.', point);
         fields.insert(format!("{of}_us_p{digits}"), us(percentile.latency_s));
     }
 }

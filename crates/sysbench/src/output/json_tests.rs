@@ -106,6 +106,15 @@ fn totals_are_rates_and_microseconds() {
 }
 
 #[test]
+fn a_percentile_below_the_tenth_keeps_its_point() {
+    let mut fields = Map::new();
+    let percentile = |percent| Percentile { percent, latency_s: 0.001 };
+    insert_percentiles(&mut fields, "response", &[percentile(9.5), percentile(95.0), percentile(99.99)]);
+    let names: Vec<&str> = fields.keys().map(String::as_str).collect();
+    assert_eq!(names, ["response_us_p95", "response_us_p9999", "response_us_p9_5"]);
+}
+
+#[test]
 fn intervals_have_their_percentile_and_with_a_rate_the_queue() {
     let document_of = |style| document(style, &figures(0, 0.5));
     let plain = &document_of(STYLE)["intervals"][0];

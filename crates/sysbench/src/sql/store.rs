@@ -129,6 +129,11 @@ impl Store {
         Ok(store)
     }
 
+    /// Before any of them is used.
+    pub(crate) fn set_drivers(&mut self, drivers: Arc<Drivers>) {
+        self.drivers = drivers;
+    }
+
     pub(super) fn number(&self) -> u32 {
         self.number
     }

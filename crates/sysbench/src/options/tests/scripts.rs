@@ -50,6 +50,7 @@ fn defaults_of_a_script_are_checked_as_what_is_typed() {
 fn a_script_may_take_our_names() {
     let mut pass = pass(&["--report-format=yaml", "--workers=many", "--runs=none", "--percentiles=50"]).unwrap();
     assert_eq!(pass.settings().unwrap().ours.percentiles, [50.0], "one that is wrong leaves the others");
+    assert!(pass.preliminary().is_ok(), "the script's body runs before its names are known");
     assert_eq!(pass.declare(spec("report-format", Kind::String, Some("csv"))), Declared::TookOurs);
     assert_eq!(pass.declare(spec("workers", Kind::String, None)), Declared::TookOurs);
     assert_eq!(pass.declare(spec("threads", Kind::Int, None)), Declared::Redefined);
