@@ -35,8 +35,10 @@ const DECLARATIONS: &str = include_str!("prelude/declarations.h");
 /// In percent of what is alive: so large is the heap when a collection begins. Thousands of clients are prepared with a
 /// small one, which takes a little longer and leaves no hole of the same size again.
 const PAUSE_IN_PREPARATION: i32 = 125;
-/// A little below LuaJIT's own of 200, for the memory of thousands of clients.
-const PAUSE_IN_EVENTS: i32 = 170;
+/// Far below LuaJIT's own of 200: most of the heap are thousands of clients, which no collection makes smaller.
+const PAUSE_IN_EVENTS: i32 = 120;
+/// Twice LuaJIT's own: a collection that takes its time lets the heap grow meanwhile.
+const STEPS_IN_EVENTS: i32 = 400;
 
 /// What a state is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -188,8 +190,9 @@ impl State {
     pub(crate) fn end_of_preparation(&self) {
         // A finaliser of a script that fails has been told to nobody by sysbench, too.
         let _ = self.lua.gc_collect();
-        self.lua
-            .gc_set_mode(mlua::state::GcMode::Incremental(mlua::state::GcIncParams::default().pause(PAUSE_IN_EVENTS)));
+        self.lua.gc_set_mode(mlua::state::GcMode::Incremental(
+            mlua::state::GcIncParams::default().pause(PAUSE_IN_EVENTS).step_multiplier(STEPS_IN_EVENTS),
+        ));
     }
 
     pub(crate) fn lua(&self) -> &Lua {

@@ -90,7 +90,7 @@ fn fields(end: &End<'_>, crew: &Crew, validity: &Validity) -> Map<String, Value>
         percentiles: &percentiles(share, &wanted),
         histogram: &log_histogram(share),
         errors: &errors(share),
-        statements: &statement_latencies(share, &wanted),
+        statements: &statement_latencies(&count.statements, &wanted),
         clients: end.clients,
     })
 }

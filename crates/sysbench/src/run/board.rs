@@ -1,9 +1,11 @@
 //! What clients count, where everybody can read it at any time.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use truetps_record::{ErrorTally, Histogram, new_histogram};
+
+use super::statements::StatementTimes;
 
 /// The outcome of a statement, by the numbers of `sb_counter_type`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -172,19 +174,11 @@ pub(crate) struct Share {
     pub(crate) min_ns: u64,
     pub(crate) max_ns: u64,
     pub(crate) errors: ErrorTally,
-    pub(crate) statements: StatementTimes,
 }
 
 impl Share {
     pub(crate) fn new() -> Self {
-        Self {
-            events: new_histogram(),
-            sum_ns: 0,
-            min_ns: u64::MAX,
-            max_ns: 0,
-            errors: ErrorTally::default(),
-            statements: StatementTimes::default(),
-        }
+        Self { events: new_histogram(), sum_ns: 0, min_ns: u64::MAX, max_ns: 0, errors: ErrorTally::default() }
     }
 
     pub(crate) fn record(&mut self, length_ns: u64) {
@@ -201,12 +195,11 @@ impl Share {
         self.min_ns = self.min_ns.min(other.min_ns);
         self.max_ns = self.max_ns.max(other.max_ns);
         self.errors.merge(&other.errors);
-        self.statements.add(&other.statements);
     }
 
     /// Moves everything that is in `other` here.
     pub(crate) fn take(&mut self, other: &mut Self) {
-        if other.max_ns == 0 && other.events.is_empty() && other.errors.is_empty() && other.statements.is_empty() {
+        if other.max_ns == 0 && other.events.is_empty() && other.errors.is_empty() {
             return;
         }
         self.add(other);
@@ -217,65 +210,6 @@ impl Share {
         self.events.reset();
         (self.sum_ns, self.min_ns, self.max_ns) = (0, u64::MAX, 0);
         self.errors = ErrorTally::default();
-        self.statements.clear();
-    }
-}
-
-/// Kinds of statements whose times are kept apart, by their first word.
-pub(crate) const STATEMENT_KINDS: [&str; 10] =
-    ["select", "insert", "update", "delete", "replace", "begin", "commit", "rollback", "ddl", "other"];
-
-/// The kind of a statement, as a place in [`STATEMENT_KINDS`].
-pub(crate) fn statement_kind(sql: &[u8]) -> usize {
-    let sql = sql.trim_ascii_start();
-    let word = sql.split(|byte| !byte.is_ascii_alphabetic()).next().unwrap_or_default();
-    let is = |names: &[&str]| names.iter().any(|name| word.eq_ignore_ascii_case(name.as_bytes()));
-    match word.first().map(u8::to_ascii_lowercase) {
-        Some(b's') if is(&["select"]) => 0,
-        Some(b'i') if is(&["insert"]) => 1,
-        Some(b'u') if is(&["update"]) => 2,
-        Some(b'd') if is(&["delete"]) => 3,
-        Some(b'r') if is(&["replace"]) => 4,
-        Some(b'b' | b's') if is(&["begin", "start"]) => 5,
-        Some(b'c') if is(&["commit"]) => 6,
-        Some(b'r') if is(&["rollback"]) => 7,
-        _ if is(&["create", "drop", "alter", "truncate", "rename"]) => 8,
-        _ => 9,
-    }
-}
-
-/// Times of statements by kind. A histogram is made when the first statement of its kind ends.
-#[derive(Debug, Default)]
-pub(crate) struct StatementTimes {
-    by_kind: [Option<Box<Histogram>>; STATEMENT_KINDS.len()],
-}
-
-impl StatementTimes {
-    pub(crate) fn record(&mut self, kind: usize, length_ns: u64) {
-        let histogram = self.by_kind[kind].get_or_insert_with(|| Box::new(new_histogram()));
-        histogram.saturating_record(length_ns);
-    }
-
-    fn add(&mut self, other: &Self) {
-        for (ours, theirs) in self.by_kind.iter_mut().zip(&other.by_kind) {
-            let Some(theirs) = theirs.as_ref().filter(|theirs| !theirs.is_empty()) else { continue };
-            let ours = ours.get_or_insert_with(|| Box::new(new_histogram()));
-            ours.add(&**theirs).expect("all histograms have the same bounds");
-        }
-    }
-
-    fn is_empty(&self) -> bool {
-        self.by_kind.iter().flatten().all(|histogram| histogram.is_empty())
-    }
-
-    fn clear(&mut self) {
-        self.by_kind.iter_mut().flatten().for_each(|histogram| histogram.reset());
-    }
-
-    /// Kinds that occurred, with their times in nanoseconds.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&'static str, &Histogram)> {
-        let all = STATEMENT_KINDS.iter().zip(&self.by_kind);
-        all.filter_map(|(name, histogram)| histogram.as_deref().filter(|h| !h.is_empty()).map(|h| (*name, h)))
     }
 }
 
@@ -285,6 +219,8 @@ pub(crate) struct Board {
     /// One for each client, and one behind them for the states that only report: what they do is not counted.
     slots: Box<[Slot]>,
     shares: Box<[Mutex<Share>]>,
+    /// Apart from the shares: each is large, and there is one stretch of time only that wants them.
+    statements: Box<[Mutex<StatementTimes>]>,
 }
 
 impl Board {
@@ -292,6 +228,7 @@ impl Board {
         Self {
             slots: (0..=clients).map(|_| Slot::default()).collect(),
             shares: (0..shares.max(1)).map(|_| Mutex::new(Share::new())).collect(),
+            statements: (0..shares.max(1)).map(|_| Mutex::default()).collect(),
         }
     }
 
@@ -306,16 +243,18 @@ impl Board {
 
     /// Uses the share of this number; several threads may have the same one.
     pub(crate) fn with_share<R>(&self, number: usize, f: impl FnOnce(&mut Share) -> R) -> R {
-        let mut share =
-            self.shares[number % self.shares.len()].lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        f(&mut share)
+        f(&mut lock(&self.shares[number % self.shares.len()]))
     }
 
-    /// Moves what all shares have into `into`.
-    pub(crate) fn drain(&self, into: &mut Share) {
-        for number in 0..self.shares.len() {
-            self.with_share(number, |share| into.take(share));
-        }
+    /// A statement has ended. `share`: as in [`Self::with_share`].
+    pub(crate) fn record_statement(&self, share: usize, kind: usize, length_ns: u64) {
+        lock(&self.statements[share % self.statements.len()]).record(kind, length_ns);
+    }
+
+    /// Moves what all shares have to where it is added up.
+    pub(crate) fn drain(&self, into: &mut Share, statements: &mut StatementTimes) {
+        self.shares.iter().for_each(|share| into.take(&mut lock(share)));
+        self.statements.iter().for_each(|share| statements.take(&mut lock(share)));
     }
 
     /// The range of each client's events begins anew.
@@ -335,28 +274,13 @@ impl Board {
     }
 }
 
+fn lock<T>(share: &Mutex<T>) -> MutexGuard<'_, T> {
+    share.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn kinds_of_statements() {
-        let kind = |sql: &str| STATEMENT_KINDS[statement_kind(sql.as_bytes())];
-        for (sql, expect) in [
-            ("SELECT 1", "select"),
-            ("  insert into t", "insert"),
-            ("START TRANSACTION", "begin"),
-            ("BEGIN", "begin"),
-            ("rollback", "rollback"),
-            ("REPLACE INTO", "replace"),
-            ("CREATE TABLE", "ddl"),
-            ("(SELECT 1)", "other"),
-            ("", "other"),
-            ("selection", "other"),
-        ] {
-            assert_eq!(kind(sql), expect, "{sql}");
-        }
-    }
 
     #[test]
     fn events_are_counted_once() {
@@ -388,11 +312,11 @@ mod tests {
     fn what_is_taken_away_is_gone() {
         let board = Board::new(1, 2);
         board.with_share(0, |share| share.record(1_000_000));
-        board.with_share(3, |share| share.statements.record(0, 5_000));
-        let mut total = Share::new();
-        board.drain(&mut total);
-        board.drain(&mut total);
+        board.record_statement(3, 0, 5_000);
+        let (mut total, mut statements) = (Share::new(), StatementTimes::default());
+        board.drain(&mut total, &mut statements);
+        board.drain(&mut total, &mut statements);
         assert_eq!((total.events.len(), total.sum_ns), (1, 1_000_000));
-        assert_eq!(total.statements.iter().map(|(name, h)| (name, h.len())).collect::<Vec<_>>(), [("select", 1)]);
+        assert_eq!(statements.iter().map(|(name, h)| (name, h.len())).collect::<Vec<_>>(), [("select", 1)]);
     }
 }

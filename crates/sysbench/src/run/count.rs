@@ -2,6 +2,7 @@
 
 use super::board::{Board, Share};
 use super::ledger::Stretch;
+use super::statements::StatementTimes;
 use crate::output::Figures;
 
 pub(crate) struct Count {
@@ -13,6 +14,8 @@ pub(crate) struct Count {
     pub(crate) second: Stretch,
     /// Since the start; where there were checkpoints, that is more than the final report.
     pub(crate) whole: Stretch,
+    /// Of `total`.
+    pub(crate) statements: StatementTimes,
     fresh: Share,
     pub(crate) intervals: Vec<Figures>,
     pub(crate) checkpoints: Vec<Figures>,
@@ -28,6 +31,7 @@ impl Count {
             total: stretch(true),
             second: stretch(false),
             whole: stretch(true),
+            statements: StatementTimes::default(),
             fresh: Share::new(),
             intervals: Vec::new(),
             checkpoints: Vec::new(),
@@ -37,11 +41,18 @@ impl Count {
 
     /// Takes what the clients have recorded since the last call.
     pub(crate) fn collect(&mut self, board: &Board) {
-        board.drain(&mut self.fresh);
+        board.drain(&mut self.fresh, &mut self.statements);
         for stretch in [&mut self.interval, &mut self.total, &mut self.second, &mut self.whole] {
             stretch.share.add(&self.fresh);
         }
         self.fresh.clear();
+    }
+
+    /// The final report is to have what comes from now on.
+    pub(crate) fn begin_total(&mut self, board: &Board, now_ns: u64) {
+        self.total.restart(board, now_ns);
+        self.statements.clear();
+        board.forget_ranges();
     }
 
     /// What was counted so far was the warm-up. `begin` tells the clients that it is over: nothing slow is between that
@@ -49,10 +60,11 @@ impl Count {
     pub(crate) fn end_warm_up(&mut self, board: &Board, now_ns: u64, begin: impl FnOnce()) -> Share {
         board.forget_ranges();
         let mut last = std::mem::replace(&mut self.second.share, Share::new());
-        board.drain(&mut self.fresh);
+        board.drain(&mut self.fresh, &mut self.statements);
         for stretch in [&mut self.interval, &mut self.total, &mut self.second, &mut self.whole] {
             stretch.restart(board, now_ns);
         }
+        self.statements.clear();
         // Last, so that no event that counts against a limit is lost: those that run now may be counted beyond it.
         begin();
         self.zero_ns = now_ns;

@@ -1,6 +1,7 @@
 //! Figures of stretches of time, from what the board has counted.
 
 use super::board::{Board, Share, SlotCounts};
+use super::statements::StatementTimes;
 use crate::output::{ClientFigures, Fairness, Figures, LogHistogram, Percentile, StatementLatency};
 
 /// What happened since a moment.
@@ -115,10 +116,9 @@ pub(crate) fn percentiles(share: &Share, wanted: &[f64]) -> Vec<Percentile> {
     wanted.iter().map(|percent| Percentile { percent: *percent, latency_s: percentile_s(share, *percent) }).collect()
 }
 
-pub(crate) fn statement_latencies(share: &Share, wanted: &[f64]) -> Vec<StatementLatency> {
+pub(crate) fn statement_latencies(statements: &StatementTimes, wanted: &[f64]) -> Vec<StatementLatency> {
     let seconds = |ns: f64| ns / 1e9;
-    share
-        .statements
+    statements
         .iter()
         .map(|(kind, times)| StatementLatency {
             kind: kind.to_owned(),

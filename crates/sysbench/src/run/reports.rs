@@ -73,8 +73,7 @@ impl Load<'_> {
         let mut figures = count.total.figures(&run.board, count.zero_ns, now_ns, self.percentile());
         figures.threads_running = run.control.running();
         let clients = count.total.clients(&run.board);
-        count.total.restart(&run.board, now_ns);
-        run.board.forget_ranges();
+        count.begin_total(&run.board, now_ns);
         if self.main.state.hook(&self.main_client, "report_cumulative").is_some() {
             self.call_in_reporter("report_cumulative", &figures, false);
         } else if !self.is_json() {
@@ -182,7 +181,7 @@ impl Load<'_> {
         if ours.latency_by_statement {
             let wanted =
                 if ours.percentiles.is_empty() { vec![f64::from(self.percentile())] } else { ours.percentiles.clone() };
-            texts.push(output::statement_latency(&statement_latencies(share, &wanted)));
+            texts.push(output::statement_latency(&statement_latencies(&count.statements, &wanted)));
         }
         if ours.errors_by_class {
             texts.push(output::errors_by_class(&crate::recording::errors(share), seconds));

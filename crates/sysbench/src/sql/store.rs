@@ -467,7 +467,7 @@ impl Store {
         let now_ns = self.run.control.now_ns();
         let Some(connection) = self.connections.get(handle) else { return };
         let (kind, length_ns) = (connection.kind, now_ns.saturating_sub(connection.sent_ns));
-        self.run.board.with_share(self.share, |share| share.statements.record(kind, length_ns));
+        self.run.board.record_statement(self.share, kind, length_ns);
     }
 
     pub(super) fn tally(&self, class: &str, code: u16, message: &str) {

@@ -66,25 +66,31 @@ end
 -- Values bound to statements
 --
 
--- A parameter is a small table with one piece of memory, which the host reads when the statement is executed.
+-- A parameter is a small table with one piece of memory, which the host reads when the statement is executed. Numbers,
+-- and no enumeration or array, are what costs no object when it is read or written.
 ffi.cdef([[
 typedef struct truetps_parameter {
-  unsigned long data_len; unsigned long max_len; sql_bind_type_t type; char is_null[4];
-  union { int64_t number; double real; char text[1]; } value; char rest[?];
+  unsigned long data_len; uint32_t max_len; int32_t type; char is_null;
+  union { int64_t number; double real; char text[1]; }; char rest[?];
 } truetps_parameter;
 ]])
+local IS_NULL_OFFSET = ffi.offsetof("truetps_parameter", "is_null")
+local BIGINT, DOUBLE = TYPE.BIGINT, TYPE.DOUBLE
+local min = math.min
 local methods = {}
+
+local function is_null_of(memory) return ffi.cast("char *", memory) + IS_NULL_OFFSET end
 
 -- Scripts that look into a parameter find these fields.
 local fields = {
-  type = function(memory) return tonumber(memory.type) end,
-  max_len = function(memory) return tonumber(memory.max_len) end,
-  is_null = function(memory) return ffi.cast("char *", memory.is_null) end,
+  type = function(memory) return memory.type end,
+  max_len = function(memory) return memory.max_len end,
+  is_null = is_null_of,
   data_len = function(memory) return ffi.cast("unsigned long *", memory) end,
   buffer = function(memory)
-    if memory.type == TYPE.BIGINT then return ffi.cast("int64_t *", memory.value.text) end
-    if memory.type == TYPE.DOUBLE then return ffi.cast("double *", memory.value.text) end
-    return ffi.cast("char *", memory.value.text)
+    if memory.type == BIGINT then return ffi.cast("int64_t *", memory.text) end
+    if memory.type == DOUBLE then return ffi.cast("double *", memory.text) end
+    return ffi.cast("char *", memory.text)
   end,
 }
 
@@ -100,32 +106,28 @@ local parameter_type = {
 function methods:set(value)
   local memory = self[1]
   if value == nil then
-    memory.is_null[0] = 1
+    memory.is_null = 1
     return
   end
-  memory.is_null[0] = 0
+  memory.is_null = 0
   local kind = memory.type
-  if kind == TYPE.BIGINT then
-    memory.value.number = value
-  elseif kind == TYPE.DOUBLE then
-    memory.value.real = value
+  if kind == BIGINT then
+    memory.number = value
+  elseif kind == DOUBLE then
+    memory.real = value
   else
-    local length = #value
-    if length > memory.max_len then length = tonumber(memory.max_len) end
-    ffi.copy(memory.value.text, value, length)
+    local length = min(#value, memory.max_len)
+    ffi.copy(memory.text, value, length)
     memory.data_len = length
   end
 end
 
 function methods:set_rand_str(fmt)
   local memory = self[1]
-  local length = #fmt
-  if length > memory.max_len then
-    length = tonumber(memory.max_len)
-    fmt = fmt:sub(1, length)
-  end
-  C.sb_rand_str(fmt, memory.value.text)
-  memory.is_null[0] = 0
+  local length = min(#fmt, memory.max_len)
+  if length < #fmt then fmt = fmt:sub(1, length) end
+  C.sb_rand_str(fmt, memory.text)
+  memory.is_null = 0
   memory.data_len = length
 end
 
@@ -146,10 +148,10 @@ function statement:bind_create(kind, max_len)
   local memory
   if INTEGERS[number] then
     memory = ffi.new("truetps_parameter", 0)
-    memory.type, memory.max_len = TYPE.BIGINT, NUMBER_BYTES
+    memory.type, memory.max_len = BIGINT, NUMBER_BYTES
   elseif number == TYPE.FLOAT or number == TYPE.DOUBLE then
     memory = ffi.new("truetps_parameter", 0)
-    memory.type, memory.max_len = TYPE.DOUBLE, NUMBER_BYTES
+    memory.type, memory.max_len = DOUBLE, NUMBER_BYTES
   elseif number == TYPE.CHAR or number == TYPE.VARCHAR then
     if max_len < 0 then error("a text of " .. max_len .. " bytes", 2) end
     memory = ffi.new("truetps_parameter", math.max(0, max_len + 1 - NUMBER_BYTES))
@@ -157,7 +159,7 @@ function statement:bind_create(kind, max_len)
   else
     error("Unsupported argument type: " .. tostring(kind), 2)
   end
-  memory.is_null[0] = 1
+  memory.is_null = 1
   return setmetatable({ memory }, parameter_type)
 end
 
@@ -168,8 +170,8 @@ function statement:bind_param(...)
   local kept = { ... }
   for i = 1, count do
     local memory, bind = kept[i][1], binds[i - 1]
-    bind.type, bind.buffer, bind.max_len = memory.type, memory.value.text, memory.max_len
-    bind.data_len, bind.is_null = ffi.cast("unsigned long *", memory), memory.is_null
+    bind.type, bind.buffer, bind.max_len = memory.type, memory.text, memory.max_len
+    bind.data_len, bind.is_null = ffi.cast("unsigned long *", memory), is_null_of(memory)
     -- The table may lose its memory to a script; the statement does not.
     kept[i] = memory
   end
