@@ -61,7 +61,7 @@ const LATENCY: [Row; 2] = [
 const DATABASE: [Row; 3] = [
     ("db-driver", String, Some("mysql"), "the server's protocol {mysql, pgsql}"),
     ("db-ps-mode", String, Some("auto"), "whether statements are prepared by the server {auto, disable}"),
-    ("db-debug", Bool, Some("off"), "print every statement"),
+    ("db-debug", Bool, Some("off"), "taken, and prints nothing"),
 ];
 
 const MYSQL: [Row; 16] = [
@@ -75,10 +75,10 @@ const MYSQL: [Row; 16] = [
     ("mysql-ssl-key", String, None, "file with the client's key"),
     ("mysql-ssl-ca", String, None, "file with the certificates that the server's is checked against"),
     ("mysql-ssl-cert", String, None, "file with the client's certificate"),
-    ("mysql-ssl-cipher", String, Some(""), "ciphers that TLS may use"),
-    ("mysql-compression", Bool, Some("off"), "compress what is sent"),
-    ("mysql-compression-algorithms", String, Some("zlib"), "how it is compressed"),
-    ("mysql-debug", Bool, Some("off"), "print what the protocol does"),
+    ("mysql-ssl-cipher", String, Some(""), "taken; the TLS library chooses ciphers"),
+    ("mysql-compression", Bool, Some("off"), "'on' is refused: there is no compression"),
+    ("mysql-compression-algorithms", String, Some("zlib"), "taken; there is no compression"),
+    ("mysql-debug", Bool, Some("off"), "taken, and prints nothing"),
     (
         "mysql-ignore-errors",
         List,

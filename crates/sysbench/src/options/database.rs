@@ -20,7 +20,6 @@ pub(crate) struct DatabaseSettings {
     /// As typed; `sysbench.sql.driver()` refuses what is no driver.
     pub(crate) driver: Vec<u8>,
     pub(crate) ps_mode: PsMode,
-    pub(crate) debug: bool,
 }
 
 impl DatabaseSettings {
@@ -30,7 +29,7 @@ impl DatabaseSettings {
             b"disable" => PsMode::Disable,
             other => return Err(Refusal::fatal([b"Invalid value for db-ps-mode: ", other].concat())),
         };
-        Ok(Self { driver: lookup.bytes("db-driver").to_vec(), ps_mode, debug: lookup.switch("db-debug") })
+        Ok(Self { driver: lookup.bytes("db-driver").to_vec(), ps_mode })
     }
 }
 
@@ -107,8 +106,6 @@ pub(crate) struct MysqlSettings {
     /// Empty: the library chooses.
     pub(crate) ssl_cipher: Vec<u8>,
     pub(crate) compression: bool,
-    pub(crate) compression_algorithms: Vec<Vec<u8>>,
-    pub(crate) debug: bool,
     /// Numbers of errors.
     pub(crate) ignore_errors: Ignored<u16>,
     pub(crate) dry_run: bool,
@@ -138,8 +135,6 @@ impl MysqlSettings {
             ssl_files: ssl_files(lookup, is_switched_on && compat == Compat::V1_0),
             ssl_cipher: lookup.bytes("mysql-ssl-cipher").to_vec(),
             compression: lookup.switch("mysql-compression"),
-            compression_algorithms: lookup.list("mysql-compression-algorithms"),
-            debug: lookup.switch("mysql-debug"),
             ignore_errors: ignored(&lookup.list("mysql-ignore-errors"), |text| {
                 std::str::from_utf8(text).ok()?.trim().parse().ok()
             }),

@@ -16,15 +16,14 @@ fn defaults_are_those_of_sysbench() {
     assert_eq!((server.hosts, server.ports, server.sockets), (vec!["localhost".to_owned()], vec![3306], vec![]));
     assert_eq!((server.user, server.password, server.db), (b"sbtest".to_vec(), Vec::new(), b"sbtest".to_vec()));
     assert_eq!((server.ssl, server.ssl_files, server.ssl_cipher), (SslMode::Disabled, SslFiles::default(), Vec::new()));
-    assert_eq!((server.compression, server.debug, server.dry_run), (false, false, false));
-    assert_eq!(server.compression_algorithms, [b"zlib".to_vec()]);
+    assert_eq!((server.compression, server.dry_run), (false, false));
     assert_eq!(server.ignore_errors, Ignored::These(vec![1213, 1020, 1205]));
     let server = pgsql(&[]).unwrap();
     assert_eq!((server.host, server.port, server.ssl), (b"localhost".to_vec(), 5432, PgSslMode::Prefer));
     assert_eq!((server.user, server.password, server.db), (b"sbtest".to_vec(), Vec::new(), b"sbtest".to_vec()));
     assert_eq!(server.ignore_errors, Ignored::These(vec!["40P01".into(), "23505".into(), "40001".into()]));
     let database = options(&[], &[]).unwrap().database().unwrap();
-    assert_eq!((database.driver.as_slice(), database.ps_mode, database.debug), (&b"mysql"[..], PsMode::Auto, false));
+    assert_eq!((database.driver.as_slice(), database.ps_mode), (&b"mysql"[..], PsMode::Auto));
 }
 
 #[test]
