@@ -1,0 +1,3 @@
+//! mysqlslap.
+
+mod specs;
