@@ -46,7 +46,8 @@ pub struct LoadSpec {
     /// logs in again, and only then starts its next transaction. That takes measured time, but is in no response time.
     /// A client that has nothing more to do keeps its connection.
     ///
-    /// A connection that cannot be made again is lost: [`ErrorPolicy::reconnect_s`] says what then.
+    /// A connection that cannot be made again is lost: [`ErrorPolicy::reconnect_s`] says what then. A server at its limit
+    /// of connections may refuse it, as long as it has not dealt with the goodbye.
     pub reconnect_every: Option<NonZeroU64>,
     /// For all clients together.
     pub connect_timeout: Duration,
