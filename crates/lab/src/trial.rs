@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use truetps_driver::{Connector, Target};
-use truetps_engine::{Ending, LoadSpec, Observer, Outcome, WorkerShares, generator_limited, sustained};
+use truetps_engine::{Ending, LoadSpec, Observer, Outcome, Quota, WorkerShares, generator_limited, sustained};
 use truetps_probe::{HostCpu, ProcessUse, clock, cores_of, own_cores, process_use};
 use truetps_record::{
     EngineFacts, FolderError, Histogram, Interval, Measured, Phase, Plan, Protocol, ResourceUse, Trial, TrialWriter,
@@ -57,7 +57,8 @@ pub(crate) fn run_trial(
         errors: plan.load.errors.clone(),
         warm_up: plan.load.warm_up(),
         measure: plan.load.measure(),
-        measure_transactions: plan.load.measure_transactions,
+        quota: plan.load.measure_transactions.map(Quota::Together),
+        reconnect_every: None,
         connect_timeout: CONNECT_TIMEOUT + CONNECT_TIMEOUT_A_CLIENT * trial.configuration.connections(),
         drain_timeout: DRAIN_TIMEOUT,
     };
