@@ -22,7 +22,7 @@ use crate::ground::{Ground, Place, Site};
 use crate::guest::variables;
 use crate::schedule::schedule;
 use crate::setup::{given, private};
-use crate::trial::{TrialContext, run_trial};
+use crate::trial::{TrialContext, load_of, run_trial};
 
 /// So many trials in a row without evidence, and the rest would be no better.
 const FAILURES_IN_A_ROW_MAX: u32 = 5;
@@ -291,11 +291,11 @@ impl<'a> Bench<'a> {
             Err(error) => trial.validity = Validity::Invalid(format!("the server could not be made ready: {error}")),
             Ok(mut site) => {
                 trial.notes.append(&mut site.notes);
+                let (plan, pin) = (self.request.plan, &self.request.pin.generator);
                 let context = TrialContext {
-                    plan: self.request.plan,
+                    load: load_of(plan, &trial.configuration, self.request.workers, pin),
+                    protocol: plan.workload.protocol,
                     workload: &*self.workload,
-                    workers: self.request.workers,
-                    pin: &self.request.pin.generator,
                     target: site.target,
                     server_pid: site.pid,
                     stop: self.request.stop,
