@@ -122,7 +122,9 @@ impl Plan {
         let table: toml::Table = toml::from_str(text).map_err(|error| PlanError::Syntax(error.to_string()))?;
         crate::plan_check::check_keys(&table)?;
         let mut plan: Self = toml::from_str(text).map_err(|error| PlanError::Syntax(error.to_string()))?;
-        plan.workload.resolve();
+        let empty = toml::Table::new();
+        let section = table.get("workload").and_then(toml::Value::as_table);
+        plan.workload.resolve(section.unwrap_or(&empty));
         crate::plan_check::check_values(&plan)?;
         Ok(plan)
     }

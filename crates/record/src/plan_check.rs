@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::load::check_rate;
+use crate::table_spec::GENERATED_TABLE_KEYS;
 use crate::workload_check::{check_workload, check_workload_keys, unused_key};
 use crate::{CONNECTIONS, Plan, PlanError, RATE, SettingValue};
 
@@ -13,7 +14,7 @@ const CONNECTIONS_MAX: i64 = 100_000;
 const SCRIPT_CLIENTS_MAX: i64 = 1_000_000;
 const DAY_S: f64 = 86_400.0;
 
-const WORKLOAD_SECTION: [&str; 13] = [
+const WORKLOAD_SECTION: [&str; 17] = [
     "name",
     "protocol",
     "tables",
@@ -27,12 +28,18 @@ const WORKLOAD_SECTION: [&str; 13] = [
     "statements",
     "table",
     "script",
+    "sql",
+    "create",
+    "commit_every",
+    "explicit_commit",
 ];
 
-const SECTIONS: [(&str, &[&str]); 7] = [
+const SECTIONS: [(&str, &[&str]); 8] = [
     ("", &["name", "about", "server", "workload", "load", "factors", "design", "quick"]),
     ("server", &["flavour", "settings"]),
     ("workload", &WORKLOAD_SECTION),
+    // Those of `custom` are a list and no section; each names its own keys.
+    ("workload.table", &GENERATED_TABLE_KEYS),
     ("load", &LOAD_KEYS),
     ("load.errors", &["retry", "ignore", "fatal", "retries_max", "reconnect_s"]),
     ("design", &["blocks", "seed", "baseline", "aa_pair", "datadir", "smallest_effect_percent"]),
