@@ -28,7 +28,7 @@ mod workload_check;
 mod workload_spec;
 
 pub use calendar::{parse_time, put_date, put_time};
-pub use configuration::{CONNECTIONS, Configuration, RATE, SettingValue, is_load_factor};
+pub use configuration::{CONNECTIONS, Configuration, HOT_ROWS, RATE, SettingValue, is_load_factor, is_workload_factor};
 pub use counts::{Counts, ErrorCount, ErrorTally};
 pub use distribution::Distribution;
 pub use estimate::Estimate;

@@ -9,7 +9,7 @@ use crate::workload_spec::{SQL_WORKLOAD, TABLE_WORKLOAD, all_workload_keys, impl
 use crate::{CustomTable, Generator, GeneratorKind, PlanError, TableSection, WORKLOADS, WorkloadSpec, near_matches};
 
 const ROWS_PER_INSERT_MAX: u32 = 10_000;
-const HOT_ROWS_MAX: u32 = 100_000;
+pub(crate) const HOT_ROWS_MAX: u32 = 100_000;
 pub(crate) const TABLE_ROWS_MAX: u64 = 1_000_000_000;
 /// Statements in one transaction.
 const STATEMENTS_MAX: usize = 1_000;

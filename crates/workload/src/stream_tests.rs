@@ -43,12 +43,22 @@ create = ["CREATE TABLE t (a INT); INSERT INTO t VALUES (0)", "CREATE TABLE u LI
 commit_every = 2
 "#;
 
-const TABLE: &str = r#"
+const TABLE: &str = r"
 [workload]
-table = { rows = 3, ints = 1, varchars = 1, floats = 1, doubles = 1, decimals = 1, texts = 1, bigints = 1,
-          datetimes = 1, blobs = 1, value_length = 7 }
 rows_per_insert = 2
-"#;
+[workload.table]
+rows = 3
+ints = 1
+varchars = 1
+floats = 1
+doubles = 1
+decimals = 1
+texts = 1
+bigints = 1
+datetimes = 1
+blobs = 1
+value_length = 7
+";
 
 const TABLE_COMMIT: &str = "[workload]\ntable = { ints = 1, rows = 2 }\nexplicit_commit = true";
 
