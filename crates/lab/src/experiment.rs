@@ -10,7 +10,7 @@ use truetps_driver::{Client, DriverError};
 use truetps_probe::clock;
 use truetps_record::{
     Experiment, ExperimentFolder, HostFacts, Plan, Protocol, SCHEMA_VERSION, ScheduledTrial, ServerFacts, Trial,
-    Validity, write_atomically,
+    Validity, is_workload_factor, write_atomically,
 };
 use truetps_sandbox::{Catalogue, ServerBinary, ServerLoad, ServerUser};
 use truetps_workload::Workload;
@@ -186,7 +186,7 @@ impl<'a> Bench<'a> {
         listener: &mut dyn Listener,
     ) -> Result<Self, LabError> {
         let plan = request.plan;
-        let workload = truetps_workload::build(&plan.workload, request.place.dialect(), plan.design.seed)?;
+        let workload = truetps_workload::build(&plan.largest_workload(), request.place.dialect(), plan.design.seed)?;
         let statements = if plan.workload.protocol == Protocol::Prepared { workload.statements().len() } else { 0 };
         let in_all = u64::from(plan.connections_max()) * statements as u64;
         if in_all > PREPARED_STATEMENTS_MAX {
@@ -283,6 +283,7 @@ impl<'a> Bench<'a> {
         on_interval: &mut dyn FnMut(&truetps_record::Interval, &mut dyn Listener),
         listener: &mut dyn Listener,
     ) -> Result<Trial, LabError> {
+        let workload = self.workload_of(scheduled)?;
         let mut trial = self.blank_trial(scheduled);
         let mut writer = folder.begin_trial(&trial)?;
         let mut health = Health::Gone;
@@ -295,7 +296,7 @@ impl<'a> Bench<'a> {
                 let context = TrialContext {
                     load: load_of(plan, &trial.configuration, self.request.workers, pin),
                     protocol: plan.workload.protocol,
-                    workload: &*self.workload,
+                    workload: &*workload,
                     target: site.target,
                     server_pid: site.pid,
                     stop: self.request.stop,
@@ -314,6 +315,16 @@ impl<'a> Bench<'a> {
         }
         writer.write_trial(&trial)?;
         Ok(trial)
+    }
+
+    /// What this trial's clients send: a factor may be one of the workload.
+    fn workload_of(&self, scheduled: &ScheduledTrial) -> Result<Arc<dyn Workload>, LabError> {
+        let plan = self.request.plan;
+        if !plan.factors.keys().any(|name| is_workload_factor(name)) {
+            return Ok(Arc::clone(&self.workload));
+        }
+        let spec = plan.workload_of(&scheduled.configuration);
+        Ok(truetps_workload::build(&spec, self.request.place.dialect(), plan.design.seed)?)
     }
 
     fn blank_trial(&self, scheduled: &ScheduledTrial) -> Trial {

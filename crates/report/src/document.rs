@@ -117,11 +117,7 @@ fn load_fact(input: &ReportInput<'_>) -> String {
     let most = load.measure_transactions.map(|most| format!(" or {}", format::plural(most, "transaction")));
     let mut parts = vec![
         format!("{}, {protocol}", workload.name),
-        format!(
-            "{} of {}",
-            format::plural(workload.tables.into(), "table"),
-            format::plural(workload.table_rows, "row")
-        ),
+        load::tables(workload),
         format!("{} s of warm-up, {} s{} measured", load.warm_up_s, load.measure_s, most.unwrap_or_default()),
     ];
     if input.analysis.axis == Axis::Rate {
