@@ -144,7 +144,7 @@ pub(crate) struct SweepArgs {
     truetps run hot-row --connections 100\n  \
     truetps run delete-insert --key auto --table-rows 1000000\n  \
     truetps run update-index --distribution zipfian:theta=0.9\n\n\
-    Workloads: docs/reference/workloads.md. A `custom` one needs a plan.")]
+    Workloads: docs/reference/workloads.md. `custom`, `sql` and `table` need a plan.")]
 pub(crate) struct RunArgs {
     #[arg(help = workload_help())]
     pub(crate) workload: String,

@@ -193,15 +193,12 @@ impl Tokens<'_> {
     fn name(&mut self) -> Option<String> {
         self.skip_blank();
         let quote = self.rest.chars().next().filter(|c| matches!(c, '`' | '"'));
-        let (bytes, name) = match quote {
-            Some(quote) => {
-                let bytes = quoted_bytes(self.rest, quote)?;
-                (bytes, &self.rest[1..bytes - 1])
-            }
-            None => {
-                let bytes = self.rest.find(|c: char| !is_name_character(c)).unwrap_or(self.rest.len());
-                (bytes, &self.rest[..bytes])
-            }
+        let (bytes, name) = if let Some(quote) = quote {
+            let bytes = quoted_bytes(self.rest, quote)?;
+            (bytes, &self.rest[1..bytes - 1])
+        } else {
+            let bytes = self.rest.find(|c: char| !is_name_character(c)).unwrap_or(self.rest.len());
+            (bytes, &self.rest[..bytes])
         };
         let name = name.to_owned();
         self.rest = &self.rest[bytes..];
@@ -269,6 +266,19 @@ mod tests {
         check("select 1 /* ;", "the comment /* is not closed in: select 1 /* ;");
         check(&format!("select '{}", "ä".repeat(100)), "ä…");
         assert_eq!(split_sql("x", ""), Err(SqlScriptError::NoDelimiter));
+    }
+
+    /// All texts of five pieces: nothing panics, and what was split once is not split or cut again.
+    #[test]
+    fn statements_stay_as_they_are() {
+        const PIECES: [&str; 9] = ["'", "\\", ";", "/*", "*/", "-- ", "\n", "ä", "`!"];
+        for number in 0..PIECES.len().pow(5) {
+            let piece = |place: u32| PIECES[number / PIECES.len().pow(place) % PIECES.len()];
+            let text: String = (0..5).map(piece).collect();
+            let Ok(statements) = split_sql(&text, ";") else { continue };
+            assert_eq!(split_sql(&statements.join("\n;"), ";"), Ok(statements), "{text:?}");
+            let _ = (created_table(&text), first_word(&text), split_sql(&text, "/*"), split_sql(&text, "\n"));
+        }
     }
 
     #[test]

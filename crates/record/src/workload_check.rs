@@ -147,7 +147,10 @@ fn check_sql(spec: &WorkloadSpec) -> Result<(), PlanError> {
         statements.extend(split_sql(text, ";").map_err(wrong("workload.sql"))?);
     }
     if !(1..=SQL_STATEMENTS_MAX).contains(&statements.len()) {
-        let problem = format!("has {} statements; 1 to {SQL_STATEMENTS_MAX} are needed", statements.len());
+        let problem = format!(
+            "has {} statements; a plan with 1 to {SQL_STATEMENTS_MAX} is needed: `sql = \"UPDATE …\"`",
+            statements.len()
+        );
         return Err(value("workload.sql", problem));
     }
     let ends = |sql: &&String| matches!(&*first_word(sql), "BEGIN" | "START" | "COMMIT" | "END" | "ROLLBACK");
