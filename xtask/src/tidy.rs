@@ -22,7 +22,8 @@ const EDGES: [(&str, &[&str]); 14] = [
     (
         "cli",
         &[
-            "record", "driver", "workload", "engine", "probe", "sandbox", "analysis", "report", "lab", "sysbench", "compat",
+            "record", "driver", "workload", "engine", "probe", "sandbox", "analysis", "report", "lab", "sysbench",
+            "compat",
         ],
     ),
     // For tests only: no other list has it, and `[dev-dependencies]` are not looked at.

@@ -48,6 +48,13 @@ pub(crate) enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },
+    /// Run mysqlslap's command lines: `truetps slap --help`
+    #[command(disable_help_flag = true, disable_version_flag = true)]
+    Slap {
+        /// Options, as mysqlslap takes them
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

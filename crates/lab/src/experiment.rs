@@ -302,7 +302,7 @@ impl<'a> Bench<'a> {
                     stop: self.request.stop,
                 };
                 let kept =
-                    run_trial(&context, &mut trial, &mut writer, &mut |interval| on_interval(interval, listener));
+                    run_trial(&context, &mut trial, &mut writer, &mut |interval, _| on_interval(interval, listener));
                 health = look_at_server(&mut site, &mut trial);
                 // The figures matter more than the server's files: those are written last.
                 writer.write_trial(&trial)?;

@@ -7,8 +7,8 @@ use truetps_driver::{Connector, Target};
 use truetps_engine::{Ending, LoadSpec, Observer, Outcome, Quota, WorkerShares, generator_limited, sustained};
 use truetps_probe::{HostCpu, ProcessUse, clock, cores_of, own_cores, process_use};
 use truetps_record::{
-    Configuration, EngineFacts, FolderError, Histogram, Interval, Measured, Phase, Plan, Protocol, ResourceUse, Trial, TrialWriter,
-    Validity,
+    Configuration, EngineFacts, FolderError, Histogram, Interval, Measured, Phase, Plan, Protocol, ResourceUse, Trial,
+    TrialWriter, Validity,
 };
 use truetps_workload::Workload;
 
@@ -68,7 +68,7 @@ pub fn run_trial(
     context: &TrialContext<'_>,
     trial: &mut Trial,
     writer: &mut TrialWriter,
-    on_interval: &mut dyn FnMut(&Interval),
+    on_interval: &mut dyn FnMut(&Interval, &Histogram),
 ) -> Result<Option<Outcome>, FolderError> {
     let mut keeper =
         Keeper { writer, on_interval, server_pid: context.server_pid, at_start: None, at_end: None, error: None };
@@ -113,7 +113,7 @@ impl Reading {
 /// Writes intervals as they come, and reads what the server has used where the measure phase begins and ends.
 struct Keeper<'a> {
     writer: &'a mut TrialWriter,
-    on_interval: &'a mut dyn FnMut(&Interval),
+    on_interval: &'a mut dyn FnMut(&Interval, &Histogram),
     server_pid: Option<u32>,
     at_start: Option<Reading>,
     at_end: Option<Reading>,
@@ -130,7 +130,7 @@ impl Observer for Keeper<'_> {
     }
 
     fn interval(&mut self, interval: &Interval, histogram: &Histogram) -> Result<(), String> {
-        (self.on_interval)(interval);
+        (self.on_interval)(interval, histogram);
         if self.error.is_some() {
             return Ok(());
         }

@@ -26,6 +26,22 @@ pub struct SqlList {
     script: Arc<Script>,
     tables: Vec<Table>,
     seed: u64,
+    /// Statements of each client, without end where there is none.
+    share: Option<Share>,
+}
+
+/// So many statements, split evenly: the first clients have one more where that does not come out.
+#[derive(Debug, Clone, Copy)]
+struct Share {
+    total: u64,
+    clients: u32,
+}
+
+impl Share {
+    fn of(self, client: u32) -> u64 {
+        let clients = u64::from(self.clients.max(1));
+        self.total / clients + u64::from(u64::from(client) < self.total % clients)
+    }
 }
 
 /// What all clients share.
@@ -53,7 +69,7 @@ impl SqlList {
             statements.push(Statement::text_only("BEGIN"));
         }
         let script = Arc::new(Script { keyed, keys, commit });
-        Ok(Self { statements: statements.into(), script, tables: Vec::new(), seed })
+        Ok(Self { statements: statements.into(), script, tables: Vec::new(), seed, share: None })
     }
 
     /// With the tables that these statements make, all of them before the first is filled. Each table's content when the
@@ -65,6 +81,13 @@ impl SqlList {
             self.tables.push(table.with_sql(create.take().unwrap_or_default(), Vec::new()));
         }
         Ok(self)
+    }
+
+    /// Each client's last transaction is as short as its share of so many statements wants it.
+    #[must_use]
+    pub fn with_total(mut self, total: u64, clients: u32) -> Self {
+        self.share = Some(Share { total, clients });
+        self
     }
 
     pub(crate) fn of_plan(spec: &WorkloadSpec, dialect: Dialect, seed: u64) -> Result<Self, WorkloadError> {
@@ -118,6 +141,7 @@ impl Workload for SqlList {
         Box::new(SqlClient {
             random: ClientRandom::new(self.seed, client),
             script: Arc::clone(&self.script),
+            share: self.share.map_or(u64::MAX, |share| share.of(client)),
             at: 0,
             is_begun: false,
         })
@@ -131,6 +155,8 @@ impl Workload for SqlList {
 struct SqlClient {
     random: ClientRandom,
     script: Arc<Script>,
+    /// Statements of the list that the client is to send.
+    share: u64,
     /// Statements of the list that the transaction has sent.
     at: u32,
     /// BEGIN has been sent, or is not needed.
@@ -150,11 +176,12 @@ impl ClientStream for SqlClient {
             self.is_begun = true;
             return Step { statement: length + 1, is_last: false };
         }
-        if self.at == batch {
+        let before = self.random.number().wrapping_mul(batch.into());
+        if self.at == batch || self.at > 0 && before.saturating_add(self.at.into()) >= self.share {
             return Step { statement: length, is_last: true };
         }
         // A transaction's place in the list follows from its number alone, whatever became of those before it.
-        let sent = self.random.number().wrapping_mul(batch.into()).wrapping_add(self.at.into());
+        let sent = before.wrapping_add(self.at.into());
         let statement = (sent % length as u64) as usize;
         if keyed[statement] {
             let key = &keys[self.random.stream.below(keys.len() as u64) as usize];

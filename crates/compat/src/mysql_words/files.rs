@@ -185,9 +185,8 @@ fn value_of(text: &str) -> String {
             Some('r') => out.push('\r'),
             Some('b') => out.push('\u{8}'),
             Some('s') => out.push(' '),
-            Some('\\') => out.push('\\'),
+            Some('\\') | None => out.push('\\'),
             Some(other) => out.extend(['\\', other]),
-            None => out.push('\\'),
         }
     }
     out

@@ -6,7 +6,7 @@ mod files;
 mod number;
 mod words;
 
-pub(crate) use files::{FileWords, OptionFiles};
+pub(crate) use files::OptionFiles;
 pub(crate) use words::{Given, Words, parse};
 
 /// What a word takes.

@@ -43,8 +43,6 @@ pub(super) fn read(name: &str, text: &str) -> Result<u64, Refusal> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
     #[test]
     fn numbers_and_suffixes() {
         let read = |text| super::read("commit", text);

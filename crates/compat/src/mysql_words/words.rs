@@ -129,12 +129,11 @@ impl<I: Iterator<Item = String>> Parser<I> {
         }
         let mut near = self.specs.iter().filter(|spec| !name.is_empty() && spec.name.starts_with(name));
         let Some(first) = near.next() else { return Ok(None) };
-        match near.last() {
+        match near.next_back() {
             None => Ok(Some(first)),
-            Some(last) => Err(Refusal::new(
-                AMBIGUOUS,
-                format!("ambiguous option '--{name}' ({}, {})", first.name, last.name),
-            )),
+            Some(last) => {
+                Err(Refusal::new(AMBIGUOUS, format!("ambiguous option '--{name}' ({}, {})", first.name, last.name)))
+            }
         }
     }
 

@@ -26,16 +26,16 @@ fn seconds(lengths: &[Duration]) -> [String; 3] {
 /// Lines with a tab before each, and an empty one at the end.
 pub(super) fn benchmark(test: &Test) -> String {
     let [mean, least, most] = seconds(test.lengths);
-    let mut text = String::from("Benchmark\n");
-    if let Some(engine) = test.engine {
-        text += &format!("\tRunning for engine {engine}\n");
-    }
-    text += &format!("\tAverage number of seconds to run all queries: {mean} seconds\n");
-    text += &format!("\tMinimum number of seconds to run all queries: {least} seconds\n");
-    text += &format!("\tMaximum number of seconds to run all queries: {most} seconds\n");
-    text += &format!("\tNumber of clients running queries: {}\n", test.clients);
-    text += &format!("\tAverage number of queries per client: {}\n\n", test.queries_each);
-    text
+    let engine = test.engine.map_or_else(String::new, |engine| format!("\tRunning for engine {engine}\n"));
+    format!(
+        "Benchmark\n{engine}\
+         \tAverage number of seconds to run all queries: {mean} seconds\n\
+         \tMinimum number of seconds to run all queries: {least} seconds\n\
+         \tMaximum number of seconds to run all queries: {most} seconds\n\
+         \tNumber of clients running queries: {}\n\
+         \tAverage number of queries per client: {}\n\n",
+        test.clients, test.queries_each
+    )
 }
 
 /// `engine,load type,mean,least,most,clients,queries of each`, seconds.

@@ -56,7 +56,10 @@ pub(super) struct Settings {
 #[derive(Debug, Clone)]
 pub(super) enum Source {
     /// `--query`, `--create`: texts, or names of files.
-    Given { query: String, create: Option<String> },
+    Given {
+        query: String,
+        create: Option<String>,
+    },
     Generated(AutoSql),
 }
 
@@ -153,9 +156,7 @@ fn check_conflicts(words: &Words) -> Result<(), Refusal> {
         return refuse("Can't use --auto-generate-sql when create and query strings are specified!");
     }
     if words.is_on("auto-generate-sql-guid-primary") && words.is_on("auto-generate-sql-add-autoincrement") {
-        return refuse(
-            "Either auto-generate-sql-guid-primary or auto-generate-sql-add-autoincrement can be used!",
-        );
+        return refuse("Either auto-generate-sql-guid-primary or auto-generate-sql-add-autoincrement can be used!");
     }
     let has = |name: &str| words.number(name).is_some_and(|number| number > 0);
     if has("auto-generate-sql-execute-number") && has("number-of-queries") {
@@ -287,7 +288,8 @@ pub(super) fn target(
     let user = words.text("user").map(str::to_owned).or_else(|| text_of("USER")).unwrap_or_else(|| "root".to_owned());
     let login = Login { user, password: password.filter(|text| !text.is_empty()).map(Password::new), database: None };
     let tls = tls(words)?;
-    let mut target = Target { dialect: Dialect::Mysql, endpoints: vec![endpoint(words, &text_of)?], login, tls };
+    let endpoints = vec![endpoint(words, &text_of)?];
+    let mut target = Target { dialect: Dialect::Mysql, endpoints, login, tls, setup: Vec::new() };
     if matches!(target.endpoints[0], Endpoint::Unix(_)) && !target.tls.is_required() {
         // Nobody listens in on a socket of this machine.
         target.tls.mode = TlsMode::Off;

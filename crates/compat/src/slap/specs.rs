@@ -86,7 +86,7 @@ pub(super) static SPECS: [Spec; SPEC_COUNT] = [
     spec("runs", None, Text, "folder that runs are kept in, or 'none'; default runs"),
 ];
 
-const SPEC_COUNT: usize = 72;
+const SPEC_COUNT: usize = 74;
 
 /// The first option that mysqlslap does not have.
 pub(super) const FIRST_OF_OURS: &str = "classic";
