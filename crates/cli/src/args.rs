@@ -55,6 +55,13 @@ pub(crate) enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },
+    /// Run mtls-perf-bench's command lines: `truetps mtls --help`
+    #[command(disable_help_flag = true, disable_version_flag = true)]
+    Mtls {
+        /// Options and action, as mtls-perf-bench takes them
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -40,6 +40,7 @@ fn main() -> ExitCode {
         // Everything behind these words is theirs: it was taken before.
         Command::Sysbench { arguments } => return compat::run(Tool::Sysbench, arguments),
         Command::Slap { arguments } => return compat::run(Tool::Slap, arguments),
+        Command::Mtls { arguments } => return compat::run(Tool::Mtls, arguments),
     };
     let exit = result.unwrap_or_else(|failure| {
         say(&failure.to_string());

@@ -4,9 +4,11 @@
 //!
 //! - `mysql_words`: command lines and option files of MySQL's programs.
 //! - `slap`: mysqlslap.
+//! - `mtls`: mtls-perf-bench.
 //! - `recording`: the run folder of such a run.
 //! - `truth`: the lines that follow the original report, and say what that leaves out.
 
+mod mtls;
 mod mysql_words;
 mod recording;
 mod slap;
@@ -18,6 +20,7 @@ use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+pub use mtls::run as run_mtls;
 pub use slap::run as run_slap;
 
 /// What a program is run in.

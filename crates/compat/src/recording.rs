@@ -122,3 +122,11 @@ pub(crate) fn server_facts(client: &mut Client) -> Result<ServerFacts, DriverErr
         chosen_settings: Vec::new(),
     })
 }
+
+/// The server's own words, without our own around them.
+pub(crate) fn said(error: &DriverError) -> String {
+    match error {
+        DriverError::Server(error) => error.message.clone(),
+        other => other.to_string(),
+    }
+}

@@ -1,6 +1,7 @@
 //! What the original report leaves out: a block of lines behind it.
 
-use truetps_record::{ErrorCount, Histogram, LatencyFigures, Validity, new_histogram};
+use truetps_engine::Outcome;
+use truetps_record::{ErrorCount, Histogram, LatencyFigures, Trial, Validity, new_histogram};
 
 /// What came of one run.
 #[derive(Debug, Clone)]
@@ -135,6 +136,27 @@ impl Truth {
         }
         let limited = self.runs.iter().find_map(|run| run.generator_limited.as_ref());
         limited.map_or_else(|| "valid".to_owned(), |why| format!("valid, but limited by the generator: {why}"))
+    }
+}
+
+/// What a trial says of one run.
+pub(crate) fn ran(trial: &Trial, outcome: Option<&Outcome>, clients: u32, wanted: Option<u64>) -> Ran {
+    let measured = trial.measured.as_ref();
+    let counts = measured.map(|measured| measured.counts).unwrap_or_default();
+    let resources = measured.map(|measured| &measured.resources);
+    Ran {
+        validity: trial.validity.clone(),
+        tps: measured.map_or(0.0, |measured| measured.tps),
+        wanted,
+        acknowledged: counts.ok,
+        failed: counts.failed,
+        clients,
+        clients_failed: trial.engine.as_ref().map_or(clients, |engine| engine.clients_failed),
+        errors: outcome.map(|outcome| outcome.errors.clone()).unwrap_or_default(),
+        client_cpu_us: resources.and_then(|resources| resources.client_cpu_us_per_tx),
+        server_cpu_us: resources.and_then(|resources| resources.server_cpu_us_per_tx),
+        connect_ms: outcome.map_or(0.0, |outcome| outcome.connect_ms),
+        generator_limited: measured.and_then(|measured| measured.generator_limited.clone()),
     }
 }
 

@@ -1,22 +1,28 @@
 //! Personalities: other tools' command lines and texts over the same measurement.
 
-mod slap;
+mod classics;
 mod sysbench;
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::ExitCode;
 
+use truetps_compat::{run_mtls, run_slap};
+
 /// A tool whose command line is understood.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tool {
     Sysbench,
     Slap,
+    Mtls,
 }
 
 /// Its word behind `truetps`, and the names of links to this program that mean it.
-const TOOLS: [(Tool, &str, &[&str]); 2] =
-    [(Tool::Sysbench, "sysbench", &["sysbench"]), (Tool::Slap, "slap", &["mysqlslap", "mariadb-slap"])];
+const TOOLS: [(Tool, &str, &[&str]); 3] = [
+    (Tool::Sysbench, "sysbench", &["sysbench"]),
+    (Tool::Slap, "slap", &["mysqlslap", "mariadb-slap"]),
+    (Tool::Mtls, "mtls", &["mtls-perf-bench"]),
+];
 
 /// The tool that is called and its arguments, its own name first; `None` where somebody else is called.
 pub(crate) fn called(mut arguments: Vec<OsString>) -> Option<(Tool, Vec<OsString>)> {
@@ -36,7 +42,8 @@ pub(crate) fn called(mut arguments: Vec<OsString>) -> Option<(Tool, Vec<OsString
 pub(crate) fn run(tool: Tool, arguments: Vec<OsString>) -> ExitCode {
     match tool {
         Tool::Sysbench => sysbench::run(arguments),
-        Tool::Slap => slap::run(arguments),
+        Tool::Slap => classics::run(run_slap, arguments),
+        Tool::Mtls => classics::run(run_mtls, arguments),
     }
 }
 
@@ -50,6 +57,7 @@ mod tests {
 
     #[test]
     fn by_a_word_or_by_a_link() {
+        assert_eq!(called(&["/opt/mtls-perf-bench", "insert"]).unwrap().0, Tool::Mtls);
         let (tool, words) = called(&["/bin/truetps", "sysbench", "--help"]).unwrap();
         assert!(tool == Tool::Sysbench && words == ["sysbench", "--help"]);
         assert_eq!(called(&["/opt/sysbench", "slap"]).unwrap().0, Tool::Sysbench);

@@ -18,7 +18,8 @@ use super::script::Script;
 use super::settings::{Csv, Engine, Settings, Source};
 use crate::World;
 use crate::recording::Recording;
-use crate::truth::{Ran, Truth};
+use crate::recording::said;
+use crate::truth::{Truth, ran};
 
 /// A query that does not end for so long, when all others have, hangs.
 const DRAIN_TIMEOUT: Duration = Duration::from_mins(1);
@@ -343,14 +344,6 @@ pub(super) fn append(path: &std::path::Path, text: &str) -> std::io::Result<()> 
     std::fs::File::options().create(true).append(true).open(path)?.write_all(text.as_bytes())
 }
 
-/// The server's own words, without our own around them.
-pub(super) fn said(error: &DriverError) -> String {
-    match error {
-        DriverError::Server(error) => error.message.clone(),
-        other => other.to_string(),
-    }
-}
-
 fn hint_of_schema(error: &DriverError) -> &'static str {
     const EXISTS: u16 = 1007;
     if error.code() == EXISTS {
@@ -364,26 +357,6 @@ fn reason(validity: &Validity) -> String {
     match validity {
         Validity::Valid => "the run failed".to_owned(),
         Validity::Invalid(reason) | Validity::Partial(reason) => reason.clone(),
-    }
-}
-
-fn ran(trial: &Trial, outcome: Option<&Outcome>, clients: u32, wanted: Option<u64>) -> Ran {
-    let measured = trial.measured.as_ref();
-    let counts = measured.map(|measured| measured.counts).unwrap_or_default();
-    let resources = measured.map(|measured| &measured.resources);
-    Ran {
-        validity: trial.validity.clone(),
-        tps: measured.map_or(0.0, |measured| measured.tps),
-        wanted,
-        acknowledged: counts.ok,
-        failed: counts.failed,
-        clients,
-        clients_failed: trial.engine.as_ref().map_or(clients, |engine| engine.clients_failed),
-        errors: outcome.map(|outcome| outcome.errors.clone()).unwrap_or_default(),
-        client_cpu_us: resources.and_then(|resources| resources.client_cpu_us_per_tx),
-        server_cpu_us: resources.and_then(|resources| resources.server_cpu_us_per_tx),
-        connect_ms: outcome.map_or(0.0, |outcome| outcome.connect_ms),
-        generator_limited: measured.and_then(|measured| measured.generator_limited.clone()),
     }
 }
 

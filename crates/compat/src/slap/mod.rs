@@ -20,12 +20,12 @@ use truetps_record::{
     ServerSpec, SettingValue, WorkloadSpec,
 };
 
-use self::bench::{Bench, Stop, said};
+use self::bench::{Bench, Stop};
 use self::script::Script;
 use self::settings::{Csv, Settings};
 use crate::World;
 use crate::mysql_words::{OptionFiles, Refusal, Words, parse};
-use crate::recording::{Place, Recording, Turn, server_facts};
+use crate::recording::{Place, Recording, Turn, said, server_facts};
 use crate::terminal::ask_password;
 
 /// The name in messages.
@@ -38,10 +38,10 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 /// No statement of the preparation takes longer.
 const PREPARE_TIMEOUT: Duration = Duration::from_hours(24);
 
-/// Runs a command line of mysqlslap, without the program's name. Returns the exit status.
+/// Runs a command line of mysqlslap, its name first. Returns the exit status.
 pub fn run(arguments: Vec<OsString>, world: &mut World<'_>) -> u8 {
     let mut typed = VecDeque::new();
-    for argument in arguments {
+    for argument in arguments.into_iter().skip(1) {
         match argument.into_string() {
             Ok(word) => typed.push_back(word),
             Err(word) => {

@@ -1,14 +1,15 @@
-//! `truetps slap …`, and a link to this program that is called `mysqlslap` or `mariadb-slap`.
+//! `truetps slap …` and `truetps mtls …`, and links to this program that have the originals' names.
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use truetps_compat::{World, run_slap};
+use truetps_compat::World;
 
 use crate::say;
 use crate::signals::stop_flag;
 
-pub(super) fn run(arguments: Vec<OsString>) -> ExitCode {
+/// Runs one of the programs; its name is the first argument.
+pub(super) fn run(program: fn(Vec<OsString>, &mut World<'_>) -> u8, arguments: Vec<OsString>) -> ExitCode {
     let stop = match stop_flag() {
         Ok(stop) => stop,
         Err(failure) => {
@@ -23,5 +24,5 @@ pub(super) fn run(arguments: Vec<OsString>) -> ExitCode {
         out: &mut std::io::stdout().lock(),
         err: &mut std::io::stderr(),
     };
-    ExitCode::from(run_slap(arguments.into_iter().skip(1).collect(), &mut world))
+    ExitCode::from(program(arguments, &mut world))
 }
