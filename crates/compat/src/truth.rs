@@ -12,8 +12,9 @@ pub(crate) struct Ran {
     /// Transactions that were to be made; `None` where time was the limit.
     pub(crate) wanted: Option<u64>,
     pub(crate) acknowledged: u64,
-    /// Rows that acknowledged statements have changed, as the server counts them; `None` where that was not counted.
     pub(crate) failed: u64,
+    /// Rows that were changed for good, as the server counts them.
+    pub(crate) rows_changed: u64,
     pub(crate) clients: u32,
     /// Clients that could not connect, or lost their connection.
     pub(crate) clients_failed: u32,
@@ -91,7 +92,8 @@ impl Truth {
         let wanted: Option<u64> = self.runs.iter().map(|run| run.wanted).sum();
         let of = wanted.map_or_else(String::new, |wanted| format!(" of {wanted}"));
         let failed = if failed > 0 { format!(", {failed} failed") } else { String::new() };
-        format!("{acknowledged}{of} {}{failed}", self.unit)
+        let rows = sum(|run| run.rows_changed);
+        format!("{acknowledged}{of} {}{failed}; {rows} rows changed", self.unit)
     }
 
     fn clients(&self) -> String {
@@ -150,6 +152,7 @@ pub(crate) fn ran(trial: &Trial, outcome: Option<&Outcome>, clients: u32, wanted
         wanted,
         acknowledged: counts.ok,
         failed: counts.failed,
+        rows_changed: counts.rows_changed,
         clients,
         clients_failed: trial.engine.as_ref().map_or(clients, |engine| engine.clients_failed),
         errors: outcome.map(|outcome| outcome.errors.clone()).unwrap_or_default(),
@@ -199,6 +202,7 @@ mod tests {
             wanted: Some(10),
             acknowledged: 10,
             failed: 0,
+            rows_changed: 10,
             clients: 4,
             clients_failed: 0,
             errors: Vec::new(),
@@ -220,7 +224,7 @@ mod tests {
             truth.block(Some("runs/slap-1")),
             "truetps\n\tthroughput: 6 223 tps, mean of 2 runs from 100.0 to 12 346\n\
              \tresponse time: p50 1.00 ms, p95 2.00 ms, p99 2.00 ms, max 2.00 ms\n\
-             \tacknowledged: 20 of 20 queries\n\tclients: 4, connected within 12.0 ms before the time began\n\
+             \tacknowledged: 20 of 20 queries; 20 rows changed\n\tclients: 4, connected within 12.0 ms before the time began\n\
              \terrors: none\n\tCPU of a transaction: client 8.25 µs, server not known\n\tvalidity: valid\n\
              \tkept in: runs/slap-1\n\n"
         );
@@ -240,7 +244,7 @@ mod tests {
         truth.runs = vec![Ran { failed: 2, acknowledged: 8, clients_failed: 1, errors, ..ran(1.0) }];
         let block = truth.block(None);
         assert!(!truth.is_valid());
-        for text in ["8 of 10 queries, 2 failed", "4, of which 1 failed", "3 deadlock (Deadlock found)", "INVALID: not"]
+        for text in ["8 of 10 queries, 2 failed; 10 rows", "4, of which 1 failed", "3 deadlock (Deadlock found)", "INVALID: not"]
         {
             assert!(block.contains(text), "{text}: {block}");
         }

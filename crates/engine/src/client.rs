@@ -53,6 +53,8 @@ pub(crate) struct Client {
     pub(crate) started_ns: u64,
     /// Attempts after the first.
     pub(crate) retries: u32,
+    /// Rows that this attempt has changed so far.
+    pub(crate) rows_changed: u64,
     /// The statement in flight is the transaction's first one, or its last one.
     pub(crate) at_first: bool,
     pub(crate) at_last: bool,
@@ -77,6 +79,7 @@ impl Client {
             scheduled_ns: 0,
             started_ns: 0,
             retries: 0,
+            rows_changed: 0,
             at_first: true,
             at_last: true,
             failure: None,

@@ -167,6 +167,7 @@ impl<'w, 'a> Drive<'w, 'a> {
         client.started_ns = now_ns;
         client.retries = 0;
         client.at_first = true;
+        client.rows_changed = 0;
         client.stream.next_transaction();
         self.send_next(slot);
     }
@@ -208,6 +209,7 @@ impl<'w, 'a> Drive<'w, 'a> {
 
     fn on_reply(&mut self, slot: usize, reply: Reply) {
         let client = &mut self.worker.clients[slot];
+        client.rows_changed += reply.affected_rows;
         match (client.state, reply.error) {
             (State::InFlight, None) if client.at_last => self.end_well(slot),
             (State::InFlight, None) => {
@@ -235,7 +237,7 @@ impl<'w, 'a> Drive<'w, 'a> {
         self.tick(now_ns);
         let client = &self.worker.clients[slot];
         self.recorder.answered();
-        self.recorder.ok(client.scheduled_ns, client.started_ns, now_ns);
+        self.recorder.ok(client.scheduled_ns, client.started_ns, now_ns, client.rows_changed);
         self.transaction_ended(slot, now_ns);
     }
 
@@ -267,6 +269,7 @@ impl<'w, 'a> Drive<'w, 'a> {
             self.recorder.retried(failure);
             client.retries += 1;
             client.at_first = true;
+            client.rows_changed = 0;
             client.stream.rewind();
             self.send_next(slot);
             return;

@@ -30,6 +30,9 @@ pub struct Counts {
     /// Failed transactions whose error the plan ignores.
     #[serde(default)]
     pub ignored: u64,
+    /// Rows that the transactions which ended well have changed, as the server counts them.
+    #[serde(default)]
+    pub rows_changed: u64,
 }
 
 impl Counts {
@@ -53,6 +56,7 @@ impl Counts {
         self.statements += other.statements;
         self.retried += other.retried;
         self.ignored += other.ignored;
+        self.rows_changed += other.rows_changed;
     }
 
     /// Panics where the equations do not hold: that is a bug in the engine, never the user's.
