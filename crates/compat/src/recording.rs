@@ -62,6 +62,7 @@ impl Recording {
             couplings: Vec::new(),
             sandbox_dir: endpoint,
             schedule,
+            random_order: false,
             slo: None,
             command,
         };

@@ -105,6 +105,7 @@ pub(crate) fn new_experiment(request: &Request<'_>, bench: &Bench<'_>, schedule:
         couplings: bench.ground.couplings().to_vec(),
         sandbox_dir: request.place.data_dir(),
         schedule,
+        random_order: true,
         slo: None,
         command: request.command.clone(),
     }

@@ -92,7 +92,12 @@ fn trials_fact(input: &ReportInput<'_>) -> String {
     parts.extend(others.iter().filter(|(number, _)| *number > 0).map(|(number, what)| format!("{number} {what}")));
     let blocks = format::plural(analysis.blocks_planned.into(), "block");
     let quick = if input.experiment.quick { "; quick" } else { "" };
-    format!("{}; {blocks} in random order, seed {}{quick}", parts.join(", "), input.experiment.seed)
+    let order = match (input.experiment.random_order, analysis.trials_planned) {
+        (true, _) => " in random order",
+        (false, 0 | 1) => "",
+        (false, _) => " in the order of the command line",
+    };
+    format!("{}; {blocks}{order}, seed {}{quick}", parts.join(", "), input.experiment.seed)
 }
 
 fn server_fact(input: &ReportInput<'_>) -> String {
