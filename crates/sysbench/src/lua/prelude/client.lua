@@ -122,6 +122,7 @@ function procedures.run(client)
   local environment, tid = client.environment, client.tid
   local ok, problem = pcall(run_body, client)
   if not ok then return ended(client, "", ok, problem) end
+  if host.is_shared then chunks.has_run[environment] = true end
   set_options(client)
   if environment.thread_init then
     ok, problem = pcall(environment.thread_init, tid)
