@@ -139,6 +139,28 @@ fn what_comes_too_late_for_states_of_their_own_is_told_once() {
 }
 
 #[test]
+fn what_a_script_has_in_the_place_of_a_function_is_called() {
+    let place = Place::new();
+    for (text, told) in [
+        ("init = 5", "FATAL: `init' function failed: attempt to call a number value"),
+        ("done = 5", "FATAL: `done' function failed: attempt to call a number value"),
+        ("sysbench.cmdline.commands = { run = { 5 } }", "FATAL: `sysbench.cmdline.call_command' function failed: "),
+        ("sysbench.cmdline.commands = { run = 5 }", "attempt to index local 'command' (a number value)"),
+    ] {
+        place.write("wrong.lua", &with_event(text));
+        let ran = place.run(&["sysbench", "./wrong.lua", "--events=1", "--runs=none", "run"]);
+        assert!(ran.stdout.contains(told), "{text}: {}", ran.stdout);
+        // As in sysbench, a run that is over is not changed by what done() does.
+        assert_eq!(ran.code, Some(i32::from(!text.starts_with("done"))), "{text}");
+    }
+    let ran = place.run(&["sysbench", "cpu"]);
+    assert_eq!(
+        (ran.code, ran.stderr.as_str()),
+        (Some(1), "the test 'cpu' needs a command, such as run: sysbench cpu run\n")
+    );
+}
+
+#[test]
 fn an_address_names_the_driver() {
     let place = Place::new();
     place.write("names.lua", NAME_OF_DRIVER);

@@ -152,6 +152,8 @@ function clients.set_options(client) set_options(client) end
 
 function clients.has(client, name)
   local value = client.environment[name]
+  -- Whatever these are, they are called.
+  if name == "init" or name == "done" then return type(value) ~= "nil" end
   local metatable = debug.getmetatable(value)
   return type(value) == "function" or (type(metatable) == "table" and metatable.__call ~= nil)
 end
