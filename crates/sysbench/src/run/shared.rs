@@ -71,11 +71,14 @@ impl Run {
         self.notes.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
     }
 
-    pub(crate) fn note(&self, text: String) {
+    /// `false`: it has been noted before, or there are too many.
+    pub(crate) fn note(&self, text: String) -> bool {
         const NOTES_MAX: usize = 100;
         let mut notes = self.notes.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if notes.len() < NOTES_MAX && !notes.contains(&text) {
+        let is_new = notes.len() < NOTES_MAX && !notes.contains(&text);
+        if is_new {
             notes.push(text);
         }
+        is_new
     }
 }

@@ -129,6 +129,10 @@ impl Store {
         Ok(store)
     }
 
+    pub(crate) fn run(&self) -> Arc<Run> {
+        Arc::clone(&self.run)
+    }
+
     /// Before any of them is used.
     pub(crate) fn set_drivers(&mut self, drivers: Arc<Drivers>) {
         self.drivers = drivers;
