@@ -20,3 +20,9 @@ pub(crate) fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
     }
     Ok(stop)
 }
+
+/// As the second signal does.
+pub(crate) fn leave_now() {
+    // It fails for unknown signals only.
+    let _ = signal_hook::low_level::raise(SIGINT);
+}

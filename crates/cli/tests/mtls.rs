@@ -31,7 +31,8 @@ impl Bench {
 
     fn ours(&self, args: &[&str]) -> Ran {
         let server = self.server();
-        let words: Vec<&str> = std::iter::once("mtls").chain(server.iter().map(String::as_str)).chain(args.iter().copied()).collect();
+        let words: Vec<&str> =
+            std::iter::once("mtls").chain(server.iter().map(String::as_str)).chain(args.iter().copied()).collect();
         self.place.command(&words).env("TRUETPS_PASSWORD", PASSWORD).output().unwrap().into()
     }
 
@@ -75,15 +76,22 @@ fn original(place: &Place, test: &str) -> Option<PathBuf> {
 
 /// Lines of the log without times, processes and figures.
 fn lines(log: &str) -> Vec<String> {
-    let message = |line: &str| line.splitn(6, "  ").skip(1).enumerate().filter(|(n, _)| *n != 1).map(|(_, part)| {
-        part.replace(|c: char| c.is_ascii_digit(), "")
-    }).collect::<Vec<_>>().join("  ");
+    let message = |line: &str| {
+        line.splitn(6, "  ")
+            .skip(1)
+            .enumerate()
+            .filter(|(n, _)| *n != 1)
+            .map(|(_, part)| part.replace(|c: char| c.is_ascii_digit(), ""))
+            .collect::<Vec<_>>()
+            .join("  ")
+    };
     let mut lines: Vec<String> = log.lines().map(message).map(|line| line.replace('.', "")).collect();
     lines.dedup();
     lines
 }
 
-const COLUMNS: [&str; 7] = ["--ints=4", "--floats=2", "--varchars=2", "--doubles=1", "--texts=1", "--decimals=1", "--decimal-precision=14"];
+const COLUMNS: [&str; 7] =
+    ["--ints=4", "--floats=2", "--varchars=2", "--doubles=1", "--texts=1", "--decimals=1", "--decimal-precision=14"];
 
 #[test]
 fn it_makes_and_fills_the_table_of_the_original() {
@@ -130,11 +138,21 @@ fn defect_1_no_row_is_lost_to_a_remainder() {
     let Some(bench) = Bench::start("defect_1_no_row_is_lost_to_a_remainder") else { return };
     bench.ours(&["--ints=1", "create"]);
     let ran = bench.ours(&["--ints=1", "--rows=803", "--parallel=8", "insert"]);
-    assert_eq!((ran.code, bench.value("SELECT COUNT(*) FROM truetps_m.t").as_str()), (Some(0), "803"), "{}", ran.stderr);
+    assert_eq!(
+        (ran.code, bench.value("SELECT COUNT(*) FROM truetps_m.t").as_str()),
+        (Some(0), "803"),
+        "{}",
+        ran.stderr
+    );
     let ran = bench.ours(&["--ints=1", "--rows=803", "--batch=8", "insert"]);
     assert!(ran.code == Some(2) && ran.stderr.contains("--rows=803 is no multiple of --batch=8"), "{}", ran.stderr);
     let ran = bench.ours(&["--ints=1", "--rows=800", "--batch=8", "--parallel=3", "insert"]);
-    assert_eq!((ran.code, bench.value("SELECT COUNT(*) FROM truetps_m.t").as_str()), (Some(0), "1603"), "{}", ran.stderr);
+    assert_eq!(
+        (ran.code, bench.value("SELECT COUNT(*) FROM truetps_m.t").as_str()),
+        (Some(0), "1603"),
+        "{}",
+        ran.stderr
+    );
 }
 
 #[test]
@@ -144,7 +162,11 @@ fn defects_2_to_4_errors_are_said_without_the_password() {
     let again = bench.ours(&["--ints=1", "create"]);
     assert!(again.code == Some(3) && again.stderr.contains("ERROR  1050 (42S01): Table"), "{}", again.stderr);
     let denied = bench.ours(&["--ints=1", "--user=nobody_here", "create"]);
-    assert!(denied.code == Some(3) && denied.stderr.contains("ERROR  1045 (28000): Access denied"), "{}", denied.stderr);
+    assert!(
+        denied.code == Some(3) && denied.stderr.contains("ERROR  1045 (28000): Access denied"),
+        "{}",
+        denied.stderr
+    );
     assert_secret(&bench.place, &denied);
     // The table has other columns: each INSERT fails, and the run says so to its end.
     let failed = bench.ours(&["--floats=1", "--rows=10", "insert"]);
@@ -162,14 +184,24 @@ fn defects_2_to_4_errors_are_said_without_the_password() {
 #[test]
 fn texts_fit_their_columns_and_a_seed_decides_them() {
     let Some(bench) = Bench::start("texts_fit_their_columns_and_a_seed_decides_them") else { return };
-    let columns = ["--varchars=1", "--varchar-length=20", "--decimals=1", "--decimal-precision=5", "--blobs=1", "--bigints=1", "--datetimes=1"];
+    let columns = [
+        "--varchars=1",
+        "--varchar-length=20",
+        "--decimals=1",
+        "--decimal-precision=5",
+        "--blobs=1",
+        "--bigints=1",
+        "--datetimes=1",
+    ];
     assert_eq!(bench.ours(&[&columns[..], &["create"]].concat()).code, Some(0));
     let mut sums = Vec::new();
     for seed in ["--seed=1", "--seed=1", "--seed=2"] {
         bench.owned.execute(&["TRUNCATE truetps_m.t"]);
         let ran = bench.ours(&[&columns[..], &["--rows=40", seed, "insert"]].concat());
         assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-        sums.push(bench.value("SELECT CONCAT(COUNT(*), ' ', MAX(LENGTH(c0)), ' ', SUM(CRC32(CONCAT(c0, dm0, b0, dt0)))) FROM truetps_m.t"));
+        sums.push(bench.value(
+            "SELECT CONCAT(COUNT(*), ' ', MAX(LENGTH(c0)), ' ', SUM(CRC32(CONCAT(c0, dm0, b0, dt0)))) FROM truetps_m.t",
+        ));
     }
     assert!(sums[0].starts_with("40 20 ") && sums[0] == sums[1] && sums[0] != sums[2], "{sums:?}");
 }

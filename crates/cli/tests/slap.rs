@@ -34,7 +34,8 @@ struct Seen {
 impl Bench {
     fn start(test: &str) -> Option<Self> {
         let binary = mariadb(test)?;
-        let owned = Owned::start(&binary, &[("general_log", "ON"), ("log_output", "TABLE"), ("max_connections", "300")]);
+        let owned =
+            Owned::start(&binary, &[("general_log", "ON"), ("log_output", "TABLE"), ("max_connections", "300")]);
         Some(Self { owned, place: Place::new() })
     }
 
@@ -71,9 +72,10 @@ impl Bench {
         let sql = "SELECT COUNT(*) FROM mysql.general_log WHERE command_type = 'Connect'";
         let connections: u64 = admin.query_value(sql).unwrap().unwrap().parse().unwrap();
         let table = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'mysqlslap' LIMIT 1";
-        let rows = admin.query_value(table).unwrap().map(|table| {
-            admin.query_value(&format!("SELECT COUNT(*) FROM mysqlslap.{table}")).unwrap().unwrap()
-        });
+        let rows = admin
+            .query_value(table)
+            .unwrap()
+            .map(|table| admin.query_value(&format!("SELECT COUNT(*) FROM mysqlslap.{table}")).unwrap().unwrap());
         // Without the one that asks.
         Seen { ran, statements, rows, connections: connections - 1 }
     }
@@ -102,7 +104,11 @@ fn shape(sql: &str) -> String {
 /// The report's lines, without their figures.
 fn lines(report: &str) -> Vec<String> {
     let original = report.split("truetps\n").next().unwrap();
-    original.lines().map(|line| line.replace(|c: char| c.is_ascii_digit(), "0")).filter(|line| !line.is_empty()).collect()
+    original
+        .lines()
+        .map(|line| line.replace(|c: char| c.is_ascii_digit(), "0"))
+        .filter(|line| !line.is_empty())
+        .collect()
 }
 
 #[test]
@@ -140,9 +146,29 @@ fn tests_of_the_users_own_are_those_of_the_original() {
     let create = "--create=create table t (a int);insert into t values (1)";
     for (flags, differs) in [
         (&["--query=insert into t values (2);select a from t", "-c3", "--number-of-queries=12"][..], &[][..]),
-        (&["--query=update t set a = a + 1", "-c2", "-i2", "--pre-query=select 10;select 11", "--post-query=select 12"], &[]),
-        (&["--query=insert into t values (3)", "-c2", "--number-of-queries=8", "--commit=2", "-e", "innodb"], &["COMMIT"]),
-        (&["--query=insert into t values (3)", "-c1,2", "--engine=innodb,memory:max_rows=99", "--init-command=select 7"], &["selectN"]),
+        (
+            &[
+                "--query=update t set a = a + 1",
+                "-c2",
+                "-i2",
+                "--pre-query=select 10;select 11",
+                "--post-query=select 12",
+            ],
+            &[],
+        ),
+        (
+            &["--query=insert into t values (3)", "-c2", "--number-of-queries=8", "--commit=2", "-e", "innodb"],
+            &["COMMIT"],
+        ),
+        (
+            &[
+                "--query=insert into t values (3)",
+                "-c1,2",
+                "--engine=innodb,memory:max_rows=99",
+                "--init-command=select 7",
+            ],
+            &["selectN"],
+        ),
     ] {
         let args = [&[create, "--delimiter=;"], flags].concat();
         let (ours, theirs) = (bench.ours(&args), bench.original(&args));
@@ -195,7 +221,12 @@ fn refusals_are_those_of_the_original() {
 fn defect_1_partial_runs_are_no_success() {
     let Some(bench) = Bench::start("defect_1_partial_runs_are_no_success") else { return };
     bench.owned.execute(&["SET GLOBAL max_connections = 20"]);
-    let seen = bench.ours(&["--query=select sleep(0.01)", "--create=create table t (a int)", "-c40", "--number-of-queries=80"]);
+    let seen = bench.ours(&[
+        "--query=select sleep(0.01)",
+        "--create=create table t (a int)",
+        "-c40",
+        "--number-of-queries=80",
+    ]);
     assert_eq!(seen.ran.code, Some(1), "{}", seen.ran.stdout);
     assert!(seen.ran.stderr.contains("Too many connections"), "{}", seen.ran.stderr);
     assert!(seen.ran.stdout.contains("INVALID") && seen.ran.stdout.contains(" failed"), "{}", seen.ran.stdout);
@@ -204,7 +235,12 @@ fn defect_1_partial_runs_are_no_success() {
 #[test]
 fn defect_2_an_error_of_a_client_is_no_success() {
     let Some(bench) = Bench::start("defect_2_an_error_of_a_client_is_no_success") else { return };
-    let args = ["--query=insert into t values (1)", "--create=create table t (a int primary key)", "-c2", "--number-of-queries=10"];
+    let args = [
+        "--query=insert into t values (1)",
+        "--create=create table t (a int primary key)",
+        "-c2",
+        "--number-of-queries=10",
+    ];
     let seen = bench.ours(&args);
     assert_eq!(seen.ran.code, Some(1), "{}", seen.ran.stdout);
     for text in ["1 of 10 queries, 9 failed", "9 duplicate_key (Duplicate entry '1'"] {
@@ -215,7 +251,9 @@ fn defect_2_an_error_of_a_client_is_no_success() {
 
 #[test]
 fn defect_3_clients_connect_again_after_as_many_statements_as_asked_for() {
-    let Some(bench) = Bench::start("defect_3_clients_connect_again_after_as_many_statements_as_asked_for") else { return };
+    let Some(bench) = Bench::start("defect_3_clients_connect_again_after_as_many_statements_as_asked_for") else {
+        return;
+    };
     let args = ["--query=select 1", "--create=create table t (a int)", "-c2", "--number-of-queries=40", "--detach=5"];
     let seen = bench.ours(&args);
     assert_eq!(seen.ran.code, Some(0), "{}", seen.ran.stderr);
@@ -225,7 +263,9 @@ fn defect_3_clients_connect_again_after_as_many_statements_as_asked_for() {
 
 #[test]
 fn defect_4_what_is_committed_together_stays_so_after_a_new_connection() {
-    let Some(bench) = Bench::start("defect_4_what_is_committed_together_stays_so_after_a_new_connection") else { return };
+    let Some(bench) = Bench::start("defect_4_what_is_committed_together_stays_so_after_a_new_connection") else {
+        return;
+    };
     let seen = bench.ours(&[
         "--query=insert into t values (1)",
         "--create=create table t (a int)",
@@ -239,7 +279,9 @@ fn defect_4_what_is_committed_together_stays_so_after_a_new_connection() {
 
 #[test]
 fn defects_5_and_6_a_delimiter_is_a_delimiter_and_a_literal_a_literal() {
-    let Some(bench) = Bench::start("defects_5_and_6_a_delimiter_is_a_delimiter_and_a_literal_a_literal") else { return };
+    let Some(bench) = Bench::start("defects_5_and_6_a_delimiter_is_a_delimiter_and_a_literal_a_literal") else {
+        return;
+    };
     bench.place.write("q.sql", "select 'a//b'//\n\n\n//select 'x;y' -- not // here\n//select 3//");
     let args = ["--query=q.sql", "--create=create table t (a int)", "--delimiter=//", "--number-of-queries=6"];
     let seen = bench.ours(&args);
@@ -255,7 +297,8 @@ fn defect_7_as_many_queries_are_run_as_were_asked_for() {
     for (clients, queries) in [("100", "1050"), ("100", "50"), ("7", "23")] {
         for commit in ["0", "4"] {
             let args = ["--query=insert into t values (1)", "--create=create table t (a int)", "--no-drop"];
-            let more = [&format!("-c{clients}"), &format!("--number-of-queries={queries}"), &format!("--commit={commit}")];
+            let more =
+                [&format!("-c{clients}"), &format!("--number-of-queries={queries}"), &format!("--commit={commit}")];
             let seen = bench.ours(&[&args[..], &more.map(String::as_str)].concat());
             assert_eq!(seen.ran.code, Some(0), "{}", seen.ran.stderr);
             assert_eq!(seen.rows.as_deref(), Some(queries), "{more:?}");
@@ -266,7 +309,8 @@ fn defect_7_as_many_queries_are_run_as_were_asked_for() {
 #[test]
 fn defect_8_the_queries_of_the_user_are_not_mixed() {
     let Some(bench) = Bench::start("defect_8_the_queries_of_the_user_are_not_mixed") else { return };
-    let seen = bench.ours(&["--query=select 1", "--create=create table t (a int)", "--csv", "-c2", "--number-of-queries=4"]);
+    let seen =
+        bench.ours(&["--query=select 1", "--create=create table t (a int)", "--csv", "-c2", "--number-of-queries=4"]);
     assert!(seen.ran.stdout.starts_with(",query,0.0") && seen.ran.stdout.ends_with(",2,2\n"), "{}", seen.ran.stdout);
     let seen = bench.ours(&["-a", "--csv=figures.csv", "-c1,2", "--auto-generate-sql-load-type=write"]);
     assert_eq!((seen.ran.code, seen.ran.stdout.as_str()), (Some(0), ""));
@@ -289,13 +333,16 @@ fn a_schema_that_is_there_is_never_dropped() {
         let seen = bench.ours(&[source, &["--create-schema=precious"]].concat());
         assert_eq!(seen.ran.code, Some(1));
         assert!(
-            seen.ran.stderr.contains("Cannot create schema precious : Can't create database 'precious'; database exists"),
+            seen.ran
+                .stderr
+                .contains("Cannot create schema precious : Can't create database 'precious'; database exists"),
             "{}",
             seen.ran.stderr
         );
         assert!(seen.ran.stderr.contains("hint: "), "{}", seen.ran.stderr);
     }
-    let seen = bench.ours(&["--query=select line from letters", "--create-schema=precious", "-c2", "--number-of-queries=6"]);
+    let seen =
+        bench.ours(&["--query=select line from letters", "--create-schema=precious", "-c2", "--number-of-queries=6"]);
     assert_eq!(seen.ran.code, Some(0), "{}", seen.ran.stderr);
     let rows = bench.owned.admin().query_value("SELECT COUNT(*) FROM precious.letters").unwrap();
     assert_eq!(rows.as_deref(), Some("3"));
@@ -310,7 +357,8 @@ fn what_is_made_is_dropped_however_it_ends() {
     };
     let socket = bench.socket();
     let own = ["slap", "--no-defaults", &socket, "--user=root", "--create=create table t (a int)"];
-    let child = bench.place.start(&[&own[..], &["--query=select sleep(0.05)", "--number-of-queries=100000", "-c3"]].concat());
+    let child =
+        bench.place.start(&[&own[..], &["--query=select sleep(0.05)", "--number-of-queries=100000", "-c3"]].concat());
     wait_until("queries at work", || {
         let sql = "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE 'select sleep%'";
         bench.owned.admin().query_value(sql).unwrap().as_deref() == Some("3")

@@ -39,6 +39,127 @@ fn a_json_document_is_alone_on_the_standard_output() {
     }
 }
 
+/// What was decided for four clients of a script, the notes of its run, and what it printed.
+fn isolation(place: &Place, script: &str, flags: &[&str]) -> (String, String, Ran) {
+    let ran = place.run(&[&["sysbench", script, "--threads=4", "--events=4"], flags, &["run"]].concat());
+    assert_eq!(ran.code, Some(0), "{script}: {}{}", ran.stdout, ran.stderr);
+    let document = std::fs::read(place.latest().join("trial-0001/sysbench.json")).unwrap();
+    let document: Value = serde_json::from_slice(&document).unwrap();
+    (document["lua_isolation"].as_str().unwrap().to_owned(), document["notes"].to_string(), ran)
+}
+
+#[test]
+fn scripts_that_need_states_of_their_own_get_them() {
+    let place = Place::new();
+    let waits = "which stops all clients of its thread";
+    let shares = "which all clients of a state share";
+    for (text, found) in [
+        ("ffi.cdef('int poll(void *, unsigned long, int);') function event() ffi.C.poll(nil, 0, 1) end", "poll"),
+        ("ffi.cdef('int sem_wait(void *);') local C = ffi.C function never() C.sem_wait(nil) end", "sem_wait"),
+        ("local o = os function event() o.execute('true') end", "execute"),
+        ("function event() local run = os.execute run('true') end", "execute"),
+    ] {
+        place.write("needs.lua", &with_event(text));
+        let (chosen, notes, _) = isolation(&place, "./needs.lua", &[]);
+        assert!(chosen == "client" && notes.contains(&format!("may wait in `{found}`, {waits}")), "{text}: {notes}");
+    }
+    for (text, found) in [
+        ("function thread_init(id) math.randomseed(id) end", "may call `math.randomseed`, whose effect"),
+        ("function thread_init() io.output('/dev/null') end", "may call `io.output`, whose effect"),
+        ("function thread_init() io.input('/dev/null') end", "may call `io.input`, whose effect"),
+        ("function thread_init() math.mine = 1 end", &format!("changes math.mine, {shares}")),
+        ("function thread_init(id) string['x' .. id] = 1 end", &format!("changes string, {shares}")),
+        ("local rand = sysbench.rand function thread_init() rand.mine = 1 end", "changes sysbench.rand.mine, "),
+        ("function event() sysbench.error.MINE = 1 end", "changes sysbench.error.MINE, "),
+        ("function event() function sysbench.sql.type.mine() end end", "changes sysbench.sql.type.mine, "),
+        ("table.mine = 1", "changes table.mine, "),
+    ] {
+        place.write("needs.lua", &with_event(text));
+        let (chosen, notes, _) = isolation(&place, "./needs.lua", &[]);
+        assert!(chosen == "client" && notes.contains(found), "{text}: {notes}");
+    }
+}
+
+/// A script has an event.
+fn with_event(text: &str) -> String {
+    if text.contains("function event(") { text.to_owned() } else { format!("{text} function event() end") }
+}
+
+#[test]
+fn other_scripts_share_states() {
+    let place = Place::new();
+    for text in [
+        // Methods and fields of scripts may have the names of C functions.
+        "local mine = {} function mine:sleep() end function mine:execute() end \
+         function event() mine:sleep() mine:execute() end",
+        "local texts = { select = 'SELECT (1)', poll = 2 } function event() return texts.select == texts.poll end",
+        "function event() return select('#') == 1 end",
+        "math = { randomseed = type } function thread_init() math.randomseed(1) math.mine = 1 end",
+        "function thread_init() sysbench.opt.mine = 1 sysbench.hooks.mine = print local t = {} t.randomseed = 1 end",
+    ] {
+        place.write("shares.lua", &with_event(text));
+        let (chosen, notes, _) = isolation(&place, "./shares.lua", &[]);
+        assert_eq!((chosen.as_str(), notes.as_str()), ("worker", "[]"), "{text}");
+    }
+    let repository = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../workloads");
+    let folders = [repository, "/usr/share/sysbench".into()];
+    let scripts = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().flatten();
+    let scripts = scripts.map(|entry| entry.path()).filter(|path| {
+        path.extension().is_some_and(|extension| extension == "lua")
+            && std::fs::read_to_string(path).unwrap().contains("function event(")
+    });
+    for path in scripts {
+        let (chosen, notes, _) = isolation(&place, path.to_str().unwrap(), &["--mysql-dry-run"]);
+        assert_eq!((chosen.as_str(), notes.as_str()), ("worker", "[]"), "{}", path.display());
+    }
+}
+
+#[test]
+fn what_comes_too_late_for_states_of_their_own_is_told_once() {
+    let place = Place::new();
+    place.write("late_one.lua", "ffi.cdef('int usleep(unsigned int);') return function() ffi.C.usleep(1) end");
+    for (text, found) in [
+        ("function thread_init() pause = require('late_one') end function event() pause() end", "may wait in `usleep`"),
+        ("function event() loadstring('math.mine = 1')() end", "changes math.mine"),
+        (
+            "ffi.cdef('struct one { int n; };') function thread_init() ffi.metatype('struct one', {}) end",
+            "gives methods",
+        ),
+    ] {
+        place.write("late.lua", &with_event(text));
+        let (chosen, notes, ran) = isolation(&place, "./late.lua", &[]);
+        let told = format!("code that was loaded after the script's body {found}");
+        assert!(chosen == "worker" && notes.contains(&told), "{text}: {notes}");
+        assert_eq!(ran.stdout.matches(&told).count(), 1, "{text}: {}", ran.stdout);
+        assert!(ran.stdout.contains("WARNING: ") && ran.stdout.contains("--lua-isolation=client"), "{}", ran.stdout);
+        // Who asks for it is not told.
+        let (_, notes, _) = isolation(&place, "./late.lua", &["--lua-isolation=worker"]);
+        assert_eq!(notes, "[]", "{text}");
+    }
+}
+
+#[test]
+fn what_a_script_has_in_the_place_of_a_function_is_called() {
+    let place = Place::new();
+    for (text, told) in [
+        ("init = 5", "FATAL: `init' function failed: attempt to call a number value"),
+        ("done = 5", "FATAL: `done' function failed: attempt to call a number value"),
+        ("sysbench.cmdline.commands = { run = { 5 } }", "FATAL: `sysbench.cmdline.call_command' function failed: "),
+        ("sysbench.cmdline.commands = { run = 5 }", "attempt to index local 'command' (a number value)"),
+    ] {
+        place.write("wrong.lua", &with_event(text));
+        let ran = place.run(&["sysbench", "./wrong.lua", "--events=1", "--runs=none", "run"]);
+        assert!(ran.stdout.contains(told), "{text}: {}", ran.stdout);
+        // As in sysbench, a run that is over is not changed by what done() does.
+        assert_eq!(ran.code, Some(i32::from(!text.starts_with("done"))), "{text}");
+    }
+    let ran = place.run(&["sysbench", "cpu"]);
+    assert_eq!(
+        (ran.code, ran.stderr.as_str()),
+        (Some(1), "the test 'cpu' needs a command, such as run: sysbench cpu run\n")
+    );
+}
+
 #[test]
 fn an_address_names_the_driver() {
     let place = Place::new();

@@ -56,8 +56,8 @@ impl Truth {
             ("validity", self.validity()),
         ];
         lines.extend(kept_in.map(|path| ("kept in", path.to_owned())));
-        let lines: String = lines.into_iter().map(|(name, value)| format!("\t{name}: {value}\n")).collect();
-        format!("truetps\n{lines}\n")
+        let lines: Vec<_> = lines.into_iter().map(|(name, value)| format!("\t{name}: {value}\n")).collect();
+        format!("truetps\n{}\n", lines.concat())
     }
 
     fn throughput(&self) -> String {
@@ -244,8 +244,12 @@ mod tests {
         truth.runs = vec![Ran { failed: 2, acknowledged: 8, clients_failed: 1, errors, ..ran(1.0) }];
         let block = truth.block(None);
         assert!(!truth.is_valid());
-        for text in ["8 of 10 queries, 2 failed; 10 rows", "4, of which 1 failed", "3 deadlock (Deadlock found)", "INVALID: not"]
-        {
+        for text in [
+            "8 of 10 queries, 2 failed; 10 rows",
+            "4, of which 1 failed",
+            "3 deadlock (Deadlock found)",
+            "INVALID: not",
+        ] {
             assert!(block.contains(text), "{text}: {block}");
         }
     }

@@ -25,7 +25,7 @@ pub use dsn::DsnError;
 pub use error::{DriverError, ErrorClass, LoginError, ServerError};
 pub use link::{Link, Scratch};
 pub use mysql::MysqlSession;
-pub use postgres::{PgSession, TransactionStatus, with_numbered_parameters};
+pub use postgres::{PgSession, TransactionStatus, count_parameters, with_numbered_parameters};
 pub use result_sets::{COLLECTED_BYTES_MAX, ResultSet, ResultSets, Values};
 pub use session::{Event, ParamType, Prepared, Reply, Session};
 pub use socket::{Address, Socket};

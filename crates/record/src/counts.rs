@@ -31,8 +31,14 @@ pub struct Counts {
     #[serde(default)]
     pub ignored: u64,
     /// Rows that the transactions which ended well have changed, as the server counts them.
-    #[serde(default)]
+    /// Not written where there are none: the scripts' runs do not count them.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub rows_changed: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Counts {

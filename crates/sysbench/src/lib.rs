@@ -7,6 +7,7 @@
 //! - `rand`: the random numbers of scripts.
 //! - `output`: every line that is printed.
 
+mod interrupt;
 mod lua;
 mod options;
 mod output;
@@ -16,4 +17,5 @@ mod recording;
 mod run;
 mod sql;
 
+pub use interrupt::Interrupt;
 pub use program::{World, run as run_program};

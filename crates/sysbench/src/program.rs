@@ -4,12 +4,14 @@ use std::ffi::OsString;
 use std::io::{Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::RecvTimeoutError;
 use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
 
 use mlua::Table;
 use truetps_probe::clock;
 
+use crate::interrupt::Interrupt;
 use crate::lua::{self, Role, Script, Source, State, lua_error_text};
 use crate::options::{
     self, Compat, FirstPass, Format, LuaIsolation, Options, Refusal, Settings, Stream, Surroundings, Wish,
@@ -24,6 +26,10 @@ use crate::sql::{Drivers, Store};
 
 const GOOD: u8 = 0;
 const FAILED: u8 = 1;
+const INTERRUPTED: u8 = 130;
+
+/// How often is looked whether the user has asked for the end.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// Up to so many clients have a thread each: see `docs/decisions/0006-drive-mode.md`.
 const CLIENTS_WITH_THREADS_MAX: u32 = 2;
@@ -46,8 +52,7 @@ pub struct World<'a> {
     pub environment: &'a (dyn Fn(&str) -> Option<OsString> + Sync),
     /// Cores that clients may be spread over.
     pub cores: u32,
-    /// The user has asked for the end.
-    pub interrupt: Arc<AtomicBool>,
+    pub interrupt: Interrupt,
 }
 
 /// A line that says why nothing more is done, and the exit status.
@@ -167,7 +172,7 @@ impl<'a> Program<'a> {
         let script = Arc::new(find_script(&pass, &settings, world, &log)?);
         let preliminary = pass.preliminary().map_err(|refusal| refuse(&refusal))?;
         let drivers = Arc::new(Drivers::new(preliminary, (world.environment)(PASSWORD_VARIABLE)));
-        let seed = settings.rand.seed.map_or_else(any_seed, |seed| u64::from(seed.unsigned_abs()));
+        let seed = settings.rand.seed.map_or_else(any_seed, |seed| seed.cast_unsigned().into());
         // Unique numbers go on from run to run: a seed does not decide them, or rows of the last run would come again.
         let mut chance = Xoroshiro::from_seed(any_seed(), 0);
         let unique = Arc::new(Unique::new(chance.next_u64() as u32, chance.next_u64() as u32));
@@ -180,7 +185,7 @@ impl<'a> Program<'a> {
             usage: Usage::new(0),
             server: OnceLock::new(),
             started_at: clock::now_rfc3339(),
-            interrupt: Arc::clone(&world.interrupt),
+            interrupt: world.interrupt.clone(),
             seed,
             settings,
         });
@@ -328,7 +333,7 @@ impl<'a> Program<'a> {
             usage: Usage::new(threads),
             server: OnceLock::new(),
             started_at: clock::now_rfc3339(),
-            interrupt: Arc::clone(&self.world.interrupt),
+            interrupt: self.world.interrupt.clone(),
             seed: self.seed,
             settings,
         })
@@ -379,17 +384,22 @@ impl<'a> Program<'a> {
             }
             started += 1;
         }
+        let mut is_interrupted = false;
         while started > 0 {
-            match news.recv() {
+            match news.recv_timeout(LOOK) {
                 Ok(News::Failed(_, failure)) => {
                     self.fatal(&failure.line());
                 }
                 Ok(News::Ended) => started -= 1,
-                Ok(News::Ready) => {}
-                Err(_) => break,
+                Ok(News::Ready) | Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            if !is_interrupted && self.world.interrupt.hear() {
+                is_interrupted = true;
+                crew.run.control.abandon();
             }
         }
-        GOOD
+        if is_interrupted { INTERRUPTED } else { GOOD }
     }
 
     fn run_load(&mut self, options: Options) -> Result<u8, Stopped> {
@@ -515,7 +525,7 @@ fn banner_of(settings: &Settings) -> Banner<'_> {
         checkpoints_s: &settings.checkpoints,
         debug: settings.debug,
         validate: settings.validate,
-        seed: settings.rand.seed.map(|seed| u64::from(seed.unsigned_abs())),
+        seed: settings.rand.seed,
         forced_shutdown_s: settings.forced_shutdown.map(|time| time.as_secs() as u32),
     }
 }

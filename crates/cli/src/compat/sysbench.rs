@@ -2,9 +2,12 @@
 
 use std::ffi::OsString;
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use truetps_sysbench::Interrupt;
 
 use crate::say;
-use crate::signals::stop_flag;
+use crate::signals::{leave_now, stop_flag};
 
 pub(super) fn run(arguments: Vec<OsString>) -> ExitCode {
     let stop = match stop_flag() {
@@ -17,7 +20,26 @@ pub(super) fn run(arguments: Vec<OsString>) -> ExitCode {
     let world = truetps_sysbench::World {
         environment: &|name| std::env::var_os(name),
         cores: std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32),
-        interrupt: stop,
+        interrupt: Interrupt::new(stop),
     };
+    let watched = world.interrupt.clone();
+    std::thread::spawn(move || leave_if_nobody_listens(&watched));
     ExitCode::from(truetps_sysbench::run_program(arguments, &world))
+}
+
+/// A script may compute for ever where it is not asked to end: then the program ends without it.
+fn leave_if_nobody_listens(interrupt: &Interrupt) {
+    const LOOK: Duration = Duration::from_millis(100);
+    const PATIENCE: Duration = Duration::from_secs(3);
+    let (mut heard, mut since) = (None, Instant::now());
+    loop {
+        std::thread::sleep(LOOK);
+        let heard_now = interrupt.heard();
+        if heard_now != heard {
+            (heard, since) = (heard_now, Instant::now());
+        } else if heard.is_some() && since.elapsed() >= PATIENCE {
+            say("truetps: interrupted; the script does not end, and is left behind\n");
+            leave_now();
+        }
+    }
 }

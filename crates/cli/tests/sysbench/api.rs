@@ -138,6 +138,8 @@ const USES: &[Use] = &[
         ..USE
     },
     Use { script: "prepared_nulls", args: &["--events=1 --db-ps-mode=disable run"], on: On::Postgres, ..USE },
+    Use { script: "prepared_wrong", args: &["prepare"], ..USE },
+    Use { script: "several", on: On::Postgres, ..USE },
     Use { script: "rows", ..USE },
     Use { script: "errors", args: &["--events=1 run", "cleanup"], ..USE },
     Use { script: "restarts", ..USE },

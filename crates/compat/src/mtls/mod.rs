@@ -81,6 +81,7 @@ fn refused(error: &DriverError) -> Stopped {
     (REFUSED, text)
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
 fn failed(error: impl ToString) -> Stopped {
     (FAILED, error.to_string())
 }
@@ -164,8 +165,9 @@ impl Bench<'_> {
     fn insert(&self, log: &mut Log<'_>, out: &mut dyn std::io::Write) -> Result<u8, Stopped> {
         let options = self.options;
         let table = table(options)?;
-        if options.rows % u64::from(options.batch) != 0 {
-            let text = format!("--rows={} is no multiple of --batch={}: rows would be left over", options.rows, options.batch);
+        if !options.rows.is_multiple_of(u64::from(options.batch)) {
+            let text =
+                format!("--rows={} is no multiple of --batch={}: rows would be left over", options.rows, options.batch);
             return Err(failed(text));
         }
         let insert = TableInsert::new(&table, options.batch, Dialect::Mysql);
@@ -181,13 +183,15 @@ impl Bench<'_> {
         };
         let (plan, turn) = (self.plan(&table), Turn { block: 0, configuration: self.configuration() });
         let endpoint = target(options).endpoint(0).to_string();
-        let recording =
-            Recording::begin(&place, plan, &[turn], server, endpoint, self.command.clone(), self.workers());
+        let recording = Recording::begin(&place, plan, &[turn], server, endpoint, self.command.clone(), self.workers());
         let recording = recording.map_err(failed)?;
         log.info(&format!("start time = {}", clock::epoch_s()));
         stars(log);
         for _ in 0..options.parallel {
-            log.info(&format!("sql statement: {}", placeholders(&insert.insert_sql, &options.table, &full_name(options))));
+            log.info(&format!(
+                "sql statement: {}",
+                placeholders(&insert.insert_sql, &options.table, &full_name(options))
+            ));
         }
         let mut truth = Truth::new(if options.batch == 1 { "rows" } else { "INSERTs" });
         let (trial, outcome) = self.drive(&insert, &admin, &recording, &mut truth)?;
@@ -200,7 +204,10 @@ impl Bench<'_> {
         for error in &run.errors {
             log.error(&format!("{} ({} times)", error.first_message, error.count));
         }
-        log.info(&format!("TPS:{:.2} duration {seconds:.2}(s)", if seconds > 0.0 { rows as f64 / seconds } else { 0.0 }));
+        log.info(&format!(
+            "TPS:{:.2} duration {seconds:.2}(s)",
+            if seconds > 0.0 { rows as f64 / seconds } else { 0.0 }
+        ));
         truth.runs.push(run);
         if !options.classic {
             let kept = recording.path().map(|path| path.display().to_string());

@@ -152,14 +152,17 @@ mod tests {
 
     #[test]
     fn as_argparse_reads_it() {
-        let options = read(&["--ints=4", "--floats", "2", "--varchars=2", "--paral=8", "--rows=80000", "insert"]).unwrap();
+        let options =
+            read(&["--ints=4", "--floats", "2", "--varchars=2", "--paral=8", "--rows=80000", "insert"]).unwrap();
         assert_eq!((options.ints, options.floats, options.varchars), (4, 2, 2));
         assert_eq!((options.parallel, options.rows, options.action), (8, 80_000, Action::Insert));
         assert!(options.auto_primary_key);
         for no in ["False", "false", "nonsense"] {
             assert!(!read(&["create", &format!("--auto-primary-key={no}")]).unwrap().auto_primary_key);
         }
-        for wrong in [&["insert", "--ints=x"][..], &["select"], &[], &["insert", "--parallel=0"], &["insert", "--rows=0"]] {
+        for wrong in
+            [&["insert", "--ints=x"][..], &["select"], &[], &["insert", "--parallel=0"], &["insert", "--rows=0"]]
+        {
             assert_eq!(read(wrong).unwrap_err().exit_code(), 2, "{wrong:?}");
         }
     }

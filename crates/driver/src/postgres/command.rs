@@ -120,6 +120,11 @@ pub fn with_numbered_parameters(sql: &[u8]) -> Vec<u8> {
     out
 }
 
+/// How many parameters [`with_numbered_parameters`] finds.
+pub fn count_parameters(sql: &[u8]) -> usize {
+    put_numbered(&mut Vec::with_capacity(sql.len() + 8), sql)
+}
+
 /// Writes each `?` that is not inside quotes as `$1`, `$2`...; returns their number.
 fn put_numbered(out: &mut Vec<u8>, sql: &[u8]) -> usize {
     let (mut params, mut quote) = (0, None);

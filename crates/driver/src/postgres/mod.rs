@@ -15,6 +15,6 @@ mod startup;
 mod value;
 mod wire;
 
-pub use command::with_numbered_parameters;
+pub use command::{count_parameters, with_numbered_parameters};
 pub use machine::TransactionStatus;
 pub use session::PgSession;

@@ -28,17 +28,21 @@ pub struct TlsClient {
 }
 
 impl TlsClient {
-    /// Reads the authorities, where the mode needs any, and the client's own certificate, where it has one. `None`: the mode is off.
+    /// Reads the authorities, where the mode needs any or a file is named, and the client's own certificate, where it
+    /// has one. `None`: the mode is off.
     pub fn new(tls: &Tls) -> Result<Option<Self>, TlsError> {
         if tls.mode == TlsMode::Off {
             return Ok(None);
         }
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let algorithms = provider.signature_verification_algorithms;
+        // A file that is named is read even where nobody looks at authorities: a wrong path would never be noticed.
+        let named = tls.ca.as_deref().map(file_roots).transpose()?;
+        let roots = || named.map_or_else(system_roots, Ok);
         let verifier: Arc<dyn ServerCertVerifier> = match tls.mode {
             TlsMode::Off | TlsMode::Preferred | TlsMode::Required => Arc::new(AnyCertificate::new(algorithms)),
-            TlsMode::VerifyCa => Arc::new(KnownAuthority::new(roots(tls)?, algorithms, false)),
-            TlsMode::VerifyIdentity => Arc::new(KnownAuthority::new(roots(tls)?, algorithms, true)),
+            TlsMode::VerifyCa => Arc::new(KnownAuthority::new(roots()?, algorithms, false)),
+            TlsMode::VerifyIdentity => Arc::new(KnownAuthority::new(roots()?, algorithms, true)),
         };
         let config = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
@@ -88,10 +92,6 @@ impl TlsClient {
 pub(super) struct Roots {
     pub(super) store: RootCertStore,
     pub(super) certificates: Vec<CertificateDer<'static>>,
-}
-
-fn roots(tls: &Tls) -> Result<Roots, TlsError> {
-    tls.ca.as_deref().map_or_else(system_roots, file_roots)
 }
 
 fn file_roots(path: &Path) -> Result<Roots, TlsError> {

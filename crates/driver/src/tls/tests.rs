@@ -185,12 +185,14 @@ fn a_self_signed_certificate_can_be_its_own_authority() {
 
 #[test]
 fn authorities_that_cannot_be_read_are_named() {
-    let missing = Tls { mode: TlsMode::VerifyCa, ca: Some(PathBuf::from("/no/such/ca.pem")), ..Tls::default() };
-    let error = TlsClient::new(&missing).unwrap_err();
-    assert!(error.to_string().contains("/no/such/ca.pem: No such file"), "{error}");
-    let (_dir, client) = client(TlsMode::VerifyCa, Some("not PEM"));
-    assert!(client.unwrap_err().to_string().contains("no certificate in it"));
-    assert!(TlsClient::new(&Tls::default()).unwrap().is_none());
+    let missing = |mode| Tls { mode, ca: Some(PathBuf::from("/no/such/ca.pem")), ..Tls::default() };
+    for mode in [TlsMode::Preferred, TlsMode::Required, TlsMode::VerifyCa, TlsMode::VerifyIdentity] {
+        let error = TlsClient::new(&missing(mode)).unwrap_err();
+        assert!(error.to_string().contains("/no/such/ca.pem: No such file"), "{error}");
+        let (_dir, client) = client(mode, Some("not PEM"));
+        assert!(client.unwrap_err().to_string().contains("no certificate in it"));
+    }
+    assert!(TlsClient::new(&missing(TlsMode::Off)).unwrap().is_none());
 }
 
 #[test]

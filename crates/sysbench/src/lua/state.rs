@@ -10,8 +10,9 @@ use super::declared::{Declaration, read_declared};
 use super::request::Request;
 use super::script::Script;
 use super::symbols;
-use crate::options::{self, Options};
+use crate::options::{self, LuaIsolation, Options};
 use crate::output::{Level, Log};
+use crate::run::Run;
 use crate::sql::{Answer, Binds, Store};
 
 const PRELUDE: &str = include_str!("prelude/prelude.lua");
@@ -85,12 +86,13 @@ impl State {
                 mlua::state::GcIncParams::default().pause(PAUSE_IN_PREPARATION),
             ));
         }
+        let run = store.run();
         let store = Rc::new(RefCell::new(store));
         let (declared, findings) = (Declared::default(), Rc::default());
         let host = host_table(&lua, script, role)?;
         add_functions(&lua, &host, &store)?;
         add_declarations(&lua, &host, &declared, log)?;
-        add_findings(&lua, &host, &findings)?;
+        add_findings(&lua, &host, &findings, (role == Role::Shared).then_some(&run))?;
         let part = lua.create_function(load_part)?;
         let api: Table = lua.load(PRELUDE).set_name("sysbench.lua").call((&host, part))?;
         let (new_client, start) = (api.get("new")?, api.get("start")?);
@@ -365,15 +367,42 @@ fn add_declarations(lua: &Lua, host: &Table, declared: &Declared, log: &Arc<Log>
     host.set("complain", lua.create_function(complain)?)
 }
 
-fn add_findings(lua: &Lua, host: &Table, findings: &Rc<RefCell<Option<String>>>) -> mlua::Result<()> {
-    let found = Rc::clone(findings);
+/// `shared_by`: the run of a state that clients share already. What is found there comes too late, and is told.
+fn add_findings(
+    lua: &Lua,
+    host: &Table,
+    findings: &Rc<RefCell<Option<String>>>,
+    shared_by: Option<&Arc<Run>>,
+) -> mlua::Result<()> {
+    let (found, run) = (Rc::clone(findings), shared_by.cloned());
     let finds = move |_: &Lua, text: LuaString| {
-        found.borrow_mut().get_or_insert_with(|| text.to_string_lossy());
+        let text = text.to_string_lossy();
+        match &run {
+            Some(run) => tell_late(run, &text),
+            None => {
+                found.borrow_mut().get_or_insert(text);
+            }
+        }
         Ok(())
     };
     host.set("finds", lua.create_function(finds)?)?;
     let found = Rc::clone(findings);
     host.set("found", lua.create_function(move |_, ()| Ok(found.borrow().clone()))?)
+}
+
+/// Clients share a state that would have had one each, had the script's body done this. Who has asked for shared states
+/// gets them without a word.
+fn tell_late(run: &Run, found: &str) {
+    if run.settings.ours.lua_isolation != LuaIsolation::Auto {
+        return;
+    }
+    let text = format!(
+        "clients share Lua states, and code that was loaded after the script's body {found} \
+         (--lua-isolation=client gives each client its own)"
+    );
+    if run.note(text.clone()) {
+        run.log.text(Level::Warning, &text);
+    }
 }
 
 /// An error of Lua as sysbench would print it: the message alone, without a traceback.

@@ -34,6 +34,9 @@ pub(crate) enum Wish {
 /// The environment's place for `--runs`.
 const RUNS_VARIABLE: &str = "TRUETPS_RUNS";
 
+/// The test that is built in.
+const BUILT_IN: &str = "cpu";
+
 /// Options before the script is read. With a command, the host goes on: [`FirstPass::declare`] each option of the
 /// script, [`FirstPass::check_names`], whether the command is there, and [`FirstPass::finish`]. Without one only the
 /// script's body runs, and unknown options are never looked at.
@@ -179,8 +182,14 @@ impl FirstPass {
     ///
     /// # Errors
     ///
-    /// Wrong numbers of options that are known by now.
+    /// Wrong numbers of options that are known by now, and a built-in test without a command, which has no body that
+    /// could be all that is wanted.
     pub(crate) fn preliminary(&self) -> Result<Options, Refusal> {
+        let line = &self.command_line;
+        if let (Some(test), None) = (line.test.as_ref().filter(|test| *test == BUILT_IN), &line.command) {
+            let test = test.to_string_lossy();
+            return Err(Refusal::usage(format!("the test '{test}' needs a command, such as run: sysbench {test} run")));
+        }
         let (registry, given) = (self.registry.clone(), self.given.clone());
         Options::new(self.compat, registry, given, &self.notices, false, false)
     }

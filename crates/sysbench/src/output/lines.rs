@@ -49,7 +49,7 @@ pub(crate) struct Banner<'a> {
     pub(crate) debug: bool,
     pub(crate) validate: bool,
     /// `None` where it is taken from the clock.
-    pub(crate) seed: Option<u64>,
+    pub(crate) seed: Option<i32>,
     /// From the start of the run: `--time` and what is waited beyond it.
     pub(crate) forced_shutdown_s: Option<u32>,
 }

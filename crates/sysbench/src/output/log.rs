@@ -4,7 +4,7 @@
 //! own before the next message that differs. Lines with a time stamp and what scripts print neither count nor end a
 //! series, and a count that is still open at the end of the process is never printed. So it is in sysbench.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// How important a message is: `--verbosity` is the number of the last level that is shown.
@@ -119,9 +119,15 @@ impl Log {
     }
 
     /// A document, to the results whatever becomes of messages, with a line end.
-    pub(crate) fn document(&self, text: &str) {
-        // What cannot be written is lost: there is no better place to say so.
-        let _ = self.lock().results.write_all(format!("{text}\n").as_bytes());
+    ///
+    /// # Errors
+    ///
+    /// It could not be written; a reader that went away is none.
+    pub(crate) fn document(&self, text: &str) -> io::Result<()> {
+        match self.lock().results.write_all(format!("{text}\n").as_bytes()) {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error),
+            _ => Ok(()),
+        }
     }
 
     fn write_message(&self, state: &mut State, bytes: &[u8]) {
@@ -129,7 +135,7 @@ impl Log {
             MessagesTo::Results => &mut state.results,
             MessagesTo::Aside => &mut state.aside,
         };
-        // As above.
+        // What cannot be written is lost: there is no better place to say so.
         let _ = writer.write_all(bytes);
     }
 

@@ -142,7 +142,7 @@ fn json_has_its_results_for_itself() {
     log.text(Level::Notice, "Threads started!\n");
     log.stamped(Level::Notice, "[ 1s ] line");
     log.script(b"from the script");
-    log.document("{}");
+    log.document("{}").unwrap();
     assert_eq!(results.text(), "{}\n");
     assert_eq!(aside.text(), "Threads started!\n\n[ 1s ] line\nfrom the script");
 }
@@ -151,7 +151,7 @@ fn json_has_its_results_for_itself() {
 fn a_closed_pipe_is_no_failure() {
     let log = Log::new(Level::Notice, MessagesTo::Results, Box::new(Closed), Box::new(Closed));
     log.text(Level::Notice, "nobody hears it");
-    log.document("{}");
+    log.document("{}").unwrap();
 }
 
 #[test]

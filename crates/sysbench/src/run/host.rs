@@ -139,7 +139,7 @@ impl Host {
         let failed = |error: &mlua::Error| Failure { function: String::new(), problem: lua_error_text(error) };
         let place = self.start(tid, table.clone(), procedure, false).map_err(|error| failed(&error))?;
         while self.clients[place].waiting != Waiting::Ended {
-            if self.run.is_interrupted() && !self.is_at_the_end {
+            if !self.is_at_the_end && self.run.interrupt.hear() {
                 let problem = INTERRUPTED.to_owned();
                 self.end(place, Some(Failure { function: String::new(), problem }));
                 break;

@@ -126,7 +126,7 @@ impl Load<'_> {
         let until_ns = run.control.now_ns().saturating_add(timeout.as_nanos() as u64);
         let mut ready = 0;
         while ready < threads {
-            if run.is_interrupted() {
+            if run.interrupt.hear() {
                 return Err(INTERRUPTED);
             }
             let left = Duration::from_nanos(until_ns.saturating_sub(run.control.now_ns()));
@@ -212,7 +212,7 @@ impl Load<'_> {
             if now_ns >= moments.gives_up_ns {
                 return if interrupted { Ending::Interrupted } else { Ending::Hanging };
             }
-            if run.is_interrupted() && !interrupted {
+            if run.interrupt.hear() && !interrupted {
                 interrupted = true;
                 control.end();
                 moments.gives_up_ns = now_ns + INTERRUPT_PATIENCE_NS;

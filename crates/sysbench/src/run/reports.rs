@@ -115,9 +115,7 @@ impl Load<'_> {
         }
         // Its state ends before the last report: what its hooks have begun to print ends with it.
         self.reporter = None;
-        if ending != Ending::Failed {
-            self.report_end(&end, unfinished);
-        }
+        let is_told = ending == Ending::Failed || self.report_end(&end, unfinished);
         if let Some(recording) = self.recording.as_ref().filter(|_| is_recorded) {
             say_where(recording.path());
         }
@@ -126,8 +124,8 @@ impl Load<'_> {
             run.log.text(Level::Fatal, &failure.line());
         }
         match ending {
-            Ending::Complete => GOOD,
-            Ending::Failed => FAILED,
+            Ending::Complete if is_told => GOOD,
+            Ending::Complete | Ending::Failed => FAILED,
             Ending::Forced | Ending::Hanging => UNFINISHED,
             Ending::Interrupted => INTERRUPTED,
         }
@@ -140,20 +138,24 @@ impl Load<'_> {
         )
     }
 
-    fn report_end(&mut self, end: &End<'_>, unfinished: u64) {
+    /// Whether the report is where it was wanted.
+    fn report_end(&mut self, end: &End<'_>, unfinished: u64) -> bool {
         let run = &self.crew.run;
         let settings = &run.settings;
         let (count, figures) = (end.count, end.totals);
         if self.is_json() {
-            run.log.document(&crate::recording::document(end, &self.crew));
-            return;
+            let written = run.log.document(&crate::recording::document(end, &self.crew));
+            if let Err(error) = &written {
+                run.log.text(Level::Fatal, &format!("the report cannot be written: {error}"));
+            }
+            return written.is_ok();
         }
         if let Some(hook) = self.main.state.hook(&self.main_client, "report_cumulative") {
             if let Err(problem) = call_hook(self.main, 0, &hook, figures, false) {
                 let failure = Failure { function: "report_cumulative".to_owned(), problem };
                 run.log.text(Level::Fatal, &failure.line());
             }
-            return;
+            return true;
         }
         if settings.histogram {
             run.log.report(&log_histogram(&count.total.share).report());
@@ -170,6 +172,7 @@ impl Load<'_> {
             run.log.report(&output::per_client(end.clients));
         }
         self.report_extras(count, figures.time_interval_s);
+        true
     }
 
     /// What was asked for beyond sysbench's report.

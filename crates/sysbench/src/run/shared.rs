@@ -1,10 +1,10 @@
 //! What all threads of a run know.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use truetps_driver::{Dialect, Endpoint};
 
+use crate::interrupt::Interrupt;
 use crate::options::{RandType, Settings};
 use crate::output::Log;
 use crate::rand::{self, Distribution, Unique};
@@ -18,8 +18,7 @@ pub(crate) struct Run {
     pub(crate) settings: Settings,
     /// Of all random numbers.
     pub(crate) seed: u64,
-    /// The user has asked for the end.
-    pub(crate) interrupt: Arc<AtomicBool>,
+    pub(crate) interrupt: Interrupt,
     pub(crate) log: Arc<Log>,
     pub(crate) board: Board,
     pub(crate) control: Control,
@@ -44,7 +43,7 @@ pub(crate) struct ServerSeen {
 
 impl Run {
     pub(crate) fn is_interrupted(&self) -> bool {
-        self.interrupt.load(Ordering::Relaxed)
+        self.interrupt.is_asked()
     }
 
     /// The distributions of `sysbench.rand`; each thread has its own.
@@ -72,11 +71,14 @@ impl Run {
         self.notes.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
     }
 
-    pub(crate) fn note(&self, text: String) {
+    /// `false`: it has been noted before, or there are too many.
+    pub(crate) fn note(&self, text: String) -> bool {
         const NOTES_MAX: usize = 100;
         let mut notes = self.notes.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if notes.len() < NOTES_MAX && !notes.contains(&text) {
+        let is_new = notes.len() < NOTES_MAX && !notes.contains(&text);
+        if is_new {
             notes.push(text);
         }
+        is_new
     }
 }

@@ -2,7 +2,9 @@
 
 use std::rc::Rc;
 
-use truetps_driver::{Dialect, DriverError, Link, Prepared, Reply, with_numbered_parameters};
+use truetps_driver::{
+    Dialect, DriverError, Link, Prepared, Reply, ResultSets, count_parameters, with_numbered_parameters,
+};
 
 use super::bound::Binds;
 use super::bulk::{Added, Bulk};
@@ -210,8 +212,12 @@ impl Store {
         Step::Done(Answer::MISUSE)
     }
 
-    /// `stmt:bind_param()`.
+    /// `stmt:bind_param()`. What was bound before stays where the number of values is wrong.
     pub(crate) fn bind(&mut self, number: u32, binds: Binds) -> bool {
+        if let Some((level, problem)) = self.wrong_number(number, binds.len()) {
+            self.run.log.text(level, problem);
+            return false;
+        }
         match self.statements.get_mut(number) {
             Some(statement) if !statement.is_closed => {
                 let (had, has) = (statement.binds.types(), binds.types());
@@ -225,6 +231,18 @@ impl Store {
             }
             _ => false,
         }
+    }
+
+    /// What is said where a statement does not have as many parameters. Of PostgreSQL's, sysbench looks at those alone
+    /// that the server does not know yet.
+    fn wrong_number(&self, number: u32, values: usize) -> Option<(Level, &'static str)> {
+        let statement = self.statements.get(number).filter(|one| !one.is_closed && !one.is_emulated)?;
+        if self.dialect_of(statement.connection) == Some(Dialect::Postgres) {
+            let is_wrong = statement.handle.is_none() && values != count_parameters(&statement.text);
+            return is_wrong.then_some((Level::Alert, "wrong number of parameters in prepared statement"));
+        }
+        let is_wrong = values != usize::from(statement.params);
+        is_wrong.then_some((Level::Fatal, "Wrong number of parameters to mysql_stmt_bind_param"))
     }
 
     fn forget_prepared(&mut self, number: u32) {
@@ -335,16 +353,22 @@ impl Store {
             let class = error.class().to_string();
             return self.failed(handle, &SqlError::of_server(&error), &class, error.code, prepared.is_some());
         }
+        let dialect = self.dialect_of(handle);
         let Some(connection) = self.connections.get_mut(handle) else { return Step::Done(Answer::MISUSE) };
-        if connection.text.trim_ascii().is_empty() && self.dialect_of(handle) == Some(Dialect::Postgres) {
+        let asks_nothing = || connection.text.iter().all(|byte| byte.is_ascii_whitespace() || *byte == b';');
+        if dialect == Some(Dialect::Postgres) && asks_nothing() {
             self.keep_buffer(reply.sets);
             return self.nothing_asked(handle);
         }
         let Some(connection) = self.connections.get_mut(handle) else { return Step::Done(Answer::MISUSE) };
         connection.show_success();
         connection.sets = reply.sets;
-        let has_rows = connection.open_set(0);
-        let affected_rows = connection.sets.as_deref().and_then(|sets| sets.get(0)).map_or(0, |set| set.affected_rows);
+        // Of several statements in one text MySQL's clients see all results one after the other, PostgreSQL's the last.
+        let sets = connection.sets.as_deref().map_or(0, ResultSets::len);
+        let shown = if dialect == Some(Dialect::Postgres) { sets.saturating_sub(1) } else { 0 };
+        let has_rows = connection.open_set(shown);
+        let affected_rows =
+            connection.sets.as_deref().and_then(|sets| sets.get(shown)).map_or(0, |set| set.affected_rows);
         let counter = counter_of(has_rows, affected_rows);
         connection.result.with(|result| result.counter = counter as i32);
         self.run.board.slot(connection.tid).count(counter, 1);

@@ -129,6 +129,10 @@ impl Store {
         Ok(store)
     }
 
+    pub(crate) fn run(&self) -> Arc<Run> {
+        Arc::clone(&self.run)
+    }
+
     /// Before any of them is used.
     pub(crate) fn set_drivers(&mut self, drivers: Arc<Drivers>) {
         self.drivers = drivers;
@@ -266,8 +270,8 @@ impl Store {
     fn not_connected(&mut self, handle: u32, error: &DriverError) -> Step {
         let timeout_ns = self.connect_timeout_ns();
         let now_ns = self.run.control.now_ns();
-        // After the time is over nobody needs the connection any more.
-        let has_ended = self.run.control.has_ended() || now_ns >= self.run.control.deadline_ns();
+        // As long as its event may be tried again, somebody needs the connection.
+        let has_ended = !self.run.control.may_restart();
         let Some(connection) = self.connections.get_mut(handle) else { return Step::Done(Answer::MISUSE) };
         connection.link = None;
         let Doing::Connecting(why) = connection.doing else { return Step::Done(Answer::MISUSE) };
@@ -278,7 +282,7 @@ impl Store {
             return Step::Wait;
         }
         (connection.doing, connection.wakes_ns) = (Doing::Nothing, u64::MAX);
-        // The run has been ended: the error that broke the connection is there still, and restarts no event any more.
+        // The error that broke the connection is there still, and restarts no event any more.
         if why == Why::Broken {
             return Step::Done(Answer::FAILED);
         }

@@ -1,8 +1,14 @@
 -- Scripts as functions. A state that serves thousands of clients compiles each file once, and makes each client its own
 -- closure of it.
 local host = ...
-local chunks = { functions = {} }
+-- `functions` is the code that the inspection looks at; `has_run` has the globals of clients whose body is done.
+local chunks = { functions = {}, has_run = setmetatable({}, { __mode = "k" }) }
 local makers = {}
+
+-- Is told of all code that the script loads.
+function chunks.loaded(chunk)
+  if host.inspects then chunks.functions[#chunks.functions + 1] = chunk end
+end
 
 -- A first line that begins with `#` is for the shell; its line number stays.
 local function without_shell_line(source)
@@ -22,14 +28,15 @@ end
 function chunks.of_text(source, name, environment)
   local key = name .. "\0" .. source
   local maker = makers[key]
-  if not maker then
+  local is_new = not maker
+  if is_new then
     local problem
     maker, problem = maker_of(without_shell_line(source), name)
     if not maker then return nil, problem end
     makers[key] = maker
   end
   local chunk = maker()
-  if host.inspects then chunks.functions[#chunks.functions + 1] = chunk end
+  if is_new then chunks.loaded(chunk) end
   return setfenv(chunk, environment)
 end
 

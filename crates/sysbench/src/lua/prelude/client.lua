@@ -122,6 +122,7 @@ function procedures.run(client)
   local environment, tid = client.environment, client.tid
   local ok, problem = pcall(run_body, client)
   if not ok then return ended(client, "", ok, problem) end
+  if host.is_shared then chunks.has_run[environment] = true end
   set_options(client)
   if environment.thread_init then
     ok, problem = pcall(environment.thread_init, tid)
@@ -151,6 +152,8 @@ function clients.set_options(client) set_options(client) end
 
 function clients.has(client, name)
   local value = client.environment[name]
+  -- Whatever these are, they are called.
+  if name == "init" or name == "done" then return type(value) ~= "nil" end
   local metatable = debug.getmetatable(value)
   return type(value) == "function" or (type(metatable) == "table" and metatable.__call ~= nil)
 end

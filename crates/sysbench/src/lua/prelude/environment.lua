@@ -25,9 +25,9 @@ function base.loadfile(path)
   return chunks.of_file(path, getfenv(0))
 end
 
-if host.inspects then
+if host.inspects or host.is_shared then
   local function looked_into(chunk, ...)
-    if chunk then chunks.functions[#chunks.functions + 1] = chunk end
+    if chunk then chunks.loaded(chunk) end
     return chunk, ...
   end
   function base.loadstring(...) return looked_into(loadstring(...)) end

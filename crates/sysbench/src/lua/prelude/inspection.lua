@@ -1,11 +1,30 @@
 -- Whether clients of a script can share one state: what the script does that only a state, or a thread, of its own can
--- give it. Looked at once, in the state of the main thread, after the script's body has run.
+-- give it. Looked at once, in the state of the main thread, after the script's body has run. Code that a client loads
+-- later is looked at then, and what is found is told: it is too late for states of their own.
 local host, request, chunks, clients = ...
 local bit = require("bit")
 local util = require("jit.util")
+local band, rshift = bit.band, bit.rshift
 
 local LIBRARIES = { "string", "table", "math", "os", "io", "debug", "bit", "jit", "coroutine", "ffi" }
-local before = {}
+
+-- Functions that stop a thread, wherever a script has them from.
+local WAITS = {}
+for name in ([[usleep nanosleep sleep clock_nanosleep system ppoll pselect epoll_wait epoll_pwait recvfrom recvmsg waitpid
+    wait4 waitid lockf sem_wait sem_timedwait sigwait sigwaitinfo sigtimedwait sigsuspend pthread_mutex_lock
+    pthread_cond_wait pthread_cond_timedwait pthread_join]]):gmatch("%S+") do
+  WAITS[name] = true
+end
+-- … those whose names are fields of scripts as well: they are meant where the script declares them to C.
+local WAITS_IN_C = { "poll", "select", "accept", "recv", "wait", "pause", "flock", "connect" }
+local WAITS_OF = { os = { execute = true }, io = { popen = true } }
+-- Functions whose effect is one for all of a state.
+local SETS_OF = { math = { randomseed = true }, io = { input = true, output = true } }
+
+-- Tables that clients share, with their names and what was in them; and how a script comes to them: by a global, by a
+-- field of a table, by a local of a function around.
+local shared, tables, before = {}, {}, {}
+local globals, fields, locals = {}, {}, {}
 
 local function copy_of(table)
   local copy = {}
@@ -13,13 +32,26 @@ local function copy_of(table)
   return copy
 end
 
+local function share(name, table)
+  if type(table) ~= "table" then return end
+  tables[#tables + 1] = table
+  shared[table], before[table] = name, copy_of(table)
+end
+
 local inspection = {}
 
 function inspection.begin(environment)
-  for _, name in ipairs(LIBRARIES) do before[name] = copy_of(environment[name]) end
-  for _, name in ipairs({ "rand", "sql", "histogram" }) do
-    before["sysbench." .. name] = copy_of(environment.sysbench[name])
+  local sysbench = environment.sysbench
+  for _, name in ipairs(LIBRARIES) do
+    share(name, environment[name])
+    globals[name] = environment[name]
   end
+  for _, name in ipairs({ "rand", "sql", "histogram", "error" }) do share("sysbench." .. name, sysbench[name]) end
+  for _, name in ipairs({ "type", "error" }) do share("sysbench.sql." .. name, sysbench.sql[name]) end
+  fields[sysbench] = {
+    rand = sysbench.rand, sql = sysbench.sql, histogram = sysbench.histogram, error = sysbench.error,
+  }
+  fields[sysbench.sql] = { type = sysbench.sql.type, error = sysbench.sql.error }
 end
 
 local function changed_in(now, was)
@@ -31,66 +63,152 @@ local function changed_in(now, was)
   end
 end
 
-local function changed_library(environment)
-  for name, was in pairs(before) do
-    local inner = name:match("^sysbench%.(.*)$")
-    local now = inner and environment.sysbench[inner] or environment[name]
-    -- A global of the same name is the client's own business; only a shared table matters.
-    if type(now) == "table" then
-      local changed = changed_in(now, was)
-      if changed ~= nil and (inner or now == host.shared[name]) then
-        return "changes " .. name .. "." .. tostring(changed) .. ", which all clients of a state share"
-      end
+local function changes(name, field)
+  if field ~= nil then name = name .. "." .. tostring(field) end
+  return "changes " .. name .. ", which all clients of a state share"
+end
+
+local function changed_library()
+  for _, table in ipairs(tables) do
+    local changed = changed_in(table, before[table])
+    if changed ~= nil then return changes(shared[table], changed) end
+  end
+end
+
+-- Finds the locals through which the script's functions come to shared tables. The same name is taken for the same
+-- table everywhere.
+local function look_for_locals(environment)
+  local seen = {}
+  local function look(f)
+    if type(f) ~= "function" or seen[f] or debug.getfenv(f) ~= environment then return end
+    seen[f] = true
+    for n = 1, 1e9 do
+      local name, value = debug.getupvalue(f, n)
+      if not name then break end
+      if type(value) == "table" and (shared[value] or fields[value]) then locals[name] = value end
+      look(value)
+    end
+  end
+  for _, value in next, environment do look(value) end
+  for _, module in next, environment.package.loaded do
+    if type(module) == "table" then
+      for _, value in next, module do look(value) end
     end
   end
 end
 
-local WAITS = { usleep = true, nanosleep = true, sleep = true, clock_nanosleep = true, system = true }
-local WAITS_OF = { os = { execute = true }, io = { popen = true } }
-
--- The key of an instruction that reads a field by a constant name (TGETS), and the global that it reads it of where the
--- instruction before it is GGET.
-local GGET, TGETS
+-- Numbers of the instructions that are looked for.
+local GGET, UGET, MOV, TGETS, TSETS, TSETV
 do
-  local probe = util.funcbc(function() return os.execute end, 1)
-  GGET = bit.band(probe, 0xff)
-  TGETS = bit.band(util.funcbc(function() return os.execute end, 2), 0xff)
+  local function operation(f, pc) return band(util.funcbc(f, pc), 0xff) end
+  GGET, TGETS = operation(function() return os.execute end, 1), operation(function() return os.execute end, 2)
+  UGET, MOV = operation(function() return host end, 1), operation(function(a) local b = a return b end, 1)
+  TSETS, TSETV = operation(function(a) a.b = a end, 1), operation(function(a) a[a] = a end, 1)
 end
+-- What an instruction does with its first register.
+local WRITES, WRITES_FROM = 1, 2
 
-local function waits(f)
-  local last_global
+-- Goes through the code of a function and of those inside of it, as it is written. Returns what is found first; names
+-- that wait only if they are declared to C are gathered in `read` and `declared`.
+local function look_at(f, environment, read, declared)
+  -- What of all this a register has.
+  local registers = {}
+  local moved_to, moved_from
   for pc = 1, 1e9 do
-    local instruction = util.funcbc(f, pc)
+    local instruction, mode = util.funcbc(f, pc)
     if not instruction then break end
-    local operation = bit.band(instruction, 0xff)
-    if operation == TGETS then
-      local key = util.funck(f, -bit.band(bit.rshift(instruction, 16), 0xff) - 1)
-      local of = WAITS_OF[last_global]
-      if WAITS[key] or (of and of[key]) then return key end
-    elseif operation == GGET then
-      local key = util.funck(f, -bit.rshift(instruction, 16) - 1)
-      if WAITS[key] then return key end
+    local operation, a, d = band(instruction, 0xff), band(rshift(instruction, 8), 0xff), rshift(instruction, 16)
+    local b, c = rshift(d, 8), band(d, 0xff)
+    local loaded
+    if operation == GGET then
+      local name = util.funck(f, -d - 1)
+      if WAITS[name] then return "may wait in `" .. name .. "`, which stops all clients of its thread" end
+      loaded = rawget(environment, name)
+      if loaded == nil then loaded = globals[name] end
+    elseif operation == UGET then
+      loaded = locals[util.funcuvname(f, d)]
+    elseif operation == MOV then
+      loaded = registers[d]
+    elseif operation == TGETS then
+      local name, of = util.funck(f, -c - 1), registers[b]
+      local library = shared[of]
+      -- Functions of libraries are never called as methods, and methods of scripts may have any name.
+      local is_method = moved_from == b and moved_to > a
+      local waits, sets = WAITS_OF[library], SETS_OF[library]
+      if not is_method and (WAITS[name] or waits and waits[name]) then
+        return "may wait in `" .. name .. "`, which stops all clients of its thread"
+      end
+      if sets and sets[name] then
+        return "may call `" .. library .. "." .. name .. "`, whose effect all clients of a state share"
+      end
+      if not is_method then read[name] = true end
+      loaded = fields[of] and fields[of][name]
+    elseif operation == TSETS or operation == TSETV then
+      local library = shared[registers[b]]
+      if library then return changes(library, operation == TSETS and util.funck(f, -c - 1) or nil) end
     end
-    last_global = operation == GGET and util.funck(f, -bit.rshift(instruction, 16) - 1) or nil
+    local use = band(mode, 7)
+    if use == WRITES then
+      registers[a] = type(loaded) == "table" and loaded or nil
+    elseif use == WRITES_FROM then
+      for register in pairs(registers) do
+        if register >= a then registers[register] = nil end
+      end
+    end
+    moved_to, moved_from = nil, nil
+    if operation == MOV then moved_to, moved_from = a, d end
   end
   for n = -1, -1e9, -1 do
     local constant = util.funck(f, n)
     if constant == nil then break end
     if type(constant) == "proto" then
-      local key = waits(constant)
-      if key then return key end
+      local found = look_at(constant, environment, read, declared)
+      if found then return found end
+    elseif type(constant) == "string" then
+      declared[#declared + 1] = constant
+    end
+  end
+end
+
+local function found_in(functions, environment)
+  local read, declared = {}, {}
+  for _, f in ipairs(functions) do
+    local found = look_at(f, environment, read, declared)
+    if found then return found end
+  end
+  for _, name in ipairs(WAITS_IN_C) do
+    for _, text in ipairs(read[name] and declared or {}) do
+      for _, kind in ipairs({ "int", "long", "pid_t", "ssize_t" }) do
+        if text:find("%f[%w_]" .. kind .. "%s+" .. name .. "%s*%(") then
+          return "may wait in `" .. name .. "`, which stops all clients of its thread"
+        end
+      end
     end
   end
 end
 
 -- Why the script's clients need states of their own; nil where they do not.
 function inspection.finding(client)
-  local found = host.found() or changed_library(client.environment)
+  local found = host.found() or changed_library()
   if found then return found end
   if client.environment.thread_run ~= clients.default_run then return "has a thread_run of its own" end
-  for _, chunk in ipairs(chunks.functions) do
-    local key = waits(chunk)
-    if key then return "may wait in `" .. key .. "`, which stops all clients of its thread" end
+  look_for_locals(client.environment)
+  return found_in(chunks.functions, client.environment)
+end
+
+-- Code that clients load when the script's body has run. A script that makes code all the time is not looked at for
+-- ever.
+local LATE_MAX = 1000
+local late = 0
+
+if host.is_shared then
+  function chunks.loaded(chunk)
+    local environment = getfenv(0)
+    if late >= LATE_MAX or not chunks.has_run[environment] then return end
+    late = late + 1
+    if late == 1 then inspection.begin(environment) end
+    local found = found_in({ chunk }, environment)
+    if found then host.finds(found) end
   end
 end
 

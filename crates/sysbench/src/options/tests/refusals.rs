@@ -159,3 +159,14 @@ fn help_and_version_go_before_every_value() {
     }
     assert!(pass(&["--help", "a", "b", "c"]).is_err());
 }
+
+#[test]
+fn a_test_that_is_built_in_needs_a_command() {
+    let preliminary = |words: &[&str]| pass(words).unwrap().preliminary();
+    let refusal = preliminary(&["cpu", "--threads=2"]).unwrap_err();
+    assert_eq!((refusal.stream, refusal.exit), (Stream::Stderr, 1));
+    assert_eq!(text(&refusal.text), "the test 'cpu' needs a command, such as run: sysbench cpu run\n");
+    for words in [&["cpu", "run"][..], &["cpu.lua"], &[]] {
+        assert!(preliminary(words).is_ok(), "{words:?}");
+    }
+}

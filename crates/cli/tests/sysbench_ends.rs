@@ -1,0 +1,79 @@
+//! How `truetps sysbench` ends where scripts, servers or readers would keep it from that.
+
+#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test may panic, and says loudly what it skips")]
+
+mod common;
+mod support;
+
+use std::fs::File;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use common::{Place, Ran, signal};
+use rustix::process::Signal;
+use support::Owned;
+use truetps_testkit::mysql_family::mariadb;
+
+#[test]
+fn one_ctrl_c_ends_a_script_that_computes_for_ever() {
+    const HOOK: &str = "
+        function event() end
+        sysbench.hooks.report_intermediate = function() print('at it') while true do end end";
+    let place = Place::new();
+    for (name, script, flags) in [
+        ("body.lua", "print('at it') while true do end", &[][..]),
+        ("prepare.lua", "function prepare() print('at it') while true do end end", &[]),
+        ("done.lua", "function event() end function done() print('at it') while true do end end", &["--events=1"]),
+        ("hook.lua", HOOK, &["--time=100", "--report-interval=1"]),
+    ] {
+        place.write(name, script);
+        let path = format!("./{name}");
+        let command = if name == "prepare.lua" { "prepare" } else { "run" };
+        let child = place.start(&[&["sysbench", &path, "--runs=none"], flags, &[command]].concat());
+        // It prints to a pipe, which nobody reads before the end.
+        std::thread::sleep(Duration::from_millis(2500));
+        signal(child.id(), Signal::INT);
+        let began = Instant::now();
+        let ran: Ran = child.wait_with_output().unwrap().into();
+        assert_eq!(ran.code, Some(130), "{name}: {}{}", ran.stdout, ran.stderr);
+        assert!(ran.stdout.contains("at it"), "{name}: {}", ran.stdout);
+        assert!(ran.stderr.contains("the script does not end"), "{name}: {}", ran.stderr);
+        assert!(began.elapsed() < Duration::from_secs(20), "{name}");
+    }
+}
+
+#[test]
+fn a_document_that_cannot_be_written_is_a_failure() {
+    let place = Place::new();
+    place.write("nothing.lua", "function event() end");
+    let ran = place
+        .command(&["sysbench", "./nothing.lua", "--events=1", "--runs=none", "--report-format=json", "run"])
+        .stdout(Stdio::from(File::create("/dev/full").unwrap()))
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&ran.stderr);
+    assert_eq!(ran.status.code(), Some(1), "{told}");
+    assert!(told.contains("FATAL: the report cannot be written: No space left on device"), "{told}");
+}
+
+#[test]
+fn a_server_that_is_away_when_the_time_ends_costs_no_report() {
+    const SCRIPT: &str = "
+        function thread_init() connection = sysbench.sql.driver():connect() end
+        function event() connection:query('SELECT 1') end";
+    let Some(binary) = mariadb("a_server_that_is_away_when_the_time_ends_costs_no_report") else { return };
+    let (owned, place) = (Owned::start(&binary, &[]), Place::new());
+    place.write("asks.lua", SCRIPT);
+    let dsn = format!("--dsn={}", owned.socket_dsn());
+    let flags = ["--mysql-ignore-errors=2006,2013", "--threads=3", "--time=4", "--runs=none"];
+    let child = place.start(&[&["sysbench", "./asks.lua", &dsn], &flags[..], &["run"]].concat());
+    common::wait_until("clients at work", || {
+        let sql = "SELECT COUNT(*) > 3 FROM information_schema.processlist";
+        owned.admin().query_value(sql).unwrap().as_deref() == Some("1")
+    });
+    std::thread::sleep(Duration::from_millis(500));
+    signal(owned.server.pid(), Signal::KILL);
+    let ran: Ran = child.wait_with_output().unwrap().into();
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    assert!(ran.stdout.contains("total number of events:") && !ran.stdout.contains("FATAL"), "{}", ran.stdout);
+}
