@@ -34,6 +34,8 @@ const FAILED: u8 = 2;
 /// The server refused.
 const REFUSED: u8 = 3;
 const INTERRUPTED: u8 = 130;
+/// The longest time that a plan may have: these runs end with their rows.
+const UNLIMITED_S: f64 = 86_400.0;
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 /// An INSERT that does not end for so long, when all others have, hangs.
 const DRAIN_TIMEOUT: Duration = Duration::from_mins(1);
@@ -133,7 +135,9 @@ fn table(options: &Options) -> Result<GeneratedTable, Stopped> {
 
 fn create(options: &Options, log: &mut Log<'_>) -> Result<u8, Stopped> {
     let sql = TableInsert::new(&table(options)?, 1, Dialect::Mysql).create_sql;
-    let sql = sql.replacen(&format!("table {}", options.table), &format!("table {}", full_name(options)), 1);
+    // The blanks are the original's: they show in its log.
+    let (head, full) = (format!("table {} (", options.table), format!("table {} ( ", full_name(options)));
+    let sql = sql.replace(", ", ",").replacen(&head, &full, 1);
     log.info(&format!("create table sql statement: {sql};"));
     let mut client = Client::connect(&target(options), ANSWER_TIMEOUT).map_err(|error| refused(&error))?;
     client.execute(&sql).map_err(|error| refused(&error))?;
@@ -302,7 +306,7 @@ impl Bench<'_> {
             workload,
             load: Load {
                 warm_up_s: 0.0,
-                measure_s: options.time.unwrap_or(0.0),
+                measure_s: options.time.unwrap_or(UNLIMITED_S),
                 measure_transactions: options.time.is_none().then(|| options.rows / u64::from(options.batch)),
                 rate: options.rate,
                 errors: ErrorPolicy { retry: Vec::new(), ..ErrorPolicy::default() },

@@ -11,6 +11,8 @@ use clap::{Parser, ValueEnum};
     name = "truetps mtls",
     version,
     infer_long_args = true,
+    // As with argparse, the last one counts.
+    args_override_self = true,
     after_help = "Each row is an INSERT and a COMMIT of its own, in sessions that do not commit by themselves.\n\n\
                   Exit status: 0 all rows were acknowledged; 2 some were not, or the command line is wrong; 3 the \
                   server refused; 130 interrupted."
@@ -42,7 +44,7 @@ pub(super) struct Options {
     #[arg(long, value_enum, default_value = "info")]
     pub(super) log_level: LogLevel,
     /// A key that the server counts
-    #[arg(long, default_value = "True", value_parser = truth)]
+    #[arg(long, default_value = "True", value_parser = truth, action = clap::ArgAction::Set)]
     pub(super) auto_primary_key: bool,
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(super) ints: u32,

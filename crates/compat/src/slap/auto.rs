@@ -103,14 +103,17 @@ impl AutoSql {
             Key::Guid => columns.push("id varchar(36) primary key".to_owned()),
         }
         columns.extend((0..self.secondary_indexes).map(|n| format!("id{n} varchar(36) unique key")));
-        let mut add = |of: Columns, name: &str, kind: &str| {
-            for n in 1..=of.count {
-                let index = if of.indexed { format!(", INDEX({name}{n})") } else { String::new() };
-                columns.push(format!("{name}{n} {kind}{index}"));
-            }
+        // The blanks are the original's: they show in its messages.
+        let int = |n| {
+            let index = if self.ints.indexed { format!(", INDEX(intcol{n})") } else { " ".to_owned() };
+            format!("intcol{n} INT(32){index}")
         };
-        add(self.ints, "intcol", "INT(32)");
-        add(self.chars, "charcol", "VARCHAR(128)");
+        let char = |n| {
+            let index = if self.chars.indexed { format!(", INDEX(charcol{n}) ") } else { String::new() };
+            format!("charcol{n} VARCHAR(128){index}")
+        };
+        columns.extend((1..=self.ints.count).map(int));
+        columns.extend((1..=self.chars.count).map(char));
         format!("CREATE TABLE `t1` ({})", columns.join(","))
     }
 
@@ -199,7 +202,7 @@ mod tests {
     #[test]
     fn tables() {
         let plain = auto(LoadType::Mixed, Key::None);
-        assert_eq!(plain.create(), "CREATE TABLE `t1` (intcol1 INT(32),charcol1 VARCHAR(128))");
+        assert_eq!(plain.create(), "CREATE TABLE `t1` (intcol1 INT(32) ,charcol1 VARCHAR(128))");
         let rich = AutoSql {
             secondary_indexes: 2,
             ints: Columns { count: 2, indexed: true },

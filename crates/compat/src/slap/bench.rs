@@ -126,7 +126,9 @@ impl Bench<'_, '_> {
         self.admin
             .execute(&format!("USE `{schema}`"))
             .map_err(|error| Stop::Failed(format!("Cannot use schema {schema} : {}", said(&error))))?;
-        self.execute_all(&self.script.create_with(engine))?;
+        for (sql, plain) in self.script.create_with(engine).iter().zip(&self.script.create) {
+            self.execute_as(sql, plain)?;
+        }
         if let Source::Generated(auto) = &self.settings.source {
             for (n, sql) in auto.fill(self.settings.seed).enumerate() {
                 self.execute(&sql)?;
@@ -168,9 +170,14 @@ impl Bench<'_, '_> {
     }
 
     fn execute(&mut self, sql: &str) -> Result<(), Stop> {
+        self.execute_as(sql, sql)
+    }
+
+    /// `shown`: the statement as messages have it.
+    fn execute_as(&mut self, sql: &str, shown: &str) -> Result<(), Stop> {
         self.say(3, &format!("{sql};\n"));
         let done = self.admin.execute(sql);
-        done.map(drop).map_err(|error| Stop::Failed(format!("Cannot run query {sql} ERROR : {}", said(&error))))
+        done.map(drop).map_err(|error| Stop::Failed(format!("Cannot run query {shown} ERROR : {}", said(&error))))
     }
 
     #[expect(clippy::disallowed_methods, reason = "commands of the user's own, which the command line names")]

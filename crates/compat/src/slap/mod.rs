@@ -163,6 +163,8 @@ fn test(
     }
 }
 
+/// The longest time that a plan may have: these runs end with their queries.
+const UNLIMITED_S: f64 = 86_400.0;
 const ENGINE: &str = "default_storage_engine";
 
 /// Each run in the order of the original: engines, clients, repetitions.
@@ -206,7 +208,7 @@ fn plan(settings: &Settings, script: &Script) -> Plan {
         workload,
         load: Load {
             warm_up_s: 0.0,
-            measure_s: settings.time.map_or(0.0, |time| time.as_secs_f64()),
+            measure_s: settings.time.map_or(UNLIMITED_S, |time| time.as_secs_f64()),
             measure_transactions: settings.queries,
             rate: settings.rate,
             errors: ErrorPolicy { retry: Vec::new(), ..ErrorPolicy::default() },
