@@ -27,7 +27,7 @@ pub(super) fn run(arguments: Vec<OsString>) -> ExitCode {
     ExitCode::from(truetps_sysbench::run_program(arguments, &world))
 }
 
-/// A script may compute for ever where it is not asked to end: then the program ends without it.
+/// A script may go on for ever where it is not asked to end: then the program ends without it.
 fn leave_if_nobody_listens(interrupt: &Interrupt) {
     const LOOK: Duration = Duration::from_millis(100);
     const PATIENCE: Duration = Duration::from_secs(3);

@@ -3,7 +3,7 @@
 use truetps_record::{Histogram, new_histogram};
 
 /// Kinds of statements whose times are kept apart, by their first word.
-pub(crate) const STATEMENT_KINDS: [&str; 10] =
+const STATEMENT_KINDS: [&str; 10] =
     ["select", "insert", "update", "delete", "replace", "begin", "commit", "rollback", "ddl", "other"];
 
 /// The kind of a statement, as a place in [`STATEMENT_KINDS`].
