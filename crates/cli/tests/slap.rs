@@ -14,6 +14,7 @@ use support::Owned;
 use truetps_testkit::mysql_family::mariadb;
 
 const ORIGINAL: &str = "mariadb-slap";
+const MISSING: &str = "mariadb-slap is not installed, which these tests compare with: apt-get install mariadb-client";
 
 /// A server that remembers what was sent to it.
 struct Bench {
@@ -53,7 +54,7 @@ impl Bench {
     fn original(&self, args: &[&str]) -> Seen {
         let socket = self.socket();
         let own = ["--no-defaults", socket.as_str(), "--user=root", "--skip-ssl"];
-        self.seen(|| Command::new(ORIGINAL).args(own).args(args).stdin(Stdio::null()).output().unwrap().into())
+        self.seen(|| Command::new(ORIGINAL).args(own).args(args).stdin(Stdio::null()).output().expect(MISSING).into())
     }
 
     fn seen(&self, run: impl FnOnce() -> Ran) -> Seen {
