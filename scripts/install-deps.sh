@@ -2,7 +2,8 @@
 # install-deps.sh demo|test: makes sure that what a goal needs beside Rust is there, on a Debian-like system.
 #
 #   demo   a linker for Rust, and a MariaDB server
-#   test   the same, a browser that shows the HTML report, a PostgreSQL server, and sysbench to be compared with
+#   test   the same, a browser that shows the HTML report, a PostgreSQL server, and what is compared with: sysbench,
+#          mariadb-slap, and a Python that mtls-perf-bench can be fetched for
 #
 # Says what is missing before it installs anything. Needs root only where something is missing.
 set -eu
@@ -42,6 +43,8 @@ if [ "$goal" = test ]; then
         postgresql=" postgresql"
     has chromium || has chromium-browser || has google-chrome || missing="$missing chromium"
     has sysbench && [ -e /usr/share/sysbench/oltp_read_write.lua ] || missing="$missing sysbench"
+    has mariadb-slap || missing="$missing mariadb-client"
+    python3 -c 'import ensurepip, venv' 2>/dev/null || missing="$missing python3-venv"
 fi
 
 # MySQL is no package of Debian's stable release: it is fetched from another one, and installed nowhere. Where that cannot

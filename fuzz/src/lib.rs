@@ -84,6 +84,7 @@ fn session(phase: u8, kind: u8) -> MysqlSession {
             database: Some("d".to_owned()),
         },
         tls: Tls { mode, ..Tls::default() },
+        setup: Vec::new(),
     };
     let tls = TlsClient::new(&target.tls).expect("no authorities to read");
     let statements = ["DO ?", "SELECT 1"].map(|sql| Statement::new(sql).expect("no open quote"));

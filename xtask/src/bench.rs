@@ -17,6 +17,7 @@ mod programs;
 mod report;
 mod sample;
 mod server;
+mod slap;
 
 pub(crate) use client::run as client;
 pub(crate) use engine::run as engine;
@@ -25,3 +26,4 @@ pub(crate) use lua::run as lua;
 pub(crate) use null::run as null;
 pub(crate) use null_server::run as null_server;
 pub(crate) use pin::run as pin;
+pub(crate) use slap::run as slap;

@@ -131,6 +131,7 @@ fn experiment(schedule: Vec<ScheduledTrial>) -> Experiment {
         couplings: Vec::new(),
         sandbox_dir: "sandbox".to_owned(),
         schedule,
+        random_order: true,
         slo: None,
         command: Vec::new(),
     }

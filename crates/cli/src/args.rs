@@ -48,6 +48,20 @@ pub(crate) enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },
+    /// Run mysqlslap's command lines: `truetps slap --help`
+    #[command(disable_help_flag = true, disable_version_flag = true)]
+    Slap {
+        /// Options, as mysqlslap takes them
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
+    /// Run mtls-perf-bench's command lines: `truetps mtls --help`
+    #[command(disable_help_flag = true, disable_version_flag = true)]
+    Mtls {
+        /// Options and action, as mtls-perf-bench takes them
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -144,7 +158,7 @@ pub(crate) struct SweepArgs {
     truetps run hot-row --connections 100\n  \
     truetps run delete-insert --key auto --table-rows 1000000\n  \
     truetps run update-index --distribution zipfian:theta=0.9\n\n\
-    Workloads: docs/reference/workloads.md. A `custom` one needs a plan.")]
+    Workloads: docs/reference/workloads.md. `custom`, `sql` and `table` need a plan.")]
 pub(crate) struct RunArgs {
     #[arg(help = workload_help())]
     pub(crate) workload: String,

@@ -18,11 +18,12 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::args::{Cli, Command, PlanCommand, ServerCommand};
+use crate::compat::Tool;
 use crate::exit::Exit;
 
 fn main() -> ExitCode {
-    if let Some(arguments) = compat::sysbench::arguments(std::env::args_os().collect()) {
-        return compat::sysbench::run(arguments);
+    if let Some((tool, arguments)) = compat::called(std::env::args_os().collect()) {
+        return compat::run(tool, arguments);
     }
     let cli = Cli::parse();
     let result = match cli.command {
@@ -36,8 +37,10 @@ fn main() -> ExitCode {
         Command::Report(args) => commands::report::run(&args),
         Command::Server { command: ServerCommand::List(place) } => commands::server::list(&place),
         Command::Server { command: ServerCommand::Clean(place) } => commands::server::clean(&place),
-        // Everything behind this word is sysbench's: it was taken before.
-        Command::Sysbench { arguments } => return compat::sysbench::run(arguments),
+        // Everything behind these words is theirs: it was taken before.
+        Command::Sysbench { arguments } => return compat::run(Tool::Sysbench, arguments),
+        Command::Slap { arguments } => return compat::run(Tool::Slap, arguments),
+        Command::Mtls { arguments } => return compat::run(Tool::Mtls, arguments),
     };
     let exit = result.unwrap_or_else(|failure| {
         say(&failure.to_string());

@@ -43,6 +43,17 @@ fn belongings(server: &PostgresServer) -> Vec<String> {
     rows.map(|row| format!("{row:?}")).collect()
 }
 
+const SHORT: &str = "name = 'own'\nabout = 'a test'\n[factors]\nconnections = [2]\n[load]\nwarm_up_s = 0.1\n\
+                     measure_s = 0.2\n[design]\nblocks = 2\naa_pair = false\n";
+
+const GOODS: &str = "sql = \"UPDATE goods SET note = '?;', cnt = cnt - 1 WHERE id = 1; SELECT '[1]'::jsonb ? 'a' -- ;\"\n\
+                     create = 'CREATE TABLE \"goods\" (id int primary key, cnt int, note text); \
+                     INSERT INTO goods VALUES (1, 9)'\n";
+
+const ALL_TYPES: &str = "table = { rows = 50, ints = 2, varchars = 1, floats = 1, doubles = 1, decimals = 1, \
+                         texts = 1, bigints = 1, datetimes = 1, blobs = 1 }\nrows_per_insert = 3\n\
+                         explicit_commit = true\n";
+
 #[test]
 fn every_workload_runs_over_the_socket() {
     let Some(server) = server("every_workload_runs_over_the_socket", &PostgresOptions::default()) else { return };
@@ -71,6 +82,12 @@ fn every_workload_runs_over_the_socket() {
     let ran = place.run(&["sweep", "./orders.toml", "--dsn", &dsn]);
     valid_trial(&place, &ran);
     assert_eq!(place.run_json("trial-0002")["validity"]["state"], "valid", "the tables were refilled");
+    for workload in [GOODS, &format!("{ALL_TYPES}protocol = 'prepared'"), &format!("{ALL_TYPES}protocol = 'text'")] {
+        place.write("own.toml", &format!("{SHORT}[workload]\n{workload}"));
+        let ran = place.run(&["sweep", "./own.toml", "--dsn", &dsn]);
+        valid_trial(&place, &ran);
+        assert_eq!(place.run_json("trial-0002")["validity"]["state"], "valid", "the tables were refilled");
+    }
     for format in ["text", "json", "csv", "md"] {
         assert_eq!(place.run(&["report", "--format", format]).code, Some(0), "{format}");
     }

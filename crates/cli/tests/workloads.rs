@@ -63,3 +63,107 @@ fn a_custom_workload_runs_from_its_plan() {
     check(&place, &["sweep", "./orders.toml"]);
     assert_eq!(place.run_json("trial-0002")["validity"]["state"], "valid", "the tables were refilled");
 }
+
+/// A shipped plan in one block of short trials, on few connections.
+fn shortened(plan: &str) -> String {
+    let short =
+        plan.replace("blocks = 5", "blocks = 1\naa_pair = false").replace("connections = [100]", "connections = [5]");
+    let short = short.replace("measure_s = 10.0", "measure_s = 0.3").replace("warm_up_s = 1.0", "warm_up_s = 0.1");
+    short
+        .replace("connections = [1, 8, 32]", "connections = [5]")
+        .replace("connections = [1, 100]", "connections = [5]")
+}
+
+/// Levels of a finished trial of the newest experiment, and whether it is evidence.
+fn levels(place: &Place, trial: u32) -> (serde_json::Value, bool) {
+    let trial = place.run_json(&format!("trial-{trial:04}"));
+    let ok = trial["measured"]["ok"].as_u64().unwrap_or(0);
+    (trial["configuration"].clone(), trial["validity"]["state"] == "valid" && ok > 0)
+}
+
+#[test]
+fn the_plan_mtls_runs_on_its_generated_table() {
+    if !has_server() {
+        return;
+    }
+    let place = Place::new();
+    place.write("mtls.toml", &shortened(include_str!("../../../plans/mtls.toml")).replace("[1, 2, 0]", "[1]"));
+    check(&place, &["sweep", "./mtls.toml"]);
+    let plan = std::fs::read_to_string(place.latest().join("plan.toml")).unwrap();
+    assert!(plan.contains("[workload.table]") && plan.contains("varchars = 2"), "{plan}");
+    let again = place.run(&["report", place.latest().to_str().unwrap()]);
+    assert!(again.stdout.contains("table, prepared statements; 1 table of 0 rows"), "{}", again.stdout);
+}
+
+#[test]
+fn the_plan_hot_row_leaves_out_what_means_nothing() {
+    if !has_server() {
+        return;
+    }
+    let place = Place::new();
+    place.write("hot-row.toml", &shortened(include_str!("../../../plans/hot-row.toml")));
+    check(&place, &["sweep", "./hot-row.toml"]);
+    let seen: Vec<_> = (1..=3).map(|number| levels(&place, number)).collect();
+    assert!(seen.iter().all(|(_, is_evidence)| *is_evidence), "{seen:?}");
+    assert!(seen.iter().all(|(levels, _)| levels["log_bin"] == true || levels["sync_binlog"] == 0), "{seen:?}");
+    assert!(!place.latest().join("trial-0004").exists());
+    let again = place.run(&["report", place.latest().to_str().unwrap()]);
+    assert!(again.stdout.contains("sql, text protocol; 1 table, made by the plan's SQL"), "{}", again.stdout);
+}
+
+#[test]
+fn the_plan_hot_rows_varies_the_rows_on_one_table() {
+    if !has_server() {
+        return;
+    }
+    let place = Place::new();
+    let plan = shortened(include_str!("../../../plans/hot-rows.toml")).replace("[1, 10, 100, 1000]", "[1, 70]");
+    place.write("hot-rows.toml", &plan.replace("log_bin = [false, true]\n", ""));
+    check(&place, &["sweep", "./hot-rows.toml"]);
+    let seen: Vec<_> = (1..=2).map(|number| levels(&place, number)).collect();
+    assert!(seen.iter().all(|(_, is_evidence)| *is_evidence), "{seen:?}");
+    let again = place.run(&["report", place.latest().to_str().unwrap()]);
+    assert!(again.stdout.contains("1 table of 70 rows") && again.stdout.contains("hot_rows"), "{}", again.stdout);
+}
+
+/// A second INSERT of the same row, or of an index, would fail: what makes the tables is sent once, and its rows come
+/// back from copies.
+const TWO_TABLES: &str = r#"
+name = "two-tables"
+about = "a test"
+[workload]
+sql = ["INSERT INTO sold (what) VALUES (1)", "UPDATE goods SET cnt = cnt - 1 WHERE id = 1; -- the end;\n"]
+create = [
+    "CREATE TABLE `goods` (id INT PRIMARY KEY, cnt INT); CREATE TABLE sold (id INT AUTO_INCREMENT PRIMARY KEY, what INT)",
+    "INSERT INTO goods VALUES (1, 1000000); CREATE INDEX what ON sold (what)",
+]
+commit_every = 3
+protocol = "prepared"
+[load]
+warm_up_s = 0.1
+measure_s = 0.3
+[factors]
+connections = [3]
+[design]
+blocks = 2
+aa_pair = false
+"#;
+
+#[test]
+fn statements_of_a_plan_work_on_tables_of_their_own() {
+    if !has_server() {
+        return;
+    }
+    let place = Place::new();
+    place.write("two-tables.toml", TWO_TABLES);
+    check(&place, &["sweep", "./two-tables.toml"]);
+    assert!(levels(&place, 2).1, "the tables were refilled");
+    let measured = &place.run_json("trial-0002")["measured"];
+    let count = |name: &str| measured[name].as_u64().unwrap();
+    // Those that the phase began or ended with may lack some.
+    assert!(count("statements") * 10 > count("ok") * 45, "BEGIN, three statements, COMMIT: {measured}");
+    let wrong = TWO_TABLES.replace("TABLE sold", "TABLE shop.sold");
+    place.write("wrong.toml", &wrong);
+    let ran = place.run(&["plan", "check", "./wrong.toml"]);
+    assert!(ran.code == Some(2) && ran.stderr.contains("without `shop.`"), "{}", ran.stderr);
+}

@@ -121,6 +121,9 @@ pub enum DriverError {
     Tls(#[from] TlsError),
     #[error("{0}")]
     Login(#[from] LoginError),
+    /// The server refused a statement that sets sessions up: see [`Target::setup`](crate::Target::setup).
+    #[error("{error}; setup statement: {statement}")]
+    Setup { statement: Box<str>, error: Box<ServerError> },
     /// The caller asked a session for something that it cannot do now. Nothing was sent, and the session goes on.
     #[error("{0}")]
     Misuse(&'static str),
@@ -130,6 +133,10 @@ pub enum DriverError {
 }
 
 impl DriverError {
+    pub(crate) fn setup(statement: &str, error: ServerError) -> Self {
+        Self::Setup { statement: statement.into(), error: Box::new(error) }
+    }
+
     pub(crate) const NOT_IDLE: Self = Self::Misuse("a command is in flight, or the login has not ended");
     pub(crate) const NO_HANDLE: Self = Self::Misuse("no statement is open under this handle");
     pub(crate) const OTHER_PARAMS: Self = Self::Misuse("the statement has another number of parameters");
@@ -143,6 +150,7 @@ impl DriverError {
             | Self::TooOld { .. }
             | Self::Tls(_)
             | Self::Login(_)
+            | Self::Setup { .. }
             | Self::Authentication { .. } => ErrorClass::ConnectFailed,
             Self::Protocol(_) | Self::Misuse(_) => ErrorClass::Protocol,
         }
@@ -152,6 +160,7 @@ impl DriverError {
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::Server(error) => error.hint()?,
+            Self::Setup { error, .. } => error.hint()?,
             Self::Tls(error) => error.hint()?,
             Self::Login(error) => error.hint()?,
             Self::Authentication { hint, .. } => hint,
@@ -168,7 +177,11 @@ impl DriverError {
 
     /// The server's number; 0 where the error is not the server's.
     pub fn code(&self) -> u16 {
-        if let Self::Server(error) = self { error.code } else { 0 }
+        match self {
+            Self::Server(error) => error.code,
+            Self::Setup { error, .. } => error.code,
+            _ => 0,
+        }
     }
 }
 

@@ -33,7 +33,7 @@ pub struct Prepared {
 pub enum Event {
     /// More bytes are needed; there may be something to send.
     Pending,
-    /// Logged in and prepared: statements may be sent.
+    /// Logged in, set up and prepared: statements may be sent.
     Ready,
     /// The statement that was sent has ended; or one was not prepared, and the error says why.
     Reply(Reply),

@@ -56,6 +56,12 @@ impl Statement {
         Ok(Self { sql, parts, text_only: false })
     }
 
+    /// A statement without parameters: each `?` in it is text, and where statements are prepared, this one is too.
+    pub fn constant(sql: impl Into<String>) -> Self {
+        let sql = sql.into();
+        Self { parts: vec![sql.clone()], sql, text_only: false }
+    }
+
     /// A statement without parameters that is never prepared: BEGIN, COMMIT.
     pub fn text_only(sql: impl Into<String>) -> Self {
         let sql = sql.into();
@@ -164,5 +170,7 @@ mod tests {
         check(r"SELECT 'it\'s ?', ?", &[r"SELECT 'it\'s ?', ", ""]);
         check("SELECT 1", &["SELECT 1"]);
         assert!(Statement::new("SELECT 'open").is_err());
+        let constant = Statement::constant("SELECT a ? b, 'open");
+        assert_eq!((constant.parts(), constant.is_text_only()), (&["SELECT a ? b, 'open".to_owned()][..], false));
     }
 }

@@ -93,6 +93,10 @@ pub struct Target {
     pub endpoints: Vec<Endpoint>,
     pub login: Login,
     pub tls: Tls,
+    /// SQL that every session sends after its login and before it is ready (and before anything is prepared): SET
+    /// AUTOCOMMIT=0, an init command. Each is one text, sent as it is; its rows are passed over. One that the server
+    /// refuses is a login that failed, and the error shows it: no place for passwords.
+    pub setup: Vec<String>,
 }
 
 impl Target {
@@ -103,7 +107,15 @@ impl Target {
             endpoints: vec![Endpoint::Unix(socket.into())],
             login: Login { user: user.to_owned(), password: None, database: database.map(str::to_owned) },
             tls: Tls::default(),
+            setup: Vec::new(),
         }
+    }
+
+    /// The same target, whose sessions send this first; see [`Target::setup`].
+    #[must_use]
+    pub fn with_setup(mut self, setup: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.setup = setup.into_iter().map(Into::into).collect();
+        self
     }
 
     /// The endpoint of client number `client`.

@@ -16,6 +16,7 @@ use truetps_driver::{
 enum Start {
     Login,
     TlsAsked,
+    SettingUp,
     Preparing,
     Simple,
     Extended,
@@ -32,6 +33,7 @@ fn target() -> Target {
         endpoints: vec![Endpoint::Tcp { host: "localhost".to_owned(), port: 5432 }],
         login: Login { user: "u".to_owned(), password: Some(Password::new("p")), database: None },
         tls: Tls::default(),
+        setup: Vec::new(),
     }
 }
 
@@ -40,7 +42,9 @@ fn session(start: Start, keeps_rows: bool) -> PgSession {
     let tls = tls.and_then(|tls| TlsClient::new(&tls).unwrap());
     let prepared = matches!(start, Start::Preparing | Start::Extended);
     let statements: Arc<[Statement]> = Arc::new([Statement::new("SELECT ?").unwrap()]);
-    let mut session = PgSession::new(Arc::new(target()), statements, prepared, tls, 0);
+    let setup = matches!(start, Start::SettingUp).then_some(["SELECT 1", "SET x = 1"]);
+    let target = target().with_setup(setup.into_iter().flatten());
+    let mut session = PgSession::new(Arc::new(target), statements, prepared, tls, 0);
     let mut out = Vec::new();
     session.begin(&mut out);
     if keeps_rows {
@@ -148,6 +152,7 @@ fn start() -> impl Strategy<Value = Start> {
     prop::sample::select(vec![
         Start::Login,
         Start::TlsAsked,
+        Start::SettingUp,
         Start::Preparing,
         Start::Simple,
         Start::Extended,
@@ -198,6 +203,10 @@ fn a_whole_conversation_reaches_its_replies() {
     let expect = Reply { rows: 1, ..Reply::default() };
     assert_eq!(outcome(session(Start::Extended, false), &[reply]), Outcome::Reply(expect));
     assert_eq!(outcome(session(Start::Preparing, false), &[b"1\0\0\0\x04Z\0\0\0\x05I"]), Outcome::Ready);
+    let selected = b"D\0\0\0\x0b\0\x01\0\0\0\x01aC\0\0\0\x0dSELECT 1\0Z\0\0\0\x05I";
+    let set = b"C\0\0\0\x08SET\0Z\0\0\0\x05I";
+    assert_eq!(outcome(session(Start::SettingUp, false), &[selected]), Outcome::Nothing);
+    assert_eq!(outcome(session(Start::SettingUp, true), &[selected, set]), Outcome::Ready);
     // An answer without an end is no success.
     assert_eq!(outcome(session(Start::Simple, false), &[b"Z\0\0\0\x05I"]), Outcome::Error);
     // Nor is a second one behind the first.

@@ -27,7 +27,7 @@ fn one_transaction(bencher: divan::Bencher<'_, '_>) {
         let now_ns = timeline.now_ns();
         let started_ns = started_ns.replace(now_ns);
         recorder.answered();
-        recorder.ok(started_ns, started_ns, now_ns);
+        recorder.ok(started_ns, started_ns, now_ns, 1);
     });
 }
 

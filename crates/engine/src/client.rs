@@ -17,6 +17,8 @@ pub(crate) enum State {
     RollingBack,
     /// Its connection broke; it will try again.
     Away,
+    /// It has nothing more to do, and stays connected until the end.
+    Done,
     /// Without a connection, for good.
     Lost,
 }
@@ -29,13 +31,15 @@ pub(crate) struct Failure {
     pub(crate) message: String,
 }
 
-/// A connection that broke, and how long the client tries to make a new one.
+/// The time without a connection: it broke, or is being renewed. How long the client tries to make a new one.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Absence {
     pub(crate) ends_ns: u64,
     pub(crate) back_off: Duration,
     /// When there is something to do: the next attempt, or the end of the one that is under way.
     pub(crate) wakes_ns: u64,
+    /// The client itself has closed the connection, to make a new one.
+    pub(crate) is_planned: bool,
 }
 
 pub(crate) struct Client {
@@ -49,6 +53,8 @@ pub(crate) struct Client {
     pub(crate) started_ns: u64,
     /// Attempts after the first.
     pub(crate) retries: u32,
+    /// Rows that this attempt has changed so far.
+    pub(crate) rows_changed: u64,
     /// The statement in flight is the transaction's first one, or its last one.
     pub(crate) at_first: bool,
     pub(crate) at_last: bool,
@@ -57,6 +63,10 @@ pub(crate) struct Client {
     /// When the transaction before it ended.
     pub(crate) free_since_ns: u64,
     pub(crate) absence: Option<Box<Absence>>,
+    /// Transactions that it still has to end, where it has a share of its own.
+    pub(crate) share_left: Option<u64>,
+    /// Transactions that ended on this connection; counted where connections are renewed.
+    pub(crate) on_connection: u64,
 }
 
 impl Client {
@@ -69,11 +79,14 @@ impl Client {
             scheduled_ns: 0,
             started_ns: 0,
             retries: 0,
+            rows_changed: 0,
             at_first: true,
             at_last: true,
             failure: None,
             free_since_ns: 0,
             absence: None,
+            share_left: None,
+            on_connection: 0,
         }
     }
 

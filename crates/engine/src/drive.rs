@@ -4,29 +4,32 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
 use truetps_driver::{DriverError, Event, Reply};
 use truetps_record::Phase;
 
-use crate::client::{Failure, State};
+use crate::client::{Client, Failure, State};
 use crate::pace::Pace;
 use crate::policy::{Action, Policy};
 use crate::recorder::{Cell, Recorder};
-use crate::timeline::Timeline;
+use crate::timeline::{Timeline, ns};
 use crate::worker::{EARLY_RATE_MAX, LOOK, Worker};
 
 /// How a worker ended.
 #[derive(Debug, Default)]
 pub(crate) struct WorkerEnd {
-    /// Clients whose connection broke and was not made again.
+    /// Clients whose connection broke, and was not made again though they had something to do.
     pub(crate) lost: u32,
     /// Clients that had no answer when the drain was over.
     pub(crate) unanswered: u32,
     /// Connections that broke and were made again.
     pub(crate) reconnects: u64,
+    /// Connections that were renewed as planned.
+    pub(crate) renewed: u64,
+    /// With shares: when the last transaction of the measure phase ended, from the start of the phase.
+    pub(crate) last_end_ns: Option<u64>,
 }
 
 pub(crate) struct Drive<'w, 'a> {
@@ -63,20 +66,15 @@ impl<'w, 'a> Drive<'w, 'a> {
         while let Some(left) = self.timeline.start().checked_duration_since(Instant::now()) {
             std::thread::sleep(left);
         }
-        for slot in 0..self.worker.clients.len() {
-            if self.worker.clients[slot].state == State::Idle {
-                let now_ns = self.timeline.now_ns();
-                self.is_free(slot, now_ns);
-            }
-        }
+        self.begin();
         let mut drain_ends_ns = None;
         loop {
             let now_ns = self.timeline.now_ns();
             self.tick(now_ns);
             let is_draining = self.recorder.phase() == Phase::Drain;
             if is_draining {
-                let patience_ns = self.worker.shared.drain_timeout.as_nanos() as u64;
-                let ends_ns = *drain_ends_ns.get_or_insert(now_ns + patience_ns);
+                let patience_ns = ns(self.worker.shared.drain_timeout);
+                let ends_ns = *drain_ends_ns.get_or_insert(now_ns.saturating_add(patience_ns));
                 if self.recorder.in_flight() == 0 || now_ns >= ends_ns {
                     break;
                 }
@@ -90,12 +88,25 @@ impl<'w, 'a> Drive<'w, 'a> {
             self.take_replies();
         }
         let now_ns = self.timeline.now_ns();
-        let away = self.worker.clients.iter().filter(|client| client.absence.is_some()).count();
+        let is_away = |client: &&Client| client.absence.as_ref().is_some_and(|absence| !absence.is_planned);
+        let away = self.worker.clients.iter().filter(is_away).count();
         self.end.lost += away as u32;
         self.end.unanswered = self.recorder.in_flight() as u32;
         self.recorder.finish(now_ns);
         self.worker.quit();
         Ok(self.end)
+    }
+
+    fn begin(&mut self) {
+        self.hand_out_shares();
+        for slot in 0..self.worker.clients.len() {
+            let client = &self.worker.clients[slot];
+            match (client.state, client.share_left) {
+                (State::Idle, Some(0)) => self.finish(slot),
+                (State::Idle, _) => self.is_free(slot, self.timeline.now_ns()),
+                _ => {}
+            }
+        }
     }
 
     /// The next moment at which something is to be done without any news from a socket.
@@ -156,6 +167,7 @@ impl<'w, 'a> Drive<'w, 'a> {
         client.started_ns = now_ns;
         client.retries = 0;
         client.at_first = true;
+        client.rows_changed = 0;
         client.stream.next_transaction();
         self.send_next(slot);
     }
@@ -197,6 +209,7 @@ impl<'w, 'a> Drive<'w, 'a> {
 
     fn on_reply(&mut self, slot: usize, reply: Reply) {
         let client = &mut self.worker.clients[slot];
+        client.rows_changed += reply.affected_rows;
         match (client.state, reply.error) {
             (State::InFlight, None) if client.at_last => self.end_well(slot),
             (State::InFlight, None) => {
@@ -213,7 +226,7 @@ impl<'w, 'a> Drive<'w, 'a> {
                 let failure = failure.map_or_else(|| unreachable!("a rollback has its reason"), |failure| *failure);
                 self.settle(slot, &failure);
             }
-            (State::Connecting | State::Idle | State::Away | State::Lost, _) => {
+            (State::Connecting | State::Idle | State::Away | State::Done | State::Lost, _) => {
                 self.lose(slot, DriverError::Protocol("a reply that nobody asked for"));
             }
         }
@@ -224,9 +237,8 @@ impl<'w, 'a> Drive<'w, 'a> {
         self.tick(now_ns);
         let client = &self.worker.clients[slot];
         self.recorder.answered();
-        self.recorder.ok(client.scheduled_ns, client.started_ns, now_ns);
-        self.count_down(now_ns);
-        self.is_free(slot, now_ns);
+        self.recorder.ok(client.scheduled_ns, client.started_ns, now_ns, client.rows_changed);
+        self.transaction_ended(slot, now_ns);
     }
 
     /// A statement failed. What its transaction has done so far must be undone before anything else is sent.
@@ -257,28 +269,20 @@ impl<'w, 'a> Drive<'w, 'a> {
             self.recorder.retried(failure);
             client.retries += 1;
             client.at_first = true;
+            client.rows_changed = 0;
             client.stream.rewind();
             self.send_next(slot);
             return;
         }
         self.recorder.failed(failure, action == Action::Ignore);
         self.end_run_if(action, failure);
-        self.count_down(now_ns);
-        self.is_free(slot, now_ns);
+        self.transaction_ended(slot, now_ns);
     }
 
     pub(crate) fn end_run_if(&self, action: Action, failure: &Failure) {
         if action == Action::EndRun {
             // Another worker may have been the first.
             let _ = self.worker.shared.fatal.set(format!("{}: {}", failure.class, failure.message));
-            self.timeline.end_now();
-        }
-    }
-
-    /// Ends the measure phase when the wanted number of transactions has been reached.
-    pub(crate) fn count_down(&self, now_ns: u64) {
-        let Some(left) = &self.worker.shared.transactions_left else { return };
-        if now_ns >= self.timeline.measure_start_ns() && left.fetch_sub(1, Ordering::Relaxed) == 1 {
             self.timeline.end_now();
         }
     }

@@ -8,6 +8,7 @@ use truetps_record::Spacing;
 use truetps_workload::Stream;
 
 use crate::arrivals::{Arrivals, Rate, Share};
+use crate::timeline::ns;
 
 /// When transactions start.
 #[derive(Debug, Clone, PartialEq)]
@@ -122,7 +123,7 @@ impl Pace {
     /// The pace of worker `worker` of `workers`, which has the clients with these numbers, of `all` clients.
     pub(crate) fn new(pacing: &Pacing, clients: &[u32], all: u32, worker: usize, workers: usize) -> Self {
         let Pacing::Open(open) = pacing else { return Self::Closed };
-        let limit_ns = open.latency_limit.map_or(u64::MAX, |limit| limit.as_nanos() as u64);
+        let limit_ns = open.latency_limit.map_or(u64::MAX, ns);
         match open.of {
             RateOf::All => {
                 let share = Share { clients: all.into(), workers: workers as u64, worker: worker as u64 };

@@ -42,6 +42,7 @@ impl<'a> Policy<'a> {
 
     /// How long a client tries to get its connection back; `None`: not at all.
     pub(crate) fn reconnect(&self) -> Option<Duration> {
-        (self.spec.reconnect_s > 0.0).then(|| Duration::from_secs_f64(self.spec.reconnect_s))
+        let patience = || Duration::try_from_secs_f64(self.spec.reconnect_s).unwrap_or(Duration::MAX);
+        (self.spec.reconnect_s > 0.0).then(patience)
     }
 }

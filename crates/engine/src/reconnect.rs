@@ -1,8 +1,7 @@
-//! Clients whose connection broke, and how they come back.
+//! Clients whose connection broke, or is to be renewed, and how they come back.
 
 use std::cmp::Reverse;
 use std::io;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use truetps_driver::DriverError;
@@ -11,10 +10,14 @@ use crate::client::{Absence, Failure, State};
 use crate::drive::Drive;
 use crate::login::while_connecting;
 use crate::policy::Action;
+use crate::timeline::ns;
+use crate::worker::Worker;
 
 /// Pause before the first new attempt; each one after it waits twice as long, up to the second figure.
 const BACK_OFF_FIRST: Duration = Duration::from_millis(10);
 const BACK_OFF_MAX: Duration = Duration::from_secs(1);
+/// Until a server whose queue of new connections is full is asked again for a renewal.
+const QUEUE_PAUSE: Duration = Duration::from_millis(1);
 /// One attempt may take so long.
 const ATTEMPT_MAX: Duration = Duration::from_secs(5);
 
@@ -22,12 +25,13 @@ impl Drive<'_, '_> {
     /// The connection is gone, and its transaction with it: whether that was committed is not known, so that it counts as
     /// failed and is never sent again.
     pub(crate) fn lose(&mut self, slot: usize, error: DriverError) {
-        self.tick(self.timeline.now_ns());
+        let now_ns = self.timeline.now_ns();
+        self.tick(now_ns);
         let client = &mut self.worker.clients[slot];
         let endpoint = self.worker.shared.connector.endpoint(client.number);
         let error = if client.state == State::Connecting { while_connecting(error, endpoint) } else { error };
         let failure = Failure { class: error.class().to_string(), code: error.code(), message: error.to_string() };
-        let was_busy = client.is_busy();
+        let (was_busy, was_done) = (client.is_busy(), client.state == State::Done);
         let is_attempt = client.state == State::Connecting;
         if client.state == State::Idle {
             self.pace.forget(slot);
@@ -37,12 +41,17 @@ impl Drive<'_, '_> {
         let action = self.policy.action(&failure.class, u32::MAX);
         if was_busy {
             self.recorder.failed(&failure, action == Action::Ignore);
-            self.count_down(self.timeline.now_ns());
+            self.count_down(slot, now_ns);
         } else {
             self.recorder.note(&failure);
         }
         self.end_run_if(action, &failure);
-        if is_attempt {
+        if was_done {
+            // Nothing more was wanted of it.
+            self.worker.clients[slot].give_up();
+        } else if was_busy && self.worker.clients[slot].share_left == Some(0) {
+            self.finish(slot);
+        } else if is_attempt {
             self.attempt_ended(slot);
         } else {
             self.go_away(slot);
@@ -59,12 +68,38 @@ impl Drive<'_, '_> {
         let client = &mut self.worker.clients[slot];
         client.state = State::Away;
         client.absence = Some(Box::new(Absence {
-            ends_ns: now_ns + patience.as_nanos() as u64,
+            ends_ns: now_ns.saturating_add(ns(patience)),
             back_off: BACK_OFF_FIRST,
             wakes_ns: u64::MAX,
+            is_planned: false,
         }));
         let pause_ns = spread(BACK_OFF_FIRST, client.number);
         self.wake_at(slot, now_ns + pause_ns);
+    }
+
+    /// Whether the connection has had as many transactions as it may have, with the one that has just ended.
+    pub(crate) fn is_worn(&mut self, slot: usize) -> bool {
+        let Some(most) = self.worker.shared.reconnect_every else { return false };
+        let client = &mut self.worker.clients[slot];
+        client.on_connection += 1;
+        client.on_connection >= most.get()
+    }
+
+    /// Says goodbye, and connects again as soon as the events at hand are dealt with.
+    pub(crate) fn renew(&mut self, slot: usize, now_ns: u64) {
+        let Worker { clients, scratch, .. } = &mut *self.worker;
+        let client = &mut clients[slot];
+        if let Some(link) = client.link.take() {
+            link.quit(scratch);
+        }
+        client.state = State::Away;
+        client.absence = Some(Box::new(Absence {
+            ends_ns: now_ns + ns(ATTEMPT_MAX),
+            back_off: QUEUE_PAUSE,
+            wakes_ns: u64::MAX,
+            is_planned: true,
+        }));
+        self.wake_at(slot, now_ns);
     }
 
     /// The one wake of a client that is away: an earlier one is void.
@@ -78,9 +113,7 @@ impl Drive<'_, '_> {
     fn lose_for_good(&mut self, slot: usize) {
         self.worker.clients[slot].give_up();
         self.end.lost += 1;
-        if self.worker.shared.clients_alive.fetch_sub(1, Ordering::Relaxed) == 1 {
-            self.timeline.end_now();
-        }
+        self.leave_work();
     }
 
     /// Wakes the clients that are away and have something to do now.
@@ -112,8 +145,12 @@ impl Drive<'_, '_> {
                 let client = &mut self.worker.clients[slot];
                 client.link = Some(link);
                 client.state = State::Connecting;
-                self.wake_at(slot, now_ns + ATTEMPT_MAX.as_nanos() as u64);
+                self.wake_at(slot, now_ns + ns(ATTEMPT_MAX));
                 self.worker.watch(slot)
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock && self.waits_in_queue(slot, now_ns) => {
+                self.wake_at(slot, now_ns + ns(QUEUE_PAUSE));
+                Ok(())
             }
             Err(source) => {
                 let error =
@@ -122,6 +159,12 @@ impl Drive<'_, '_> {
                 Ok(())
             }
         }
+    }
+
+    /// A renewal is patient with a server whose queue of new connections is full: it has not failed for that.
+    fn waits_in_queue(&self, slot: usize, now_ns: u64) -> bool {
+        let absence = &self.worker.clients[slot].absence;
+        absence.as_ref().is_some_and(|absence| absence.is_planned && now_ns < absence.ends_ns)
     }
 
     /// An attempt to connect failed without a session that could say why.
@@ -138,6 +181,8 @@ impl Drive<'_, '_> {
         let client = &mut self.worker.clients[slot];
         let number = client.number;
         match &mut client.absence {
+            // From here on it is as if the connection had broken.
+            Some(absence) if absence.is_planned => self.go_away(slot),
             Some(absence) if now_ns < absence.ends_ns => {
                 absence.back_off = (absence.back_off * 2).min(BACK_OFF_MAX);
                 client.state = State::Away;
@@ -151,8 +196,10 @@ impl Drive<'_, '_> {
     /// A login is done: the client is back.
     pub(crate) fn on_ready(&mut self, slot: usize) {
         let now_ns = self.timeline.now_ns();
-        self.worker.clients[slot].absence = None;
-        self.end.reconnects += 1;
+        let client = &mut self.worker.clients[slot];
+        client.on_connection = 0;
+        let is_planned = client.absence.take().is_some_and(|absence| absence.is_planned);
+        *if is_planned { &mut self.end.renewed } else { &mut self.end.reconnects } += 1;
         self.is_free(slot, now_ns);
     }
 }

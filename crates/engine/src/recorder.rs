@@ -137,8 +137,9 @@ impl Recorder {
     }
 
     /// A transaction ended well at `now_ns`. It was to start at `scheduled_ns` and did start at `started_ns`.
-    pub fn ok(&mut self, scheduled_ns: u64, started_ns: u64, now_ns: u64) {
+    pub fn ok(&mut self, scheduled_ns: u64, started_ns: u64, now_ns: u64, rows_changed: u64) {
         self.counts.ok += 1;
+        self.counts.rows_changed += rows_changed;
         self.counts.in_flight -= 1;
         self.histogram.saturating_record(now_ns.saturating_sub(scheduled_ns));
         if let Some(open) = &mut self.open {

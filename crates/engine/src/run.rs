@@ -1,6 +1,7 @@
 //! One run: connect, warm up, measure, drain.
 
 use std::io;
+use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, OnceLock};
@@ -20,6 +21,7 @@ use crate::drive::{Drive, WorkerEnd};
 use crate::login::Connected;
 use crate::mode::Threads;
 use crate::pace::Pacing;
+use crate::quota::Quota;
 use crate::recorder::Cell;
 use crate::timeline::Timeline;
 use crate::worker::{Shared, Worker};
@@ -36,9 +38,17 @@ pub struct LoadSpec {
     pub pacing: Pacing,
     pub errors: ErrorPolicy,
     pub warm_up: Duration,
+    /// `Duration::MAX`: without a limit of time.
     pub measure: Duration,
-    /// End the measure phase after this many transactions, if that is sooner.
-    pub measure_transactions: Option<u64>,
+    /// End the measure phase after a number of transactions, if that is sooner.
+    pub quota: Option<Quota>,
+    /// After so many transactions on one connection (well or not, warm-up included) a client says goodbye, connects and
+    /// logs in again, and only then starts its next transaction. That takes measured time, but is in no response time.
+    /// A client that has nothing more to do keeps its connection.
+    ///
+    /// A connection that cannot be made again is lost: [`ErrorPolicy::reconnect_s`] says what then. A server at its limit
+    /// of connections may refuse it, as long as it has not dealt with the goodbye.
+    pub reconnect_every: Option<NonZeroU64>,
     /// For all clients together.
     pub connect_timeout: Duration,
     /// How long the transactions in flight at the end may take.
@@ -57,7 +67,8 @@ impl LoadSpec {
             errors: ErrorPolicy::default(),
             warm_up: Duration::ZERO,
             measure,
-            measure_transactions: None,
+            quota: None,
+            reconnect_every: None,
             connect_timeout: Duration::from_secs(30),
             drain_timeout: Duration::from_secs(10),
         }
@@ -99,14 +110,19 @@ pub struct Outcome {
     pub clients_connected: u32,
     pub clients_failed: u32,
     pub connect_errors: Vec<ErrorCount>,
-    /// Clients whose connection broke and was not made again.
+    /// Clients whose connection broke, and was not made again though they had something to do.
     pub clients_lost: u32,
-    /// Connections that broke and were made again.
+    /// Connections that broke (or could not be renewed at once) and were made again.
     pub reconnects: u64,
+    /// Connections that were renewed as planned: see [`LoadSpec::reconnect_every`]. In all phases.
+    pub renewed: u64,
     /// Clients without an answer when the drain was over.
     pub clients_unanswered: u32,
     pub measured: Option<Counts>,
     pub measure_length: Duration,
+    /// With [`Quota::Each`]: from the start of the measure phase to the end of its last transaction. The phase itself is a
+    /// few milliseconds longer, as no thread may miss its end.
+    pub last_end: Option<Duration>,
     pub response: LatencyFigures,
     /// What an open loop adds; `None` in a closed one.
     pub open_loop: Option<OpenLoop>,
@@ -123,6 +139,11 @@ pub struct Outcome {
 
 #[derive(Debug, Error)]
 pub enum EngineError {
+    #[error(
+        "a number of transactions that is split between the clients needs a closed loop: with a rate \
+         they are for whoever is free"
+    )]
+    SplitOpenLoop,
     #[error("the engine could not watch its connections: {0}")]
     Epoll(#[from] io::Error),
     #[error("a thread for the engine could not be started ({source}): {workers} threads are too many here")]
@@ -144,21 +165,10 @@ pub fn run(
 ) -> Result<Outcome, EngineError> {
     let threads = Threads::choose(load.mode, &load.pacing, load.clients, load.workers);
     let workers = threads.workers as usize;
-    let shared = Shared {
-        connector,
-        workload,
-        pacing: &load.pacing,
-        errors: &load.errors,
-        clients: load.clients,
-        workers,
-        is_blocking: threads.is_blocking,
-        connect_timeout: load.connect_timeout,
-        drain_timeout: load.drain_timeout,
-        stop,
-        transactions_left: load.measure_transactions.map(AtomicU64::new),
-        clients_alive: AtomicU32::new(0),
-        fatal: OnceLock::new(),
-    };
+    if matches!((&load.quota, &load.pacing), (Some(Quota::Each(_)), Pacing::Open(_))) {
+        return Err(EngineError::SplitOpenLoop);
+    }
+    let shared = shared(load, threads, connector, workload, stop);
     thread::scope(|scope| {
         let (connected_out, connected_in) = channel();
         let (cell_out, cells) = channel();
@@ -179,7 +189,7 @@ pub fn run(
         drop((connected_out, cell_out));
         let connected = add_up(connected_in.iter());
         let connect_ms = began.elapsed().as_secs_f64() * 1e3;
-        shared.clients_alive.store(connected.ok, Ordering::Relaxed);
+        shared.clients_at_work.store(connected.ok, Ordering::Relaxed);
         let mut collector = Collector::new(workers);
         let ending = if stop.load(Ordering::Relaxed) {
             drop(go);
@@ -201,6 +211,33 @@ pub fn run(
     })
 }
 
+/// What the workers of this load have in common.
+fn shared<'a>(
+    load: &'a LoadSpec,
+    threads: Threads,
+    connector: &'a Connector,
+    workload: &'a dyn Workload,
+    stop: &'a AtomicBool,
+) -> Shared<'a> {
+    Shared {
+        connector,
+        workload,
+        pacing: &load.pacing,
+        errors: &load.errors,
+        clients: load.clients,
+        workers: threads.workers as usize,
+        is_blocking: threads.is_blocking,
+        connect_timeout: load.connect_timeout,
+        drain_timeout: load.drain_timeout,
+        stop,
+        quota: load.quota,
+        transactions_left: AtomicU64::new(if let Some(Quota::Together(all)) = load.quota { all } else { 0 }),
+        reconnect_every: load.reconnect_every,
+        clients_at_work: AtomicU32::new(0),
+        fatal: OnceLock::new(),
+    }
+}
+
 /// Tells all workers when the run begins: in a moment, so that none is late.
 fn start(load: &LoadSpec, workers: Vec<Sender<Arc<Timeline>>>) -> Arc<Timeline> {
     let start = Instant::now() + Duration::from_millis(1);
@@ -220,6 +257,8 @@ fn join(workers: Vec<ScopedJoinHandle<'_, Result<WorkerEnd, EngineError>>>) -> R
             lost: sum.lost + one.lost,
             unanswered: sum.unanswered + one.unanswered,
             reconnects: sum.reconnects + one.reconnects,
+            renewed: sum.renewed + one.renewed,
+            last_end_ns: sum.last_end_ns.max(one.last_end_ns),
         })
     })
 }
@@ -361,6 +400,8 @@ fn outcome(
         clients_lost: end.lost,
         clients_unanswered: end.unanswered,
         reconnects: end.reconnects,
+        renewed: end.renewed,
+        last_end: end.last_end_ns.map(Duration::from_nanos),
         open_loop: totals.open_loop(),
         measured: totals.counts,
         measure_length: Duration::from_nanos(length_ns),

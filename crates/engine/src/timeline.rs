@@ -29,10 +29,16 @@ pub(crate) struct Slice {
     pub(crate) end_ns: u64,
 }
 
+/// Nanoseconds of a duration. More than 584 years are all the same: never.
+pub(crate) fn ns(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
 impl Timeline {
+    /// `Duration::MAX` is no limit of time.
     pub fn new(start: Instant, warm_up: Duration, measure: Duration) -> Self {
-        let ns = |duration: Duration| duration.as_nanos() as u64;
-        Self { start, warm_up_ns: ns(warm_up), end_ns: AtomicU64::new(ns(warm_up) + ns(measure)) }
+        let (warm_up_ns, measure_ns) = (ns(warm_up), ns(measure));
+        Self { start, warm_up_ns, end_ns: AtomicU64::new(warm_up_ns.saturating_add(measure_ns)) }
     }
 
     pub(crate) fn start(&self) -> Instant {
@@ -115,6 +121,19 @@ mod tests {
             ]
         );
         assert_eq!(slices(0, 1000), [(Measure, 0, 1000)]);
+    }
+
+    #[test]
+    fn a_phase_without_end_can_be_ended() {
+        for (warm_up, phase) in [(Duration::ZERO, Phase::Measure), (Duration::MAX, Phase::WarmUp)] {
+            let timeline = Timeline::new(Instant::now(), warm_up, Duration::MAX);
+            let slice = timeline.first_slice();
+            assert_eq!((slice.phase, slice.end_ns), (phase, INTERVAL_NS));
+            assert_eq!(timeline.next_slice(5 * INTERVAL_NS).end_ns, 6 * INTERVAL_NS);
+            assert_eq!(timeline.end_ns(), u64::MAX);
+            timeline.end_now();
+            assert_eq!(timeline.next_slice(timeline.slice_end_ns(&slice)).phase, Phase::Drain);
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! One OS thread's share of the clients, and how it waits for their sockets.
 
 use std::io;
+use std::num::NonZeroU64;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::time::Duration;
@@ -15,6 +16,7 @@ use truetps_workload::Workload;
 
 use crate::client::Client;
 use crate::pace::Pacing;
+use crate::quota::Quota;
 
 /// A worker looks at least this often whether the run was ended early.
 pub(crate) const LOOK: Duration = Duration::from_millis(50);
@@ -42,9 +44,13 @@ pub(crate) struct Shared<'a> {
     pub(crate) drain_timeout: Duration,
     /// The user wants the run to end.
     pub(crate) stop: &'a AtomicBool,
-    /// Transactions that may still end before the measure phase is over; none are counted where it is `None`.
-    pub(crate) transactions_left: Option<AtomicU64>,
-    pub(crate) clients_alive: AtomicU32,
+    pub(crate) quota: Option<Quota>,
+    /// Of [`Quota::Together`]: transactions that may still end before the measure phase is over.
+    pub(crate) transactions_left: AtomicU64,
+    /// See [`LoadSpec::reconnect_every`](crate::LoadSpec::reconnect_every).
+    pub(crate) reconnect_every: Option<NonZeroU64>,
+    /// Clients that are neither lost nor done.
+    pub(crate) clients_at_work: AtomicU32,
     /// The error that ended the run.
     pub(crate) fatal: OnceLock<String>,
 }

@@ -10,7 +10,7 @@ use truetps_driver::{Client, DriverError};
 use truetps_probe::clock;
 use truetps_record::{
     Experiment, ExperimentFolder, HostFacts, Plan, Protocol, SCHEMA_VERSION, ScheduledTrial, ServerFacts, Trial,
-    Validity, write_atomically,
+    Validity, is_workload_factor, write_atomically,
 };
 use truetps_sandbox::{Catalogue, ServerBinary, ServerLoad, ServerUser};
 use truetps_workload::Workload;
@@ -22,7 +22,7 @@ use crate::ground::{Ground, Place, Site};
 use crate::guest::variables;
 use crate::schedule::schedule;
 use crate::setup::{given, private};
-use crate::trial::{TrialContext, run_trial};
+use crate::trial::{TrialContext, load_of, run_trial};
 
 /// So many trials in a row without evidence, and the rest would be no better.
 const FAILURES_IN_A_ROW_MAX: u32 = 5;
@@ -105,6 +105,7 @@ pub(crate) fn new_experiment(request: &Request<'_>, bench: &Bench<'_>, schedule:
         couplings: bench.ground.couplings().to_vec(),
         sandbox_dir: request.place.data_dir(),
         schedule,
+        random_order: true,
         slo: None,
         command: request.command.clone(),
     }
@@ -186,7 +187,7 @@ impl<'a> Bench<'a> {
         listener: &mut dyn Listener,
     ) -> Result<Self, LabError> {
         let plan = request.plan;
-        let workload = truetps_workload::build(&plan.workload, request.place.dialect(), plan.design.seed)?;
+        let workload = truetps_workload::build(&plan.largest_workload(), request.place.dialect(), plan.design.seed)?;
         let statements = if plan.workload.protocol == Protocol::Prepared { workload.statements().len() } else { 0 };
         let in_all = u64::from(plan.connections_max()) * statements as u64;
         if in_all > PREPARED_STATEMENTS_MAX {
@@ -283,6 +284,7 @@ impl<'a> Bench<'a> {
         on_interval: &mut dyn FnMut(&truetps_record::Interval, &mut dyn Listener),
         listener: &mut dyn Listener,
     ) -> Result<Trial, LabError> {
+        let workload = self.workload_of(scheduled)?;
         let mut trial = self.blank_trial(scheduled);
         let mut writer = folder.begin_trial(&trial)?;
         let mut health = Health::Gone;
@@ -291,17 +293,17 @@ impl<'a> Bench<'a> {
             Err(error) => trial.validity = Validity::Invalid(format!("the server could not be made ready: {error}")),
             Ok(mut site) => {
                 trial.notes.append(&mut site.notes);
+                let (plan, pin) = (self.request.plan, &self.request.pin.generator);
                 let context = TrialContext {
-                    plan: self.request.plan,
-                    workload: &*self.workload,
-                    workers: self.request.workers,
-                    pin: &self.request.pin.generator,
+                    load: load_of(plan, &trial.configuration, self.request.workers, pin),
+                    protocol: plan.workload.protocol,
+                    workload: &*workload,
                     target: site.target,
                     server_pid: site.pid,
                     stop: self.request.stop,
                 };
                 let kept =
-                    run_trial(&context, &mut trial, &mut writer, &mut |interval| on_interval(interval, listener));
+                    run_trial(&context, &mut trial, &mut writer, &mut |interval, _| on_interval(interval, listener));
                 health = look_at_server(&mut site, &mut trial);
                 // The figures matter more than the server's files: those are written last.
                 writer.write_trial(&trial)?;
@@ -314,6 +316,16 @@ impl<'a> Bench<'a> {
         }
         writer.write_trial(&trial)?;
         Ok(trial)
+    }
+
+    /// What this trial's clients send: a factor may be one of the workload.
+    fn workload_of(&self, scheduled: &ScheduledTrial) -> Result<Arc<dyn Workload>, LabError> {
+        let plan = self.request.plan;
+        if !plan.factors.keys().any(|name| is_workload_factor(name)) {
+            return Ok(Arc::clone(&self.workload));
+        }
+        let spec = plan.workload_of(&scheduled.configuration);
+        Ok(truetps_workload::build(&spec, self.request.place.dialect(), plan.design.seed)?)
     }
 
     fn blank_trial(&self, scheduled: &ScheduledTrial) -> Trial {

@@ -29,3 +29,4 @@ pub use find_max::find_max;
 pub use ground::Place;
 pub use schedule::schedule;
 pub use setting::SettingError;
+pub use trial::{TrialContext, connect_timeout, run_trial};

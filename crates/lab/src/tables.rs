@@ -63,12 +63,13 @@ impl Tables {
                 }
             }
             client.execute("COMMIT")?;
-            execute_all(client, table.after_load_sql())?;
-            client.execute(&self.analyze_sql(table))?;
+            // Before the statements that follow a filling: they run again after each refill from this copy.
             if self.keep_pristine {
                 client.execute(&self.copy_sql(table))?;
                 client.execute(&format!("INSERT INTO {} SELECT * FROM {}", pristine(table), table.name))?;
             }
+            execute_all(client, table.after_load_sql())?;
+            client.execute(&self.analyze_sql(table))?;
         }
         self.flush(client)?;
         Ok(true)

@@ -4,11 +4,11 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use truetps_driver::{Connector, Target};
-use truetps_engine::{Ending, LoadSpec, Observer, Outcome, WorkerShares, generator_limited, sustained};
+use truetps_engine::{Ending, LoadSpec, Observer, Outcome, Quota, WorkerShares, generator_limited, sustained};
 use truetps_probe::{HostCpu, ProcessUse, clock, cores_of, own_cores, process_use};
 use truetps_record::{
-    EngineFacts, FolderError, Histogram, Interval, Measured, Phase, Plan, Protocol, ResourceUse, Trial, TrialWriter,
-    Validity,
+    Configuration, EngineFacts, FolderError, Histogram, Interval, Measured, Phase, Plan, Protocol, ResourceUse, Trial,
+    TrialWriter, Validity,
 };
 use truetps_workload::Workload;
 
@@ -24,63 +24,77 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
 /// With a larger share of failures, throughput is that of a server which mostly says no: a full disk, a read-only one.
 const FAILED_SHARE_MAX: f64 = 0.01;
 
-/// What a trial needs to know of its server and its plan.
-pub(crate) struct TrialContext<'a> {
-    pub(crate) plan: &'a Plan,
-    pub(crate) workload: &'a dyn Workload,
-    pub(crate) workers: u32,
-    /// Cores that the workers are bound to; empty: none.
-    pub(crate) pin: &'a [u32],
-    pub(crate) target: &'a Target,
+/// A load, and the server that it is for.
+pub struct TrialContext<'a> {
+    pub load: LoadSpec,
+    pub protocol: Protocol,
+    pub workload: &'a dyn Workload,
+    pub target: &'a Target,
     /// `None` where the server is not one process of this host.
-    pub(crate) server_pid: Option<u32>,
-    pub(crate) stop: &'a AtomicBool,
+    pub server_pid: Option<u32>,
+    pub stop: &'a AtomicBool,
 }
 
-/// Drives the load and fills in `trial`. The caller has begun the folder and writes `run.json` in the end.
-///
-/// An error is one of the folder: the figures could not be kept.
-pub(crate) fn run_trial(
-    context: &TrialContext<'_>,
-    trial: &mut Trial,
-    writer: &mut TrialWriter,
-    on_interval: &mut dyn FnMut(&Interval),
-) -> Result<(), FolderError> {
-    let plan = context.plan;
-    let prepared = plan.workload.protocol == Protocol::Prepared;
-    let load = LoadSpec {
-        clients: trial.configuration.connections(),
-        workers: context.workers,
+/// The load of one configuration of a plan. `pin`: cores that the workers are bound to; empty: none.
+pub(crate) fn load_of(plan: &Plan, configuration: &Configuration, workers: u32, pin: &[u32]) -> LoadSpec {
+    LoadSpec {
+        clients: configuration.connections(),
+        workers,
         mode: plan.load.mode,
-        pin: context.pin.to_vec(),
-        pacing: pacing(plan, &trial.configuration),
+        pin: pin.to_vec(),
+        pacing: pacing(plan, configuration),
         errors: plan.load.errors.clone(),
         warm_up: plan.load.warm_up(),
         measure: plan.load.measure(),
-        measure_transactions: plan.load.measure_transactions,
-        connect_timeout: CONNECT_TIMEOUT + CONNECT_TIMEOUT_A_CLIENT * trial.configuration.connections(),
+        quota: plan.load.measure_transactions.map(Quota::Together),
+        reconnect_every: None,
+        connect_timeout: connect_timeout(configuration.connections()),
         drain_timeout: DRAIN_TIMEOUT,
-    };
+    }
+}
+
+/// How long so many clients may take to connect, all of them together.
+pub fn connect_timeout(clients: u32) -> Duration {
+    CONNECT_TIMEOUT + CONNECT_TIMEOUT_A_CLIENT * clients
+}
+
+/// Drives the load and fills in `trial`. The caller has begun the folder and writes `run.json` in the end. `None`: the
+/// load could not be driven at all; `trial` has the reason.
+///
+/// # Errors
+///
+/// One of the folder: the figures could not be kept.
+pub fn run_trial(
+    context: &TrialContext<'_>,
+    trial: &mut Trial,
+    writer: &mut TrialWriter,
+    on_interval: &mut dyn FnMut(&Interval, &Histogram),
+) -> Result<Option<Outcome>, FolderError> {
     let mut keeper =
         Keeper { writer, on_interval, server_pid: context.server_pid, at_start: None, at_end: None, error: None };
+    let prepared = context.protocol == Protocol::Prepared;
     let outcome = Connector::new(context.target.clone(), context.workload.statements(), prepared)
         .map_err(|error| error.to_string());
     let outcome = outcome.and_then(|connector| {
-        truetps_engine::run(&load, &connector, context.workload, context.stop, &mut keeper)
+        truetps_engine::run(&context.load, &connector, context.workload, context.stop, &mut keeper)
             .map_err(|error| error.to_string())
     });
     let (at_start, at_end, error) = (keeper.at_start, keeper.at_end, keeper.error);
     trial.ended_at = Some(clock::now_rfc3339());
-    match outcome {
-        Err(error) => trial.validity = Validity::Invalid(error),
+    let outcome = match outcome {
+        Err(error) => {
+            trial.validity = Validity::Invalid(error);
+            None
+        }
         Ok(outcome) => {
-            trial.validity = validity(&outcome);
+            trial.validity = validity(&outcome, &context.load);
             trial.engine = Some(engine_facts(context, &outcome));
             trial.measured = measured(&outcome, at_start.zip(at_end));
             trial.notes.extend(notes(&outcome));
+            Some(outcome)
         }
-    }
-    error.map_or(Ok(()), Err)
+    };
+    error.map_or(Ok(outcome), Err)
 }
 
 /// What server and host have used so far.
@@ -99,7 +113,7 @@ impl Reading {
 /// Writes intervals as they come, and reads what the server has used where the measure phase begins and ends.
 struct Keeper<'a> {
     writer: &'a mut TrialWriter,
-    on_interval: &'a mut dyn FnMut(&Interval),
+    on_interval: &'a mut dyn FnMut(&Interval, &Histogram),
     server_pid: Option<u32>,
     at_start: Option<Reading>,
     at_end: Option<Reading>,
@@ -116,7 +130,7 @@ impl Observer for Keeper<'_> {
     }
 
     fn interval(&mut self, interval: &Interval, histogram: &Histogram) -> Result<(), String> {
-        (self.on_interval)(interval);
+        (self.on_interval)(interval, histogram);
         if self.error.is_some() {
             return Ok(());
         }
@@ -129,7 +143,7 @@ impl Observer for Keeper<'_> {
 }
 
 /// What makes the figures untrue, the gravest first.
-fn validity(outcome: &Outcome) -> Validity {
+fn validity(outcome: &Outcome, load: &LoadSpec) -> Validity {
     let invalid = |reason: String| Validity::Invalid(reason);
     let first = |errors: &[truetps_record::ErrorCount]| {
         errors.first().map_or("no error was reported".to_owned(), |e| e.first_message.clone())
@@ -155,7 +169,7 @@ fn validity(outcome: &Outcome) -> Validity {
         ));
     }
     if outcome.clients_unanswered > 0 {
-        let (n, s) = (outcome.clients_unanswered, DRAIN_TIMEOUT.as_secs());
+        let (n, s) = (outcome.clients_unanswered, load.drain_timeout.as_secs());
         return invalid(format!("{n} clients had no answer {s} s after the end: the server hangs"));
     }
     if outcome.clients_lost > 0 {
@@ -176,16 +190,17 @@ fn validity(outcome: &Outcome) -> Validity {
 }
 
 fn engine_facts(context: &TrialContext<'_>, outcome: &Outcome) -> EngineFacts {
-    let own = if context.pin.is_empty() { own_cores() } else { context.pin.to_vec() };
+    let pin = &context.load.pin;
+    let own = if pin.is_empty() { own_cores() } else { pin.clone() };
     let shares_cores = context.server_pid.and_then(cores_of).map(|cores| cores.iter().any(|core| own.contains(core)));
     EngineFacts {
         workers: outcome.workers,
         clients: outcome.clients_connected + outcome.clients_failed,
         clients_failed: outcome.clients_failed + outcome.clients_lost,
         connect_ms: outcome.connect_ms,
-        protocol: context.plan.workload.protocol,
+        protocol: context.protocol,
         mode: Some(outcome.mode),
-        pinned_to: context.pin.to_vec(),
+        pinned_to: pin.clone(),
         shares_cores,
         reconnects: outcome.reconnects,
     }
@@ -193,7 +208,8 @@ fn engine_facts(context: &TrialContext<'_>, outcome: &Outcome) -> EngineFacts {
 
 fn measured(outcome: &Outcome, readings: Option<(Reading, Reading)>) -> Option<Measured> {
     let counts = outcome.measured?;
-    let seconds = outcome.measure_length.as_secs_f64();
+    // Where each client had its share, what counts is the end of the last one.
+    let seconds = outcome.last_end.unwrap_or(outcome.measure_length).as_secs_f64();
     let a_second = |n: u64| if seconds > 0.0 { n as f64 / seconds } else { 0.0 };
     let per_tx = |cpu: Duration| (counts.ok > 0).then(|| cpu.as_secs_f64() * 1e6 / counts.ok as f64);
     let server = readings.and_then(|(start, end)| start.server.zip(end.server));

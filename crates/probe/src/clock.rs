@@ -8,6 +8,18 @@ pub fn now_rfc3339() -> String {
     humantime::format_rfc3339_seconds(SystemTime::now()).to_string()
 }
 
+/// Now in UTC, to the millisecond: `2026-11-21T20:34:38.123Z`.
+#[expect(clippy::disallowed_methods, reason = "this is the clock module")]
+pub fn now_rfc3339_ms() -> String {
+    humantime::format_rfc3339_millis(SystemTime::now()).to_string()
+}
+
+/// Seconds since 1970, with their fraction.
+#[expect(clippy::disallowed_methods, reason = "this is the clock module")]
+pub fn epoch_s() -> f64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64())
+}
+
 /// Now in UTC as part of a folder's name: `20261121-203438`.
 pub fn folder_stamp() -> String {
     let digits: String = now_rfc3339().chars().filter(char::is_ascii_digit).collect();

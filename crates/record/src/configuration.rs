@@ -18,6 +18,14 @@ pub fn is_load_factor(name: &str) -> bool {
     name == CONNECTIONS || name == RATE
 }
 
+/// A factor of the workload, neither of the load nor a setting: how many rows all clients of `hot-row` update.
+pub const HOT_ROWS: &str = "hot_rows";
+
+/// Whether a factor changes what is sent.
+pub fn is_workload_factor(name: &str) -> bool {
+    name == HOT_ROWS
+}
+
 /// Doubles below this hold every whole number.
 const EXACT_MAX: f64 = 9e15;
 
@@ -92,12 +100,17 @@ impl Configuration {
 
     /// The levels that are server settings, in order.
     pub fn settings(&self) -> impl Iterator<Item = (&str, &SettingValue)> {
+        self.conditions().filter(|(name, _)| !is_workload_factor(name))
+    }
+
+    /// All levels but those of the load, in order: what tells curves apart.
+    pub fn conditions(&self) -> impl Iterator<Item = (&str, &SettingValue)> {
         self.levels.iter().filter(|(name, _)| !is_load_factor(name)).map(|(name, value)| (name.as_str(), value))
     }
 
-    /// The settings as one line, `innodb_flush_log_at_trx_commit=1 log_bin=ON`; empty where no setting is a factor.
+    /// These as one line, `innodb_flush_log_at_trx_commit=1 log_bin=ON`; empty where there is none.
     pub fn settings_label(&self) -> String {
-        let parts: Vec<_> = self.settings().map(|(name, value)| format!("{name}={value}")).collect();
+        let parts: Vec<_> = self.conditions().map(|(name, value)| format!("{name}={value}")).collect();
         parts.join(" ")
     }
 }

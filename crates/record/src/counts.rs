@@ -30,6 +30,15 @@ pub struct Counts {
     /// Failed transactions whose error the plan ignores.
     #[serde(default)]
     pub ignored: u64,
+    /// Rows that the transactions which ended well have changed, as the server counts them.
+    /// Not written where there are none: the scripts' runs do not count them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub rows_changed: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Counts {
@@ -53,6 +62,7 @@ impl Counts {
         self.statements += other.statements;
         self.retried += other.retried;
         self.ignored += other.ignored;
+        self.rows_changed += other.rows_changed;
     }
 
     /// Panics where the equations do not hold: that is a bug in the engine, never the user's.

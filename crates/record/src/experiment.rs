@@ -61,9 +61,21 @@ pub struct Experiment {
     pub sandbox_dir: String,
     /// Planned before the first trial starts. A search for the highest rate plans as it goes.
     pub schedule: Vec<ScheduledTrial>,
+    /// Whether the trials of each block are in random order: not where a personality keeps another program's order.
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    pub random_order: bool,
     /// Set where the experiment searches the highest rate that keeps to these.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slo: Option<Slo>,
     /// Command line, as typed.
     pub command: Vec<String>,
+}
+
+fn yes() -> bool {
+    true
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+fn is_yes(value: &bool) -> bool {
+    *value
 }

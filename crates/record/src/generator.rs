@@ -34,6 +34,11 @@ pub enum GeneratorKind {
         min: f64,
         max: f64,
     },
+    /// A number of `precision` digits, `scale` of them behind the point, sent as text: what a DECIMAL column holds.
+    Decimal {
+        precision: u32,
+        scale: u32,
+    },
     Text {
         min_length: u32,
         max_length: u32,
@@ -101,6 +106,18 @@ pub struct TimeRange {
     written: (String, String),
 }
 
+/// Seconds between these where a plan names no others.
+const DATETIMES: (&str, &str) = ("2000-01-01 00:00:00", "2029-12-31 23:59:59");
+
+impl TimeRange {
+    /// What `datetime` draws from where nothing is said.
+    pub fn datetimes() -> Self {
+        let second = |text| parse_time(text).expect("a constant that a test has read");
+        let (min, max) = DATETIMES;
+        Self { min_s: second(min), max_s: second(max), written: (min.to_owned(), max.to_owned()) }
+    }
+}
+
 /// A value that a plan spells out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, expecting = "expected a whole number, a number or a text")]
@@ -128,6 +145,10 @@ struct Written {
     #[serde(skip_serializing_if = "Option::is_none")]
     max: Option<Scalar>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    precision: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scale: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     length: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     min_length: Option<u32>,
@@ -152,10 +173,11 @@ struct Written {
 }
 
 /// Each kind of generator and the keys that it has beside `kind`, `name` and `null_share`.
-const KINDS: [(&str, &[&str]); 12] = [
+const KINDS: [(&str, &[&str]); 13] = [
     ("sequence", &["start", "step"]),
     ("int", &["min", "max", "distribution"]),
     ("double", &["min", "max"]),
+    ("decimal", &["precision", "scale"]),
     ("text", &["length", "min_length", "max_length", "alphabet"]),
     ("bytes", &["length", "min_length", "max_length"]),
     ("uuid", &["version", "form"]),
@@ -170,6 +192,8 @@ const KINDS: [(&str, &[&str]); 12] = [
 /// A value of more bytes does not belong in a benchmark of transactions.
 const LENGTH_MAX: u32 = 1 << 20;
 const STEP_MAX: i64 = 10_000;
+/// Numbers of so many digits fit into 64 bits.
+const PRECISION_MAX: u32 = 18;
 
 impl Written {
     /// Keys that were written, beside those that every kind has.
@@ -179,6 +203,8 @@ impl Written {
             ("step", self.step.is_some()),
             ("min", self.min.is_some()),
             ("max", self.max.is_some()),
+            ("precision", self.precision.is_some()),
+            ("scale", self.scale.is_some()),
             ("length", self.length.is_some()),
             ("min_length", self.min_length.is_some()),
             ("max_length", self.max_length.is_some()),
@@ -213,6 +239,7 @@ impl Written {
             "sequence" => self.sequence(),
             "int" => self.int(),
             "double" => self.double(),
+            "decimal" => self.decimal(),
             "text" => {
                 let (min_length, max_length) = self.lengths()?;
                 let alphabet = self.alphabet.unwrap_or(Alphabet::Letters);
@@ -228,9 +255,9 @@ impl Written {
                 Ok(GeneratorKind::Uuid { version, form: self.form.unwrap_or(UuidForm::Text) })
             }
             "date" => self.times("2000-01-01", "2029-12-31").map(GeneratorKind::Date),
-            "datetime" => self.times("2000-01-01 00:00:00", "2029-12-31 23:59:59").map(GeneratorKind::Datetime),
+            "datetime" => self.times(DATETIMES.0, DATETIMES.1).map(GeneratorKind::Datetime),
             "timestamp" => {
-                let range = self.times("2000-01-01 00:00:00", "2029-12-31 23:59:59")?;
+                let range = self.times(DATETIMES.0, DATETIMES.1)?;
                 // What a TIMESTAMP column of every server holds, in every time zone.
                 let fine = range.min_s >= 86_400 && range.max_s < i64::from(i32::MAX) - 86_400;
                 let problem = "a timestamp lies between 1970-01-02 and 2038-01-18";
@@ -277,6 +304,18 @@ impl Written {
         let (min, max) = (number("min", &self.min)?, number("max", &self.max)?);
         let fine = min < max && (max - min).is_finite();
         if fine { Ok(GeneratorKind::Double { min, max }) } else { Err(format!("the range {min} to {max} is empty")) }
+    }
+
+    fn decimal(&self) -> Result<GeneratorKind, String> {
+        let precision = self.precision.ok_or("generator `decimal` needs `precision`")?;
+        let scale = self.scale.unwrap_or(0);
+        if !(1..=PRECISION_MAX).contains(&precision) {
+            return Err(format!("`precision`: {precision} is not between 1 and {PRECISION_MAX}"));
+        }
+        if scale > precision {
+            return Err(format!("`scale`: {scale} digits behind the point are more than the {precision} there are"));
+        }
+        Ok(GeneratorKind::Decimal { precision, scale })
     }
 
     fn lengths(&self) -> Result<(u32, u32), String> {
@@ -373,6 +412,10 @@ impl Written {
                 (self.min, self.max) = (Some(Scalar::Float(min)), Some(Scalar::Float(max)));
                 "double"
             }
+            GeneratorKind::Decimal { precision, scale } => {
+                (self.precision, self.scale) = (Some(precision), Some(scale));
+                "decimal"
+            }
             GeneratorKind::Text { min_length, max_length, alphabet } => {
                 (self.min_length, self.max_length) = (Some(min_length), Some(max_length));
                 self.alphabet = Some(alphabet);
@@ -432,6 +475,8 @@ mod tests {
             "kind = 'sequence', start = 7, step = 2",
             "kind = 'int', min = -5, max = 5, distribution = 'zipfian'",
             "kind = 'double', min = 0, max = 1.5",
+            "kind = 'decimal', precision = 12",
+            "kind = 'decimal', precision = 2, scale = 2",
             "kind = 'text', length = 20",
             "kind = 'text', min_length = 1, max_length = 9, alphabet = 'digit_groups', null_share = 0.25",
             "kind = 'bytes', length = 16",
@@ -468,6 +513,9 @@ mod tests {
         check("kind = 'int', min = 1.5, max = 2", "`min` of an `int` is not a whole number");
         check("kind = 'double', min = 1, max = 1", "is empty");
         check("kind = 'double', min = 1, max = inf", "`max` of a `double` is not a number");
+        check("kind = 'decimal'", "generator `decimal` needs `precision`");
+        check("kind = 'decimal', precision = 19", "`precision`: 19 is not between 1 and 18");
+        check("kind = 'decimal', precision = 2, scale = 3", "`scale`: 3 digits behind the point are more than the 2");
         check("kind = 'text'", "needs `length` or `max_length`");
         check("kind = 'text', min_length = 3, max_length = 2", "range of lengths 3 to 2 is empty");
         check("kind = 'text', length = 3, max_length = 2", "does not go with");

@@ -21,12 +21,14 @@ mod plan_check;
 mod server;
 mod setting_text;
 mod slo;
+mod sql_script;
+mod table_spec;
 mod trial;
 mod workload_check;
 mod workload_spec;
 
 pub use calendar::{parse_time, put_date, put_time};
-pub use configuration::{CONNECTIONS, Configuration, RATE, SettingValue, is_load_factor};
+pub use configuration::{CONNECTIONS, Configuration, HOT_ROWS, RATE, SettingValue, is_load_factor, is_workload_factor};
 pub use counts::{Counts, ErrorCount, ErrorTally};
 pub use distribution::Distribution;
 pub use estimate::Estimate;
@@ -43,6 +45,8 @@ pub use plan_check::near_matches;
 pub use server::{Flavour, ServerFacts};
 pub use setting_text::{same_setting, setting_number};
 pub use slo::Slo;
+pub use sql_script::{SqlScriptError, created_table, first_word, split_sql};
+pub use table_spec::{GeneratedTable, TableSection, VALUE_LENGTH};
 pub use trial::{EngineFacts, Measured, ResourceUse, Trial, Validity};
 pub use workload_spec::{
     CustomStatement, CustomTable, KeyMode, ReadWriteMix, SCRIPT_WORKLOAD, WORKLOADS, WorkloadSpec,

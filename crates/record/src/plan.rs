@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::{Configuration, Flavour, Load, SettingValue, WorkloadSpec, is_load_factor};
+use crate::{Configuration, Flavour, HOT_ROWS, Load, SettingValue, WorkloadSpec, is_load_factor, is_workload_factor};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -20,7 +20,8 @@ pub struct Plan {
     pub workload: WorkloadSpec,
     #[serde(default)]
     pub load: Load,
-    /// Factor → levels: `connections`, `rate`, or any setting of the server. Trials run over the product of all levels.
+    /// Factor → levels: `connections`, `rate`, `hot_rows`, or any setting of the server. Trials run over the product of
+    /// all levels.
     pub factors: IndexMap<String, Vec<SettingValue>>,
     #[serde(default)]
     pub design: Design,
@@ -68,8 +69,11 @@ pub struct Design {
     pub blocks: u32,
     pub seed: u64,
     /// Levels that the others are compared with; a factor that is not named keeps its own level in each comparison.
-    /// Default: the first level of the first factor that is a setting.
+    /// Default: the first level of the first factor that is not of the load.
     pub baseline: IndexMap<String, SettingValue>,
+    /// Combinations of levels that mean nothing: configurations that have all levels of one of these are left out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub leave_out: Vec<IndexMap<String, SettingValue>>,
     /// Run one configuration twice in each block, to measure the noise.
     pub aa_pair: bool,
     pub datadir: DatadirState,
@@ -83,6 +87,7 @@ impl Default for Design {
             blocks: 5,
             seed: 42,
             baseline: IndexMap::new(),
+            leave_out: Vec::new(),
             aa_pair: true,
             datadir: DatadirState::default(),
             smallest_effect_percent: 3.0,
@@ -122,7 +127,10 @@ impl Plan {
         let table: toml::Table = toml::from_str(text).map_err(|error| PlanError::Syntax(error.to_string()))?;
         crate::plan_check::check_keys(&table)?;
         let mut plan: Self = toml::from_str(text).map_err(|error| PlanError::Syntax(error.to_string()))?;
-        plan.workload.resolve();
+        let empty = toml::Table::new();
+        let section = table.get("workload").and_then(toml::Value::as_table);
+        plan.workload.resolve(section.unwrap_or(&empty));
+        plan.resolve_hot_rows();
         crate::plan_check::check_values(&plan)?;
         Ok(plan)
     }
@@ -131,6 +139,9 @@ impl Plan {
         let mut table = toml::Table::try_from(self).expect("every field of a plan has a TOML form");
         if let Some(workload) = table.get_mut("workload").and_then(toml::Value::as_table_mut) {
             self.workload.omit_unused(workload);
+            if self.hot_rows_max().is_some() {
+                workload.remove("table_rows");
+            }
         }
         toml::to_string(&table).expect("a table has a TOML form")
     }
@@ -146,10 +157,39 @@ impl Plan {
         for (name, levels) in quick.factors {
             self.factors.insert(name, levels);
         }
+        self.resolve_hot_rows();
         self
     }
 
-    /// The product of all levels, the last factor changing fastest.
+    /// The largest level of the factor `hot_rows`, where that is one.
+    fn hot_rows_max(&self) -> Option<u32> {
+        let levels = self.factors.get(HOT_ROWS)?.iter();
+        levels
+            .filter_map(SettingValue::as_int)
+            .filter_map(|rows| u32::try_from(rows).ok())
+            .filter(|rows| *rows > 0)
+            .max()
+    }
+
+    fn resolve_hot_rows(&mut self) {
+        if let Some(rows) = self.hot_rows_max() {
+            self.workload.table_rows = rows.into();
+        }
+    }
+
+    /// The workload whose tables do for every configuration.
+    pub fn largest_workload(&self) -> WorkloadSpec {
+        WorkloadSpec { hot_rows: self.hot_rows_max().or(self.workload.hot_rows), ..self.workload.clone() }
+    }
+
+    /// The workload of a configuration, on the tables of [`Self::largest_workload`].
+    pub fn workload_of(&self, configuration: &Configuration) -> WorkloadSpec {
+        let level = configuration.levels.get(HOT_ROWS).and_then(SettingValue::as_int);
+        let hot_rows = level.and_then(|rows| u32::try_from(rows).ok()).or(self.workload.hot_rows);
+        WorkloadSpec { hot_rows, ..self.workload.clone() }
+    }
+
+    /// The product of all levels, the last factor changing fastest, without what the design leaves out.
     pub fn configurations(&self) -> Vec<Configuration> {
         let mut list = vec![Configuration { levels: IndexMap::new() }];
         for (name, levels) in &self.factors {
@@ -164,10 +204,15 @@ impl Plan {
                 })
                 .collect();
         }
+        let is_left_out = |configuration: &Configuration| {
+            let has = |(name, level): (&String, &SettingValue)| configuration.levels.get(name) == Some(level);
+            self.design.leave_out.iter().any(|levels| levels.iter().all(has))
+        };
+        list.retain(|configuration| !is_left_out(configuration));
         list
     }
 
-    /// Levels that comparisons are made with; see [`Design::baseline`]. Empty where no setting is a factor.
+    /// Levels that comparisons are made with; see [`Design::baseline`]. Empty where the load alone is varied.
     pub fn baseline(&self) -> IndexMap<String, SettingValue> {
         if !self.design.baseline.is_empty() {
             return self.design.baseline.clone();
@@ -182,7 +227,7 @@ impl Plan {
 
     /// Names and levels of the factors that are server settings.
     pub fn setting_factors(&self) -> BTreeMap<&str, &[SettingValue]> {
-        let settings = self.factors.iter().filter(|(name, _)| !is_load_factor(name));
+        let settings = self.factors.iter().filter(|(name, _)| !is_load_factor(name) && !is_workload_factor(name));
         settings.map(|(name, levels)| (name.as_str(), levels.as_slice())).collect()
     }
 }

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use crate::load::check_rate;
-use crate::workload_check::{check_workload, check_workload_keys, unused_key};
-use crate::{CONNECTIONS, Plan, PlanError, RATE, SettingValue};
+use crate::table_spec::GENERATED_TABLE_KEYS;
+use crate::workload_check::{HOT_ROWS_MAX, check_workload, check_workload_keys, unused_key};
+use crate::{CONNECTIONS, Configuration, HOT_ROWS, Plan, PlanError, RATE, SettingValue};
 
 const TRIALS_MAX: usize = 20_000;
 /// MariaDB and MySQL accept at most this many connections.
@@ -13,7 +14,7 @@ const CONNECTIONS_MAX: i64 = 100_000;
 const SCRIPT_CLIENTS_MAX: i64 = 1_000_000;
 const DAY_S: f64 = 86_400.0;
 
-const WORKLOAD_SECTION: [&str; 13] = [
+const WORKLOAD_SECTION: [&str; 17] = [
     "name",
     "protocol",
     "tables",
@@ -27,15 +28,21 @@ const WORKLOAD_SECTION: [&str; 13] = [
     "statements",
     "table",
     "script",
+    "sql",
+    "create",
+    "commit_every",
+    "explicit_commit",
 ];
 
-const SECTIONS: [(&str, &[&str]); 7] = [
+const SECTIONS: [(&str, &[&str]); 8] = [
     ("", &["name", "about", "server", "workload", "load", "factors", "design", "quick"]),
     ("server", &["flavour", "settings"]),
     ("workload", &WORKLOAD_SECTION),
+    // Those of `custom` are a list and no section; each names its own keys.
+    ("workload.table", &GENERATED_TABLE_KEYS),
     ("load", &LOAD_KEYS),
     ("load.errors", &["retry", "ignore", "fatal", "retries_max", "reconnect_s"]),
-    ("design", &["blocks", "seed", "baseline", "aa_pair", "datadir", "smallest_effect_percent"]),
+    ("design", &["blocks", "seed", "baseline", "leave_out", "aa_pair", "datadir", "smallest_effect_percent"]),
     ("quick", &["blocks", "warm_up_s", "measure_s", "table_rows", "factors"]),
 ];
 
@@ -103,11 +110,13 @@ pub(crate) fn check_values(plan: &Plan) -> Result<(), PlanError> {
     if plan.factors.contains_key(RATE) && (plan.load.rate.is_some() || plan.load.rate_per_client.is_some()) {
         return Err(value("load.rate", "`rate` is a factor too: remove one of the two"));
     }
+    check_hot_rows(plan)?;
     check_numbers(plan)?;
     check_quick(plan)?;
     check_baseline(plan)?;
     check_overlap(plan)?;
-    check_size(plan)
+    check_size(plan)?;
+    check_left_out(plan)
 }
 
 pub(crate) fn value(key: impl Into<String>, problem: impl Into<String>) -> PlanError {
@@ -159,7 +168,10 @@ fn check_factors<'a>(
             return Err(value(key, "names a level twice"));
         }
         if name == CONNECTIONS {
-            check_connections(&key, levels, connections_max)?;
+            check_whole(&key, levels, connections_max)?;
+        }
+        if name == HOT_ROWS {
+            check_whole(&key, levels, HOT_ROWS_MAX.into())?;
         }
         if name == RATE {
             check_rates(&key, levels)?;
@@ -172,7 +184,7 @@ fn is_setting_name(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
 }
 
-fn check_connections(key: &str, levels: &[SettingValue], most: i64) -> Result<(), PlanError> {
+fn check_whole(key: &str, levels: &[SettingValue], most: i64) -> Result<(), PlanError> {
     for level in levels {
         let SettingValue::Int(number) = level else {
             return Err(value(key, format!("`{level}` is not a whole number")));
@@ -194,6 +206,49 @@ fn check_rates(key: &str, levels: &[SettingValue]) -> Result<(), PlanError> {
             }
         };
         check_rate(key, Some(rate))?;
+    }
+    Ok(())
+}
+
+fn check_hot_rows(plan: &Plan) -> Result<(), PlanError> {
+    if !plan.factors.contains_key(HOT_ROWS) {
+        return Ok(());
+    }
+    if !plan.workload.uses(HOT_ROWS) {
+        return Err(unused_key("factors.hot_rows", HOT_ROWS, &plan.workload.name));
+    }
+    if plan.workload.hot_rows.is_some() {
+        return Err(value("workload.hot_rows", "is a factor too: remove one of the two"));
+    }
+    Ok(())
+}
+
+/// After all that a product of levels needs: some configuration is left, and some of them is the baseline.
+fn check_left_out(plan: &Plan) -> Result<(), PlanError> {
+    for levels in &plan.design.leave_out {
+        for (name, level) in levels {
+            let key = format!("design.leave_out.{name}");
+            let Some(factor) = plan.factors.get(name) else {
+                let near = near_matches(name, plan.factors.keys().map(String::as_str));
+                let known = plan.factors.keys().cloned().collect();
+                let section = "design.leave_out".to_owned();
+                return Err(PlanError::UnknownKey { section, key: name.clone(), near, known });
+            };
+            let in_quick = plan.quick.factors.get(name).is_some_and(|levels| levels.contains(level));
+            if !factor.contains(level) && !in_quick {
+                return Err(value(key, format!("`{level}` is not one of the factor's levels")));
+            }
+        }
+    }
+    for (form, plan) in [("", plan), (" with `--quick`", &plan.clone().into_quick())] {
+        let baseline = plan.baseline();
+        let configurations = plan.configurations();
+        let is_baseline =
+            |one: &Configuration| baseline.iter().all(|(name, level)| one.levels.get(name) == Some(level));
+        if !configurations.iter().any(is_baseline) {
+            let problem = format!("leaves no configuration of the baseline{form}");
+            return Err(value("design.leave_out", problem));
+        }
     }
     Ok(())
 }
@@ -319,6 +374,57 @@ mod tests {
                     connections = [1000000]\n";
         let plan = Plan::parse(text).unwrap();
         assert_eq!(Plan::parse(&plan.to_toml()).unwrap(), plan);
+    }
+
+    #[test]
+    fn configurations_that_mean_nothing_are_left_out() {
+        let with = |leave_out: &str| {
+            let text = "[factors]\n        log_bin = [false, true]\n        sync_binlog = [0, 1]";
+            let design = format!("connections = [1, 8]\n[design]\nleave_out = {leave_out}");
+            Plan::parse(&SMALL.replace("[factors]", text).replace("connections = [1, 8]", &design))
+        };
+        let plan = with("[{ log_bin = false, sync_binlog = 1 }]").unwrap();
+        assert_eq!(Plan::parse(&plan.to_toml()).unwrap(), plan);
+        let labels: Vec<_> = plan.configurations().iter().map(ToString::to_string).collect();
+        assert_eq!(labels.len(), 12, "of 16");
+        assert!(!labels.iter().any(|label| label.starts_with("log_bin=false sync_binlog=1")), "{labels:?}");
+        let check = |leave_out: &str, expect: &str| {
+            let error = with(leave_out).unwrap_err().to_string();
+            assert!(error.contains(expect), "{error}\nshould contain\n{expect}");
+        };
+        check("[{ log_bn = false }]", "unknown key `log_bn` in `design.leave_out` (did you mean `log_bin`");
+        check("[{ sync_binlog = 7 }]", "`design.leave_out.sync_binlog`: `7` is not one of the factor's levels");
+        check("[{ log_bin = false }]", "`design.leave_out`: leaves no configuration of the baseline");
+        check("[{ connections = 4 }]", "leaves no configuration of the baseline with `--quick`");
+        check("[{}]", "leaves no configuration");
+        check("{ log_bin = false }", "expected a sequence");
+    }
+
+    #[test]
+    fn hot_rows_may_be_a_factor() {
+        let with = |workload: &str, levels: &str| {
+            let factors = format!("[factors]\nhot_rows = {levels}");
+            Plan::parse(&SMALL.replace("name = \"insert\"", workload).replace("[factors]", &factors))
+        };
+        let plan = with("name = 'hot-row'", "[1, 100]").unwrap();
+        assert_eq!(Plan::parse(&plan.to_toml()).unwrap(), plan);
+        assert_eq!((plan.workload.table_rows, plan.largest_workload().hot_rows), (100, Some(100)));
+        let first = &plan.configurations()[0];
+        assert_eq!(
+            (plan.workload_of(first).hot_rows, plan.baseline().get("hot_rows")),
+            (Some(1), Some(&SettingValue::Int(1)))
+        );
+        assert_eq!(first.settings_label(), "hot_rows=1 innodb_flush_log_at_trx_commit=1");
+        assert_eq!(first.settings().count(), 1);
+        assert!(!plan.setting_factors().contains_key("hot_rows"));
+        let check = |workload, levels, expect: &str| {
+            let error = with(workload, levels).unwrap_err().to_string();
+            assert!(error.contains(expect), "{error}\nshould contain\n{expect}");
+        };
+        check("name = 'insert'", "[1]", "`factors.hot_rows` means nothing to `insert`: it is for `hot-row`");
+        check("name = 'hot-row'\nhot_rows = 1", "[1]", "`workload.hot_rows`: is a factor too");
+        check("name = 'hot-row'", "[0]", "`factors.hot_rows`: 0 is not between 1 and 100000");
+        check("name = 'hot-row'", "['1']", "`1` is not a whole number");
     }
 
     #[test]

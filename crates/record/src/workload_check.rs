@@ -3,14 +3,18 @@
 use std::collections::BTreeSet;
 
 use crate::plan_check::value;
-use crate::workload_spec::all_workload_keys;
-use crate::{CustomTable, Generator, GeneratorKind, PlanError, WORKLOADS, WorkloadSpec, near_matches};
+use crate::sql_script::{SqlScriptError, created_tables, first_word, split_sql};
+use crate::table_spec::check_generated;
+use crate::workload_spec::{SQL_WORKLOAD, TABLE_WORKLOAD, all_workload_keys, implied_name};
+use crate::{CustomTable, Generator, GeneratorKind, PlanError, TableSection, WORKLOADS, WorkloadSpec, near_matches};
 
 const ROWS_PER_INSERT_MAX: u32 = 10_000;
-const HOT_ROWS_MAX: u32 = 100_000;
-const TABLE_ROWS_MAX: u64 = 1_000_000_000;
+pub(crate) const HOT_ROWS_MAX: u32 = 100_000;
+pub(crate) const TABLE_ROWS_MAX: u64 = 1_000_000_000;
 /// Statements in one transaction.
 const STATEMENTS_MAX: usize = 1_000;
+/// Statements that `sql` goes through: each client keeps all of them at the server, where they are prepared.
+const SQL_STATEMENTS_MAX: usize = 10_000;
 const TABLES_MAX: usize = 1_000;
 /// What a server that is asked to sort and send that many rows in each transaction still does in bounded time.
 const RANGE_SIZE_MAX: u32 = 1_000_000;
@@ -19,7 +23,12 @@ const TABLE_NAME_MAX: usize = 54;
 
 /// Keys of the section as they are written: which workload there is, and whether it has a use for each.
 pub(crate) fn check_workload_keys(section: &toml::Table) -> Result<(), PlanError> {
-    let Some(name) = section.get("name").and_then(toml::Value::as_str) else { return Ok(()) };
+    let name = match section.get("name") {
+        Some(name) => name.as_str(),
+        None => Some(implied_name(section).ok_or_else(no_name)?),
+    };
+    // Another type than a text is named, with its line, where the section is read.
+    let Some(name) = name else { return Ok(()) };
     let Some((_, has)) = all_workload_keys().find(|(known, _)| *known == name) else {
         let near = near_matches(name, WORKLOADS);
         let known = WORKLOADS.map(str::to_owned).to_vec();
@@ -28,6 +37,11 @@ pub(crate) fn check_workload_keys(section: &toml::Table) -> Result<(), PlanError
     let unused =
         section.keys().find(|key| !["name", "protocol"].contains(&key.as_str()) && !has.contains(&key.as_str()));
     unused.map_or(Ok(()), |key| Err(unused_key(&format!("workload.{key}"), key, name)))
+}
+
+fn no_name() -> PlanError {
+    let known = WORKLOADS.join("`, `");
+    value("workload.name", format!("is missing: write one of `{known}`, or `sql = \"…\"`, or `table = {{ ints = 4 }}`"))
 }
 
 pub(crate) fn unused_key(path: &str, key: &str, workload: &str) -> PlanError {
@@ -44,8 +58,14 @@ pub(crate) fn check_workload(spec: &WorkloadSpec) -> Result<(), PlanError> {
             Err(value(format!("workload.{key}"), format!("{number} is not between 1 and {most}")))
         }
     };
-    if spec.name == "custom" {
-        return check_custom(spec);
+    match spec.name.as_str() {
+        "custom" => return check_custom(spec),
+        SQL_WORKLOAD => return check_sql(spec),
+        TABLE_WORKLOAD => {
+            whole("rows_per_insert", spec.rows_per_insert.unwrap_or(1).into(), ROWS_PER_INSERT_MAX.into())?;
+            return check_generated(spec);
+        }
+        _ => {}
     }
     if spec.is_script() {
         let is_named = spec.script.as_ref().is_some_and(|script| !script.is_empty());
@@ -75,8 +95,10 @@ fn check_custom(spec: &WorkloadSpec) -> Result<(), PlanError> {
         let problem = "several statements are one transaction: leave it out, or keep one statement";
         return Err(value("workload.transaction", problem));
     }
-    if spec.table.is_empty() || spec.table.len() > TABLES_MAX {
-        let problem = format!("a `custom` workload names its 1 to {TABLES_MAX} tables, each as a `[[workload.table]]`");
+    if matches!(spec.table, TableSection::Generated(_)) || !(1..=TABLES_MAX).contains(&spec.table.custom().len()) {
+        let problem = format!(
+            "a `custom` workload names its 1 to {TABLES_MAX} tables, each as a `[[workload.table]]`, in two brackets"
+        );
         return Err(value("workload.table", problem));
     }
     let mut named = BTreeSet::new();
@@ -84,7 +106,7 @@ fn check_custom(spec: &WorkloadSpec) -> Result<(), PlanError> {
         check_names(&format!("workload.statements[{n}]"), statement.params.iter(), &mut named)?;
     }
     let mut names = BTreeSet::new();
-    for table in &spec.table {
+    for table in spec.table.custom() {
         check_table(table)?;
         if !names.insert(table.name.to_lowercase()) {
             return Err(value("workload.table", format!("`{}` is there twice", table.name)));
@@ -95,11 +117,7 @@ fn check_custom(spec: &WorkloadSpec) -> Result<(), PlanError> {
 
 fn check_table(table: &CustomTable) -> Result<(), PlanError> {
     let key = format!("workload.table `{}`", table.name);
-    let starts_well = table.name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-    let fine = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    if !starts_well || table.name.len() > TABLE_NAME_MAX || !table.name.chars().all(fine) {
-        return Err(value(key, format!("a table's name is 1 to {TABLE_NAME_MAX} letters, digits and `_`")));
-    }
+    check_table_name(&key, &table.name)?;
     if table.create.is_empty() {
         return Err(value(key, "`create` has no statement"));
     }
@@ -110,6 +128,60 @@ fn check_table(table: &CustomTable) -> Result<(), PlanError> {
         return Err(value(key, "`rows` and `columns` go together: so many rows, and what is in each"));
     }
     check_names(&key, table.columns.values(), &mut BTreeSet::new())
+}
+
+/// Tables are emptied and copied by their name as it stands, without quotes.
+pub(crate) fn check_table_name(key: &str, name: &str) -> Result<(), PlanError> {
+    let starts_well = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    let fine = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    if !starts_well || name.len() > TABLE_NAME_MAX || !name.chars().all(fine) {
+        return Err(value(key, format!("a table's name is 1 to {TABLE_NAME_MAX} letters, digits and `_`")));
+    }
+    Ok(())
+}
+
+fn check_sql(spec: &WorkloadSpec) -> Result<(), PlanError> {
+    let wrong = |key: &'static str| move |error: SqlScriptError| value(key, error.to_string());
+    let mut statements = Vec::new();
+    for text in &spec.sql {
+        statements.extend(split_sql(text, ";").map_err(wrong("workload.sql"))?);
+    }
+    if !(1..=SQL_STATEMENTS_MAX).contains(&statements.len()) {
+        let problem = format!(
+            "has {} statements; a plan with 1 to {SQL_STATEMENTS_MAX} is needed: `sql = \"UPDATE …\"`",
+            statements.len()
+        );
+        return Err(value("workload.sql", problem));
+    }
+    let ends = |sql: &&String| matches!(&*first_word(sql), "BEGIN" | "START" | "COMMIT" | "END" | "ROLLBACK");
+    if let Some(sql) = statements.iter().find(ends) {
+        let problem = format!(
+            "`{sql}` is not for a statement: each is a transaction by itself, or, with `commit_every = N`, each N of them"
+        );
+        return Err(value("workload.sql", problem));
+    }
+    if let Some(every) = spec.commit_every
+        && !(1..=SQL_STATEMENTS_MAX as u32).contains(&every)
+    {
+        let problem = format!("{every} is not between 1 and {SQL_STATEMENTS_MAX}");
+        return Err(value("workload.commit_every", problem));
+    }
+    let tables = created_tables(&spec.create).map_err(wrong("workload.create"))?;
+    if !(1..=TABLES_MAX).contains(&tables.len()) {
+        let problem = format!(
+            "makes {} tables; 1 to {TABLES_MAX} are needed: `create = \"CREATE TABLE …\"` for each that `sql` works on",
+            tables.len()
+        );
+        return Err(value("workload.create", problem));
+    }
+    let mut names = BTreeSet::new();
+    for table in &tables {
+        check_table_name(&format!("workload.create: table `{table}`"), table)?;
+        if !names.insert(table.to_lowercase()) {
+            return Err(value("workload.create", format!("makes the table `{table}` twice")));
+        }
+    }
+    Ok(())
 }
 
 /// Each name is given once, and before it is used.
@@ -137,7 +209,7 @@ fn check_names<'a>(
 
 #[cfg(test)]
 mod tests {
-    use crate::{Distribution, KeyMode, Plan, PlanError, ReadWriteMix, WORKLOADS, WorkloadSpec};
+    use crate::{Distribution, KeyMode, Plan, PlanError, Protocol, ReadWriteMix, WORKLOADS, WorkloadSpec};
 
     fn parse(workload: &str) -> Result<WorkloadSpec, PlanError> {
         let text = format!("name = 'p'\nabout = 'a test'\n[factors]\nconnections = [1]\n[workload]\n{workload}\n");
@@ -160,9 +232,9 @@ mod tests {
 
     #[test]
     fn every_workload_has_defaults() {
-        for name in WORKLOADS.iter().filter(|name| **name != "custom") {
+        for name in WORKLOADS.iter().filter(|name| !["custom", "sql", "table"].contains(name)) {
             let mut defaults = WorkloadSpec::new(name);
-            defaults.resolve();
+            defaults.resolve(&toml::Table::new());
             assert_eq!(parse(&format!("name = '{name}'")).unwrap(), defaults);
         }
         let hot = parse("name = 'hot-row'\nhot_rows = 5").unwrap();
@@ -177,6 +249,67 @@ mod tests {
         assert_eq!((script.tables, script.table_rows), (0, 0), "nobody knows what a script has");
         let skewed = parse("name = 'update-index'\ndistribution = { kind = 'pareto', h = 0.1 }").unwrap();
         assert_eq!(skewed.distribution, Some(Distribution::Pareto { h: 0.1, scrambled: false }));
+    }
+
+    const SQL: &str = "sql = 'insert into t values (?); delete from t'\n\
+        create = ['CREATE TABLE t (a int)', \"INSERT INTO t VALUES (';')\"]\n";
+
+    #[test]
+    fn sql_and_table_need_no_name() {
+        let sql = parse(SQL).unwrap();
+        assert_eq!((&*sql.name, sql.protocol, sql.tables, sql.table_rows), ("sql", Protocol::Text, 1, 0));
+        assert_eq!((sql.sql.len(), sql.create.len(), sql.commit_every), (1, 2, None));
+        assert_eq!(parse(&format!("name = 'sql'\n{SQL}")).unwrap(), sql);
+        let prepared = parse(&format!("{SQL}commit_every = 7\nprotocol = 'prepared'")).unwrap();
+        assert_eq!((prepared.protocol, prepared.commit_every), (Protocol::Prepared, Some(7)));
+
+        let table = parse("table = { ints = 4, floats = 2, varchars = 2, rows = 9 }\nrows_per_insert = 3").unwrap();
+        assert_eq!((&*table.name, table.protocol, table.table_rows), ("table", Protocol::Prepared, 9));
+        let columns = table.table.generated().unwrap();
+        assert_eq!((columns.ints, columns.value_columns(), columns.auto_primary_key), (4, 8, true));
+        let section = "explicit_commit = true\n[workload.table]\ndecimals = 1\ndecimal_scale = 0\nname = 'prices'";
+        assert_eq!(parse(section).unwrap().explicit_commit, Some(true));
+    }
+
+    #[test]
+    fn wrong_sql_workloads_are_named() {
+        let with = |from: &str, to: &str, expect: &str| check(&SQL.replace(from, to), expect);
+        check("protocol = 'text'", "`workload.name`: is missing: write one of `insert`");
+        check("name = 7", "invalid type: integer `7`");
+        check("name = 'sql'", "`workload.sql`: has 0 statements");
+        with("insert into t values (?); delete from t", " ; -- x", "`workload.sql`: has 0 statements");
+        with("values (?)", "values (`?)", "`workload.sql`: the quote ` is not closed in: insert into t");
+        with("delete from t'", "COMMIT'", "`COMMIT` is not for a statement");
+        with("VALUES (';')", "VALUES (';)", "`workload.create`: the quote ' is not closed");
+        with("CREATE TABLE t (a int)", "CREATE INDEX t ON t (a)", "`workload.create`: makes 0 tables");
+        with("TABLE t (a int)", "TABLE shop.t (a int)", "without `shop.` in: CREATE TABLE shop.t");
+        with("TABLE t (a int)", "TABLE `a b` (a int)", "`workload.create: table `a b``: a table's name is");
+        with("(a int)'", "(a int); create table T (b int)'", "makes the table `T` twice");
+        with("create = ['CREATE TABLE t (a int)', \"INSERT INTO t VALUES (';')\"]", "create = 7", "a text of SQL");
+        with("sql =", "commit_every = 0\nsql =", "`workload.commit_every`: 0 is not between 1 and 10000");
+        with("sql =", "commit_evry = 2\nsql =", "unknown key `commit_evry` in `workload` (did you mean `commit_every`");
+        with("sql =", "tables = 2\nsql =", "`workload.tables` means nothing to `sql`");
+        with("sql =", "table = { ints = 1 }\nsql =", "`workload.table` means nothing to `sql`");
+        check(&format!("name = 'insert'\n{SQL}"), "`workload.sql` means nothing to `insert`: it is for `sql`");
+    }
+
+    #[test]
+    fn wrong_generated_tables_are_named() {
+        check("table = {}", "`workload.table`: has no column");
+        check("table = { int = 4 }", "unknown key `int` in `workload.table` (did you mean `ints`");
+        check("table = { ints = 'four' }", "invalid type: string \"four\"");
+        check("table = { ints = 999, texts = 2 }", "`workload.table`: 1001 columns are more than 1000");
+        check("table = { ints = 1, name = 'a.b' }", "`workload.table.name`: a table's name is");
+        check("table = { varchars = 1, varchar_length = 20, value_length = 21 }", "`workload.table.value_length`: 21");
+        check("table = { decimals = 1, decimal_precision = 5, decimal_scale = 6 }", "6 is not between 0 and 5");
+        check("table = { decimals = 1, decimal_precision = 66 }", "66 is not between 1 and 65");
+        check("table = { ints = 70 }\nrows_per_insert = 1000", "1000 rows of 70 values are more than 65535");
+        check("table = { ints = 1 }\nrows_per_insert = 0", "`workload.rows_per_insert`: 0 is not between");
+        check("name = 'table'", "has one table, by its numbers of columns");
+        check("name = 'table'\ntable = [{ name = 't', create = ['x'] }]", "has one table, by its numbers of columns");
+        check("name = 'custom'\n[[workload.statements]]\nsql = 'x'\n[workload.table]\nints = 1", "in two brackets");
+        check("table = 4", "`workload.name`: is missing");
+        check("name = 'table'\ntable = 4", "or a generated table such as `{ ints = 4 }`");
     }
 
     #[test]

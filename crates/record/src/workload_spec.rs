@@ -1,16 +1,21 @@
 //! The workload section of a plan: what is sent, and to which tables.
 
+use std::fmt;
 use std::str::FromStr;
 
 use indexmap::IndexMap;
-use serde::{Deserialize, Serialize};
+use serde::de::value::SeqAccessDeserializer;
+use serde::de::{SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::{Distribution, Generator, Protocol, near_matches};
+use crate::sql_script::created_tables;
+use crate::{Distribution, Generator, Protocol, TableSection, near_matches};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WorkloadSpec {
-    /// One of [`WORKLOADS`], or [`SCRIPT_WORKLOAD`].
+    /// One of [`WORKLOADS`], or [`SCRIPT_WORKLOAD`]. A plan may leave it out where another key says as much.
+    #[serde(default)]
     pub name: String,
     /// Number of tables. Where the workload brings tables of its own: how many it has.
     #[serde(default = "one")]
@@ -23,7 +28,7 @@ pub struct WorkloadSpec {
     /// How keys are drawn; uniform where the plan is silent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub distribution: Option<Distribution>,
-    /// Rows in each statement of `bulk-insert`.
+    /// Rows in each statement of `bulk-insert` and `table`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows_per_insert: Option<u32>,
     /// The key that `delete-insert` inserts.
@@ -41,9 +46,21 @@ pub struct WorkloadSpec {
     /// `custom`: the statements of a transaction, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub statements: Vec<CustomStatement>,
-    /// `custom`: the tables that it works on.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub table: Vec<CustomTable>,
+    /// `custom`: the tables that it works on. `table`: the one that is generated.
+    #[serde(default, skip_serializing_if = "TableSection::is_empty")]
+    pub table: TableSection,
+    /// `table`: BEGIN, INSERT and COMMIT as three statements, in place of an INSERT that commits by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub explicit_commit: Option<bool>,
+    /// `sql`: texts of one statement or several, sent one after the other, again and again.
+    #[serde(default, deserialize_with = "one_or_more", skip_serializing_if = "Vec::is_empty")]
+    pub sql: Vec<String>,
+    /// `sql`: texts that make the tables and fill them, once.
+    #[serde(default, deserialize_with = "one_or_more", skip_serializing_if = "Vec::is_empty")]
+    pub create: Vec<String>,
+    /// `sql`: statements between BEGIN and COMMIT. Where the plan is silent, each is a transaction by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit_every: Option<u32>,
     /// Of [`SCRIPT_WORKLOAD`]: the script, as it was named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub script: Option<String>,
@@ -175,8 +192,31 @@ pub struct CustomTable {
     pub after_load: Vec<String>,
 }
 
+/// A text, or a list of texts.
+fn one_or_more<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    struct Texts;
+
+    impl<'de> Visitor<'de> for Texts {
+        type Value = Vec<String>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a text of SQL, or a list of such texts")
+        }
+
+        fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Vec<String>, E> {
+            Ok(vec![text.to_owned()])
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Vec<String>, A::Error> {
+            Vec::deserialize(SeqAccessDeserializer::new(list))
+        }
+    }
+
+    deserializer.deserialize_any(Texts)
+}
+
 /// The workloads, and the keys of the section that each has beside `name` and `protocol`.
-pub(crate) const WORKLOAD_KEYS: [(&str, &[&str]); 8] = [
+pub(crate) const WORKLOAD_KEYS: [(&str, &[&str]); 10] = [
     ("insert", &["tables", "table_rows"]),
     ("bulk-insert", &["tables", "table_rows", "rows_per_insert"]),
     ("update-index", &["tables", "table_rows", "distribution"]),
@@ -185,7 +225,26 @@ pub(crate) const WORKLOAD_KEYS: [(&str, &[&str]); 8] = [
     ("hot-row", &["hot_rows", "distribution"]),
     ("read-write", &["tables", "table_rows", "distribution", "mix"]),
     ("custom", &["transaction", "statements", "table"]),
+    (SQL_WORKLOAD, &["sql", "create", "commit_every"]),
+    (TABLE_WORKLOAD, &["table", "rows_per_insert", "explicit_commit"]),
 ];
+
+pub(crate) const SQL_WORKLOAD: &str = "sql";
+pub(crate) const TABLE_WORKLOAD: &str = "table";
+
+/// The workload that a section without a `name` is about.
+pub(crate) fn implied_name(section: &toml::Table) -> Option<&'static str> {
+    if section.contains_key("sql") {
+        return Some(SQL_WORKLOAD);
+    }
+    section.get("table").is_some_and(toml::Value::is_table).then_some(TABLE_WORKLOAD)
+}
+
+/// How statements travel where the plan is silent. Statements of the user's own that have no parameters are sent as
+/// their author would send them: not every server prepares each of them.
+fn default_protocol(name: &str) -> Protocol {
+    if name == SQL_WORKLOAD { Protocol::Text } else { Protocol::Prepared }
+}
 
 /// The workload of a run folder that `truetps sysbench` has written: whatever the script sent. Such a plan can be read,
 /// and no experiment can be made from it: it is in no list of workloads.
@@ -215,7 +274,7 @@ impl WorkloadSpec {
             name: name.to_owned(),
             tables: one(),
             table_rows: default_table_rows(),
-            protocol: Protocol::default(),
+            protocol: default_protocol(name),
             distribution: None,
             rows_per_insert: None,
             key: None,
@@ -223,7 +282,11 @@ impl WorkloadSpec {
             mix: None,
             transaction: None,
             statements: Vec::new(),
-            table: Vec::new(),
+            table: TableSection::default(),
+            explicit_commit: None,
+            sql: Vec::new(),
+            create: Vec::new(),
+            commit_every: None,
             script: None,
         }
     }
@@ -245,15 +308,26 @@ impl WorkloadSpec {
             "hot-row" => Some((1, self.hot_rows.unwrap_or(1).into())),
             SCRIPT_WORKLOAD => Some((0, 0)),
             "custom" => {
-                let rows: u64 = self.table.iter().map(|table| table.rows).fold(0, u64::saturating_add);
-                Some((self.table.len() as u32, rows.div_ceil(self.table.len().max(1) as u64)))
+                let tables = self.table.custom();
+                let rows: u64 = tables.iter().map(|table| table.rows).fold(0, u64::saturating_add);
+                Some((tables.len() as u32, rows.div_ceil(tables.len().max(1) as u64)))
             }
+            // How many rows the statements leave is known to the server alone.
+            SQL_WORKLOAD => Some((created_tables(&self.create).map_or(0, |names| names.len() as u32), 0)),
+            TABLE_WORKLOAD => Some((1, self.table.generated().map_or(0, |table| table.rows))),
             _ => None,
         }
     }
 
-    /// Makes `tables` and `table_rows` those of the workload's own tables, where it brings some.
-    pub(crate) fn resolve(&mut self) {
+    /// Fills in what the section does not say: the name and the protocol. Makes `tables` and `table_rows` those of the
+    /// workload's own tables, where it brings some.
+    pub(crate) fn resolve(&mut self, section: &toml::Table) {
+        if self.name.is_empty() {
+            implied_name(section).unwrap_or_default().clone_into(&mut self.name);
+        }
+        if !section.contains_key("protocol") {
+            self.protocol = default_protocol(&self.name);
+        }
         if let Some((tables, rows)) = self.own_tables() {
             (self.tables, self.table_rows) = (tables, rows);
         }

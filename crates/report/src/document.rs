@@ -92,7 +92,12 @@ fn trials_fact(input: &ReportInput<'_>) -> String {
     parts.extend(others.iter().filter(|(number, _)| *number > 0).map(|(number, what)| format!("{number} {what}")));
     let blocks = format::plural(analysis.blocks_planned.into(), "block");
     let quick = if input.experiment.quick { "; quick" } else { "" };
-    format!("{}; {blocks} in random order, seed {}{quick}", parts.join(", "), input.experiment.seed)
+    let order = match (input.experiment.random_order, analysis.trials_planned) {
+        (true, _) => " in random order",
+        (false, 0 | 1) => "",
+        (false, _) => " in the order of the command line",
+    };
+    format!("{}; {blocks}{order}, seed {}{quick}", parts.join(", "), input.experiment.seed)
 }
 
 fn server_fact(input: &ReportInput<'_>) -> String {
@@ -117,11 +122,7 @@ fn load_fact(input: &ReportInput<'_>) -> String {
     let most = load.measure_transactions.map(|most| format!(" or {}", format::plural(most, "transaction")));
     let mut parts = vec![
         format!("{}, {protocol}", workload.name),
-        format!(
-            "{} of {}",
-            format::plural(workload.tables.into(), "table"),
-            format::plural(workload.table_rows, "row")
-        ),
+        load::tables(workload),
         format!("{} s of warm-up, {} s{} measured", load.warm_up_s, load.measure_s, most.unwrap_or_default()),
     ];
     if input.analysis.axis == Axis::Rate {

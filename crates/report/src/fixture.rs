@@ -213,6 +213,7 @@ fn experiment(plan: &Plan, schedule: Vec<ScheduledTrial>) -> Experiment {
         couplings: Vec::new(),
         sandbox_dir: "sandbox".to_owned(),
         schedule,
+        random_order: true,
         slo: None,
         command: vec!["truetps".to_owned(), "sweep".to_owned()],
     }

@@ -1,6 +1,6 @@
 //! What a plan asks of the generator, in words.
 
-use truetps_record::{Configuration, DriveMode, ErrorPolicy, Load, Plan, RATE, Spacing};
+use truetps_record::{Configuration, DriveMode, ErrorPolicy, Load, Plan, RATE, Spacing, WorkloadSpec};
 
 use crate::format;
 
@@ -27,6 +27,16 @@ impl Target {
             Some(to) => format!("{} to {} tps", format::rate(self.from), format::rate(to)),
         }
     }
+}
+
+/// `1 table of 200 000 rows`, `3 tables of 500 rows each`. What SQL of the plan's own fills is not known.
+pub(crate) fn tables(workload: &WorkloadSpec) -> String {
+    let tables = format::plural(workload.tables.into(), "table");
+    if !workload.sql.is_empty() {
+        return format!("{tables}, made by the plan's SQL");
+    }
+    let each = if workload.tables == 1 { "" } else { " each" };
+    format!("{tables} of {}{each}", format::plural(workload.table_rows, "row"))
 }
 
 /// Whether starts follow a schedule.

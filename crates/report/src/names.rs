@@ -30,7 +30,7 @@ pub(crate) fn level_label(analysis: &Analysis, curve: &Curve) -> String {
     let Some(first) = cells(analysis, curve).first().map(|cell| &cell.configuration) else { return String::new() };
     let rate = first.levels.get(RATE).filter(|_| rates_beside(analysis));
     let levels: Vec<_> =
-        first.settings().map(|(_, level)| level).chain(rate).map(|level| format!("={level}")).collect();
+        first.conditions().map(|(_, level)| level).chain(rate).map(|level| format!("={level}")).collect();
     levels.join(" / ")
 }
 

@@ -160,6 +160,7 @@ impl PostgresServer {
                 database: Some("postgres".to_owned()),
             },
             tls: Tls::default(),
+            setup: Vec::new(),
         }
     }
 

@@ -1,5 +1,6 @@
 //! `custom`: statements and tables from the plan.
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use truetps_driver::{Dialect, Params, Statement};
@@ -8,9 +9,10 @@ use truetps_record::{CustomStatement, CustomTable, WorkloadSpec};
 use crate::generate::{Generators, Kept, Place};
 use crate::random::ClientRandom;
 use crate::table::{RowSource, Table};
-use crate::{ClientStream, Step, Workload, WorkloadError};
+use crate::{ClientStream, Commit, Step, Workload, WorkloadError};
 
 pub(crate) struct Custom {
+    name: &'static str,
     /// Values of each statement, in the order in which a transaction sends them.
     script: Arc<[Generators]>,
     statements: Arc<[Statement]>,
@@ -21,19 +23,34 @@ pub(crate) struct Custom {
 impl Custom {
     pub(crate) fn new(spec: &WorkloadSpec, dialect: Dialect, seed: u64) -> Result<Self, WorkloadError> {
         let is_transaction = spec.transaction.unwrap_or(spec.statements.len() > 1);
+        let commit = if is_transaction { Commit::Every(NonZeroU32::MIN) } else { Commit::Each };
+        Self::of_parts("custom", &spec.statements, spec.table.custom(), commit, dialect, seed)
+    }
+
+    /// `commit`: all statements together are its one.
+    pub(crate) fn of_parts(
+        name: &'static str,
+        sent: &[CustomStatement],
+        tables: &[CustomTable],
+        commit: Commit,
+        dialect: Dialect,
+        seed: u64,
+    ) -> Result<Self, WorkloadError> {
         let (mut statements, mut script, mut names) = (Vec::new(), Vec::new(), Vec::new());
-        for (n, custom) in spec.statements.iter().enumerate() {
+        for (n, custom) in sent.iter().enumerate() {
             statements.push(parse(n, custom)?);
             script.push(Generators::new(custom.params.iter(), &mut names));
         }
-        if is_transaction {
+        if matches!(commit, Commit::Every(_)) {
             statements.insert(0, Statement::text_only("BEGIN"));
-            statements.push(Statement::text_only("COMMIT"));
             script.insert(0, Generators::default());
+        }
+        if commit != Commit::Each {
+            statements.push(Statement::text_only("COMMIT"));
             script.push(Generators::default());
         }
-        let tables = (1..).zip(&spec.table).map(|(number, custom)| table(number, custom, dialect, seed)).collect();
-        Ok(Self { script: script.into(), statements: statements.into(), tables, seed })
+        let tables = (1..).zip(tables).map(|(number, custom)| table(number, custom, dialect, seed)).collect();
+        Ok(Self { name, script: script.into(), statements: statements.into(), tables, seed })
     }
 }
 
@@ -67,7 +84,7 @@ fn table(number: u64, custom: &CustomTable, dialect: Dialect, seed: u64) -> Tabl
 
 impl Workload for Custom {
     fn name(&self) -> &'static str {
-        "custom"
+        self.name
     }
 
     fn statements(&self) -> Arc<[Statement]> {

@@ -1,5 +1,7 @@
 //! Generators at work: the values of one row or one statement of a `custom` workload, without allocating.
 
+use std::io::Write as _;
+
 use truetps_driver::{Params, Value};
 use truetps_record::{
     Alphabet, Generator, GeneratorKind, Scalar, TimeRange, UuidForm, UuidVersion, put_date, put_time,
@@ -57,15 +59,39 @@ struct One {
 
 #[derive(Debug)]
 enum Kind {
-    Sequence { start: i64, step: i64 },
-    Int { min: i64, keys: Keys },
-    Double { min: f64, span: f64 },
-    Text { lengths: Lengths, alphabet: Alphabet },
+    Sequence {
+        start: i64,
+        step: i64,
+    },
+    Int {
+        min: i64,
+        keys: Keys,
+    },
+    Double {
+        min: f64,
+        span: f64,
+    },
+    /// `whole` divides a number into what stands before and behind the point.
+    Decimal {
+        below: u64,
+        whole: u64,
+        scale: usize,
+    },
+    Text {
+        lengths: Lengths,
+        alphabet: Alphabet,
+    },
     Bytes(Lengths),
-    Uuid { version: UuidVersion, form: UuidForm },
+    Uuid {
+        version: UuidVersion,
+        form: UuidForm,
+    },
     Day(Span),
     Second(Span),
-    Choice { values: Vec<Scalar>, upto: Vec<f64> },
+    Choice {
+        values: Vec<Scalar>,
+        upto: Vec<f64>,
+    },
     Constant(Scalar),
     Same(usize),
 }
@@ -159,6 +185,9 @@ impl Kind {
                 Self::Int { min: *min, keys: Keys::new(*distribution, (max - min) as u64 + 1) }
             }
             GeneratorKind::Double { min, max } => Self::Double { min: *min, span: max - min },
+            GeneratorKind::Decimal { precision, scale } => {
+                Self::Decimal { below: 10_u64.pow(*precision), whole: 10_u64.pow(*scale), scale: *scale as usize }
+            }
             GeneratorKind::Text { min_length: min, max_length: max, alphabet } => {
                 Self::Text { lengths: Lengths { min: *min, max: *max }, alphabet: *alphabet }
             }
@@ -188,6 +217,10 @@ impl Kind {
             Self::Sequence { start, step } => params.push_int(sequence(*start, *step, place)),
             Self::Int { min, keys } => params.push_int(min + (keys.draw(stream) - 1) as i64),
             Self::Double { min, span } => params.push_double(min + stream.unit() * span),
+            Self::Decimal { below, whole, scale } => {
+                let number = stream.below(*below);
+                params.push_text(|out| put_fixed_point(number / whole, number % whole, *scale, out));
+            }
             Self::Text { lengths, alphabet } => {
                 let length = lengths.draw(stream);
                 params.push_text(|out| put_letters(*alphabet, length, stream, out));
@@ -224,6 +257,7 @@ impl Kind {
     fn bytes_mean(&self) -> u64 {
         match self {
             Self::Sequence { .. } | Self::Int { .. } | Self::Double { .. } | Self::Day(_) | Self::Second(_) => 8,
+            Self::Decimal { below, .. } => u64::from(below.ilog10()).div_ceil(2) + 1,
             Self::Text { lengths, .. } | Self::Bytes(lengths) => u64::from(lengths.min + lengths.max).div_ceil(2),
             Self::Uuid { form, .. } => {
                 if *form == UuidForm::Text {
@@ -291,6 +325,12 @@ fn put_letters(alphabet: Alphabet, length: usize, stream: &mut Stream, out: &mut
         }
         left = left.saturating_sub(4);
     }
+}
+
+/// `12.05`, or `12` where there is no scale.
+fn put_fixed_point(whole: u64, fraction: u64, scale: usize, out: &mut Vec<u8>) {
+    // Writing to memory does not fail.
+    let _ = if scale == 0 { write!(out, "{whole}") } else { write!(out, "{whole}.{fraction:0scale$}") };
 }
 
 fn put_bytes(length: usize, stream: &mut Stream, out: &mut Vec<u8>) {
@@ -397,6 +437,21 @@ mod tests {
         let doubles: Vec<f64> = doubles.iter().map(|text| text.parse().unwrap()).collect();
         assert!(doubles.iter().all(|number| (-1.0..3.0).contains(number)));
         assert!((doubles.iter().sum::<f64>() / 1_000.0 - 1.0).abs() < 0.2);
+    }
+
+    #[test]
+    fn decimals_have_their_digits() {
+        let check = |text: &str, fine: fn(&str) -> bool| {
+            let texts = draw_one(text, 2_000);
+            assert!(texts.iter().all(|text| fine(text)), "{text}: {texts:?}");
+            assert!(texts.iter().collect::<BTreeSet<_>>().len() > 9, "{text}");
+        };
+        check("{ kind = 'decimal', precision = 3, scale = 2 }", |text| {
+            text.len() == 4 && &text[1..2] == "." && text.parse::<f64>().unwrap() < 10.0
+        });
+        check("{ kind = 'decimal', precision = 2, scale = 2 }", |text| text.len() == 4 && text.starts_with("0."));
+        check("{ kind = 'decimal', precision = 18 }", |text| !text.contains('.') && text.len() <= 18);
+        check("{ kind = 'decimal', precision = 12, scale = 2 }", |text| text.parse::<f64>().unwrap() < 1e10);
     }
 
     #[test]

@@ -10,12 +10,15 @@ mod insert;
 mod keys;
 mod random;
 mod read_write;
+mod sql_list;
 mod sql_text;
 mod sysbench;
 mod table;
+mod table_insert;
 mod update;
 mod zipf;
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use thiserror::Error;
@@ -24,9 +27,13 @@ use truetps_record::WorkloadSpec;
 
 pub use insert::Insert;
 pub use random::Stream;
+pub use sql_list::{SqlList, SqlStatement};
 pub use table::Table;
+pub use table_insert::{TableColumn, TableInsert};
 /// Names of the workloads.
 pub use truetps_record::WORKLOADS as NAMES;
+/// SQL text into statements: for files of queries, whatever their delimiter.
+pub use truetps_record::{SqlScriptError, split_sql};
 
 use custom::Custom;
 use delete_insert::DeleteInsert;
@@ -57,6 +64,28 @@ pub trait ClientStream: Send {
     fn rewind(&mut self);
 }
 
+/// When a client commits, where a workload leaves that open.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Commit {
+    /// Each statement by itself.
+    #[default]
+    Each,
+    /// BEGIN, so many statements, COMMIT.
+    Every(NonZeroU32),
+    /// So many statements, COMMIT: for sessions that do not commit by themselves.
+    EveryWithoutBegin(NonZeroU32),
+}
+
+impl Commit {
+    /// Statements of one transaction, without BEGIN and COMMIT.
+    pub(crate) fn batch(self) -> u32 {
+        match self {
+            Self::Each => 1,
+            Self::Every(count) | Self::EveryWithoutBegin(count) => count.get(),
+        }
+    }
+}
+
 pub trait Workload: Send + Sync {
     fn name(&self) -> &'static str;
 
@@ -83,12 +112,22 @@ pub enum WorkloadError {
     /// A statement of the plan.
     #[error("`{key}`: {problem}")]
     Sql { key: String, problem: String },
+    #[error("there is no statement to send")]
+    NoStatement,
+    #[error("a statement with a key has one `?` for it, this one has {count}: {sql}")]
+    NotOneKey { count: usize, sql: String },
+    #[error("there is no key for: {sql}")]
+    NoKey { sql: String },
     #[error(transparent)]
     Statement(#[from] StatementError),
 }
 
 /// Rows of one statement of `bulk-insert` where the plan is silent.
 const ROWS_PER_INSERT: u32 = 100;
+
+fn commit_of_table(spec: &WorkloadSpec) -> Commit {
+    if spec.explicit_commit == Some(true) { Commit::Every(NonZeroU32::MIN) } else { Commit::Each }
+}
 
 /// The workload that a checked plan asks for, for servers of this dialect. `seed` starts all its random streams.
 pub fn build(spec: &WorkloadSpec, dialect: Dialect, seed: u64) -> Result<Arc<dyn Workload>, WorkloadError> {
@@ -109,6 +148,8 @@ pub fn build(spec: &WorkloadSpec, dialect: Dialect, seed: u64) -> Result<Arc<dyn
             Arc::new(ReadWrite::new(tables, &mix, distribution)?)
         }
         "custom" => Arc::new(Custom::new(spec, dialect, seed)?),
+        "sql" => Arc::new(SqlList::of_plan(spec, dialect, seed)?),
+        "table" => TableInsert::of_plan(spec, dialect).workload(commit_of_table(spec), seed)?,
         truetps_record::SCRIPT_WORKLOAD => return Err(WorkloadError::Script),
         _ => return Err(WorkloadError::Unknown { name: spec.name.clone() }),
     })

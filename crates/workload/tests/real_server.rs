@@ -198,12 +198,59 @@ fn every_workload_on_a_real_server() {
     delete_insert_leaves_the_rows_where_its_key_says(&mut server);
     read_write_reads_and_writes_as_often_as_its_mix_says(&mut server);
     a_custom_workload_fills_columns_of_all_types(&mut server);
+    a_list_of_statements_goes_round(&mut server);
+    a_generated_table_takes_its_values(&mut server);
+}
+
+fn of_plan(workload: &str) -> WorkloadSpec {
+    let text = format!("name = 'p'\nabout = '?'\n[factors]\nconnections = [1]\n[workload]\n{workload}");
+    Plan::parse(&text).unwrap().workload
+}
+
+fn a_list_of_statements_goes_round(server: &mut Server) {
+    let list = "create = \"create table `goods` (id int primary key, cnt int, note text); \
+                insert into goods values (1, 1000, ';'), (2, 0, '')\"\n\
+                sql = [\"update goods set cnt = cnt - 1 where id = 1; update goods set note = '?;' where id = 2\", \
+                'select * from goods /* ? ; */']\n";
+    // Each client sends the first of three statements in a third of its transactions, which are all of one statement.
+    let firsts = |transactions: u32| i64::from(CLIENTS * transactions.div_ceil(3));
+    let cnt = "SELECT cnt FROM goods WHERE id = 1 AND note = ';'";
+    run(server, &of_plan(list), |server, done| {
+        assert_eq!(server.number(cnt), 1_000 - firsts(TRANSACTIONS));
+        assert_eq!(server.number("SELECT COUNT(*) FROM goods WHERE id = 2 AND note = '?;'"), 1);
+        assert_eq!(done.rows_read as i64, 2 * i64::from(CLIENTS * (TRANSACTIONS / 3)));
+    });
+    run(server, &of_plan(&format!("{list}commit_every = 2")), |server, _| {
+        assert_eq!(server.number(cnt), 1_000 - firsts(2 * TRANSACTIONS));
+    });
+}
+
+fn a_generated_table_takes_its_values(server: &mut Server) {
+    let all = "ints = 2, varchars = 2, floats = 1, doubles = 1, decimals = 1, texts = 1, bigints = 1, datetimes = 1, \
+               blobs = 1";
+    for rest in ["", ", varchar_length = 20, decimal_precision = 65, decimal_scale = 30, auto_primary_key = false"] {
+        for (section, rows) in [("", 1), ("rows_per_insert = 5", 5), ("explicit_commit = true", 1)] {
+            let spec = of_plan(&format!("table = {{ rows = {ROWS}, {all}{rest} }}\n{section}"));
+            run(server, &spec, |server, done| {
+                assert_eq!(
+                    (server.number("SELECT COUNT(*) FROM t"), done.affected_rows as i64),
+                    (ROWS + rows * ALL, rows * ALL)
+                );
+                let length = if rest.is_empty() { 64 } else { 20 };
+                let fine = format!(
+                    "i0 BETWEEN 1 AND 200000000 AND LENGTH(c1) = {length} AND f0 < 1e10 AND d0 = ROUND(d0, 2) AND \
+                     dm0 >= 0 AND LENGTH(t0) = 64 AND b0 > 0 AND YEAR(dt0) BETWEEN 2000 AND 2029 AND LENGTH(bl0) = 64"
+                );
+                assert_eq!(server.number(&format!("SELECT COUNT(*) FROM t WHERE {fine}")), ROWS + rows * ALL);
+            });
+        }
+    }
 }
 
 const COUNT: &str = "SELECT COUNT(*) FROM sbtest1";
 
 fn every_workload_leaves_what_it_says(server: &mut Server) {
-    for name in NAMES.iter().filter(|name| !["custom", "hot-row"].contains(name)) {
+    for name in NAMES.iter().filter(|name| !["custom", "hot-row", "sql", "table"].contains(name)) {
         run(server, &WorkloadSpec { tables: 3, ..small(name) }, |_, _| {});
     }
     run(server, &small("insert"), |server, done| {

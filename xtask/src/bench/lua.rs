@@ -6,6 +6,8 @@ mod report;
 mod run;
 mod setup;
 
+pub(crate) use goals::{at_least, at_most};
+
 use std::path::Path;
 
 use crate::bench::lua::options::{Options, Script};

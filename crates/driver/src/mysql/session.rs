@@ -11,7 +11,7 @@ use super::packets::{PAYLOAD_BYTES_MAX, Packet, Packets, Wanted};
 use super::reply::{Outcome, ReplyReader, parse_error};
 use super::wire::put_packets;
 use crate::{
-    DriverError, Endpoint, Event, ParamType, Params, ResultSets, Session, Statement, Target, TlsClient, TlsError,
+    DriverError, Endpoint, Event, ParamType, Params, Reply, ResultSets, Session, Statement, Target, TlsClient, TlsError,
 };
 
 /// Servers have some twenty, with the names of their builds.
@@ -21,6 +21,8 @@ const VERSION_CHARS_MAX: usize = 200;
 enum Phase {
     Greeting,
     Login(Box<LoginExchange>),
+    /// Waiting for the reply to the target's setup statement with this index.
+    SetUp(usize),
     /// Waiting for the answer to the prepare of statement `ids.len()`; `left` packets describe its parameters and
     /// columns.
     Prepare {
@@ -128,7 +130,7 @@ impl MysqlSession {
     #[inline]
     fn wanted(&self) -> Wanted {
         match self.phase {
-            Phase::InFlight => self.reply.wanted(),
+            Phase::InFlight | Phase::SetUp(_) => self.reply.wanted(),
             Phase::Prepare { left: Some(_) } | Phase::PrepareOne(Preparing::Described { .. }) => Wanted::Kind,
             _ => Wanted::Whole(PAYLOAD_BYTES_MAX),
         }
@@ -150,7 +152,7 @@ impl MysqlSession {
             },
             Phase::Greeting => self.greeting(payload, out),
             Phase::Login(login) => match login.packet(payload, &self.target)? {
-                LoginStep::LoggedIn => Ok(self.prepare_next(out)),
+                LoginStep::LoggedIn => Ok(self.set_up(0, out)),
                 LoginStep::Wait => Ok(Event::Pending),
                 LoginStep::Answer(answer) => {
                     let sequence = self.packets.sequence;
@@ -158,6 +160,10 @@ impl MysqlSession {
                     Ok(Event::Pending)
                 }
             },
+            Phase::SetUp(index) => {
+                let index = *index;
+                self.setting_up(index, payload, out)
+            }
             Phase::PrepareOne(preparing) => match preparing.packet(payload, &mut self.reply)? {
                 None => Ok(Event::Pending),
                 Some(event) => Ok(self.prepared_one(event)),
@@ -222,6 +228,29 @@ impl MysqlSession {
                 Err(TlsError::Other("this session was made without the target's TLS".to_owned()).into())
             }
             _ => Ok(false),
+        }
+    }
+
+    /// Sends the setup statement with this index; behind the last one, statements are prepared.
+    fn set_up(&mut self, index: usize, out: &mut Vec<u8>) -> Event {
+        let Some(sql) = self.target.setup.get(index) else { return self.prepare_next(out) };
+        self.packets.sequence = put_query(out, sql.as_bytes());
+        self.phase = Phase::SetUp(index);
+        self.reply.begin(false, false);
+        Event::Pending
+    }
+
+    fn setting_up(&mut self, index: usize, payload: &[u8], out: &mut Vec<u8>) -> Result<Event, DriverError> {
+        match self.reply.packet(payload)? {
+            Outcome::More => Ok(Event::Pending),
+            Outcome::Done(Reply { error: Some(error), .. }) => {
+                Err(DriverError::setup(&self.target.setup[index], error))
+            }
+            Outcome::Done(_) => Ok(self.set_up(index + 1, out)),
+            Outcome::RefuseFile => {
+                self.packets.sequence = put_packets(out, self.packets.sequence, |_| {});
+                Ok(Event::Pending)
+            }
         }
     }
 
@@ -388,6 +417,9 @@ impl Session for MysqlSession {
                 "in the middle of the login",
                 "it may be shutting down or at a limit of its own (connect_timeout, a proxy's number of connections)",
             ),
+            Phase::SetUp(_) => {
+                ("while setup statements ran", "one of them may have ended the connection; its error log may say more")
+            }
             Phase::Prepare { .. } => {
                 ("while statements were prepared", "it may have crashed or been stopped; its error log may say more")
             }

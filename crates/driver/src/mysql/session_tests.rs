@@ -14,6 +14,7 @@ fn target(mode: TlsMode, password: Option<&str>) -> Target {
         endpoints: vec![Endpoint::Tcp { host: "db.example".to_owned(), port: 3306 }],
         login: Login { user: "me".to_owned(), password: password.map(Password::new), database: Some("d".to_owned()) },
         tls: Tls { mode, ..Tls::default() },
+        setup: Vec::new(),
     }
 }
 
@@ -85,6 +86,39 @@ fn an_account_with_another_plugin_is_asked_for_again() {
     let (event, answer) = feed(&mut session, &switch).unwrap();
     assert_eq!((event, answer.len(), answer[3]), (Event::Pending, 4 + 20, 3));
     assert_eq!(feed(&mut session, &packet(4, OK)).unwrap(), (Event::Ready, Vec::new()));
+}
+
+#[test]
+fn setup_statements_come_between_login_and_preparing() {
+    let setup = ["SELECT 1", "SET AUTOCOMMIT=0"];
+    let logged_in = || {
+        let target = target(TlsMode::Off, Some("secret")).with_setup(setup);
+        let mut session = session_to(target, &["SELECT 2"]);
+        session.keep_rows();
+        feed(&mut session, &greeting(WITHOUT_TLS, "mysql_native_password")).unwrap();
+        let (event, said) = feed(&mut session, &packet(2, OK)).unwrap();
+        assert_eq!((event, said), (Event::Pending, packet(0, b"\x03SELECT 1")));
+        session
+    };
+    let mut session = logged_in();
+    let rows = packets(1, &[b"\x01", b"a column", EOF, b"\x011", EOF]);
+    let (event, said) = feed(&mut session, &rows).unwrap();
+    assert_eq!((event, said), (Event::Pending, packet(0, b"\x03SET AUTOCOMMIT=0")));
+    let (event, said) = feed(&mut session, &packet(1, OK)).unwrap();
+    assert_eq!((event, said), (Event::Pending, packet(0, b"\x16SELECT 2")));
+    let prepared = [0, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    assert_eq!(feed(&mut session, &packet(1, &prepared)).unwrap(), (Event::Ready, Vec::new()));
+
+    let mut session = logged_in();
+    let error = feed(&mut session, &packet(1, b"\xff\x28\x04#42000no such thing")).unwrap_err();
+    assert_eq!((error.code(), error.class()), (1064, crate::ErrorClass::ConnectFailed), "{error}");
+    assert!(error.to_string().ends_with("; setup statement: SELECT 1"), "{error}");
+    // A file of ours is refused here too.
+    let mut session = logged_in();
+    assert_eq!(feed(&mut session, &packet(1, b"\xfb/etc/passwd")).unwrap(), (Event::Pending, packet(2, b"")));
+    let error = feed(&mut session, &packet(3, OK)).unwrap_err();
+    assert_eq!(error.code(), 2068, "{error}");
+    assert!(logged_in().closed().to_string().contains("while setup statements ran"));
 }
 
 #[test]

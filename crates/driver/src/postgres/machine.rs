@@ -12,7 +12,8 @@ use super::reply::{ReplyReader, Step};
 use super::report::parse_report;
 use super::wire::Reader;
 use crate::{
-    COLLECTED_BYTES_MAX, DriverError, Event, ParamType, Params, ResultSets, ServerError, Statement, Target, TlsMode,
+    COLLECTED_BYTES_MAX, DriverError, Event, ParamType, Params, Reply, ResultSets, ServerError, Statement, Target,
+    TlsMode,
 };
 
 const CLOSED_LOGIN_HINT: &str = "it may be shutting down, at a limit (authentication_timeout, a proxy's number of \
@@ -45,6 +46,8 @@ enum Phase {
     Login(Authentication),
     /// Logged in; the server tells its settings.
     Settings,
+    /// The target's setup statement with this index was sent.
+    SetUp(usize),
     Prepare(Preparing),
     Idle,
     /// `extended`: by the protocol of prepared statements.
@@ -127,6 +130,9 @@ impl Machine {
         }
         let (when, likely) = match self.phase {
             Phase::Login(_) | Phase::Settings => ("in the middle of the login", CLOSED_LOGIN_HINT),
+            Phase::SetUp(_) => {
+                ("while setup statements ran", "one of them may have ended the connection; its log may say more")
+            }
             Phase::Prepare(_) => ("while statements were prepared", "its log says why"),
             Phase::Idle | Phase::InFlight { .. } | Phase::PrepareOne(_) => return DriverError::Closed,
         };
@@ -232,6 +238,10 @@ impl Machine {
                 let extended = *extended;
                 self.in_flight(kind, body, extended, out)
             }
+            Phase::SetUp(index) => {
+                let index = *index;
+                self.setting_up(index, kind, body, out)
+            }
             Phase::Prepare(preparing) => match preparing.message(kind, body, &self.statements)? {
                 Some(status) => self.ready(status),
                 None => Ok(Event::Pending),
@@ -253,7 +263,7 @@ impl Machine {
                 _ => Err(DriverError::Protocol("a message that is no part of a login")),
             },
             Phase::Settings => match kind {
-                b'Z' => self.prepare_all(body, out),
+                b'Z' => self.set_up(0, Reader::new(body).u8()?, out),
                 // BackendKeyData: for cancelling, which is not done here.
                 b'K' => Ok(Event::Pending),
                 _ => Err(DriverError::Protocol("a message that is no part of a login")),
@@ -279,9 +289,33 @@ impl Machine {
         })
     }
 
-    /// Logged in: all statements are prepared in one round trip.
-    fn prepare_all(&mut self, body: &[u8], out: &mut Vec<u8>) -> Result<Event, DriverError> {
-        let status = Reader::new(body).u8()?;
+    /// The server is ready, with this transaction status: sends the setup statement with this index. Behind the last
+    /// one, statements are prepared.
+    fn set_up(&mut self, index: usize, status: u8, out: &mut Vec<u8>) -> Result<Event, DriverError> {
+        let Some(sql) = self.target.setup.get(index) else { return self.prepare_all(status, out) };
+        put_query(out, sql.as_bytes());
+        self.phase = Phase::SetUp(index);
+        self.reply.begin(0);
+        Ok(Event::Pending)
+    }
+
+    fn setting_up(&mut self, index: usize, kind: u8, body: &[u8], out: &mut Vec<u8>) -> Result<Event, DriverError> {
+        match self.reply.message(kind, body) {
+            Ok(Step::Pending) => Ok(Event::Pending),
+            Ok(Step::RefuseCopy) => {
+                put_copy_fail(out);
+                Ok(Event::Pending)
+            }
+            Ok(Step::Done { reply: Reply { error: Some(error), .. }, .. }) | Err(DriverError::Server(error)) => {
+                Err(DriverError::setup(&self.target.setup[index], error))
+            }
+            Ok(Step::Done { status, .. }) => self.set_up(index + 1, status, out),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Logged in and set up: all statements are prepared in one round trip.
+    fn prepare_all(&mut self, status: u8, out: &mut Vec<u8>) -> Result<Event, DriverError> {
         let is_wanted = |statement: &Statement| !statement.is_text_only();
         if !self.prepared || !self.statements.iter().any(is_wanted) {
             return self.ready(status);

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use truetps_engine::{Ending, LoadSpec};
+use truetps_engine::{Ending, LoadSpec, Quota};
 use truetps_record::{ErrorPolicy, Phase};
 
 use crate::fake_server::{Act, FakeServer, Welcome};
@@ -168,7 +168,7 @@ fn answers_in_pieces_and_out_of_the_protocol() {
 fn a_count_ends_the_measure_phase_early() {
     let server = FakeServer::friendly();
     let mut load = load(4, 60_000);
-    load.measure_transactions = Some(500);
+    load.quota = Some(Quota::Together(500));
     let began = Instant::now();
     let (outcome, kept) = drive_simply(&server, &load);
     assert_eq!(outcome.ending, Ending::Complete);

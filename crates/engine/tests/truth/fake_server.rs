@@ -33,6 +33,8 @@ pub(crate) enum Act {
         code: u16,
         message: &'static str,
     },
+    /// Answers, and closes the connection.
+    OkAndClose,
     /// Closes the connection.
     Close,
     /// Never answers.
@@ -127,6 +129,10 @@ fn act(stream: &mut UnixStream, act: &Act) -> io::Result<()> {
             Ok(())
         }
         Act::Error { code, message } => send(stream, 1, &error(code, message)),
+        Act::OkAndClose => {
+            send(stream, 1, OK)?;
+            Err(io::ErrorKind::ConnectionAborted.into())
+        }
         Act::Close => Err(io::ErrorKind::ConnectionAborted.into()),
         Act::Hang => wait_for_end(stream),
         Act::Garbage(bytes) => stream.write_all(bytes),

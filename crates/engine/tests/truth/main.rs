@@ -5,6 +5,8 @@
 mod closed_loop;
 mod fake_server;
 mod open_loop;
+mod quota;
 mod recovery;
+mod renewal;
 mod support;
 mod transactions;

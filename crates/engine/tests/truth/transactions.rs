@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
 use truetps_driver::{Params, Statement, Value};
-use truetps_engine::{Ending, LoadSpec, Outcome};
+use truetps_engine::{Ending, LoadSpec, Outcome, Quota};
 use truetps_record::ErrorPolicy;
 use truetps_workload::{ClientStream, Step, Table, Workload};
 
@@ -77,7 +77,7 @@ fn failing(fails: usize, code: u16) -> (FakeServer, Seen) {
 
 fn drive(server: &FakeServer, errors: ErrorPolicy) -> Outcome {
     let mut kept = Kept::default();
-    let load = LoadSpec { errors, measure_transactions: Some(3), ..load(1, 20_000) };
+    let load = LoadSpec { errors, quota: Some(Quota::Together(3)), ..load(1, 20_000) };
     let load = LoadSpec { warm_up: std::time::Duration::ZERO, ..load };
     let outcome = drive_workload(server, &load, &Numbered, false, &AtomicBool::new(false), &mut kept);
     check_equations(&outcome, &kept);

@@ -122,8 +122,6 @@ fn load(input: &ReportInput) -> FactGroup {
         Protocol::Prepared => "prepared statements",
         Protocol::Text => "text, a whole SQL statement each time",
     };
-    let each = if workload.tables == 1 { "" } else { " each" };
-    let rows = format::plural(workload.table_rows, "row") + each;
     let until = load.measure_transactions.map(|n| format!(", or {} if sooner", format::plural(n, "transaction")));
     let warm_up = format!("{} s, not counted", load.warm_up_s);
     let mut facts = match &workload.script {
@@ -134,7 +132,7 @@ fn load(input: &ReportInput) -> FactGroup {
         ],
         None => vec![
             ("Workload", workload.name.clone()),
-            ("Tables", unbroken(&format!("{} of {rows}", workload.tables))),
+            ("Tables", unbroken(&load::tables(workload))),
             ("Protocol", protocol.to_owned()),
             ("Warm-up", warm_up),
             ("Measured", unbroken(&format!("{} s{}", load.measure_s, until.unwrap_or_default()))),
@@ -191,7 +189,7 @@ fn design(input: &ReportInput) -> FactGroup {
 
 fn factors(plan: &Plan) -> Vec<FactorRow<'_>> {
     let baseline = plan.baseline();
-    let own_level = || if plan.setting_factors().is_empty() { format::NOTHING } else { "same level" }.to_owned();
+    let own_level = || if baseline.is_empty() { format::NOTHING } else { "same level" }.to_owned();
     let row = |(name, levels): (&'_ String, &'_ Vec<SettingValue>)| {
         let levels: Vec<_> = levels.iter().map(SettingValue::to_string).collect();
         let level = baseline.get(name).map(SettingValue::to_string);

@@ -143,6 +143,7 @@ pub(super) fn experiment(crew: &Crew, plan: &Plan) -> Experiment {
         couplings: Vec::new(),
         sandbox_dir: place(crew),
         schedule: vec![schedule],
+        random_order: false,
         slo: None,
         command: command(crew),
     }

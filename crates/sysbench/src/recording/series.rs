@@ -63,6 +63,7 @@ impl Series {
             statements: seen.reads + seen.writes + seen.other,
             retried: seen.errors,
             ignored: seen.given_up,
+            rows_changed: 0,
         };
         counts.assert_consistent();
         now.queued = now.queued.max(last.queued.saturating_sub(counts.started));

@@ -1,0 +1,35 @@
+//! The command lines and reports of mysqlslap and mtls-perf-bench.
+//!
+//! Names and texts are theirs; what is measured is measured by the engine as everywhere else, and kept in a run folder.
+//!
+//! - `mysql_words`: command lines and option files of MySQL's programs.
+//! - `slap`: mysqlslap.
+//! - `mtls`: mtls-perf-bench.
+//! - `recording`: the run folder of such a run.
+//! - `truth`: the lines that follow the original report, and say what that leaves out.
+
+mod mtls;
+mod mysql_words;
+mod recording;
+mod slap;
+mod terminal;
+mod truth;
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+pub use mtls::run as run_mtls;
+pub use slap::run as run_slap;
+
+/// What a program is run in.
+pub struct World<'a> {
+    pub environment: &'a dyn Fn(&str) -> Option<OsString>,
+    /// Cores that clients may be spread over.
+    pub cores: u32,
+    /// The user has asked for the end.
+    pub stop: Arc<AtomicBool>,
+    pub out: &'a mut dyn Write,
+    pub err: &'a mut dyn Write,
+}

@@ -1,0 +1,171 @@
+//! The command line of mtls-perf-bench, and what it has not.
+
+use std::path::PathBuf;
+
+use clap::{Parser, ValueEnum};
+
+/// Makes a table, fills it from several connections, drops it: the command line of mtls-perf-bench, and behind its log
+/// what that leaves out
+#[derive(Debug, Clone, Parser)]
+#[command(
+    name = "truetps mtls",
+    version,
+    infer_long_args = true,
+    // As with argparse, the last one counts.
+    args_override_self = true,
+    after_help = "Each row is an INSERT and a COMMIT of its own, in sessions that do not commit by themselves.\n\n\
+                  Exit status: 0 all rows were acknowledged; 2 some were not, or the command line is wrong; 3 the \
+                  server refused; 130 interrupted."
+)]
+pub(super) struct Options {
+    pub(super) action: Action,
+    /// Host of the server, always by TCP
+    #[arg(long, default_value = "127.0.0.1")]
+    pub(super) host: String,
+    #[arg(long, default_value_t = 3306)]
+    pub(super) port: u16,
+    #[arg(long, default_value = "appuser")]
+    pub(super) user: String,
+    /// Password; better in the environment, as TRUETPS_PASSWORD
+    #[arg(long, env = "TRUETPS_PASSWORD", hide_env_values = true, default_value = "apps_352")]
+    pub(super) password: String,
+    /// Database that the table is in; it must be there
+    #[arg(long, default_value = "tempdb")]
+    pub(super) database: String,
+    #[arg(long, default_value = "t")]
+    pub(super) table: String,
+    /// Clients
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(super) parallel: u32,
+    /// Rows that all clients insert together
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(super) rows: u64,
+    /// Lines of the log that are printed
+    #[arg(long, value_enum, default_value = "info")]
+    pub(super) log_level: LogLevel,
+    /// A key that the server counts
+    #[arg(long, default_value = "True", value_parser = truth, action = clap::ArgAction::Set)]
+    pub(super) auto_primary_key: bool,
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(super) ints: u32,
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(super) floats: u32,
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(super) doubles: u32,
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(super) texts: u32,
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(super) varchars: u32,
+    #[arg(long, value_name = "N", default_value_t = 128)]
+    pub(super) varchar_length: u32,
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(super) decimals: u32,
+    #[arg(long, value_name = "DIGITS", default_value_t = 12)]
+    pub(super) decimal_precision: u32,
+    /// Digits behind the point
+    #[arg(long, value_name = "DIGITS", default_value_t = 2)]
+    pub(super) decimal_scale: u32,
+
+    /// Columns of this type
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = OURS)]
+    pub(super) bigints: u32,
+    /// Columns of this type
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = OURS)]
+    pub(super) datetimes: u32,
+    /// Columns of this type
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = OURS)]
+    pub(super) blobs: u32,
+    /// Letters of a text and bytes of a blob; default 64, as far as that fits
+    #[arg(long, value_name = "N", help_heading = OURS)]
+    pub(super) value_length: Option<u32>,
+    /// Socket of the server, in place of host and port
+    #[arg(long, value_name = "PATH", help_heading = OURS)]
+    pub(super) socket: Option<PathBuf>,
+    /// Rows of one INSERT; --rows is a multiple of it
+    #[arg(long, value_name = "ROWS", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000),
+          help_heading = OURS)]
+    pub(super) batch: u32,
+    /// Ends after so many seconds, in place of --rows
+    #[arg(long, value_name = "SECONDS", conflicts_with = "rows", value_parser = seconds, help_heading = OURS)]
+    pub(super) time: Option<f64>,
+    /// Open loop: transactions a second of all clients, whatever the server does
+    #[arg(long, value_name = "N", value_parser = rate, help_heading = OURS)]
+    pub(super) rate: Option<f64>,
+    /// Of the random values
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = OURS)]
+    pub(super) seed: u64,
+    /// Statements are prepared, and not sent as text
+    #[arg(long, help_heading = OURS)]
+    pub(super) prepared: bool,
+    /// Threads that carry the clients; 0 chooses
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1024),
+          help_heading = OURS)]
+    pub(super) workers: u32,
+    /// Folder that runs are kept in, or 'none'
+    #[arg(long, value_name = "DIR", default_value = "runs", env = "TRUETPS_RUNS", help_heading = OURS)]
+    pub(super) runs: String,
+    /// The original's log alone
+    #[arg(long, help_heading = OURS)]
+    pub(super) classic: bool,
+}
+
+const OURS: &str = "Options that mtls-perf-bench does not have";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Action {
+    /// Make the table
+    Create,
+    /// Drop it
+    Drop,
+    /// Insert rows, and say how long that took
+    Insert,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub(super) enum LogLevel {
+    Debug,
+    Info,
+    Error,
+}
+
+/// As the original reads it: whatever is not yes is no.
+#[expect(clippy::unnecessary_wraps, reason = "clap wants a result")]
+fn truth(text: &str) -> Result<bool, String> {
+    Ok(["yes", "true", "1", "on"].contains(&text.to_ascii_lowercase().as_str()))
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    const MAX: f64 = 1e7;
+    text.parse().ok().filter(|seconds| *seconds > 0.0 && *seconds <= MAX).ok_or_else(|| "not a time in seconds".into())
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    const MAX: f64 = 1e9;
+    text.parse().ok().filter(|rate| *rate > 0.0 && *rate <= MAX).ok_or_else(|| "not a number of starts a second".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(words: &[&str]) -> Result<Options, clap::Error> {
+        Options::try_parse_from([&["mtls-perf-bench"], words].concat())
+    }
+
+    #[test]
+    fn as_argparse_reads_it() {
+        let options =
+            read(&["--ints=4", "--floats", "2", "--varchars=2", "--paral=8", "--rows=80000", "insert"]).unwrap();
+        assert_eq!((options.ints, options.floats, options.varchars), (4, 2, 2));
+        assert_eq!((options.parallel, options.rows, options.action), (8, 80_000, Action::Insert));
+        assert!(options.auto_primary_key);
+        for no in ["False", "false", "nonsense"] {
+            assert!(!read(&["create", &format!("--auto-primary-key={no}")]).unwrap().auto_primary_key);
+        }
+        for wrong in
+            [&["insert", "--ints=x"][..], &["select"], &[], &["insert", "--parallel=0"], &["insert", "--rows=0"]]
+        {
+            assert_eq!(read(wrong).unwrap_err().exit_code(), 2, "{wrong:?}");
+        }
+    }
+}

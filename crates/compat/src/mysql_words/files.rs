@@ -1,0 +1,259 @@
+//! Option files: `[group]`, `name=value`, `!include`, and which of them are read.
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use super::Refusal;
+
+/// Files that include each other go no deeper.
+const DEPTH_MAX: u32 = 10;
+/// An option file of a person is a few kilobytes.
+const FILE_BYTES_MAX: u64 = 1 << 20;
+const NO_FILE: u8 = 1;
+
+/// Which files a command line wants read, and which groups of them.
+#[derive(Debug)]
+pub(crate) struct OptionFiles {
+    files: Vec<Named>,
+    groups: Vec<String>,
+    /// `--print-defaults`.
+    pub(crate) prints: bool,
+}
+
+#[derive(Debug)]
+struct Named {
+    path: PathBuf,
+    /// The user has named it.
+    must_exist: bool,
+}
+
+/// Words of option files, as they would be typed.
+#[derive(Debug, Default)]
+pub(crate) struct FileWords {
+    pub(crate) words: Vec<String>,
+    pub(crate) warnings: Vec<String>,
+}
+
+impl OptionFiles {
+    /// Takes the words away that say which files are read: they are the first ones, or are none.
+    pub(crate) fn take(
+        words: &mut VecDeque<String>,
+        groups: &[&str],
+        environment: &dyn Fn(&str) -> Option<OsString>,
+    ) -> Self {
+        let (mut only, mut extra, mut suffix, mut none, mut prints) = (None, None, None, false, false);
+        while let Some(word) = words.front() {
+            if word == "--no-defaults" {
+                none = true;
+            } else if word == "--print-defaults" {
+                prints = true;
+            } else if let Some(path) = word.strip_prefix("--defaults-file=") {
+                only = Some(PathBuf::from(path));
+            } else if let Some(path) = word.strip_prefix("--defaults-extra-file=") {
+                extra = Some(PathBuf::from(path));
+            } else if let Some(text) = word.strip_prefix("--defaults-group-suffix=") {
+                suffix = Some(text.to_owned());
+            } else {
+                break;
+            }
+            words.pop_front();
+        }
+        let suffix = suffix.or_else(|| environment("MYSQL_GROUP_SUFFIX").and_then(|text| text.into_string().ok()));
+        let mut all: Vec<String> = groups.iter().map(|group| (*group).to_owned()).collect();
+        if let Some(suffix) = suffix {
+            all.extend(groups.iter().map(|group| format!("{group}{suffix}")));
+        }
+        let named = |path: PathBuf| Named { path, must_exist: true };
+        let usual = |path: PathBuf| Named { path, must_exist: false };
+        let files = match (none, only) {
+            (true, _) => extra.into_iter().map(named).collect(),
+            (false, Some(path)) => vec![named(path)],
+            (false, None) => {
+                let home = environment("HOME").map(|home| usual(Path::new(&home).join(".my.cnf")));
+                let global = ["/etc/my.cnf", "/etc/mysql/my.cnf"].map(|path| usual(path.into()));
+                global.into_iter().chain(extra.map(named)).chain(home).collect()
+            }
+        };
+        Self { files, groups: all, prints }
+    }
+
+    /// What the files say.
+    pub(crate) fn read(&self) -> Result<FileWords, Refusal> {
+        let mut reader = Reader { groups: &self.groups, read: FileWords::default() };
+        for file in &self.files {
+            match reader.file(&file.path, 0) {
+                Err(error) if file.must_exist => {
+                    let text = format!("Could not open required defaults file: {} ({error})", file.path.display());
+                    return Err(Refusal::new(NO_FILE, text));
+                }
+                // One of the usual places that is not there, or is not for this user.
+                _ => {}
+            }
+        }
+        Ok(reader.read)
+    }
+}
+
+struct Reader<'a> {
+    groups: &'a [String],
+    read: FileWords,
+}
+
+impl Reader<'_> {
+    fn file(&mut self, path: &Path, depth: u32) -> io::Result<()> {
+        let facts = fs::metadata(path)?;
+        if facts.permissions().mode() & 0o002 != 0 && facts.is_file() {
+            self.read.warnings.push(format!("World-writable config file '{}' is ignored", path.display()));
+            return Ok(());
+        }
+        if facts.len() > FILE_BYTES_MAX {
+            return Err(io::Error::other("larger than an option file is"));
+        }
+        let text = fs::read_to_string(path)?;
+        let mut is_ours = false;
+        for line in text.lines().map(str::trim) {
+            if let Some(directive) = line.strip_prefix('!') {
+                self.include(directive, path, depth);
+            } else if let Some(group) = line.strip_prefix('[') {
+                let name = group.split(']').next().unwrap_or_default().trim();
+                is_ours = self.groups.iter().any(|group| group == name);
+            } else if is_ours && let Some(word) = word_of(line) {
+                self.read.words.push(word);
+            }
+        }
+        Ok(())
+    }
+
+    /// `!include file`, `!includedir folder`. What cannot be read is passed over with a warning.
+    fn include(&mut self, directive: &str, from: &Path, depth: u32) {
+        if depth >= DEPTH_MAX {
+            self.read.warnings.push(format!("'{}' includes files too deeply", from.display()));
+            return;
+        }
+        let (what, path) = directive.split_once(char::is_whitespace).unwrap_or((directive, ""));
+        let path = Path::new(path.trim());
+        let result = match what {
+            "include" => self.file(path, depth + 1),
+            "includedir" => self.folder(path, depth + 1),
+            _ => Err(io::Error::other("wrong '!' directive")),
+        };
+        if let Err(error) = result {
+            self.read.warnings.push(format!("'!{directive}' in '{}': {error}", from.display()));
+        }
+    }
+
+    fn folder(&mut self, path: &Path, depth: u32) -> io::Result<()> {
+        let mut files: Vec<PathBuf> = fs::read_dir(path)?.filter_map(|entry| Some(entry.ok()?.path())).collect();
+        files.retain(|path| path.extension().is_some_and(|extension| extension == "cnf"));
+        files.sort();
+        files.iter().try_for_each(|file| self.file(file, depth))
+    }
+}
+
+/// `name = value` as `--name=value`; `None` for what is no option.
+fn word_of(line: &str) -> Option<String> {
+    if line.is_empty() || line.starts_with(['#', ';']) {
+        return None;
+    }
+    let Some((name, value)) = line.split_once('=') else {
+        let name = line.split(" #").next().unwrap_or(line);
+        return Some(format!("--{}", name.trim()));
+    };
+    Some(format!("--{}={}", name.trim(), value_of(value.trim())))
+}
+
+/// A value without its quotes and behind-standing comment, its escapes resolved.
+fn value_of(text: &str) -> String {
+    let quote = text.chars().next().filter(|c| matches!(c, '\'' | '"'));
+    let inner = match quote.and_then(|quote| text[1..].rfind(quote).map(|end| &text[1..=end])) {
+        Some(inner) => inner,
+        None => text.split(" #").next().unwrap_or(text).trim_end(),
+    };
+    let mut out = String::new();
+    let mut chars = inner.chars();
+    while let Some(c) = chars.next() {
+        if c != '\\' {
+            out.push(c);
+            continue;
+        }
+        match chars.next() {
+            Some('n') => out.push('\n'),
+            Some('t') => out.push('\t'),
+            Some('r') => out.push('\r'),
+            Some('b') => out.push('\u{8}'),
+            Some('s') => out.push(' '),
+            Some('\\') | None => out.push('\\'),
+            Some(other) => out.extend(['\\', other]),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn deque(words: &[&str]) -> VecDeque<String> {
+        words.iter().map(|word| (*word).to_owned()).collect()
+    }
+
+    fn write(folder: &Path, name: &str, text: &str) -> PathBuf {
+        let path = folder.join(name);
+        fs::write(&path, text).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        path
+    }
+
+    #[test]
+    fn words_of_the_groups_that_are_ours() {
+        let folder = tempfile::tempdir().unwrap();
+        let inner = write(folder.path(), "z.cnf", "[mysqlslap]\nno-drop\n");
+        let text = format!(
+            "[mysqld]\nport=1\n# c\n[ client ]\nuser = me # who\npassword='a b # c'\n;x\nsocket=/a\\sb\nskip-ssl\n\
+             !include {}\n[client-x]\nport = 7\n!includedir /nowhere\n",
+            inner.display()
+        );
+        let main = write(folder.path(), "my.cnf", &text);
+        let file = format!("--defaults-file={}", main.display());
+        let mut words = deque(&[&file, "--defaults-group-suffix=-x", "-a", "--no-defaults"]);
+        let files = OptionFiles::take(&mut words, &["mysqlslap", "client"], &|_| None);
+        assert_eq!(words, ["-a", "--no-defaults"], "only the first words are taken");
+        let read = files.read().unwrap();
+        assert_eq!(
+            read.words,
+            ["--user=me", "--password=a b # c", "--socket=/a b", "--skip-ssl", "--no-drop", "--port=7"]
+        );
+        assert_eq!(read.warnings.len(), 1);
+    }
+
+    #[test]
+    fn which_files_are_read() {
+        let home = tempfile::tempdir().unwrap();
+        let place = home.path().as_os_str().to_owned();
+        let environment = move |name: &str| (name == "HOME").then(|| place.clone());
+        write(home.path(), ".my.cnf", "[client]\nuser=home\n");
+        let read = |first: &[&str]| {
+            OptionFiles::take(&mut deque(first), &["client"], &environment).read().map(|read| read.words)
+        };
+        assert_eq!(read(&[]).unwrap().last().unwrap(), "--user=home");
+        assert_eq!(read(&["--no-defaults"]).unwrap(), [""; 0]);
+        let refusal = read(&["--defaults-file=/nowhere/my.cnf"]).unwrap_err();
+        assert!(refusal.text.starts_with("Could not open required defaults file: /nowhere/my.cnf"));
+        let open = write(home.path(), "open.cnf", "[client]\nuser=x\n");
+        fs::set_permissions(&open, fs::Permissions::from_mode(0o666)).unwrap();
+        assert_eq!(read(&[&format!("--defaults-file={}", open.display())]).unwrap(), [""; 0]);
+    }
+
+    #[test]
+    fn files_that_include_each_other_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.cnf");
+        write(folder.path(), "a.cnf", &format!("[client]\nssl\n!include {}\n", path.display()));
+        let mut words = deque(&[&format!("--defaults-file={}", path.display())]);
+        let read = OptionFiles::take(&mut words, &["client"], &|_| None).read().unwrap();
+        assert_eq!(read.words.len(), DEPTH_MAX as usize + 1);
+    }
+}

@@ -1,0 +1,60 @@
+//! Whole numbers with a suffix.
+
+use super::Refusal;
+
+const NO_NUMBER: u8 = 9;
+const NEGATIVE: u8 = 13;
+
+/// `10`, `10K`, `1M`: powers of 1,024.
+pub(super) fn read(name: &str, text: &str) -> Result<u64, Refusal> {
+    let wrong = |exit, before: String| Refusal {
+        before: Some(before),
+        text: format!("Error while setting value '{text}' to '{name}'"),
+        exit,
+    };
+    let trimmed = text.trim();
+    if trimmed.starts_with('-') {
+        return Err(wrong(NEGATIVE, format!("Incorrect unsigned value: '{text}' for {name}")));
+    }
+    let digits_end = trimmed.find(|c: char| !c.is_ascii_digit()).unwrap_or(trimmed.len());
+    let (digits, suffix) = trimmed.split_at(digits_end);
+    let unit = match suffix.to_ascii_uppercase().as_str() {
+        "" => Some(1),
+        "K" => Some(1 << 10),
+        "M" => Some(1 << 20),
+        "G" => Some(1 << 30),
+        "T" => Some(1 << 40),
+        "P" => Some(1 << 50),
+        "E" => Some(1_u64 << 60),
+        _ => None,
+    };
+    let number = digits.parse::<u64>().ok().zip(unit).and_then(|(number, unit)| number.checked_mul(unit));
+    number.ok_or_else(|| {
+        let first = suffix.chars().next().map_or(String::new(), String::from);
+        wrong(
+            NO_NUMBER,
+            format!(
+                "Unknown suffix '{first}' used for variable '{name}' (value '{text}'). Legal suffix characters are: K, \
+                 M, G, T, P, E"
+            ),
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn numbers_and_suffixes() {
+        let read = |text| super::read("commit", text);
+        assert_eq!(read("10"), Ok(10));
+        assert_eq!(read("2k"), Ok(2048));
+        assert_eq!(read("1G"), Ok(1 << 30));
+        let wrong = read("x").unwrap_err();
+        assert_eq!((wrong.exit, wrong.text.as_str()), (9, "Error while setting value 'x' to 'commit'"));
+        assert!(wrong.before.unwrap().starts_with("Unknown suffix 'x' used for variable 'commit' (value 'x')."));
+        assert_eq!(read("-1").unwrap_err().exit, 13);
+        for text in ["", "1x", "99999999999999999999", "16E", "K"] {
+            assert_eq!(read(text).unwrap_err().exit, 9, "{text}");
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! The run folder of such a run: an experiment whose order is the original program's.
+
+use std::path::{Path, PathBuf};
+
+use truetps_driver::{Client, DriverError};
+use truetps_probe::{clock, host_facts};
+use truetps_record::{
+    Configuration, Experiment, ExperimentFolder, Flavour, FolderError, Plan, SCHEMA_VERSION, ScheduledTrial,
+    ServerFacts, Trial, TrialRole, TrialWriter, Validity,
+};
+
+const TOOL_VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Where runs go that nobody keeps: a folder that ends with the program.
+pub(crate) enum Place {
+    Kept(PathBuf),
+    Dropped(PathBuf),
+}
+
+pub(crate) struct Recording {
+    folder: ExperimentFolder,
+    experiment: Experiment,
+    plan: Plan,
+    server: ServerFacts,
+    is_kept: bool,
+}
+
+/// One trial among all: when and with what.
+#[derive(Debug, Clone)]
+pub(crate) struct Turn {
+    /// Which repetition, from 0.
+    pub(crate) block: u32,
+    pub(crate) configuration: Configuration,
+}
+
+impl Recording {
+    /// Makes the folder, with everything that is planned.
+    pub(crate) fn begin(
+        place: &Place,
+        plan: Plan,
+        turns: &[Turn],
+        server: ServerFacts,
+        endpoint: String,
+        command: Vec<String>,
+        workers: u32,
+    ) -> Result<Self, FolderError> {
+        let (Place::Kept(runs) | Place::Dropped(runs)) = place;
+        // The disk of this host says nothing of a server that may be anywhere.
+        let mut host = host_facts(Path::new("/"), None);
+        (host.file_system, host.device, host.rotational) = (None, None, None);
+        let schedule = turns.iter().zip(1..).map(|(turn, n)| scheduled(turn, n)).collect();
+        let experiment = Experiment {
+            schema_version: SCHEMA_VERSION,
+            tool_version: TOOL_VERSION.to_owned(),
+            name: plan.name.clone(),
+            created_at: clock::now_rfc3339(),
+            quick: false,
+            seed: plan.design.seed,
+            workers,
+            host,
+            server: Some(server.clone()),
+            couplings: Vec::new(),
+            sandbox_dir: endpoint,
+            schedule,
+            random_order: false,
+            slo: None,
+            command,
+        };
+        let name = format!("{}-{}", plan.name, clock::folder_stamp());
+        let folder = ExperimentFolder::create(runs, &name, &plan, &experiment)?;
+        Ok(Self { folder, experiment, plan, server, is_kept: matches!(place, Place::Kept(_)) })
+    }
+
+    /// Where it is kept, if it is.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.is_kept.then(|| self.folder.path())
+    }
+
+    /// Begins the trial of this number, from 0.
+    pub(crate) fn begin_trial(&self, number: usize) -> Result<(Trial, TrialWriter), FolderError> {
+        let planned = &self.experiment.schedule[number];
+        let trial = Trial {
+            schema_version: SCHEMA_VERSION,
+            tool_version: TOOL_VERSION.to_owned(),
+            name: planned.name.clone(),
+            block: planned.block,
+            position: planned.position,
+            role: planned.role,
+            configuration: planned.configuration.clone(),
+            workload: self.plan.workload.name.clone(),
+            seed: self.plan.design.seed,
+            server: Some(self.server.clone()),
+            started_at: clock::now_rfc3339(),
+            ended_at: None,
+            validity: Validity::Partial("truetps ended before the run did".to_owned()),
+            engine: None,
+            measured: None,
+            notes: Vec::new(),
+        };
+        let writer = self.folder.begin_trial(&trial)?;
+        Ok((trial, writer))
+    }
+}
+
+fn scheduled(turn: &Turn, number: u32) -> ScheduledTrial {
+    ScheduledTrial {
+        name: format!("trial-{number:04}"),
+        block: turn.block,
+        position: number - 1,
+        role: TrialRole::Cell,
+        configuration: turn.configuration.clone(),
+    }
+}
+
+/// What a server says of itself.
+pub(crate) fn server_facts(client: &mut Client) -> Result<ServerFacts, DriverError> {
+    let version_text = client.query_value("SELECT VERSION()")?.unwrap_or_default();
+    let end = version_text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(version_text.len());
+    Ok(ServerFacts {
+        flavour: Flavour::from_version_text(&version_text),
+        version: version_text[..end].trim_end_matches('.').to_owned(),
+        version_text,
+        chosen_settings: Vec::new(),
+    })
+}
+
+/// The server's own words, without our own around them.
+pub(crate) fn said(error: &DriverError) -> String {
+    match error {
+        DriverError::Server(error) => error.message.clone(),
+        other => other.to_string(),
+    }
+}

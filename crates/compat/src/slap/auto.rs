@@ -1,0 +1,240 @@
+//! `--auto-generate-sql`: a table, its rows and queries on it.
+
+use truetps_workload::Stream;
+
+/// Letters of each text.
+const TEXT_LENGTH: usize = 128;
+const LETTERS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+/// A table has at most so many columns.
+const COLUMNS_MAX: u64 = 1_000;
+/// All different statements are kept in memory.
+const UNIQUE_MAX: u64 = 100_000;
+const ROWS_MAX: u64 = 1_000_000_000;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LoadType {
+    /// Inserts and selects in turn.
+    Mixed,
+    Update,
+    Write,
+    /// Selects of one row by its key.
+    Key,
+    /// Selects of all rows.
+    Read,
+}
+
+impl LoadType {
+    /// By its first letter, as the original does.
+    pub(super) fn of(text: &str) -> Result<Self, String> {
+        match text.as_bytes().first() {
+            Some(b'm') => Ok(Self::Mixed),
+            Some(b'u') => Ok(Self::Update),
+            Some(b'w') => Ok(Self::Write),
+            Some(b'k') => Ok(Self::Key),
+            Some(b'r') => Ok(Self::Read),
+            _ => Err(format!("--auto-generate-sql-load-type={text} is none of mixed, update, write, key, read")),
+        }
+    }
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Mixed => "mixed",
+            Self::Update => "update",
+            Self::Write => "write",
+            Self::Key => "key",
+            Self::Read => "read",
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Key {
+    None,
+    Counted,
+    Guid,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Columns {
+    pub(super) count: u64,
+    pub(super) indexed: bool,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct AutoSql {
+    pub(super) load_type: LoadType,
+    pub(super) key: Key,
+    pub(super) secondary_indexes: u64,
+    pub(super) ints: Columns,
+    pub(super) chars: Columns,
+    /// The original counts CREATE TABLE among them: the table gets one row less.
+    pub(super) rows: u64,
+    pub(super) unique_rows: u64,
+    pub(super) unique_queries: u64,
+}
+
+/// A query, and whether a key goes behind it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Query {
+    pub(super) sql: String,
+    pub(super) takes_key: bool,
+}
+
+impl AutoSql {
+    pub(super) fn check(&self) -> Result<(), String> {
+        if self.load_type == LoadType::Key && self.key == Key::None {
+            return Err("Can't perform key test without a primary key!".to_owned());
+        }
+        let columns = self.ints.count.saturating_add(self.chars.count).saturating_add(self.secondary_indexes);
+        if self.ints.count.saturating_add(self.chars.count) == 0 || columns > COLUMNS_MAX {
+            return Err(format!("a table of {columns} columns: there are 1 to {COLUMNS_MAX}, beside a key"));
+        }
+        if self.unique_rows > UNIQUE_MAX || self.unique_queries > UNIQUE_MAX || self.rows > ROWS_MAX {
+            return Err(format!("at most {UNIQUE_MAX} different statements are made, and {ROWS_MAX} rows"));
+        }
+        Ok(())
+    }
+
+    pub(super) fn create(&self) -> String {
+        let mut columns = Vec::new();
+        match self.key {
+            Key::None => {}
+            Key::Counted => columns.push("id serial".to_owned()),
+            Key::Guid => columns.push("id varchar(36) primary key".to_owned()),
+        }
+        columns.extend((0..self.secondary_indexes).map(|n| format!("id{n} varchar(36) unique key")));
+        // The blanks are the original's: they show in its messages.
+        let int = |n| {
+            let index = if self.ints.indexed { format!(", INDEX(intcol{n})") } else { " ".to_owned() };
+            format!("intcol{n} INT(32){index}")
+        };
+        let char = |n| {
+            let index = if self.chars.indexed { format!(", INDEX(charcol{n}) ") } else { String::new() };
+            format!("charcol{n} VARCHAR(128){index}")
+        };
+        columns.extend((1..=self.ints.count).map(int));
+        columns.extend((1..=self.chars.count).map(char));
+        format!("CREATE TABLE `t1` ({})", columns.join(","))
+    }
+
+    /// Statements that fill the table: the different ones, again and again.
+    pub(super) fn fill(&self, seed: u64) -> impl Iterator<Item = String> {
+        let mut random = Stream::new(seed, 0);
+        let unique: Vec<String> = (0..self.unique_rows.max(1)).map(|_| self.insert(&mut random)).collect();
+        (0..self.rows.saturating_sub(1)).map(move |row| unique[row as usize % unique.len()].clone())
+    }
+
+    /// The queries, which each client sends in this order, again and again.
+    pub(super) fn queries(&self, seed: u64) -> Vec<Query> {
+        let mut random = Stream::new(seed, 1);
+        let has_key = self.key != Key::None;
+        (0..=self.unique_queries)
+            .map(|n| match self.load_type {
+                LoadType::Read => Query { sql: self.select(), takes_key: false },
+                LoadType::Key => Query { sql: self.select(), takes_key: true },
+                LoadType::Write => Query { sql: self.insert(&mut random), takes_key: false },
+                LoadType::Update => Query { sql: self.update(&mut random), takes_key: has_key },
+                LoadType::Mixed if n % 2 == 0 => Query { sql: self.insert(&mut random), takes_key: false },
+                LoadType::Mixed => Query { sql: self.select(), takes_key: has_key },
+            })
+            .collect()
+    }
+
+    fn insert(&self, random: &mut Stream) -> String {
+        let mut values = Vec::new();
+        match self.key {
+            Key::None => {}
+            Key::Counted => values.push("NULL".to_owned()),
+            Key::Guid => values.push("uuid()".to_owned()),
+        }
+        values.extend((0..self.secondary_indexes).map(|_| "uuid()".to_owned()));
+        values.extend((0..self.ints.count).map(|_| number(random)));
+        values.extend((0..self.chars.count).map(|_| text(random)));
+        format!("INSERT INTO t1 VALUES ({})", values.join(","))
+    }
+
+    fn select(&self) -> String {
+        format!("SELECT {} FROM t1", self.names().collect::<Vec<_>>().join(","))
+    }
+
+    fn update(&self, random: &mut Stream) -> String {
+        let ints = self.ints.count;
+        let sets = self.names().zip(1..).map(|(name, n)| {
+            let value = if n <= ints { number(random) } else { text(random) };
+            format!("{name} = {value}")
+        });
+        format!("UPDATE t1 SET {}", sets.collect::<Vec<_>>().join(","))
+    }
+
+    fn names(&self) -> impl Iterator<Item = String> {
+        let ints = (1..=self.ints.count).map(|n| format!("intcol{n}"));
+        ints.chain((1..=self.chars.count).map(|n| format!("charcol{n}")))
+    }
+}
+
+fn number(random: &mut Stream) -> String {
+    random.below(1 << 31).to_string()
+}
+
+fn text(random: &mut Stream) -> String {
+    let letters = (0..TEXT_LENGTH).map(|_| char::from(LETTERS[random.below(LETTERS.len() as u64) as usize]));
+    format!("'{}'", letters.collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn auto(load_type: LoadType, key: Key) -> AutoSql {
+        let columns = Columns { count: 1, indexed: false };
+        AutoSql {
+            load_type,
+            key,
+            secondary_indexes: 0,
+            ints: columns,
+            chars: columns,
+            rows: 100,
+            unique_rows: 10,
+            unique_queries: 10,
+        }
+    }
+
+    #[test]
+    fn tables() {
+        let plain = auto(LoadType::Mixed, Key::None);
+        assert_eq!(plain.create(), "CREATE TABLE `t1` (intcol1 INT(32) ,charcol1 VARCHAR(128))");
+        let rich = AutoSql {
+            secondary_indexes: 2,
+            ints: Columns { count: 2, indexed: true },
+            ..auto(LoadType::Mixed, Key::Guid)
+        };
+        assert_eq!(
+            rich.create(),
+            "CREATE TABLE `t1` (id varchar(36) primary key,id0 varchar(36) unique key,id1 varchar(36) unique \
+             key,intcol1 INT(32), INDEX(intcol1),intcol2 INT(32), INDEX(intcol2),charcol1 VARCHAR(128))"
+        );
+    }
+
+    #[test]
+    fn the_table_gets_one_row_less_and_few_different_ones() {
+        let rows: Vec<_> = auto(LoadType::Write, Key::Counted).fill(7).collect();
+        let different: std::collections::BTreeSet<_> = rows.iter().collect();
+        assert_eq!((rows.len(), different.len()), (99, 10));
+        assert!(rows[0].starts_with("INSERT INTO t1 VALUES (NULL,") && rows[0].len() > 140);
+        assert_eq!(auto(LoadType::Write, Key::None).fill(7).next(), auto(LoadType::Write, Key::None).fill(7).next());
+        assert_eq!(AutoSql { rows: 0, ..auto(LoadType::Write, Key::None) }.fill(7).count(), 0);
+    }
+
+    #[test]
+    fn queries_of_each_kind() {
+        let all = |kind, key| auto(kind, key).queries(1);
+        let mixed = all(LoadType::Mixed, Key::Counted);
+        assert_eq!(mixed.len(), 11);
+        assert!(mixed[0].sql.starts_with("INSERT") && !mixed[0].takes_key);
+        assert_eq!(mixed[1], Query { sql: "SELECT intcol1,charcol1 FROM t1".to_owned(), takes_key: true });
+        assert!(!all(LoadType::Mixed, Key::None)[1].takes_key && !all(LoadType::Read, Key::Guid)[0].takes_key);
+        assert!(all(LoadType::Update, Key::Guid)[3].takes_key);
+        assert!(all(LoadType::Update, Key::None)[3].sql.starts_with("UPDATE t1 SET intcol1 = "));
+        assert!(auto(LoadType::Key, Key::None).check().is_err());
+    }
+}

@@ -1,0 +1,127 @@
+//! The statements of a test: from the command line, from files, or made.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use truetps_record::split_sql;
+use truetps_workload::SqlStatement;
+
+use super::auto::Query;
+use super::settings::{Engine, Settings, Source};
+
+/// A file of statements is read as a whole.
+const FILE_BYTES_MAX: u64 = 1 << 30;
+
+#[derive(Debug)]
+pub(super) struct Script {
+    /// Make the tables.
+    pub(super) create: Vec<String>,
+    /// Fill them, one row each.
+    pub(super) queries: Vec<Query>,
+    pub(super) pre: Vec<String>,
+    pub(super) post: Vec<String>,
+}
+
+impl Script {
+    pub(super) fn load(settings: &Settings) -> Result<Self, String> {
+        let split = |flag: &str, text: &str| {
+            let text = text_or_file(flag, text)?;
+            split_sql(&text, &settings.delimiter).map_err(|error| format!("--{flag}: {error}"))
+        };
+        let optional = |flag: &str, text: &Option<String>| match text {
+            Some(text) => split(flag, text),
+            None => Ok(Vec::new()),
+        };
+        let (pre, post) = (optional("pre-query", &settings.pre_query)?, optional("post-query", &settings.post_query)?);
+        let (create, queries) = match &settings.source {
+            Source::Generated(auto) => (vec![auto.create()], auto.queries(settings.seed)),
+            Source::Given { query, create } => {
+                let plain = |sql| Query { sql, takes_key: false };
+                let queries: Vec<Query> = split("query", query)?.into_iter().map(plain).collect();
+                if queries.is_empty() {
+                    return Err(format!("--query={query}: there is no statement in it"));
+                }
+                let create = match create {
+                    None => Vec::new(),
+                    Some(text) => {
+                        let create = split("create", text)?;
+                        if create.is_empty() {
+                            return Err(format!("--create={text}: there is no statement in it"));
+                        }
+                        create
+                    }
+                };
+                (create, queries)
+            }
+        };
+        Ok(Self { create, queries, pre, post })
+    }
+
+    /// The statements that make the tables. The engine goes behind the first one, as in the original: that is the one
+    /// with CREATE TABLE.
+    pub(super) fn create_with(&self, engine: Option<&Engine>) -> Vec<String> {
+        let mut create = self.create.clone();
+        if let (Some(first), Some(engine)) = (create.first_mut(), engine) {
+            let words = [first.as_str(), "Engine =", &engine.name, &engine.options];
+            words.join(" ").trim_end().clone_into(first);
+        }
+        create
+    }
+
+    pub(super) fn takes_keys(&self) -> bool {
+        self.queries.iter().any(|query| query.takes_key)
+    }
+
+    pub(super) fn list(&self) -> Vec<SqlStatement> {
+        let one = |query: &Query| {
+            if query.takes_key {
+                SqlStatement::Keyed(format!("{} WHERE id = ?", query.sql))
+            } else {
+                SqlStatement::Fixed(query.sql.clone())
+            }
+        };
+        self.queries.iter().map(one).collect()
+    }
+}
+
+/// What a flag says, or what is in the file of that name.
+fn text_or_file(flag: &str, text: &str) -> Result<Arc<str>, String> {
+    let path = Path::new(text);
+    match fs::metadata(path) {
+        Ok(facts) if facts.is_file() => {
+            if facts.len() > FILE_BYTES_MAX {
+                return Err(format!("--{flag}={text}: the file is larger than {FILE_BYTES_MAX} bytes"));
+            }
+            let read = fs::read_to_string(path).map_err(|error| format!("--{flag}={text}: {error}"))?;
+            Ok(read.trim_start_matches('\u{feff}').into())
+        }
+        Ok(_) => Err(format!("--{flag}={text}: that is a folder, and no file")),
+        Err(_) if looks_like_a_path(text) => Err(format!("--{flag}={text}: there is no such file")),
+        Err(_) => Ok(text.into()),
+    }
+}
+
+/// No statement is one word with a `/` in it, or with `.sql` behind it.
+fn looks_like_a_path(text: &str) -> bool {
+    let text = text.trim();
+    let is_word = !text.is_empty() && !text.contains(char::is_whitespace);
+    is_word && (text.contains('/') || text.to_ascii_lowercase().ends_with(".sql"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_and_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("q.sql");
+        fs::write(&path, "\u{feff}select 1").unwrap();
+        assert_eq!(&*text_or_file("query", path.to_str().unwrap()).unwrap(), "select 1");
+        assert_eq!(&*text_or_file("query", "select 1/2").unwrap(), "select 1/2");
+        assert!(text_or_file("query", "/nowhere/q.sql").unwrap_err().ends_with("there is no such file"));
+        assert!(text_or_file("query", "q.SQL").is_err());
+        assert!(text_or_file("query", folder.path().to_str().unwrap()).unwrap_err().contains("a folder"));
+    }
+}

@@ -1,0 +1,353 @@
+//! What a command line of mysqlslap asks for, checked.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use truetps_driver::{Dialect, Endpoint, Login, Password, Target, Tls, TlsMode};
+
+use super::auto::{AutoSql, Columns, Key, LoadType};
+use crate::mysql_words::{Given, Refusal, Words};
+
+const WRONG: u8 = 1;
+const CLIENTS_MAX: u32 = 100_000;
+const ITERATIONS_MAX: u64 = 100_000;
+const DEFAULT_PORT: u16 = 3306;
+/// Where distributions put the socket of the server that they ship; the first that is there.
+const SOCKETS: [&str; 4] =
+    ["/run/mysqld/mysqld.sock", "/var/run/mysqld/mysqld.sock", "/var/lib/mysql/mysql.sock", "/tmp/mysql.sock"];
+
+/// The test itself.
+#[derive(Debug, Clone)]
+pub(super) struct Settings {
+    pub(super) source: Source,
+    pub(super) schema: String,
+    /// Clients of each test, one after the other.
+    pub(super) concurrency: Vec<u32>,
+    /// Storage engines with their options; empty: whatever the server takes.
+    pub(super) engines: Vec<Engine>,
+    pub(super) iterations: u64,
+    /// Of all clients together.
+    pub(super) queries: Option<u64>,
+    /// Of each client.
+    pub(super) queries_each: Option<u64>,
+    /// Statements of a transaction.
+    pub(super) commit: Option<u64>,
+    /// Statements of a connection.
+    pub(super) detach: Option<u64>,
+    pub(super) pre_query: Option<String>,
+    pub(super) post_query: Option<String>,
+    pub(super) pre_system: Option<String>,
+    pub(super) post_system: Option<String>,
+    pub(super) delimiter: String,
+    pub(super) keeps_schema: bool,
+    pub(super) only_prints: bool,
+    pub(super) output: Output,
+    pub(super) seed: u64,
+    pub(super) prepared: bool,
+    /// Starts a second of all clients.
+    pub(super) rate: Option<f64>,
+    pub(super) time: Option<Duration>,
+    pub(super) workers: u32,
+    pub(super) runs: Option<PathBuf>,
+}
+
+/// Where the statements come from.
+#[derive(Debug, Clone)]
+pub(super) enum Source {
+    /// `--query`, `--create`: texts, or names of files.
+    Given {
+        query: String,
+        create: Option<String>,
+    },
+    Generated(AutoSql),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Engine {
+    pub(super) name: String,
+    /// What stands behind the name in CREATE TABLE.
+    pub(super) options: String,
+}
+
+/// What is printed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Output {
+    pub(super) silent: bool,
+    pub(super) verbose: u32,
+    pub(super) classic: bool,
+    pub(super) csv: Csv,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Csv {
+    Off,
+    Stdout,
+    File(PathBuf),
+}
+
+fn refuse<T>(text: impl Into<String>) -> Result<T, Refusal> {
+    Err(Refusal::new(WRONG, text))
+}
+
+impl Settings {
+    pub(super) fn read(words: &Words) -> Result<Self, Refusal> {
+        check_conflicts(words)?;
+        check_unsupported(words)?;
+        let limit = |name: &str| words.number(name).filter(|number| *number > 0);
+        let csv = match words.get("csv") {
+            None => Csv::Off,
+            Some(Given::Text(path)) if !path.is_empty() => Csv::File(path.into()),
+            Some(_) => Csv::Stdout,
+        };
+        let iterations = words.number("iterations").unwrap_or(1);
+        if !(1..=ITERATIONS_MAX).contains(&iterations) {
+            return refuse(format!("--iterations={iterations} is not between 1 and {ITERATIONS_MAX}"));
+        }
+        let schema = words.text("create-schema").unwrap_or("mysqlslap").to_owned();
+        if schema.is_empty() || schema.chars().count() > 64 || schema.contains(['`', '\0']) {
+            return refuse(format!("--create-schema={schema} is no name of a schema"));
+        }
+        Ok(Self {
+            source: source(words)?,
+            schema,
+            concurrency: concurrency(words.text("concurrency").unwrap_or("1"))?,
+            engines: engines(words.text("engine").unwrap_or_default())?,
+            iterations,
+            queries: limit("number-of-queries"),
+            queries_each: limit("auto-generate-sql-execute-number"),
+            commit: limit("commit"),
+            detach: limit("detach"),
+            pre_query: words.text("pre-query").map(str::to_owned),
+            post_query: words.text("post-query").map(str::to_owned),
+            pre_system: words.text("pre-system").map(str::to_owned),
+            post_system: words.text("post-system").map(str::to_owned),
+            delimiter: words.text("delimiter").filter(|text| !text.is_empty()).unwrap_or("\n").to_owned(),
+            keeps_schema: words.is_on("no-drop"),
+            only_prints: words.is_on("only-print"),
+            output: Output {
+                silent: words.is_on("silent") || csv != Csv::Off,
+                verbose: words.count("verbose"),
+                classic: words.is_on("classic"),
+                csv,
+            },
+            seed: words.number("seed").unwrap_or(1),
+            prepared: words.is_on("prepared"),
+            rate: words.text("rate").map(rate).transpose()?,
+            time: words.text("time").map(time).transpose()?,
+            workers: u32::try_from(words.number("workers").unwrap_or(0)).unwrap_or(u32::MAX).min(1024),
+            runs: match words.text("runs").unwrap_or("runs") {
+                "none" => None,
+                folder => Some(folder.into()),
+            },
+        })
+    }
+
+    /// Whether the schema is made for the test, and dropped after it.
+    pub(super) fn makes_schema(&self) -> bool {
+        !matches!(self.source, Source::Given { create: None, .. })
+    }
+}
+
+/// The original's own refusals, in its words.
+fn check_conflicts(words: &Words) -> Result<(), Refusal> {
+    let auto = words.is_on("auto-generate-sql");
+    if auto && (words.text("create").is_some() || words.text("query").is_some()) {
+        return refuse("Can't use --auto-generate-sql when create and query strings are specified!");
+    }
+    if words.is_on("auto-generate-sql-guid-primary") && words.is_on("auto-generate-sql-add-autoincrement") {
+        return refuse("Either auto-generate-sql-guid-primary or auto-generate-sql-add-autoincrement can be used!");
+    }
+    let has = |name: &str| words.number(name).is_some_and(|number| number > 0);
+    if has("auto-generate-sql-execute-number") && has("number-of-queries") {
+        return refuse("Either auto-generate-sql-execute-number or number-of-queries can be used!");
+    }
+    if !auto && words.text("query").is_none() {
+        return refuse("nothing to run: --query has the statements of a test, --auto-generate-sql makes some");
+    }
+    Ok(())
+}
+
+const UNSUPPORTED: [(&str, &str); 6] = [
+    ("compress", "packets are sent as they are"),
+    ("ssl-capath", "name a file with --ssl-ca"),
+    ("ssl-crl", "no lists of revoked certificates are read"),
+    ("ssl-crlpath", "no lists of revoked certificates are read"),
+    ("enable-cleartext-plugin", "a password is never sent in clear text"),
+    ("login-path", "logins are read from option files"),
+];
+
+fn check_unsupported(words: &Words) -> Result<(), Refusal> {
+    for (name, why) in UNSUPPORTED {
+        if words.is_on(name) || words.text(name).is_some_and(|text| !text.is_empty()) {
+            return refuse(format!("--{name} is not supported: {why}"));
+        }
+    }
+    Ok(())
+}
+
+fn source(words: &Words) -> Result<Source, Refusal> {
+    if !words.is_on("auto-generate-sql") {
+        let query = words.text("query").unwrap_or_default().to_owned();
+        return Ok(Source::Given { query, create: words.text("create").map(str::to_owned) });
+    }
+    let load_type = words.text("auto-generate-sql-load-type").unwrap_or("mixed");
+    let key = if words.is_on("auto-generate-sql-add-autoincrement") {
+        Key::Counted
+    } else if words.is_on("auto-generate-sql-guid-primary") {
+        Key::Guid
+    } else {
+        Key::None
+    };
+    let number = |name: &str, default| words.number(name).unwrap_or(default);
+    let auto = AutoSql {
+        load_type: LoadType::of(load_type).map_err(|text| Refusal::new(WRONG, text))?,
+        key,
+        secondary_indexes: number("auto-generate-sql-secondary-indexes", 0),
+        ints: columns("number-int-cols", words)?,
+        chars: columns("number-char-cols", words)?,
+        rows: number("auto-generate-sql-write-number", 100),
+        unique_rows: number("auto-generate-sql-unique-write-number", 10),
+        unique_queries: number("auto-generate-sql-unique-query-number", 10),
+    };
+    auto.check().map_err(|text| Refusal::new(WRONG, text))?;
+    Ok(Source::Generated(auto))
+}
+
+/// `N` or `N:1`.
+fn columns(name: &str, words: &Words) -> Result<Columns, Refusal> {
+    let text = words.text(name).unwrap_or("1");
+    let (count, index) = text.split_once(':').unwrap_or((text, "0"));
+    match (count.trim().parse(), index.trim().parse::<u32>()) {
+        (Ok(count), Ok(index)) => Ok(Columns { count, indexed: index > 0 }),
+        _ => refuse(format!("--{name}={text} is no number of columns: N, or N:1 with an index on each")),
+    }
+}
+
+fn concurrency(text: &str) -> Result<Vec<u32>, Refusal> {
+    let numbers: Option<Vec<u32>> = text
+        .split(',')
+        .map(|one| one.trim().parse().ok().filter(|clients| (1..=CLIENTS_MAX).contains(clients)))
+        .collect();
+    numbers.map_or_else(
+        || refuse(format!("--concurrency={text} is no list of clients: 1 to {CLIENTS_MAX}, with commas")),
+        Ok,
+    )
+}
+
+/// `innodb,memory:max_rows=2300`. What stands behind a name may be any option of a table: it goes into the statement.
+fn engines(text: &str) -> Result<Vec<Engine>, Refusal> {
+    let mut list = Vec::new();
+    for one in text.split(',').map(str::trim).filter(|one| !one.is_empty()) {
+        let (name, options) = one.split_once(':').unwrap_or((one, ""));
+        let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        if !is_name {
+            return refuse(format!("--engine: `{name}` is no name of a storage engine"));
+        }
+        list.push(Engine { name: name.to_owned(), options: options.trim().to_owned() });
+    }
+    Ok(list)
+}
+
+/// `500`, `500/s`, `30/min`.
+fn rate(text: &str) -> Result<f64, Refusal> {
+    let (number, unit) = text.split_once('/').unwrap_or((text, "s"));
+    let seconds = match unit.trim() {
+        "s" => 1.0,
+        "min" => 60.0,
+        "h" => 3600.0,
+        _ => f64::NAN,
+    };
+    match number.trim().parse::<f64>().map(|number| number / seconds) {
+        Ok(rate) if rate.is_finite() && rate > 0.0 => Ok(rate),
+        _ => refuse(format!("--rate={text} is no rate: 500, 500/s, 30/min")),
+    }
+}
+
+const TIME_MAX_S: f64 = 1e7;
+
+fn time(text: &str) -> Result<Duration, Refusal> {
+    match text.trim().trim_end_matches('s').parse::<f64>() {
+        Ok(seconds) if seconds > 0.0 && seconds <= TIME_MAX_S => Ok(Duration::from_secs_f64(seconds)),
+        _ => refuse(format!("--time={text} is no number of seconds")),
+    }
+}
+
+/// The server that is meant, and who logs in. `ask`: gets a password from the terminal.
+pub(super) fn target(
+    words: &Words,
+    environment: &dyn Fn(&str) -> Option<OsString>,
+    ask: &dyn Fn() -> Result<String, String>,
+) -> Result<Target, Refusal> {
+    let text_of = |name: &str| environment(name).and_then(|text| text.into_string().ok());
+    let password = match words.get("password") {
+        Some(Given::Text(text)) => Some(text.clone()),
+        Some(_) => Some(ask().map_err(|problem| Refusal::new(WRONG, problem))?),
+        None => text_of("MYSQL_PWD"),
+    };
+    let user = words.text("user").map(str::to_owned).or_else(|| text_of("USER")).unwrap_or_else(|| "root".to_owned());
+    let login = Login { user, password: password.filter(|text| !text.is_empty()).map(Password::new), database: None };
+    let tls = tls(words)?;
+    let endpoints = vec![endpoint(words, &text_of)?];
+    let mut target = Target { dialect: Dialect::Mysql, endpoints, login, tls, setup: Vec::new() };
+    if matches!(target.endpoints[0], Endpoint::Unix(_)) && !target.tls.is_required() {
+        // Nobody listens in on a socket of this machine.
+        target.tls.mode = TlsMode::Off;
+    }
+    Ok(target)
+}
+
+fn endpoint(words: &Words, environment: &dyn Fn(&str) -> Option<String>) -> Result<Endpoint, Refusal> {
+    let host = words.text("host").map(str::to_owned).or_else(|| environment("MYSQL_HOST"));
+    let host = host.filter(|host| !host.is_empty()).unwrap_or_else(|| "localhost".to_owned());
+    let port = match words.number("port").filter(|port| *port > 0) {
+        Some(port) => match u16::try_from(port) {
+            Ok(port) => port,
+            Err(_) => return refuse(format!("--port={port} is no port: 1 to 65535")),
+        },
+        None => environment("MYSQL_TCP_PORT").and_then(|text| text.parse().ok()).unwrap_or(DEFAULT_PORT),
+    };
+    let protocol = words.text("protocol").unwrap_or_default().to_ascii_uppercase();
+    let by_socket = match protocol.as_str() {
+        "" => host == "localhost",
+        "TCP" => false,
+        "SOCKET" => true,
+        _ => {
+            return Err(Refusal {
+                before: Some(format!("Unknown option to protocol: {}", protocol.to_ascii_lowercase())),
+                text: "Alternatives are: 'TCP','SOCKET'".to_owned(),
+                exit: WRONG,
+            });
+        }
+    };
+    if !by_socket {
+        return Ok(Endpoint::Tcp { host, port });
+    }
+    let named = words.text("socket").map(PathBuf::from).or_else(|| environment("MYSQL_UNIX_PORT").map(PathBuf::from));
+    let usual = || SOCKETS.iter().map(PathBuf::from).find(|path| path.exists()).unwrap_or_else(|| SOCKETS[0].into());
+    Ok(Endpoint::Unix(named.unwrap_or_else(usual)))
+}
+
+fn tls(words: &Words) -> Result<Tls, Refusal> {
+    let file = |name: &str| words.text(name).filter(|text| !text.is_empty()).map(PathBuf::from);
+    let (ca, cert, key) = (file("ssl-ca"), file("ssl-cert"), file("ssl-key"));
+    let mode = match words.text("ssl-mode").map(str::to_ascii_uppercase).as_deref() {
+        Some("DISABLED") => TlsMode::Off,
+        Some("PREFERRED") => TlsMode::Preferred,
+        Some("REQUIRED") => TlsMode::Required,
+        Some("VERIFY_CA") => TlsMode::VerifyCa,
+        Some("VERIFY_IDENTITY") => TlsMode::VerifyIdentity,
+        Some(other) => {
+            let modes = "disabled, preferred, required, verify_ca, verify_identity";
+            return refuse(format!("--ssl-mode={other} is none of {modes}"));
+        }
+        None if words.is_on("ssl-verify-server-cert") => TlsMode::VerifyIdentity,
+        None if words.get("ssl") == Some(&Given::Switch(false)) => TlsMode::Off,
+        None if words.is_on("ssl") || ca.is_some() || cert.is_some() => TlsMode::Required,
+        None => TlsMode::Preferred,
+    };
+    if cert.is_some() != key.is_some() {
+        return refuse("--ssl-cert and --ssl-key go together");
+    }
+    Ok(Tls { mode, ca, cert, key })
+}

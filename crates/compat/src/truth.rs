@@ -1,0 +1,262 @@
+//! What the original report leaves out: a block of lines behind it.
+
+use truetps_engine::Outcome;
+use truetps_record::{ErrorCount, Histogram, LatencyFigures, Trial, Validity, new_histogram};
+
+/// What came of one run.
+#[derive(Debug, Clone)]
+pub(crate) struct Ran {
+    pub(crate) validity: Validity,
+    /// Transactions a second.
+    pub(crate) tps: f64,
+    /// Transactions that were to be made; `None` where time was the limit.
+    pub(crate) wanted: Option<u64>,
+    pub(crate) acknowledged: u64,
+    pub(crate) failed: u64,
+    /// Rows that were changed for good, as the server counts them.
+    pub(crate) rows_changed: u64,
+    pub(crate) clients: u32,
+    /// Clients that could not connect, or lost their connection.
+    pub(crate) clients_failed: u32,
+    pub(crate) errors: Vec<ErrorCount>,
+    pub(crate) client_cpu_us: Option<f64>,
+    pub(crate) server_cpu_us: Option<f64>,
+    pub(crate) connect_ms: f64,
+    pub(crate) generator_limited: Option<String>,
+}
+
+/// All runs of one test.
+#[derive(Debug)]
+pub(crate) struct Truth {
+    pub(crate) runs: Vec<Ran>,
+    pub(crate) response: Histogram,
+    /// What a transaction is called here: queries, rows.
+    pub(crate) unit: &'static str,
+}
+
+impl Truth {
+    pub(crate) fn new(unit: &'static str) -> Self {
+        Self { runs: Vec::new(), response: new_histogram(), unit }
+    }
+
+    /// Whether every run is what it claims to be.
+    pub(crate) fn is_valid(&self) -> bool {
+        self.runs.iter().all(|run| run.validity.is_valid() && run.failed == 0 && run.clients_failed == 0)
+    }
+
+    /// Lines with a tab before each, under a heading, with an empty line at the end.
+    pub(crate) fn block(&self, kept_in: Option<&str>) -> String {
+        let mut lines = vec![
+            ("throughput", self.throughput()),
+            ("response time", self.response_time()),
+            ("acknowledged", self.acknowledged()),
+            ("clients", self.clients()),
+            ("errors", self.errors()),
+            ("CPU of a transaction", self.cpu()),
+            ("validity", self.validity()),
+        ];
+        lines.extend(kept_in.map(|path| ("kept in", path.to_owned())));
+        let lines: Vec<_> = lines.into_iter().map(|(name, value)| format!("\t{name}: {value}\n")).collect();
+        format!("truetps\n{}\n", lines.concat())
+    }
+
+    fn throughput(&self) -> String {
+        let rates: Vec<f64> = self.runs.iter().map(|run| run.tps).collect();
+        let mean = rates.iter().sum::<f64>() / rates.len().max(1) as f64;
+        match &rates[..] {
+            [] => "nothing was run".to_owned(),
+            [one] => format!("{} tps (one run, so without a spread)", tps(*one)),
+            many => {
+                let (least, most) =
+                    (many.iter().copied().fold(f64::MAX, f64::min), many.iter().copied().fold(0.0, f64::max));
+                format!("{} tps, mean of {} runs from {} to {}", tps(mean), many.len(), tps(least), tps(most))
+            }
+        }
+    }
+
+    fn response_time(&self) -> String {
+        let figures = LatencyFigures::of(&self.response);
+        let of = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), time);
+        format!(
+            "p50 {}, p95 {}, p99 {}, max {}",
+            of(figures.response_us_p50),
+            of(figures.response_us_p95),
+            of(figures.response_us_p99),
+            of(figures.response_us_max)
+        )
+    }
+
+    fn acknowledged(&self) -> String {
+        let sum = |of: fn(&Ran) -> u64| self.runs.iter().map(of).sum::<u64>();
+        let (acknowledged, failed) = (sum(|run| run.acknowledged), sum(|run| run.failed));
+        let wanted: Option<u64> = self.runs.iter().map(|run| run.wanted).sum();
+        let of = wanted.map_or_else(String::new, |wanted| format!(" of {wanted}"));
+        let failed = if failed > 0 { format!(", {failed} failed") } else { String::new() };
+        let rows = sum(|run| run.rows_changed);
+        format!("{acknowledged}{of} {}{failed}; {rows} rows changed", self.unit)
+    }
+
+    fn clients(&self) -> String {
+        let clients = self.runs.iter().map(|run| run.clients).max().unwrap_or(0);
+        let failed: u32 = self.runs.iter().map(|run| run.clients_failed).sum();
+        let connect_ms = self.runs.iter().map(|run| run.connect_ms).fold(0.0, f64::max);
+        let connected = format!("connected within {} before the time began", time(connect_ms * 1e3));
+        match failed {
+            0 => format!("{clients}, {connected}"),
+            _ => format!("{clients}, of which {failed} failed"),
+        }
+    }
+
+    fn errors(&self) -> String {
+        let mut texts = Vec::new();
+        for error in self.runs.iter().flat_map(|run| &run.errors) {
+            texts.push(format!("{} {} ({})", error.count + error.retried, error.class, error.first_message));
+        }
+        if texts.is_empty() { "none".to_owned() } else { texts.join("; ") }
+    }
+
+    fn cpu(&self) -> String {
+        let mean = |of: fn(&Ran) -> Option<f64>| {
+            let all: Option<Vec<f64>> = self.runs.iter().map(of).collect();
+            let all = all.filter(|all| !all.is_empty())?;
+            Some(all.iter().sum::<f64>() / all.len() as f64)
+        };
+        let of = |value: Option<f64>| value.map_or_else(|| "not known".to_owned(), time);
+        format!("client {}, server {}", of(mean(|run| run.client_cpu_us)), of(mean(|run| run.server_cpu_us)))
+    }
+
+    fn validity(&self) -> String {
+        for run in &self.runs {
+            match &run.validity {
+                Validity::Valid => {}
+                Validity::Invalid(reason) => return format!("INVALID: {reason}"),
+                Validity::Partial(reason) => return format!("partial: {reason}"),
+            }
+        }
+        if !self.is_valid() {
+            return "INVALID: not everything was acknowledged".to_owned();
+        }
+        let limited = self.runs.iter().find_map(|run| run.generator_limited.as_ref());
+        limited.map_or_else(|| "valid".to_owned(), |why| format!("valid, but limited by the generator: {why}"))
+    }
+}
+
+/// What a trial says of one run.
+pub(crate) fn ran(trial: &Trial, outcome: Option<&Outcome>, clients: u32, wanted: Option<u64>) -> Ran {
+    let measured = trial.measured.as_ref();
+    let counts = measured.map(|measured| measured.counts).unwrap_or_default();
+    let resources = measured.map(|measured| &measured.resources);
+    Ran {
+        validity: trial.validity.clone(),
+        tps: measured.map_or(0.0, |measured| measured.tps),
+        wanted,
+        acknowledged: counts.ok,
+        failed: counts.failed,
+        rows_changed: counts.rows_changed,
+        clients,
+        clients_failed: trial.engine.as_ref().map_or(clients, |engine| engine.clients_failed),
+        errors: outcome.map(|outcome| outcome.errors.clone()).unwrap_or_default(),
+        client_cpu_us: resources.and_then(|resources| resources.client_cpu_us_per_tx),
+        server_cpu_us: resources.and_then(|resources| resources.server_cpu_us_per_tx),
+        connect_ms: outcome.map_or(0.0, |outcome| outcome.connect_ms),
+        generator_limited: measured.and_then(|measured| measured.generator_limited.clone()),
+    }
+}
+
+/// Digits that mean something, in groups of three.
+fn tps(rate: f64) -> String {
+    if rate < 100.0 {
+        return format!("{rate:.1}");
+    }
+    let digits = format!("{rate:.0}");
+    let first = digits.len() % 3;
+    let mut text = digits[..first].to_owned();
+    for at in (first..digits.len()).step_by(3) {
+        if at > 0 {
+            text.push(' ');
+        }
+        text += &digits[at..at + 3];
+    }
+    text
+}
+
+/// Microseconds, in a unit that suits.
+fn time(us: f64) -> String {
+    let (value, unit) = match us {
+        us if us < 1e3 => (us, "µs"),
+        us if us < 1e6 => (us / 1e3, "ms"),
+        us => (us / 1e6, "s"),
+    };
+    let decimals = if value < 10.0 { 2 } else { usize::from(value < 100.0) };
+    format!("{value:.decimals$} {unit}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ran(tps: f64) -> Ran {
+        Ran {
+            validity: Validity::Valid,
+            tps,
+            wanted: Some(10),
+            acknowledged: 10,
+            failed: 0,
+            rows_changed: 10,
+            clients: 4,
+            clients_failed: 0,
+            errors: Vec::new(),
+            client_cpu_us: Some(8.25),
+            server_cpu_us: None,
+            connect_ms: 12.0,
+            generator_limited: None,
+        }
+    }
+
+    #[test]
+    fn a_test_of_two_runs() {
+        let mut truth = Truth::new("queries");
+        truth.runs = vec![ran(12_345.6), ran(99.96)];
+        for ns in [1_000_000, 2_000_000] {
+            truth.response.record(ns).unwrap();
+        }
+        assert_eq!(
+            truth.block(Some("runs/slap-1")),
+            "truetps\n\tthroughput: 6 223 tps, mean of 2 runs from 100.0 to 12 346\n\
+             \tresponse time: p50 1.00 ms, p95 2.00 ms, p99 2.00 ms, max 2.00 ms\n\
+             \tacknowledged: 20 of 20 queries; 20 rows changed\n\tclients: 4, connected within 12.0 ms before the time began\n\
+             \terrors: none\n\tCPU of a transaction: client 8.25 µs, server not known\n\tvalidity: valid\n\
+             \tkept in: runs/slap-1\n\n"
+        );
+        assert!(truth.is_valid());
+    }
+
+    #[test]
+    fn what_went_wrong_is_said() {
+        let mut truth = Truth::new("queries");
+        let errors = vec![ErrorCount {
+            class: "deadlock".to_owned(),
+            code: 1213,
+            count: 2,
+            retried: 1,
+            first_message: "Deadlock found".to_owned(),
+        }];
+        truth.runs = vec![Ran { failed: 2, acknowledged: 8, clients_failed: 1, errors, ..ran(1.0) }];
+        let block = truth.block(None);
+        assert!(!truth.is_valid());
+        for text in [
+            "8 of 10 queries, 2 failed; 10 rows",
+            "4, of which 1 failed",
+            "3 deadlock (Deadlock found)",
+            "INVALID: not",
+        ] {
+            assert!(block.contains(text), "{text}: {block}");
+        }
+    }
+
+    #[test]
+    fn figures() {
+        assert_eq!([999.6, 1_000.0, 1_234_567.0, 12.0].map(tps), ["1 000", "1 000", "1 234 567", "12.0"]);
+        assert_eq!([0.5, 999.0, 12_345.0, 2e6].map(time), ["0.50 µs", "999 µs", "12.3 ms", "2.00 s"]);
+    }
+}

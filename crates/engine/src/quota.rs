@@ -1,0 +1,115 @@
+//! A number of transactions that ends the measure phase, and what a client does behind each of its own.
+
+use std::sync::atomic::Ordering;
+
+use truetps_record::Phase;
+
+use crate::client::State;
+use crate::drive::Drive;
+
+/// Ends the measure phase after a number of transactions, if that is sooner than its length.
+///
+/// Those count that end in the measure phase, well or not; a transaction that is sent again is the same one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Quota {
+    /// So many of all clients together. Those that are in flight when the last one ends are counted as well: there may be
+    /// more in the end, and how many come from which client is left to chance.
+    Together(u64),
+    /// So many in all, split between the clients beforehand, as evenly as it goes: never more in the end. A client that is
+    /// done with its share stays connected and starts nothing more; the phase ends when all are done, or lost for good.
+    /// What a lost client leaves is nobody's, and counted nowhere.
+    ///
+    /// For a closed loop: in an open one the next start is for whoever is free.
+    Each(u64),
+}
+
+impl Quota {
+    /// The share of client number `client` of `clients`; `None`: it has none of its own.
+    pub fn share(self, client: u32, clients: u32) -> Option<u64> {
+        let Self::Each(all) = self else { return None };
+        let clients = u64::from(clients.max(1));
+        Some(all / clients + u64::from(u64::from(client) < all % clients))
+    }
+}
+
+impl Drive<'_, '_> {
+    /// The client in this slot has just ended a transaction, well or not: what is next?
+    pub(crate) fn transaction_ended(&mut self, slot: usize, now_ns: u64) {
+        let is_reached = self.count_down(slot, now_ns);
+        let has_share = self.worker.clients[slot].share_left.is_some();
+        let is_worn = self.is_worn(slot);
+        if is_reached && (has_share || is_worn) {
+            self.finish(slot);
+        } else if is_worn && now_ns < self.timeline.end_ns() {
+            self.renew(slot, now_ns);
+        } else {
+            self.is_free(slot, now_ns);
+        }
+    }
+
+    /// Counts a transaction that has ended, where its number matters; returns whether the client need not start another
+    /// one. Ends the measure phase when the wanted number has been reached by all together.
+    pub(crate) fn count_down(&mut self, slot: usize, now_ns: u64) -> bool {
+        let Some(quota) = self.worker.shared.quota else { return false };
+        // The interval is that of `now_ns`: what is counted here is counted there.
+        if self.recorder.phase() != Phase::Measure {
+            return false;
+        }
+        match (quota, &mut self.worker.clients[slot].share_left) {
+            (Quota::Together(all), _) => {
+                let left = self.worker.shared.transactions_left.fetch_sub(1, Ordering::Relaxed);
+                if left == 1 {
+                    self.timeline.end_now();
+                }
+                // It goes on from 0 to the largest number.
+                left <= 1 || left > all
+            }
+            (Quota::Each(_), Some(left)) => {
+                *left = left.saturating_sub(1);
+                self.end.last_end_ns = Some(now_ns - self.timeline.measure_start_ns());
+                *left == 0
+            }
+            (Quota::Each(_), None) => false,
+        }
+    }
+
+    /// Gives each client its share. Those without any are done at once, in the warm-up as well.
+    pub(crate) fn hand_out_shares(&mut self) {
+        let (Some(quota), all) = (self.worker.shared.quota, self.worker.shared.clients) else { return };
+        for client in &mut self.worker.clients {
+            client.share_left = quota.share(client.number, all);
+        }
+    }
+
+    /// The client has nothing more to do: it stays connected until the end.
+    pub(crate) fn finish(&mut self, slot: usize) {
+        self.worker.clients[slot].state = State::Done;
+        self.leave_work();
+    }
+
+    /// One client less has anything to do. Ends the measure phase where it was the last one.
+    pub(crate) fn leave_work(&self) {
+        if self.worker.shared.clients_at_work.fetch_sub(1, Ordering::Relaxed) == 1 {
+            self.timeline.end_now();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_even_and_are_all() {
+        let shares = |all, clients| -> Vec<_> {
+            (0..clients).map(|client| Quota::Each(all).share(client, clients).unwrap()).collect()
+        };
+        assert_eq!(shares(10, 4), [3, 3, 2, 2]);
+        assert_eq!(shares(8, 4), [2, 2, 2, 2]);
+        assert_eq!(shares(2, 3), [1, 1, 0]);
+        assert_eq!(shares(0, 2), [0, 0]);
+        assert_eq!(shares(u64::MAX, 1), [u64::MAX]);
+        assert_eq!(shares(1_000_003, 17).iter().sum::<u64>(), 1_000_003);
+        assert_eq!(Quota::Together(10).share(0, 4), None);
+    }
+}

@@ -1,0 +1,170 @@
+//! Connections that are given up as planned, and made again.
+
+use std::num::NonZeroU64;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use truetps_driver::{Connector, Dialect, Target};
+use truetps_engine::{Ending, LoadSpec, Outcome, Quota, run};
+use truetps_record::{DriveMode, ErrorPolicy};
+use truetps_workload::{Insert, Workload};
+
+use crate::fake_server::{Act, FakeServer, Welcome};
+use crate::support::{Kept, check_equations};
+
+const SETUP: &str = "SET AUTOCOMMIT=0";
+/// COM_QUERY
+const QUERY: u8 = 0x03;
+
+fn load(clients: u32, all: u64, every: u64) -> LoadSpec {
+    LoadSpec {
+        quota: Some(Quota::Each(all)),
+        reconnect_every: NonZeroU64::new(every),
+        mode: DriveMode::Multiplexed,
+        ..LoadSpec::closed(clients, 2, Duration::MAX)
+    }
+}
+
+/// Of each connection: how many statements it sent, the setup included.
+struct Server {
+    fake: FakeServer,
+    sent: Arc<Mutex<Vec<usize>>>,
+}
+
+impl Server {
+    /// Each connection has to be set up before anything else.
+    fn start(
+        on_connect: impl Fn(usize) -> Welcome + Send + Sync + 'static,
+        act: impl Fn(usize, usize) -> Act + Send + Sync + 'static,
+    ) -> Self {
+        let sent = Arc::new(Mutex::new(Vec::new()));
+        // Threads of connections may be later than those of later ones.
+        let note = |sent: &Mutex<Vec<usize>>, connection: usize, statements| {
+            let mut sent = sent.lock().unwrap();
+            let most = sent.len().max(connection + 1);
+            sent.resize(most, 0);
+            sent[connection] += statements;
+        };
+        let count = Arc::clone(&sent);
+        let connected = move |number| {
+            note(&count, number, 0);
+            on_connect(number)
+        };
+        let count = Arc::clone(&sent);
+        let answer = move |connection: usize, n: usize, command: &[u8]| {
+            note(&count, connection, 1);
+            assert_eq!(n == 0, command == [&[QUERY], SETUP.as_bytes()].concat(), "{n}");
+            act(connection, n)
+        };
+        Self { fake: FakeServer::start(connected, answer), sent }
+    }
+
+    fn friendly() -> Self {
+        Self::start(|_| Welcome::Greet, |_, _| Act::Ok)
+    }
+
+    fn drive(&self, load: &LoadSpec) -> Outcome {
+        let workload = Insert::new(Dialect::Mysql, 1, 1000, 7);
+        let target = Target::mysql_unix(self.fake.socket(), "root", None).with_setup([SETUP]);
+        let connector = Connector::new(target, workload.statements(), true).unwrap();
+        let mut kept = Kept::default();
+        let outcome = run(load, &connector, &workload, &AtomicBool::new(false), &mut kept).unwrap();
+        check_equations(&outcome, &kept);
+        outcome
+    }
+
+    fn sent(&self) -> Vec<usize> {
+        self.sent.lock().unwrap().clone()
+    }
+}
+
+#[test]
+fn a_connection_has_so_many_transactions_and_no_more() {
+    for mode in [DriveMode::Multiplexed, DriveMode::Blocking] {
+        let server = Server::friendly();
+        let outcome = server.drive(&LoadSpec { mode, ..load(2, 40, 5) });
+        assert_eq!((outcome.ending.clone(), outcome.measured.unwrap().ok), (Ending::Complete, 40));
+        assert_eq!((outcome.renewed, outcome.reconnects, outcome.clients_lost), (6, 0, 0));
+        assert_eq!(server.sent(), [1 + 5; 8], "four connections a client, the last one not renewed");
+        assert!(outcome.errors.is_empty() && outcome.errors_elsewhere.is_empty(), "{outcome:?}");
+    }
+    let server = Server::friendly();
+    assert_eq!(server.drive(&load(1, 3, 1)).renewed, 2);
+    assert_eq!(server.sent(), [2; 3]);
+}
+
+#[test]
+fn failed_transactions_wear_a_connection_and_those_sent_again_do_not() {
+    let error = |code| Act::Error { code, message: "as the test wants it" };
+    let server = Server::start(
+        |_| Welcome::Greet,
+        move |connection, n| match (connection, n) {
+            (0, 2) => error(1062),
+            (1, 2) => error(1213),
+            _ => Act::Ok,
+        },
+    );
+    let outcome = server.drive(&load(1, 9, 3));
+    let counts = outcome.measured.unwrap();
+    assert_eq!((counts.ok, counts.failed, counts.retried, outcome.renewed), (8, 1, 1, 2));
+    assert_eq!(server.sent(), [1 + 3, 1 + 3 + 1, 1 + 3]);
+}
+
+#[test]
+fn a_number_of_all_together_has_no_renewal_behind_its_last() {
+    let server = Server::friendly();
+    let outcome = server.drive(&LoadSpec { quota: Some(Quota::Together(20)), ..load(1, 0, 5) });
+    assert_eq!((outcome.ending.clone(), outcome.measured.unwrap().ok, outcome.renewed), (Ending::Complete, 20, 3));
+    assert_eq!(server.sent(), [1 + 5; 4]);
+}
+
+#[test]
+fn an_end_by_time_loses_nobody() {
+    for mode in [DriveMode::Multiplexed, DriveMode::Blocking] {
+        let server = Server::friendly();
+        let measure = Duration::from_millis(400);
+        let outcome = server.drive(&LoadSpec { quota: None, measure, mode, ..load(8, 0, 1) });
+        assert_eq!((outcome.ending.clone(), outcome.clients_lost), (Ending::Complete, 0));
+        assert!(outcome.renewed > 16 && outcome.reconnects == 0, "{outcome:?}");
+        assert!(server.sent().iter().all(|sent| *sent <= 1 + 1));
+    }
+}
+
+#[test]
+fn a_renewal_that_is_refused_is_a_lost_connection() {
+    const FULL: Welcome = Welcome::Refuse { code: 1040, message: "Too many connections" };
+    let server = Server::start(|number| if number == 0 { Welcome::Greet } else { FULL }, |_, _| Act::Ok);
+    let outcome = server.drive(&load(1, 10, 5));
+    assert_eq!((outcome.ending.clone(), outcome.measured.unwrap().ok), (Ending::AllClientsLost, 5));
+    assert_eq!((outcome.renewed, outcome.reconnects, outcome.clients_lost), (0, 0, 1));
+    assert_eq!((outcome.errors[0].code, outcome.errors[0].retried), (1040, 1), "{:?}", outcome.errors);
+
+    let server = Server::start(|number| if [1, 2].contains(&number) { FULL } else { Welcome::Greet }, |_, _| Act::Ok);
+    let errors = ErrorPolicy { reconnect_s: 5.0, ..ErrorPolicy::default() };
+    let outcome = server.drive(&LoadSpec { errors, ..load(1, 15, 5) });
+    assert_eq!((outcome.ending.clone(), outcome.measured.unwrap().ok), (Ending::Complete, 15));
+    assert_eq!((outcome.renewed, outcome.reconnects, outcome.clients_lost), (1, 1, 0));
+
+    // So is one whose setup fails.
+    let refused = Act::Error { code: 1193, message: "Unknown system variable" };
+    let server = Server::start(
+        |_| Welcome::Greet,
+        move |connection, n| if connection > 0 && n == 0 { refused.clone() } else { Act::Ok },
+    );
+    let outcome = server.drive(&load(1, 10, 5));
+    assert_eq!((outcome.ending.clone(), outcome.clients_lost), (Ending::AllClientsLost, 1));
+    let error = &outcome.errors[0];
+    assert_eq!((error.class.as_str(), error.code, error.retried), ("connect_failed", 1193, 1));
+    assert!(error.first_message.ends_with("setup statement: SET AUTOCOMMIT=0"), "{error:?}");
+}
+
+#[test]
+fn a_silent_server_does_not_hold_a_renewal() {
+    let server = Server::start(|number| if number == 1 { Welcome::Silence } else { Welcome::Greet }, |_, _| Act::Ok);
+    let began = Instant::now();
+    let outcome = server.drive(&load(1, 10, 5));
+    assert_eq!((outcome.ending.clone(), outcome.clients_lost), (Ending::AllClientsLost, 1));
+    assert!(outcome.errors[0].first_message.contains("no answer to the login"), "{:?}", outcome.errors);
+    assert!((Duration::from_secs(4)..Duration::from_secs(15)).contains(&began.elapsed()));
+}

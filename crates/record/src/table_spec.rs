@@ -1,0 +1,230 @@
+//! The key `table` of a workload: the tables of `custom`, or the generated one of `table`.
+
+use std::fmt;
+
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::plan_check::value;
+use crate::workload_check::{TABLE_ROWS_MAX, check_table_name};
+use crate::{CustomTable, PlanError, WorkloadSpec};
+
+/// What `table` holds: `[[workload.table]]` is a list, `table = { … }` is the generated table.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum TableSection {
+    Custom(Vec<CustomTable>),
+    Generated(GeneratedTable),
+}
+
+impl Default for TableSection {
+    fn default() -> Self {
+        Self::Custom(Vec::new())
+    }
+}
+
+impl TableSection {
+    pub(crate) fn is_empty(&self) -> bool {
+        matches!(self, Self::Custom(list) if list.is_empty())
+    }
+
+    /// The tables of `custom`.
+    pub fn custom(&self) -> &[CustomTable] {
+        match self {
+            Self::Custom(list) => list,
+            Self::Generated(_) => &[],
+        }
+    }
+
+    pub fn generated(&self) -> Option<&GeneratedTable> {
+        match self {
+            Self::Custom(_) => None,
+            Self::Generated(table) => Some(table),
+        }
+    }
+}
+
+/// By hand and not `untagged`, whose errors name neither key nor line.
+impl<'de> Deserialize<'de> for TableSection {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either;
+
+        impl<'de> Visitor<'de> for Either {
+            type Value = TableSection;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("`[[workload.table]]`, or a generated table such as `{ ints = 4 }`")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<TableSection, A::Error> {
+                Vec::deserialize(SeqAccessDeserializer::new(list)).map(TableSection::Custom)
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<TableSection, A::Error> {
+                GeneratedTable::deserialize(MapAccessDeserializer::new(map)).map(TableSection::Generated)
+            }
+        }
+
+        deserializer.deserialize_any(Either)
+    }
+}
+
+/// A table by the number of its columns of each type: the table of mtls-perf-bench, and a few types more.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct GeneratedTable {
+    pub name: String,
+    /// Rows before each trial.
+    pub rows: u64,
+    /// A column `id` that counts up, as the primary key.
+    pub auto_primary_key: bool,
+    pub ints: u32,
+    pub varchars: u32,
+    pub floats: u32,
+    pub doubles: u32,
+    pub decimals: u32,
+    pub texts: u32,
+    pub bigints: u32,
+    pub datetimes: u32,
+    pub blobs: u32,
+    pub varchar_length: u32,
+    /// Characters of a text and bytes of a blob. Where the plan is silent: [`VALUE_LENGTH`], as far as that fits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value_length: Option<u32>,
+    pub decimal_precision: u32,
+    pub decimal_scale: u32,
+}
+
+/// Its keys, for near matches.
+pub(crate) const GENERATED_TABLE_KEYS: [&str; 16] = [
+    "name",
+    "rows",
+    "auto_primary_key",
+    "ints",
+    "varchars",
+    "floats",
+    "doubles",
+    "decimals",
+    "texts",
+    "bigints",
+    "datetimes",
+    "blobs",
+    "varchar_length",
+    "value_length",
+    "decimal_precision",
+    "decimal_scale",
+];
+
+/// Length of texts where nothing else is said: that of mtls-perf-bench.
+pub const VALUE_LENGTH: u32 = 64;
+/// InnoDB takes 1,017 columns, and the key is one of them.
+const COLUMNS_MAX: u64 = 1_000;
+/// What a statement of every server takes.
+const PARAMS_MAX: u64 = 65_535;
+/// A row of MySQL has at most 65,535 bytes, and a character up to four.
+const VARCHAR_LENGTH_MAX: u32 = 16_383;
+/// What a TEXT or BLOB column of MySQL holds.
+const VALUE_LENGTH_MAX: u32 = 65_535;
+const PRECISION_MAX: u32 = 65;
+const SCALE_MAX: u32 = 30;
+
+impl Default for GeneratedTable {
+    fn default() -> Self {
+        Self {
+            name: "t".to_owned(),
+            rows: 0,
+            auto_primary_key: true,
+            ints: 0,
+            varchars: 0,
+            floats: 0,
+            doubles: 0,
+            decimals: 0,
+            texts: 0,
+            bigints: 0,
+            datetimes: 0,
+            blobs: 0,
+            varchar_length: 128,
+            value_length: None,
+            decimal_precision: 12,
+            decimal_scale: 2,
+        }
+    }
+}
+
+impl GeneratedTable {
+    /// Columns that an INSERT fills: all but `id`.
+    pub fn value_columns(&self) -> u64 {
+        [
+            self.ints,
+            self.varchars,
+            self.floats,
+            self.doubles,
+            self.decimals,
+            self.texts,
+            self.bigints,
+            self.datetimes,
+            self.blobs,
+        ]
+        .into_iter()
+        .map(u64::from)
+        .sum()
+    }
+
+    fn check(&self, rows_per_insert: u32) -> Result<(), PlanError> {
+        let within = |key: &str, number: u64, least: u64, most: u64| {
+            let fine = (least..=most).contains(&number);
+            let problem = || format!("{number} is not between {least} and {most}");
+            if fine { Ok(()) } else { Err(value(format!("workload.table.{key}"), problem())) }
+        };
+        check_table_name("workload.table.name", &self.name)?;
+        let columns = self.value_columns();
+        if columns == 0 {
+            let problem = "has no column: say how many of each type, as in `table = { ints = 4, varchars = 2 }`";
+            return Err(value("workload.table", problem));
+        }
+        if columns > COLUMNS_MAX {
+            return Err(value("workload.table", format!("{columns} columns are more than {COLUMNS_MAX}")));
+        }
+        within("rows", self.rows, 0, TABLE_ROWS_MAX)?;
+        within("varchar_length", self.varchar_length.into(), 1, VARCHAR_LENGTH_MAX.into())?;
+        within("decimal_precision", self.decimal_precision.into(), 1, PRECISION_MAX.into())?;
+        let scale_max = SCALE_MAX.min(self.decimal_precision);
+        within("decimal_scale", self.decimal_scale.into(), 0, scale_max.into())?;
+        if let Some(length) = self.value_length {
+            let most = if self.varchars > 0 { self.varchar_length } else { VALUE_LENGTH_MAX };
+            within("value_length", length.into(), 1, most.into())?;
+        }
+        if columns * u64::from(rows_per_insert) > PARAMS_MAX {
+            let problem = format!("{rows_per_insert} rows of {columns} values are more than {PARAMS_MAX} values");
+            return Err(value("workload.rows_per_insert", problem));
+        }
+        Ok(())
+    }
+}
+
+pub(crate) fn check_generated(spec: &WorkloadSpec) -> Result<(), PlanError> {
+    match &spec.table {
+        TableSection::Generated(table) => table.check(spec.rows_per_insert.unwrap_or(1)),
+        TableSection::Custom(_) => {
+            let problem = "the workload `table` has one table, by its numbers of columns: `table = { ints = 4 }`";
+            Err(value("workload.table", problem))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_keys_are_those_of_the_structure() {
+        let whole = GeneratedTable { value_length: Some(1), ..GeneratedTable::default() };
+        let table = toml::Table::try_from(whole).unwrap();
+        let mut known = GENERATED_TABLE_KEYS;
+        known.sort_unstable();
+        let mut keys: Vec<_> = table.keys().map(String::as_str).collect();
+        keys.sort_unstable();
+        assert_eq!(keys, known);
+    }
+}

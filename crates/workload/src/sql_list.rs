@@ -1,0 +1,291 @@
+//! `sql`: statements of the user's own, one after the other, and from the first one again.
+
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+use truetps_driver::{Dialect, Params, Statement};
+use truetps_record::{SqlScriptError, WorkloadSpec, created_table, split_sql};
+
+use crate::random::ClientRandom;
+use crate::table::{RowSource, Table};
+use crate::{ClientStream, Commit, Step, Workload, WorkloadError};
+
+/// One statement of a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SqlStatement {
+    /// Sent as it is: a `?` in it is text.
+    Fixed(String),
+    /// With one `?` outside of quotes, for a key.
+    Keyed(String),
+}
+
+/// Each client goes through the list from its first statement on, again and again.
+pub struct SqlList {
+    /// The list, and behind it what begins and ends a transaction.
+    statements: Arc<[Statement]>,
+    script: Arc<Script>,
+    tables: Vec<Table>,
+    seed: u64,
+    /// Statements of each client, without end where there is none.
+    share: Option<Share>,
+}
+
+/// So many statements, split evenly: the first clients have one more where that does not come out.
+#[derive(Debug, Clone, Copy)]
+struct Share {
+    total: u64,
+    clients: u32,
+}
+
+impl Share {
+    fn of(self, client: u32) -> u64 {
+        let clients = u64::from(self.clients.max(1));
+        self.total / clients + u64::from(u64::from(client) < self.total % clients)
+    }
+}
+
+/// What all clients share.
+#[derive(Debug)]
+struct Script {
+    /// Whether each statement of the list takes a key.
+    keyed: Vec<bool>,
+    keys: Arc<[String]>,
+    commit: Commit,
+}
+
+impl SqlList {
+    /// `keys`: what the `?` of a keyed statement stands for, each as likely as any other, each time anew.
+    pub fn new(list: Vec<SqlStatement>, keys: Arc<[String]>, commit: Commit, seed: u64) -> Result<Self, WorkloadError> {
+        if list.is_empty() {
+            return Err(WorkloadError::NoStatement);
+        }
+        let keyed: Vec<_> = list.iter().map(|one| matches!(one, SqlStatement::Keyed(_))).collect();
+        let parse = |one| statement(one, keys.is_empty());
+        let mut statements = list.into_iter().map(parse).collect::<Result<Vec<_>, _>>()?;
+        if commit != Commit::Each {
+            statements.push(Statement::text_only("COMMIT"));
+        }
+        if matches!(commit, Commit::Every(_)) {
+            statements.push(Statement::text_only("BEGIN"));
+        }
+        let script = Arc::new(Script { keyed, keys, commit });
+        Ok(Self { statements: statements.into(), script, tables: Vec::new(), seed, share: None })
+    }
+
+    /// With the tables that these statements make, all of them before the first is filled. Each table's content when the
+    /// statements are through is what it has before each trial.
+    pub fn with_tables(mut self, create: Vec<String>, dialect: Dialect) -> Result<Self, SqlScriptError> {
+        let mut create = Some(create);
+        for name in created_tables(create.as_deref().unwrap_or_default())? {
+            let table = Table::new(dialect, name, 0, RowSource::Zeros, self.seed);
+            self.tables.push(table.with_sql(create.take().unwrap_or_default(), Vec::new()));
+        }
+        Ok(self)
+    }
+
+    /// Each client's last transaction is as short as its share of so many statements wants it.
+    #[must_use]
+    pub fn with_total(mut self, total: u64, clients: u32) -> Self {
+        self.share = Some(Share { total, clients });
+        self
+    }
+
+    pub(crate) fn of_plan(spec: &WorkloadSpec, dialect: Dialect, seed: u64) -> Result<Self, WorkloadError> {
+        let wrong = |key: &str| {
+            let key = format!("workload.{key}");
+            move |error: SqlScriptError| WorkloadError::Sql { key: key.clone(), problem: error.to_string() }
+        };
+        let list = split_all(&spec.sql).map_err(wrong("sql"))?;
+        let create = split_all(&spec.create).map_err(wrong("create"))?;
+        let commit = spec.commit_every.and_then(NonZeroU32::new).map_or(Commit::Each, Commit::Every);
+        let list = list.into_iter().map(SqlStatement::Fixed).collect();
+        Self::new(list, Arc::new([]), commit, seed)?.with_tables(create, dialect).map_err(wrong("create"))
+    }
+}
+
+fn statement(one: SqlStatement, no_keys: bool) -> Result<Statement, WorkloadError> {
+    let sql = match one {
+        SqlStatement::Fixed(sql) => return Ok(Statement::constant(sql)),
+        SqlStatement::Keyed(sql) => sql,
+    };
+    let statement = Statement::new(sql)?;
+    let sql = statement.sql().to_owned();
+    match statement.param_count() {
+        1 if no_keys => Err(WorkloadError::NoKey { sql }),
+        1 => Ok(statement),
+        count => Err(WorkloadError::NotOneKey { count, sql }),
+    }
+}
+
+fn split_all(texts: &[String]) -> Result<Vec<String>, SqlScriptError> {
+    texts.iter().try_fold(Vec::new(), |mut all, text| {
+        all.extend(split_sql(text, ";")?);
+        Ok(all)
+    })
+}
+
+fn created_tables(statements: &[String]) -> Result<Vec<String>, SqlScriptError> {
+    statements.iter().filter_map(|sql| created_table(sql).transpose()).collect()
+}
+
+impl Workload for SqlList {
+    fn name(&self) -> &'static str {
+        "sql"
+    }
+
+    fn statements(&self) -> Arc<[Statement]> {
+        Arc::clone(&self.statements)
+    }
+
+    fn client(&self, client: u32) -> Box<dyn ClientStream> {
+        Box::new(SqlClient {
+            random: ClientRandom::new(self.seed, client),
+            script: Arc::clone(&self.script),
+            share: self.share.map_or(u64::MAX, |share| share.of(client)),
+            at: 0,
+            is_begun: false,
+        })
+    }
+
+    fn tables(&self) -> Vec<Table> {
+        self.tables.clone()
+    }
+}
+
+struct SqlClient {
+    random: ClientRandom,
+    script: Arc<Script>,
+    /// Statements of the list that the client is to send.
+    share: u64,
+    /// Statements of the list that the transaction has sent.
+    at: u32,
+    /// BEGIN has been sent, or is not needed.
+    is_begun: bool,
+}
+
+impl ClientStream for SqlClient {
+    fn next_transaction(&mut self) {
+        self.random.next_transaction();
+        self.start();
+    }
+
+    fn next_statement(&mut self, params: &mut Params) -> Step {
+        let Script { keyed, keys, commit } = &*self.script;
+        let (length, batch) = (keyed.len(), commit.batch());
+        if !self.is_begun {
+            self.is_begun = true;
+            return Step { statement: length + 1, is_last: false };
+        }
+        let before = self.random.number().wrapping_mul(batch.into());
+        if self.at == batch || self.at > 0 && before.saturating_add(self.at.into()) >= self.share {
+            return Step { statement: length, is_last: true };
+        }
+        // A transaction's place in the list follows from its number alone, whatever became of those before it.
+        let sent = before.wrapping_add(self.at.into());
+        let statement = (sent % length as u64) as usize;
+        if keyed[statement] {
+            let key = &keys[self.random.stream.below(keys.len() as u64) as usize];
+            params.push_text(|out| out.extend_from_slice(key.as_bytes()));
+        }
+        self.at += 1;
+        Step { statement, is_last: *commit == Commit::Each }
+    }
+
+    fn rewind(&mut self) {
+        self.random.rewind();
+        self.start();
+    }
+}
+
+impl SqlClient {
+    fn start(&mut self) {
+        self.at = 0;
+        self.is_begun = !matches!(self.script.commit, Commit::Every(_));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    fn fixed(list: &[&str]) -> Vec<SqlStatement> {
+        list.iter().map(|sql| SqlStatement::Fixed((*sql).to_owned())).collect()
+    }
+
+    fn keys(list: &[&str]) -> Arc<[String]> {
+        list.iter().map(|key| (*key).to_owned()).collect()
+    }
+
+    /// What a client sends: statements, a key behind the colon, `|` behind the last of a transaction.
+    fn sent(list: &SqlList, client: u32, transactions: usize) -> Vec<String> {
+        let (statements, mut stream, mut params) = (list.statements(), list.client(client), Params::default());
+        let mut texts = Vec::new();
+        for _ in 0..transactions {
+            stream.next_transaction();
+            loop {
+                params.clear();
+                let step = stream.next_statement(&mut params);
+                let mut text = statements[step.statement].sql().to_owned();
+                for value in params.values() {
+                    let truetps_driver::Value::Text { start, end } = *value else { panic!("{value:?} is no text") };
+                    text += ":";
+                    text += std::str::from_utf8(params.text(start, end)).unwrap();
+                }
+                texts.push(text + if step.is_last { "|" } else { "" });
+                if step.is_last {
+                    break;
+                }
+            }
+        }
+        texts
+    }
+
+    fn every(count: u32) -> NonZeroU32 {
+        NonZeroU32::new(count).unwrap()
+    }
+
+    #[test]
+    fn statements_go_round_whatever_the_transactions() {
+        let list = |commit| SqlList::new(fixed(&["a ?", "b"]), keys(&[]), commit, 1).unwrap();
+        assert_eq!(sent(&list(Commit::Each), 0, 3), ["a ?|", "b|", "a ?|"]);
+        let with_begin = sent(&list(Commit::Every(every(3))), 7, 2);
+        assert_eq!(with_begin, ["BEGIN", "a ?", "b", "a ?", "COMMIT|", "BEGIN", "b", "a ?", "b", "COMMIT|"]);
+        let without = sent(&list(Commit::EveryWithoutBegin(every(1))), 0, 2);
+        assert_eq!(without, ["a ?", "COMMIT|", "b", "COMMIT|"]);
+        assert!(list(Commit::Each).statements().iter().all(|one| one.param_count() == 0 && !one.is_text_only()));
+    }
+
+    #[test]
+    fn keys_are_drawn_uniformly_and_each_time_anew() {
+        let keyed = SqlStatement::Keyed("SELECT '?' WHERE id = ?".to_owned());
+        let list = SqlList::new(vec![keyed], keys(&["k1", "it's", "k3"]), Commit::Each, 5).unwrap();
+        let texts = sent(&list, 0, 3_000);
+        assert_eq!(texts.iter().collect::<BTreeSet<_>>().len(), 3);
+        let first = texts.iter().filter(|text| text.ends_with(":k1|")).count();
+        assert!((800..1_200).contains(&first), "the standard deviation is 26: {first}");
+        assert_ne!(texts, sent(&list, 1, 3_000));
+    }
+
+    #[test]
+    fn wrong_lists_are_named() {
+        let error = |list, keys| SqlList::new(list, keys, Commit::Each, 1).err().unwrap().to_string();
+        let keyed = |sql: &str| vec![SqlStatement::Keyed(sql.to_owned())];
+        assert!(error(Vec::new(), keys(&[])).contains("no statement"));
+        assert!(error(keyed("a = ?"), keys(&[])).contains("no key for: a = ?"));
+        assert!(error(keyed("a = '?'"), keys(&["k"])).contains("this one has 0"));
+        assert!(error(keyed("a = ? AND b = ?"), keys(&["k"])).contains("this one has 2"));
+        assert!(error(keyed("a = '"), keys(&["k"])).contains("a quote is not closed"));
+    }
+
+    #[test]
+    fn all_tables_are_made_before_the_first_is_copied() {
+        let list = SqlList::new(fixed(&["a"]), keys(&[]), Commit::Each, 1).unwrap();
+        let create: Vec<_> =
+            ["CREATE TABLE a (i INT)", "CREATE TABLE b (i INT)", "INSERT INTO b SELECT 1"].map(str::to_owned).to_vec();
+        let tables = list.with_tables(create.clone(), Dialect::Mysql).unwrap().tables();
+        assert_eq!(tables.iter().map(|table| &*table.name).collect::<Vec<_>>(), ["a", "b"]);
+        assert_eq!((tables[0].create_sql(), tables[1].create_sql()), (&create[..], &[][..]));
+    }
+}
