@@ -23,6 +23,8 @@ pub(crate) enum Kind {
     Text,
     /// A text behind `=`, or nothing.
     OptionalText,
+    /// The same, and nobody may see the text.
+    Secret,
     /// A whole number of at least 0, with a suffix such as K.
     Number,
 }

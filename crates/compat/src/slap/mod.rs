@@ -1,5 +1,6 @@
 //! mysqlslap: its options, its report, and the queries of its tests by our engine.
 
+mod admin;
 mod auto;
 mod bench;
 mod help;
@@ -11,20 +12,23 @@ mod specs;
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
-use std::time::Duration;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use indexmap::IndexMap;
-use truetps_driver::{Client, Target};
+use truetps_driver::Target;
 use truetps_record::{
     CONNECTIONS, Configuration, Design, ErrorPolicy, ExperimentFolder, Load, Plan, Protocol, QuickOverrides,
     ServerSpec, SettingValue, WorkloadSpec,
 };
 
+use self::admin::Admin;
 use self::bench::{Bench, Stop};
 use self::script::Script;
 use self::settings::{Csv, Settings};
 use crate::World;
-use crate::mysql_words::{OptionFiles, Refusal, Words, parse};
+use crate::mysql_words::{OptionFiles, Refusal, parse};
 use crate::recording::{Place, Recording, Turn, said, server_facts};
 use crate::terminal::ask_password;
 
@@ -33,11 +37,6 @@ const NAME: &str = "mysqlslap";
 const GOOD: u8 = 0;
 const FAILED: u8 = 1;
 const INTERRUPTED: u8 = 130;
-/// The server answers the first questions within this time.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
-/// No statement of the preparation takes longer.
-const PREPARE_TIMEOUT: Duration = Duration::from_hours(24);
-
 /// Runs a command line of mysqlslap, its name first. Returns the exit status.
 pub fn run(arguments: Vec<OsString>, world: &mut World<'_>) -> u8 {
     let mut typed = VecDeque::new();
@@ -63,44 +62,53 @@ fn refuse(refusal: &Refusal, world: &mut World<'_>) -> u8 {
 }
 
 fn go(mut typed: VecDeque<String>, world: &mut World<'_>) -> Result<u8, Refusal> {
-    let command: Vec<String> = std::iter::once("truetps slap".to_owned()).chain(without_secrets(&typed)).collect();
+    let all = typed.clone();
     let files = OptionFiles::take(&mut typed, &specs::GROUPS, world.environment);
+    // Which files are read is no secret.
+    let about_files = all.iter().take(all.len() - typed.len()).cloned();
     let from_files = files.read()?;
+    for warning in &from_files.warnings {
+        let _ = writeln!(world.err, "Warning: {NAME}: {warning}");
+    }
+    let mut words = parse(&specs::SPECS, NAME, from_files.words, typed);
     if files.prints {
-        let all = from_files.words.iter().cloned().chain(typed).collect::<VecDeque<_>>();
-        let line = without_secrets(&all).collect::<Vec<_>>().join(" ");
+        let line = words.shown().join(" ");
         let _ = writeln!(world.out, "{NAME} would have been started with the following arguments:\n{line}");
         return Ok(GOOD);
     }
-    let words = parse(&specs::SPECS, from_files.words.into_iter().chain(typed))?;
-    for warning in from_files.warnings.iter().chain(&words.warnings) {
-        let _ = writeln!(world.err, "Warning: {NAME}: {warning}");
+    for notice in &words.notices {
+        let _ = writeln!(world.err, "{notice}");
     }
-    if words.is_on("help") || words.is_on("version") {
-        let text = if words.is_on("help") { help::page() } else { help::version() };
+    if let Some(refusal) = words.refusal.take() {
+        return Err(refusal);
+    }
+    if words.count("help") > 0 || words.count("version") > 0 {
+        let text = if words.count("help") > 0 { help::page() } else { help::version() };
         let _ = world.out.write_all(text.as_bytes());
         return Ok(GOOD);
     }
-    for other in &words.others {
-        let _ = writeln!(world.err, "Warning: {NAME}: '{other}' belongs to no option, and is not used");
+    if words.strays > 0 {
+        let _ = writeln!(
+            world.err,
+            "Warning: {NAME}: words that belong to no option are not used: {} (a password stands right behind -p, \
+             without a blank)",
+            words.strays
+        );
     }
     let settings = Settings::read(&words)?;
     let script = Script::load(&settings).map_err(|text| Refusal::new(FAILED, text))?;
     if settings.only_prints {
-        let _ = world.out.write_all(print::all(&settings, &script, &words).as_bytes());
-        return Ok(GOOD);
+        return Ok(match print::all(&settings, &script, world.out, &world.stop) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => INTERRUPTED,
+            // Nobody reads on.
+            _ => GOOD,
+        });
     }
     check_places(&settings)?;
     let target = settings::target(&words, world.environment, &ask_password)?;
-    let target = Target { setup: setup(&words), ..target };
+    let command = std::iter::once("truetps slap".to_owned()).chain(about_files);
+    let command = command.chain(words.shown_typed().iter().cloned()).collect();
     test(&settings, &script, &target, command, world)
-}
-
-/// What each connection begins with.
-fn setup(words: &Words) -> Vec<String> {
-    let mode = words.text("sql-mode").map(|mode| format!("SET sql_mode='{}'", mode.replace('\'', "''")));
-    let init = words.text("init-command").filter(|sql| !sql.is_empty()).map(str::to_owned);
-    mode.into_iter().chain(init).collect()
 }
 
 /// Whatever is to be written is tried before anything is measured.
@@ -124,17 +132,16 @@ fn test(
     world: &mut World<'_>,
 ) -> Result<u8, Refusal> {
     let failed = |text: String| Refusal::new(FAILED, text);
-    let connected = Client::connect(target, ANSWER_TIMEOUT);
+    let connected = Admin::connect(target, Arc::clone(&world.stop));
     let mut admin = connected.map_err(|error| failed(format!("Error when connecting to server: {}", said(&error))))?;
-    let server = server_facts(&mut admin).map_err(|error| failed(said(&error)))?;
-    admin.set_timeout(PREPARE_TIMEOUT).map_err(|error| failed(said(&error)))?;
+    let server = server_facts(admin.client()).map_err(|error| failed(said(&error)))?;
     let workers = if settings.workers > 0 { settings.workers } else { (world.cores / 2).max(1) };
-    let dropped;
+    let temporary;
     let place = if let Some(runs) = &settings.runs {
         Place::Kept(runs.clone())
     } else {
-        dropped = tempfile::tempdir().map_err(|error| failed(format!("no temporary folder: {error}")))?;
-        Place::Dropped(dropped.path().to_owned())
+        temporary = tempfile::tempdir().map_err(|error| failed(format!("no temporary folder: {error}")))?;
+        Place::Dropped(temporary.path().to_owned())
     };
     let endpoint = target.endpoint(0).to_string();
     let recording =
@@ -154,11 +161,15 @@ fn test(
     };
     let stopped = bench.run();
     // What was made is taken away, however it went.
-    let dropped = bench.drop_schema();
+    let cleaned = if settings.keeps_schema { Ok(()) } else { bench.drop_schema() };
     let is_good = bench.is_good;
-    match (stopped, dropped) {
-        (Err(Stop::Failed(text)), _) | (Ok(()), Err(Stop::Failed(text))) => Err(failed(text)),
+    let is_stopped = world.stop.load(Ordering::Relaxed);
+    match (stopped, cleaned) {
+        (Err(Stop::Failed(why)), Err(Stop::Failed(also))) => Err(failed(format!("{why}\n{NAME}: {also}"))),
+        (Err(Stop::Failed(text)), _) => Err(failed(text)),
+        (_, Err(Stop::Failed(text))) => Err(Refusal::new(if is_stopped { INTERRUPTED } else { FAILED }, text)),
         (Err(Stop::Interrupted), _) | (_, Err(Stop::Interrupted)) => Ok(INTERRUPTED),
+        (Ok(()), Ok(())) if is_stopped => Ok(INTERRUPTED),
         (Ok(()), Ok(())) => Ok(if is_good { GOOD } else { FAILED }),
     }
 }
@@ -210,7 +221,8 @@ fn plan(settings: &Settings, script: &Script) -> Plan {
             warm_up_s: 0.0,
             measure_s: settings.time.map_or(UNLIMITED_S, |time| time.as_secs_f64()),
             measure_transactions: settings.queries,
-            rate: settings.rate,
+            // A plan's rate is that of transactions.
+            rate: settings.rate.map(|queries| queries / settings.batch() as f64),
             errors: ErrorPolicy { retry: Vec::new(), ..ErrorPolicy::default() },
             ..Load::default()
         },
@@ -222,28 +234,5 @@ fn plan(settings: &Settings, script: &Script) -> Plan {
             ..Design::default()
         },
         quick: QuickOverrides::default(),
-    }
-}
-
-/// Words for the record, without passwords.
-fn without_secrets(words: &VecDeque<String>) -> impl Iterator<Item = String> {
-    words.iter().map(|word| {
-        if word.starts_with("--pass") && word.contains('=') {
-            return "--password=…".to_owned();
-        }
-        let is_short = word.starts_with("-p") && word.len() > 2 && !word.starts_with("--");
-        if is_short { "-p…".to_owned() } else { word.clone() }
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn no_password_is_recorded() {
-        let words: VecDeque<_> =
-            ["-psecret", "--password=secret", "--pass=secret", "-p", "-a"].map(str::to_owned).into();
-        assert_eq!(without_secrets(&words).collect::<Vec<_>>(), ["-p…", "--password=…", "--password=…", "-p", "-a"]);
     }
 }

@@ -13,6 +13,12 @@ const WRONG: u8 = 1;
 const CLIENTS_MAX: u32 = 100_000;
 const ITERATIONS_MAX: u64 = 100_000;
 const DEFAULT_PORT: u16 = 3306;
+/// Plans are TOML, whose numbers end here.
+const NUMBER_MAX: u64 = i64::MAX as u64;
+/// Rates that a plan may have, in transactions a second: `RATE_MIN` and `RATE_MAX` of `truetps_record`.
+const RATES: std::ops::RangeInclusive<f64> = 0.0001..=10_000_000.0;
+/// Lengths of a run that a plan may have, in seconds.
+const TIMES_S: std::ops::RangeInclusive<f64> = 0.1..=86_400.0;
 /// Where distributions put the socket of the server that they ship; the first that is there.
 const SOCKETS: [&str; 4] =
     ["/run/mysqld/mysqld.sock", "/var/run/mysqld/mysqld.sock", "/var/lib/mysql/mysql.sock", "/tmp/mysql.sock"];
@@ -94,10 +100,11 @@ impl Settings {
     pub(super) fn read(words: &Words) -> Result<Self, Refusal> {
         check_conflicts(words)?;
         check_unsupported(words)?;
+        check_numbers(words)?;
         let limit = |name: &str| words.number(name).filter(|number| *number > 0);
         let csv = match words.get("csv") {
-            None => Csv::Off,
-            Some(Given::Text(path)) if !path.is_empty() => Csv::File(path.into()),
+            None | Some(Given::Switch(_)) => Csv::Off,
+            Some(Given::Text(path)) if !path.is_empty() && path != "-" => Csv::File(path.into()),
             Some(_) => Csv::Stdout,
         };
         let iterations = words.number("iterations").unwrap_or(1);
@@ -133,7 +140,7 @@ impl Settings {
             },
             seed: words.number("seed").unwrap_or(1),
             prepared: words.is_on("prepared"),
-            rate: words.text("rate").map(rate).transpose()?,
+            rate: words.text("rate").map(|text| rate(text, limit("commit").unwrap_or(1))).transpose()?,
             time: words.text("time").map(time).transpose()?,
             workers: u32::try_from(words.number("workers").unwrap_or(0)).unwrap_or(u32::MAX).min(1024),
             runs: match words.text("runs").unwrap_or("runs") {
@@ -141,6 +148,11 @@ impl Settings {
                 folder => Some(folder.into()),
             },
         })
+    }
+
+    /// Statements of a transaction.
+    pub(super) fn batch(&self) -> u64 {
+        self.commit.unwrap_or(1)
     }
 
     /// Whether the schema is made for the test, and dropped after it.
@@ -162,10 +174,32 @@ fn check_conflicts(words: &Words) -> Result<(), Refusal> {
     if has("auto-generate-sql-execute-number") && has("number-of-queries") {
         return refuse("Either auto-generate-sql-execute-number or number-of-queries can be used!");
     }
+    for name in ["number-of-queries", "auto-generate-sql-execute-number"] {
+        if words.text("time").is_some() && has(name) {
+            return refuse(format!("Either time or {name} can be used: each says when a run ends"));
+        }
+    }
     if !auto && words.text("query").is_none() {
         return refuse("nothing to run: --query has the statements of a test, --auto-generate-sql makes some");
     }
     Ok(())
+}
+
+fn check_numbers(words: &Words) -> Result<(), Refusal> {
+    for (name, number) in words.numbers() {
+        let most = if name == "commit" { u32::MAX.into() } else { NUMBER_MAX };
+        if number > most {
+            return refuse(format!("--{name}={number} is more than {most}"));
+        }
+    }
+    Ok(())
+}
+
+/// What each connection begins with.
+fn setup(words: &Words) -> Vec<String> {
+    let mode = words.text("sql-mode").map(|mode| format!("SET sql_mode='{}'", mode.replace('\'', "''")));
+    let init = words.text("init-command").filter(|sql| !sql.is_empty()).map(str::to_owned);
+    mode.into_iter().chain(init).collect()
 }
 
 const UNSUPPORTED: [(&str, &str); 6] = [
@@ -249,8 +283,8 @@ fn engines(text: &str) -> Result<Vec<Engine>, Refusal> {
     Ok(list)
 }
 
-/// `500`, `500/s`, `30/min`.
-fn rate(text: &str) -> Result<f64, Refusal> {
+/// Queries a second: `500`, `500/s`, `30/min`. `batch`: how many of them are a transaction.
+fn rate(text: &str, batch: u64) -> Result<f64, Refusal> {
     let (number, unit) = text.split_once('/').unwrap_or((text, "s"));
     let seconds = match unit.trim() {
         "s" => 1.0,
@@ -258,18 +292,24 @@ fn rate(text: &str) -> Result<f64, Refusal> {
         "h" => 3600.0,
         _ => f64::NAN,
     };
-    match number.trim().parse::<f64>().map(|number| number / seconds) {
-        Ok(rate) if rate.is_finite() && rate > 0.0 => Ok(rate),
-        _ => refuse(format!("--rate={text} is no rate: 500, 500/s, 30/min")),
+    let rate = number.trim().parse::<f64>().map_or(f64::NAN, |number| number / seconds);
+    if rate.is_nan() {
+        return refuse(format!("--rate={text} is no rate: 500, 500/s, 30/min"));
     }
+    if !RATES.contains(&(rate / batch as f64)) {
+        let (least, most) = (RATES.start(), RATES.end());
+        return refuse(format!("--rate={text} is not between {least} and {most} transactions a second"));
+    }
+    Ok(rate)
 }
-
-const TIME_MAX_S: f64 = 1e7;
 
 fn time(text: &str) -> Result<Duration, Refusal> {
     match text.trim().trim_end_matches('s').parse::<f64>() {
-        Ok(seconds) if seconds > 0.0 && seconds <= TIME_MAX_S => Ok(Duration::from_secs_f64(seconds)),
-        _ => refuse(format!("--time={text} is no number of seconds")),
+        Ok(seconds) if TIMES_S.contains(&seconds) => Ok(Duration::from_secs_f64(seconds)),
+        _ => {
+            let (least, most) = (TIMES_S.start(), TIMES_S.end());
+            refuse(format!("--time={text} is no number of seconds between {least} and {most}"))
+        }
     }
 }
 
@@ -282,6 +322,7 @@ pub(super) fn target(
     let text_of = |name: &str| environment(name).and_then(|text| text.into_string().ok());
     let password = match words.get("password") {
         Some(Given::Text(text)) => Some(text.clone()),
+        Some(Given::Switch(_)) => None,
         Some(_) => Some(ask().map_err(|problem| Refusal::new(WRONG, problem))?),
         None => text_of("MYSQL_PWD"),
     };
@@ -289,7 +330,7 @@ pub(super) fn target(
     let login = Login { user, password: password.filter(|text| !text.is_empty()).map(Password::new), database: None };
     let tls = tls(words)?;
     let endpoints = vec![endpoint(words, &text_of)?];
-    let mut target = Target { dialect: Dialect::Mysql, endpoints, login, tls, setup: Vec::new() };
+    let mut target = Target { dialect: Dialect::Mysql, endpoints, login, tls, setup: setup(words) };
     if matches!(target.endpoints[0], Endpoint::Unix(_)) && !target.tls.is_required() {
         // Nobody listens in on a socket of this machine.
         target.tls.mode = TlsMode::Off;
@@ -308,18 +349,23 @@ fn endpoint(words: &Words, environment: &dyn Fn(&str) -> Option<String>) -> Resu
         None => environment("MYSQL_TCP_PORT").and_then(|text| text.parse().ok()).unwrap_or(DEFAULT_PORT),
     };
     let protocol = words.text("protocol").unwrap_or_default().to_ascii_uppercase();
-    let by_socket = match protocol.as_str() {
-        "" => host == "localhost",
-        "TCP" => false,
-        "SOCKET" => true,
-        _ => {
-            return Err(Refusal {
-                before: Some(format!("Unknown option to protocol: {}", protocol.to_ascii_lowercase())),
-                text: "Alternatives are: 'TCP','SOCKET'".to_owned(),
-                exit: WRONG,
-            });
-        }
-    };
+    if !["", "TCP", "SOCKET"].contains(&protocol.as_str()) {
+        return Err(Refusal {
+            before: Some(format!("Unknown option to protocol: {}", protocol.to_ascii_lowercase())),
+            text: "Alternatives are: 'TCP','SOCKET'".to_owned(),
+            exit: WRONG,
+        });
+    }
+    // As mariadb-slap: a port or a socket that is typed says which of the two is meant, and the last word counts. Only
+    // this host has a socket.
+    let words_of_it = ["protocol", "port", "socket"].into_iter();
+    let last = words_of_it.filter_map(|name| Some((words.typed_at(name)?, name))).max();
+    let by_socket = host == "localhost"
+        && match last {
+            Some((_, "port")) => false,
+            Some((_, "socket")) => true,
+            _ => protocol != "TCP",
+        };
     if !by_socket {
         return Ok(Endpoint::Tcp { host, port });
     }
@@ -350,4 +396,72 @@ fn tls(words: &Words) -> Result<Tls, Refusal> {
         return refuse("--ssl-cert and --ssl-key go together");
     }
     Ok(Tls { mode, ca, cert, key })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::specs::SPECS;
+    use super::*;
+    use crate::mysql_words::parse;
+
+    fn words(files: &[&str], typed: &[&str]) -> Words {
+        let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        let words = parse(&SPECS, "slap", owned(files), owned(typed).into());
+        assert_eq!(words.refusal, None);
+        words
+    }
+
+    #[test]
+    fn the_last_word_says_how_the_server_is_reached() {
+        let tcp = |host: &str, port| Endpoint::Tcp { host: host.to_owned(), port };
+        let socket = || Endpoint::Unix("/s".into());
+        for (files, typed, expect) in [
+            (&[][..], &["--port=7"][..], tcp("localhost", 7)),
+            (&[], &["--host=localhost", "-S", "/s", "-P7"], tcp("localhost", 7)),
+            (&[], &["-P7", "--socket=/s"], socket()),
+            (&[], &["--socket=/s", "--host=x"], tcp("x", 3306)),
+            (&[], &["--protocol=socket", "--port=7"], tcp("localhost", 7)),
+            (&[], &["--port=7", "--socket=/s", "--protocol=tcp"], tcp("localhost", 7)),
+            (&[], &["--protocol=tcp", "--socket=/s"], socket()),
+            (&["--port=7", "--socket=/s"], &[], socket()),
+            (&["--socket=/s"], &["--port=7"], tcp("localhost", 7)),
+            (&["--protocol=tcp"], &["--socket=/s"], socket()),
+            (&["--protocol=tcp", "--socket=/s"], &[], tcp("localhost", 3306)),
+        ] {
+            let target = target(&words(files, typed), &|_| None, &|| Ok(String::new())).unwrap();
+            assert_eq!(target.endpoints, [expect], "{files:?} {typed:?}");
+        }
+    }
+
+    #[test]
+    fn limits() {
+        for (typed, expect) in [
+            (&["--seed=9223372036854775808"][..], "--seed=9223372036854775808 is more than 9223372036854775807"),
+            (&["--number-of-queries=18446744073709551615"], "is more than 9223372036854775807"),
+            (&["--commit=4294967296"], "--commit=4294967296 is more than 4294967295"),
+            (&["--rate=1e300"], "--rate=1e300 is not between 0.0001 and 10000000 transactions a second"),
+            (&["--rate=inf"], "is not between"),
+            (&["--rate=1/h"], ""),
+            (&["--rate=1/h", "--commit=10"], "is not between"),
+            (&["--rate=-1"], "is not between"),
+            (&["--rate=x"], "is no rate"),
+            (&["--time=1e6"], "--time=1e6 is no number of seconds between 0.1 and 86400"),
+            (&["--time=1", "--number-of-queries=5"], "Either time or number-of-queries can be used"),
+            (&["--time=1", "--auto-generate-sql-execute-number=5"], "Either time or auto-generate-sql-execute-number"),
+        ] {
+            match Settings::read(&words(&[], &[&["-a"], typed].concat())) {
+                Ok(_) => assert_eq!(expect, "", "{typed:?}"),
+                Err(refusal) => {
+                    assert!(!expect.is_empty() && refusal.text.contains(expect), "{typed:?}: {}", refusal.text);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_password_that_is_skipped_is_neither_asked_for_nor_taken_from_elsewhere() {
+        let typed = words(&["--password=x"], &["--skip-password"]);
+        let target = target(&typed, &|_| Some("y".into()), &|| panic!("asked")).unwrap();
+        assert!(target.login.password.is_none());
+    }
 }

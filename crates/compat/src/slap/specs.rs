@@ -6,12 +6,12 @@ const fn spec(name: &'static str, short: Option<char>, kind: Kind, about: &'stat
     Spec { name, short, kind, about }
 }
 
-use Kind::{Count, Number, OptionalText, Switch, Text};
+use Kind::{Count, Number, OptionalText, Secret, Switch, Text};
 
 /// In the order of the help page: those of both programs, those of one of them, those that only truetps has.
 pub(super) static SPECS: [Spec; SPEC_COUNT] = [
-    spec("help", Some('?'), Switch, "this page"),
-    spec("version", Some('V'), Switch, "the version"),
+    spec("help", Some('?'), Count, "this page"),
+    spec("version", Some('V'), Count, "the version"),
     spec("auto-generate-sql", Some('a'), Switch, "make a table, its rows and the queries"),
     spec("auto-generate-sql-add-autoincrement", None, Switch, "its key is counted by the server"),
     spec("auto-generate-sql-execute-number", None, Number, "queries of each client"),
@@ -47,7 +47,7 @@ pub(super) static SPECS: [Spec; SPEC_COUNT] = [
     spec("socket", Some('S'), Text, "path of its socket"),
     spec("protocol", None, Text, "how it is reached {tcp, socket}"),
     spec("user", Some('u'), Text, "user; default who runs this"),
-    spec("password", Some('p'), OptionalText, "password; without one it is asked for. Better in an option file"),
+    spec("password", Some('p'), Secret, "password; without one it is asked for. Better in an option file"),
     spec("ssl", None, Switch, "encrypt where the server can"),
     spec("ssl-mode", None, Text, "{disabled, preferred, required, verify_ca, verify_identity}"),
     spec("ssl-ca", None, Text, "PEM file with authorities"),
