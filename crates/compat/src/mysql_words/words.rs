@@ -299,7 +299,8 @@ impl Parser {
         let next = if self.is_typed { self.words.pop_front() } else { None };
         let word =
             next.ok_or_else(|| Refusal::new(WITHOUT_ARGUMENT, format!("option '{typed}' requires an argument")))?;
-        self.show(&word);
+        // `--user --password=…` takes the second for the user.
+        self.show(if word.starts_with('-') { HIDDEN } else { &word });
         Ok(word)
     }
 
@@ -399,6 +400,8 @@ mod tests {
             "5",
             "-uroot",
             "--concurrency=2",
+            "--user",
+            "--password=secret",
             "--",
             "secret",
         ];
@@ -406,7 +409,7 @@ mod tests {
         let texts = format!("{:?} {:?} {:?}", read.shown, read.notices, read.refusal);
         assert!(!texts.contains("secret"), "{texts}");
         let shown = "--password=… --user=me -ap… -sp… -p… --pa=… --pas=… --password=… --PASS=… --loose-password=… \
-                     --skip-password=… --loose-passwort=… -p … --p=… -Z… --frills=… -c 5 -uroot --concurrency=2 -- …";
+                     --skip-password=… --loose-passwort=… -p … --p=… -Z… --frills=… -c 5 -uroot --concurrency=2 --user … -- …";
         assert_eq!(read.shown().join(" "), shown);
         assert_eq!(read.shown_typed()[0], "-ap…");
     }
