@@ -19,7 +19,8 @@ use super::settings::{Csv, Engine, Settings, Source};
 use crate::World;
 use crate::recording::Recording;
 use crate::recording::said;
-use crate::truth::{Truth, ran};
+use crate::run::FAILED_SHARE_MAX;
+use crate::truth::{Ran, Truth};
 
 /// A query that does not end for so long, when all others have, hangs.
 const DRAIN_TIMEOUT: Duration = Duration::from_mins(1);
@@ -68,7 +69,7 @@ impl Bench<'_, '_> {
     }
 
     fn test(&mut self, engine: Option<&Engine>, clients: u32) -> Result<(), Stop> {
-        let (mut truth, mut lengths) = (Truth::new(self.unit()), Vec::new());
+        let (mut truth, mut lengths) = (Truth::new(self.unit(), self.settings.seed), Vec::new());
         let mut stopped = Ok(());
         for _ in 0..self.settings.iterations {
             stopped = self.iteration(engine, clients, &mut truth, &mut lengths);
@@ -100,7 +101,7 @@ impl Bench<'_, '_> {
             self.complain(outcome);
         }
         let interrupted = self.world.stop.load(Ordering::Relaxed);
-        truth.runs.push(ran(&trial, outcome.as_ref(), clients, self.transactions(clients)));
+        truth.runs.push(Ran::of(&trial, outcome.as_ref(), clients, self.transactions(clients)));
         if interrupted {
             return Err(Stop::Interrupted);
         }
@@ -267,6 +268,7 @@ impl Bench<'_, '_> {
             target: &target,
             server_pid: self.admin.peer_pid(),
             stop: &self.world.stop,
+            failed_share_max: FAILED_SHARE_MAX,
         };
         let (mut trial, mut writer) = self.recording.begin_trial(self.trials).map_err(|error| failed(&error))?;
         self.trials += 1;
