@@ -8,9 +8,9 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use truetps_driver::{Client, DriverError, Target};
-use truetps_engine::{LoadSpec, OpenPacing, Outcome, Pacing, Quota, Rate, RateOf};
-use truetps_lab::{TrialContext, connect_timeout, run_trial};
-use truetps_record::{ErrorPolicy, Protocol, Spacing, Trial, Validity};
+use truetps_engine::{LoadSpec, Outcome};
+use truetps_lab::TrialContext;
+use truetps_record::{Protocol, Validity};
 use truetps_workload::{Commit, SqlList};
 
 use super::report::{self, Test};
@@ -19,11 +19,9 @@ use super::settings::{Csv, Engine, Settings, Source};
 use crate::World;
 use crate::recording::Recording;
 use crate::recording::said;
-use crate::run::FAILED_SHARE_MAX;
-use crate::truth::{Ran, Truth};
+use crate::run::{Asked, Driven, FAILED_SHARE_MAX, drive};
+use crate::truth::Truth;
 
-/// A query that does not end for so long, when all others have, hangs.
-const DRAIN_TIMEOUT: Duration = Duration::from_mins(1);
 /// Rows that are inserted between two looks at whether the user has had enough.
 const ROWS_A_LOOK: usize = 1_000;
 
@@ -95,18 +93,16 @@ impl Bench<'_, '_> {
         let keys = self.keys()?;
         self.shell("pre_system", self.settings.pre_system.as_deref());
         self.execute_all(&self.script.pre)?;
-        let (trial, outcome) = self.drive(clients, keys, truth)?;
-        if let Some(outcome) = &outcome {
-            lengths.push(outcome.last_end.unwrap_or(outcome.measure_length));
+        let driven = self.drive(clients, keys, truth)?;
+        if let Some(outcome) = &driven.outcome {
+            lengths.push(driven.length());
             self.complain(outcome);
         }
-        let interrupted = self.world.stop.load(Ordering::Relaxed);
-        truth.runs.push(Ran::of(&trial, outcome.as_ref(), clients, self.transactions(clients)));
-        if interrupted {
+        if self.world.stop.load(Ordering::Relaxed) {
             return Err(Stop::Interrupted);
         }
-        if outcome.is_none() {
-            return Err(Stop::Failed(reason(&trial.validity)));
+        if driven.outcome.is_none() {
+            return Err(Stop::Failed(reason(&driven.trial.validity)));
         }
         self.execute_all(&self.script.post)?;
         self.shell("post_system", self.settings.post_system.as_deref());
@@ -217,37 +213,20 @@ impl Bench<'_, '_> {
     fn load(&self, clients: u32) -> LoadSpec {
         let settings = self.settings;
         let batch = settings.commit.unwrap_or(1);
-        let transactions = self.transactions(clients);
-        let pacing = settings.rate.map_or(Pacing::Closed, |rate| {
-            Pacing::Open(OpenPacing {
-                rate: Rate::constant(rate / batch as f64),
-                of: RateOf::All,
-                spacing: Spacing::Constant,
-                latency_limit: None,
-                seed: settings.seed,
-            })
-        });
-        // A schedule is everybody's: whoever is free takes the next start.
-        let quota = transactions.map(|n| if settings.rate.is_some() { Quota::Together(n) } else { Quota::Each(n) });
-        LoadSpec {
+        let asked = Asked {
+            clients,
             workers: self.workers,
-            pacing,
-            errors: ErrorPolicy { retry: Vec::new(), ..ErrorPolicy::default() },
-            quota,
-            // A connection ends with a transaction.
-            reconnect_every: settings.detach.and_then(|statements| NonZeroU64::new(statements.div_ceil(batch))),
-            connect_timeout: connect_timeout(clients),
-            drain_timeout: DRAIN_TIMEOUT,
-            ..LoadSpec::closed(clients, self.workers, settings.time.unwrap_or(Duration::MAX))
-        }
+            transactions: self.transactions(clients),
+            time: settings.time,
+            rate: settings.rate.map(|statements| statements / batch as f64),
+            seed: settings.seed,
+        };
+        // A connection ends with a transaction.
+        let reconnect_every = settings.detach.and_then(|statements| NonZeroU64::new(statements.div_ceil(batch)));
+        LoadSpec { reconnect_every, ..asked.load() }
     }
 
-    fn drive(
-        &mut self,
-        clients: u32,
-        keys: Arc<[String]>,
-        truth: &mut Truth,
-    ) -> Result<(Trial, Option<Outcome>), Stop> {
+    fn drive(&mut self, clients: u32, keys: Arc<[String]>, truth: &mut Truth) -> Result<Driven, Stop> {
         let failed = |error: &dyn std::fmt::Display| Stop::Failed(error.to_string());
         let commit = self.settings.commit.and_then(|n| NonZeroU32::new(u32::try_from(n).unwrap_or(u32::MAX)));
         let commit = commit.map_or(Commit::Each, Commit::EveryWithoutBegin);
@@ -270,15 +249,9 @@ impl Bench<'_, '_> {
             stop: &self.world.stop,
             failed_share_max: FAILED_SHARE_MAX,
         };
-        let (mut trial, mut writer) = self.recording.begin_trial(self.trials).map_err(|error| failed(&error))?;
+        let number = self.trials;
         self.trials += 1;
-        let add = &mut |_: &_, histogram: &truetps_record::Histogram| {
-            // All have the same bounds.
-            let _ = truth.response.add(histogram);
-        };
-        let outcome = run_trial(&context, &mut trial, &mut writer, add);
-        let outcome = outcome.and_then(|outcome| writer.write_trial(&trial).map(|()| outcome));
-        Ok((trial, outcome.map_err(|error| failed(&error))?))
+        drive(&self.recording, number, &context, self.transactions(clients), truth).map_err(|error| failed(&error))
     }
 
     /// Errors of clients, in the original's words.
