@@ -5,12 +5,14 @@
 //! - `mysql_words`: command lines and option files of MySQL's programs.
 //! - `slap`: mysqlslap.
 //! - `mtls`: mtls-perf-bench.
+//! - `run`: what both do alike, from what is asked of a run to what came of it.
 //! - `recording`: the run folder of such a run.
 //! - `truth`: the lines that follow the original report, and say what that leaves out.
 
 mod mtls;
 mod mysql_words;
 mod recording;
+mod run;
 mod slap;
 mod terminal;
 mod truth;

@@ -171,7 +171,12 @@ impl GeneratedTable {
         .sum()
     }
 
-    fn check(&self, rows_per_insert: u32) -> Result<(), PlanError> {
+    /// Whether a table like this can be made and filled, with so many rows in one INSERT.
+    ///
+    /// # Errors
+    ///
+    /// Names the key of a plan that is wrong.
+    pub fn check(&self, rows_per_insert: u32) -> Result<(), PlanError> {
         let within = |key: &str, number: u64, least: u64, most: u64| {
             let fine = (least..=most).contains(&number);
             let problem = || format!("{number} is not between {least} and {most}");

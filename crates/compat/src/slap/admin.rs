@@ -7,11 +7,9 @@ use std::time::Duration;
 
 use truetps_driver::{Client, DriverError, QueryResult, Target};
 
-/// The server answers the first questions within this time.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
-/// No statement takes longer.
-const STATEMENT_TIMEOUT: Duration = Duration::from_hours(24);
-/// Nor does it take longer to end one.
+use crate::run::{ANSWER_TIMEOUT, STATEMENT_TIMEOUT};
+
+/// It takes no longer to end a statement.
 const KILL_TIMEOUT: Duration = Duration::from_secs(2);
 /// Between two looks at whether the user has had enough.
 const LOOK: Duration = Duration::from_millis(100);

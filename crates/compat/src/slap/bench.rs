@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use truetps_driver::{DriverError, QueryResult, Target};
-use truetps_engine::{LoadSpec, OpenPacing, Outcome, Pacing, Quota, Rate, RateOf};
-use truetps_lab::{TrialContext, connect_timeout, run_trial};
-use truetps_record::{ErrorPolicy, Protocol, Spacing, Trial, Validity};
+use truetps_engine::{LoadSpec, Outcome};
+use truetps_lab::TrialContext;
+use truetps_record::{Protocol, Validity};
 use truetps_workload::{Commit, SqlList};
 
 use super::admin::Admin;
@@ -21,13 +21,9 @@ use super::settings::{Csv, Engine, Settings, Source};
 use crate::World;
 use crate::recording::Recording;
 use crate::recording::said;
-use crate::truth::{Truth, ran};
+use crate::run::{Asked, Driven, FAILED_SHARE_MAX, drive};
+use crate::truth::Truth;
 
-/// A query that does not end for so long, when all others have, hangs.
-const DRAIN_TIMEOUT: Duration = Duration::from_mins(1);
-/// A renewed connection waits so long for the server to have noticed that the old one is gone: until then that one counts
-/// among its `max_connections`.
-const RENEWAL_PATIENCE_S: f64 = 1.0;
 
 /// Why a test is broken off.
 #[derive(Debug)]
@@ -81,7 +77,7 @@ impl Bench<'_, '_> {
     }
 
     fn test(&mut self, engine: Option<&Engine>, clients: u32) -> Result<(), Stop> {
-        let (mut truth, mut lengths) = (Truth::new(self.unit()), Vec::new());
+        let (mut truth, mut lengths) = (Truth::new(self.unit(), self.settings.seed), Vec::new());
         let mut stopped = Ok(());
         for _ in 0..self.settings.iterations {
             stopped = self.iteration(engine, clients, &mut truth, &mut lengths);
@@ -109,16 +105,15 @@ impl Bench<'_, '_> {
         let keys = self.keys(engine)?;
         self.shell("pre_system", self.settings.pre_system.as_deref())?;
         self.execute_all(&self.script.pre)?;
-        let (trial, outcome) = self.drive(clients, keys, truth)?;
-        let Some(outcome) = outcome else {
+        let driven = self.drive(clients, keys, truth)?;
+        let Some(outcome) = &driven.outcome else {
             self.look()?;
-            return Err(Stop::Failed(reason(&trial.validity)));
+            return Err(Stop::Failed(reason(&driven.trial.validity)));
         };
         if outcome.measured.is_some() {
-            lengths.push(outcome.last_end.unwrap_or(outcome.measure_length));
+            lengths.push(driven.length());
         }
-        self.complain(&outcome);
-        truth.runs.push(ran(&trial, Some(&outcome), clients, self.transactions(clients)));
+        self.complain(outcome);
         self.look()?;
         self.come_back()?;
         self.execute_all(&self.script.post)?;
@@ -276,39 +271,13 @@ impl Bench<'_, '_> {
 
     fn load(&self, clients: u32) -> LoadSpec {
         let settings = self.settings;
-        let batch = settings.batch();
-        let transactions = self.transactions(clients);
-        let pacing = settings.rate.map_or(Pacing::Closed, |rate| {
-            Pacing::Open(OpenPacing {
-                rate: Rate::constant(rate / batch as f64),
-                of: RateOf::All,
-                spacing: Spacing::Constant,
-                latency_limit: None,
-                seed: settings.seed,
-            })
-        });
-        // A schedule is everybody's: whoever is free takes the next start.
-        let quota = transactions.map(|n| if settings.rate.is_some() { Quota::Together(n) } else { Quota::Each(n) });
-        let reconnect_s = if settings.detach.is_some() { RENEWAL_PATIENCE_S } else { 0.0 };
-        LoadSpec {
-            workers: self.workers,
-            pacing,
-            errors: ErrorPolicy { retry: Vec::new(), reconnect_s, ..ErrorPolicy::default() },
-            quota,
-            // A connection ends with a transaction.
-            reconnect_every: settings.detach.and_then(|statements| NonZeroU64::new(statements.div_ceil(batch))),
-            connect_timeout: connect_timeout(clients),
-            drain_timeout: DRAIN_TIMEOUT,
-            ..LoadSpec::closed(clients, self.workers, settings.time.unwrap_or(Duration::MAX))
-        }
+        let asked = Asked { transactions: self.transactions(clients), ..asked(settings, clients, self.workers) };
+        // A connection ends with a transaction.
+        let reconnect_every = settings.detach.and_then(|statements| NonZeroU64::new(statements.div_ceil(settings.batch())));
+        LoadSpec { reconnect_every, ..asked.load() }
     }
 
-    fn drive(
-        &mut self,
-        clients: u32,
-        keys: Arc<[String]>,
-        truth: &mut Truth,
-    ) -> Result<(Trial, Option<Outcome>), Stop> {
+    fn drive(&mut self, clients: u32, keys: Arc<[String]>, truth: &mut Truth) -> Result<Driven, Stop> {
         let failed = |error: &dyn std::fmt::Display| Stop::Failed(error.to_string());
         let commit = self.settings.commit.and_then(|n| NonZeroU32::new(u32::try_from(n).unwrap_or(u32::MAX)));
         let commit = commit.map_or(Commit::Each, Commit::EveryWithoutBegin);
@@ -329,16 +298,11 @@ impl Bench<'_, '_> {
             target: &target,
             server_pid: self.admin.client().peer_pid(),
             stop: &self.world.stop,
+            failed_share_max: FAILED_SHARE_MAX,
         };
-        let (mut trial, mut writer) = self.recording.begin_trial(self.trials).map_err(|error| failed(&error))?;
+        let number = self.trials;
         self.trials += 1;
-        let add = &mut |_: &_, histogram: &truetps_record::Histogram| {
-            // All have the same bounds.
-            let _ = truth.response.add(histogram);
-        };
-        let outcome = run_trial(&context, &mut trial, &mut writer, add);
-        let outcome = outcome.and_then(|outcome| writer.write_trial(&trial).map(|()| outcome));
-        Ok((trial, outcome.map_err(|error| failed(&error))?))
+        drive(&self.recording, number, &context, self.transactions(clients), truth).map_err(|error| failed(&error))
     }
 
     /// Errors of clients, in the original's words.
@@ -378,13 +342,7 @@ impl Bench<'_, '_> {
             text += &report::benchmark(&test);
         }
         if !output.silent && !output.classic {
-            let kept = self.recording.path().map(|path| path.display().to_string());
-            text += truth.block(kept.as_deref()).trim_end();
-            if matches!(self.settings.source, Source::Generated(_)) {
-                text += "\n\tseed: ";
-                text += &self.settings.seed.to_string();
-            }
-            text += "\n\n";
+            text += &truth.block(self.recording.kept_in().as_deref());
         }
         let csv = report::csv(&test);
         if output.csv == Csv::Stdout && truth.is_valid() {
@@ -425,6 +383,18 @@ impl Bench<'_, '_> {
         if self.settings.output.verbose >= verbosity {
             let _ = self.world.out.write_all(text.as_bytes());
         }
+    }
+}
+
+/// What is asked of each run, but how many transactions.
+pub(super) fn asked(settings: &Settings, clients: u32, workers: u32) -> Asked {
+    Asked {
+        clients,
+        workers,
+        transactions: None,
+        time: settings.time,
+        rate: settings.rate.map(|queries| queries / settings.batch() as f64),
+        seed: settings.seed,
     }
 }
 

@@ -19,8 +19,8 @@ use std::sync::atomic::Ordering;
 use indexmap::IndexMap;
 use truetps_driver::Target;
 use truetps_record::{
-    CONNECTIONS, Configuration, Design, ErrorPolicy, ExperimentFolder, Load, Plan, Protocol, QuickOverrides,
-    ServerSpec, SettingValue, WorkloadSpec,
+    CONNECTIONS, Configuration, Design, Plan, Protocol, QuickOverrides, ServerSpec, SettingValue,
+    WorkloadSpec,
 };
 
 use self::admin::Admin;
@@ -30,6 +30,7 @@ use self::settings::{Csv, Settings};
 use crate::World;
 use crate::mysql_words::{OptionFiles, Refusal, parse};
 use crate::recording::{Place, Recording, Turn, said, server_facts};
+use crate::run::{Asked, workers};
 use crate::terminal::ask_password;
 
 /// The name in messages.
@@ -37,6 +38,7 @@ const NAME: &str = "mysqlslap";
 const GOOD: u8 = 0;
 const FAILED: u8 = 1;
 const INTERRUPTED: u8 = 130;
+
 /// Runs a command line of mysqlslap, its name first. Returns the exit status.
 pub fn run(arguments: Vec<OsString>, world: &mut World<'_>) -> u8 {
     let mut typed = VecDeque::new();
@@ -104,30 +106,27 @@ fn go(mut typed: VecDeque<String>, world: &mut World<'_>) -> Result<u8, Refusal>
             _ => GOOD,
         });
     }
-    check_places(&settings)?;
+    let place = place(&settings)?;
     let target = settings::target(&words, world.environment, &ask_password)?;
     let command = std::iter::once("truetps slap".to_owned()).chain(about_files);
     let command = command.chain(words.shown_typed().iter().cloned()).collect();
-    test(&settings, &script, &target, command, world)
+    test(&settings, &script, &target, &place, command, world)
 }
 
-/// Whatever is to be written is tried before anything is measured.
-fn check_places(settings: &Settings) -> Result<(), Refusal> {
+/// Where runs go. Whatever is to be written is tried before anything is measured.
+fn place(settings: &Settings) -> Result<Place, Refusal> {
     if let Csv::File(path) = &settings.output.csv {
         bench::append(path, "")
             .map_err(|error| Refusal::new(FAILED, format!("Could not open csv file: {} ({error})", path.display())))?;
     }
-    if let Some(runs) = &settings.runs {
-        ExperimentFolder::check_writable(runs)
-            .map_err(|error| Refusal::new(FAILED, format!("{error} (--runs=none keeps nothing)")))?;
-    }
-    Ok(())
+    Place::choose(settings.runs.as_deref()).map_err(|text| Refusal::new(FAILED, text))
 }
 
 fn test(
     settings: &Settings,
     script: &Script,
     target: &Target,
+    place: &Place,
     command: Vec<String>,
     world: &mut World<'_>,
 ) -> Result<u8, Refusal> {
@@ -135,17 +134,10 @@ fn test(
     let connected = Admin::connect(target, Arc::clone(&world.stop));
     let mut admin = connected.map_err(|error| failed(format!("Error when connecting to server: {}", said(&error))))?;
     let server = server_facts(admin.client()).map_err(|error| failed(said(&error)))?;
-    let workers = if settings.workers > 0 { settings.workers } else { (world.cores / 2).max(1) };
-    let temporary;
-    let place = if let Some(runs) = &settings.runs {
-        Place::Kept(runs.clone())
-    } else {
-        temporary = tempfile::tempdir().map_err(|error| failed(format!("no temporary folder: {error}")))?;
-        Place::Dropped(temporary.path().to_owned())
-    };
+    let workers = workers(settings.workers, world.cores);
     let endpoint = target.endpoint(0).to_string();
     let recording =
-        Recording::begin(&place, plan(settings, script), &turns(settings), server, endpoint, command, workers);
+        Recording::begin(place, plan(settings, script), &turns(settings), server, endpoint, command, workers);
     let recording = recording.map_err(|error| failed(error.to_string()))?;
     let mut bench = Bench {
         settings,
@@ -174,8 +166,6 @@ fn test(
     }
 }
 
-/// The longest time that a plan may have: these runs end with their queries.
-const UNLIMITED_S: f64 = 86_400.0;
 const ENGINE: &str = "default_storage_engine";
 
 /// Each run in the order of the original: engines, clients, repetitions.
@@ -211,21 +201,14 @@ fn plan(settings: &Settings, script: &Script) -> Plan {
     workload.protocol = if settings.prepared { Protocol::Prepared } else { Protocol::Text };
     workload.sql = script.queries.iter().map(print::query).collect();
     workload.create.clone_from(&script.create);
+    let transactions = settings.queries.map(|queries| queries.div_ceil(settings.batch()));
     workload.commit_every = settings.commit.and_then(|n| u32::try_from(n).ok());
     Plan {
         name: "slap".to_owned(),
         about: format!("{NAME}: {}", script.queries[0].sql.chars().take(80).collect::<String>()),
         server: ServerSpec::default(),
         workload,
-        load: Load {
-            warm_up_s: 0.0,
-            measure_s: settings.time.map_or(UNLIMITED_S, |time| time.as_secs_f64()),
-            measure_transactions: settings.queries,
-            // A plan's rate is that of transactions.
-            rate: settings.rate.map(|queries| queries / settings.batch() as f64),
-            errors: ErrorPolicy { retry: Vec::new(), ..ErrorPolicy::default() },
-            ..Load::default()
-        },
+        load: Asked { transactions, ..bench::asked(settings, 1, 1) }.plan_load(),
         factors,
         design: Design {
             blocks: u32::try_from(settings.iterations).unwrap_or(u32::MAX),

@@ -103,14 +103,12 @@ pub(super) fn server(crew: &Crew) -> Option<ServerFacts> {
 }
 
 fn server_facts(seen: &ServerSeen) -> ServerFacts {
-    let text = &seen.version;
-    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let flavour = match seen.dialect {
-        Dialect::Mysql => Flavour::from_version_text(text),
-        Dialect::Postgres => Flavour::Postgresql,
-    };
-    let number = text[..end].trim_end_matches('.').to_owned();
-    ServerFacts { flavour, version: number, version_text: text.clone(), chosen_settings: Vec::new() }
+    let facts = ServerFacts::from_version_text(&seen.version);
+    match seen.dialect {
+        Dialect::Mysql => facts,
+        // It says its number alone at the login.
+        Dialect::Postgres => ServerFacts { flavour: Flavour::Postgresql, ..facts },
+    }
 }
 
 /// `truetps sysbench` and what was typed behind it, without passwords.
