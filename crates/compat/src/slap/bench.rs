@@ -24,7 +24,6 @@ use crate::recording::said;
 use crate::run::{Asked, Driven, FAILED_SHARE_MAX, drive};
 use crate::truth::Truth;
 
-
 /// Why a test is broken off.
 #[derive(Debug)]
 pub(super) enum Stop {
@@ -273,7 +272,8 @@ impl Bench<'_, '_> {
         let settings = self.settings;
         let asked = Asked { transactions: self.transactions(clients), ..asked(settings, clients, self.workers) };
         // A connection ends with a transaction.
-        let reconnect_every = settings.detach.and_then(|statements| NonZeroU64::new(statements.div_ceil(settings.batch())));
+        let reconnect_every =
+            settings.detach.and_then(|statements| NonZeroU64::new(statements.div_ceil(settings.batch())));
         LoadSpec { reconnect_every, ..asked.load() }
     }
 

@@ -19,8 +19,7 @@ use std::sync::atomic::Ordering;
 use indexmap::IndexMap;
 use truetps_driver::Target;
 use truetps_record::{
-    CONNECTIONS, Configuration, Design, Plan, Protocol, QuickOverrides, ServerSpec, SettingValue,
-    WorkloadSpec,
+    CONNECTIONS, Configuration, Design, Plan, Protocol, QuickOverrides, ServerSpec, SettingValue, WorkloadSpec,
 };
 
 use self::admin::Admin;
