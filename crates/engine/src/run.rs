@@ -47,7 +47,7 @@ pub struct LoadSpec {
     /// A client that has nothing more to do keeps its connection.
     ///
     /// A connection that cannot be made again is lost: [`ErrorPolicy::reconnect_s`] says what then. A server at its limit
-    /// of connections may refuse it, as long as it has not dealt with the goodbye.
+    /// of connections refuses it as long as it has not dealt with the goodbye: that is no failure for a second.
     pub reconnect_every: Option<NonZeroU64>,
     /// For all clients together.
     pub connect_timeout: Duration,
