@@ -45,11 +45,11 @@ pub use plan_check::near_matches;
 pub use server::{Flavour, ServerFacts};
 pub use setting_text::{same_setting, setting_number};
 pub use slo::Slo;
-pub use sql_script::{SqlScriptError, created_table, first_word, split_sql};
+pub use sql_script::{SqlDialect, SqlScriptError, split_sql};
 pub use table_spec::{GeneratedTable, TableSection, VALUE_LENGTH};
 pub use trial::{EngineFacts, Measured, ResourceUse, Trial, Validity};
 pub use workload_spec::{
-    CustomStatement, CustomTable, KeyMode, ReadWriteMix, SCRIPT_WORKLOAD, WORKLOADS, WorkloadSpec,
+    CustomStatement, CustomTable, KeyMode, ReadWriteMix, SCRIPT_WORKLOAD, SqlParts, WORKLOADS, WorkloadSpec,
 };
 
 /// Version of every JSON file in a run folder. It grows when a reader of the old version would misread the new one.

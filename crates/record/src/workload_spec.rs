@@ -8,8 +8,9 @@ use serde::de::value::SeqAccessDeserializer;
 use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::sql_script::created_tables;
-use crate::{Distribution, Generator, Protocol, TableSection, near_matches};
+use crate::sql_script::{created_table, split_sql};
+use crate::workload_check::check_sql;
+use crate::{Distribution, Generator, PlanError, Protocol, SqlDialect, SqlScriptError, TableSection, near_matches};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -215,6 +216,17 @@ fn one_or_more<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>
     deserializer.deserialize_any(Texts)
 }
 
+/// The workload `sql`, taken apart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SqlParts {
+    /// What clients send.
+    pub statements: Vec<String>,
+    /// What makes the tables and fills them.
+    pub create: Vec<String>,
+    /// Names of the tables that `create` makes, in order.
+    pub tables: Vec<String>,
+}
+
 /// The workloads, and the keys of the section that each has beside `name` and `protocol`.
 pub(crate) const WORKLOAD_KEYS: [(&str, &[&str]); 10] = [
     ("insert", &["tables", "table_rows"]),
@@ -313,10 +325,34 @@ impl WorkloadSpec {
                 Some((tables.len() as u32, rows.div_ceil(tables.len().max(1) as u64)))
             }
             // How many rows the statements leave is known to the server alone.
-            SQL_WORKLOAD => Some((created_tables(&self.create).map_or(0, |names| names.len() as u32), 0)),
+            SQL_WORKLOAD => Some((self.tables_of_sql(), 0)),
             TABLE_WORKLOAD => Some((1, self.table.generated().map_or(0, |table| table.rows))),
             _ => None,
         }
+    }
+
+    /// The statements of `sql` for servers of this dialect, checked.
+    pub fn sql_parts(&self, dialect: SqlDialect) -> Result<SqlParts, PlanError> {
+        let parts = self.split(dialect)?;
+        check_sql(&parts, self.commit_every, dialect)?;
+        Ok(parts)
+    }
+
+    fn split(&self, dialect: SqlDialect) -> Result<SqlParts, PlanError> {
+        let split = |key: &str, texts: &[String]| {
+            let each = texts.iter().map(|text| split_sql(text, ";", dialect));
+            each.collect::<Result<Vec<_>, _>>().map(|lists| lists.concat()).map_err(|error| wrong(key, &error))
+        };
+        let (statements, create) = (split("sql", &self.sql)?, split("create", &self.create)?);
+        let names = create.iter().filter_map(|sql| created_table(sql, dialect).transpose());
+        let tables = names.collect::<Result<_, _>>().map_err(|error| wrong("create", &error))?;
+        Ok(SqlParts { statements, create, tables })
+    }
+
+    /// Which dialect it is, the plan does not say: whichever can be read.
+    fn tables_of_sql(&self) -> u32 {
+        let parts = self.split(SqlDialect::Mysql).or_else(|_| self.split(SqlDialect::Postgres));
+        parts.map_or(0, |parts| parts.tables.len() as u32)
     }
 
     /// Fills in what the section does not say: the name and the protocol. Makes `tables` and `table_rows` those of the
@@ -344,6 +380,10 @@ impl WorkloadSpec {
             section.remove("table_rows");
         }
     }
+}
+
+fn wrong(key: &str, error: &SqlScriptError) -> PlanError {
+    PlanError::Value { key: format!("workload.{key}"), problem: error.to_string() }
 }
 
 fn one() -> u32 {

@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use truetps_driver::{Dialect, Params, Statement};
-use truetps_record::{SqlScriptError, WorkloadSpec, created_table, split_sql};
+use truetps_record::{SqlDialect, SqlParts, WorkloadSpec};
 
 use crate::random::ClientRandom;
 use crate::table::{RowSource, Table};
@@ -72,15 +72,15 @@ impl SqlList {
         Ok(Self { statements: statements.into(), script, tables: Vec::new(), seed, share: None })
     }
 
-    /// With the tables that these statements make, all of them before the first is filled. Each table's content when the
-    /// statements are through is what it has before each trial.
-    pub fn with_tables(mut self, create: Vec<String>, dialect: Dialect) -> Result<Self, SqlScriptError> {
+    /// With the tables of these names that these statements make, all of them before the first is filled. Each table's
+    /// content when the statements are through is what it has before each trial.
+    fn with_tables(mut self, names: Vec<String>, create: Vec<String>, dialect: Dialect) -> Self {
         let mut create = Some(create);
-        for name in created_tables(create.as_deref().unwrap_or_default())? {
+        for name in names {
             let table = Table::new(dialect, name, 0, RowSource::Zeros, self.seed);
             self.tables.push(table.with_sql(create.take().unwrap_or_default(), Vec::new()));
         }
-        Ok(self)
+        self
     }
 
     /// Each client's last transaction is as short as its share of so many statements wants it.
@@ -91,15 +91,14 @@ impl SqlList {
     }
 
     pub(crate) fn of_plan(spec: &WorkloadSpec, dialect: Dialect, seed: u64) -> Result<Self, WorkloadError> {
-        let wrong = |key: &str| {
-            let key = format!("workload.{key}");
-            move |error: SqlScriptError| WorkloadError::Sql { key: key.clone(), problem: error.to_string() }
+        let quotes = match dialect {
+            Dialect::Mysql => SqlDialect::Mysql,
+            Dialect::Postgres => SqlDialect::Postgres,
         };
-        let list = split_all(&spec.sql).map_err(wrong("sql"))?;
-        let create = split_all(&spec.create).map_err(wrong("create"))?;
+        let SqlParts { statements, create, tables } = spec.sql_parts(quotes)?;
         let commit = spec.commit_every.and_then(NonZeroU32::new).map_or(Commit::Each, Commit::Every);
-        let list = list.into_iter().map(SqlStatement::Fixed).collect();
-        Self::new(list, Arc::new([]), commit, seed)?.with_tables(create, dialect).map_err(wrong("create"))
+        let list = statements.into_iter().map(SqlStatement::Fixed).collect();
+        Ok(Self::new(list, Arc::new([]), commit, seed)?.with_tables(tables, create, dialect))
     }
 }
 
@@ -115,17 +114,6 @@ fn statement(one: SqlStatement, no_keys: bool) -> Result<Statement, WorkloadErro
         1 => Ok(statement),
         count => Err(WorkloadError::NotOneKey { count, sql }),
     }
-}
-
-fn split_all(texts: &[String]) -> Result<Vec<String>, SqlScriptError> {
-    texts.iter().try_fold(Vec::new(), |mut all, text| {
-        all.extend(split_sql(text, ";")?);
-        Ok(all)
-    })
-}
-
-fn created_tables(statements: &[String]) -> Result<Vec<String>, SqlScriptError> {
-    statements.iter().filter_map(|sql| created_table(sql).transpose()).collect()
 }
 
 impl Workload for SqlList {
@@ -269,6 +257,23 @@ mod tests {
     }
 
     #[test]
+    fn texts_of_a_plan_are_those_of_its_server() {
+        let spec = WorkloadSpec {
+            sql: vec!["/* group=1 */ UPDATE t SET v = v # 5; x".to_owned()],
+            create: vec!["CREATE TABLE t (v INT); DO $$ BEGIN; END $$".to_owned()],
+            ..WorkloadSpec::new("sql")
+        };
+        let postgres = SqlList::of_plan(&spec, Dialect::Postgres, 1).unwrap();
+        assert_eq!(sent(&postgres, 0, 2), ["/* group=1 */ UPDATE t SET v = v # 5|", "x|"]);
+        assert_eq!(postgres.tables()[0].create_sql(), ["CREATE TABLE t (v INT)", "DO $$ BEGIN; END $$"]);
+        let mysql = SqlList::of_plan(&spec, Dialect::Mysql, 1).unwrap();
+        assert_eq!(sent(&mysql, 0, 1), ["/* group=1 */ UPDATE t SET v = v # 5; x|"]);
+        let quote = WorkloadSpec { sql: vec![r"SELECT '\'".to_owned()], ..spec };
+        let error = SqlList::of_plan(&quote, Dialect::Mysql, 1).err().unwrap().to_string();
+        assert!(error.contains("`workload.sql`: the quote ' is not closed"), "{error}");
+    }
+
+    #[test]
     fn wrong_lists_are_named() {
         let error = |list, keys| SqlList::new(list, keys, Commit::Each, 1).err().unwrap().to_string();
         let keyed = |sql: &str| vec![SqlStatement::Keyed(sql.to_owned())];
@@ -284,7 +289,8 @@ mod tests {
         let list = SqlList::new(fixed(&["a"]), keys(&[]), Commit::Each, 1).unwrap();
         let create: Vec<_> =
             ["CREATE TABLE a (i INT)", "CREATE TABLE b (i INT)", "INSERT INTO b SELECT 1"].map(str::to_owned).to_vec();
-        let tables = list.with_tables(create.clone(), Dialect::Mysql).unwrap().tables();
+        let names = ["a", "b"].map(str::to_owned).to_vec();
+        let tables = list.with_tables(names, create.clone(), Dialect::Mysql).tables();
         assert_eq!(tables.iter().map(|table| &*table.name).collect::<Vec<_>>(), ["a", "b"]);
         assert_eq!((tables[0].create_sql(), tables[1].create_sql()), (&create[..], &[][..]));
     }
