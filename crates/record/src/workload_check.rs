@@ -11,7 +11,7 @@ use crate::{
     near_matches,
 };
 
-const ROWS_PER_INSERT_MAX: u32 = 10_000;
+pub(crate) const ROWS_PER_INSERT_MAX: u32 = 10_000;
 pub(crate) const HOT_ROWS_MAX: u32 = 100_000;
 pub(crate) const TABLE_ROWS_MAX: u64 = 1_000_000_000;
 /// Statements in one transaction.

@@ -29,7 +29,7 @@ pub use insert::Insert;
 pub use random::Stream;
 pub use sql_list::{SqlList, SqlStatement};
 pub use table::Table;
-pub use table_insert::{TableColumn, TableInsert};
+pub use table_insert::TableInsert;
 /// Names of the workloads.
 pub use truetps_record::WORKLOADS as NAMES;
 

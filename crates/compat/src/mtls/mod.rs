@@ -124,7 +124,7 @@ fn table(options: &Options) -> Result<GeneratedTable, Stopped> {
         decimal_precision: options.decimal_precision,
         decimal_scale: options.decimal_scale,
     };
-    if TableInsert::new(&table, 1, Dialect::Mysql).columns.is_empty() {
+    if table.value_columns() == 0 {
         return Err(failed(match options.action {
             Action::Insert => "columns counts equal 0".to_owned(),
             _ => format!("do not have any columns in table {}.{}", options.database, options.table),
