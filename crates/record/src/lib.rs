@@ -16,6 +16,7 @@ mod host;
 mod interval;
 mod load;
 mod open_loop;
+mod personality;
 mod plan;
 mod plan_check;
 mod server;
@@ -24,6 +25,7 @@ mod slo;
 mod sql_script;
 mod table_spec;
 mod trial;
+mod whole_number;
 mod workload_check;
 mod workload_spec;
 
@@ -38,8 +40,9 @@ pub use generator::{Alphabet, Generator, GeneratorKind, Scalar, TimeRange, UuidF
 pub use histogram::{Histogram, HistogramError, LatencyFigures, LatencyLogWriter, new_histogram, read_latency_log};
 pub use host::{FlushProbe, HostFacts};
 pub use interval::{Interval, Phase};
-pub use load::{DriveMode, ErrorPolicy, Load, Spacing};
+pub use load::{DriveMode, ErrorPolicy, Load, RATE_MAX, Spacing};
 pub use open_loop::{OpenLoop, StartCounts};
+pub use personality::Personality;
 pub use plan::{DatadirState, Design, Plan, PlanError, Protocol, QuickOverrides, ServerSpec};
 pub use plan_check::near_matches;
 pub use server::{Flavour, ServerFacts};

@@ -76,6 +76,7 @@ impl<'de> Deserialize<'de> for TableSection {
 pub struct GeneratedTable {
     pub name: String,
     /// Rows before each trial.
+    #[serde(with = "crate::whole_number")]
     pub rows: u64,
     /// A column `id` that counts up, as the primary key.
     pub auto_primary_key: bool,

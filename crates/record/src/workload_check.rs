@@ -67,10 +67,6 @@ pub(crate) fn check_workload(spec: &WorkloadSpec) -> Result<(), PlanError> {
         TABLE_WORKLOAD => return check_generated(spec),
         _ => {}
     }
-    if spec.is_script() {
-        let is_named = spec.script.as_ref().is_some_and(|script| !script.is_empty());
-        return if is_named { Ok(()) } else { Err(value("workload.script", "is missing: which script was run")) };
-    }
     whole("hot_rows", spec.hot_rows.unwrap_or(1).into(), HOT_ROWS_MAX.into())?;
     whole("tables", spec.tables.into(), TABLES_MAX as u64)?;
     whole("table_rows", spec.table_rows, TABLE_ROWS_MAX)?;

@@ -22,7 +22,7 @@ pub struct WorkloadSpec {
     #[serde(default = "one")]
     pub tables: u32,
     /// Rows in each table before a trial starts. Where the workload brings tables of its own: their mean, rounded up.
-    #[serde(default = "default_table_rows")]
+    #[serde(default = "default_table_rows", with = "crate::whole_number")]
     pub table_rows: u64,
     #[serde(default)]
     pub protocol: Protocol,
@@ -183,7 +183,7 @@ pub struct CustomTable {
     /// SQL that makes it, its indexes and whatever else it needs.
     pub create: Vec<String>,
     /// Rows that it is filled with.
-    #[serde(default)]
+    #[serde(default, with = "crate::whole_number")]
     pub rows: u64,
     /// The columns of these rows.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
@@ -258,8 +258,7 @@ fn default_protocol(name: &str) -> Protocol {
     if name == SQL_WORKLOAD { Protocol::Text } else { Protocol::Prepared }
 }
 
-/// The workload of a run folder that `truetps sysbench` has written: whatever the script sent. Such a plan can be read,
-/// and no experiment can be made from it: it is in no list of workloads.
+/// The workload of a script's run, which no plan can ask for: it is in no list of workloads.
 pub const SCRIPT_WORKLOAD: &str = "sysbench";
 const SCRIPT_KEYS: (&str, &[&str]) = (SCRIPT_WORKLOAD, &["script"]);
 
@@ -303,8 +302,7 @@ impl WorkloadSpec {
         }
     }
 
-    /// Whether this is the record of a script's run, which no plan can ask for.
-    pub fn is_script(&self) -> bool {
+    pub(crate) fn is_script(&self) -> bool {
         self.name == SCRIPT_WORKLOAD
     }
 
