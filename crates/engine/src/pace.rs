@@ -74,10 +74,10 @@ impl Source {
         Self { coming: arrivals.clone(), waiting: arrivals, queued: 0 }
     }
 
-    /// Queues all starts before `until_ns`; returns how many those are.
-    fn arrive(&mut self, until_ns: u64) -> u64 {
+    /// Queues all starts before `until_ns` that `may_start` lets in; returns how many those are.
+    fn arrive(&mut self, until_ns: u64, may_start: &mut impl FnMut() -> bool) -> u64 {
         let before = self.queued;
-        while self.coming.next_ns() < until_ns {
+        while self.coming.next_ns() < until_ns && may_start() {
             self.coming.advance();
             self.queued += 1;
         }
@@ -157,19 +157,24 @@ impl Pace {
         }
     }
 
-    /// Queues all starts that are scheduled before `until_ns`; returns how many those are.
-    pub(crate) fn arrive(&mut self, until_ns: u64) -> u64 {
+    /// Queues all starts that are scheduled before `until_ns`; returns how many those are. Each has to ask `may_start`;
+    /// where that says no, the schedule is over.
+    pub(crate) fn arrive(&mut self, until_ns: u64, mut may_start: impl FnMut() -> bool) -> u64 {
         match self {
             Self::Closed => 0,
-            Self::Pool { source, .. } => source.arrive(until_ns),
+            Self::Pool { source, .. } => source.arrive(until_ns, &mut may_start),
             Self::EachClient { sources, due, ready, .. } => {
                 let mut arrived = 0;
                 while let Some(Reverse((_, slot))) = due.peek().copied().filter(|Reverse((at, _))| *at < until_ns) {
                     due.pop();
                     let source = &mut sources[slot as usize];
-                    arrived += source.arrive(until_ns);
-                    due.push(Reverse((source.coming.next_ns(), slot)));
+                    arrived += source.arrive(until_ns, &mut may_start);
+                    let next_ns = source.coming.next_ns();
+                    due.push(Reverse((next_ns, slot)));
                     ready.push_back(slot);
+                    if next_ns < until_ns {
+                        break;
+                    }
                 }
                 arrived
             }

@@ -11,8 +11,8 @@ use truetps_driver::{Client, Dialect, DriverError};
 use truetps_lab::TrialContext;
 use truetps_probe::clock;
 use truetps_record::{
-    CONNECTIONS, Configuration, Design, GeneratedTable, Plan, Protocol, QuickOverrides, ServerFacts, ServerSpec,
-    SettingValue, TableSection, Validity, WorkloadSpec,
+    CONNECTIONS, Configuration, Design, GeneratedTable, Personality, Plan, Protocol, QuickOverrides, ServerFacts,
+    ServerSpec, SettingValue, TableSection, Validity, WorkloadSpec,
 };
 use truetps_workload::{Commit, TableInsert};
 
@@ -152,19 +152,19 @@ impl Bench<'_> {
         Configuration { levels: IndexMap::from([(CONNECTIONS.to_owned(), clients)]) }
     }
 
-    /// The same in the words of plans.
+    /// What plans have words for; that each INSERT has its COMMIT, without a BEGIN, is not among it.
     fn plan(&self, table: &GeneratedTable) -> Plan {
         let options = self.options;
         let mut workload = WorkloadSpec::new("table");
         workload.table = TableSection::Generated(table.clone());
         workload.protocol = self.protocol();
-        workload.explicit_commit = Some(true);
         workload.rows_per_insert = (options.batch > 1).then_some(options.batch);
         let until =
             options.time.map_or_else(|| format!("{} rows", options.rows), |seconds| format!("{seconds} s of rows"));
         Plan {
             name: "mtls".to_owned(),
             about: format!("{NAME}: {until} by {} clients", options.parallel),
+            recorded_from: Some(Personality::Mtls),
             server: ServerSpec::default(),
             workload,
             load: self.asked().plan_load(),

@@ -283,8 +283,9 @@ impl Bench<'_, '_> {
         let commit = commit.map_or(Commit::Each, Commit::EveryWithoutBegin);
         let list = SqlList::new(self.script.list(), keys, commit, self.settings.seed);
         let mut list = list.map_err(|error| failed(&error))?;
-        if let Some(total) = self.total(clients).filter(|_| self.settings.rate.is_none()) {
-            list = list.with_total(total, clients);
+        if let Some(total) = self.total(clients) {
+            let is_shared = self.settings.rate.is_some();
+            list = if is_shared { list.with_shared_total(total) } else { list.with_total(total, clients) };
         }
         let mut target = self.target.clone();
         target.login.database = Some(self.settings.schema.clone());

@@ -19,7 +19,8 @@ use std::sync::atomic::Ordering;
 use indexmap::IndexMap;
 use truetps_driver::Target;
 use truetps_record::{
-    CONNECTIONS, Configuration, Design, Plan, Protocol, QuickOverrides, ServerSpec, SettingValue, WorkloadSpec,
+    CONNECTIONS, Configuration, Design, Personality, Plan, Protocol, QuickOverrides, ServerSpec, SettingValue,
+    WorkloadSpec,
 };
 
 use self::admin::Admin;
@@ -181,40 +182,42 @@ fn turns(settings: &Settings) -> Vec<Turn> {
                 levels.insert(ENGINE.to_owned(), SettingValue::Text(engine.to_owned()));
             }
             let configuration = Configuration { levels };
+            // What is named twice is one configuration, with twice the repetitions.
+            let before = turns.iter().filter(|turn: &&Turn| turn.configuration == configuration).count() as u32;
             let blocks = 0..u32::try_from(settings.iterations).unwrap_or(u32::MAX);
-            turns.extend(blocks.map(|block| Turn { block, configuration: configuration.clone() }));
+            turns.extend(blocks.map(|n| Turn { block: before + n, configuration: configuration.clone() }));
         }
     }
     turns
 }
 
-/// The same in the words of plans.
+/// What plans have words for.
 fn plan(settings: &Settings, script: &Script) -> Plan {
-    let clients = settings.concurrency.iter().map(|clients| SettingValue::Int((*clients).into())).collect();
-    let mut factors = IndexMap::from([(CONNECTIONS.to_owned(), clients)]);
-    if !settings.engines.is_empty() {
-        let engines = settings.engines.iter().map(|engine| SettingValue::Text(engine.name.clone())).collect();
-        factors.insert(ENGINE.to_owned(), engines);
+    let turns = turns(settings);
+    let mut factors: IndexMap<String, Vec<SettingValue>> = IndexMap::new();
+    for (name, level) in turns.iter().flat_map(|turn| &turn.configuration.levels) {
+        let levels = factors.entry(name.clone()).or_default();
+        if !levels.contains(level) {
+            levels.push(level.clone());
+        }
     }
+    let blocks = turns.iter().map(|turn| turn.block + 1).max().unwrap_or(1);
     let mut workload = WorkloadSpec::new("sql");
     workload.protocol = if settings.prepared { Protocol::Prepared } else { Protocol::Text };
     workload.sql = script.queries.iter().map(print::query).collect();
     workload.create.clone_from(&script.create);
-    let transactions = settings.queries.map(|queries| queries.div_ceil(settings.batch()));
+    // How many transactions these are depends on the clients, where they have several queries each.
+    let transactions = settings.queries.filter(|_| settings.commit.is_none());
     workload.commit_every = settings.commit.and_then(|n| u32::try_from(n).ok());
     Plan {
         name: "slap".to_owned(),
         about: format!("{NAME}: {}", script.queries[0].sql.chars().take(80).collect::<String>()),
+        recorded_from: Some(Personality::Slap),
         server: ServerSpec::default(),
         workload,
         load: Asked { transactions, ..bench::asked(settings, 1, 1) }.plan_load(),
         factors,
-        design: Design {
-            blocks: u32::try_from(settings.iterations).unwrap_or(u32::MAX),
-            seed: settings.seed,
-            aa_pair: false,
-            ..Design::default()
-        },
+        design: Design { blocks, seed: settings.seed, aa_pair: false, ..Design::default() },
         quick: QuickOverrides::default(),
     }
 }

@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
-use truetps_record::split_sql;
+use truetps_record::{SqlDialect, split_sql};
 use truetps_workload::SqlStatement;
 
 use super::auto::Query;
@@ -30,7 +30,7 @@ impl Script {
     pub(super) fn load(settings: &Settings) -> Result<Self, String> {
         let split = |flag: &str, text: &str| {
             let text = text_or_file(flag, text)?;
-            split_sql(&text, &settings.delimiter).map_err(|error| format!("--{flag}: {error}"))
+            split_sql(&text, &settings.delimiter, SqlDialect::Mysql).map_err(|error| format!("--{flag}: {error}"))
         };
         let optional = |flag: &str, text: &Option<String>| match text {
             Some(text) => split(flag, text),
@@ -66,8 +66,11 @@ impl Script {
     pub(super) fn create_with(&self, engine: Option<&Engine>) -> Vec<String> {
         let mut create = self.create.clone();
         if let (Some(first), Some(engine)) = (create.first_mut(), engine) {
-            let words = [first.as_str(), "Engine =", &engine.name, &engine.options];
-            words.join(" ").trim_end().clone_into(first);
+            // A comment may go on to the end of the line.
+            let last = first.lines().last().unwrap_or_default();
+            let gap = if last.contains("--") || last.contains('#') { "\n" } else { " " };
+            let words = ["Engine =", &engine.name, &engine.options].join(" ");
+            *first = [first.as_str(), words.trim_end()].join(gap);
         }
         create
     }

@@ -8,9 +8,9 @@ use truetps_engine::{WorkerShares, generator_limited, sustained};
 use truetps_probe::{HostCpu, clock, host_facts};
 use truetps_record::{
     CONNECTIONS, Configuration, Design, DriveMode, EngineFacts, ErrorCount, ErrorPolicy, Experiment, Flavour,
-    Histogram, LatencyFigures, Load, Measured, OpenLoop, Plan, Protocol, QuickOverrides, ResourceUse, SCHEMA_VERSION,
-    SCRIPT_WORKLOAD, ScheduledTrial, ServerFacts, ServerSpec, SettingValue, Spacing, Trial, TrialRole, Validity,
-    WorkloadSpec,
+    Histogram, LatencyFigures, Load, Measured, OpenLoop, Personality, Plan, Protocol, QuickOverrides, ResourceUse,
+    SCHEMA_VERSION, SCRIPT_WORKLOAD, ScheduledTrial, ServerFacts, ServerSpec, SettingValue, Spacing, Trial, TrialRole,
+    Validity, WorkloadSpec,
 };
 
 use super::document::TOOL_VERSION;
@@ -50,6 +50,7 @@ pub(super) fn plan(crew: &Crew) -> Plan {
     Plan {
         name: plan_name(&crew.script.base_name()),
         about: format!("what {script} of sysbench does with {clients} client{plural}"),
+        recorded_from: Some(Personality::Sysbench),
         server: ServerSpec::default(),
         workload,
         load: Load {
