@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::PlanError;
 use crate::plan_check::{near_matches, value};
+use crate::rate::{RATE_MAX, RATE_MIN};
 use crate::whole_number::WHOLE_MAX;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -101,9 +102,6 @@ impl Default for ErrorPolicy {
 }
 
 const DAY_S: f64 = 86_400.0;
-/// Starts a second: more than any server takes, and few enough to be counted while they pass.
-pub const RATE_MAX: f64 = 10_000_000.0;
-const RATE_MIN: f64 = 0.0001;
 const CLASSES: [&str; 8] = [
     "deadlock",
     "lock_wait_timeout",

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Parser, ValueEnum};
+use truetps_record::{RATE_MAX, RATE_MIN, parse_rate};
 
 /// Makes a table, fills it from several connections, drops it: the command line of mtls-perf-bench, and behind its log
 /// what that leaves out
@@ -89,7 +90,7 @@ pub(super) struct Options {
     #[arg(long, value_name = "SECONDS", conflicts_with = "rows", value_parser = seconds, help_heading = OURS)]
     pub(super) time: Option<f64>,
     /// Open loop: transactions a second of all clients, whatever the server does
-    #[arg(long, value_name = "N", value_parser = rate, help_heading = OURS)]
+    #[arg(long, value_name = "N/s", value_parser = rate, help_heading = OURS)]
     pub(super) rate: Option<f64>,
     /// Of the random values
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(..=NUMBER_MAX),
@@ -144,9 +145,9 @@ fn seconds(text: &str) -> Result<f64, String> {
 }
 
 fn rate(text: &str) -> Result<f64, String> {
-    // Starts are counted while they pass.
-    const MAX: f64 = 1e7;
-    text.parse().ok().filter(|rate| *rate > 0.0 && *rate <= MAX).ok_or_else(|| "not a number of starts a second".into())
+    let rate = parse_rate(text)?;
+    let fits = (RATE_MIN..=RATE_MAX).contains(&rate);
+    if fits { Ok(rate) } else { Err(format!("not between {RATE_MIN} and {RATE_MAX} transactions a second")) }
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use truetps_driver::{Dialect, Endpoint, Login, Password, Target, Tls, TlsMode};
+use truetps_record::{RATE_MAX, RATE_MIN, parse_rate};
 
 use super::auto::{AutoSql, Columns, Key, LoadType};
 use crate::mysql_words::{Given, Refusal, Words};
@@ -15,8 +16,6 @@ const ITERATIONS_MAX: u64 = 100_000;
 const DEFAULT_PORT: u16 = 3306;
 /// Plans are TOML, whose numbers end here.
 const NUMBER_MAX: u64 = i64::MAX as u64;
-/// Rates that a plan may have, in transactions a second: `RATE_MIN` and `RATE_MAX` of `truetps_record`.
-const RATES: std::ops::RangeInclusive<f64> = 0.0001..=10_000_000.0;
 /// Lengths of a run that a plan may have, in seconds.
 const TIMES_S: std::ops::RangeInclusive<f64> = 0.1..=86_400.0;
 /// Where distributions put the socket of the server that they ship; the first that is there.
@@ -285,20 +284,9 @@ fn engines(text: &str) -> Result<Vec<Engine>, Refusal> {
 
 /// Queries a second: `500`, `500/s`, `30/min`. `batch`: how many of them are a transaction.
 fn rate(text: &str, batch: u64) -> Result<f64, Refusal> {
-    let (number, unit) = text.split_once('/').unwrap_or((text, "s"));
-    let seconds = match unit.trim() {
-        "s" => 1.0,
-        "min" => 60.0,
-        "h" => 3600.0,
-        _ => f64::NAN,
-    };
-    let rate = number.trim().parse::<f64>().map_or(f64::NAN, |number| number / seconds);
-    if rate.is_nan() {
-        return refuse(format!("--rate={text} is no rate: 500, 500/s, 30/min"));
-    }
-    if !RATES.contains(&(rate / batch as f64)) {
-        let (least, most) = (RATES.start(), RATES.end());
-        return refuse(format!("--rate={text} is not between {least} and {most} transactions a second"));
+    let rate = parse_rate(text).or_else(|problem| refuse(format!("--rate={text}: {problem}")))?;
+    if !(RATE_MIN..=RATE_MAX).contains(&(rate / batch as f64)) {
+        return refuse(format!("--rate={text} is not between {RATE_MIN} and {RATE_MAX} transactions a second"));
     }
     Ok(rate)
 }
