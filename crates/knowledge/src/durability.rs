@@ -12,14 +12,18 @@ use crate::setting::known;
 use crate::version::Version;
 
 /// What is gone after a crash of one kind.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(tag = "loss", rename_all = "snake_case")]
 pub enum Loss {
     Nothing,
     /// About so many seconds of acknowledged transactions.
-    Seconds { seconds: f64 },
+    Seconds {
+        seconds: f64,
+    },
     /// Up to so many groups of commits.
-    Groups { groups: u64 },
+    Groups {
+        groups: u64,
+    },
     /// The last commits, as far back as the operating system has not written by itself.
     LastCommits,
     /// More than the last commits: data that cannot be read any more.
@@ -200,8 +204,8 @@ fn damage(view: &View<'_>) -> Option<Verdict> {
 /// from the binlog, and one that was not flushed takes them along. MySQL 5.5 flushes the commit record, and so does
 /// level 3 of MariaDB.
 fn binlog_at_power_cut(view: &View<'_>, level: u8) -> Verdict {
-    let flushes_commit =
-        level == 3 || (view.flavour != Flavour::Mariadb && Version::parse("5.6").is_some_and(|since| *view.version < since));
+    let flushes_commit = level == 3
+        || (view.flavour != Flavour::Mariadb && Version::parse("5.6").is_some_and(|since| *view.version < since));
     if !has_binlog(view) || flushes_commit {
         return Verdict::new(Loss::Nothing, "");
     }
@@ -209,11 +213,15 @@ fn binlog_at_power_cut(view: &View<'_>, level: u8) -> Verdict {
         Some(1) => Verdict::new(Loss::Nothing, ""),
         Some(0) => Verdict::new(
             Loss::LastCommits,
-            format!("{FLUSH}={level}, but recovery takes the last commits from the binlog, which sync_binlog=0 does not flush"),
+            format!(
+                "{FLUSH}={level}, but recovery takes the last commits from the binlog, which sync_binlog=0 does not flush"
+            ),
         ),
         Some(groups) => Verdict::new(
             Loss::Groups { groups },
-            format!("{FLUSH}={level}, but recovery takes the last commits from the binlog, which is flushed every {groups} groups"),
+            format!(
+                "{FLUSH}={level}, but recovery takes the last commits from the binlog, which is flushed every {groups} groups"
+            ),
         ),
         None => Verdict::new(Loss::Unknown, "sync_binlog is not known"),
     }
@@ -229,16 +237,20 @@ fn mysql_replica(view: &View<'_>) -> (ReplicaFate, String) {
         view.given.get(&format!("{name}_enabled")).is_some_and(|on| same_setting("ON", on))
     });
     if waits.is_some() {
-        return say(ReplicaFate::HasIt, "a replica has each acknowledged commit while semi-synchronous replication is active");
+        return say(
+            ReplicaFate::HasIt,
+            "a replica has each acknowledged commit while semi-synchronous replication is active",
+        );
     }
     if view.is("innodb_support_xa", "OFF") {
         return say(ReplicaFate::Differs, "replicas can differ after a crash (innodb_support_xa=OFF)");
     }
-    match (view.number("sync_binlog"), flush_level(view)) {
-        (Some(sync), Some(1 | 3)) if sync == 1.0 => say(ReplicaFate::Follows, "replicas follow, a little behind"),
-        (Some(sync), Some(level)) if sync == 1.0 => {
-            (ReplicaFate::Differs, format!("after a crash replicas can have what this server has lost ({FLUSH}={level})"))
-        }
+    match (view.number("sync_binlog").map(|sync| sync as u64), flush_level(view)) {
+        (Some(1), Some(1 | 3)) => say(ReplicaFate::Follows, "replicas follow, a little behind"),
+        (Some(1), Some(level)) => (
+            ReplicaFate::Differs,
+            format!("after a crash replicas can have what this server has lost ({FLUSH}={level})"),
+        ),
         (Some(sync), Some(_)) => {
             (ReplicaFate::Differs, format!("after a power cut replicas can differ (sync_binlog={sync})"))
         }

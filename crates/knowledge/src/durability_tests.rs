@@ -33,7 +33,7 @@ fn flush_level_and_binlog_together() {
     check(Mysql, "9.7.4", &[(flush, "2"), ("log_bin", "OFF")], Loss::Nothing, SECOND, ReplicaFate::None);
     let slow = Loss::Seconds { seconds: 10.0 };
     let timeout = ("innodb_flush_log_at_timeout", "10");
-    check(Mysql, "9.7.4", &[(flush, "0"), timeout], slow.clone(), slow, ReplicaFate::Differs);
+    check(Mysql, "9.7.4", &[(flush, "0"), timeout], slow, slow, ReplicaFate::Differs);
     check(Mysql, "8.0.36", &[("sync_binlog", "0")], Loss::Nothing, Loss::LastCommits, ReplicaFate::Differs);
     let groups = Loss::Groups { groups: 100 };
     check(Mysql, "8.0.36", &[("sync_binlog", "100")], Loss::Nothing, groups, ReplicaFate::Differs);
@@ -84,10 +84,10 @@ fn postgresql() {
     check(Postgresql, "15.8", &[], Loss::Nothing, Loss::Nothing, ReplicaFate::Follows);
     let window = Loss::Seconds { seconds: 0.6 };
     let asynchronous = ("synchronous_commit", "off");
-    check(Postgresql, "15.8", &[asynchronous], window.clone(), window, ReplicaFate::Follows);
+    check(Postgresql, "15.8", &[asynchronous], window, window, ReplicaFate::Follows);
     let longer = Loss::Seconds { seconds: 3.0 };
     let delay = ("wal_writer_delay", "1000ms");
-    check(Postgresql, "15.8", &[asynchronous, delay], longer.clone(), longer, ReplicaFate::Follows);
+    check(Postgresql, "15.8", &[asynchronous, delay], longer, longer, ReplicaFate::Follows);
     check(Postgresql, "15.8", &[("fsync", "off")], Loss::Nothing, Loss::Damage, ReplicaFate::Differs);
     check(Postgresql, "18.0", &[("full_page_writes", "off")], Loss::Nothing, Loss::Damage, ReplicaFate::Follows);
     let standby = ("synchronous_standby_names", "s1");

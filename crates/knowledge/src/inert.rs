@@ -33,9 +33,9 @@ pub fn inert_reason(name: &str) -> Option<&'static str> {
 fn matches(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == name,
-        Some((front, rest)) => name
-            .strip_prefix(front)
-            .is_some_and(|behind| (0..=behind.len()).any(|at| behind.is_char_boundary(at) && matches(rest, &behind[at..]))),
+        Some((front, rest)) => name.strip_prefix(front).is_some_and(|behind| {
+            (0..=behind.len()).any(|at| behind.is_char_boundary(at) && matches(rest, &behind[at..]))
+        }),
     }
 }
 

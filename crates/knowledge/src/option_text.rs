@@ -44,7 +44,9 @@ pub fn parse_options(text: &str) -> OptionText {
 /// `[mysqld]`, `[mysqld-8.0]`, `[mariadb-10.11]`, `[server]`; and not `[mysqld_safe]`.
 fn is_server_group(group: &str) -> bool {
     SERVER_GROUPS.iter().any(|name| {
-        group.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '.']) || rest.parse::<u32>().is_ok())
+        group
+            .strip_prefix(name)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '.']) || rest.parse::<u32>().is_ok())
     })
 }
 

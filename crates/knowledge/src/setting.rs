@@ -208,7 +208,10 @@ mod tests {
                 let from = Version::parse(&span.from).unwrap_or_else(|| panic!("{name}: from"));
                 let until = span.until.as_deref().map(|until| Version::parse(until).expect("until"));
                 assert!(until.is_none_or(|until| from < until), "{name}: {span:?}");
-                assert!(span.source.starts_with("measured") || span.source.contains("of M") || span.source.contains("of P"), "{name}");
+                assert!(
+                    span.source.starts_with("measured") || span.source.contains("of M") || span.source.contains("of P"),
+                    "{name}"
+                );
             }
             for other in setting.belongs_with.iter().chain(&setting.counterparts) {
                 assert!(known(other).is_some(), "{name} names {other}");

@@ -94,7 +94,8 @@ impl CaptureError {
 impl Capture {
     /// Reads the document.
     pub fn from_json(text: &str) -> Result<Self, CaptureError> {
-        let value: serde_json::Value = serde_json::from_str(text).map_err(|error| CaptureError::Broken(error.to_string()))?;
+        let value: serde_json::Value =
+            serde_json::from_str(text).map_err(|error| CaptureError::Broken(error.to_string()))?;
         if value.get("kind").and_then(serde_json::Value::as_str) != Some(CAPTURE_KIND) {
             return Err(CaptureError::Other(format!("it has no \"kind\": \"{CAPTURE_KIND}\"")));
         }
@@ -115,8 +116,8 @@ impl Capture {
 }
 
 /// Words in names of variables whose values may be, or have in them, a secret.
-const SECRET_WORDS: [&str; 9] =
-    ["password", "passwd", "passphrase", "secret", "conninfo", "token", "auth", "credential", "private"];
+const SECRET_WORDS: [&str; 8] =
+    ["password", "passwd", "passphrase", "secret", "conninfo", "auth", "credential", "private"];
 /// Whole names of such variables: free text that people put logins into, and keys.
 const SECRET_NAMES: [&str; 14] = [
     "archive_command",

@@ -57,6 +57,21 @@ pub struct ServerFacts {
     pub chosen_settings: Vec<(String, String)>,
 }
 
+impl ServerFacts {
+    /// A server as it tells itself: `SELECT version()` of PostgreSQL, version and comment of the MySQL family.
+    pub fn told(version_text: String) -> Self {
+        let is_number = |word: &&str| word.starts_with(|c: char| c.is_ascii_digit());
+        let number = version_text.split_whitespace().find(is_number).unwrap_or_default();
+        let end = number.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(number.len());
+        Self {
+            flavour: Flavour::from_version_text(&version_text),
+            version: number[..end].to_owned(),
+            version_text,
+            chosen_settings: Vec::new(),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
