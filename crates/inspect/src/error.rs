@@ -15,6 +15,8 @@ pub enum InspectError {
     Read { path: PathBuf, source: io::Error },
     #[error("{}: larger than {limit_bytes} bytes, which no capture and no option file is", path.display())]
     TooLarge { path: PathBuf, limit_bytes: u64 },
+    #[error("{}: is not text, so no capture and no option file", path.display())]
+    Binary { path: PathBuf },
     #[error("{}: {source}", path.display())]
     Capture { path: PathBuf, source: CaptureError },
     #[error("{}: is no run folder: it has neither experiment.json nor run.json", path.display())]
@@ -36,7 +38,7 @@ impl InspectError {
     pub fn hint(&self) -> Option<String> {
         let text = match self {
             Self::Server { source, .. } => return source.hint(),
-            Self::Read { .. } => {
+            Self::Read { .. } | Self::Binary { .. } => {
                 "give a capture, an option file, a run folder, or a server as mysql://… or postgresql://…"
             }
             Self::Capture { source, .. } => source.hint(),

@@ -72,7 +72,8 @@ pub(crate) fn read_text(path: &Path) -> Result<String, InspectError> {
     if fs::metadata(path).map_err(failed)?.len() > FILE_BYTES_MAX {
         return Err(InspectError::TooLarge { path: path.to_owned(), limit_bytes: FILE_BYTES_MAX });
     }
-    fs::read_to_string(path).map_err(failed)
+    let bytes = fs::read(path).map_err(failed)?;
+    String::from_utf8(bytes).map_err(|_| InspectError::Binary { path: path.to_owned() })
 }
 
 /// An experiment, or one trial of it.
@@ -87,10 +88,10 @@ fn side_of_folder(path: &Path) -> Result<Side, InspectError> {
     if !path.join("run.json").is_file() {
         return Err(none());
     }
-    let path = path.canonicalize().map_err(|source| InspectError::Read { path: path.to_owned(), source })?;
-    let folder = ExperimentFolder::open(path.parent().ok_or_else(none)?)?;
-    let name = path.file_name().ok_or_else(none)?.to_string_lossy().into_owned();
-    side_of_trials(&path, &folder, &[name])
+    let whole = path.canonicalize().map_err(|source| InspectError::Read { path: path.to_owned(), source })?;
+    let folder = ExperimentFolder::open(whole.parent().ok_or_else(none)?)?;
+    let name = whole.file_name().ok_or_else(none)?.to_string_lossy().into_owned();
+    side_of_trials(path, &folder, &[name])
 }
 
 /// The first trial that has recorded variables stands for all; what the others have in another way is told.

@@ -106,6 +106,8 @@ impl Diff {
     }
 }
 
+const RENAMED: &str = "the other server has the same value under another name";
+const OWN_DEFAULTS: &str = "nothing is known of it, and each of the two versions has its own default";
 const ONE_SIDED: &str = "nothing is known of it, and only one of the two servers has it";
 
 /// Compares two sides.
@@ -126,11 +128,29 @@ pub fn diff(a: &Side, b: &Side) -> Diff {
     Diff { schema_version: SCHEMA_VERSION, a: facts(a, b), b: facts(b, a), differences, same, not_compared }
 }
 
-type Order<'a> = (bool, bool, Option<Group>, Reverse<u32>, Option<Change>, &'a str);
+type Order<'a> = (bool, bool, Option<Group>, bool, Reverse<u32>, Option<Change>, &'a str);
 
-/// Shown before folded, known before unknown; then group, weight, and what can be tried at once before what cannot.
+/// Shown before folded, known before unknown; then group, what somebody has chosen before what one version merely has,
+/// weight, and what can be tried at once before what cannot.
 fn order(one: &Difference) -> Order<'_> {
-    (one.folded.is_some(), one.group.is_none(), one.group, Reverse(one.weight), one.change, &one.name)
+    (
+        one.folded.is_some(),
+        one.group.is_none(),
+        one.group,
+        is_news_of_a_version(one),
+        Reverse(one.weight),
+        one.change,
+        &one.name,
+    )
+}
+
+/// A setting that only one version has, at its default.
+fn is_news_of_a_version(one: &Difference) -> bool {
+    let at_default = |here: &Placed, there: &Placed| match (&here.value, &here.default) {
+        (Some(value), Some(default)) => there.value.is_none() && same_setting(default, value),
+        _ => false,
+    };
+    at_default(&one.a, &one.b) || at_default(&one.b, &one.a)
 }
 
 /// A path of an option file turns the binlog on, and its variable says ON.
@@ -146,8 +166,13 @@ fn difference(name: &str, a: &Side, b: &Side) -> Difference {
     let folded = match (inert_reason(name), setting) {
         (Some(reason), _) => Some(reason),
         (None, None) if !both && !same_server => Some(ONE_SIDED),
+        (None, None) if !same_server && [a, b].iter().all(|side| is_default(&side.settings[name])) => {
+            Some(OWN_DEFAULTS)
+        }
         _ => None,
     };
+    let (of_a, of_b) = (placed(name, setting, a), placed(name, setting, b));
+    let folded = folded.or_else(|| (is_renamed(&of_a, &of_b) || is_renamed(&of_b, &of_a)).then_some(RENAMED));
     let change = |side: &Side| Some(setting?.span(side.flavour?, &version_of(side)?)?.change);
     Difference {
         name: name.to_owned(),
@@ -157,9 +182,21 @@ fn difference(name: &str, a: &Side, b: &Side) -> Difference {
         belongs_with: setting.map(|setting| setting.belongs_with.clone()).unwrap_or_default(),
         change: change(b).or_else(|| change(a)),
         folded: folded.map(str::to_owned),
-        a: placed(name, setting, a),
-        b: placed(name, setting, b),
+        a: of_a,
+        b: of_b,
     }
+}
+
+/// By the server's own words: the family of MySQL, MariaDB, PostgreSQL.
+fn is_default(found: &SideValue) -> bool {
+    let by_origin =
+        found.origin.as_deref().is_some_and(|origin| ["compiled", "compile-time", "default"].contains(&origin));
+    by_origin || found.default.as_deref().is_some_and(|default| same_setting(default, &found.value))
+}
+
+fn is_renamed(here: &Placed, there: &Placed) -> bool {
+    let Some(value) = &here.value else { return false };
+    there.value.is_none() && there.counterparts.iter().any(|(_, other)| same_setting(value, other))
 }
 
 fn version_of(side: &Side) -> Option<Version> {

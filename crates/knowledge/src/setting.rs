@@ -107,6 +107,15 @@ pub struct Crash {
     pub process: String,
     /// What was not flushed is gone.
     pub power: String,
+    /// Both in the words of a report on the levels of a plan; `{value}` stands for the level.
+    told: Option<String>,
+}
+
+impl Crash {
+    /// What a level of this value means, as the end of a sentence that begins with `=value`.
+    pub fn of_level(&self, level: &str) -> Option<String> {
+        Some(self.told.as_ref()?.replace("{value}", level))
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]

@@ -50,11 +50,12 @@ pub fn diff_markdown(diff: &Diff, all: bool) -> String {
     out.push_str("\n| group | setting | A | B | default A | default B | meaning |\n|---|---|---|---|---|---|---|\n");
     for difference in visible(diff, all) {
         let default = |placed: &Placed| placed.default.clone().map_or_else(|| "-".to_owned(), |text| quoted(&text));
+        let (of_a, of_b) = both(difference);
         let cells = [
             heading(difference),
             format!("`{}`", difference.name),
-            escaped(&shown(&difference.a)),
-            escaped(&shown(&difference.b)),
+            escaped(&of_a),
+            escaped(&of_b),
             escaped(&default(&difference.a)),
             escaped(&default(&difference.b)),
             escaped(difference.meaning.as_deref().unwrap_or("")),
@@ -92,7 +93,8 @@ fn title(side: &SideFacts) -> String {
 
 fn put_difference(out: &mut String, difference: &Difference) {
     let Difference { name, a, b, .. } = difference;
-    let _ = writeln!(out, "  {name}   A {}   B {}", shown(a), shown(b));
+    let (of_a, of_b) = both(difference);
+    let _ = writeln!(out, "  {name}   A {of_a}   B {of_b}");
     if let Some(meaning) = &difference.meaning {
         let _ = writeln!(out, "      {meaning}");
     }
@@ -139,6 +141,23 @@ fn crash_line(placed: &Placed) -> Option<String> {
     } else {
         format!("a process crash {process}; a power cut {power}")
     })
+}
+
+/// Both values. Of two long lists, such as `optimizer_switch`, only the parts that are not in both.
+fn both(difference: &Difference) -> (String, String) {
+    let Difference { a, b, .. } = difference;
+    if let (Some(one), Some(other)) = (&a.value, &b.value)
+        && one.contains(',')
+        && other.contains(',')
+        && one.chars().count().max(other.chars().count()) > VALUE_CHARS_MAX
+    {
+        let alone = |text: &str, than: &str| {
+            let parts: Vec<_> = text.split(',').filter(|part| !than.split(',').any(|other| other == *part)).collect();
+            if parts.is_empty() { "… (nothing else)".to_owned() } else { format!("… {}", quoted(&parts.join(","))) }
+        };
+        return (alone(one, other), alone(other, one));
+    }
+    (shown(a), shown(b))
 }
 
 fn shown(placed: &Placed) -> String {
@@ -235,6 +254,17 @@ mod tests {
         assert_eq!(json["b"]["durability"]["replica"], "none");
         let folded = json["differences"].as_array().unwrap().iter().filter(|one| one["folded"].is_string()).count();
         assert_eq!(folded, 1);
+    }
+
+    #[test]
+    fn of_long_lists_only_what_differs() {
+        let long = "part_of_a_list=on,".repeat(20);
+        let (one, other) = (format!("{long}mrr=on"), format!("{long}mrr=off,new=on"));
+        let found = diff(
+            &side("a", "9.7.4", &[("optimizer_switch", &one)]),
+            &side("b", "9.7.4", &[("optimizer_switch", &other)]),
+        );
+        assert_eq!(both(&found.differences[0]), ("… mrr=on".to_owned(), "… mrr=off,new=on".to_owned()));
     }
 
     #[test]
