@@ -97,6 +97,9 @@ fn a_postgresql() {
         let mut client = server.connect().unwrap();
         client.query_value("SHOW synchronous_commit").unwrap().as_deref() == Some("off")
     });
+    place.write("postgresql.conf", "max_wal_size = 1GB\nwal_writer_delay = 300ms # slow\ncheckpoint_timeout = 5min\n");
+    let found = json(&place.run(&["diff", "postgresql.conf", "pg.json", "--format=json"]));
+    assert_eq!((&found["same"], &found["differences"][0]["b"]["value"]), (&2.into(), &"200ms".into()), "{found}");
     let ran = place.run(&["diff", "pg.json", &dsn, "--format=md"]);
     assert!(ran.stdout.contains("can lose up to about 600 ms"), "{}", ran.stdout);
     assert!(ran.stdout.contains("| durability | `synchronous_commit` | on | off |"), "{}", ran.stdout);

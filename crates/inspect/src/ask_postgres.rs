@@ -11,11 +11,11 @@ pub(crate) fn variables(
     client: &mut Client,
     notes: &mut Vec<String>,
 ) -> Result<BTreeMap<String, CapturedVariable>, DriverError> {
-    let told = rows(client, "SELECT name, setting, source, sourcefile, boot_val FROM pg_settings")?;
+    let told = rows(client, "SELECT name, setting, source, sourcefile, boot_val, unit FROM pg_settings")?;
     let mut found = BTreeMap::new();
-    for [name, value, origin, path, default] in told {
+    for [name, value, origin, path, default, unit] in told {
         let Some(name) = name.filter(|name| !is_secret_name(name)) else { continue };
-        found.insert(name, CapturedVariable { value: value.unwrap_or_default(), origin, path, default });
+        found.insert(name, CapturedVariable { value: value.unwrap_or_default(), origin, path, default, unit });
     }
     let from_file = |variable: &CapturedVariable| variable.origin.as_deref() == Some("configuration file");
     if found.values().any(|variable| from_file(variable) && variable.path.is_none()) {

@@ -34,7 +34,7 @@ fn add(path: &Path, text: &str, depth: u32, settings: &mut BTreeMap<String, Side
     let origin = path.display().to_string();
     for (name, value) in read.settings {
         if !is_secret_name(&name) {
-            settings.insert(name, SideValue { value, origin: Some(origin.clone()), default: None });
+            settings.insert(name, SideValue { value, origin: Some(origin.clone()), ..SideValue::default() });
         }
     }
     for (what, named) in read.includes {

@@ -38,7 +38,7 @@ pub fn side_of_capture(name: &str, capture: &Capture) -> Side {
 
 fn value_of(variable: &CapturedVariable) -> SideValue {
     let origin = variable.path.clone().or_else(|| variable.origin.as_deref().map(str::to_lowercase));
-    SideValue { value: variable.value.clone(), origin, default: variable.default.clone() }
+    SideValue { value: variable.value.clone(), origin, default: variable.default.clone(), unit: variable.unit.clone() }
 }
 
 /// A capture, an option file or a run folder, by what is there.

@@ -9,6 +9,7 @@ use truetps_record::{Flavour, SCHEMA_VERSION, same_setting};
 use crate::durability::{Durability, judge};
 use crate::inert::inert_reason;
 use crate::setting::{Change, Group, Setting, known};
+use crate::units::{same_amount, with_unit};
 use crate::version::Version;
 
 /// The settings of one server, wherever they were read.
@@ -35,6 +36,8 @@ pub struct SideValue {
     pub origin: Option<String>,
     /// What the server itself calls the default.
     pub default: Option<String>,
+    /// What PostgreSQL counts the value in: `8kB`, `ms`.
+    pub unit: Option<String>,
 }
 
 /// One side of a difference.
@@ -117,7 +120,7 @@ pub fn diff(a: &Side, b: &Side) -> Diff {
     for name in names {
         let values = (a.settings.get(name), b.settings.get(name));
         match values {
-            (Some(of_a), Some(of_b)) if is_same(name, &of_a.value, &of_b.value) => same += 1,
+            (Some(of_a), Some(of_b)) if is_same(name, of_a, of_b) => same += 1,
             // An option file says nothing of what is not in it. Two of them are compared as they are.
             (None, Some(_)) if !a.is_complete && b.is_complete => not_compared += 1,
             (Some(_), None) if !b.is_complete && a.is_complete => not_compared += 1,
@@ -154,9 +157,13 @@ fn is_news_of_a_version(one: &Difference) -> bool {
 }
 
 /// A path of an option file turns the binlog on, and its variable says ON.
-fn is_same(name: &str, one: &str, other: &str) -> bool {
+fn is_same(name: &str, one: &SideValue, other: &SideValue) -> bool {
+    let unit = one.unit.as_deref().or(other.unit.as_deref());
+    let (one, other) = (one.value.as_str(), other.value.as_str());
     let binlog = |text: &str| !["off", "0", "false"].contains(&text.to_lowercase().as_str());
-    same_setting(one, other) || (name == "log_bin" && binlog(one) == binlog(other))
+    same_setting(one, other)
+        || unit.is_some_and(|unit| same_amount(one, other, unit))
+        || (name == "log_bin" && binlog(one) == binlog(other))
 }
 
 fn difference(name: &str, a: &Side, b: &Side) -> Difference {
@@ -212,7 +219,7 @@ fn placed(name: &str, setting: Option<&Setting>, side: &Side) -> Placed {
     };
     let crash = setting.and_then(|setting| setting.crash(&found.value));
     Placed {
-        value: Some(found.value.clone()),
+        value: Some(told(found)),
         origin: found.origin.clone(),
         default: default.or_else(|| found.default.clone()),
         process_crash: crash.map(|crash| crash.process.clone()),
@@ -221,10 +228,15 @@ fn placed(name: &str, setting: Option<&Setting>, side: &Side) -> Placed {
     }
 }
 
+/// The value, with its unit where it has one.
+fn told(found: &SideValue) -> String {
+    found.unit.as_deref().map_or_else(|| found.value.clone(), |unit| with_unit(&found.value, unit))
+}
+
 /// What a side has in place of a setting.
 fn counterparts(setting: Option<&Setting>, side: &Side) -> Vec<(String, String)> {
     let names = setting.map(|setting| setting.counterparts.iter()).into_iter().flatten();
-    names.filter_map(|name| Some((name.clone(), side.settings.get(name)?.value.clone()))).collect()
+    names.filter_map(|name| Some((name.clone(), told(side.settings.get(name)?)))).collect()
 }
 
 /// An option file against a server is taken to be for a server like that one.

@@ -8,6 +8,7 @@ mod durability;
 mod inert;
 mod option_text;
 mod setting;
+mod units;
 mod version;
 
 pub use diff::{Diff, Difference, Placed, Side, SideFacts, SideValue, diff};

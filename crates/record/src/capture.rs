@@ -47,6 +47,9 @@ pub struct CapturedVariable {
     /// What the server calls the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<String>,
+    /// What PostgreSQL counts value and default in: `8kB`, `ms`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

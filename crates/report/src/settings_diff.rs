@@ -207,8 +207,11 @@ mod tests {
     use super::*;
 
     fn side(name: &str, version: &str, settings: &[(&str, &str)]) -> Side {
-        let value =
-            |text: &str| SideValue { value: text.to_owned(), origin: Some("/etc/my.cnf".to_owned()), default: None };
+        let value = |text: &str| SideValue {
+            value: text.to_owned(),
+            origin: Some("/etc/my.cnf".to_owned()),
+            ..SideValue::default()
+        };
         Side {
             name: name.to_owned(),
             kind: "capture".to_owned(),
