@@ -131,13 +131,13 @@ pub fn diff(a: &Side, b: &Side) -> Diff {
     Diff { schema_version: SCHEMA_VERSION, a: facts(a, b), b: facts(b, a), differences, same, not_compared }
 }
 
-type Order<'a> = (bool, bool, Option<Group>, bool, Reverse<u32>, Option<Change>, &'a str);
+type Order<'a> = (Option<&'a str>, bool, Option<Group>, bool, Reverse<u32>, Option<Change>, &'a str);
 
 /// Shown before folded, known before unknown; then group, what somebody has chosen before what one version merely has,
 /// weight, and what can be tried at once before what cannot.
 fn order(one: &Difference) -> Order<'_> {
     (
-        one.folded.is_some(),
+        one.folded.as_deref(),
         one.group.is_none(),
         one.group,
         is_news_of_a_version(one),
