@@ -31,7 +31,8 @@ const HELP_DIFFERS: [&str; 16] = [
     "innodb_purge_batch_size",
 ];
 /// Settings of plugins that are not loaded, and those that a server has under no option.
-const NO_OPTION: [&str; 7] = [
+const NO_OPTION: [&str; 8] = [
+    "innodb_redo_log_enabled",
     "rpl_semi_sync",
     "have_ssl",
     "autocommit",
