@@ -7,23 +7,36 @@ use anyhow::{Context, bail};
 
 /// Which crates of ours a crate may use: the edges of ARCHITECTURE.md. A new edge is a change of its own, with its
 /// reason.
-const EDGES: [(&str, &[&str]); 14] = [
+const EDGES: [(&str, &[&str]); 16] = [
     ("record", &[]),
     ("driver", &["record"]),
     ("workload", &["record", "driver"]),
     ("engine", &["record", "driver", "workload"]),
     ("probe", &["record"]),
+    ("knowledge", &["record"]),
+    ("inspect", &["record", "driver", "probe", "knowledge"]),
     ("sysbench", &["record", "driver", "engine", "probe"]),
     ("sandbox", &["record", "driver"]),
     ("analysis", &["record"]),
-    ("report", &["record", "analysis"]),
+    ("report", &["record", "analysis", "knowledge"]),
     ("lab", &["record", "driver", "workload", "engine", "probe", "sandbox"]),
     ("compat", &["record", "driver", "workload", "engine", "probe", "lab"]),
     (
         "cli",
         &[
-            "record", "driver", "workload", "engine", "probe", "sandbox", "analysis", "report", "lab", "sysbench",
+            "record",
+            "driver",
+            "workload",
+            "engine",
+            "probe",
+            "sandbox",
+            "analysis",
+            "report",
+            "lab",
+            "sysbench",
             "compat",
+            "knowledge",
+            "inspect",
         ],
     ),
     // For tests only: no other list has it, and `[dev-dependencies]` are not looked at.

@@ -36,7 +36,9 @@ pub(crate) enum Command {
     },
     /// Show an experiment's answer again, from its folder
     Report(ReportArgs),
-    /// List and clean private servers and what killed runs left behind
+    /// Compare the settings of two servers: what differs, most likely to matter first
+    Diff(DiffArgs),
+    /// List and clean private servers and what killed runs left behind; capture what any server is set to
     Server {
         #[command(subcommand)]
         command: ServerCommand,
@@ -244,4 +246,55 @@ pub(crate) enum ServerCommand {
     List(SandboxPlace),
     /// Remove what killed runs left behind; servers in use are not touched
     Clean(SandboxPlace),
+    /// Write what a server is set to, and what it runs on, to a file that can be kept and compared
+    Capture(CaptureArgs),
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    truetps server capture 'mysql://root@?socket=/run/mysqld/mysqld.sock' -o prod.json\n  \
+    TRUETPS_PASSWORD=… truetps server capture mysql://monitor@db1:3306 -o db1.json\n  \
+    truetps server capture 'postgresql://postgres@/app?socket=/run/postgresql' > pg.json\n\n\
+    Nothing is changed in the server. Values of variables that may be secret are left out. docs/reference/settings.md")]
+pub(crate) struct CaptureArgs {
+    /// The server: mysql://user@host:port or postgresql://user@host/database. The password comes from TRUETPS_PASSWORD
+    #[arg(value_name = "DSN")]
+    pub(crate) server: String,
+    /// File to write; default: stdout
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Measure what a flush costs in this folder, which is on the disk of the server's data: for 1.5 seconds, in a file
+    /// that is made there and removed
+    #[arg(long, value_name = "DIR")]
+    pub(crate) flush_dir: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    truetps diff prod.json test.json                   two captures (truetps server capture)\n  \
+    truetps diff prod.json 'mysql://root@?socket=/run/mysqld/mysqld.sock'\n  \
+    truetps diff /etc/mysql/my.cnf prod.json           does the server have what its file says?\n  \
+    truetps diff runs/first/trial-0001 runs/latest --format md\n\n\
+    Exit code: 0 whether or not something differs. docs/reference/settings.md")]
+pub(crate) struct DiffArgs {
+    /// A capture, an option file, a run folder, or a server as mysql://… or postgresql://…
+    pub(crate) a: String,
+    /// The same, to compare with
+    pub(crate) b: String,
+    /// Format of the answer on stdout
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: DiffFormat,
+    /// Show what is folded away, too: identities, positions, and unknown variables of one version alone
+    #[arg(long)]
+    pub(crate) all: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DiffFormat {
+    /// For the terminal
+    Text,
+    /// One JSON document, with all that is folded away
+    Json,
+    /// Markdown
+    Md,
 }

@@ -11,6 +11,7 @@ use crate::{pin, say};
 
 /// The password is read from here, so that it is on no command line.
 const PASSWORD: &str = "TRUETPS_PASSWORD";
+const DSN: &str = "--dsn";
 
 pub(crate) struct Site {
     ground: Ground,
@@ -26,7 +27,7 @@ impl Site {
     pub(crate) fn open(plan: &Plan, place: &Place, engine: &EngineArgs) -> Result<Self, Failure> {
         let pin = engine.pin.as_deref().map_or(Ok(Pin::default()), pin::parse)?;
         let ground = match &place.dsn {
-            Some(dsn) => Ground::Given { target: target(dsn)?, schema: schema(&place.schema)? },
+            Some(dsn) => Ground::Given { target: target(dsn, DSN)?, schema: schema(&place.schema)? },
             None => private(plan, place)?,
         };
         Ok(Self { ground, pin })
@@ -62,13 +63,14 @@ fn private(plan: &Plan, place: &Place) -> Result<Ground, Failure> {
     Ok(Ground::Private { home, binary })
 }
 
-fn parse(dsn: &str) -> Result<Target, Failure> {
+fn parse(dsn: &str, flag: &str) -> Result<Target, Failure> {
     let hint = "for example mysql://root@?socket=/run/mysqld/mysqld.sock; docs/reference/dsn.md has the rest";
-    Target::parse(dsn).map_err(|error| Failure::usage(format!("--dsn: {error}")).hint(hint.to_owned()))
+    Target::parse(dsn).map_err(|error| Failure::usage(format!("{flag}: {error}")).hint(hint.to_owned()))
 }
 
-fn target(dsn: &str) -> Result<Target, Failure> {
-    let target = parse(dsn)?;
+/// The server of a DSN that `flag` has named, with the password of the environment.
+pub(crate) fn target(dsn: &str, flag: &str) -> Result<Target, Failure> {
+    let target = parse(dsn, flag)?;
     let has_password = target.login.password.is_some();
     if has_password && words().any(|word| word.ends_with(dsn)) {
         say(&format!(
@@ -92,7 +94,7 @@ fn schema(name: &str) -> Result<String, Failure> {
 
 /// The SQL of the place that a command measures at.
 pub(crate) fn dialect(place: &Place) -> Result<Dialect, Failure> {
-    place.dsn.as_deref().map_or(Ok(Dialect::Mysql), |dsn| parse(dsn).map(|target| target.dialect))
+    place.dsn.as_deref().map_or(Ok(Dialect::Mysql), |dsn| parse(dsn, DSN).map(|target| target.dialect))
 }
 
 /// The command line; a path in it need not be text.

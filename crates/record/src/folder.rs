@@ -9,6 +9,7 @@
 //!
 //! JSON files are written beside their place and renamed into it; line files are only appended to, one line a write.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
@@ -186,6 +187,16 @@ impl ExperimentFolder {
     pub fn trial(&self, name: &str) -> Result<Option<Trial>, FolderError> {
         let path = self.path.join(name).join("run.json");
         if path.exists() { read_json(&path).map(Some) } else { Ok(None) }
+    }
+
+    /// The server's variables at the end of a trial; `None` where they were not recorded.
+    pub fn variables(&self, trial: &str) -> Result<Option<BTreeMap<String, String>>, FolderError> {
+        let path = self.path.join(trial).join("server/variables.json");
+        let text = match fs::read(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            other => other.map_err(FolderError::io(&path))?,
+        };
+        serde_json::from_slice(&text).map(Some).map_err(|error| FolderError::content(&path, error))
     }
 
     /// Intervals of a trial. A last line that was cut off by a kill is left out.

@@ -4,6 +4,7 @@
 //! clock, no network and no text for people: times come in as arguments, numbers go out with their unit in the name.
 
 mod calendar;
+mod capture;
 mod configuration;
 mod counts;
 mod distribution;
@@ -31,6 +32,7 @@ mod workload_check;
 mod workload_spec;
 
 pub use calendar::{parse_time, put_date, put_time};
+pub use capture::{CAPTURE_KIND, Capture, CaptureError, CapturedPlugin, CapturedVariable, SchemaShape, is_secret_name};
 pub use configuration::{CONNECTIONS, Configuration, HOT_ROWS, RATE, SettingValue, is_load_factor, is_workload_factor};
 pub use counts::{Counts, ErrorCount, ErrorTally};
 pub use distribution::Distribution;

@@ -19,6 +19,7 @@ mod names;
 mod open_loop;
 mod risk;
 mod sections;
+mod settings_diff;
 mod text;
 mod verdicts;
 
@@ -33,6 +34,7 @@ pub use csv::csv;
 pub use html::{TrialSeries, html};
 pub use json::json;
 pub use markdown::markdown;
+pub use settings_diff::{diff_json, diff_markdown, diff_text};
 pub use text::text;
 pub use verdicts::verdicts;
 

@@ -1,6 +1,6 @@
-//! What each durability level loses in a crash, in the words of the servers' documentation.
+//! What each durability level loses in a crash, as the knowledge crate has it.
 //!
-//! Only two settings are known here; of every other one a report says what it costs and not what it risks.
+//! Only two settings are told of here; of every other one a report says what it costs and not what it risks.
 
 use truetps_record::{Plan, SettingValue, is_load_factor};
 
@@ -25,7 +25,7 @@ pub(crate) fn sentences(input: &ReportInput<'_>) -> Vec<String> {
                     said.push(binlog_reminder(input));
                 }
             }
-            SYNC_BINLOG => said.extend(known.map(sync_level)),
+            SYNC_BINLOG => said.extend(known.filter_map(sync_level)),
             _ => {}
         }
     }
@@ -33,30 +33,16 @@ pub(crate) fn sentences(input: &ReportInput<'_>) -> Vec<String> {
 }
 
 fn flush_level(level: i64) -> Option<String> {
-    let meaning = match level {
-        0 => "loses up to about the last second of acknowledged transactions, even when only the server crashes",
-        1 => "loses no acknowledged transaction, if the disk keeps what it has flushed",
-        2 => {
-            "loses nothing when only the server crashes, and up to about the last second when the operating system \
-              crashes or the power fails"
-        }
-        3 => "(MariaDB) is as safe as =1, with one more flush for each group of commits",
-        _ => return None,
-    };
-    Some(format!("={level} {meaning}"))
+    Some(format!("={level} {}", of_level(FLUSH, level)?))
 }
 
-fn sync_level(level: i64) -> String {
-    match level {
-        0 => format!(
-            "{SYNC_BINLOG}=0 leaves the binlog to the operating system: its crash can lose the end of the binlog, so \
-             that replicas differ from their source."
-        ),
-        1 => format!(
-            "{SYNC_BINLOG}=1 flushes the binlog with each group of commits: no acknowledged event is lost, if the disk keeps what it has flushed."
-        ),
-        n => format!("{SYNC_BINLOG}={n} flushes the binlog every {n} groups of commits: up to that many can be lost."),
-    }
+fn sync_level(level: i64) -> Option<String> {
+    Some(format!("{SYNC_BINLOG}={level} {}.", of_level(SYNC_BINLOG, level)?))
+}
+
+fn of_level(name: &str, level: i64) -> Option<String> {
+    let level = level.to_string();
+    truetps_knowledge::known(name)?.crash(&level)?.of_level(&level)
 }
 
 /// With a binlog, recovery takes the last commits from it: a binlog that was not flushed takes them along.

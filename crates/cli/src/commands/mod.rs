@@ -1,5 +1,7 @@
 //! One file a command.
 
+pub(crate) mod capture;
+pub(crate) mod diff;
 pub(crate) mod plan;
 pub(crate) mod report;
 pub(crate) mod run;

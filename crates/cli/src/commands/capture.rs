@@ -1,0 +1,44 @@
+//! `truetps server capture`: what a server is set to, as a file.
+
+use truetps_inspect::{CaptureOptions, InspectError, capture};
+use truetps_record::{Capture, write_atomically};
+
+use crate::answer::shown;
+use crate::args::CaptureArgs;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::{print_out, say, site};
+
+pub(crate) fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
+    let target = site::target(&args.server, "DSN")?;
+    let options = CaptureOptions {
+        tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+        flush_dir: args.flush_dir.clone(),
+        ..CaptureOptions::default()
+    };
+    let captured = capture(&target, &options).map_err(|error| failure(&error))?;
+    for note in &captured.notes {
+        say(&format!("note: {note}\n"));
+    }
+    let Some(path) = &args.output else { return Ok(print_out(&captured.to_json())) };
+    write_atomically(path, captured.to_json().as_bytes())
+        .map_err(|error| Failure::usage(format!("--output {error}")))?;
+    let path = shown(path);
+    say(&format!("{}\nSaved  {}\nNext   truetps diff {} OTHER\n", summary(&captured), path.display(), path.display()));
+    Ok(Exit::Good)
+}
+
+fn summary(captured: &Capture) -> String {
+    let Capture { server, variables, schemas, .. } = captured;
+    let tables: u64 = schemas.iter().map(|schema| schema.tables).sum();
+    let counts = format!("{} variables, {} schemas with {tables} tables", variables.len(), schemas.len());
+    format!("{} {}: {counts}", server.flavour, server.version)
+}
+
+pub(crate) fn failure(error: &InspectError) -> Failure {
+    match error {
+        InspectError::Server { .. } => Failure::failed(error),
+        _ => Failure::usage(error),
+    }
+    .hint(error.hint())
+}

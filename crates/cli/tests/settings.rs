@@ -1,0 +1,159 @@
+//! `truetps server capture` and `truetps diff`, on servers that a test owns and on files.
+
+#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test may panic, and says loudly what it skips")]
+
+mod common;
+mod support;
+
+use common::{Place, Ran};
+use support::{ACCOUNT, Owned, PASSWORD, assert_secret, run_with_password};
+use truetps_testkit::mysql_family::{mariadb, mysql};
+use truetps_testkit::{PostgresOptions, PostgresServer};
+
+fn json(ran: &Ran) -> serde_json::Value {
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    serde_json::from_str(&ran.stdout).unwrap()
+}
+
+fn read(place: &Place, name: &str) -> serde_json::Value {
+    serde_json::from_slice(&std::fs::read(place.path().join(name)).unwrap()).unwrap()
+}
+
+/// Captures before and after a change, against the server itself and against its option file.
+#[test]
+fn a_mariadb_before_and_after_a_change() {
+    let Some(binary) = mariadb("a_mariadb_before_and_after_a_change") else { return };
+    let owned = Owned::start(&binary, &[("log_bin", "ON"), ("sync_binlog", "1"), ("report_password", "h1dden-too")]);
+    let before = owned.belongings();
+    let place = Place::new();
+    let ran = place.run(&["server", "capture", &owned.socket_dsn(), "-o", "one.json", "--flush-dir", "."]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert_secret(&place, &ran);
+    let one = read(&place, "one.json");
+    assert_eq!(one["server"]["flavour"], "mariadb");
+    let sync = &one["variables"]["sync_binlog"];
+    assert_eq!((&sync["value"], &sync["origin"], &sync["default"]), (&"1".into(), &"COMMAND-LINE".into(), &"0".into()));
+    let precious = one["schemas"].as_array().unwrap().iter().find(|schema| schema["name"] == "precious").unwrap();
+    assert_eq!(
+        (&precious["tables"], &precious["engines"]["InnoDB"], &precious["indexes"]),
+        (&1.into(), &1.into(), &1.into())
+    );
+    assert!(one["host"]["flush"]["us_p50"].as_f64().unwrap() > 0.0, "{}", one["host"]);
+    assert_eq!(owned.belongings(), before);
+
+    owned.execute(&["SET GLOBAL sync_binlog = 0", "SET GLOBAL innodb_io_capacity = 777"]);
+    let ran = place.run(&["diff", "one.json", &owned.socket_dsn()]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let (sync, capacity) =
+        (ran.stdout.find("  sync_binlog   A 1   B 0").unwrap(), ran.stdout.find("A 200   B 777").unwrap());
+    assert!(sync < capacity, "{}", ran.stdout);
+    assert!(ran.stdout.contains("2 settings differ"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("which sync_binlog=0 does not flush"), "{}", ran.stdout);
+
+    place.write("my.cnf", "[mysqld]\nsync_binlog = 1\ninnodb_buffer_pool_size = 64M\n");
+    let found = json(&place.run(&["diff", "my.cnf", "one.json", "--format=json"]));
+    assert_eq!(found["differences"].as_array().unwrap().len(), 0, "{found}");
+    assert_eq!(found["same"], 2);
+}
+
+/// An account that may do little, by TCP: what it cannot see is told, and is no failure.
+#[test]
+fn a_mysql_seen_by_an_account_with_few_rights() {
+    let Some((binary, _)) = mysql("a_mysql_seen_by_an_account_with_few_rights") else { return };
+    let keys = ["auto_generate_certs", "caching_sha2_password_auto_generate_rsa_keys"];
+    let owned = Owned::start(&binary, &keys.map(|name| (name, "ON")));
+    let place = Place::new();
+    let dsn = format!("{}/?tls=required", owned.tcp_dsn());
+    let ran = run_with_password(&place, &["server", "capture", &dsn]);
+    let found = json(&ran);
+    assert_secret(&place, &ran);
+    assert_eq!(found["variables"]["innodb_flush_log_at_trx_commit"]["value"], "1");
+    assert_eq!(found["schemas"].as_array().unwrap().len(), 0);
+    assert_eq!(found["host"], serde_json::Value::Null);
+    assert!(ran.stderr.contains("note: host facts are left out"), "{}", ran.stderr);
+    owned.execute(&["ALTER INSTANCE DISABLE INNODB REDO_LOG"]);
+    let ran = place.run(&["diff", &owned.socket_dsn(), &owned.socket_dsn()]);
+    assert!(ran.stdout.contains("the redo log is switched off"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("nothing that could matter differs"), "{}", ran.stdout);
+}
+
+#[test]
+fn a_postgresql() {
+    let Some(server) = PostgresServer::start("a_postgresql", &PostgresOptions::default()) else { return };
+    let mut root = server.connect().unwrap();
+    root.execute("CREATE TABLE letters (id int PRIMARY KEY, line text)").unwrap();
+    root.execute(&format!("CREATE ROLE {ACCOUNT} LOGIN PASSWORD '{PASSWORD}'")).unwrap();
+    let dsn = format!("postgresql://truetps@/postgres?socket={}", server.socket().display());
+    let place = Place::new();
+    let found = json(&place.run(&["server", "capture", &dsn]));
+    assert_eq!(found["server"]["flavour"], "postgresql");
+    assert_eq!(found["variables"]["full_page_writes"]["default"], "on");
+    assert_eq!(found["schemas"][0]["tables"], 1, "{}", found["schemas"]);
+    assert_eq!(found["variables"]["primary_conninfo"], serde_json::Value::Null);
+    place.write("pg.json", &found.to_string());
+    root.execute("ALTER SYSTEM SET synchronous_commit = off").unwrap();
+    root.execute("SELECT pg_reload_conf()").unwrap();
+    common::wait_until("the new setting", || {
+        let mut client = server.connect().unwrap();
+        client.query_value("SHOW synchronous_commit").unwrap().as_deref() == Some("off")
+    });
+    place.write("postgresql.conf", "max_wal_size = 1GB\nwal_writer_delay = 300ms # slow\ncheckpoint_timeout = 5min\n");
+    let found = json(&place.run(&["diff", "postgresql.conf", "pg.json", "--format=json"]));
+    assert_eq!((&found["same"], &found["differences"][0]["b"]["value"]), (&2.into(), &"200ms".into()), "{found}");
+    let ran = place.run(&["diff", "pg.json", &dsn, "--format=md"]);
+    assert!(ran.stdout.contains("can lose up to about 600 ms"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("| durability | `synchronous_commit` | on | off |"), "{}", ran.stdout);
+}
+
+/// Trials of a sweep, by their folders.
+#[test]
+fn run_folders() {
+    if mariadb("run_folders").is_none() {
+        return;
+    }
+    let place = Place::new();
+    place.write("small.toml", common::SMALL);
+    let ran = place.run(&["sweep", "./small.toml", "--blocks=1"]);
+    assert!(place.path().join("runs/latest").exists(), "{}", ran.stderr);
+    let ran = place.run(&["diff", "runs/latest", "runs/latest/trial-0001"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(ran.stdout.contains("nothing that could matter differs"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("note: variables of trial-0001 ("), "{}", ran.stdout);
+}
+
+#[test]
+fn what_cannot_be_compared() {
+    let place = Place::new();
+    let capture = r#"{"schema_version": 1, "kind": "truetps-capture", "tool_version": "1", "captured_at": "2026",
+        "server": {"flavour": "mysql", "version": "8.0.36", "version_text": "8.0.36", "chosen_settings": []},
+        "variables": {"sync_binlog": {"value": "1", "of_later": 2}}}"#;
+    place.write("fine.json", capture);
+    place.write("newer.json", &capture.replace("\"schema_version\": 1", "\"schema_version\": 2"));
+    place.write("cut.json", &capture[..120]);
+    place.write("other.json", "{\"schema_version\": 1}");
+    place.write("edited.json", &capture.replace("\"mysql\"", "\"oracle\""));
+    place.write("odd.cnf", "[mysqld]\n<html>\n");
+    place.write("client.cnf", "[client]\nport=1\n");
+    std::fs::create_dir(place.path().join("empty")).unwrap();
+    assert_eq!(place.run(&["diff", "fine.json", "fine.json"]).code, Some(0));
+    for (name, words) in [
+        ("newer.json", ["written by a newer truetps (schema version 2", "hint: read it with"]),
+        ("cut.json", ["cut.json: is cut off or was changed by hand", "hint: make a capture"]),
+        ("other.json", ["other.json: is not a capture", "hint: make a capture"]),
+        ("edited.json", ["unknown variant `oracle`", "hint: make a capture"]),
+        ("odd.cnf", ["odd.cnf: line 2 is neither", "hint:"]),
+        ("client.cnf", ["client.cnf: has no setting of a server", "hint: settings of a server"]),
+        ("empty", ["empty: is no run folder", "hint: name the folder"]),
+        ("missing.json", ["missing.json: No such file", "hint: give a capture"]),
+        ("mysql://root@", ["B: ", "hint: for example"]),
+    ] {
+        let ran = place.run(&["diff", "fine.json", name]);
+        assert_eq!(ran.code, Some(2), "{name}: {}", ran.stderr);
+        for word in words {
+            assert!(ran.stderr.contains(word), "{name} should say {word:?}:\n{}", ran.stderr);
+        }
+    }
+    let ran = place.run(&["server", "capture", "mysql://root@?socket=/nowhere/s.sock"]);
+    assert_eq!(ran.code, Some(4), "{}", ran.stderr);
+    assert!(ran.stderr.contains("/nowhere/s.sock") && ran.stderr.contains("hint:"), "{}", ran.stderr);
+}

@@ -1,0 +1,106 @@
+//! What a server of the MySQL family is asked.
+
+use std::collections::BTreeMap;
+
+use truetps_driver::{Client, DriverError};
+use truetps_record::{CapturedPlugin, CapturedVariable, SchemaShape, is_secret_name};
+
+/// Rows as fixed numbers of cells; a row that is shorter is passed over.
+pub(crate) fn rows<const N: usize>(client: &mut Client, sql: &str) -> Result<Vec<[Option<String>; N]>, DriverError> {
+    let rows = client.query(sql)?.rows;
+    Ok(rows.into_iter().filter_map(|row| row.try_into().ok()).collect())
+}
+
+pub(crate) fn variables(
+    client: &mut Client,
+    notes: &mut Vec<String>,
+) -> Result<BTreeMap<String, CapturedVariable>, DriverError> {
+    let mut found = BTreeMap::new();
+    for [name, value] in rows(client, "SHOW GLOBAL VARIABLES")? {
+        let name = name.unwrap_or_default().to_lowercase();
+        if !is_secret_name(&name) {
+            let value = value.unwrap_or_default();
+            found.insert(name, CapturedVariable { value, ..CapturedVariable::default() });
+        }
+    }
+    if let Err(problem) = origins(client, &mut found) {
+        notes.push(format!("where variables were set is not known: {problem}"));
+    }
+    Ok(found)
+}
+
+/// MariaDB and MySQL keep it in different tables.
+fn origins(client: &mut Client, found: &mut BTreeMap<String, CapturedVariable>) -> Result<(), String> {
+    const MARIADB: &str = "SELECT LOWER(variable_name), global_value_origin, global_value_path, default_value \
+                           FROM information_schema.system_variables";
+    const MYSQL: &str = "SELECT LOWER(variable_name), variable_source, variable_path, NULL \
+                         FROM performance_schema.variables_info";
+    let is_mariadb = found.get("version").is_some_and(|version| version.value.to_lowercase().contains("mariadb"));
+    let told = rows(client, if is_mariadb { MARIADB } else { MYSQL }).map_err(|error| match error {
+        // Servers before 8.0 do not have the table.
+        DriverError::Server(error) if error.code == 1146 => "this version does not keep it".to_owned(),
+        error => error.to_string(),
+    })?;
+    if told.is_empty() {
+        return Err("the account may not read performance_schema.variables_info".to_owned());
+    }
+    for [name, origin, path, default] in told {
+        if let Some(variable) = found.get_mut(&name.unwrap_or_default()) {
+            variable.origin = origin;
+            variable.path = path.filter(|path| !path.is_empty());
+            variable.default = default;
+        }
+    }
+    Ok(())
+}
+
+/// What decides about durability and is no variable.
+pub(crate) fn status(client: &mut Client) -> Result<BTreeMap<String, String>, DriverError> {
+    let told = rows(client, "SHOW GLOBAL STATUS LIKE 'Innodb_redo_log_enabled'")?;
+    Ok(told.into_iter().filter_map(|[name, value]| Some((name?.to_lowercase(), value?))).collect())
+}
+
+pub(crate) fn plugins(client: &mut Client) -> Result<Vec<CapturedPlugin>, DriverError> {
+    let sql = "SELECT plugin_name, plugin_type, plugin_version FROM information_schema.plugins \
+               WHERE plugin_status = 'ACTIVE' ORDER BY 1";
+    let told = rows(client, sql)?.into_iter();
+    Ok(told.filter_map(|[name, kind, version]| Some(CapturedPlugin { name: name?, kind: kind?, version })).collect())
+}
+
+pub(crate) fn schemas(client: &mut Client) -> Result<Vec<SchemaShape>, DriverError> {
+    const SYSTEM: &str = "('mysql', 'sys', 'information_schema', 'performance_schema')";
+    let sql = format!(
+        "SELECT table_schema, engine, COUNT(*), SUM(table_rows), SUM(data_length), SUM(index_length) \
+         FROM information_schema.tables WHERE table_type = 'BASE TABLE' AND table_schema NOT IN {SYSTEM} GROUP BY 1, 2"
+    );
+    let mut shapes: BTreeMap<String, SchemaShape> = BTreeMap::new();
+    for [schema, engine, tables, row_count, data, index] in rows(client, &sql)? {
+        let name = schema.unwrap_or_default();
+        let shape = shapes.entry(name.clone()).or_insert_with(|| empty(name));
+        let tables = number(tables);
+        shape.tables += tables;
+        shape.rows += number(row_count);
+        shape.data_bytes += number(data);
+        shape.index_bytes += number(index);
+        *shape.engines.entry(engine.unwrap_or_else(|| "unknown".to_owned())).or_default() += tables;
+    }
+    let sql = format!(
+        "SELECT table_schema, COUNT(DISTINCT table_name, index_name) FROM information_schema.statistics \
+         WHERE table_schema NOT IN {SYSTEM} GROUP BY 1"
+    );
+    for [schema, indexes] in rows(client, &sql)? {
+        if let Some(shape) = schema.and_then(|schema| shapes.get_mut(&schema)) {
+            shape.indexes = number(indexes);
+        }
+    }
+    Ok(shapes.into_values().collect())
+}
+
+pub(crate) fn empty(name: String) -> SchemaShape {
+    SchemaShape { name, tables: 0, rows: 0, data_bytes: 0, index_bytes: 0, indexes: 0, engines: BTreeMap::new() }
+}
+
+/// Sums come as decimal numbers, and as NULL where there is nothing.
+pub(crate) fn number(text: Option<String>) -> u64 {
+    text.and_then(|text| text.parse::<f64>().ok()).map_or(0, |number| number.max(0.0) as u64)
+}

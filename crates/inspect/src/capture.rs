@@ -1,0 +1,100 @@
+//! From a running server to a capture.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use truetps_driver::{Client, Dialect, DriverError, Target};
+use truetps_probe::{clock, host_facts, probe_flush};
+use truetps_record::{CAPTURE_KIND, Capture, HostFacts, SCHEMA_VERSION, ServerFacts};
+
+use crate::error::InspectError;
+use crate::{ask_mysql, ask_postgres};
+
+/// For logging in and for each question.
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// Looking at many tables can take long; they are left out then.
+const TABLES_TIMEOUT: Duration = Duration::from_millis(1500);
+
+#[derive(Debug, Clone, Default)]
+pub struct CaptureOptions {
+    /// Of the program that captures.
+    pub tool_version: String,
+    /// Measure a flush in this folder, which is on the disk of the server's data. A file is made there and removed.
+    pub flush_dir: Option<PathBuf>,
+    /// Leave out tables, plugins and host: what a comparison needs is the variables.
+    pub variables_only: bool,
+}
+
+/// What the server of a target is set to. Only the first endpoint is looked at.
+pub fn capture(target: &Target, options: &CaptureOptions) -> Result<Capture, InspectError> {
+    let failed = |source| InspectError::Server { server: target.to_string(), source };
+    let mut client = Client::connect(target, TIMEOUT).map_err(failed)?;
+    let mut notes = Vec::new();
+    let is_mysql = target.dialect == Dialect::Mysql;
+    let version = if is_mysql { "SELECT CONCAT(@@version, ' ', @@version_comment)" } else { "SELECT version()" };
+    let server = ServerFacts::from_version_text(&client.query_value(version).map_err(failed)?.unwrap_or_default());
+    let variables = if is_mysql {
+        ask_mysql::variables(&mut client, &mut notes)
+    } else {
+        ask_postgres::variables(&mut client, &mut notes)
+    };
+    let mut capture = Capture {
+        schema_version: SCHEMA_VERSION,
+        kind: CAPTURE_KIND.to_owned(),
+        tool_version: options.tool_version.clone(),
+        captured_at: clock::now_rfc3339(),
+        server,
+        variables: variables.map_err(failed)?,
+        status: if is_mysql { ask_mysql::status(&mut client).map_err(failed)? } else { BTreeMap::new() },
+        plugins: Vec::new(),
+        schemas: Vec::new(),
+        host: None,
+        notes,
+    };
+    if !options.variables_only {
+        surroundings(&mut client, &mut capture, options);
+    }
+    Ok(capture)
+}
+
+/// Plugins, tables and host. What cannot be read is told, and is no failure.
+fn surroundings(client: &mut Client, capture: &mut Capture, options: &CaptureOptions) {
+    let mut notes = std::mem::take(&mut capture.notes);
+    let is_mysql = client.dialect() == Dialect::Mysql;
+    capture.host = host(client, capture, options, &mut notes);
+    let plugins = if is_mysql { ask_mysql::plugins(client) } else { ask_postgres::plugins(client) };
+    capture.plugins = noted(plugins, "plugins", &mut notes);
+    // The last question: a client that has given up waiting cannot ask another one.
+    let schemas = client
+        .set_timeout(TABLES_TIMEOUT)
+        .and_then(|()| if is_mysql { ask_mysql::schemas(client) } else { ask_postgres::schemas(client) });
+    capture.schemas = noted(schemas, "schemas", &mut notes);
+    capture.notes = notes;
+}
+
+fn noted<T: Default>(read: Result<T, DriverError>, what: &str, notes: &mut Vec<String>) -> T {
+    read.unwrap_or_else(|error| {
+        notes.push(format!("{what} could not be read: {error}"));
+        T::default()
+    })
+}
+
+/// Facts of the host where the server is on this one: only a unix socket says so for sure.
+fn host(client: &Client, capture: &Capture, options: &CaptureOptions, notes: &mut Vec<String>) -> Option<HostFacts> {
+    if client.peer_pid().is_none() {
+        notes
+            .push("host facts are left out: only a server behind a unix socket is known to be on this host".to_owned());
+        return None;
+    }
+    let named = ["datadir", "data_directory"].into_iter().find_map(|name| capture.variables.get(name));
+    let data_dir = named.map_or("/", |variable| variable.value.as_str());
+    let flush = options.flush_dir.as_deref().and_then(|dir| match probe_flush(dir) {
+        Ok(flush) => Some(flush),
+        Err(error) => {
+            notes.push(error.to_string());
+            None
+        }
+    });
+    Some(host_facts(Path::new(data_dir), flush))
+}

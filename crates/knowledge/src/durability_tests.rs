@@ -1,0 +1,117 @@
+use super::*;
+
+fn judged(flavour: Flavour, version: &str, settings: &[(&str, &str)]) -> Durability {
+    let variables = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    judge(flavour, &Version::parse(version).unwrap(), &variables)
+}
+
+fn check(flavour: Flavour, version: &str, settings: &[(&str, &str)], process: Loss, power: Loss, replica: ReplicaFate) {
+    let found = judged(flavour, version, settings);
+    let context = format!("{flavour} {version} {settings:?}: {}", found.sentence);
+    assert_eq!(found.process_crash, process, "{context}");
+    assert_eq!(found.power_cut, power, "{context}");
+    assert_eq!(found.replica, replica, "{context}");
+}
+
+const SECOND: Loss = Loss::Seconds { seconds: 1.0 };
+
+#[test]
+fn mysql_by_default() {
+    use Flavour::Mysql;
+    check(Mysql, "9.7.4", &[], Loss::Nothing, Loss::Nothing, ReplicaFate::Follows);
+    check(Mysql, "8.0.15", &[], Loss::Nothing, Loss::Nothing, ReplicaFate::Follows);
+    check(Mysql, "5.7.29", &[], Loss::Nothing, Loss::Nothing, ReplicaFate::None);
+    check(Flavour::Percona, "8.0.36", &[], Loss::Nothing, Loss::Nothing, ReplicaFate::Follows);
+}
+
+#[test]
+fn flush_level_and_binlog_together() {
+    use Flavour::Mysql;
+    let flush = "innodb_flush_log_at_trx_commit";
+    check(Mysql, "9.7.4", &[(flush, "0")], SECOND, SECOND, ReplicaFate::Differs);
+    check(Mysql, "9.7.4", &[(flush, "2")], Loss::Nothing, SECOND, ReplicaFate::Differs);
+    check(Mysql, "9.7.4", &[(flush, "2"), ("log_bin", "OFF")], Loss::Nothing, SECOND, ReplicaFate::None);
+    let slow = Loss::Seconds { seconds: 10.0 };
+    let timeout = ("innodb_flush_log_at_timeout", "10");
+    check(Mysql, "9.7.4", &[(flush, "0"), timeout], slow, slow, ReplicaFate::Differs);
+    check(Mysql, "8.0.36", &[("sync_binlog", "0")], Loss::Nothing, Loss::LastCommits, ReplicaFate::Differs);
+    let groups = Loss::Groups { groups: 100 };
+    check(Mysql, "8.0.36", &[("sync_binlog", "100")], Loss::Nothing, groups, ReplicaFate::Differs);
+    check(Mysql, "8.0.36", &[("sync_binlog", "0"), ("log_bin", "0")], Loss::Nothing, Loss::Nothing, ReplicaFate::None);
+    // A path in an option file turns the binlog on; 5.5 flushes the commit record, too.
+    let old = [("log_bin", "/var/log/binlog")];
+    check(Mysql, "5.6.24", &old, Loss::Nothing, Loss::LastCommits, ReplicaFate::Differs);
+    check(Mysql, "5.5.9", &old, Loss::Nothing, Loss::Nothing, ReplicaFate::Differs);
+}
+
+#[test]
+fn mariadb_with_a_binlog_that_is_not_flushed() {
+    use Flavour::Mariadb;
+    check(Mariadb, "10.11.19", &[], Loss::Nothing, Loss::Nothing, ReplicaFate::None);
+    let on = ("log_bin", "ON");
+    check(Mariadb, "10.11.19", &[on], Loss::Nothing, Loss::LastCommits, ReplicaFate::Differs);
+    check(Mariadb, "11.8.6", &[on, ("sync_binlog", "1")], Loss::Nothing, Loss::Nothing, ReplicaFate::Follows);
+    let three = ("innodb_flush_log_at_trx_commit", "3");
+    check(Mariadb, "11.8.6", &[on, three], Loss::Nothing, Loss::Nothing, ReplicaFate::Differs);
+    let waits = ("rpl_semi_sync_master_enabled", "ON");
+    check(Mariadb, "11.8.6", &[on, ("sync_binlog", "1"), waits], Loss::Nothing, Loss::Nothing, ReplicaFate::HasIt);
+}
+
+#[test]
+fn what_can_break_data() {
+    use Flavour::{Mariadb, Mysql};
+    let damaged = |flavour, version: &str, settings: &[(&str, &str)]| {
+        judged(flavour, version, settings).power_cut == Loss::Damage
+    };
+    assert!(damaged(Mysql, "9.7.4", &[("innodb_doublewrite", "OFF")]));
+    assert!(damaged(Mysql, "9.7.4", &[("innodb_doublewrite", "0")]));
+    assert!(damaged(Mysql, "8.0.36", &[("innodb_doublewrite", "DETECT_ONLY")]));
+    assert!(!damaged(Mysql, "8.0.36", &[("innodb_doublewrite", "DETECT_AND_RECOVER")]));
+    assert!(!damaged(Mariadb, "11.8.6", &[("innodb_doublewrite", "fast")]));
+    assert!(damaged(Mariadb, "10.11.19", &[("innodb_flush_method", "nosync")]));
+    assert!(damaged(Mariadb, "10.11.19", &[("innodb_flush_method", "littlesync")]));
+    assert!(damaged(Mysql, "5.7.29", &[("innodb_flush_method", "O_DIRECT_NO_FSYNC")]));
+    assert!(!damaged(Mysql, "8.0.36", &[("innodb_flush_method", "O_DIRECT_NO_FSYNC")]));
+    let off = [("innodb_redo_log_enabled", "OFF")];
+    check(Mysql, "8.0.36", &off, Loss::Damage, Loss::Damage, ReplicaFate::Follows);
+    let diverges = [("log_bin", "ON"), ("sync_binlog", "1"), ("innodb_support_xa", "OFF")];
+    check(Mysql, "5.7.29", &diverges, Loss::Nothing, Loss::Nothing, ReplicaFate::Differs);
+}
+
+#[test]
+fn postgresql() {
+    use Flavour::Postgresql;
+    check(Postgresql, "15.8", &[], Loss::Nothing, Loss::Nothing, ReplicaFate::Follows);
+    let window = Loss::Seconds { seconds: 0.6 };
+    let asynchronous = ("synchronous_commit", "off");
+    check(Postgresql, "15.8", &[asynchronous], window, window, ReplicaFate::Follows);
+    let longer = Loss::Seconds { seconds: 3.0 };
+    let delay = ("wal_writer_delay", "1000ms");
+    check(Postgresql, "15.8", &[asynchronous, delay], longer, longer, ReplicaFate::Follows);
+    check(Postgresql, "15.8", &[("fsync", "off")], Loss::Nothing, Loss::Damage, ReplicaFate::Differs);
+    check(Postgresql, "18.0", &[("full_page_writes", "off")], Loss::Nothing, Loss::Damage, ReplicaFate::Follows);
+    let standby = ("synchronous_standby_names", "s1");
+    check(Postgresql, "15.8", &[standby], Loss::Nothing, Loss::Nothing, ReplicaFate::HasIt);
+    let local = ("synchronous_commit", "local");
+    check(Postgresql, "15.8", &[standby, local], Loss::Nothing, Loss::Nothing, ReplicaFate::Follows);
+}
+
+#[test]
+fn sentences() {
+    let said = |flavour, version: &str, settings: &[(&str, &str)]| judged(flavour, version, settings).sentence;
+    assert_eq!(
+        said(Flavour::Mysql, "9.7.4", &[]),
+        "a commit survives a process crash and a power cut, if the disk keeps what it has flushed; replicas follow, a \
+         little behind"
+    );
+    assert_eq!(
+        said(Flavour::Mariadb, "10.11.19", &[("innodb_flush_log_at_trx_commit", "2")]),
+        "a commit survives a process crash; a power cut can lose up to about 1 s of acknowledged transactions \
+         (innodb_flush_log_at_trx_commit=2); no binlog, so no replica"
+    );
+    assert_eq!(
+        said(Flavour::Postgresql, "15.8", &[("synchronous_commit", "off")]),
+        "a process crash or a power cut can lose up to about 600 ms of acknowledged transactions (synchronous_commit=off, \
+         three times wal_writer_delay); standbys follow, a little behind"
+    );
+}

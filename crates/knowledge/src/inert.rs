@@ -1,0 +1,62 @@
+//! Variables that differ between any two servers and explain nothing.
+
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+const TEXT: &str = include_str!("../data/inert.toml");
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Inert {
+    identity: Kind,
+    state: Kind,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Kind {
+    about: String,
+    patterns: Vec<String>,
+}
+
+static INERT: LazyLock<Inert> = LazyLock::new(|| toml::from_str(TEXT).expect("inert.toml is read by a test"));
+
+/// What a variable is that never explains a difference; `None` for all that may.
+pub fn inert_reason(name: &str) -> Option<&'static str> {
+    let kinds = [&INERT.identity, &INERT.state];
+    let kind = kinds.into_iter().find(|kind| kind.patterns.iter().any(|pattern| matches(pattern, name)))?;
+    Some(&kind.about)
+}
+
+/// `*` in the pattern stands for any characters.
+fn matches(pattern: &str, name: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == name,
+        Some((front, rest)) => name.strip_prefix(front).is_some_and(|behind| {
+            (0..=behind.len()).any(|at| behind.is_char_boundary(at) && matches(rest, &behind[at..]))
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns() {
+        for name in ["server_uuid", "gtid_binlog_pos", "version_compile_os", "report_host", "last_insert_id", "port"] {
+            assert!(inert_reason(name).is_some(), "{name}");
+        }
+        for name in ["sync_binlog", "report", "innodb_flush_method", "gtid_mode", "debugger_of_mine_not"] {
+            assert_eq!(inert_reason(name).is_some(), name.starts_with("debug"), "{name}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_explained_and_inert() {
+        for setting in crate::settings() {
+            assert_eq!(inert_reason(&setting.name), None, "{}", setting.name);
+        }
+    }
+}

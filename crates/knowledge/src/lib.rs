@@ -1,0 +1,19 @@
+//! What settings of servers mean, and what follows from them.
+//!
+//! The facts are TOML files in `data/`: one for each group, each line with its source and the versions that it holds for.
+//! Everything here is pure: no clock, no file, no network.
+
+mod diff;
+mod durability;
+mod inert;
+mod option_text;
+mod setting;
+mod units;
+mod version;
+
+pub use diff::{Diff, Difference, Placed, Side, SideFacts, SideValue, diff};
+pub use durability::{Durability, Loss, ReplicaFate, judge};
+pub use inert::inert_reason;
+pub use option_text::{OptionText, parse_options};
+pub use setting::{Change, Crash, Group, Setting, Span, known, settings};
+pub use version::Version;

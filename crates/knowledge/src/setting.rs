@@ -1,0 +1,275 @@
+//! What is known of a setting, read from `data/*.toml`.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::LazyLock;
+
+use serde::{Deserialize, Serialize};
+use truetps_record::{Flavour, same_setting};
+
+use crate::version::Version;
+
+/// What a setting is about. The order is that in which differences are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Group {
+    Durability,
+    Binlog,
+    Redo,
+    Flushing,
+    Locking,
+    Pool,
+    Network,
+}
+
+const FILES: [(Group, &str); 7] = [
+    (Group::Durability, include_str!("../data/durability.toml")),
+    (Group::Binlog, include_str!("../data/binlog.toml")),
+    (Group::Redo, include_str!("../data/redo.toml")),
+    (Group::Flushing, include_str!("../data/flushing.toml")),
+    (Group::Locking, include_str!("../data/locking.toml")),
+    (Group::Pool, include_str!("../data/pool.toml")),
+    (Group::Network, include_str!("../data/network.toml")),
+];
+
+impl fmt::Display for Group {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Durability => "durability",
+            Self::Binlog => "binlog",
+            Self::Redo => "redo",
+            Self::Flushing => "flushing",
+            Self::Locking => "locking",
+            Self::Pool => "pool",
+            Self::Network => "network",
+        })
+    }
+}
+
+/// What it takes to change a setting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Change {
+    #[serde(rename = "dynamic")]
+    Dynamic,
+    /// The server reads its files again.
+    #[serde(rename = "reload")]
+    Reload,
+    #[serde(rename = "restart")]
+    Restart,
+    #[serde(rename = "new datadir")]
+    NewDatadir,
+    /// Built in.
+    #[serde(rename = "fixed")]
+    Fixed,
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Dynamic => "dynamic",
+            Self::Reload => "reload",
+            Self::Restart => "restart",
+            Self::NewDatadir => "new datadir",
+            Self::Fixed => "fixed",
+        })
+    }
+}
+
+/// What holds for some versions of a family.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Span {
+    of: Flavour,
+    from: String,
+    /// The first version that this does not hold for any more.
+    until: Option<String>,
+    /// Absent where it depends on the machine or on other settings.
+    pub default: Option<String>,
+    pub change: Change,
+    /// Who says so.
+    pub source: String,
+}
+
+impl Span {
+    fn holds(&self, version: &Version) -> bool {
+        let bound = |text: &str| Version::parse(text).expect("versions of the data are read by a test");
+        *version >= bound(&self.from) && self.until.as_deref().is_none_or(|until| *version < bound(until))
+    }
+}
+
+/// What a value means when something crashes, as the end of a sentence that begins with the crash.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Crash {
+    /// `*` stands for every other value than those before it, and than 0.
+    value: String,
+    /// Only the server's process ends; what it gave to the operating system stays.
+    pub process: String,
+    /// What was not flushed is gone.
+    pub power: String,
+    /// Both in the words of a report on the levels of a plan; `{value}` stands for the level.
+    told: Option<String>,
+}
+
+impl Crash {
+    /// What a level of this value means, as the end of a sentence that begins with `=value`.
+    pub fn of_level(&self, level: &str) -> Option<String> {
+        Some(self.told.as_ref()?.replace("{value}", level))
+    }
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Setting {
+    pub name: String,
+    pub group: Group,
+    /// How likely it is to matter, within its group.
+    pub weight: u32,
+    /// One sentence.
+    pub meaning: String,
+    /// Settings that have no meaning, or another one, without each other.
+    pub belongs_with: Vec<String>,
+    /// The same thing in another family, or in another version of this one.
+    pub counterparts: Vec<String>,
+    spans: Vec<Span>,
+    crashes: Vec<Crash>,
+}
+
+impl Setting {
+    /// What holds for a version; `None` where that version does not have the setting, as far as is known.
+    pub fn span(&self, flavour: Flavour, version: &Version) -> Option<&Span> {
+        let of = |wanted: Flavour| self.spans.iter().find(|span| span.of == wanted && span.holds(version));
+        // Percona Server is a MySQL with more in it.
+        of(flavour).or_else(|| if flavour == Flavour::Percona { of(Flavour::Mysql) } else { None })
+    }
+
+    pub fn spans(&self) -> &[Span] {
+        &self.spans
+    }
+
+    pub fn crash(&self, value: &str) -> Option<&Crash> {
+        let exact = self.crashes.iter().find(|crash| same_setting(&crash.value, value));
+        exact.or_else(|| self.crashes.iter().find(|crash| crash.value == "*" && !same_setting("0", value)))
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    setting: Vec<Written>,
+}
+
+/// A setting as a file has it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    name: String,
+    weight: u32,
+    meaning: String,
+    #[serde(default)]
+    belongs_with: Vec<String>,
+    #[serde(default)]
+    counterparts: Vec<String>,
+    #[serde(rename = "in")]
+    spans: Vec<Span>,
+    #[serde(default)]
+    crash: Vec<Crash>,
+}
+
+static SETTINGS: LazyLock<BTreeMap<String, Setting>> = LazyLock::new(|| {
+    let files = FILES.into_iter().flat_map(|(group, text)| {
+        let file: File = toml::from_str(text).unwrap_or_else(|error| panic!("{group}.toml: {error}"));
+        file.setting.into_iter().map(move |written| Setting {
+            name: written.name,
+            group,
+            weight: written.weight,
+            meaning: written.meaning,
+            belongs_with: written.belongs_with,
+            counterparts: written.counterparts,
+            spans: written.spans,
+            crashes: written.crash,
+        })
+    });
+    files.map(|setting| (setting.name.clone(), setting)).collect()
+});
+
+/// What is known of a setting.
+pub fn known(name: &str) -> Option<&'static Setting> {
+    SETTINGS.get(name)
+}
+
+/// All settings that something is known of, by name.
+pub fn settings() -> impl Iterator<Item = &'static Setting> {
+    SETTINGS.values()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_entry_is_whole() {
+        let mut count = 0;
+        for setting in settings() {
+            count += 1;
+            let name = &setting.name;
+            assert!(setting.meaning.ends_with('.') && !setting.spans.is_empty(), "{name}");
+            for span in &setting.spans {
+                let from = Version::parse(&span.from).unwrap_or_else(|| panic!("{name}: from"));
+                let until = span.until.as_deref().map(|until| Version::parse(until).expect("until"));
+                assert!(until.is_none_or(|until| from < until), "{name}: {span:?}");
+                assert!(
+                    span.source.starts_with("measured") || span.source.contains("of M") || span.source.contains("of P"),
+                    "{name}"
+                );
+            }
+            for other in setting.belongs_with.iter().chain(&setting.counterparts) {
+                assert!(known(other).is_some(), "{name} names {other}");
+                assert_ne!(name, other);
+            }
+        }
+        assert!(count >= 120, "{count}");
+        let written: usize = FILES.iter().map(|(_, text)| text.matches("[[setting]]").count()).sum();
+        assert_eq!(written, count, "a name stands twice");
+    }
+
+    #[test]
+    fn spans_do_not_overlap() {
+        for setting in settings() {
+            for (n, one) in setting.spans.iter().enumerate() {
+                let from = Version::parse(&one.from).unwrap();
+                let others = setting.spans.iter().enumerate().filter(|(m, other)| *m != n && other.of == one.of);
+                for (_, other) in others {
+                    assert!(!other.holds(&from), "{}: {one:?} {other:?}", setting.name);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn defaults_by_version() {
+        let check = |name: &str, flavour, version: &str, default: Option<&str>| {
+            let span = known(name).unwrap().span(flavour, &Version::parse(version).unwrap());
+            assert_eq!(span.and_then(|span| span.default.as_deref()), default, "{name} {version}");
+        };
+        check("sync_binlog", Flavour::Mysql, "5.6.24", Some("0"));
+        check("sync_binlog", Flavour::Percona, "5.7.29", Some("1"));
+        check("sync_binlog", Flavour::Mariadb, "11.8.6", Some("0"));
+        check("log_bin", Flavour::Mysql, "5.7.29", Some("OFF"));
+        check("log_bin", Flavour::Mysql, "8.0.15", Some("ON"));
+        check("innodb_flush_method", Flavour::Mariadb, "10.5.9", Some("fsync"));
+        check("innodb_flush_method", Flavour::Mysql, "9.7.4", Some("O_DIRECT"));
+        check("innodb_redo_log_capacity", Flavour::Mysql, "8.0.15", None);
+        check("checkpoint_completion_target", Flavour::Postgresql, "13.4", Some("0.5"));
+        check("data_checksums", Flavour::Postgresql, "18.0", Some("on"));
+    }
+
+    #[test]
+    fn what_a_value_means_in_a_crash() {
+        let crash = |name: &str, value: &str| known(name).unwrap().crash(value).map(|crash| crash.power.as_str());
+        assert!(crash("sync_binlog", "100").unwrap().contains("that many groups"));
+        assert!(crash("sync_binlog", "1").unwrap().starts_with("loses no"));
+        assert!(crash("innodb_doublewrite", "0").unwrap().contains("torn pages"));
+        assert_eq!(crash("innodb_doublewrite", "ON"), None);
+        assert_eq!(crash("innodb_force_recovery", "0"), None);
+    }
+}

@@ -1,0 +1,133 @@
+//! What is known of settings, compared with the servers that are on this machine.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::collections::BTreeMap;
+
+use truetps_knowledge::{Change, Version, settings};
+use truetps_record::{Flavour, same_setting};
+use truetps_sandbox::{Catalogue, ServerBinary, ServerUser};
+use truetps_testkit::mysql_family::{mariadb, mariadb_with_plugins, mysql};
+use truetps_testkit::{PostgresOptions, PostgresServer};
+
+/// `--verbose --help` says another thing than the server that runs, which was asked when the data were written: a path in
+/// place of a switch, or a default that is decided at the start.
+const HELP_DIFFERS: [&str; 16] = [
+    "log_bin",
+    "innodb_flush_method",
+    "innodb_log_file_buffering",
+    "have_ssl",
+    "tx_isolation",
+    "transaction_isolation",
+    "max_binlog_cache_size",
+    "slave_parallel_workers",
+    "expire_logs_days",
+    "innodb_buffer_pool_chunk_size",
+    "autocommit",
+    "table_open_cache",
+    "max_connections",
+    "innodb_io_capacity_max",
+    "require_secure_transport",
+    "innodb_purge_batch_size",
+];
+/// Settings of plugins that are not loaded, and those that a server has under no option.
+const NO_OPTION: [&str; 8] = [
+    "innodb_redo_log_enabled",
+    "rpl_semi_sync",
+    "have_ssl",
+    "autocommit",
+    "transaction_isolation",
+    "tx_isolation",
+    "foreign_key_checks",
+    "unique_checks",
+];
+/// Options of programs that have no variable of that name.
+const NO_VARIABLE: [&str; 3] = ["ssl", "binlog_row_event_max_size", "transaction_isolation"];
+
+fn check(flavour: Flavour, version: &str, defaults: &BTreeMap<String, String>, exempt: bool) {
+    let version = Version::parse(version).unwrap();
+    let mut wrong = Vec::new();
+    let mut compared = 0;
+    for setting in settings() {
+        let name = setting.name.as_str();
+        let span = setting.span(flavour, &version);
+        let Some(found) = defaults.get(name) else {
+            let excused = exempt && NO_OPTION.iter().any(|front| name.starts_with(front));
+            if span.is_some() && !excused {
+                wrong.push(format!("{name}: the server does not have it"));
+            }
+            continue;
+        };
+        match span {
+            None if exempt && NO_VARIABLE.contains(&name) => {}
+            None => wrong.push(format!("{name}: the server has it, and the data say no")),
+            Some(span) => {
+                let Some(default) = &span.default else { continue };
+                if exempt && HELP_DIFFERS.contains(&name) {
+                    continue;
+                }
+                compared += 1;
+                if !same_setting(default, found) {
+                    wrong.push(format!("{name}: {default} in the data, {found} in the server"));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{flavour} {version}:\n{}", wrong.join("\n"));
+    assert!(compared > 50, "{flavour} {version}: only {compared} were compared");
+}
+
+fn check_program(flavour: Flavour, binary: &ServerBinary) {
+    let catalogue = Catalogue::ask(binary, &ServerUser::choose()).unwrap();
+    let defaults =
+        catalogue.names().map(|name| (name.to_owned(), catalogue.default_value(name).unwrap().to_owned())).collect();
+    check(flavour, &binary.version.to_string(), &defaults, true);
+}
+
+#[test]
+fn defaults_of_mysql() {
+    if let Some((binary, _)) = mysql("defaults_of_mysql") {
+        check_program(Flavour::Mysql, &binary);
+    }
+}
+
+#[test]
+fn defaults_of_mariadb() {
+    if let Some(binary) = mariadb("defaults_of_mariadb") {
+        check_program(Flavour::Mariadb, &binary);
+    }
+}
+
+#[test]
+fn defaults_of_a_newer_mariadb() {
+    if let Some(binary) = mariadb_with_plugins("defaults_of_a_newer_mariadb") {
+        check_program(Flavour::Mariadb, &binary);
+    }
+}
+
+#[test]
+fn defaults_and_contexts_of_postgresql() {
+    let Some(server) = PostgresServer::start("defaults_and_contexts_of_postgresql", &PostgresOptions::default()) else {
+        return;
+    };
+    let mut client = server.connect().unwrap();
+    let version = client.query_value("SHOW server_version").unwrap().unwrap();
+    let mut defaults = BTreeMap::new();
+    for row in client.query("SELECT name, boot_val, context FROM pg_settings").unwrap().rows {
+        let [name, default, context] = row.try_into().unwrap();
+        let (name, context): (String, String) = (name.unwrap(), context.unwrap());
+        let expected = match context.as_str() {
+            "postmaster" => Change::Restart,
+            "sighup" => Change::Reload,
+            "internal" => Change::NewDatadir,
+            _ => Change::Dynamic,
+        };
+        let span = truetps_knowledge::known(&name)
+            .and_then(|setting| setting.span(Flavour::Postgresql, &Version::parse(&version).unwrap()));
+        if let Some(span) = span {
+            assert_eq!(span.change, expected, "{name}: {context}");
+        }
+        defaults.insert(name, default.unwrap_or_default());
+    }
+    check(Flavour::Postgresql, &version, &defaults, false);
+}

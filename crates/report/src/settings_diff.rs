@@ -1,0 +1,278 @@
+//! A comparison of settings as text, Markdown and JSON.
+
+use std::fmt::Write;
+
+use truetps_knowledge::{Diff, Difference, Placed, SideFacts};
+
+/// Values that are longer are cut: `optimizer_switch` has 500 characters.
+const VALUE_CHARS_MAX: usize = 100;
+const UNKNOWN: &str = "others";
+
+/// The whole comparison as one JSON document; what is folded away is in it, with the reason.
+pub fn diff_json(diff: &Diff) -> String {
+    let mut text = serde_json::to_string_pretty(diff).expect("a comparison has a JSON form");
+    text.push('\n');
+    text
+}
+
+pub fn diff_text(diff: &Diff, all: bool) -> String {
+    let mut out = String::new();
+    let sides = [("A", &diff.a), ("B", &diff.b)];
+    for (letter, side) in sides {
+        let _ = writeln!(out, "{letter}  {}", title(side));
+    }
+    out.push('\n');
+    for (letter, side) in sides {
+        if let Some(durability) = &side.durability {
+            let _ = writeln!(out, "Durability {letter}  {}", durability.sentence);
+        }
+    }
+    let mut group = None;
+    for difference in visible(diff, all) {
+        let heading = heading(difference);
+        if group.as_ref() != Some(&heading) {
+            let _ = writeln!(out, "\n{heading}");
+            group = Some(heading);
+        }
+        put_difference(&mut out, difference);
+    }
+    out.push('\n');
+    out.push_str(&summary(diff, all));
+    out
+}
+
+pub fn diff_markdown(diff: &Diff, all: bool) -> String {
+    let mut out = String::from("# Settings that differ\n\n");
+    for (letter, side) in [("A", &diff.a), ("B", &diff.b)] {
+        let said = side.durability.as_ref().map(|durability| format!(": {}", durability.sentence)).unwrap_or_default();
+        let _ = writeln!(out, "- **{letter}** {}{}", escaped(&title(side)), escaped(&said));
+    }
+    out.push_str("\n| group | setting | A | B | default A | default B | meaning |\n|---|---|---|---|---|---|---|\n");
+    for difference in visible(diff, all) {
+        let default = |placed: &Placed| placed.default.clone().map_or_else(|| "-".to_owned(), |text| quoted(&text));
+        let (of_a, of_b) = both(difference);
+        let cells = [
+            heading(difference),
+            format!("`{}`", difference.name),
+            escaped(&of_a),
+            escaped(&of_b),
+            escaped(&default(&difference.a)),
+            escaped(&default(&difference.b)),
+            escaped(difference.meaning.as_deref().unwrap_or("")),
+        ];
+        let _ = writeln!(out, "| {} |", cells.join(" | "));
+    }
+    out.push('\n');
+    out.push_str(&summary(diff, all));
+    out
+}
+
+fn visible(diff: &Diff, all: bool) -> impl Iterator<Item = &Difference> {
+    diff.differences.iter().filter(move |difference| all || difference.folded.is_none())
+}
+
+fn heading(difference: &Difference) -> String {
+    match (&difference.folded, difference.group) {
+        (Some(reason), _) => format!("folded: {reason}"),
+        (None, Some(group)) => group.to_string(),
+        (None, None) => UNKNOWN.to_owned(),
+    }
+}
+
+fn title(side: &SideFacts) -> String {
+    let server = match (side.flavour, &side.version) {
+        (Some(flavour), Some(version)) => format!("{flavour} {version}, "),
+        _ => String::new(),
+    };
+    let mut text = format!("{}  ({server}{})", side.name, side.kind);
+    for note in &side.notes {
+        let _ = write!(text, "\n   note: {note}");
+    }
+    text
+}
+
+fn put_difference(out: &mut String, difference: &Difference) {
+    let Difference { name, a, b, .. } = difference;
+    let (of_a, of_b) = both(difference);
+    let _ = writeln!(out, "  {name}   A {of_a}   B {of_b}");
+    if let Some(meaning) = &difference.meaning {
+        let _ = writeln!(out, "      {meaning}");
+    }
+    let facts = facts(difference);
+    if !facts.is_empty() {
+        let _ = writeln!(out, "      {}", facts.join("; "));
+    }
+    for (letter, placed) in [("A", a), ("B", b)] {
+        if let Some(line) = crash_line(placed) {
+            let _ = writeln!(out, "      {letter}: {line}");
+        }
+    }
+}
+
+/// Defaults, where the values come from, and what changing it takes.
+fn facts(difference: &Difference) -> Vec<String> {
+    let Difference { a, b, change, belongs_with, .. } = difference;
+    let mut facts = Vec::new();
+    match (&a.default, &b.default) {
+        (Some(one), Some(other)) if one == other => facts.push(format!("default {}", quoted(one))),
+        (None, None) => {}
+        (one, other) => {
+            let told = |text: &Option<String>| text.as_deref().map_or_else(|| "-".to_owned(), quoted);
+            facts.push(format!("default A {}, B {}", told(one), told(other)));
+        }
+    }
+    for (letter, placed) in [("A", a), ("B", b)] {
+        if let Some(origin) = &placed.origin {
+            facts.push(format!("{letter} from {origin}"));
+        }
+    }
+    facts.extend(change.map(|change| change.to_string()));
+    if !belongs_with.is_empty() {
+        facts.push(format!("goes with {}", belongs_with.join(", ")));
+    }
+    facts
+}
+
+/// One sentence where both crashes mean the same.
+fn crash_line(placed: &Placed) -> Option<String> {
+    let (process, power) = (placed.process_crash.as_ref()?, placed.power_cut.as_ref()?);
+    Some(if process == power {
+        format!("a crash {process}")
+    } else {
+        format!("a process crash {process}; a power cut {power}")
+    })
+}
+
+/// Both values. Of two long lists, such as `optimizer_switch`, only the parts that are not in both.
+fn both(difference: &Difference) -> (String, String) {
+    let Difference { a, b, .. } = difference;
+    if let (Some(one), Some(other)) = (&a.value, &b.value)
+        && one.contains(',')
+        && other.contains(',')
+        && one.chars().count().max(other.chars().count()) > VALUE_CHARS_MAX
+    {
+        let alone = |text: &str, than: &str| {
+            let parts: Vec<_> = text.split(',').filter(|part| !than.split(',').any(|other| other == *part)).collect();
+            if parts.is_empty() { "… (nothing else)".to_owned() } else { format!("… {}", quoted(&parts.join(","))) }
+        };
+        return (alone(one, other), alone(other, one));
+    }
+    (shown(a), shown(b))
+}
+
+fn shown(placed: &Placed) -> String {
+    match (&placed.value, &placed.counterparts[..]) {
+        (Some(value), _) => quoted(value),
+        (None, []) => "not there".to_owned(),
+        (None, others) => {
+            let others: Vec<_> = others.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            format!("not there ({})", others.join(", "))
+        }
+    }
+}
+
+fn quoted(value: &str) -> String {
+    let mut short: String = value.chars().map(|c| if c.is_control() { ' ' } else { c }).take(VALUE_CHARS_MAX).collect();
+    if short.len() < value.len() {
+        short.push('…');
+    }
+    if short.is_empty() { "\"\"".to_owned() } else { short }
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('|', "\\|").replace('\n', " ")
+}
+
+fn summary(diff: &Diff, all: bool) -> String {
+    let shown = diff.shown().count();
+    let mut text = match shown {
+        0 => format!("nothing that could matter differs; {} settings are the same\n", diff.same),
+        1 => format!("1 setting differs; {} are the same\n", diff.same),
+        _ => format!("{shown} settings differ; {} are the same\n", diff.same),
+    };
+    for (reason, count) in diff.folded() {
+        let _ = writeln!(text, "{} {count}: {reason}", if all { "of the folded ones" } else { "folded away" });
+    }
+    if diff.not_compared > 0 {
+        let _ = writeln!(text, "not compared {}: the option file does not have them", diff.not_compared);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use truetps_knowledge::{Side, SideValue, diff};
+    use truetps_record::Flavour;
+
+    use super::*;
+
+    fn side(name: &str, version: &str, settings: &[(&str, &str)]) -> Side {
+        let value = |text: &str| SideValue {
+            value: text.to_owned(),
+            origin: Some("/etc/my.cnf".to_owned()),
+            ..SideValue::default()
+        };
+        Side {
+            name: name.to_owned(),
+            kind: "capture".to_owned(),
+            flavour: Some(Flavour::Mysql),
+            version: Some(version.to_owned()),
+            is_complete: true,
+            settings: settings.iter().map(|(name, text)| ((*name).to_owned(), value(text))).collect(),
+            notes: Vec::new(),
+        }
+    }
+
+    fn sample() -> Diff {
+        let one = [("sync_binlog", "1"), ("server_uuid", "x"), ("innodb_redo_log_capacity", "1G"), ("odd|one", "1")];
+        let other = [("sync_binlog", "0"), ("server_uuid", "y"), ("innodb_log_file_size", "48M"), ("odd|one", "2")];
+        diff(&side("a.json", "9.7.4", &one), &side("b.json", "5.6.24", &other))
+    }
+
+    #[test]
+    fn text() {
+        let text = diff_text(&sample(), false);
+        assert!(text.starts_with("A  a.json  (mysql 9.7.4, capture)\nB  b.json  (mysql 5.6.24, capture)\n"), "{text}");
+        for expected in [
+            "\ndurability\n  sync_binlog   A 1   B 0\n",
+            "default A 1, B 0; A from /etc/my.cnf; B from /etc/my.cnf; dynamic; goes with",
+            "B: a process crash loses nothing; a power cut can lose the end of the binlog",
+            "innodb_redo_log_capacity   A 1G   B not there (innodb_log_file_size=48M)",
+            "\nothers\n  odd|one   A 1   B 2\n",
+            "4 settings differ; 0 are the same\nfolded away 1: who the server is",
+        ] {
+            assert!(text.contains(expected), "{expected}\n---\n{text}");
+        }
+        assert!(!text.contains("server_uuid"));
+        assert!(diff_text(&sample(), true).contains("server_uuid   A x   B y"));
+    }
+
+    #[test]
+    fn markdown_and_json() {
+        let markdown = diff_markdown(&sample(), false);
+        assert!(markdown.contains("| durability | `sync_binlog` | 1 | 0 | 1 | 0 | After how many"), "{markdown}");
+        let json: serde_json::Value = serde_json::from_str(&diff_json(&sample())).unwrap();
+        assert_eq!(json["schema_version"], 1);
+        assert_eq!(json["differences"][0]["name"], "sync_binlog");
+        assert_eq!(json["b"]["durability"]["replica"], "none");
+        let folded = json["differences"].as_array().unwrap().iter().filter(|one| one["folded"].is_string()).count();
+        assert_eq!(folded, 1);
+    }
+
+    #[test]
+    fn of_long_lists_only_what_differs() {
+        let long = "part_of_a_list=on,".repeat(20);
+        let (one, other) = (format!("{long}mrr=on"), format!("{long}mrr=off,new=on"));
+        let found = diff(
+            &side("a", "9.7.4", &[("optimizer_switch", &one)]),
+            &side("b", "9.7.4", &[("optimizer_switch", &other)]),
+        );
+        assert_eq!(both(&found.differences[0]), ("… mrr=on".to_owned(), "… mrr=off,new=on".to_owned()));
+    }
+
+    #[test]
+    fn long_values_are_cut() {
+        assert_eq!(quoted(&"x".repeat(300)).chars().count(), VALUE_CHARS_MAX + 1);
+        assert_eq!((quoted("").as_str(), quoted("a\nb").as_str()), ("\"\"", "a b"));
+    }
+}
