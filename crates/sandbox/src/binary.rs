@@ -70,9 +70,7 @@ impl BinaryError {
             Self::NotFound { .. } => {
                 "install one (Debian, Ubuntu: `apt-get install mariadb-server-core`), or name its folder with --basedir"
             }
-            Self::CannotRun { problem, .. } if problem.contains("shared libraries") => {
-                "install the library that is missing, or name another server with --basedir"
-            }
+            Self::CannotRun { problem, .. } if problem.contains("shared libraries") => return Some(library_hint(problem)),
             Self::CannotRun { .. } | Self::NotAServer { .. } => "name another server with --basedir",
             Self::NoShareDir { .. } => {
                 "unpack the whole server, with its share/ folder (MariaDB needs mysql_system_tables.sql there)"
@@ -80,6 +78,23 @@ impl BinaryError {
         };
         Some(text.to_owned())
     }
+}
+
+/// Debian's packages of libraries that old servers need and new systems lack.
+const LIBRARY_PACKAGES: [(&str, &str); 6] = [
+    ("libaio.so", "libaio1, from Debian 13 and Ubuntu 24.04 on libaio1t64"),
+    ("libnuma.so", "libnuma1"),
+    ("libncurses.so.5", "libncurses5"),
+    ("libtinfo.so.5", "libtinfo5"),
+    ("libatomic.so", "libatomic1"),
+    ("libcrypt.so", "libcrypt1"),
+];
+
+/// The loader names the library; its package is known for those that are often missing.
+fn library_hint(problem: &str) -> String {
+    let package = LIBRARY_PACKAGES.iter().find(|(library, _)| problem.contains(library));
+    let where_from = package.map(|(_, package)| format!(" (Debian, Ubuntu: {package})")).unwrap_or_default();
+    format!("install the library that is missing{where_from}, or name another server with --basedir")
 }
 
 fn passed_over(others: &[Other]) -> String {
@@ -121,6 +136,12 @@ impl ServerBinary {
 
     pub fn is_mariadb(&self) -> bool {
         self.flavour == Flavour::Mariadb
+    }
+
+    /// It refuses to start where its redo log has another size than it is set to; MySQL from 5.6.8 on and MariaDB make a
+    /// new one.
+    pub(crate) fn keeps_redo_size(&self) -> bool {
+        !self.is_mariadb() && self.version < ServerVersion::new(5, 6, 8)
     }
 
     /// Where this server's own files are, and that it reads and writes no files for clients elsewhere.

@@ -178,6 +178,12 @@ impl Settings {
         self.bytes("innodb_buffer_pool_size")
     }
 
+    /// Size of a file of the redo log, and how many there are, where they are set; in the words of old servers.
+    pub(crate) fn redo_files(&self) -> (Option<u64>, Option<u64>) {
+        let set = |name| Some(self.bytes(name)).filter(|number| *number > 0);
+        (set("innodb_log_file_size"), set("innodb_log_files_in_group"))
+    }
+
     /// What the redo log takes on the disk.
     pub fn redo_bytes(&self) -> u64 {
         let capacity = self.bytes("innodb_redo_log_capacity");
