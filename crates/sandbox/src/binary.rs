@@ -138,6 +138,11 @@ impl ServerBinary {
         self.flavour == Flavour::Mariadb
     }
 
+    /// Its data folder is made with `--bootstrap`: only MySQL, from 5.7.6 on, has `--initialize-insecure`.
+    pub(crate) fn is_bootstrapped(&self) -> bool {
+        self.is_mariadb() || self.version < ServerVersion::new(5, 7, 6)
+    }
+
     /// It refuses to start where its redo log has another size than it is set to; MySQL from 5.6.8 on and MariaDB make a
     /// new one.
     pub(crate) fn keeps_redo_size(&self) -> bool {
@@ -157,11 +162,13 @@ impl ServerBinary {
             lines.push(OptionLine::flag("skip-ssl"));
             return lines;
         }
-        // The same for MySQL, which makes its keys at the first start.
-        lines.extend([
-            OptionLine::new("loose-auto-generate-certs", "OFF"),
-            OptionLine::new("loose-sha256-password-auto-generate-rsa-keys", "OFF"),
-        ]);
+        if self.version >= ServerVersion::new(5, 7, 5) {
+            // The same for MySQL, which makes its keys at the first start.
+            lines.extend([
+                OptionLine::new("loose-auto-generate-certs", "OFF"),
+                OptionLine::new("loose-sha256-password-auto-generate-rsa-keys", "OFF"),
+            ]);
+        }
         if self.version >= ServerVersion::new(8, 0, 11) {
             lines.push(OptionLine::new("loose-caching-sha2-password-auto-generate-rsa-keys", "OFF"));
             // A second protocol, which would listen on a port and a socket of its own.

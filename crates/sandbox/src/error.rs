@@ -102,7 +102,7 @@ fn hint_for_log(log: &str) -> Option<String> {
     } else if knows(&["prepared transactions"]) {
         "after a crash, the binlog says which prepared transactions were committed: start once with the log_bin that the \
          server crashed with, stop it, and change log_bin then"
-    } else if knows(&["is of a different size", "of different sizes"]) {
+    } else if knows(&["is of different size", "of different sizes"]) {
         "this version takes a redo log of another size only after a clean stop: start it once with the size that it had"
     } else if knows(&["unknown variable", "unknown option"]) {
         "this version does not know one of the settings: remove it from the plan"

@@ -223,10 +223,12 @@ pub fn chosen_settings(
         ("skip_name_resolve", "ON".to_owned()),
         ("performance_schema", "OFF".to_owned()),
         ("innodb_buffer_pool_size", format!("{buffer_pool}M")),
-        // A restart begins cold, always: what an earlier run touched is not read back behind a measurement.
-        ("innodb_buffer_pool_dump_at_shutdown", "OFF".to_owned()),
-        ("innodb_buffer_pool_load_at_startup", "OFF".to_owned()),
     ];
+    if flavour == Flavour::Mariadb || version >= ServerVersion::new(5, 6, 3) {
+        // A restart begins cold, always: what an earlier run touched is not read back behind a measurement.
+        let names = ["innodb_buffer_pool_dump_at_shutdown", "innodb_buffer_pool_load_at_startup"];
+        chosen.extend(names.map(|name| (name, "OFF".to_owned())));
+    }
     chosen.extend(redo_settings(flavour, version));
     if flavour != Flavour::Mariadb {
         // MySQL 5.7 writes no binlog without it.

@@ -21,8 +21,6 @@ const TIME_LIMIT: Duration = Duration::from_mins(3);
 const BUILD_BYTES: u64 = 256 << 20;
 const MARIADB_MIN: ServerVersion = ServerVersion::new(10, 4, 0);
 const MYSQL_MIN: ServerVersion = ServerVersion::new(5, 5, 0);
-/// Servers before it do not know `--initialize-insecure`: `mysql_install_db` made their data folders.
-const INITIALIZE_MIN: ServerVersion = ServerVersion::new(5, 7, 6);
 
 /// SQL files of a server's own, in order, and whether it is incomplete without.
 type BootstrapFiles = &'static [(&'static str, bool)];
@@ -64,7 +62,7 @@ impl Way {
         if binary.is_mariadb() {
             return Self::Bootstrap(MARIADB_FILES);
         }
-        if binary.version >= INITIALIZE_MIN {
+        if !binary.is_bootstrapped() {
             return Self::Initialize;
         }
         let shipped = ["data", "data/mysql"].map(|name| binary.basedir.join(name));

@@ -167,7 +167,7 @@ fn check_other_redo_size(sandbox: &Sandbox, options: &StartOptions) {
     // After a kill the log is needed: versions that take no other size say so, with a way out.
     running.kill().unwrap();
     if let Err(error) = sandbox.start(options) {
-        assert!(error.hint().unwrap().contains("only after a clean stop"), "{error}");
+        assert!(error.hint().is_some_and(|hint| hint.contains("only after a clean stop")), "{error}");
     }
     assert_eq!(rows(&sandbox.start(&larger).unwrap()), ROWS + 1);
 }
