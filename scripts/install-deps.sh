@@ -47,16 +47,16 @@ if [ "$goal" = test ]; then
     python3 -c 'import ensurepip, venv' 2>/dev/null || missing="$missing python3-venv"
 fi
 
-# MySQL is no package of Debian's stable release: it is fetched from another one, and installed nowhere. Where that cannot
-# be, its tests are skipped, and say so.
-fetch_mysql() {
+# Servers that are no packages of this system are fetched, and installed nowhere: some 140 MB, once. Where one cannot be
+# had, its tests are skipped, and say so.
+fetch_servers() {
     [ "$goal" = test ] || return 0
-    "$(dirname "$0")/get-test-servers.sh" mysql-9.7 >/dev/null ||
-        echo "truetps: MySQL 9.7 could not be fetched: its tests are skipped." >&2
+    "$(dirname "$0")/get-test-servers.sh" mysql-9.7 mariadb-11.8 mysql-5.7 mysql-8.0 >/dev/null ||
+        echo "truetps: not all test servers could be fetched: their tests are skipped." >&2
 }
 
 if [ -z "$missing$postgresql" ]; then
-    fetch_mysql
+    fetch_servers
     echo "truetps: everything that \`make $goal\` needs is installed."
     exit 0
 fi
@@ -84,5 +84,5 @@ if [ -n "$missing" ]; then
     $install >/dev/null
 fi
 [ -z "$postgresql" ] || install_postgresql
-fetch_mysql
+fetch_servers
 echo "truetps: installed."

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use thiserror::Error;
-use truetps_record::Flavour;
+use truetps_record::{Flavour, SettingValue};
 
 use crate::binary_search::Other;
 use crate::options::OptionLine;
@@ -147,6 +147,17 @@ impl ServerBinary {
     /// new one.
     pub(crate) fn keeps_redo_size(&self) -> bool {
         !self.is_mariadb() && self.version < ServerVersion::new(5, 6, 8)
+    }
+
+    /// A setting of a plan, in words that this version understands.
+    pub(crate) fn setting_line(&self, name: &str, value: &SettingValue) -> OptionLine {
+        match value {
+            // InnoDB of MySQL 5.5 takes neither ON nor OFF: it warns, and goes on with its default.
+            SettingValue::Bool(on) if !self.is_mariadb() && self.version < ServerVersion::new(5, 6, 0) => {
+                OptionLine::of_setting(name, &SettingValue::Int(i64::from(*on)))
+            }
+            _ => OptionLine::of_setting(name, value),
+        }
     }
 
     /// Where this server's own files are, and that it reads and writes no files for clients elsewhere.

@@ -125,7 +125,7 @@ impl Catalogue {
             // MySQL 5.5 and 5.6 open a binlog in their usual folder before they print anything.
             return Ok(());
         }
-        let line = OptionLine::of_setting(name, value);
+        let line = self.binary.setting_line(name, value);
         let output = help(&self.binary, &self.user, Some(&line))?;
         let refusal = self.refusal(&output).or_else(|| self.adjustment(name, value, &output));
         refusal.map_or(Ok(()), |problem| Err(self.bad_value(name, value, problem)))

@@ -318,7 +318,7 @@ fn option_lines(folder: &Folder, settings: &Settings) -> Vec<OptionLine> {
         OptionLine::new("log-error", folder.error_log()),
         OptionLine::flag("skip-networking"),
     ]);
-    lines.extend(settings.iter().map(|(name, value)| OptionLine::of_setting(name, value)));
+    lines.extend(settings.iter().map(|(name, value)| folder.binary.setting_line(name, value)));
     lines
 }
 

@@ -102,7 +102,7 @@ pub(crate) fn build(
     lines.extend(binary.tree_lines());
     lines.extend([OptionLine::new("datadir", &data), OptionLine::new("tmpdir", &tmp)]);
     lines.extend(way.lines(binary));
-    lines.extend(initial.iter().map(|(name, value)| OptionLine::of_setting(name, value)));
+    lines.extend(initial.iter().map(|(name, value)| binary.setting_line(name, value)));
     initialise(binary, user, &lines, script)?;
     fs::remove_dir_all(&tmp).map_err(SandboxError::io("remove", &tmp))?;
     check_made(binary, &data)?;

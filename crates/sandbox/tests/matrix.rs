@@ -103,6 +103,7 @@ fn asked(binary: &ServerBinary) -> Settings {
     settings.set("innodb_flush_log_at_trx_commit", SettingValue::Int(2));
     settings.set("sync_binlog", SettingValue::Int(7));
     settings.set("log_bin", SettingValue::Bool(true));
+    settings.set("innodb_doublewrite", SettingValue::Bool(false));
     settings.set("binlog_format", SettingValue::Text("ROW".to_owned()));
     settings
 }
@@ -123,7 +124,7 @@ fn check_server(running: &RunningServer, client: &mut Client, settings: &Setting
     assert_eq!(client.peer_pid(), Some(running.pid()));
     let variables = effective_variables(client).unwrap();
     assert_eq!(mismatches(settings, &variables), []);
-    assert_eq!(variables["sync_binlog"], "7");
+    assert_eq!((variables["sync_binlog"].as_str(), variables["innodb_doublewrite"].as_str()), ("7", "OFF"));
     assert_eq!((variables["log_bin"].as_str(), variables["skip_networking"].as_str()), ("ON", "ON"));
     let users = client.query("SELECT user, host FROM mysql.user WHERE user NOT LIKE 'm%.%'").unwrap().rows;
     assert_eq!(users, [["root", "localhost"].map(|text| Some(text.to_owned()))]);

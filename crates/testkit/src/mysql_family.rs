@@ -42,6 +42,7 @@ pub const FETCHABLE: [&str; 9] = [
 pub struct FetchedServer {
     pub name: &'static str,
     pub binary: ServerBinary,
+    /// What `--basedir` takes.
     pub basedir: PathBuf,
 }
 
@@ -61,7 +62,10 @@ pub fn fetched(test: &str) -> Vec<FetchedServer> {
         let basedir = cache_folder().join(name).join("usr");
         let found = if basedir.is_dir() { find(Some(&basedir), None, &user) } else { system_server(name, &user) };
         match found {
-            Ok(binary) => servers.push(FetchedServer { name, binary, basedir }),
+            Ok(binary) => {
+                let basedir = if basedir.is_dir() { basedir } else { binary.path.clone() };
+                servers.push(FetchedServer { name, binary, basedir });
+            }
             Err(error) if basedir.is_dir() || named.is_some() => panic!("{test}: {name}: {error}"),
             Err(_) => {
                 let _ = writeln!(
