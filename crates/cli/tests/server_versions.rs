@@ -28,7 +28,7 @@ fn a_private_one(server: &FetchedServer) {
         "redo.toml",
         &format!(
             "name = \"redo\"\nabout = \"a test\"\n\
-             [workload]\nname = \"read-write\"\ntable_rows = 500\n\
+             [workload]\nname = \"insert\"\ntable_rows = 500\n\
              [load]\nwarm_up_s = 0.1\nmeasure_s = 0.3\n\
              [server.settings]\nlog_bin = true\nsync_binlog = 1\n\
              [factors]\nconnections = [2]\n{redo} = [\"16M\", \"32M\"]\n\
@@ -53,7 +53,9 @@ fn one_of_somebody(server: &FetchedServer) {
     let owned = Owned::start(&server.binary, if has_keys { &keys } else { &[] });
     let before = owned.belongings();
     let place = Place::new();
-    let ran: Ran = run_with_password(&place, &short_run("insert", &owned.tcp_dsn(), &["--table-rows=500"]));
+    // MySQL 8.0.15 has no cipher that is spoken here; without TLS the password goes by RSA.
+    let dsn = format!("{}/?tls=off", owned.tcp_dsn());
+    let ran: Ran = run_with_password(&place, &short_run("insert", &dsn, &["--table-rows=500"]));
     valid_trial(&place, &ran);
     assert_eq!(owned.belongings(), before);
 }

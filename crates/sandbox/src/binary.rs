@@ -70,7 +70,9 @@ impl BinaryError {
             Self::NotFound { .. } => {
                 "install one (Debian, Ubuntu: `apt-get install mariadb-server-core`), or name its folder with --basedir"
             }
-            Self::CannotRun { problem, .. } if problem.contains("shared libraries") => return Some(library_hint(problem)),
+            Self::CannotRun { problem, .. } if problem.contains("shared libraries") => {
+                return Some(library_hint(problem));
+            }
             Self::CannotRun { .. } | Self::NotAServer { .. } => "name another server with --basedir",
             Self::NoShareDir { .. } => {
                 "unpack the whole server, with its share/ folder (MariaDB needs mysql_system_tables.sql there)"
@@ -300,6 +302,18 @@ mod tests {
         check("/usr/sbin/mysqld  Ver 10.11.19-MariaDB-0+deb12u1 for debian", ServerVersion::new(10, 11, 19));
         check("x/mysqld  Ver 9.7.4-2 for Linux on x86_64 ((Debian))", ServerVersion::new(9, 7, 4));
         check("mysqld  Ver 8.0 for Linux", ServerVersion::new(8, 0, 0));
+    }
+
+    #[test]
+    fn a_missing_library_has_its_package_named() {
+        let check = |library: &str, expect: &str| {
+            let problem = format!("mysqld: error while loading shared libraries: {library}: cannot open");
+            let error = BinaryError::CannotRun { path: PathBuf::from("/x/mysqld"), problem };
+            assert!(error.hint().unwrap().contains(expect), "{error}");
+        };
+        check("libaio.so.1", "libaio1t64");
+        check("libtinfo.so.5", "libtinfo5");
+        check("libzzz.so.1", "is missing, or");
     }
 
     #[test]

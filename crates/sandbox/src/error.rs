@@ -129,5 +129,8 @@ mod tests {
         let log = "[ERROR] InnoDB: Operating system error number 13 (Permission denied)".to_owned();
         let start = SandboxError::Start { binary: path, how: "exit status 1".to_owned(), log };
         assert!(start.hint().unwrap().contains("AppArmor"), "{start}");
+        let hint = |log: &str| hint_for_log(log).unwrap();
+        assert!(hint("[ERROR] Found 1 prepared transactions! It means that").contains("crashed with"));
+        assert!(hint("InnoDB: Error: log file ./ib_logfile0 is of different size 0 5 bytes").contains("clean stop"));
     }
 }

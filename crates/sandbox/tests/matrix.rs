@@ -14,8 +14,8 @@ use common::{home, is_gone, names_in, settings};
 use truetps_driver::Client;
 use truetps_record::SettingValue;
 use truetps_sandbox::{
-    Catalogue, Home, RunningServer, Sandbox, SandboxError, SandboxOptions, ServerBinary, Settings, StartOptions, effective_variables,
-    mismatches,
+    Catalogue, Home, RunningServer, Sandbox, SandboxError, SandboxOptions, ServerBinary, Settings, StartOptions,
+    effective_variables, mismatches,
 };
 use truetps_testkit::mysql_family::{FetchedServer, fetched};
 
@@ -49,12 +49,11 @@ fn every_server_boots_runs_crashes_and_goes() {
         "server", "version", "template", "copy", "boot", "run", "stop", "restart"
     );
     for server in fetched("every_server_boots_runs_crashes_and_goes") {
-        match catch_unwind(AssertUnwindSafe(|| life(&home, &server))) {
-            Ok(row) => println!("{:<14} {row}", server.name),
-            Err(_) => {
-                println!("{:<14} FAILED", server.name);
-                failed.push(server.name);
-            }
+        if let Ok(row) = catch_unwind(AssertUnwindSafe(|| life(&home, &server))) {
+            println!("{:<14} {row}", server.name);
+        } else {
+            println!("{:<14} FAILED", server.name);
+            failed.push(server.name);
         }
     }
     assert_eq!(failed, Vec::<&str>::new());
@@ -94,7 +93,15 @@ fn life(home: &Home, server: &FetchedServer) -> Row {
 
     check_other_redo_size(&sandbox, &options);
     check_gone(home, sandbox, other, &options);
-    Row { version: binary.version.to_string(), template, copy, boot, inserts, stop: stopped.took.as_millis(), crash_restart }
+    Row {
+        version: binary.version.to_string(),
+        template,
+        copy,
+        boot,
+        inserts,
+        stop: stopped.took.as_millis(),
+        crash_restart,
+    }
 }
 
 /// The small settings of these tests, and some that every server has and none has by default.

@@ -6,6 +6,7 @@ mod common;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
+use std::process::Stdio;
 use std::time::Duration;
 
 use common::{home, is_gone, names_in, sandbox, server, settings, start_options};
@@ -206,6 +207,25 @@ fn a_long_path_still_gets_a_socket() {
     drop(server);
     drop(sandbox);
     assert!(!socket_dir.exists());
+}
+
+#[test]
+fn a_data_folder_that_somebody_holds_is_not_touched() {
+    let Some(binary) = server("a_data_folder_that_somebody_holds_is_not_touched") else { return };
+    let (_dir, home) = home();
+    let sandbox = sandbox(&home, &binary);
+    let datadir = format!("--datadir={}", sandbox.datadir().display());
+    #[allow(clippy::disallowed_methods, reason = "stands in for a server of somebody else")]
+    let mut command = std::process::Command::new("sh");
+    let mut other = command.args(["-c", "read line; :", "sh", &datadir]).stdin(Stdio::piped()).spawn().unwrap();
+    common::wait_until("it runs", || someone_has_argument(&datadir));
+    let error = sandbox.start(&start_options(&binary)).unwrap_err();
+    assert!(matches!(error, SandboxError::Held { pid, .. } if pid == other.id()), "{error}");
+    assert!(error.hint().unwrap().contains(&other.id().to_string()));
+    assert!(other.try_wait().unwrap().is_none(), "it was killed");
+    other.kill().unwrap();
+    other.wait().unwrap();
+    sandbox.start(&start_options(&binary)).unwrap();
 }
 
 fn someone_has_argument(argument: &str) -> bool {
