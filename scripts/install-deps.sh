@@ -3,7 +3,7 @@
 #
 #   demo   a linker for Rust, and a MariaDB server
 #   test   the same, a browser that shows the HTML report, a PostgreSQL server, and what is compared with: sysbench,
-#          mariadb-slap, and a Python that mtls-perf-bench can be fetched for
+#          mariadb-slap, a Python that mtls-perf-bench can be fetched for, and other versions of MySQL and MariaDB
 #
 # Says what is missing before it installs anything. Needs root only where something is missing.
 set -eu

@@ -92,6 +92,7 @@ fn life(home: &Home, server: &FetchedServer) -> Row {
     running.kill().unwrap();
 
     check_other_redo_size(&sandbox, &options);
+    check_other_binlog(&other, &options);
     check_gone(home, sandbox, other, &options);
     Row {
         version: binary.version.to_string(),
@@ -178,6 +179,34 @@ fn check_other_redo_size(sandbox: &Sandbox, options: &StartOptions) {
         assert!(error.hint().is_some_and(|hint| hint.contains("only after a clean stop")), "{error}");
     }
     assert_eq!(rows(&sandbox.start(&larger).unwrap()), ROWS + 1);
+}
+
+/// Killed while clients commit, transactions may be in doubt, and the binlog decides. A start without it either finds
+/// none, or says what to do; with it the server always comes back.
+fn check_other_binlog(sandbox: &Sandbox, options: &StartOptions) {
+    let mut careful = options.clone();
+    careful.settings.set("sync_binlog", SettingValue::Int(1));
+    careful.settings.set("innodb_flush_log_at_trx_commit", SettingValue::Int(1));
+    let running = sandbox.start(&careful).unwrap();
+    insert(&mut running.connect(SOON).unwrap());
+    let clients: Vec<_> = (0..4).map(|_| running.connect(SOON).unwrap()).collect();
+    let threads = clients.into_iter().map(|mut client| {
+        std::thread::spawn(move || while client.execute("INSERT INTO t.t (c) VALUES ('in doubt?')").is_ok() {})
+    });
+    let threads: Vec<_> = threads.collect();
+    std::thread::sleep(Duration::from_millis(200));
+    running.kill().unwrap();
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    let mut without = careful.clone();
+    without.settings.set("log_bin", SettingValue::Bool(false));
+    match sandbox.start(&without) {
+        Ok(running) => drop(running),
+        Err(error) => {
+            println!("{:<14} without its binlog: {}", "", error.hint().unwrap_or_default());
+            assert!(error.hint().is_some_and(|hint| hint.contains("crashed with")), "{error}");
+        }
+    }
+    assert!(rows(&sandbox.start(&careful).unwrap()) >= ROWS);
 }
 
 fn check_gone(home: &Home, sandbox: Sandbox, other: Sandbox, options: &StartOptions) {
