@@ -196,7 +196,9 @@ fn check_other_binlog(sandbox: &Sandbox, options: &StartOptions) {
     let threads: Vec<_> = threads.collect();
     std::thread::sleep(Duration::from_millis(200));
     running.kill().unwrap();
-    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    for thread in threads {
+        thread.join().unwrap();
+    }
     let mut without = careful.clone();
     without.settings.set("log_bin", SettingValue::Bool(false));
     match sandbox.start(&without) {
