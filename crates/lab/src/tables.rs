@@ -223,11 +223,16 @@ fn flush_by_waiting(client: &mut Client, longest: Duration) -> Result<Option<Str
     const PAGES_LEFT: u64 = 50;
     let mut before = Vec::new();
     for (name, eager) in NAMES.iter().zip(EAGER) {
-        before.push(client.query_value(&format!("SELECT @@GLOBAL.{name}"))?.unwrap_or_default());
+        match client.query_value(&format!("SELECT @@GLOBAL.{name}")) {
+            Ok(value) => before.push((name, value.unwrap_or_default())),
+            // MySQL 5.5 has two of them.
+            Err(DriverError::Server(_)) => continue,
+            Err(error) => return Err(error),
+        }
         client.execute(&format!("SET GLOBAL {name} = {eager}"))?;
     }
     let left = wait_until_at_most(client, "Innodb_buffer_pool_pages_dirty", PAGES_LEFT, longest)?;
-    for (name, value) in NAMES.iter().zip(before).rev() {
+    for (name, value) in before.into_iter().rev() {
         client.execute(&format!("SET GLOBAL {name} = {value}"))?;
     }
     Ok(left.map(|n| format!("{n} changed pages were not written yet at the start")))

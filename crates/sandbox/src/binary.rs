@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use thiserror::Error;
-use truetps_record::Flavour;
+use truetps_record::{Flavour, SettingValue};
 
 use crate::binary_search::Other;
 use crate::options::OptionLine;
@@ -71,7 +71,7 @@ impl BinaryError {
                 "install one (Debian, Ubuntu: `apt-get install mariadb-server-core`), or name its folder with --basedir"
             }
             Self::CannotRun { problem, .. } if problem.contains("shared libraries") => {
-                "install the library that is missing, or name another server with --basedir"
+                return Some(library_hint(problem));
             }
             Self::CannotRun { .. } | Self::NotAServer { .. } => "name another server with --basedir",
             Self::NoShareDir { .. } => {
@@ -80,6 +80,23 @@ impl BinaryError {
         };
         Some(text.to_owned())
     }
+}
+
+/// Debian's packages of libraries that old servers need and new systems lack.
+const LIBRARY_PACKAGES: [(&str, &str); 6] = [
+    ("libaio.so", "libaio1, from Debian 13 and Ubuntu 24.04 on libaio1t64"),
+    ("libnuma.so", "libnuma1"),
+    ("libncurses.so.5", "libncurses5"),
+    ("libtinfo.so.5", "libtinfo5"),
+    ("libatomic.so", "libatomic1"),
+    ("libcrypt.so", "libcrypt1"),
+];
+
+/// The loader names the library; its package is known for those that are often missing.
+fn library_hint(problem: &str) -> String {
+    let package = LIBRARY_PACKAGES.iter().find(|(library, _)| problem.contains(library));
+    let where_from = package.map(|(_, package)| format!(" (Debian, Ubuntu: {package})")).unwrap_or_default();
+    format!("install the library that is missing{where_from}, or name another server with --basedir")
 }
 
 fn passed_over(others: &[Other]) -> String {
@@ -123,6 +140,28 @@ impl ServerBinary {
         self.flavour == Flavour::Mariadb
     }
 
+    /// Its data folder is made with `--bootstrap`: only MySQL, from 5.7.6 on, has `--initialize-insecure`.
+    pub(crate) fn is_bootstrapped(&self) -> bool {
+        self.is_mariadb() || self.version < ServerVersion::new(5, 7, 6)
+    }
+
+    /// It refuses to start where its redo log has another size than it is set to; MySQL from 5.6.8 on and MariaDB make a
+    /// new one.
+    pub(crate) fn keeps_redo_size(&self) -> bool {
+        !self.is_mariadb() && self.version < ServerVersion::new(5, 6, 8)
+    }
+
+    /// A setting of a plan, in words that this version understands.
+    pub(crate) fn setting_line(&self, name: &str, value: &SettingValue) -> OptionLine {
+        match value {
+            // InnoDB of MySQL 5.5 takes neither ON nor OFF: it warns, and goes on with its default.
+            SettingValue::Bool(on) if !self.is_mariadb() && self.version < ServerVersion::new(5, 6, 0) => {
+                OptionLine::of_setting(name, &SettingValue::Int(i64::from(*on)))
+            }
+            _ => OptionLine::of_setting(name, value),
+        }
+    }
+
     /// Where this server's own files are, and that it reads and writes no files for clients elsewhere.
     pub(crate) fn tree_lines(&self) -> Vec<OptionLine> {
         let mut lines = vec![
@@ -136,11 +175,13 @@ impl ServerBinary {
             lines.push(OptionLine::flag("skip-ssl"));
             return lines;
         }
-        // The same for MySQL, which makes its keys at the first start.
-        lines.extend([
-            OptionLine::new("loose-auto-generate-certs", "OFF"),
-            OptionLine::new("loose-sha256-password-auto-generate-rsa-keys", "OFF"),
-        ]);
+        if self.version >= ServerVersion::new(5, 7, 5) {
+            // The same for MySQL, which makes its keys at the first start.
+            lines.extend([
+                OptionLine::new("loose-auto-generate-certs", "OFF"),
+                OptionLine::new("loose-sha256-password-auto-generate-rsa-keys", "OFF"),
+            ]);
+        }
         if self.version >= ServerVersion::new(8, 0, 11) {
             lines.push(OptionLine::new("loose-caching-sha2-password-auto-generate-rsa-keys", "OFF"));
             // A second protocol, which would listen on a port and a socket of its own.
@@ -261,6 +302,18 @@ mod tests {
         check("/usr/sbin/mysqld  Ver 10.11.19-MariaDB-0+deb12u1 for debian", ServerVersion::new(10, 11, 19));
         check("x/mysqld  Ver 9.7.4-2 for Linux on x86_64 ((Debian))", ServerVersion::new(9, 7, 4));
         check("mysqld  Ver 8.0 for Linux", ServerVersion::new(8, 0, 0));
+    }
+
+    #[test]
+    fn a_missing_library_has_its_package_named() {
+        let check = |library: &str, expect: &str| {
+            let problem = format!("mysqld: error while loading shared libraries: {library}: cannot open");
+            let error = BinaryError::CannotRun { path: PathBuf::from("/x/mysqld"), problem };
+            assert!(error.hint().unwrap().contains(expect), "{error}");
+        };
+        check("libaio.so.1", "libaio1t64");
+        check("libtinfo.so.5", "libtinfo5");
+        check("libzzz.so.1", "is missing, or");
     }
 
     #[test]

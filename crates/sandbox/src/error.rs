@@ -26,7 +26,7 @@ pub enum SandboxError {
         megabytes(*needed), path.display(), megabytes(*free)
     )]
     DiskFull { what: &'static str, path: PathBuf, needed: u64, free: u64 },
-    #[error("{version_text} is too old: private servers need MySQL 5.7 or MariaDB 10.4 at least")]
+    #[error("{version_text} is too old: private servers need MySQL 5.5 or MariaDB 10.4 at least")]
     TooOld { version_text: String },
     #[error("{} could not initialise a data folder ({how}):\n{log}", binary.display())]
     Initialise { binary: PathBuf, how: String, log: String },
@@ -40,6 +40,8 @@ pub enum SandboxError {
     OtherServer { socket: PathBuf, started: u32, found: u32 },
     #[error("a server runs on {} already", path.display())]
     Running { path: PathBuf },
+    #[error("process {pid} holds the data folder {}: it runs a server there", path.display())]
+    Held { path: PathBuf, pid: u32 },
     #[error("another truetps has held {} for {} s", path.display(), waited.as_secs())]
     Busy { path: PathBuf, waited: Duration },
     #[error("cannot {action}: {source}")]
@@ -78,6 +80,7 @@ impl SandboxError {
                 Some("where --basedir names a wrapper script, it must `exec` the server".to_owned())
             }
             Self::Busy { .. } => Some("see what runs with `truetps server list`".to_owned()),
+            Self::Held { pid, .. } => Some(format!("stop it first: `kill {pid}` (SIGTERM) asks the server to end")),
             Self::Io { .. } | Self::Running { .. } | Self::Sql { .. } | Self::Content { .. } => None,
         }
     }
@@ -96,6 +99,11 @@ fn hint_for_log(log: &str) -> Option<String> {
         "not enough memory: set a smaller innodb_buffer_pool_size in [server.settings]"
     } else if knows(&["io_uring", "io_setup"]) {
         "asynchronous I/O is limited here: try innodb_use_native_aio = false in [server.settings]"
+    } else if knows(&["prepared transactions"]) {
+        "after a crash, the binlog says which prepared transactions were committed: start once with the log_bin that the \
+         server crashed with, stop it, and change log_bin then"
+    } else if knows(&["is of different size", "of different sizes"]) {
+        "this version takes a redo log of another size only after a clean stop: start it once with the size that it had"
     } else if knows(&["unknown variable", "unknown option"]) {
         "this version does not know one of the settings: remove it from the plan"
     } else {
@@ -121,5 +129,8 @@ mod tests {
         let log = "[ERROR] InnoDB: Operating system error number 13 (Permission denied)".to_owned();
         let start = SandboxError::Start { binary: path, how: "exit status 1".to_owned(), log };
         assert!(start.hint().unwrap().contains("AppArmor"), "{start}");
+        let hint = |log: &str| hint_for_log(log).unwrap();
+        assert!(hint("[ERROR] Found 1 prepared transactions! It means that").contains("crashed with"));
+        assert!(hint("InnoDB: Error: log file ./ib_logfile0 is of different size 0 5 bytes").contains("clean stop"));
     }
 }

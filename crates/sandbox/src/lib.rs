@@ -21,6 +21,7 @@ mod host_limits;
 mod lap;
 mod limits;
 mod log_tail;
+mod old_redo;
 mod options;
 mod processes;
 mod registry;

@@ -17,9 +17,14 @@ pub(crate) fn tail(path: &Path, from: u64, lines: usize) -> String {
 pub(crate) fn excerpt(text: &str) -> String {
     let lines: Vec<_> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
     let last = lines.len().saturating_sub(EXCERPT_LINES);
-    let errors: Vec<_> = lines[..last].iter().copied().filter(|line| line.contains("[ERROR]")).collect();
+    let errors: Vec<_> = lines[..last].iter().copied().filter(|line| is_error(line)).collect();
     let errors = &errors[errors.len().saturating_sub(EXCERPT_LINES)..];
     [errors, &lines[last..]].concat().join("\n")
+}
+
+/// InnoDB of MySQL 5.5 has words of its own.
+fn is_error(line: &str) -> bool {
+    line.contains("[ERROR]") || line.contains("InnoDB: Error")
 }
 
 /// The end of a file, after its first `from` bytes.

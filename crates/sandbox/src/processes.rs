@@ -29,9 +29,24 @@ fn parse_start_ticks(stat: &str) -> Option<u64> {
 
 /// Servers that hold `datadir`: processes with exactly the argument that we start them with. Zombies have none.
 pub(crate) fn servers_on(datadir: &Path) -> Vec<u32> {
-    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
-    let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
-    pids.filter(|pid| holds(*pid, datadir)).collect()
+    processes().filter(|pid| holds(*pid, datadir)).collect()
+}
+
+fn processes() -> impl Iterator<Item = u32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten();
+    entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+}
+
+/// A process that runs a server in `datadir`, whoever started it: it was given the folder, or it works there and has
+/// the system tablespace open.
+pub(crate) fn holder_of(datadir: &Path) -> Option<u32> {
+    let tablespace = datadir.join("ibdata1");
+    let works_there = |pid: &u32| {
+        let is = |link: &str, path: &Path| fs::read_link(format!("/proc/{pid}/{link}")).is_ok_and(|to| to == path);
+        let open = || fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().filter_map(Result::ok);
+        is("cwd", datadir) && open().any(|entry| fs::read_link(entry.path()).is_ok_and(|to| to == tablespace))
+    };
+    processes().find(|pid| holds(*pid, datadir) || works_there(pid))
 }
 
 fn holds(pid: u32, datadir: &Path) -> bool {

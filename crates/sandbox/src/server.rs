@@ -15,8 +15,9 @@ use truetps_driver::{Client, DriverError};
 use crate::error::SandboxError;
 use crate::lap::{lap, needs_lap};
 use crate::log_tail::{excerpt, tail, tail_text};
+use crate::old_redo;
 use crate::options::{OptionLine, option_file};
-use crate::processes::{kill_servers_on, start_ticks};
+use crate::processes::{holder_of, kill_servers_on, start_ticks};
 use crate::run::{quiet_command, wait_for};
 use crate::sandbox::Folder;
 use crate::settings::Settings;
@@ -77,7 +78,15 @@ impl RunningServer {
     }
 
     fn launch(folder: &Arc<Folder>, options: &StartOptions) -> Result<Self, SandboxError> {
+        let data = folder.data();
+        // It would wait for the other's lock on its files, and the other would answer our first look meanwhile.
+        if let Some(pid) = holder_of(&data) {
+            return Err(SandboxError::Held { path: data, pid });
+        }
         remove_stale(folder)?;
+        if folder.binary.keeps_redo_size() {
+            old_redo::fit(&data, &options.settings)?;
+        }
         let log_from = fs::metadata(folder.error_log()).map_or(0, |metadata| metadata.len());
         let lines = option_lines(folder, &options.settings);
         let command = command(folder, &lines, &options.environment)?;
@@ -231,7 +240,11 @@ impl RunningServer {
         let took = started.elapsed();
         self.ended_by_us = true;
         self.folder.note_server(None)?;
-        Ok(Stopped { clean: clean && status.success(), status, took })
+        let clean = clean && status.success();
+        if clean && self.folder.binary.keeps_redo_size() {
+            old_redo::note_stopped(&self.folder.data())?;
+        }
+        Ok(Stopped { clean, status, took })
     }
 
     fn terminate(&self, time_limit: Duration) -> io::Result<(ExitStatus, bool)> {
@@ -305,7 +318,7 @@ fn option_lines(folder: &Folder, settings: &Settings) -> Vec<OptionLine> {
         OptionLine::new("log-error", folder.error_log()),
         OptionLine::flag("skip-networking"),
     ]);
-    lines.extend(settings.iter().map(|(name, value)| OptionLine::of_setting(name, value)));
+    lines.extend(settings.iter().map(|(name, value)| folder.binary.setting_line(name, value)));
     lines
 }
 

@@ -178,6 +178,12 @@ impl Settings {
         self.bytes("innodb_buffer_pool_size")
     }
 
+    /// Size of a file of the redo log, and how many there are, where they are set; in the words of old servers.
+    pub(crate) fn redo_files(&self) -> (Option<u64>, Option<u64>) {
+        let set = |name| Some(self.bytes(name)).filter(|number| *number > 0);
+        (set("innodb_log_file_size"), set("innodb_log_files_in_group"))
+    }
+
     /// What the redo log takes on the disk.
     pub fn redo_bytes(&self) -> u64 {
         let capacity = self.bytes("innodb_redo_log_capacity");
@@ -217,10 +223,12 @@ pub fn chosen_settings(
         ("skip_name_resolve", "ON".to_owned()),
         ("performance_schema", "OFF".to_owned()),
         ("innodb_buffer_pool_size", format!("{buffer_pool}M")),
-        // A restart begins cold, always: what an earlier run touched is not read back behind a measurement.
-        ("innodb_buffer_pool_dump_at_shutdown", "OFF".to_owned()),
-        ("innodb_buffer_pool_load_at_startup", "OFF".to_owned()),
     ];
+    if flavour == Flavour::Mariadb || version >= ServerVersion::new(5, 6, 3) {
+        // A restart begins cold, always: what an earlier run touched is not read back behind a measurement.
+        let names = ["innodb_buffer_pool_dump_at_shutdown", "innodb_buffer_pool_load_at_startup"];
+        chosen.extend(names.map(|name| (name, "OFF".to_owned())));
+    }
     chosen.extend(redo_settings(flavour, version));
     if flavour != Flavour::Mariadb {
         // MySQL 5.7 writes no binlog without it.

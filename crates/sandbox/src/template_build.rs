@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::binary::{ServerBinary, ServerVersion, bootstrap_file};
-use crate::copy::check_free;
+use crate::copy::{check_free, copy_datadir};
 use crate::error::SandboxError;
-use crate::home::{make_passable, make_private};
+use crate::home::{make_passable, make_private, remove_tree};
 use crate::log_tail::excerpt;
+use crate::old_redo;
 use crate::options::OptionLine;
 use crate::run::run_to_end;
 use crate::server_user::ServerUser;
@@ -19,23 +20,66 @@ use crate::settings::Settings;
 const TIME_LIMIT: Duration = Duration::from_mins(3);
 const BUILD_BYTES: u64 = 256 << 20;
 const MARIADB_MIN: ServerVersion = ServerVersion::new(10, 4, 0);
-const MYSQL_MIN: ServerVersion = ServerVersion::new(5, 7, 6);
+const MYSQL_MIN: ServerVersion = ServerVersion::new(5, 5, 0);
 
-/// MariaDB's own SQL, in order. The last three may be missing in a small package.
-const BOOTSTRAP_FILES: [(&str, bool); 5] = [
+/// SQL files of a server's own, in order, and whether it is incomplete without.
+type BootstrapFiles = &'static [(&'static str, bool)];
+/// The last three may be missing in a small package.
+const MARIADB_FILES: BootstrapFiles = &[
     ("system_tables.sql", true),
     ("performance_tables.sql", true),
     ("system_tables_data.sql", true),
     ("maria_add_gis_sp_bootstrap.sql", false),
     ("sys_schema.sql", false),
 ];
+/// What `mysql_install_db` feeds to MySQL 5.5 and 5.6, without the help texts.
+const MYSQL_FILES: BootstrapFiles = &[("system_tables.sql", true), ("system_tables_data.sql", true)];
 /// One statement a line: that is what `--bootstrap` reads.
 const BEFORE: &str = "create database if not exists mysql;\nuse mysql;\nSET @auth_root_socket=NULL;\n";
 /// Only root@localhost without a password, and the owner of the sys schema, who cannot log in.
-const AFTER: &str = "\nuse mysql;\n\
+const MARIADB_AFTER: &str = "\nuse mysql;\n\
     DELETE FROM global_priv WHERE NOT (User='mariadb.sys' OR (User='root' AND Host='localhost'));\n\
     DELETE FROM proxies_priv WHERE NOT (User='root' AND Host='localhost');\n\
     DELETE FROM db;\n";
+const MYSQL_AFTER: &str = "\nuse mysql;\n\
+    DELETE FROM user WHERE NOT (User='root' AND Host='localhost');\n\
+    UPDATE user SET Password='';\n\
+    DELETE FROM proxies_priv WHERE NOT (User='root' AND Host='localhost');\n\
+    DELETE FROM db;\n";
+
+/// How a server makes its first data folder.
+enum Way {
+    /// It does so itself.
+    Initialize,
+    /// It is fed with the SQL of its own tree.
+    Bootstrap(BootstrapFiles),
+    /// The tree has the tables ready-made, and no SQL to make them with.
+    Shipped(PathBuf),
+}
+
+impl Way {
+    fn of(binary: &ServerBinary) -> Self {
+        if binary.is_mariadb() {
+            return Self::Bootstrap(MARIADB_FILES);
+        }
+        if !binary.is_bootstrapped() {
+            return Self::Initialize;
+        }
+        let shipped = ["data", "data/mysql"].map(|name| binary.basedir.join(name));
+        let has_sql = bootstrap_file(&binary.share_dir, "system_tables.sql").is_some();
+        let found = shipped.into_iter().find(|data| data.join("mysql/user.frm").is_file() && !has_sql);
+        found.map_or(Self::Bootstrap(MYSQL_FILES), Self::Shipped)
+    }
+
+    /// What the server is told, beside where things are.
+    fn lines(&self, binary: &ServerBinary) -> Vec<OptionLine> {
+        match self {
+            Self::Initialize => mysql_lines(binary.version, "initialize-insecure"),
+            Self::Bootstrap(_) if binary.is_mariadb() => mariadb_lines(),
+            Self::Bootstrap(_) | Self::Shipped(_) => mysql_lines(binary.version, "bootstrap"),
+        }
+    }
+}
 
 /// Makes `folder` with an initialised `data/` in it.
 pub(crate) fn build(
@@ -51,22 +95,45 @@ pub(crate) fn build(
     check_free(folder.parent().unwrap_or(folder), "a new data folder", BUILD_BYTES)?;
     make_passable(folder, user).map_err(SandboxError::io("make", folder))?;
     let (data, tmp) = (folder.join("data"), folder.join("tmp"));
-    make_private(&data, user)?;
     make_private(&tmp, user)?;
-    let script = if binary.is_mariadb() {
-        make_private(&data.join("mysql"), user)?;
-        Some(bootstrap_script(binary, folder)?)
-    } else {
-        None
-    };
+    let way = Way::of(binary);
+    let script = prepare(&way, binary, user, folder)?;
     let mut lines = vec![OptionLine::flag("no-defaults")];
     lines.extend(binary.tree_lines());
     lines.extend([OptionLine::new("datadir", &data), OptionLine::new("tmpdir", &tmp)]);
-    lines.extend(if binary.is_mariadb() { mariadb_lines() } else { mysql_lines(binary.version) });
-    lines.extend(initial.iter().map(|(name, value)| OptionLine::of_setting(name, value)));
+    lines.extend(way.lines(binary));
+    lines.extend(initial.iter().map(|(name, value)| binary.setting_line(name, value)));
     initialise(binary, user, &lines, script)?;
     fs::remove_dir_all(&tmp).map_err(SandboxError::io("remove", &tmp))?;
-    check_made(binary, &data)
+    check_made(binary, &data)?;
+    if binary.keeps_redo_size() { old_redo::remove(&data) } else { Ok(()) }
+}
+
+/// Makes `data/` as the server is to find it. Returns the SQL that it is fed with.
+fn prepare(
+    way: &Way,
+    binary: &ServerBinary,
+    user: &ServerUser,
+    folder: &Path,
+) -> Result<Option<PathBuf>, SandboxError> {
+    let data = folder.join("data");
+    match way {
+        Way::Initialize => {
+            make_private(&data, user)?;
+            Ok(None)
+        }
+        Way::Bootstrap(files) => {
+            make_private(&data, user)?;
+            make_private(&data.join("mysql"), user)?;
+            bootstrap_script(binary, files, folder).map(Some)
+        }
+        Way::Shipped(tables) => {
+            copy_datadir(tables, &data, user)?;
+            // A database for everybody. The tables themselves may have more users than one.
+            remove_tree(&data.join("test"))?;
+            write_script(folder, MYSQL_AFTER.trim_start().as_bytes()).map(Some)
+        }
+    }
 }
 
 /// A small redo log and buffer pool: the server makes the log that it wants at its first start.
@@ -84,23 +151,23 @@ fn mariadb_lines() -> Vec<OptionLine> {
     ]
 }
 
-fn mysql_lines(version: ServerVersion) -> Vec<OptionLine> {
+fn mysql_lines(version: ServerVersion, how: &str) -> Vec<OptionLine> {
     let redo = if version >= ServerVersion::new(8, 0, 30) {
         OptionLine::new("innodb-redo-log-capacity", "16M")
     } else {
         OptionLine::new("innodb-log-file-size", "8M")
     };
     vec![
-        OptionLine::flag("initialize-insecure"),
+        OptionLine::flag(how),
         OptionLine::flag("skip-log-bin"),
         redo,
         OptionLine::new("innodb-buffer-pool-size", "64M"),
     ]
 }
 
-fn bootstrap_script(binary: &ServerBinary, folder: &Path) -> Result<PathBuf, SandboxError> {
+fn bootstrap_script(binary: &ServerBinary, files: BootstrapFiles, folder: &Path) -> Result<PathBuf, SandboxError> {
     let mut text = BEFORE.as_bytes().to_vec();
-    for (name, needed) in BOOTSTRAP_FILES {
+    for (name, needed) in files.iter().copied() {
         let plain = binary.share_dir.join(name);
         let found = if plain.is_file() { Some(plain) } else { bootstrap_file(&binary.share_dir, name) };
         match found {
@@ -113,9 +180,14 @@ fn bootstrap_script(binary: &ServerBinary, folder: &Path) -> Result<PathBuf, San
         }
         text.push(b'\n');
     }
-    text.extend(AFTER.as_bytes());
+    let after = if binary.is_mariadb() { MARIADB_AFTER } else { MYSQL_AFTER };
+    text.extend(after.as_bytes());
+    write_script(folder, &text)
+}
+
+fn write_script(folder: &Path, text: &[u8]) -> Result<PathBuf, SandboxError> {
     let path = folder.join("bootstrap.sql");
-    let write = || File::create(&path)?.write_all(&text);
+    let write = || File::create(&path)?.write_all(text);
     write().map_err(SandboxError::io("write", &path))?;
     Ok(path)
 }

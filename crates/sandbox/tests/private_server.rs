@@ -1,16 +1,17 @@
 //! One private server: it boots, is the one that answers, holds its data through stop, kill and copy, and goes.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 mod common;
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
+use std::process::Stdio;
 use std::time::Duration;
 
 use common::{home, is_gone, names_in, sandbox, server, settings, start_options};
 use truetps_record::SettingValue;
-use truetps_sandbox::{Sandbox, SandboxError, SandboxOptions, effective_variables, list, mismatches};
+use truetps_sandbox::{Sandbox, SandboxError, SandboxOptions, ServerVersion, effective_variables, list, mismatches};
 
 const SOON: Duration = Duration::from_secs(20);
 
@@ -122,7 +123,12 @@ fn the_option_file_says_the_same_to_a_server_by_hand() {
     fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
     #[allow(clippy::disallowed_methods, reason = "what a user would type")]
     let mut command = std::process::Command::new(&binary.path);
-    let output = command.arg(format!("--defaults-file={}", path.display())).args(["--verbose", "--help"]).output();
+    command.arg(format!("--defaults-file={}", path.display())).args(["--verbose", "--help"]);
+    if home.user().switch {
+        // MySQL 5.5 says nothing to root.
+        command.arg(format!("--user={}", home.user().name));
+    }
+    let output = command.output();
     let text = String::from_utf8(output.unwrap().stdout).unwrap();
     let value = |name: &str| {
         let mut table = text.lines().skip_while(|line| !line.starts_with("-----"));
@@ -152,6 +158,10 @@ fn a_server_that_refuses_to_start_shows_its_last_words() {
 #[test]
 fn initial_settings_get_a_template_of_their_own() {
     let Some(binary) = server("initial_settings_get_a_template_of_their_own") else { return };
+    if !binary.is_mariadb() && binary.version < ServerVersion::new(5, 6, 0) {
+        println!("MySQL 5.5 has pages of one size only");
+        return;
+    }
     let (_dir, home) = home();
     let mut options = start_options(&binary);
     options.settings.set("innodb_page_size", SettingValue::Text("8K".to_owned()));
@@ -197,6 +207,25 @@ fn a_long_path_still_gets_a_socket() {
     drop(server);
     drop(sandbox);
     assert!(!socket_dir.exists());
+}
+
+#[test]
+fn a_data_folder_that_somebody_holds_is_not_touched() {
+    let Some(binary) = server("a_data_folder_that_somebody_holds_is_not_touched") else { return };
+    let (_dir, home) = home();
+    let sandbox = sandbox(&home, &binary);
+    let datadir = format!("--datadir={}", sandbox.datadir().display());
+    #[allow(clippy::disallowed_methods, reason = "stands in for a server of somebody else")]
+    let mut command = std::process::Command::new("sh");
+    let mut other = command.args(["-c", "read line; :", "sh", &datadir]).stdin(Stdio::piped()).spawn().unwrap();
+    common::wait_until("it runs", || someone_has_argument(&datadir));
+    let error = sandbox.start(&start_options(&binary)).unwrap_err();
+    assert!(matches!(error, SandboxError::Held { pid, .. } if pid == other.id()), "{error}");
+    assert!(error.hint().unwrap().contains(&other.id().to_string()));
+    assert!(other.try_wait().unwrap().is_none(), "it was killed");
+    other.kill().unwrap();
+    other.wait().unwrap();
+    sandbox.start(&start_options(&binary)).unwrap();
 }
 
 fn someone_has_argument(argument: &str) -> bool {

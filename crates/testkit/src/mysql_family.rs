@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use truetps_record::Flavour;
-use truetps_sandbox::{ServerBinary, ServerUser, find};
+use truetps_sandbox::{BinaryError, ServerBinary, ServerUser, find};
 
 /// The system's MariaDB, or the one of `TRUETPS_TEST_BASEDIR`.
 pub fn mariadb(test: &str) -> Option<ServerBinary> {
@@ -24,13 +24,82 @@ pub fn mysql(test: &str) -> Option<(ServerBinary, PathBuf)> {
     found(test, Some(&basedir), Flavour::Mysql, "TRUETPS_REQUIRE_MYSQL").map(|binary| (binary, basedir))
 }
 
+/// What `get-test-servers.sh` can fetch, oldest first in each family.
+pub const FETCHABLE: [&str; 9] = [
+    "mysql-5.5",
+    "mysql-5.6",
+    "mysql-5.7",
+    "mysql-8.0",
+    "mysql-9.7",
+    "mariadb-10.5",
+    "mariadb-10.11",
+    "mariadb-11.4",
+    "mariadb-11.8",
+];
+
+/// A server under the name that `get-test-servers.sh` gives it.
+#[derive(Debug, Clone)]
+pub struct FetchedServer {
+    pub name: &'static str,
+    pub binary: ServerBinary,
+    /// What `--basedir` takes.
+    pub basedir: PathBuf,
+}
+
+/// All that were fetched; the others are named past the harness. The system's own server stands in for the one of its
+/// version. `TRUETPS_TEST_SERVERS` names a few of them, with blanks between.
+///
+/// # Panics
+///
+/// Where a server was fetched and does not run, and where one that is named is not there.
+#[expect(clippy::panic, reason = "for tests, which have nobody to hand an error to")]
+pub fn fetched(test: &str) -> Vec<FetchedServer> {
+    let named = std::env::var("TRUETPS_TEST_SERVERS").ok();
+    let wanted = |name: &&str| named.as_ref().is_none_or(|named| named.split_whitespace().any(|word| word == *name));
+    let user = ServerUser::choose();
+    let mut servers = Vec::new();
+    for name in FETCHABLE.into_iter().filter(wanted) {
+        let basedir = cache_folder().join(name).join("usr");
+        let found = if basedir.is_dir() { find(Some(&basedir), None, &user) } else { system_server(name, &user) };
+        match found {
+            Ok(binary) => {
+                let basedir = if basedir.is_dir() { basedir } else { binary.path.clone() };
+                servers.push(FetchedServer { name, binary, basedir });
+            }
+            Err(error) if basedir.is_dir() || named.is_some() => panic!("{test}: {name}: {error}"),
+            Err(_) => {
+                let _ = writeln!(
+                    std::io::stderr(),
+                    "SKIPPED {test} with {name}: not fetched (scripts/get-test-servers.sh {name} fetches it)"
+                );
+            }
+        }
+    }
+    servers
+}
+
+/// The system's own server, where it is of the version in `name`.
+fn system_server(name: &str, user: &ServerUser) -> Result<ServerBinary, BinaryError> {
+    let flavour = if name.starts_with("mysql") { Flavour::Mysql } else { Flavour::Mariadb };
+    let binary = find(None, Some(flavour), user)?;
+    if name.ends_with(&format!("-{}.{}", binary.version.major, binary.version.minor)) {
+        return Ok(binary);
+    }
+    Err(BinaryError::NotFound { wanted: name.to_owned(), places: vec!["this system".to_owned()], others: Vec::new() })
+}
+
 fn named_or_fetched(variable: &str, name: &str) -> PathBuf {
+    let fetched = cache_folder().join(name).join("usr");
+    std::env::var_os(variable).map_or(fetched, PathBuf::from)
+}
+
+/// Where `get-test-servers.sh` puts servers.
+fn cache_folder() -> PathBuf {
     let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let cache = cache.or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache")));
     // Servers of root run as another user, who cannot look into root's home.
     let cache = if rustix::process::geteuid().is_root() { Some(PathBuf::from("/var/cache")) } else { cache };
-    let fetched = cache.unwrap_or_default().join("truetps-test-servers").join(name).join("usr");
-    std::env::var_os(variable).map_or(fetched, PathBuf::from)
+    cache.unwrap_or_default().join("truetps-test-servers")
 }
 
 /// Says past the harness, which hides what passing tests print, that a test is skipped.
@@ -43,5 +112,20 @@ fn found(test: &str, basedir: Option<&Path>, wanted: Flavour, required: &str) ->
                 writeln!(std::io::stderr(), "SKIPPED {test}: {error} (scripts/get-test-servers.sh fetches servers)");
             None
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_script_fetches_what_tests_look_for() {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/get-test-servers.sh");
+        #[expect(clippy::disallowed_methods, reason = "a script of our own, which ends at once")]
+        let output = std::process::Command::new(script).arg("--list").output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let names: Vec<_> = text.lines().filter_map(|line| line.split_whitespace().next()).collect();
+        assert_eq!(names, FETCHABLE);
     }
 }

@@ -16,7 +16,7 @@ use tempfile::TempDir;
 use truetps_driver::Client;
 use truetps_record::SettingValue;
 use truetps_sandbox::{
-    Home, RunningServer, Sandbox, SandboxError, SandboxOptions, ServerBinary, Settings, StartOptions,
+    Home, RunningServer, Sandbox, SandboxError, SandboxOptions, ServerBinary, ServerVersion, Settings, StartOptions,
 };
 
 use crate::common::{Place, Ran};
@@ -41,6 +41,12 @@ pub(crate) struct Owned {
     _dir: TempDir,
 }
 
+/// The name that this version has for the size of its redo log.
+pub(crate) fn redo_setting(binary: &ServerBinary) -> &'static str {
+    let new = !binary.is_mariadb() && binary.version >= ServerVersion::new(8, 0, 30);
+    if new { "innodb_redo_log_capacity" } else { "innodb_log_file_size" }
+}
+
 impl Owned {
     pub(crate) fn start(binary: &ServerBinary, settings: &[(&str, &str)]) -> Self {
         let dir = tempfile::tempdir().unwrap();
@@ -48,8 +54,7 @@ impl Owned {
         fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o711)).unwrap();
         let home = Home::open(Some(&dir.path().join("home"))).unwrap();
         let sandbox = Sandbox::create(&home, binary, &SandboxOptions::default()).unwrap();
-        let redo = if binary.is_mariadb() { "innodb_log_file_size" } else { "innodb_redo_log_capacity" };
-        let (server, port) = start(&sandbox, &[&[(redo, "32M")], settings].concat());
+        let (server, port) = start(&sandbox, &[&[(redo_setting(binary), "32M")], settings].concat());
         let owned = Self { server, port, _sandbox: sandbox, _dir: dir };
         owned.execute(&[
             "CREATE DATABASE precious",

@@ -94,6 +94,10 @@ impl TlsError {
             Self::BadCertificate(_) => Some(
                 "sign it anew with a subjectAltName (`openssl x509 -req -extfile ...`); tls=required takes it as it is",
             ),
+            Self::Refused(alert) if alert == "HandshakeFailure" => Some(
+                "server and client have no cipher in common: TLS 1.2 is spoken here with ECDHE only, which servers built \
+                 with OpenSSL 1.0 may not have (MySQL 8.0.15 has not); connect with tls=off",
+            ),
             Self::OldProtocol => Some(
                 "let the server speak TLS 1.2 (tls_version=TLSv1.2; servers built with yaSSL cannot), or connect with \
                  tls=off",

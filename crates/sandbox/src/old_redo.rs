@@ -1,0 +1,90 @@
+//! MySQL before 5.6.8 refuses to start where its redo log has another size than it is set to; all later servers make a
+//! new one. After a clean stop nothing in the log is needed, so there it is removed here, and the server makes another.
+
+use std::fs::{self, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use crate::error::SandboxError;
+use crate::settings::Settings;
+
+/// Lies in a data folder, and in each copy of it, from a clean stop to the next start. Servers take no notice of it.
+const STOPPED: &str = "truetps-stopped";
+/// Of servers that are told nothing else.
+const FILES_DEFAULT: u64 = 2;
+
+/// Notes that nothing in the log is needed.
+pub(crate) fn note_stopped(data: &Path) -> Result<(), SandboxError> {
+    let path = data.join(STOPPED);
+    // Never through a link that the server's user put there.
+    let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
+    made.map(|_| ()).map_err(SandboxError::io("make", &path))
+}
+
+/// Removes the log where the server would refuse it and nothing in it is needed.
+pub(crate) fn fit(data: &Path, settings: &Settings) -> Result<(), SandboxError> {
+    let stopped = removed(&data.join(STOPPED))?;
+    if stopped && !fits(data, settings) { remove(data) } else { Ok(()) }
+}
+
+fn fits(data: &Path, settings: &Settings) -> bool {
+    let (size, files) = settings.redo_files();
+    let lengths = || (0..).map_while(|n| fs::metadata(log_path(data, n)).ok()).map(|metadata| metadata.len());
+    let files = files.unwrap_or(FILES_DEFAULT);
+    lengths().count() as u64 == files && size.is_none_or(|size| lengths().all(|length| length == size))
+}
+
+/// Removes a log that is not needed: of a server that ended well.
+pub(crate) fn remove(data: &Path) -> Result<(), SandboxError> {
+    let mut n = 0;
+    while removed(&log_path(data, n))? {
+        n += 1;
+    }
+    Ok(())
+}
+
+fn log_path(data: &Path, n: u32) -> PathBuf {
+    data.join(format!("ib_logfile{n}"))
+}
+
+/// Whether it was there.
+fn removed(path: &Path) -> Result<bool, SandboxError> {
+    match fs::remove_file(path) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(SandboxError::io("remove", path)(error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use truetps_record::SettingValue;
+
+    #[test]
+    fn only_a_log_that_is_not_needed_goes() {
+        let dir = tempfile::tempdir().unwrap();
+        let data = dir.path();
+        let logs = || (0..2).filter(|n| log_path(data, *n).exists()).count();
+        let mut settings = Settings::default();
+        let check = |settings: &Settings, stopped: bool, left: usize| {
+            (0..2).for_each(|n| fs::write(log_path(data, n), [0; 100]).unwrap());
+            if stopped {
+                note_stopped(data).unwrap();
+            }
+            fit(data, settings).unwrap();
+            assert_eq!(logs(), left, "{settings:?} {stopped}");
+            assert!(!data.join(STOPPED).exists());
+        };
+        check(&settings, true, 2);
+        settings.set("innodb_log_file_size", SettingValue::Int(100));
+        check(&settings, true, 2);
+        settings.set("innodb_log_file_size", SettingValue::Int(200));
+        check(&settings, false, 2);
+        check(&settings, true, 0);
+        settings.set("innodb_log_file_size", SettingValue::Int(100));
+        settings.set("innodb_log_files_in_group", SettingValue::Int(3));
+        check(&settings, true, 0);
+    }
+}
