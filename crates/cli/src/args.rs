@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::load_args::{LoadArgs, Mode};
+use crate::server_args::ServerCommand;
 
 #[derive(Debug, Parser)]
 #[command(
@@ -38,7 +39,7 @@ pub(crate) enum Command {
     Report(ReportArgs),
     /// Compare the settings of two servers: what differs, most likely to matter first
     Diff(DiffArgs),
-    /// List and clean private servers and what killed runs left behind; capture what any server is set to
+    /// Keep servers by name: add, start, ask, stop; clean what killed runs left; capture what any server is set to
     Server {
         #[command(subcommand)]
         command: ServerCommand,
@@ -238,16 +239,6 @@ pub(crate) struct ReportArgs {
     /// Format of the answer on stdout; report.html in the folder is written anew in any case
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: Format,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum ServerCommand {
-    /// List private servers, and what killed runs left behind
-    List(SandboxPlace),
-    /// Remove what killed runs left behind; servers in use are not touched
-    Clean(SandboxPlace),
-    /// Write what a server is set to, and what it runs on, to a file that can be kept and compared
-    Capture(CaptureArgs),
 }
 
 #[derive(Debug, Args)]

@@ -10,6 +10,7 @@ mod load_args;
 mod pin;
 mod plans;
 mod progress;
+mod server_args;
 mod signals;
 mod site;
 
@@ -17,7 +18,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::args::{Cli, Command, PlanCommand, ServerCommand};
+use crate::args::{Cli, Command, PlanCommand};
 use crate::exit::Exit;
 use truetps_record::Personality;
 
@@ -35,9 +36,7 @@ fn main() -> ExitCode {
             commands::plan::check(&plan, basedir.as_deref())
         }
         Command::Report(args) => commands::report::run(&args),
-        Command::Server { command: ServerCommand::List(place) } => commands::server::list(&place),
-        Command::Server { command: ServerCommand::Clean(place) } => commands::server::clean(&place),
-        Command::Server { command: ServerCommand::Capture(args) } => commands::capture::run(&args),
+        Command::Server { command } => commands::server::run(&command),
         Command::Diff(args) => commands::diff::run(&args),
         // Everything behind these words is theirs: it was taken before.
         Command::Sysbench { arguments } => return compat::run(Personality::Sysbench, arguments),

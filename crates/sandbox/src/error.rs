@@ -7,6 +7,7 @@ use std::time::Duration;
 use thiserror::Error;
 use truetps_driver::DriverError;
 
+use crate::named_error::NamedError;
 use crate::{BinaryError, LimitError, SettingError};
 
 #[derive(Debug, Error)]
@@ -46,6 +47,8 @@ pub enum SandboxError {
     Busy { path: PathBuf, waited: Duration },
     #[error("cannot {action}: {source}")]
     Sql { action: &'static str, source: DriverError },
+    #[error(transparent)]
+    Named(#[from] NamedError),
     #[error("{}: {problem}", path.display())]
     Content { path: PathBuf, problem: String },
 }
@@ -67,6 +70,7 @@ impl SandboxError {
             Self::Binary(error) => error.hint(),
             Self::Setting(error) => error.hint(),
             Self::Limit(error) => Some(error.hint()),
+            Self::Named(error) => error.hint(),
             Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
                 Some(format!("free some space, or {elsewhere}"))
             }

@@ -3,6 +3,7 @@
 //! ```text
 //! <home>/templates/<key>/   an initialised data folder and its list of files; `<key>.lock` beside it
 //! <home>/servers/<id>/      owner.json  lock  data/  run/  tmp/  error.log  console.log
+//! <home>/named/<name>/      server.json  instance.json  tree/  data/  run/  tmp/  error.log  console.log; `<name>.lock`
 //! ```
 //!
 //! As root, the folders that are ours have mode 0711: the server's own user passes through them to what is his, and
@@ -61,6 +62,17 @@ impl Home {
 
     pub(crate) fn servers(&self) -> PathBuf {
         self.path.join("servers")
+    }
+
+    /// Servers that the user has given names to; made for the first of them.
+    pub(crate) fn named(&self) -> PathBuf {
+        self.path.join("named")
+    }
+
+    pub(crate) fn make_named(&self) -> Result<PathBuf, SandboxError> {
+        let path = self.named();
+        make_folder(&path, &self.user)?;
+        Ok(path)
     }
 
     /// Held while a server's folder is being made, and while leftovers are looked for: a folder that has no owner yet

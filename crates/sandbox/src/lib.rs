@@ -6,10 +6,12 @@
 //!
 //! - A server that truetps did not start is never touched: a process is only ever signalled through the handle of its
 //!   start, or, for leftovers of a killed run, when it holds a data folder below our own [`Home`].
-//! - A server never outlives truetps, not even `kill -9` of truetps: see `spawn.rs`.
+//! - A server never outlives truetps, not even `kill -9` of truetps: see `spawn.rs`. The one exception is what the user
+//!   asks for by name: an [`Instance`] runs until it is stopped.
 //!
 //! This crate prints nothing and judges nothing: what went wrong is an error with a [`hint`](SandboxError::hint).
 
+mod archive;
 mod binary;
 mod binary_search;
 mod catalogue;
@@ -18,9 +20,13 @@ mod copy;
 mod error;
 mod home;
 mod host_limits;
+mod instance;
+mod instance_end;
 mod lap;
 mod limits;
 mod log_tail;
+mod named;
+mod named_error;
 mod old_redo;
 mod options;
 mod processes;
@@ -43,7 +49,11 @@ pub use copy::free_bytes;
 pub use error::SandboxError;
 pub use home::Home;
 pub use host_limits::HostLimits;
+pub use instance::{Instance, InstanceOptions, State, Status};
+pub use instance_end::Ended;
 pub use limits::{LimitError, Needs, check_limits, raise_open_files};
+pub use named::{Add, Named, NamedServer, check_server_name};
+pub use named_error::NamedError;
 pub use registry::{Cleaned, Entry, clean, list};
 pub use sandbox::{Sandbox, SandboxOptions};
 pub use server::{RunningServer, StartOptions, Stopped};

@@ -80,17 +80,40 @@ pub(crate) fn kill_servers_on(datadir: &Path, time_limit: Duration) -> io::Resul
 /// The handle is opened first and the process looked at again after it: a pid that another process got meanwhile is
 /// never signalled.
 fn kill_if_holding(pid: u32, datadir: &Path) -> io::Result<()> {
+    signal_if(pid, Signal::KILL, || holds(pid, datadir))
+}
+
+/// Whether the process that we started then is alive still, and is a server on this data folder.
+pub(crate) fn is_server(pid: u32, ticks: u64, datadir: &Path) -> bool {
+    start_ticks(pid) == Some(ticks) && holds(pid, datadir)
+}
+
+/// Signals the process that [`is_server`] is about, and no other one.
+pub(crate) fn signal_server(pid: u32, ticks: u64, datadir: &Path, signal: Signal) -> io::Result<()> {
+    signal_if(pid, signal, || is_server(pid, ticks, datadir))
+}
+
+fn signal_if(pid: u32, signal: Signal, is_it: impl Fn() -> bool) -> io::Result<()> {
     let Some(raw) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return Ok(()) };
     let sent = match pidfd_open(raw, PidfdFlags::empty()) {
-        Ok(handle) if holds(pid, datadir) => pidfd_send_signal(&handle, Signal::KILL),
+        Ok(handle) if is_it() => pidfd_send_signal(&handle, signal),
         Ok(_) | Err(rustix::io::Errno::SRCH) => return Ok(()),
         // Kernels before 5.3 have no such handle.
-        Err(_) => kill_process(raw, Signal::KILL),
+        Err(_) if is_it() => kill_process(raw, signal),
+        Err(_) => return Ok(()),
     };
     match sent {
         Ok(()) | Err(rustix::io::Errno::SRCH) => Ok(()),
         Err(error) => Err(error.into()),
     }
+}
+
+/// How long a process that began at this tick has run.
+pub(crate) fn running_for(ticks: u64) -> Option<Duration> {
+    let text = fs::read_to_string("/proc/uptime").ok()?;
+    let now: f64 = text.split_whitespace().next()?.parse().ok()?;
+    let began = ticks as f64 / rustix::param::clock_ticks_per_second() as f64;
+    Duration::try_from_secs_f64(now - began).ok()
 }
 
 #[cfg(test)]

@@ -310,15 +310,17 @@ fn remove_stale(folder: &Folder) -> Result<(), SandboxError> {
 /// Everything that the server is told, in order: where it lives, how it is closed off, and the settings.
 fn option_lines(folder: &Folder, settings: &Settings) -> Vec<OptionLine> {
     let mut lines = folder.binary.tree_lines();
-    lines.extend([
-        OptionLine::new("datadir", folder.data()),
-        OptionLine::new("tmpdir", folder.tmp()),
-        OptionLine::new("socket", folder.socket()),
-        OptionLine::new("pid-file", folder.pid_file()),
-        OptionLine::new("log-error", folder.error_log()),
-        OptionLine::flag("skip-networking"),
-    ]);
+    lines.extend(folder_lines([folder.data(), folder.tmp(), folder.socket().to_owned(), folder.pid_file()], &folder.error_log()));
+    lines.push(OptionLine::flag("skip-networking"));
     lines.extend(settings.iter().map(|(name, value)| folder.binary.setting_line(name, value)));
+    lines
+}
+
+/// Where a server's own files are: data, temporary files, socket, file of its process number; and its log.
+pub(crate) fn folder_lines(places: [PathBuf; 4], error_log: &Path) -> Vec<OptionLine> {
+    let names = ["datadir", "tmpdir", "socket", "pid-file"];
+    let mut lines: Vec<_> = names.into_iter().zip(places).map(|(name, path)| OptionLine::new(name, path)).collect();
+    lines.push(OptionLine::new("log-error", error_log));
     lines
 }
 
@@ -327,16 +329,26 @@ fn command(
     lines: &[OptionLine],
     environment: &[(OsString, OsString)],
 ) -> Result<Command, SandboxError> {
-    let console_path = folder.console_log();
+    let mut command = server_command(&folder.binary.path, lines, &folder.data(), &folder.console_log())?;
+    command.envs(environment.iter().map(|(name, value)| (name, value)));
+    Ok(command)
+}
+
+/// A server's command line; what it prints goes to `console_path`, which is there.
+pub(crate) fn server_command(
+    program: &Path,
+    lines: &[OptionLine],
+    data: &Path,
+    console_path: &Path,
+) -> Result<Command, SandboxError> {
     let open = || -> io::Result<(File, File)> {
-        let console = OpenOptions::new().append(true).open(&console_path)?;
+        let console = OpenOptions::new().append(true).open(console_path)?;
         Ok((console.try_clone()?, console))
     };
-    let (stdout, stderr) = open().map_err(SandboxError::io("open", &console_path))?;
-    let mut command = quiet_command(&folder.binary.path);
+    let (stdout, stderr) = open().map_err(SandboxError::io("open", console_path))?;
+    let mut command = quiet_command(program);
     // It must be the first, or the system's option files are read.
     command.arg("--no-defaults").args(lines.iter().map(OptionLine::argument));
-    command.envs(environment.iter().map(|(name, value)| (name, value)));
-    command.stdout(stdout).stderr(stderr).current_dir(folder.data());
+    command.stdout(stdout).stderr(stderr).current_dir(data);
     Ok(command)
 }

@@ -1,4 +1,4 @@
-//! Starts a child that dies with us.
+//! Starts a child that dies with us, or, where the user wants a server to keep, one that does not.
 //!
 //! Linux sends the signal of `PR_SET_PDEATHSIG` when the *thread* that made the child ends, not the process. So every
 //! child is made by one keeper thread which never ends while the process lives, and callers may start servers from
@@ -17,7 +17,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
 use rustix::io::Errno;
-use rustix::process::{Pid, Signal, getpid, getppid, set_parent_process_death_signal};
+use rustix::process::{Pid, Signal, getpid, getppid, set_parent_process_death_signal, setsid};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::server_user::ServerUser;
@@ -31,15 +31,26 @@ static KEEPER: Mutex<Option<Sender<Request>>> = Mutex::new(None);
 /// killed when this process ends. It runs on the cores of the calling thread, as a child of that thread would.
 pub(crate) fn spawn_bound_to_us(mut command: Command, user: &ServerUser) -> io::Result<Child> {
     command.process_group(0);
-    if user.switch {
-        // The standard library sets gid, clears the other groups, sets uid, and only then runs `pre_exec`.
-        command.gid(user.gid).uid(user.uid);
-    }
-    die_with_parent(&mut command, getpid());
+    become_user(&mut command, user);
+    before_exec(&mut command, Bond::DiesWith(getpid()));
     let (answer, child) = channel();
     let gone = || io::Error::other("the thread that starts servers is gone");
     keeper()?.send((command, sched_getaffinity(None)?, answer)).map_err(|_| gone())?;
     child.recv().map_err(|_| gone())?
+}
+
+/// Starts `command` as `user` in a session of its own: neither the end of this process nor that of the terminal ends it.
+pub(crate) fn spawn_detached(mut command: Command, user: &ServerUser) -> io::Result<Child> {
+    become_user(&mut command, user);
+    before_exec(&mut command, Bond::OwnSession);
+    command.spawn()
+}
+
+fn become_user(command: &mut Command, user: &ServerUser) {
+    if user.switch {
+        // The standard library sets gid, clears the other groups, sets uid, and only then runs `pre_exec`.
+        command.gid(user.gid).uid(user.uid);
+    }
 }
 
 fn keeper() -> io::Result<Sender<Request>> {
@@ -59,19 +70,28 @@ fn keeper() -> io::Result<Sender<Request>> {
     Ok(sender)
 }
 
-/// `parent` is us: a child that finds another parent was orphaned before its request took effect, and gives up.
-// Unsafe, because code between fork and exec may only do what is safe in a signal handler. `bind_to` makes two system
+/// What holds a child to us.
+#[derive(Debug, Clone, Copy)]
+enum Bond {
+    /// This process is us: a child that finds another parent was orphaned before its request took effect, and gives up.
+    DiesWith(Pid),
+    /// Nothing.
+    OwnSession,
+}
+
+// Unsafe, because code between fork and exec may only do what is safe in a signal handler. `tie` makes one or two system
 // calls and builds an error without allocating; it takes no lock and touches no memory of other threads. There is no
 // safe way to ask for the signal on behalf of a child. `a_child_dies_with_its_parent` in the tests holds it to its word.
 #[allow(unsafe_code)]
-fn die_with_parent(command: &mut Command, parent: Pid) {
+fn before_exec(command: &mut Command, bond: Bond) {
     // SAFETY: see above.
     unsafe {
-        command.pre_exec(move || bind_to(parent));
+        command.pre_exec(move || tie(bond));
     }
 }
 
-fn bind_to(parent: Pid) -> io::Result<()> {
+fn tie(bond: Bond) -> io::Result<()> {
+    let Bond::DiesWith(parent) = bond else { return Ok(setsid().map(drop)?) };
     set_parent_process_death_signal(Some(Signal::KILL))?;
     if getppid() == Some(parent) { Ok(()) } else { Err(Errno::SRCH.into()) }
 }
@@ -126,7 +146,7 @@ mod tests {
     fn a_child_of_another_parent_gives_up() {
         #[allow(clippy::disallowed_methods, reason = "this crate is where processes start")]
         let mut command = Command::new("true");
-        die_with_parent(&mut command, Pid::INIT);
+        before_exec(&mut command, Bond::DiesWith(Pid::INIT));
         let error = command.spawn().unwrap_err();
         assert_eq!(error.raw_os_error(), Some(Errno::SRCH.raw_os_error()));
     }

@@ -2,6 +2,7 @@
 
 pub(crate) mod capture;
 pub(crate) mod diff;
+pub(crate) mod instance;
 pub(crate) mod plan;
 pub(crate) mod report;
 pub(crate) mod run;

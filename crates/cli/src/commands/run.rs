@@ -74,7 +74,7 @@ fn mix(words: &[String]) -> Result<Option<ReadWriteMix>, Failure> {
 }
 
 /// `NAME=VALUE`, with `-` in names as on a server's command line.
-fn settings(words: &[String]) -> Result<IndexMap<String, SettingValue>, Failure> {
+pub(crate) fn settings(words: &[String]) -> Result<IndexMap<String, SettingValue>, Failure> {
     let mut settings = IndexMap::new();
     for word in words {
         let Some((name, value)) = word.split_once('=').filter(|(name, _)| !name.is_empty()) else {

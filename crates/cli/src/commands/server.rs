@@ -1,28 +1,69 @@
 //! `truetps server`: private servers, and what killed runs left behind.
 
 use truetps_report::format;
-use truetps_sandbox::{Entry, Home};
+use truetps_sandbox::{Add, Entry, Home, Instance, Named, NamedServer, SandboxError, State};
 
 use crate::args::SandboxPlace;
+use crate::commands::{capture, instance};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::server_args::{AddArgs, RemoveArgs, ServerCommand};
 use crate::{print_out, say};
 
-pub(crate) fn list(place: &SandboxPlace) -> Result<Exit, Failure> {
+pub(crate) fn run(command: &ServerCommand) -> Result<Exit, Failure> {
+    match command {
+        ServerCommand::Add(args) => add(args),
+        ServerCommand::List(place) => list(place),
+        ServerCommand::Start(args) => instance::start(args),
+        ServerCommand::Stop(args) => instance::stop(args),
+        ServerCommand::Status(args) => instance::status(args),
+        ServerCommand::Sql(args) => instance::sql(args),
+        ServerCommand::Log(args) => instance::log(args),
+        ServerCommand::Remove(args) => remove(args),
+        ServerCommand::Clean(place) => clean(place),
+        ServerCommand::Capture(args) => capture::run(args),
+    }
+}
+
+fn add(args: &AddArgs) -> Result<Exit, Failure> {
+    let home = open(&args.sandbox)?;
+    let add = Add { name: &args.name, source: args.path.as_deref(), replace: args.replace };
+    let server = Named::of(&home).add(&add).map_err(|error| refused(&error))?;
+    let exit = print_out(&format!("{}  {}  {}\n", server.name, server.what(), server.program.display()));
+    say(&format!("\nNext   truetps server start {0}, truetps sweep --quick --server {0}\n", server.name));
+    Ok(exit)
+}
+
+fn remove(args: &RemoveArgs) -> Result<Exit, Failure> {
+    let home = open(&args.sandbox)?;
+    Named::of(&home).remove(&args.name, args.force).map_err(|error| refused(&error))?;
+    say(&format!("removed {}\n", args.name));
+    Ok(Exit::Good)
+}
+
+fn list(place: &SandboxPlace) -> Result<Exit, Failure> {
     let home = open(place)?;
+    let named = Named::of(&home);
+    let servers = named.list().map_err(|error| refused(&error))?;
     let entries = truetps_sandbox::list(&home).map_err(|error| Failure::failed(&error).hint(error.hint()))?;
-    if entries.is_empty() {
+    if entries.is_empty() && servers.is_empty() {
         say(&format!("no private server in {}\n", home.path().display()));
+        say("\nNext   truetps server add NAME [PATH]\n");
         return Ok(Exit::Good);
     }
-    let exit = print_out(&entries.iter().map(line).collect::<String>());
+    let mut lines = String::new();
+    for server in &servers {
+        lines.push_str(&named_line(named, server)?);
+    }
+    lines.extend(entries.iter().map(line));
+    let exit = print_out(&lines);
     if entries.iter().any(|entry| !entry.owner_alive) {
         say("\nNext   truetps server clean\n");
     }
     Ok(exit)
 }
 
-pub(crate) fn clean(place: &SandboxPlace) -> Result<Exit, Failure> {
+fn clean(place: &SandboxPlace) -> Result<Exit, Failure> {
     let home = open(place)?;
     let cleaned = truetps_sandbox::clean(&home).map_err(|error| Failure::failed(&error).hint(error.hint()))?;
     if cleaned.is_empty() {
@@ -38,8 +79,33 @@ pub(crate) fn clean(place: &SandboxPlace) -> Result<Exit, Failure> {
     Ok(print_out(&lines.concat()))
 }
 
-fn open(place: &SandboxPlace) -> Result<Home, Failure> {
+pub(crate) fn open(place: &SandboxPlace) -> Result<Home, Failure> {
     Home::open(place.sandbox_dir.as_deref()).map_err(|error| Failure::usage(&error).hint(error.hint()))
+}
+
+/// What the user asked for cannot be done (2), or something broke on the way (4).
+pub(crate) fn refused(error: &SandboxError) -> Failure {
+    let broke = matches!(
+        error,
+        SandboxError::Start { .. }
+            | SandboxError::NotReady { .. }
+            | SandboxError::Initialise { .. }
+            | SandboxError::Sql { .. }
+            | SandboxError::Io { .. }
+    );
+    if broke { Failure::failed(error) } else { Failure::usage(error) }.hint(error.hint())
+}
+
+fn named_line(named: Named<'_>, server: &NamedServer) -> Result<String, Failure> {
+    let status = Instance::of(named, server).status().map_err(|error| refused(&error))?;
+    let state = match status.state {
+        State::NeverStarted => "never started".to_owned(),
+        State::Running => format!("runs, pid {}", status.pid.unwrap_or(0)),
+        State::Stopped => "stopped".to_owned(),
+        State::Died => "died".to_owned(),
+    };
+    let size = if status.data_bytes > 0 { format!("  {}", format::bytes(status.data_bytes)) } else { String::new() };
+    Ok(format!("{}  {state}  {}{size}  {}\n", server.name, server.what(), server.program.display()))
 }
 
 fn line(entry: &Entry) -> String {

@@ -1,0 +1,347 @@
+//! Unpacks the archive of a server: a tree that may come from anywhere.
+//!
+//! Files are only ever made new, inside folders that were made here; links are made last, and none may lead out of the
+//! tree. Bytes are bounded by the disk's free space. What fails leaves the caller a folder to remove.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, BufReader, Read};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, symlink};
+use std::path::{Component, Path, PathBuf};
+
+use flate2::read::MultiGzDecoder;
+use lzma_rust2::XzReader;
+use tar::{Archive, Entry, EntryType};
+
+use crate::binary::{BinaryError, ServerBinary};
+use crate::binary_search::find;
+use crate::copy::{check_free, free_bytes};
+use crate::error::SandboxError;
+use crate::named_error::NamedError;
+use crate::server_user::ServerUser;
+
+/// The largest server trees have 20,000.
+const ENTRIES_MAX: usize = 200_000;
+/// What may follow the last entry: padding.
+const PADDING_BYTES_MAX: u64 = 64 << 20;
+/// Blocks of a tar file; two of zeros end it.
+const BLOCK: usize = 512;
+/// Folders above the tree of the server: `mysql-8.0.36-linux/`, `mysql-8.0/usr/`.
+const DEPTH_MAX: usize = 3;
+
+const READ: [&str; 5] = [".tar", ".tar.gz", ".tgz", ".tar.xz", ".txz"];
+/// Known for what they are, so that they are refused as archives and not as programs.
+const NOT_READ: [&str; 8] = [".zip", ".jar", ".zst", ".bz2", ".deb", ".rpm", ".7z", ".gz"];
+
+fn ends_with_any(path: &Path, endings: &[&str]) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+    endings.iter().any(|ending| name.ends_with(ending))
+}
+
+/// Whether the file's name is one of an archive.
+pub(crate) fn is_archive(path: &Path) -> bool {
+    ends_with_any(path, &READ) || ends_with_any(path, &NOT_READ)
+}
+
+/// Unpacks into `tree`, which must not be there yet.
+pub(crate) fn unpack(path: &Path, tree: &Path) -> Result<(), SandboxError> {
+    if !ends_with_any(path, &READ) {
+        return Err(refused(path, "truetps does not read archives of this kind"));
+    }
+    let parent = tree.parent().unwrap_or(tree);
+    let file = File::open(path).map_err(SandboxError::io("open", path))?;
+    let packed = file.metadata().map_err(SandboxError::io("look at", path))?.len();
+    check_free(parent, "the server's tree", packed)?;
+    make_folder(tree)?;
+    let file = BufReader::new(file);
+    let reader: Box<dyn Read> = if ends_with_any(path, &[".gz", ".tgz"]) {
+        Box::new(MultiGzDecoder::new(file))
+    } else if ends_with_any(path, &["xz"]) {
+        Box::new(XzReader::new(file, true))
+    } else {
+        Box::new(file)
+    };
+    let mut unpacking = Unpacking { path, tree, links: Vec::new(), left: free_bytes(parent)? };
+    let mut archive = Archive::new(Ending { inner: reader, zeros: 0 });
+    let entries = archive.entries().map_err(|error| refused(path, broken(&error)))?;
+    for (n, entry) in entries.enumerate() {
+        let mut entry = entry.map_err(|error| refused(path, broken(&error)))?;
+        if n >= ENTRIES_MAX {
+            return Err(refused(path, format!("it has more than {ENTRIES_MAX} entries")));
+        }
+        unpacking.entry(&mut entry)?;
+    }
+    let mut rest = archive.into_inner();
+    // To its end: only there does a compressed file say whether it is whole.
+    io::copy(&mut (&mut rest).take(PADDING_BYTES_MAX), &mut io::sink()).map_err(|error| refused(path, broken(&error)))?;
+    if rest.zeros < BLOCK {
+        return Err(refused(path, "it is truncated: its end is missing"));
+    }
+    unpacking.make_links()
+}
+
+fn refused(path: &Path, problem: impl Into<String>) -> SandboxError {
+    NamedError::Archive { path: path.to_owned(), problem: problem.into() }.into()
+}
+
+fn broken(error: &io::Error) -> String {
+    if error.kind() == io::ErrorKind::UnexpectedEof {
+        return "it is truncated".to_owned();
+    }
+    format!("it is truncated, damaged or no archive of its name's kind ({error})")
+}
+
+/// Counts the zeros that a stream ends with.
+struct Ending<R> {
+    inner: R,
+    zeros: usize,
+}
+
+impl<R: Read> Read for Ending<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n = self.inner.read(buffer)?;
+        let zeros = buffer[..n].iter().rev().take_while(|byte| **byte == 0).count();
+        self.zeros = if zeros == n { self.zeros + n } else { zeros };
+        Ok(n)
+    }
+}
+
+struct Unpacking<'a> {
+    path: &'a Path,
+    tree: &'a Path,
+    /// Made when all files are there, so that none can be written through one.
+    links: Vec<(PathBuf, PathBuf)>,
+    /// Bytes that may still be written.
+    left: u64,
+}
+
+impl Unpacking<'_> {
+    fn entry(&mut self, entry: &mut Entry<'_, impl Read>) -> Result<(), SandboxError> {
+        let name = entry.path().map_err(|error| refused(self.path, broken(&error)))?.into_owned();
+        let Some(below) = inside(&name) else {
+            return Err(refused(self.path, format!("`{}` leads out of the tree", name.display())));
+        };
+        let to = self.tree.join(below);
+        match entry.header().entry_type() {
+            EntryType::Directory => make_folder(&to),
+            EntryType::Regular | EntryType::Continuous | EntryType::GNUSparse => self.file(entry, &to, &name),
+            EntryType::Symlink => {
+                let target = self.target(entry, &name)?;
+                let folder = name.parent().unwrap_or(Path::new(""));
+                if target.is_absolute() || !stays_inside(&folder.join(&target)) {
+                    return Err(self.leads_out(&name, &target));
+                }
+                self.links.push((to, target));
+                Ok(())
+            }
+            EntryType::Link => {
+                let target = self.target(entry, &name)?;
+                let Some(below) = inside(&target) else { return Err(self.leads_out(&name, &target)) };
+                make_parent(&to)?;
+                fs::hard_link(self.tree.join(below), &to).map_err(SandboxError::io("make", &to))
+            }
+            EntryType::XGlobalHeader => Ok(()),
+            _ => Err(refused(self.path, format!("`{}` is neither a file, a folder nor a link", name.display()))),
+        }
+    }
+
+    fn target(&self, entry: &Entry<'_, impl Read>, name: &Path) -> Result<PathBuf, SandboxError> {
+        let target = entry.link_name().map_err(|error| refused(self.path, broken(&error)))?;
+        target.map(std::borrow::Cow::into_owned).ok_or_else(|| self.leads_out(name, Path::new("")))
+    }
+
+    fn leads_out(&self, name: &Path, target: &Path) -> SandboxError {
+        refused(self.path, format!("the link `{}` leads out of the tree, to `{}`", name.display(), target.display()))
+    }
+
+    fn file(&mut self, entry: &mut Entry<'_, impl Read>, to: &Path, name: &Path) -> Result<(), SandboxError> {
+        let needed = entry.size();
+        if needed > self.left {
+            let (what, free) = ("the server's tree", self.left);
+            return Err(SandboxError::DiskFull { what, path: self.tree.to_owned(), needed, free });
+        }
+        make_parent(to)?;
+        let is_program = entry.header().mode().is_ok_and(|mode| mode & 0o111 != 0);
+        let mode = if is_program { 0o755 } else { 0o644 };
+        let file = OpenOptions::new().write(true).create_new(true).mode(mode).open(to);
+        let mut file = file.map_err(SandboxError::io("make", to))?;
+        let copied = io::copy(&mut entry.take(needed), &mut file).map_err(|error| match error.kind() {
+            io::ErrorKind::StorageFull => SandboxError::io("write", to)(error),
+            _ => refused(self.path, format!("`{}`: {}", name.display(), broken(&error))),
+        })?;
+        if copied < needed {
+            return Err(refused(self.path, format!("it is truncated in `{}`", name.display())));
+        }
+        self.left -= copied;
+        Ok(())
+    }
+
+    /// A link to a link may lead elsewhere than its text says: each is followed when all are there.
+    fn make_links(self) -> Result<(), SandboxError> {
+        for (link, target) in &self.links {
+            make_parent(link)?;
+            symlink(target, link).map_err(SandboxError::io("make", link))?;
+        }
+        let tree = self.tree.canonicalize().map_err(SandboxError::io("find", self.tree))?;
+        for (link, target) in &self.links {
+            match link.canonicalize() {
+                Ok(found) if found.starts_with(&tree) => {}
+                Ok(_) => return Err(self.leads_out(link.strip_prefix(self.tree).unwrap_or(link), target)),
+                // It leads nowhere now, and must not lead anywhere later.
+                Err(_) => fs::remove_file(link).map_err(SandboxError::io("remove", link))?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The path below the tree; `None`: it is none.
+fn inside(path: &Path) -> Option<PathBuf> {
+    let mut below = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::Normal(name) => below.push(name),
+            Component::CurDir => {}
+            Component::ParentDir | Component::RootDir | Component::Prefix(_) => return None,
+        }
+    }
+    Some(below)
+}
+
+/// Whether a path with `..` in it stays below where it begins.
+fn stays_inside(path: &Path) -> bool {
+    let mut depth = 0_usize;
+    path.components().all(|part| match part {
+        Component::Normal(_) => {
+            depth += 1;
+            true
+        }
+        Component::ParentDir if depth > 0 => {
+            depth -= 1;
+            true
+        }
+        Component::CurDir => true,
+        _ => false,
+    })
+}
+
+/// The server's own user must read it.
+fn make_folder(path: &Path) -> Result<(), SandboxError> {
+    DirBuilder::new().recursive(true).mode(0o755).create(path).map_err(SandboxError::io("make", path))
+}
+
+fn make_parent(path: &Path) -> Result<(), SandboxError> {
+    path.parent().map_or(Ok(()), make_folder)
+}
+
+/// The server in an unpacked tree: archives have a folder or two above it.
+pub(crate) fn find_server(archive: &Path, tree: &Path, user: &ServerUser) -> Result<ServerBinary, SandboxError> {
+    let mut level = vec![tree.to_owned()];
+    for _ in 0..=DEPTH_MAX {
+        for folder in &level {
+            match find(Some(folder), None, user) {
+                Ok(binary) => return Ok(binary),
+                Err(BinaryError::NotFound { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let entries = level.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten().filter_map(Result::ok);
+        let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        level = folders.map(|entry| entry.path()).collect();
+        level.sort();
+    }
+    Err(refused(archive, "it has no MySQL or MariaDB server in it (bin/mysqld, sbin/mysqld, bin/mariadbd)"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A header with any name, which the builder would refuse to write.
+    fn header(name: &str, kind: EntryType, size: u64) -> tar::Header {
+        let mut header = tar::Header::new_gnu();
+        header.as_old_mut().name[..name.len()].copy_from_slice(name.as_bytes());
+        header.set_entry_type(kind);
+        header.set_mode(0o755);
+        header.set_size(size);
+        header
+    }
+
+    fn archive(entries: &[(&str, EntryType, &str)]) -> Vec<u8> {
+        let mut builder = tar::Builder::new(Vec::new());
+        for (name, kind, content) in entries {
+            let is_file = *kind == EntryType::Regular;
+            let mut header = header(name, *kind, if is_file { content.len() as u64 } else { 0 });
+            if !is_file && !content.is_empty() {
+                header.as_old_mut().linkname[..content.len()].copy_from_slice(content.as_bytes());
+            }
+            header.set_cksum();
+            builder.append(&header, if is_file { content.as_bytes() } else { &[] }).unwrap();
+        }
+        builder.into_inner().unwrap()
+    }
+
+    fn unpacked(bytes: &[u8], name: &str) -> (tempfile::TempDir, Result<(), SandboxError>) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(name);
+        fs::write(&path, bytes).unwrap();
+        let result = unpack(&path, &dir.path().join("tree"));
+        (dir, result)
+    }
+
+    #[test]
+    fn files_folders_and_links_inside() {
+        use EntryType::{Directory, Regular, Symlink};
+        let bytes = archive(&[
+            ("s/", Directory, ""),
+            ("s/bin/mysqld", Regular, "program"),
+            ("s/bin/mariadbd", Symlink, "mysqld"),
+            ("s/lib/x", Symlink, "../bin/mysqld"),
+            ("s/gone", Symlink, "nothing"),
+        ]);
+        let (dir, result) = unpacked(&bytes, "s.tar");
+        result.unwrap();
+        let tree = dir.path().join("tree/s");
+        assert_eq!(fs::read_to_string(tree.join("lib/x")).unwrap(), "program");
+        assert!(tree.join("gone").symlink_metadata().is_err(), "a link to nowhere is left out");
+        let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        io::copy(&mut bytes.as_slice(), &mut gz).unwrap();
+        let gz = gz.finish().unwrap();
+        unpacked(&gz, "s.tgz").1.unwrap();
+        let problem = unpacked(&gz[..gz.len() - 5], "s.tar.gz").1.unwrap_err().to_string();
+        assert!(problem.contains("truncated"), "{problem}");
+    }
+
+    #[test]
+    fn what_leads_out_is_refused_by_name() {
+        use EntryType::{Fifo, Link, Regular, Symlink};
+        let check = |entries: &[(&str, EntryType, &str)], expect: &str| {
+            let problem = unpacked(&archive(entries), "s.tar").1.unwrap_err().to_string();
+            assert!(problem.contains(expect), "{problem}\nshould contain\n{expect}");
+        };
+        check(&[("../x", Regular, "x")], "`../x` leads out");
+        check(&[("/etc/x", Regular, "x")], "leads out");
+        check(&[("a", Symlink, "/etc")], "the link `a` leads out of the tree, to `/etc`");
+        check(&[("a", Symlink, "../x")], "leads out");
+        check(&[("a", Link, "/etc/passwd")], "leads out");
+        check(&[("a", Fifo, "")], "neither a file");
+        // Each stays inside by its text, and together they do not.
+        check(&[("a/b/e", Symlink, "../.."), ("x/y", Symlink, "../a/b/e/../..")], "leads out");
+        // Nothing is written through a link.
+        check(&[("a", Symlink, "b"), ("a/x", Regular, "x")], "cannot make");
+    }
+
+    #[test]
+    fn what_is_cut_short_or_something_else_is_refused() {
+        let bytes = archive(&[("s/a", EntryType::Regular, &"x".repeat(2000)), ("s/b", EntryType::Regular, "y")]);
+        for end in [700, 1200, 2560, 3000, 3584] {
+            let problem = unpacked(&bytes[..end], "s.tar").1.unwrap_err().to_string();
+            assert!(problem.contains("truncated"), "{end}: {problem}");
+        }
+        for (name, expect) in [("s.zip", "does not read"), ("s.tar.xz", "no archive of"), ("s.tar.gz", "no archive of")]
+        {
+            let problem = unpacked(&bytes, name).1.unwrap_err().to_string();
+            assert!(problem.contains(expect), "{problem}");
+        }
+        assert!(unpacked(b"no archive at all, but a text", "s.tar").1.is_err());
+    }
+}
