@@ -87,6 +87,7 @@ fn trial(name: &str, place: (u32, u32, TrialRole), configuration: &Configuration
         workload: "insert".to_owned(),
         seed: 1,
         server: Some(server()),
+        servers: Vec::new(),
         started_at: "2026-01-01T00:00:00Z".to_owned(),
         ended_at: Some("2026-01-01T00:00:11Z".to_owned()),
         validity: Validity::Valid,
@@ -98,6 +99,7 @@ fn trial(name: &str, place: (u32, u32, TrialRole), configuration: &Configuration
 
 fn server() -> ServerFacts {
     ServerFacts {
+        name: None,
         flavour: Flavour::Mariadb,
         version: "10.11.1".to_owned(),
         version_text: "Ver 10.11.1-MariaDB".to_owned(),

@@ -89,6 +89,9 @@ pub(crate) struct Place {
     /// Folder of an unpacked server; default: the one in PATH or in the usual places
     #[arg(long, value_name = "DIR", env = "TRUETPS_BASEDIR")]
     pub(crate) basedir: Option<PathBuf>,
+    /// A server with a name (`truetps server add`), in place of the plan's
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["basedir", "dsn"])]
+    pub(crate) server: Option<String>,
     /// Measure a server that runs already, in place of a private one: mysql://user@host:port, or
     /// postgresql://user@/database?socket=/path. The password comes from TRUETPS_PASSWORD
     #[arg(long, value_name = "DSN", env = "TRUETPS_DSN", hide_env_values = true, conflicts_with = "basedir")]
@@ -127,6 +130,7 @@ pub(crate) struct EngineArgs {
     truetps sweep --quick                 what each durability setting costs here, in about two minutes\n  \
     truetps sweep                         the same in about half an hour, with narrower intervals\n  \
     truetps sweep my-plan.toml            a plan of your own: copy one with `truetps plan show durability`\n  \
+    truetps sweep --quick --server mysql-8.0   on a server that `truetps server add` has added\n  \
     truetps sweep --resume                go on with the newest experiment where it was interrupted")]
 pub(crate) struct SweepArgs {
     /// Name of a plan (`truetps plan list`), or a TOML file; default: durability
@@ -135,7 +139,7 @@ pub(crate) struct SweepArgs {
     #[arg(long)]
     pub(crate) quick: bool,
     /// Go on with an interrupted experiment: its folder; default: the newest one
-    #[arg(long, value_name = "FOLDER", num_args = 0..=1, conflicts_with_all = ["plan", "quick", "blocks", "seed"])]
+    #[arg(long, value_name = "FOLDER", num_args = 0..=1, conflicts_with_all = ["plan", "quick", "blocks", "seed", "server"])]
     #[expect(clippy::option_option, reason = "clap's form of a flag whose value may be left out")]
     pub(crate) resume: Option<Option<PathBuf>>,
     /// Replicates, in place of the plan's
@@ -226,6 +230,11 @@ pub(crate) enum PlanCommand {
         /// Folder of an unpacked server; default: the one in PATH or in the usual places
         #[arg(long, value_name = "DIR", env = "TRUETPS_BASEDIR")]
         basedir: Option<PathBuf>,
+        /// A server with a name (`truetps server add`), in place of the plan's
+        #[arg(long, value_name = "NAME", conflicts_with = "basedir")]
+        server: Option<String>,
+        #[command(flatten)]
+        sandbox: SandboxPlace,
     },
 }
 

@@ -32,8 +32,8 @@ fn main() -> ExitCode {
         Command::Run(args) => commands::run::run(&args),
         Command::Plan { command: PlanCommand::List } => Ok(commands::plan::list()),
         Command::Plan { command: PlanCommand::Show { plan } } => commands::plan::show(&plan),
-        Command::Plan { command: PlanCommand::Check { plan, basedir } } => {
-            commands::plan::check(&plan, basedir.as_deref())
+        Command::Plan { command: PlanCommand::Check { plan, basedir, server, sandbox } } => {
+            commands::plan::check(&plan, basedir.as_deref(), server.as_deref(), &sandbox)
         }
         Command::Report(args) => commands::report::run(&args),
         Command::Server { command } => commands::server::run(&command),

@@ -1,9 +1,11 @@
 //! Where a command measures: private servers of a program on this host, or a server that runs already.
 
+use std::path::Path;
+
 use truetps_driver::{Dialect, Target};
-use truetps_lab::Pin;
-use truetps_record::Plan;
-use truetps_sandbox::{Home, ServerBinary, find};
+use truetps_lab::{Pin, Program};
+use truetps_record::{Plan, SERVER};
+use truetps_sandbox::{Home, Named, find};
 
 use crate::args::{EngineArgs, Place};
 use crate::failure::Failure;
@@ -19,7 +21,7 @@ pub(crate) struct Site {
 }
 
 enum Ground {
-    Private { home: Home, binary: ServerBinary },
+    Private { home: Home, programs: Vec<Program> },
     Given { target: Target, schema: String },
 }
 
@@ -27,6 +29,7 @@ impl Site {
     pub(crate) fn open(plan: &Plan, place: &Place, engine: &EngineArgs) -> Result<Self, Failure> {
         let pin = engine.pin.as_deref().map_or(Ok(Pin::default()), pin::parse)?;
         let ground = match &place.dsn {
+            Some(_) if plan.server.name.is_some() => return Err(named_elsewhere(&plan.server_names(), DSN)),
             Some(dsn) => Ground::Given { target: target(dsn, DSN)?, schema: schema(&place.schema)? },
             None => private(plan, place)?,
         };
@@ -35,7 +38,7 @@ impl Site {
 
     pub(crate) fn place(&self) -> truetps_lab::Place<'_> {
         match &self.ground {
-            Ground::Private { home, binary } => truetps_lab::Place::Private { home, binary },
+            Ground::Private { home, programs } => truetps_lab::Place::Private { home, programs },
             Ground::Given { target, schema } => truetps_lab::Place::Given { target, schema },
         }
     }
@@ -58,9 +61,47 @@ impl Site {
 fn private(plan: &Plan, place: &Place) -> Result<Ground, Failure> {
     let home =
         Home::open(place.sandbox.sandbox_dir.as_deref()).map_err(|error| Failure::usage(&error).hint(error.hint()))?;
-    let binary = find(place.basedir.as_deref(), plan.server.flavour, home.user())
-        .map_err(|error| Failure::usage(&error).hint(error.hint()))?;
-    Ok(Ground::Private { home, binary })
+    let programs = programs(plan, &home, place.basedir.as_deref())?;
+    Ok(Ground::Private { home, programs })
+}
+
+/// The servers that a plan is about: those that it names, or the first one found.
+pub(crate) fn programs(plan: &Plan, home: &Home, basedir: Option<&Path>) -> Result<Vec<Program>, Failure> {
+    let names = plan.server_names();
+    if names.is_empty() {
+        let binary = find(basedir, plan.server.flavour, home.user())
+            .map_err(|error| Failure::usage(&error).hint(error.hint()))?;
+        return Ok(vec![Program { name: None, binary }]);
+    }
+    if basedir.is_some() {
+        return Err(named_elsewhere(&names, "--basedir"));
+    }
+    let named = Named::of(home);
+    let programs = names.iter().map(|name| {
+        let binary = named.get(name).and_then(|server| server.binary(home));
+        let binary = binary.map_err(|error| Failure::usage(&error).hint(error.hint()))?;
+        if plan.server.flavour.is_some_and(|wanted| wanted != binary.flavour) {
+            let wanted = plan.server.flavour.map(|flavour| flavour.to_string()).unwrap_or_default();
+            return Err(Failure::usage(format!("the plan wants {wanted}, and server `{name}` is {binary}")));
+        }
+        Ok(Program { name: Some((*name).to_owned()), binary })
+    });
+    programs.collect()
+}
+
+fn named_elsewhere(names: &[&str], flag: &str) -> Failure {
+    let message = format!("the plan names `{}`, and {flag} another server", names.join("`, `"));
+    Failure::usage(message).hint(format!("leave {flag} out, or take the name out of the plan"))
+}
+
+/// Puts the server of `--server` in the place of the plan's.
+pub(crate) fn choose_server(plan: &mut Plan, server: Option<&str>) -> Result<(), Failure> {
+    let Some(server) = server else { return Ok(()) };
+    if plan.factors.contains_key(SERVER) {
+        return Err(named_elsewhere(&plan.server_names(), "--server"));
+    }
+    plan.server.name = Some(server.to_owned());
+    Ok(())
 }
 
 fn parse(dsn: &str, flag: &str) -> Result<Target, Failure> {

@@ -79,6 +79,7 @@ impl Recording {
             workers,
             host,
             server: Some(server.clone()),
+            servers: Vec::new(),
             couplings: Vec::new(),
             sandbox_dir: endpoint,
             schedule,

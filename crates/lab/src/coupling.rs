@@ -23,7 +23,13 @@ pub(crate) struct Started {
 ///
 /// `base` and `base_again` are two starts of the same thing: what differs between them (identities, counters) means
 /// nothing. Factors and settings that the plan fixes are never part of it: the plan's word holds.
-pub(crate) fn find(plan: &Plan, base: &Variables, base_again: &Variables, started: &[Started]) -> Vec<Coupling> {
+pub(crate) fn find(
+    plan: &Plan,
+    server: Option<&str>,
+    base: &Variables,
+    base_again: &Variables,
+    started: &[Started],
+) -> Vec<Coupling> {
     let stable = |name: &String| base.get(name) == base_again.get(name);
     let is_planned = |name: &String| plan.factors.contains_key(name) || plan.server.settings.contains_key(name);
     let mut couplings = Vec::new();
@@ -35,6 +41,7 @@ pub(crate) fn find(plan: &Plan, base: &Variables, base_again: &Variables, starte
             for name in &names {
                 let Some(value) = one.variables.get(*name) else { continue };
                 couplings.push(Coupling {
+                    server: server.map(str::to_owned),
                     factor: factor.clone(),
                     level: one.level.clone(),
                     name: (*name).clone(),
@@ -72,6 +79,7 @@ mod tests {
         };
         let found = find(
             &plan,
+            None,
             &at("1", "OFF", "a", "1"),
             &at("1", "OFF", "b", "1"),
             &[started(1, at("1", "OFF", "c", "1")), started(2, at("2", "ON", "d", "2"))],

@@ -15,6 +15,8 @@ pub enum LabError {
     /// The server's program does not know a setting or a level.
     #[error(transparent)]
     UnknownSetting(#[from] truetps_sandbox::SettingError),
+    #[error("server `{server}`: {source}")]
+    UnknownSettingOf { server: String, source: truetps_sandbox::SettingError },
     /// The running server does not take a level.
     #[error(transparent)]
     Setting(#[from] SettingError),
@@ -66,7 +68,7 @@ impl LabError {
     /// What to do about it.
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::UnknownSetting(error) => error.hint(),
+            Self::UnknownSetting(error) | Self::UnknownSettingOf { source: error, .. } => error.hint(),
             Self::Setting(error) => error.hint(),
             Self::Limit(error) => Some(error.hint()),
             Self::Sandbox(error) => error.hint(),
@@ -120,6 +122,7 @@ impl LabError {
             | Self::Interrupted => false,
             Self::Workload(_)
             | Self::UnknownSetting(_)
+            | Self::UnknownSettingOf { .. }
             | Self::Setting(_)
             | Self::Limit(_)
             | Self::Sandbox(_)

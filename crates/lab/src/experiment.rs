@@ -12,13 +12,13 @@ use truetps_record::{
     Experiment, ExperimentFolder, HostFacts, Plan, Protocol, SCHEMA_VERSION, ScheduledTrial, ServerFacts, Trial,
     Validity, is_workload_factor, write_atomically,
 };
-use truetps_sandbox::{Catalogue, ServerBinary, ServerLoad, ServerUser};
+use truetps_sandbox::{Catalogue, ServerBinary, ServerLoad, ServerUser, SettingError as UnknownSetting};
 use truetps_workload::Workload;
 
 use crate::duration::Remaining;
 use crate::error::LabError;
 use crate::event::{Event, Listener};
-use crate::ground::{Ground, Place, Site};
+use crate::ground::{Ground, Place, Program, Site};
 use crate::guest::variables;
 use crate::schedule::schedule;
 use crate::setup::{given, private};
@@ -64,8 +64,18 @@ pub struct Finished {
     pub gave_up: Option<String>,
 }
 
-/// Asks the server's program whether it knows each setting of the plan and takes each level. Nothing is started.
-pub fn check_settings(plan: &Plan, binary: &ServerBinary, user: &ServerUser) -> Result<Catalogue, LabError> {
+/// Asks each server's program whether it knows each setting of the plan and takes each level. Nothing is started.
+pub fn check_settings(plan: &Plan, programs: &[Program], user: &ServerUser) -> Result<Vec<Catalogue>, LabError> {
+    let check = |program: &Program| {
+        check_settings_of(plan, &program.binary, user).map_err(|source| match &program.name {
+            Some(name) => LabError::UnknownSettingOf { server: name.clone(), source },
+            None => source.into(),
+        })
+    };
+    programs.iter().map(check).collect()
+}
+
+fn check_settings_of(plan: &Plan, binary: &ServerBinary, user: &ServerUser) -> Result<Catalogue, UnknownSetting> {
     let catalogue = Catalogue::ask(binary, user)?;
     for (name, value) in &plan.server.settings {
         catalogue.check(name, value)?;
@@ -101,7 +111,8 @@ pub(crate) fn new_experiment(request: &Request<'_>, bench: &Bench<'_>, schedule:
         seed: request.plan.design.seed,
         workers: request.workers,
         host: bench.host.clone(),
-        server: Some(bench.server.clone()),
+        server: bench.servers.first().cloned(),
+        servers: if bench.servers.len() > 1 { bench.servers.clone() } else { Vec::new() },
         couplings: bench.ground.couplings().to_vec(),
         sandbox_dir: request.place.data_dir(),
         schedule,
@@ -140,12 +151,12 @@ pub fn resume(
     }
     let done = experiment.schedule.len() - todo.len();
     let mut bench = Bench::set_up(request, folder.path(), listener)?;
-    let Some(server) = &experiment.server else { return Err(LabError::OtherConditions) };
-    let (was, is) = (&server.version_text, &bench.server.version_text);
-    if was != is {
-        return Err(LabError::OtherServer { was: was.clone(), is: is.clone() });
+    let servers = if experiment.servers.is_empty() { experiment.server.as_slice() } else { &experiment.servers };
+    let changed = servers.iter().zip(&bench.servers).find(|(was, is)| was.version_text != is.version_text);
+    if let Some((was, is)) = changed {
+        return Err(LabError::OtherServer { was: was.version_text.clone(), is: is.version_text.clone() });
     }
-    if bench.server != *server || bench.ground.couplings() != experiment.couplings {
+    if bench.servers != servers || bench.ground.couplings() != experiment.couplings {
         return Err(LabError::OtherConditions);
     }
     if let Some(what) = other_host(&experiment.host, &bench.host) {
@@ -174,7 +185,8 @@ pub(crate) struct Bench<'a> {
     request: &'a Request<'a>,
     workload: Arc<dyn Workload>,
     host: HostFacts,
-    server: ServerFacts,
+    /// One at least; more where the server is a factor.
+    servers: Vec<ServerFacts>,
     ground: Ground<'a>,
 }
 
@@ -194,11 +206,11 @@ impl<'a> Bench<'a> {
             return Err(LabError::TooManyStatements { in_all });
         }
         let load = ServerLoad { connections_max: plan.connections_max(), statements_per_connection: statements as u32 };
-        let (ground, host, server) = match request.place {
-            Place::Private { home, binary } => private(request, home, binary, records, load, &*workload, listener)?,
+        let (ground, host, servers) = match request.place {
+            Place::Private { home, programs } => private(request, home, programs, records, load, &*workload, listener)?,
             Place::Given { target, schema } => given(request, target, schema, records, load, &*workload, listener)?,
         };
-        Ok(Self { request, workload, host, server, ground })
+        Ok(Self { request, workload, host, servers, ground })
     }
 
     /// The folder of a new experiment.
@@ -329,6 +341,11 @@ impl<'a> Bench<'a> {
         Ok(truetps_workload::build(&spec, self.request.place.dialect(), plan.design.seed)?)
     }
 
+    fn server_of(&self, scheduled: &ScheduledTrial) -> Option<&ServerFacts> {
+        let name = scheduled.configuration.server();
+        self.servers.iter().find(|server| name.is_none() || server.name.as_deref() == name)
+    }
+
     fn blank_trial(&self, scheduled: &ScheduledTrial) -> Trial {
         Trial {
             schema_version: SCHEMA_VERSION,
@@ -340,7 +357,7 @@ impl<'a> Bench<'a> {
             configuration: scheduled.configuration.clone(),
             workload: self.workload.name().to_owned(),
             seed: self.request.plan.design.seed,
-            server: Some(self.server.clone()),
+            server: self.server_of(scheduled).cloned(),
             started_at: clock::now_rfc3339(),
             ended_at: None,
             validity: Validity::Partial("truetps ended before the trial did".to_owned()),

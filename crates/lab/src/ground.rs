@@ -9,11 +9,26 @@ use crate::event::Listener;
 use crate::guest::Guest;
 use crate::stand::Stands;
 
+/// A server's program, and the name that the user has given it.
+#[derive(Debug, Clone)]
+pub struct Program {
+    pub name: Option<String>,
+    pub binary: ServerBinary,
+}
+
+impl Program {
+    /// `mysql-8.0 (mysql 8.0.15)`.
+    pub(crate) fn what(&self) -> String {
+        let what = format!("{} {}", self.binary.flavour, self.binary.version);
+        self.name.as_ref().map_or(what.clone(), |name| format!("{name} ({what})"))
+    }
+}
+
 /// Where servers come from.
 #[derive(Clone, Copy)]
 pub enum Place<'a> {
-    /// Servers of this program, started for the experiment.
-    Private { home: &'a Home, binary: &'a ServerBinary },
+    /// Servers of these programs, started for the experiment: one, or one for each level of the factor `server`.
+    Private { home: &'a Home, programs: &'a [Program] },
     /// A server that runs already. Its tables live in a schema that is made for them and dropped in the end.
     Given { target: &'a Target, schema: &'a str },
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use truetps_driver::{Client, Dialect, DriverError, Endpoint, Target};
-use truetps_record::{Plan, ServerFacts};
+use truetps_record::{Plan, SERVER, ServerFacts};
 use truetps_workload::Workload;
 
 use crate::error::LabError;
@@ -43,7 +43,8 @@ impl<'a> Guest<'a> {
         stop: &'a AtomicBool,
     ) -> Result<(Self, ServerFacts), LabError> {
         let settings = plan.server.settings.keys().map(String::as_str).chain(plan.setting_factors().into_keys());
-        if let Some(name) = settings.into_iter().next() {
+        let server = plan.factors.contains_key(SERVER).then_some(SERVER);
+        if let Some(name) = settings.into_iter().chain(server).next() {
             return Err(LabError::SettingOfGuest { name: name.to_owned() });
         }
         let mut client = Client::connect(target, CLIENT_TIMEOUT).map_err(LabError::GuestLogin)?;

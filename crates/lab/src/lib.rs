@@ -26,7 +26,7 @@ pub use error::LabError;
 pub use event::{Event, Listener};
 pub use experiment::{Finished, Pin, Request, check_settings, resume, start};
 pub use find_max::find_max;
-pub use ground::Place;
+pub use ground::{Place, Program};
 pub use schedule::schedule;
 pub use setting::SettingError;
 pub use trial::{TrialContext, connect_timeout, run_trial};

@@ -5,49 +5,55 @@ use std::path::Path;
 use truetps_driver::{Dialect, Target};
 use truetps_probe::{host_facts, probe_flush};
 use truetps_record::{ExperimentFolder, HostFacts, Plan, ServerFacts};
-use truetps_sandbox::{
-    Home, HostLimits, Needs, ServerBinary, ServerLoad, Settings, chosen_settings, clean, raise_open_files,
-};
+use truetps_sandbox::{Home, HostLimits, Needs, ServerLoad, Settings, chosen_settings, clean, raise_open_files};
 use truetps_workload::Workload;
 
 use crate::error::LabError;
 use crate::event::{Event, Listener};
 use crate::experiment::{Request, check_settings};
-use crate::ground::{Ground, Place};
+use crate::ground::{Ground, Place, Program};
 use crate::guest::Guest;
-use crate::stand::Stands;
+use crate::stand::{Kind, Stands};
 
-/// What an experiment stands on, where it runs, and which server it is.
-type Ready<'a> = (Ground<'a>, HostFacts, ServerFacts);
+/// What an experiment stands on, where it runs, and which servers they are: one at least.
+type Ready<'a> = (Ground<'a>, HostFacts, Vec<ServerFacts>);
 
 /// Prepares private servers; records go below `records`. An error means that nothing was measured.
 pub(crate) fn private<'a>(
     request: &Request<'a>,
     home: &'a Home,
-    binary: &'a ServerBinary,
+    programs: &'a [Program],
     records: &Path,
     load: ServerLoad,
     workload: &dyn Workload,
     listener: &mut dyn Listener,
 ) -> Result<Ready<'a>, LabError> {
     let plan = request.plan;
-    let catalogue = check_settings(plan, binary, home.user())?;
+    let catalogues = check_settings(plan, programs, home.user())?;
     ExperimentFolder::check_writable(records)?;
     warn_of_leftovers(home, listener)?;
     let flush = probe_flush(home.path())?;
     let host = host_facts(home.path(), Some(flush));
-    let chosen = catalogue.keep_known(chosen_settings(host.memory_bytes, load, binary.flavour, binary.version));
-    let fixed = Settings::new(&chosen).with(plan.server.settings.iter().map(|(name, value)| (name.as_str(), value)));
-    check_room(plan, &fixed)?;
-    let server = ServerFacts {
-        flavour: binary.flavour,
-        version: binary.version.to_string(),
-        version_text: binary.version_text.clone(),
-        chosen_settings: chosen,
-    };
-    let mut stands = Stands::new(request, home, binary, workload, fixed);
+    let mut facts = Vec::new();
+    let mut kinds = Vec::new();
+    for (program, catalogue) in programs.iter().zip(&catalogues) {
+        let Program { name, binary } = program;
+        let chosen = catalogue.keep_known(chosen_settings(host.memory_bytes, load, binary.flavour, binary.version));
+        let planned = plan.server.settings.iter().map(|(name, value)| (name.as_str(), value));
+        let fixed = Settings::new(&chosen).with(planned);
+        check_room(plan, &fixed)?;
+        facts.push(ServerFacts {
+            name: name.clone(),
+            flavour: binary.flavour,
+            version: binary.version.to_string(),
+            version_text: binary.version_text.clone(),
+            chosen_settings: chosen,
+        });
+        kinds.push(Kind::new(program, fixed));
+    }
+    let mut stands = Stands::new(request, home, kinds, workload);
     stands.prepare(listener)?;
-    Ok((Ground::Private(Box::new(stands)), host, server))
+    Ok((Ground::Private(Box::new(stands)), host, facts))
 }
 
 /// Makes a schema in a server of the user and fills it.
@@ -70,7 +76,7 @@ pub(crate) fn given<'a>(
         guest.leave(listener);
         return Err(error);
     }
-    Ok((Ground::Guest(Box::new(guest)), host_facts(records, None), server))
+    Ok((Ground::Guest(Box::new(guest)), host_facts(records, None), vec![server]))
 }
 
 /// Whether this host has room for each configuration: a factor may be what takes the memory.

@@ -12,8 +12,7 @@ use truetps_driver::{Client, Target};
 use truetps_probe::bound_to;
 use truetps_record::{Configuration, Coupling, DatadirState, Plan, SettingValue, same_setting};
 use truetps_sandbox::{
-    Home, Mismatch, RunningServer, Sandbox, SandboxOptions, ServerBinary, Settings, StartOptions, effective_variables,
-    mismatches,
+    Home, Mismatch, RunningServer, Sandbox, SandboxOptions, Settings, StartOptions, effective_variables, mismatches,
 };
 use truetps_workload::Workload;
 
@@ -21,6 +20,7 @@ use crate::coupling::{self, Started, Variables};
 use crate::error::LabError;
 use crate::event::{Event, Listener};
 use crate::experiment::Request;
+use crate::ground::Program;
 use crate::setting::{Changeable, SettingError, set_global, verify};
 use crate::tables::{Ownership, SCHEMA, Tables, wait_for_quiet};
 
@@ -31,7 +31,37 @@ const STOP_TIMEOUT: Duration = Duration::from_mins(5);
 /// The levels of those factors that need a restart.
 type StartLevels = IndexMap<String, SettingValue>;
 
+/// One of the servers that are compared, and what was found out about it.
+pub(crate) struct Kind<'a> {
+    program: &'a Program,
+    /// Settings that are the same in all its trials.
+    fixed: Settings,
+    /// Factors that need a start.
+    at_start: Vec<String>,
+}
+
+impl<'a> Kind<'a> {
+    pub(crate) fn new(program: &'a Program, fixed: Settings) -> Self {
+        Self { program, fixed, at_start: Vec::new() }
+    }
+
+    fn needs_start(&self, name: &str) -> bool {
+        self.at_start.iter().any(|other| other == name)
+    }
+
+    fn settings_with(&self, levels: &StartLevels) -> Settings {
+        self.fixed.clone().with(levels.iter().map(|(name, level)| (name.as_str(), level)))
+    }
+
+    fn start_levels(&self, configuration: &Configuration) -> StartLevels {
+        let levels = configuration.settings().filter(|(name, _)| self.needs_start(name));
+        levels.map(|(name, level)| (name.to_owned(), level.clone())).collect()
+    }
+}
+
 struct Stand {
+    /// Its place among the kinds.
+    kind: usize,
     levels: StartLevels,
     sandbox: Sandbox,
 }
@@ -50,38 +80,28 @@ pub(crate) struct Live {
 pub(crate) struct Stands<'a> {
     plan: &'a Plan,
     home: &'a Home,
-    binary: &'a ServerBinary,
+    /// One, or one for each level of the factor `server`.
+    kinds: Vec<Kind<'a>>,
     stop: &'a AtomicBool,
     /// Cores that servers are bound to; empty: none.
     cores: &'a [u32],
-    /// Settings that are the same in all trials.
-    fixed: Settings,
     tables: Tables,
-    at_start: Vec<String>,
     couplings: Vec<Coupling>,
     list: Vec<Stand>,
     live: Option<Live>,
 }
 
 impl<'a> Stands<'a> {
-    pub(crate) fn new(
-        request: &Request<'a>,
-        home: &'a Home,
-        binary: &'a ServerBinary,
-        workload: &dyn Workload,
-        fixed: Settings,
-    ) -> Self {
+    pub(crate) fn new(request: &Request<'a>, home: &'a Home, kinds: Vec<Kind<'a>>, workload: &dyn Workload) -> Self {
         let Request { plan, stop, pin, .. } = *request;
         let tables = Tables::new(workload, plan.design.datadir == DatadirState::Refill, Ownership::Private);
         Self {
             plan,
             home,
-            binary,
+            kinds,
             stop,
             cores: &pin.server,
-            fixed,
             tables,
-            at_start: Vec::new(),
             couplings: Vec::new(),
             list: Vec::new(),
             live: None,
@@ -93,43 +113,60 @@ impl<'a> Stands<'a> {
         &self.couplings
     }
 
-    /// Finds out which factors need a restart and what levels bring along, has every level accepted, and prepares a
-    /// stand for each combination of those levels: all that a server could refuse, it refuses here.
+    /// Prepares the stands of every server.
     pub(crate) fn prepare(&mut self, listener: &mut dyn Listener) -> Result<(), LabError> {
-        listener.event(&Event::Preparing(format!("starting {} {}", self.binary.flavour, self.binary.version)));
-        let sandbox = self.create_sandbox(&StartLevels::new())?;
-        let (server, mut client) = self.boot(&sandbox, &StartLevels::new())?;
-        let base = effective_variables(&mut client)?;
-        for mismatch in mismatches(&self.fixed, &base) {
-            let Mismatch { name, wanted, found } = mismatch;
-            listener
-                .event(&Event::Warning(format!("the server made {found} of {name} = {wanted}, truetps's own choice")));
+        // The first look at each comes before the tables of any are loaded: a refusal is told early.
+        let mut wanted = Vec::new();
+        for kind in 0..self.kinds.len() {
+            let (sandbox, live) = self.examine(kind, listener)?;
+            let combinations = self.start_combinations(kind);
+            if self.kinds.len() == 1 && combinations == [StartLevels::new()] {
+                return self.finish_stand(kind, StartLevels::new(), sandbox, live, listener);
+            }
+            drop(live);
+            sandbox.remove()?;
+            wanted.push(combinations);
         }
-        self.try_levels(&mut client)?;
-        drop(client);
-        server.kill()?;
-        let live = self.find_couplings(&sandbox, &base)?;
-        let combinations = self.start_combinations();
-        if combinations.len() == 1 && combinations[0].is_empty() {
-            return self.finish_stand(StartLevels::new(), sandbox, live, listener);
-        }
-        drop(live);
-        sandbox.remove()?;
-        for levels in combinations {
-            self.build_stand(levels, listener)?;
+        for (kind, combinations) in wanted.into_iter().enumerate() {
+            for levels in combinations {
+                self.build_stand(kind, levels, listener)?;
+            }
         }
         Ok(())
     }
 
+    /// Finds out which factors need a restart and what levels bring along, has every level accepted: all that a
+    /// server could refuse, it refuses here. Returns it started without any level.
+    fn examine(
+        &mut self,
+        kind: usize,
+        listener: &mut dyn Listener,
+    ) -> Result<(Sandbox, (RunningServer, Client)), LabError> {
+        listener.event(&Event::Preparing(format!("starting {}", self.kinds[kind].program.what())));
+        let sandbox = self.create_sandbox(kind, &StartLevels::new())?;
+        let (server, mut client) = self.boot(kind, &sandbox, &StartLevels::new())?;
+        let base = effective_variables(&mut client)?;
+        for mismatch in mismatches(&self.kinds[kind].fixed, &base) {
+            let Mismatch { name, wanted, found } = mismatch;
+            listener
+                .event(&Event::Warning(format!("the server made {found} of {name} = {wanted}, truetps's own choice")));
+        }
+        self.try_levels(kind, &mut client)?;
+        drop(client);
+        server.kill()?;
+        let live = self.find_couplings(kind, &sandbox, &base)?;
+        Ok((sandbox, live))
+    }
+
     /// Sets every level of every factor once, and sorts the factors by whether that works.
-    fn try_levels(&mut self, client: &mut Client) -> Result<(), LabError> {
+    fn try_levels(&mut self, kind: usize, client: &mut Client) -> Result<(), LabError> {
         for (name, levels) in self.plan.setting_factors() {
             let mut changeable = Changeable::Dynamic;
             for level in levels {
                 changeable = set_global(client, name, level)?;
             }
             if changeable == Changeable::AtStart {
-                self.at_start.push(name.to_owned());
+                self.kinds[kind].at_start.push(name.to_owned());
             }
         }
         Ok(())
@@ -137,35 +174,48 @@ impl<'a> Stands<'a> {
 
     /// Starts a server with each level of each dynamic factor, and keeps what came along. Returns a server that was
     /// started without any level.
-    fn find_couplings(&mut self, sandbox: &Sandbox, base: &Variables) -> Result<(RunningServer, Client), LabError> {
+    fn find_couplings(
+        &mut self,
+        kind: usize,
+        sandbox: &Sandbox,
+        base: &Variables,
+    ) -> Result<(RunningServer, Client), LabError> {
         let mut started = Vec::new();
         for (name, levels) in self.plan.setting_factors() {
-            if self.needs_start(name) {
+            if self.kinds[kind].needs_start(name) {
                 continue;
             }
             for level in levels {
                 let is_base = base.get(name).is_some_and(|found| same_setting(&level.option_text(), found));
-                let variables = if is_base { base.clone() } else { self.variables_with(sandbox, name, level)? };
+                let variables = if is_base { base.clone() } else { self.variables_with(kind, sandbox, name, level)? };
                 started.push(Started { factor: name.to_owned(), level: level.clone(), variables });
             }
         }
-        let (server, mut client) = self.boot(sandbox, &StartLevels::new())?;
+        let (server, mut client) = self.boot(kind, sandbox, &StartLevels::new())?;
         let base_again = effective_variables(&mut client)?;
-        self.couplings = coupling::find(self.plan, base, &base_again, &started);
-        for coupling in self.couplings.clone() {
+        let name = self.factor_name(kind);
+        let found = coupling::find(self.plan, name.as_deref(), base, &base_again, &started);
+        for coupling in &found {
             let value = SettingValue::Text(coupling.value.clone());
             // What comes along and cannot be set later makes its factor one that needs a restart.
             if !matches!(set_global(&mut client, &coupling.name, &value), Ok(Changeable::Dynamic)) {
-                self.at_start.push(coupling.factor.clone());
+                self.kinds[kind].at_start.push(coupling.factor.clone());
             }
         }
+        self.couplings.extend(found);
         Ok((server, client))
     }
 
     /// Variables of a server that starts with this level.
-    fn variables_with(&self, sandbox: &Sandbox, name: &str, level: &SettingValue) -> Result<Variables, LabError> {
+    fn variables_with(
+        &self,
+        kind: usize,
+        sandbox: &Sandbox,
+        name: &str,
+        level: &SettingValue,
+    ) -> Result<Variables, LabError> {
         let levels = StartLevels::from([(name.to_owned(), level.clone())]);
-        let (server, mut client) = self.boot(sandbox, &levels)?;
+        let (server, mut client) = self.boot(kind, sandbox, &levels)?;
         let variables = effective_variables(&mut client)?;
         drop(client);
         server.kill()?;
@@ -173,10 +223,11 @@ impl<'a> Stands<'a> {
     }
 
     /// Distinct combinations of the levels that need a restart, in the plan's order.
-    fn start_combinations(&self) -> Vec<StartLevels> {
+    fn start_combinations(&self, kind: usize) -> Vec<StartLevels> {
         let mut combinations: Vec<StartLevels> = Vec::new();
-        for configuration in self.plan.configurations() {
-            let levels = self.start_levels(&configuration);
+        let of_kind = |configuration: &Configuration| self.kind_of(configuration) == kind;
+        for configuration in self.plan.configurations().into_iter().filter(of_kind) {
+            let levels = self.kinds[kind].start_levels(&configuration);
             if !combinations.contains(&levels) {
                 combinations.push(levels);
             }
@@ -184,26 +235,26 @@ impl<'a> Stands<'a> {
         combinations
     }
 
-    fn needs_start(&self, name: &str) -> bool {
-        self.at_start.iter().any(|other| other == name)
+    /// Which server a configuration is about.
+    fn kind_of(&self, configuration: &Configuration) -> usize {
+        let name = configuration.server();
+        let is_it = |kind: &Kind<'_>| name.is_some() && kind.program.name.as_deref() == name;
+        self.kinds.iter().position(is_it).unwrap_or(0)
     }
 
-    fn start_levels(&self, configuration: &Configuration) -> StartLevels {
-        let levels = configuration.settings().filter(|(name, _)| self.needs_start(name));
-        levels.map(|(name, level)| (name.to_owned(), level.clone())).collect()
+    /// The server's name, where that is a level.
+    fn factor_name(&self, kind: usize) -> Option<String> {
+        if self.kinds.len() > 1 { self.kinds[kind].program.name.clone() } else { None }
     }
 
-    fn settings_with(&self, levels: &StartLevels) -> Settings {
-        self.fixed.clone().with(levels.iter().map(|(name, level)| (name.as_str(), level)))
+    fn create_sandbox(&self, kind: usize, levels: &StartLevels) -> Result<Sandbox, LabError> {
+        let kind = &self.kinds[kind];
+        let options = SandboxOptions { settings: kind.settings_with(levels), data_bytes: self.tables.data_bytes() };
+        Ok(Sandbox::create(self.home, &kind.program.binary, &options)?)
     }
 
-    fn create_sandbox(&self, levels: &StartLevels) -> Result<Sandbox, LabError> {
-        let options = SandboxOptions { settings: self.settings_with(levels), data_bytes: self.tables.data_bytes() };
-        Ok(Sandbox::create(self.home, self.binary, &options)?)
-    }
-
-    fn boot(&self, sandbox: &Sandbox, levels: &StartLevels) -> Result<(RunningServer, Client), LabError> {
-        let options = StartOptions::new(self.settings_with(levels));
+    fn boot(&self, kind: usize, sandbox: &Sandbox, levels: &StartLevels) -> Result<(RunningServer, Client), LabError> {
+        let options = StartOptions::new(self.kinds[kind].settings_with(levels));
         let server = bound_to(self.cores, || sandbox.start(&options)).map_err(LabError::Pin)??;
         let mut client = Client::connect_unix(server.socket(), "root", None, CLIENT_TIMEOUT)?;
         let planned = self.plan.server.settings.iter().chain(levels);
@@ -213,15 +264,16 @@ impl<'a> Stands<'a> {
         Ok((server, client))
     }
 
-    fn build_stand(&mut self, levels: StartLevels, listener: &mut dyn Listener) -> Result<(), LabError> {
-        let sandbox = self.create_sandbox(&levels)?;
-        let live = self.boot(&sandbox, &levels)?;
-        self.finish_stand(levels, sandbox, live, listener)
+    fn build_stand(&mut self, kind: usize, levels: StartLevels, listener: &mut dyn Listener) -> Result<(), LabError> {
+        let sandbox = self.create_sandbox(kind, &levels)?;
+        let live = self.boot(kind, &sandbox, &levels)?;
+        self.finish_stand(kind, levels, sandbox, live, listener)
     }
 
     /// Loads the tables, stops the server and wears in its redo log.
     fn finish_stand(
         &mut self,
+        kind: usize,
         levels: StartLevels,
         sandbox: Sandbox,
         (server, mut client): (RunningServer, Client),
@@ -242,7 +294,7 @@ impl<'a> Stands<'a> {
         if self.plan.design.datadir == DatadirState::FreshCopy {
             sandbox.keep_prepared()?;
         }
-        self.list.push(Stand { levels, sandbox });
+        self.list.push(Stand { kind, levels, sandbox });
         Ok(())
     }
 
@@ -252,13 +304,14 @@ impl<'a> Stands<'a> {
         configuration: &Configuration,
         listener: &mut dyn Listener,
     ) -> Result<&mut Live, LabError> {
-        let levels = self.start_levels(configuration);
-        let known = self.list.iter().position(|stand| stand.levels == levels);
+        let kind = self.kind_of(configuration);
+        let levels = self.kinds[kind].start_levels(configuration);
+        let known = self.list.iter().position(|stand| stand.kind == kind && stand.levels == levels);
         let number = if let Some(number) = known {
             number
         } else {
             self.stop_live()?;
-            self.build_stand(levels, listener)?;
+            self.build_stand(kind, levels, listener)?;
             self.list.len() - 1
         };
         match self.ready_on(number, configuration) {
@@ -284,9 +337,12 @@ impl<'a> Stands<'a> {
 
     /// Sets the levels of the factors that need no restart, and what those bring along.
     fn set_dynamic(&self, client: &mut Client, configuration: &Configuration) -> Result<(), LabError> {
-        for (name, level) in configuration.settings().filter(|(name, _)| !self.needs_start(name)) {
+        let kind = self.kind_of(configuration);
+        let server = self.factor_name(kind);
+        for (name, level) in configuration.settings().filter(|(name, _)| !self.kinds[kind].needs_start(name)) {
             set_global(client, name, level)?;
-            for coupling in self.couplings.iter().filter(|c| c.factor == name && c.level == *level) {
+            let comes_along = |c: &&Coupling| c.server == server && c.factor == name && c.level == *level;
+            for coupling in self.couplings.iter().filter(comes_along) {
                 set_global(client, &coupling.name, &SettingValue::Text(coupling.value.clone()))?;
             }
         }
@@ -297,7 +353,8 @@ impl<'a> Stands<'a> {
     /// that none inherits what a server remembers of the trial before.
     fn live_on(&mut self, number: usize) -> Result<Live, LabError> {
         let is_refilled = self.plan.design.datadir == DatadirState::Refill;
-        let keeps_running = is_refilled && self.at_start.is_empty();
+        let needs_none = self.kinds.len() == 1 && self.kinds[0].at_start.is_empty();
+        let keeps_running = is_refilled && needs_none;
         match self.live.take() {
             Some(live) if live.stand == number && keeps_running => return Ok(live),
             other => self.live = other,
@@ -307,7 +364,7 @@ impl<'a> Stands<'a> {
         if !is_refilled {
             stand.sandbox.restore_prepared()?;
         }
-        let (server, mut client) = self.boot(&stand.sandbox, &stand.levels)?;
+        let (server, mut client) = self.boot(stand.kind, &stand.sandbox, &stand.levels)?;
         let mut notes = Vec::new();
         // MySQL makes new redo files at each start, which wearing in the old ones does nothing for.
         if server.lap_redo()? > 0 {

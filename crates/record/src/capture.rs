@@ -159,6 +159,7 @@ mod tests {
             tool_version: "0".to_owned(),
             captured_at: "2026-01-01T00:00:00Z".to_owned(),
             server: ServerFacts {
+                name: None,
                 flavour: Flavour::Mysql,
                 version: "9.7.4".to_owned(),
                 version_text: "9.7.4".to_owned(),

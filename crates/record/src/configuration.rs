@@ -26,6 +26,9 @@ pub fn is_workload_factor(name: &str) -> bool {
     name == HOT_ROWS
 }
 
+/// A factor that is neither: which of the servers with names is measured.
+pub const SERVER: &str = "server";
+
 /// Doubles below this hold every whole number.
 const EXACT_MAX: f64 = 9e15;
 
@@ -98,9 +101,17 @@ impl Configuration {
             .expect("a checked plan gives every configuration its connections")
     }
 
+    /// Name of the server, where that is a factor.
+    pub fn server(&self) -> Option<&str> {
+        match self.levels.get(SERVER)? {
+            SettingValue::Text(name) => Some(name),
+            SettingValue::Bool(_) | SettingValue::Int(_) | SettingValue::Float(_) => None,
+        }
+    }
+
     /// The levels that are server settings, in order.
     pub fn settings(&self) -> impl Iterator<Item = (&str, &SettingValue)> {
-        self.conditions().filter(|(name, _)| !is_workload_factor(name))
+        self.conditions().filter(|(name, _)| !is_workload_factor(name) && *name != SERVER)
     }
 
     /// All levels but those of the load, in order: what tells curves apart.

@@ -31,6 +31,9 @@ pub struct ScheduledTrial {
 /// level have it too.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Coupling {
+    /// Where the server is a factor: which one does so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
     pub factor: String,
     pub level: SettingValue,
     pub name: String,
@@ -54,6 +57,9 @@ pub struct Experiment {
     pub host: HostFacts,
     /// `None`: a script's run that has connected to none.
     pub server: Option<ServerFacts>,
+    /// All of them, where the server is a factor; `server` is the first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub servers: Vec<ServerFacts>,
     /// What the factors' levels bring along.
     #[serde(default)]
     pub couplings: Vec<Coupling>,

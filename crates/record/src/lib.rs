@@ -33,7 +33,9 @@ mod workload_spec;
 
 pub use calendar::{parse_time, put_date, put_time};
 pub use capture::{CAPTURE_KIND, Capture, CaptureError, CapturedPlugin, CapturedVariable, SchemaShape, is_secret_name};
-pub use configuration::{CONNECTIONS, Configuration, HOT_ROWS, RATE, SettingValue, is_load_factor, is_workload_factor};
+pub use configuration::{
+    CONNECTIONS, Configuration, HOT_ROWS, RATE, SERVER, SettingValue, is_load_factor, is_workload_factor,
+};
 pub use counts::{Counts, ErrorCount, ErrorTally};
 pub use distribution::Distribution;
 pub use estimate::Estimate;

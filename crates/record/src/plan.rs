@@ -1,13 +1,17 @@
 //! A plan: the TOML file that says what an experiment does.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use indexmap::IndexMap;
-use serde::{Deserialize, Serialize};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 use thiserror::Error;
 
 use crate::{
-    Configuration, Flavour, HOT_ROWS, Load, Personality, SettingValue, WorkloadSpec, is_load_factor, is_workload_factor,
+    Configuration, Flavour, HOT_ROWS, Load, Personality, SERVER, SettingValue, WorkloadSpec, is_load_factor,
+    is_workload_factor,
 };
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -21,7 +25,8 @@ pub struct Plan {
     /// be run from it, since plans have no words for all that was done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recorded_from: Option<Personality>,
-    #[serde(default)]
+    /// A table, or the name of a server alone.
+    #[serde(default, deserialize_with = "name_or_table")]
     pub server: ServerSpec,
     pub workload: WorkloadSpec,
     #[serde(default)]
@@ -39,10 +44,36 @@ pub struct Plan {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ServerSpec {
+    /// A server that has been given this name (`truetps server add`); `None`: one that is found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// The plan wants this family; the first server found is taken where it is silent.
     pub flavour: Option<Flavour>,
     /// Settings that every trial has, over those that the sandbox chooses.
     pub settings: IndexMap<String, SettingValue>,
+}
+
+/// `server = "mysql-8.0"` is short for a table with that name alone.
+fn name_or_table<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ServerSpec, D::Error> {
+    struct NameOrTable;
+
+    impl<'de> Visitor<'de> for NameOrTable {
+        type Value = ServerSpec;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("the name of a server, or a table of what it has")
+        }
+
+        fn visit_str<E>(self, name: &str) -> Result<ServerSpec, E> {
+            Ok(ServerSpec { name: Some(name.to_owned()), ..ServerSpec::default() })
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<ServerSpec, A::Error> {
+            ServerSpec::deserialize(MapAccessDeserializer::new(map))
+        }
+    }
+
+    deserializer.deserialize_any(NameOrTable)
 }
 
 /// How a statement travels.
@@ -241,9 +272,21 @@ impl Plan {
         self.configurations().iter().map(Configuration::connections).max().unwrap_or(0)
     }
 
+    /// Names of the servers that are measured, in the plan's order; empty where the plan names none.
+    pub fn server_names(&self) -> Vec<&str> {
+        match self.factors.get(SERVER) {
+            Some(levels) => levels
+                .iter()
+                .filter_map(|level| if let SettingValue::Text(name) = level { Some(name.as_str()) } else { None })
+                .collect(),
+            None => self.server.name.as_deref().into_iter().collect(),
+        }
+    }
+
     /// Names and levels of the factors that are server settings.
     pub fn setting_factors(&self) -> BTreeMap<&str, &[SettingValue]> {
-        let settings = self.factors.iter().filter(|(name, _)| !is_load_factor(name) && !is_workload_factor(name));
+        let is_setting = |name: &str| !is_load_factor(name) && !is_workload_factor(name) && name != SERVER;
+        let settings = self.factors.iter().filter(|(name, _)| is_setting(name));
         settings.map(|(name, levels)| (name.as_str(), levels.as_slice())).collect()
     }
 }

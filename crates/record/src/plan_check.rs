@@ -6,7 +6,7 @@ use crate::load::check_rate;
 use crate::table_spec::GENERATED_TABLE_KEYS;
 use crate::whole_number::WHOLE_MAX;
 use crate::workload_check::{HOT_ROWS_MAX, TABLE_ROWS_MAX, check_workload, check_workload_keys, unused_key};
-use crate::{CONNECTIONS, Configuration, HOT_ROWS, Plan, PlanError, RATE, SettingValue};
+use crate::{CONNECTIONS, Configuration, HOT_ROWS, Plan, PlanError, RATE, SERVER, SettingValue};
 
 const TRIALS_MAX: usize = 20_000;
 /// MariaDB and MySQL accept at most this many connections.
@@ -35,7 +35,7 @@ const WORKLOAD_SECTION: [&str; 17] = [
 
 const SECTIONS: [(&str, &[&str]); 8] = [
     ("", &["name", "about", "recorded_from", "server", "workload", "load", "factors", "design", "quick"]),
-    ("server", &["flavour", "settings"]),
+    ("server", &["name", "flavour", "settings"]),
     ("workload", &WORKLOAD_SECTION),
     // Those of `custom` are a list and no section; each names its own keys.
     ("workload.table", &GENERATED_TABLE_KEYS),
@@ -181,6 +181,9 @@ fn check_factors<'a>(
         if name == RATE {
             check_rates(&key, levels)?;
         }
+        if name == SERVER && !levels.iter().all(|level| matches!(level, SettingValue::Text(_))) {
+            return Err(value(key, "names servers (`truetps server list`), in quotes"));
+        }
     }
     Ok(())
 }
@@ -306,6 +309,9 @@ fn check_baseline(plan: &Plan) -> Result<(), PlanError> {
 
 /// A setting is fixed or a factor, not both.
 fn check_overlap(plan: &Plan) -> Result<(), PlanError> {
+    if plan.server.name.is_some() && plan.factors.contains_key(SERVER) {
+        return Err(value("server.name", "`server` is a factor too: remove one of the two"));
+    }
     for name in plan.server.settings.keys() {
         if !is_setting_name(name) {
             let key = format!("server.settings.{name}");
@@ -367,6 +373,23 @@ mod tests {
         assert_eq!(plan.baseline()["innodb_flush_log_at_trx_commit"], SettingValue::Int(1));
         let quick = plan.into_quick();
         assert_eq!((quick.design.blocks, quick.configurations().len()), (2, 2));
+    }
+
+    #[test]
+    fn servers_by_name() {
+        let named = |text: &str| Plan::parse(&SMALL.replace("about =", &format!("{text}\n        about ="))).unwrap();
+        let short = named("server = 'mysql-8.0'");
+        assert_eq!(short.server_names(), ["mysql-8.0"]);
+        assert_eq!(Plan::parse(&short.to_toml()).unwrap(), short);
+        let factor = SMALL.replace("[factors]", "[factors]\n        server = ['a', 'b']");
+        let plan = Plan::parse(&factor).unwrap();
+        assert_eq!(plan.server_names(), ["a", "b"]);
+        assert_eq!(plan.setting_factors().into_keys().collect::<Vec<_>>(), ["innodb_flush_log_at_trx_commit"]);
+        assert_eq!(plan.configurations()[0].server(), Some("a"));
+        assert_eq!(plan.configurations()[0].settings().count(), 1);
+        assert!(error_of(&factor.replace("about =", "server = 'c'\n        about =")).contains("is a factor too"));
+        assert!(error_of(&factor.replace("'a', 'b'", "5.7, 8.0")).contains("in quotes"));
+        assert!(error_of(&format!("{SMALL}\n[server]\nnam = 'x'")).contains("did you mean `name`"));
     }
 
     #[test]

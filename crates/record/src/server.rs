@@ -48,6 +48,9 @@ impl fmt::Display for Flavour {
 /// The server of an experiment, as it described itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerFacts {
+    /// The name that the user has given it; `None`: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     pub flavour: Flavour,
     /// Number part of the version: `10.11.19`.
     pub version: String,
@@ -64,6 +67,7 @@ impl ServerFacts {
         let number = number.unwrap_or_default();
         let end = number.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(number.len());
         Self {
+            name: None,
             flavour: Flavour::from_version_text(text),
             version: number[..end].trim_end_matches('.').to_owned(),
             version_text: text.to_owned(),

@@ -1,10 +1,11 @@
 //! What a report says and in which order, apart from how it looks: text and Markdown are drawn from it.
 
 use truetps_analysis::Axis;
+use truetps_record::ServerFacts;
 
 use crate::generator::Facts;
 use crate::verdicts::verdicts;
-use crate::{ReportInput, cell_tables, format, load, sections};
+use crate::{ReportInput, cell_tables, format, load, names, sections};
 
 pub(crate) struct Document {
     pub(crate) title: String,
@@ -101,8 +102,12 @@ fn trials_fact(input: &ReportInput<'_>) -> String {
 }
 
 fn server_fact(input: &ReportInput<'_>) -> String {
-    let Some(server) = &input.experiment.server else { return NO_SERVER.to_owned() };
-    let mut parts = vec![format!("{} {}", server.flavour, server.version)];
+    let servers: Vec<_> = names::servers(input.experiment).iter().map(|server| one_server(input, server)).collect();
+    if servers.is_empty() { NO_SERVER.to_owned() } else { servers.join("; ") }
+}
+
+fn one_server(input: &ReportInput<'_>, server: &ServerFacts) -> String {
+    let mut parts = vec![names::server(server)];
     let fixed = &input.plan.server.settings;
     parts.extend(fixed.iter().map(|(name, value)| format!("{name}={}", value.option_text())));
     let chosen = server.chosen_settings.iter().filter(|(name, _)| !fixed.contains_key(name));

@@ -171,6 +171,7 @@ fn trial(entry: &ScheduledTrial) -> Trial {
         workload: "insert".to_owned(),
         seed: 7,
         server: Some(server()),
+        servers: Vec::new(),
         started_at: "2026-01-02T03:04:05Z".to_owned(),
         ended_at: Some("2026-01-02T03:04:16Z".to_owned()),
         validity: Validity::Valid,
@@ -190,6 +191,7 @@ fn trial(entry: &ScheduledTrial) -> Trial {
 
 fn server() -> ServerFacts {
     ServerFacts {
+        name: None,
         flavour: Flavour::Mariadb,
         version: "10.11.19".to_owned(),
         version_text: "mariadbd  Ver 10.11.19-MariaDB".to_owned(),

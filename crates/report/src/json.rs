@@ -19,6 +19,8 @@ struct Report<'a> {
     host: &'a HostFacts,
     /// `null` where a script connected to none.
     server: Option<&'a ServerFacts>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    servers: &'a [ServerFacts],
     analysis: &'a Analysis,
     trials: Vec<TrialPart<'a>>,
     /// Sentences for people: the same as in every other format.
@@ -106,6 +108,7 @@ pub fn json(input: &ReportInput<'_>) -> String {
         plan: input.plan,
         host: &experiment.host,
         server: experiment.server.as_ref(),
+        servers: &experiment.servers,
         analysis: input.analysis,
         trials: input.trials.iter().map(trial_part).collect(),
         verdicts: verdicts(input),

@@ -32,10 +32,12 @@ pub fn meaning(input: &ReportInput<'_>) -> Vec<String> {
 /// What a level silently brings along: it may be what makes the difference.
 fn couplings(input: &ReportInput<'_>) -> Vec<String> {
     let sentence = |coupling: &Coupling| {
-        let Coupling { factor, level, name, value, otherwise } = coupling;
+        let Coupling { server, factor, level, name, value, otherwise } = coupling;
+        let who = server.as_ref().map_or_else(|| "A server".to_owned(), |server| format!("{server}, where it"));
         let known = value != otherwise;
         known.then(|| {
-            format!("A server that starts with {factor}={level} also has {name}={value} (otherwise {otherwise}), and so had the trials \
+            let (that, comma) = if server.is_some() { ("", ",") } else { (" that", "") };
+            format!("{who}{that} starts with {factor}={level}{comma} also has {name}={value} (otherwise {otherwise}), and so had the trials \
                  of that level.")
         })
     };
@@ -284,6 +286,7 @@ mod tests {
     fn what_a_level_brings_along_is_told() {
         let mut fixture = Fixture::durability();
         let coupling = |level, value: &str| Coupling {
+            server: None,
             factor: "innodb_flush_log_at_trx_commit".to_owned(),
             level: SettingValue::Int(level),
             name: "innodb_log_file_buffering".to_owned(),

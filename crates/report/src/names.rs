@@ -1,7 +1,7 @@
 //! What curves, cells and factors are called in a report.
 
 use truetps_analysis::{Analysis, Axis, Cell, Contrast, Curve};
-use truetps_record::{Configuration, Estimate, Plan, RATE, is_load_factor};
+use truetps_record::{Configuration, Estimate, Experiment, Plan, RATE, ServerFacts, is_load_factor};
 
 use crate::format;
 
@@ -9,6 +9,17 @@ use crate::format;
 pub(crate) fn setting_names(plan: &Plan) -> String {
     let names: Vec<_> = plan.factors.keys().map(String::as_str).filter(|name| !is_load_factor(name)).collect();
     names.join(" / ")
+}
+
+/// `mysql-8.0 (mysql 8.0.15)`; `mysql 8.0.15` where the user has given it no name.
+pub(crate) fn server(server: &ServerFacts) -> String {
+    let what = format!("{} {}", server.flavour, server.version);
+    server.name.as_ref().map_or(what.clone(), |name| format!("{name} ({what})"))
+}
+
+/// The servers of an experiment: all, where the server is a factor.
+pub(crate) fn servers(experiment: &Experiment) -> &[ServerFacts] {
+    if experiment.servers.is_empty() { experiment.server.as_slice() } else { &experiment.servers }
 }
 
 /// What tells the curves apart: the settings, and the rate where that is varied beside the connections.

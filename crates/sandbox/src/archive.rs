@@ -72,7 +72,8 @@ pub(crate) fn unpack(path: &Path, tree: &Path) -> Result<(), SandboxError> {
     }
     let mut rest = archive.into_inner();
     // To its end: only there does a compressed file say whether it is whole.
-    io::copy(&mut (&mut rest).take(PADDING_BYTES_MAX), &mut io::sink()).map_err(|error| refused(path, broken(&error)))?;
+    io::copy(&mut (&mut rest).take(PADDING_BYTES_MAX), &mut io::sink())
+        .map_err(|error| refused(path, broken(&error)))?;
     if rest.zeros < BLOCK {
         return Err(refused(path, "it is truncated: its end is missing"));
     }

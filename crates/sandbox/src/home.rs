@@ -3,7 +3,7 @@
 //! ```text
 //! <home>/templates/<key>/   an initialised data folder and its list of files; `<key>.lock` beside it
 //! <home>/servers/<id>/      owner.json  lock  data/  run/  tmp/  error.log  console.log
-//! <home>/named/<name>/      server.json  instance.json  tree/  data/  run/  tmp/  error.log  console.log; `<name>.lock`
+//! <home>/named/<name>/      server.json  instance.json  tree/  data/  run/  tmp/  error.log  console.log; `.<name>.lock`
 //! ```
 //!
 //! As root, the folders that are ours have mode 0711: the server's own user passes through them to what is his, and

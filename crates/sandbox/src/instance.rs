@@ -331,12 +331,11 @@ impl<'a> Instance<'a> {
             if let Some(status) = status {
                 return Err(SandboxError::Start { binary: binary.path.clone(), how: status.to_string(), log: log() });
             }
-            match self.probe() {
+            match self.probe(child.id()) {
                 Ok(None) => return Ok(()),
-                Ok(Some(found)) if found != child.id() => {
+                Ok(Some(found)) => {
                     return Err(SandboxError::OtherServer { socket: self.socket(), started: child.id(), found });
                 }
-                Ok(Some(_)) => {}
                 Err(error) if self.socket().exists() => last = error.to_string(),
                 Err(_) => {}
             }
@@ -352,11 +351,10 @@ impl<'a> Instance<'a> {
         }
     }
 
-    /// `None`: it answers; else who listens there.
-    fn probe(&self) -> Result<Option<u32>, DriverError> {
+    /// `None`: it answers; else who listens there in its place.
+    fn probe(&self, pid: u32) -> Result<Option<u32>, DriverError> {
         let mut client = Client::connect_unix(&self.socket(), ADMIN, None, PROBE_TIME_LIMIT)?;
-        let pid = self.note().ok().flatten().map(|note| note.pid);
-        if let Some(found) = client.peer_pid().filter(|found| Some(*found) != pid) {
+        if let Some(found) = client.peer_pid().filter(|found| *found != pid) {
             return Ok(Some(found));
         }
         client.query("SELECT 1").map(|_| None)

@@ -22,7 +22,7 @@ const SCHEMA_VERSION: u32 = 1;
 /// Part of a socket's path, which may have 107 bytes in all.
 const NAME_BYTES_MAX: usize = 40;
 const REGISTRATION: &str = "server.json";
-/// A tree that is being unpacked; one of a killed run is removed by the next try.
+/// A tree that is being unpacked; one of a killed run is removed by the next try. No name begins with a dot, so it is none.
 const UNFINISHED: &str = ".adding";
 
 /// `server.json`.
@@ -60,7 +60,7 @@ pub struct Named<'a> {
 pub fn check_server_name(name: &str) -> Result<(), NamedError> {
     let fine = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || b"._-".contains(&c);
     let begins = name.bytes().next().is_some_and(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
-    if begins && name.len() <= NAME_BYTES_MAX && name.bytes().all(fine) && !name.ends_with(".lock") {
+    if begins && name.len() <= NAME_BYTES_MAX && name.bytes().all(fine) {
         return Ok(());
     }
     Err(NamedError::BadName { name: name.to_owned() })
@@ -71,16 +71,16 @@ impl<'a> Named<'a> {
         Self { home }
     }
 
-    pub(crate) fn home(&self) -> &'a Home {
+    pub(crate) fn home(self) -> &'a Home {
         self.home
     }
 
-    pub(crate) fn folder(&self, name: &str) -> PathBuf {
+    pub(crate) fn folder(self, name: &str) -> PathBuf {
         self.home.named().join(name)
     }
 
     /// In the order of their names.
-    pub fn list(&self) -> Result<Vec<NamedServer>, SandboxError> {
+    pub fn list(self) -> Result<Vec<NamedServer>, SandboxError> {
         let folder = self.home.named();
         let entries = match fs::read_dir(&folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -93,7 +93,7 @@ impl<'a> Named<'a> {
     }
 
     /// The server of that name.
-    pub fn get(&self, name: &str) -> Result<NamedServer, SandboxError> {
+    pub fn get(self, name: &str) -> Result<NamedServer, SandboxError> {
         check_server_name(name)?;
         if let Some(server) = self.read(name)? {
             return Ok(server);
@@ -103,7 +103,7 @@ impl<'a> Named<'a> {
         Err(NamedError::Unknown { name: name.to_owned(), near, known }.into())
     }
 
-    fn read(&self, name: &str) -> Result<Option<NamedServer>, SandboxError> {
+    fn read(self, name: &str) -> Result<Option<NamedServer>, SandboxError> {
         let path = self.folder(name).join(REGISTRATION);
         let text = match fs::read(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -118,8 +118,8 @@ impl<'a> Named<'a> {
     }
 
     /// Held by whoever changes a server of that name, or starts or stops it.
-    pub(crate) fn lock(&self, name: &str) -> Result<File, SandboxError> {
-        let path = self.home.make_named()?.join(format!("{name}.lock"));
+    pub(crate) fn lock(self, name: &str) -> Result<File, SandboxError> {
+        let path = self.home.make_named()?.join(format!(".{name}.lock"));
         let lock = open_lock(&path).map_err(SandboxError::io("open", &path))?;
         match lock.try_lock() {
             Ok(()) => Ok(lock),
@@ -132,7 +132,7 @@ impl<'a> Named<'a> {
     }
 
     /// Examines a server's program, unpacking it first where it is in an archive, and gives it the name.
-    pub fn add(&self, add: &Add<'_>) -> Result<NamedServer, SandboxError> {
+    pub fn register(self, add: &Add<'_>) -> Result<NamedServer, SandboxError> {
         check_server_name(add.name)?;
         let _lock = self.lock(add.name)?;
         let before = self.read(add.name)?;
@@ -141,9 +141,9 @@ impl<'a> Named<'a> {
                 let what = format!("{} {}, {}", before.flavour, before.version, before.program.display());
                 return Err(NamedError::Taken { name: add.name.to_owned(), what }.into());
             }
-            Instance::of(*self, before).check_stopped()?;
+            Instance::of(self, before).check_stopped()?;
         }
-        let beside = self.home.named().join(format!("{}{UNFINISHED}", add.name));
+        let beside = self.home.named().join(format!(".{}{UNFINISHED}", add.name));
         remove_tree(&beside)?;
         let added = self.examine(add, &beside).and_then(|server| self.put(before.as_ref(), server, &beside));
         if added.is_err() {
@@ -154,7 +154,7 @@ impl<'a> Named<'a> {
     }
 
     /// What the name will mean; the tree of an archive is in `beside` until all is known to be well.
-    fn examine(&self, add: &Add<'_>, beside: &Path) -> Result<NamedServer, SandboxError> {
+    fn examine(self, add: &Add<'_>, beside: &Path) -> Result<NamedServer, SandboxError> {
         let user = self.home.user();
         let archive = add.source.filter(|path| path.is_file() && archive::is_archive(path));
         let binary = match archive {
@@ -184,17 +184,17 @@ impl<'a> Named<'a> {
 
     /// Data that are there stay, where the new program is of the same series.
     fn put(
-        &self,
+        self,
         before: Option<&NamedServer>,
         server: NamedServer,
         beside: &Path,
     ) -> Result<NamedServer, SandboxError> {
         let folder = self.folder(&server.name);
-        if let Some(before) = before.filter(|_| folder.join("data").exists()) {
-            if (before.flavour, series(&before.version)) != (server.flavour, series(&server.version)) {
-                let (was, is) = (before.what(), server.what());
-                return Err(NamedError::OtherData { name: server.name, was, is }.into());
-            }
+        let kind = |server: &NamedServer| (server.flavour, series(&server.version));
+        let other = before.filter(|before| folder.join("data").exists() && kind(before) != kind(&server));
+        if let Some(before) = other {
+            let (was, is) = (before.what(), server.what());
+            return Err(NamedError::OtherData { name: server.name, was, is }.into());
         }
         if !folder.exists() {
             make_passable(&folder, self.home.user()).map_err(SandboxError::io("make", &folder))?;
@@ -213,9 +213,9 @@ impl<'a> Named<'a> {
     }
 
     /// Removes a server's data and the tree that was unpacked for it, never one of the user's.
-    pub fn remove(&self, name: &str, force: bool) -> Result<(), SandboxError> {
+    pub fn remove(self, name: &str, force: bool) -> Result<(), SandboxError> {
         let server = self.get(name)?;
-        let instance = Instance::of(*self, &server);
+        let instance = Instance::of(self, &server);
         if force {
             instance.kill_if_running()?;
         }
@@ -224,7 +224,7 @@ impl<'a> Named<'a> {
         remove_tree(&self.folder(name))?;
         drop(lock);
         // Whoever waits for the lock opens it anew.
-        let _ = fs::remove_file(self.home.named().join(format!("{name}.lock")));
+        let _ = fs::remove_file(self.home.named().join(format!(".{name}.lock")));
         Ok(())
     }
 }
@@ -269,7 +269,7 @@ mod tests {
             assert!(check_server_name(fine).is_ok(), "{fine}");
         }
         let long = "a".repeat(41);
-        for wrong in ["", ".", "..", "-x", "a/b", "A", "a b", "x.lock", &long] {
+        for wrong in ["", ".", "..", "-x", "a/b", "A", "a b", ".x.lock", &long] {
             assert!(check_server_name(wrong).is_err(), "{wrong}");
         }
         assert_eq!(series("8.0.15"), "8.0");

@@ -310,7 +310,10 @@ fn remove_stale(folder: &Folder) -> Result<(), SandboxError> {
 /// Everything that the server is told, in order: where it lives, how it is closed off, and the settings.
 fn option_lines(folder: &Folder, settings: &Settings) -> Vec<OptionLine> {
     let mut lines = folder.binary.tree_lines();
-    lines.extend(folder_lines([folder.data(), folder.tmp(), folder.socket().to_owned(), folder.pid_file()], &folder.error_log()));
+    lines.extend(folder_lines(
+        [folder.data(), folder.tmp(), folder.socket().to_owned(), folder.pid_file()],
+        &folder.error_log(),
+    ));
     lines.push(OptionLine::flag("skip-networking"));
     lines.extend(settings.iter().map(|(name, value)| folder.binary.setting_line(name, value)));
     lines

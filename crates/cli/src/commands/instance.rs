@@ -99,7 +99,8 @@ fn described(server: &NamedServer, status: &Status) -> String {
         lines.push(("data", format!("{} ({})", status.datadir.display(), format::bytes(status.data_bytes))));
         lines.push(("log", status.error_log.display().to_string()));
     }
-    lines.into_iter().map(|(word, text)| format!("{word:<9} {text}\n")).collect()
+    let lines: Vec<_> = lines.into_iter().map(|(word, text)| format!("{word:<9} {text}\n")).collect();
+    lines.concat()
 }
 
 /// As `--dsn` and `server capture` take it.
@@ -175,9 +176,10 @@ fn tabs(result: &QueryResult) -> String {
     let row = |cells: Vec<String>| format!("{}\n", cells.join("\t"));
     let mut text = row(result.columns.iter().map(|name| escape(name)).collect());
     for cells in &result.rows {
-        text.push_str(&row(
-            cells.iter().map(|cell| cell.as_deref().map_or_else(|| "\\N".to_owned(), escape)).collect(),
-        ));
+        text.push_str(&row(cells
+            .iter()
+            .map(|cell| cell.as_deref().map_or_else(|| "\\N".to_owned(), escape))
+            .collect()));
     }
     text
 }

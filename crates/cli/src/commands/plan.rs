@@ -1,17 +1,21 @@
 //! `truetps plan`: list, show, check.
 
+use std::fmt::Write as _;
 use std::path::Path;
 
 use truetps_driver::Dialect;
-use truetps_lab::{check_settings, estimate, schedule};
+use truetps_lab::{Program, check_settings, estimate, schedule};
 use truetps_record::Plan;
 use truetps_report::format;
 use truetps_sandbox::{ServerUser, find};
 use truetps_workload as workload;
 
+use crate::args::SandboxPlace;
+use crate::commands::server::open;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::plans::{SHIPPED, parse, text_of};
+use crate::site::{choose_server, programs};
 use crate::{print_out, say};
 
 pub(crate) fn list() -> Exit {
@@ -29,24 +33,39 @@ pub(crate) fn show(plan: &str) -> Result<Exit, Failure> {
     Ok(print_out(&text_of(plan)?))
 }
 
-pub(crate) fn check(name: &str, basedir: Option<&Path>) -> Result<Exit, Failure> {
-    let plan = parse(name)?;
+pub(crate) fn check(
+    name: &str,
+    basedir: Option<&Path>,
+    server: Option<&str>,
+    sandbox: &SandboxPlace,
+) -> Result<Exit, Failure> {
+    let mut plan = parse(name)?;
+    choose_server(&mut plan, server)?;
     workload::build(&plan.workload, Dialect::Mysql, plan.design.seed)
         .map_err(|error| Failure::usage(format!("plan `{name}`: {error}")))?;
-    let user = ServerUser::choose();
-    let binary =
-        find(basedir, plan.server.flavour, &user).map_err(|error| Failure::usage(&error).hint(error.hint()))?;
-    check_settings(&plan, &binary, &user)
+    let (programs, user) = asked(&plan, basedir, sandbox)?;
+    check_settings(&plan, &programs, &user)
         .map_err(|error| Failure::usage(format!("plan `{name}`: {error}")).hint(error.hint()))?;
-    let text = format!(
-        "plan `{name}` is fine: {}\n  asked {} ({})\n",
-        size(&plan),
-        binary.path.display(),
-        binary.version_text
-    );
+    let mut text = format!("plan `{name}` is fine: {}\n", size(&plan));
+    for Program { name, binary } in &programs {
+        let name = name.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
+        let _ = writeln!(text, "  asked {name}{} ({})", binary.path.display(), binary.version_text);
+    }
     let exit = print_out(&text);
     say(&format!("\nNext   truetps sweep {name}\n"));
     Ok(exit)
+}
+
+/// The programs to ask. A plan that names none needs no folder for private servers, and none is made for it.
+fn asked(plan: &Plan, basedir: Option<&Path>, sandbox: &SandboxPlace) -> Result<(Vec<Program>, ServerUser), Failure> {
+    if plan.server_names().is_empty() {
+        let user = ServerUser::choose();
+        let found = find(basedir, plan.server.flavour, &user);
+        let binary = found.map_err(|error| Failure::usage(&error).hint(error.hint()))?;
+        return Ok((vec![Program { name: None, binary }], user));
+    }
+    let home = open(sandbox)?;
+    Ok((programs(plan, &home, basedir)?, home.user().clone()))
 }
 
 /// How large a plan is and how long it takes.

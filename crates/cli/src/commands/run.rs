@@ -26,7 +26,7 @@ fn plan_of(args: &RunArgs) -> Result<Plan, Failure> {
         name: format!("run-{}", args.workload),
         about: format!("One trial of {} with {} connections", args.workload, args.connections),
         recorded_from: None,
-        server: ServerSpec { flavour: None, settings: settings(&args.settings)? },
+        server: ServerSpec { name: args.place.server.clone(), flavour: None, settings: settings(&args.settings)? },
         workload: workload_spec(args)?,
         load: args.load.load(args.engine.mode.map_or(DriveMode::Auto, Mode::drive_mode)),
         factors: IndexMap::from([(CONNECTIONS.to_owned(), vec![SettingValue::Int(args.connections.into())])]),

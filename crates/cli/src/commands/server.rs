@@ -28,7 +28,7 @@ pub(crate) fn run(command: &ServerCommand) -> Result<Exit, Failure> {
 fn add(args: &AddArgs) -> Result<Exit, Failure> {
     let home = open(&args.sandbox)?;
     let add = Add { name: &args.name, source: args.path.as_deref(), replace: args.replace };
-    let server = Named::of(&home).add(&add).map_err(|error| refused(&error))?;
+    let server = Named::of(&home).register(&add).map_err(|error| refused(&error))?;
     let exit = print_out(&format!("{}  {}  {}\n", server.name, server.what(), server.program.display()));
     say(&format!("\nNext   truetps server start {0}, truetps sweep --quick --server {0}\n", server.name));
     Ok(exit)

@@ -17,7 +17,7 @@ use crate::plans;
 use crate::progress::Progress;
 use crate::say;
 use crate::signals;
-use crate::site::Site;
+use crate::site::{Site, choose_server};
 
 const DEFAULT_PLAN: &str = "durability";
 /// Longer experiments want `--yes`.
@@ -34,6 +34,7 @@ pub(crate) fn run(args: &SweepArgs) -> Result<Exit, Failure> {
     }
     plan.design.blocks = args.blocks.unwrap_or(plan.design.blocks);
     plan.design.seed = args.seed.unwrap_or(plan.design.seed);
+    choose_server(&mut plan, args.place.server.as_deref())?;
     plan.load.mode = args.engine.mode.map_or(plan.load.mode, Mode::drive_mode);
     let time = estimate(&plan, &schedule(&plan));
     if time > LONG && !args.yes {

@@ -6,7 +6,7 @@ use super::labels::unbroken;
 use crate::document::NO_SERVER;
 use crate::generator::{Facts, shares_text};
 use crate::load::{self, arrivals, latency_limit, rates};
-use crate::{ReportInput, format};
+use crate::{ReportInput, format, names};
 
 pub(super) struct Setup<'a> {
     pub(super) summary: String,
@@ -64,13 +64,14 @@ fn summary(input: &ReportInput) -> String {
 
 fn server(input: &ReportInput) -> FactGroup {
     let place = input.experiment.sandbox_dir.clone();
-    let Some(server) = &input.experiment.server else {
+    let servers = names::servers(input.experiment);
+    if servers.is_empty() {
         return FactGroup { title: "Server", facts: vec![("Server", NO_SERVER.to_owned())] };
-    };
-    let mut facts = vec![
-        ("Server", format!("{} {}", server.flavour, server.version)),
-        ("Version text", server.version_text.clone()),
-    ];
+    }
+    let mut facts = Vec::new();
+    for server in servers {
+        facts.extend([("Server", names::server(server)), ("Version text", server.version_text.clone())]);
+    }
     facts.extend(match input.plan.recorded_from {
         Some(personality) => [("Was at", place), ("Before a run", before_recorded(personality).to_owned())],
         None => [("Data lived in", place), ("Before a trial", datadir(input.plan.design.datadir).to_owned())],
@@ -212,11 +213,16 @@ fn factors(plan: &Plan) -> Vec<FactorRow<'_>> {
 fn settings<'a>(input: &ReportInput<'a>) -> Vec<SettingRow<'a>> {
     let plan = &input.plan.server.settings;
     let from_plan = plan.iter().map(|(name, value)| (name, value.option_text(), "the plan"));
-    let chosen = input.experiment.server.iter().flat_map(|server| &server.chosen_settings);
-    let chosen = chosen.filter(|(name, _)| !plan.contains_key(name));
+    // Of several servers each may have others; a line that all have in common is shown once.
+    let mut chosen: Vec<_> = Vec::new();
+    for line in names::servers(input.experiment).iter().flat_map(|server| &server.chosen_settings) {
+        if !plan.contains_key(&line.0) && !chosen.contains(&line) {
+            chosen.push(line);
+        }
+    }
     // An option without a value, as `skip-name-resolve`, is set by being there.
     let shown = |value: &str| if value.is_empty() { "set".to_owned() } else { value.to_owned() };
-    let from_truetps = chosen.map(|(name, value)| (name, shown(value), "truetps"));
+    let from_truetps = chosen.into_iter().map(|(name, value)| (name, shown(value), "truetps"));
     from_plan.chain(from_truetps).map(|(name, value, chosen_by)| SettingRow { name, value, chosen_by }).collect()
 }
 

@@ -44,9 +44,8 @@ impl VerdictSection {
 /// `durability, 2026-01-02, mariadb 10.11.19`.
 fn facts(input: &ReportInput) -> String {
     let experiment = input.experiment;
-    let server = experiment.server.as_ref();
-    let server =
-        server.map_or_else(|| "no server".to_owned(), |server| format!("{} {}", server.flavour, server.version));
+    let servers: Vec<_> = names::servers(experiment).iter().map(names::server).collect();
+    let server = if servers.is_empty() { "no server".to_owned() } else { servers.join(", ") };
     let date = experiment.created_at.split('T').next().unwrap_or_default();
     let quick = if experiment.quick { " · quick run" } else { "" };
     format!("{} · {date} · {server}{quick}", experiment.name)

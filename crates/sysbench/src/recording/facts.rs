@@ -139,6 +139,7 @@ pub(super) fn experiment(crew: &Crew, plan: &Plan) -> Experiment {
         workers: crew.threads,
         host,
         server: server(crew),
+        servers: Vec::new(),
         couplings: Vec::new(),
         sandbox_dir: place(crew),
         schedule: vec![schedule],

@@ -1,0 +1,236 @@
+//! Servers that the user gives names to: real ones, from their archive to their removal.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use common::{Place, Ran, has_server, signal, wait_until};
+use rustix::process::Signal;
+use truetps_testkit::mysql_family::{FetchedServer, fetched};
+
+impl Place {
+    fn good(&self, args: &[&str]) -> Ran {
+        let ran = self.run(args);
+        assert_eq!(ran.code, Some(0), "{args:?}\n{}{}", ran.stdout, ran.stderr);
+        ran
+    }
+
+    fn refused(&self, args: &[&str], expect: &[&str]) {
+        let ran = self.run(args);
+        assert_eq!(ran.code, Some(2), "{args:?}\n{}{}", ran.stdout, ran.stderr);
+        for words in expect {
+            assert!(ran.stderr.contains(words), "{args:?}\n{}\nshould contain\n{words}", ran.stderr);
+        }
+    }
+
+    fn value(&self, name: &str, sql: &str) -> String {
+        let answer = self.good(&["server", "sql", name, sql]).stdout;
+        answer.lines().last().unwrap_or_default().to_owned()
+    }
+
+    fn pid(&self, name: &str) -> u32 {
+        let status = self.good(&["server", "status", name]).stdout;
+        let line = status.lines().find_map(|line| line.strip_prefix("pid")).unwrap();
+        line.trim().parse().unwrap()
+    }
+
+    fn left(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.home().join("named")).into_iter().flatten().flatten();
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+    }
+}
+
+/// Servers outlive the command that started them, so that a test that fails must not leave any.
+struct Ends<'a>(&'a Place);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        for name in self.0.left().iter().filter(|name| !name.starts_with('.')) {
+            self.0.run(&["server", "remove", name, "--force"]);
+        }
+    }
+}
+
+/// MySQL 5.7, else 8.0: trees of some ten files, which are packed in a moment.
+fn mysql(test: &str) -> Option<FetchedServer> {
+    let servers = fetched(test);
+    let small = |wanted: &str| servers.iter().find(|server| server.name == wanted).cloned();
+    small("mysql-5.7").or_else(|| small("mysql-8.0"))
+}
+
+fn packed(place: &Place, server: &FetchedServer) -> PathBuf {
+    let path = place.path().join("a server.tar");
+    let mut builder = tar::Builder::new(File::create(&path).unwrap());
+    builder.follow_symlinks(false);
+    for name in ["bin", "share", "lib"] {
+        let folder = server.basedir.join(name);
+        if folder.is_dir() {
+            builder.append_dir_all(Path::new("mysql-server").join(name), folder).unwrap();
+        }
+    }
+    builder.into_inner().unwrap();
+    path
+}
+
+#[test]
+fn the_life_of_a_named_server() {
+    if !has_server() {
+        return;
+    }
+    let place = Place::new();
+    let _ends = Ends(&place);
+    place.good(&["server", "add", "maria"]);
+    place.refused(&["server", "add", "maria"], &["there is a server `maria` already", "--replace"]);
+    place.good(&["server", "add", "maria", "--replace"]);
+    place.refused(&["server", "start", "mariia"], &["no server `mariia`", "did you mean `maria`?"]);
+    place.refused(&["server", "add", "No Name"], &["cannot be a server's name"]);
+    assert_eq!(place.run(&["server", "status", "maria"]).code, Some(1));
+    place.refused(&["server", "sql", "maria", "SELECT 1"], &["it was never started"]);
+    place.refused(
+        &["server", "start", "maria", "--set", "innodb_flush_log_at_trx_comit=2"],
+        &["did you mean `innodb_flush_log_at_trx_commit`"],
+    );
+    place.refused(&["server", "start", "maria", "--set", "innodb_flush_log_at_trx_commit=9"], &["`9`"]);
+    assert!(place.servers().is_empty());
+
+    let started = place.good(&["server", "start", "maria", "--set", "innodb_flush_log_at_trx_commit=2"]);
+    assert!(started.stdout.contains("mysql://root@?socket="), "{}", started.stdout);
+    assert!(started.stderr.contains("Next   truetps server sql maria"), "{}", started.stderr);
+    assert_eq!(place.value("maria", "SELECT @@innodb_flush_log_at_trx_commit"), "2");
+    place.good(&["server", "sql", "maria", "CREATE DATABASE x; CREATE TABLE x.t (a INT)", "INSERT x.t VALUES (7)"]);
+    place.refused(&["server", "start", "maria"], &["server `maria` runs (pid", "truetps server stop maria"]);
+    place.refused(&["server", "remove", "maria"], &["runs (pid"]);
+    place.good(&["server", "clean"]);
+    assert!(place.good(&["server", "list"]).stdout.contains("maria  runs, pid"));
+
+    signal(place.pid("maria"), Signal::KILL);
+    wait_until("the end of a killed server", || place.servers().is_empty());
+    let status = place.run(&["server", "status", "maria"]);
+    assert!(status.code == Some(1) && status.stdout.contains("died"), "{}", status.stdout);
+    place.good(&["server", "start", "maria"]);
+    assert_eq!(place.value("maria", "SELECT a FROM x.t"), "7");
+    let stopped = place.good(&["server", "stop", "maria"]);
+    assert!(stopped.stdout.contains("stopped cleanly"), "{}", stopped.stdout);
+    assert!(place.good(&["server", "log", "maria", "-n", "5"]).stdout.contains("Shutdown complete"));
+    place.refused(&["server", "stop", "maria"], &["it was stopped"]);
+    place.good(&["server", "start", "maria"]);
+    assert_eq!(place.value("maria", "SELECT a FROM x.t"), "7");
+    place.good(&["server", "stop", "maria", "--kill"]);
+    place.good(&["server", "remove", "maria"]);
+    assert!(place.servers().is_empty() && place.left().is_empty(), "{:?}", place.left());
+}
+
+#[test]
+fn a_port_and_statements_from_stdin() {
+    if !has_server() {
+        return;
+    }
+    let place = Place::new();
+    let _ends = Ends(&place);
+    place.good(&["server", "add", "maria"]);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port().to_string();
+    place.refused(&["server", "start", "maria", "--port", &port], &[&format!("port {port} cannot be used")]);
+    drop(listener);
+    place.good(&["server", "start", "maria", "--port", &port]);
+    assert_eq!(place.value("maria", "SELECT @@port, @@bind_address"), format!("{port}\t127.0.0.1"));
+    let mut command = place.command(&["server", "sql", "maria"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(b"SELECT ';' AS a; -- none\nSELECT NULL").unwrap();
+    let ran: Ran = child.wait_with_output().unwrap().into();
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "a\n;\nNULL\n\\N\n"), "{}", ran.stderr);
+    let wrong = place.run(&["server", "sql", "maria", "SELEC"]);
+    assert!(wrong.code == Some(4) && wrong.stderr.contains("1064"), "{}", wrong.stderr);
+    // What stopped a named server's folder is not what `clean` is for.
+    place.good(&["server", "remove", "maria", "--force"]);
+    assert!(place.servers().is_empty() && place.left().is_empty());
+}
+
+#[test]
+fn a_server_from_its_archive() {
+    let Some(server) = mysql("a_server_from_its_archive") else { return };
+    let place = Place::new();
+    let _ends = Ends(&place);
+    let archive = packed(&place, &server);
+    let whole = fs::read(&archive).unwrap();
+    let cut = place.path().join("cut.tar");
+    fs::write(&cut, &whole[..whole.len() / 2]).unwrap();
+    place.refused(&["server", "add", "old", cut.to_str().unwrap()], &["cut.tar: it is truncated"]);
+    let text = place.write("text.tar.gz", "no archive");
+    place.refused(&["server", "add", "old", text.to_str().unwrap()], &["text.tar.gz"]);
+    assert!(place.left().iter().all(|name| name.ends_with(".lock")), "{:?}", place.left());
+
+    place.good(&["server", "add", "old", archive.to_str().unwrap()]);
+    place.good(&["server", "add", "tree", server.basedir.to_str().unwrap()]);
+    // The tree is a copy: the archive is not needed any more.
+    fs::remove_file(&archive).unwrap();
+    place.good(&["server", "start", "old"]);
+    place.good(&["server", "start", "tree"]);
+    let version = server.binary.version.to_string();
+    assert!(place.value("old", "SELECT VERSION()").starts_with(&version));
+    assert_ne!(place.pid("old"), place.pid("tree"));
+    place.good(&["server", "stop", "old"]);
+    place.good(&["server", "start", "old"]);
+    place.good(&["server", "remove", "old", "--force"]);
+    place.good(&["server", "remove", "tree", "--force"]);
+    assert!(server.binary.path.is_file(), "a folder of the user's stays");
+    assert!(place.servers().is_empty());
+}
+
+const TWO: &str = r#"
+name = "two"
+about = "a test of two servers"
+[workload]
+name = "insert"
+table_rows = 200
+[load]
+warm_up_s = 0.1
+measure_s = 0.3
+[factors]
+server = ["maria", "old"]
+innodb_flush_log_at_trx_commit = [1, 2]
+connections = [2]
+[design]
+blocks = 1
+aa_pair = false
+"#;
+
+#[test]
+fn the_server_is_a_factor() {
+    let Some(server) = mysql("the_server_is_a_factor").filter(|_| has_server()) else { return };
+    let place = Place::new();
+    let _ends = Ends(&place);
+    place.write("two.toml", TWO);
+    place.refused(&["plan", "check", "two.toml"], &["there is no server `maria`", "server add"]);
+    place.good(&["server", "add", "maria"]);
+    place.good(&["server", "add", "old", server.basedir.to_str().unwrap()]);
+    let checked = place.good(&["plan", "check", "two.toml"]).stdout;
+    assert!(checked.contains("asked maria: ") && checked.contains("asked old: "), "{checked}");
+    let wrong = TWO.replace("[workload]", "[server.settings]\nbinlog_commit_wait_usec = 1\n[workload]");
+    place.write("wrong.toml", &wrong);
+    let expect = ["server `old`: mysql", "no setting `binlog_commit_wait_usec`", "`binlog_group_commit_sync_delay`"];
+    place.refused(&["plan", "check", "wrong.toml"], &expect);
+    place.refused(&["sweep", "two.toml", "--server", "old"], &["the plan names `maria`, `old`"]);
+
+    let ran = place.run(&["sweep", "two.toml"]);
+    assert!(matches!(ran.code, Some(0 | 3)), "{}{}", ran.stdout, ran.stderr);
+    let mut seen: Vec<_> = (1..=4).map(|n| place.run_json(&format!("trial-{n:04}"))).collect();
+    seen.sort_by_key(|trial| trial["configuration"].to_string());
+    for trial in &seen {
+        assert_eq!(trial["validity"]["state"], "valid", "{trial}");
+        assert_eq!(trial["configuration"]["server"], trial["server"]["name"], "{trial}");
+    }
+    let version_of = |trial: &serde_json::Value| trial["server"]["version"].as_str().unwrap().to_owned();
+    assert_eq!(version_of(&seen[3]), server.binary.version.to_string());
+    assert_ne!(version_of(&seen[0]), version_of(&seen[3]));
+    assert!(ran.stdout.contains("old (mysql") && ran.stdout.contains("server=old"), "{}", ran.stdout);
+    assert!(place.servers().is_empty());
+
+    let ran = place.good(&["run", "insert", "--server", "old", "--measure", "0.3", "--warm-up", "0.1"]);
+    assert!(ran.stdout.contains("old (mysql"), "{}", ran.stdout);
+}
