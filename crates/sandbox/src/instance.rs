@@ -26,7 +26,7 @@ use crate::named::{Named, NamedServer};
 use crate::named_error::NamedError;
 use crate::old_redo;
 use crate::options::OptionLine;
-use crate::processes::{holder_of, is_server, running_for, start_ticks};
+use crate::processes::{has_ended, holder_of, is_server, running_for, start_ticks};
 use crate::registry::disk_bytes;
 use crate::run::wait_for;
 use crate::server::{folder_lines, server_command};
@@ -197,8 +197,15 @@ impl<'a> Instance<'a> {
     }
 
     pub(crate) fn check_stopped(&self) -> Result<(), SandboxError> {
-        if let Some(note) = self.note()?.filter(|note| self.runs(note)) {
-            return Err(NamedError::Runs { name: self.server.name.clone(), pid: note.pid }.into());
+        if let Some(note) = self.note()? {
+            if self.runs(&note) {
+                return Err(NamedError::Runs { name: self.server.name.clone(), pid: note.pid }.into());
+            }
+            // One that is ending holds its files for a moment.
+            let began = Instant::now();
+            while !has_ended(note.pid, note.start_ticks) && began.elapsed() < KILL_TIME_LIMIT {
+                thread::sleep(Duration::from_millis(10));
+            }
         }
         // It would wait for the other's lock on its files, and the other would answer our first look meanwhile.
         holder_of(&self.data()).map_or(Ok(()), |pid| Err(SandboxError::Held { path: self.data(), pid }))

@@ -10,7 +10,7 @@ use crate::error::SandboxError;
 use crate::instance::{Instance, Note};
 use crate::named_error::NamedError;
 use crate::old_redo;
-use crate::processes::signal_server;
+use crate::processes::{has_ended, signal_server};
 
 /// After SIGKILL a process ends as soon as its system calls do.
 const KILL_TIME_LIMIT: Duration = Duration::from_mins(1);
@@ -84,7 +84,7 @@ impl Instance<'_> {
         let began = Instant::now();
         signal_server(note.pid, note.start_ticks, &self.data(), signal)
             .map_err(SandboxError::io("signal the server of", &self.data()))?;
-        while self.runs(note) {
+        while !has_ended(note.pid, note.start_ticks) {
             if let Some(child) = child {
                 let _ = child.try_wait();
             }

@@ -18,13 +18,24 @@ pub(crate) fn start_ticks(pid: u32) -> Option<u64> {
 /// State and field 22, counted from the closing bracket of the program's name, which may itself hold blanks and
 /// brackets.
 fn parse_start_ticks(stat: &str) -> Option<u64> {
+    parse_stat(stat).filter(|(is_dead, _)| !is_dead).map(|(_, ticks)| ticks)
+}
+
+/// Whether its first thread has ended, and when it started.
+fn parse_stat(stat: &str) -> Option<(bool, u64)> {
     let after_name = &stat[stat.rfind(')')? + 1..];
     let mut fields = after_name.split_ascii_whitespace();
     let state = fields.next()?;
-    if ["Z", "X"].contains(&state) {
-        return None;
-    }
-    fields.nth(18)?.parse().ok()
+    Some((["Z", "X"].contains(&state), fields.nth(18)?.parse().ok()?))
+}
+
+/// Whether nothing is left of a process that started then. One that is ending has no command line any more, and holds its
+/// files for a moment longer: as long as any of its threads is there.
+pub(crate) fn has_ended(pid: u32, ticks: u64) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok();
+    let Some((is_dead, found)) = stat.as_deref().and_then(parse_stat) else { return true };
+    let threads = || fs::read_dir(format!("/proc/{pid}/task")).map_or(0, Iterator::count);
+    found != ticks || (is_dead && threads() <= 1)
 }
 
 /// Servers that hold `datadir`: processes with exactly the argument that we start them with. Zombies have none.
