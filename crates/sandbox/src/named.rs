@@ -5,6 +5,7 @@
 
 use std::fs::{self, File, TryLockError};
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -121,9 +122,12 @@ impl<'a> Named<'a> {
     pub(crate) fn lock(self, name: &str) -> Result<File, SandboxError> {
         let path = self.home.make_named()?.join(format!(".{name}.lock"));
         let lock = open_lock(&path).map_err(SandboxError::io("open", &path))?;
+        // The lock of a name that was given up meanwhile is nobody's.
+        let number = |metadata: fs::Metadata| metadata.ino();
+        let is_there = || fs::metadata(&path).map(number).ok() == lock.metadata().map(number).ok();
         match lock.try_lock() {
-            Ok(()) => Ok(lock),
-            Err(TryLockError::WouldBlock) => {
+            Ok(()) if is_there() => Ok(lock),
+            Ok(()) | Err(TryLockError::WouldBlock) => {
                 let problem = "another truetps starts, stops or changes this server just now".to_owned();
                 Err(SandboxError::Content { path, problem })
             }
@@ -149,6 +153,9 @@ impl<'a> Named<'a> {
         if added.is_err() {
             // The first error is the one to tell.
             let _ = remove_tree(&beside);
+            if before.is_none() {
+                self.remove_lock(add.name);
+            }
         }
         added
     }
@@ -222,10 +229,14 @@ impl<'a> Named<'a> {
         let lock = self.lock(name)?;
         instance.check_stopped()?;
         remove_tree(&self.folder(name))?;
+        self.remove_lock(name);
         drop(lock);
-        // Whoever waits for the lock opens it anew.
-        let _ = fs::remove_file(self.home.named().join(format!(".{name}.lock")));
         Ok(())
+    }
+
+    /// For whoever holds it: a name that means nothing leaves nothing.
+    fn remove_lock(self, name: &str) {
+        let _ = fs::remove_file(self.home.named().join(format!(".{name}.lock")));
     }
 }
 
