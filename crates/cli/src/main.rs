@@ -37,6 +37,7 @@ fn main() -> ExitCode {
         Command::Report(args) => commands::report::run(&args),
         Command::Server { command: ServerCommand::List(place) } => commands::server::list(&place),
         Command::Server { command: ServerCommand::Clean(place) } => commands::server::clean(&place),
+        Command::Server { command: ServerCommand::Restore(args) } => commands::restore::run(&args),
         Command::Server { command: ServerCommand::Capture(args) } => commands::capture::run(&args),
         Command::Diff(args) => commands::diff::run(&args),
         // Everything behind these words is theirs: it was taken before.

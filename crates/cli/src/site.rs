@@ -1,7 +1,9 @@
 //! Where a command measures: private servers of a program on this host, or a server that runs already.
 
+use std::path::{Path, PathBuf};
+
 use truetps_driver::{Dialect, Target};
-use truetps_lab::Pin;
+use truetps_lab::{Foreign, Pin};
 use truetps_record::Plan;
 use truetps_sandbox::{Home, ServerBinary, find};
 
@@ -20,14 +22,19 @@ pub(crate) struct Site {
 
 enum Ground {
     Private { home: Home, binary: ServerBinary },
-    Given { target: Target, schema: String },
+    Given(Foreign),
 }
 
 impl Site {
     pub(crate) fn open(plan: &Plan, place: &Place, engine: &EngineArgs) -> Result<Self, Failure> {
         let pin = engine.pin.as_deref().map_or(Ok(Pin::default()), pin::parse)?;
         let ground = match &place.dsn {
-            Some(dsn) => Ground::Given { target: target(dsn, DSN)?, schema: schema(&place.schema)? },
+            Some(dsn) => Ground::Given(Foreign {
+                target: target(dsn, DSN)?,
+                schema: schema(&place.schema)?,
+                schema_is_theirs: place.i_own_this_schema,
+                journals: journals(&place.runs),
+            }),
             None => private(plan, place)?,
         };
         Ok(Self { ground, pin })
@@ -36,13 +43,13 @@ impl Site {
     pub(crate) fn place(&self) -> truetps_lab::Place<'_> {
         match &self.ground {
             Ground::Private { home, binary } => truetps_lab::Place::Private { home, binary },
-            Ground::Given { target, schema } => truetps_lab::Place::Given { target, schema },
+            Ground::Given(foreign) => truetps_lab::Place::Given(foreign),
         }
     }
 
     /// The command line as it is recorded: without a password that may be in it.
     pub(crate) fn command(&self) -> Vec<String> {
-        let Ground::Given { target, .. } = &self.ground else { return words().collect() };
+        let Ground::Given(Foreign { target, .. }) = &self.ground else { return words().collect() };
         let shown = target.to_string();
         let without_password = |word: String| match word.split_once("://") {
             Some((before, _)) if Target::parse(word.trim_start_matches("--dsn=")).is_ok() => {
@@ -81,6 +88,14 @@ pub(crate) fn target(dsn: &str, flag: &str) -> Result<Target, Failure> {
         Ok(password) if !has_password => target.with_password(password),
         _ => target,
     })
+}
+
+/// Where it is written down what servers were set to before: the user's state folder, or beside the runs of a user who
+/// has none.
+pub(crate) fn journals(runs: &Path) -> PathBuf {
+    let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let state = absolute("XDG_STATE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".local/state")));
+    state.map_or_else(|| runs.join("journals"), |state| state.join("truetps/journals"))
 }
 
 /// A name that both families take without folding and without surprise.

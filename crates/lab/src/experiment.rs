@@ -196,7 +196,7 @@ impl<'a> Bench<'a> {
         let load = ServerLoad { connections_max: plan.connections_max(), statements_per_connection: statements as u32 };
         let (ground, host, server) = match request.place {
             Place::Private { home, binary } => private(request, home, binary, records, load, &*workload, listener)?,
-            Place::Given { target, schema } => given(request, target, schema, records, load, &*workload, listener)?,
+            Place::Given(foreign) => given(request, foreign, records, load, &*workload, listener)?,
         };
         Ok(Self { request, workload, host, server, ground })
     }
@@ -311,6 +311,12 @@ impl<'a> Bench<'a> {
                 keep_server_files(&mut site, health, &writer.server_path())?;
                 kept?;
             }
+        }
+        // What a server was during the trial decides whether it is evidence, whatever its clients have seen.
+        if trial.measured.is_some()
+            && let Some(reason) = self.ground.trouble(&scheduled.configuration)
+        {
+            trial.validity = Validity::Invalid(reason);
         }
         if health != Health::Good {
             self.ground.discard();

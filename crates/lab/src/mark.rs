@@ -4,7 +4,7 @@
 use truetps_driver::{Client, Dialect, DriverError};
 use truetps_probe::clock;
 
-const TABLE: &str = "truetps_owner";
+pub(crate) const TABLE: &str = "truetps_owner";
 
 /// What is written into a schema when it is made.
 pub(crate) struct Mark {
@@ -15,6 +15,15 @@ impl Mark {
     /// One that no other run has.
     pub(crate) fn new() -> Self {
         Self { id: format!("{} {}", clock::now_rfc3339(), std::process::id()) }
+    }
+
+    /// That of another run.
+    pub(crate) fn of(id: &str) -> Self {
+        Self { id: id.to_owned() }
+    }
+
+    pub(crate) fn id(&self) -> &str {
+        &self.id
     }
 
     /// Leaves it in the schema that the client is in.

@@ -172,7 +172,12 @@ fn execute_all(client: &mut Client, statements: &[String]) -> Result<(), DriverE
 }
 
 fn pristine(table: &Table) -> String {
-    format!("{}_pristine", table.name)
+    pristine_name(&table.name)
+}
+
+/// The name of a table's pristine copy.
+pub(crate) fn pristine_name(table: &str) -> String {
+    format!("{table}_pristine")
 }
 
 /// Waits, for a bounded time, until nobody but `client` is connected. Who is left is a note.
