@@ -60,7 +60,10 @@ fn server(binary: &ServerBinary) -> Owned {
     // Neither the server's defaults nor a level of the plan alone: a wrong "default" would not pass for the original.
     let old = !binary.is_mariadb() && binary.version.major < 8;
     let id = if old { &[("server_id", "7")][..] } else { &[] };
-    Owned::start(binary, &[&[("log_bin", "ON"), ("sync_binlog", "3"), ("innodb_flush_log_at_trx_commit", "1")][..], id].concat())
+    Owned::start(
+        binary,
+        &[&[("log_bin", "ON"), ("sync_binlog", "3"), ("innodb_flush_log_at_trx_commit", "1")][..], id].concat(),
+    )
 }
 
 /// `xorshift64`: a run of the test can be done again from its seed.
@@ -78,7 +81,9 @@ impl Random {
 fn binaries(test: &str) -> Vec<(String, ServerBinary)> {
     let mut all: Vec<_> = mariadb(test).map(|binary| ("mariadb".to_owned(), binary)).into_iter().collect();
     let wanted = ["mysql-8.0", "mysql-9.7"];
-    all.extend(fetched(test).into_iter().filter(|one| wanted.contains(&one.name)).map(|one| (one.name.to_owned(), one.binary)));
+    all.extend(
+        fetched(test).into_iter().filter(|one| wanted.contains(&one.name)).map(|one| (one.name.to_owned(), one.binary)),
+    );
     all
 }
 
@@ -89,7 +94,8 @@ fn levels_are_set_and_put_back() {
         let (before, place) = (globals(&owned), Place::new());
         place.write("levels.toml", PLAN);
         let ran = place.run(&["sweep", "./levels.toml", "--dsn", &owned.socket_dsn()]);
-        valid_trial(&place, &ran);
+        // One block decides no comparison.
+        assert_eq!(ran.code, Some(3), "{name}: {}", ran.stderr);
         assert_eq!(globals(&owned), before, "{name}");
         assert!(!schemas(&owned).contains(&"truetps".to_owned()), "{name}");
         assert!(journals(&place).is_empty(), "{name}");
@@ -106,7 +112,8 @@ fn levels_are_set_and_put_back() {
         }
         // Settings of the plan, and Ctrl-C.
         let dsn = owned.socket_dsn();
-        let args = ["run", "insert", "--dsn", &dsn, "--set=sync_binlog=0", "--rate=50", "--measure=60", "--table-rows=300"];
+        let args =
+            ["run", "insert", "--dsn", &dsn, "--set=sync_binlog=0", "--rate=50", "--measure=60", "--table-rows=300"];
         let child = place.start(&args);
         place.wait_for_interval("trial-0001");
         wait_until("the setting", || globals(&owned)["sync_binlog"] == "0");
@@ -115,7 +122,11 @@ fn levels_are_set_and_put_back() {
         assert_eq!(ran.code, Some(130), "{name}: {}", ran.stderr);
         assert_eq!(globals(&owned), before, "{name}: Ctrl-C");
         // A level that the server makes another one: nothing is measured, and nothing stays.
-        let ran = place.run(&short_run("insert", &dsn, &["--set=sync_binlog=0", "--set=innodb_flush_log_at_timeout=99999999"]));
+        let ran = place.run(&short_run(
+            "insert",
+            &dsn,
+            &["--set=sync_binlog=0", "--set=innodb_flush_log_at_timeout=99999999"],
+        ));
         assert_eq!(ran.code, Some(2), "{name}: {}", ran.stderr);
         assert_eq!((globals(&owned), journals(&place).len()), (before, 0), "{name}: a wrong level: {}", ran.stderr);
     }
@@ -173,7 +184,16 @@ fn what_others_have_set_is_left() {
     let owned = server(&binary);
     let place = Place::new();
     let dsn = owned.socket_dsn();
-    let mut child = place.start(&["run", "insert", "--dsn", &dsn, "--set=sync_binlog=0", "--rate=50", "--measure=60", "--table-rows=300"]);
+    let mut child = place.start(&[
+        "run",
+        "insert",
+        "--dsn",
+        &dsn,
+        "--set=sync_binlog=0",
+        "--rate=50",
+        "--measure=60",
+        "--table-rows=300",
+    ]);
     place.wait_for_interval("trial-0001");
     child.kill().unwrap();
     child.wait().unwrap();
@@ -206,19 +226,53 @@ fn what_is_refused_before_anything_is_made() {
             assert_eq!((globals(&owned), schemas(&owned)), (before.clone(), schemas_before.clone()), "{name}");
             assert!(journals(&place).is_empty(), "{name}");
         };
-        check(place.run(&short_run("insert", &dsn, &["--set=log_bin=OFF"])), &["`log_bin` cannot be set", "when it starts"]);
+        check(
+            place.run(&short_run("insert", &dsn, &["--set=log_bin=OFF"])),
+            &["`log_bin` cannot be set", "when it starts"],
+        );
         check(place.run(&short_run("insert", &dsn, &["--set=no_such_thing=1"])), &["no variable `no_such_thing`"]);
         check(place.run(&short_run("insert", &dsn, &["--set=datadir=/x"])), &["datadir"]);
         let limited = dsn.replace("root@", "limited@");
-        check(place.run(&short_run("insert", &limited, &[])), &["it lacks DROP, INSERT", "GRANT CREATE, DROP", "'limited'@'localhost'"]);
+        check(
+            place.run(&short_run("insert", &limited, &[])),
+            &["it lacks DROP, INSERT", "GRANT CREATE, DROP", "'limited'@'localhost'"],
+        );
         owned.execute(&["GRANT ALL ON `truetps%`.* TO limited@localhost"]);
         let set = ["--set=sync_binlog=0"];
-        check(place.run(&short_run("insert", &limited, &set)), &["may not set global variables", "ON *.* TO 'limited'@'localhost'"]);
+        check(
+            place.run(&short_run("insert", &limited, &set)),
+            &["may not set global variables", "ON *.* TO 'limited'@'localhost'"],
+        );
         valid_trial(&place, &place.run(&short_run("insert", &limited, &["--table-rows=300"])));
         owned.execute(&["SET GLOBAL read_only = 1"]);
         let ran = place.run(&short_run("insert", &dsn, &[]));
         assert_eq!(ran.code, Some(2), "{name}: {}", ran.stderr);
         assert!(ran.stderr.contains("takes no writes: read_only"), "{name}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_server_that_is_restarted() {
+    for (name, binary) in binaries("a_server_that_is_restarted") {
+        let settings = [("log_bin", "ON"), ("sync_binlog", "3")];
+        let owned = Owned::start(&binary, &settings);
+        let (before, place) = (globals(&owned), Place::new());
+        place.write("levels.toml", &PLAN.replace("[1, 2, 0]", "[2, 0]").replace("measure_s = 0.2", "measure_s = 3"));
+        // So long that a new start cannot look like the old one.
+        sleep(Duration::from_secs(3));
+        let child = place.start(&["sweep", "./levels.toml", "--dsn", &owned.socket_dsn()]);
+        place.wait_for_interval("trial-0002");
+        let owned = owned.restarted(&binary, &settings);
+        let ran: Ran = child.wait_with_output().unwrap().into();
+        assert_eq!(ran.code, Some(4), "{name}: {}", ran.stderr);
+        let trial = place.run_json("trial-0002");
+        let reason = trial["validity"]["reason"].as_str().unwrap_or_default();
+        assert!(reason.contains("the server was restarted"), "{name}: {trial}");
+        for n in [1, 3, 4] {
+            let trial = place.run_json(&format!("trial-000{n}"));
+            assert_eq!(trial["validity"]["state"], "valid", "{name}: {trial}");
+        }
+        assert_eq!((globals(&owned), journals(&place).len()), (before, 0), "{name}: {}", ran.stderr);
     }
 }
 

@@ -119,7 +119,9 @@ impl Schema {
         let schema = self.name.clone();
         match client.execute(&format!("CREATE DATABASE {}", self.quoted())) {
             Ok(_) => Ok(()),
-            Err(DriverError::Server(error)) if error.code == DATABASE_EXISTS || error.sqlstate == DUPLICATE_DATABASE => {
+            Err(DriverError::Server(error))
+                if error.code == DATABASE_EXISTS || error.sqlstate == DUPLICATE_DATABASE =>
+            {
                 Err(LabError::SchemaExists { schema })
             }
             Err(source) => Err(LabError::Schema { schema, source }),

@@ -27,11 +27,7 @@ pub(crate) fn check(client: &mut Client, name: &str) -> Result<(), LabError> {
 }
 
 /// Sets what a configuration has for this session, and returns what those of the load are to send.
-pub(crate) fn apply(
-    client: &mut Client,
-    plan: &Plan,
-    configuration: &Configuration,
-) -> Result<Vec<String>, LabError> {
+pub(crate) fn apply(client: &mut Client, plan: &Plan, configuration: &Configuration) -> Result<Vec<String>, LabError> {
     let mut setup = Vec::new();
     for (name, level) in planned(plan, configuration) {
         let value = level.option_text();

@@ -153,8 +153,11 @@ fn replication_mysql(client: &mut Client) -> Vec<String> {
     // Newer servers have the first word only, older ones the second; an account may not be allowed to ask.
     let follows = ["SHOW REPLICA STATUS", "SHOW SLAVE STATUS"].into_iter().find_map(|sql| client.query(sql).ok());
     if follows.is_some_and(|result| !result.rows.is_empty()) {
-        said.push("this server is a replica: it does its source's work beside the load, and what is written here is \
-                   not in its source".to_owned());
+        said.push(
+            "this server is a replica: it does its source's work beside the load, and what is written here is \
+                   not in its source"
+                .to_owned(),
+        );
     }
     let sql = "SELECT COUNT(*) FROM information_schema.processlist WHERE command LIKE 'Binlog Dump%'";
     let dumps = client.query_value(sql).ok().flatten().and_then(|text| text.parse::<u32>().ok()).unwrap_or(0);

@@ -96,17 +96,17 @@ fn privilege_of(message: &str) -> String {
 pub(crate) enum Outcome {
     /// It was as before.
     AsBefore,
-    PutBack { from: String },
+    PutBack {
+        from: String,
+    },
     /// Somebody has set it since.
-    Left { found: String },
+    Left {
+        found: String,
+    },
 }
 
 /// Puts a variable back, if it has a value of ours. `restarted`: the server has forgotten what was set.
-pub(crate) fn put_back(
-    client: &mut Client,
-    entry: &JournalEntry,
-    restarted: bool,
-) -> Result<Outcome, ForeignError> {
+pub(crate) fn put_back(client: &mut Client, entry: &JournalEntry, restarted: bool) -> Result<Outcome, ForeignError> {
     let found = value(client, &entry.name)?;
     if same_setting(&entry.original, &found) {
         return Ok(Outcome::AsBefore);
@@ -117,7 +117,11 @@ pub(crate) fn put_back(
     }
     set_text(client, &entry.name, &entry.original)?;
     let now = value(client, &entry.name)?;
-    if same_setting(&entry.original, &now) { Ok(Outcome::PutBack { from: found }) } else { Ok(Outcome::Left { found: now }) }
+    if same_setting(&entry.original, &now) {
+        Ok(Outcome::PutBack { from: found })
+    } else {
+        Ok(Outcome::Left { found: now })
+    }
 }
 
 /// Numbers are numbers but for the few variables that are texts and look like one.
@@ -140,7 +144,10 @@ mod tests {
     #[test]
     fn the_narrowest_privilege_is_named() {
         for (message, expected) in [
-            ("Access denied; you need (at least one of) the SUPER or SYSTEM_VARIABLES_ADMIN privilege(s) for this", "SYSTEM_VARIABLES_ADMIN"),
+            (
+                "Access denied; you need (at least one of) the SUPER or SYSTEM_VARIABLES_ADMIN privilege(s) for this",
+                "SYSTEM_VARIABLES_ADMIN",
+            ),
             ("Access denied; you need (at least one of) the SUPER, BINLOG ADMIN privilege(s) for this", "BINLOG ADMIN"),
             ("Access denied; you need (at least one of) the SUPER privilege(s) for this operation", "SUPER"),
             ("odd", "SUPER"),

@@ -23,14 +23,14 @@ impl Identity {
             Dialect::Mysql => match client.query_value("SELECT @@GLOBAL.server_uuid") {
                 Ok(Some(uuid)) => uuid,
                 // MariaDB, and MySQL before 5.6.
-                Ok(None) | Err(DriverError::Server(_)) => client
-                    .query_value("SELECT CONCAT(@@hostname, ':', @@port, ':', @@datadir)")?
-                    .unwrap_or_default(),
+                Ok(None) | Err(DriverError::Server(_)) => {
+                    client.query_value("SELECT CONCAT(@@hostname, ':', @@port, ':', @@datadir)")?.unwrap_or_default()
+                }
                 Err(error) => return Err(error),
             },
-            Dialect::Postgres => client
-                .query_value("SELECT system_identifier::text FROM pg_control_system()")?
-                .unwrap_or_default(),
+            Dialect::Postgres => {
+                client.query_value("SELECT system_identifier::text FROM pg_control_system()")?.unwrap_or_default()
+            }
         };
         Ok(Self { id, started_s: started_s(client)? })
     }

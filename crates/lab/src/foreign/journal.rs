@@ -114,8 +114,7 @@ impl OpenJournal {
         let write = || -> io::Result<()> {
             let mut text = serde_json::to_vec_pretty(&self.journal)?;
             text.push(b'\n');
-            let mut file =
-                OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
+            let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
             file.write_all(&text)?;
             file.sync_all()?;
             fs::rename(&beside, &self.path)?;

@@ -19,6 +19,6 @@ pub use error::ForeignError;
 pub(crate) use globals::{check_known, names, planned, value};
 pub(crate) use hold::Hold;
 pub(crate) use identity::Identity;
-pub(crate) use journal::{LeftSchema, OpenJournal, refuse_unfinished};
 pub use journal::{Journal, unfinished};
+pub(crate) use journal::{LeftSchema, OpenJournal, refuse_unfinished};
 pub use restore::{Restored, restore};
