@@ -99,6 +99,9 @@ pub(crate) struct Place {
     /// only those are dropped
     #[arg(long, requires_all = ["dsn", "schema"])]
     pub(crate) i_own_this_schema: bool,
+    /// Show every statement that would be sent to the server of --dsn, and send questions only: nothing is changed
+    #[arg(long, requires = "dsn")]
+    pub(crate) dry_run: bool,
 }
 
 #[derive(Debug, Clone, Args)]

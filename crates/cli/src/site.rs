@@ -8,8 +8,10 @@ use truetps_record::Plan;
 use truetps_sandbox::{Home, ServerBinary, find};
 
 use crate::args::{EngineArgs, Place};
+use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::{pin, say};
+use crate::progress::Progress;
+use crate::{pin, print_out, say};
 
 /// The password is read from here, so that it is on no command line.
 const PASSWORD: &str = "TRUETPS_PASSWORD";
@@ -45,6 +47,17 @@ impl Site {
             Ground::Private { home, binary } => truetps_lab::Place::Private { home, binary },
             Ground::Given(foreign) => truetps_lab::Place::Given(foreign),
         }
+    }
+
+    /// What a run on somebody's server would send to it; no run of a private one is rehearsed.
+    pub(crate) fn rehearse(&self, plan: &Plan) -> Result<Exit, Failure> {
+        let Ground::Given(foreign) = &self.ground else {
+            return Err(Failure::usage("--dry-run is for a server of --dsn"));
+        };
+        let lines = truetps_lab::rehearse(plan, foreign, &mut Progress::new()).map_err(|error| {
+            if error.is_usage() { Failure::usage(&error) } else { Failure::failed(&error) }.hint(error.hint())
+        })?;
+        Ok(print_out(&(lines.join("\n") + "\n")))
     }
 
     /// The command line as it is recorded: without a password that may be in it.

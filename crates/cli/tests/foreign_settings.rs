@@ -277,6 +277,38 @@ fn a_server_that_is_restarted() {
 }
 
 #[test]
+fn a_dry_run_sends_questions_only() {
+    for (name, binary) in binaries("a_dry_run_sends_questions_only") {
+        let owned = server(&binary);
+        let place = Place::new();
+        place.write("levels.toml", PLAN);
+        owned.execute(&["SET GLOBAL log_output = 'TABLE'", "SET GLOBAL general_log = 1"]);
+        let before = (globals(&owned), schemas(&owned));
+        owned.execute(&["TRUNCATE mysql.general_log"]);
+        let ran = place.run(&["sweep", "./levels.toml", "--dsn", &owned.socket_dsn(), "--dry-run"]);
+        assert_eq!(ran.code, Some(0), "{name}: {}", ran.stderr);
+        let sql = "SELECT CONVERT(argument USING utf8mb4) FROM mysql.general_log WHERE command_type IN ('Query', 'Execute', 'Prepare')";
+        let sent: Vec<_> =
+            owned.admin().query(sql).unwrap().rows.into_iter().map(|row| row[0].clone().unwrap()).collect();
+        assert!(sent.len() > 10, "{name}: {sent:#?}");
+        let is_question = |sql: &String| sql.starts_with("SELECT ") || sql.starts_with("SHOW ");
+        let own = |sql: &String| sql.contains("general_log");
+        assert_eq!(sent.iter().find(|sql| !is_question(sql) && !own(sql)), None, "{name}");
+        assert_eq!((globals(&owned), schemas(&owned)), before, "{name}");
+        assert!(!place.path().join("state").exists() && !place.path().join("runs").exists(), "{name}");
+        for wanted in [
+            "SET GLOBAL sync_binlog = 0",
+            "CREATE DATABASE `truetps`",
+            "INSERT INTO",
+            "SET GLOBAL sync_binlog = 3",
+            "DROP DATABASE `truetps`",
+        ] {
+            assert!(ran.stdout.contains(wanted), "{name} should have {wanted}:\n{}", ran.stdout);
+        }
+    }
+}
+
+#[test]
 fn a_schema_of_its_owner() {
     let Some(binary) = mariadb("a_schema_of_its_owner") else { return };
     let owned = server(&binary);

@@ -18,7 +18,7 @@ use crate::schema::Schema;
 use crate::session_settings;
 use crate::tables::{Ownership, Tables};
 
-const CLIENT_TIMEOUT: Duration = Duration::from_mins(1);
+pub(crate) const CLIENT_TIMEOUT: Duration = Duration::from_mins(1);
 /// A server that is being restarted is back within this time, or is not waited for.
 const RETURN_WAIT: Duration = Duration::from_secs(20);
 
@@ -198,7 +198,7 @@ impl Drop for Guest<'_> {
 }
 
 /// Everything that can be asked before anything is made.
-fn check(
+pub(crate) fn check(
     client: &mut Client,
     plan: &Plan,
     foreign: &Foreign,

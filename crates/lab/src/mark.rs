@@ -26,10 +26,16 @@ impl Mark {
         &self.id
     }
 
+    pub(crate) fn leave_sql(&self) -> [String; 2] {
+        [
+            format!("CREATE TABLE {TABLE} (id VARCHAR(64) NOT NULL PRIMARY KEY)"),
+            format!("INSERT INTO {TABLE} (id) VALUES ('{}')", self.id),
+        ]
+    }
+
     /// Leaves it in the schema that the client is in.
     pub(crate) fn leave(&self, client: &mut Client) -> Result<(), DriverError> {
-        client.execute(&format!("CREATE TABLE {TABLE} (id VARCHAR(64) NOT NULL PRIMARY KEY)"))?;
-        client.execute(&format!("INSERT INTO {TABLE} (id) VALUES ('{}')", self.id)).map(drop)
+        self.leave_sql().iter().try_for_each(|sql| client.execute(sql).map(drop))
     }
 
     /// Whether it is in the schema that the client is in.

@@ -115,6 +115,20 @@ impl Schema {
         self.mark_all()
     }
 
+    /// What [`Self::make`] sends.
+    pub(crate) fn make_sql(&self) -> Vec<String> {
+        let create = self.tables.is_none().then(|| format!("CREATE DATABASE {}", self.quoted()));
+        create.into_iter().chain(self.mark.leave_sql()).collect()
+    }
+
+    /// What drops it in the end.
+    pub(crate) fn drop_sql(&self) -> Vec<String> {
+        match &self.tables {
+            None => vec![format!("DROP DATABASE {}", self.quoted())],
+            Some(tables) => vec![format!("DROP TABLE IF EXISTS {}", tables.join(", "))],
+        }
+    }
+
     fn create(&self, client: &mut Client) -> Result<(), LabError> {
         let schema = self.name.clone();
         match client.execute(&format!("CREATE DATABASE {}", self.quoted())) {
