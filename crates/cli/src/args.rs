@@ -102,6 +102,9 @@ pub(crate) struct Place {
     /// Show every statement that would be sent to the server of --dsn, and send questions only: nothing is changed
     #[arg(long, requires = "dsn")]
     pub(crate) dry_run: bool,
+    /// Option file of MySQL's programs: user and password of its group [client], where --dsn and TRUETPS_PASSWORD have none
+    #[arg(long, value_name = "FILE", requires = "dsn")]
+    pub(crate) defaults_file: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Args)]
@@ -270,6 +273,9 @@ pub(crate) struct RestoreArgs {
     /// TRUETPS_PASSWORD
     #[arg(long, value_name = "DSN", env = "TRUETPS_DSN", hide_env_values = true)]
     pub(crate) dsn: Option<String>,
+    /// Option file of MySQL's programs: user and password of its group [client], where --dsn and TRUETPS_PASSWORD have none
+    #[arg(long, value_name = "FILE")]
+    pub(crate) defaults_file: Option<PathBuf>,
     /// The journal of one killed run; default: all that are there
     #[arg(long, value_name = "FILE")]
     pub(crate) journal: Option<PathBuf>,

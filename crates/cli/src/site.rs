@@ -32,7 +32,7 @@ impl Site {
         let pin = engine.pin.as_deref().map_or(Ok(Pin::default()), pin::parse)?;
         let ground = match &place.dsn {
             Some(dsn) => Ground::Given(Foreign {
-                target: target(dsn, DSN)?,
+                target: target_with_file(dsn, DSN, place.defaults_file.as_deref())?,
                 schema: schema(&place.schema)?,
                 schema_is_theirs: place.i_own_this_schema,
                 journals: journals(&place.runs),
@@ -101,6 +101,24 @@ pub(crate) fn target(dsn: &str, flag: &str) -> Result<Target, Failure> {
         Ok(password) if !has_password => target.with_password(password),
         _ => target,
     })
+}
+
+/// The same; what neither it nor the environment says of the account is taken from an option file.
+pub(crate) fn target_with_file(dsn: &str, flag: &str, file: Option<&Path>) -> Result<Target, Failure> {
+    let mut target = target(dsn, flag)?;
+    let Some(path) = file else { return Ok(target) };
+    let file = truetps_compat::client_login(path)
+        .map_err(|problem| Failure::usage(format!("--defaults-file {}: {problem}", path.display())))?;
+    file.warnings.iter().for_each(|warning| say(&format!("warning: {warning}\n")));
+    let authority = dsn.split_once("://").map_or("", |(_, rest)| rest.split(['/', '?']).next().unwrap_or_default());
+    let names_user = authority.rsplit_once('@').is_some_and(|(user, _)| !user.is_empty());
+    if let Some(user) = file.user.filter(|_| !names_user) {
+        target.login.user = user;
+    }
+    if target.login.password.is_none() {
+        target.login.password = file.password;
+    }
+    Ok(target)
 }
 
 /// Where it is written down what servers were set to before: the user's state folder, or beside the runs of a user who

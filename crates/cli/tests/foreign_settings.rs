@@ -9,11 +9,11 @@ mod support;
 use std::collections::BTreeMap;
 use std::fs;
 use std::thread::sleep;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use common::{Place, Ran, signal, wait_until};
 use rustix::process::Signal;
-use support::{Owned, short_run, valid_trial};
+use support::{ACCOUNT, Owned, PASSWORD, assert_secret, short_run, valid_trial};
 use truetps_knowledge::inert_reason;
 use truetps_sandbox::ServerBinary;
 use truetps_testkit::mysql_family::{fetched, mariadb};
@@ -53,7 +53,7 @@ fn schemas(owned: &Owned) -> Vec<String> {
 
 fn journals(place: &Place) -> Vec<String> {
     let files = fs::read_dir(place.path().join("state/truetps/journals")).into_iter().flatten().flatten();
-    files.map(|file| file.file_name().into_string().unwrap()).filter(|name| name.ends_with(".json")).collect()
+    files.map(|file| file.file_name().into_string().unwrap()).filter(|name| name.contains(".json")).collect()
 }
 
 fn server(binary: &ServerBinary) -> Owned {
@@ -135,7 +135,7 @@ fn levels_are_set_and_put_back() {
 #[test]
 fn killed_runs_are_put_back() {
     const KILLS: u32 = 20;
-    let seed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as u64 | 1;
+    let seed = truetps_probe::clock::epoch_s().to_bits() | 1;
     let mut random = Random(seed);
     let (mut kills, mut with_settings, mut with_schema) = (0, 0, 0);
     for (name, binary) in binaries("killed_runs_are_put_back") {
@@ -306,6 +306,36 @@ fn a_dry_run_sends_questions_only() {
             assert!(ran.stdout.contains(wanted), "{name} should have {wanted}:\n{}", ran.stdout);
         }
     }
+}
+
+#[test]
+fn an_option_file_says_who_logs_in() {
+    let Some(binary) = mariadb("an_option_file_says_who_logs_in") else { return };
+    let owned = server(&binary);
+    // Not in the place, where no file may have the password.
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("my.cnf");
+    fs::write(&file, format!("[mysqld]\nuser=x\n[client]\nuser={ACCOUNT}\npassword=\"{PASSWORD}\"\n")).unwrap();
+    let flag = format!("--defaults-file={}", file.display());
+    let place = Place::new();
+    let dsn = format!("mysql://127.0.0.1:{}", owned.port);
+    let ran = place.run(&short_run("insert", &dsn, &["--table-rows=300", &flag]));
+    valid_trial(&place, &ran);
+    assert_secret(&place, &ran);
+    // A killed run of that account, put back by it; its journal has no password either.
+    let mut child =
+        place.start(&["run", "insert", "--dsn", &dsn, "--rate=50", "--measure=60", "--table-rows=300", &flag]);
+    place.wait_for_interval("trial-0001");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(journals(&place).len(), 1);
+    assert_secret(&place, &ran);
+    let ran = place.run(&["server", "restore", &flag]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(ran.stdout.contains("the schema `truetps` was dropped"), "{}", ran.stdout);
+    assert_secret(&place, &ran);
+    let ran = place.run(&short_run("insert", &dsn, &["--defaults-file=/nowhere/my.cnf"]));
+    assert!(ran.code == Some(2) && ran.stderr.contains("/nowhere/my.cnf"), "{}", ran.stderr);
 }
 
 #[test]

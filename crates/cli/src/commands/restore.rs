@@ -50,7 +50,7 @@ fn one(path: &Path, args: &RestoreArgs) -> Result<(), Refused> {
     };
     let journal = Journal::read(path).map_err(|error| failed(error.into()))?;
     let dsn = args.dsn.as_deref().unwrap_or(&journal.address);
-    let target = site::target(dsn, "--dsn").map_err(Refused::Failed)?;
+    let target = site::target_with_file(dsn, "--dsn", args.defaults_file.as_deref()).map_err(Refused::Failed)?;
     say(&format!("{}: a run of {} left {}\n", journal.address, journal.begun_at, journal.told()));
     let Restored { done, left } = restore(path, &target).map_err(failed)?;
     let lines = done.iter().map(|line| format!("put back: {line}\n"));

@@ -242,7 +242,7 @@ mod tests {
         // As when the process is killed: the lock goes, the file stays.
         let path = open.path().to_owned();
         drop(open);
-        assert_eq!(unfinished(&folder).unwrap(), [path.clone()]);
+        assert_eq!(unfinished(&folder).unwrap(), std::slice::from_ref(&path));
         assert!(matches!(OpenJournal::begin(&folder, journal("a"), false), Err(ForeignError::Unfinished { .. })));
         OpenJournal::take(&path).unwrap().finish().unwrap();
         assert!(unfinished(&folder).unwrap().is_empty());
