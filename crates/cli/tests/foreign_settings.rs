@@ -323,6 +323,7 @@ fn an_option_file_says_who_logs_in() {
     valid_trial(&place, &ran);
     assert_secret(&place, &ran);
     // A killed run of that account, put back by it; its journal has no password either.
+    let place = Place::new();
     let mut child =
         place.start(&["run", "insert", "--dsn", &dsn, "--rate=50", "--measure=60", "--table-rows=300", &flag]);
     place.wait_for_interval("trial-0001");

@@ -146,8 +146,14 @@ impl<'a> Guest<'a> {
 
     /// Why the trial that has just ended is no evidence. A server that does not answer has told so already.
     pub(crate) fn trouble(&mut self, configuration: &Configuration) -> Option<String> {
-        let mut client = connect_patiently(self.schema.inside(), true, self.stop).ok()?;
-        let told = self.hold.as_mut()?.trouble(&mut client, self.plan, configuration).ok()??;
+        let hold = self.hold.as_mut()?;
+        let asked = self.client.as_mut().and_then(|client| hold.trouble(client, self.plan, configuration).ok());
+        let told = if let Some(told) = asked {
+            told
+        } else {
+            let mut client = connect_patiently(self.schema.inside(), true, self.stop).ok()?;
+            hold.trouble(&mut client, self.plan, configuration).ok()?
+        }?;
         self.discard();
         Some(told)
     }

@@ -132,11 +132,9 @@ fn grants(client: &mut Client, schema: &str, sets: bool) -> Result<(), ForeignEr
         let grant = format!("GRANT {} ON `{schema}`.* TO {account}", NEEDED.join(", "));
         return Err(ForeignError::Privilege { what, grant });
     }
-    let may_set = |grant: &Grant| {
-        let has = |name: &str| grant.has(name);
-        // MariaDB has one for each kind of variable; the server says which, when it is asked to set one.
-        grant.on == "*.*" && (has("SUPER") || has("SYSTEM_VARIABLES_ADMIN") || has("BINLOG ADMIN"))
-    };
+    // MariaDB has one for each kind of variable; the server says which, when it is asked to set one.
+    let sets_some = |name: &String| name == "SYSTEM_VARIABLES_ADMIN" || name.ends_with(" ADMIN");
+    let may_set = |grant: &Grant| grant.on == "*.*" && (grant.has("SUPER") || grant.privileges.iter().any(sets_some));
     if sets && !grants.iter().any(may_set) {
         let version = client.query_value("SELECT @@version")?.unwrap_or_default();
         let is_new = !version.contains("MariaDB") && !version.starts_with("5.");
