@@ -19,7 +19,7 @@ const EDGES: [(&str, &[&str]); 16] = [
     ("sandbox", &["record", "driver"]),
     ("analysis", &["record"]),
     ("report", &["record", "analysis", "knowledge"]),
-    ("lab", &["record", "driver", "workload", "engine", "probe", "sandbox"]),
+    ("lab", &["record", "driver", "workload", "engine", "probe", "sandbox", "knowledge"]),
     ("compat", &["record", "driver", "workload", "engine", "probe", "lab"]),
     (
         "cli",

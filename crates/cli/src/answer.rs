@@ -1,5 +1,6 @@
 //! From an experiment's folder to its answer: read, analyse, write `report.html`, print.
 
+use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
@@ -18,6 +19,7 @@ pub(crate) struct Recorded {
     experiment: Experiment,
     trials: Vec<Trial>,
     series: Vec<TrialSeries>,
+    variables: BTreeMap<String, BTreeMap<String, String>>,
 }
 
 /// An experiment's folder, or the newest one below `runs`.
@@ -30,11 +32,20 @@ pub(crate) fn open_folder(named: Option<&Path>, runs: &Path) -> Result<Experimen
 impl Recorded {
     pub(crate) fn read(folder: &ExperimentFolder) -> Result<Self, FolderError> {
         let experiment = folder.experiment()?;
-        let mut recorded = Self { plan: folder.plan()?, experiment, trials: Vec::new(), series: Vec::new() };
+        let mut recorded = Self {
+            plan: folder.plan()?,
+            experiment,
+            trials: Vec::new(),
+            series: Vec::new(),
+            variables: BTreeMap::new(),
+        };
         for scheduled in &recorded.experiment.schedule {
             let Some(trial) = folder.trial(&scheduled.name)? else { continue };
             let intervals = folder.intervals(&scheduled.name).unwrap_or_default();
             recorded.series.push(TrialSeries { name: trial.name.clone(), intervals });
+            if let Ok(Some(variables)) = folder.variables(&trial.name) {
+                recorded.variables.insert(trial.name.clone(), variables);
+            }
             recorded.trials.push(trial);
         }
         Ok(recorded)
@@ -54,6 +65,7 @@ pub(crate) fn give(folder: &ExperimentFolder, format: Format) -> Result<Exit, Fa
         experiment: &recorded.experiment,
         analysis: &analysis,
         trials: &recorded.trials,
+        variables: &recorded.variables,
     };
     let page = folder.path().join("report.html");
     let written = write_atomically(&page, truetps_report::html(&input, &recorded.series).as_bytes());

@@ -99,6 +99,16 @@ pub(crate) struct Place {
     /// Schema that is made in the server of --dsn, and dropped at the end
     #[arg(long, value_name = "NAME", default_value = "truetps", requires = "dsn")]
     pub(crate) schema: String,
+    /// Work in the schema of --schema although it is there: tables are made in it under names that it does not have, and
+    /// only those are dropped
+    #[arg(long, requires_all = ["dsn", "schema"])]
+    pub(crate) i_own_this_schema: bool,
+    /// Show every statement that would be sent to the server of --dsn, and send questions only: nothing is changed
+    #[arg(long, requires = "dsn")]
+    pub(crate) dry_run: bool,
+    /// Option file of MySQL's programs: user and password of its group [client], where --dsn and TRUETPS_PASSWORD have none
+    #[arg(long, value_name = "FILE", requires = "dsn")]
+    pub(crate) defaults_file: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Args)]
@@ -248,6 +258,28 @@ pub(crate) struct ReportArgs {
     /// Format of the answer on stdout; report.html in the folder is written anew in any case
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: Format,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    truetps server restore                             whatever killed runs of this user have left\n  \
+    TRUETPS_PASSWORD=… truetps server restore --dsn mysql://admin@db1:3306\n\n\
+    A setting is put back where it still has the value that the run has set. It may be run again at any time. \
+    docs/guides/your-own-server.md")]
+pub(crate) struct RestoreArgs {
+    /// The server, and the account that puts it back; default: those of the journal. The password comes from
+    /// TRUETPS_PASSWORD
+    #[arg(long, value_name = "DSN", env = "TRUETPS_DSN", hide_env_values = true)]
+    pub(crate) dsn: Option<String>,
+    /// Option file of MySQL's programs: user and password of its group [client], where --dsn and TRUETPS_PASSWORD have none
+    #[arg(long, value_name = "FILE")]
+    pub(crate) defaults_file: Option<PathBuf>,
+    /// The journal of one killed run; default: all that are there
+    #[arg(long, value_name = "FILE")]
+    pub(crate) journal: Option<PathBuf>,
+    /// Folder that experiments are recorded in: journals are below it for a user without a home folder
+    #[arg(long, value_name = "DIR", default_value = "runs", env = "TRUETPS_RUNS")]
+    pub(crate) runs: PathBuf,
 }
 
 #[derive(Debug, Args)]

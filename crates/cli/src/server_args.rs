@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use crate::args::{CaptureArgs, SandboxPlace};
+use crate::args::{CaptureArgs, RestoreArgs, SandboxPlace};
 
 #[derive(Debug, Subcommand)]
 #[command(after_help = "Examples:\n  \
@@ -33,6 +33,8 @@ pub(crate) enum ServerCommand {
     Remove(RemoveArgs),
     /// Remove what killed runs left behind; servers in use and servers with names are not touched
     Clean(SandboxPlace),
+    /// Put back what a killed run has left in a server of --dsn: its settings and its schema
+    Restore(RestoreArgs),
     /// Write what a server is set to, and what it runs on, to a file that can be kept and compared
     Capture(CaptureArgs),
 }

@@ -1,15 +1,17 @@
 //! Where a command measures: private servers of a program on this host, or a server that runs already.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use truetps_driver::{Dialect, Target};
-use truetps_lab::{Pin, Program};
+use truetps_lab::{Foreign, Pin, Program};
 use truetps_record::{Plan, SERVER};
 use truetps_sandbox::{Home, Named, find};
 
 use crate::args::{EngineArgs, Place};
+use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::{pin, say};
+use crate::progress::Progress;
+use crate::{pin, print_out, say};
 
 /// The password is read from here, so that it is on no command line.
 const PASSWORD: &str = "TRUETPS_PASSWORD";
@@ -22,15 +24,20 @@ pub(crate) struct Site {
 
 enum Ground {
     Private { home: Home, programs: Vec<Program> },
-    Given { target: Target, schema: String },
+    Given(Foreign),
 }
 
 impl Site {
     pub(crate) fn open(plan: &Plan, place: &Place, engine: &EngineArgs) -> Result<Self, Failure> {
         let pin = engine.pin.as_deref().map_or(Ok(Pin::default()), pin::parse)?;
         let ground = match &place.dsn {
-            Some(_) if plan.server.name.is_some() => return Err(named_elsewhere(&plan.server_names(), DSN)),
-            Some(dsn) => Ground::Given { target: target(dsn, DSN)?, schema: schema(&place.schema)? },
+            Some(_) if !plan.server_names().is_empty() => return Err(named_elsewhere(&plan.server_names(), DSN)),
+            Some(dsn) => Ground::Given(Foreign {
+                target: target_with_file(dsn, DSN, place.defaults_file.as_deref())?,
+                schema: schema(&place.schema)?,
+                schema_is_theirs: place.i_own_this_schema,
+                journals: journals(&place.runs),
+            }),
             None => private(plan, place)?,
         };
         Ok(Self { ground, pin })
@@ -39,13 +46,24 @@ impl Site {
     pub(crate) fn place(&self) -> truetps_lab::Place<'_> {
         match &self.ground {
             Ground::Private { home, programs } => truetps_lab::Place::Private { home, programs },
-            Ground::Given { target, schema } => truetps_lab::Place::Given { target, schema },
+            Ground::Given(foreign) => truetps_lab::Place::Given(foreign),
         }
+    }
+
+    /// What a run on somebody's server would send to it; no run of a private one is rehearsed.
+    pub(crate) fn rehearse(&self, plan: &Plan) -> Result<Exit, Failure> {
+        let Ground::Given(foreign) = &self.ground else {
+            return Err(Failure::usage("--dry-run is for a server of --dsn"));
+        };
+        let lines = truetps_lab::rehearse(plan, foreign, &mut Progress::new()).map_err(|error| {
+            if error.is_usage() { Failure::usage(&error) } else { Failure::failed(&error) }.hint(error.hint())
+        })?;
+        Ok(print_out(&(lines.join("\n") + "\n")))
     }
 
     /// The command line as it is recorded: without a password that may be in it.
     pub(crate) fn command(&self) -> Vec<String> {
-        let Ground::Given { target, .. } = &self.ground else { return words().collect() };
+        let Ground::Given(Foreign { target, .. }) = &self.ground else { return words().collect() };
         let shown = target.to_string();
         let without_password = |word: String| match word.split_once("://") {
             Some((before, _)) if Target::parse(word.trim_start_matches("--dsn=")).is_ok() => {
@@ -122,6 +140,32 @@ pub(crate) fn target(dsn: &str, flag: &str) -> Result<Target, Failure> {
         Ok(password) if !has_password => target.with_password(password),
         _ => target,
     })
+}
+
+/// The same; what neither it nor the environment says of the account is taken from an option file.
+pub(crate) fn target_with_file(dsn: &str, flag: &str, file: Option<&Path>) -> Result<Target, Failure> {
+    let mut target = target(dsn, flag)?;
+    let Some(path) = file else { return Ok(target) };
+    let file = truetps_compat::client_login(path)
+        .map_err(|problem| Failure::usage(format!("--defaults-file {}: {problem}", path.display())))?;
+    file.warnings.iter().for_each(|warning| say(&format!("warning: {warning}\n")));
+    let authority = dsn.split_once("://").map_or("", |(_, rest)| rest.split(['/', '?']).next().unwrap_or_default());
+    let names_user = authority.rsplit_once('@').is_some_and(|(user, _)| !user.is_empty());
+    if let Some(user) = file.user.filter(|_| !names_user) {
+        target.login.user = user;
+    }
+    if target.login.password.is_none() {
+        target.login.password = file.password;
+    }
+    Ok(target)
+}
+
+/// Where it is written down what servers were set to before: the user's state folder, or beside the runs of a user who
+/// has none.
+pub(crate) fn journals(runs: &Path) -> PathBuf {
+    let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let state = absolute("XDG_STATE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".local/state")));
+    state.map_or_else(|| runs.join("journals"), |state| state.join("truetps/journals"))
 }
 
 /// A name that both families take without folding and without surprise.

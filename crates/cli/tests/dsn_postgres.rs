@@ -212,6 +212,21 @@ fn ctrl_c_errors_and_limits_leave_no_schema() {
     assert!(ran.stderr.contains("the schema `truetps` exists already"), "{}", ran.stderr);
     let ran = place.run(&short_run("insert", &dsn, &["--schema=other", "--set", "fsync=off"]));
     assert_eq!(ran.code, Some(2), "{}", ran.stderr);
-    assert!(ran.stderr.contains("`fsync` is a setting of the server"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("`fsync` belongs to the whole server"), "{}", ran.stderr);
     assert_eq!(belongings(&server), with_schema);
+}
+
+/// Settings of sessions are set on those of the load alone: nobody else's are changed, and nothing is to be put back.
+#[test]
+fn settings_of_sessions() {
+    let Some(server) = server("settings_of_sessions", &PostgresOptions::default()) else { return };
+    let (before, place) = (belongings(&server), Place::new());
+    let dsn = socket_dsn(&server);
+    let flags = ["--table-rows=500", "--set=synchronous_commit=off"];
+    valid_trial(&place, &place.run(&short_run("insert", &dsn, &flags)));
+    let text = fs::read_to_string(place.latest().join("trial-0001/server/variables.json")).unwrap();
+    assert!(text.contains("\"synchronous_commit\": \"off\""), "{text}");
+    assert_eq!(belongings(&server), before);
+    let report = place.run(&["report"]).stdout;
+    assert!(report.contains("Durability: a process crash"), "{report}");
 }

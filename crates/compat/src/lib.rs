@@ -3,12 +3,14 @@
 //! Names and texts are theirs; what is measured is measured by the engine as everywhere else, and kept in a run folder.
 //!
 //! - `mysql_words`: command lines and option files of MySQL's programs.
+//! - `client_login`: the account of an option file, for `--dsn`.
 //! - `slap`: mysqlslap.
 //! - `mtls`: mtls-perf-bench.
 //! - `run`: what both do alike, from what is asked of a run to what came of it.
 //! - `recording`: the run folder of such a run.
 //! - `truth`: the lines that follow the original report, and say what that leaves out.
 
+mod client_login;
 mod mtls;
 mod mysql_words;
 mod recording;
@@ -22,6 +24,7 @@ use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+pub use client_login::{ClientLogin, client_login};
 pub use mtls::run as run_mtls;
 pub use slap::run as run_slap;
 

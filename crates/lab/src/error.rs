@@ -6,6 +6,7 @@ use truetps_record::{Flavour, FolderError};
 use truetps_sandbox::{LimitError, SandboxError};
 use truetps_workload::WorkloadError;
 
+use crate::foreign::ForeignError;
 use crate::setting::SettingError;
 
 #[derive(Debug, Error)]
@@ -44,8 +45,12 @@ pub enum LabError {
     SearchUndecided,
     #[error("cannot log in: {0}")]
     GuestLogin(DriverError),
-    #[error("`{name}` is a setting of the server, and only the load may differ on a server that is not private")]
-    SettingOfGuest { name: String },
+    #[error(transparent)]
+    Foreign(#[from] ForeignError),
+    #[error("somebody has set {name} to {found} meanwhile, and it is left so")]
+    SetByOthers { name: String, found: String },
+    #[error("`{name}` {reason}: on a PostgreSQL that is not private, only what a session sets for itself may differ")]
+    NotOfSession { name: String, reason: String },
     #[error("the plan wants {}, and this server is {found}", wanted.map_or_else(String::new, |flavour| flavour.to_string()))]
     OtherFlavour { wanted: Option<Flavour>, found: Flavour },
     #[error("the schema `{schema}` exists already, and truetps works in a schema that it makes itself")]
@@ -60,6 +65,8 @@ pub enum LabError {
     ResumedSearch { name: String },
     #[error("the schema `{schema}` cannot be made: {source}")]
     Schema { schema: String, source: DriverError },
+    #[error("the schema `{schema}` could not be dropped ({error})")]
+    NotDropped { schema: String, error: String },
     #[error("interrupted")]
     Interrupted,
 }
@@ -90,6 +97,8 @@ impl LabError {
             | Self::NoPilot { .. }
             | Self::OtherFlavour { .. }
             | Self::SearchFailed { .. }
+            | Self::SetByOthers { .. }
+            | Self::NotDropped { .. }
             | Self::Interrupted => None,
             Self::OtherSchema { .. } => Some("name one server of them, by an address that is its own".to_owned()),
             Self::NoAutocommit => Some("set the account's init_connect, or the server's autocommit, to 1".to_owned()),
@@ -97,7 +106,8 @@ impl LabError {
                 Some("start a new one; `truetps report` shows what this one has found".to_owned())
             }
             Self::GuestLogin(error) | Self::Schema { source: error, .. } => error.hint(),
-            Self::SettingOfGuest { .. } => {
+            Self::Foreign(error) => error.hint(),
+            Self::NotOfSession { .. } => {
                 Some("leave --dsn out to measure it on a private server, or take the setting from the plan".to_owned())
             }
             Self::SchemaExists { schema } => Some(format!(
@@ -118,6 +128,7 @@ impl LabError {
             | Self::Pin(_)
             | Self::NoPilot { .. }
             | Self::SearchUndecided
+            | Self::NotDropped { .. }
             | Self::SearchFailed { .. }
             | Self::Interrupted => false,
             Self::Workload(_)
@@ -128,7 +139,9 @@ impl LabError {
             | Self::Sandbox(_)
             | Self::OtherConditions
             | Self::GuestLogin(_)
-            | Self::SettingOfGuest { .. }
+            | Self::Foreign(_)
+            | Self::SetByOthers { .. }
+            | Self::NotOfSession { .. }
             | Self::OtherFlavour { .. }
             | Self::SchemaExists { .. }
             | Self::Schema { .. }

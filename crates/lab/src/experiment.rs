@@ -208,7 +208,7 @@ impl<'a> Bench<'a> {
         let load = ServerLoad { connections_max: plan.connections_max(), statements_per_connection: statements as u32 };
         let (ground, host, servers) = match request.place {
             Place::Private { home, programs } => private(request, home, programs, records, load, &*workload, listener)?,
-            Place::Given { target, schema } => given(request, target, schema, records, load, &*workload, listener)?,
+            Place::Given(foreign) => given(request, foreign, records, load, &*workload, listener)?,
         };
         Ok(Self { request, workload, host, servers, ground })
     }
@@ -323,6 +323,12 @@ impl<'a> Bench<'a> {
                 keep_server_files(&mut site, health, &writer.server_path())?;
                 kept?;
             }
+        }
+        // What a server was during the trial decides whether it is evidence, whatever its clients have seen.
+        if trial.measured.is_some()
+            && let Some(reason) = self.ground.trouble(&scheduled.configuration)
+        {
+            trial.validity = Validity::Invalid(reason);
         }
         if health != Health::Good {
             self.ground.discard();

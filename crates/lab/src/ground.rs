@@ -1,5 +1,7 @@
 //! What an experiment stands on: private servers, or one of the user's.
 
+use std::path::PathBuf;
+
 use truetps_driver::{Client, Target};
 use truetps_record::{Configuration, Coupling};
 use truetps_sandbox::{Home, RunningServer, ServerBinary};
@@ -30,7 +32,18 @@ pub enum Place<'a> {
     /// Servers of these programs, started for the experiment: one, or one for each level of the factor `server`.
     Private { home: &'a Home, programs: &'a [Program] },
     /// A server that runs already. Its tables live in a schema that is made for them and dropped in the end.
-    Given { target: &'a Target, schema: &'a str },
+    Given(&'a Foreign),
+}
+
+/// A server that is somebody's, and what may be done there.
+#[derive(Debug)]
+pub struct Foreign {
+    pub target: Target,
+    pub schema: String,
+    /// The schema is there, and whoever named it says that tables may be made in it.
+    pub schema_is_theirs: bool,
+    /// Folder of the journals that say what to put back.
+    pub journals: PathBuf,
 }
 
 pub(crate) enum Ground<'a> {
@@ -78,7 +91,7 @@ impl Ground<'_> {
                     notes: std::mem::take(&mut live.notes),
                 })
             }
-            Self::Guest(guest) => guest.ready(listener),
+            Self::Guest(guest) => guest.ready(configuration, listener),
         }
     }
 
@@ -86,6 +99,15 @@ impl Ground<'_> {
     pub(crate) fn leave(&mut self, listener: &mut dyn Listener) {
         if let Self::Guest(guest) = self {
             guest.leave(listener);
+        }
+    }
+
+    /// Why a trial that has just ended is no evidence, where its server is somebody's: it was restarted, or somebody else
+    /// has set it.
+    pub(crate) fn trouble(&mut self, configuration: &Configuration) -> Option<String> {
+        match self {
+            Self::Private(_) => None,
+            Self::Guest(guest) => guest.trouble(configuration),
         }
     }
 

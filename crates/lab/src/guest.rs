@@ -1,95 +1,99 @@
-//! A server of the user: a guest makes a schema of its own there, and touches nothing else.
+//! A server of the user: a guest makes a schema there, or tables in one that it is given, sets what the plan says, and
+//! leaves both as they were.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use truetps_driver::{Client, Dialect, DriverError, Endpoint, Target};
-use truetps_record::{Plan, SERVER, ServerFacts};
+use truetps_record::{Configuration, Plan, ServerFacts};
 use truetps_workload::Workload;
 
 use crate::error::LabError;
 use crate::event::{Event, Listener};
-use crate::ground::Site;
-use crate::mark::Mark;
+use crate::experiment::Request;
+use crate::foreign::{self, ForeignError, Hold};
+use crate::ground::{Foreign, Site};
+use crate::schema::Schema;
+use crate::session_settings;
 use crate::tables::{Ownership, Tables};
 
-const CLIENT_TIMEOUT: Duration = Duration::from_mins(1);
-/// Errors "database exists" of MySQL and of PostgreSQL.
-const DATABASE_EXISTS: u16 = 1007;
-const DUPLICATE_DATABASE: &str = "42P04";
+pub(crate) const CLIENT_TIMEOUT: Duration = Duration::from_mins(1);
+/// A server that is being restarted is back within this time, or is not waited for.
+const RETURN_WAIT: Duration = Duration::from_secs(20);
 
 pub(crate) struct Guest<'a> {
-    /// As the user named it; the schema is made and dropped from there.
-    outside: Target,
-    /// Inside the schema.
+    plan: &'a Plan,
+    schema: Schema,
+    /// Where the load connects to, with what its sessions set for themselves.
     inside: Target,
-    schema: String,
     tables: Tables,
     stop: &'a AtomicBool,
     client: Option<Client>,
     is_loaded: bool,
-    has_left: bool,
-    mark: Mark,
+    /// `None` when everything is put back.
+    hold: Option<Hold>,
+    is_made: bool,
+    /// A trial has had trouble: the server may be on its way down, or up.
+    was_lost: bool,
 }
 
 impl<'a> Guest<'a> {
-    /// Checks that the plan asks for nothing that a guest does not do, logs in, and makes the schema.
+    /// Asks the server whether it takes all that the plan asks for, writes the journal, tries the levels of settings, and
+    /// makes the schema.
     pub(crate) fn enter(
-        plan: &Plan,
+        request: &Request<'a>,
+        foreign: &Foreign,
         workload: &dyn Workload,
-        target: &Target,
-        schema: &str,
-        stop: &'a AtomicBool,
+        listener: &mut dyn Listener,
     ) -> Result<(Self, ServerFacts), LabError> {
-        let settings = plan.server.settings.keys().map(String::as_str).chain(plan.setting_factors().into_keys());
-        let server = plan.factors.contains_key(SERVER).then_some(SERVER);
-        if let Some(name) = settings.into_iter().chain(server).next() {
-            return Err(LabError::SettingOfGuest { name: name.to_owned() });
-        }
+        let (plan, target) = (request.plan, &foreign.target);
         let mut client = Client::connect(target, CLIENT_TIMEOUT).map_err(LabError::GuestLogin)?;
-        let facts = facts(&mut client, target.dialect)?;
-        if plan.server.flavour.is_some_and(|wanted| wanted != facts.flavour) {
-            return Err(LabError::OtherFlavour { wanted: plan.server.flavour, found: facts.flavour });
-        }
-        if target.dialect == Dialect::Mysql && client.query_value("SELECT @@autocommit")?.as_deref() != Some("1") {
-            return Err(LabError::NoAutocommit);
-        }
-        create_schema(&mut client, schema)?;
-        let mut inside = target.clone();
-        inside.login.database = Some(schema.to_owned());
-        let mark = Mark::new();
-        if let Err(error) = mark_all(&mark, &inside) {
-            // Nothing is in it yet, and this is the session that made it.
-            let _ = client.execute(&format!("DROP DATABASE {}", quoted(target.dialect, schema)));
-            return Err(error);
-        }
-        let tables = Tables::new(workload, true, Ownership::Guest(target.dialect));
-        let guest = Self {
-            outside: target.clone(),
-            inside,
-            schema: schema.to_owned(),
-            tables,
-            stop,
+        let schema = Schema::new(target, &foreign.schema, foreign.schema_is_theirs, workload);
+        let facts = check(&mut client, plan, foreign, listener)?;
+        let identity = foreign::Identity::ask(&mut client).map_err(ForeignError::from)?;
+        let sets = target.dialect == Dialect::Mysql && !foreign::names(plan).is_empty();
+        let journal = foreign::Journal::new(request.tool_version, identity, target.to_string(), schema.record());
+        foreign::refuse_unfinished(&foreign.journals, &journal, sets)?;
+        schema.check(&mut client)?;
+        let journal = foreign::OpenJournal::begin(&foreign.journals, journal, sets)?;
+        let mut guest = Self {
+            plan,
+            inside: schema.inside().clone(),
+            schema,
+            tables: Tables::new(workload, true, Ownership::Guest(target.dialect)),
+            stop: request.stop,
             client: None,
             is_loaded: false,
-            has_left: false,
-            mark,
+            hold: Some(Hold::new(journal, &mut client)?),
+            is_made: false,
+            was_lost: false,
         };
-        Ok((guest, facts))
+        match guest.move_in(&mut client) {
+            Ok(()) => Ok((guest, facts)),
+            Err(error) => {
+                guest.leave(listener);
+                Err(error)
+            }
+        }
+    }
+
+    fn move_in(&mut self, client: &mut Client) -> Result<(), LabError> {
+        if let Some(hold) = &mut self.hold {
+            let account = if client.dialect() == Dialect::Mysql { foreign::account(client)? } else { String::new() };
+            hold.try_levels(client, self.plan, &account)?;
+        }
+        // Also where the making fails half-way: what has our mark is ours.
+        self.is_made = true;
+        self.schema.make(client)
     }
 
     /// Connects to the schema and fills its tables, if that has not been done.
     pub(crate) fn prepare(&mut self, listener: &mut dyn Listener) -> Result<(), LabError> {
-        let client = if let Some(client) = &mut self.client {
-            client
-        } else {
-            let mut client = Client::connect(&self.inside, CLIENT_TIMEOUT)?;
-            if !self.mark.is_in(&mut client)? {
-                return Err(LabError::OtherSchema { at: self.inside.endpoint(0).clone() });
-            }
-            self.client.insert(client)
-        };
+        if self.client.is_none() {
+            self.client = Some(self.come_back()?);
+        }
+        let client = self.client.as_mut().expect("it has just been connected");
         if self.is_loaded {
             return Ok(());
         }
@@ -105,11 +109,34 @@ impl<'a> Guest<'a> {
         Ok(())
     }
 
-    pub(crate) fn ready(&mut self, listener: &mut dyn Listener) -> Result<Site<'_>, LabError> {
+    /// A new session, in the schema that is ours. A server that was lost is waited for, as it may be restarting.
+    fn come_back(&mut self) -> Result<Client, LabError> {
+        let mut client = connect_patiently(self.schema.inside(), self.was_lost, self.stop)?;
+        self.was_lost = false;
+        if !self.schema.mark().is_in(&mut client)? {
+            return Err(LabError::OtherSchema { at: self.inside.endpoint(0).clone() });
+        }
+        if let Some(hold) = &mut self.hold {
+            // Whatever it has forgotten is set again by the trial.
+            hold.look_for_restart(&mut client)?;
+        }
+        Ok(client)
+    }
+
+    pub(crate) fn ready(
+        &mut self,
+        configuration: &Configuration,
+        listener: &mut dyn Listener,
+    ) -> Result<Site<'_>, LabError> {
         self.prepare(listener)?;
-        let Self { client: Some(client), inside, tables, .. } = self else {
+        let Self { client: Some(client), inside, tables, hold: Some(hold), plan, .. } = self else {
             unreachable!("it has just been connected")
         };
+        hold.look_for_restart(client)?;
+        hold.apply(client, plan, configuration)?;
+        if inside.dialect == Dialect::Postgres {
+            inside.setup = session_settings::apply(client, plan, configuration)?;
+        }
         let notes = tables.refill(client)?.into_iter().collect();
         // One server behind several addresses, or a PostgreSQL with a process for each session, is not one process.
         let is_one = inside.dialect == Dialect::Mysql && matches!(inside.endpoints[..], [Endpoint::Unix(_)]);
@@ -117,84 +144,111 @@ impl<'a> Guest<'a> {
         Ok(Site { client, target: inside, server: None, pid, notes })
     }
 
+    /// Why the trial that has just ended is no evidence. A server that does not answer has told so already.
+    pub(crate) fn trouble(&mut self, configuration: &Configuration) -> Option<String> {
+        let hold = self.hold.as_mut()?;
+        let asked = self.client.as_mut().and_then(|client| hold.trouble(client, self.plan, configuration).ok());
+        let told = if let Some(told) = asked {
+            told
+        } else {
+            let mut client = connect_patiently(self.schema.inside(), true, self.stop).ok()?;
+            hold.trouble(&mut client, self.plan, configuration).ok()?
+        }?;
+        self.discard();
+        Some(told)
+    }
+
     pub(crate) fn discard(&mut self) {
         self.client = None;
+        self.was_lost = true;
     }
 
-    /// Drops the schema, and says so where that cannot be: a server that has become read-only, or is gone.
+    /// Puts back and drops what is ours, and says so where that cannot be: a server that has become read-only, or is gone.
     pub(crate) fn leave(&mut self, listener: &mut dyn Listener) {
-        self.has_left = true;
-        if let Err(error) = self.drop_schema() {
-            let schema = &self.schema;
-            listener.event(&Event::Warning(format!(
-                "the schema `{schema}` could not be dropped ({error}): when the server can, DROP DATABASE {schema}"
-            )));
+        let Some(hold) = self.hold.take() else { return };
+        let path = hold.path().display().to_string();
+        match self.clean_up(hold) {
+            Ok(told) => told.into_iter().for_each(|text| listener.event(&Event::Warning(text))),
+            Err(error) => listener.event(&Event::Warning(format!(
+                "the server could not be left as it was: {error}; when it can: truetps server restore --journal '{path}'"
+            ))),
         }
     }
 
-    /// Drops the schema that has our mark, and no other of its name.
-    fn drop_schema(&mut self) -> Result<(), LabError> {
+    /// The settings first: they are everybody's. The journal stays until all of it is done.
+    fn clean_up(&mut self, mut hold: Hold) -> Result<Vec<String>, LabError> {
         self.client = None;
-        let name = quoted(self.outside.dialect, &self.schema);
-        let mut client = Client::connect(&self.outside, CLIENT_TIMEOUT)?;
-        let is_ours = match self.outside.dialect {
-            Dialect::Mysql => self.mark.is_in_schema(&mut client, &name)?,
-            Dialect::Postgres => self.mark.is_in(&mut Client::connect(&self.inside, CLIENT_TIMEOUT)?)?,
-        };
-        if !is_ours {
-            return Err(LabError::OtherSchema { at: self.outside.endpoint(0).clone() });
+        let is_awaited = self.was_lost && hold.sets_anything();
+        let mut client = connect_patiently(self.schema.outside(), is_awaited, &AtomicBool::new(false))?;
+        hold.look_for_restart(&mut client)?;
+        let told = hold.put_back(&mut client)?;
+        if self.is_made {
+            let dropped = self.schema.drop_ours(&mut client);
+            dropped.map_err(|error| LabError::NotDropped {
+                schema: self.schema.name().to_owned(),
+                error: error.to_string(),
+            })?;
         }
-        let dropped = match self.outside.dialect {
-            Dialect::Mysql => client.execute(&format!("DROP DATABASE {name}")).map(drop),
-            // Sessions of the load may still be on their way out. Servers before 13 do not know the word.
-            Dialect::Postgres => match client.execute(&format!("DROP DATABASE {name} WITH (FORCE)")) {
-                Err(DriverError::Server(_)) => client.execute(&format!("DROP DATABASE {name}")).map(drop),
-                other => other.map(drop),
-            },
-        };
-        Ok(dropped?)
+        hold.finish()?;
+        Ok(told)
     }
-}
-
-/// Leaves the mark in the schema, and makes sure that it is seen through every endpoint: several addresses must lead to
-/// one server, or to servers that follow each other.
-fn mark_all(mark: &Mark, inside: &Target) -> Result<(), LabError> {
-    for (n, endpoint) in inside.endpoints.iter().enumerate() {
-        let one = Target { endpoints: vec![endpoint.clone()], ..inside.clone() };
-        let mut client = Client::connect(&one, CLIENT_TIMEOUT).map_err(LabError::GuestLogin)?;
-        if n == 0 {
-            mark.leave(&mut client)?;
-        } else if !mark.is_in(&mut client)? {
-            return Err(LabError::OtherSchema { at: endpoint.clone() });
-        }
-    }
-    Ok(())
 }
 
 impl Drop for Guest<'_> {
-    /// The schema goes with its maker, also where nobody listens any more: the next run says what to do about the rest.
+    /// The server is left as it was, also where nobody listens any more: the next run says what to do about the rest.
     fn drop(&mut self) {
-        if !self.has_left {
-            let _ = self.drop_schema();
+        if let Some(hold) = self.hold.take() {
+            let _ = self.clean_up(hold);
         }
     }
 }
 
-fn create_schema(client: &mut Client, schema: &str) -> Result<(), LabError> {
-    match client.execute(&format!("CREATE DATABASE {}", quoted(client.dialect(), schema))) {
-        Ok(_) => Ok(()),
-        Err(DriverError::Server(error)) if error.code == DATABASE_EXISTS || error.sqlstate == DUPLICATE_DATABASE => {
-            Err(LabError::SchemaExists { schema: schema.to_owned() })
-        }
-        Err(source) => Err(LabError::Schema { schema: schema.to_owned(), source }),
+/// Everything that can be asked before anything is made.
+pub(crate) fn check(
+    client: &mut Client,
+    plan: &Plan,
+    foreign: &Foreign,
+    listener: &mut dyn Listener,
+) -> Result<ServerFacts, LabError> {
+    let dialect = client.dialect();
+    let facts = facts(client, dialect)?;
+    if plan.server.flavour.is_some_and(|wanted| wanted != facts.flavour) {
+        return Err(LabError::OtherFlavour { wanted: plan.server.flavour, found: facts.flavour });
     }
+    if dialect == Dialect::Mysql && client.query_value("SELECT @@autocommit")?.as_deref() != Some("1") {
+        return Err(LabError::NoAutocommit);
+    }
+    let names = foreign::names(plan);
+    for name in &names {
+        match dialect {
+            Dialect::Mysql => {
+                foreign::check_known(name, &facts)?;
+                foreign::value(client, name)?;
+            }
+            Dialect::Postgres => session_settings::check(client, name)?,
+        }
+    }
+    for text in foreign::look_around(client, &foreign.schema, foreign.schema_is_theirs, !names.is_empty())? {
+        listener.event(&Event::Warning(text));
+    }
+    Ok(facts)
 }
 
-/// The name as an identifier.
-fn quoted(dialect: Dialect, name: &str) -> String {
-    match dialect {
-        Dialect::Mysql => format!("`{}`", name.replace('`', "``")),
-        Dialect::Postgres => format!("\"{}\"", name.replace('"', "\"\"")),
+/// Connects; where it `is_awaited`, a server that cannot be reached is tried again for a while.
+fn connect_patiently(target: &Target, is_awaited: bool, stop: &AtomicBool) -> Result<Client, DriverError> {
+    const PAUSE: Duration = Duration::from_millis(100);
+    let began = Instant::now();
+    loop {
+        match Client::connect(target, CLIENT_TIMEOUT) {
+            Err(error) if is_awaited && began.elapsed() < RETURN_WAIT && !stop.load(Ordering::Relaxed) => {
+                // A server that refuses the account is there.
+                if matches!(&error, DriverError::Server(refused) if refused.sqlstate.starts_with("28")) {
+                    return Err(error);
+                }
+                std::thread::sleep(PAUSE);
+            }
+            other => return other,
+        }
     }
 }
 

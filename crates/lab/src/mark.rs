@@ -4,7 +4,7 @@
 use truetps_driver::{Client, Dialect, DriverError};
 use truetps_probe::clock;
 
-const TABLE: &str = "truetps_owner";
+pub(crate) const TABLE: &str = "truetps_owner";
 
 /// What is written into a schema when it is made.
 pub(crate) struct Mark {
@@ -17,10 +17,25 @@ impl Mark {
         Self { id: format!("{} {}", clock::now_rfc3339(), std::process::id()) }
     }
 
+    /// That of another run.
+    pub(crate) fn of(id: &str) -> Self {
+        Self { id: id.to_owned() }
+    }
+
+    pub(crate) fn id(&self) -> &str {
+        &self.id
+    }
+
+    pub(crate) fn leave_sql(&self) -> [String; 2] {
+        [
+            format!("CREATE TABLE {TABLE} (id VARCHAR(64) NOT NULL PRIMARY KEY)"),
+            format!("INSERT INTO {TABLE} (id) VALUES ('{}')", self.id),
+        ]
+    }
+
     /// Leaves it in the schema that the client is in.
     pub(crate) fn leave(&self, client: &mut Client) -> Result<(), DriverError> {
-        client.execute(&format!("CREATE TABLE {TABLE} (id VARCHAR(64) NOT NULL PRIMARY KEY)"))?;
-        client.execute(&format!("INSERT INTO {TABLE} (id) VALUES ('{}')", self.id)).map(drop)
+        self.leave_sql().iter().try_for_each(|sql| client.execute(sql).map(drop))
     }
 
     /// Whether it is in the schema that the client is in.

@@ -63,7 +63,7 @@ pub(crate) fn verify(client: &mut Client, name: &str, value: &SettingValue) -> R
     Err(SettingError::Changed { name: name.to_owned(), value: value.option_text(), found })
 }
 
-fn literal(value: &SettingValue) -> String {
+pub(crate) fn literal(value: &SettingValue) -> String {
     match (value, value.as_int()) {
         (_, Some(number)) => number.to_string(),
         (SettingValue::Bool(_), _) => value.option_text(),

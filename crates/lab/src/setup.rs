@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use truetps_driver::{Dialect, Target};
+use truetps_driver::Dialect;
 use truetps_probe::{host_facts, probe_flush};
 use truetps_record::{ExperimentFolder, HostFacts, Plan, ServerFacts};
 use truetps_sandbox::{Home, HostLimits, Needs, ServerLoad, Settings, chosen_settings, clean, raise_open_files};
@@ -11,7 +11,7 @@ use truetps_workload::Workload;
 use crate::error::LabError;
 use crate::event::{Event, Listener};
 use crate::experiment::{Request, check_settings};
-use crate::ground::{Ground, Place, Program};
+use crate::ground::{Foreign, Ground, Place, Program};
 use crate::guest::Guest;
 use crate::stand::{Kind, Stands};
 
@@ -59,8 +59,7 @@ pub(crate) fn private<'a>(
 /// Makes a schema in a server of the user and fills it.
 pub(crate) fn given<'a>(
     request: &Request<'a>,
-    target: &Target,
-    schema: &str,
+    foreign: &Foreign,
     records: &Path,
     load: ServerLoad,
     workload: &dyn Workload,
@@ -70,8 +69,8 @@ pub(crate) fn given<'a>(
     // Sockets of the clients; the server has limits of its own.
     let needs = Needs { connections: load.connections_max.into(), table_objects: 0, buffer_pool_bytes: 0 };
     raise_open_files(&needs)?;
-    listener.event(&Event::Preparing(format!("logging in to {target}")));
-    let (mut guest, server) = Guest::enter(request.plan, workload, target, schema, request.stop)?;
+    listener.event(&Event::Preparing(format!("logging in to {}", foreign.target)));
+    let (mut guest, server) = Guest::enter(request, foreign, workload, listener)?;
     if let Err(error) = guest.prepare(listener) {
         guest.leave(listener);
         return Err(error);
@@ -104,7 +103,7 @@ impl Place<'_> {
     pub(crate) fn dialect(&self) -> Dialect {
         match self {
             Self::Private { .. } => Dialect::Mysql,
-            Self::Given { target, .. } => target.dialect,
+            Self::Given(foreign) => foreign.target.dialect,
         }
     }
 
@@ -112,7 +111,7 @@ impl Place<'_> {
     pub(crate) fn data_dir(&self) -> String {
         match self {
             Self::Private { home, .. } => home.path().display().to_string(),
-            Self::Given { target, .. } => target.to_string(),
+            Self::Given(foreign) => foreign.target.to_string(),
         }
     }
 }

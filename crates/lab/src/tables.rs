@@ -66,7 +66,7 @@ impl Tables {
             // Before the statements that follow a filling: they run again after each refill from this copy.
             if self.keep_pristine {
                 client.execute(&self.copy_sql(table))?;
-                client.execute(&format!("INSERT INTO {} SELECT * FROM {}", pristine(table), table.name))?;
+                client.execute(&fill_copy_sql(table))?;
             }
             execute_all(client, table.after_load_sql())?;
             client.execute(&self.analyze_sql(table))?;
@@ -82,7 +82,7 @@ impl Tables {
         self.enter(client)?;
         execute_all(client, &self.truncate_sql())?;
         for table in &self.list {
-            client.execute(&format!("INSERT INTO {} SELECT * FROM {}", table.name, pristine(table)))?;
+            client.execute(&refill_sql(table))?;
             execute_all(client, table.after_load_sql())?;
             // Statistics of the emptied table would make the optimiser read all of the refilled one.
             client.execute(&self.analyze_sql(table))?;
@@ -91,6 +91,32 @@ impl Tables {
             restart_binlog(client)?;
         }
         self.flush(client)
+    }
+
+    /// What [`Self::load`] sends on a guest's server; of the rows the first statement only.
+    pub(crate) fn load_outline(&self) -> Vec<String> {
+        let mut sent = Vec::new();
+        for table in &self.list {
+            sent.extend_from_slice(table.create_sql());
+            sent.push("BEGIN".to_owned());
+            sent.extend(table.load_sql().next());
+            sent.push(format!("-- … until {} has {} rows", table.name, table.rows));
+            sent.extend(["COMMIT".to_owned(), self.copy_sql(table), fill_copy_sql(table)]);
+            sent.extend_from_slice(table.after_load_sql());
+            sent.push(self.analyze_sql(table));
+        }
+        sent
+    }
+
+    /// What [`Self::refill`] sends.
+    pub(crate) fn refill_outline(&self) -> Vec<String> {
+        let mut sent = self.truncate_sql();
+        for table in &self.list {
+            sent.push(refill_sql(table));
+            sent.extend_from_slice(table.after_load_sql());
+            sent.push(self.analyze_sql(table));
+        }
+        sent
     }
 
     /// Writes all changed pages, so that no trial pays for those of the refill before it. What is left is a note. A
@@ -171,8 +197,21 @@ fn execute_all(client: &mut Client, statements: &[String]) -> Result<(), DriverE
     statements.iter().try_for_each(|sql| client.execute(sql).map(drop))
 }
 
+fn fill_copy_sql(table: &Table) -> String {
+    format!("INSERT INTO {} SELECT * FROM {}", pristine(table), table.name)
+}
+
+fn refill_sql(table: &Table) -> String {
+    format!("INSERT INTO {} SELECT * FROM {}", table.name, pristine(table))
+}
+
 fn pristine(table: &Table) -> String {
-    format!("{}_pristine", table.name)
+    pristine_name(&table.name)
+}
+
+/// The name of a table's pristine copy.
+pub(crate) fn pristine_name(table: &str) -> String {
+    format!("{table}_pristine")
 }
 
 /// Waits, for a bounded time, until nobody but `client` is connected. Who is left is a note.

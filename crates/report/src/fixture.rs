@@ -1,5 +1,7 @@
 //! A small made-up experiment in the shape of the first field report, for the tests of every format.
 
+use std::collections::BTreeMap;
+
 use truetps_analysis::{Analysis, analyse};
 use truetps_record::{
     Counts, EngineFacts, ErrorCount, Experiment, Flavour, FlushProbe, HostFacts, LatencyFigures, Measured, Plan,
@@ -15,6 +17,7 @@ pub(crate) struct Fixture {
     pub(crate) experiment: Experiment,
     pub(crate) trials: Vec<Trial>,
     pub(crate) analysis: Analysis,
+    pub(crate) variables: BTreeMap<String, BTreeMap<String, String>>,
 }
 
 impl Fixture {
@@ -63,7 +66,7 @@ impl Fixture {
         let (schedule, trials) = run(&plan);
         let experiment = experiment(&plan, schedule);
         let analysis = analyse(&plan, &experiment, &trials);
-        Self { plan, experiment, trials, analysis }
+        Self { plan, experiment, trials, analysis, variables: BTreeMap::new() }
     }
 
     /// The durability experiment after an hour in which things went wrong: an invalid trial, an interrupted one, one
@@ -95,7 +98,13 @@ impl Fixture {
     }
 
     pub(crate) fn input(&self) -> ReportInput<'_> {
-        ReportInput { plan: &self.plan, experiment: &self.experiment, analysis: &self.analysis, trials: &self.trials }
+        ReportInput {
+            plan: &self.plan,
+            experiment: &self.experiment,
+            analysis: &self.analysis,
+            trials: &self.trials,
+            variables: &self.variables,
+        }
     }
 }
 

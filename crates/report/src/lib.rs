@@ -9,6 +9,7 @@ pub mod meaning;
 mod cell_tables;
 mod csv;
 mod document;
+mod durability;
 mod errors;
 mod generator;
 mod html;
@@ -38,6 +39,8 @@ pub use settings_diff::{diff_json, diff_markdown, diff_text};
 pub use text::text;
 pub use verdicts::verdicts;
 
+use std::collections::BTreeMap;
+
 use truetps_analysis::Analysis;
 use truetps_record::{Experiment, Plan, Trial};
 
@@ -50,4 +53,6 @@ pub struct ReportInput<'a> {
     pub analysis: &'a Analysis,
     /// The trials that the analysis was made from.
     pub trials: &'a [Trial],
+    /// What the servers of these trials were set to, by the name of the trial, where they could be asked.
+    pub variables: &'a BTreeMap<String, BTreeMap<String, String>>,
 }

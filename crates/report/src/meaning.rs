@@ -5,7 +5,7 @@ use truetps_analysis::{Analysis, Contrast, Curve, Knee, Verdict};
 use truetps_record::Coupling;
 
 use crate::generator::{self, LIMITED};
-use crate::{ReportInput, format, names, open_loop, risk};
+use crate::{ReportInput, durability, format, names, open_loop, risk};
 
 /// More combinations of settings than this are told by the table alone.
 const CURVES_TOLD_MAX: usize = 4;
@@ -26,6 +26,7 @@ pub fn meaning(input: &ReportInput<'_>) -> Vec<String> {
     said.extend(undecided(analysis));
     said.extend(couplings(input));
     said.extend(risk::sentences(input));
+    said.extend(durability::sentences(input));
     said
 }
 

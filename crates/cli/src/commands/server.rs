@@ -4,7 +4,7 @@ use truetps_report::format;
 use truetps_sandbox::{Add, Entry, Home, Instance, Named, NamedServer, SandboxError, State};
 
 use crate::args::SandboxPlace;
-use crate::commands::{capture, instance};
+use crate::commands::{capture, instance, restore};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::server_args::{AddArgs, RemoveArgs, ServerCommand};
@@ -21,6 +21,7 @@ pub(crate) fn run(command: &ServerCommand) -> Result<Exit, Failure> {
         ServerCommand::Log(args) => instance::log(args),
         ServerCommand::Remove(args) => remove(args),
         ServerCommand::Clean(place) => clean(place),
+        ServerCommand::Restore(args) => restore::run(args),
         ServerCommand::Capture(args) => capture::run(args),
     }
 }

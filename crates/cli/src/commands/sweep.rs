@@ -56,6 +56,9 @@ pub(crate) fn measure(
     engine: &EngineArgs,
 ) -> Result<Exit, Failure> {
     let site = Site::open(plan, place, engine)?;
+    if place.dry_run {
+        return site.rehearse(plan);
+    }
     let stop = signals::stop_flag()?;
     let mut progress = Progress::new();
     let request = request(plan, quick, &place.runs, engine, &site, &stop);
@@ -72,6 +75,9 @@ fn go_on(args: &SweepArgs, folder: Option<&Path>) -> Result<Exit, Failure> {
     let plan = folder.plan().map_err(Failure::usage)?;
     plans::refuse_record(&plan, &shown(folder.path()).display().to_string())?;
     let site = Site::open(&plan, &args.place, &args.engine)?;
+    if args.place.dry_run {
+        return site.rehearse(&plan);
+    }
     let stop = signals::stop_flag()?;
     let mut progress = Progress::new();
     let request = request(&plan, false, &args.place.runs, &args.engine, &site, &stop);

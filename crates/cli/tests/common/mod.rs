@@ -74,6 +74,8 @@ impl Place {
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_truetps"));
         command.args(args).current_dir(self.path()).env("TRUETPS_SANDBOX_DIR", self.home()).stdin(Stdio::null());
+        // Journals of foreign servers: not among those of the user who runs the tests.
+        command.env("XDG_STATE_HOME", self.path().join("state"));
         for name in ["TRUETPS_RUNS", "TRUETPS_BASEDIR", "TRUETPS_DSN", "TRUETPS_PASSWORD", "NO_COLOR"] {
             command.env_remove(name);
         }

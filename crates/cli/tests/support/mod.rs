@@ -66,6 +66,14 @@ impl Owned {
         owned
     }
 
+    /// Stopped and started again, at the same socket.
+    pub(crate) fn restarted(self, binary: &ServerBinary, settings: &[(&str, &str)]) -> Self {
+        let Self { server, _sandbox: sandbox, _dir: dir, .. } = self;
+        server.stop(SOON).unwrap();
+        let (server, port) = start(&sandbox, &[&[(redo_setting(binary), "32M")], settings].concat());
+        Self { server, port, _sandbox: sandbox, _dir: dir }
+    }
+
     pub(crate) fn admin(&self) -> Client {
         self.server.connect(SOON).unwrap()
     }

@@ -1,0 +1,360 @@
+//! Settings of servers that belong to somebody: they are set for trials, and are as before after every end of a run,
+//! `kill -9` among them.
+
+#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test may panic, and says loudly what it skips")]
+
+mod common;
+mod support;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::thread::sleep;
+use std::time::Duration;
+
+use common::{Place, Ran, signal, wait_until};
+use rustix::process::Signal;
+use support::{ACCOUNT, Owned, PASSWORD, assert_secret, short_run, valid_trial};
+use truetps_knowledge::inert_reason;
+use truetps_sandbox::ServerBinary;
+use truetps_testkit::mysql_family::{fetched, mariadb};
+
+const PLAN: &str = r#"
+name = "levels"
+about = "a test"
+[workload]
+name = "insert"
+table_rows = 300
+[load]
+warm_up_s = 0.05
+measure_s = 0.2
+[factors]
+innodb_flush_log_at_trx_commit = [1, 2, 0]
+sync_binlog = [1, 0]
+connections = [2]
+[design]
+blocks = 1
+aa_pair = false
+"#;
+
+/// All that must be the same before and after, but for what counts and identifies.
+fn globals(owned: &Owned) -> BTreeMap<String, String> {
+    let rows = owned.admin().query("SHOW GLOBAL VARIABLES").unwrap().rows;
+    let pairs = rows.into_iter().map(|row| {
+        let mut cells = row.into_iter();
+        (cells.next().unwrap().unwrap().to_lowercase(), cells.next().unwrap().unwrap_or_default())
+    });
+    pairs.filter(|(name, _)| inert_reason(name).is_none()).collect()
+}
+
+fn schemas(owned: &Owned) -> Vec<String> {
+    let rows = owned.admin().query("SHOW DATABASES").unwrap().rows;
+    rows.into_iter().map(|row| row[0].clone().unwrap()).collect()
+}
+
+fn journals(place: &Place) -> Vec<String> {
+    let files = fs::read_dir(place.path().join("state/truetps/journals")).into_iter().flatten().flatten();
+    files.map(|file| file.file_name().into_string().unwrap()).filter(|name| name.contains(".json")).collect()
+}
+
+fn server(binary: &ServerBinary) -> Owned {
+    // Neither the server's defaults nor a level of the plan alone: a wrong "default" would not pass for the original.
+    let old = !binary.is_mariadb() && binary.version.major < 8;
+    let id = if old { &[("server_id", "7")][..] } else { &[] };
+    Owned::start(
+        binary,
+        &[&[("log_bin", "ON"), ("sync_binlog", "3"), ("innodb_flush_log_at_trx_commit", "1")][..], id].concat(),
+    )
+}
+
+/// `xorshift64`: a run of the test can be done again from its seed.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % limit
+    }
+}
+
+fn binaries(test: &str) -> Vec<(String, ServerBinary)> {
+    let mut all: Vec<_> = mariadb(test).map(|binary| ("mariadb".to_owned(), binary)).into_iter().collect();
+    let wanted = ["mysql-8.0", "mysql-9.7"];
+    all.extend(
+        fetched(test).into_iter().filter(|one| wanted.contains(&one.name)).map(|one| (one.name.to_owned(), one.binary)),
+    );
+    all
+}
+
+#[test]
+fn levels_are_set_and_put_back() {
+    for (name, binary) in binaries("levels_are_set_and_put_back") {
+        let owned = server(&binary);
+        let (before, place) = (globals(&owned), Place::new());
+        place.write("levels.toml", PLAN);
+        let ran = place.run(&["sweep", "./levels.toml", "--dsn", &owned.socket_dsn()]);
+        // One block decides no comparison.
+        assert_eq!(ran.code, Some(3), "{name}: {}", ran.stderr);
+        assert_eq!(globals(&owned), before, "{name}");
+        assert!(!schemas(&owned).contains(&"truetps".to_owned()), "{name}");
+        assert!(journals(&place).is_empty(), "{name}");
+        for n in 1..=6 {
+            let trial = place.run_json(&format!("trial-000{n}"));
+            assert_eq!(trial["validity"]["state"], "valid", "{name}: {trial}");
+            let path = place.latest().join(format!("trial-000{n}/server/variables.json"));
+            let had: BTreeMap<String, String> = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
+            for (setting, level) in trial["configuration"].as_object().unwrap() {
+                if setting != "connections" {
+                    assert_eq!(had[setting], level.to_string(), "{name}: {setting}");
+                }
+            }
+        }
+        // Settings of the plan, and Ctrl-C.
+        let dsn = owned.socket_dsn();
+        let args =
+            ["run", "insert", "--dsn", &dsn, "--set=sync_binlog=0", "--rate=50", "--measure=60", "--table-rows=300"];
+        let child = place.start(&args);
+        place.wait_for_interval("trial-0001");
+        wait_until("the setting", || globals(&owned)["sync_binlog"] == "0");
+        signal(child.id(), Signal::INT);
+        let ran: Ran = child.wait_with_output().unwrap().into();
+        assert_eq!(ran.code, Some(130), "{name}: {}", ran.stderr);
+        assert_eq!(globals(&owned), before, "{name}: Ctrl-C");
+        // A level that the server makes another one: nothing is measured, and nothing stays.
+        let ran = place.run(&short_run(
+            "insert",
+            &dsn,
+            &["--set=sync_binlog=0", "--set=innodb_flush_log_at_timeout=99999999"],
+        ));
+        assert_eq!(ran.code, Some(2), "{name}: {}", ran.stderr);
+        assert_eq!((globals(&owned), journals(&place).len()), (before, 0), "{name}: a wrong level: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn killed_runs_are_put_back() {
+    const KILLS: u32 = 20;
+    let seed = truetps_probe::clock::epoch_s().to_bits() | 1;
+    let mut random = Random(seed);
+    let (mut kills, mut with_settings, mut with_schema) = (0, 0, 0);
+    for (name, binary) in binaries("killed_runs_are_put_back") {
+        let owned = server(&binary);
+        let (before, schemas_before) = (globals(&owned), schemas(&owned));
+        let place = Place::new();
+        place.write("levels.toml", PLAN);
+        for n in 0..KILLS {
+            // Looking around takes a second; what matters comes after it.
+            let delay = Duration::from_millis(900 + random.below(2600));
+            let mut child = place.start(&["sweep", "./levels.toml", "--dsn", &owned.socket_dsn()]);
+            sleep(delay);
+            child.kill().unwrap();
+            child.wait().unwrap();
+            kills += 1;
+            let what = format!("{name}, seed {seed}, kill {n} after {delay:?}");
+            with_settings += u32::from(globals(&owned) != before);
+            with_schema += u32::from(schemas(&owned) != schemas_before);
+            if !journals(&place).is_empty() {
+                let next = place.run(&["sweep", "./levels.toml", "--dsn", &owned.socket_dsn()]);
+                assert_eq!(next.code, Some(2), "{what}: {}", next.stderr);
+                assert!(next.stderr.contains("truetps server restore"), "{what}: {}", next.stderr);
+            }
+            let restored = place.run(&["server", "restore"]);
+            assert_eq!(restored.code, Some(0), "{what}: {}", restored.stderr);
+            assert_eq!(globals(&owned), before, "{what}: {}", restored.stdout);
+            let said_so = restored.stdout.contains("the schema `truetps` is empty");
+            assert!(schemas(&owned) == schemas_before || said_so, "{what}: {}", restored.stdout);
+            assert!(journals(&place).is_empty(), "{what}");
+            if said_so {
+                owned.execute(&["DROP DATABASE IF EXISTS truetps"]);
+            }
+            let again = place.run(&["server", "restore"]);
+            assert_eq!((again.code, again.stdout.as_str()), (Some(0), ""), "{what}: {}", again.stderr);
+        }
+    }
+    eprintln!(
+        "seed {seed}: {kills} runs killed, {with_settings} of them with settings of theirs and {with_schema} with a schema \
+         left; all put back"
+    );
+}
+
+#[test]
+fn what_others_have_set_is_left() {
+    let Some(binary) = mariadb("what_others_have_set_is_left") else { return };
+    let owned = server(&binary);
+    let place = Place::new();
+    let dsn = owned.socket_dsn();
+    let mut child = place.start(&[
+        "run",
+        "insert",
+        "--dsn",
+        &dsn,
+        "--set=sync_binlog=0",
+        "--rate=50",
+        "--measure=60",
+        "--table-rows=300",
+    ]);
+    place.wait_for_interval("trial-0001");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    owned.execute(&["SET GLOBAL sync_binlog = 77"]);
+    let other = server(&binary);
+    let file = place.path().join("state/truetps/journals").join(&journals(&place)[0]);
+    let ran = place.run(&["server", "restore", "--journal", file.to_str().unwrap(), "--dsn", &other.socket_dsn()]);
+    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+    assert!(ran.stderr.contains("another server"), "{}", ran.stderr);
+    let ran = place.run(&["server", "restore"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(ran.stdout.contains("sync_binlog is 77") && ran.stdout.contains("was 3"), "{}", ran.stdout);
+    assert_eq!(globals(&owned)["sync_binlog"], "77");
+    assert!(!schemas(&owned).contains(&"truetps".to_owned()));
+}
+
+#[test]
+fn what_is_refused_before_anything_is_made() {
+    for (name, binary) in binaries("what_is_refused_before_anything_is_made") {
+        let owned = server(&binary);
+        owned.execute(&["CREATE USER limited@localhost", "GRANT SELECT, CREATE ON `truetps%`.* TO limited@localhost"]);
+        let (before, schemas_before) = (globals(&owned), schemas(&owned));
+        let place = Place::new();
+        let dsn = owned.socket_dsn();
+        let check = |ran: Ran, words: &[&str]| {
+            assert_eq!(ran.code, Some(2), "{name}: {}", ran.stderr);
+            for word in words {
+                assert!(ran.stderr.contains(word), "{name} should say {word:?}:\n{}", ran.stderr);
+            }
+            assert_eq!((globals(&owned), schemas(&owned)), (before.clone(), schemas_before.clone()), "{name}");
+            assert!(journals(&place).is_empty(), "{name}");
+        };
+        check(
+            place.run(&short_run("insert", &dsn, &["--set=log_bin=OFF"])),
+            &["`log_bin` cannot be set", "when it starts"],
+        );
+        check(place.run(&short_run("insert", &dsn, &["--set=no_such_thing=1"])), &["no variable `no_such_thing`"]);
+        check(place.run(&short_run("insert", &dsn, &["--set=datadir=/x"])), &["datadir"]);
+        let limited = dsn.replace("root@", "limited@");
+        check(
+            place.run(&short_run("insert", &limited, &[])),
+            &["it lacks DROP, INSERT", "GRANT CREATE, DROP", "'limited'@'localhost'"],
+        );
+        owned.execute(&["GRANT ALL ON `truetps%`.* TO limited@localhost"]);
+        let set = ["--set=sync_binlog=0"];
+        check(
+            place.run(&short_run("insert", &limited, &set)),
+            &["may not set global variables", "ON *.* TO 'limited'@'localhost'"],
+        );
+        valid_trial(&place, &place.run(&short_run("insert", &limited, &["--table-rows=300"])));
+        owned.execute(&["SET GLOBAL read_only = 1"]);
+        let ran = place.run(&short_run("insert", &dsn, &[]));
+        assert_eq!(ran.code, Some(2), "{name}: {}", ran.stderr);
+        assert!(ran.stderr.contains("takes no writes: read_only"), "{name}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_server_that_is_restarted() {
+    for (name, binary) in binaries("a_server_that_is_restarted") {
+        let settings = [("log_bin", "ON"), ("sync_binlog", "3")];
+        let owned = Owned::start(&binary, &settings);
+        let (before, place) = (globals(&owned), Place::new());
+        place.write("levels.toml", &PLAN.replace("[1, 2, 0]", "[2, 0]").replace("measure_s = 0.2", "measure_s = 3"));
+        // So long that a new start cannot look like the old one.
+        sleep(Duration::from_secs(3));
+        let child = place.start(&["sweep", "./levels.toml", "--dsn", &owned.socket_dsn()]);
+        place.wait_for_interval("trial-0002");
+        let owned = owned.restarted(&binary, &settings);
+        let ran: Ran = child.wait_with_output().unwrap().into();
+        assert_eq!(ran.code, Some(4), "{name}: {}", ran.stderr);
+        let trial = place.run_json("trial-0002");
+        let reason = trial["validity"]["reason"].as_str().unwrap_or_default();
+        assert!(reason.contains("the server was restarted"), "{name}: {trial}");
+        for n in [1, 3, 4] {
+            let trial = place.run_json(&format!("trial-000{n}"));
+            assert_eq!(trial["validity"]["state"], "valid", "{name}: {trial}");
+        }
+        assert_eq!((globals(&owned), journals(&place).len()), (before, 0), "{name}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_dry_run_sends_questions_only() {
+    for (name, binary) in binaries("a_dry_run_sends_questions_only") {
+        let owned = server(&binary);
+        let place = Place::new();
+        place.write("levels.toml", PLAN);
+        owned.execute(&["SET GLOBAL log_output = 'TABLE'", "SET GLOBAL general_log = 1"]);
+        let before = (globals(&owned), schemas(&owned));
+        owned.execute(&["TRUNCATE mysql.general_log"]);
+        let ran = place.run(&["sweep", "./levels.toml", "--dsn", &owned.socket_dsn(), "--dry-run"]);
+        assert_eq!(ran.code, Some(0), "{name}: {}", ran.stderr);
+        let sql = "SELECT CONVERT(argument USING utf8mb4) FROM mysql.general_log WHERE command_type IN ('Query', 'Execute', 'Prepare')";
+        let sent: Vec<_> =
+            owned.admin().query(sql).unwrap().rows.into_iter().map(|row| row[0].clone().unwrap()).collect();
+        assert!(sent.len() > 10, "{name}: {sent:#?}");
+        let is_question = |sql: &String| sql.starts_with("SELECT ") || sql.starts_with("SHOW ");
+        let own = |sql: &String| sql.contains("general_log");
+        assert_eq!(sent.iter().find(|sql| !is_question(sql) && !own(sql)), None, "{name}");
+        assert_eq!((globals(&owned), schemas(&owned)), before, "{name}");
+        assert!(!place.path().join("state").exists() && !place.path().join("runs").exists(), "{name}");
+        for wanted in [
+            "SET GLOBAL sync_binlog = 0",
+            "CREATE DATABASE `truetps`",
+            "INSERT INTO",
+            "SET GLOBAL sync_binlog = 3",
+            "DROP DATABASE `truetps`",
+        ] {
+            assert!(ran.stdout.contains(wanted), "{name} should have {wanted}:\n{}", ran.stdout);
+        }
+    }
+}
+
+#[test]
+fn an_option_file_says_who_logs_in() {
+    let Some(binary) = mariadb("an_option_file_says_who_logs_in") else { return };
+    let owned = server(&binary);
+    // Not in the place, where no file may have the password.
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("my.cnf");
+    fs::write(&file, format!("[mysqld]\nuser=x\n[client]\nuser={ACCOUNT}\npassword=\"{PASSWORD}\"\n")).unwrap();
+    let flag = format!("--defaults-file={}", file.display());
+    let place = Place::new();
+    let dsn = format!("mysql://127.0.0.1:{}", owned.port);
+    let ran = place.run(&short_run("insert", &dsn, &["--table-rows=300", &flag]));
+    valid_trial(&place, &ran);
+    assert_secret(&place, &ran);
+    // A killed run of that account, put back by it; its journal has no password either.
+    let place = Place::new();
+    let mut child =
+        place.start(&["run", "insert", "--dsn", &dsn, "--rate=50", "--measure=60", "--table-rows=300", &flag]);
+    place.wait_for_interval("trial-0001");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(journals(&place).len(), 1);
+    assert_secret(&place, &ran);
+    let ran = place.run(&["server", "restore", &flag]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(ran.stdout.contains("the schema `truetps` was dropped"), "{}", ran.stdout);
+    assert_secret(&place, &ran);
+    let ran = place.run(&short_run("insert", &dsn, &["--defaults-file=/nowhere/my.cnf"]));
+    assert!(ran.code == Some(2) && ran.stderr.contains("/nowhere/my.cnf"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_schema_of_its_owner() {
+    let Some(binary) = mariadb("a_schema_of_its_owner") else { return };
+    let owned = server(&binary);
+    owned.execute(&["CREATE DATABASE app", "CREATE TABLE app.mine (id INT)", "INSERT INTO app.mine VALUES (7)"]);
+    let tables = || owned.admin().query("SHOW TABLES FROM app").unwrap().rows;
+    let (before, place, dsn) = (tables(), Place::new(), owned.socket_dsn());
+    let flags = ["--schema=app", "--i-own-this-schema", "--table-rows=300"];
+    valid_trial(&place, &place.run(&short_run("insert", &dsn, &flags)));
+    assert_eq!(tables(), before);
+    let ran = place.run(&short_run("insert", &dsn, &["--schema=absent", "--i-own-this-schema"]));
+    assert!(ran.code == Some(2) && ran.stderr.contains("`absent` is not there"), "{}", ran.stderr);
+    owned.execute(&["CREATE TABLE app.truetps_owner (id INT)"]);
+    let before = tables();
+    let ran = place.run(&short_run("insert", &dsn, &flags));
+    assert!(ran.code == Some(2) && ran.stderr.contains("has a table `truetps_owner` already"), "{}", ran.stderr);
+    assert_eq!(tables(), before);
+    assert_eq!(owned.admin().query_value("SELECT id FROM app.mine").unwrap().as_deref(), Some("7"));
+}
