@@ -34,6 +34,8 @@ pub(crate) struct Spec {
     pub(crate) name: &'static str,
     pub(crate) short: Option<char>,
     pub(crate) kind: Kind,
+    /// The original has it: where a name is cut short, such a one is meant before any other.
+    pub(crate) is_original: bool,
     /// A line of the help page.
     pub(crate) about: &'static str,
 }
