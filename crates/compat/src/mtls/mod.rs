@@ -30,8 +30,12 @@ const REFUSED: u8 = 3;
 const INTERRUPTED: u8 = 130;
 
 /// Runs a command line of mtls-perf-bench, its name first. Returns the exit status.
-pub fn run(arguments: Vec<OsString>, world: &mut World<'_>) -> u8 {
+pub fn run(mut arguments: Vec<OsString>, world: &mut World<'_>) -> u8 {
     let command = without_secrets(&arguments);
+    // The usage names what was typed: the word of another program, or a link with a name of its own.
+    if let Some(name) = arguments.first_mut().filter(|name| *name == "mtls") {
+        *name = "truetps mtls".into();
+    }
     let options = match Options::try_parse_from(arguments) {
         Ok(options) => options,
         Err(error) => {
