@@ -45,6 +45,7 @@ pub(crate) struct Spec {
 pub(crate) struct Refusal {
     /// Lines that stand before the one with the program's name.
     pub(crate) before: Option<String>,
+    /// Empty: those lines are all.
     pub(crate) text: String,
     pub(crate) exit: u8,
 }
@@ -52,6 +53,11 @@ pub(crate) struct Refusal {
 impl Refusal {
     pub(crate) fn new(exit: u8, text: impl Into<String>) -> Self {
         Self { before: None, text: text.into(), exit }
+    }
+
+    /// Lines that the original says without its name.
+    pub(crate) fn without_name(exit: u8, lines: impl Into<String>) -> Self {
+        Self { before: Some(lines.into()), text: String::new(), exit }
     }
 }
 

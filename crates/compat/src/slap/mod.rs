@@ -9,6 +9,7 @@ mod report;
 mod script;
 mod settings;
 mod specs;
+mod user;
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -58,7 +59,8 @@ pub fn run(arguments: Vec<OsString>, world: &mut World<'_>) -> u8 {
 
 fn refuse(refusal: &Refusal, world: &mut World<'_>) -> u8 {
     let before = refusal.before.as_ref().map_or_else(String::new, |line| format!("{line}\n"));
-    let _ = writeln!(world.err, "{before}{NAME}: {}", refusal.text);
+    let named = if refusal.text.is_empty() { String::new() } else { format!("{NAME}: {}\n", refusal.text) };
+    let _ = write!(world.err, "{before}{named}");
     refusal.exit
 }
 
