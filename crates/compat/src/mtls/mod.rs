@@ -16,7 +16,7 @@ use truetps_workload::TableInsert;
 use self::insert::Bench;
 use self::log::Log;
 use self::options::{Action, Options};
-use crate::World;
+use crate::{World, mask};
 use crate::recording::said;
 use crate::run::{ANSWER_TIMEOUT, STATEMENT_TIMEOUT, unless_stopped};
 
@@ -174,6 +174,12 @@ fn full_name(options: &Options) -> String {
     format!("{database}.{}", options.table)
 }
 
+/// What the list of processes is to show in place of words of a command line, its name first; `None`: the word itself.
+pub fn masked(arguments: &[OsString]) -> Vec<Option<OsString>> {
+    let all: Vec<_> = arguments.iter().map(|argument| argument.to_string_lossy().into_owned()).collect();
+    mask::masked(&all, &without_secrets(arguments)[..all.len()])
+}
+
 /// Words for the record, without the password.
 fn without_secrets(arguments: &[OsString]) -> Vec<String> {
     let (mut words, mut is_secret) = (vec!["truetps mtls".to_owned()], false);
@@ -197,6 +203,9 @@ mod tests {
     fn no_password_is_recorded() {
         let words = ["mtls", "--password", "secret", "--pass=secret", "insert"].map(OsString::from);
         assert_eq!(without_secrets(&words), ["truetps mtls", "--password", "…", "--password=…", "insert"]);
+        let masks = [None, None, Some("x"), Some("--password=x"), None].map(|mask| mask.map(OsString::from));
+        assert_eq!(masked(&words), masks);
+        assert!(masked(&[]).is_empty());
     }
 
     #[test]

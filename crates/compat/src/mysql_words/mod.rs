@@ -11,7 +11,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 pub(crate) use files::OptionFiles;
-pub(crate) use words::{Given, Words, parse};
+pub(crate) use words::{Given, HIDDEN, Words, parse};
 
 /// What a word takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

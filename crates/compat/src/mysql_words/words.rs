@@ -10,7 +10,7 @@ const WITH_ARGUMENT: u8 = 4;
 const WITHOUT_ARGUMENT: u8 = 5;
 const UNKNOWN_VARIABLE: u8 = 7;
 /// What stands for a text that nobody may see.
-const HIDDEN: &str = "…";
+pub(crate) const HIDDEN: &str = "…";
 
 /// What an option has been given last.
 #[derive(Debug, Clone, PartialEq, Eq)]

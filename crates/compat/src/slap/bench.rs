@@ -18,7 +18,7 @@ use super::print::SOME_KEY;
 use super::report::{self, Test};
 use super::script::Script;
 use super::settings::{Csv, Engine, Settings, Source};
-use crate::World;
+use crate::{HIDDEN_WORDS, World};
 use crate::recording::Recording;
 use crate::recording::said;
 use crate::run::{Asked, Driven, FAILED_SHARE_MAX, drive};
@@ -232,7 +232,7 @@ impl Bench<'_, '_> {
         let Some(command) = command else { return Ok(()) };
         self.look()?;
         let _ = self.world.out.flush();
-        let returned = match Command::new("/bin/sh").arg("-c").arg(command).status() {
+        let returned = match Command::new("/bin/sh").arg("-c").arg(command).env_remove(HIDDEN_WORDS).status() {
             Ok(status) if status.success() => None,
             Ok(status) => Some(status.into_raw().to_string()),
             Err(error) => Some(error.to_string()),

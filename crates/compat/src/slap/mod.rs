@@ -27,7 +27,7 @@ use self::admin::Admin;
 use self::bench::{Bench, Stop};
 use self::script::Script;
 use self::settings::{Csv, Settings};
-use crate::World;
+use crate::{World, mask};
 use crate::mysql_words::{OptionFiles, Refusal, parse};
 use crate::recording::{Place, Recording, Turn, said, server_facts};
 use crate::run::{Asked, workers};
@@ -55,6 +55,18 @@ pub fn run(arguments: Vec<OsString>, world: &mut World<'_>) -> u8 {
         Ok(exit) => exit,
         Err(refusal) => refuse(&refusal, world),
     }
+}
+
+/// What the list of processes is to show in place of words of a command line, its name first; `None`: the word itself.
+pub fn masked(arguments: &[OsString]) -> Vec<Option<OsString>> {
+    let all: Vec<_> = arguments.iter().map(|argument| argument.to_string_lossy().into_owned()).collect();
+    let mut typed: VecDeque<_> = all.iter().skip(1).cloned().collect();
+    OptionFiles::take(&mut typed, &specs::GROUPS, &|_| None);
+    let first = all.len() - typed.len();
+    let words = parse(&specs::SPECS, NAME, Vec::new(), typed);
+    let mut list = vec![None; first];
+    list.extend(mask::masked(&all[first..], words.shown_typed()));
+    list
 }
 
 fn refuse(refusal: &Refusal, world: &mut World<'_>) -> u8 {
@@ -218,5 +230,36 @@ fn plan(settings: &Settings, script: &Script) -> Plan {
             ..Design::default()
         },
         quick: QuickOverrides::default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_sees_a_password_in_the_list_of_processes() {
+        let typed = [
+            "slap",
+            "--no-defaults",
+            "--port=1",
+            "-apsecret",
+            "-p",
+            "secret",
+            "--pas=secret",
+            "-u",
+            "me",
+            "--password=",
+            "--loose-passwort=secret",
+            "-ppass",
+            "--password",
+            "--query=select '…'",
+        ];
+        let shown = typed.iter().zip(masked(&typed.map(OsString::from)));
+        let shown: Vec<_> = shown.map(|(word, mask)| mask.unwrap_or(word.into()).into_string().unwrap()).collect();
+        let expect = "slap --no-defaults --port=1 -apx -p x --pas=x -u me --password= --loose-passwort=x -px --password \
+                      --query=select '…'";
+        assert_eq!(shown.join(" "), expect);
+        assert!(masked(&[]).is_empty());
     }
 }
