@@ -6,10 +6,13 @@
 //! - `slap`: mysqlslap.
 //! - `mtls`: mtls-perf-bench.
 //! - `run`: what both do alike, from what is asked of a run to what came of it.
+//! - `ending` and `farewell`: Ctrl-C, what it ends and what is said.
 //! - `mask`: the command line without its passwords.
 //! - `recording`: the run folder of such a run.
 //! - `truth`: the lines that follow the original report, and say what that leaves out.
 
+mod ending;
+mod farewell;
 mod mask;
 mod mtls;
 mod mysql_words;
@@ -24,6 +27,7 @@ use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+pub use farewell::Farewell;
 pub use mtls::masked as masked_mtls;
 pub use mtls::run as run_mtls;
 pub use slap::masked as masked_slap;
@@ -39,6 +43,8 @@ pub struct World<'a> {
     pub cores: u32,
     /// The user has asked for the end.
     pub stop: Arc<AtomicBool>,
+    /// What he is told then.
+    pub farewell: Arc<Farewell>,
     pub out: &'a mut dyn Write,
     pub err: &'a mut dyn Write,
 }

@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test may panic, and says loudly what it skips")]
 
+#[path = "../../../driver/tests/support/certificates.rs"]
+#[allow(dead_code, reason = "that of the driver's tests, of which a part is used here")]
+mod certificates;
 #[path = "../common/mod.rs"]
 mod common;
 #[path = "../support/mod.rs"]
@@ -9,6 +12,8 @@ mod support;
 
 mod beyond;
 mod defects;
+mod ends;
+mod prompt;
 mod same;
 
 use std::collections::BTreeMap;
@@ -72,7 +77,8 @@ impl Bench {
         for row in admin.query(sql).unwrap().rows {
             let text = shape(row[0].as_deref().unwrap_or_default());
             // Questions of our own, before anything is measured.
-            let is_own = ["SELECTVERSION()", "SELECTCONNECTION_ID()"].contains(&text.as_str());
+            let is_own =
+                ["SELECTCONCAT(VERSION(),N,@@version_comment)", "SELECTCONNECTION_ID()"].contains(&text.as_str());
             if !text.starts_with("TRUNCATE") && !is_own {
                 *statements.entry(text).or_default() += 1;
             }

@@ -16,9 +16,10 @@ use truetps_workload::TableInsert;
 use self::insert::Bench;
 use self::log::Log;
 use self::options::{Action, Options};
-use crate::{World, mask};
+use crate::ending::PATIENCE;
 use crate::recording::said;
 use crate::run::{ANSWER_TIMEOUT, STATEMENT_TIMEOUT, unless_stopped};
+use crate::{World, mask};
 
 /// The name in messages.
 const NAME: &str = "mtls-perf-bench";
@@ -52,6 +53,11 @@ pub fn run(mut arguments: Vec<OsString>, world: &mut World<'_>) -> u8 {
         Action::Create => create(&options, &mut log, &world.stop),
         Action::Drop => drop_table(&options, &mut log, &world.stop),
         Action::Insert => {
+            let seconds = PATIENCE.as_secs();
+            let first = format!(
+                "{NAME}: interrupted: rows that are under way are ended after {seconds} s; Ctrl-C again leaves"
+            );
+            world.farewell.set(format!("{first} at once\n"), String::new());
             let bench = Bench { options: &options, cores: world.cores, stop: &world.stop, command };
             bench.insert(&mut log, world.out)
         }
@@ -99,7 +105,14 @@ fn target(options: &Options) -> Target {
     };
     let password = Some(options.password.clone()).filter(|text| !text.is_empty()).map(Password::new);
     let login = Login { user: options.user.clone(), password, database: Some(options.database.clone()) };
-    Target { dialect: Dialect::Mysql, endpoints: vec![endpoint], login, tls: Tls::default(), setup: Vec::new() }
+    Target {
+        dialect: Dialect::Mysql,
+        endpoints: vec![endpoint],
+        login,
+        tls: Tls::default(),
+        setup: Vec::new(),
+        connections: None,
+    }
 }
 
 /// The table as it is asked for, with so many rows in an INSERT, checked as a plan of it is.

@@ -27,11 +27,11 @@ use self::admin::Admin;
 use self::bench::{Bench, Stop};
 use self::script::Script;
 use self::settings::{Csv, Settings};
-use crate::{World, mask};
 use crate::mysql_words::{OptionFiles, Refusal, parse};
 use crate::recording::{Place, Recording, Turn, said, server_facts};
 use crate::run::{Asked, workers};
-use crate::terminal::ask_password;
+use crate::terminal::{NoPassword, ask_password};
+use crate::{World, mask};
 
 /// The name in messages.
 const NAME: &str = "mysqlslap";
@@ -120,7 +120,15 @@ fn go(mut typed: VecDeque<String>, world: &mut World<'_>) -> Result<u8, Refusal>
         });
     }
     let place = place(&settings)?;
-    let target = settings::target(&words, world.environment, &ask_password)?;
+    let ask = || {
+        ask_password(&world.stop).map_err(|problem| match problem {
+            NoPassword::Interrupted => Refusal::new(INTERRUPTED, "interrupted"),
+            NoPassword::Problem(error) => {
+                Refusal::new(FAILED, format!("a password cannot be asked for without a terminal: {error}"))
+            }
+        })
+    };
+    let target = settings::target(&words, world.environment, &ask)?;
     let command = std::iter::once("truetps slap".to_owned()).chain(about_files);
     let command = command.chain(words.shown_typed().iter().cloned()).collect();
     test(&settings, &script, &target, &place, command, world)

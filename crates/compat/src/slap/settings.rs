@@ -318,13 +318,13 @@ fn time(text: &str) -> Result<Duration, Refusal> {
 pub(super) fn target(
     words: &Words,
     environment: &dyn Fn(&str) -> Option<OsString>,
-    ask: &dyn Fn() -> Result<String, String>,
+    ask: &dyn Fn() -> Result<String, Refusal>,
 ) -> Result<Target, Refusal> {
     let text_of = |name: &str| environment(name).and_then(|text| text.into_string().ok());
     let password = match words.get("password") {
         Some(Given::Text(text)) => Some(text.clone()),
         Some(Given::Switch(_)) => None,
-        Some(_) => Some(ask().map_err(|problem| Refusal::new(WRONG, problem))?),
+        Some(_) => Some(ask()?),
         None => text_of("MYSQL_PWD"),
     };
     let named = words.text("user").filter(|name| !name.is_empty()).map(str::to_owned);
@@ -332,7 +332,7 @@ pub(super) fn target(
     let login = Login { user, password: password.filter(|text| !text.is_empty()).map(Password::new), database: None };
     let tls = tls(words)?;
     let endpoints = vec![endpoint(words, &text_of)?];
-    let mut target = Target { dialect: Dialect::Mysql, endpoints, login, tls, setup: setup(words) };
+    let mut target = Target { dialect: Dialect::Mysql, endpoints, login, tls, setup: setup(words), connections: None };
     if matches!(target.endpoints[0], Endpoint::Unix(_)) && !target.tls.is_required() {
         // Nobody listens in on a socket of this machine.
         target.tls.mode = TlsMode::Off;
@@ -460,7 +460,8 @@ mod tests {
     fn protocols() {
         let read = |word: &str| protocol(&words(&[], &[word]));
         assert_eq!((read("--protocol=tc"), read("--protocol=Socket")), (Ok(Some("TCP")), Ok(Some("SOCKET"))));
-        for (word, text) in [("--protocol=Bogus", "Unknown option to protocol: Bogus"), ("--protocol=", "No option given")]
+        for (word, text) in
+            [("--protocol=Bogus", "Unknown option to protocol: Bogus"), ("--protocol=", "No option given")]
         {
             let refusal = read(word).unwrap_err();
             assert!(refusal.before.unwrap().starts_with(text) && refusal.text.is_empty(), "{word}");
