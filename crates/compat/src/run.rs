@@ -3,7 +3,7 @@
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::thread;
+use std::thread::{self, Thread};
 use std::time::Duration;
 
 use truetps_driver::{ConnectionIds, Target};
@@ -143,11 +143,22 @@ fn run_and_end<T>(context: &TrialContext<'_>, run: impl FnOnce(&TrialContext<'_>
     let is_over = AtomicBool::new(false);
     thread::scope(|scope| {
         let watcher = scope.spawn(|| clients.end_when_wanted(context.stop, &is_over));
-        let done = run(&context);
-        is_over.store(true, Ordering::Relaxed);
-        watcher.thread().unpark();
-        done
+        let _over = Over { is_over: &is_over, watcher: watcher.thread().clone() };
+        run(&context)
     })
+}
+
+/// The watcher goes, however the run has ended: nobody would come back from a panic otherwise.
+struct Over<'a> {
+    is_over: &'a AtomicBool,
+    watcher: Thread,
+}
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        self.watcher.unpark();
+    }
 }
 
 /// Does something that waits for a server, and leaves it alone when the user has had enough: `None`. What was sent may

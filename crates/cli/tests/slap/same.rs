@@ -247,7 +247,7 @@ fn who_logs_in_is_who_runs_the_program() {
         let mut command = bench.place.program(Path::new(program), words);
         let ran: Ran = command.env("USER", "somebody_else").env_remove("LOGNAME").output().unwrap().into();
         let name = ran.stderr.split("Access denied for user ").nth(1).and_then(|rest| rest.split('@').next());
-        name.map(str::to_owned).unwrap_or_else(|| panic!("{}", ran.stderr))
+        name.map_or_else(|| panic!("{}", ran.stderr), str::to_owned)
     };
     let ours = denied(env!("CARGO_BIN_EXE_truetps"), &[&["slap"], &words[..]].concat());
     assert_eq!(ours, denied(ORIGINAL, &[&words[..], &["--skip-ssl"]].concat()));
