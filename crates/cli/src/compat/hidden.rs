@@ -9,8 +9,9 @@ use std::path::Path;
 use std::process::Command;
 
 use truetps_compat::{HIDDEN_WORDS, masked_mtls, masked_slap};
+use truetps_record::Personality;
 
-use super::{Tool, called};
+use super::called;
 
 const OURSELVES: &str = "/proc/self/exe";
 
@@ -34,9 +35,9 @@ pub(crate) fn arguments() -> Vec<OsString> {
 fn masks(given: &[OsString]) -> Vec<Option<OsString>> {
     let Some((tool, arguments)) = called(given.to_vec()) else { return Vec::new() };
     let behind = match tool {
-        Tool::Sysbench => return Vec::new(),
-        Tool::Slap => masked_slap(&arguments),
-        Tool::Mtls => masked_mtls(&arguments),
+        Personality::Sysbench => return Vec::new(),
+        Personality::Slap => masked_slap(&arguments),
+        Personality::Mtls => masked_mtls(&arguments),
     };
     let mut masks = vec![None; given.len().saturating_sub(behind.len())];
     masks.extend(behind);
