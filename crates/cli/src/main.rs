@@ -23,7 +23,7 @@ use crate::exit::Exit;
 use truetps_record::Personality;
 
 fn main() -> ExitCode {
-    if let Some((tool, arguments)) = compat::called(std::env::args_os().collect()) {
+    if let Some((tool, arguments)) = compat::called(compat::arguments()) {
         return compat::run(tool, arguments);
     }
     let cli = Cli::parse();

@@ -320,6 +320,55 @@ fn ctrl_c_ends_the_wait_for_a_statement() {
 }
 
 #[test]
+fn ctrl_c_ends_rows_that_wait_for_a_lock() {
+    let Some(bench) = Bench::start("ctrl_c_ends_rows_that_wait_for_a_lock") else { return };
+    assert_eq!(bench.ours(&["--ints=1", "create"]).code, Some(0));
+    for more in [&["insert"][..], &["--prepared", "insert"]] {
+        let mut holder = bench.owned.admin();
+        holder.execute("LOCK TABLES truetps_m.t WRITE").unwrap();
+        let running = bench.start_ours(&[&["--ints=1", "--rows=1000", "--parallel=3"], more].concat());
+        let waiting = "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE 'insert into t%'";
+        wait_until("rows that wait", || bench.value(waiting) == "3");
+        let began = std::time::Instant::now();
+        signal(running.id(), Signal::INT);
+        let ran: Ran = running.wait_with_output().unwrap().into();
+        assert_eq!(ran.code, Some(130), "{}{}", ran.stdout, ran.stderr);
+        assert!(began.elapsed() < std::time::Duration::from_secs(30), "{:?}", began.elapsed());
+        assert!(ran.stderr.contains("mtls-perf-bench: interrupted: rows that are under way"), "{}", ran.stderr);
+        assert_eq!(bench.value(waiting), "0");
+    }
+}
+
+#[test]
+fn no_password_is_in_the_list_of_processes() {
+    let Some(bench) = Bench::start("no_password_is_in_the_list_of_processes") else { return };
+    assert_eq!(bench.ours(&["--ints=1", "create"]).code, Some(0));
+    let (server, password) = (bench.server(), format!("--passw={PASSWORD}"));
+    let server: Vec<_> = server.iter().map(String::as_str).collect();
+    let words = [&["mtls"], &server[..], &[&password, "--ints=1", "--time=600", "insert"]].concat();
+    let running = bench.place.start(&words);
+    wait_until("rows", || bench.rows() != "0");
+    let shown = std::fs::read_to_string(format!("/proc/{}/cmdline", running.id())).unwrap().replace('\0', " ");
+    assert!(shown.contains(" --password=x --ints=1 ") && !shown.contains("h1dden"), "{shown}");
+    signal(running.id(), Signal::INT);
+    let ran: Ran = running.wait_with_output().unwrap().into();
+    assert_eq!(ran.code, Some(130), "{}{}", ran.stdout, ran.stderr);
+    assert_secret(&bench.place, &ran);
+}
+
+#[test]
+fn the_usage_has_the_name_that_was_typed() {
+    let place = Place::new();
+    let usage = |text: String| text.lines().find(|line| line.starts_with("Usage: ")).unwrap().to_owned();
+    assert!(usage(place.run(&["mtls", "--help"]).stdout).starts_with("Usage: truetps mtls "));
+    assert!(usage(place.run(&["mtls"]).stderr).starts_with("Usage: truetps mtls "));
+    let link = place.path().join("mtls-perf-bench");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_truetps"), &link).unwrap();
+    let ran: Ran = place.program(&link, &["--help"]).output().unwrap().into();
+    assert!(usage(ran.stdout).starts_with("Usage: mtls-perf-bench "));
+}
+
+#[test]
 fn clients_that_cannot_connect_are_said_with_their_error() {
     let Some(bench) = Bench::start("clients_that_cannot_connect_are_said_with_their_error") else { return };
     bench.before_each_row("SET @row = 1");

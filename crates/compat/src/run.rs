@@ -3,13 +3,15 @@
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::thread;
+use std::thread::{self, Thread};
 use std::time::Duration;
 
+use truetps_driver::{ConnectionIds, Target};
 use truetps_engine::{LoadSpec, OpenPacing, Outcome, Pacing, Quota, Rate, RateOf};
 use truetps_lab::{TrialContext, connect_timeout, run_trial};
 use truetps_record::{ErrorPolicy, FolderError, Histogram, Interval, Load, Phase, Spacing, Trial};
 
+use crate::ending::{Clients, start_of};
 use crate::recording::Recording;
 use crate::truth::{Ran, Truth};
 
@@ -118,12 +120,45 @@ pub(crate) fn drive(
             let _ = response.add(histogram);
         }
     };
-    let outcome = run_trial(context, &mut trial, &mut writer, add);
+    let outcome = run_and_end(context, |context| run_trial(context, &mut trial, &mut writer, add));
     // Written in any case: where the series has failed, `run.json` may still say so.
     writer.write_trial(&trial)?;
     let outcome = outcome?;
     truth.runs.push(Ran::of(&trial, outcome.as_ref(), context.load.clients, transactions));
     Ok(Driven { trial, outcome })
+}
+
+/// Runs a load whose statements are ended soon after the user has asked for the end: nobody waits for a lock, or a long
+/// query, that he wants no more.
+fn run_and_end<T>(context: &TrialContext<'_>, run: impl FnOnce(&TrialContext<'_>) -> T) -> T {
+    let connections = ConnectionIds::default();
+    let target = Target { connections: Some(connections.clone()), ..context.target.clone() };
+    let statements = context.workload.statements();
+    let clients = Clients {
+        target: Target { setup: Vec::new(), ..context.target.clone() },
+        connections,
+        starts: statements.iter().map(|statement| start_of(statement.sql()).to_owned()).collect(),
+    };
+    let context = TrialContext { load: context.load.clone(), target: &target, ..*context };
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let watcher = scope.spawn(|| clients.end_when_wanted(context.stop, &is_over));
+        let _over = Over { is_over: &is_over, watcher: watcher.thread().clone() };
+        run(&context)
+    })
+}
+
+/// The watcher goes, however the run has ended: nobody would come back from a panic otherwise.
+struct Over<'a> {
+    is_over: &'a AtomicBool,
+    watcher: Thread,
+}
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        self.watcher.unpark();
+    }
 }
 
 /// Does something that waits for a server, and leaves it alone when the user has had enough: `None`. What was sent may

@@ -17,6 +17,9 @@ use crate::recorder::{Cell, Recorder};
 use crate::timeline::{Timeline, ns};
 use crate::worker::{EARLY_RATE_MAX, LOOK, Worker};
 
+/// The starts up to the very end are counted as long as this takes.
+const LAST_PATIENCE: Duration = Duration::from_secs(1);
+
 /// How a worker ended.
 #[derive(Debug, Default)]
 pub(crate) struct WorkerEnd {
@@ -138,12 +141,26 @@ impl<'w, 'a> Drive<'w, 'a> {
         }
     }
 
+    /// Counts the starts that are scheduled until the end of an interval. A schedule may be faster than anybody counts:
+    /// what is left over waits for the next interval, and at the end of the run for nobody. A worker that is so far behind
+    /// is busy all the time, which is said of the run.
+    fn arrive(&mut self, until_ns: u64) {
+        let began = Instant::now();
+        while !self.arrive_some(until_ns) {
+            let patience = if until_ns >= self.timeline.end_ns() { LAST_PATIENCE } else { LOOK };
+            if began.elapsed() >= patience {
+                return;
+            }
+        }
+    }
+
     /// Open loop: starts what is due, on those clients that are free.
     fn start_due(&mut self, now_ns: u64) {
         if !self.pace.is_open() {
             return;
         }
-        self.arrive(now_ns + 1);
+        // Those that are left over are due at once, so that this comes again before any wait.
+        self.arrive_some(now_ns + 1);
         while let Some(slot) = self.pace.next_candidate() {
             if self.worker.clients[slot as usize].state == State::Idle {
                 self.take_start(slot as usize, now_ns);

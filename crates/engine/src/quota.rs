@@ -6,6 +6,7 @@ use truetps_record::Phase;
 
 use crate::client::{Client, State};
 use crate::drive::Drive;
+use crate::pace::ARRIVALS_MAX;
 
 /// Ends the measure phase after a number of transactions, if that is sooner than its length.
 ///
@@ -89,13 +90,15 @@ impl Drive<'_, '_> {
         is_limited && self.recorder.phase() != Phase::WarmUp && shared.starts_left.load(Ordering::Relaxed) == 0
     }
 
-    /// Queues the starts of the phase at hand that are scheduled before `until_ns`.
-    pub(crate) fn arrive(&mut self, until_ns: u64) {
+    /// Queues starts of the phase at hand that are scheduled before `until_ns`, some thousands at most; returns whether
+    /// those were all. The end may come nearer meanwhile.
+    pub(crate) fn arrive_some(&mut self, until_ns: u64) -> bool {
         let shared = self.worker.shared;
         let is_limited = matches!(shared.quota, Some(Quota::Together(_))) && self.recorder.phase() == Phase::Measure;
         let until_ns = until_ns.min(self.timeline.end_ns());
         let arrived = self.pace.arrive(until_ns, || !is_limited || take_up_to(&shared.starts_left, 1) == 1);
         self.recorder.scheduled(arrived);
+        arrived < ARRIVALS_MAX
     }
 
     /// The measure phase begins: what is in flight or waits is of the number that is wanted in it.

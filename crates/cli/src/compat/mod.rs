@@ -1,12 +1,14 @@
 //! Personalities: other tools' command lines and texts over the same measurement.
 
 mod classics;
+mod hidden;
 mod sysbench;
 
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
+pub(crate) use hidden::arguments;
 use truetps_compat::{run_mtls, run_slap};
 use truetps_record::Personality;
 

@@ -1,5 +1,6 @@
 //! What a run leaves behind, how it ends, and options of our own.
 
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
@@ -32,6 +33,47 @@ fn no_password_is_in_a_record_or_on_the_screen() {
     }
     let ran = bench.place.run(&[&way[..], &["-a", "-p", PASSWORD]].concat());
     assert!(!ran.stderr.contains("h1dden") && ran.stderr.contains("right behind -p"), "{}", ran.stderr);
+}
+
+#[test]
+fn no_password_is_in_the_list_of_processes() {
+    let Some(bench) = Bench::start("no_password_is_in_the_list_of_processes") else { return };
+    let port = format!("--port={}", bench.owned.port);
+    let link = bench.place.path().join("mysqlslap");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_truetps"), &link).unwrap();
+    let test = ["--create=create table t (a int)", "--create-schema=truetps_ps", "--query=select sleep(300)"];
+    let password = format!("-sp{PASSWORD}");
+    let words = [&["--no-defaults", "--host=127.0.0.1", &port, "--user=loader", &password, "-c2"], &test[..]].concat();
+    for is_link in [false, true] {
+        let mut command = bench.place.command(&[]);
+        if is_link {
+            command = bench.place.program(&link, &words);
+        } else {
+            command.arg("slap").args(&words);
+        }
+        // The password of the environment is not that of the command line.
+        command.env("MYSQL_PWD", "wrong").arg("--pre-system=env > environment").stderr(Stdio::piped());
+        let child = command.stdout(Stdio::piped()).spawn().unwrap();
+        wait_until("queries", || {
+            let sql = "SELECT COUNT(*) FROM information_schema.processlist WHERE info = 'select sleep(300)'";
+            bench.owned.admin().query_value(sql).unwrap().as_deref() == Some("2")
+        });
+        let of = |name: &str| std::fs::read_to_string(format!("/proc/{}/{name}", child.id())).unwrap();
+        let (shown, name) = (of("cmdline").replace('\0', " "), of("comm"));
+        let first = if is_link { link.to_str().unwrap() } else { env!("CARGO_BIN_EXE_truetps") };
+        assert!(shown.starts_with(&format!("{first} ")) && shown.contains(" --user=loader -spx -c2 "), "{shown}");
+        assert!(!shown.contains("h1dden"), "{shown}");
+        assert_eq!(name.trim_end(), if is_link { "mysqlslap" } else { "truetps" });
+        signal(child.id(), Signal::INT);
+        let ran: Ran = child.wait_with_output().unwrap().into();
+        assert_eq!(ran.code, Some(130), "{}", ran.stderr);
+        let environment = std::fs::read_to_string(bench.place.path().join("environment")).unwrap();
+        assert!(environment.contains("MYSQL_PWD=wrong") && !environment.contains("TRUETPS_HIDDEN"), "{environment}");
+    }
+    let ran = bench.place.run(&[&["slap"], &words[..], &["--password="]].concat());
+    assert!(ran.code == Some(1) && ran.stderr.contains("using password: NO"), "the last one counts: {}", ran.stderr);
+    let ran = bench.place.run(&[&["slap"], &words[..], &["--skip-password"]].concat());
+    assert!(ran.code == Some(1) && ran.stderr.contains("using password: NO"), "{}", ran.stderr);
 }
 
 #[test]

@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test may panic, and says loudly what it skips")]
 
+#[path = "../../../driver/tests/support/certificates.rs"]
+#[allow(dead_code, reason = "that of the driver's tests, of which a part is used here")]
+mod certificates;
 #[path = "../common/mod.rs"]
 mod common;
 #[path = "../support/mod.rs"]
@@ -9,6 +12,8 @@ mod support;
 
 mod beyond;
 mod defects;
+mod ends;
+mod prompt;
 mod same;
 
 use std::collections::BTreeMap;

@@ -1,7 +1,13 @@
 //! What is the same as in the original, seen beside it.
 
-use crate::common::Ran;
-use crate::{Bench, Seen, lines, shape};
+use std::path::Path;
+
+use truetps_testkit::mysql_family::mariadb;
+
+use crate::certificates::Certificates;
+use crate::common::{Place, Ran};
+use crate::support::Owned;
+use crate::{Bench, ORIGINAL, Seen, lines, shape};
 
 #[test]
 fn generated_tests_are_those_of_the_original() {
@@ -118,6 +124,22 @@ fn refusals_are_those_of_the_original() {
         &["-a", "--loose-skip-silent"],
         &["-a", "--NO_DROP=0"],
         &["-a", "--skip-sil"],
+        &["-a", "--e=innodb"],
+        &["-a", "--e=none_such"],
+        &["-a", "--t=1"],
+        &["-a", "--en=memory"],
+        &["--c"],
+        &["--co"],
+        &["--d"],
+        &["--p"],
+        &["--pre"],
+        &["--ss"],
+        &["-a", "--commit="],
+        &["-a", "--commit= "],
+        &["-a", "--commit=K"],
+        &["-a", "--protocol="],
+        &["-a", "--protocol=Bogus"],
+        &["-a", "--protocol=sock"],
     ] {
         let (ours, theirs) = (bench.ours(args), bench.original(args));
         let first = |ran: &Ran| {
@@ -214,4 +236,53 @@ fn what_is_done_is_said_as_by_the_original() {
     let said: Vec<_> = said.lines().filter(|line| line.ends_with(';')).collect();
     let one = ["CREATE SCHEMA `mysqlslap`;", "create table t (a int);", "DROP SCHEMA IF EXISTS `mysqlslap`;"];
     assert_eq!(said, [one, one].concat(), "each statement that is sent, except by clients");
+}
+
+#[test]
+fn who_logs_in_is_who_runs_the_program() {
+    let Some(bench) = Bench::start("who_logs_in_is_who_runs_the_program") else { return };
+    let socket = bench.socket();
+    let words = ["--no-defaults", socket.as_str(), "-a", "-pwrong"];
+    let denied = |program: &str, words: &[&str]| {
+        let mut command = bench.place.program(Path::new(program), words);
+        let ran: Ran = command.env("USER", "somebody_else").env_remove("LOGNAME").output().unwrap().into();
+        let name = ran.stderr.split("Access denied for user ").nth(1).and_then(|rest| rest.split('@').next());
+        name.map_or_else(|| panic!("{}", ran.stderr), str::to_owned)
+    };
+    let ours = denied(env!("CARGO_BIN_EXE_truetps"), &[&["slap"], &words[..]].concat());
+    assert_eq!(ours, denied(ORIGINAL, &[&words[..], &["--skip-ssl"]].concat()));
+    assert_ne!(ours, "'somebody_else'");
+    let no_name = denied(env!("CARGO_BIN_EXE_truetps"), &[&["slap"], &words[..], &["--user="]].concat());
+    assert_eq!(no_name, ours);
+}
+
+#[test]
+fn an_authority_that_is_named_must_have_signed_the_servers_certificate() {
+    let test = "an_authority_that_is_named_must_have_signed_the_servers_certificate";
+    let Some(binary) = mariadb(test) else { return };
+    let place = Place::new();
+    let certificates = Certificates::make(place.path());
+    let path = |name: &str| certificates.path(name).display().to_string();
+    let (cert, key) = (path("server.pem"), path("server.key"));
+    let owned = Owned::start(&binary, &[("ssl_cert", &cert), ("ssl_key", &key)]);
+    owned.execute(&["CREATE USER t@'%' REQUIRE SSL", "GRANT ALL ON *.* TO t@'%'"]);
+    let port = format!("--port={}", owned.port);
+    let run = |program: &str, word: &[&str], ca: &str| {
+        let ca = format!("--ssl-ca={}", path(ca));
+        let words = ["--no-defaults", "--host=127.0.0.1", port.as_str(), "--user=t", "-as", &ca];
+        Ran::from(place.program(Path::new(program), &[word, &words[..]].concat()).output().unwrap())
+    };
+    for (ca, code) in [("ca.pem", Some(0)), ("other-ca.pem", Some(1))] {
+        let ours = run(env!("CARGO_BIN_EXE_truetps"), &["slap"], ca);
+        assert_eq!((ours.code, run(ORIGINAL, &[], ca).code), (code, code), "{ca}: {}", ours.stderr);
+    }
+}
+
+#[test]
+fn a_query_that_cannot_be_prepared_is_no_failed_connection() {
+    let Some(bench) = Bench::start("a_query_that_cannot_be_prepared_is_no_failed_connection") else { return };
+    let seen = bench.ours(&["--prepared", "--query=select a from none_such", "--create=create table t (a int)"]);
+    assert_eq!(seen.ran.code, Some(1), "{}", seen.ran.stdout);
+    let expect = "mysqlslap: Cannot prepare a query: ";
+    assert!(seen.ran.stderr.contains(expect) && !seen.ran.stderr.contains("when connecting"), "{}", seen.ran.stderr);
 }

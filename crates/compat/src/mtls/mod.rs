@@ -16,9 +16,10 @@ use truetps_workload::TableInsert;
 use self::insert::Bench;
 use self::log::Log;
 use self::options::{Action, Options};
-use crate::World;
+use crate::ending::PATIENCE;
 use crate::recording::said;
 use crate::run::{ANSWER_TIMEOUT, STATEMENT_TIMEOUT, unless_stopped};
+use crate::{World, mask};
 
 /// The name in messages.
 const NAME: &str = "mtls-perf-bench";
@@ -30,8 +31,12 @@ const REFUSED: u8 = 3;
 const INTERRUPTED: u8 = 130;
 
 /// Runs a command line of mtls-perf-bench, its name first. Returns the exit status.
-pub fn run(arguments: Vec<OsString>, world: &mut World<'_>) -> u8 {
+pub fn run(mut arguments: Vec<OsString>, world: &mut World<'_>) -> u8 {
     let command = without_secrets(&arguments);
+    // The usage names what was typed: the word of another program, or a link with a name of its own.
+    if let Some(name) = arguments.first_mut().filter(|name| *name == "mtls") {
+        *name = "truetps mtls".into();
+    }
     let options = match Options::try_parse_from(arguments) {
         Ok(options) => options,
         Err(error) => {
@@ -48,6 +53,11 @@ pub fn run(arguments: Vec<OsString>, world: &mut World<'_>) -> u8 {
         Action::Create => create(&options, &mut log, &world.stop),
         Action::Drop => drop_table(&options, &mut log, &world.stop),
         Action::Insert => {
+            let seconds = PATIENCE.as_secs();
+            let first = format!(
+                "{NAME}: interrupted: rows that are under way are ended after {seconds} s; Ctrl-C again leaves"
+            );
+            world.farewell.set(format!("{first} at once\n"), String::new());
             let bench = Bench { options: &options, cores: world.cores, stop: &world.stop, command };
             bench.insert(&mut log, world.out)
         }
@@ -95,7 +105,14 @@ fn target(options: &Options) -> Target {
     };
     let password = Some(options.password.clone()).filter(|text| !text.is_empty()).map(Password::new);
     let login = Login { user: options.user.clone(), password, database: Some(options.database.clone()) };
-    Target { dialect: Dialect::Mysql, endpoints: vec![endpoint], login, tls: Tls::default(), setup: Vec::new() }
+    Target {
+        dialect: Dialect::Mysql,
+        endpoints: vec![endpoint],
+        login,
+        tls: Tls::default(),
+        setup: Vec::new(),
+        connections: None,
+    }
 }
 
 /// The table as it is asked for, with so many rows in an INSERT, checked as a plan of it is.
@@ -170,6 +187,12 @@ fn full_name(options: &Options) -> String {
     format!("{database}.{}", options.table)
 }
 
+/// What the list of processes is to show in place of words of a command line, its name first; `None`: the word itself.
+pub fn masked(arguments: &[OsString]) -> Vec<Option<OsString>> {
+    let all: Vec<_> = arguments.iter().map(|argument| argument.to_string_lossy().into_owned()).collect();
+    mask::masked(&all, &without_secrets(arguments)[..all.len()])
+}
+
 /// Words for the record, without the password.
 fn without_secrets(arguments: &[OsString]) -> Vec<String> {
     let (mut words, mut is_secret) = (vec!["truetps mtls".to_owned()], false);
@@ -193,6 +216,9 @@ mod tests {
     fn no_password_is_recorded() {
         let words = ["mtls", "--password", "secret", "--pass=secret", "insert"].map(OsString::from);
         assert_eq!(without_secrets(&words), ["truetps mtls", "--password", "…", "--password=…", "insert"]);
+        let masks = [None, None, Some("x"), Some("--password=x"), None].map(|mask| mask.map(OsString::from));
+        assert_eq!(masked(&words), masks);
+        assert!(masked(&[]).is_empty());
     }
 
     #[test]

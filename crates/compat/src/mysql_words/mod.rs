@@ -11,7 +11,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 pub(crate) use files::OptionFiles;
-pub(crate) use words::{Given, Words, parse};
+pub(crate) use words::{Given, HIDDEN, Words, parse};
 
 /// What a word takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +34,8 @@ pub(crate) struct Spec {
     pub(crate) name: &'static str,
     pub(crate) short: Option<char>,
     pub(crate) kind: Kind,
+    /// The original has it: where a name is cut short, such a one is meant before any other.
+    pub(crate) is_original: bool,
     /// A line of the help page.
     pub(crate) about: &'static str,
 }
@@ -43,6 +45,7 @@ pub(crate) struct Spec {
 pub(crate) struct Refusal {
     /// Lines that stand before the one with the program's name.
     pub(crate) before: Option<String>,
+    /// Empty: those lines are all.
     pub(crate) text: String,
     pub(crate) exit: u8,
 }
@@ -50,6 +53,11 @@ pub(crate) struct Refusal {
 impl Refusal {
     pub(crate) fn new(exit: u8, text: impl Into<String>) -> Self {
         Self { before: None, text: text.into(), exit }
+    }
+
+    /// Lines that the original says without its name.
+    pub(crate) fn without_name(exit: u8, lines: impl Into<String>) -> Self {
+        Self { before: Some(lines.into()), text: String::new(), exit }
     }
 }
 

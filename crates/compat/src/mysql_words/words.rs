@@ -10,7 +10,7 @@ const WITH_ARGUMENT: u8 = 4;
 const WITHOUT_ARGUMENT: u8 = 5;
 const UNKNOWN_VARIABLE: u8 = 7;
 /// What stands for a text that nobody may see.
-const HIDDEN: &str = "…";
+pub(crate) const HIDDEN: &str = "…";
 
 /// What an option has been given last.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -222,11 +222,14 @@ impl Parser {
         if let Some(spec) = self.specs.iter().find(|spec| spec.name == name) {
             return Ok(Some(spec));
         }
-        let mut near = self.specs.iter().filter(|spec| !name.is_empty() && spec.name.starts_with(name));
-        let Some(first) = near.next() else { return Ok(None) };
-        match near.next_back() {
-            None => Ok(Some(first)),
-            Some(last) => {
+        let near = self.specs.iter().filter(|spec| !name.is_empty() && spec.name.starts_with(name));
+        let (mut originals, mut others): (Vec<&Spec>, Vec<&Spec>) = near.partition(|spec| spec.is_original);
+        let near = if originals.is_empty() { &mut others } else { &mut originals };
+        near.sort_by_key(|spec| spec.name);
+        match &near[..] {
+            [] => Ok(None),
+            [only] => Ok(Some(only)),
+            [first, .., last] => {
                 Err(Refusal::new(AMBIGUOUS, format!("ambiguous option '--{name}' ({}, {})", first.name, last.name)))
             }
         }
@@ -342,10 +345,13 @@ mod tests {
     use super::*;
 
     const fn spec(name: &'static str, short: Option<char>, kind: Kind) -> Spec {
-        Spec { name, short, kind, about: "" }
+        Spec { name, short, kind, is_original: true, about: "" }
     }
 
-    static SPECS: [Spec; 9] = [
+    static SPECS: [Spec; 12] = [
+        Spec { is_original: false, ..spec("verify", None, Kind::Switch) },
+        Spec { is_original: false, ..spec("auto-other", None, Kind::Switch) },
+        Spec { is_original: false, ..spec("auto-more", None, Kind::Switch) },
         spec("auto-generate-sql", Some('a'), Kind::Switch),
         spec("auto-generate-sql-write-number", None, Kind::Number),
         spec("concurrency", Some('c'), Kind::Text),
@@ -471,6 +477,7 @@ mod tests {
             (&["-Z"], 2, "unknown option '-Z'"),
             (&["--"], 0, ""),
             (&["--auto"], 3, "ambiguous option '--auto' (auto-generate-sql, auto-generate-sql-write-number)"),
+            (&["--auto-"], 3, "ambiguous option '--auto-' (auto-generate-sql, auto-generate-sql-write-number)"),
             (&["-c"], 5, "option '-c' requires an argument"),
             (&["--conc"], 5, "option '--concurrency' requires an argument"),
             (&["--verbose=3"], 4, "option '--verbose' cannot take an argument"),
@@ -482,6 +489,10 @@ mod tests {
                 Err(refusal) => assert_eq!((refusal.exit, refusal.text.as_str()), (exit, text), "{line:?}"),
             }
         }
+        // What the original has is meant before all else; what it has not may be cut short, too.
+        assert_eq!(words(&["--ver"]).unwrap().count("verbose"), 1);
+        assert!(words(&["--veri"]).unwrap().is_on("verify"));
+        assert_eq!(words(&["--auto-o"]).unwrap().get("auto-other"), Some(&Given::Switch(true)));
         // Exactly a name is that name, whatever begins with it.
         assert!(words(&["--auto-generate-sql"]).unwrap().is_on("auto-generate-sql"));
     }

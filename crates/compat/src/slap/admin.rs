@@ -7,10 +7,9 @@ use std::time::Duration;
 
 use truetps_driver::{Client, DriverError, QueryResult, Target};
 
+use crate::ending::{end_statements, start_of};
 use crate::run::{ANSWER_TIMEOUT, STATEMENT_TIMEOUT};
 
-/// It takes no longer to end a statement.
-const KILL_TIMEOUT: Duration = Duration::from_secs(2);
 /// Between two looks at whether the user has had enough.
 const LOOK: Duration = Duration::from_millis(100);
 /// Looks after which a statement that goes on is ended with its connection: some cannot be ended otherwise.
@@ -39,7 +38,7 @@ struct Watch {
 struct Statement {
     /// The server's number of its connection.
     connection: u64,
-    start: String,
+    sql: String,
 }
 
 impl Watch {
@@ -71,7 +70,7 @@ impl Admin {
 
     /// Runs a statement that ends soon after the user has asked for the end.
     pub(super) fn query(&mut self, sql: &str) -> Result<QueryResult, DriverError> {
-        *self.watch.at_work() = Some(Statement { connection: self.id, start: start_of(sql).to_owned() });
+        *self.watch.at_work() = Some(Statement { connection: self.id, sql: sql.to_owned() });
         let result = self.client.query(sql);
         *self.watch.at_work() = None;
         result
@@ -119,57 +118,8 @@ fn end_when_wanted(watch: &Watch) {
         if let Some(statement) = &*at_work {
             looks += 1;
             // It may have ended of itself; and one that goes on is looked at again.
-            let _ = end(statement, &watch.target, looks > PATIENCE_LOOKS);
-        }
-    }
-}
-
-fn end(statement: &Statement, target: &Target, with_connection: bool) -> Result<(), DriverError> {
-    let mut client = Client::connect(target, KILL_TIMEOUT)?;
-    // Behind a proxy this may be another server, where the number is somebody else's.
-    let rows = client.query("SHOW FULL PROCESSLIST")?.rows;
-    if rows.iter().any(|row| is_of(statement, row)) {
-        let what = if with_connection { "" } else { "QUERY " };
-        client.execute(&format!("KILL {what}{}", statement.connection))?;
-    }
-    Ok(())
-}
-
-/// Whether a row of the list of connections is the one that runs the statement: number first, text in the eighth column.
-fn is_of(statement: &Statement, row: &[Option<String>]) -> bool {
-    const INFO: usize = 7;
-    let text = |column: usize| row.get(column).and_then(Option::as_deref);
-    text(0).and_then(|id| id.parse().ok()) == Some(statement.connection)
-        && !statement.start.is_empty()
-        && text(INFO).is_some_and(|info| info.trim_start().starts_with(&statement.start))
-}
-
-/// Enough of a statement to know it by, without letters that some character set turns into others.
-fn start_of(sql: &str) -> &str {
-    const CHARS_MAX: usize = 60;
-    let sql = sql.trim_start();
-    let end = sql.find(|c: char| !c.is_ascii()).unwrap_or(sql.len());
-    sql[..end.min(CHARS_MAX)].trim_end_matches([';', ' ', '\n', '\t', '\r'])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_the_connection_that_runs_the_statement_is_ended() {
-        let sql = " INSERT INTO t VALUES ('é')";
-        let statement = Statement { connection: 7, start: start_of(sql).to_owned() };
-        let row = |id: &str, info: Option<&str>| {
-            let mut row = vec![Some(id.to_owned())];
-            row.extend(["u", "h", "d", "Query", "0", ""].map(|text| Some(text.to_owned())));
-            row.push(info.map(str::to_owned));
-            row.push(Some("0.000".to_owned()));
-            row
-        };
-        assert!(is_of(&statement, &row("7", Some("INSERT INTO t VALUES ('?')"))));
-        for other in [row("8", Some(sql)), row("7", Some("SELECT 1")), row("7", None), Vec::new()] {
-            assert!(!is_of(&statement, &other), "{other:?}");
+            let which = |connection| connection == statement.connection;
+            let _ = end_statements(&watch.target, &which, &[start_of(&statement.sql)], looks > PATIENCE_LOOKS);
         }
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use truetps_driver::{DriverError, QueryResult, Target};
 use truetps_engine::{LoadSpec, Outcome};
 use truetps_lab::TrialContext;
-use truetps_record::{Protocol, Validity};
+use truetps_record::{ErrorCount, Protocol, Validity};
 use truetps_workload::{Commit, SqlList};
 
 use super::admin::Admin;
@@ -18,11 +18,14 @@ use super::print::SOME_KEY;
 use super::report::{self, Test};
 use super::script::Script;
 use super::settings::{Csv, Engine, Settings, Source};
-use crate::World;
-use crate::recording::Recording;
-use crate::recording::said;
+use crate::ending::PATIENCE;
+use crate::recording::{Recording, said};
 use crate::run::{Asked, Driven, FAILED_SHARE_MAX, drive};
 use crate::truth::Truth;
+use crate::{HIDDEN_WORDS, World};
+
+/// What the server says of a statement that was ended.
+const INTERRUPTED: u16 = 1317;
 
 /// Why a test is broken off.
 #[derive(Debug)]
@@ -50,8 +53,24 @@ pub(super) struct Bench<'a, 'w> {
 }
 
 impl Bench<'_, '_> {
+    /// What the user is told if he asks for the end now.
+    fn tell(&self) {
+        let (name, schema, seconds) = (super::NAME, &self.settings.schema, PATIENCE.as_secs());
+        let first = format!("{name}: interrupted: running statements are ended after {seconds} s");
+        // A schema that is to stay is no loss.
+        let (first, second) = if self.has_made_schema && !self.settings.keeps_schema {
+            let again = format!("and the schema {schema} is dropped; Ctrl-C again leaves it behind");
+            let left = format!("{name}: the schema {schema} is left behind; to drop it: DROP SCHEMA `{schema}`\n");
+            (format!("{first}, {again}\n"), left)
+        } else {
+            (format!("{first}; Ctrl-C again leaves at once\n"), String::new())
+        };
+        self.world.farewell.set(first, second);
+    }
+
     /// All tests, one after the other.
     pub(super) fn run(&mut self) -> Result<(), Stop> {
+        self.tell();
         if let Source::Generated(auto) = &self.settings.source {
             self.say(2, "Building Create Statements for Auto\nBuilding Query Statements for Auto\n");
             if auto.load_type == LoadType::Key {
@@ -135,6 +154,7 @@ impl Bench<'_, '_> {
                 Stop::Failed(format!("Cannot create schema {schema} : {}{}", said(&error), hint_of_schema(&error)))
             })?;
             self.has_made_schema = true;
+            self.tell();
         }
         self.use_schema().map_err(|error| cannot_use(&schema, &error))?;
         for (sql, plain) in self.script.create_with(engine).iter().zip(&self.script.create) {
@@ -183,6 +203,7 @@ impl Bench<'_, '_> {
         };
         dropped.map_err(failed)?;
         self.has_made_schema = false;
+        self.tell();
         Ok(())
     }
 
@@ -232,7 +253,7 @@ impl Bench<'_, '_> {
         let Some(command) = command else { return Ok(()) };
         self.look()?;
         let _ = self.world.out.flush();
-        let returned = match Command::new("/bin/sh").arg("-c").arg(command).status() {
+        let returned = match Command::new("/bin/sh").arg("-c").arg(command).env_remove(HIDDEN_WORDS).status() {
             Ok(status) if status.success() => None,
             Ok(status) => Some(status.into_raw().to_string()),
             Err(error) => Some(error.to_string()),
@@ -309,9 +330,13 @@ impl Bench<'_, '_> {
     /// Errors of clients, in the original's words.
     fn complain(&mut self, outcome: &Outcome) {
         for error in &outcome.connect_errors {
-            self.warn(&format!("Error when connecting to server: {}", error.first_message));
+            let is_prepared = self.settings.prepared && is_of_statement(error.code);
+            let what = if is_prepared { "Cannot prepare a query" } else { "Error when connecting to server" };
+            self.warn(&format!("{what}: {}", error.first_message));
         }
-        for error in outcome.errors.iter().chain(&outcome.errors_elsewhere) {
+        let is_stopped = self.admin.is_stopped();
+        let is_ended = |error: &&ErrorCount| is_stopped && error.code == INTERRUPTED;
+        for error in outcome.errors.iter().chain(&outcome.errors_elsewhere).filter(|error| !is_ended(error)) {
             let times = error.count + error.retried;
             // Where no query failed, it was a new connection that came later than planned.
             if error.count == 0 {
@@ -415,6 +440,15 @@ fn cannot_use(schema: &str, error: &DriverError) -> Stop {
     Stop::Failed(format!("Cannot use schema {schema} : {}", said(error)))
 }
 
+/// Whether an error of a client that was to connect is one of the statements that it prepared: the connection that
+/// prepares the test has logged in the same way before. Without a number it is none of the server's.
+fn is_of_statement(code: u16) -> bool {
+    // Limits of connections, and accounts and databases that were changed meanwhile.
+    const LOGIN: [u16; 17] =
+        [0, 1040, 1044, 1045, 1049, 1129, 1130, 1158, 1203, 1226, 1251, 1524, 1698, 1820, 1862, 3118, 4151];
+    !LOGIN.contains(&code)
+}
+
 /// There is no key in a table that keeps no rows; any will do.
 fn forgets_rows(engine: &Engine) -> bool {
     engine.name.eq_ignore_ascii_case("blackhole")
@@ -446,6 +480,12 @@ mod tests {
         // 50 clients with 11 statements in 2 transactions, 50 with 10 in one.
         assert_eq!(transactions(1_050, 100, 10), 150);
         assert_eq!(transactions(3, 10, 5), 3);
+    }
+
+    #[test]
+    fn a_login_that_fails_is_no_fault_of_a_statement() {
+        assert!(is_of_statement(1064) && is_of_statement(1146));
+        assert!(!is_of_statement(1040) && !is_of_statement(0));
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod report;
 mod script;
 mod settings;
 mod specs;
+mod user;
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -27,11 +28,11 @@ use self::admin::Admin;
 use self::bench::{Bench, Stop};
 use self::script::Script;
 use self::settings::{Csv, Settings};
-use crate::World;
 use crate::mysql_words::{OptionFiles, Refusal, parse};
 use crate::recording::{Place, Recording, Turn, said, server_facts};
 use crate::run::{Asked, workers};
-use crate::terminal::ask_password;
+use crate::terminal::{NoPassword, ask_password};
+use crate::{World, mask};
 
 /// The name in messages.
 const NAME: &str = "mysqlslap";
@@ -57,9 +58,22 @@ pub fn run(arguments: Vec<OsString>, world: &mut World<'_>) -> u8 {
     }
 }
 
+/// What the list of processes is to show in place of words of a command line, its name first; `None`: the word itself.
+pub fn masked(arguments: &[OsString]) -> Vec<Option<OsString>> {
+    let all: Vec<_> = arguments.iter().map(|argument| argument.to_string_lossy().into_owned()).collect();
+    let mut typed: VecDeque<_> = all.iter().skip(1).cloned().collect();
+    OptionFiles::take(&mut typed, &specs::GROUPS, &|_| None);
+    let first = all.len() - typed.len();
+    let words = parse(&specs::SPECS, NAME, Vec::new(), typed);
+    let mut list = vec![None; first];
+    list.extend(mask::masked(&all[first..], words.shown_typed()));
+    list
+}
+
 fn refuse(refusal: &Refusal, world: &mut World<'_>) -> u8 {
     let before = refusal.before.as_ref().map_or_else(String::new, |line| format!("{line}\n"));
-    let _ = writeln!(world.err, "{before}{NAME}: {}", refusal.text);
+    let named = if refusal.text.is_empty() { String::new() } else { format!("{NAME}: {}\n", refusal.text) };
+    let _ = write!(world.err, "{before}{named}");
     refusal.exit
 }
 
@@ -107,7 +121,15 @@ fn go(mut typed: VecDeque<String>, world: &mut World<'_>) -> Result<u8, Refusal>
         });
     }
     let place = place(&settings)?;
-    let target = settings::target(&words, world.environment, &ask_password)?;
+    let ask = || {
+        ask_password(&world.stop).map_err(|problem| match problem {
+            NoPassword::Interrupted => Refusal::new(INTERRUPTED, "interrupted"),
+            NoPassword::Problem(error) => {
+                Refusal::new(FAILED, format!("a password cannot be asked for without a terminal: {error}"))
+            }
+        })
+    };
+    let target = settings::target(&words, world.environment, &ask)?;
     let command = std::iter::once("truetps slap".to_owned()).chain(about_files);
     let command = command.chain(words.shown_typed().iter().cloned()).collect();
     test(&settings, &script, &target, &place, command, world)
@@ -219,5 +241,36 @@ fn plan(settings: &Settings, script: &Script) -> Plan {
         factors,
         design: Design { blocks, seed: settings.seed, aa_pair: false, ..Design::default() },
         quick: QuickOverrides::default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_sees_a_password_in_the_list_of_processes() {
+        let typed = [
+            "slap",
+            "--no-defaults",
+            "--port=1",
+            "-apsecret",
+            "-p",
+            "secret",
+            "--pas=secret",
+            "-u",
+            "me",
+            "--password=",
+            "--loose-passwort=secret",
+            "-ppass",
+            "--password",
+            "--query=select '…'",
+        ];
+        let shown = typed.iter().zip(masked(&typed.map(OsString::from)));
+        let shown: Vec<_> = shown.map(|(word, mask)| mask.unwrap_or(word.into()).into_string().unwrap()).collect();
+        let expect = "slap --no-defaults --port=1 -apx -p x --pas=x -u me --password= --loose-passwort=x -px --password \
+                      --query=select '…'";
+        assert_eq!(shown.join(" "), expect);
+        assert!(masked(&[]).is_empty());
     }
 }

@@ -8,6 +8,7 @@ use truetps_driver::{Dialect, Endpoint, Login, Password, Target, Tls, TlsMode};
 use truetps_record::{RATE_MAX, RATE_MIN, parse_rate};
 
 use super::auto::{AutoSql, Columns, Key, LoadType};
+use super::user;
 use crate::mysql_words::{Given, Refusal, Words};
 
 const WRONG: u8 = 1;
@@ -305,20 +306,21 @@ fn time(text: &str) -> Result<Duration, Refusal> {
 pub(super) fn target(
     words: &Words,
     environment: &dyn Fn(&str) -> Option<OsString>,
-    ask: &dyn Fn() -> Result<String, String>,
+    ask: &dyn Fn() -> Result<String, Refusal>,
 ) -> Result<Target, Refusal> {
     let text_of = |name: &str| environment(name).and_then(|text| text.into_string().ok());
     let password = match words.get("password") {
         Some(Given::Text(text)) => Some(text.clone()),
         Some(Given::Switch(_)) => None,
-        Some(_) => Some(ask().map_err(|problem| Refusal::new(WRONG, problem))?),
+        Some(_) => Some(ask()?),
         None => text_of("MYSQL_PWD"),
     };
-    let user = words.text("user").map(str::to_owned).or_else(|| text_of("USER")).unwrap_or_else(|| "root".to_owned());
+    let named = words.text("user").filter(|name| !name.is_empty()).map(str::to_owned);
+    let user = named.unwrap_or_else(|| user::current(&text_of));
     let login = Login { user, password: password.filter(|text| !text.is_empty()).map(Password::new), database: None };
     let tls = tls(words)?;
     let endpoints = vec![endpoint(words, &text_of)?];
-    let mut target = Target { dialect: Dialect::Mysql, endpoints, login, tls, setup: setup(words) };
+    let mut target = Target { dialect: Dialect::Mysql, endpoints, login, tls, setup: setup(words), connections: None };
     if matches!(target.endpoints[0], Endpoint::Unix(_)) && !target.tls.is_required() {
         // Nobody listens in on a socket of this machine.
         target.tls.mode = TlsMode::Off;
@@ -336,14 +338,7 @@ fn endpoint(words: &Words, environment: &dyn Fn(&str) -> Option<String>) -> Resu
         },
         None => environment("MYSQL_TCP_PORT").and_then(|text| text.parse().ok()).unwrap_or(DEFAULT_PORT),
     };
-    let protocol = words.text("protocol").unwrap_or_default().to_ascii_uppercase();
-    if !["", "TCP", "SOCKET"].contains(&protocol.as_str()) {
-        return Err(Refusal {
-            before: Some(format!("Unknown option to protocol: {}", protocol.to_ascii_lowercase())),
-            text: "Alternatives are: 'TCP','SOCKET'".to_owned(),
-            exit: WRONG,
-        });
-    }
+    let protocol = protocol(words)?;
     // As mariadb-slap: a port or a socket that is typed says which of the two is meant, and the last word counts. Only
     // this host has a socket.
     let words_of_it = ["protocol", "port", "socket"].into_iter();
@@ -352,7 +347,7 @@ fn endpoint(words: &Words, environment: &dyn Fn(&str) -> Option<String>) -> Resu
         && match last {
             Some((_, "port")) => false,
             Some((_, "socket")) => true,
-            _ => protocol != "TCP",
+            _ => protocol != Some("TCP"),
         };
     if !by_socket {
         return Ok(Endpoint::Tcp { host, port });
@@ -360,6 +355,20 @@ fn endpoint(words: &Words, environment: &dyn Fn(&str) -> Option<String>) -> Resu
     let named = words.text("socket").map(PathBuf::from).or_else(|| environment("MYSQL_UNIX_PORT").map(PathBuf::from));
     let usual = || SOCKETS.iter().map(PathBuf::from).find(|path| path.exists()).unwrap_or_else(|| SOCKETS[0].into());
     Ok(Endpoint::Unix(named.unwrap_or_else(usual)))
+}
+
+/// The original takes names that are cut short here, too.
+fn protocol(words: &Words) -> Result<Option<&'static str>, Refusal> {
+    let Some(typed) = words.text("protocol") else { return Ok(None) };
+    let is_meant = |name: &&&str| !typed.is_empty() && name.starts_with(&typed.to_ascii_uppercase());
+    let found = ["TCP", "SOCKET"].iter().find(is_meant);
+    let wrong = if typed.is_empty() {
+        "No option given to protocol".to_owned()
+    } else {
+        format!("Unknown option to protocol: {typed}")
+    };
+    let lines = Refusal::without_name(WRONG, format!("{wrong}\nAlternatives are: 'TCP','SOCKET'"));
+    found.map_or(Err(lines), |name| Ok(Some(*name)))
 }
 
 fn tls(words: &Words) -> Result<Tls, Refusal> {
@@ -377,7 +386,9 @@ fn tls(words: &Words) -> Result<Tls, Refusal> {
         }
         None if words.is_on("ssl-verify-server-cert") => TlsMode::VerifyIdentity,
         None if words.get("ssl") == Some(&Given::Switch(false)) => TlsMode::Off,
-        None if words.is_on("ssl") || ca.is_some() || cert.is_some() => TlsMode::Required,
+        // Whoever names an authority wants it asked.
+        None if ca.is_some() => TlsMode::VerifyCa,
+        None if words.is_on("ssl") || cert.is_some() => TlsMode::Required,
         None => TlsMode::Preferred,
     };
     if cert.is_some() != key.is_some() {
@@ -422,17 +433,41 @@ mod tests {
     }
 
     #[test]
+    fn an_authority_that_is_named_is_asked() {
+        let mode = |typed: &[&str]| tls(&words(&[], typed)).unwrap().mode;
+        assert_eq!(mode(&[]), TlsMode::Preferred);
+        assert_eq!(mode(&["--ssl"]), TlsMode::Required);
+        assert_eq!(mode(&["--ssl-ca=a.pem"]), TlsMode::VerifyCa);
+        assert_eq!(mode(&["--ssl-ca=a.pem", "--ssl"]), TlsMode::VerifyCa);
+        assert_eq!(mode(&["--ssl-ca=a.pem", "--ssl-verify-server-cert"]), TlsMode::VerifyIdentity);
+        assert_eq!(mode(&["--ssl-ca=a.pem", "--ssl-mode=required"]), TlsMode::Required);
+        assert_eq!(mode(&["--ssl-ca=a.pem", "--skip-ssl"]), TlsMode::Off);
+    }
+
+    #[test]
+    fn protocols() {
+        let read = |word: &str| protocol(&words(&[], &[word]));
+        assert_eq!((read("--protocol=tc"), read("--protocol=Socket")), (Ok(Some("TCP")), Ok(Some("SOCKET"))));
+        for (word, text) in
+            [("--protocol=Bogus", "Unknown option to protocol: Bogus"), ("--protocol=", "No option given")]
+        {
+            let refusal = read(word).unwrap_err();
+            assert!(refusal.before.unwrap().starts_with(text) && refusal.text.is_empty(), "{word}");
+        }
+    }
+
+    #[test]
     fn limits() {
         for (typed, expect) in [
             (&["--seed=9223372036854775808"][..], "--seed=9223372036854775808 is more than 9223372036854775807"),
             (&["--number-of-queries=18446744073709551615"], "is more than 9223372036854775807"),
             (&["--commit=4294967296"], "--commit=4294967296 is more than 4294967295"),
             (&["--rate=1e300"], "--rate=1e300 is not between 0.0001 and 10000000 transactions a second"),
-            (&["--rate=inf"], "is not between"),
+            (&["--rate=inf"], "`inf` is not a number"),
             (&["--rate=1/h"], ""),
             (&["--rate=1/h", "--commit=10"], "is not between"),
-            (&["--rate=-1"], "is not between"),
-            (&["--rate=x"], "is no rate"),
+            (&["--rate=-1"], "must be more than 0"),
+            (&["--rate=x"], "`x` is not a number"),
             (&["--time=1e6"], "--time=1e6 is no number of seconds between 0.1 and 86400"),
             (&["--time=1", "--number-of-queries=5"], "Either time or number-of-queries can be used"),
             (&["--time=1", "--auto-generate-sql-execute-number=5"], "Either time or auto-generate-sql-execute-number"),
