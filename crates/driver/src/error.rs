@@ -212,7 +212,8 @@ pub enum ErrorClass {
     ConnectFailed,
     ConnectionLost,
     ReadOnly,
-    /// Of PostgreSQL alone: concurrent transactions cannot be brought into an order; send this one again.
+    /// Concurrent transactions cannot be brought into an order: PostgreSQL, and MariaDB where it keeps to snapshots
+    /// (`innodb_snapshot_isolation`). Send this one again.
     SerializationFailure,
     Protocol,
     /// Any other error of a server that counts its errors.
@@ -226,6 +227,8 @@ impl ErrorClass {
         match code {
             1213 => Self::Deadlock,
             1205 => Self::LockWaitTimeout,
+            // ER_CHECKREAD: the row is another one than in the transaction's snapshot.
+            1020 => Self::SerializationFailure,
             1022 | 1062 | 1586 => Self::DuplicateKey,
             1040 | 1044 | 1045 | 1049 | 1129 | 1130 | 1203 | 1226 | 1251 | 1524 | 1698 | 1820 | 1862 | 3118 | 3159
             | 4151 => Self::ConnectFailed,

@@ -51,6 +51,7 @@ mod tests {
             assert_eq!(error.class().to_string(), expect, "{code} {sqlstate}");
         };
         check(1213, "40001", "deadlock");
+        check(1020, "HY000", "serialization_failure");
         check(1114, "HY000", "other(1114)");
         check(0, "40P01", "deadlock");
         check(0, "40001", "serialization_failure");
