@@ -6,6 +6,7 @@
 mod diff;
 mod durability;
 mod inert;
+mod irreversible;
 mod option_text;
 mod setting;
 mod units;
@@ -14,6 +15,7 @@ mod version;
 pub use diff::{Diff, Difference, Placed, Side, SideFacts, SideValue, diff};
 pub use durability::{Durability, Loss, ReplicaFate, judge};
 pub use inert::inert_reason;
+pub use irreversible::irreversible_reason;
 pub use option_text::{OptionText, parse_options};
 pub use setting::{Change, Crash, Group, Setting, Span, known, settings};
 pub use version::Version;
