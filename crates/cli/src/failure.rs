@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use truetps_lab::LabError;
+
 use crate::exit::Exit;
 
 #[derive(Debug)]
@@ -25,6 +27,12 @@ impl Failure {
     pub(crate) fn hint(mut self, hint: impl Into<Option<String>>) -> Self {
         self.hint = hint.into();
         self
+    }
+}
+
+impl From<LabError> for Failure {
+    fn from(error: LabError) -> Self {
+        if error.is_usage() { Self::usage(&error) } else { Self::failed(&error) }.hint(error.hint())
     }
 }
 

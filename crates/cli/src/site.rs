@@ -34,7 +34,7 @@ impl Site {
             Some(_) if !plan.server_names().is_empty() => return Err(named_elsewhere(&plan.server_names(), DSN)),
             Some(dsn) => Ground::Given(Foreign {
                 target: target_with_file(dsn, DSN, place.defaults_file.as_deref())?,
-                schema: schema(&place.schema)?,
+                schema: schema(&place.schema, place.i_own_this_schema)?,
                 schema_is_theirs: place.i_own_this_schema,
                 journals: journals(&place.runs),
             }),
@@ -55,9 +55,7 @@ impl Site {
         let Ground::Given(foreign) = &self.ground else {
             return Err(Failure::usage("--dry-run is for a server of --dsn"));
         };
-        let lines = truetps_lab::rehearse(plan, foreign, &mut Progress::new()).map_err(|error| {
-            if error.is_usage() { Failure::usage(&error) } else { Failure::failed(&error) }.hint(error.hint())
-        })?;
+        let lines = truetps_lab::rehearse(plan, foreign, &mut Progress::new())?;
         Ok(print_out(&(lines.join("\n") + "\n")))
     }
 
@@ -127,6 +125,10 @@ fn parse(dsn: &str, flag: &str) -> Result<Target, Failure> {
     Target::parse(dsn).map_err(|error| Failure::usage(format!("{flag}: {error}")).hint(hint.to_owned()))
 }
 
+pub(crate) fn has_password_in_environment() -> bool {
+    std::env::var_os(PASSWORD).is_some()
+}
+
 /// The server of a DSN that `flag` has named, with the password of the environment.
 pub(crate) fn target(dsn: &str, flag: &str) -> Result<Target, Failure> {
     let target = parse(dsn, flag)?;
@@ -168,11 +170,17 @@ pub(crate) fn journals(runs: &Path) -> PathBuf {
     state.map_or_else(|| runs.join("journals"), |state| state.join("truetps/journals"))
 }
 
-/// A name that both families take without folding and without surprise.
-fn schema(name: &str) -> Result<String, Failure> {
+/// A name that both families take without folding and without surprise, where the schema is made; one that is there has
+/// the name that it has.
+fn schema(name: &str, is_theirs: bool) -> Result<String, Failure> {
+    const LENGTH_MAX: usize = 63;
     let fine = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
-    if name.is_empty() || name.len() > 63 || !name.chars().all(fine) {
-        return Err(Failure::usage(format!("--schema {name}: must be 1 to 63 lower-case letters, digits or `_`")));
+    if name.is_empty() || name.chars().count() > LENGTH_MAX + 1 || name.contains('\0') {
+        return Err(Failure::usage(format!("--schema {name}: must have 1 to {LENGTH_MAX} characters")));
+    }
+    if !is_theirs && (name.len() > LENGTH_MAX || !name.chars().all(fine)) {
+        let message = format!("--schema {name}: must be 1 to {LENGTH_MAX} lower-case letters, digits or `_`");
+        return Err(Failure::usage(message));
     }
     Ok(name.to_owned())
 }

@@ -1,5 +1,7 @@
 //! What can stop an experiment.
 
+use std::path::PathBuf;
+
 use thiserror::Error;
 use truetps_driver::{DriverError, Endpoint};
 use truetps_record::{Flavour, FolderError};
@@ -65,8 +67,8 @@ pub enum LabError {
     ResumedSearch { name: String },
     #[error("the schema `{schema}` cannot be made: {source}")]
     Schema { schema: String, source: DriverError },
-    #[error("the schema `{schema}` could not be dropped ({error})")]
-    NotDropped { schema: String, error: String },
+    #[error("the server could not be left as it was: {why}{}", after.as_ref().map_or_else(String::new, |after| format!("\nbefore that: {after}")))]
+    NotLeft { why: Box<LabError>, journal: PathBuf, after: Option<Box<LabError>> },
     #[error("interrupted")]
     Interrupted,
 }
@@ -98,8 +100,10 @@ impl LabError {
             | Self::OtherFlavour { .. }
             | Self::SearchFailed { .. }
             | Self::SetByOthers { .. }
-            | Self::NotDropped { .. }
             | Self::Interrupted => None,
+            Self::NotLeft { journal, .. } => {
+                Some(format!("when it can: truetps server restore --journal '{}'", journal.display()))
+            }
             Self::OtherSchema { .. } => Some("name one server of them, by an address that is its own".to_owned()),
             Self::NoAutocommit => Some("set the account's init_connect, or the server's autocommit, to 1".to_owned()),
             Self::ResumedSearch { .. } => {
@@ -119,16 +123,27 @@ impl LabError {
         }
     }
 
+    /// This error, after which a server of the user could not be left as it was, if that is so: that is the worse one.
+    #[must_use]
+    pub(crate) fn and_not_left(self, not_left: Option<Self>) -> Self {
+        match not_left {
+            Some(Self::NotLeft { why, journal, .. }) => Self::NotLeft { why, journal, after: Some(Box::new(self)) },
+            Some(other) => other,
+            None => self,
+        }
+    }
+
     /// Something that the user has to change before anything can start.
     pub fn is_usage(&self) -> bool {
         match self {
             Self::Folder(error) => matches!(error, FolderError::InUse { .. }),
+            Self::Foreign(error) => error.is_usage(),
             Self::Prepare(_)
             | Self::Flush(_)
             | Self::Pin(_)
             | Self::NoPilot { .. }
             | Self::SearchUndecided
-            | Self::NotDropped { .. }
+            | Self::NotLeft { .. }
             | Self::SearchFailed { .. }
             | Self::Interrupted => false,
             Self::Workload(_)
@@ -139,7 +154,6 @@ impl LabError {
             | Self::Sandbox(_)
             | Self::OtherConditions
             | Self::GuestLogin(_)
-            | Self::Foreign(_)
             | Self::SetByOthers { .. }
             | Self::NotOfSession { .. }
             | Self::OtherFlavour { .. }

@@ -19,9 +19,9 @@ use crate::duration::Remaining;
 use crate::error::LabError;
 use crate::event::{Event, Listener};
 use crate::ground::{Ground, Place, Program, Site};
-use crate::guest::variables;
 use crate::schedule::schedule;
 use crate::setup::{given, private};
+use crate::variables;
 use crate::trial::{FAILED_SHARE_MAX, TrialContext, load_of, run_trial};
 
 /// So many trials in a row without evidence, and the rest would be no better.
@@ -62,6 +62,8 @@ pub struct Finished {
     pub folder: ExperimentFolder,
     /// Why it ended early, where that was not the user's wish.
     pub gave_up: Option<String>,
+    /// Why a server of the user is not as it was.
+    pub not_left: Option<LabError>,
 }
 
 /// Asks each server's program whether it knows each setting of the plan and takes each level. Nothing is started.
@@ -91,13 +93,20 @@ fn check_settings_of(plan: &Plan, binary: &ServerBinary, user: &ServerUser) -> R
 /// Runs a new experiment.
 pub fn start(request: &Request<'_>, listener: &mut dyn Listener) -> Result<Finished, LabError> {
     let mut bench = Bench::set_up(request, request.runs, listener)?;
-    let experiment = new_experiment(request, &bench, schedule(request.plan));
+    let finished = start_on(&mut bench, request, listener);
+    bench.end(finished, listener)
+}
+
+fn start_on(
+    bench: &mut Bench<'_>,
+    request: &Request<'_>,
+    listener: &mut dyn Listener,
+) -> Result<Finished, LabError> {
+    let experiment = new_experiment(request, bench, schedule(request.plan));
     let folder = bench.create_folder(request.plan, &experiment)?;
     let _lock = folder.lock()?;
     let todo: Vec<_> = experiment.schedule.iter().collect();
-    let finished = bench.run(&folder, &todo, 0, listener);
-    bench.leave(listener);
-    Ok(finished)
+    Ok(bench.run(&folder, &todo, 0, listener))
 }
 
 /// What is recorded of an experiment before its first trial.
@@ -147,10 +156,23 @@ pub fn resume(
         }
     }
     if todo.is_empty() {
-        return Ok(Finished { folder: folder.clone(), gave_up: None });
+        return Ok(Finished { folder: folder.clone(), gave_up: None, not_left: None });
     }
     let done = experiment.schedule.len() - todo.len();
     let mut bench = Bench::set_up(request, folder.path(), listener)?;
+    let same = same_conditions(&bench, &experiment);
+    let finished = same.map(|()| {
+        if let Some(what) = other_host(&experiment.host, &bench.host) {
+            let text = format!("{what}: comparisons between old and new trials are comparisons between hosts");
+            listener.event(&Event::Warning(text));
+        }
+        bench.run(folder, &todo, done, listener)
+    });
+    bench.end(finished, listener)
+}
+
+/// Trials of other servers, or of servers that are set otherwise, are not those of one experiment.
+fn same_conditions(bench: &Bench<'_>, experiment: &Experiment) -> Result<(), LabError> {
     let servers = if experiment.servers.is_empty() { experiment.server.as_slice() } else { &experiment.servers };
     let changed = servers.iter().zip(&bench.servers).find(|(was, is)| was.version_text != is.version_text);
     if let Some((was, is)) = changed {
@@ -159,13 +181,7 @@ pub fn resume(
     if bench.servers != servers || bench.ground.couplings() != experiment.couplings {
         return Err(LabError::OtherConditions);
     }
-    if let Some(what) = other_host(&experiment.host, &bench.host) {
-        let text = format!("{what}: comparisons between old and new trials are comparisons between hosts");
-        listener.event(&Event::Warning(text));
-    }
-    let finished = bench.run(folder, &todo, done, listener);
-    bench.leave(listener);
-    Ok(finished)
+    Ok(())
 }
 
 /// Whether the host is another one than that of the earlier trials, as far as it shows.
@@ -219,9 +235,17 @@ impl<'a> Bench<'a> {
         Ok(ExperimentFolder::create(self.request.runs, &name, plan, experiment)?)
     }
 
-    /// The last trial has run.
-    pub(crate) fn leave(&mut self, listener: &mut dyn Listener) {
-        self.ground.leave(listener);
+    /// The last trial has run, or there will be none: a server of the user is left as it was, or that is what is told.
+    pub(crate) fn end(
+        &mut self,
+        finished: Result<Finished, LabError>,
+        listener: &mut dyn Listener,
+    ) -> Result<Finished, LabError> {
+        let not_left = self.ground.leave(listener);
+        match finished {
+            Ok(finished) => Ok(Finished { not_left, ..finished }),
+            Err(error) => Err(error.and_not_left(not_left)),
+        }
     }
 
     /// Runs one trial of an experiment that plans as it goes.
@@ -285,7 +309,7 @@ impl<'a> Bench<'a> {
                 break;
             }
         }
-        Finished { folder: folder.clone(), gave_up }
+        Finished { folder: folder.clone(), gave_up, not_left: None }
     }
 
     /// One trial, from its folder to its `run.json`. An error is one of the folder.
@@ -318,8 +342,14 @@ impl<'a> Bench<'a> {
                 let kept =
                     run_trial(&context, &mut trial, &mut writer, &mut |interval, _| on_interval(interval, listener));
                 health = look_at_server(&mut site, &mut trial);
+                let answer = trial.validity.clone();
+                if site.server.is_none() && answer.is_valid() {
+                    // Nobody has looked yet whether somebody else has set or restarted the server.
+                    trial.validity = Validity::Partial("truetps ended before it had looked at the server".to_owned());
+                }
                 // The figures matter more than the server's files: those are written last.
                 writer.write_trial(&trial)?;
+                trial.validity = answer;
                 keep_server_files(&mut site, health, &writer.server_path())?;
                 kept?;
             }
@@ -418,7 +448,7 @@ fn ask(site: &mut Site<'_>) -> Result<(), DriverError> {
     };
     match site.client.query_value("SELECT 1") {
         Err(error) if is_closed(&error) => {
-            *site.client = Client::connect(site.target, ANSWER_TIMEOUT)?;
+            *site.client = Client::connect(&site.control, ANSWER_TIMEOUT)?;
             site.client.query_value("SELECT 1").map(drop)
         }
         other => other.map(drop),
@@ -432,8 +462,9 @@ fn keep_server_files(site: &mut Site<'_>, health: Health, path: &Path) -> Result
         write_atomically(&path.join("error.log"), server.error_log_tail(LOG_LINES_KEPT).as_bytes())?;
     }
     // A server that is gone cannot be asked; what it was started with is in my.cnf.
-    let variables = if health == Health::Gone { None } else { variables(site.client).ok() };
-    if let Some(variables) = variables {
+    let variables = if health == Health::Gone { None } else { variables::of_server(site.client).ok() };
+    if let Some(mut variables) = variables {
+        variables.append(&mut site.session);
         let text = serde_json::to_vec_pretty(&variables).expect("a map of texts has a JSON form");
         write_atomically(&path.join("variables.json"), &text)?;
     }

@@ -19,17 +19,26 @@ const FAILURES_IN_A_ROW_MAX: u32 = 3;
 /// in the folder grows by each rate that was tried.
 pub fn find_max(request: &Request<'_>, slo: &Slo, listener: &mut dyn Listener) -> Result<Finished, LabError> {
     let mut bench = Bench::set_up(request, request.runs, listener)?;
+    let finished = find_max_on(&mut bench, request, slo, listener);
+    bench.end(finished, listener)
+}
+
+fn find_max_on(
+    bench: &mut Bench<'_>,
+    request: &Request<'_>,
+    slo: &Slo,
+    listener: &mut dyn Listener,
+) -> Result<Finished, LabError> {
     let mut plan = request.plan.clone();
     plan.factors.insert(RATE.to_owned(), Vec::new());
-    let mut experiment = new_experiment(request, &bench, Vec::new());
+    let mut experiment = new_experiment(request, bench, Vec::new());
     experiment.slo = Some(slo.clone());
     let folder = bench.create_folder(request.plan, &experiment)?;
     let _lock = folder.lock()?;
     let mut records = Records { folder, plan, experiment };
-    let gave_up = search(&mut bench, &mut records, slo, listener).err();
-    bench.leave(listener);
+    let gave_up = search(bench, &mut records, slo, listener).err();
     let gave_up = gave_up.filter(|error| !matches!(error, LabError::Interrupted)).map(|error| error.to_string());
-    Ok(Finished { folder: records.folder, gave_up })
+    Ok(Finished { folder: records.folder, gave_up, not_left: None })
 }
 
 struct Records {

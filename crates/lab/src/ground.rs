@@ -1,5 +1,6 @@
 //! What an experiment stands on: private servers, or one of the user's.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use truetps_driver::{Client, Target};
@@ -8,7 +9,7 @@ use truetps_sandbox::{Home, RunningServer, ServerBinary};
 
 use crate::error::LabError;
 use crate::event::Listener;
-use crate::guest::Guest;
+use crate::foreign::Guest;
 use crate::stand::Stands;
 
 /// A server's program, and the name that the user has given it.
@@ -57,6 +58,10 @@ pub(crate) struct Site<'l> {
     pub(crate) client: &'l mut Client,
     /// Where the load connects to.
     pub(crate) target: &'l Target,
+    /// Where `client` connects to, should it have to again.
+    pub(crate) control: Target,
+    /// What sessions of the load have in place of what everybody has.
+    pub(crate) session: BTreeMap<String, String>,
     /// The process, where it is ours.
     pub(crate) server: Option<&'l mut RunningServer>,
     /// Its number, where it is one process of this host.
@@ -86,6 +91,8 @@ impl Ground<'_> {
                 Ok(Site {
                     client: &mut live.client,
                     target: &live.target,
+                    control: live.target.clone(),
+                    session: BTreeMap::new(),
                     pid: Some(live.server.pid()),
                     server: Some(&mut live.server),
                     notes: std::mem::take(&mut live.notes),
@@ -95,10 +102,11 @@ impl Ground<'_> {
         }
     }
 
-    /// The experiment is over: what it made in a server of the user goes.
-    pub(crate) fn leave(&mut self, listener: &mut dyn Listener) {
-        if let Self::Guest(guest) = self {
-            guest.leave(listener);
+    /// The experiment is over: what it made in a server of the user goes. Returns why that could not be.
+    pub(crate) fn leave(&mut self, listener: &mut dyn Listener) -> Option<LabError> {
+        match self {
+            Self::Private(_) => None,
+            Self::Guest(guest) => guest.leave(listener),
         }
     }
 

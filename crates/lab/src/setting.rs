@@ -4,8 +4,8 @@ use thiserror::Error;
 use truetps_driver::{Client, DriverError};
 use truetps_record::{SettingValue, same_setting};
 
-/// "Variable is a read only variable".
-const READ_ONLY_VARIABLE: u16 = 1238;
+/// "Variable is a read only variable", and also "is a GLOBAL variable".
+pub(crate) const READ_ONLY_VARIABLE: u16 = 1238;
 
 #[derive(Debug, Error)]
 pub enum SettingError {
@@ -38,11 +38,16 @@ pub(crate) enum Changeable {
 
 /// Sets a global variable. [`Changeable::AtStart`]: the server can only be started with it.
 pub(crate) fn set_global(client: &mut Client, name: &str, value: &SettingValue) -> Result<Changeable, SettingError> {
-    match client.execute(&format!("SET GLOBAL {name} = {}", literal(value))) {
+    match client.execute(&set_sql(name, value)) {
         Ok(_) => verify(client, name, value).map(|()| Changeable::Dynamic),
         Err(DriverError::Server(error)) if error.code == READ_ONLY_VARIABLE => Ok(Changeable::AtStart),
         Err(source) => Err(SettingError::Refused { name: name.to_owned(), value: value.to_string(), source }),
     }
+}
+
+/// What [`set_global`] sends.
+pub(crate) fn set_sql(name: &str, value: &SettingValue) -> String {
+    format!("SET GLOBAL {name} = {}", literal(value))
 }
 
 /// The value that the server has must be the one that was asked for: a setting that was adjusted in silence would make
@@ -63,13 +68,26 @@ pub(crate) fn verify(client: &mut Client, name: &str, value: &SettingValue) -> R
     Err(SettingError::Changed { name: name.to_owned(), value: value.option_text(), found })
 }
 
+/// A level as SQL.
 pub(crate) fn literal(value: &SettingValue) -> String {
     match (value, value.as_int()) {
         (_, Some(number)) => number.to_string(),
         (SettingValue::Bool(_), _) => value.option_text(),
-        (SettingValue::Text(text), _) => format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'")),
+        (SettingValue::Text(text), _) => quoted(text),
         _ => value.to_string(),
     }
+}
+
+/// What a server shows as SQL: `1.2.3` is a text, however many digits it has.
+pub(crate) fn literal_of_text(text: &str) -> String {
+    let digits = |c: char| c.is_ascii_digit() || c == '.' || c == '-';
+    let is_number = text.chars().all(digits) && text.parse::<f64>().is_ok();
+    if is_number { text.to_owned() } else { quoted(text) }
+}
+
+/// For sessions of the MySQL family that know backslashes, as they all do without `NO_BACKSLASH_ESCAPES`.
+pub(crate) fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
 }
 
 #[cfg(test)]
@@ -79,7 +97,10 @@ mod tests {
     #[test]
     fn literals_are_quoted() {
         assert_eq!(literal(&SettingValue::Text("1G".into())), "1073741824");
-        assert_eq!(literal(&SettingValue::Text("a'b".into())), "'a\\'b'");
+        assert_eq!(literal(&SettingValue::Text("a'b".into())), "'a''b'");
+        assert_eq!(literal(&SettingValue::Text("a\\".into())), "'a\\\\'");
         assert_eq!(literal(&SettingValue::Bool(true)), "ON");
+        let texts = ["1", "-1.50", "1.2.3", "", "-", "1e5", "it's"].map(literal_of_text);
+        assert_eq!(texts, ["1", "-1.50", "'1.2.3'", "''", "'-'", "'1e5'", "'it''s'"]);
     }
 }

@@ -11,8 +11,8 @@ use truetps_workload::Workload;
 use crate::error::LabError;
 use crate::event::{Event, Listener};
 use crate::experiment::{Request, check_settings};
+use crate::foreign::Guest;
 use crate::ground::{Foreign, Ground, Place, Program};
-use crate::guest::Guest;
 use crate::stand::{Kind, Stands};
 
 /// What an experiment stands on, where it runs, and which servers they are: one at least.
@@ -72,8 +72,7 @@ pub(crate) fn given<'a>(
     listener.event(&Event::Preparing(format!("logging in to {}", foreign.target)));
     let (mut guest, server) = Guest::enter(request, foreign, workload, listener)?;
     if let Err(error) = guest.prepare(listener) {
-        guest.leave(listener);
-        return Err(error);
+        return Err(error.and_not_left(guest.leave(listener)));
     }
     Ok((Ground::Guest(Box::new(guest)), host_facts(records, None), vec![server]))
 }

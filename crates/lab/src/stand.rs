@@ -280,10 +280,15 @@ impl<'a> Stands<'a> {
         listener: &mut dyn Listener,
     ) -> Result<(), LabError> {
         let stop = self.stop;
-        let loaded = self.tables.load(&mut client, &mut |rows, of| {
-            listener.event(&Event::Loading { rows, of });
-            !stop.load(Ordering::Relaxed)
-        })?;
+        let loaded = self.tables.load(
+            &mut client,
+            &mut |rows, of| {
+                listener.event(&Event::Loading { rows, of });
+                !stop.load(Ordering::Relaxed)
+            },
+            // A private server goes as a whole.
+            &mut |_| Ok(()),
+        )?;
         if !loaded {
             return Err(LabError::Interrupted);
         }

@@ -5,6 +5,9 @@ use std::time::{Duration, Instant};
 use truetps_driver::{Client, Dialect, DriverError};
 use truetps_workload::{Table, Workload};
 
+use crate::error::LabError;
+use crate::foreign::Made;
+
 /// Schema that all of truetps's tables live in.
 pub(crate) const SCHEMA: &str = "truetps";
 
@@ -31,21 +34,30 @@ pub(crate) struct Tables {
     list: Vec<Table>,
     keep_pristine: bool,
     ownership: Ownership,
+    /// What stands before the names of tables that are emptied.
+    prefix: String,
 }
 
 impl Tables {
     /// `keep_pristine`: keep a second copy of each table to refill it from.
     pub(crate) fn new(workload: &dyn Workload, keep_pristine: bool, ownership: Ownership) -> Self {
-        Self { list: workload.tables(), keep_pristine, ownership }
+        Self { list: workload.tables(), keep_pristine, ownership, prefix: String::new() }
+    }
+
+    /// In a database of PostgreSQL that is the user's: names alone may be those of other tables, by the search path.
+    #[must_use]
+    pub(crate) fn in_namespace(self, prefix: &str) -> Self {
+        Self { prefix: prefix.to_owned(), ..self }
     }
 
     /// Creates and fills the tables. `progress` hears how many rows are in, of how many, and says whether to go on;
-    /// false: it did not want to.
+    /// false: it did not want to. `ledger` hears of each table before it is made, and when it is.
     pub(crate) fn load(
         &self,
         client: &mut Client,
         progress: &mut dyn FnMut(u64, u64) -> bool,
-    ) -> Result<bool, DriverError> {
+        ledger: &mut dyn FnMut(&Made<'_>) -> Result<(), LabError>,
+    ) -> Result<bool, LabError> {
         client.set_timeout(self.patience())?;
         if self.ownership == Ownership::Private {
             client.execute(&format!("CREATE DATABASE IF NOT EXISTS {SCHEMA}"))?;
@@ -53,8 +65,11 @@ impl Tables {
         self.enter(client)?;
         let all: u64 = self.list.iter().map(|table| table.rows).sum();
         let mut loaded = 0;
-        for table in &self.list {
+        for (n, table) in self.list.iter().enumerate() {
+            let names = self.made_with(n);
+            ledger(&Made::Begins(&names))?;
             execute_all(client, table.create_sql())?;
+            ledger(&Made::Ends(&names))?;
             client.execute("BEGIN")?;
             for insert in table.load_sql() {
                 loaded += client.execute(&insert)?;
@@ -65,7 +80,10 @@ impl Tables {
             client.execute("COMMIT")?;
             // Before the statements that follow a filling: they run again after each refill from this copy.
             if self.keep_pristine {
+                let copy = [pristine(table)];
+                ledger(&Made::Begins(&copy))?;
                 client.execute(&self.copy_sql(table))?;
+                ledger(&Made::Ends(&copy))?;
                 client.execute(&fill_copy_sql(table))?;
             }
             execute_all(client, table.after_load_sql())?;
@@ -73,6 +91,16 @@ impl Tables {
         }
         self.flush(client)?;
         Ok(true)
+    }
+
+    /// Names of the tables that are there when the statements of the table number `n` are through: statements that make
+    /// several stand with the first of them.
+    fn made_with(&self, n: usize) -> Vec<String> {
+        if self.list[n].create_sql().is_empty() {
+            return Vec::new();
+        }
+        let others = self.list[n + 1..].iter().take_while(|table| table.create_sql().is_empty());
+        std::iter::once(&self.list[n]).chain(others).map(|table| table.name.clone()).collect()
     }
 
     /// Brings the tables back to the state after [`Self::load`]: truncated, refilled, flushed. What could not be reached
@@ -95,7 +123,7 @@ impl Tables {
 
     /// What [`Self::load`] sends on a guest's server; of the rows the first statement only.
     pub(crate) fn load_outline(&self) -> Vec<String> {
-        let mut sent = Vec::new();
+        let mut sent: Vec<_> = self.enter_sql().into_iter().map(str::to_owned).collect();
         for table in &self.list {
             sent.extend_from_slice(table.create_sql());
             sent.push("BEGIN".to_owned());
@@ -152,23 +180,24 @@ impl Tables {
     /// that, and nothing of it goes to the binlog. A guest is connected to its schema already, and may have tables that
     /// refer to each other too: the MySQL family empties those without that check only.
     fn enter(&self, client: &mut Client) -> Result<(), DriverError> {
-        match self.ownership {
-            Ownership::Private => {
-                client.execute(&format!("USE {SCHEMA}"))?;
-                client.execute("SET SESSION unique_checks = 0, foreign_key_checks = 0, sql_log_bin = 0")?;
-            }
-            Ownership::Guest(Dialect::Mysql) => {
-                client.execute("SET SESSION foreign_key_checks = 0")?;
-            }
-            Ownership::Guest(Dialect::Postgres) => {}
+        if self.ownership == Ownership::Private {
+            client.execute(&format!("USE {SCHEMA}"))?;
         }
-        Ok(())
+        self.enter_sql().into_iter().try_for_each(|sql| client.execute(sql).map(drop))
+    }
+
+    fn enter_sql(&self) -> Option<&'static str> {
+        match self.ownership {
+            Ownership::Private => Some("SET SESSION unique_checks = 0, foreign_key_checks = 0, sql_log_bin = 0"),
+            Ownership::Guest(Dialect::Mysql) => Some("SET SESSION foreign_key_checks = 0"),
+            Ownership::Guest(Dialect::Postgres) => None,
+        }
     }
 
     /// PostgreSQL empties tables that refer to each other in one statement only, the MySQL family knows one table a
     /// statement.
     fn truncate_sql(&self) -> Vec<String> {
-        let names: Vec<_> = self.list.iter().map(|table| table.name.as_str()).collect();
+        let names: Vec<_> = self.list.iter().map(|table| format!("{}{}", self.prefix, table.name)).collect();
         match self.ownership {
             Ownership::Guest(Dialect::Postgres) => vec![format!("TRUNCATE TABLE {}", names.join(", "))],
             Ownership::Private | Ownership::Guest(Dialect::Mysql) => {

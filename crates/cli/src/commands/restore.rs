@@ -1,6 +1,7 @@
 //! `truetps server restore`: puts back what killed runs have left in servers of `--dsn`.
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use truetps_lab::{ForeignError, Journal, LabError, Restored, restore, unfinished};
 
@@ -12,20 +13,24 @@ use crate::{print_out, say, site};
 pub(crate) fn run(args: &RestoreArgs) -> Result<Exit, Failure> {
     let journals = match &args.journal {
         Some(path) => vec![path.clone()],
-        None => unfinished(&site::journals(&args.runs)).map_err(LabError::from).map_err(|error| failure(&error))?,
+        None => unfinished(&site::journals(&args.runs)).map_err(LabError::from)?,
     };
     if journals.is_empty() {
         say("no killed run has left anything\n");
         return Ok(Exit::Good);
     }
+    refuse_one_password_for_all(&journals, args)?;
     // Of several, each is tried: one server that is gone must not keep the others waiting.
     let mut first_failure = None;
+    let mut skipped = Vec::new();
     for path in &journals {
-        let outcome = one(path, args);
-        match outcome {
+        match one(path, args) {
             Ok(()) => {}
-            // Journals of other servers are not what was asked for.
-            Err(Refused::OtherServer(_)) if args.dsn.is_some() && args.journal.is_none() => {}
+            // Journals of other servers are not what was asked for, and are not forgotten either.
+            Err(Refused::OtherServer(_)) if args.dsn.is_some() && args.journal.is_none() => {
+                say(&format!("{}: of another server than --dsn (or TRUETPS_DSN), skipped\n", path.display()));
+                skipped.push(path);
+            }
             Err(Refused::OtherServer(failure) | Refused::Failed(failure)) => {
                 if first_failure.is_none() {
                     first_failure = Some(failure);
@@ -35,7 +40,26 @@ pub(crate) fn run(args: &RestoreArgs) -> Result<Exit, Failure> {
             }
         }
     }
-    first_failure.map_or(Ok(Exit::Good), Err)
+    match (first_failure, skipped.first()) {
+        (Some(failure), _) => Err(failure),
+        (None, None) => Ok(Exit::Good),
+        (None, Some(path)) => Err(Failure::usage(format!("{} journals of other servers are left", skipped.len()))
+            .hint(format!("truetps server restore --journal '{}' --dsn DSN, or without a DSN", path.display()))),
+    }
+}
+
+/// The password of one server is no business of another one, whose address is only in a file.
+fn refuse_one_password_for_all(journals: &[PathBuf], args: &RestoreArgs) -> Result<(), Failure> {
+    if args.dsn.is_some() || args.journal.is_some() || !site::has_password_in_environment() {
+        return Ok(());
+    }
+    let addresses: BTreeSet<_> = journals.iter().filter_map(|path| Some(Journal::read(path).ok()?.address)).collect();
+    if addresses.len() < 2 {
+        return Ok(());
+    }
+    let addresses: Vec<_> = addresses.into_iter().collect();
+    let message = format!("TRUETPS_PASSWORD is one, and the journals are of several servers: {}", addresses.join(", "));
+    Err(Failure::usage(message).hint("name the server with --dsn, or one journal with --journal".to_owned()))
 }
 
 enum Refused {
@@ -45,20 +69,26 @@ enum Refused {
 
 fn one(path: &Path, args: &RestoreArgs) -> Result<(), Refused> {
     let failed = |error: LabError| match &error {
-        LabError::Foreign(ForeignError::OtherServer { .. }) => Refused::OtherServer(failure(&error)),
-        _ => Refused::Failed(failure(&error)),
+        LabError::Foreign(ForeignError::OtherServer { .. }) => Refused::OtherServer(error.into()),
+        _ => Refused::Failed(error.into()),
     };
     let journal = Journal::read(path).map_err(|error| failed(error.into()))?;
     let dsn = args.dsn.as_deref().unwrap_or(&journal.address);
     let target = site::target_with_file(dsn, "--dsn", args.defaults_file.as_deref()).map_err(Refused::Failed)?;
     say(&format!("{}: a run of {} left {}\n", journal.address, journal.begun_at, journal.told()));
-    let Restored { done, left } = restore(path, &target).map_err(failed)?;
+    let Restored { done, left, failed: not_done, kept } =
+        restore(path, &target, args.journal.is_some()).map_err(failed)?;
     let lines = done.iter().map(|line| format!("put back: {line}\n"));
-    let lines: String = lines.chain(left.iter().map(|line| format!("left as it is: {line}\n"))).collect();
-    print_out(if lines.is_empty() { "everything is as it was\n" } else { &lines });
-    Ok(())
-}
-
-fn failure(error: &LabError) -> Failure {
-    if error.is_usage() { Failure::usage(error) } else { Failure::failed(error) }.hint(error.hint())
+    let mut lines: String = lines.chain(left.iter().map(|line| format!("left as it is: {line}\n"))).collect();
+    if let Some(kept) = kept {
+        lines += &format!("what was there before the run is kept in {}\n", kept.display());
+    }
+    let nothing = if not_done.is_empty() { "everything is as it was\n" } else { "" };
+    print_out(if lines.is_empty() { nothing } else { &lines });
+    if not_done.is_empty() {
+        return Ok(());
+    }
+    let message = LabError::from(ForeignError::NotAsBefore { what: not_done });
+    let hint = format!("when it can be: truetps server restore --journal '{}'", path.display());
+    Err(Refused::Failed(Failure::failed(&message).hint(hint)))
 }

@@ -123,10 +123,14 @@ fn finish(
             earlier.into_iter().for_each(go_on_line);
             return Ok(Exit::Interrupted);
         }
-        Err(error) if error.is_usage() => return Err(Failure::usage(&error).hint(error.hint())),
-        Err(error) => return Err(Failure::failed(&error).hint(error.hint())),
+        Err(error) => return Err(error.into()),
     };
-    let exit = give(&finished.folder, engine.format)?;
+    let exit = give(&finished.folder, engine.format);
+    // A server of the user that is not as it was is worse than anything that was measured.
+    if let Some(error) = finished.not_left {
+        return Err(error.into());
+    }
+    let exit = exit?;
     if let Some(reason) = &finished.gave_up {
         go_on_line(&finished.folder);
         return Err(Failure::failed(reason));

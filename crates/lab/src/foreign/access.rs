@@ -1,31 +1,58 @@
-//! Before anything is made: whether the account may do what the run needs, whether the server takes writes, and who else
-//! is there.
+//! Before anything is made: whether the server takes writes, whether it is one, and who else is there.
 
 use std::time::Duration;
 
-use truetps_driver::{Client, Dialect, DriverError};
+use truetps_driver::{Client, ConnectionIds, Dialect, DriverError, Target};
+use truetps_workload::Workload;
 
 use super::error::ForeignError;
+use super::grants;
+use super::hold::{CLIENT_TIMEOUT, LOCK};
+use super::identity::Identity;
 
-/// Apart from what an account may do in its schema.
-const NEEDED: [&str; 7] = ["CREATE", "DROP", "SELECT", "INSERT", "UPDATE", "DELETE", "INDEX"];
 /// How long others are watched.
 const WATCH: Duration = Duration::from_secs(1);
 /// Questions a second by others that are worth a word.
 const BUSY_QUESTIONS: f64 = 5.0;
+/// "Access denied; you need … privilege".
+const NO_PRIVILEGE: u16 = 1227;
+
+/// What a session that makes and sets things sends first.
+///
+/// Texts are written with backslashes, which one mode of the MySQL family takes for letters; and it is idle for as long as
+/// a trial lasts, while it has a lock.
+pub(crate) const CONTROL_SETUP: [&str; 2] = [
+    "SET SESSION sql_mode = REPLACE(@@SESSION.sql_mode, 'NO_BACKSLASH_ESCAPES', '')",
+    "SET SESSION wait_timeout = 604800",
+];
+
+/// The same target, for a session that makes and sets things.
+pub(crate) fn control(target: &Target) -> Target {
+    match target.dialect {
+        Dialect::Mysql => target.clone().with_setup(CONTROL_SETUP),
+        Dialect::Postgres => target.clone(),
+    }
+}
 
 /// Refuses what cannot work; returns what the user should know. Sends questions only.
 pub(crate) fn look_around(
     client: &mut Client,
+    target: &Target,
     schema: &str,
     schema_is_theirs: bool,
+    workload: &dyn Workload,
     sets: bool,
 ) -> Result<Vec<String>, ForeignError> {
     match client.dialect() {
         Dialect::Mysql => {
             writable_mysql(client)?;
-            grants(client, schema, sets)?;
-            Ok([replication_mysql(client), others_mysql(client)?].concat())
+            let mut said = grants::check(client, schema, workload, sets)?;
+            if sets {
+                one_server(client, target)?;
+            }
+            said.extend(replication_mysql(client)?);
+            said.extend(others_mysql(client)?);
+            Ok(said)
         }
         Dialect::Postgres => {
             writable_postgres(client)?;
@@ -37,6 +64,39 @@ pub(crate) fn look_around(
     }
 }
 
+/// Settings are set on one server, and so there must be one: behind all addresses, and behind each of them. A proxy may
+/// send what reads to another server than what writes.
+fn one_server(client: &mut Client, target: &Target) -> Result<(), ForeignError> {
+    let first = Identity::ask(client)?.id;
+    let behind = |what: String| ForeignError::BehindProxy { what };
+    for endpoint in &target.endpoints {
+        let ids = ConnectionIds::default();
+        let one =
+            Target { endpoints: vec![endpoint.clone()], connections: Some(ids.clone()), ..target.clone() };
+        let mut client = Client::connect(&one, CLIENT_TIMEOUT)?;
+        let found = Identity::ask(&mut client)?.id;
+        if found != first {
+            return Err(ForeignError::SeveralServers { at: endpoint.clone(), first, found });
+        }
+        // Everybody sees the threads of the own account; a proxy has given us a number that the server does not know.
+        let threads = client.query("SELECT id FROM information_schema.processlist")?.rows;
+        let numbers = threads.into_iter().filter_map(|row| row.into_iter().next()??.parse::<u64>().ok());
+        if !numbers.into_iter().any(|number| ids.contains(number as u32)) {
+            return Err(behind("the server does not know the connection by the number that it was greeted with".to_owned()));
+        }
+        client.execute("START TRANSACTION")?;
+        let inside = Identity::ask(&mut client)?.id;
+        client.execute("ROLLBACK")?;
+        if inside != first {
+            return Err(behind(format!("in a transaction it is {inside}, and else {first}")));
+        }
+    }
+    if client.query_value(&format!("SELECT IS_FREE_LOCK('{LOCK}')"))?.as_deref() == Some("0") {
+        return Err(ForeignError::SetElsewhere);
+    }
+    Ok(())
+}
+
 /// The account that the server takes us for, as GRANT wants it.
 pub(crate) fn account(client: &mut Client) -> Result<String, DriverError> {
     let name = client.query_value("SELECT CURRENT_USER()")?.unwrap_or_default();
@@ -46,123 +106,89 @@ pub(crate) fn account(client: &mut Client) -> Result<String, DriverError> {
     })
 }
 
-fn variable(client: &mut Client, name: &str) -> Result<Option<String>, DriverError> {
-    let rows = client.query(&format!("SHOW GLOBAL VARIABLES LIKE '{name}'"))?.rows;
+/// What `SHOW … LIKE` says of one name.
+fn shown(client: &mut Client, what: &str, name: &str) -> Result<Option<String>, DriverError> {
+    let rows = client.query(&format!("SHOW GLOBAL {what} LIKE '{name}'"))?.rows;
     Ok(rows.into_iter().next().and_then(|row| row.into_iter().nth(1).flatten()))
+}
+
+fn is_on(client: &mut Client, name: &str) -> Result<bool, DriverError> {
+    let found = shown(client, "VARIABLES", name)?;
+    Ok(found.is_some_and(|value| !["OFF", "0", ""].contains(&value.to_uppercase().as_str())))
 }
 
 fn writable_mysql(client: &mut Client) -> Result<(), ForeignError> {
     for name in ["read_only", "super_read_only", "innodb_read_only", "transaction_read_only", "tx_read_only"] {
-        let found = variable(client, name)?;
-        if let Some(value) = found.filter(|value| !["OFF", "0"].contains(&value.to_uppercase().as_str())) {
-            return Err(ForeignError::ReadOnly { reason: format!("{name} = {value}") });
+        if is_on(client, name)? {
+            return Err(ForeignError::ReadOnly { reason: format!("{name} = ON") });
         }
     }
-    Ok(())
-}
-
-/// One line of SHOW GRANTS.
-struct Grant {
-    privileges: Vec<String>,
-    /// `*.*`, `` `schema`.* ``; absent for roles.
-    on: String,
-}
-
-fn parse_grant(line: &str) -> Option<Grant> {
-    let rest = line.strip_prefix("GRANT ")?;
-    let (privileges, rest) = rest.split_once(" ON ")?;
-    let (on, _) = rest.split_once(" TO ")?;
-    let privileges = privileges.split(',').map(|one| one.trim().to_uppercase()).collect();
-    Some(Grant { privileges, on: on.to_owned() })
-}
-
-impl Grant {
-    fn has(&self, privilege: &str) -> bool {
-        self.privileges.iter().any(|one| one == privilege || one == "ALL PRIVILEGES" || one == "ALL")
-    }
-
-    fn covers(&self, schema: &str) -> bool {
-        let Some((pattern, "*")) = self.on.rsplit_once('.') else { return false };
-        pattern == "*" || like(pattern.trim_matches('`'), schema)
-    }
-}
-
-/// LIKE: `%`, `_`, and both behind a backslash.
-fn like(pattern: &str, text: &str) -> bool {
-    let mut rest = pattern.chars();
-    match rest.next() {
-        None => text.is_empty(),
-        Some('%') => (0..=text.len()).any(|n| text.is_char_boundary(n) && like(rest.as_str(), &text[n..])),
-        Some(first) => {
-            let (any, wanted) = match first {
-                '_' => (true, '_'),
-                '\\' => (false, rest.next().unwrap_or('\\')),
-                other => (false, other),
-            };
-            let mut behind = text.chars();
-            behind.next().is_some_and(|c| (any || c == wanted) && like(rest.as_str(), behind.as_str()))
-        }
-    }
-}
-
-/// The account's grants, with those of the roles that it has now.
-fn shown_grants(client: &mut Client) -> Result<Vec<String>, DriverError> {
-    let lines = |client: &mut Client, sql: &str| -> Result<Vec<String>, DriverError> {
-        Ok(client.query(sql)?.rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect())
-    };
-    let role = client.query_value("SELECT CURRENT_ROLE()").ok().flatten().filter(|role| role != "NONE");
-    match role {
-        // MySQL; MariaDB has no such form, and shows those of the role anyway.
-        Some(role) => lines(client, &format!("SHOW GRANTS FOR CURRENT_USER() USING {role}")),
-        None => lines(client, "SHOW GRANTS"),
-    }
-    .or_else(|_| lines(client, "SHOW GRANTS"))
-}
-
-fn grants(client: &mut Client, schema: &str, sets: bool) -> Result<(), ForeignError> {
-    let account = account(client)?;
-    let shown = shown_grants(client)?;
-    let grants: Vec<Grant> = shown.iter().filter_map(|line| parse_grant(line)).collect();
-    let missing: Vec<_> = NEEDED
-        .into_iter()
-        .filter(|needed| !grants.iter().any(|grant| grant.covers(schema) && grant.has(needed)))
-        .collect();
-    if !missing.is_empty() {
-        let what = format!("work in the schema `{schema}`: it lacks {}", missing.join(", "));
-        let grant = format!("GRANT {} ON `{schema}`.* TO {account}", NEEDED.join(", "));
-        return Err(ForeignError::Privilege { what, grant });
-    }
-    // MariaDB has one for each kind of variable; the server says which, when it is asked to set one.
-    let sets_some = |name: &String| name == "SYSTEM_VARIABLES_ADMIN" || name.ends_with(" ADMIN");
-    let may_set = |grant: &Grant| grant.on == "*.*" && (grant.has("SUPER") || grant.privileges.iter().any(sets_some));
-    if sets && !grants.iter().any(may_set) {
-        let version = client.query_value("SELECT @@version")?.unwrap_or_default();
-        let is_new = !version.contains("MariaDB") && !version.starts_with("5.");
-        let name = if is_new { "SYSTEM_VARIABLES_ADMIN" } else { "SUPER" };
-        let what = "set global variables".to_owned();
-        return Err(ForeignError::Privilege { what, grant: format!("GRANT {name} ON *.* TO {account}") });
+    if shown(client, "STATUS", "wsrep_ready")?.is_some_and(|ready| ready == "OFF") && is_on(client, "wsrep_on")? {
+        return Err(ForeignError::ReadOnly { reason: "wsrep_ready = OFF: it is not part of its cluster".to_owned() });
     }
     Ok(())
 }
 
 /// What is written here goes elsewhere, or may be overwritten from elsewhere.
-fn replication_mysql(client: &mut Client) -> Vec<String> {
+fn replication_mysql(client: &mut Client) -> Result<Vec<String>, ForeignError> {
     let mut said = Vec::new();
-    // Newer servers have the first word only, older ones the second; an account may not be allowed to ask.
-    let follows = ["SHOW REPLICA STATUS", "SHOW SLAVE STATUS"].into_iter().find_map(|sql| client.query(sql).ok());
-    if follows.is_some_and(|result| !result.rows.is_empty()) {
-        said.push(
+    match is_replica(client)? {
+        Some(true) => said.push(
             "this server is a replica: it does its source's work beside the load, and what is written here is \
-                   not in its source"
+             not in its source"
                 .to_owned(),
-        );
+        ),
+        Some(false) => {}
+        None => said.push(
+            "the account is not allowed to see whether this server is a replica (REPLICATION CLIENT, or REPLICA MONITOR)"
+                .to_owned(),
+        ),
     }
     let sql = "SELECT COUNT(*) FROM information_schema.processlist WHERE command LIKE 'Binlog Dump%'";
     let dumps = client.query_value(sql).ok().flatten().and_then(|text| text.parse::<u32>().ok()).unwrap_or(0);
     if dumps > 0 {
         said.push(format!("{dumps} replicas follow this server: all that is written here goes to them"));
     }
-    said
+    said.extend(cluster_mysql(client)?);
+    Ok(said)
+}
+
+/// `None`: the account may not ask.
+fn is_replica(client: &mut Client) -> Result<Option<bool>, DriverError> {
+    let mut is_denied = false;
+    // Of MariaDB, which has several sources; of newer servers; of older ones.
+    for sql in ["SHOW ALL SLAVES STATUS", "SHOW REPLICA STATUS", "SHOW SLAVE STATUS"] {
+        match client.query(sql) {
+            Ok(result) => return Ok(Some(!result.rows.is_empty())),
+            Err(DriverError::Server(error)) => is_denied |= error.code == NO_PRIVILEGE,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(if is_denied { None } else { Some(false) })
+}
+
+/// Others that take part in each commit here.
+fn cluster_mysql(client: &mut Client) -> Result<Vec<String>, DriverError> {
+    let mut said = Vec::new();
+    let number = |text: Option<String>| text.and_then(|text| text.parse::<u32>().ok()).unwrap_or(0);
+    let members = number(shown(client, "STATUS", "wsrep_cluster_size")?);
+    if members > 1 {
+        said.push(format!("this server is one of {members} of a Galera cluster: each commit waits for all of them"));
+    }
+    let sql = "SELECT COUNT(*) FROM performance_schema.replication_group_members WHERE member_state = 'ONLINE'";
+    let members = number(client.query_value(sql).ok().flatten());
+    if members > 1 {
+        said.push(format!("this server is one of {members} of a group: each commit waits for most of them"));
+    }
+    for name in ["rpl_semi_sync_master_enabled", "rpl_semi_sync_source_enabled"] {
+        if is_on(client, name)? {
+            said.push(format!("{name} = ON: each commit waits for a replica, where one is there"));
+        }
+    }
+    if is_on(client, "offline_mode")? {
+        said.push("offline_mode = ON: the server throws out sessions of accounts without special rights".to_owned());
+    }
+    Ok(said)
 }
 
 fn status(client: &mut Client, name: &str) -> Result<f64, DriverError> {
@@ -172,7 +198,7 @@ fn status(client: &mut Client, name: &str) -> Result<f64, DriverError> {
 fn others_mysql(client: &mut Client) -> Result<Vec<String>, ForeignError> {
     let mut said = Vec::new();
     let sql = "SELECT user, COUNT(*) FROM information_schema.processlist WHERE id <> CONNECTION_ID() \
-               AND user NOT IN ('system user', 'event_scheduler') AND command NOT LIKE 'Binlog Dump%' \
+               AND user NOT IN ('system user', 'event_scheduler', 'rdsadmin') AND command NOT LIKE 'Binlog Dump%' \
                AND command <> 'Daemon' GROUP BY user ORDER BY user";
     said.extend(sessions_of_others(client.query(sql)?.rows));
     let before = status(client, "Queries")?;
@@ -233,22 +259,17 @@ fn others_postgres(client: &mut Client) -> Result<Vec<String>, ForeignError> {
     Ok(said)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn grants_cover_schemas() {
-        let check = |line: &str, schema: &str, privilege: &str, expected: bool| {
-            let grant = parse_grant(line).unwrap();
-            assert_eq!(grant.covers(schema) && grant.has(privilege), expected, "{line} {schema} {privilege}");
-        };
-        check("GRANT ALL PRIVILEGES ON *.* TO `root`@`localhost` WITH GRANT OPTION", "x", "INDEX", true);
-        check("GRANT ALL PRIVILEGES ON `truetps%`.* TO `loader`@`%`", "truetps_2", "DROP", true);
-        check("GRANT ALL PRIVILEGES ON `truetps\\_2`.* TO `loader`@`%`", "truetpsx2", "DROP", false);
-        check("GRANT SELECT, INSERT ON `app`.* TO `u`@`%`", "app", "DROP", false);
-        check("GRANT SELECT, INSERT ON `app`.* TO `u`@`%`", "app", "INSERT", true);
-        check("GRANT ALL PRIVILEGES ON `app`.`one` TO `u`@`%`", "app", "DROP", false);
-        assert!(parse_grant("GRANT `role`@`%` TO `u`@`%`").is_none());
+/// Where an unqualified CREATE TABLE makes its tables in the user's database; refused where it may not.
+pub(crate) fn namespace_postgres(inside: &mut Client) -> Result<String, ForeignError> {
+    let denied = |what: &str, on: &str| ForeignError::Privilege {
+        what: what.to_owned(),
+        grant: format!("GRANT CREATE ON SCHEMA {on} TO the role"),
+    };
+    let Some(namespace) = inside.query_value("SELECT current_schema()")? else {
+        return Err(denied("make tables here: no schema of its search_path is there", "…"));
+    };
+    match inside.query_value("SELECT has_schema_privilege(current_schema(), 'CREATE')::text")?.as_deref() {
+        Some("true") => Ok(namespace),
+        _ => Err(denied(&format!("make tables in the schema `{namespace}`"), &namespace)),
     }
 }

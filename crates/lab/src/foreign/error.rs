@@ -1,9 +1,9 @@
-//! Why a server that is somebody's is not touched.
+//! Why a server that is somebody's is not touched, or is not as it was.
 
 use std::path::PathBuf;
 
 use thiserror::Error;
-use truetps_driver::DriverError;
+use truetps_driver::{DriverError, Endpoint};
 
 #[derive(Debug, Error)]
 pub enum ForeignError {
@@ -11,6 +11,10 @@ pub enum ForeignError {
     NotDynamic { name: String, reason: String },
     #[error("`{name}` says which server this is, and is not changed on one that is not private")]
     Identity { name: String },
+    #[error("`{name}` is not changed on a server that is not private: {reason}")]
+    Irreversible { name: String, reason: &'static str },
+    #[error("`{name}` is not changed on a server that is not private: whether it could be put back is not known")]
+    NotKnown { name: String },
     #[error("the server has no variable `{name}`")]
     Unknown { name: String },
     #[error("`{name}` is NULL here, which no SET could put back")]
@@ -21,16 +25,34 @@ pub enum ForeignError {
     ReadOnly { reason: String },
     #[error("another run of truetps is using this server: {}", path.display())]
     InUse { path: PathBuf },
+    #[error("another run of truetps, of another user or host, is setting variables of this server")]
+    SetElsewhere,
     #[error("a run that was killed has left something in this server: {what}")]
     Unfinished { what: String, path: PathBuf },
-    #[error("the journal was written for another server: {was}, and this one is {found}")]
+    #[error("this is another server ({found}) than the one that the journal is about ({was})")]
     OtherServer { was: String, found: String },
+    #[error("the server was restarted, or is another one: nothing in it says for sure that it is the one of the journal")]
+    MaybeOther { path: PathBuf },
+    #[error("at {at} is another server ({found}) than at the first address ({first}), and settings would be set on one only")]
+    SeveralServers { at: Endpoint, first: String, found: String },
+    #[error("what answers at this address is not one server: {what}; settings could be read from one and set on another")]
+    BehindProxy { what: String },
     #[error("{}: {problem}", path.display())]
     Journal { path: PathBuf, problem: String },
+    #[error("{}: a journal that cannot be read: {problem}", path.display())]
+    Damaged { path: PathBuf, problem: String },
     #[error("the schema `{schema}` is not there, and --i-own-this-schema is for one that is")]
     NoSchema { schema: String },
     #[error("the schema `{schema}` has a table `{table}` already")]
     TableExists { schema: String, table: String },
+    #[error("in a schema that is yours only tables of the workload are made, their indexes and rows, and not: {sql}")]
+    NotOnlyTables { sql: String },
+    #[error("session {session} of the run is still busy with what it was told")]
+    StillBusy { session: u64 },
+    #[error("not everything is as it was: {}", what.join("; "))]
+    NotAsBefore { what: Vec<String> },
+    #[error("the server has no answer to: {sql}")]
+    NoAnswer { sql: &'static str },
     #[error("asking the server: {0}")]
     Ask(#[from] DriverError),
 }
@@ -38,22 +60,57 @@ pub enum ForeignError {
 impl ForeignError {
     /// What to do about it.
     pub fn hint(&self) -> Option<String> {
-        match self {
-            Self::NotDynamic { .. } | Self::Identity { .. } => {
-                Some("leave --dsn out to measure it on a private server, or take the setting from the plan".to_owned())
+        Some(match self {
+            Self::NotDynamic { .. } | Self::Identity { .. } | Self::Irreversible { .. } | Self::NotKnown { .. } => {
+                "leave --dsn out to measure it on a private server, or take the setting from the plan".to_owned()
             }
-            Self::Privilege { grant, .. } => Some(format!("as an administrator: {grant}")),
+            Self::Privilege { grant, .. } => format!("as an administrator: {grant}"),
             Self::Unfinished { path, .. } => {
-                Some(format!("put it back with: truetps server restore --journal '{}'", path.display()))
+                format!("put it back with: truetps server restore --journal '{}'", path.display())
             }
-            Self::InUse { .. } => Some("wait for its end".to_owned()),
-            Self::OtherServer { .. } => Some("name the server of the journal with --dsn".to_owned()),
-            Self::NoSchema { .. } => Some("leave the flag out, and truetps makes the schema and drops it".to_owned()),
+            Self::InUse { .. } | Self::SetElsewhere => "wait for its end".to_owned(),
+            Self::OtherServer { .. } => {
+                "name the server of the journal with --dsn, by an address that is its own".to_owned()
+            }
+            Self::MaybeOther { path } => format!(
+                "if it is the same one: truetps server restore --journal '{}' puts back what still has a value of the run",
+                path.display()
+            ),
+            Self::SeveralServers { .. } | Self::BehindProxy { .. } => {
+                "name one server, by an address that is its own, or leave the settings out".to_owned()
+            }
+            Self::Damaged { path, .. } => format!(
+                "it may be about another server; see what it says, and remove it when nothing is to be put back: {}",
+                path.display()
+            ),
+            Self::NoSchema { .. } => "leave the flag out, and truetps makes the schema and drops it".to_owned(),
             Self::TableExists { .. } => {
-                Some("truetps makes its tables itself and drops them: name an empty schema".to_owned())
+                "truetps makes its tables itself and drops them: name an empty schema".to_owned()
             }
-            Self::Ask(error) => error.hint(),
-            Self::Unknown { .. } | Self::NoOriginal { .. } | Self::ReadOnly { .. } | Self::Journal { .. } => None,
-        }
+            Self::NotOnlyTables { .. } => {
+                "CREATE TABLE without IF NOT EXISTS, CREATE INDEX and INSERT; or leave --i-own-this-schema out".to_owned()
+            }
+            Self::Ask(error) => return error.hint(),
+            Self::Unknown { .. }
+            | Self::NoOriginal { .. }
+            | Self::ReadOnly { .. }
+            | Self::Journal { .. }
+            | Self::StillBusy { .. }
+            | Self::NotAsBefore { .. }
+            | Self::NoAnswer { .. } => return None,
+        })
+    }
+
+    /// Something that the user has to change before anything can start; the rest went wrong by itself.
+    pub fn is_usage(&self) -> bool {
+        !matches!(
+            self,
+            Self::Ask(_)
+                | Self::Journal { .. }
+                | Self::Damaged { .. }
+                | Self::StillBusy { .. }
+                | Self::NotAsBefore { .. }
+                | Self::NoAnswer { .. }
+        )
     }
 }

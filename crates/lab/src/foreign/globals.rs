@@ -2,18 +2,23 @@
 //!
 //! Only SET GLOBAL is sent: what it sets is gone with the next restart. Nothing is ever persisted.
 
+use std::collections::BTreeMap;
+
 use truetps_driver::{Client, DriverError};
-use truetps_knowledge::{Change, Version, inert_reason, known};
+use truetps_knowledge::{Change, Version, inert_reason, irreversible_reason, known};
 use truetps_record::{Configuration, Plan, ServerFacts, SettingValue, same_setting};
 
 use super::error::ForeignError;
 use super::journal::JournalEntry;
+use crate::setting::{READ_ONLY_VARIABLE, literal_of_text, quoted};
 
-/// Errors of servers: a variable of another type, a read-only one, no such one, no right to it.
+/// Errors of servers: a variable of another type, no such one, no right to it.
 const WRONG_TYPE: u16 = 1232;
-const READ_ONLY: u16 = 1238;
 const UNKNOWN: u16 = 1193;
 const NO_PRIVILEGE: u16 = 1227;
+
+/// Sessions show them, and cannot set them.
+const GLOBAL_ALTHOUGH_SHOWN: [&str; 2] = ["max_allowed_packet", "net_buffer_length"];
 
 /// What a configuration has set: the plan's settings, then its own levels.
 pub(crate) fn planned<'a>(
@@ -24,10 +29,24 @@ pub(crate) fn planned<'a>(
     fixed.chain(configuration.settings())
 }
 
+/// Every level of every setting of a plan, each once.
+pub(crate) fn levels(plan: &Plan) -> Vec<(String, SettingValue)> {
+    let fixed = plan.server.settings.iter().map(|(name, value)| (name.clone(), value.clone()));
+    let factors = plan.setting_factors();
+    let of_factors = factors.iter().flat_map(|(name, levels)| levels.iter().map(|level| ((*name).to_owned(), level.clone())));
+    let mut all: Vec<(String, SettingValue)> = Vec::new();
+    for one in fixed.chain(of_factors) {
+        if !all.contains(&one) {
+            all.push(one);
+        }
+    }
+    all
+}
+
 /// Names of all settings of a plan, each once.
 pub(crate) fn names(plan: &Plan) -> Vec<String> {
-    let mut names: Vec<String> = plan.server.settings.keys().cloned().collect();
-    for name in plan.setting_factors().into_keys().map(str::to_owned) {
+    let mut names: Vec<String> = Vec::new();
+    for (name, _) in levels(plan) {
         if !names.contains(&name) {
             names.push(name);
         }
@@ -35,8 +54,17 @@ pub(crate) fn names(plan: &Plan) -> Vec<String> {
     names
 }
 
-/// Refuses what is known not to be for a server that runs, before it is asked anything.
-pub(crate) fn check_known(name: &str, server: &ServerFacts) -> Result<(), ForeignError> {
+/// Whom a setting is set for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// Everybody.
+    Global,
+    /// The sessions of the load alone: what SET GLOBAL does would reach applications that connect meanwhile.
+    Session,
+}
+
+/// Refuses what is no name, says which server it is, or does what no SET takes back.
+pub(crate) fn check_name(name: &str) -> Result<(), ForeignError> {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
     if name.is_empty() || !name.chars().all(plain) {
         return Err(ForeignError::Unknown { name: name.to_owned() });
@@ -44,15 +72,40 @@ pub(crate) fn check_known(name: &str, server: &ServerFacts) -> Result<(), Foreig
     if inert_reason(name).is_some() {
         return Err(ForeignError::Identity { name: name.to_owned() });
     }
+    match irreversible_reason(name) {
+        Some(reason) => Err(ForeignError::Irreversible { name: name.to_owned(), reason }),
+        None => Ok(()),
+    }
+}
+
+/// Refuses what is known not to be for a server that runs, and what nothing is known of: the server would take it, but
+/// nobody says that it can be put back.
+pub(crate) fn check_known(name: &str, server: &ServerFacts) -> Result<(), ForeignError> {
     let change = Version::parse(&server.version)
-        .and_then(|version| known(name)?.span(server.flavour, &version).map(|span| span.change));
+        .and_then(|version| known(&name.to_lowercase())?.span(server.flavour, &version).map(|span| span.change));
     let reason = match change {
-        None | Some(Change::Dynamic | Change::Reload) => return Ok(()),
+        Some(Change::Dynamic | Change::Reload) => return Ok(()),
+        None => return Err(ForeignError::NotKnown { name: name.to_owned() }),
         Some(Change::Restart) => "the server reads it when it starts",
         Some(Change::NewDatadir) => "it is decided when the data folder is made",
         Some(Change::Fixed) => "it is built in",
     };
     Err(ForeignError::NotDynamic { name: name.to_owned(), reason: reason.to_owned() })
+}
+
+/// Asks the server whether its sessions have the variable, too.
+pub(crate) fn scope(client: &mut Client, name: &str) -> Result<Scope, ForeignError> {
+    if GLOBAL_ALTHOUGH_SHOWN.contains(&name.to_lowercase().as_str()) {
+        return Ok(Scope::Global);
+    }
+    match client.query_value(&format!("SELECT @@SESSION.{name}")) {
+        Ok(_) => Ok(Scope::Session),
+        Err(DriverError::Server(error)) if error.code == UNKNOWN => {
+            Err(ForeignError::Unknown { name: name.to_owned() })
+        }
+        Err(DriverError::Server(_)) => Ok(Scope::Global),
+        Err(error) => Err(error.into()),
+    }
 }
 
 pub(crate) fn value(client: &mut Client, name: &str) -> Result<String, ForeignError> {
@@ -62,18 +115,26 @@ pub(crate) fn value(client: &mut Client, name: &str) -> Result<String, ForeignEr
         Err(DriverError::Server(error)) if error.code == UNKNOWN => {
             Err(ForeignError::Unknown { name: name.to_owned() })
         }
-        Err(DriverError::Server(error)) if error.code == READ_ONLY => {
+        Err(DriverError::Server(error)) if error.code == READ_ONLY_VARIABLE => {
             Err(ForeignError::NotDynamic { name: name.to_owned(), reason: error.to_string() })
         }
         Err(error) => Err(error.into()),
     }
 }
 
+/// All variables that may differ because of what was set: without those that are nobody else's business, and those that
+/// change by themselves.
+pub(crate) fn all(client: &mut Client) -> Result<BTreeMap<String, String>, DriverError> {
+    let mut all = crate::variables::of_server(client)?;
+    all.retain(|name, _| inert_reason(name).is_none());
+    Ok(all)
+}
+
 /// The server's last word on whether the variable can be set by this account: it is set to what it is.
 pub(crate) fn check_settable(client: &mut Client, name: &str, account: &str) -> Result<(), ForeignError> {
-    match client.execute(&format!("SET GLOBAL {name} = @@GLOBAL.{name}")) {
+    match client.execute(&settable_sql(name)) {
         Ok(_) => Ok(()),
-        Err(DriverError::Server(error)) if error.code == READ_ONLY => {
+        Err(DriverError::Server(error)) if error.code == READ_ONLY_VARIABLE => {
             Err(ForeignError::NotDynamic { name: name.to_owned(), reason: error.to_string() })
         }
         Err(DriverError::Server(error)) if error.code == NO_PRIVILEGE => Err(ForeignError::Privilege {
@@ -82,6 +143,11 @@ pub(crate) fn check_settable(client: &mut Client, name: &str, account: &str) -> 
         }),
         Err(error) => Err(error.into()),
     }
+}
+
+/// What [`check_settable`] sends.
+pub(crate) fn settable_sql(name: &str) -> String {
+    format!("SET GLOBAL {name} = @@GLOBAL.{name}")
 }
 
 /// The narrowest of the privileges that `you need (at least one of) the A, B privilege(s)` names: it is the last one.
@@ -103,16 +169,36 @@ pub(crate) enum Outcome {
     Left {
         found: String,
     },
+    /// The server has forgotten what was set, and has this value again: whose it is nobody can tell.
+    Unclear {
+        found: String,
+    },
+    /// The server has made another value of what it was told.
+    Adjusted {
+        found: String,
+    },
+}
+
+/// Whether a value that was found is by our hand.
+pub(crate) fn is_ours(entry: &JournalEntry, found: &str) -> bool {
+    entry.pending || entry.ours.iter().any(|ours| same_setting(ours, found))
 }
 
 /// Puts a variable back, if it has a value of ours. `restarted`: the server has forgotten what was set.
-pub(crate) fn put_back(client: &mut Client, entry: &JournalEntry, restarted: bool) -> Result<Outcome, ForeignError> {
+pub(crate) fn put_back(
+    client: &mut Client,
+    entry: &JournalEntry,
+    is_ours_anyway: bool,
+    restarted: bool,
+) -> Result<Outcome, ForeignError> {
     let found = value(client, &entry.name)?;
     if same_setting(&entry.original, &found) {
         return Ok(Outcome::AsBefore);
     }
-    let is_ours = entry.ours.iter().any(|ours| same_setting(ours, &found));
-    if restarted || !is_ours {
+    if restarted && entry.ours.iter().any(|ours| same_setting(ours, &found)) {
+        return Ok(Outcome::Unclear { found });
+    }
+    if restarted || !(is_ours_anyway || is_ours(entry, &found)) {
         return Ok(Outcome::Left { found });
     }
     set_text(client, &entry.name, &entry.original)?;
@@ -120,18 +206,20 @@ pub(crate) fn put_back(client: &mut Client, entry: &JournalEntry, restarted: boo
     if same_setting(&entry.original, &now) {
         Ok(Outcome::PutBack { from: found })
     } else {
-        Ok(Outcome::Left { found: now })
+        Ok(Outcome::Adjusted { found: now })
     }
+}
+
+/// What puts a variable back.
+pub(crate) fn put_back_sql(name: &str, original: &str) -> String {
+    format!("SET GLOBAL {name} = {}", literal_of_text(original))
 }
 
 /// Numbers are numbers but for the few variables that are texts and look like one.
 fn set_text(client: &mut Client, name: &str, text: &str) -> Result<(), DriverError> {
-    let quoted = format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''"));
-    let is_number = !text.is_empty() && text.chars().all(|c| c.is_ascii_digit() || c == '.' || c == '-');
-    let first = if is_number { text } else { &quoted };
-    match client.execute(&format!("SET GLOBAL {name} = {first}")) {
-        Err(DriverError::Server(error)) if is_number && error.code == WRONG_TYPE => {
-            client.execute(&format!("SET GLOBAL {name} = {quoted}")).map(drop)
+    match client.execute(&put_back_sql(name, text)) {
+        Err(DriverError::Server(error)) if error.code == WRONG_TYPE => {
+            client.execute(&format!("SET GLOBAL {name} = {}", quoted(text))).map(drop)
         }
         other => other.map(drop),
     }
@@ -159,11 +247,33 @@ mod tests {
     #[test]
     fn what_is_known_is_refused_by_reason() {
         let server = ServerFacts::from_version_text("8.0.15 MySQL Community Server - GPL");
-        let why = |name: &str| check_known(name, &server).unwrap_err().to_string();
-        assert!(check_known("sync_binlog", &server).is_ok());
-        assert!(check_known("some_plugin_thing", &server).is_ok(), "the server has the last word");
+        let known = |name: &str| check_name(name).and_then(|()| check_known(name, &server));
+        let why = |name: &str| known(name).unwrap_err().to_string();
+        assert!(known("sync_binlog").is_ok());
+        assert!(why("some_plugin_thing").contains("not known"), "{}", why("some_plugin_thing"));
         assert!(why("log_bin").contains("when it starts"), "{}", why("log_bin"));
         assert!(why("server_uuid").contains("which server"));
+        assert!(why("binlog_expire_logs_seconds").contains("does not come back"));
         assert!(why("a b; c").contains("no variable"));
+    }
+
+    #[test]
+    fn each_level_is_tried_once() {
+        let plan = Plan::parse(
+            "name = \"p\"\nabout = \"a\"\n[server.settings]\nfixed = 1\n[workload]\nname = \"insert\"\n[factors]\n\
+             one = [1, 2, 0]\ntwo = [1, 0]\nconnections = [1, 2]\n",
+        )
+        .unwrap();
+        assert_eq!(levels(&plan).len(), 6);
+        assert_eq!(names(&plan), ["fixed", "one", "two"]);
+    }
+
+    #[test]
+    fn a_value_is_ours_when_it_was_set_or_is_being_set() {
+        let mut entry = JournalEntry::new("x", "1".to_owned());
+        entry.ours = vec!["2".to_owned()];
+        assert!(is_ours(&entry, "2") && !is_ours(&entry, "3"));
+        entry.pending = true;
+        assert!(is_ours(&entry, "3"));
     }
 }

@@ -1,53 +1,233 @@
 //! The settings of a run on somebody's server, from its journal to the last one that is put back.
 
-use truetps_driver::{Client, Dialect};
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use truetps_driver::{Client, Dialect, DriverError};
 use truetps_record::{Configuration, Plan, SettingValue, same_setting};
 
 use super::error::ForeignError;
-use super::globals::{self, Outcome};
-use super::identity::{Identity, Uptime};
-use super::journal::{JournalEntry, OpenJournal};
+use super::globals::{self, Scope};
+use super::identity::Identity;
+use super::journal::{Journal, JournalEntry, LeftSchema};
+use super::journal_file::OpenJournal;
+use super::put_back::{Restored, put_back};
+use super::schema::Made;
 use crate::error::LabError;
-use crate::setting::{Changeable, set_global};
+use crate::setting::{Changeable, SettingError, set_global};
+
+/// Each read and write of the session that sets variables.
+pub(crate) const CLIENT_TIMEOUT: Duration = Duration::from_mins(1);
+/// A lock in the server: two runs of two users or hosts do not see each other's journals.
+pub(crate) const LOCK: &str = "truetps.settings";
+/// "Unknown thread id".
+const NO_SUCH_THREAD: u16 = 1094;
+
+/// Variables that servers move when another one is set. What else moves is found when the levels are tried; these are
+/// known before the first SET, and so written down before it.
+const MOVES_WITH: [(&str, &str); 2] = [
+    ("innodb_io_capacity", "innodb_io_capacity_max"),
+    ("innodb_max_dirty_pages_pct", "innodb_max_dirty_pages_pct_lwm"),
+];
+
+/// Names of a plan's settings, and whom each is set for.
+pub(crate) type Scopes = BTreeMap<String, Scope>;
 
 pub(crate) struct Hold {
     journal: OpenJournal,
-    uptime: Uptime,
+    scopes: Scopes,
+    /// What moved when a variable was set.
+    companions: BTreeMap<String, Vec<String>>,
 }
 
 impl Hold {
-    pub(crate) fn new(journal: OpenJournal, client: &mut Client) -> Result<Self, ForeignError> {
-        Ok(Self { journal, uptime: Uptime::ask(client)? })
+    pub(crate) fn new(journal: OpenJournal, scopes: Scopes) -> Self {
+        Self { journal, scopes, companions: BTreeMap::new() }
     }
 
     pub(crate) fn path(&self) -> &std::path::Path {
         self.journal.path()
     }
 
+    /// Whether anything is set that others see.
     pub(crate) fn sets_anything(&self) -> bool {
-        !self.journal.journal.settings.is_empty()
+        self.scopes.values().any(|scope| *scope == Scope::Global)
+    }
+
+    fn journal(&mut self) -> &mut Journal {
+        &mut self.journal.journal
+    }
+
+    /// What is made in the schema, as it is made.
+    pub(crate) fn note(&mut self, made: &Made<'_>) -> Result<(), ForeignError> {
+        let schema: &mut LeftSchema = &mut self.journal().schema;
+        match made {
+            Made::Begins(names) => schema.making = names.to_vec(),
+            Made::Ends(names) => {
+                schema.making.clear();
+                schema.made.extend_from_slice(names);
+            }
+            Made::All(names) => {
+                schema.made = names.to_vec();
+                schema.is_complete = true;
+            }
+        }
+        self.journal.write()
+    }
+
+    pub(crate) fn schema(&self) -> &LeftSchema {
+        &self.journal.journal.schema
+    }
+
+    /// The first session, and each one after it: all that is set is set by this one, and by no other at the same time.
+    pub(crate) fn adopt(&mut self, client: &mut Client) -> Result<(), ForeignError> {
+        if self.sets_anything() {
+            take_lock(client)?;
+        }
+        self.journal().session = session_of(client)?;
+        self.journal.write()
+    }
+
+    /// Makes sure that this session is at the server that is being measured. Says why where that was started again since.
+    /// A session that is the same one as before needs no look.
+    pub(crate) fn sure_of(&mut self, client: &mut Client) -> Result<Option<String>, ForeignError> {
+        let session = session_of(client)?;
+        if session.is_some() && session == self.journal.journal.session {
+            return Ok(None);
+        }
+        let now = Identity::ask(client)?;
+        let was = &self.journal.journal.server;
+        if now.id != was.id {
+            return Err(ForeignError::OtherServer { was: was.id.clone(), found: now.id });
+        }
+        let restarted = was.was_restarted(&now);
+        if self.sets_anything() && !restarted {
+            end_session(client, self.journal.journal.session)?;
+        }
+        if restarted {
+            self.after_restart(client, &now)?;
+        }
+        self.adopt(client)?;
+        Ok(restarted.then(|| "the server was restarted".to_owned()))
+    }
+
+    /// A server that was started again has forgotten what was set: what it has now is what it is to have at the end. But
+    /// where that is a value of ours, it may be one that somebody has made permanent by mistake: then what was there
+    /// before the run stays what it was.
+    fn after_restart(&mut self, client: &mut Client, now: &Identity) -> Result<(), ForeignError> {
+        let sets = self.sets_anything();
+        let journal = self.journal();
+        journal.server.started_s = now.started_s;
+        for entry in &mut journal.settings {
+            let found = globals::value(client, &entry.name)?;
+            if same_setting(&entry.original, &found) {
+                entry.ours.clear();
+            } else if !entry.ours.iter().any(|ours| same_setting(ours, &found)) {
+                entry.earlier.push(std::mem::replace(&mut entry.original, found));
+                entry.ours.clear();
+            }
+            entry.pending = false;
+        }
+        if sets {
+            journal.before = globals::all(client)?;
+        }
+        self.journal.write()
     }
 
     /// Writes down what the server has, asks it whether it would change that, then tries each level once: one that is
     /// refused, or made another one, is better known before tables are filled.
     pub(crate) fn try_levels(&mut self, client: &mut Client, plan: &Plan, account: &str) -> Result<(), LabError> {
-        let names = globals::names(plan);
-        if names.is_empty() || client.dialect() == Dialect::Postgres {
+        if !self.sets_anything() {
             return Ok(());
         }
-        for name in names {
-            let original = globals::value(client, &name)?;
-            self.journal.journal.settings.push(JournalEntry { name, original, ours: Vec::new() });
+        let names: Vec<_> = self.global_names().map(str::to_owned).collect();
+        self.journal().before = globals::all(client).map_err(ForeignError::from)?;
+        for name in &names {
+            let original = globals::value(client, name)?;
+            self.journal().settings.push(JournalEntry::new(name, original));
         }
+        self.note_known_companions();
         self.journal.write()?;
-        for entry in &self.journal.journal.settings {
-            globals::check_settable(client, &entry.name, account)?;
+        for name in &names {
+            globals::check_settable(client, name, account)?;
         }
-        for configuration in plan.configurations() {
-            self.apply(client, plan, &configuration)?;
+        for (name, level) in globals::levels(plan) {
+            if names.contains(&name) {
+                let before = globals::all(client).map_err(ForeignError::from)?;
+                self.set(client, &name, &level)?;
+                self.note_companions(client, &name, &before)?;
+            }
         }
-        self.put_back(client)?;
+        self.settle()?;
+        self.put_back_for_now(client)
+    }
+
+    fn global_names(&self) -> impl Iterator<Item = &str> {
+        self.scopes.iter().filter(|(_, scope)| **scope == Scope::Global).map(|(name, _)| name.as_str())
+    }
+
+    /// Back to what was there, until the first trial. What somebody else has set in the meantime is met by that.
+    fn put_back_for_now(&mut self, client: &mut Client) -> Result<(), LabError> {
+        let entries = self.journal.journal.settings.clone();
+        let mut restored = Restored::default();
+        put_back(client, &mut self.journal, false, &mut restored)?;
+        self.journal().settings = entries;
+        self.journal.write()?;
+        if !restored.failed.is_empty() {
+            return Err(ForeignError::NotAsBefore { what: restored.failed }.into());
+        }
         Ok(())
+    }
+
+    fn note_known_companions(&mut self) {
+        for (name, other) in MOVES_WITH {
+            for (name, other) in [(name, other), (other, name)] {
+                let Some(original) = self.journal.journal.before.get(other).cloned() else { continue };
+                if self.entry(name).is_some() {
+                    self.companions.entry(name.to_owned()).or_default().push(other.to_owned());
+                    if self.entry(other).is_none() {
+                        self.journal().settings.push(JournalEntry::new(other, original));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whatever else has changed with the first SET of a level has changed because of it, and is put back with it.
+    fn note_companions(
+        &mut self,
+        client: &mut Client,
+        name: &str,
+        before: &BTreeMap<String, String>,
+    ) -> Result<(), LabError> {
+        let now = globals::all(client).map_err(ForeignError::from)?;
+        let mut is_news = false;
+        for (other, is) in now {
+            let Some(was) = before.get(&other).filter(|was| !same_setting(was, &is)) else { continue };
+            if other.eq_ignore_ascii_case(name) {
+                continue;
+            }
+            if self.entry(&other).is_none() {
+                let original = self.journal.journal.before.get(&other).unwrap_or(was).clone();
+                self.journal().settings.push(JournalEntry::new(&other, original));
+            }
+            let of_name = self.companions.entry(name.to_owned()).or_default();
+            if !of_name.contains(&other) {
+                of_name.push(other.clone());
+            }
+            if let Some(entry) = self.entry(&other) {
+                entry.ours.push(is);
+                is_news = true;
+            }
+        }
+        if is_news {
+            self.journal.write()?;
+        }
+        Ok(())
+    }
+
+    fn entry(&mut self, name: &str) -> Option<&mut JournalEntry> {
+        self.journal().settings.iter_mut().find(|entry| entry.name.eq_ignore_ascii_case(name))
     }
 
     /// Sets what a configuration has. What is about to be set is in the journal before it is.
@@ -57,21 +237,36 @@ impl Hold {
         plan: &Plan,
         configuration: &Configuration,
     ) -> Result<(), LabError> {
-        for (name, level) in globals::planned(plan, configuration) {
+        if !self.sets_anything() {
+            return Ok(());
+        }
+        client.set_timeout(CLIENT_TIMEOUT)?;
+        let levels = self.global_levels(plan, configuration);
+        for (name, level) in &levels {
             self.set(client, name, level)?;
+        }
+        self.settle()?;
+        // One that was set first may have moved with one that was set later.
+        for (name, level) in levels {
+            let found = globals::value(client, &name)?;
+            if !same_setting(&level.option_text(), &found) {
+                return Err(SettingError::Changed { name, value: level.option_text(), found }.into());
+            }
         }
         Ok(())
     }
 
+    fn global_levels(&self, plan: &Plan, configuration: &Configuration) -> Vec<(String, SettingValue)> {
+        let is_global = |name: &str| self.scopes.get(name) == Some(&Scope::Global);
+        let planned = globals::planned(plan, configuration).filter(|(name, _)| is_global(name));
+        planned.map(|(name, level)| (name.to_owned(), level.clone())).collect()
+    }
+
     fn set(&mut self, client: &mut Client, name: &str, level: &SettingValue) -> Result<(), LabError> {
-        let Some(n) = self.journal.journal.settings.iter().position(|entry| entry.name == name) else {
-            return Ok(());
-        };
         let found = globals::value(client, name)?;
         let wanted = level.option_text();
-        let entry = &mut self.journal.journal.settings[n];
-        let is_ours = same_setting(&entry.original, &found) || entry.ours.iter().any(|ours| same_setting(ours, &found));
-        if !is_ours {
+        let Some(entry) = self.entry(name) else { return Ok(()) };
+        if !(same_setting(&entry.original, &found) || globals::is_ours(entry, &found)) {
             return Err(LabError::SetByOthers { name: name.to_owned(), found });
         }
         if same_setting(&wanted, &found) {
@@ -79,16 +274,27 @@ impl Hold {
             return Ok(());
         }
         entry.ours = vec![found, wanted];
-        self.journal.write()?;
-        match set_global(client, name, level) {
-            Ok(Changeable::Dynamic) => Ok(()),
-            Err(error) => {
-                // Where the server made another value of it, that one is by our hand, too.
-                let made = globals::value(client, name)?;
-                self.journal.journal.settings[n].ours.push(made);
-                self.journal.write()?;
-                Err(error.into())
+        entry.pending = true;
+        let companions = self.companions.get(name).cloned().unwrap_or_default();
+        for other in &companions {
+            let found = globals::value(client, other)?;
+            if let Some(entry) = self.entry(other) {
+                // What somebody else has set is not ours because it could move.
+                entry.pending |= same_setting(&entry.original, &found) || globals::is_ours(entry, &found);
             }
+        }
+        self.journal.write()?;
+        let result = set_global(client, name, level);
+        // What the server has made of it, and of what moves with it, is by our hand, too.
+        for moved in companions.iter().map(String::as_str).chain([name]) {
+            let made = globals::value(client, moved)?;
+            if let Some(entry) = self.entry(moved).filter(|entry| entry.pending && !entry.ours.contains(&made)) {
+                entry.ours.push(made);
+            }
+        }
+        match result {
+            Ok(Changeable::Dynamic) => Ok(()),
+            Err(error) => Err(error.into()),
             Ok(Changeable::AtStart) => {
                 let reason = "the server says that it is read-only".to_owned();
                 Err(ForeignError::NotDynamic { name: name.to_owned(), reason }.into())
@@ -96,22 +302,24 @@ impl Hold {
         }
     }
 
-    /// Why a trial that has just ended on this configuration is no evidence: the server was restarted, or somebody has
-    /// set what the trial is about.
+    /// What was being set is set: from here on another value is somebody else's.
+    fn settle(&mut self) -> Result<(), ForeignError> {
+        let pending = self.journal.journal.settings.iter_mut().filter(|entry| entry.pending);
+        if pending.map(|entry| entry.pending = false).count() > 0 {
+            self.journal.write()?;
+        }
+        Ok(())
+    }
+
+    /// Why a trial that has just ended on this configuration is no evidence: somebody has set what it is about.
     pub(crate) fn trouble(
         &mut self,
         client: &mut Client,
         plan: &Plan,
         configuration: &Configuration,
-    ) -> Result<Option<String>, LabError> {
-        if let Some(text) = self.look_for_restart(client)? {
-            return Ok(Some(text));
-        }
-        if !self.sets_anything() {
-            return Ok(None);
-        }
-        for (name, level) in globals::planned(plan, configuration) {
-            let found = globals::value(client, name)?;
+    ) -> Result<Option<String>, ForeignError> {
+        for (name, level) in self.global_levels(plan, configuration) {
+            let found = globals::value(client, &name)?;
             if !same_setting(&level.option_text(), &found) {
                 return Ok(Some(format!("somebody has set {name} to {found} during the trial")));
             }
@@ -119,35 +327,58 @@ impl Hold {
         Ok(None)
     }
 
-    /// A server that was started again has forgotten what was set: what it has now is what it is to have at the end.
-    pub(crate) fn look_for_restart(&mut self, client: &mut Client) -> Result<Option<String>, LabError> {
-        let Some(seconds) = self.uptime.look(client).map_err(ForeignError::from)? else { return Ok(None) };
-        self.journal.journal.server = Identity::ask(client).map_err(ForeignError::from)?;
-        for entry in &mut self.journal.journal.settings {
-            entry.original = globals::value(client, &entry.name)?;
-            entry.ours.clear();
-        }
-        self.journal.write()?;
-        Ok(Some(format!("the server was restarted: it runs for {seconds:.0} s only")))
+    /// Puts everything back. What somebody else has set since stays, and is told.
+    pub(crate) fn put_back(&mut self, client: &mut Client, restored: &mut Restored) -> Result<(), ForeignError> {
+        put_back(client, &mut self.journal, false, restored)
     }
 
-    /// Puts everything back, the last one first. What somebody else has set since stays, and is told.
-    pub(crate) fn put_back(&mut self, client: &mut Client) -> Result<Vec<String>, ForeignError> {
-        let mut told = Vec::new();
-        for entry in self.journal.journal.settings.iter().rev() {
-            if let Outcome::Left { found } = globals::put_back(client, entry, false)? {
-                told.push(left_text(entry, &found));
-            }
-        }
-        Ok(told)
-    }
-
-    pub(crate) fn finish(self) -> Result<(), ForeignError> {
-        self.journal.finish()
+    /// All that could be put back is: the journal goes, or has what could not.
+    pub(crate) fn finish(self, restored: &mut Restored) -> Result<(), ForeignError> {
+        finish(self.journal, restored)
     }
 }
 
-pub(crate) fn left_text(entry: &JournalEntry, found: &str) -> String {
-    let JournalEntry { name, original, .. } = entry;
-    format!("{name} is {found}, which is not what this run has set, and is left so; before the run it was {original}")
+/// The journal goes, or has what could not be put back.
+pub(crate) fn finish(mut journal: OpenJournal, restored: &mut Restored) -> Result<(), ForeignError> {
+    if restored.failed.is_empty() {
+        restored.kept = journal.finish(!restored.left.is_empty())?;
+        return Ok(());
+    }
+    journal.journal.session = None;
+    journal.write()
+}
+
+/// The number that the server knows this session by.
+pub(crate) fn session_of(client: &mut Client) -> Result<Option<u64>, DriverError> {
+    let sql = match client.dialect() {
+        Dialect::Mysql => "SELECT CONNECTION_ID()",
+        Dialect::Postgres => "SELECT pg_backend_pid()::text",
+    };
+    Ok(client.query_value(sql)?.and_then(|text| text.parse().ok()))
+}
+
+pub(crate) fn take_lock(client: &mut Client) -> Result<(), ForeignError> {
+    let taken = client.query_value(&format!("SELECT GET_LOCK('{LOCK}', 0)"))?;
+    if taken.as_deref() == Some("1") { Ok(()) } else { Err(ForeignError::SetElsewhere) }
+}
+
+/// A session that we have given up may still be busy with a SET, which would take effect after all was put back: it is
+/// ended, and its end is waited for.
+pub(crate) fn end_session(client: &mut Client, session: Option<u64>) -> Result<(), ForeignError> {
+    const PAUSE: Duration = Duration::from_millis(20);
+    let Some(session) = session else { return Ok(()) };
+    match client.execute(&format!("KILL {session}")) {
+        Err(DriverError::Server(error)) if error.code == NO_SUCH_THREAD => return Ok(()),
+        // It may be another account's, who may not be disturbed: then it is waited for.
+        Ok(_) | Err(DriverError::Server(_)) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let (began, sql) = (Instant::now(), format!("SELECT id FROM information_schema.processlist WHERE id = {session}"));
+    while client.query_value(&sql)?.is_some() {
+        if began.elapsed() > CLIENT_TIMEOUT {
+            return Err(ForeignError::StillBusy { session });
+        }
+        std::thread::sleep(PAUSE);
+    }
+    Ok(())
 }

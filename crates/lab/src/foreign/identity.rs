@@ -1,93 +1,97 @@
 //! Which server this is, and since when it runs.
 
-use std::time::Instant;
-
 use serde::{Deserialize, Serialize};
 use truetps_driver::{Client, Dialect, DriverError};
+
+use super::error::ForeignError;
 
 /// What a server is known by, whatever address leads to it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Identity {
-    /// `server_uuid`; host, port and data folder where there is none; the system identifier of PostgreSQL.
+    /// `server_uuid`; host, port, data folder and what else there is where there is none; the system identifier of
+    /// PostgreSQL.
     pub id: String,
+    /// No other server has this id. A name, a port and a folder may be the same in two containers.
+    pub is_unique: bool,
     /// When it was started, by its own clock.
     pub started_s: f64,
 }
 
-/// A restart takes longer than this; clocks and whole seconds differ by less.
-const START_TOLERANCE_S: f64 = 3.0;
+/// The time of the start is one number for as long as a server runs; this is for its digits.
+const START_TOLERANCE_S: f64 = 0.5;
 
 impl Identity {
-    pub(crate) fn ask(client: &mut Client) -> Result<Self, DriverError> {
-        let id = match client.dialect() {
-            Dialect::Mysql => match client.query_value("SELECT @@GLOBAL.server_uuid") {
-                Ok(Some(uuid)) => uuid,
-                // MariaDB, and MySQL before 5.6.
-                Ok(None) | Err(DriverError::Server(_)) => {
-                    client.query_value("SELECT CONCAT(@@hostname, ':', @@port, ':', @@datadir)")?.unwrap_or_default()
-                }
-                Err(error) => return Err(error),
+    pub(crate) fn ask(client: &mut Client) -> Result<Self, ForeignError> {
+        let (id, is_unique) = match client.dialect() {
+            Dialect::Mysql => match optional(client, "SELECT @@GLOBAL.server_uuid")? {
+                Some(uuid) => (uuid, true),
+                None => of_parts(client)?,
             },
-            Dialect::Postgres => {
-                client.query_value("SELECT system_identifier::text FROM pg_control_system()")?.unwrap_or_default()
-            }
+            Dialect::Postgres => match optional(client, "SELECT system_identifier::text FROM pg_control_system()")? {
+                Some(id) => (id, true),
+                // An account may not be allowed to ask that.
+                None => {
+                    let sql = "SELECT concat_ws(':', 'postgresql', inet_server_addr(), current_setting('port'))";
+                    (client.query_value(sql)?.unwrap_or_default(), false)
+                }
+            },
         };
-        Ok(Self { id, started_s: started_s(client)? })
+        Ok(Self { id, is_unique, started_s: started_s(client)? })
     }
 
-    /// Whether the server, by what it says now, was started again since this was asked.
+    /// Whether the server, by what it says now, was started again since this was asked. In either direction: its clock may
+    /// have been set back before it was.
     pub(crate) fn was_restarted(&self, now: &Self) -> bool {
-        now.started_s - self.started_s > START_TOLERANCE_S
+        (now.started_s - self.started_s).abs() > START_TOLERANCE_S
     }
 }
 
-fn started_s(client: &mut Client) -> Result<f64, DriverError> {
-    match client.dialect() {
-        Dialect::Mysql => {
-            let now = client.query_value("SELECT UNIX_TIMESTAMP()")?;
-            Ok(number(now) - uptime_s(client)?)
-        }
-        Dialect::Postgres => {
-            Ok(number(client.query_value("SELECT extract(epoch FROM pg_postmaster_start_time())::text")?))
-        }
+/// What a MariaDB is known by, or a MySQL before 5.6: parts that may be the same in two containers, and the identifier
+/// that newer ones make of the network card.
+fn of_parts(client: &mut Client) -> Result<(String, bool), ForeignError> {
+    let sql = "SELECT CONCAT_WS(':', @@hostname, @@port, @@datadir, @@GLOBAL.server_id)";
+    let parts = client.query_value(sql)?.ok_or(ForeignError::NoAnswer { sql })?;
+    Ok(match optional(client, "SELECT @@GLOBAL.server_uid")? {
+        Some(uid) => (format!("{parts}:{uid}"), true),
+        None => (parts, false),
+    })
+}
+
+/// The answer of a server that has one.
+fn optional(client: &mut Client, sql: &str) -> Result<Option<String>, DriverError> {
+    match client.query_value(sql) {
+        Ok(answer) => Ok(answer.filter(|text| !text.is_empty())),
+        Err(DriverError::Server(_)) => Ok(None),
+        Err(error) => Err(error),
     }
 }
 
-fn uptime_s(client: &mut Client) -> Result<f64, DriverError> {
-    match client.dialect() {
-        Dialect::Mysql => {
-            let rows = client.query("SHOW GLOBAL STATUS LIKE 'Uptime'")?.rows;
-            Ok(number(rows.into_iter().next().and_then(|row| row.into_iter().nth(1).flatten())))
-        }
-        Dialect::Postgres => {
-            let sql = "SELECT extract(epoch FROM clock_timestamp() - pg_postmaster_start_time())::text";
-            Ok(number(client.query_value(sql)?))
+/// Both numbers are of one statement, and so of one moment: their difference is the constant that the server keeps, and
+/// stays so when somebody sets its clock.
+fn started_s(client: &mut Client) -> Result<f64, ForeignError> {
+    const MYSQL: [&str; 2] = [
+        "SELECT UNIX_TIMESTAMP() - variable_value FROM performance_schema.global_status WHERE variable_name = 'Uptime'",
+        "SELECT UNIX_TIMESTAMP() - variable_value FROM information_schema.global_status WHERE variable_name = 'UPTIME'",
+    ];
+    const POSTGRES: [&str; 1] = ["SELECT extract(epoch FROM pg_postmaster_start_time())::text"];
+    let questions = if client.dialect() == Dialect::Mysql { &MYSQL[..] } else { &POSTGRES[..] };
+    for sql in questions {
+        if let Some(number) = optional(client, sql)?.and_then(|text| text.parse().ok()) {
+            return Ok(number);
         }
     }
+    Err(ForeignError::NoAnswer { sql: questions[questions.len() - 1] })
 }
 
-fn number(text: Option<String>) -> f64 {
-    text.and_then(|text| text.parse().ok()).unwrap_or(0.0)
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Notices a restart by the server's uptime alone: no clock that somebody sets can look like one.
-pub(crate) struct Uptime {
-    seconds: f64,
-    seen: Instant,
-}
-
-impl Uptime {
-    pub(crate) fn ask(client: &mut Client) -> Result<Self, DriverError> {
-        Ok(Self { seconds: uptime_s(client)?, seen: Instant::now() })
-    }
-
-    /// Whether the server was started again since the last look, and for how long it runs.
-    pub(crate) fn look(&mut self, client: &mut Client) -> Result<Option<f64>, DriverError> {
-        const TOLERANCE_S: f64 = 2.0;
-        let now = Self::ask(client)?;
-        let expected = self.seconds + self.seen.elapsed().as_secs_f64();
-        let restarted = now.seconds < self.seconds || now.seconds + TOLERANCE_S < expected;
-        *self = now;
-        Ok(restarted.then_some(self.seconds))
+    #[test]
+    fn a_start_is_another_number_in_either_direction() {
+        let at = |started_s| Identity { id: "x".to_owned(), is_unique: true, started_s };
+        assert!(!at(1000.0).was_restarted(&at(1000.0)));
+        assert!(at(1000.0).was_restarted(&at(1002.0)));
+        assert!(at(1000.0).was_restarted(&at(900.0)));
     }
 }

@@ -1,24 +1,36 @@
 //! What it takes to be a guest on a server that is somebody's: to know which server it is, to ask before anything is
 //! made, to set its variables, and to put them back, whatever becomes of this process.
 //!
-//! - `journal`: what was there before, on disk before the first change.
-//! - `hold`: the settings of a run, from its journal to the last one that is put back.
-//! - `restore`: what a killed run left.
-//! - `globals`: one variable; `identity`: which server; `access`: what the account may and who else is there.
+//! - `survey`: all that is asked first; `access`, `grants`: what the account may do, and who else is there.
+//! - `journal`, `journal_file`: what was there before, on disk before the first change.
+//! - `hold`: the settings of a run, from its journal to the last one that is put back; `put_back`: how that is done.
+//! - `schema`, `mark`, `owned_sql`: where tables are made, and how they are known again.
+//! - `guest`: a run; `rehearsal`: what one would send; `restore`: what a killed one left.
+//! - `globals`, `session_settings`: one variable; `identity`: which server.
 
 mod access;
 mod error;
 mod globals;
+mod grants;
+mod guest;
 mod hold;
 mod identity;
 mod journal;
+mod journal_file;
+mod mark;
+mod owned_sql;
+mod put_back;
+mod rehearsal;
 mod restore;
+mod schema;
+mod session_settings;
+mod survey;
 
-pub(crate) use access::{account, look_around};
 pub use error::ForeignError;
-pub(crate) use globals::{check_known, names, planned, value};
-pub(crate) use hold::Hold;
-pub(crate) use identity::Identity;
-pub use journal::{Journal, unfinished};
-pub(crate) use journal::{LeftSchema, OpenJournal, refuse_unfinished};
-pub use restore::{Restored, restore};
+pub(crate) use guest::Guest;
+pub use journal::Journal;
+pub use journal_file::unfinished;
+pub use put_back::Restored;
+pub use rehearsal::rehearse;
+pub use restore::restore;
+pub(crate) use schema::Made;

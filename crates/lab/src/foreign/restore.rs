@@ -1,63 +1,46 @@
 //! Puts back what a killed run has left in a server.
 
 use std::path::Path;
-use std::time::Duration;
 
-use truetps_driver::{Client, Target};
+use truetps_driver::{Client, Dialect, Target};
 
+use super::access;
 use super::error::ForeignError;
-use super::globals::{self, Outcome};
-use super::hold::left_text;
+use super::hold::{CLIENT_TIMEOUT, end_session, finish, take_lock};
 use super::identity::Identity;
-use super::journal::{Journal, OpenJournal};
+use super::journal_file::OpenJournal;
+use super::put_back::{Restored, put_back};
+use super::schema::Schema;
 use crate::error::LabError;
-use crate::schema::Schema;
 
-const TIMEOUT: Duration = Duration::from_mins(1);
-
-/// What was done, one line each.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Restored {
-    pub done: Vec<String>,
-    /// What stays as it is, and why.
-    pub left: Vec<String>,
-}
-
-/// Puts back what this journal says, where the server still has what was set. It may be run again at any time.
-pub fn restore(path: &Path, target: &Target) -> Result<Restored, LabError> {
-    let open = OpenJournal::take(path)?;
-    let mut client = Client::connect(target, TIMEOUT).map_err(LabError::GuestLogin)?;
-    let now = Identity::ask(&mut client).map_err(ForeignError::from)?;
-    let journal = &open.journal;
-    if now.id != journal.server.id {
-        return Err(ForeignError::OtherServer { was: journal.server.id.clone(), found: now.id }.into());
+/// Puts back what this journal says, where the server still has what was set. It may be run again at any time. `is_sure`:
+/// the user has named this journal, and so knows that this is its server where nothing in the server proves it.
+pub fn restore(path: &Path, target: &Target, is_sure: bool) -> Result<Restored, LabError> {
+    let mut open = OpenJournal::take(path)?;
+    let target = &access::control(target);
+    let mut client = Client::connect(target, CLIENT_TIMEOUT).map_err(LabError::GuestLogin)?;
+    let now = Identity::ask(&mut client)?;
+    let was = &open.journal.server;
+    if now.id != was.id {
+        return Err(ForeignError::OtherServer { was: was.id.clone(), found: now.id }.into());
+    }
+    let restarted = was.was_restarted(&now);
+    if restarted && !was.is_unique && !is_sure {
+        return Err(ForeignError::MaybeOther { path: path.to_owned() }.into());
     }
     let mut restored = Restored::default();
-    settings(&mut client, journal, journal.server.was_restarted(&now), &mut restored)?;
-    let schema = Schema::left(target, &journal.schema);
-    restored.done.extend(schema.clean(&mut client, &mut restored.left)?);
-    open.finish()?;
-    Ok(restored)
-}
-
-fn settings(
-    client: &mut Client,
-    journal: &Journal,
-    restarted: bool,
-    restored: &mut Restored,
-) -> Result<(), ForeignError> {
-    for entry in journal.settings.iter().rev() {
-        match globals::put_back(client, entry, restarted)? {
-            Outcome::AsBefore => {}
-            Outcome::PutBack { from } => {
-                restored.done.push(format!("{} = {} (the killed run had set {from})", entry.name, entry.original));
-            }
-            Outcome::Left { found } if restarted => restored.left.push(format!(
-                "{} is {found} since the server was restarted, and is left so; before the run it was {}",
-                entry.name, entry.original
-            )),
-            Outcome::Left { found } => restored.left.push(left_text(entry, &found)),
+    if target.dialect == Dialect::Mysql && !open.journal.settings.is_empty() {
+        if !restarted {
+            end_session(&mut client, open.journal.session)?;
         }
+        take_lock(&mut client)?;
+        put_back(&mut client, &mut open, restarted, &mut restored)?;
     }
-    Ok(())
+    let schema = Schema::left(target, &open.journal.schema);
+    // The settings are everybody's, and are told whatever becomes of the schema.
+    if let Err(error) = schema.clean(client, &open.journal.schema, &mut restored) {
+        restored.failed.push(format!("the schema `{}`: {error}", schema.name()));
+    }
+    finish(open, &mut restored)?;
+    Ok(restored)
 }

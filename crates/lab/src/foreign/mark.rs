@@ -1,7 +1,9 @@
 //! A mark in the schema of a guest, so that no other schema of that name, on another server behind the same address, is
 //! ever taken for it.
 
-use truetps_driver::{Client, Dialect, DriverError};
+use std::hash::{BuildHasher, Hasher, RandomState};
+
+use truetps_driver::{Client, DriverError};
 use truetps_probe::clock;
 
 pub(crate) const TABLE: &str = "truetps_owner";
@@ -12,9 +14,10 @@ pub(crate) struct Mark {
 }
 
 impl Mark {
-    /// One that no other run has.
+    /// One that no other run has: two containers have the same second and the same process number easily.
     pub(crate) fn new() -> Self {
-        Self { id: format!("{} {}", clock::now_rfc3339(), std::process::id()) }
+        let random = RandomState::new().build_hasher().finish();
+        Self { id: format!("{} {} {random:016x}", clock::now_rfc3339(), std::process::id()) }
     }
 
     /// That of another run.
@@ -38,23 +41,30 @@ impl Mark {
         self.leave_sql().iter().try_for_each(|sql| client.execute(sql).map(drop))
     }
 
-    /// Whether it is in the schema that the client is in.
-    pub(crate) fn is_in(&self, client: &mut Client) -> Result<bool, DriverError> {
-        self.is_found(client, TABLE)
+    /// What asks for it; `table` is where it should be.
+    pub(crate) fn question(table: &str) -> String {
+        format!("SELECT id FROM {table}")
     }
 
-    /// Whether it is in this schema of the same server. Servers of PostgreSQL show nothing of other databases.
-    pub(crate) fn is_in_schema(&self, client: &mut Client, quoted: &str) -> Result<bool, DriverError> {
-        debug_assert!(client.dialect() == Dialect::Mysql);
-        self.is_found(client, &format!("{quoted}.{TABLE}"))
-    }
-
-    fn is_found(&self, client: &mut Client, table: &str) -> Result<bool, DriverError> {
-        match client.query_value(&format!("SELECT id FROM {table}")) {
+    /// Whether it is in this table.
+    pub(crate) fn is_in(&self, client: &mut Client, table: &str) -> Result<bool, DriverError> {
+        match client.query_value(&Self::question(table)) {
             Ok(found) => Ok(found.as_deref() == Some(self.id.as_str())),
             // A schema without the table is somebody else's.
             Err(DriverError::Server(_)) => Ok(false),
             Err(error) => Err(error),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_of_the_same_second_and_process_differ_and_fit() {
+        let (one, other) = (Mark::new(), Mark::new());
+        assert_ne!(one.id(), other.id());
+        assert!(one.id().len() <= 64, "{}", one.id());
     }
 }

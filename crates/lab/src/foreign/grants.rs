@@ -1,0 +1,180 @@
+//! What the account may do, as `SHOW GRANTS` says.
+
+use truetps_driver::{Client, DriverError};
+use truetps_workload::Workload;
+
+use super::access::account;
+use super::error::ForeignError;
+
+/// What every run needs in its schema; the rest depends on what its workload sends.
+const NEEDED: [&str; 4] = ["CREATE", "DROP", "SELECT", "INSERT"];
+const NEEDED_BY_SOME: [(&str, &str); 5] =
+    [("UPDATE", "UPDATE"), ("DELETE", "DELETE"), ("REPLACE", "DELETE"), ("CREATE INDEX", "INDEX"), ("ALTER", "ALTER")];
+
+/// One line of SHOW GRANTS.
+struct Grant {
+    privileges: Vec<String>,
+    /// `*.*`, `` `schema`.* ``, or with `"` where the session has ANSI_QUOTES.
+    on: String,
+    /// It takes away what a grant on everything gives: MySQL's partial revokes.
+    takes: bool,
+}
+
+fn parse_grant(line: &str) -> Option<Grant> {
+    let (rest, takes, to) = match line.strip_prefix("GRANT ") {
+        Some(rest) => (rest, false, " TO "),
+        None => (line.strip_prefix("REVOKE ")?, true, " FROM "),
+    };
+    let (privileges, rest) = rest.split_once(" ON ")?;
+    let (on, _) = rest.split_once(to)?;
+    let privileges = privileges.split(',').map(|one| one.trim().to_uppercase()).collect();
+    Some(Grant { privileges, on: on.to_owned(), takes })
+}
+
+impl Grant {
+    fn has(&self, privilege: &str) -> bool {
+        self.privileges.iter().any(|one| one == privilege || one == "ALL PRIVILEGES" || one == "ALL")
+    }
+
+    fn covers(&self, schema: &str) -> bool {
+        let Some((pattern, "*")) = self.on.rsplit_once('.') else { return false };
+        pattern == "*" || like(pattern.trim_matches(['`', '"']), schema)
+    }
+}
+
+/// Whether all these lines together give a privilege on the schema.
+fn gives(grants: &[Grant], schema: &str, privilege: &str) -> bool {
+    let of = |grant: &&Grant| grant.covers(schema) && grant.has(privilege);
+    let is_taken = grants.iter().filter(of).any(|grant| grant.takes);
+    grants.iter().filter(of).any(|grant| !grant.takes && !(is_taken && grant.on == "*.*"))
+}
+
+/// What this workload needs in its schema.
+fn needed(workload: &dyn Workload) -> Vec<&'static str> {
+    let mut sent: Vec<String> = workload.statements().iter().map(|statement| statement.sql().to_uppercase()).collect();
+    for table in workload.tables() {
+        sent.extend(table.create_sql().iter().chain(table.after_load_sql()).map(|sql| sql.to_uppercase()));
+    }
+    let mut needed = NEEDED.to_vec();
+    for (start, privilege) in NEEDED_BY_SOME {
+        if !needed.contains(&privilege) && sent.iter().any(|sql| sql.trim_start().starts_with(start)) {
+            needed.push(privilege);
+        }
+    }
+    needed
+}
+
+/// LIKE: `%`, `_`, and both behind a backslash.
+fn like(pattern: &str, text: &str) -> bool {
+    let mut rest = pattern.chars();
+    match rest.next() {
+        None => text.is_empty(),
+        Some('%') => (0..=text.len()).any(|n| text.is_char_boundary(n) && like(rest.as_str(), &text[n..])),
+        Some(first) => {
+            let (any, wanted) = match first {
+                '_' => (true, '_'),
+                '\\' => (false, rest.next().unwrap_or('\\')),
+                other => (false, other),
+            };
+            let mut behind = text.chars();
+            behind.next().is_some_and(|c| (any || c == wanted) && like(rest.as_str(), behind.as_str()))
+        }
+    }
+}
+
+/// The account's grants, with those of the roles that it has now.
+fn shown_grants(client: &mut Client) -> Result<Vec<String>, DriverError> {
+    let lines = |client: &mut Client, sql: &str| -> Result<Vec<String>, DriverError> {
+        Ok(client.query(sql)?.rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect())
+    };
+    let role = client.query_value("SELECT CURRENT_ROLE()").ok().flatten().filter(|role| role != "NONE");
+    match role {
+        // MySQL; MariaDB has no such form, and shows those of the role anyway.
+        Some(role) => lines(client, &format!("SHOW GRANTS FOR CURRENT_USER() USING {role}")),
+        None => lines(client, "SHOW GRANTS"),
+    }
+    .or_else(|_| lines(client, "SHOW GRANTS"))
+}
+
+/// Refuses what the account may not do; says where it cannot be told.
+pub(crate) fn check(
+    client: &mut Client,
+    schema: &str,
+    workload: &dyn Workload,
+    sets: bool,
+) -> Result<Vec<String>, ForeignError> {
+    let account = account(client)?;
+    let shown = match shown_grants(client) {
+        Ok(shown) => shown,
+        // With skip_grant_tables there are none, and everything is allowed.
+        Err(DriverError::Server(error)) => {
+            return Ok(vec![format!("what the account may do cannot be seen: SHOW GRANTS: {error}")]);
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let grants: Vec<Grant> = shown.iter().filter_map(|line| parse_grant(line)).collect();
+    let needed = needed(workload);
+    let missing: Vec<_> = needed.iter().copied().filter(|privilege| !gives(&grants, schema, privilege)).collect();
+    if !missing.is_empty() {
+        let what = format!("work in the schema `{schema}`: it lacks {}", missing.join(", "));
+        let grant = format!("GRANT {} ON `{schema}`.* TO {account}", needed.join(", "));
+        return Err(ForeignError::Privilege { what, grant });
+    }
+    // MariaDB has one for each kind of variable; the server says which, when it is asked to set one.
+    let sets_some = |name: &String| name == "SYSTEM_VARIABLES_ADMIN" || name.ends_with(" ADMIN");
+    let may_set = |grant: &Grant| grant.on == "*.*" && (grant.has("SUPER") || grant.privileges.iter().any(sets_some));
+    if sets && !grants.iter().any(may_set) {
+        let version = client.query_value("SELECT @@version")?.unwrap_or_default();
+        let is_new = !version.contains("MariaDB") && !version.starts_with("5.");
+        let name = if is_new { "SYSTEM_VARIABLES_ADMIN" } else { "SUPER" };
+        let what = "set global variables".to_owned();
+        return Err(ForeignError::Privilege { what, grant: format!("GRANT {name} ON *.* TO {account}") });
+    }
+    Ok(Vec::new())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn grants_cover_schemas() {
+        let check = |line: &str, schema: &str, privilege: &str, expected: bool| {
+            let grant = parse_grant(line).unwrap();
+            assert_eq!(grant.covers(schema) && grant.has(privilege), expected, "{line} {schema} {privilege}");
+        };
+        check("GRANT ALL PRIVILEGES ON *.* TO `root`@`localhost` WITH GRANT OPTION", "x", "INDEX", true);
+        check("GRANT ALL PRIVILEGES ON `truetps%`.* TO `loader`@`%`", "truetps_2", "DROP", true);
+        check("GRANT ALL PRIVILEGES ON `truetps\\_2`.* TO `loader`@`%`", "truetpsx2", "DROP", false);
+        check("GRANT SELECT, INSERT ON `app`.* TO `u`@`%`", "app", "DROP", false);
+        check("GRANT SELECT, INSERT ON `app`.* TO `u`@`%`", "app", "INSERT", true);
+        check("GRANT ALL PRIVILEGES ON `app`.`one` TO `u`@`%`", "app", "DROP", false);
+        check("GRANT ALL PRIVILEGES ON \"app\".* TO \"u\"@\"%\"", "app", "DROP", true);
+        assert!(parse_grant("GRANT `role`@`%` TO `u`@`%`").is_none());
+    }
+
+    #[test]
+    fn what_is_revoked_in_part_is_missing() {
+        let lines = [
+            "GRANT SELECT, INSERT, CREATE ON *.* TO `u`@`%`",
+            "REVOKE INSERT ON `app`.* FROM `u`@`%`",
+            "REVOKE CREATE ON `other`.* FROM `u`@`%`",
+        ];
+        let grants: Vec<_> = lines.iter().filter_map(|line| parse_grant(line)).collect();
+        let has = |privilege| gives(&grants, "app", privilege);
+        assert_eq!([has("SELECT"), has("INSERT"), has("CREATE"), has("DROP")], [true, false, true, false]);
+    }
+
+    #[test]
+    fn what_is_needed_is_what_is_sent() {
+        let of = |name: &str| {
+            let plan = truetps_record::Plan::parse(&format!(
+                "name = 'p'\nabout = 'a'\n[workload]\nname = '{name}'\n[factors]\nconnections = [1]\n"
+            ));
+            let spec = plan.unwrap().workload;
+            needed(&*truetps_workload::build(&spec, truetps_driver::Dialect::Mysql, 1).unwrap())
+        };
+        assert_eq!(of("insert"), NEEDED);
+        assert!(of("update-index").contains(&"UPDATE") && of("read-write").contains(&"DELETE"));
+    }
+}

@@ -1,0 +1,317 @@
+//! A server of the user: a guest makes a schema there, or tables in one that it is given, sets what the plan says, and
+//! leaves both as they were.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use truetps_driver::{Client, Dialect, DriverError, Endpoint, Target};
+use truetps_record::{Configuration, Plan, ServerFacts};
+use truetps_workload::Workload;
+
+use super::access;
+use super::hold::{CLIENT_TIMEOUT, Hold};
+use super::journal_file::OpenJournal;
+use super::put_back::Restored;
+use super::schema::{Made, Schema};
+use super::session_settings;
+use super::survey::survey;
+use crate::error::LabError;
+use crate::event::{Event, Listener};
+use crate::experiment::Request;
+use crate::ground::{Foreign, Site};
+use crate::tables::{Ownership, Tables};
+
+/// A server that is being restarted is back within this time, or is not waited for: InnoDB may have much to recover.
+const RETURN_WAIT: Duration = Duration::from_mins(1);
+
+pub(crate) struct Guest<'a> {
+    plan: &'a Plan,
+    scopes: super::hold::Scopes,
+    schema: Schema,
+    /// Where the load connects to, with what its sessions set for themselves.
+    inside: Target,
+    tables: Tables,
+    stop: &'a AtomicBool,
+    /// Makes and sets things.
+    client: Option<Client>,
+    is_loaded: bool,
+    /// `None` when everything is put back.
+    hold: Option<Hold>,
+    is_made: bool,
+    /// A trial has had trouble: the server may be on its way down, or up.
+    was_lost: bool,
+    /// What was odd since the last trial, to be said with the next one.
+    notes: Vec<String>,
+}
+
+impl<'a> Guest<'a> {
+    /// Asks the server whether it takes all that the plan asks for, writes the journal, makes the schema, and tries the
+    /// levels of settings.
+    pub(crate) fn enter(
+        request: &Request<'a>,
+        foreign: &Foreign,
+        workload: &dyn Workload,
+        listener: &mut dyn Listener,
+    ) -> Result<(Self, ServerFacts), LabError> {
+        let (plan, target) = (request.plan, &foreign.target);
+        let mut client = Client::connect(&access::control(target), CLIENT_TIMEOUT).map_err(LabError::GuestLogin)?;
+        let found = survey(&mut client, plan, foreign, workload, request.tool_version, listener)?;
+        let sets = found.sets();
+        let journal = OpenJournal::begin(&foreign.journals, found.journal, sets)?;
+        let said = format!("what is to be put back is written down in {}", journal.path().display());
+        listener.event(&Event::Preparing(said));
+        let schema = found.schema;
+        let mut guest = Self {
+            plan,
+            inside: schema.inside().clone(),
+            tables: Tables::new(workload, true, Ownership::Guest(target.dialect)).in_namespace(&schema.prefix()),
+            schema,
+            stop: request.stop,
+            client: None,
+            is_loaded: false,
+            hold: Some(Hold::new(journal, found.scopes.clone())),
+            scopes: found.scopes,
+            is_made: false,
+            was_lost: false,
+            notes: Vec::new(),
+        };
+        let moved_in = guest.move_in(&mut client);
+        guest.client = Some(client);
+        match moved_in.and_then(|()| guest.turn_inside()) {
+            Ok(()) => Ok((guest, found.facts)),
+            Err(error) => Err(error.and_not_left(guest.leave(listener))),
+        }
+    }
+
+    fn move_in(&mut self, client: &mut Client) -> Result<(), LabError> {
+        let hold = self.hold.as_mut().expect("it has just been entered");
+        hold.adopt(client)?;
+        let made = self.schema.make(client, &mut |made| hold.note(made));
+        // Also where the making fails half-way: what has our mark is ours.
+        self.is_made = !matches!(
+            made,
+            Err(LabError::SchemaExists { .. } | LabError::Schema { source: DriverError::Server(_), .. })
+        );
+        made?;
+        let account = if client.dialect() == Dialect::Mysql { access::account(client)? } else { String::new() };
+        hold.try_levels(client, self.plan, &account)?;
+        session_settings::try_levels(self.schema.inside(), &self.scopes, self.plan)
+    }
+
+    /// The session goes into the schema; one of PostgreSQL cannot, and is followed by another.
+    fn turn_inside(&mut self) -> Result<(), LabError> {
+        match (self.inside.dialect, &mut self.client) {
+            (Dialect::Mysql, Some(client)) => Ok(client.execute(&format!("USE {}", self.schema.quoted())).map(drop)?),
+            _ => {
+                self.client = None;
+                Ok(())
+            }
+        }
+    }
+
+    /// Connects to the schema and fills its tables, if that has not been done.
+    pub(crate) fn prepare(&mut self, listener: &mut dyn Listener) -> Result<(), LabError> {
+        if self.client.is_none() {
+            self.client = Some(self.come_back()?);
+        }
+        if self.is_loaded {
+            return Ok(());
+        }
+        let Self { client: Some(client), hold: Some(hold), schema, tables, stop, .. } = self else {
+            unreachable!("it has just been connected, and is not left yet")
+        };
+        let is_theirs = hold.schema().is_theirs;
+        let loaded = tables.load(
+            client,
+            &mut |rows, of| {
+                listener.event(&Event::Loading { rows, of });
+                !stop.load(Ordering::Relaxed)
+            },
+            &mut |made| if is_theirs { Ok(hold.note(made)?) } else { Ok(()) },
+        )?;
+        if !loaded {
+            return Err(LabError::Interrupted);
+        }
+        if !is_theirs {
+            hold.note(&Made::All(&schema.all_there(client)?))?;
+        }
+        self.is_loaded = true;
+        Ok(())
+    }
+
+    /// A new session, in the schema that is ours. A server that was lost is waited for, as it may be restarting.
+    fn come_back(&mut self) -> Result<Client, LabError> {
+        let inside = access::control(self.schema.inside());
+        let mut client = connect_patiently(&inside, self.was_lost, self.stop)?;
+        self.was_lost = false;
+        if let Some(hold) = &mut self.hold {
+            // Whatever it has forgotten is set again by the trial.
+            self.notes.extend(hold.sure_of(&mut client)?);
+        }
+        if !self.schema.is_marked_here(&mut client)? {
+            return Err(LabError::OtherSchema { at: self.inside.endpoint(0).clone() });
+        }
+        Ok(client)
+    }
+
+    pub(crate) fn ready(
+        &mut self,
+        configuration: &Configuration,
+        listener: &mut dyn Listener,
+    ) -> Result<Site<'_>, LabError> {
+        self.prepare(listener)?;
+        let Self { client: Some(client), inside, tables, hold: Some(hold), plan, notes, scopes, schema, .. } =
+            self
+        else {
+            unreachable!("it has just been connected, and is not left yet")
+        };
+        let mut notes = std::mem::take(notes);
+        notes.extend(hold.sure_of(client)?);
+        hold.apply(client, plan, configuration)?;
+        let own = session_settings::try_out(inside, scopes, plan, configuration)?;
+        inside.setup = own.setup;
+        notes.extend(tables.refill(client)?);
+        // One server behind several addresses, or a PostgreSQL with a process for each session, is not one process.
+        let is_one = inside.dialect == Dialect::Mysql && matches!(inside.endpoints[..], [Endpoint::Unix(_)]);
+        let pid = if is_one { client.peer_pid() } else { None };
+        let control = access::control(schema.inside());
+        Ok(Site { client, target: inside, control, server: None, pid, notes, session: own.found })
+    }
+
+    /// Why the trial that has just ended is no evidence. A server that cannot be asked whether it has stayed the same gives
+    /// none either.
+    pub(crate) fn trouble(&mut self, configuration: &Configuration) -> Option<String> {
+        let told = match self.look(configuration) {
+            Ok(told) => told?,
+            Err(error) => format!("whether the server has stayed the same cannot be asked: {error}"),
+        };
+        self.discard();
+        Some(told)
+    }
+
+    fn look(&mut self, configuration: &Configuration) -> Result<Option<String>, LabError> {
+        let Self { client, hold: Some(hold), plan, .. } = self else { return Ok(None) };
+        let asked = match client {
+            Some(client) => look_with(hold, client, plan, configuration),
+            None => Err(DriverError::Closed.into()),
+        };
+        match asked {
+            Ok(told) => Ok(told),
+            Err(LabError::Foreign(error @ super::ForeignError::OtherServer { .. })) => Err(error.into()),
+            // The session may have been closed by a server that is well, or is on its way up.
+            Err(_) => {
+                self.client = None;
+                let mut client = connect_patiently(&access::control(self.schema.inside()), true, self.stop)?;
+                let told = look_with(hold, &mut client, plan, configuration)?;
+                self.client = Some(client);
+                Ok(told)
+            }
+        }
+    }
+
+    pub(crate) fn discard(&mut self) {
+        self.client = None;
+        self.was_lost = true;
+    }
+
+    /// Puts back and drops what is ours. An error says why that cannot be: a server that has become read-only, or is gone.
+    pub(crate) fn leave(&mut self, listener: &mut dyn Listener) -> Option<LabError> {
+        let hold = self.hold.take()?;
+        let journal = hold.path().to_owned();
+        match self.clean_up(hold) {
+            Ok(restored) => {
+                restored.left.into_iter().for_each(|text| listener.event(&Event::Warning(text)));
+                if let Some(kept) = restored.kept {
+                    let text = format!("what the variables were before is kept in {}", kept.display());
+                    listener.event(&Event::Warning(text));
+                }
+                None
+            }
+            Err(error) => Some(LabError::NotLeft { why: Box::new(error), journal, after: None }),
+        }
+    }
+
+    /// The settings first: they are everybody's. The journal stays until all of it is done. The session that has set them
+    /// puts them back; where it is gone, another one does.
+    fn clean_up(&mut self, mut hold: Hold) -> Result<Restored, LabError> {
+        let mut client = match self.client.take() {
+            // A session inside a database of PostgreSQL keeps it from being dropped.
+            Some(client) if self.inside.dialect == Dialect::Mysql => Some(client),
+            _ => None,
+        };
+        let mut restored = Restored::default();
+        let mut is_put_back = false;
+        if let Some(live) = &mut client {
+            let put_back = live.set_timeout(CLIENT_TIMEOUT).map_err(LabError::from).and_then(|()| {
+                hold.sure_of(live)?;
+                Ok(hold.put_back(live, &mut restored)?)
+            });
+            is_put_back = put_back.is_ok();
+        }
+        let mut client = match client {
+            Some(client) if is_put_back => client,
+            gone => {
+                drop(gone);
+                let is_awaited = self.was_lost || hold.sets_anything();
+                let outside = access::control(self.schema.outside());
+                let mut client = connect_patiently(&outside, is_awaited, &AtomicBool::new(false))?;
+                hold.sure_of(&mut client)?;
+                restored = Restored::default();
+                hold.put_back(&mut client, &mut restored)?;
+                client
+            }
+        };
+        if self.is_made {
+            client.set_timeout(CLIENT_TIMEOUT)?;
+            if let Err(error) = self.schema.clean(client, hold.schema(), &mut restored) {
+                restored.failed.push(format!("the schema `{}` could not be dropped ({error})", self.schema.name()));
+            }
+        }
+        hold.finish(&mut restored)?;
+        if restored.failed.is_empty() {
+            return Ok(restored);
+        }
+        Err(super::ForeignError::NotAsBefore { what: restored.failed }.into())
+    }
+}
+
+impl Drop for Guest<'_> {
+    /// The server is left as it was, also where nobody listens any more: the next run says what to do about the rest.
+    fn drop(&mut self) {
+        if let Some(hold) = self.hold.take() {
+            let _ = self.clean_up(hold);
+        }
+    }
+}
+
+fn look_with(
+    hold: &mut Hold,
+    client: &mut Client,
+    plan: &Plan,
+    configuration: &Configuration,
+) -> Result<Option<String>, LabError> {
+    if let Some(restarted) = hold.sure_of(client)? {
+        return Ok(Some(restarted));
+    }
+    Ok(hold.trouble(client, plan, configuration)?)
+}
+
+/// Connects; where it `is_awaited`, a server that cannot be reached is tried again for a while.
+fn connect_patiently(target: &Target, is_awaited: bool, stop: &AtomicBool) -> Result<Client, DriverError> {
+    const PAUSE: Duration = Duration::from_millis(100);
+    let began = Instant::now();
+    loop {
+        match Client::connect(target, CLIENT_TIMEOUT) {
+            Err(error) if is_awaited && began.elapsed() < RETURN_WAIT && !stop.load(Ordering::Relaxed) => {
+                // A server that refuses the account, or that has no such schema, is there: it may be another one.
+                let is_there = |state: &str| state.starts_with("28") || state == "42000" || state == "3D000";
+                if matches!(&error, DriverError::Server(refused) if is_there(&refused.sqlstate)) {
+                    return Err(error);
+                }
+                std::thread::sleep(PAUSE);
+            }
+            other => return other,
+        }
+    }
+}
+

@@ -1,0 +1,294 @@
+//! Journals on the disk: who holds one, and that it is there when it is needed.
+//!
+//! All that looks at locks, takes them, or removes files does so under one lock of the folder, which is held for moments.
+//! A lock file goes with its journal only, and never because of an error: somebody may live who holds it.
+
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use super::error::ForeignError;
+use super::journal::Journal;
+
+/// A journal that is held: nobody else writes or removes it.
+#[derive(Debug)]
+pub(crate) struct OpenJournal {
+    path: PathBuf,
+    lock: File,
+    pub(crate) journal: Journal,
+}
+
+impl OpenJournal {
+    /// Begins a journal in this folder. One that is there already belongs to a run that lives, or that was killed.
+    pub(crate) fn begin(folder: &Path, mut journal: Journal, sets: bool) -> Result<Self, ForeignError> {
+        make_folder(folder)?;
+        let _all = lock_folder(folder)?;
+        refuse_unfinished_of(folder, &journal, sets)?;
+        let path = folder.join(format!("{}--{}.json", slug(&journal.server.id), slug(&journal.schema.name)));
+        let path = std::path::absolute(&path).map_err(|error| problem(&path, &error))?;
+        journal.home.clone_from(&path);
+        let lock = take_lock(&path, &path)?;
+        let open = Self { path, lock, journal };
+        open.write()?;
+        Ok(open)
+    }
+
+    /// Takes the journal of a killed run. A copy is held by the lock of the journal that it was made of.
+    pub(crate) fn take(path: &Path) -> Result<Self, ForeignError> {
+        let home = Journal::read(path)?.home;
+        let is_there = home.parent().is_some_and(Path::is_dir);
+        let home = if is_there { home } else { std::path::absolute(path).map_err(|error| problem(path, &error))? };
+        let _all = lock_folder(home.parent().unwrap_or(Path::new(".")))?;
+        let lock = take_lock(&home, path)?;
+        // Between the first look and the lock it may have been put back.
+        Ok(Self { path: path.to_owned(), lock, journal: Journal::read(path)? })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Replaces the file; it is on the disk when this returns.
+    pub(crate) fn write(&self) -> Result<(), ForeignError> {
+        let beside = self.path.with_extension("tmp");
+        let write = || -> io::Result<()> {
+            let mut text = serde_json::to_vec_pretty(&self.journal)?;
+            text.push(b'\n');
+            let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
+            file.write_all(&text)?;
+            file.sync_all()?;
+            fs::rename(&beside, &self.path)?;
+            // The name must survive, too.
+            File::open(self.path.parent().unwrap_or(Path::new(".")))?.sync_all()
+        };
+        write().map_err(|error| problem(&self.path, &error))
+    }
+
+    /// Nothing is left to be put back. `keep`: something was left as somebody else has set it, and the file, under another
+    /// name, is the only one who knows what it was.
+    pub(crate) fn finish(self, keep: bool) -> Result<Option<PathBuf>, ForeignError> {
+        let home = self.journal.home.parent().filter(|folder| folder.is_dir());
+        let _all = lock_folder(home.unwrap_or_else(|| self.path.parent().unwrap_or(Path::new("."))))?;
+        let kept = keep.then(|| self.path.with_extension("left"));
+        match &kept {
+            Some(kept) => fs::rename(&self.path, kept),
+            None => fs::remove_file(&self.path),
+        }
+        .map_err(|error| problem(&self.path, &error))?;
+        // The lock of a journal that is still there stays: this was a copy of it.
+        if !self.journal.home.exists() {
+            let _ = fs::remove_file(lock_path(&self.journal.home));
+        }
+        drop(self.lock);
+        Ok(kept)
+    }
+}
+
+/// Two runs that set variables of one server would put back each other's values. Makes no file.
+pub(crate) fn refuse_unfinished(folder: &Path, ours: &Journal, sets: bool) -> Result<(), ForeignError> {
+    if !folder.is_dir() {
+        return Ok(());
+    }
+    let _all = lock_folder_if_there(folder)?;
+    refuse_unfinished_of(folder, ours, sets)
+}
+
+fn refuse_unfinished_of(folder: &Path, ours: &Journal, sets: bool) -> Result<(), ForeignError> {
+    for path in journals(folder)? {
+        let other = match Journal::read_if_there(&path) {
+            Ok(Some(other)) => other,
+            Ok(None) => continue,
+            // Its name says whose it is, where nothing else does.
+            Err(ForeignError::Damaged { .. }) if !is_named_for(&path, &ours.server.id) => continue,
+            Err(error) => return Err(error),
+        };
+        let is_same = other.schema.name == ours.schema.name;
+        if other.server.id != ours.server.id || !(is_same || (sets && !other.settings.is_empty())) {
+            continue;
+        }
+        if is_held(&path)? {
+            return Err(ForeignError::InUse { path });
+        }
+        // The lock is free: nobody lives who could put it back.
+        return Err(ForeignError::Unfinished { what: other.told(), path });
+    }
+    Ok(())
+}
+
+/// Journals of runs that were killed.
+pub fn unfinished(folder: &Path) -> Result<Vec<PathBuf>, ForeignError> {
+    if !folder.is_dir() {
+        return Ok(Vec::new());
+    }
+    let _all = lock_folder_if_there(folder)?;
+    let mut free = Vec::new();
+    for path in journals(folder)? {
+        if !is_held(&path)? {
+            free.push(path);
+        }
+    }
+    Ok(free)
+}
+
+fn journals(folder: &Path) -> Result<Vec<PathBuf>, ForeignError> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(problem(folder, &error)),
+    };
+    let paths = entries.flatten().map(|entry| entry.path());
+    let mut found: Vec<_> = paths.filter(|path| path.extension().is_some_and(|end| end == "json")).collect();
+    found.sort();
+    Ok(found)
+}
+
+fn problem(path: &Path, error: &io::Error) -> ForeignError {
+    ForeignError::Journal { path: path.to_owned(), problem: error.to_string() }
+}
+
+fn is_named_for(path: &Path, id: &str) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    name.starts_with(&format!("{}--", slug(id)))
+}
+
+fn lock_path(path: &Path) -> PathBuf {
+    path.with_extension("lock")
+}
+
+/// The lock of a journal; `named` is the file that the user knows it by.
+fn take_lock(journal: &Path, named: &Path) -> Result<File, ForeignError> {
+    let file = open_lock(&lock_path(journal)).map_err(|error| problem(named, &error))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(ForeignError::InUse { path: named.to_owned() }),
+        Err(TryLockError::Error(error)) => Err(problem(named, &error)),
+    }
+}
+
+/// Whether somebody lives who holds it. A lock file that is not there is held by nobody, and is not made.
+fn is_held(journal: &Path) -> Result<bool, ForeignError> {
+    let file = match OpenOptions::new().write(true).open(lock_path(journal)) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(problem(journal, &error)),
+    };
+    match file.try_lock() {
+        Ok(()) => Ok(false),
+        Err(TryLockError::WouldBlock) => Ok(true),
+        Err(TryLockError::Error(error)) => Err(problem(journal, &error)),
+    }
+}
+
+fn open_lock(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)
+}
+
+const FOLDER_LOCK: &str = ".lock";
+
+/// Held for moments only, so that it is waited for.
+fn lock_folder(folder: &Path) -> Result<File, ForeignError> {
+    let path = folder.join(FOLDER_LOCK);
+    let lock = || -> io::Result<File> {
+        let file = open_lock(&path)?;
+        file.lock()?;
+        Ok(file)
+    };
+    lock().map_err(|error| problem(&path, &error))
+}
+
+/// The same for who only looks: without that file there was never a journal here.
+fn lock_folder_if_there(folder: &Path) -> Result<Option<File>, ForeignError> {
+    if folder.join(FOLDER_LOCK).exists() { lock_folder(folder).map(Some) } else { Ok(None) }
+}
+
+fn make_folder(folder: &Path) -> Result<(), ForeignError> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(|error| problem(folder, &error))
+}
+
+/// An identity as a part of a file's name; identities are told apart by what is in the file.
+fn slug(text: &str) -> String {
+    const LENGTH_MAX: usize = 100;
+    let plain = text.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' });
+    let all: String = plain.collect();
+    all[all.len().saturating_sub(LENGTH_MAX)..].to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::foreign::identity::Identity;
+    use crate::foreign::journal::LeftSchema;
+
+    fn journal(server: &str, schema: &str) -> Journal {
+        let server = Identity { id: server.into(), is_unique: true, started_s: 1.0 };
+        let schema = LeftSchema {
+            name: schema.into(),
+            mark: "m".into(),
+            is_theirs: false,
+            namespace: None,
+            making: Vec::new(),
+            made: Vec::new(),
+            is_complete: false,
+        };
+        Journal::new("1", server, "mysql://root@h:1/".into(), schema)
+    }
+
+    fn place(name: &str) -> (PathBuf, PathBuf) {
+        let dir = std::env::temp_dir().join(format!("truetps-journal-{name}-{}", std::process::id()));
+        (dir.clone(), dir.join("journals"))
+    }
+
+    #[test]
+    fn a_journal_is_private_and_belongs_to_one_run() {
+        use std::os::unix::fs::PermissionsExt;
+        let (dir, folder) = place("private");
+        let ours = || journal("host:3306:/var/lib/x/", "a");
+        let open = OpenJournal::begin(&folder, ours(), false).unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(open.path()), mode(&folder)), (0o600, 0o700));
+        assert!(matches!(OpenJournal::begin(&folder, ours(), false), Err(ForeignError::InUse { .. })));
+        // Another schema may be worked in at the same time.
+        OpenJournal::begin(&folder, journal("host:3306:/var/lib/x/", "b"), true).unwrap().finish(false).unwrap();
+        assert!(unfinished(&folder).unwrap().is_empty());
+        // As when the process is killed: the lock goes, the file stays.
+        let path = open.path().to_owned();
+        drop(open);
+        assert_eq!(unfinished(&folder).unwrap(), std::slice::from_ref(&path));
+        assert!(matches!(OpenJournal::begin(&folder, ours(), false), Err(ForeignError::Unfinished { .. })));
+        let kept = OpenJournal::take(&path).unwrap().finish(true).unwrap().unwrap();
+        assert!(kept.exists() && !path.exists() && unfinished(&folder).unwrap().is_empty());
+        fs::remove_dir_all(&dir).unwrap();
+    }
+
+    #[test]
+    fn the_journal_of_a_run_that_lives_is_not_taken_by_a_copy() {
+        let (dir, folder) = place("copy");
+        let open = OpenJournal::begin(&folder, journal("s", "a"), true).unwrap();
+        let copy = dir.join("copy.json");
+        fs::copy(open.path(), &copy).unwrap();
+        assert!(matches!(OpenJournal::take(&copy), Err(ForeignError::InUse { .. })));
+        // Nobody's lock is removed by who could not have it.
+        assert!(matches!(OpenJournal::take(open.path()), Err(ForeignError::InUse { .. })));
+        assert!(lock_path(open.path()).exists());
+        drop(open);
+        OpenJournal::take(&copy).unwrap().finish(false).unwrap();
+        assert_eq!(unfinished(&folder).unwrap().len(), 1, "the journal itself is still there");
+        fs::remove_dir_all(&dir).unwrap();
+    }
+
+    #[test]
+    fn a_damaged_journal_is_in_the_way_of_its_own_server_only() {
+        let (dir, folder) = place("damaged");
+        let open = OpenJournal::begin(&folder, journal("s", "a"), true).unwrap();
+        let path = open.path().to_owned();
+        drop(open);
+        fs::write(&path, "{").unwrap();
+        refuse_unfinished(&folder, &journal("t", "a"), true).unwrap();
+        let error = refuse_unfinished(&folder, &journal("s", "b"), true).unwrap_err();
+        assert!(matches!(error, ForeignError::Damaged { .. }), "{error}");
+        assert!(error.hint().unwrap().contains(path.to_str().unwrap()) && !error.is_usage());
+        assert!(matches!(OpenJournal::take(&path), Err(ForeignError::Damaged { .. })));
+        fs::remove_dir_all(&dir).unwrap();
+    }
+}

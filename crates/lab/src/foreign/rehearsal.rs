@@ -1,0 +1,127 @@
+//! `--dry-run` on a server that is somebody's: what would be asked and told, with questions sent and nothing else.
+//!
+//! Each line is made by the function that a run sends it by.
+
+use truetps_driver::{Client, Dialect};
+use truetps_record::{Configuration, Plan};
+
+use super::access::CONTROL_SETUP;
+use super::globals::{self, Scope};
+use super::hold::{CLIENT_TIMEOUT, Scopes};
+use super::session_settings::setup_sql;
+use super::survey::{Survey, survey};
+use crate::error::LabError;
+use crate::event::Listener;
+use crate::ground::Foreign;
+use crate::setting::set_sql;
+use crate::tables::{Ownership, Tables};
+
+/// What the rehearsal itself sends, by kind.
+const READS_MYSQL: &[&str] = &[
+    "SELECT of @@version, @@version_comment, @@autocommit, @@hostname, @@port, @@datadir, @@GLOBAL.server_uuid, server_id \
+     and server_uid, and of each setting of the plan, for everybody and for the session",
+    "SELECT CURRENT_USER(), CURRENT_ROLE(), UNIX_TIMESTAMP(), IS_FREE_LOCK(); SHOW GRANTS",
+    "SHOW GLOBAL VARIABLES, all of them",
+    "SHOW ALL SLAVES STATUS, SHOW REPLICA STATUS or SHOW SLAVE STATUS; SHOW GLOBAL STATUS LIKE of Queries, \
+     Threads_running, wsrep_ready and wsrep_cluster_size",
+    "SELECT from information_schema.processlist, schemata, tables and global_status, performance_schema.global_status and \
+     replication_group_members",
+    "START TRANSACTION and ROLLBACK, with a SELECT between them, where settings are to be set: a proxy would show there",
+];
+const READS_POSTGRES: &[&str] = &[
+    "SELECT version(), pg_is_in_recovery(), pg_postmaster_start_time(); SHOW of transaction_read_only and its default",
+    "SELECT from pg_settings, pg_roles, pg_database, pg_stat_activity, pg_stat_replication, pg_control_system()",
+    "SELECT current_schema(), has_schema_privilege() and from information_schema.tables, in a database that is yours",
+];
+/// Statements that fill tables are longer than this, and are shown to here.
+const SHOWN_MAX: usize = 400;
+
+/// Checks what can be checked by reading, and returns what a run would send, in its order, as lines.
+pub fn rehearse(plan: &Plan, foreign: &Foreign, listener: &mut dyn Listener) -> Result<Vec<String>, LabError> {
+    let target = &foreign.target;
+    let workload = truetps_workload::build(&plan.largest_workload(), target.dialect, plan.design.seed)?;
+    let mut client = Client::connect(target, CLIENT_TIMEOUT).map_err(LabError::GuestLogin)?;
+    let found = survey(&mut client, plan, foreign, &*workload, "", listener)?;
+    let reads = if target.dialect == Dialect::Mysql { READS_MYSQL } else { READS_POSTGRES };
+    let mut lines = vec!["Sent now, which changes nothing:".to_owned()];
+    lines.extend(reads.iter().map(|line| format!("  {line}")));
+    lines.push(format!(
+        "A run would ask the same, write a journal to {}, and send beside questions:",
+        foreign.journals.display()
+    ));
+    let mut sent = beginning(&mut client, plan, &found)?;
+    let tables =
+        Tables::new(&*workload, true, Ownership::Guest(target.dialect)).in_namespace(&found.schema.prefix());
+    sent.extend(tables.load_outline());
+    sent.push("-- before each trial, as far as it is another value than it has:".to_owned());
+    for configuration in plan.configurations() {
+        let pairs = of_configuration(plan, &configuration, &found.scopes, target.dialect);
+        if !pairs.is_empty() && !sent.contains(&pairs.join("; ")) {
+            sent.push(pairs.join("; "));
+        }
+    }
+    sent.extend(tables.refill_outline());
+    sent.push(format!("-- the load, by up to {} sessions, in transactions of:", plan.connections_max()));
+    sent.extend(workload.statements().iter().map(|statement| statement.sql().to_owned()));
+    sent.push("-- at the end, also after Ctrl-C and errors:".to_owned());
+    sent.extend(put_back(&mut client, plan, &found.scopes)?);
+    sent.extend(found.schema.drop_sql());
+    lines.extend(sent.iter().map(|sql| format!("  {}", shortened(sql))));
+    Ok(lines)
+}
+
+/// From the login to the first row.
+fn beginning(client: &mut Client, plan: &Plan, found: &Survey) -> Result<Vec<String>, LabError> {
+    let mut sent = Vec::new();
+    if client.dialect() == Dialect::Mysql {
+        sent.extend(CONTROL_SETUP.map(str::to_owned));
+    }
+    sent.extend(found.schema.make_sql());
+    sent.extend(trial_of_levels(client, plan, &found.scopes)?);
+    if client.dialect() == Dialect::Mysql {
+        sent.push(format!("USE {}", found.schema.quoted()));
+    }
+    Ok(sent)
+}
+
+fn trial_of_levels(client: &mut Client, plan: &Plan, scopes: &Scopes) -> Result<Vec<String>, LabError> {
+    let global = |name: &str| scopes.get(name) == Some(&Scope::Global);
+    let names: Vec<_> = globals::names(plan).into_iter().filter(|name| global(name)).collect();
+    let mut sent: Vec<_> = names.iter().map(|name| globals::settable_sql(name)).collect();
+    if scopes.is_empty() {
+        return Ok(sent);
+    }
+    sent.push("-- each level once, to see that the server takes it, and what was there before again:".to_owned());
+    let levels = globals::levels(plan);
+    sent.extend(levels.iter().filter(|(name, _)| global(name)).map(|(name, level)| set_sql(name, level)));
+    sent.extend(setup_sql(client.dialect(), scopes, levels.iter().map(|(name, level)| (name.as_str(), level))));
+    sent.extend(put_back(client, plan, scopes)?);
+    Ok(sent)
+}
+
+fn of_configuration(plan: &Plan, configuration: &Configuration, scopes: &Scopes, dialect: Dialect) -> Vec<String> {
+    let is_global = |name: &&str| scopes.get(*name) == Some(&Scope::Global);
+    let global = globals::planned(plan, configuration).filter(|(name, _)| is_global(name));
+    let global = global.map(|(name, level)| set_sql(name, level));
+    global.chain(setup_sql(dialect, scopes, globals::planned(plan, configuration))).collect()
+}
+
+fn put_back(client: &mut Client, plan: &Plan, scopes: &Scopes) -> Result<Vec<String>, LabError> {
+    let names = globals::names(plan).into_iter().filter(|name| scopes.get(name) == Some(&Scope::Global));
+    let mut sent = Vec::new();
+    for name in names {
+        let original = globals::value(client, &name)?;
+        sent.push(globals::put_back_sql(&name, &original));
+    }
+    sent.reverse();
+    Ok(sent)
+}
+
+fn shortened(sql: &str) -> String {
+    let line = sql.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.chars().count() <= SHOWN_MAX {
+        return line;
+    }
+    let shown: String = line.chars().take(SHOWN_MAX).collect();
+    format!("{shown}… ({} characters)", line.chars().count())
+}

@@ -1,0 +1,362 @@
+//! The schema that a guest works in: one that it makes and drops, or one of the user's in which it makes tables and drops
+//! those.
+
+use std::collections::BTreeSet;
+
+use truetps_driver::{Client, Dialect, DriverError, Target};
+use truetps_workload::Workload;
+
+use super::access;
+use super::error::ForeignError;
+use super::hold::CLIENT_TIMEOUT;
+use super::journal::LeftSchema;
+use super::mark::{Mark, TABLE};
+use super::owned_sql;
+use super::put_back::Restored;
+use crate::error::LabError;
+use crate::setting::quoted;
+use crate::tables::pristine_name;
+
+/// Errors "database exists" of MySQL and of PostgreSQL.
+const DATABASE_EXISTS: u16 = 1007;
+const DUPLICATE_DATABASE: &str = "42P04";
+
+/// What has happened in the schema, to be written down.
+#[derive(Debug)]
+pub(crate) enum Made<'n> {
+    /// These tables are about to be made.
+    Begins(&'n [String]),
+    /// They are there.
+    Ends(&'n [String]),
+    /// These are all that there are.
+    All(&'n [String]),
+}
+
+pub(crate) struct Schema {
+    /// As the user named it; the schema is made and dropped from there.
+    outside: Target,
+    /// Inside the schema.
+    inside: Target,
+    name: String,
+    mark: Mark,
+    is_theirs: bool,
+    /// Where PostgreSQL makes tables in the user's database.
+    namespace: Option<String>,
+    /// All that are to be made.
+    tables: Vec<String>,
+}
+
+impl Schema {
+    pub(crate) fn new(target: &Target, name: &str, is_theirs: bool, workload: &dyn Workload) -> Self {
+        let both = workload.tables().into_iter().flat_map(|table| [pristine_name(&table.name), table.name]);
+        let tables = both.chain([TABLE.to_owned()]).collect();
+        Self { tables, ..Self::named(target, name, Mark::new(), is_theirs) }
+    }
+
+    /// What a killed run has left.
+    pub(crate) fn left(target: &Target, left: &LeftSchema) -> Self {
+        let namespace = left.namespace.clone();
+        Self { namespace, ..Self::named(target, &left.name, Mark::of(&left.mark), left.is_theirs) }
+    }
+
+    fn named(target: &Target, name: &str, mark: Mark, is_theirs: bool) -> Self {
+        let (mut inside, tables) = (target.clone(), Vec::new());
+        inside.login.database = Some(name.to_owned());
+        Self { outside: target.clone(), inside, name: name.to_owned(), mark, is_theirs, namespace: None, tables }
+    }
+
+    pub(crate) fn record(&self) -> LeftSchema {
+        LeftSchema {
+            name: self.name.clone(),
+            mark: self.mark.id().to_owned(),
+            is_theirs: self.is_theirs,
+            namespace: self.namespace.clone(),
+            making: Vec::new(),
+            made: Vec::new(),
+            is_complete: false,
+        }
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn outside(&self) -> &Target {
+        &self.outside
+    }
+
+    pub(crate) fn inside(&self) -> &Target {
+        &self.inside
+    }
+
+    /// `"public".`, where tables of the user's database are emptied by their whole names.
+    pub(crate) fn prefix(&self) -> String {
+        self.namespace.as_ref().map_or_else(String::new, |name| format!("\"{}\".", name.replace('"', "\"\"")))
+    }
+
+    /// Refuses a schema that is there, or is not there, or has tables of our names, however they are written. Nothing is
+    /// made.
+    pub(crate) fn check(&mut self, client: &mut Client, workload: &dyn Workload) -> Result<(), LabError> {
+        let exists = self.exists(client)?;
+        let schema = self.name.clone();
+        if !self.is_theirs {
+            return if exists { Err(LabError::SchemaExists { schema }) } else { Ok(()) };
+        }
+        if !exists {
+            return Err(ForeignError::NoSchema { schema }.into());
+        }
+        for table in workload.tables() {
+            owned_sql::check(table.create_sql(), &self.tables)?;
+        }
+        if self.outside.dialect == Dialect::Postgres {
+            let mut inside = Client::connect(&self.inside, CLIENT_TIMEOUT).map_err(LabError::GuestLogin)?;
+            self.namespace = Some(access::namespace_postgres(&mut inside)?);
+        }
+        let there = lower(&self.tables_there(client)?);
+        match self.tables.iter().find(|table| there.contains(&plain(table))) {
+            Some(table) => Err(ForeignError::TableExists { schema, table: table.clone() }.into()),
+            None => Ok(()),
+        }
+    }
+
+    fn exists(&self, client: &mut Client) -> Result<bool, DriverError> {
+        let name = self.literal();
+        let sql = match self.outside.dialect {
+            Dialect::Mysql => format!("SELECT 1 FROM information_schema.schemata WHERE schema_name = {name}"),
+            Dialect::Postgres => format!("SELECT 1 FROM pg_database WHERE datname = {name}"),
+        };
+        Ok(client.query_value(&sql)?.is_some())
+    }
+
+    /// Names of tables and views in it, as the server writes them.
+    fn tables_there(&self, client: &mut Client) -> Result<BTreeSet<String>, DriverError> {
+        let tables = "SELECT table_name FROM information_schema.tables WHERE table_schema";
+        let rows = match self.outside.dialect {
+            Dialect::Mysql => client.query(&format!("{tables} = {}", self.literal()))?.rows,
+            Dialect::Postgres => {
+                let sql = match &self.namespace {
+                    Some(namespace) => format!("{tables} = '{}'", namespace.replace('\'', "''")),
+                    None => format!("{tables} NOT IN ('pg_catalog', 'information_schema')"),
+                };
+                Client::connect(&self.inside, CLIENT_TIMEOUT)?.query(&sql)?.rows
+            }
+        };
+        Ok(rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect())
+    }
+
+    /// All that is there now is ours: nobody else knew of the schema while it was filled.
+    pub(crate) fn all_there(&self, client: &mut Client) -> Result<Vec<String>, DriverError> {
+        Ok(self.tables_there(client)?.into_iter().collect())
+    }
+
+    /// Makes it, and leaves our mark in it.
+    pub(crate) fn make(
+        &self,
+        client: &mut Client,
+        ledger: &mut dyn FnMut(&Made<'_>) -> Result<(), ForeignError>,
+    ) -> Result<(), LabError> {
+        if !self.is_theirs {
+            self.create(client)?;
+        }
+        self.mark_all(ledger)
+    }
+
+    /// What [`Self::make`] sends.
+    pub(crate) fn make_sql(&self) -> Vec<String> {
+        let create = (!self.is_theirs).then(|| self.create_sql());
+        let seen = (self.inside.endpoints.len() > 1).then(|| Mark::question(TABLE));
+        create.into_iter().chain(self.mark.leave_sql()).chain(seen).collect()
+    }
+
+    fn create_sql(&self) -> String {
+        format!("CREATE DATABASE {}", self.quoted())
+    }
+
+    fn create(&self, client: &mut Client) -> Result<(), LabError> {
+        let schema = self.name.clone();
+        match client.execute(&self.create_sql()) {
+            Ok(_) => Ok(()),
+            Err(DriverError::Server(error))
+                if error.code == DATABASE_EXISTS || error.sqlstate == DUPLICATE_DATABASE =>
+            {
+                Err(LabError::SchemaExists { schema })
+            }
+            Err(source) => Err(LabError::Schema { schema, source }),
+        }
+    }
+
+    /// Leaves the mark in the schema, and makes sure that it is seen through every endpoint: several addresses must lead
+    /// to one server, or to servers that follow each other.
+    fn mark_all(&self, ledger: &mut dyn FnMut(&Made<'_>) -> Result<(), ForeignError>) -> Result<(), LabError> {
+        let names = [TABLE.to_owned()];
+        for (n, endpoint) in self.inside.endpoints.iter().enumerate() {
+            let one = Target { endpoints: vec![endpoint.clone()], ..self.inside.clone() };
+            let mut client = Client::connect(&one, CLIENT_TIMEOUT).map_err(LabError::GuestLogin)?;
+            if n == 0 {
+                ledger(&Made::Begins(&names))?;
+                self.mark.leave(&mut client)?;
+                ledger(&Made::Ends(&names))?;
+            } else if !self.mark.is_in(&mut client, TABLE)? {
+                return Err(LabError::OtherSchema { at: endpoint.clone() });
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the mark is in the schema that this session is in.
+    pub(crate) fn is_marked_here(&self, client: &mut Client) -> Result<bool, DriverError> {
+        self.mark.is_in(client, TABLE)
+    }
+
+    /// Drops what is ours, by our mark and by what was written down. What cannot be told is left, and told.
+    pub(crate) fn clean(&self, mut client: Client, made: &LeftSchema, restored: &mut Restored) -> Result<(), LabError> {
+        if !self.exists(&mut client)? {
+            return Ok(());
+        }
+        let there = self.tables_there(&mut client)?;
+        // Servers of PostgreSQL show nothing of other databases.
+        let mut own;
+        let inside = match self.outside.dialect {
+            Dialect::Mysql => &mut client,
+            Dialect::Postgres => {
+                own = Some(Client::connect(&self.inside, CLIENT_TIMEOUT)?);
+                own.as_mut().expect("it has just been connected")
+            }
+        };
+        let is_marked = self.mark.is_in(inside, &self.whole(TABLE))?;
+        if self.is_theirs {
+            return self.clean_theirs(inside, made, &there, is_marked, restored);
+        }
+        let name = &self.name;
+        if !is_marked {
+            if there.is_empty() || (there.iter().eq([TABLE]) && self.is_empty(inside, TABLE)?) {
+                restored.left.push(format!(
+                    "the schema `{name}` is empty and may have been made by the run: if it is not yours, DROP DATABASE {name}"
+                ));
+            }
+            return Ok(());
+        }
+        let ours = lower(&made.made);
+        let others: Vec<_> = there.iter().filter(|table| !ours.contains(&table.to_lowercase())).cloned().collect();
+        if made.is_complete && !others.is_empty() {
+            // As the server writes them, and so as they are between quotes.
+            let mine = made.made.iter().filter(|table| there.contains(*table));
+            let mine: Vec<_> = mine.map(|table| if table == TABLE { table.clone() } else { self.quote(table) }).collect();
+            self.drop_tables(inside, &mine)?;
+            restored.done.push(format!("the tables of truetps in `{name}` were dropped"));
+            let text = format!("the schema `{name}` has tables that somebody else made: {}", others.join(", "));
+            restored.left.push(text);
+            return Ok(());
+        }
+        if self.outside.dialect == Dialect::Postgres {
+            own = None;
+            drop(own);
+        }
+        self.drop_schema(&mut client)?;
+        restored.done.push(format!("the schema `{name}` was dropped"));
+        Ok(())
+    }
+
+    /// In a schema of the user's: tables that were made, and those that were being made and are empty.
+    fn clean_theirs(
+        &self,
+        inside: &mut Client,
+        made: &LeftSchema,
+        there: &BTreeSet<String>,
+        is_marked: bool,
+        restored: &mut Restored,
+    ) -> Result<(), LabError> {
+        let there = lower(there);
+        let is_there = |table: &&String| there.contains(&plain(table));
+        let mut mine: Vec<_> = made.made.iter().filter(|_| is_marked).filter(is_there).cloned().collect();
+        for table in made.making.iter().filter(is_there) {
+            if (is_marked || table == TABLE) && self.is_empty(inside, table)? {
+                mine.push(table.clone());
+            } else {
+                restored.left.push(format!("the table `{}`.`{table}` may have been made by the run, and has rows", self.name));
+            }
+        }
+        if mine.is_empty() {
+            return Ok(());
+        }
+        self.drop_tables(inside, &mine)?;
+        restored.done.push(format!("the tables of truetps in `{}` were dropped", self.name));
+        Ok(())
+    }
+
+    fn is_empty(&self, inside: &mut Client, table: &str) -> Result<bool, DriverError> {
+        Ok(inside.query(&format!("SELECT 1 FROM {} LIMIT 1", self.whole(table)))?.rows.is_empty())
+    }
+
+    /// What drops it in the end.
+    pub(crate) fn drop_sql(&self) -> Vec<String> {
+        if self.is_theirs { self.drop_tables_sql(&self.tables) } else { vec![self.drop_schema_sql()] }
+    }
+
+    fn drop_schema_sql(&self) -> String {
+        // Sessions of the load may still be on their way out.
+        let force = if self.outside.dialect == Dialect::Postgres { " WITH (FORCE)" } else { "" };
+        format!("DROP DATABASE {}{force}", self.quoted())
+    }
+
+    fn drop_schema(&self, client: &mut Client) -> Result<(), DriverError> {
+        match client.execute(&self.drop_schema_sql()) {
+            // Servers of PostgreSQL before 13 do not know the word.
+            Err(DriverError::Server(_)) if self.outside.dialect == Dialect::Postgres => {
+                client.execute(&format!("DROP DATABASE {}", self.quoted())).map(drop)
+            }
+            other => other.map(drop),
+        }
+    }
+
+    /// The mark goes last: without it nobody would know that the rest is ours.
+    fn drop_tables_sql(&self, tables: &[String]) -> Vec<String> {
+        let whole = |name: &String| self.whole(name);
+        let others: Vec<_> = tables.iter().filter(|name| *name != TABLE).map(whole).collect();
+        let checks = (self.outside.dialect == Dialect::Mysql).then(|| "SET SESSION foreign_key_checks = 0".to_owned());
+        let others = (!others.is_empty()).then(|| format!("DROP TABLE IF EXISTS {}", others.join(", ")));
+        let mark = tables.iter().any(|name| name == TABLE).then(|| format!("DROP TABLE {}", self.whole(TABLE)));
+        checks.into_iter().chain(others).chain(mark).collect()
+    }
+
+    fn drop_tables(&self, inside: &mut Client, tables: &[String]) -> Result<(), DriverError> {
+        self.drop_tables_sql(tables).iter().try_for_each(|sql| inside.execute(sql).map(drop))
+    }
+
+    /// A table by a name that means no other one, whatever the session's database or search path is.
+    fn whole(&self, table: &str) -> String {
+        match self.outside.dialect {
+            Dialect::Mysql => format!("{}.{table}", self.quoted()),
+            Dialect::Postgres => format!("{}{table}", self.prefix()),
+        }
+    }
+
+    /// The name as an identifier.
+    pub(crate) fn quoted(&self) -> String {
+        self.quote(&self.name)
+    }
+
+    fn quote(&self, name: &str) -> String {
+        match self.outside.dialect {
+            Dialect::Mysql => format!("`{}`", name.replace('`', "``")),
+            Dialect::Postgres => format!("\"{}\"", name.replace('"', "\"\"")),
+        }
+    }
+
+    /// The name as a text.
+    fn literal(&self) -> String {
+        match self.outside.dialect {
+            Dialect::Mysql => quoted(&self.name),
+            Dialect::Postgres => format!("'{}'", self.name.replace('\'', "''")),
+        }
+    }
+}
+
+/// A table's name without quotes and in small letters: servers that fold names take `Orders` and `orders` for one.
+fn plain(table: &str) -> String {
+    table.trim_matches(['`', '"']).to_lowercase()
+}
+
+fn lower<'n>(names: impl IntoIterator<Item = &'n String>) -> BTreeSet<String> {
+    names.into_iter().map(|name| plain(name)).collect()
+}

@@ -1,0 +1,110 @@
+//! Settings that a session sets for itself, on a server that is somebody's: they are set on the sessions of the load alone.
+//! Nobody else sees them, and nothing has to be put back.
+
+use std::collections::BTreeMap;
+
+use truetps_driver::{Client, Dialect, Target};
+use truetps_record::{Configuration, Plan, SettingValue, same_setting};
+
+use super::error::ForeignError;
+use super::globals::{self, Scope, planned};
+use super::hold::{CLIENT_TIMEOUT, Scopes};
+use crate::error::LabError;
+use crate::setting::{SettingError, literal};
+
+/// Refuses a setting that is not a session's own, by the word of a PostgreSQL.
+pub(crate) fn check_postgres(client: &mut Client, name: &str) -> Result<(), LabError> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
+    let unknown = || LabError::from(ForeignError::Unknown { name: name.to_owned() });
+    if !name.chars().all(plain) {
+        return Err(unknown());
+    }
+    let context = client.query_value(&format!("SELECT context FROM pg_settings WHERE name = '{name}'"))?;
+    let reason = match context.as_deref() {
+        Some("user" | "superuser") => return Ok(()),
+        None => return Err(unknown()),
+        Some("sighup") => "belongs to the whole server (ALTER SYSTEM and a reload)",
+        Some("postmaster") => "is read when the server starts",
+        Some(_) => "cannot be set by a session",
+    };
+    Err(LabError::NotOfSession { name: name.to_owned(), reason: reason.to_owned() })
+}
+
+/// What the sessions of the load send for these levels.
+pub(crate) fn setup_sql<'l>(
+    dialect: Dialect,
+    scopes: &Scopes,
+    levels: impl Iterator<Item = (&'l str, &'l SettingValue)>,
+) -> Vec<String> {
+    let own = levels.filter(|(name, _)| scopes.get(*name) == Some(&Scope::Session));
+    let sql = own.map(|(name, level)| match dialect {
+        Dialect::Mysql => format!("SET SESSION {name} = {}", literal(level)),
+        Dialect::Postgres => format!("SET SESSION {name} = '{}'", level.option_text().replace('\'', "''")),
+    });
+    sql.collect()
+}
+
+/// What a configuration sets for the sessions of the load, as such a session sees it.
+pub(crate) struct SessionSettings {
+    pub(crate) setup: Vec<String>,
+    pub(crate) found: BTreeMap<String, String>,
+}
+
+/// Tries on a session of its own what those of the load are to send, and reads it back.
+pub(crate) fn try_out(
+    inside: &Target,
+    scopes: &Scopes,
+    plan: &Plan,
+    configuration: &Configuration,
+) -> Result<SessionSettings, LabError> {
+    let setup = setup_sql(inside.dialect, scopes, planned(plan, configuration));
+    let mut found = BTreeMap::new();
+    if setup.is_empty() {
+        return Ok(SessionSettings { setup, found });
+    }
+    let plain = Target { setup: Vec::new(), ..inside.clone() };
+    let mut client = Client::connect(&plain, CLIENT_TIMEOUT)?;
+    for (name, level) in planned(plan, configuration).filter(|(name, _)| scopes.get(*name) == Some(&Scope::Session)) {
+        let is = set(&mut client, scopes, name, level)?;
+        found.insert(name.to_owned(), is);
+    }
+    Ok(SessionSettings { setup, found })
+}
+
+/// Each level once, before tables are filled: what a session is refused is better known then.
+pub(crate) fn try_levels(target: &Target, scopes: &Scopes, plan: &Plan) -> Result<(), LabError> {
+    let is_own = |name: &String| scopes.get(name) == Some(&Scope::Session);
+    let levels: Vec<_> = globals::levels(plan).into_iter().filter(|(name, _)| is_own(name)).collect();
+    if levels.is_empty() {
+        return Ok(());
+    }
+    let mut client = Client::connect(target, CLIENT_TIMEOUT)?;
+    for (name, level) in levels {
+        set(&mut client, scopes, &name, &level)?;
+    }
+    Ok(())
+}
+
+/// Sets one for this session, and returns what it is then.
+fn set(client: &mut Client, scopes: &Scopes, name: &str, level: &SettingValue) -> Result<String, LabError> {
+    let value = level.option_text();
+    for sql in setup_sql(client.dialect(), scopes, [(name, level)].into_iter()) {
+        let refused = |source| SettingError::Refused { name: name.to_owned(), value: value.clone(), source };
+        client.execute(&sql).map_err(refused)?;
+    }
+    let shown = match client.dialect() {
+        Dialect::Mysql => client.query_value(&format!("SELECT @@SESSION.{name}"))?.unwrap_or_default(),
+        Dialect::Postgres => {
+            let sql = format!("SELECT setting FROM pg_settings WHERE name = '{name}'");
+            let found = client.query_value(&sql)?.unwrap_or_default();
+            if same_setting(&value, &found) {
+                return Ok(found);
+            }
+            client.query_value(&format!("SHOW {name}"))?.unwrap_or_default()
+        }
+    };
+    if same_setting(&value, &shown) {
+        return Ok(shown);
+    }
+    Err(SettingError::Changed { name: name.to_owned(), value, found: shown }.into())
+}

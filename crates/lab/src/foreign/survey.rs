@@ -1,0 +1,142 @@
+//! All that is asked before anything is made, in one order: by a run, and by the rehearsal of one.
+
+use std::collections::BTreeMap;
+
+use truetps_driver::{Client, Dialect, DriverError};
+use truetps_knowledge::{Loss, Version, judge};
+use truetps_record::{Plan, ServerFacts};
+use truetps_workload::Workload;
+
+use super::globals::{self, Scope};
+use super::hold::Scopes;
+use super::identity::Identity;
+use super::journal::Journal;
+use super::journal_file::refuse_unfinished;
+use super::schema::Schema;
+use super::{access, session_settings};
+use crate::error::LabError;
+use crate::event::{Event, Listener};
+use crate::ground::Foreign;
+
+/// What was found out about the server.
+pub(crate) struct Survey {
+    pub(crate) facts: ServerFacts,
+    pub(crate) scopes: Scopes,
+    pub(crate) schema: Schema,
+    /// To be begun, if it comes to that.
+    pub(crate) journal: Journal,
+}
+
+impl Survey {
+    /// Whether anything is set that others see.
+    pub(crate) fn sets(&self) -> bool {
+        sets(&self.scopes)
+    }
+}
+
+fn sets(scopes: &Scopes) -> bool {
+    scopes.values().any(|scope| *scope == Scope::Global)
+}
+
+/// Refuses what cannot work, and tells what should be known. Sends questions only.
+pub(crate) fn survey(
+    client: &mut Client,
+    plan: &Plan,
+    foreign: &Foreign,
+    workload: &dyn Workload,
+    tool_version: &str,
+    listener: &mut dyn Listener,
+) -> Result<Survey, LabError> {
+    let Foreign { target, schema, schema_is_theirs, journals } = foreign;
+    let facts = facts(client)?;
+    if plan.server.flavour.is_some_and(|wanted| wanted != facts.flavour) {
+        return Err(LabError::OtherFlavour { wanted: plan.server.flavour, found: facts.flavour });
+    }
+    if client.dialect() == Dialect::Mysql && client.query_value("SELECT @@autocommit")?.as_deref() != Some("1") {
+        return Err(LabError::NoAutocommit);
+    }
+    let scopes = scopes(client, plan, &facts)?;
+    let sets = sets(&scopes);
+    let mut named = Schema::new(target, schema, *schema_is_theirs, workload);
+    let identity = Identity::ask(client)?;
+    let new = |schema: &Schema, identity| Journal::new(tool_version, identity, target.to_string(), schema.record());
+    // What a killed run has left is told before anything that it may be the reason of.
+    refuse_unfinished(journals, &new(&named, identity.clone()), sets)?;
+    for text in access::look_around(client, target, schema, *schema_is_theirs, workload, sets)? {
+        listener.event(&Event::Warning(text));
+    }
+    named.check(client, workload)?;
+    for text in durability(client, plan, &facts, &scopes)? {
+        listener.event(&Event::Warning(text));
+    }
+    let journal = new(&named, identity);
+    Ok(Survey { facts, scopes, schema: named, journal })
+}
+
+fn facts(client: &mut Client) -> Result<ServerFacts, DriverError> {
+    let sql = match client.dialect() {
+        Dialect::Mysql => "SELECT CONCAT(@@version, ' ', @@version_comment)",
+        Dialect::Postgres => "SELECT version()",
+    };
+    let version_text = client.query_value(sql)?.unwrap_or_default();
+    Ok(ServerFacts::from_version_text(&version_text))
+}
+
+/// Whom each setting is set for; refuses those that cannot be.
+fn scopes(client: &mut Client, plan: &Plan, facts: &ServerFacts) -> Result<Scopes, LabError> {
+    let mut scopes = Scopes::new();
+    for name in globals::names(plan) {
+        let scope = match client.dialect() {
+            Dialect::Postgres => {
+                session_settings::check_postgres(client, &name)?;
+                Scope::Session
+            }
+            Dialect::Mysql => {
+                globals::check_name(&name)?;
+                let scope = globals::scope(client, &name)?;
+                if scope == Scope::Global {
+                    globals::value(client, &name)?;
+                    globals::check_known(&name, facts)?;
+                }
+                scope
+            }
+        };
+        scopes.insert(name, scope);
+    }
+    Ok(scopes)
+}
+
+/// What the levels mean for the commits of everybody else, while the run lasts: where that is less than what they have.
+fn durability(
+    client: &mut Client,
+    plan: &Plan,
+    facts: &ServerFacts,
+    scopes: &Scopes,
+) -> Result<Vec<String>, DriverError> {
+    let mut said: Vec<String> = Vec::new();
+    let Some(version) = Version::parse(&facts.version).filter(|_| sets(scopes)) else { return Ok(said) };
+    let variables = crate::variables::of_server(client)?;
+    let now = judge(facts.flavour, &version, &variables);
+    for configuration in plan.configurations() {
+        let mut with: BTreeMap<String, String> = variables.clone();
+        let mut words = Vec::new();
+        for (name, level) in globals::planned(plan, &configuration) {
+            if scopes.get(name) == Some(&Scope::Global) {
+                let is_news = with.insert(name.to_lowercase(), level.option_text()).is_none_or(|was| was != level.option_text());
+                if is_news {
+                    words.push(format!("{name} = {}", level.option_text()));
+                }
+            }
+        }
+        let then = judge(facts.flavour, &version, &with);
+        let is_same = (then.process_crash, then.power_cut) == (now.process_crash, now.power_cut);
+        if is_same || then.power_cut == Loss::Nothing {
+            continue;
+        }
+        let text = format!("with {}, commits of everybody on this server: {}", words.join(", "), then.sentence);
+        if !said.contains(&text) {
+            said.push(text);
+        }
+    }
+    Ok(said)
+}
