@@ -23,6 +23,8 @@ pub struct Client {
     session: Box<dyn Session>,
     out: Vec<u8>,
     input: Box<[u8]>,
+    /// A reply is missing: it may still come, and be taken for that to another statement.
+    is_lost: bool,
 }
 
 impl Client {
@@ -35,8 +37,14 @@ impl Client {
         socket.set_timeout(timeout)?;
         let mut session = connector.session(0);
         session.keep_rows();
-        let mut client =
-            Self { dialect: target.dialect, socket, session, out: Vec::new(), input: vec![0; INPUT_BYTES].into() };
+        let mut client = Self {
+            dialect: target.dialect,
+            socket,
+            session,
+            out: Vec::new(),
+            input: vec![0; INPUT_BYTES].into(),
+            is_lost: false,
+        };
         client.session.begin(&mut client.out);
         match client.exchange()? {
             Event::Ready => Ok(client),
@@ -76,11 +84,16 @@ impl Client {
         self.query(sql).map(|result| result.affected_rows)
     }
 
-    /// Runs one statement and returns its rows.
+    /// Runs one statement and returns its rows. A client that has waited for a reply in vain is of no more use.
     pub fn query(&mut self, sql: &str) -> Result<QueryResult, DriverError> {
+        if self.is_lost {
+            return Err(DriverError::Closed);
+        }
         self.out.clear();
         self.session.send_sql(sql, &mut self.out);
-        match self.exchange()? {
+        let event = self.exchange();
+        self.is_lost = event.is_err();
+        match event? {
             Event::Reply(Reply { error: Some(error), .. }) => Err(error.into()),
             Event::Reply(Reply { result, affected_rows, .. }) => {
                 let result = result.map(|result| *result).unwrap_or_default();

@@ -3,6 +3,8 @@
 
 mod support;
 
+use std::time::Duration;
+
 use support::{Prepared, Server, connect, refusal, tls_version};
 use truetps_driver::{DriverError, ErrorClass, LoginError, TlsError};
 use truetps_testkit::mysql_family::{mariadb, mariadb_with_plugins};
@@ -54,6 +56,23 @@ fn an_expired_password_may_log_in_and_do_nothing() {
     // The server asks clients whether they can do with that; this one says no.
     let error = connect(&server.tcp("old:x", "")).and_then(|mut client| client.query("SELECT 1")).unwrap_err();
     assert!([1820, 1862].contains(&error.code()) && error.hint().unwrap().contains("expired"), "{error}");
+}
+
+#[test]
+fn a_client_that_waited_in_vain_takes_no_late_reply_for_another() {
+    let Some(binary) = mariadb("a_client_that_waited_in_vain_takes_no_late_reply_for_another") else { return };
+    let server = Server::start(&binary, &[]);
+    let mut client = connect(&server.socket("root", "")).unwrap();
+    client.set_timeout(Duration::from_millis(100)).unwrap();
+    let error = client.query("SELECT SLEEP(0.3)").unwrap_err();
+    assert!(matches!(error, DriverError::Io(_)), "{error}");
+    std::thread::sleep(Duration::from_millis(400));
+    let answer = client.query_value("SELECT 7");
+    assert!(matches!(answer, Err(DriverError::Closed)), "{answer:?}");
+    // What the server refuses is a reply as any other.
+    let mut client = connect(&server.socket("root", "")).unwrap();
+    client.query("SELECT nothing").unwrap_err();
+    assert_eq!(client.query_value("SELECT 7").unwrap().as_deref(), Some("7"));
 }
 
 #[test]

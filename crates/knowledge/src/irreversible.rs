@@ -53,7 +53,9 @@ mod tests {
         ] {
             assert!(irreversible_reason(name).is_some(), "{name}");
         }
-        for name in ["sync_binlog", "innodb_flush_log_at_trx_commit", "innodb_io_capacity", "binlog_format", "max_binlog_size"] {
+        for name in
+            ["sync_binlog", "innodb_flush_log_at_trx_commit", "innodb_io_capacity", "binlog_format", "max_binlog_size"]
+        {
             assert_eq!(irreversible_reason(name), None, "{name}");
         }
     }

@@ -21,8 +21,8 @@ use crate::event::{Event, Listener};
 use crate::ground::{Ground, Place, Program, Site};
 use crate::schedule::schedule;
 use crate::setup::{given, private};
-use crate::variables;
 use crate::trial::{FAILED_SHARE_MAX, TrialContext, load_of, run_trial};
+use crate::variables;
 
 /// So many trials in a row without evidence, and the rest would be no better.
 const FAILURES_IN_A_ROW_MAX: u32 = 5;
@@ -97,11 +97,7 @@ pub fn start(request: &Request<'_>, listener: &mut dyn Listener) -> Result<Finis
     bench.end(finished, listener)
 }
 
-fn start_on(
-    bench: &mut Bench<'_>,
-    request: &Request<'_>,
-    listener: &mut dyn Listener,
-) -> Result<Finished, LabError> {
+fn start_on(bench: &mut Bench<'_>, request: &Request<'_>, listener: &mut dyn Listener) -> Result<Finished, LabError> {
     let experiment = new_experiment(request, bench, schedule(request.plan));
     let folder = bench.create_folder(request.plan, &experiment)?;
     let _lock = folder.lock()?;

@@ -18,6 +18,14 @@ pub enum SettingError {
 }
 
 impl SettingError {
+    /// Nothing is known of what became of the setting.
+    pub(crate) fn is_of_connection(&self) -> bool {
+        match self {
+            Self::Refused { source, .. } | Self::Ask { source, .. } => !matches!(source, DriverError::Server(_)),
+            Self::Changed { .. } => false,
+        }
+    }
+
     /// What to change.
     pub fn hint(&self) -> Option<String> {
         match self {

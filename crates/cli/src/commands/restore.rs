@@ -78,11 +78,10 @@ fn one(path: &Path, args: &RestoreArgs) -> Result<(), Refused> {
     say(&format!("{}: a run of {} left {}\n", journal.address, journal.begun_at, journal.told()));
     let Restored { done, left, failed: not_done, kept } =
         restore(path, &target, args.journal.is_some()).map_err(failed)?;
-    let lines = done.iter().map(|line| format!("put back: {line}\n"));
-    let mut lines: String = lines.chain(left.iter().map(|line| format!("left as it is: {line}\n"))).collect();
-    if let Some(kept) = kept {
-        lines += &format!("what was there before the run is kept in {}\n", kept.display());
-    }
+    let done = done.iter().map(|line| format!("put back: {line}\n"));
+    let left = left.iter().map(|line| format!("left as it is: {line}\n"));
+    let kept = kept.map(|kept| format!("what was there before the run is kept in {}\n", kept.display()));
+    let lines: String = done.chain(left).chain(kept).collect();
     let nothing = if not_done.is_empty() { "everything is as it was\n" } else { "" };
     print_out(if lines.is_empty() { nothing } else { &lines });
     if not_done.is_empty() {

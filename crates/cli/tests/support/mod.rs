@@ -6,6 +6,9 @@
     reason = "each test program uses a part of it, and a test may panic"
 )]
 
+pub(crate) mod foreign;
+pub(crate) mod relay;
+
 use std::fs;
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
@@ -53,7 +56,13 @@ impl Owned {
         // Servers of root run as another user, who must get through.
         fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o711)).unwrap();
         let home = Home::open(Some(&dir.path().join("home"))).unwrap();
-        let sandbox = Sandbox::create(&home, binary, &SandboxOptions::default()).unwrap();
+        // What a data folder must be made with.
+        let mut made_with = Settings::default();
+        for (name, value) in settings.iter().filter(|(name, _)| *name == "lower_case_table_names") {
+            made_with.set(name, SettingValue::Text((*value).to_owned()));
+        }
+        let options = SandboxOptions { settings: made_with, ..SandboxOptions::default() };
+        let sandbox = Sandbox::create(&home, binary, &options).unwrap();
         let (server, port) = start(&sandbox, &[&[(redo_setting(binary), "32M")], settings].concat());
         let owned = Self { server, port, _sandbox: sandbox, _dir: dir };
         owned.execute(&[
@@ -66,11 +75,11 @@ impl Owned {
         owned
     }
 
-    /// Stopped and started again, at the same socket.
+    /// Stopped and started again, at the same socket and port: the latter is a part of what a MariaDB is known by.
     pub(crate) fn restarted(self, binary: &ServerBinary, settings: &[(&str, &str)]) -> Self {
-        let Self { server, _sandbox: sandbox, _dir: dir, .. } = self;
+        let Self { server, port, _sandbox: sandbox, _dir: dir } = self;
         server.stop(SOON).unwrap();
-        let (server, port) = start(&sandbox, &[&[(redo_setting(binary), "32M")], settings].concat());
+        let server = start_at(&sandbox, port, &[&[(redo_setting(binary), "32M")], settings].concat()).unwrap();
         Self { server, port, _sandbox: sandbox, _dir: dir }
     }
 
@@ -116,22 +125,26 @@ impl Owned {
 fn start(sandbox: &Sandbox, settings: &[(&str, &str)]) -> (RunningServer, u16) {
     for attempt in 0.. {
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let mut all = Settings::default();
-        let mut set = |name: &str, value: &str| all.set(name, SettingValue::Text(value.to_owned()));
-        set("skip_networking", "OFF");
-        set("bind_address", "127.0.0.1");
-        set("port", &port.to_string());
-        set("innodb_buffer_pool_size", "64M");
-        for (name, value) in settings {
-            set(name, value);
-        }
-        match sandbox.start(&StartOptions::new(all)) {
+        match start_at(sandbox, port, settings) {
             Ok(server) => return (server, port),
             Err(SandboxError::Start { log, .. }) if attempt < PORT_TRIES && log.contains("already in use") => {}
             Err(error) => panic!("{error}"),
         }
     }
     unreachable!()
+}
+
+fn start_at(sandbox: &Sandbox, port: u16, settings: &[(&str, &str)]) -> Result<RunningServer, SandboxError> {
+    let mut all = Settings::default();
+    let mut set = |name: &str, value: &str| all.set(name, SettingValue::Text(value.to_owned()));
+    set("skip_networking", "OFF");
+    set("bind_address", "127.0.0.1");
+    set("port", &port.to_string());
+    set("innodb_buffer_pool_size", "64M");
+    for (name, value) in settings {
+        set(name, value);
+    }
+    sandbox.start(&StartOptions::new(all))
 }
 
 /// `truetps run` of a short trial at this address, with more flags.

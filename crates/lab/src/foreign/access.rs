@@ -71,8 +71,7 @@ fn one_server(client: &mut Client, target: &Target) -> Result<(), ForeignError> 
     let behind = |what: String| ForeignError::BehindProxy { what };
     for endpoint in &target.endpoints {
         let ids = ConnectionIds::default();
-        let one =
-            Target { endpoints: vec![endpoint.clone()], connections: Some(ids.clone()), ..target.clone() };
+        let one = Target { endpoints: vec![endpoint.clone()], connections: Some(ids.clone()), ..target.clone() };
         let mut client = Client::connect(&one, CLIENT_TIMEOUT)?;
         let found = Identity::ask(&mut client)?.id;
         if found != first {
@@ -82,7 +81,9 @@ fn one_server(client: &mut Client, target: &Target) -> Result<(), ForeignError> 
         let threads = client.query("SELECT id FROM information_schema.processlist")?.rows;
         let numbers = threads.into_iter().filter_map(|row| row.into_iter().next()??.parse::<u64>().ok());
         if !numbers.into_iter().any(|number| ids.contains(number as u32)) {
-            return Err(behind("the server does not know the connection by the number that it was greeted with".to_owned()));
+            return Err(behind(
+                "the server does not know the connection by the number that it was greeted with".to_owned(),
+            ));
         }
         client.execute("START TRANSACTION")?;
         let inside = Identity::ask(&mut client)?.id;

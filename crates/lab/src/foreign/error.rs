@@ -31,11 +31,17 @@ pub enum ForeignError {
     Unfinished { what: String, path: PathBuf },
     #[error("this is another server ({found}) than the one that the journal is about ({was})")]
     OtherServer { was: String, found: String },
-    #[error("the server was restarted, or is another one: nothing in it says for sure that it is the one of the journal")]
+    #[error(
+        "the server was restarted, or is another one: nothing in it says for sure that it is the one of the journal"
+    )]
     MaybeOther { path: PathBuf },
-    #[error("at {at} is another server ({found}) than at the first address ({first}), and settings would be set on one only")]
+    #[error(
+        "at {at} is another server ({found}) than at the first address ({first}), and settings would be set on one only"
+    )]
     SeveralServers { at: Endpoint, first: String, found: String },
-    #[error("what answers at this address is not one server: {what}; settings could be read from one and set on another")]
+    #[error(
+        "what answers at this address is not one server: {what}; settings could be read from one and set on another"
+    )]
     BehindProxy { what: String },
     #[error("{}: {problem}", path.display())]
     Journal { path: PathBuf, problem: String },
@@ -88,7 +94,8 @@ impl ForeignError {
                 "truetps makes its tables itself and drops them: name an empty schema".to_owned()
             }
             Self::NotOnlyTables { .. } => {
-                "CREATE TABLE without IF NOT EXISTS, CREATE INDEX and INSERT; or leave --i-own-this-schema out".to_owned()
+                "CREATE TABLE without IF NOT EXISTS, CREATE INDEX and INSERT; or leave --i-own-this-schema out"
+                    .to_owned()
             }
             Self::Ask(error) => return error.hint(),
             Self::Unknown { .. }

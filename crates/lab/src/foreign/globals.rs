@@ -33,7 +33,8 @@ pub(crate) fn planned<'a>(
 pub(crate) fn levels(plan: &Plan) -> Vec<(String, SettingValue)> {
     let fixed = plan.server.settings.iter().map(|(name, value)| (name.clone(), value.clone()));
     let factors = plan.setting_factors();
-    let of_factors = factors.iter().flat_map(|(name, levels)| levels.iter().map(|level| ((*name).to_owned(), level.clone())));
+    let of_factors =
+        factors.iter().flat_map(|(name, levels)| levels.iter().map(|level| ((*name).to_owned(), level.clone())));
     let mut all: Vec<(String, SettingValue)> = Vec::new();
     for one in fixed.chain(of_factors) {
         if !all.contains(&one) {

@@ -46,7 +46,9 @@ impl Grant {
 fn gives(grants: &[Grant], schema: &str, privilege: &str) -> bool {
     let of = |grant: &&Grant| grant.covers(schema) && grant.has(privilege);
     let is_taken = grants.iter().filter(of).any(|grant| grant.takes);
-    grants.iter().filter(of).any(|grant| !grant.takes && !(is_taken && grant.on == "*.*"))
+    let mut given = grants.iter().filter(of).filter(|grant| !grant.takes);
+    // Only what is given on everything can be taken away in part.
+    given.any(|grant| !is_taken || grant.on != "*.*")
 }
 
 /// What this workload needs in its schema.

@@ -100,13 +100,12 @@ impl<'a> Guest<'a> {
 
     /// The session goes into the schema; one of PostgreSQL cannot, and is followed by another.
     fn turn_inside(&mut self) -> Result<(), LabError> {
-        match (self.inside.dialect, &mut self.client) {
-            (Dialect::Mysql, Some(client)) => Ok(client.execute(&format!("USE {}", self.schema.quoted())).map(drop)?),
-            _ => {
-                self.client = None;
-                Ok(())
-            }
+        if let (Dialect::Mysql, Some(client)) = (self.inside.dialect, &mut self.client) {
+            client.execute(&format!("USE {}", self.schema.quoted()))?;
+        } else {
+            self.client = None;
         }
+        Ok(())
     }
 
     /// Connects to the schema and fills its tables, if that has not been done.
@@ -160,8 +159,7 @@ impl<'a> Guest<'a> {
         listener: &mut dyn Listener,
     ) -> Result<Site<'_>, LabError> {
         self.prepare(listener)?;
-        let Self { client: Some(client), inside, tables, hold: Some(hold), plan, notes, scopes, schema, .. } =
-            self
+        let Self { client: Some(client), inside, tables, hold: Some(hold), plan, notes, scopes, schema, .. } = self
         else {
             unreachable!("it has just been connected, and is not left yet")
         };
@@ -314,4 +312,3 @@ fn connect_patiently(target: &Target, is_awaited: bool, stop: &AtomicBool) -> Re
         }
     }
 }
-

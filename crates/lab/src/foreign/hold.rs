@@ -285,6 +285,11 @@ impl Hold {
         }
         self.journal.write()?;
         let result = set_global(client, name, level);
+        let result = match result {
+            // It may still take effect: the entry stays pending, and the next session ends this one first.
+            Err(error) if error.is_of_connection() => return Err(error.into()),
+            other => other,
+        };
         // What the server has made of it, and of what moves with it, is by our hand, too.
         for moved in companions.iter().map(String::as_str).chain([name]) {
             let made = globals::value(client, moved)?;

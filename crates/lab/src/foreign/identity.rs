@@ -27,14 +27,7 @@ impl Identity {
                 Some(uuid) => (uuid, true),
                 None => of_parts(client)?,
             },
-            Dialect::Postgres => match optional(client, "SELECT system_identifier::text FROM pg_control_system()")? {
-                Some(id) => (id, true),
-                // An account may not be allowed to ask that.
-                None => {
-                    let sql = "SELECT concat_ws(':', 'postgresql', inet_server_addr(), current_setting('port'))";
-                    (client.query_value(sql)?.unwrap_or_default(), false)
-                }
-            },
+            Dialect::Postgres => of_postgres(client)?,
         };
         Ok(Self { id, is_unique, started_s: started_s(client)? })
     }
@@ -44,6 +37,15 @@ impl Identity {
     pub(crate) fn was_restarted(&self, now: &Self) -> bool {
         (now.started_s - self.started_s).abs() > START_TOLERANCE_S
     }
+}
+
+/// An account may not be allowed to ask for the system identifier.
+fn of_postgres(client: &mut Client) -> Result<(String, bool), ForeignError> {
+    if let Some(id) = optional(client, "SELECT system_identifier::text FROM pg_control_system()")? {
+        return Ok((id, true));
+    }
+    let sql = "SELECT concat_ws(':', 'postgresql', inet_server_addr(), current_setting('port'))";
+    Ok((client.query_value(sql)?.unwrap_or_default(), false))
 }
 
 /// What a MariaDB is known by, or a MySQL before 5.6: parts that may be the same in two containers, and the identifier

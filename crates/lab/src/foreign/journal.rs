@@ -110,10 +110,8 @@ impl Journal {
     /// What may be left in the server.
     pub fn told(&self) -> String {
         let names: Vec<_> = self.settings.iter().map(|entry| entry.name.as_str()).collect();
-        let schema = match self.schema.is_theirs {
-            true => format!("tables in the schema `{}`", self.schema.name),
-            false => format!("the schema `{}`", self.schema.name),
-        };
+        let what = if self.schema.is_theirs { "tables in the schema" } else { "the schema" };
+        let schema = format!("{what} `{}`", self.schema.name);
         if names.is_empty() { schema } else { format!("settings ({}) and {schema}", names.join(", ")) }
     }
 }

@@ -19,7 +19,8 @@ fn is_allowed(sql: &str, tables: &[String]) -> bool {
     let spaced = sql.replace('(', " ( ");
     let words: Vec<_> = spaced.split_whitespace().collect();
     let upper: Vec<_> = words.iter().map(|word| word.to_uppercase()).collect();
-    let has = |start: &[&str]| upper.len() > start.len() && upper.iter().zip(start).all(|(word, wanted)| word == wanted);
+    let has =
+        |start: &[&str]| upper.len() > start.len() && upper.iter().zip(start).all(|(word, wanted)| word == wanted);
     let name_at = |n: usize| words.get(n).copied().is_some_and(|word| is_own(word, tables));
     if has(&["CREATE", "TABLE"]) || has(&["INSERT", "INTO"]) {
         // `CREATE TABLE IF NOT EXISTS` has `IF` where the name should be.

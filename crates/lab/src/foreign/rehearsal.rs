@@ -50,8 +50,7 @@ pub fn rehearse(plan: &Plan, foreign: &Foreign, listener: &mut dyn Listener) -> 
         foreign.journals.display()
     ));
     let mut sent = beginning(&mut client, plan, &found)?;
-    let tables =
-        Tables::new(&*workload, true, Ownership::Guest(target.dialect)).in_namespace(&found.schema.prefix());
+    let tables = Tables::new(&*workload, true, Ownership::Guest(target.dialect)).in_namespace(&found.schema.prefix());
     sent.extend(tables.load_outline());
     sent.push("-- before each trial, as far as it is another value than it has:".to_owned());
     for configuration in plan.configurations() {

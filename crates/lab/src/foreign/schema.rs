@@ -241,7 +241,8 @@ impl Schema {
         if made.is_complete && !others.is_empty() {
             // As the server writes them, and so as they are between quotes.
             let mine = made.made.iter().filter(|table| there.contains(*table));
-            let mine: Vec<_> = mine.map(|table| if table == TABLE { table.clone() } else { self.quote(table) }).collect();
+            let mine: Vec<_> =
+                mine.map(|table| if table == TABLE { table.clone() } else { self.quote(table) }).collect();
             self.drop_tables(inside, &mine)?;
             restored.done.push(format!("the tables of truetps in `{name}` were dropped"));
             let text = format!("the schema `{name}` has tables that somebody else made: {}", others.join(", "));
@@ -270,10 +271,14 @@ impl Schema {
         let is_there = |table: &&String| there.contains(&plain(table));
         let mut mine: Vec<_> = made.made.iter().filter(|_| is_marked).filter(is_there).cloned().collect();
         for table in made.making.iter().filter(is_there) {
-            if (is_marked || table == TABLE) && self.is_empty(inside, table)? {
+            // The mark's own table has the row that says so, or nothing yet.
+            let is_mark = table == TABLE;
+            if (is_mark && is_marked) || ((is_mark || is_marked) && self.is_empty(inside, table)?) {
                 mine.push(table.clone());
             } else {
-                restored.left.push(format!("the table `{}`.`{table}` may have been made by the run, and has rows", self.name));
+                restored
+                    .left
+                    .push(format!("the table `{}`.`{table}` may have been made by the run, and has rows", self.name));
             }
         }
         if mine.is_empty() {

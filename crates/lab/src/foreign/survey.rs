@@ -122,7 +122,8 @@ fn durability(
         let mut words = Vec::new();
         for (name, level) in globals::planned(plan, &configuration) {
             if scopes.get(name) == Some(&Scope::Global) {
-                let is_news = with.insert(name.to_lowercase(), level.option_text()).is_none_or(|was| was != level.option_text());
+                let is_news =
+                    with.insert(name.to_lowercase(), level.option_text()).is_none_or(|was| was != level.option_text());
                 if is_news {
                     words.push(format!("{name} = {}", level.option_text()));
                 }

@@ -1,0 +1,196 @@
+//! Runs on servers that belong to somebody, killed where it hurts: what each leaves, and that `truetps server restore`
+//! leaves nothing of it.
+//!
+//! Kills are triggered by what has happened, so that each hits something on any machine. `TRUETPS_KILLS=60` kills at random
+//! moments, too, that many runs in all.
+
+#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test may panic, and says loudly what it skips")]
+
+mod common;
+mod support;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::process::Child;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use common::{Place, signal};
+use rustix::process::Signal;
+use support::Owned;
+use support::foreign::{PLAN, binaries, globals, journals, schemas, server};
+use truetps_driver::Client;
+use truetps_testkit::mysql_family::mariadb;
+
+/// What a run has done so far, as it is seen from outside.
+struct Seen<'a> {
+    admin: Client,
+    place: &'a Place,
+    before: [String; 2],
+}
+
+impl Seen<'_> {
+    fn value(&mut self, sql: &str) -> Option<String> {
+        self.admin.query_value(sql).ok().flatten()
+    }
+
+    fn levels(&mut self) -> [String; 2] {
+        ["sync_binlog", "innodb_flush_log_at_trx_commit"]
+            .map(|name| self.value(&format!("SELECT @@GLOBAL.{name}")).unwrap())
+    }
+
+    fn is_set(&mut self) -> bool {
+        self.levels() != self.before
+    }
+
+    fn has_journal(&self) -> bool {
+        !journals(self.place).is_empty()
+    }
+
+    fn journal_says(&self, text: &str) -> bool {
+        journals(self.place).iter().any(|name| {
+            let path = self.place.path().join("state/truetps/journals").join(name);
+            fs::read_to_string(path).is_ok_and(|found| found.contains(text))
+        })
+    }
+
+    fn has_schema(&mut self) -> bool {
+        self.value("SELECT 1 FROM information_schema.schemata WHERE schema_name = 'truetps'").is_some()
+    }
+
+    fn has_rows(&mut self, table: &str) -> bool {
+        self.value(&format!("SELECT 1 FROM truetps.{table} LIMIT 1")).is_some()
+    }
+
+    fn has_interval(&self) -> bool {
+        let path = self.place.path().join("runs/latest/trial-0001/intervals.jsonl");
+        fs::read_to_string(path).is_ok_and(|text| text.contains('\n'))
+    }
+}
+
+/// Waits for what is to be seen, and kills the run there.
+fn kill_when(mut child: Child, what: &str, seen: &mut Seen<'_>, is_there: &mut dyn FnMut(&mut Seen<'_>) -> bool) {
+    let began = Instant::now();
+    while !is_there(seen) {
+        assert!(child.try_wait().unwrap().is_none(), "the run ended before: {what}");
+        assert!(began.elapsed() < Duration::from_secs(40), "waited too long for: {what}");
+        sleep(Duration::from_millis(1));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+/// The next run refuses, everything is put back, and a second time there is nothing to do.
+fn put_back(owned: &Owned, place: &Place, what: &str, before: &(BTreeMap<String, String>, Vec<String>)) -> String {
+    if !journals(place).is_empty() {
+        let next = place.run(&["sweep", "./levels.toml", "--dsn", &owned.socket_dsn()]);
+        assert_eq!(next.code, Some(2), "{what}: {}", next.stderr);
+        assert!(next.stderr.contains("truetps server restore"), "{what}: {}", next.stderr);
+    }
+    let restored = place.run(&["server", "restore"]);
+    assert_eq!(restored.code, Some(0), "{what}: {}", restored.stderr);
+    assert_eq!(globals(owned), before.0, "{what}: {}", restored.stdout);
+    let said_so = restored.stdout.contains("the schema `truetps` is empty");
+    assert!(schemas(owned) == before.1 || said_so, "{what}: {}", restored.stdout);
+    assert!(journals(place).iter().all(|name| !name.contains(".json")), "{what}");
+    if said_so {
+        owned.execute(&["DROP DATABASE IF EXISTS truetps"]);
+    }
+    let again = place.run(&["server", "restore"]);
+    assert_eq!((again.code, again.stdout.as_str()), (Some(0), ""), "{what}: {}", again.stderr);
+    restored.stdout
+}
+
+type State = (&'static str, fn(&mut Seen<'_>) -> bool);
+
+#[test]
+fn runs_that_are_killed_where_it_hurts() {
+    const STATES: [State; 6] = [
+        ("the journal is there", |seen| seen.has_journal()),
+        ("the schema is there, and no mark yet", |seen| seen.has_schema()),
+        ("the mark is there", |seen| seen.has_rows("truetps_owner")),
+        ("a variable is set", |seen| seen.is_set()),
+        ("rows are there", |seen| seen.has_rows("sbtest1")),
+        ("the load runs", |seen| seen.has_interval()),
+    ];
+    let Some(binary) = mariadb("runs_that_are_killed_where_it_hurts") else { return };
+    let owned = server(&binary);
+    let before = (globals(&owned), schemas(&owned));
+    let (mut with_settings, mut with_schema) = (0, 0);
+    for (what, is_there) in STATES {
+        let place = Place::new();
+        place.write("levels.toml", PLAN);
+        let mut seen = Seen { admin: owned.admin(), place: &place, before: ["3".to_owned(), "1".to_owned()] };
+        let child = place.start(&["sweep", "./levels.toml", "--dsn", &owned.socket_dsn()]);
+        kill_when(child, what, &mut seen, &mut |seen| is_there(seen));
+        assert!(seen.has_journal(), "{what}");
+        with_settings += u32::from(seen.is_set());
+        with_schema += u32::from(seen.has_schema());
+        put_back(&owned, &place, what, &before);
+    }
+    assert!(with_settings >= 1 && with_schema >= 4, "{with_settings} with settings, {with_schema} with a schema");
+    // While it is being put back. A lock of somebody else's keeps the run there.
+    for what in ["put back, and the schema is not dropped", "a level is set, and the user has had enough"] {
+        let place = Place::new();
+        place.write("levels.toml", &PLAN.replace("measure_s = 0.2", "measure_s = 3").replace("[1, 2, 0]", "[2, 0]"));
+        let mut seen = Seen { admin: owned.admin(), place: &place, before: ["3".to_owned(), "1".to_owned()] };
+        let child = place.start(&["sweep", "./levels.toml", "--dsn", &owned.socket_dsn()]);
+        place.wait_for_interval("trial-0001");
+        assert!(seen.is_set(), "{what}");
+        signal(child.id(), Signal::INT);
+        if what.starts_with("put back") {
+            let mut admin = owned.admin();
+            admin.execute("FLUSH TABLES WITH READ LOCK").unwrap();
+            kill_when(child, what, &mut seen, &mut |seen| seen.journal_says("\"pending\": true") && !seen.is_set());
+            drop(admin);
+        } else {
+            kill_when(child, what, &mut seen, &mut |_| true);
+        }
+        assert!(seen.has_journal(), "{what}");
+        put_back(&owned, &place, what, &before);
+    }
+}
+
+/// `xorshift64`: which moments a run of the test has tried is told by its seed, though not what they met.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % limit
+    }
+}
+
+#[test]
+fn runs_that_are_killed_at_random() {
+    let Some(kills) = std::env::var("TRUETPS_KILLS").ok().and_then(|text| text.parse::<u32>().ok()) else { return };
+    let seed = truetps_probe::clock::epoch_s().to_bits() | 1;
+    let mut random = Random(seed);
+    let (mut with_settings, mut with_schema, mut done) = (0, 0, 0);
+    let servers = binaries("runs_that_are_killed_at_random");
+    for (name, binary) in &servers {
+        let owned = server(binary);
+        let before = (globals(&owned), schemas(&owned));
+        let place = Place::new();
+        place.write("levels.toml", PLAN);
+        for n in 0..kills.div_ceil(servers.len() as u32) {
+            // Looking around takes a second; what matters comes after it.
+            let delay = Duration::from_millis(900 + random.below(2600));
+            let mut child = place.start(&["sweep", "./levels.toml", "--dsn", &owned.socket_dsn()]);
+            sleep(delay);
+            child.kill().unwrap();
+            child.wait().unwrap();
+            done += 1;
+            with_settings += u32::from(globals(&owned) != before.0);
+            with_schema += u32::from(schemas(&owned) != before.1);
+            put_back(&owned, &place, &format!("{name}, seed {seed}, kill {n} after {delay:?}"), &before);
+        }
+    }
+    eprintln!(
+        "seed {seed}: {done} runs killed, {with_settings} of them with settings of theirs and {with_schema} with a schema \
+         left; all put back"
+    );
+    assert!(with_settings > 0 && with_schema > 0, "no kill has hit anything");
+}

@@ -1,0 +1,318 @@
+//! What can go wrong with a server that belongs to somebody while its settings are ours: another server at its address, a
+//! right that is gone, a variable that moves another one, tables of the owner's beside ours.
+
+#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test may panic, and says loudly what it skips")]
+
+mod common;
+mod support;
+
+use std::fs;
+use std::process::Child;
+
+use common::{Place, Ran, wait_until};
+use support::foreign::{globals, journals, schemas, server};
+use support::relay::Relay;
+use support::{ACCOUNT, Owned, PASSWORD, run_with_password, short_run, valid_trial};
+use truetps_testkit::mysql_family::mariadb;
+use truetps_testkit::{PostgresOptions, PostgresServer};
+
+const LONG: [&str; 3] = ["--rate=50", "--measure=60", "--table-rows=300"];
+
+fn start(place: &Place, dsn: &str, flags: &[&str]) -> Child {
+    let args = [&["run", "insert", "--dsn", dsn][..], &LONG, flags].concat();
+    let piped = || std::process::Stdio::piped();
+    let mut command = place.command(&args);
+    // The owner has none.
+    if dsn.contains(ACCOUNT) {
+        command.env("TRUETPS_PASSWORD", PASSWORD);
+    }
+    command.stdout(piped()).stderr(piped()).spawn().unwrap()
+}
+
+fn killed(place: &Place, mut child: Child) {
+    place.wait_for_interval("trial-0001");
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+fn journal(place: &Place) -> String {
+    let path = place.path().join("state/truetps/journals").join(&journals(place)[0]);
+    path.to_str().unwrap().to_owned()
+}
+
+fn may_do_all(owned: &Owned) {
+    owned.execute(&[&format!("GRANT ALL ON *.* TO {ACCOUNT}@'%'")]);
+}
+
+#[test]
+fn another_server_at_the_same_address_is_not_touched() {
+    let Some(binary) = mariadb("another_server_at_the_same_address_is_not_touched") else { return };
+    let (first, other) = (server(&binary), server(&binary));
+    [&first, &other].into_iter().for_each(may_do_all);
+    let before = (globals(&first), globals(&other), schemas(&first), schemas(&other));
+    let relay = Relay::to(first.port);
+    let place = Place::new();
+    let dsn = format!("mysql://{ACCOUNT}@127.0.0.1:{}", relay.port);
+    let child = start(&place, &dsn, &["--set=sync_binlog=0"]);
+    place.wait_for_interval("trial-0001");
+    assert_eq!(globals(&first)["sync_binlog"], "0");
+    // So that the other one has what looks like ours.
+    other.execute(&["SET GLOBAL sync_binlog = 0"]);
+    relay.lead_to(other.port);
+    let ran: Ran = child.wait_with_output().unwrap().into();
+    assert_eq!(ran.code, Some(4), "{}", ran.stderr);
+    assert!(ran.stderr.contains("another server") && ran.stderr.contains("server restore"), "{}", ran.stderr);
+    assert_eq!(globals(&other)["sync_binlog"], "0", "{}", ran.stderr);
+    assert_eq!(schemas(&other), before.3);
+    // The journal is still that of the first one, which can be put back.
+    let ran = run_with_password(&place, &["server", "restore", "--dsn", &other.tcp_dsn()]);
+    assert!(ran.code == Some(2) && ran.stderr.contains("skipped"), "{}", ran.stderr);
+    let ran = run_with_password(&place, &["server", "restore", "--dsn", &first.tcp_dsn()]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert_eq!((globals(&first), schemas(&first)), (before.0, before.2), "{}", ran.stdout);
+    assert!(journals(&place).is_empty());
+}
+
+#[test]
+fn behind_a_proxy_nothing_is_set() {
+    let Some(binary) = mariadb("behind_a_proxy_nothing_is_set") else { return };
+    let owned = server(&binary);
+    may_do_all(&owned);
+    let before = globals(&owned);
+    let relay = Relay::to(owned.port);
+    relay.renumber(true);
+    let place = Place::new();
+    let dsn = format!("mysql://{ACCOUNT}@127.0.0.1:{}", relay.port);
+    let ran = run_with_password(&place, &short_run("insert", &dsn, &["--set=sync_binlog=0"]));
+    assert!(ran.code == Some(2) && ran.stderr.contains("is not one server"), "{}", ran.stderr);
+    assert_eq!((globals(&owned), journals(&place).len()), (before, 0));
+    // Two addresses of one server are fine without a proxy; two servers are not.
+    let other = server(&binary);
+    may_do_all(&other);
+    let two = |port: u16| format!("mysql://{ACCOUNT}@127.0.0.1:{},127.0.0.1:{port}", owned.port);
+    let ran = run_with_password(&place, &short_run("insert", &two(other.port), &["--set=sync_binlog=0"]));
+    assert!(ran.code == Some(2) && ran.stderr.contains("on one only"), "{}", ran.stderr);
+    relay.renumber(false);
+    let flags = ["--set=sync_binlog=0", "--table-rows=300"];
+    valid_trial(&place, &run_with_password(&place, &short_run("insert", &two(relay.port), &flags)));
+}
+
+#[test]
+fn a_right_that_is_gone_leaves_the_rest_put_back_and_ends_with_4() {
+    let Some(binary) = mariadb("a_right_that_is_gone_leaves_the_rest_put_back_and_ends_with_4") else { return };
+    let owned = server(&binary);
+    may_do_all(&owned);
+    let (before, schemas_before) = (globals(&owned), schemas(&owned));
+    let place = Place::new();
+    let flags = ["--set=sync_binlog=0", "--set=innodb_flush_log_at_trx_commit=2"];
+    let child = start(&place, &owned.tcp_dsn(), &flags);
+    place.wait_for_interval("trial-0001");
+    // One of the two may still be set by a new session, and the schema may be dropped.
+    let revoke = format!("REVOKE BINLOG ADMIN, SUPER ON *.* FROM {ACCOUNT}@'%'");
+    owned.execute(&[&revoke, &format!("KILL USER {ACCOUNT}")]);
+    let ran: Ran = child.wait_with_output().unwrap().into();
+    assert_eq!(ran.code, Some(4), "{}", ran.stderr);
+    assert!(ran.stderr.contains("could not be left as it was"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("truetps server restore --journal"), "{}", ran.stderr);
+    assert_eq!(schemas(&owned), schemas_before, "the schema goes, whatever becomes of a variable: {}", ran.stderr);
+    assert_eq!(globals(&owned)["sync_binlog"], "0");
+    let left = fs::read_to_string(journal(&place)).unwrap();
+    assert!(left.contains("\"name\": \"sync_binlog\""), "{left}");
+    let ran = run_with_password(&place, &["server", "restore"]);
+    assert_eq!(ran.code, Some(4), "{}", ran.stderr);
+    assert!(ran.stderr.contains("sync_binlog = 3"), "{}", ran.stderr);
+    may_do_all(&owned);
+    let ran = run_with_password(&place, &["server", "restore"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert_eq!((globals(&owned), journals(&place).len()), (before, 0), "{}", ran.stdout);
+}
+
+#[test]
+fn what_moves_with_a_setting_is_put_back_with_it() {
+    let Some(binary) = mariadb("what_moves_with_a_setting_is_put_back_with_it") else { return };
+    let owned = Owned::start(&binary, &[("innodb_io_capacity", "200"), ("innodb_io_capacity_max", "400")]);
+    let (before, place, dsn) = (globals(&owned), Place::new(), owned.socket_dsn());
+    let set = ["--set=innodb_io_capacity=5000", "--table-rows=300"];
+    valid_trial(&place, &place.run(&short_run("insert", &dsn, &set)));
+    assert_eq!(globals(&owned), before);
+    let both = ["--set=innodb_io_capacity=5000", "--set=innodb_io_capacity_max=6000", "--table-rows=300"];
+    valid_trial(&place, &place.run(&short_run("insert", &dsn, &both)));
+    assert_eq!(globals(&owned), before);
+    let place = Place::new();
+    killed(&place, start(&place, &dsn, &set[..1]));
+    assert_ne!(globals(&owned)["innodb_io_capacity_max"], "400");
+    let ran = place.run(&["server", "restore"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert_eq!(globals(&owned), before, "{}", ran.stdout);
+}
+
+#[test]
+fn settings_of_sessions_reach_nobody_else() {
+    let Some(binary) = mariadb("settings_of_sessions_reach_nobody_else") else { return };
+    let owned = server(&binary);
+    let (before, place, dsn) = (globals(&owned), Place::new(), owned.socket_dsn());
+    let mut child = start(&place, &dsn, &["--set=innodb_lock_wait_timeout=7"]);
+    place.wait_for_interval("trial-0001");
+    assert_eq!(globals(&owned), before, "not even while it runs");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let ran = place.run(&["server", "restore"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    valid_trial(
+        &place,
+        &place.run(&short_run("insert", &dsn, &["--set=innodb_lock_wait_timeout=7", "--table-rows=300"])),
+    );
+    let path = place.latest().join("trial-0001/server/variables.json");
+    let had: serde_json::Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
+    assert_eq!(had["innodb_lock_wait_timeout"], "7");
+    assert!(had.get("report_password").is_none(), "secrets stay in the server");
+}
+
+#[test]
+fn who_is_setting_it_already_is_waited_for() {
+    let Some(binary) = mariadb("who_is_setting_it_already_is_waited_for") else { return };
+    let owned = server(&binary);
+    let (before, place, dsn) = (globals(&owned), Place::new(), owned.socket_dsn());
+    let child = start(&place, &dsn, &["--set=sync_binlog=0"]);
+    place.wait_for_interval("trial-0001");
+    // Of the same user, and of one who sees no journal of the first.
+    let set = ["--schema=other", "--set=sync_binlog=1"];
+    let ran = place.run(&short_run("insert", &dsn, &set));
+    assert!(ran.code == Some(2) && ran.stderr.contains("is using this server"), "{}", ran.stderr);
+    let elsewhere = Place::new();
+    let ran = elsewhere.run(&short_run("insert", &dsn, &set));
+    assert!(ran.code == Some(2) && ran.stderr.contains("of another user or host"), "{}", ran.stderr);
+    // Without settings nobody is in the way.
+    let without = ["--schema=other", "--table-rows=300"];
+    valid_trial(&elsewhere, &elsewhere.run(&short_run("insert", &dsn, &without)));
+    let ran = place.run(&["server", "restore", "--journal", &journal(&place)]);
+    assert!(ran.code == Some(2) && ran.stderr.contains("is using this server"), "{}", ran.stderr);
+    killed(&place, child);
+    assert_eq!(place.run(&["server", "restore"]).code, Some(0));
+    assert_eq!(globals(&owned), before);
+}
+
+#[test]
+fn what_no_set_takes_back_is_refused() {
+    let Some(binary) = mariadb("what_no_set_takes_back_is_refused") else { return };
+    let owned = server(&binary);
+    let (before, place, dsn) = (globals(&owned), Place::new(), owned.socket_dsn());
+    for (set, word) in [
+        ("--set=expire_logs_days=1", "does not come back"),
+        ("--set=max_connections=10", "refuses work"),
+        ("--set=read_only=1", "refuses work"),
+        ("--set=init_connect=x", "who may log in"),
+        ("--set=stored_program_cache=300", "not known"),
+    ] {
+        let ran = place.run(&short_run("insert", &dsn, &[set]));
+        assert!(ran.code == Some(2) && ran.stderr.contains(word), "{set}: {}", ran.stderr);
+    }
+    assert_eq!((globals(&owned), journals(&place).len()), (before, 0));
+    // What levels mean for everybody is told before they are set.
+    let ran = place.run(&short_run("insert", &dsn, &["--set=innodb_flush_log_at_trx_commit=0", "--dry-run"]));
+    assert!(ran.code == Some(0) && ran.stderr.contains("commits of everybody"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_schema_of_ours_with_a_table_of_somebody_else_s() {
+    let Some(binary) = mariadb("a_schema_of_ours_with_a_table_of_somebody_else_s") else { return };
+    let owned = server(&binary);
+    let (place, dsn) = (Place::new(), owned.socket_dsn());
+    let child = start(&place, &dsn, &[]);
+    place.wait_for_interval("trial-0001");
+    owned.execute(&["CREATE TABLE truetps.theirs (id INT)", "INSERT INTO truetps.theirs VALUES (7)"]);
+    killed(&place, child);
+    let ran = place.run(&["server", "restore"]);
+    assert!(ran.code == Some(0) && ran.stdout.contains("theirs"), "{}{}", ran.stdout, ran.stderr);
+    assert_eq!(owned.admin().query_value("SELECT id FROM truetps.theirs").unwrap().as_deref(), Some("7"));
+    assert_eq!(owned.admin().query("SHOW TABLES FROM truetps").unwrap().rows.len(), 1);
+}
+
+#[test]
+fn a_schema_of_its_owner_after_a_kill() {
+    let Some(binary) = mariadb("a_schema_of_its_owner_after_a_kill") else { return };
+    // Names in small letters: `Mine` is `mine`.
+    let owned = Owned::start(&binary, &[("lower_case_table_names", "1")]);
+    owned.execute(&[
+        "CREATE DATABASE `app-1`",
+        "CREATE TABLE `app-1`.sbtest (id INT)",
+        "INSERT INTO `app-1`.sbtest VALUES (7)",
+    ]);
+    let tables = || owned.admin().query("SHOW TABLES FROM `app-1`").unwrap().rows;
+    let (before, dsn) = (tables(), owned.socket_dsn());
+    let flags = ["--schema=app-1", "--i-own-this-schema"];
+    for state in ["truetps_owner", "sbtest1", "interval"] {
+        let place = Place::new();
+        let mut child = start(&place, &dsn, &flags);
+        if state == "interval" {
+            place.wait_for_interval("trial-0001");
+        } else {
+            wait_until(state, || tables().iter().any(|row| row[0].as_deref() == Some(state)));
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let ran = place.run(&["server", "restore"]);
+        assert_eq!(ran.code, Some(0), "{state}: {}", ran.stderr);
+        assert_eq!(tables(), before, "{state}: {}", ran.stdout);
+    }
+    // A name that is there in other letters, and statements that would touch or leave something else.
+    owned.execute(&["CREATE TABLE `app-1`.Goods (id INT)"]);
+    let place = Place::new();
+    let plan = |create: &str| {
+        format!(
+            "name = 'own'\nabout = 'a test'\n[workload]\nname = 'sql'\nsql = 'INSERT INTO GOODS VALUES (1)'\ncreate = '{create}'\n\
+             [factors]\nconnections = [1]\n[load]\nwarm_up_s = 0.1\nmeasure_s = 0.2\n[design]\nblocks = 1\naa_pair = false\n"
+        )
+    };
+    for (create, word) in [
+        ("CREATE TABLE GOODS (id INT)", "has a table"),
+        ("CREATE TABLE GOODS (id INT); CREATE VIEW v AS SELECT 1", "only tables of the workload"),
+        ("CREATE TABLE IF NOT EXISTS GOODS (id INT)", "only tables of the workload"),
+    ] {
+        place.write("own.toml", &plan(create));
+        let args = [&["sweep", "./own.toml", "--dsn", &dsn][..], &flags].concat();
+        let ran = place.run(&args);
+        assert!(ran.code == Some(2) && ran.stderr.contains(word), "{create}: {}", ran.stderr);
+    }
+    assert_eq!(owned.admin().query_value("SELECT COUNT(*) FROM `app-1`.goods").unwrap().as_deref(), Some("0"));
+}
+
+#[test]
+fn a_database_of_its_owner_in_postgresql() {
+    let test = "a_database_of_its_owner_in_postgresql";
+    let Some(server) = PostgresServer::start(test, &PostgresOptions::default()) else { return };
+    let mut root = server.connect().unwrap();
+    // A table of the load's name that a search path would find.
+    for sql in [
+        "CREATE SCHEMA mine",
+        "CREATE TABLE public.sbtest1 (id int)",
+        "INSERT INTO public.sbtest1 VALUES (7)",
+        "ALTER ROLE truetps SET search_path = mine, public",
+    ] {
+        root.execute(sql).unwrap();
+    }
+    let dsn = format!("postgresql://truetps@/postgres?socket={}", server.socket().display());
+    let tables = || {
+        let sql = "SELECT table_schema || '.' || table_name FROM information_schema.tables \
+                   WHERE table_schema IN ('mine', 'public') ORDER BY 1";
+        server.connect().unwrap().query(sql).unwrap().rows
+    };
+    let before = tables();
+    let flags = ["--schema=postgres", "--i-own-this-schema"];
+    let place = Place::new();
+    valid_trial(&place, &place.run(&short_run("insert", &dsn, &[&flags[..], &["--table-rows=300"]].concat())));
+    assert_eq!(tables(), before);
+    let place = Place::new();
+    killed(&place, start(&place, &dsn, &flags));
+    assert_ne!(tables(), before);
+    // Who puts back has another search path.
+    root.execute("ALTER ROLE truetps SET search_path = public").unwrap();
+    let ran = place.run(&["server", "restore"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert_eq!(tables(), before, "{}", ran.stdout);
+    assert_eq!(root.query_value("SELECT id::text FROM public.sbtest1").unwrap().as_deref(), Some("7"));
+    root.execute("CREATE ROLE guest LOGIN").unwrap();
+    let guest = dsn.replace("truetps@", "guest@");
+    let ran = place.run(&short_run("insert", &guest, &flags));
+    assert!(ran.code == Some(2) && ran.stderr.contains("may not make tables"), "{}", ran.stderr);
+}
