@@ -109,6 +109,9 @@ pub(crate) struct Place {
     /// Option file of MySQL's programs: user and password of its group [client], where --dsn and TRUETPS_PASSWORD have none
     #[arg(long, value_name = "FILE", requires = "dsn")]
     pub(crate) defaults_file: Option<PathBuf>,
+    /// Ask for the account's password on the terminal
+    #[arg(long, requires = "dsn")]
+    pub(crate) ask_password: bool,
 }
 
 #[derive(Debug, Clone, Args)]
@@ -274,6 +277,9 @@ pub(crate) struct RestoreArgs {
     /// Option file of MySQL's programs: user and password of its group [client], where --dsn and TRUETPS_PASSWORD have none
     #[arg(long, value_name = "FILE")]
     pub(crate) defaults_file: Option<PathBuf>,
+    /// Ask for the account's password on the terminal, for each server
+    #[arg(long)]
+    pub(crate) ask_password: bool,
     /// The journal of one killed run; default: all that are there
     #[arg(long, value_name = "FILE")]
     pub(crate) journal: Option<PathBuf>,

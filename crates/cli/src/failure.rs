@@ -24,6 +24,11 @@ impl Failure {
         Self { exit: Exit::Failed, message: message.to_string(), hint: None }
     }
 
+    /// The user has had enough.
+    pub(crate) fn interrupted(message: impl fmt::Display) -> Self {
+        Self { exit: Exit::Interrupted, message: message.to_string(), hint: None }
+    }
+
     pub(crate) fn hint(mut self, hint: impl Into<Option<String>>) -> Self {
         self.hint = hint.into();
         self

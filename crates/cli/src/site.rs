@@ -1,7 +1,9 @@
 //! Where a command measures: private servers of a program on this host, or a server that runs already.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
+use truetps_compat::NoPassword;
 use truetps_driver::{Dialect, Target};
 use truetps_lab::{Foreign, Pin, Program};
 use truetps_record::{Plan, SERVER};
@@ -33,7 +35,7 @@ impl Site {
         let ground = match &place.dsn {
             Some(_) if !plan.server_names().is_empty() => return Err(named_elsewhere(&plan.server_names(), DSN)),
             Some(dsn) => Ground::Given(Foreign {
-                target: target_with_file(dsn, DSN, place.defaults_file.as_deref())?,
+                target: target_of_account(dsn, place.defaults_file.as_deref(), place.ask_password)?,
                 schema: schema(&place.schema, place.i_own_this_schema)?,
                 schema_is_theirs: place.i_own_this_schema,
                 journals: journals(&place.runs),
@@ -144,8 +146,23 @@ pub(crate) fn target(dsn: &str, flag: &str) -> Result<Target, Failure> {
     })
 }
 
+/// The server of `--dsn`, with what an option file or the user at the terminal says of the account.
+pub(crate) fn target_of_account(dsn: &str, file: Option<&Path>, asks: bool) -> Result<Target, Failure> {
+    let target = target_with_file(dsn, DSN, file)?;
+    if !asks {
+        return Ok(target);
+    }
+    say(&format!("{target}\n"));
+    match truetps_compat::ask_password(&AtomicBool::new(false)) {
+        Ok(password) => Ok(target.with_password(password)),
+        Err(NoPassword::Interrupted) => Err(Failure::interrupted("interrupted at the password")),
+        Err(NoPassword::Problem(error)) => Err(Failure::usage(format!("--ask-password: {error}"))
+            .hint(format!("without a terminal the password comes from {PASSWORD}"))),
+    }
+}
+
 /// The same; what neither it nor the environment says of the account is taken from an option file.
-pub(crate) fn target_with_file(dsn: &str, flag: &str, file: Option<&Path>) -> Result<Target, Failure> {
+fn target_with_file(dsn: &str, flag: &str, file: Option<&Path>) -> Result<Target, Failure> {
     let mut target = target(dsn, flag)?;
     let Some(path) = file else { return Ok(target) };
     let file = truetps_compat::client_login(path)

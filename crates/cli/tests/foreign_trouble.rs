@@ -74,6 +74,51 @@ fn another_server_at_the_same_address_is_not_touched() {
 }
 
 #[test]
+fn one_password_is_not_shown_to_every_server_of_a_journal() {
+    let Some(binary) = mariadb("one_password_is_not_shown_to_every_server_of_a_journal") else { return };
+    let (first, other) = (server(&binary), server(&binary));
+    let mut places = [Place::new(), Place::new()];
+    for (place, owned) in places.iter().zip([&first, &other]) {
+        killed(place, start(place, &owned.tcp_dsn(), &[]));
+    }
+    let from = journal(&places[1]);
+    let [place, _] = &mut places;
+    let name = from.rsplit('/').next().unwrap().to_owned();
+    fs::copy(&from, place.path().join("state/truetps/journals").join(name)).unwrap();
+    let ran = run_with_password(place, &["server", "restore"]);
+    assert!(ran.code == Some(2) && ran.stderr.contains("of several servers"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains(PASSWORD));
+    let ran = run_with_password(place, &["server", "restore", "--journal", &from]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    // A damaged one keeps no other waiting, and is not forgotten.
+    fs::write(place.path().join("state/truetps/journals/0.json"), "{").unwrap();
+    let ran = run_with_password(place, &["server", "restore", "--dsn", &first.tcp_dsn()]);
+    assert!(ran.code == Some(4) && ran.stderr.contains("0.json"), "{}", ran.stderr);
+    assert!(!schemas(&first).contains(&"truetps".to_owned()), "{}", ran.stdout);
+    // Nobody is at the terminal.
+    let ran = place.run(&["server", "restore", "--ask-password"]);
+    assert_ne!(ran.code, Some(0), "{}", ran.stderr);
+}
+
+#[test]
+fn a_value_of_ours_after_a_restart_is_for_its_owner_to_decide() {
+    let Some(binary) = mariadb("a_value_of_ours_after_a_restart_is_for_its_owner_to_decide") else { return };
+    let place = Place::new();
+    let owned = Owned::start(&binary, &[("log_bin", "ON"), ("sync_binlog", "3")]);
+    killed(&place, start(&place, &owned.socket_dsn(), &["--set=sync_binlog=7"]));
+    // Somebody has taken the value that he saw for the right one.
+    let owned = owned.restarted(&binary, &[("log_bin", "ON"), ("sync_binlog", "7")]);
+    let ran = place.run(&["server", "restore"]);
+    assert_eq!(ran.code, Some(4), "{}", ran.stderr);
+    assert!(ran.stderr.contains("sync_binlog is 7") && ran.stderr.contains("it was 3"), "{}", ran.stderr);
+    assert_eq!((globals(&owned)["sync_binlog"].as_str(), journals(&place).len()), ("7", 1));
+    let owned = owned.restarted(&binary, &[("log_bin", "ON"), ("sync_binlog", "3")]);
+    let ran = place.run(&["server", "restore"]);
+    assert_eq!((ran.code, journals(&place).len()), (Some(0), 0), "{}", ran.stderr);
+    assert_eq!(globals(&owned)["sync_binlog"], "3");
+}
+
+#[test]
 fn behind_a_proxy_nothing_is_set() {
     let Some(binary) = mariadb("behind_a_proxy_nothing_is_set") else { return };
     let owned = server(&binary);

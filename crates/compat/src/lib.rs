@@ -35,6 +35,7 @@ pub use mtls::masked as masked_mtls;
 pub use mtls::run as run_mtls;
 pub use slap::masked as masked_slap;
 pub use slap::run as run_slap;
+pub use terminal::{NoPassword, ask_password};
 
 /// A variable of the environment with words that the list of processes does not show: no child gets it.
 pub const HIDDEN_WORDS: &str = "TRUETPS_HIDDEN_WORDS";

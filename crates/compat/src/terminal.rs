@@ -10,7 +10,7 @@ use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tc
 
 /// Why there is no password.
 #[derive(Debug)]
-pub(crate) enum NoPassword {
+pub enum NoPassword {
     /// The user has had enough.
     Interrupted,
     Problem(io::Error),
@@ -32,7 +32,7 @@ impl From<Errno> for NoPassword {
 ///
 /// Keys that would end or suspend the program in the middle of it, and leave the terminal dumb, are keys like all others
 /// meanwhile; a signal from elsewhere is seen by `stop`.
-pub(crate) fn ask_password(stop: &AtomicBool) -> Result<String, NoPassword> {
+pub fn ask_password(stop: &AtomicBool) -> Result<String, NoPassword> {
     let terminal = File::options().read(true).write(true).open("/dev/tty")?;
     let before = tcgetattr(&terminal)?;
     let mut hidden = before.clone();

@@ -74,8 +74,9 @@ fn one(path: &Path, args: &RestoreArgs) -> Result<(), Refused> {
     };
     let journal = Journal::read(path).map_err(|error| failed(error.into()))?;
     let dsn = args.dsn.as_deref().unwrap_or(&journal.address);
-    let target = site::target_with_file(dsn, "--dsn", args.defaults_file.as_deref()).map_err(Refused::Failed)?;
     say(&format!("{}: a run of {} left {}\n", journal.address, journal.begun_at, journal.told()));
+    let target = site::target_of_account(dsn, args.defaults_file.as_deref(), args.ask_password);
+    let target = target.map_err(Refused::Failed)?;
     let Restored { done, left, failed: not_done, kept } =
         restore(path, &target, args.journal.is_some()).map_err(failed)?;
     let done = done.iter().map(|line| format!("put back: {line}\n"));
