@@ -133,6 +133,14 @@ impl LabError {
         }
     }
 
+    /// What a server said, where the sentence around it says what was being done.
+    pub(crate) fn plain(&self) -> String {
+        match self {
+            Self::Prepare(error) | Self::Foreign(ForeignError::Ask(error)) => error.to_string(),
+            other => other.to_string(),
+        }
+    }
+
     /// Something that the user has to change before anything can start.
     pub fn is_usage(&self) -> bool {
         match self {

@@ -262,7 +262,11 @@ impl<'a> Guest<'a> {
         if self.is_made {
             client.set_timeout(CLIENT_TIMEOUT)?;
             if let Err(error) = self.schema.clean(client, hold.schema(), &mut restored) {
-                restored.failed.push(format!("the schema `{}` could not be dropped ({error})", self.schema.name()));
+                restored.failed.push(format!(
+                    "the schema `{}` could not be dropped ({})",
+                    self.schema.name(),
+                    error.plain()
+                ));
             }
         }
         hold.finish(&mut restored)?;

@@ -39,7 +39,7 @@ pub fn restore(path: &Path, target: &Target, is_sure: bool) -> Result<Restored, 
     let schema = Schema::left(target, &open.journal.schema);
     // The settings are everybody's, and are told whatever becomes of the schema.
     if let Err(error) = schema.clean(client, &open.journal.schema, &mut restored) {
-        restored.failed.push(format!("the schema `{}`: {error}", schema.name()));
+        restored.failed.push(format!("the schema `{}` could not be dropped ({})", schema.name(), error.plain()));
     }
     finish(open, &mut restored)?;
     Ok(restored)
