@@ -43,9 +43,13 @@ pub(crate) fn schemas(owned: &Owned) -> Vec<String> {
     rows.into_iter().map(|row| row[0].clone().unwrap()).collect()
 }
 
+/// Journals, and what was kept of those that had something to leave.
 pub(crate) fn journals(place: &Place) -> Vec<String> {
     let files = fs::read_dir(place.path().join("state/truetps/journals")).into_iter().flatten().flatten();
-    files.map(|file| file.file_name().into_string().unwrap()).filter(|name| name.contains(".json")).collect()
+    files
+        .map(|file| file.file_name().into_string().unwrap())
+        .filter(|name| name.contains(".json") || name.contains(".left"))
+        .collect()
 }
 
 pub(crate) fn server(binary: &ServerBinary) -> Owned {
