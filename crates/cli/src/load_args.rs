@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use truetps_record::{DriveMode, ErrorPolicy, Load, Slo, Spacing};
+use truetps_record::{DriveMode, ErrorPolicy, Load, Slo, Spacing, parse_rate};
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct LoadArgs {
@@ -17,10 +17,10 @@ pub(crate) struct LoadArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=i64::MAX as u64))]
     transactions: Option<u64>,
     /// Open loop: transactions that all clients together start, whatever the server does: 500, 500/s, 30/min
-    #[arg(long, value_name = "N/s", value_parser = rate, conflicts_with = "rate_per_client")]
+    #[arg(long, value_name = "N/s", value_parser = parse_rate, conflicts_with = "rate_per_client")]
     pub(crate) rate: Option<f64>,
     /// Open loop: transactions that each client starts: 1/s, 6/min
-    #[arg(long, value_name = "N/s", value_parser = rate)]
+    #[arg(long, value_name = "N/s", value_parser = parse_rate)]
     pub(crate) rate_per_client: Option<f64>,
     /// Search the highest rate that the server sustains within --slo
     #[arg(long, conflicts_with_all = ["rate", "rate_per_client", "ramp_to", "transactions", "latency_limit"])]
@@ -29,7 +29,7 @@ pub(crate) struct LoadArgs {
     #[arg(long, value_name = "FIGURE<LIMIT,…", default_value = "p99<1s", requires = "find_max")]
     pub(crate) slo: Slo,
     /// Let the rate go evenly to this one during the measure phase
-    #[arg(long, value_name = "N/s", value_parser = rate)]
+    #[arg(long, value_name = "N/s", value_parser = parse_rate)]
     ramp_to: Option<f64>,
     /// Time between the starts of an open loop
     #[arg(long, value_enum, default_value = "constant")]
@@ -113,36 +113,5 @@ impl LoadArgs {
     fn is_nowhere_else(&self, class: &String) -> bool {
         let is_default = ErrorPolicy::default().retry.contains(class);
         !(is_default && (self.ignore.contains(class) || self.fatal.contains(class)))
-    }
-}
-
-/// `500`, `500/s`, `30/min`, `7200/h`: transactions a second. The plan says which rates are possible.
-fn rate(text: &str) -> Result<f64, String> {
-    let (number, seconds) = match text.split_once('/') {
-        None | Some((_, "s")) => (text.trim_end_matches("/s"), 1.0),
-        Some((number, "min")) => (number, 60.0),
-        Some((number, "h")) => (number, 3600.0),
-        Some((_, unit)) => return Err(format!("`{unit}` is none of the units s, min, h")),
-    };
-    let number: f64 = number.trim().parse().map_err(|_| format!("`{number}` is not a number"))?;
-    if number.is_finite() && number > 0.0 {
-        Ok(number / seconds)
-    } else {
-        Err("must be more than 0: a closed loop is what you get without a rate".to_owned())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rates_have_units() {
-        for (text, expect) in [("500", 500.0), ("2.5/s", 2.5), ("30/min", 0.5), ("7200/h", 2.0), ("1e3", 1000.0)] {
-            assert_eq!(rate(text), Ok(expect), "{text}");
-        }
-        for wrong in ["", "x", "5/d", "0", "-1/s", "inf", "nan/s", "1/s/s"] {
-            assert!(rate(wrong).is_err(), "{wrong}");
-        }
     }
 }

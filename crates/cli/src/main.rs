@@ -18,11 +18,11 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::args::{Cli, Command, PlanCommand, ServerCommand};
-use crate::compat::Tool;
 use crate::exit::Exit;
+use truetps_record::Personality;
 
 fn main() -> ExitCode {
-    if let Some((tool, arguments)) = compat::called(std::env::args_os().collect()) {
+    if let Some((tool, arguments)) = compat::called(compat::arguments()) {
         return compat::run(tool, arguments);
     }
     let cli = Cli::parse();
@@ -38,9 +38,9 @@ fn main() -> ExitCode {
         Command::Server { command: ServerCommand::List(place) } => commands::server::list(&place),
         Command::Server { command: ServerCommand::Clean(place) } => commands::server::clean(&place),
         // Everything behind these words is theirs: it was taken before.
-        Command::Sysbench { arguments } => return compat::run(Tool::Sysbench, arguments),
-        Command::Slap { arguments } => return compat::run(Tool::Slap, arguments),
-        Command::Mtls { arguments } => return compat::run(Tool::Mtls, arguments),
+        Command::Sysbench { arguments } => return compat::run(Personality::Sysbench, arguments),
+        Command::Slap { arguments } => return compat::run(Personality::Slap, arguments),
+        Command::Mtls { arguments } => return compat::run(Personality::Mtls, arguments),
     };
     let exit = result.unwrap_or_else(|failure| {
         say(&failure.to_string());

@@ -40,16 +40,33 @@ pub(crate) fn text_of(plan: &str) -> Result<String, Failure> {
 pub(crate) fn parse(plan: &str) -> Result<Plan, Failure> {
     let text = text_of(plan)?;
     let parsed = Plan::parse(&text).map_err(|error| Failure::usage(format!("plan `{plan}`: {error}")))?;
-    if parsed.workload.is_script() {
-        let hint = "run the script again with `truetps sysbench`".to_owned();
-        return Err(Failure::usage(format!("plan `{plan}` is the record of a script's run, not a plan")).hint(hint));
-    }
+    refuse_record(&parsed, &format!("plan `{plan}`"))?;
     Ok(parsed)
+}
+
+/// A record of a run looks like a plan, but has not all that was done: what came of it would be something else.
+pub(crate) fn refuse_record(plan: &Plan, what: &str) -> Result<(), Failure> {
+    let Some(personality) = plan.recorded_from else { return Ok(()) };
+    let message = format!("{what} is the record of a run of `{personality}`: no experiment can be made from it");
+    let hint = format!(
+        "repeat the command line of `{personality}`, or write a plan with the workload `sql` or `table` \
+         (docs/reference/workloads.md)"
+    );
+    Err(Failure::usage(message).hint(hint))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn records_are_no_plans() {
+        let text =
+            "name = 's'\nabout = '?'\nrecorded_from = 'slap'\n[workload]\nsql = 'x'\n[factors]\nconnections = [1]";
+        let refused = refuse_record(&Plan::parse(text).unwrap(), "plan `p`").unwrap_err().to_string();
+        assert!(refused.contains("plan `p` is the record of a run of `truetps slap`"), "{refused}");
+        assert!(refused.contains("repeat the command line of `truetps slap`, or write a plan"), "{refused}");
+    }
 
     #[test]
     fn shipped_plans_are_valid_and_bear_their_names() {

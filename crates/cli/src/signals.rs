@@ -1,24 +1,63 @@
 //! Ctrl-C: the first one stops and summarises, the second one leaves now.
 
+use std::io::{self, Read};
+use std::os::unix::net::UnixStream;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
+use signal_hook::low_level::pipe;
+use truetps_compat::Farewell;
 
 use crate::failure::Failure;
+use crate::say;
+
+const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
+const INTERRUPTED: i32 = 130;
 
 /// A flag that the first signal raises.
 pub(crate) fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
-    const INTERRUPTED: i32 = 130;
     let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
+    for signal in SIGNALS {
         // In this order: the second signal finds the flag raised and leaves; servers die with us (parent-death signal).
         flag::register_conditional_shutdown(signal, INTERRUPTED, Arc::clone(&stop))
             .and_then(|_| flag::register(signal, Arc::clone(&stop)))
-            .map_err(|error| Failure::failed(format!("cannot handle signals: {error}")))?;
+            .map_err(|error| not_handled(&error))?;
     }
     Ok(stop)
+}
+
+/// The same, and each signal is answered on stderr: a second one, before the program leaves.
+pub(crate) fn stop_flag_that_answers(farewell: Arc<Farewell>) -> Result<Arc<AtomicBool>, Failure> {
+    answering(farewell).map_err(|error| not_handled(&error))
+}
+
+fn answering(farewell: Arc<Farewell>) -> io::Result<Arc<AtomicBool>> {
+    let (stop, leaves) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+    let (mut heard, came) = UnixStream::pair()?;
+    for signal in SIGNALS {
+        flag::register_conditional_shutdown(signal, INTERRUPTED, Arc::clone(&leaves))?;
+        flag::register(signal, Arc::clone(&stop))?;
+        pipe::register(signal, came.try_clone()?)?;
+    }
+    thread::spawn(move || {
+        let mut one = [0];
+        if heard.read_exact(&mut one).is_ok() {
+            say(&farewell.first());
+        }
+        if heard.read_exact(&mut one).is_ok() {
+            say(&farewell.second());
+            leaves.store(true, Ordering::Relaxed);
+            leave_now();
+        }
+    });
+    Ok(stop)
+}
+
+fn not_handled(error: &io::Error) -> Failure {
+    Failure::failed(format!("cannot handle signals: {error}"))
 }
 
 /// As the second signal does.

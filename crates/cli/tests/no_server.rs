@@ -47,6 +47,7 @@ fn wrong_words_on_the_command_line() {
             (&["run", "insert", "--connections", "0"], 2, &["--connections"]),
             (&["run", "insert", "--measure=-1"], 2, &["load.measure_s", "-1 is not between"]),
             (&["run", "insert", "--measure=0"], 2, &["load.measure_s"]),
+            (&["run", "insert", "--table-rows=18446744073709551615"], 2, &["workload.table_rows", "is not between"]),
             (&["run", "insert", "--set", "novalue"], 2, &["--set novalue", "NAME=VALUE"]),
             (&["run", "insert", "--transactions=18446744073709551615"], 2, &["--transactions"]),
             (&["sweep", "durability", "--resume"], 2, &["--resume", "cannot be used with"]),

@@ -185,7 +185,7 @@ fn a_script_without_a_server_is_not_given_one() {
     let plan = place.latest().join("plan.toml");
     let checked = place.run(&["plan", "check", plan.to_str().unwrap()]);
     assert_eq!(checked.code, Some(2), "{}", checked.stderr);
-    assert!(checked.stderr.contains("is the record of a script's run"), "{}", checked.stderr);
+    assert!(checked.stderr.contains("is the record of a run of `truetps sysbench`"), "{}", checked.stderr);
 }
 
 #[test]

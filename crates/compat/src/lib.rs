@@ -5,12 +5,19 @@
 //! - `mysql_words`: command lines and option files of MySQL's programs.
 //! - `slap`: mysqlslap.
 //! - `mtls`: mtls-perf-bench.
+//! - `run`: what both do alike, from what is asked of a run to what came of it.
+//! - `ending` and `farewell`: Ctrl-C, what it ends and what is said.
+//! - `mask`: the command line without its passwords.
 //! - `recording`: the run folder of such a run.
 //! - `truth`: the lines that follow the original report, and say what that leaves out.
 
+mod ending;
+mod farewell;
+mod mask;
 mod mtls;
 mod mysql_words;
 mod recording;
+mod run;
 mod slap;
 mod terminal;
 mod truth;
@@ -20,8 +27,14 @@ use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+pub use farewell::Farewell;
+pub use mtls::masked as masked_mtls;
 pub use mtls::run as run_mtls;
+pub use slap::masked as masked_slap;
 pub use slap::run as run_slap;
+
+/// A variable of the environment with words that the list of processes does not show: no child gets it.
+pub const HIDDEN_WORDS: &str = "TRUETPS_HIDDEN_WORDS";
 
 /// What a program is run in.
 pub struct World<'a> {
@@ -30,6 +43,8 @@ pub struct World<'a> {
     pub cores: u32,
     /// The user has asked for the end.
     pub stop: Arc<AtomicBool>,
+    /// What he is told then.
+    pub farewell: Arc<Farewell>,
     pub out: &'a mut dyn Write,
     pub err: &'a mut dyn Write,
 }

@@ -2,19 +2,40 @@
 
 use std::path::{Path, PathBuf};
 
+use tempfile::{TempDir, tempdir};
 use truetps_driver::{Client, DriverError};
 use truetps_probe::{clock, host_facts};
 use truetps_record::{
-    Configuration, Experiment, ExperimentFolder, Flavour, FolderError, Plan, SCHEMA_VERSION, ScheduledTrial,
-    ServerFacts, Trial, TrialRole, TrialWriter, Validity,
+    Configuration, Experiment, ExperimentFolder, FolderError, Plan, SCHEMA_VERSION, ScheduledTrial, ServerFacts, Trial,
+    TrialRole, TrialWriter, Validity,
 };
 
 const TOOL_VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Where runs go that nobody keeps: a folder that ends with the program.
+/// Where runs go.
 pub(crate) enum Place {
     Kept(PathBuf),
-    Dropped(PathBuf),
+    /// Nobody keeps them: the folder ends with this.
+    Temporary(TempDir),
+}
+
+impl Place {
+    /// `runs`: what `--runs` names. Tries whether it can be written, before anything is measured.
+    pub(crate) fn choose(runs: Option<&Path>) -> Result<Self, String> {
+        let Some(runs) = runs else {
+            return tempdir().map(Self::Temporary).map_err(|error| format!("no temporary folder: {error}"));
+        };
+        let tried = ExperimentFolder::check_writable(runs);
+        tried.map_err(|error| format!("{error} (--runs=none keeps nothing)"))?;
+        Ok(Self::Kept(runs.to_owned()))
+    }
+
+    fn path(&self) -> &Path {
+        match self {
+            Self::Kept(path) => path,
+            Self::Temporary(folder) => folder.path(),
+        }
+    }
 }
 
 pub(crate) struct Recording {
@@ -44,7 +65,6 @@ impl Recording {
         command: Vec<String>,
         workers: u32,
     ) -> Result<Self, FolderError> {
-        let (Place::Kept(runs) | Place::Dropped(runs)) = place;
         // The disk of this host says nothing of a server that may be anywhere.
         let mut host = host_facts(Path::new("/"), None);
         (host.file_system, host.device, host.rotational) = (None, None, None);
@@ -67,8 +87,13 @@ impl Recording {
             command,
         };
         let name = format!("{}-{}", plan.name, clock::folder_stamp());
-        let folder = ExperimentFolder::create(runs, &name, &plan, &experiment)?;
+        let folder = ExperimentFolder::create(place.path(), &name, &plan, &experiment)?;
         Ok(Self { folder, experiment, plan, server, is_kept: matches!(place, Place::Kept(_)) })
+    }
+
+    /// Where it is kept, for the block.
+    pub(crate) fn kept_in(&self) -> Option<String> {
+        self.path().map(|path| path.display().to_string())
     }
 
     /// Where it is kept, if it is.
@@ -114,14 +139,9 @@ fn scheduled(turn: &Turn, number: u32) -> ScheduledTrial {
 
 /// What a server says of itself.
 pub(crate) fn server_facts(client: &mut Client) -> Result<ServerFacts, DriverError> {
-    let version_text = client.query_value("SELECT VERSION()")?.unwrap_or_default();
-    let end = version_text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(version_text.len());
-    Ok(ServerFacts {
-        flavour: Flavour::from_version_text(&version_text),
-        version: version_text[..end].trim_end_matches('.').to_owned(),
-        version_text,
-        chosen_settings: Vec::new(),
-    })
+    // A Percona Server says in its comment alone what it is.
+    let text = client.query_value("SELECT CONCAT(VERSION(), ' ', @@version_comment)")?;
+    Ok(ServerFacts::from_version_text(&text.unwrap_or_default()))
 }
 
 /// The server's own words, without our own around them.

@@ -1,24 +1,140 @@
 //! A password from the terminal.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{self, Read, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr};
+
+/// Why there is no password.
+#[derive(Debug)]
+pub(crate) enum NoPassword {
+    /// The user has had enough.
+    Interrupted,
+    Problem(io::Error),
+}
+
+impl From<io::Error> for NoPassword {
+    fn from(error: io::Error) -> Self {
+        Self::Problem(error)
+    }
+}
+
+impl From<Errno> for NoPassword {
+    fn from(error: Errno) -> Self {
+        Self::Problem(error.into())
+    }
+}
 
 /// Asks on the terminal of the program, whatever its streams are connected to. Nothing is shown of what is typed.
-pub(crate) fn ask_password() -> Result<String, String> {
-    let problem = |error: std::io::Error| format!("a password cannot be asked for without a terminal: {error}");
-    let terminal = File::options().read(true).write(true).open("/dev/tty").map_err(problem)?;
-    let before = tcgetattr(&terminal).map_err(|error| problem(error.into()))?;
+///
+/// Keys that would end or suspend the program in the middle of it, and leave the terminal dumb, are keys like all others
+/// meanwhile; a signal from elsewhere is seen by `stop`.
+pub(crate) fn ask_password(stop: &AtomicBool) -> Result<String, NoPassword> {
+    let terminal = File::options().read(true).write(true).open("/dev/tty")?;
+    let before = tcgetattr(&terminal)?;
     let mut hidden = before.clone();
-    hidden.local_modes.remove(LocalModes::ECHO);
+    hidden.local_modes.remove(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG | LocalModes::IEXTEN);
+    hidden.special_codes[SpecialCodeIndex::VMIN] = 1;
+    hidden.special_codes[SpecialCodeIndex::VTIME] = 0;
+    let mut line = Line::of(&before);
     let _shown_again = Restore { terminal: &terminal, modes: before };
-    tcsetattr(&terminal, OptionalActions::Flush, &hidden).map_err(|error| problem(error.into()))?;
-    (&terminal).write_all(b"Enter password: ").map_err(problem)?;
-    let mut line = String::new();
-    BufReader::new(&terminal).read_line(&mut line).map_err(problem)?;
+    tcsetattr(&terminal, OptionalActions::Flush, &hidden)?;
+    (&terminal).write_all(b"Enter password: ")?;
+    let ended = read(&terminal, &mut line, stop);
     let _ = (&terminal).write_all(b"\n");
-    Ok(line.trim_end_matches(['\r', '\n']).to_owned())
+    ended?;
+    String::from_utf8(line.text).map_err(|_| io::Error::other("what was typed is no UTF-8").into())
+}
+
+fn read(terminal: &File, line: &mut Line, stop: &AtomicBool) -> Result<(), NoPassword> {
+    /// How soon a signal is noticed that another thread has got.
+    const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+    let mut bytes = [0; 64];
+    loop {
+        if stop.load(Ordering::Relaxed) {
+            return Err(NoPassword::Interrupted);
+        }
+        match poll(&mut [PollFd::new(terminal, PollFlags::IN)], Some(&LOOK)) {
+            Ok(0) | Err(Errno::INTR) => continue,
+            Ok(_) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let mut terminal = terminal;
+        let count = match terminal.read(&mut bytes) {
+            // The terminal is gone.
+            Ok(0) => return Err(NoPassword::Interrupted),
+            Ok(count) => count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error.into()),
+        };
+        for byte in &bytes[..count] {
+            match line.key(*byte) {
+                Key::Taken => {}
+                Key::End => return Ok(()),
+                Key::Interrupt => return Err(NoPassword::Interrupted),
+            }
+        }
+    }
+}
+
+/// What a key is to the line.
+#[derive(Debug, PartialEq, Eq)]
+enum Key {
+    Taken,
+    End,
+    Interrupt,
+}
+
+/// What is typed, with the keys of the terminal that change or end it.
+#[derive(Debug, Default)]
+struct Line {
+    text: Vec<u8>,
+    interrupt: [u8; 2],
+    suspend: u8,
+    end: u8,
+    erase: u8,
+    kill: u8,
+}
+
+impl Line {
+    fn of(modes: &Termios) -> Self {
+        let code = |index| modes.special_codes[index];
+        Self {
+            text: Vec::new(),
+            interrupt: [code(SpecialCodeIndex::VINTR), code(SpecialCodeIndex::VQUIT)],
+            suspend: code(SpecialCodeIndex::VSUSP),
+            end: code(SpecialCodeIndex::VEOF),
+            erase: code(SpecialCodeIndex::VERASE),
+            kill: code(SpecialCodeIndex::VKILL),
+        }
+    }
+
+    fn key(&mut self, byte: u8) -> Key {
+        match byte {
+            b'\n' | b'\r' => return Key::End,
+            // A key that the terminal does not have is 0, and so is nothing that anybody types.
+            0 => {}
+            _ if byte == self.end => return Key::End,
+            _ if self.interrupt.contains(&byte) => return Key::Interrupt,
+            _ if byte == self.suspend => {}
+            _ if byte == self.kill => self.text.clear(),
+            _ if byte == self.erase || byte == 8 || byte == 127 => self.erase(),
+            _ => self.text.push(byte),
+        }
+        Key::Taken
+    }
+
+    /// Takes the last letter away, with all its bytes.
+    fn erase(&mut self) {
+        while let Some(byte) = self.text.pop() {
+            if byte & 0xc0 != 0x80 {
+                break;
+            }
+        }
+    }
 }
 
 /// Gives the terminal its modes back, whatever happens.
@@ -30,5 +146,22 @@ struct Restore<'a> {
 impl Drop for Restore<'_> {
     fn drop(&mut self) {
         let _ = tcsetattr(self.terminal, OptionalActions::Flush, &self.modes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_change_the_line_or_end_it() {
+        let typed = |bytes: &[u8]| {
+            let mut line = Line { interrupt: [3, 28], suspend: 26, end: 4, erase: 127, kill: 21, ..Line::default() };
+            let last = bytes.iter().map(|byte| line.key(*byte)).last().unwrap();
+            (String::from_utf8(line.text).unwrap(), last)
+        };
+        assert_eq!(typed(b"wrong\x15se\xc3\xa4\x7fc\x1ar\0et\n"), ("secret".to_owned(), Key::End));
+        assert_eq!(typed(b"x\x7f\x7f\x04"), (String::new(), Key::End));
+        assert_eq!((typed(b"x\x03").1, typed(b"\x1c").1), (Key::Interrupt, Key::Interrupt));
     }
 }

@@ -1,5 +1,7 @@
 //! What the original report leaves out: a block of lines behind it.
 
+use std::collections::BTreeMap;
+
 use truetps_engine::Outcome;
 use truetps_record::{ErrorCount, Histogram, LatencyFigures, Trial, Validity, new_histogram};
 
@@ -18,6 +20,7 @@ pub(crate) struct Ran {
     pub(crate) clients: u32,
     /// Clients that could not connect, or lost their connection.
     pub(crate) clients_failed: u32,
+    /// Of connecting, and of all phases.
     pub(crate) errors: Vec<ErrorCount>,
     pub(crate) client_cpu_us: Option<f64>,
     pub(crate) server_cpu_us: Option<f64>,
@@ -32,16 +35,31 @@ pub(crate) struct Truth {
     pub(crate) response: Histogram,
     /// What a transaction is called here: queries, rows.
     pub(crate) unit: &'static str,
+    pub(crate) seed: u64,
 }
 
 impl Truth {
-    pub(crate) fn new(unit: &'static str) -> Self {
-        Self { runs: Vec::new(), response: new_histogram(), unit }
+    pub(crate) fn new(unit: &'static str, seed: u64) -> Self {
+        Self { runs: Vec::new(), response: new_histogram(), unit, seed }
     }
 
-    /// Whether every run is what it claims to be.
+    /// Whether every run is what it claims to be: as `run.json` says, and nobody else judges.
     pub(crate) fn is_valid(&self) -> bool {
-        self.runs.iter().all(|run| run.validity.is_valid() && run.failed == 0 && run.clients_failed == 0)
+        self.runs.iter().all(|run| run.validity.is_valid())
+    }
+
+    /// Errors of all runs, each class once, the most frequent first.
+    pub(crate) fn errors(&self) -> Vec<ErrorCount> {
+        let mut by_class: BTreeMap<(u16, &str), ErrorCount> = BTreeMap::new();
+        for error in self.runs.iter().flat_map(|run| &run.errors) {
+            let none_yet = || ErrorCount { count: 0, retried: 0, ..error.clone() };
+            let sum = by_class.entry((error.code, &error.class)).or_insert_with(none_yet);
+            sum.count += error.count;
+            sum.retried += error.retried;
+        }
+        let mut errors: Vec<_> = by_class.into_values().collect();
+        errors.sort_by_key(|error| std::cmp::Reverse(times(error)));
+        errors
     }
 
     /// Lines with a tab before each, under a heading, with an empty line at the end.
@@ -51,9 +69,10 @@ impl Truth {
             ("response time", self.response_time()),
             ("acknowledged", self.acknowledged()),
             ("clients", self.clients()),
-            ("errors", self.errors()),
+            ("errors", self.error_texts()),
             ("CPU of a transaction", self.cpu()),
             ("validity", self.validity()),
+            ("seed", self.seed.to_string()),
         ];
         lines.extend(kept_in.map(|path| ("kept in", path.to_owned())));
         let lines: Vec<_> = lines.into_iter().map(|(name, value)| format!("\t{name}: {value}\n")).collect();
@@ -97,21 +116,20 @@ impl Truth {
     }
 
     fn clients(&self) -> String {
+        // Each run has all of them.
         let clients = self.runs.iter().map(|run| run.clients).max().unwrap_or(0);
-        let failed: u32 = self.runs.iter().map(|run| run.clients_failed).sum();
+        let failed = self.runs.iter().map(|run| run.clients_failed).max().unwrap_or(0);
         let connect_ms = self.runs.iter().map(|run| run.connect_ms).fold(0.0, f64::max);
-        let connected = format!("connected within {} before the time began", time(connect_ms * 1e3));
-        match failed {
-            0 => format!("{clients}, {connected}"),
-            _ => format!("{clients}, of which {failed} failed"),
+        let runs_with = self.runs.iter().filter(|run| run.clients_failed > 0).count();
+        match (failed, self.runs.len()) {
+            (0, _) => format!("{clients}, connected within {} before the time began", time(connect_ms * 1e3)),
+            (_, 1) => format!("{clients}, of which {failed} failed"),
+            (_, runs) => format!("{clients}, of which at most {failed} failed in a run, in {runs_with} of {runs} runs"),
         }
     }
 
-    fn errors(&self) -> String {
-        let mut texts = Vec::new();
-        for error in self.runs.iter().flat_map(|run| &run.errors) {
-            texts.push(format!("{} {} ({})", error.count + error.retried, error.class, error.first_message));
-        }
+    fn error_texts(&self) -> String {
+        let texts: Vec<_> = self.errors().iter().map(error_text).collect();
         if texts.is_empty() { "none".to_owned() } else { texts.join("; ") }
     }
 
@@ -126,41 +144,52 @@ impl Truth {
     }
 
     fn validity(&self) -> String {
-        for run in &self.runs {
-            match &run.validity {
-                Validity::Valid => {}
-                Validity::Invalid(reason) => return format!("INVALID: {reason}"),
-                Validity::Partial(reason) => return format!("partial: {reason}"),
-            }
-        }
-        if !self.is_valid() {
-            return "INVALID: not everything was acknowledged".to_owned();
+        let bad: Vec<_> = self.runs.iter().map(|run| &run.validity).filter(|validity| !validity.is_valid()).collect();
+        let of =
+            if self.runs.len() > 1 { format!(" ({} of {} runs)", bad.len(), self.runs.len()) } else { String::new() };
+        match bad.first() {
+            Some(Validity::Invalid(reason)) => return format!("INVALID: {reason}{of}"),
+            Some(Validity::Partial(reason)) => return format!("partial: {reason}{of}"),
+            Some(Validity::Valid) | None => {}
         }
         let limited = self.runs.iter().find_map(|run| run.generator_limited.as_ref());
         limited.map_or_else(|| "valid".to_owned(), |why| format!("valid, but limited by the generator: {why}"))
     }
 }
 
-/// What a trial says of one run.
-pub(crate) fn ran(trial: &Trial, outcome: Option<&Outcome>, clients: u32, wanted: Option<u64>) -> Ran {
-    let measured = trial.measured.as_ref();
-    let counts = measured.map(|measured| measured.counts).unwrap_or_default();
-    let resources = measured.map(|measured| &measured.resources);
-    Ran {
-        validity: trial.validity.clone(),
-        tps: measured.map_or(0.0, |measured| measured.tps),
-        wanted,
-        acknowledged: counts.ok,
-        failed: counts.failed,
-        rows_changed: counts.rows_changed,
-        clients,
-        clients_failed: trial.engine.as_ref().map_or(clients, |engine| engine.clients_failed),
-        errors: outcome.map(|outcome| outcome.errors.clone()).unwrap_or_default(),
-        client_cpu_us: resources.and_then(|resources| resources.client_cpu_us_per_tx),
-        server_cpu_us: resources.and_then(|resources| resources.server_cpu_us_per_tx),
-        connect_ms: outcome.map_or(0.0, |outcome| outcome.connect_ms),
-        generator_limited: measured.and_then(|measured| measured.generator_limited.clone()),
+impl Ran {
+    /// What a trial says of its run.
+    pub(crate) fn of(trial: &Trial, outcome: Option<&Outcome>, clients: u32, wanted: Option<u64>) -> Self {
+        let measured = trial.measured.as_ref();
+        let counts = measured.map(|measured| measured.counts).unwrap_or_default();
+        let resources = measured.map(|measured| &measured.resources);
+        let errors = outcome.map(|all| [&*all.connect_errors, &*all.errors, &*all.errors_elsewhere].concat());
+        Self {
+            validity: trial.validity.clone(),
+            tps: measured.map_or(0.0, |measured| measured.tps),
+            wanted,
+            acknowledged: counts.ok,
+            failed: counts.failed,
+            rows_changed: counts.rows_changed,
+            clients,
+            clients_failed: trial.engine.as_ref().map_or(clients, |engine| engine.clients_failed),
+            errors: errors.unwrap_or_default(),
+            client_cpu_us: resources.and_then(|resources| resources.client_cpu_us_per_tx),
+            server_cpu_us: resources.and_then(|resources| resources.server_cpu_us_per_tx),
+            connect_ms: outcome.map_or(0.0, |outcome| outcome.connect_ms),
+            generator_limited: measured.and_then(|measured| measured.generator_limited.clone()),
+        }
     }
+}
+
+/// How often an error was met, whether it was the end of a transaction or not.
+pub(crate) fn times(error: &ErrorCount) -> u64 {
+    error.count + error.retried
+}
+
+/// `60 too_many_connections (Too many connections)`.
+pub(crate) fn error_text(error: &ErrorCount) -> String {
+    format!("{} {} ({})", times(error), error.class, error.first_message)
 }
 
 /// Digits that mean something, in groups of three.
@@ -215,7 +244,7 @@ mod tests {
 
     #[test]
     fn a_test_of_two_runs() {
-        let mut truth = Truth::new("queries");
+        let mut truth = Truth::new("queries", 7);
         truth.runs = vec![ran(12_345.6), ran(99.96)];
         for ns in [1_000_000, 2_000_000] {
             truth.response.record(ns).unwrap();
@@ -226,29 +255,54 @@ mod tests {
              \tresponse time: p50 1.00 ms, p95 2.00 ms, p99 2.00 ms, max 2.00 ms\n\
              \tacknowledged: 20 of 20 queries; 20 rows changed\n\tclients: 4, connected within 12.0 ms before the time began\n\
              \terrors: none\n\tCPU of a transaction: client 8.25 µs, server not known\n\tvalidity: valid\n\
-             \tkept in: runs/slap-1\n\n"
+             \tseed: 7\n\tkept in: runs/slap-1\n\n"
         );
         assert!(truth.is_valid());
     }
 
     #[test]
     fn what_went_wrong_is_said() {
-        let mut truth = Truth::new("queries");
-        let errors = vec![ErrorCount {
-            class: "deadlock".to_owned(),
-            code: 1213,
-            count: 2,
-            retried: 1,
-            first_message: "Deadlock found".to_owned(),
-        }];
-        truth.runs = vec![Ran { failed: 2, acknowledged: 8, clients_failed: 1, errors, ..ran(1.0) }];
+        let mut truth = Truth::new("queries", 1);
+        let validity = Validity::Invalid("2 of 10 transactions failed".to_owned());
+        let errors = vec![error("deadlock", 1213, 2, 1)];
+        truth.runs = vec![Ran { validity, failed: 2, acknowledged: 8, clients_failed: 1, errors, ..ran(1.0) }];
         let block = truth.block(None);
         assert!(!truth.is_valid());
         for text in [
             "8 of 10 queries, 2 failed; 10 rows",
             "4, of which 1 failed",
-            "3 deadlock (Deadlock found)",
-            "INVALID: not",
+            "3 deadlock (said 1213)",
+            "INVALID: 2 of 10 transactions failed\n",
+        ] {
+            assert!(block.contains(text), "{text}: {block}");
+        }
+    }
+
+    fn error(class: &str, code: u16, count: u64, retried: u64) -> ErrorCount {
+        ErrorCount { class: class.to_owned(), code, count, retried, first_message: format!("said {code}") }
+    }
+
+    #[test]
+    fn several_runs_are_told_apart_and_their_errors_are_not() {
+        let mut truth = Truth::new("queries", 1);
+        let bad = |clients_failed, errors| Ran {
+            validity: Validity::Invalid("clients could not connect".to_owned()),
+            clients: 50,
+            clients_failed,
+            errors,
+            ..ran(1.0)
+        };
+        let refused = |count| error("too_many_connections", 1040, count, 0);
+        truth.runs = vec![
+            bad(6, vec![refused(6)]),
+            Ran { clients: 50, ..ran(1.0) },
+            bad(4, vec![error("lost", 0, 0, 5), refused(4)]),
+        ];
+        let block = truth.block(None);
+        for text in [
+            "clients: 50, of which at most 6 failed in a run, in 2 of 3 runs\n",
+            "errors: 10 too_many_connections (said 1040); 5 lost (said 0)\n",
+            "validity: INVALID: clients could not connect (2 of 3 runs)\n",
         ] {
             assert!(block.contains(text), "{text}: {block}");
         }

@@ -95,7 +95,7 @@ impl Target {
         login.database = Some(decoded(schema, "schema")?).filter(|schema| !schema.is_empty());
         let endpoints = endpoints(hosts, options.socket.as_deref(), dialect)?;
         let tls = options.tls(&endpoints)?;
-        Ok(Self { dialect, endpoints, login, tls, setup: Vec::new() })
+        Ok(Self { dialect, endpoints, login, tls, setup: Vec::new(), connections: None })
     }
 
     /// The same with this password, in place of the one that it may have.

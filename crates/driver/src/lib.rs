@@ -30,5 +30,5 @@ pub use result_sets::{COLLECTED_BYTES_MAX, ResultSet, ResultSets, Values};
 pub use session::{Event, ParamType, Prepared, Reply, Session};
 pub use socket::{Address, Socket};
 pub use statement::{Dialect, Params, Statement, StatementError, Value};
-pub use target::{Endpoint, Login, Password, Target, Tls, TlsMode};
+pub use target::{ConnectionIds, Endpoint, Login, Password, Target, Tls, TlsMode};
 pub use tls::{TlsClient, TlsError, TlsLayer};

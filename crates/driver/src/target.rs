@@ -1,7 +1,9 @@
 //! Where a server is, and who logs in there.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::Dialect;
 
@@ -85,6 +87,33 @@ pub struct Login {
     pub database: Option<String>,
 }
 
+/// Numbers of connections, as their server counts them: those that are open, and those that were.
+#[derive(Debug, Clone, Default)]
+pub struct ConnectionIds(Arc<Mutex<HashSet<u32>>>);
+
+impl ConnectionIds {
+    pub(crate) fn add(&self, id: u32) {
+        self.ids().insert(id);
+    }
+
+    pub fn contains(&self, id: u32) -> bool {
+        self.ids().contains(&id)
+    }
+
+    fn ids(&self) -> MutexGuard<'_, HashSet<u32>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The same list, and not one that is alike.
+impl PartialEq for ConnectionIds {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for ConnectionIds {}
+
 /// A server (or several that are alike) and a login.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
@@ -97,6 +126,8 @@ pub struct Target {
     /// AUTOCOMMIT=0, an init command. Each is one text, sent as it is; its rows are passed over. One that the server
     /// refuses is a login that failed, and the error shows it: no place for passwords.
     pub setup: Vec<String>,
+    /// Gets the number of each connection that a server of the MySQL family takes, for whoever wants to end statements.
+    pub connections: Option<ConnectionIds>,
 }
 
 impl Target {
@@ -108,6 +139,7 @@ impl Target {
             login: Login { user: user.to_owned(), password: None, database: database.map(str::to_owned) },
             tls: Tls::default(),
             setup: Vec::new(),
+            connections: None,
         }
     }
 

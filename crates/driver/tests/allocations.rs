@@ -18,6 +18,7 @@ fn ready(prepared: bool, out: &mut Vec<u8>) -> PgSession {
         login: Login { user: "u".to_owned(), password: None, database: None },
         tls: Tls::default(),
         setup: Vec::new(),
+        connections: None,
     };
     let statements: Arc<[Statement]> = Arc::new([Statement::new("INSERT INTO t VALUES (?, ?, ?, ?, ?)").unwrap()]);
     let mut session = PgSession::new(Arc::new(target), statements, prepared, None, 0);

@@ -34,6 +34,7 @@ fn target() -> Target {
         login: Login { user: "u".to_owned(), password: Some(Password::new("p")), database: None },
         tls: Tls::default(),
         setup: Vec::new(),
+        connections: None,
     }
 }
 

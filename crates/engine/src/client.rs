@@ -40,6 +40,8 @@ pub(crate) struct Absence {
     pub(crate) wakes_ns: u64,
     /// The client itself has closed the connection, to make a new one.
     pub(crate) is_planned: bool,
+    /// A renewal that a full server has refused: until when that is no failure.
+    pub(crate) full_until_ns: Option<u64>,
 }
 
 pub(crate) struct Client {

@@ -17,6 +17,9 @@ use crate::recorder::{Cell, Recorder};
 use crate::timeline::{Timeline, ns};
 use crate::worker::{EARLY_RATE_MAX, LOOK, Worker};
 
+/// The starts up to the very end are counted as long as this takes.
+const LAST_PATIENCE: Duration = Duration::from_secs(1);
+
 /// How a worker ended.
 #[derive(Debug, Default)]
 pub(crate) struct WorkerEnd {
@@ -40,6 +43,8 @@ pub(crate) struct Drive<'w, 'a> {
     pub(crate) pace: Pace,
     /// When clients that are away have something to do.
     pub(crate) wakes: BinaryHeap<Reverse<(u64, u32)>>,
+    /// It has said that it has nothing more to start.
+    pub(crate) has_left_work: bool,
     pub(crate) end: WorkerEnd,
 }
 
@@ -57,6 +62,7 @@ impl<'w, 'a> Drive<'w, 'a> {
             timeline,
             pace,
             wakes: BinaryHeap::new(),
+            has_left_work: false,
             end: WorkerEnd::default(),
         }
     }
@@ -81,6 +87,7 @@ impl<'w, 'a> Drive<'w, 'a> {
             } else {
                 self.start_due(now_ns);
                 self.wake(now_ns)?;
+                self.end_with_the_schedule();
             }
             let until_end = Duration::from_nanos(self.recorder.next_end_ns().saturating_sub(now_ns));
             let due_ns = if is_draining { u64::MAX } else { self.next_due_ns() };
@@ -113,7 +120,8 @@ impl<'w, 'a> Drive<'w, 'a> {
     fn next_due_ns(&self) -> u64 {
         let wake_ns = self.wakes.peek().map_or(u64::MAX, |Reverse((at_ns, _))| *at_ns);
         // A start that is scheduled after the end is none.
-        let start_ns = Some(self.pace.next_due_ns()).filter(|due| *due < self.timeline.end_ns());
+        let is_start = |due: &u64| *due < self.timeline.end_ns() && !self.schedule_is_over();
+        let start_ns = Some(self.pace.next_due_ns()).filter(is_start);
         wake_ns.min(start_ns.unwrap_or(u64::MAX))
     }
 
@@ -125,13 +133,25 @@ impl<'w, 'a> Drive<'w, 'a> {
                 return;
             }
             self.arrive(end_ns);
+            let is_warm_up = self.recorder.phase() == Phase::WarmUp;
             self.recorder.rotate(end_ns);
+            if is_warm_up && self.recorder.phase() == Phase::Measure {
+                self.count_carried_in();
+            }
         }
     }
 
+    /// Counts the starts that are scheduled until the end of an interval. A schedule may be faster than anybody counts:
+    /// what is left over waits for the next interval, and at the end of the run for nobody. A worker that is so far behind
+    /// is busy all the time, which is said of the run.
     fn arrive(&mut self, until_ns: u64) {
-        let arrived = self.pace.arrive(until_ns.min(self.timeline.end_ns()));
-        self.recorder.scheduled(arrived);
+        let began = Instant::now();
+        while !self.arrive_some(until_ns) {
+            let patience = if until_ns >= self.timeline.end_ns() { LAST_PATIENCE } else { LOOK };
+            if began.elapsed() >= patience {
+                return;
+            }
+        }
     }
 
     /// Open loop: starts what is due, on those clients that are free.
@@ -139,7 +159,8 @@ impl<'w, 'a> Drive<'w, 'a> {
         if !self.pace.is_open() {
             return;
         }
-        self.arrive(now_ns + 1);
+        // Those that are left over are due at once, so that this comes again before any wait.
+        self.arrive_some(now_ns + 1);
         while let Some(slot) = self.pace.next_candidate() {
             if self.worker.clients[slot as usize].state == State::Idle {
                 self.take_start(slot as usize, now_ns);
@@ -159,6 +180,7 @@ impl<'w, 'a> Drive<'w, 'a> {
     fn take_start(&mut self, slot: usize, now_ns: u64) {
         let taken = self.pace.take(slot, now_ns);
         self.recorder.skipped(taken.skipped);
+        self.settle_starts(taken.skipped);
         let Some(scheduled_ns) = taken.scheduled_ns else { return };
         let client = &mut self.worker.clients[slot];
         self.recorder.started();

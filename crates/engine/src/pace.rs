@@ -60,6 +60,9 @@ pub enum RateOf {
 /// Stream numbers of schedules: far from those of clients, which count from 0.
 const POOL_STREAM: u64 = 1 << 62;
 const CLIENT_STREAMS: u64 = 1 << 61;
+/// Starts that are counted at a time: a schedule may be faster than anybody counts, and then other things are to be done
+/// in between.
+pub(crate) const ARRIVALS_MAX: u64 = 1 << 14;
 
 /// One schedule. The starts that wait are not kept: the same schedule, read a second time from where the last one was
 /// taken, says when they were to start. So a backlog of hours takes no memory.
@@ -74,10 +77,10 @@ impl Source {
         Self { coming: arrivals.clone(), waiting: arrivals, queued: 0 }
     }
 
-    /// Queues all starts before `until_ns`; returns how many those are.
-    fn arrive(&mut self, until_ns: u64) -> u64 {
+    /// Queues the starts before `until_ns` that `may_start` lets in, `most` of them at most; returns how many those are.
+    fn arrive(&mut self, until_ns: u64, most: u64, may_start: &mut impl FnMut() -> bool) -> u64 {
         let before = self.queued;
-        while self.coming.next_ns() < until_ns {
+        while self.queued - before < most && self.coming.next_ns() < until_ns && may_start() {
             self.coming.advance();
             self.queued += 1;
         }
@@ -157,19 +160,26 @@ impl Pace {
         }
     }
 
-    /// Queues all starts that are scheduled before `until_ns`; returns how many those are.
-    pub(crate) fn arrive(&mut self, until_ns: u64) -> u64 {
+    /// Queues the starts that are scheduled before `until_ns`, and `ARRIVALS_MAX` of them at most: then there may be more.
+    /// Each has to ask `may_start`; where that says no, the schedule is over. Returns how many were queued.
+    pub(crate) fn arrive(&mut self, until_ns: u64, mut may_start: impl FnMut() -> bool) -> u64 {
         match self {
             Self::Closed => 0,
-            Self::Pool { source, .. } => source.arrive(until_ns),
+            Self::Pool { source, .. } => source.arrive(until_ns, ARRIVALS_MAX, &mut may_start),
             Self::EachClient { sources, due, ready, .. } => {
                 let mut arrived = 0;
-                while let Some(Reverse((_, slot))) = due.peek().copied().filter(|Reverse((at, _))| *at < until_ns) {
+                while arrived < ARRIVALS_MAX
+                    && let Some(Reverse((_, slot))) = due.peek().copied().filter(|Reverse((at, _))| *at < until_ns)
+                {
                     due.pop();
                     let source = &mut sources[slot as usize];
-                    arrived += source.arrive(until_ns);
-                    due.push(Reverse((source.coming.next_ns(), slot)));
+                    arrived += source.arrive(until_ns, ARRIVALS_MAX - arrived, &mut may_start);
+                    let next_ns = source.coming.next_ns();
+                    due.push(Reverse((next_ns, slot)));
                     ready.push_back(slot);
+                    if next_ns < until_ns {
+                        break;
+                    }
                 }
                 arrived
             }

@@ -1,19 +1,24 @@
 //! A number of transactions that ends the measure phase, and what a client does behind each of its own.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use truetps_record::Phase;
 
-use crate::client::State;
+use crate::client::{Client, State};
 use crate::drive::Drive;
+use crate::pace::ARRIVALS_MAX;
 
 /// Ends the measure phase after a number of transactions, if that is sooner than its length.
 ///
 /// Those count that end in the measure phase, well or not; a transaction that is sent again is the same one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quota {
-    /// So many of all clients together. Those that are in flight when the last one ends are counted as well: there may be
-    /// more in the end, and how many come from which client is left to chance.
+    /// So many of all clients together; how many come from which client is left to chance.
+    ///
+    /// In a closed loop those that are in flight when the last one ends are counted as well, as nothing stands still before
+    /// the end: there may be more. In an open loop the schedule is over with so many starts (those that a warm-up left
+    /// waiting or in flight are among them), and the phase when nothing is left of them: there are never more. Starts
+    /// that are skipped, and those that are left waiting where all clients are lost, are among them.
     Together(u64),
     /// So many in all, split between the clients beforehand, as evenly as it goes: never more in the end. A client that is
     /// done with its share stays connected and starts nothing more; the phase ends when all are done, or lost for good.
@@ -56,6 +61,11 @@ impl Drive<'_, '_> {
             return false;
         }
         match (quota, &mut self.worker.clients[slot].share_left) {
+            (Quota::Together(_), _) if self.pace.is_open() => {
+                self.end.last_end_ns = Some(now_ns - self.timeline.measure_start_ns());
+                self.settle_starts(1);
+                self.schedule_is_over() && self.recorder.queued() == 0
+            }
             (Quota::Together(all), _) => {
                 let left = self.worker.shared.transactions_left.fetch_sub(1, Ordering::Relaxed);
                 if left == 1 {
@@ -70,6 +80,61 @@ impl Drive<'_, '_> {
                 *left == 0
             }
             (Quota::Each(_), None) => false,
+        }
+    }
+
+    /// Whether all starts that are wanted have been scheduled.
+    pub(crate) fn schedule_is_over(&self) -> bool {
+        let shared = self.worker.shared;
+        let is_limited = matches!(shared.quota, Some(Quota::Together(_))) && self.pace.is_open();
+        is_limited && self.recorder.phase() != Phase::WarmUp && shared.starts_left.load(Ordering::Relaxed) == 0
+    }
+
+    /// Queues starts of the phase at hand that are scheduled before `until_ns`, some thousands at most; returns whether
+    /// those were all. The end may come nearer meanwhile.
+    pub(crate) fn arrive_some(&mut self, until_ns: u64) -> bool {
+        let shared = self.worker.shared;
+        let is_limited = matches!(shared.quota, Some(Quota::Together(_))) && self.recorder.phase() == Phase::Measure;
+        let until_ns = until_ns.min(self.timeline.end_ns());
+        let arrived = self.pace.arrive(until_ns, || !is_limited || take_up_to(&shared.starts_left, 1) == 1);
+        self.recorder.scheduled(arrived);
+        arrived < ARRIVALS_MAX
+    }
+
+    /// The measure phase begins: what is in flight or waits is of the number that is wanted in it.
+    pub(crate) fn count_carried_in(&self) {
+        if self.worker.shared.quota.is_some() && self.pace.is_open() {
+            let carried_in = self.recorder.in_flight() + self.recorder.queued();
+            take_up_to(&self.worker.shared.starts_left, carried_in);
+        }
+    }
+
+    /// So many starts of an open loop have ended, or were skipped. Ends the measure phase with the last one.
+    pub(crate) fn settle_starts(&self, starts: u64) {
+        let is_counted = matches!(self.worker.shared.quota, Some(Quota::Together(_)));
+        if starts == 0 || !is_counted || self.recorder.phase() != Phase::Measure {
+            return;
+        }
+        let left = &self.worker.shared.transactions_left;
+        if take_up_to(left, starts) > 0 && left.load(Ordering::Relaxed) == 0 {
+            self.timeline.end_now();
+        }
+    }
+
+    /// Ends the measure phase when the schedule is over and no worker has anything to start or to wait for: starts that
+    /// wait for clients which are lost never end.
+    pub(crate) fn end_with_the_schedule(&mut self) {
+        if self.has_left_work || !self.schedule_is_over() || self.recorder.in_flight() > 0 {
+            return;
+        }
+        // What waits is for clients that come back: whoever is there has been asked by now.
+        let may_come_back = |client: &Client| matches!(client.state, State::Connecting | State::Away);
+        if self.recorder.queued() > 0 && self.worker.clients.iter().any(may_come_back) {
+            return;
+        }
+        self.has_left_work = true;
+        if self.worker.shared.workers_at_work.fetch_sub(1, Ordering::Relaxed) == 1 {
+            self.timeline.end_now();
         }
     }
 
@@ -93,6 +158,12 @@ impl Drive<'_, '_> {
             self.timeline.end_now();
         }
     }
+}
+
+/// Takes so many, or as many as there are; returns how many those were.
+fn take_up_to(left: &AtomicU64, wanted: u64) -> u64 {
+    let take = |left: u64| Some(left.saturating_sub(wanted));
+    left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).unwrap_or_default().min(wanted)
 }
 
 #[cfg(test)]

@@ -18,6 +18,10 @@ const BACK_OFF_FIRST: Duration = Duration::from_millis(10);
 const BACK_OFF_MAX: Duration = Duration::from_secs(1);
 /// Until a server whose queue of new connections is full is asked again for a renewal.
 const QUEUE_PAUSE: Duration = Duration::from_millis(1);
+/// A server at its limit of connections counts one that has said goodbye until it has dealt with that: a renewal is tried
+/// again for so long, and so often, before it has failed.
+const FULL_MAX: Duration = Duration::from_secs(1);
+const FULL_PAUSE: Duration = Duration::from_millis(20);
 /// One attempt may take so long.
 const ATTEMPT_MAX: Duration = Duration::from_secs(5);
 
@@ -27,6 +31,9 @@ impl Drive<'_, '_> {
     pub(crate) fn lose(&mut self, slot: usize, error: DriverError) {
         let now_ns = self.timeline.now_ns();
         self.tick(now_ns);
+        if self.waits_for_room(slot, &error, now_ns) {
+            return;
+        }
         let client = &mut self.worker.clients[slot];
         let endpoint = self.worker.shared.connector.endpoint(client.number);
         let error = if client.state == State::Connecting { while_connecting(error, endpoint) } else { error };
@@ -72,6 +79,7 @@ impl Drive<'_, '_> {
             back_off: BACK_OFF_FIRST,
             wakes_ns: u64::MAX,
             is_planned: false,
+            full_until_ns: None,
         }));
         let pause_ns = spread(BACK_OFF_FIRST, client.number);
         self.wake_at(slot, now_ns + pause_ns);
@@ -98,6 +106,7 @@ impl Drive<'_, '_> {
             back_off: QUEUE_PAUSE,
             wakes_ns: u64::MAX,
             is_planned: true,
+            full_until_ns: None,
         }));
         self.wake_at(slot, now_ns);
     }
@@ -167,6 +176,24 @@ impl Drive<'_, '_> {
         absence.as_ref().is_some_and(|absence| absence.is_planned && now_ns < absence.ends_ns)
     }
 
+    /// A renewal is patient with a server that has no room for it yet, too; returns whether it is.
+    fn waits_for_room(&mut self, slot: usize, error: &DriverError, now_ns: u64) -> bool {
+        let client = &mut self.worker.clients[slot];
+        let is_renewal = client.state == State::Connecting && client.absence.as_ref().is_some_and(|one| one.is_planned);
+        let Some(absence) = client.absence.as_mut().filter(|_| is_renewal && is_for_want_of_room(error)) else {
+            return false;
+        };
+        let until_ns = *absence.full_until_ns.get_or_insert(now_ns + ns(FULL_MAX));
+        if now_ns >= until_ns {
+            return false;
+        }
+        client.link = None;
+        client.state = State::Away;
+        let pause_ns = spread(FULL_PAUSE, client.number);
+        self.wake_at(slot, now_ns + pause_ns);
+        true
+    }
+
     /// An attempt to connect failed without a session that could say why.
     fn attempt_failed_to_connect(&mut self, slot: usize, class: String, message: String) {
         let failure = Failure { class, code: 0, message };
@@ -202,6 +229,11 @@ impl Drive<'_, '_> {
         *if is_planned { &mut self.end.renewed } else { &mut self.end.reconnects } += 1;
         self.is_free(slot, now_ns);
     }
+}
+
+/// The server, or the user's share of it, has as many connections as it may have.
+fn is_for_want_of_room(error: &DriverError) -> bool {
+    matches!(error, DriverError::Server(said) if matches!(said.code, 1040 | 1203 | 1226) || said.sqlstate == "53300")
 }
 
 /// The pause, shortened by up to a half, differently for each client: they do not all come at once.

@@ -96,6 +96,11 @@ impl Recorder {
         self.counts.in_flight
     }
 
+    /// Starts that wait.
+    pub(crate) fn queued(&self) -> u64 {
+        self.open.as_ref().map_or(0, |open| open.starts.queued)
+    }
+
     /// When the current interval ends, as things stand: the measure phase can be cut short at any time.
     pub(crate) fn next_end_ns(&self) -> u64 {
         self.timeline.slice_end_ns(&self.slice)

@@ -47,7 +47,7 @@ pub struct LoadSpec {
     /// A client that has nothing more to do keeps its connection.
     ///
     /// A connection that cannot be made again is lost: [`ErrorPolicy::reconnect_s`] says what then. A server at its limit
-    /// of connections may refuse it, as long as it has not dealt with the goodbye.
+    /// of connections refuses it as long as it has not dealt with the goodbye: that is no failure for a second.
     pub reconnect_every: Option<NonZeroU64>,
     /// For all clients together.
     pub connect_timeout: Duration,
@@ -120,7 +120,8 @@ pub struct Outcome {
     pub clients_unanswered: u32,
     pub measured: Option<Counts>,
     pub measure_length: Duration,
-    /// With [`Quota::Each`]: from the start of the measure phase to the end of its last transaction. The phase itself is a
+    /// Where no more than a number of transactions was to be made ([`Quota::Each`], and any of an open loop): from the
+    /// start of the measure phase to the end of its last transaction. The phase itself is a
     /// few milliseconds longer, as no thread may miss its end.
     pub last_end: Option<Duration>,
     pub response: LatencyFigures,
@@ -219,6 +220,7 @@ fn shared<'a>(
     workload: &'a dyn Workload,
     stop: &'a AtomicBool,
 ) -> Shared<'a> {
+    let together = if let Some(Quota::Together(all)) = load.quota { all } else { 0 };
     Shared {
         connector,
         workload,
@@ -231,7 +233,9 @@ fn shared<'a>(
         drain_timeout: load.drain_timeout,
         stop,
         quota: load.quota,
-        transactions_left: AtomicU64::new(if let Some(Quota::Together(all)) = load.quota { all } else { 0 }),
+        transactions_left: AtomicU64::new(together),
+        starts_left: AtomicU64::new(together),
+        workers_at_work: AtomicU32::new(threads.workers),
         reconnect_every: load.reconnect_every,
         clients_at_work: AtomicU32::new(0),
         fatal: OnceLock::new(),

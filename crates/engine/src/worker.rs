@@ -47,6 +47,10 @@ pub(crate) struct Shared<'a> {
     pub(crate) quota: Option<Quota>,
     /// Of [`Quota::Together`]: transactions that may still end before the measure phase is over.
     pub(crate) transactions_left: AtomicU64,
+    /// The same in an open loop: starts that may still be scheduled in the measure phase.
+    pub(crate) starts_left: AtomicU64,
+    /// … and workers that may still have something to start.
+    pub(crate) workers_at_work: AtomicU32,
     /// See [`LoadSpec::reconnect_every`](crate::LoadSpec::reconnect_every).
     pub(crate) reconnect_every: Option<NonZeroU64>,
     /// Clients that are neither lost nor done.

@@ -8,10 +8,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+use tempfile::TempDir;
 use truetps_driver::{Client, Connector, Params, Statement, Target};
 use truetps_engine::{Ending, LoadSpec, Observer, Outcome, Quota, run};
 use truetps_record::{DriveMode, Histogram, Interval, Phase, SettingValue};
-use truetps_sandbox::{Home, Sandbox, SandboxOptions, Settings, StartOptions};
+use truetps_sandbox::{Home, RunningServer, Sandbox, SandboxOptions, ServerBinary, Settings, StartOptions};
 use truetps_testkit::mysql_family::mariadb;
 use truetps_testkit::{PostgresOptions, PostgresServer};
 use truetps_workload::{ClientStream, Step, Table, Workload};
@@ -95,9 +96,8 @@ fn status(client: &mut Client, name: &str) -> u64 {
     row[1].as_ref().unwrap().parse().unwrap()
 }
 
-#[test]
-fn mariadb_sees_each_connection_come_and_go() {
-    let Some(binary) = mariadb("mariadb_sees_each_connection_come_and_go") else { return };
+/// A small server; the folder and the sandbox that it needs for as long as it runs.
+fn start(binary: &ServerBinary, max_connections: i64) -> (RunningServer, Sandbox, TempDir) {
     let dir = tempfile::tempdir().unwrap();
     // Servers of root run as another user, who must get through.
     fs::set_permissions(dir.path(), Permissions::from_mode(0o711)).unwrap();
@@ -105,8 +105,34 @@ fn mariadb_sees_each_connection_come_and_go() {
     let mut settings = Settings::default();
     settings.set("innodb_buffer_pool_size", SettingValue::Text("64M".to_owned()));
     settings.set("innodb_log_file_size", SettingValue::Text("16M".to_owned()));
-    let sandbox = Sandbox::create(&home, &binary, &SandboxOptions::default()).unwrap();
+    settings.set("max_connections", SettingValue::Int(max_connections));
+    let sandbox = Sandbox::create(&home, binary, &SandboxOptions::default()).unwrap();
     let server = sandbox.start(&StartOptions::new(settings)).unwrap();
+    (server, sandbox, dir)
+}
+
+/// One connection is beyond the limit, for those who may do everything: that is everybody here.
+#[test]
+fn connections_are_renewed_at_a_server_that_is_full() {
+    const CLIENTS: u32 = 11;
+    let Some(binary) = mariadb("connections_are_renewed_at_a_server_that_is_full") else { return };
+    let (server, _sandbox, _dir) = start(&binary, i64::from(CLIENTS) - 1);
+    let workload = Listed(vec!["DO 1"]);
+    let connector = Connector::new(Target::mysql_unix(server.socket(), "root", None), workload.statements(), false);
+    let load = LoadSpec {
+        quota: Some(Quota::Each(u64::from(CLIENTS) * 20)),
+        reconnect_every: NonZeroU64::new(1),
+        ..LoadSpec::closed(CLIENTS, 2, Duration::MAX)
+    };
+    let outcome = run(&load, &connector.unwrap(), &workload, &AtomicBool::new(false), &mut Nobody).unwrap();
+    assert_eq!((outcome.ending.clone(), outcome.clients_lost, outcome.reconnects), (Ending::Complete, 0, 0));
+    assert_eq!((outcome.measured.unwrap().ok, outcome.renewed), (220, 209), "{outcome:?}");
+}
+
+#[test]
+fn mariadb_sees_each_connection_come_and_go() {
+    let Some(binary) = mariadb("mariadb_sees_each_connection_come_and_go") else { return };
+    let (server, _sandbox, _dir) = start(&binary, 151);
     let mut root = Client::connect_unix(server.socket(), "root", None, Duration::from_mins(1)).unwrap();
     root.execute("CREATE DATABASE d").unwrap();
     let target =

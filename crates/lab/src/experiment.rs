@@ -22,7 +22,7 @@ use crate::ground::{Ground, Place, Site};
 use crate::guest::variables;
 use crate::schedule::schedule;
 use crate::setup::{given, private};
-use crate::trial::{TrialContext, load_of, run_trial};
+use crate::trial::{FAILED_SHARE_MAX, TrialContext, load_of, run_trial};
 
 /// So many trials in a row without evidence, and the rest would be no better.
 const FAILURES_IN_A_ROW_MAX: u32 = 5;
@@ -301,6 +301,7 @@ impl<'a> Bench<'a> {
                     target: site.target,
                     server_pid: site.pid,
                     stop: self.request.stop,
+                    failed_share_max: FAILED_SHARE_MAX,
                 };
                 let kept =
                     run_trial(&context, &mut trial, &mut writer, &mut |interval, _| on_interval(interval, listener));

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use truetps_driver::{Client, Dialect, DriverError, Endpoint, Target};
-use truetps_record::{Flavour, Plan, ServerFacts};
+use truetps_record::{Plan, ServerFacts};
 use truetps_workload::Workload;
 
 use crate::error::LabError;
@@ -203,15 +203,7 @@ fn facts(client: &mut Client, dialect: Dialect) -> Result<ServerFacts, DriverErr
         Dialect::Postgres => "SELECT version()",
     };
     let version_text = client.query_value(sql)?.unwrap_or_default();
-    let is_number = |word: &&str| word.starts_with(|c: char| c.is_ascii_digit());
-    let number = version_text.split_whitespace().find(is_number).unwrap_or_default();
-    let end = number.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(number.len());
-    Ok(ServerFacts {
-        flavour: Flavour::from_version_text(&version_text),
-        version: number[..end].to_owned(),
-        version_text,
-        chosen_settings: Vec::new(),
-    })
+    Ok(ServerFacts::from_version_text(&version_text))
 }
 
 /// Settings of PostgreSQL that may have a password in them.

@@ -22,7 +22,7 @@ const CONNECT_TIMEOUT_A_CLIENT: Duration = Duration::from_millis(10);
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// With a larger share of failures, throughput is that of a server which mostly says no: a full disk, a read-only one.
-const FAILED_SHARE_MAX: f64 = 0.01;
+pub(crate) const FAILED_SHARE_MAX: f64 = 0.01;
 
 /// A load, and the server that it is for.
 pub struct TrialContext<'a> {
@@ -33,6 +33,8 @@ pub struct TrialContext<'a> {
     /// `None` where the server is not one process of this host.
     pub server_pid: Option<u32>,
     pub stop: &'a AtomicBool,
+    /// A trial of which a larger share has failed is no evidence. 0: each failure counts, also outside the measure phase.
+    pub failed_share_max: f64,
 }
 
 /// The load of one configuration of a plan. `pin`: cores that the workers are bound to; empty: none.
@@ -87,7 +89,7 @@ pub fn run_trial(
             None
         }
         Ok(outcome) => {
-            trial.validity = validity(&outcome, &context.load);
+            trial.validity = validity(&outcome, &context.load, context.failed_share_max);
             trial.engine = Some(engine_facts(context, &outcome));
             trial.measured = measured(&outcome, at_start.zip(at_end));
             trial.notes.extend(notes(&outcome));
@@ -143,7 +145,7 @@ impl Observer for Keeper<'_> {
 }
 
 /// What makes the figures untrue, the gravest first.
-fn validity(outcome: &Outcome, load: &LoadSpec) -> Validity {
+fn validity(outcome: &Outcome, load: &LoadSpec, failed_share_max: f64) -> Validity {
     let invalid = |reason: String| Validity::Invalid(reason);
     let first = |errors: &[truetps_record::ErrorCount]| {
         errors.first().map_or("no error was reported".to_owned(), |e| e.first_message.clone())
@@ -179,11 +181,16 @@ fn validity(outcome: &Outcome, load: &LoadSpec) -> Validity {
     match outcome.measured {
         None => invalid("the measure phase was never reached".to_owned()),
         Some(counts)
-            if (counts.failed - counts.ignored) as f64 > FAILED_SHARE_MAX * (counts.ok + counts.failed) as f64 =>
+            if (counts.failed - counts.ignored) as f64 > failed_share_max * (counts.ok + counts.failed) as f64 =>
         {
             let (failed, of) = (counts.failed - counts.ignored, counts.ok + counts.failed);
             invalid(format!("{failed} of {of} transactions failed: {}", first(&outcome.errors)))
         }
+        Some(_) if failed_share_max <= 0.0 && failed_elsewhere(outcome) > 0 => invalid(format!(
+            "{} transactions failed outside the measure phase: {}",
+            failed_elsewhere(outcome),
+            first(&outcome.errors_elsewhere)
+        )),
         // A trial in which nothing ended at all is evidence of a stall.
         Some(_) => Validity::Valid,
     }
@@ -238,8 +245,13 @@ fn measured(outcome: &Outcome, readings: Option<(Reading, Reading)>) -> Option<M
     })
 }
 
+/// Transactions that failed in warm-up and drain.
+fn failed_elsewhere(outcome: &Outcome) -> u64 {
+    outcome.errors_elsewhere.iter().map(|error| error.count).sum()
+}
+
 fn notes(outcome: &Outcome) -> Vec<String> {
-    let elsewhere: u64 = outcome.errors_elsewhere.iter().map(|error| error.count).sum();
+    let elsewhere = failed_elsewhere(outcome);
     let mut notes = Vec::new();
     if outcome.measured.is_some_and(|counts| counts.ok + counts.failed == 0) {
         notes.push("no transaction ended in the measure phase".to_owned());

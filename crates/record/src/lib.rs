@@ -16,14 +16,17 @@ mod host;
 mod interval;
 mod load;
 mod open_loop;
+mod personality;
 mod plan;
 mod plan_check;
+mod rate;
 mod server;
 mod setting_text;
 mod slo;
 mod sql_script;
 mod table_spec;
 mod trial;
+mod whole_number;
 mod workload_check;
 mod workload_spec;
 
@@ -40,16 +43,18 @@ pub use host::{FlushProbe, HostFacts};
 pub use interval::{Interval, Phase};
 pub use load::{DriveMode, ErrorPolicy, Load, Spacing};
 pub use open_loop::{OpenLoop, StartCounts};
+pub use personality::Personality;
 pub use plan::{DatadirState, Design, Plan, PlanError, Protocol, QuickOverrides, ServerSpec};
 pub use plan_check::near_matches;
+pub use rate::{RATE_MAX, RATE_MIN, parse_rate};
 pub use server::{Flavour, ServerFacts};
 pub use setting_text::{same_setting, setting_number};
 pub use slo::Slo;
-pub use sql_script::{SqlScriptError, created_table, first_word, split_sql};
+pub use sql_script::{SqlDialect, SqlScriptError, split_sql};
 pub use table_spec::{GeneratedTable, TableSection, VALUE_LENGTH};
 pub use trial::{EngineFacts, Measured, ResourceUse, Trial, Validity};
 pub use workload_spec::{
-    CustomStatement, CustomTable, KeyMode, ReadWriteMix, SCRIPT_WORKLOAD, WORKLOADS, WorkloadSpec,
+    CustomStatement, CustomTable, KeyMode, ReadWriteMix, SCRIPT_WORKLOAD, SqlParts, WORKLOADS, WorkloadSpec,
 };
 
 /// Version of every JSON file in a run folder. It grows when a reader of the old version would misread the new one.

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::PlanError;
 use crate::plan_check::{near_matches, value};
+use crate::rate::{RATE_MAX, RATE_MIN};
+use crate::whole_number::WHOLE_MAX;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -13,6 +15,7 @@ pub struct Load {
     pub warm_up_s: f64,
     pub measure_s: f64,
     /// End the measure phase after this many transactions, if that is sooner than `measure_s`.
+    #[serde(with = "crate::whole_number::optional")]
     pub measure_transactions: Option<u64>,
     /// Open loop: transactions a second that all clients together are to start. Closed loop where neither this nor
     /// `rate_per_client` is set.
@@ -99,9 +102,6 @@ impl Default for ErrorPolicy {
 }
 
 const DAY_S: f64 = 86_400.0;
-/// Starts a second: more than any server takes, and few enough to be counted while they pass.
-pub(crate) const RATE_MAX: f64 = 10_000_000.0;
-const RATE_MIN: f64 = 0.0001;
 const CLASSES: [&str; 8] = [
     "deadlock",
     "lock_wait_timeout",
@@ -131,8 +131,8 @@ impl Load {
         let is_open = self.is_open() || has_rate_factor;
         seconds("load.warm_up_s", self.warm_up_s, 0.0)?;
         seconds("load.measure_s", self.measure_s, 0.1)?;
-        if self.measure_transactions == Some(0) {
-            return Err(value("load.measure_transactions", "0 is not between 1 and 18446744073709551615"));
+        if let Some(number) = self.measure_transactions.filter(|number| !(1..=WHOLE_MAX).contains(number)) {
+            return Err(value("load.measure_transactions", format!("{number} is not between 1 and {WHOLE_MAX}")));
         }
         if self.rate.is_some() && self.rate_per_client.is_some() {
             return Err(value("load.rate_per_client", "`rate` is set too: remove one of the two"));

@@ -6,7 +6,9 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::{Configuration, Flavour, HOT_ROWS, Load, SettingValue, WorkloadSpec, is_load_factor, is_workload_factor};
+use crate::{
+    Configuration, Flavour, HOT_ROWS, Load, Personality, SettingValue, WorkloadSpec, is_load_factor, is_workload_factor,
+};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -15,6 +17,10 @@ pub struct Plan {
     pub name: String,
     /// One sentence: the question that it answers.
     pub about: String,
+    /// Not a plan that somebody made: what a run of this program was. It is in the run's folder to be read. Nothing can
+    /// be run from it, since plans have no words for all that was done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recorded_from: Option<Personality>,
     #[serde(default)]
     pub server: ServerSpec,
     pub workload: WorkloadSpec,
@@ -67,6 +73,7 @@ pub enum DatadirState {
 pub struct Design {
     /// Replicates: randomised passes over all configurations.
     pub blocks: u32,
+    #[serde(with = "crate::whole_number")]
     pub seed: u64,
     /// Levels that the others are compared with; a factor that is not named keeps its own level in each comparison.
     /// Default: the first level of the first factor that is not of the load.
@@ -101,6 +108,7 @@ pub struct QuickOverrides {
     pub blocks: Option<u32>,
     pub warm_up_s: Option<f64>,
     pub measure_s: Option<f64>,
+    #[serde(with = "crate::whole_number::optional")]
     pub table_rows: Option<u64>,
     pub factors: IndexMap<String, Vec<SettingValue>>,
 }
@@ -122,7 +130,7 @@ pub enum PlanError {
 
 impl Plan {
     /// Parses and checks a plan. Nothing outside the text is asked: whether the server knows a setting is the
-    /// sandbox's business.
+    /// sandbox's business. Limits are for what somebody wants to run: the record of a run has none.
     pub fn parse(text: &str) -> Result<Self, PlanError> {
         let table: toml::Table = toml::from_str(text).map_err(|error| PlanError::Syntax(error.to_string()))?;
         crate::plan_check::check_keys(&table)?;
@@ -131,7 +139,15 @@ impl Plan {
         let section = table.get("workload").and_then(toml::Value::as_table);
         plan.workload.resolve(section.unwrap_or(&empty));
         plan.resolve_hot_rows();
-        crate::plan_check::check_values(&plan)?;
+        // Records of scripts' runs did not always say so.
+        if plan.workload.is_script() {
+            plan.recorded_from.get_or_insert(Personality::Sysbench);
+        }
+        if plan.recorded_from.is_some() {
+            crate::plan_check::check_recorded(&plan)?;
+        } else {
+            crate::plan_check::check_values(&plan)?;
+        }
         Ok(plan)
     }
 

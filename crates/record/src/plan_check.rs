@@ -4,14 +4,13 @@ use std::collections::BTreeSet;
 
 use crate::load::check_rate;
 use crate::table_spec::GENERATED_TABLE_KEYS;
-use crate::workload_check::{HOT_ROWS_MAX, check_workload, check_workload_keys, unused_key};
+use crate::whole_number::WHOLE_MAX;
+use crate::workload_check::{HOT_ROWS_MAX, TABLE_ROWS_MAX, check_workload, check_workload_keys, unused_key};
 use crate::{CONNECTIONS, Configuration, HOT_ROWS, Plan, PlanError, RATE, SettingValue};
 
 const TRIALS_MAX: usize = 20_000;
 /// MariaDB and MySQL accept at most this many connections.
 const CONNECTIONS_MAX: i64 = 100_000;
-/// Clients of a script need none.
-const SCRIPT_CLIENTS_MAX: i64 = 1_000_000;
 const DAY_S: f64 = 86_400.0;
 
 const WORKLOAD_SECTION: [&str; 17] = [
@@ -35,7 +34,7 @@ const WORKLOAD_SECTION: [&str; 17] = [
 ];
 
 const SECTIONS: [(&str, &[&str]); 8] = [
-    ("", &["name", "about", "server", "workload", "load", "factors", "design", "quick"]),
+    ("", &["name", "about", "recorded_from", "server", "workload", "load", "factors", "design", "quick"]),
     ("server", &["flavour", "settings"]),
     ("workload", &WORKLOAD_SECTION),
     // Those of `custom` are a list and no section; each names its own keys.
@@ -101,9 +100,8 @@ pub(crate) fn check_keys(table: &toml::Table) -> Result<(), PlanError> {
 pub(crate) fn check_values(plan: &Plan) -> Result<(), PlanError> {
     check_name(&plan.name)?;
     check_workload(&plan.workload)?;
-    let connections_max = if plan.workload.is_script() { SCRIPT_CLIENTS_MAX } else { CONNECTIONS_MAX };
-    check_factors("factors", plan.factors.iter(), connections_max)?;
-    check_factors("quick.factors", plan.quick.factors.iter(), connections_max)?;
+    check_factors("factors", plan.factors.iter())?;
+    check_factors("quick.factors", plan.quick.factors.iter())?;
     if !plan.factors.contains_key(CONNECTIONS) {
         return Err(value("factors", format!("`{CONNECTIONS}` is missing: name at least one number of connections")));
     }
@@ -117,6 +115,17 @@ pub(crate) fn check_values(plan: &Plan) -> Result<(), PlanError> {
     check_overlap(plan)?;
     check_size(plan)?;
     check_left_out(plan)
+}
+
+/// What was run is no wish that could be refused: only what readers rely on is looked at.
+pub(crate) fn check_recorded(plan: &Plan) -> Result<(), PlanError> {
+    if plan.workload.is_script() && plan.workload.script.as_ref().is_none_or(String::is_empty) {
+        return Err(value("workload.script", "is missing: which script was run"));
+    }
+    match plan.factors.iter().find(|(_, levels)| levels.is_empty()) {
+        Some((name, _)) => Err(value(format!("factors.{name}"), "has no level")),
+        None => Ok(()),
+    }
 }
 
 pub(crate) fn value(key: impl Into<String>, problem: impl Into<String>) -> PlanError {
@@ -137,12 +146,9 @@ fn check_numbers(plan: &Plan) -> Result<(), PlanError> {
         let fine = (least..=most).contains(&number);
         if fine { Ok(()) } else { Err(value(key, format!("{number} is not between {least} and {most}"))) }
     };
-    // What was run is no wish that could be refused: `measure_s` of a script without a limit of time is 0.
-    if !plan.workload.is_script() {
-        plan.load.check(plan.connections_max(), plan.factors.contains_key(RATE))?;
-    }
+    plan.load.check(plan.connections_max(), plan.factors.contains_key(RATE))?;
     whole("design.blocks", plan.design.blocks.into(), 1, 1000)?;
-    whole("design.seed", plan.design.seed, 0, i64::MAX as u64)?;
+    whole("design.seed", plan.design.seed, 0, WHOLE_MAX)?;
     let percent = plan.design.smallest_effect_percent;
     if !(0.1..=100.0).contains(&percent) {
         return Err(value("design.smallest_effect_percent", format!("{percent} is not between 0.1 and 100")));
@@ -153,7 +159,6 @@ fn check_numbers(plan: &Plan) -> Result<(), PlanError> {
 fn check_factors<'a>(
     section: &str,
     factors: impl Iterator<Item = (&'a String, &'a Vec<SettingValue>)>,
-    connections_max: i64,
 ) -> Result<(), PlanError> {
     for (name, levels) in factors {
         let key = format!("{section}.{name}");
@@ -168,7 +173,7 @@ fn check_factors<'a>(
             return Err(value(key, "names a level twice"));
         }
         if name == CONNECTIONS {
-            check_whole(&key, levels, connections_max)?;
+            check_whole(&key, levels, CONNECTIONS_MAX)?;
         }
         if name == HOT_ROWS {
             check_whole(&key, levels, HOT_ROWS_MAX.into())?;
@@ -266,6 +271,9 @@ fn check_quick(plan: &Plan) -> Result<(), PlanError> {
     if plan.quick.warm_up_s.is_some_and(|seconds| !(0.0..=DAY_S).contains(&seconds)) {
         return Err(value("quick.warm_up_s", "must be at least 0"));
     }
+    if let Some(rows) = plan.quick.table_rows.filter(|rows| *rows > TABLE_ROWS_MAX) {
+        return Err(value("quick.table_rows", format!("{rows} is not between 1 and {TABLE_ROWS_MAX}")));
+    }
     if plan.quick.blocks == Some(0) || plan.quick.table_rows == Some(0) {
         return Err(value("quick", "`blocks` and `table_rows` must be at least 1"));
     }
@@ -322,7 +330,7 @@ fn check_size(plan: &Plan) -> Result<(), PlanError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{DatadirState, Protocol};
+    use crate::{DatadirState, GeneratedTable, Personality, Protocol, TableSection, WorkloadSpec};
 
     const SMALL: &str = r#"
         name = "small"
@@ -373,7 +381,71 @@ mod tests {
                     rate = 20000000\n[load.errors]\nretry = ['deadlock', 'other(HV000)']\n[factors]\n\
                     connections = [1000000]\n";
         let plan = Plan::parse(text).unwrap();
+        assert_eq!(plan.recorded_from, Some(Personality::Sysbench), "though it does not say so");
         assert_eq!(Plan::parse(&plan.to_toml()).unwrap(), plan);
+    }
+
+    /// Whatever mysqlslap and mtls-perf-bench can be asked for.
+    #[test]
+    fn a_record_has_no_limits() {
+        let slap = |text: &str| {
+            let text = text.replace("WORKLOAD", "[workload]\nsql = 'select 1'\n");
+            let text = format!("name = 's'\nabout = '?'\nrecorded_from = 'slap'\n{text}");
+            let has_factors = text.contains("[factors]");
+            let text = if has_factors { text } else { text + "\n[factors]\nconnections = [1]\n" };
+            let plan = Plan::parse(&text).unwrap_or_else(|error| panic!("{text}\n{error}"));
+            assert_eq!(plan.recorded_from, Some(Personality::Slap));
+            assert_eq!(Plan::parse(&plan.to_toml()).unwrap(), plan, "{text}");
+            let wish = text.replace("recorded_from = 'slap'", "");
+            assert!(Plan::parse(&wish).is_err(), "nobody can wish for it: {wish}");
+        };
+        slap("WORKLOAD");
+        slap("WORKLOAD create = 'create table `a b` (i int); create table `a b` (i int)'");
+        slap("WORKLOAD commit_every = 4000000000");
+        slap("WORKLOAD [factors]\nconnections = [4, 4]");
+        slap("WORKLOAD [design]\nblocks = 100000");
+        slap("WORKLOAD [load]\nmeasure_s = 1e7");
+        slap("WORKLOAD [load]\nmeasure_s = 0.001\nrate = 1e12");
+        slap("[workload]\nsql = ['BEGIN', \"select 'a\", 'COMMIT']\n");
+        slap(&format!("[workload]\nsql = '{}'\n", "select 1;".repeat(20_000)));
+        slap("[workload]\ntable = { ints = 5000, name = 'a-ä', decimal_scale = 60 }\nrows_per_insert = 70000\n");
+        let error = |text: &str| {
+            let text = format!("name = 's'\nabout = '?'\n{text}\n[workload]\nsql = 'x'\n[factors]\nconnections = []");
+            error_of(&text)
+        };
+        assert!(error("recorded_from = 'mtls'").contains("`factors.connections`: has no level"));
+        assert!(error("recorded_from = 'a hand'").contains("unknown variant `a hand`, expected one of `sysbench`"));
+    }
+
+    #[test]
+    fn numbers_that_toml_does_not_have() {
+        let mut plan = Plan::parse(&SMALL.replace("'insert'", "'table'")).unwrap();
+        plan.recorded_from = Some(Personality::Mtls);
+        plan.design.seed = u64::MAX;
+        plan.load.measure_transactions = Some(1 << 63);
+        plan.workload.table_rows = u64::MAX;
+        plan.quick.table_rows = Some(u64::MAX);
+        assert_eq!(Plan::parse(&plan.to_toml()).unwrap(), plan);
+        let mut table = WorkloadSpec::new("table");
+        table.table = TableSection::Generated(GeneratedTable { rows: u64::MAX, ..GeneratedTable::default() });
+        let rows = Plan { workload: table, ..plan.clone() };
+        assert!(rows.to_toml().contains("rows = \"18446744073709551615\""), "{}", rows.to_toml());
+
+        let refused = |change: &dyn Fn(&mut Plan), expect: &str| {
+            let mut plan = Plan::parse(SMALL).unwrap();
+            change(&mut plan);
+            let error = error_of(&plan.to_toml());
+            assert!(error.contains(expect), "{error}\nshould contain\n{expect}");
+        };
+        let most = "is not between 1 and 9223372036854775807";
+        refused(&|plan| plan.load.measure_transactions = Some(u64::MAX), most);
+        refused(&|plan| plan.design.seed = 1 << 63, "`design.seed`: 9223372036854775808 is not between 0 and");
+        refused(&|plan| plan.workload.table_rows = u64::MAX, "`workload.table_rows`: 18446744073709551615 is not");
+        refused(&|plan| plan.quick.table_rows = Some(u64::MAX), "`quick.table_rows`: 18446744073709551615 is not");
+        let with = |seed: &str| error_of(&format!("{SMALL}\n[design]\nseed = {seed}"));
+        assert!(with("'7'").contains("invalid type: string \"7\", expected a whole number from 0"));
+        assert!(with("-7").contains("expected a whole number from 0"));
+        assert!(with("9223372036854775808").contains("seed = 9223372036854775808"), "{}", with("9223372036854775808"));
     }
 
     #[test]

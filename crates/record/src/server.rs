@@ -57,9 +57,34 @@ pub struct ServerFacts {
     pub chosen_settings: Vec<(String, String)>,
 }
 
+impl ServerFacts {
+    /// Of a server that says this about itself; the number is what its first word that begins with a digit begins with.
+    pub fn from_version_text(text: &str) -> Self {
+        let number = text.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit()));
+        let number = number.unwrap_or_default();
+        let end = number.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(number.len());
+        Self {
+            flavour: Flavour::from_version_text(text),
+            version: number[..end].trim_end_matches('.').to_owned(),
+            version_text: text.to_owned(),
+            chosen_settings: Vec::new(),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn versions_are_in_the_text() {
+        let check = |text, expect| assert_eq!(ServerFacts::from_version_text(text).version, expect, "{text}");
+        check("10.11.14-MariaDB-0+deb12u2 Debian 12", "10.11.14");
+        check("9.7.4 MySQL Community Server", "9.7.4");
+        check("PostgreSQL 15.8 (Debian 15.8-0+deb12u1)", "15.8");
+        check("8.0.-x", "8.0");
+        check("", "");
+    }
 
     #[test]
     fn flavour_from_version_text() {

@@ -7,7 +7,7 @@ use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::plan_check::value;
-use crate::workload_check::{TABLE_ROWS_MAX, check_table_name};
+use crate::workload_check::{ROWS_PER_INSERT_MAX, TABLE_ROWS_MAX, check_table_name};
 use crate::{CustomTable, PlanError, WorkloadSpec};
 
 /// What `table` holds: `[[workload.table]]` is a list, `table = { … }` is the generated table.
@@ -76,6 +76,7 @@ impl<'de> Deserialize<'de> for TableSection {
 pub struct GeneratedTable {
     pub name: String,
     /// Rows before each trial.
+    #[serde(with = "crate::whole_number")]
     pub rows: u64,
     /// A column `id` that counts up, as the primary key.
     pub auto_primary_key: bool,
@@ -171,12 +172,15 @@ impl GeneratedTable {
         .sum()
     }
 
-    fn check(&self, rows_per_insert: u32) -> Result<(), PlanError> {
-        let within = |key: &str, number: u64, least: u64, most: u64| {
+    /// Whether there can be such a table, and INSERTs of so many rows into it. The last word of an error's key is that of
+    /// the field.
+    pub fn check(&self, rows_per_insert: u32) -> Result<(), PlanError> {
+        let whole = |key: &str, number: u64, least: u64, most: u64| {
             let fine = (least..=most).contains(&number);
-            let problem = || format!("{number} is not between {least} and {most}");
-            if fine { Ok(()) } else { Err(value(format!("workload.table.{key}"), problem())) }
+            if fine { Ok(()) } else { Err(value(key, format!("{number} is not between {least} and {most}"))) }
         };
+        let within = |key: &str, number, least, most| whole(&format!("workload.table.{key}"), number, least, most);
+        whole("workload.rows_per_insert", rows_per_insert.into(), 1, ROWS_PER_INSERT_MAX.into())?;
         check_table_name("workload.table.name", &self.name)?;
         let columns = self.value_columns();
         if columns == 0 {
@@ -216,6 +220,25 @@ pub(crate) fn check_generated(spec: &WorkloadSpec) -> Result<(), PlanError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn front_ends_can_ask_whether_a_table_can_be() {
+        let ints = GeneratedTable { ints: 1, ..GeneratedTable::default() };
+        assert!(ints.check(1).is_ok() && ints.check(10_000).is_ok());
+        let check = |table: GeneratedTable, rows, key: &str| match table.check(rows) {
+            Err(PlanError::Value { key: found, .. }) => assert_eq!(found.rsplit('.').next(), Some(key)),
+            other => panic!("{key}: {other:?}"),
+        };
+        check(ints.clone(), 0, "rows_per_insert");
+        check(ints.clone(), 10_001, "rows_per_insert");
+        check(GeneratedTable { ints: u32::MAX, blobs: u32::MAX, ..ints.clone() }, 1, "table");
+        check(GeneratedTable { ints: 0, ..ints.clone() }, 1, "table");
+        check(GeneratedTable { name: "a b".to_owned(), ..ints.clone() }, 1, "name");
+        check(GeneratedTable { varchar_length: 0, ..ints.clone() }, 1, "varchar_length");
+        check(GeneratedTable { value_length: Some(u32::MAX), ..ints.clone() }, 1, "value_length");
+        check(GeneratedTable { decimal_precision: 2, decimal_scale: 3, ..ints.clone() }, 1, "decimal_scale");
+        check(GeneratedTable { rows: u64::MAX, ..ints }, 1, "rows");
+    }
 
     #[test]
     fn the_keys_are_those_of_the_structure() {

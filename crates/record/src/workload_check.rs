@@ -3,12 +3,15 @@
 use std::collections::BTreeSet;
 
 use crate::plan_check::value;
-use crate::sql_script::{SqlScriptError, created_tables, first_word, split_sql};
+use crate::sql_script::first_word;
 use crate::table_spec::check_generated;
 use crate::workload_spec::{SQL_WORKLOAD, TABLE_WORKLOAD, all_workload_keys, implied_name};
-use crate::{CustomTable, Generator, GeneratorKind, PlanError, TableSection, WORKLOADS, WorkloadSpec, near_matches};
+use crate::{
+    CustomTable, Generator, GeneratorKind, PlanError, SqlDialect, SqlParts, TableSection, WORKLOADS, WorkloadSpec,
+    near_matches,
+};
 
-const ROWS_PER_INSERT_MAX: u32 = 10_000;
+pub(crate) const ROWS_PER_INSERT_MAX: u32 = 10_000;
 pub(crate) const HOT_ROWS_MAX: u32 = 100_000;
 pub(crate) const TABLE_ROWS_MAX: u64 = 1_000_000_000;
 /// Statements in one transaction.
@@ -60,16 +63,9 @@ pub(crate) fn check_workload(spec: &WorkloadSpec) -> Result<(), PlanError> {
     };
     match spec.name.as_str() {
         "custom" => return check_custom(spec),
-        SQL_WORKLOAD => return check_sql(spec),
-        TABLE_WORKLOAD => {
-            whole("rows_per_insert", spec.rows_per_insert.unwrap_or(1).into(), ROWS_PER_INSERT_MAX.into())?;
-            return check_generated(spec);
-        }
+        SQL_WORKLOAD => return check_sql_of_any(spec),
+        TABLE_WORKLOAD => return check_generated(spec),
         _ => {}
-    }
-    if spec.is_script() {
-        let is_named = spec.script.as_ref().is_some_and(|script| !script.is_empty());
-        return if is_named { Ok(()) } else { Err(value("workload.script", "is missing: which script was run")) };
     }
     whole("hot_rows", spec.hot_rows.unwrap_or(1).into(), HOT_ROWS_MAX.into())?;
     whole("tables", spec.tables.into(), TABLES_MAX as u64)?;
@@ -140,12 +136,14 @@ pub(crate) fn check_table_name(key: &str, name: &str) -> Result<(), PlanError> {
     Ok(())
 }
 
-fn check_sql(spec: &WorkloadSpec) -> Result<(), PlanError> {
-    let wrong = |key: &'static str| move |error: SqlScriptError| value(key, error.to_string());
-    let mut statements = Vec::new();
-    for text in &spec.sql {
-        statements.extend(split_sql(text, ";").map_err(wrong("workload.sql"))?);
-    }
+/// Whose quotes and comments the texts have is known when there is a server: here they must make sense to one of them.
+fn check_sql_of_any(spec: &WorkloadSpec) -> Result<(), PlanError> {
+    let of_mysql = spec.sql_parts(SqlDialect::Mysql);
+    of_mysql.or_else(|error| spec.sql_parts(SqlDialect::Postgres).map_err(|_| error)).map(drop)
+}
+
+pub(crate) fn check_sql(parts: &SqlParts, commit_every: Option<u32>, dialect: SqlDialect) -> Result<(), PlanError> {
+    let SqlParts { statements, tables, .. } = parts;
     if !(1..=SQL_STATEMENTS_MAX).contains(&statements.len()) {
         let problem = format!(
             "has {} statements; a plan with 1 to {SQL_STATEMENTS_MAX} is needed: `sql = \"UPDATE …\"`",
@@ -153,20 +151,19 @@ fn check_sql(spec: &WorkloadSpec) -> Result<(), PlanError> {
         );
         return Err(value("workload.sql", problem));
     }
-    let ends = |sql: &&String| matches!(&*first_word(sql), "BEGIN" | "START" | "COMMIT" | "END" | "ROLLBACK");
+    let ends = |sql: &&String| matches!(&*first_word(sql, dialect), "BEGIN" | "START" | "COMMIT" | "END" | "ROLLBACK");
     if let Some(sql) = statements.iter().find(ends) {
         let problem = format!(
             "`{sql}` is not for a statement: each is a transaction by itself, or, with `commit_every = N`, each N of them"
         );
         return Err(value("workload.sql", problem));
     }
-    if let Some(every) = spec.commit_every
+    if let Some(every) = commit_every
         && !(1..=SQL_STATEMENTS_MAX as u32).contains(&every)
     {
         let problem = format!("{every} is not between 1 and {SQL_STATEMENTS_MAX}");
         return Err(value("workload.commit_every", problem));
     }
-    let tables = created_tables(&spec.create).map_err(wrong("workload.create"))?;
     if !(1..=TABLES_MAX).contains(&tables.len()) {
         let problem = format!(
             "makes {} tables; 1 to {TABLES_MAX} are needed: `create = \"CREATE TABLE …\"` for each that `sql` works on",
@@ -175,7 +172,7 @@ fn check_sql(spec: &WorkloadSpec) -> Result<(), PlanError> {
         return Err(value("workload.create", problem));
     }
     let mut names = BTreeSet::new();
-    for table in &tables {
+    for table in tables {
         check_table_name(&format!("workload.create: table `{table}`"), table)?;
         if !names.insert(table.to_lowercase()) {
             return Err(value("workload.create", format!("makes the table `{table}` twice")));
@@ -209,7 +206,7 @@ fn check_names<'a>(
 
 #[cfg(test)]
 mod tests {
-    use crate::{Distribution, KeyMode, Plan, PlanError, Protocol, ReadWriteMix, WORKLOADS, WorkloadSpec};
+    use crate::{Distribution, KeyMode, Plan, PlanError, Protocol, ReadWriteMix, SqlDialect, WORKLOADS, WorkloadSpec};
 
     fn parse(workload: &str) -> Result<WorkloadSpec, PlanError> {
         let text = format!("name = 'p'\nabout = 'a test'\n[factors]\nconnections = [1]\n[workload]\n{workload}\n");
@@ -272,13 +269,31 @@ mod tests {
     }
 
     #[test]
+    fn sql_may_be_of_either_dialect() {
+        let check = |sql: &str, dialect, expect: &[&str]| {
+            let spec = parse(&format!("sql = \"{sql}\"\ncreate = 'create table t (a int)'")).unwrap();
+            assert_eq!(spec.tables, 1);
+            assert_eq!(spec.sql_parts(dialect).unwrap().statements, expect);
+            spec
+        };
+        let (mysql, postgres) = (SqlDialect::Mysql, SqlDialect::Postgres);
+        check("UPDATE t SET a = a # 5\\n; x", mysql, &["UPDATE t SET a = a # 5", "x"]);
+        check("UPDATE t SET a = a # 5; x", postgres, &["UPDATE t SET a = a # 5", "x"]);
+        let spec = check("UPDATE t SET a = '\\\\'; x", postgres, &["UPDATE t SET a = '\\'", "x"]);
+        let error = spec.sql_parts(mysql).unwrap_err().to_string();
+        assert!(error.contains("`workload.sql`: the quote ' is not closed"), "{error}");
+        let spec = check("SELECT `;`", mysql, &["SELECT `;`"]);
+        assert_eq!(spec.sql_parts(postgres).unwrap().statements, ["SELECT `", "`"]);
+    }
+
+    #[test]
     fn wrong_sql_workloads_are_named() {
         let with = |from: &str, to: &str, expect: &str| check(&SQL.replace(from, to), expect);
         check("protocol = 'text'", "`workload.name`: is missing: write one of `insert`");
         check("name = 7", "invalid type: integer `7`");
         check("name = 'sql'", "`workload.sql`: has 0 statements");
         with("insert into t values (?); delete from t", " ; -- x", "`workload.sql`: has 0 statements");
-        with("values (?)", "values (`?)", "`workload.sql`: the quote ` is not closed in: insert into t");
+        with("values (?)", "values (\"?)", "`workload.sql`: the quote \" is not closed in: insert into t");
         with("delete from t'", "COMMIT'", "`COMMIT` is not for a statement");
         with("VALUES (';')", "VALUES (';)", "`workload.create`: the quote ' is not closed");
         with("CREATE TABLE t (a int)", "CREATE INDEX t ON t (a)", "`workload.create`: makes 0 tables");
@@ -290,6 +305,7 @@ mod tests {
         with("sql =", "commit_evry = 2\nsql =", "unknown key `commit_evry` in `workload` (did you mean `commit_every`");
         with("sql =", "tables = 2\nsql =", "`workload.tables` means nothing to `sql`");
         with("sql =", "table = { ints = 1 }\nsql =", "`workload.table` means nothing to `sql`");
+        with("delete from t'", "/* c */ commit'", "`/* c */ commit` is not for a statement");
         check(&format!("name = 'insert'\n{SQL}"), "`workload.sql` means nothing to `insert`: it is for `sql`");
     }
 

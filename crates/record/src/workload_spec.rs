@@ -8,8 +8,9 @@ use serde::de::value::SeqAccessDeserializer;
 use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::sql_script::created_tables;
-use crate::{Distribution, Generator, Protocol, TableSection, near_matches};
+use crate::sql_script::{created_table, split_sql};
+use crate::workload_check::check_sql;
+use crate::{Distribution, Generator, PlanError, Protocol, SqlDialect, SqlScriptError, TableSection, near_matches};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -21,7 +22,7 @@ pub struct WorkloadSpec {
     #[serde(default = "one")]
     pub tables: u32,
     /// Rows in each table before a trial starts. Where the workload brings tables of its own: their mean, rounded up.
-    #[serde(default = "default_table_rows")]
+    #[serde(default = "default_table_rows", with = "crate::whole_number")]
     pub table_rows: u64,
     #[serde(default)]
     pub protocol: Protocol,
@@ -182,7 +183,7 @@ pub struct CustomTable {
     /// SQL that makes it, its indexes and whatever else it needs.
     pub create: Vec<String>,
     /// Rows that it is filled with.
-    #[serde(default)]
+    #[serde(default, with = "crate::whole_number")]
     pub rows: u64,
     /// The columns of these rows.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
@@ -213,6 +214,17 @@ fn one_or_more<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>
     }
 
     deserializer.deserialize_any(Texts)
+}
+
+/// The workload `sql`, taken apart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SqlParts {
+    /// What clients send.
+    pub statements: Vec<String>,
+    /// What makes the tables and fills them.
+    pub create: Vec<String>,
+    /// Names of the tables that `create` makes, in order.
+    pub tables: Vec<String>,
 }
 
 /// The workloads, and the keys of the section that each has beside `name` and `protocol`.
@@ -246,8 +258,7 @@ fn default_protocol(name: &str) -> Protocol {
     if name == SQL_WORKLOAD { Protocol::Text } else { Protocol::Prepared }
 }
 
-/// The workload of a run folder that `truetps sysbench` has written: whatever the script sent. Such a plan can be read,
-/// and no experiment can be made from it: it is in no list of workloads.
+/// The workload of a script's run, which no plan can ask for: it is in no list of workloads.
 pub const SCRIPT_WORKLOAD: &str = "sysbench";
 const SCRIPT_KEYS: (&str, &[&str]) = (SCRIPT_WORKLOAD, &["script"]);
 
@@ -291,8 +302,7 @@ impl WorkloadSpec {
         }
     }
 
-    /// Whether this is the record of a script's run, which no plan can ask for.
-    pub fn is_script(&self) -> bool {
+    pub(crate) fn is_script(&self) -> bool {
         self.name == SCRIPT_WORKLOAD
     }
 
@@ -313,10 +323,34 @@ impl WorkloadSpec {
                 Some((tables.len() as u32, rows.div_ceil(tables.len().max(1) as u64)))
             }
             // How many rows the statements leave is known to the server alone.
-            SQL_WORKLOAD => Some((created_tables(&self.create).map_or(0, |names| names.len() as u32), 0)),
+            SQL_WORKLOAD => Some((self.tables_of_sql(), 0)),
             TABLE_WORKLOAD => Some((1, self.table.generated().map_or(0, |table| table.rows))),
             _ => None,
         }
+    }
+
+    /// The statements of `sql` for servers of this dialect, checked.
+    pub fn sql_parts(&self, dialect: SqlDialect) -> Result<SqlParts, PlanError> {
+        let parts = self.split(dialect)?;
+        check_sql(&parts, self.commit_every, dialect)?;
+        Ok(parts)
+    }
+
+    fn split(&self, dialect: SqlDialect) -> Result<SqlParts, PlanError> {
+        let split = |key: &str, texts: &[String]| {
+            let each = texts.iter().map(|text| split_sql(text, ";", dialect));
+            each.collect::<Result<Vec<_>, _>>().map(|lists| lists.concat()).map_err(|error| wrong(key, &error))
+        };
+        let (statements, create) = (split("sql", &self.sql)?, split("create", &self.create)?);
+        let names = create.iter().filter_map(|sql| created_table(sql, dialect).transpose());
+        let tables = names.collect::<Result<_, _>>().map_err(|error| wrong("create", &error))?;
+        Ok(SqlParts { statements, create, tables })
+    }
+
+    /// Which dialect it is, the plan does not say: whichever can be read.
+    fn tables_of_sql(&self) -> u32 {
+        let parts = self.split(SqlDialect::Mysql).or_else(|_| self.split(SqlDialect::Postgres));
+        parts.map_or(0, |parts| parts.tables.len() as u32)
     }
 
     /// Fills in what the section does not say: the name and the protocol. Makes `tables` and `table_rows` those of the
@@ -344,6 +378,10 @@ impl WorkloadSpec {
             section.remove("table_rows");
         }
     }
+}
+
+fn wrong(key: &str, error: &SqlScriptError) -> PlanError {
+    PlanError::Value { key: format!("workload.{key}"), problem: error.to_string() }
 }
 
 fn one() -> u32 {

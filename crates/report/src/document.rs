@@ -120,11 +120,11 @@ fn load_fact(input: &ReportInput<'_>) -> String {
         truetps_record::Protocol::Text => "text protocol",
     };
     let most = load.measure_transactions.map(|most| format!(" or {}", format::plural(most, "transaction")));
-    let mut parts = vec![
-        format!("{}, {protocol}", workload.name),
-        load::tables(workload),
-        format!("{} s of warm-up, {} s{} measured", load.warm_up_s, load.measure_s, most.unwrap_or_default()),
-    ];
+    let length = match input.plan.recorded_from {
+        Some(_) => load::recorded_length(input.plan),
+        None => format!("{} s of warm-up, {} s{} measured", load.warm_up_s, load.measure_s, most.unwrap_or_default()),
+    };
+    let mut parts = vec![format!("{}, {protocol}", workload.name), load::tables(input.plan), length];
     if input.analysis.axis == Axis::Rate {
         parts.push(format::plural(input.plan.connections_max().into(), "connection"));
     }

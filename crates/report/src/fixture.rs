@@ -47,6 +47,17 @@ impl Fixture {
         fixture.with(|trials| trials[0].server = None)
     }
 
+    /// What `truetps slap` records of a command line that no plan could have.
+    pub(crate) fn slap() -> Self {
+        let mut fixture = Self::of_plan(
+            "name = \"slap\"\nabout = \"mysqlslap: BEGIN\"\nrecorded_from = \"slap\"\n[workload]\n\
+             sql = [\"BEGIN\", \"SELECT 1\", \"COMMIT\"]\n[load]\nwarm_up_s = 0\nmeasure_s = 0\n[design]\n\
+             blocks = 3\naa_pair = false\nseed = \"18446744073709551615\"\n[factors]\nconnections = [8]\n",
+        );
+        fixture.experiment.random_order = false;
+        fixture
+    }
+
     pub(crate) fn of_plan(text: &str) -> Self {
         let plan = Plan::parse(text).unwrap();
         let (schedule, trials) = run(&plan);

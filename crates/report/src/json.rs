@@ -186,6 +186,7 @@ mod tests {
         check(&Fixture::open_run(8000));
         check(&Fixture::old());
         check(&Fixture::script_without_server());
+        check(&Fixture::slap());
         check(&Fixture::durability().with(Vec::clear));
         check(&Fixture::durability().with(|trials| {
             for trial in trials {

@@ -1,6 +1,6 @@
 //! What a plan asks of the generator, in words.
 
-use truetps_record::{Configuration, DriveMode, ErrorPolicy, Load, Plan, RATE, Spacing, WorkloadSpec};
+use truetps_record::{Configuration, DriveMode, ErrorPolicy, Load, Personality, Plan, RATE, Spacing};
 
 use crate::format;
 
@@ -29,9 +29,17 @@ impl Target {
     }
 }
 
-/// `1 table of 200 000 rows`, `3 tables of 500 rows each`. What SQL of the plan's own fills is not known.
-pub(crate) fn tables(workload: &WorkloadSpec) -> String {
+/// `1 table of 200 000 rows`, `3 tables of 500 rows each`. What SQL of the plan's own fills is not known, and neither is
+/// what was there before a run that is recorded.
+pub(crate) fn tables(plan: &Plan) -> String {
+    let workload = &plan.workload;
     let tables = format::plural(workload.tables.into(), "table");
+    match plan.recorded_from {
+        Some(Personality::Mtls) => return "a table that was there".to_owned(),
+        Some(_) if workload.create.is_empty() => return "tables that were there".to_owned(),
+        Some(_) => return format!("{tables}, made by the run"),
+        None => {}
+    }
     if !workload.sql.is_empty() {
         return format!("{tables}, made by the plan's SQL");
     }
@@ -58,8 +66,8 @@ pub(crate) fn rates(plan: &Plan) -> Option<String> {
 /// The load of a script's run; `None` of any other. What it sends to which tables, and what it does about errors, only
 /// the script knows.
 pub(crate) fn of_script(plan: &Plan) -> Option<Vec<String>> {
-    let script = plan.workload.script.as_ref().filter(|_| plan.workload.is_script())?;
-    let mut parts = vec![format!("{script}, a script of sysbench"), script_warm_up(plan), script_length(plan)];
+    let script = plan.workload.script.as_ref()?;
+    let mut parts = vec![format!("{script}, a script of sysbench"), script_warm_up(plan), recorded_length(plan)];
     if let Some(rates) = rates(plan) {
         parts.push(format!("open loop: {rates}, {}", arrivals(plan.load.arrivals)));
     }
@@ -72,12 +80,17 @@ fn script_warm_up(plan: &Plan) -> String {
     if seconds > 0.0 { format!("{seconds} s of warm-up") } else { "no warm-up".to_owned() }
 }
 
-/// How long a script was to run: `10 s`, `10 s or 1 000 transactions`, `1 000 transactions`, `without a limit`.
-pub(crate) fn script_length(plan: &Plan) -> String {
+/// How long a run that is recorded was to be: `10 s`, `10 s or 1 000 transactions`, `1 000 transactions`, `to its end`.
+pub(crate) fn recorded_length(plan: &Plan) -> String {
     let seconds = (plan.load.measure_s > 0.0).then(|| format!("{} s", plan.load.measure_s));
     let most = plan.load.measure_transactions.map(|most| format::plural(most, "transaction"));
     let limits: Vec<_> = [seconds, most].into_iter().flatten().collect();
-    if limits.is_empty() { "without a limit".to_owned() } else { limits.join(" or ") }
+    match &limits[..] {
+        [] if plan.workload.script.is_some() => "without a limit".to_owned(),
+        // The queries of a command line are a limit, too.
+        [] => "to its end".to_owned(),
+        limits => limits.join(" or "),
+    }
 }
 
 pub(crate) fn arrivals(spacing: Spacing) -> &'static str {
@@ -176,6 +189,21 @@ mod tests {
         );
         assert!(told("measure_s = 0").ends_with("without a limit"));
         assert_eq!(of_script(&plan("", "")), None);
+    }
+
+    #[test]
+    fn what_was_there_before_a_recorded_run_is_not_known() {
+        let told = |text: &str| {
+            let plan =
+                Plan::parse(&format!("name = 'p'\nabout = '?'\n{text}\n[factors]\nconnections = [8]\n")).unwrap();
+            format!("{}; {}", tables(&plan), recorded_length(&plan))
+        };
+        let slap = "recorded_from = 'slap'\n[workload]\nsql = 'select 1'\n";
+        assert_eq!(told(&format!("{slap}[load]\nmeasure_s = 0")), "tables that were there; to its end");
+        let made = format!("{slap}create = 'create table t (a int)'\n[load]\nmeasure_s = 0\nmeasure_transactions = 9");
+        assert_eq!(told(&made), "1 table, made by the run; 9 transactions");
+        let mtls = "recorded_from = 'mtls'\n[workload]\ntable = { ints = 4 }\n[load]\nmeasure_s = 2";
+        assert_eq!(told(mtls), "a table that was there; 2 s");
     }
 
     #[test]

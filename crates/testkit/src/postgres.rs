@@ -161,6 +161,7 @@ impl PostgresServer {
             },
             tls: Tls::default(),
             setup: Vec::new(),
+            connections: None,
         }
     }
 

@@ -23,17 +23,15 @@ use std::sync::Arc;
 
 use thiserror::Error;
 use truetps_driver::{Dialect, Params, Statement, StatementError};
-use truetps_record::WorkloadSpec;
+use truetps_record::{PlanError, WorkloadSpec};
 
 pub use insert::Insert;
 pub use random::Stream;
 pub use sql_list::{SqlList, SqlStatement};
 pub use table::Table;
-pub use table_insert::{TableColumn, TableInsert};
+pub use table_insert::TableInsert;
 /// Names of the workloads.
 pub use truetps_record::WORKLOADS as NAMES;
-/// SQL text into statements: for files of queries, whatever their delimiter.
-pub use truetps_record::{SqlScriptError, split_sql};
 
 use custom::Custom;
 use delete_insert::DeleteInsert;
@@ -120,6 +118,9 @@ pub enum WorkloadError {
     NoKey { sql: String },
     #[error(transparent)]
     Statement(#[from] StatementError),
+    /// SQL of the plan, read as this server reads it.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
 }
 
 /// Rows of one statement of `bulk-insert` where the plan is silent.

@@ -2,9 +2,10 @@
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use truetps_driver::{Dialect, Params, Statement};
-use truetps_record::{SqlScriptError, WorkloadSpec, created_table, split_sql};
+use truetps_record::{SqlDialect, SqlParts, WorkloadSpec};
 
 use crate::random::ClientRandom;
 use crate::table::{RowSource, Table};
@@ -26,22 +27,18 @@ pub struct SqlList {
     script: Arc<Script>,
     tables: Vec<Table>,
     seed: u64,
-    /// Statements of each client, without end where there is none.
-    share: Option<Share>,
+    total: Total,
 }
 
-/// So many statements, split evenly: the first clients have one more where that does not come out.
-#[derive(Debug, Clone, Copy)]
-struct Share {
-    total: u64,
-    clients: u32,
-}
-
-impl Share {
-    fn of(self, client: u32) -> u64 {
-        let clients = u64::from(self.clients.max(1));
-        self.total / clients + u64::from(u64::from(client) < self.total % clients)
-    }
+/// Statements of all clients together.
+#[derive(Debug, Clone)]
+enum Total {
+    /// There is no end.
+    Endless,
+    /// Split evenly between so many clients: the first ones have one more where that does not come out.
+    Split { total: u64, clients: u32 },
+    /// Those that are left for whoever is next.
+    Shared(Arc<AtomicU64>),
 }
 
 /// What all clients share.
@@ -69,37 +66,44 @@ impl SqlList {
             statements.push(Statement::text_only("BEGIN"));
         }
         let script = Arc::new(Script { keyed, keys, commit });
-        Ok(Self { statements: statements.into(), script, tables: Vec::new(), seed, share: None })
+        Ok(Self { statements: statements.into(), script, tables: Vec::new(), seed, total: Total::Endless })
     }
 
-    /// With the tables that these statements make, all of them before the first is filled. Each table's content when the
-    /// statements are through is what it has before each trial.
-    pub fn with_tables(mut self, create: Vec<String>, dialect: Dialect) -> Result<Self, SqlScriptError> {
+    /// With the tables of these names that these statements make, all of them before the first is filled. Each table's
+    /// content when the statements are through is what it has before each trial.
+    fn with_tables(mut self, names: Vec<String>, create: Vec<String>, dialect: Dialect) -> Self {
         let mut create = Some(create);
-        for name in created_tables(create.as_deref().unwrap_or_default())? {
+        for name in names {
             let table = Table::new(dialect, name, 0, RowSource::Zeros, self.seed);
             self.tables.push(table.with_sql(create.take().unwrap_or_default(), Vec::new()));
         }
-        Ok(self)
+        self
     }
 
     /// Each client's last transaction is as short as its share of so many statements wants it.
     #[must_use]
     pub fn with_total(mut self, total: u64, clients: u32) -> Self {
-        self.share = Some(Share { total, clients });
+        self.total = Total::Split { total, clients };
+        self
+    }
+
+    /// The last transaction that any client starts is as short as so many statements of all together want it: for one
+    /// run, in which clients do not have the same number of transactions. Those behind it would be whole ones.
+    #[must_use]
+    pub fn with_shared_total(mut self, total: u64) -> Self {
+        self.total = Total::Shared(Arc::new(total.into()));
         self
     }
 
     pub(crate) fn of_plan(spec: &WorkloadSpec, dialect: Dialect, seed: u64) -> Result<Self, WorkloadError> {
-        let wrong = |key: &str| {
-            let key = format!("workload.{key}");
-            move |error: SqlScriptError| WorkloadError::Sql { key: key.clone(), problem: error.to_string() }
+        let quotes = match dialect {
+            Dialect::Mysql => SqlDialect::Mysql,
+            Dialect::Postgres => SqlDialect::Postgres,
         };
-        let list = split_all(&spec.sql).map_err(wrong("sql"))?;
-        let create = split_all(&spec.create).map_err(wrong("create"))?;
+        let SqlParts { statements, create, tables } = spec.sql_parts(quotes)?;
         let commit = spec.commit_every.and_then(NonZeroU32::new).map_or(Commit::Each, Commit::Every);
-        let list = list.into_iter().map(SqlStatement::Fixed).collect();
-        Self::new(list, Arc::new([]), commit, seed)?.with_tables(create, dialect).map_err(wrong("create"))
+        let list = statements.into_iter().map(SqlStatement::Fixed).collect();
+        Ok(Self::new(list, Arc::new([]), commit, seed)?.with_tables(tables, create, dialect))
     }
 }
 
@@ -117,17 +121,6 @@ fn statement(one: SqlStatement, no_keys: bool) -> Result<Statement, WorkloadErro
     }
 }
 
-fn split_all(texts: &[String]) -> Result<Vec<String>, SqlScriptError> {
-    texts.iter().try_fold(Vec::new(), |mut all, text| {
-        all.extend(split_sql(text, ";")?);
-        Ok(all)
-    })
-}
-
-fn created_tables(statements: &[String]) -> Result<Vec<String>, SqlScriptError> {
-    statements.iter().filter_map(|sql| created_table(sql).transpose()).collect()
-}
-
 impl Workload for SqlList {
     fn name(&self) -> &'static str {
         "sql"
@@ -141,7 +134,8 @@ impl Workload for SqlList {
         Box::new(SqlClient {
             random: ClientRandom::new(self.seed, client),
             script: Arc::clone(&self.script),
-            share: self.share.map_or(u64::MAX, |share| share.of(client)),
+            total: self.total.of(client),
+            length: 0,
             at: 0,
             is_begun: false,
         })
@@ -155,31 +149,70 @@ impl Workload for SqlList {
 struct SqlClient {
     random: ClientRandom,
     script: Arc<Script>,
-    /// Statements of the list that the client is to send.
-    share: u64,
-    /// Statements of the list that the transaction has sent.
+    total: ClientTotal,
+    /// Statements of the list that the transaction has.
+    length: u32,
+    /// Those that it has sent.
     at: u32,
     /// BEGIN has been sent, or is not needed.
     is_begun: bool,
 }
 
+/// Statements that are to be sent.
+enum ClientTotal {
+    /// By this client.
+    Own(u64),
+    /// By all clients.
+    Shared(Arc<AtomicU64>),
+}
+
+impl Total {
+    fn of(&self, client: u32) -> ClientTotal {
+        match self {
+            Self::Endless => ClientTotal::Own(u64::MAX),
+            Self::Split { total, clients } => {
+                let clients = u64::from((*clients).max(1));
+                ClientTotal::Own(total / clients + u64::from(u64::from(client) < total % clients))
+            }
+            Self::Shared(left) => ClientTotal::Shared(Arc::clone(left)),
+        }
+    }
+}
+
+impl ClientTotal {
+    /// Statements of a client's next transaction, when it has sent so many.
+    fn next(&self, sent: u64, batch: u32) -> u32 {
+        let left = match self {
+            Self::Own(share) => share.saturating_sub(sent),
+            Self::Shared(left) => {
+                let take = |left: u64| Some(left.saturating_sub(batch.into()));
+                left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).unwrap_or_default()
+            }
+        };
+        // Nobody asks for a transaction when nothing is left, unless it is no limit.
+        if left == 0 { batch } else { u32::try_from(left).unwrap_or(u32::MAX).min(batch) }
+    }
+}
+
 impl ClientStream for SqlClient {
     fn next_transaction(&mut self) {
         self.random.next_transaction();
+        let batch = self.script.commit.batch();
+        self.length = self.total.next(self.random.number().wrapping_mul(batch.into()), batch);
         self.start();
     }
 
     fn next_statement(&mut self, params: &mut Params) -> Step {
         let Script { keyed, keys, commit } = &*self.script;
-        let (length, batch) = (keyed.len(), commit.batch());
+        let length = keyed.len();
         if !self.is_begun {
             self.is_begun = true;
             return Step { statement: length + 1, is_last: false };
         }
-        let before = self.random.number().wrapping_mul(batch.into());
-        if self.at == batch || self.at > 0 && before.saturating_add(self.at.into()) >= self.share {
+        if self.at == self.length {
             return Step { statement: length, is_last: true };
         }
+        let before = self.random.number().wrapping_mul(commit.batch().into());
         // A transaction's place in the list follows from its number alone, whatever became of those before it.
         let sent = before.wrapping_add(self.at.into());
         let statement = (sent % length as u64) as usize;
@@ -258,6 +291,29 @@ mod tests {
     }
 
     #[test]
+    fn the_last_transaction_is_as_short_as_it_comes_out() {
+        let list = || SqlList::new(fixed(&["a", "b"]), keys(&[]), Commit::EveryWithoutBegin(every(3)), 1).unwrap();
+        let split = list().with_total(9, 2);
+        assert_eq!(sent(&split, 0, 2), ["a", "b", "a", "COMMIT|", "b", "a", "COMMIT|"]);
+        assert_eq!(sent(&split, 1, 2), ["a", "b", "a", "COMMIT|", "b", "COMMIT|"]);
+        let shared = list().with_shared_total(7);
+        assert_eq!(sent(&shared, 0, 1), ["a", "b", "a", "COMMIT|"]);
+        assert_eq!(sent(&shared, 1, 2), ["a", "b", "a", "COMMIT|", "b", "COMMIT|"], "7 statements of both");
+        assert_eq!(sent(&shared, 0, 1), ["a", "b", "a", "COMMIT|"], "nobody starts what is too many");
+        let mut again = list().with_shared_total(4).client(0);
+        let mut params = Params::default();
+        let mut statements = |client: &mut Box<dyn ClientStream>| {
+            (1..9).find(|_| client.next_statement(&mut params).is_last).unwrap() - 1
+        };
+        again.next_transaction();
+        assert_eq!(statements(&mut again), 3);
+        again.next_transaction();
+        assert_eq!(statements(&mut again), 1);
+        again.rewind();
+        assert_eq!(statements(&mut again), 1, "sent again, it is the same one");
+    }
+
+    #[test]
     fn keys_are_drawn_uniformly_and_each_time_anew() {
         let keyed = SqlStatement::Keyed("SELECT '?' WHERE id = ?".to_owned());
         let list = SqlList::new(vec![keyed], keys(&["k1", "it's", "k3"]), Commit::Each, 5).unwrap();
@@ -266,6 +322,23 @@ mod tests {
         let first = texts.iter().filter(|text| text.ends_with(":k1|")).count();
         assert!((800..1_200).contains(&first), "the standard deviation is 26: {first}");
         assert_ne!(texts, sent(&list, 1, 3_000));
+    }
+
+    #[test]
+    fn texts_of_a_plan_are_those_of_its_server() {
+        let spec = WorkloadSpec {
+            sql: vec!["/* group=1 */ UPDATE t SET v = v # 5; x".to_owned()],
+            create: vec!["CREATE TABLE t (v INT); DO $$ BEGIN; END $$".to_owned()],
+            ..WorkloadSpec::new("sql")
+        };
+        let postgres = SqlList::of_plan(&spec, Dialect::Postgres, 1).unwrap();
+        assert_eq!(sent(&postgres, 0, 2), ["/* group=1 */ UPDATE t SET v = v # 5|", "x|"]);
+        assert_eq!(postgres.tables()[0].create_sql(), ["CREATE TABLE t (v INT)", "DO $$ BEGIN; END $$"]);
+        let mysql = SqlList::of_plan(&spec, Dialect::Mysql, 1).unwrap();
+        assert_eq!(sent(&mysql, 0, 1), ["/* group=1 */ UPDATE t SET v = v # 5; x|"]);
+        let quote = WorkloadSpec { sql: vec![r"SELECT '\'".to_owned()], ..spec };
+        let error = SqlList::of_plan(&quote, Dialect::Mysql, 1).err().unwrap().to_string();
+        assert!(error.contains("`workload.sql`: the quote ' is not closed"), "{error}");
     }
 
     #[test]
@@ -284,7 +357,8 @@ mod tests {
         let list = SqlList::new(fixed(&["a"]), keys(&[]), Commit::Each, 1).unwrap();
         let create: Vec<_> =
             ["CREATE TABLE a (i INT)", "CREATE TABLE b (i INT)", "INSERT INTO b SELECT 1"].map(str::to_owned).to_vec();
-        let tables = list.with_tables(create.clone(), Dialect::Mysql).unwrap().tables();
+        let names = ["a", "b"].map(str::to_owned).to_vec();
+        let tables = list.with_tables(names, create.clone(), Dialect::Mysql).tables();
         assert_eq!(tables.iter().map(|table| &*table.name).collect::<Vec<_>>(), ["a", "b"]);
         assert_eq!((tables[0].create_sql(), tables[1].create_sql()), (&create[..], &[][..]));
     }

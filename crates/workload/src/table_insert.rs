@@ -24,11 +24,11 @@ const DIGITS_MAX: u32 = 18;
 
 /// A column that is filled.
 #[derive(Debug, Clone, PartialEq)]
-pub struct TableColumn {
-    pub name: String,
+struct TableColumn {
+    name: String,
     /// As CREATE TABLE has it: `varchar(128) not null`.
-    pub sql_type: String,
-    pub value: Generator,
+    sql_type: String,
+    value: Generator,
 }
 
 /// A generated table and the INSERT into it, in a dialect.
@@ -38,7 +38,7 @@ pub struct TableInsert {
     /// `create table t (…)`: one statement, without `;`.
     pub create_sql: String,
     /// All columns but `id`, in the table's order.
-    pub columns: Vec<TableColumn>,
+    columns: Vec<TableColumn>,
     /// `insert into t (…) values (?, …), …`, with a `?` for each value.
     pub insert_sql: String,
     rows: u64,
@@ -48,6 +48,7 @@ pub struct TableInsert {
 }
 
 impl TableInsert {
+    /// Of a table that [can be](GeneratedTable::check).
     pub fn new(table: &GeneratedTable, rows_per_insert: u32, dialect: Dialect) -> Self {
         let columns = columns(table, dialect);
         let (mut defined, mut after_load) = (Vec::new(), Vec::new());
@@ -81,14 +82,14 @@ impl TableInsert {
     }
 
     /// What a plan of `custom` would say.
-    pub fn statement(&self) -> CustomStatement {
+    fn statement(&self) -> CustomStatement {
         let row = self.columns.iter().map(|column| column.value.clone());
         let params = (0..self.rows_per_insert).flat_map(|_| row.clone()).collect();
         CustomStatement { sql: self.insert_sql.clone(), params }
     }
 
     /// What a plan of `custom` would say. Without rows there is nothing in `columns`, as there.
-    pub fn table(&self) -> CustomTable {
+    fn table(&self) -> CustomTable {
         let filled = if self.rows > 0 { &self.columns[..] } else { &[] };
         CustomTable {
             name: self.name.clone(),
@@ -154,7 +155,7 @@ fn text(length: u32) -> GeneratorKind {
 
 /// As many digits as fit: in front of the point first.
 fn decimal(precision: u32, scale: u32) -> GeneratorKind {
-    let whole = (precision - scale).min(DIGITS_MAX);
+    let whole = precision.saturating_sub(scale).min(DIGITS_MAX);
     let scale = scale.min(DIGITS_MAX - whole);
     GeneratorKind::Decimal { precision: (whole + scale).max(1), scale }
 }
@@ -222,5 +223,7 @@ mod tests {
         check(20, 10, (18, 8));
         check(30, 30, (18, 18));
         check(1, 0, (1, 0));
+        // Such a column cannot be: asking is no panic.
+        check(1, 2, (2, 2));
     }
 }

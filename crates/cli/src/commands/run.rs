@@ -25,6 +25,7 @@ fn plan_of(args: &RunArgs) -> Result<Plan, Failure> {
     let plan = Plan {
         name: format!("run-{}", args.workload),
         about: format!("One trial of {} with {} connections", args.workload, args.connections),
+        recorded_from: None,
         server: ServerSpec { flavour: None, settings: settings(&args.settings)? },
         workload: workload_spec(args)?,
         load: args.load.load(args.engine.mode.map_or(DriveMode::Auto, Mode::drive_mode)),

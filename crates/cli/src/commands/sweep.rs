@@ -69,6 +69,7 @@ pub(crate) fn measure(
 fn go_on(args: &SweepArgs, folder: Option<&Path>) -> Result<Exit, Failure> {
     let folder = open_folder(folder, &args.place.runs)?;
     let plan = folder.plan().map_err(Failure::usage)?;
+    plans::refuse_record(&plan, &shown(folder.path()).display().to_string())?;
     let site = Site::open(&plan, &args.place, &args.engine)?;
     let stop = signals::stop_flag()?;
     let mut progress = Progress::new();

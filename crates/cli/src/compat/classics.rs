@@ -2,15 +2,17 @@
 
 use std::ffi::OsString;
 use std::process::ExitCode;
+use std::sync::Arc;
 
-use truetps_compat::World;
+use truetps_compat::{Farewell, World};
 
 use crate::say;
-use crate::signals::stop_flag;
+use crate::signals::stop_flag_that_answers;
 
 /// Runs one of the programs; its name is the first argument.
 pub(super) fn run(program: fn(Vec<OsString>, &mut World<'_>) -> u8, arguments: Vec<OsString>) -> ExitCode {
-    let stop = match stop_flag() {
+    let farewell = Arc::new(Farewell::default());
+    let stop = match stop_flag_that_answers(Arc::clone(&farewell)) {
         Ok(stop) => stop,
         Err(failure) => {
             say(&failure.to_string());
@@ -21,6 +23,7 @@ pub(super) fn run(program: fn(Vec<OsString>, &mut World<'_>) -> u8, arguments: V
         environment: &|name| std::env::var_os(name),
         cores: std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32),
         stop,
+        farewell,
         out: &mut std::io::stdout().lock(),
         err: &mut std::io::stderr(),
     };

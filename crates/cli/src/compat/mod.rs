@@ -1,49 +1,42 @@
 //! Personalities: other tools' command lines and texts over the same measurement.
 
 mod classics;
+mod hidden;
 mod sysbench;
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
+pub(crate) use hidden::arguments;
 use truetps_compat::{run_mtls, run_slap};
+use truetps_record::Personality;
 
-/// A tool whose command line is understood.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Tool {
-    Sysbench,
-    Slap,
-    Mtls,
-}
-
-/// Its word behind `truetps`, and the names of links to this program that mean it.
-const TOOLS: [(Tool, &str, &[&str]); 3] = [
-    (Tool::Sysbench, "sysbench", &["sysbench"]),
-    (Tool::Slap, "slap", &["mysqlslap", "mariadb-slap"]),
-    (Tool::Mtls, "mtls", &["mtls-perf-bench"]),
+/// The names of links to this program that mean a program's command line.
+const LINKS: [(Personality, &[&str]); 3] = [
+    (Personality::Sysbench, &["sysbench"]),
+    (Personality::Slap, &["mysqlslap", "mariadb-slap"]),
+    (Personality::Mtls, &["mtls-perf-bench"]),
 ];
 
-/// The tool that is called and its arguments, its own name first; `None` where somebody else is called.
-pub(crate) fn called(mut arguments: Vec<OsString>) -> Option<(Tool, Vec<OsString>)> {
-    let program = Path::new(arguments.first()?).file_name().map(OsStr::to_owned);
-    for (tool, word, links) in TOOLS {
-        if program.as_ref().is_some_and(|program| links.iter().any(|link| program == link)) {
-            return Some((tool, arguments));
-        }
-        if arguments.get(1).is_some_and(|typed| typed == word) {
-            arguments.remove(0);
-            return Some((tool, arguments));
-        }
+/// Whose command line it is, and its arguments, its own name first; `None`: that of truetps. What the program was called
+/// by comes first: behind such a name every word is the other program's.
+pub(crate) fn called(mut arguments: Vec<OsString>) -> Option<(Personality, Vec<OsString>)> {
+    let program = Path::new(arguments.first()?).file_name()?;
+    if let Some((linked, _)) = LINKS.iter().find(|(_, links)| links.iter().any(|link| program == *link)) {
+        return Some((*linked, arguments));
     }
-    None
+    let typed = arguments.get(1)?;
+    let (named, _) = LINKS.iter().find(|(personality, _)| typed == personality.word())?;
+    arguments.remove(0);
+    Some((*named, arguments))
 }
 
-pub(crate) fn run(tool: Tool, arguments: Vec<OsString>) -> ExitCode {
-    match tool {
-        Tool::Sysbench => sysbench::run(arguments),
-        Tool::Slap => classics::run(run_slap, arguments),
-        Tool::Mtls => classics::run(run_mtls, arguments),
+pub(crate) fn run(personality: Personality, arguments: Vec<OsString>) -> ExitCode {
+    match personality {
+        Personality::Sysbench => sysbench::run(arguments),
+        Personality::Slap => classics::run(run_slap, arguments),
+        Personality::Mtls => classics::run(run_mtls, arguments),
     }
 }
 
@@ -51,18 +44,23 @@ pub(crate) fn run(tool: Tool, arguments: Vec<OsString>) -> ExitCode {
 mod tests {
     use super::*;
 
-    fn called(words: &[&str]) -> Option<(Tool, Vec<OsString>)> {
+    fn called(words: &[&str]) -> Option<(Personality, Vec<OsString>)> {
         super::called(words.iter().map(OsString::from).collect())
     }
 
     #[test]
     fn by_a_word_or_by_a_link() {
-        assert_eq!(called(&["/opt/mtls-perf-bench", "insert"]).unwrap().0, Tool::Mtls);
+        assert_eq!(called(&["/opt/mtls-perf-bench", "insert"]).unwrap().0, Personality::Mtls);
         let (tool, words) = called(&["/bin/truetps", "sysbench", "--help"]).unwrap();
-        assert!(tool == Tool::Sysbench && words == ["sysbench", "--help"]);
-        assert_eq!(called(&["/opt/sysbench", "slap"]).unwrap().0, Tool::Sysbench);
-        assert_eq!(called(&["truetps", "slap", "-a"]).unwrap(), (Tool::Slap, vec!["slap".into(), "-a".into()]));
-        assert_eq!(called(&["/usr/bin/mariadb-slap"]).unwrap().0, Tool::Slap);
+        assert!(tool == Personality::Sysbench && words == ["sysbench", "--help"]);
+        assert_eq!(called(&["/opt/sysbench", "slap"]).unwrap().0, Personality::Sysbench);
+        assert_eq!(called(&["/bin/mysqlslap", "sysbench"]).unwrap().0, Personality::Slap, "the link decides");
+        assert_eq!(
+            called(&["sysbench", "mtls"]).unwrap(),
+            (Personality::Sysbench, vec!["sysbench".into(), "mtls".into()])
+        );
+        assert_eq!(called(&["truetps", "slap", "-a"]).unwrap(), (Personality::Slap, vec!["slap".into(), "-a".into()]));
+        assert_eq!(called(&["/usr/bin/mariadb-slap"]).unwrap().0, Personality::Slap);
         assert_eq!(called(&["truetps", "run", "sysbench"]), None);
         assert_eq!(called(&[]), None);
     }

@@ -70,9 +70,14 @@ impl Place {
         path
     }
 
-    #[expect(clippy::disallowed_methods, reason = "the program under test")]
     pub(crate) fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_truetps"));
+        self.program(Path::new(env!("CARGO_BIN_EXE_truetps")), args)
+    }
+
+    /// The same by another name, or by another program.
+    #[expect(clippy::disallowed_methods, reason = "the program under test")]
+    pub(crate) fn program(&self, program: &Path, args: &[&str]) -> Command {
+        let mut command = Command::new(program);
         command.args(args).current_dir(self.path()).env("TRUETPS_SANDBOX_DIR", self.home()).stdin(Stdio::null());
         for name in ["TRUETPS_RUNS", "TRUETPS_BASEDIR", "TRUETPS_DSN", "TRUETPS_PASSWORD", "NO_COLOR"] {
             command.env_remove(name);

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Parser, ValueEnum};
+use truetps_record::{RATE_MAX, RATE_MIN, parse_rate};
 
 /// Makes a table, fills it from several connections, drops it: the command line of mtls-perf-bench, and behind its log
 /// what that leaves out
@@ -38,7 +39,7 @@ pub(super) struct Options {
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(super) parallel: u32,
     /// Rows that all clients insert together
-    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=NUMBER_MAX))]
     pub(super) rows: u64,
     /// Lines of the log that are printed
     #[arg(long, value_enum, default_value = "info")]
@@ -89,10 +90,11 @@ pub(super) struct Options {
     #[arg(long, value_name = "SECONDS", conflicts_with = "rows", value_parser = seconds, help_heading = OURS)]
     pub(super) time: Option<f64>,
     /// Open loop: transactions a second of all clients, whatever the server does
-    #[arg(long, value_name = "N", value_parser = rate, help_heading = OURS)]
+    #[arg(long, value_name = "N/s", value_parser = rate, help_heading = OURS)]
     pub(super) rate: Option<f64>,
     /// Of the random values
-    #[arg(long, value_name = "N", default_value_t = 1, help_heading = OURS)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(..=NUMBER_MAX),
+          help_heading = OURS)]
     pub(super) seed: u64,
     /// Statements are prepared, and not sent as text
     #[arg(long, help_heading = OURS)]
@@ -108,6 +110,9 @@ pub(super) struct Options {
     #[arg(long, help_heading = OURS)]
     pub(super) classic: bool,
 }
+
+/// Plans have no larger numbers: those of TOML have a sign.
+const NUMBER_MAX: u64 = i64::MAX as u64;
 
 const OURS: &str = "Options that mtls-perf-bench does not have";
 
@@ -140,8 +145,9 @@ fn seconds(text: &str) -> Result<f64, String> {
 }
 
 fn rate(text: &str) -> Result<f64, String> {
-    const MAX: f64 = 1e9;
-    text.parse().ok().filter(|rate| *rate > 0.0 && *rate <= MAX).ok_or_else(|| "not a number of starts a second".into())
+    let rate = parse_rate(text)?;
+    let fits = (RATE_MIN..=RATE_MAX).contains(&rate);
+    if fits { Ok(rate) } else { Err(format!("not between {RATE_MIN} and {RATE_MAX} transactions a second")) }
 }
 
 #[cfg(test)]
@@ -162,9 +168,18 @@ mod tests {
         for no in ["False", "false", "nonsense"] {
             assert!(!read(&["create", &format!("--auto-primary-key={no}")]).unwrap().auto_primary_key);
         }
-        for wrong in
-            [&["insert", "--ints=x"][..], &["select"], &[], &["insert", "--parallel=0"], &["insert", "--rows=0"]]
-        {
+        for wrong in [
+            &["insert", "--ints=x"][..],
+            &["select"],
+            &[],
+            &["insert", "--parallel=0"],
+            &["insert", "--rows=0"],
+            &["insert", "--rows=9223372036854775808"],
+            &["insert", "--seed=9223372036854775808"],
+            &["insert", "--time=nan"],
+            &["insert", "--rate=inf"],
+            &["insert", "--rate=1e8"],
+        ] {
             assert_eq!(read(wrong).unwrap_err().exit_code(), 2, "{wrong:?}");
         }
     }

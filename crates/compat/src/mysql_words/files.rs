@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use super::Refusal;
+use super::{Refusal, read_text};
 
 /// Files that include each other go no deeper.
 const DEPTH_MAX: u32 = 10;
@@ -89,7 +89,11 @@ impl OptionFiles {
                     let text = format!("Could not open required defaults file: {} ({error})", file.path.display());
                     return Err(Refusal::new(NO_FILE, text));
                 }
-                // One of the usual places that is not there, or is not for this user.
+                // Of the usual places most are empty. A file that is there was meant to be used: without it somebody
+                // else logs in.
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    reader.read.warnings.push(format!("'{}' is not used: {error}", file.path.display()));
+                }
                 _ => {}
             }
         }
@@ -109,10 +113,7 @@ impl Reader<'_> {
             self.read.warnings.push(format!("World-writable config file '{}' is ignored", path.display()));
             return Ok(());
         }
-        if facts.len() > FILE_BYTES_MAX {
-            return Err(io::Error::other("larger than an option file is"));
-        }
-        let text = fs::read_to_string(path)?;
+        let text = read_text(path, FILE_BYTES_MAX)?;
         let mut is_ours = false;
         for line in text.lines().map(str::trim) {
             if let Some(directive) = line.strip_prefix('!') {
@@ -245,6 +246,26 @@ mod tests {
         let open = write(home.path(), "open.cnf", "[client]\nuser=x\n");
         fs::set_permissions(&open, fs::Permissions::from_mode(0o666)).unwrap();
         assert_eq!(read(&[&format!("--defaults-file={}", open.display())]).unwrap(), [""; 0]);
+    }
+
+    #[test]
+    fn a_file_of_the_usual_places_that_cannot_be_used_is_named() {
+        let home = tempfile::tempdir().unwrap();
+        let place = home.path().as_os_str().to_owned();
+        let environment = move |name: &str| (name == "HOME").then(|| place.clone());
+        let warnings = || {
+            let warnings = OptionFiles::take(&mut deque(&[]), &["client"], &environment).read().unwrap().warnings;
+            warnings.into_iter().filter(|warning| warning.contains("/.my.cnf' is not used: ")).collect::<Vec<_>>()
+        };
+        assert_eq!(warnings(), [""; 0], "none is there");
+        let path = home.path().join(".my.cnf");
+        for (bytes, expect) in [(vec![0xff, b'\n'], "it is no UTF-8"), (vec![b'#'; (1 << 20) + 1], "more in it than")] {
+            fs::write(&path, bytes).unwrap();
+            assert!(warnings()[0].contains(expect), "{:?}", warnings());
+        }
+        fs::remove_file(&path).unwrap();
+        fs::create_dir(&path).unwrap();
+        assert_eq!(warnings().len(), 1, "what is no file");
     }
 
     #[test]

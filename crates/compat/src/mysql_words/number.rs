@@ -5,14 +5,14 @@ use super::Refusal;
 const NO_NUMBER: u8 = 9;
 const NEGATIVE: u8 = 13;
 
-/// `10`, `10K`, `1M`: powers of 1,024.
+/// `10`, `10K`, `1M`: powers of 1,024. Nothing at all is 0, and so is a suffix alone.
 pub(super) fn read(name: &str, text: &str) -> Result<u64, Refusal> {
     let wrong = |exit, before: String| Refusal {
         before: Some(before),
         text: format!("Error while setting value '{text}' to '{name}'"),
         exit,
     };
-    let trimmed = text.trim();
+    let trimmed = if text.trim().is_empty() { text } else { text.trim() };
     if trimmed.starts_with('-') {
         return Err(wrong(NEGATIVE, format!("Incorrect unsigned value: '{text}' for {name}")));
     }
@@ -28,6 +28,7 @@ pub(super) fn read(name: &str, text: &str) -> Result<u64, Refusal> {
         "E" => Some(1_u64 << 60),
         _ => None,
     };
+    let digits = if digits.is_empty() { "0" } else { digits };
     let number = digits.parse::<u64>().ok().zip(unit).and_then(|(number, unit)| number.checked_mul(unit));
     number.ok_or_else(|| {
         let first = suffix.chars().next().map_or(String::new(), String::from);
@@ -49,11 +50,13 @@ mod tests {
         assert_eq!(read("10"), Ok(10));
         assert_eq!(read("2k"), Ok(2048));
         assert_eq!(read("1G"), Ok(1 << 30));
+        assert_eq!((read(""), read("K")), (Ok(0), Ok(0)));
         let wrong = read("x").unwrap_err();
         assert_eq!((wrong.exit, wrong.text.as_str()), (9, "Error while setting value 'x' to 'commit'"));
         assert!(wrong.before.unwrap().starts_with("Unknown suffix 'x' used for variable 'commit' (value 'x')."));
         assert_eq!(read("-1").unwrap_err().exit, 13);
-        for text in ["", "1x", "99999999999999999999", "16E", "K"] {
+        assert!(read(" ").unwrap_err().before.unwrap().starts_with("Unknown suffix ' ' used"));
+        for text in [" ", "1x", "99999999999999999999", "16E"] {
             assert_eq!(read(text).unwrap_err().exit, 9, "{text}");
         }
     }

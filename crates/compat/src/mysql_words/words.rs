@@ -1,12 +1,16 @@
 //! The words of a command line, and what they give which option.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use super::{Kind, Refusal, Spec, number};
 
 const UNKNOWN: u8 = 2;
 const AMBIGUOUS: u8 = 3;
+const WITH_ARGUMENT: u8 = 4;
 const WITHOUT_ARGUMENT: u8 = 5;
+const UNKNOWN_VARIABLE: u8 = 7;
+/// What stands for a text that nobody may see.
+pub(crate) const HIDDEN: &str = "…";
 
 /// What an option has been given last.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,10 +27,17 @@ pub(crate) enum Given {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Words {
     given: BTreeMap<&'static str, Given>,
-    /// Words that belong to no option.
-    pub(crate) others: Vec<String>,
-    /// What is to be told, and stops nothing.
-    pub(crate) warnings: Vec<String>,
+    /// Where on the command line it was given last; nothing for what a file says.
+    typed_at: BTreeMap<&'static str, usize>,
+    shown: Vec<String>,
+    /// How many of the shown words are those of files.
+    from_files: usize,
+    /// Words that belong to no option. What they are is not kept: one may be a password behind `-p` and a blank.
+    pub(crate) strays: usize,
+    /// Lines for the user, which stop nothing.
+    pub(crate) notices: Vec<String>,
+    /// The first thing that is wrong.
+    pub(crate) refusal: Option<Refusal>,
 }
 
 impl Words {
@@ -50,36 +61,58 @@ impl Words {
     pub(crate) fn number(&self, name: &str) -> Option<u64> {
         if let Some(Given::Number(number)) = self.get(name) { Some(*number) } else { None }
     }
-}
 
-/// Reads words, those of option files first: what comes later counts.
-pub(crate) fn parse(specs: &'static [Spec], words: impl Iterator<Item = String>) -> Result<Words, Refusal> {
-    let mut parser = Parser { specs, words, read: Words::default() };
-    while let Some(word) = parser.words.next() {
-        if word == "--" {
-            parser.read.others.extend(parser.words);
-            return Ok(parser.read);
-        } else if let Some(long) = word.strip_prefix("--") {
-            parser.long(long)?;
-        } else if word.len() > 1 && word.starts_with('-') {
-            parser.short(&word[1..])?;
-        } else {
-            parser.read.others.push(word);
-        }
+    /// All numbers that were given.
+    pub(crate) fn numbers(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        self.given.iter().filter_map(|(name, given)| match given {
+            Given::Number(number) => Some((*name, *number)),
+            _ => None,
+        })
     }
-    Ok(parser.read)
+
+    /// The place of the word that gave it, where that was typed.
+    pub(crate) fn typed_at(&self, name: &str) -> Option<usize> {
+        self.typed_at.get(name).copied()
+    }
+
+    /// All words without what nobody may see: those of files, and behind them those that were typed.
+    pub(crate) fn shown(&self) -> &[String] {
+        &self.shown
+    }
+
+    /// The typed words without what nobody may see.
+    pub(crate) fn shown_typed(&self) -> &[String] {
+        &self.shown[self.from_files..]
+    }
 }
 
-struct Parser<I> {
+/// Reads words, those of option files first: what comes later counts. `program`: its name in notices.
+pub(crate) fn parse(
     specs: &'static [Spec],
-    words: I,
+    program: &'static str,
+    from_files: Vec<String>,
+    typed: VecDeque<String>,
+) -> Words {
+    let mut parser = Parser { specs, program, words: from_files.into(), is_typed: false, read: Words::default() };
+    parser.all();
+    parser.read.from_files = parser.read.shown.len();
+    parser.words = typed;
+    parser.is_typed = true;
+    parser.all();
+    parser.read
+}
+
+struct Parser {
+    specs: &'static [Spec],
+    program: &'static str,
+    words: VecDeque<String>,
+    is_typed: bool,
     read: Words,
 }
 
 /// What may stand before a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Prefix {
-    None,
     /// `--skip-`, `--disable-`.
     Off,
     /// `--enable-`.
@@ -91,47 +124,112 @@ enum Prefix {
 const PREFIXES: [(&str, Prefix); 4] =
     [("skip-", Prefix::Off), ("disable-", Prefix::Off), ("enable-", Prefix::On), ("loose-", Prefix::Loose)];
 
-impl<I: Iterator<Item = String>> Parser<I> {
-    fn long(&mut self, word: &str) -> Result<(), Refusal> {
-        let (typed, value) = word.split_once('=').map_or((word, None), |(name, value)| (name, Some(value.to_owned())));
-        let Some((spec, prefix)) = self.named(typed)? else { return Ok(()) };
-        match (prefix, spec.kind) {
-            (Prefix::Off | Prefix::On, Kind::Switch) => self.give(spec, Given::Switch(prefix == Prefix::On)),
-            (Prefix::Off | Prefix::On, _) => return Err(unknown(&format!("--{typed}"))),
-            _ => self.value(spec, &format!("--{typed}"), value)?,
-        }
-        Ok(())
-    }
-
-    /// The option of a name that may be cut short; `None` for one that may be unknown.
-    fn named(&mut self, typed: &str) -> Result<Option<(&'static Spec, Prefix)>, Refusal> {
-        let name = typed.replace('_', "-");
-        if let Some(spec) = self.find(&name)? {
-            return Ok(Some((spec, Prefix::None)));
-        }
-        for (text, prefix) in PREFIXES {
-            let Some(rest) = name.strip_prefix(text) else { continue };
-            match (self.find(rest)?, prefix) {
-                (Some(spec), _) => return Ok(Some((spec, prefix))),
-                (None, Prefix::Loose) => {
-                    self.read.warnings.push(format!("unknown option '--{typed}'"));
-                    return Ok(None);
+impl Parser {
+    /// Reads to the end even when something is wrong: all words are to be shown.
+    fn all(&mut self) {
+        while let Some(word) = self.words.pop_front() {
+            let done = if word == "--" {
+                self.show("--");
+                while self.words.pop_front().is_some() {
+                    self.stray();
                 }
-                _ => {}
+                Ok(())
+            } else if let Some(long) = word.strip_prefix("--") {
+                self.long(long)
+            } else if word.len() > 1 && word.starts_with('-') {
+                self.short(&word[1..])
+            } else {
+                self.stray();
+                Ok(())
+            };
+            if let Err(refusal) = done {
+                self.read.refusal.get_or_insert(refusal);
             }
         }
-        Err(unknown(&format!("--{typed}")))
+    }
+
+    fn show(&mut self, text: &str) {
+        self.read.shown.push(text.to_owned());
+    }
+
+    fn stray(&mut self) {
+        self.read.strays += 1;
+        self.show(HIDDEN);
+    }
+
+    /// Nothing more is said once something is wrong.
+    fn notice(&mut self, line: String) {
+        if self.read.refusal.is_none() {
+            self.read.notices.push(line);
+        }
+    }
+
+    fn warn(&mut self, text: &str) {
+        self.notice(format!("Warning: {}: {text}", self.program));
+    }
+
+    fn long(&mut self, word: &str) -> Result<(), Refusal> {
+        let (typed, value) = word.split_once('=').map_or((word, None), |(name, value)| (name, Some(value.to_owned())));
+        let named = self.named(typed, value.as_deref());
+        let shown = match &named {
+            Ok(Some((spec, _))) if spec.kind != Kind::Secret => word.to_owned(),
+            // The value of a name that nobody knows may be a password, too.
+            _ if value.is_some() => format!("{typed}={HIDDEN}"),
+            _ => typed.to_owned(),
+        };
+        self.show(&format!("--{shown}"));
+        let Some((spec, turned)) = named? else { return Ok(()) };
+        match turned {
+            Some(is_on) => self.turned(spec, is_on, value.as_deref()),
+            None => self.value(spec, &format!("--{}", spec.name), value),
+        }
+    }
+
+    /// The option of a name that may be cut short, and whether it is turned on or off by a prefix: the last one counts.
+    /// `None` for one that may be unknown.
+    fn named(&mut self, typed: &str, value: Option<&str>) -> Result<Option<(&'static Spec, Option<bool>)>, Refusal> {
+        let name = typed.replace('_', "-").to_ascii_lowercase();
+        let (mut rest, mut turned, mut is_loose) = (name.as_str(), None, false);
+        loop {
+            if let Some(spec) = self.find(rest)? {
+                if spec.name != rest {
+                    let (short, full) = (rest, spec.name);
+                    self.notice(format!(
+                        "Info: Using unique option prefix '{short}' is error-prone and can break in the future. \
+                         Please use the full name '{full}' instead."
+                    ));
+                }
+                return Ok(Some((spec, turned)));
+            }
+            let stripped = PREFIXES.iter().find_map(|(text, prefix)| Some((rest.strip_prefix(text)?, *prefix)));
+            let Some((behind, prefix)) = stripped else { break };
+            rest = behind;
+            match prefix {
+                Prefix::Off => turned = Some(false),
+                Prefix::On => turned = Some(true),
+                Prefix::Loose => (turned, is_loose) = (None, true),
+            }
+        }
+        let refusal = unknown_long(typed, value);
+        if is_loose {
+            self.warn(&refusal.text);
+            return Ok(None);
+        }
+        Err(refusal)
     }
 
     fn find(&self, name: &str) -> Result<Option<&'static Spec>, Refusal> {
         if let Some(spec) = self.specs.iter().find(|spec| spec.name == name) {
             return Ok(Some(spec));
         }
-        let mut near = self.specs.iter().filter(|spec| !name.is_empty() && spec.name.starts_with(name));
-        let Some(first) = near.next() else { return Ok(None) };
-        match near.next_back() {
-            None => Ok(Some(first)),
-            Some(last) => {
+        let near = self.specs.iter().filter(|spec| !name.is_empty() && spec.name.starts_with(name));
+        let (mut originals, mut others): (Vec<&Spec>, Vec<&Spec>) = near.partition(|spec| spec.is_original);
+        let near = if originals.is_empty() { &mut others } else { &mut originals };
+        near.sort_by_key(|spec| spec.name);
+        match &near[..] {
+            [] => Ok(None),
+            [only] => Ok(Some(only)),
+            [first, .., last] => {
                 Err(Refusal::new(AMBIGUOUS, format!("ambiguous option '--{name}' ({}, {})", first.name, last.name)))
             }
         }
@@ -140,36 +238,57 @@ impl<I: Iterator<Item = String>> Parser<I> {
     /// `-ac5`: switches, and one with an argument at the end.
     fn short(&mut self, letters: &str) -> Result<(), Refusal> {
         for (at, letter) in letters.char_indices() {
+            let end = at + letter.len_utf8();
+            let rest = &letters[end..];
             let Some(spec) = self.specs.iter().find(|spec| spec.short == Some(letter)) else {
-                return Err(unknown(&format!("-{letter}")));
+                // What stands behind it may be anything.
+                let hidden = if rest.is_empty() { "" } else { HIDDEN };
+                self.show(&format!("-{}{hidden}", &letters[..end]));
+                return Err(Refusal::new(UNKNOWN, format!("unknown option '-{letter}'")));
             };
-            let rest = &letters[at + letter.len_utf8()..];
             if matches!(spec.kind, Kind::Switch | Kind::Count) {
                 self.value(spec, "", None)?;
                 continue;
             }
+            let is_hidden = spec.kind == Kind::Secret && !rest.is_empty();
+            let shown = if is_hidden { format!("-{}{HIDDEN}", &letters[..end]) } else { format!("-{letters}") };
+            self.show(&shown);
             let attached = (!rest.is_empty()).then(|| rest.to_owned());
             return self.value(spec, &format!("-{letter}"), attached);
         }
+        self.show(&format!("-{letters}"));
+        Ok(())
+    }
+
+    /// An option behind `--skip-` or `--enable-`. One that takes a value gets 0 or 1.
+    fn turned(&mut self, spec: &'static Spec, is_on: bool, value: Option<&str>) -> Result<(), Refusal> {
+        let given = match spec.kind {
+            // `--skip-x=0` turns it on, and `--enable-x=0` off.
+            Kind::Switch => Given::Switch(is_on != (value.and_then(switch) == Some(false))),
+            Kind::Count => return Err(takes_none(spec)),
+            Kind::Text => Given::Text(u8::from(is_on).to_string()),
+            Kind::Number => Given::Number(is_on.into()),
+            Kind::OptionalText | Kind::Secret if is_on => Given::NoText,
+            Kind::OptionalText | Kind::Secret => Given::Switch(false),
+        };
+        self.give(spec, given);
         Ok(())
     }
 
     fn value(&mut self, spec: &'static Spec, typed: &str, value: Option<String>) -> Result<(), Refusal> {
         let given = match (spec.kind, value) {
             (Kind::Switch, None) => Given::Switch(true),
-            (Kind::Switch, Some(value)) => match value.to_ascii_lowercase().as_str() {
-                "1" | "on" | "true" => Given::Switch(true),
-                "0" | "off" | "false" => Given::Switch(false),
-                _ => {
-                    let name = spec.name;
-                    let warning = format!("ignoring option '--{name}' due to invalid value '{value}'");
-                    self.read.warnings.push(warning);
+            (Kind::Switch, Some(value)) => {
+                let Some(is_on) = switch(&value) else {
+                    self.warn(&format!("ignoring option '--{}' due to invalid value '{value}'", spec.name));
                     return Ok(());
-                }
-            },
-            (Kind::Count, _) => Given::Count(self.read.count(spec.name) + 1),
-            (Kind::OptionalText, None) => Given::NoText,
-            (Kind::Text | Kind::OptionalText, Some(value)) => Given::Text(value),
+                };
+                Given::Switch(is_on)
+            }
+            (Kind::Count, None) => Given::Count(self.read.count(spec.name) + 1),
+            (Kind::Count, Some(_)) => return Err(takes_none(spec)),
+            (Kind::OptionalText | Kind::Secret, None) => Given::NoText,
+            (Kind::Text | Kind::OptionalText | Kind::Secret, Some(value)) => Given::Text(value),
             (Kind::Text, None) => Given::Text(self.argument(typed)?),
             (Kind::Number, Some(value)) => Given::Number(number::read(spec.name, &value)?),
             (Kind::Number, None) => Given::Number(number::read(spec.name, &self.argument(typed)?)?),
@@ -178,18 +297,47 @@ impl<I: Iterator<Item = String>> Parser<I> {
         Ok(())
     }
 
+    /// The next word. The line of a file has none: the one behind it is another option's.
     fn argument(&mut self, typed: &str) -> Result<String, Refusal> {
-        let missing = || Refusal::new(WITHOUT_ARGUMENT, format!("option '{typed}' requires an argument"));
-        self.words.next().ok_or_else(missing)
+        let next = if self.is_typed { self.words.pop_front() } else { None };
+        let word =
+            next.ok_or_else(|| Refusal::new(WITHOUT_ARGUMENT, format!("option '{typed}' requires an argument")))?;
+        // `--user --password=…` takes the second for the user.
+        self.show(if word.starts_with('-') { HIDDEN } else { &word });
+        Ok(word)
     }
 
     fn give(&mut self, spec: &'static Spec, given: Given) {
         self.read.given.insert(spec.name, given);
+        if self.is_typed {
+            self.read.typed_at.insert(spec.name, self.read.shown.len());
+        }
     }
 }
 
-fn unknown(typed: &str) -> Refusal {
-    Refusal::new(UNKNOWN, format!("unknown option '{typed}'"))
+/// What a switch is set to by a text.
+fn switch(text: &str) -> Option<bool> {
+    match text.to_ascii_lowercase().as_str() {
+        "1" | "on" | "true" => Some(true),
+        "0" | "off" | "false" => Some(false),
+        _ => None,
+    }
+}
+
+fn takes_none(spec: &Spec) -> Refusal {
+    Refusal::new(WITH_ARGUMENT, format!("option '--{}' cannot take an argument", spec.name))
+}
+
+fn unknown_long(typed: &str, value: Option<&str>) -> Refusal {
+    // A password with its name mistyped is one all the same.
+    let is_like_password = ["pas", "pw"].iter().any(|part| typed.to_ascii_lowercase().contains(part));
+    match value {
+        None => Refusal::new(UNKNOWN, format!("unknown option '--{typed}'")),
+        Some(value) => {
+            let value = if is_like_password { HIDDEN } else { value };
+            Refusal::new(UNKNOWN_VARIABLE, format!("unknown variable '{typed}={value}'"))
+        }
+    }
 }
 
 #[cfg(test)]
@@ -197,56 +345,143 @@ mod tests {
     use super::*;
 
     const fn spec(name: &'static str, short: Option<char>, kind: Kind) -> Spec {
-        Spec { name, short, kind, about: "" }
+        Spec { name, short, kind, is_original: true, about: "" }
     }
 
-    static SPECS: [Spec; 8] = [
+    static SPECS: [Spec; 12] = [
+        Spec { is_original: false, ..spec("verify", None, Kind::Switch) },
+        Spec { is_original: false, ..spec("auto-other", None, Kind::Switch) },
+        Spec { is_original: false, ..spec("auto-more", None, Kind::Switch) },
         spec("auto-generate-sql", Some('a'), Kind::Switch),
         spec("auto-generate-sql-write-number", None, Kind::Number),
         spec("concurrency", Some('c'), Kind::Text),
         spec("csv", None, Kind::OptionalText),
-        spec("password", Some('p'), Kind::OptionalText),
+        spec("password", Some('p'), Kind::Secret),
         spec("port", Some('P'), Kind::Number),
         spec("silent", Some('s'), Kind::Switch),
+        spec("user", Some('u'), Kind::Text),
         spec("verbose", Some('v'), Kind::Count),
     ];
 
+    fn all(files: &[&str], typed: &[&str]) -> Words {
+        let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        parse(&SPECS, "slap", owned(files), owned(typed).into())
+    }
+
     fn words(words: &[&str]) -> Result<Words, Refusal> {
-        parse(&SPECS, words.iter().map(|word| (*word).to_owned()))
+        let mut read = all(&[], words);
+        read.refusal.take().map_or(Ok(read), Err)
     }
 
     #[test]
     fn long_and_short() {
-        let read = words(&["-asvc5", "--port", "3307", "--csv", "--verb", "x", "-psecret", "--", "-a"]).unwrap();
+        let read = words(&["-asvc5", "--port", "3307", "--csv", "--VERBOSE", "x", "-psecret", "--", "-a"]).unwrap();
         assert!(read.is_on("auto-generate-sql") && read.is_on("silent"));
         assert_eq!((read.text("concurrency"), read.number("port"), read.count("verbose")), (Some("5"), Some(3307), 2));
         assert_eq!((read.get("csv"), read.text("password")), (Some(&Given::NoText), Some("secret")));
-        assert_eq!(read.others, ["x", "-a"]);
+        assert_eq!((read.strays, read.notices.len()), (2, 0));
         assert_eq!(words(&["-c", "5"]).unwrap().text("concurrency"), Some("5"));
+        assert!(words(&["--verb"]).unwrap().notices[0].starts_with("Info: Using unique option prefix 'verb' is"));
+    }
+
+    #[test]
+    fn no_way_of_giving_a_password_shows_it() {
+        let typed = [
+            "-apsecret",
+            "-spsecret",
+            "-psecret",
+            "--pa=secret",
+            "--pas=secret",
+            "--password=secret",
+            "--PASS=secret",
+            "--loose-password=secret",
+            "--skip-password=secret",
+            "--loose-passwort=secret",
+            "-p",
+            "secret",
+            "--p=secret",
+            "-Zsecret",
+            "--frills=secret",
+            "-c",
+            "5",
+            "-uroot",
+            "--concurrency=2",
+            "--user",
+            "--password=secret",
+            "--",
+            "secret",
+        ];
+        let read = all(&["--password=secret", "--user=me"], &typed);
+        let texts = format!("{:?} {:?} {:?}", read.shown, read.notices, read.refusal);
+        assert!(!texts.contains("secret"), "{texts}");
+        let shown = "--password=… --user=me -ap… -sp… -p… --pa=… --pas=… --password=… --PASS=… --loose-password=… \
+                     --skip-password=… --loose-passwort=… -p … --p=… -Z… --frills=… -c 5 -uroot --concurrency=2 --user … -- …";
+        assert_eq!(read.shown().join(" "), shown);
+        assert_eq!(read.shown_typed()[0], "-ap…");
+    }
+
+    #[test]
+    fn a_line_of_a_file_takes_no_word_of_another_line() {
+        let read = all(&["--user", "--password=secret"], &["-a"]);
+        assert_eq!(read.refusal.unwrap().text, "option '--user' requires an argument");
+        assert_eq!(all(&["--user"], &["me"]).refusal.unwrap().exit, 5);
+    }
+
+    #[test]
+    fn places_are_those_of_typed_words() {
+        let read = all(&["--port=1", "--user=x"], &["-uy", "-P", "3"]);
+        assert!(read.typed_at("user") < read.typed_at("port") && read.typed_at("user").is_some());
+        assert_eq!(all(&["--port=1"], &[]).typed_at("port"), None);
     }
 
     #[test]
     fn switches_are_turned_off() {
-        for off in ["--skip-silent", "--disable-silent", "--silent=0", "--silent=OFF", "--skip_silent"] {
+        for off in [
+            "--skip-silent",
+            "--disable-silent",
+            "--silent=0",
+            "--silent=OFF",
+            "--skip_silent",
+            "--enable-silent=0",
+            "--skip-silent=1",
+            "--skip-silent=maybe",
+            "--loose-skip-silent",
+            "--enable-skip-silent",
+        ] {
             assert_eq!(words(&["-s", off]).unwrap().get("silent"), Some(&Given::Switch(false)), "{off}");
         }
-        assert!(words(&["--enable-silent"]).unwrap().is_on("silent"));
+        for on in ["--enable-silent", "--skip-silent=0", "--skip-enable-silent", "--skip-loose-silent"] {
+            assert!(words(&[on]).unwrap().is_on("silent"), "{on}");
+        }
         let odd = words(&["-s", "--silent=maybe"]).unwrap();
         assert!(odd.is_on("silent"));
-        assert_eq!(odd.warnings, ["ignoring option '--silent' due to invalid value 'maybe'"]);
-        assert_eq!(words(&["--loose-frills=3"]).unwrap().warnings, ["unknown option '--loose-frills'"]);
+        assert_eq!(odd.notices, ["Warning: slap: ignoring option '--silent' due to invalid value 'maybe'"]);
+        for (loose, text) in [
+            ("--loose-frills=3", "unknown variable 'loose-frills=3'"),
+            ("--loose-skip-x", "unknown option '--loose-skip-x'"),
+            ("--skip-loose-x", "unknown option '--skip-loose-x'"),
+        ] {
+            assert_eq!(words(&[loose]).unwrap().notices, [format!("Warning: slap: {text}")]);
+        }
+        let read = words(&["-psecret", "--skip-password", "--skip-csv", "--skip-concurrency", "--skip-port"]).unwrap();
+        assert_eq!(read.get("password"), Some(&Given::Switch(false)));
+        assert_eq!((read.text("concurrency"), read.number("port")), (Some("0"), Some(0)));
     }
 
     #[test]
     fn refusals() {
         for (line, exit, text) in [
             (&["--foo"][..], 2, "unknown option '--foo'"),
-            (&["--skip-port"], 2, "unknown option '--skip-port'"),
+            (&["--foo=3", "-Z"], 7, "unknown variable 'foo=3'"),
+            (&["--pasword=x"], 7, "unknown variable 'pasword=…'"),
             (&["-Z"], 2, "unknown option '-Z'"),
             (&["--"], 0, ""),
             (&["--auto"], 3, "ambiguous option '--auto' (auto-generate-sql, auto-generate-sql-write-number)"),
+            (&["--auto-"], 3, "ambiguous option '--auto-' (auto-generate-sql, auto-generate-sql-write-number)"),
             (&["-c"], 5, "option '-c' requires an argument"),
-            (&["--conc"], 5, "option '--conc' requires an argument"),
+            (&["--conc"], 5, "option '--concurrency' requires an argument"),
+            (&["--verbose=3"], 4, "option '--verbose' cannot take an argument"),
+            (&["--skip-verbose"], 4, "option '--verbose' cannot take an argument"),
             (&["--port=x"], 9, "Error while setting value 'x' to 'port'"),
         ] {
             match words(line) {
@@ -254,6 +489,10 @@ mod tests {
                 Err(refusal) => assert_eq!((refusal.exit, refusal.text.as_str()), (exit, text), "{line:?}"),
             }
         }
+        // What the original has is meant before all else; what it has not may be cut short, too.
+        assert_eq!(words(&["--ver"]).unwrap().count("verbose"), 1);
+        assert!(words(&["--veri"]).unwrap().is_on("verify"));
+        assert_eq!(words(&["--auto-o"]).unwrap().get("auto-other"), Some(&Given::Switch(true)));
         // Exactly a name is that name, whatever begins with it.
         assert!(words(&["--auto-generate-sql"]).unwrap().is_on("auto-generate-sql"));
     }

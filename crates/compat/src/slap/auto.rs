@@ -2,14 +2,20 @@
 
 use truetps_workload::Stream;
 
-/// Letters of each text.
-const TEXT_LENGTH: usize = 128;
+/// Letters of each text: with its quotes it has as many as the column.
+const TEXT_LENGTH: usize = 126;
 const LETTERS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 /// A table has at most so many columns.
 const COLUMNS_MAX: u64 = 1_000;
 /// All different statements are kept in memory.
 const UNIQUE_MAX: u64 = 100_000;
+const UNIQUE_BYTES_MAX: u64 = 256 << 20;
+/// What a column takes of a statement at most: its name, a text in quotes, a comma.
+const COLUMN_BYTES: u64 = 160;
 const ROWS_MAX: u64 = 1_000_000_000;
+/// What the driver keeps of one result at most, and what a key takes of that beside its own bytes.
+const KEYS_BYTES_MAX: u64 = 1 << 30;
+const KEY_PLACE_BYTES: u64 = 25;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LoadType {
@@ -91,6 +97,29 @@ impl AutoSql {
         }
         if self.unique_rows > UNIQUE_MAX || self.unique_queries > UNIQUE_MAX || self.rows > ROWS_MAX {
             return Err(format!("at most {UNIQUE_MAX} different statements are made, and {ROWS_MAX} rows"));
+        }
+        let unique = self.unique_rows.saturating_add(self.unique_queries).saturating_add(1);
+        if unique.saturating_mul(columns * COLUMN_BYTES) > UNIQUE_BYTES_MAX {
+            let megabytes = UNIQUE_BYTES_MAX >> 20;
+            return Err(format!("{unique} different statements on {columns} columns are more than {megabytes} MiB"));
+        }
+        self.check_keys()
+    }
+
+    /// Keys are read once the table is full: it is better to know before that there are too many of them.
+    fn check_keys(&self) -> Result<(), String> {
+        let digits = match self.key {
+            Key::None => return Ok(()),
+            Key::Counted => 10,
+            Key::Guid => 36,
+        };
+        let takes_keys = matches!(self.load_type, LoadType::Key | LoadType::Update | LoadType::Mixed);
+        let keys_max = KEYS_BYTES_MAX / (KEY_PLACE_BYTES + digits);
+        if takes_keys && self.rows > keys_max {
+            let rows = self.rows;
+            return Err(format!(
+                "--auto-generate-sql-write-number={rows}: at most {keys_max} such keys are kept in memory"
+            ));
         }
         Ok(())
     }
@@ -220,9 +249,22 @@ mod tests {
         let rows: Vec<_> = auto(LoadType::Write, Key::Counted).fill(7).collect();
         let different: std::collections::BTreeSet<_> = rows.iter().collect();
         assert_eq!((rows.len(), different.len()), (99, 10));
-        assert!(rows[0].starts_with("INSERT INTO t1 VALUES (NULL,") && rows[0].len() > 140);
+        assert!(rows[0].starts_with("INSERT INTO t1 VALUES (NULL,"));
+        assert_eq!(rows[0].split('\'').nth(1).unwrap().len(), 126, "{}", rows[0]);
         assert_eq!(auto(LoadType::Write, Key::None).fill(7).next(), auto(LoadType::Write, Key::None).fill(7).next());
         assert_eq!(AutoSql { rows: 0, ..auto(LoadType::Write, Key::None) }.fill(7).count(), 0);
+    }
+
+    #[test]
+    fn what_does_not_fit_into_memory_is_refused_beforehand() {
+        let many = AutoSql { unique_rows: 100_000, ..auto(LoadType::Write, Key::None) };
+        assert_eq!(many.check(), Ok(()));
+        let wide = Columns { count: 500, indexed: false };
+        let error = AutoSql { chars: wide, ..many }.check().unwrap_err();
+        assert!(error.contains("100011 different statements on 501 columns"), "{error}");
+        let long = |load_type, key| AutoSql { rows: 20_000_000, ..auto(load_type, key) }.check();
+        assert_eq!((long(LoadType::Key, Key::Counted), long(LoadType::Write, Key::Guid)), (Ok(()), Ok(())));
+        assert!(long(LoadType::Update, Key::Guid).unwrap_err().contains("at most 17602324 such keys"));
     }
 
     #[test]

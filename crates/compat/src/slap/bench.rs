@@ -4,27 +4,28 @@
 use std::num::{NonZeroU32, NonZeroU64};
 use std::process::Command;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use truetps_driver::{Client, DriverError, Target};
-use truetps_engine::{LoadSpec, OpenPacing, Outcome, Pacing, Quota, Rate, RateOf};
-use truetps_lab::{TrialContext, connect_timeout, run_trial};
-use truetps_record::{ErrorPolicy, Protocol, Spacing, Trial, Validity};
+use truetps_driver::{DriverError, QueryResult, Target};
+use truetps_engine::{LoadSpec, Outcome};
+use truetps_lab::TrialContext;
+use truetps_record::{ErrorCount, Protocol, Validity};
 use truetps_workload::{Commit, SqlList};
 
+use super::admin::Admin;
+use super::auto::LoadType;
+use super::print::SOME_KEY;
 use super::report::{self, Test};
 use super::script::Script;
 use super::settings::{Csv, Engine, Settings, Source};
-use crate::World;
-use crate::recording::Recording;
-use crate::recording::said;
-use crate::truth::{Truth, ran};
+use crate::ending::PATIENCE;
+use crate::recording::{Recording, said};
+use crate::run::{Asked, Driven, FAILED_SHARE_MAX, drive};
+use crate::truth::Truth;
+use crate::{HIDDEN_WORDS, World};
 
-/// A query that does not end for so long, when all others have, hangs.
-const DRAIN_TIMEOUT: Duration = Duration::from_mins(1);
-/// Rows that are inserted between two looks at whether the user has had enough.
-const ROWS_A_LOOK: usize = 1_000;
+/// What the server says of a statement that was ended.
+const INTERRUPTED: u16 = 1317;
 
 /// Why a test is broken off.
 #[derive(Debug)]
@@ -39,7 +40,7 @@ pub(super) struct Bench<'a, 'w> {
     pub(super) script: &'a Script,
     /// Without a database.
     pub(super) target: &'a Target,
-    pub(super) admin: Client,
+    pub(super) admin: Admin,
     pub(super) recording: Recording,
     pub(super) world: &'a mut World<'w>,
     pub(super) workers: u32,
@@ -52,23 +53,49 @@ pub(super) struct Bench<'a, 'w> {
 }
 
 impl Bench<'_, '_> {
+    /// What the user is told if he asks for the end now.
+    fn tell(&self) {
+        let (name, schema, seconds) = (super::NAME, &self.settings.schema, PATIENCE.as_secs());
+        let first = format!("{name}: interrupted: running statements are ended after {seconds} s");
+        // A schema that is to stay is no loss.
+        let (first, second) = if self.has_made_schema && !self.settings.keeps_schema {
+            let again = format!("and the schema {schema} is dropped; Ctrl-C again leaves it behind");
+            let left = format!("{name}: the schema {schema} is left behind; to drop it: DROP SCHEMA `{schema}`\n");
+            (format!("{first}, {again}\n"), left)
+        } else {
+            (format!("{first}; Ctrl-C again leaves at once\n"), String::new())
+        };
+        self.world.farewell.set(first, second);
+    }
+
     /// All tests, one after the other.
     pub(super) fn run(&mut self) -> Result<(), Stop> {
-        self.say(2, "Starting Concurrency Test\n");
+        self.tell();
+        if let Source::Generated(auto) = &self.settings.source {
+            self.say(2, "Building Create Statements for Auto\nBuilding Query Statements for Auto\n");
+            if auto.load_type == LoadType::Key {
+                self.say(2, "Generating SELECT for keys Statements for Auto\n");
+            }
+        }
+        self.say(2, "Parsing engines to use.\n");
         let engines: Vec<Option<&Engine>> = match &self.settings.engines[..] {
             [] => vec![None],
             engines => engines.iter().map(Some).collect(),
         };
         for engine in engines {
+            self.say(2, "Starting Concurrency Test\n");
             for clients in &self.settings.concurrency {
                 self.test(engine, *clients)?;
+            }
+            if !self.settings.keeps_schema {
+                self.drop_schema()?;
             }
         }
         Ok(())
     }
 
     fn test(&mut self, engine: Option<&Engine>, clients: u32) -> Result<(), Stop> {
-        let (mut truth, mut lengths) = (Truth::new(self.unit()), Vec::new());
+        let (mut truth, mut lengths) = (Truth::new(self.unit(), self.settings.seed), Vec::new());
         let mut stopped = Ok(());
         for _ in 0..self.settings.iterations {
             stopped = self.iteration(engine, clients, &mut truth, &mut lengths);
@@ -76,7 +103,7 @@ impl Bench<'_, '_> {
                 break;
             }
         }
-        if !lengths.is_empty() {
+        if !truth.runs.is_empty() {
             self.is_good &= truth.is_valid();
             self.report(engine, clients, &truth, &lengths);
         }
@@ -90,74 +117,105 @@ impl Bench<'_, '_> {
         truth: &mut Truth,
         lengths: &mut Vec<Duration>,
     ) -> Result<(), Stop> {
+        // That of the test before.
+        self.drop_schema()?;
         self.make_schema(engine)?;
-        let keys = self.keys()?;
-        self.shell("pre_system", self.settings.pre_system.as_deref());
+        let keys = self.keys(engine)?;
+        self.shell("pre_system", self.settings.pre_system.as_deref())?;
         self.execute_all(&self.script.pre)?;
-        let (trial, outcome) = self.drive(clients, keys, truth)?;
-        if let Some(outcome) = &outcome {
-            lengths.push(outcome.last_end.unwrap_or(outcome.measure_length));
-            self.complain(outcome);
+        let driven = self.drive(clients, keys, truth)?;
+        let Some(outcome) = &driven.outcome else {
+            self.look()?;
+            return Err(Stop::Failed(reason(&driven.trial.validity)));
+        };
+        if outcome.measured.is_some() {
+            lengths.push(driven.length());
         }
-        let interrupted = self.world.stop.load(Ordering::Relaxed);
-        truth.runs.push(ran(&trial, outcome.as_ref(), clients, self.transactions(clients)));
-        if interrupted {
-            return Err(Stop::Interrupted);
-        }
-        if outcome.is_none() {
-            return Err(Stop::Failed(reason(&trial.validity)));
-        }
+        self.complain(outcome);
+        self.look()?;
+        self.come_back()?;
         self.execute_all(&self.script.post)?;
-        self.shell("post_system", self.settings.post_system.as_deref());
-        self.drop_schema()
+        self.shell("post_system", self.settings.post_system.as_deref())
+    }
+
+    /// Whether the user has had enough.
+    fn look(&self) -> Result<(), Stop> {
+        if self.admin.is_stopped() { Err(Stop::Interrupted) } else { Ok(()) }
     }
 
     fn make_schema(&mut self, engine: Option<&Engine>) -> Result<(), Stop> {
         let schema = self.settings.schema.clone();
         if self.settings.makes_schema() {
+            self.look()?;
             self.say(2, "Loading Pre-data\n");
             let sql = format!("CREATE SCHEMA `{schema}`");
             self.say(3, &format!("{sql};\n"));
-            self.admin.execute(&sql).map_err(|error| {
+            self.admin.finish(&sql).map_err(|error| {
                 Stop::Failed(format!("Cannot create schema {schema} : {}{}", said(&error), hint_of_schema(&error)))
             })?;
             self.has_made_schema = true;
+            self.tell();
         }
-        self.admin
-            .execute(&format!("USE `{schema}`"))
-            .map_err(|error| Stop::Failed(format!("Cannot use schema {schema} : {}", said(&error))))?;
+        self.use_schema().map_err(|error| cannot_use(&schema, &error))?;
         for (sql, plain) in self.script.create_with(engine).iter().zip(&self.script.create) {
             self.execute_as(sql, plain)?;
         }
         if let Source::Generated(auto) = &self.settings.source {
-            for (n, sql) in auto.fill(self.settings.seed).enumerate() {
-                self.execute(&sql)?;
-                if n % ROWS_A_LOOK == 0 && self.world.stop.load(Ordering::Relaxed) {
-                    return Err(Stop::Interrupted);
-                }
-            }
+            auto.fill(self.settings.seed).try_for_each(|sql| self.execute(&sql))?;
         }
         Ok(())
+    }
+
+    fn use_schema(&mut self) -> Result<QueryResult, DriverError> {
+        self.admin.finish(&format!("USE `{}`", self.settings.schema))
+    }
+
+    /// While clients are at work the connection idles, and servers close those that idle for long.
+    fn come_back(&mut self) -> Result<(), Stop> {
+        if self.use_schema().is_ok() {
+            return Ok(());
+        }
+        let again = self.admin.renew().and_then(|()| self.use_schema());
+        again.map(drop).map_err(|error| cannot_use(&self.settings.schema, &error))
     }
 
     /// Drops what this run has made, and nothing else.
     pub(super) fn drop_schema(&mut self) -> Result<(), Stop> {
-        if !self.has_made_schema || self.settings.keeps_schema {
+        if !self.has_made_schema {
             return Ok(());
         }
         let schema = &self.settings.schema;
-        let dropped = self.admin.execute(&format!("DROP SCHEMA IF EXISTS `{schema}`"));
-        dropped.map_err(|error| Stop::Failed(format!("Cannot drop database '{schema}' ERROR : {}", said(&error))))?;
+        let sql = format!("DROP SCHEMA IF EXISTS `{schema}`");
+        let failed =
+            |error: DriverError| Stop::Failed(format!("Cannot drop database '{schema}' ERROR : {}", said(&error)));
+        if self.settings.output.verbose >= 3 {
+            let _ = writeln!(self.world.out, "{sql};");
+        }
+        // A statement that was ended may have taken its connection along, and one that waits may hold locks.
+        if self.admin.is_stopped() {
+            self.admin.renew().map_err(failed)?;
+        }
+        let dropped = match self.admin.finish(&sql) {
+            Err(error) if !matches!(error, DriverError::Server(_)) => {
+                self.admin.renew().and_then(|()| self.admin.finish(&sql))
+            }
+            dropped => dropped,
+        };
+        dropped.map_err(failed)?;
         self.has_made_schema = false;
+        self.tell();
         Ok(())
     }
 
-    fn keys(&mut self) -> Result<Arc<[String]>, Stop> {
+    fn keys(&mut self, engine: Option<&Engine>) -> Result<Arc<[String]>, Stop> {
         self.say(2, "Generating primary key list\n");
         if !self.script.takes_keys() {
             return Ok(Arc::new([]));
         }
-        let rows = self.admin.query("SELECT id from t1").map_err(|error| Stop::Failed(said(&error)))?.rows;
+        if engine.is_some_and(forgets_rows) {
+            return Ok(Arc::new([SOME_KEY.to_owned()]));
+        }
+        let rows = self.query("SELECT id from t1", said)?.rows;
         let keys: Arc<[String]> = rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect();
         if keys.is_empty() {
             return Err(Stop::Failed("there is no row whose key could be looked up".to_owned()));
@@ -176,36 +234,54 @@ impl Bench<'_, '_> {
     /// `shown`: the statement as messages have it.
     fn execute_as(&mut self, sql: &str, shown: &str) -> Result<(), Stop> {
         self.say(3, &format!("{sql};\n"));
-        let done = self.admin.execute(sql);
-        done.map(drop).map_err(|error| Stop::Failed(format!("Cannot run query {shown} ERROR : {}", said(&error))))
+        self.query(sql, |error| format!("Cannot run query {shown} ERROR : {}", said(error))).map(drop)
     }
 
+    /// Runs a statement, unless the user has had enough; then it ends soon.
+    fn query(&mut self, sql: &str, failure: impl Fn(&DriverError) -> String) -> Result<QueryResult, Stop> {
+        self.look()?;
+        let result = self.admin.query(sql);
+        // Whatever it says: it may have been ended.
+        self.look()?;
+        result.map_err(|error| Stop::Failed(failure(&error)))
+    }
+
+    /// A terminal's Ctrl-C reaches the command as well.
     #[expect(clippy::disallowed_methods, reason = "commands of the user's own, which the command line names")]
-    fn shell(&mut self, name: &str, command: Option<&str>) {
+    fn shell(&mut self, name: &str, command: Option<&str>) -> Result<(), Stop> {
         use std::os::unix::process::ExitStatusExt;
-        let Some(command) = command else { return };
+        let Some(command) = command else { return Ok(()) };
+        self.look()?;
         let _ = self.world.out.flush();
-        let returned = match Command::new("/bin/sh").arg("-c").arg(command).status() {
-            Ok(status) if status.success() => return,
-            Ok(status) => status.into_raw().to_string(),
-            Err(error) => error.to_string(),
+        let returned = match Command::new("/bin/sh").arg("-c").arg(command).env_remove(HIDDEN_WORDS).status() {
+            Ok(status) if status.success() => None,
+            Ok(status) => Some(status.into_raw().to_string()),
+            Err(error) => Some(error.to_string()),
         };
-        let _ = writeln!(self.world.err, "Warning: Execution of {name} option returned {returned}.");
+        if let Some(returned) = returned {
+            let _ = writeln!(self.world.err, "Warning: Execution of {name} option returned {returned}.");
+        }
+        self.look()
     }
 
     /// Statements of all clients; `None` where time is the limit.
     fn total(&self, clients: u32) -> Option<u64> {
         let settings = self.settings;
         if settings.time.is_some() {
-            return settings.queries;
+            return None;
         }
         let each = settings.queries_each.unwrap_or(self.script.queries.len() as u64);
         Some(settings.queries.unwrap_or_else(|| each.saturating_mul(clients.into())))
     }
 
     fn transactions(&self, clients: u32) -> Option<u64> {
-        let batch = self.settings.commit.unwrap_or(1);
-        self.total(clients).map(|total| transactions(total, clients, batch))
+        let batch = self.settings.batch();
+        let all = |total: u64| match self.settings.rate {
+            // They are everybody's, so that only the very last one is cut off.
+            Some(_) => total.div_ceil(batch),
+            None => transactions(total, clients, batch),
+        };
+        self.total(clients).map(all)
     }
 
     /// What a transaction is here.
@@ -215,45 +291,22 @@ impl Bench<'_, '_> {
 
     fn load(&self, clients: u32) -> LoadSpec {
         let settings = self.settings;
-        let batch = settings.commit.unwrap_or(1);
-        let transactions = self.transactions(clients);
-        let pacing = settings.rate.map_or(Pacing::Closed, |rate| {
-            Pacing::Open(OpenPacing {
-                rate: Rate::constant(rate / batch as f64),
-                of: RateOf::All,
-                spacing: Spacing::Constant,
-                latency_limit: None,
-                seed: settings.seed,
-            })
-        });
-        // A schedule is everybody's: whoever is free takes the next start.
-        let quota = transactions.map(|n| if settings.rate.is_some() { Quota::Together(n) } else { Quota::Each(n) });
-        LoadSpec {
-            workers: self.workers,
-            pacing,
-            errors: ErrorPolicy { retry: Vec::new(), ..ErrorPolicy::default() },
-            quota,
-            // A connection ends with a transaction.
-            reconnect_every: settings.detach.and_then(|statements| NonZeroU64::new(statements.div_ceil(batch))),
-            connect_timeout: connect_timeout(clients),
-            drain_timeout: DRAIN_TIMEOUT,
-            ..LoadSpec::closed(clients, self.workers, settings.time.unwrap_or(Duration::MAX))
-        }
+        let asked = Asked { transactions: self.transactions(clients), ..asked(settings, clients, self.workers) };
+        // A connection ends with a transaction.
+        let reconnect_every =
+            settings.detach.and_then(|statements| NonZeroU64::new(statements.div_ceil(settings.batch())));
+        LoadSpec { reconnect_every, ..asked.load() }
     }
 
-    fn drive(
-        &mut self,
-        clients: u32,
-        keys: Arc<[String]>,
-        truth: &mut Truth,
-    ) -> Result<(Trial, Option<Outcome>), Stop> {
+    fn drive(&mut self, clients: u32, keys: Arc<[String]>, truth: &mut Truth) -> Result<Driven, Stop> {
         let failed = |error: &dyn std::fmt::Display| Stop::Failed(error.to_string());
         let commit = self.settings.commit.and_then(|n| NonZeroU32::new(u32::try_from(n).unwrap_or(u32::MAX)));
         let commit = commit.map_or(Commit::Each, Commit::EveryWithoutBegin);
         let list = SqlList::new(self.script.list(), keys, commit, self.settings.seed);
         let mut list = list.map_err(|error| failed(&error))?;
-        if let Some(total) = self.total(clients).filter(|_| self.settings.rate.is_none()) {
-            list = list.with_total(total, clients);
+        if let Some(total) = self.total(clients) {
+            let is_shared = self.settings.rate.is_some();
+            list = if is_shared { list.with_shared_total(total) } else { list.with_total(total, clients) };
         }
         let mut target = self.target.clone();
         target.login.database = Some(self.settings.schema.clone());
@@ -265,27 +318,33 @@ impl Bench<'_, '_> {
             protocol: if self.settings.prepared { Protocol::Prepared } else { Protocol::Text },
             workload: &list,
             target: &target,
-            server_pid: self.admin.peer_pid(),
+            server_pid: self.admin.client().peer_pid(),
             stop: &self.world.stop,
+            failed_share_max: FAILED_SHARE_MAX,
         };
-        let (mut trial, mut writer) = self.recording.begin_trial(self.trials).map_err(|error| failed(&error))?;
+        let number = self.trials;
         self.trials += 1;
-        let add = &mut |_: &_, histogram: &truetps_record::Histogram| {
-            // All have the same bounds.
-            let _ = truth.response.add(histogram);
-        };
-        let outcome = run_trial(&context, &mut trial, &mut writer, add);
-        let outcome = outcome.and_then(|outcome| writer.write_trial(&trial).map(|()| outcome));
-        Ok((trial, outcome.map_err(|error| failed(&error))?))
+        drive(&self.recording, number, &context, self.transactions(clients), truth).map_err(|error| failed(&error))
     }
 
     /// Errors of clients, in the original's words.
     fn complain(&mut self, outcome: &Outcome) {
         for error in &outcome.connect_errors {
-            self.warn(&format!("Error when connecting to server: {}", error.first_message));
+            let is_prepared = self.settings.prepared && is_of_statement(error.code);
+            let what = if is_prepared { "Cannot prepare a query" } else { "Error when connecting to server" };
+            self.warn(&format!("{what}: {}", error.first_message));
         }
-        for error in outcome.errors.iter().chain(&outcome.errors_elsewhere) {
-            self.warn(&format!("Cannot run query ERROR : {} ({} times)", error.first_message, error.count));
+        let is_stopped = self.admin.is_stopped();
+        let is_ended = |error: &&ErrorCount| is_stopped && error.code == INTERRUPTED;
+        for error in outcome.errors.iter().chain(&outcome.errors_elsewhere).filter(|error| !is_ended(error)) {
+            let times = error.count + error.retried;
+            // Where no query failed, it was a new connection that came later than planned.
+            if error.count == 0 {
+                let text = format!("{} ({times} times, and was tried again)", error.first_message);
+                self.warn(&format!("Error when connecting to server: {text}"));
+            } else {
+                self.warn(&format!("Cannot run query ERROR : {} ({times} times)", error.first_message));
+            }
         }
     }
 
@@ -300,38 +359,68 @@ impl Bench<'_, '_> {
             Source::Generated(auto) => auto.load_type.name(),
             Source::Given { .. } => "query",
         };
-        let test = Test {
-            engine: engine.map(|engine| engine.name.as_str()),
-            load_type,
-            lengths,
-            clients,
-            queries_each: self.total(clients).unwrap_or_else(|| acknowledged(truth)) / u64::from(clients),
-        };
+        let (clients, queries_each) = self.who_ran(clients, truth);
+        let engine = engine.map(|engine| engine.name.as_str());
+        let test = Test { engine, load_type, lengths, clients, queries_each };
         let mut text = String::new();
-        if !output.silent {
+        // Without a client there is no time that anything took.
+        if !output.silent && clients > 0 && !lengths.is_empty() {
             text += &report::benchmark(&test);
         }
         if !output.silent && !output.classic {
-            let kept = self.recording.path().map(|path| path.display().to_string());
-            text += &truth.block(kept.as_deref());
+            text += &truth.block(self.recording.kept_in().as_deref());
         }
-        if output.csv == Csv::Stdout {
-            text += &report::csv(&test);
+        let csv = report::csv(&test);
+        if output.csv == Csv::Stdout && truth.is_valid() {
+            text += &csv;
         }
         // Nobody listening is no reason to fail: what was measured is on disk.
         let _ = self.world.out.write_all(text.as_bytes()).and_then(|()| self.world.out.flush());
-        if let Csv::File(path) = &output.csv
-            && let Err(error) = append(path, &report::csv(&test))
+        self.write_csv(&csv, truth);
+    }
+
+    /// A line of CSV has no place for what went wrong.
+    fn write_csv(&mut self, line: &str, truth: &Truth) {
+        let csv = &self.settings.output.csv;
+        if *csv != Csv::Off && !truth.is_valid() {
+            self.warn("not all queries were acknowledged: this test has no line of CSV");
+        } else if let Csv::File(path) = csv
+            && let Err(error) = append(path, line)
         {
             self.is_good = false;
             self.warn(&format!("Could not write csv file: {}: {error}", path.display()));
         }
     }
 
+    /// Clients that ran to the end, and what was acknowledged for each of them. With all of them, and all acknowledged,
+    /// it is what was asked for.
+    fn who_ran(&self, clients: u32, truth: &Truth) -> (u32, u64) {
+        let runs = truth.runs.len().max(1) as u64;
+        let ran = truth.runs.iter().map(|run| u64::from(run.clients.saturating_sub(run.clients_failed))).sum::<u64>();
+        let (batch, most) = (self.settings.batch(), self.total(clients).unwrap_or(u64::MAX));
+        // The last transaction of a client may be a short one: those are told from the sum.
+        let queries = truth.runs.iter().map(|run| run.acknowledged.saturating_mul(batch).min(most));
+        let queries = queries.fold(0, u64::saturating_add);
+        let clients = u32::try_from(ran / runs).unwrap_or(clients);
+        (clients, queries / (runs * u64::from(clients)).max(1))
+    }
+
     fn say(&mut self, verbosity: u32, text: &str) {
         if self.settings.output.verbose >= verbosity {
             let _ = self.world.out.write_all(text.as_bytes());
         }
+    }
+}
+
+/// What is asked of each run, but how many transactions.
+pub(super) fn asked(settings: &Settings, clients: u32, workers: u32) -> Asked {
+    Asked {
+        clients,
+        workers,
+        transactions: None,
+        time: settings.time,
+        rate: settings.rate.map(|queries| queries / settings.batch() as f64),
+        seed: settings.seed,
     }
 }
 
@@ -342,13 +431,27 @@ fn transactions(statements: u64, clients: u32, batch: u64) -> u64 {
     rest * (each + 1).div_ceil(batch) + (clients - rest) * each.div_ceil(batch)
 }
 
-fn acknowledged(truth: &Truth) -> u64 {
-    truth.runs.last().map_or(0, |run| run.acknowledged)
-}
-
 pub(super) fn append(path: &std::path::Path, text: &str) -> std::io::Result<()> {
     use std::io::Write;
     std::fs::File::options().create(true).append(true).open(path)?.write_all(text.as_bytes())
+}
+
+fn cannot_use(schema: &str, error: &DriverError) -> Stop {
+    Stop::Failed(format!("Cannot use schema {schema} : {}", said(error)))
+}
+
+/// Whether an error of a client that was to connect is one of the statements that it prepared: the connection that
+/// prepares the test has logged in the same way before. Without a number it is none of the server's.
+fn is_of_statement(code: u16) -> bool {
+    // Limits of connections, and accounts and databases that were changed meanwhile.
+    const LOGIN: [u16; 17] =
+        [0, 1040, 1044, 1045, 1049, 1129, 1130, 1158, 1203, 1226, 1251, 1524, 1698, 1820, 1862, 3118, 4151];
+    !LOGIN.contains(&code)
+}
+
+/// There is no key in a table that keeps no rows; any will do.
+fn forgets_rows(engine: &Engine) -> bool {
+    engine.name.eq_ignore_ascii_case("blackhole")
 }
 
 fn hint_of_schema(error: &DriverError) -> &'static str {
@@ -377,5 +480,17 @@ mod tests {
         // 50 clients with 11 statements in 2 transactions, 50 with 10 in one.
         assert_eq!(transactions(1_050, 100, 10), 150);
         assert_eq!(transactions(3, 10, 5), 3);
+    }
+
+    #[test]
+    fn a_login_that_fails_is_no_fault_of_a_statement() {
+        assert!(is_of_statement(1064) && is_of_statement(1146));
+        assert!(!is_of_statement(1040) && !is_of_statement(0));
+    }
+
+    #[test]
+    fn only_a_table_that_keeps_no_rows_has_a_key_made_up() {
+        let engine = |name: &str| Engine { name: name.to_owned(), options: String::new() };
+        assert!(forgets_rows(&engine("BlackHole")) && !forgets_rows(&engine("innodb")));
     }
 }

@@ -37,7 +37,7 @@ fn line(spec: &Spec) -> String {
     let value = match spec.kind {
         Kind::Switch | Kind::Count => "",
         Kind::Text => "=TEXT",
-        Kind::OptionalText => "[=TEXT]",
+        Kind::OptionalText | Kind::Secret => "[=TEXT]",
         Kind::Number => "=N",
     };
     let left = format!("  {short}--{}{value}", spec.name);

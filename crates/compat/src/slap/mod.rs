@@ -1,5 +1,6 @@
 //! mysqlslap: its options, its report, and the queries of its tests by our engine.
 
+mod admin;
 mod auto;
 mod bench;
 mod help;
@@ -8,35 +9,36 @@ mod report;
 mod script;
 mod settings;
 mod specs;
+mod user;
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
-use std::time::Duration;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use indexmap::IndexMap;
-use truetps_driver::{Client, Target};
+use truetps_driver::Target;
 use truetps_record::{
-    CONNECTIONS, Configuration, Design, ErrorPolicy, ExperimentFolder, Load, Plan, Protocol, QuickOverrides,
-    ServerSpec, SettingValue, WorkloadSpec,
+    CONNECTIONS, Configuration, Design, Personality, Plan, Protocol, QuickOverrides, ServerSpec, SettingValue,
+    WorkloadSpec,
 };
 
+use self::admin::Admin;
 use self::bench::{Bench, Stop};
 use self::script::Script;
 use self::settings::{Csv, Settings};
-use crate::World;
-use crate::mysql_words::{OptionFiles, Refusal, Words, parse};
+use crate::mysql_words::{OptionFiles, Refusal, parse};
 use crate::recording::{Place, Recording, Turn, said, server_facts};
-use crate::terminal::ask_password;
+use crate::run::{Asked, workers};
+use crate::terminal::{NoPassword, ask_password};
+use crate::{World, mask};
 
 /// The name in messages.
 const NAME: &str = "mysqlslap";
 const GOOD: u8 = 0;
 const FAILED: u8 = 1;
 const INTERRUPTED: u8 = 130;
-/// The server answers the first questions within this time.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
-/// No statement of the preparation takes longer.
-const PREPARE_TIMEOUT: Duration = Duration::from_hours(24);
 
 /// Runs a command line of mysqlslap, its name first. Returns the exit status.
 pub fn run(arguments: Vec<OsString>, world: &mut World<'_>) -> u8 {
@@ -56,89 +58,108 @@ pub fn run(arguments: Vec<OsString>, world: &mut World<'_>) -> u8 {
     }
 }
 
+/// What the list of processes is to show in place of words of a command line, its name first; `None`: the word itself.
+pub fn masked(arguments: &[OsString]) -> Vec<Option<OsString>> {
+    let all: Vec<_> = arguments.iter().map(|argument| argument.to_string_lossy().into_owned()).collect();
+    let mut typed: VecDeque<_> = all.iter().skip(1).cloned().collect();
+    OptionFiles::take(&mut typed, &specs::GROUPS, &|_| None);
+    let first = all.len() - typed.len();
+    let words = parse(&specs::SPECS, NAME, Vec::new(), typed);
+    let mut list = vec![None; first];
+    list.extend(mask::masked(&all[first..], words.shown_typed()));
+    list
+}
+
 fn refuse(refusal: &Refusal, world: &mut World<'_>) -> u8 {
     let before = refusal.before.as_ref().map_or_else(String::new, |line| format!("{line}\n"));
-    let _ = writeln!(world.err, "{before}{NAME}: {}", refusal.text);
+    let named = if refusal.text.is_empty() { String::new() } else { format!("{NAME}: {}\n", refusal.text) };
+    let _ = write!(world.err, "{before}{named}");
     refusal.exit
 }
 
 fn go(mut typed: VecDeque<String>, world: &mut World<'_>) -> Result<u8, Refusal> {
-    let command: Vec<String> = std::iter::once("truetps slap".to_owned()).chain(without_secrets(&typed)).collect();
+    let all = typed.clone();
     let files = OptionFiles::take(&mut typed, &specs::GROUPS, world.environment);
+    // Which files are read is no secret.
+    let about_files = all.iter().take(all.len() - typed.len()).cloned();
     let from_files = files.read()?;
+    for warning in &from_files.warnings {
+        let _ = writeln!(world.err, "Warning: {NAME}: {warning}");
+    }
+    let mut words = parse(&specs::SPECS, NAME, from_files.words, typed);
     if files.prints {
-        let all = from_files.words.iter().cloned().chain(typed).collect::<VecDeque<_>>();
-        let line = without_secrets(&all).collect::<Vec<_>>().join(" ");
+        let line = words.shown().join(" ");
         let _ = writeln!(world.out, "{NAME} would have been started with the following arguments:\n{line}");
         return Ok(GOOD);
     }
-    let words = parse(&specs::SPECS, from_files.words.into_iter().chain(typed))?;
-    for warning in from_files.warnings.iter().chain(&words.warnings) {
-        let _ = writeln!(world.err, "Warning: {NAME}: {warning}");
+    for notice in &words.notices {
+        let _ = writeln!(world.err, "{notice}");
     }
-    if words.is_on("help") || words.is_on("version") {
-        let text = if words.is_on("help") { help::page() } else { help::version() };
+    if let Some(refusal) = words.refusal.take() {
+        return Err(refusal);
+    }
+    if words.count("help") > 0 || words.count("version") > 0 {
+        let text = if words.count("help") > 0 { help::page() } else { help::version() };
         let _ = world.out.write_all(text.as_bytes());
         return Ok(GOOD);
     }
-    for other in &words.others {
-        let _ = writeln!(world.err, "Warning: {NAME}: '{other}' belongs to no option, and is not used");
+    if words.strays > 0 {
+        let _ = writeln!(
+            world.err,
+            "Warning: {NAME}: words that belong to no option are not used: {} (a password stands right behind -p, \
+             without a blank)",
+            words.strays
+        );
     }
     let settings = Settings::read(&words)?;
     let script = Script::load(&settings).map_err(|text| Refusal::new(FAILED, text))?;
     if settings.only_prints {
-        let _ = world.out.write_all(print::all(&settings, &script, &words).as_bytes());
-        return Ok(GOOD);
+        return Ok(match print::all(&settings, &script, world.out, &world.stop) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => INTERRUPTED,
+            // Nobody reads on.
+            _ => GOOD,
+        });
     }
-    check_places(&settings)?;
-    let target = settings::target(&words, world.environment, &ask_password)?;
-    let target = Target { setup: setup(&words), ..target };
-    test(&settings, &script, &target, command, world)
+    let place = place(&settings)?;
+    let ask = || {
+        ask_password(&world.stop).map_err(|problem| match problem {
+            NoPassword::Interrupted => Refusal::new(INTERRUPTED, "interrupted"),
+            NoPassword::Problem(error) => {
+                Refusal::new(FAILED, format!("a password cannot be asked for without a terminal: {error}"))
+            }
+        })
+    };
+    let target = settings::target(&words, world.environment, &ask)?;
+    let command = std::iter::once("truetps slap".to_owned()).chain(about_files);
+    let command = command.chain(words.shown_typed().iter().cloned()).collect();
+    test(&settings, &script, &target, &place, command, world)
 }
 
-/// What each connection begins with.
-fn setup(words: &Words) -> Vec<String> {
-    let mode = words.text("sql-mode").map(|mode| format!("SET sql_mode='{}'", mode.replace('\'', "''")));
-    let init = words.text("init-command").filter(|sql| !sql.is_empty()).map(str::to_owned);
-    mode.into_iter().chain(init).collect()
-}
-
-/// Whatever is to be written is tried before anything is measured.
-fn check_places(settings: &Settings) -> Result<(), Refusal> {
+/// Where runs go. Whatever is to be written is tried before anything is measured.
+fn place(settings: &Settings) -> Result<Place, Refusal> {
     if let Csv::File(path) = &settings.output.csv {
         bench::append(path, "")
             .map_err(|error| Refusal::new(FAILED, format!("Could not open csv file: {} ({error})", path.display())))?;
     }
-    if let Some(runs) = &settings.runs {
-        ExperimentFolder::check_writable(runs)
-            .map_err(|error| Refusal::new(FAILED, format!("{error} (--runs=none keeps nothing)")))?;
-    }
-    Ok(())
+    Place::choose(settings.runs.as_deref()).map_err(|text| Refusal::new(FAILED, text))
 }
 
 fn test(
     settings: &Settings,
     script: &Script,
     target: &Target,
+    place: &Place,
     command: Vec<String>,
     world: &mut World<'_>,
 ) -> Result<u8, Refusal> {
     let failed = |text: String| Refusal::new(FAILED, text);
-    let connected = Client::connect(target, ANSWER_TIMEOUT);
+    let connected = Admin::connect(target, Arc::clone(&world.stop));
     let mut admin = connected.map_err(|error| failed(format!("Error when connecting to server: {}", said(&error))))?;
-    let server = server_facts(&mut admin).map_err(|error| failed(said(&error)))?;
-    admin.set_timeout(PREPARE_TIMEOUT).map_err(|error| failed(said(&error)))?;
-    let workers = if settings.workers > 0 { settings.workers } else { (world.cores / 2).max(1) };
-    let dropped;
-    let place = if let Some(runs) = &settings.runs {
-        Place::Kept(runs.clone())
-    } else {
-        dropped = tempfile::tempdir().map_err(|error| failed(format!("no temporary folder: {error}")))?;
-        Place::Dropped(dropped.path().to_owned())
-    };
+    let server = server_facts(admin.client()).map_err(|error| failed(said(&error)))?;
+    let workers = workers(settings.workers, world.cores);
     let endpoint = target.endpoint(0).to_string();
     let recording =
-        Recording::begin(&place, plan(settings, script), &turns(settings), server, endpoint, command, workers);
+        Recording::begin(place, plan(settings, script), &turns(settings), server, endpoint, command, workers);
     let recording = recording.map_err(|error| failed(error.to_string()))?;
     let mut bench = Bench {
         settings,
@@ -154,17 +175,19 @@ fn test(
     };
     let stopped = bench.run();
     // What was made is taken away, however it went.
-    let dropped = bench.drop_schema();
+    let cleaned = if settings.keeps_schema { Ok(()) } else { bench.drop_schema() };
     let is_good = bench.is_good;
-    match (stopped, dropped) {
-        (Err(Stop::Failed(text)), _) | (Ok(()), Err(Stop::Failed(text))) => Err(failed(text)),
+    let is_stopped = world.stop.load(Ordering::Relaxed);
+    match (stopped, cleaned) {
+        (Err(Stop::Failed(why)), Err(Stop::Failed(also))) => Err(failed(format!("{why}\n{NAME}: {also}"))),
+        (Err(Stop::Failed(text)), _) => Err(failed(text)),
+        (_, Err(Stop::Failed(text))) => Err(Refusal::new(if is_stopped { INTERRUPTED } else { FAILED }, text)),
         (Err(Stop::Interrupted), _) | (_, Err(Stop::Interrupted)) => Ok(INTERRUPTED),
+        (Ok(()), Ok(())) if is_stopped => Ok(INTERRUPTED),
         (Ok(()), Ok(())) => Ok(if is_good { GOOD } else { FAILED }),
     }
 }
 
-/// The longest time that a plan may have: these runs end with their queries.
-const UNLIMITED_S: f64 = 86_400.0;
 const ENGINE: &str = "default_storage_engine";
 
 /// Each run in the order of the original: engines, clients, repetitions.
@@ -181,59 +204,44 @@ fn turns(settings: &Settings) -> Vec<Turn> {
                 levels.insert(ENGINE.to_owned(), SettingValue::Text(engine.to_owned()));
             }
             let configuration = Configuration { levels };
+            // What is named twice is one configuration, with twice the repetitions.
+            let before = turns.iter().filter(|turn: &&Turn| turn.configuration == configuration).count() as u32;
             let blocks = 0..u32::try_from(settings.iterations).unwrap_or(u32::MAX);
-            turns.extend(blocks.map(|block| Turn { block, configuration: configuration.clone() }));
+            turns.extend(blocks.map(|n| Turn { block: before + n, configuration: configuration.clone() }));
         }
     }
     turns
 }
 
-/// The same in the words of plans.
+/// What plans have words for.
 fn plan(settings: &Settings, script: &Script) -> Plan {
-    let clients = settings.concurrency.iter().map(|clients| SettingValue::Int((*clients).into())).collect();
-    let mut factors = IndexMap::from([(CONNECTIONS.to_owned(), clients)]);
-    if !settings.engines.is_empty() {
-        let engines = settings.engines.iter().map(|engine| SettingValue::Text(engine.name.clone())).collect();
-        factors.insert(ENGINE.to_owned(), engines);
+    let turns = turns(settings);
+    let mut factors: IndexMap<String, Vec<SettingValue>> = IndexMap::new();
+    for (name, level) in turns.iter().flat_map(|turn| &turn.configuration.levels) {
+        let levels = factors.entry(name.clone()).or_default();
+        if !levels.contains(level) {
+            levels.push(level.clone());
+        }
     }
+    let blocks = turns.iter().map(|turn| turn.block + 1).max().unwrap_or(1);
     let mut workload = WorkloadSpec::new("sql");
     workload.protocol = if settings.prepared { Protocol::Prepared } else { Protocol::Text };
     workload.sql = script.queries.iter().map(print::query).collect();
     workload.create.clone_from(&script.create);
+    // How many transactions these are depends on the clients, where they have several queries each.
+    let transactions = settings.queries.filter(|_| settings.commit.is_none());
     workload.commit_every = settings.commit.and_then(|n| u32::try_from(n).ok());
     Plan {
         name: "slap".to_owned(),
         about: format!("{NAME}: {}", script.queries[0].sql.chars().take(80).collect::<String>()),
+        recorded_from: Some(Personality::Slap),
         server: ServerSpec::default(),
         workload,
-        load: Load {
-            warm_up_s: 0.0,
-            measure_s: settings.time.map_or(UNLIMITED_S, |time| time.as_secs_f64()),
-            measure_transactions: settings.queries,
-            rate: settings.rate,
-            errors: ErrorPolicy { retry: Vec::new(), ..ErrorPolicy::default() },
-            ..Load::default()
-        },
+        load: Asked { transactions, ..bench::asked(settings, 1, 1) }.plan_load(),
         factors,
-        design: Design {
-            blocks: u32::try_from(settings.iterations).unwrap_or(u32::MAX),
-            seed: settings.seed,
-            aa_pair: false,
-            ..Design::default()
-        },
+        design: Design { blocks, seed: settings.seed, aa_pair: false, ..Design::default() },
         quick: QuickOverrides::default(),
     }
-}
-
-/// Words for the record, without passwords.
-fn without_secrets(words: &VecDeque<String>) -> impl Iterator<Item = String> {
-    words.iter().map(|word| {
-        if word.starts_with("--pass") && word.contains('=') {
-            return "--password=…".to_owned();
-        }
-        let is_short = word.starts_with("-p") && word.len() > 2 && !word.starts_with("--");
-        if is_short { "-p…".to_owned() } else { word.clone() }
-    })
 }
 
 #[cfg(test)]
@@ -241,9 +249,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_password_is_recorded() {
-        let words: VecDeque<_> =
-            ["-psecret", "--password=secret", "--pass=secret", "-p", "-a"].map(str::to_owned).into();
-        assert_eq!(without_secrets(&words).collect::<Vec<_>>(), ["-p…", "--password=…", "--password=…", "-p", "-a"]);
+    fn nobody_sees_a_password_in_the_list_of_processes() {
+        let typed = [
+            "slap",
+            "--no-defaults",
+            "--port=1",
+            "-apsecret",
+            "-p",
+            "secret",
+            "--pas=secret",
+            "-u",
+            "me",
+            "--password=",
+            "--loose-passwort=secret",
+            "-ppass",
+            "--password",
+            "--query=select '…'",
+        ];
+        let shown = typed.iter().zip(masked(&typed.map(OsString::from)));
+        let shown: Vec<_> = shown.map(|(word, mask)| mask.unwrap_or(word.into()).into_string().unwrap()).collect();
+        let expect = "slap --no-defaults --port=1 -apx -p x --pas=x -u me --password= --loose-passwort=x -px --password \
+                      --query=select '…'";
+        assert_eq!(shown.join(" "), expect);
+        assert!(masked(&[]).is_empty());
     }
 }

@@ -1,14 +1,16 @@
 //! The statements of a test: from the command line, from files, or made.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
-use truetps_record::split_sql;
+use truetps_record::{SqlDialect, split_sql};
 use truetps_workload::SqlStatement;
 
 use super::auto::Query;
 use super::settings::{Engine, Settings, Source};
+use crate::mysql_words::read_text;
 
 /// A file of statements is read as a whole.
 const FILE_BYTES_MAX: u64 = 1 << 30;
@@ -17,8 +19,9 @@ const FILE_BYTES_MAX: u64 = 1 << 30;
 pub(super) struct Script {
     /// Make the tables.
     pub(super) create: Vec<String>,
-    /// Fill them, one row each.
+    /// What clients send, in this order, again and again.
     pub(super) queries: Vec<Query>,
+    /// Before and after each run, by the one connection that prepares.
     pub(super) pre: Vec<String>,
     pub(super) post: Vec<String>,
 }
@@ -27,7 +30,7 @@ impl Script {
     pub(super) fn load(settings: &Settings) -> Result<Self, String> {
         let split = |flag: &str, text: &str| {
             let text = text_or_file(flag, text)?;
-            split_sql(&text, &settings.delimiter).map_err(|error| format!("--{flag}: {error}"))
+            split_sql(&text, &settings.delimiter, SqlDialect::Mysql).map_err(|error| format!("--{flag}: {error}"))
         };
         let optional = |flag: &str, text: &Option<String>| match text {
             Some(text) => split(flag, text),
@@ -63,8 +66,11 @@ impl Script {
     pub(super) fn create_with(&self, engine: Option<&Engine>) -> Vec<String> {
         let mut create = self.create.clone();
         if let (Some(first), Some(engine)) = (create.first_mut(), engine) {
-            let words = [first.as_str(), "Engine =", &engine.name, &engine.options];
-            words.join(" ").trim_end().clone_into(first);
+            // A comment may go on to the end of the line.
+            let last = first.lines().last().unwrap_or_default();
+            let gap = if last.contains("--") || last.contains('#') { "\n" } else { " " };
+            let words = ["Engine =", &engine.name, &engine.options].join(" ");
+            *first = [first.as_str(), words.trim_end()].join(gap);
         }
         create
     }
@@ -87,18 +93,18 @@ impl Script {
 
 /// What a flag says, or what is in the file of that name.
 fn text_or_file(flag: &str, text: &str) -> Result<Arc<str>, String> {
+    let wrong = |problem: &dyn std::fmt::Display| format!("--{flag}={text}: {problem}");
     let path = Path::new(text);
     match fs::metadata(path) {
-        Ok(facts) if facts.is_file() => {
-            if facts.len() > FILE_BYTES_MAX {
-                return Err(format!("--{flag}={text}: the file is larger than {FILE_BYTES_MAX} bytes"));
-            }
-            let read = fs::read_to_string(path).map_err(|error| format!("--{flag}={text}: {error}"))?;
-            Ok(read.trim_start_matches('\u{feff}').into())
-        }
-        Ok(_) => Err(format!("--{flag}={text}: that is a folder, and no file")),
-        Err(_) if looks_like_a_path(text) => Err(format!("--{flag}={text}: there is no such file")),
-        Err(_) => Ok(text.into()),
+        Ok(facts) if facts.is_dir() => Err(wrong(&"that is a folder, and no file")),
+        // A pipe is as good: a shell makes one of `<(…)`.
+        Ok(_) => match read_text(path, FILE_BYTES_MAX) {
+            Ok(read) => Ok(read.trim_start_matches('\u{feff}').into()),
+            Err(error) => Err(wrong(&error)),
+        },
+        Err(_) if !looks_like_a_path(text) => Ok(text.into()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Err(wrong(&"there is no such file")),
+        Err(error) => Err(wrong(&error)),
     }
 }
 
@@ -123,5 +129,28 @@ mod tests {
         assert!(text_or_file("query", "/nowhere/q.sql").unwrap_err().ends_with("there is no such file"));
         assert!(text_or_file("query", "q.SQL").is_err());
         assert!(text_or_file("query", folder.path().to_str().unwrap()).unwrap_err().contains("a folder"));
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_is_not_called_missing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("loop.sql");
+        std::os::unix::fs::symlink(&path, &path).unwrap();
+        let error = text_or_file("query", path.to_str().unwrap()).unwrap_err();
+        assert!(error.contains("symbolic links") && !error.contains("no such file"), "{error}");
+        let path = folder.path().join("bytes.sql");
+        fs::write(&path, [0xff]).unwrap();
+        assert!(text_or_file("query", path.to_str().unwrap()).unwrap_err().ends_with("it is no UTF-8"));
+    }
+
+    #[test]
+    fn a_pipe_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pipe");
+        rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+        let text = path.to_str().unwrap().to_owned();
+        let reader = std::thread::spawn(move || text_or_file("query", &text));
+        fs::write(&path, "select 1;").unwrap();
+        assert_eq!(&*reader.join().unwrap().unwrap(), "select 1;");
     }
 }

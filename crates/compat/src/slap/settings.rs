@@ -5,14 +5,20 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use truetps_driver::{Dialect, Endpoint, Login, Password, Target, Tls, TlsMode};
+use truetps_record::{RATE_MAX, RATE_MIN, parse_rate};
 
 use super::auto::{AutoSql, Columns, Key, LoadType};
+use super::user;
 use crate::mysql_words::{Given, Refusal, Words};
 
 const WRONG: u8 = 1;
 const CLIENTS_MAX: u32 = 100_000;
 const ITERATIONS_MAX: u64 = 100_000;
 const DEFAULT_PORT: u16 = 3306;
+/// Plans are TOML, whose numbers end here.
+const NUMBER_MAX: u64 = i64::MAX as u64;
+/// Lengths of a run that a plan may have, in seconds.
+const TIMES_S: std::ops::RangeInclusive<f64> = 0.1..=86_400.0;
 /// Where distributions put the socket of the server that they ship; the first that is there.
 const SOCKETS: [&str; 4] =
     ["/run/mysqld/mysqld.sock", "/var/run/mysqld/mysqld.sock", "/var/lib/mysql/mysql.sock", "/tmp/mysql.sock"];
@@ -94,10 +100,11 @@ impl Settings {
     pub(super) fn read(words: &Words) -> Result<Self, Refusal> {
         check_conflicts(words)?;
         check_unsupported(words)?;
+        check_numbers(words)?;
         let limit = |name: &str| words.number(name).filter(|number| *number > 0);
         let csv = match words.get("csv") {
-            None => Csv::Off,
-            Some(Given::Text(path)) if !path.is_empty() => Csv::File(path.into()),
+            None | Some(Given::Switch(_)) => Csv::Off,
+            Some(Given::Text(path)) if !path.is_empty() && path != "-" => Csv::File(path.into()),
             Some(_) => Csv::Stdout,
         };
         let iterations = words.number("iterations").unwrap_or(1);
@@ -133,7 +140,7 @@ impl Settings {
             },
             seed: words.number("seed").unwrap_or(1),
             prepared: words.is_on("prepared"),
-            rate: words.text("rate").map(rate).transpose()?,
+            rate: words.text("rate").map(|text| rate(text, limit("commit").unwrap_or(1))).transpose()?,
             time: words.text("time").map(time).transpose()?,
             workers: u32::try_from(words.number("workers").unwrap_or(0)).unwrap_or(u32::MAX).min(1024),
             runs: match words.text("runs").unwrap_or("runs") {
@@ -141,6 +148,11 @@ impl Settings {
                 folder => Some(folder.into()),
             },
         })
+    }
+
+    /// Statements of a transaction.
+    pub(super) fn batch(&self) -> u64 {
+        self.commit.unwrap_or(1)
     }
 
     /// Whether the schema is made for the test, and dropped after it.
@@ -162,10 +174,32 @@ fn check_conflicts(words: &Words) -> Result<(), Refusal> {
     if has("auto-generate-sql-execute-number") && has("number-of-queries") {
         return refuse("Either auto-generate-sql-execute-number or number-of-queries can be used!");
     }
+    for name in ["number-of-queries", "auto-generate-sql-execute-number"] {
+        if words.text("time").is_some() && has(name) {
+            return refuse(format!("Either time or {name} can be used: each says when a run ends"));
+        }
+    }
     if !auto && words.text("query").is_none() {
         return refuse("nothing to run: --query has the statements of a test, --auto-generate-sql makes some");
     }
     Ok(())
+}
+
+fn check_numbers(words: &Words) -> Result<(), Refusal> {
+    for (name, number) in words.numbers() {
+        let most = if name == "commit" { u32::MAX.into() } else { NUMBER_MAX };
+        if number > most {
+            return refuse(format!("--{name}={number} is more than {most}"));
+        }
+    }
+    Ok(())
+}
+
+/// What each connection begins with.
+fn setup(words: &Words) -> Vec<String> {
+    let mode = words.text("sql-mode").map(|mode| format!("SET sql_mode='{}'", mode.replace('\'', "''")));
+    let init = words.text("init-command").filter(|sql| !sql.is_empty()).map(str::to_owned);
+    mode.into_iter().chain(init).collect()
 }
 
 const UNSUPPORTED: [(&str, &str); 6] = [
@@ -249,27 +283,22 @@ fn engines(text: &str) -> Result<Vec<Engine>, Refusal> {
     Ok(list)
 }
 
-/// `500`, `500/s`, `30/min`.
-fn rate(text: &str) -> Result<f64, Refusal> {
-    let (number, unit) = text.split_once('/').unwrap_or((text, "s"));
-    let seconds = match unit.trim() {
-        "s" => 1.0,
-        "min" => 60.0,
-        "h" => 3600.0,
-        _ => f64::NAN,
-    };
-    match number.trim().parse::<f64>().map(|number| number / seconds) {
-        Ok(rate) if rate.is_finite() && rate > 0.0 => Ok(rate),
-        _ => refuse(format!("--rate={text} is no rate: 500, 500/s, 30/min")),
+/// Queries a second: `500`, `500/s`, `30/min`. `batch`: how many of them are a transaction.
+fn rate(text: &str, batch: u64) -> Result<f64, Refusal> {
+    let rate = parse_rate(text).or_else(|problem| refuse(format!("--rate={text}: {problem}")))?;
+    if !(RATE_MIN..=RATE_MAX).contains(&(rate / batch as f64)) {
+        return refuse(format!("--rate={text} is not between {RATE_MIN} and {RATE_MAX} transactions a second"));
     }
+    Ok(rate)
 }
-
-const TIME_MAX_S: f64 = 1e7;
 
 fn time(text: &str) -> Result<Duration, Refusal> {
     match text.trim().trim_end_matches('s').parse::<f64>() {
-        Ok(seconds) if seconds > 0.0 && seconds <= TIME_MAX_S => Ok(Duration::from_secs_f64(seconds)),
-        _ => refuse(format!("--time={text} is no number of seconds")),
+        Ok(seconds) if TIMES_S.contains(&seconds) => Ok(Duration::from_secs_f64(seconds)),
+        _ => {
+            let (least, most) = (TIMES_S.start(), TIMES_S.end());
+            refuse(format!("--time={text} is no number of seconds between {least} and {most}"))
+        }
     }
 }
 
@@ -277,19 +306,21 @@ fn time(text: &str) -> Result<Duration, Refusal> {
 pub(super) fn target(
     words: &Words,
     environment: &dyn Fn(&str) -> Option<OsString>,
-    ask: &dyn Fn() -> Result<String, String>,
+    ask: &dyn Fn() -> Result<String, Refusal>,
 ) -> Result<Target, Refusal> {
     let text_of = |name: &str| environment(name).and_then(|text| text.into_string().ok());
     let password = match words.get("password") {
         Some(Given::Text(text)) => Some(text.clone()),
-        Some(_) => Some(ask().map_err(|problem| Refusal::new(WRONG, problem))?),
+        Some(Given::Switch(_)) => None,
+        Some(_) => Some(ask()?),
         None => text_of("MYSQL_PWD"),
     };
-    let user = words.text("user").map(str::to_owned).or_else(|| text_of("USER")).unwrap_or_else(|| "root".to_owned());
+    let named = words.text("user").filter(|name| !name.is_empty()).map(str::to_owned);
+    let user = named.unwrap_or_else(|| user::current(&text_of));
     let login = Login { user, password: password.filter(|text| !text.is_empty()).map(Password::new), database: None };
     let tls = tls(words)?;
     let endpoints = vec![endpoint(words, &text_of)?];
-    let mut target = Target { dialect: Dialect::Mysql, endpoints, login, tls, setup: Vec::new() };
+    let mut target = Target { dialect: Dialect::Mysql, endpoints, login, tls, setup: setup(words), connections: None };
     if matches!(target.endpoints[0], Endpoint::Unix(_)) && !target.tls.is_required() {
         // Nobody listens in on a socket of this machine.
         target.tls.mode = TlsMode::Off;
@@ -307,25 +338,37 @@ fn endpoint(words: &Words, environment: &dyn Fn(&str) -> Option<String>) -> Resu
         },
         None => environment("MYSQL_TCP_PORT").and_then(|text| text.parse().ok()).unwrap_or(DEFAULT_PORT),
     };
-    let protocol = words.text("protocol").unwrap_or_default().to_ascii_uppercase();
-    let by_socket = match protocol.as_str() {
-        "" => host == "localhost",
-        "TCP" => false,
-        "SOCKET" => true,
-        _ => {
-            return Err(Refusal {
-                before: Some(format!("Unknown option to protocol: {}", protocol.to_ascii_lowercase())),
-                text: "Alternatives are: 'TCP','SOCKET'".to_owned(),
-                exit: WRONG,
-            });
-        }
-    };
+    let protocol = protocol(words)?;
+    // As mariadb-slap: a port or a socket that is typed says which of the two is meant, and the last word counts. Only
+    // this host has a socket.
+    let words_of_it = ["protocol", "port", "socket"].into_iter();
+    let last = words_of_it.filter_map(|name| Some((words.typed_at(name)?, name))).max();
+    let by_socket = host == "localhost"
+        && match last {
+            Some((_, "port")) => false,
+            Some((_, "socket")) => true,
+            _ => protocol != Some("TCP"),
+        };
     if !by_socket {
         return Ok(Endpoint::Tcp { host, port });
     }
     let named = words.text("socket").map(PathBuf::from).or_else(|| environment("MYSQL_UNIX_PORT").map(PathBuf::from));
     let usual = || SOCKETS.iter().map(PathBuf::from).find(|path| path.exists()).unwrap_or_else(|| SOCKETS[0].into());
     Ok(Endpoint::Unix(named.unwrap_or_else(usual)))
+}
+
+/// The original takes names that are cut short here, too.
+fn protocol(words: &Words) -> Result<Option<&'static str>, Refusal> {
+    let Some(typed) = words.text("protocol") else { return Ok(None) };
+    let is_meant = |name: &&&str| !typed.is_empty() && name.starts_with(&typed.to_ascii_uppercase());
+    let found = ["TCP", "SOCKET"].iter().find(is_meant);
+    let wrong = if typed.is_empty() {
+        "No option given to protocol".to_owned()
+    } else {
+        format!("Unknown option to protocol: {typed}")
+    };
+    let lines = Refusal::without_name(WRONG, format!("{wrong}\nAlternatives are: 'TCP','SOCKET'"));
+    found.map_or(Err(lines), |name| Ok(Some(*name)))
 }
 
 fn tls(words: &Words) -> Result<Tls, Refusal> {
@@ -343,11 +386,105 @@ fn tls(words: &Words) -> Result<Tls, Refusal> {
         }
         None if words.is_on("ssl-verify-server-cert") => TlsMode::VerifyIdentity,
         None if words.get("ssl") == Some(&Given::Switch(false)) => TlsMode::Off,
-        None if words.is_on("ssl") || ca.is_some() || cert.is_some() => TlsMode::Required,
+        // Whoever names an authority wants it asked.
+        None if ca.is_some() => TlsMode::VerifyCa,
+        None if words.is_on("ssl") || cert.is_some() => TlsMode::Required,
         None => TlsMode::Preferred,
     };
     if cert.is_some() != key.is_some() {
         return refuse("--ssl-cert and --ssl-key go together");
     }
     Ok(Tls { mode, ca, cert, key })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::specs::SPECS;
+    use super::*;
+    use crate::mysql_words::parse;
+
+    fn words(files: &[&str], typed: &[&str]) -> Words {
+        let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        let words = parse(&SPECS, "slap", owned(files), owned(typed).into());
+        assert_eq!(words.refusal, None);
+        words
+    }
+
+    #[test]
+    fn the_last_word_says_how_the_server_is_reached() {
+        let tcp = |host: &str, port| Endpoint::Tcp { host: host.to_owned(), port };
+        let socket = || Endpoint::Unix("/s".into());
+        for (files, typed, expect) in [
+            (&[][..], &["--port=7"][..], tcp("localhost", 7)),
+            (&[], &["--host=localhost", "-S", "/s", "-P7"], tcp("localhost", 7)),
+            (&[], &["-P7", "--socket=/s"], socket()),
+            (&[], &["--socket=/s", "--host=x"], tcp("x", 3306)),
+            (&[], &["--protocol=socket", "--port=7"], tcp("localhost", 7)),
+            (&[], &["--port=7", "--socket=/s", "--protocol=tcp"], tcp("localhost", 7)),
+            (&[], &["--protocol=tcp", "--socket=/s"], socket()),
+            (&["--port=7", "--socket=/s"], &[], socket()),
+            (&["--socket=/s"], &["--port=7"], tcp("localhost", 7)),
+            (&["--protocol=tcp"], &["--socket=/s"], socket()),
+            (&["--protocol=tcp", "--socket=/s"], &[], tcp("localhost", 3306)),
+        ] {
+            let target = target(&words(files, typed), &|_| None, &|| Ok(String::new())).unwrap();
+            assert_eq!(target.endpoints, [expect], "{files:?} {typed:?}");
+        }
+    }
+
+    #[test]
+    fn an_authority_that_is_named_is_asked() {
+        let mode = |typed: &[&str]| tls(&words(&[], typed)).unwrap().mode;
+        assert_eq!(mode(&[]), TlsMode::Preferred);
+        assert_eq!(mode(&["--ssl"]), TlsMode::Required);
+        assert_eq!(mode(&["--ssl-ca=a.pem"]), TlsMode::VerifyCa);
+        assert_eq!(mode(&["--ssl-ca=a.pem", "--ssl"]), TlsMode::VerifyCa);
+        assert_eq!(mode(&["--ssl-ca=a.pem", "--ssl-verify-server-cert"]), TlsMode::VerifyIdentity);
+        assert_eq!(mode(&["--ssl-ca=a.pem", "--ssl-mode=required"]), TlsMode::Required);
+        assert_eq!(mode(&["--ssl-ca=a.pem", "--skip-ssl"]), TlsMode::Off);
+    }
+
+    #[test]
+    fn protocols() {
+        let read = |word: &str| protocol(&words(&[], &[word]));
+        assert_eq!((read("--protocol=tc"), read("--protocol=Socket")), (Ok(Some("TCP")), Ok(Some("SOCKET"))));
+        for (word, text) in
+            [("--protocol=Bogus", "Unknown option to protocol: Bogus"), ("--protocol=", "No option given")]
+        {
+            let refusal = read(word).unwrap_err();
+            assert!(refusal.before.unwrap().starts_with(text) && refusal.text.is_empty(), "{word}");
+        }
+    }
+
+    #[test]
+    fn limits() {
+        for (typed, expect) in [
+            (&["--seed=9223372036854775808"][..], "--seed=9223372036854775808 is more than 9223372036854775807"),
+            (&["--number-of-queries=18446744073709551615"], "is more than 9223372036854775807"),
+            (&["--commit=4294967296"], "--commit=4294967296 is more than 4294967295"),
+            (&["--rate=1e300"], "--rate=1e300 is not between 0.0001 and 10000000 transactions a second"),
+            (&["--rate=inf"], "`inf` is not a number"),
+            (&["--rate=1/h"], ""),
+            (&["--rate=1/h", "--commit=10"], "is not between"),
+            (&["--rate=-1"], "must be more than 0"),
+            (&["--rate=x"], "`x` is not a number"),
+            (&["--time=1e6"], "--time=1e6 is no number of seconds between 0.1 and 86400"),
+            (&["--time=1", "--number-of-queries=5"], "Either time or number-of-queries can be used"),
+            (&["--time=1", "--auto-generate-sql-execute-number=5"], "Either time or auto-generate-sql-execute-number"),
+        ] {
+            match Settings::read(&words(&[], &[&["-a"], typed].concat())) {
+                Ok(_) => assert_eq!(expect, "", "{typed:?}"),
+                Err(refusal) => {
+                    assert!(!expect.is_empty() && refusal.text.contains(expect), "{typed:?}: {}", refusal.text);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_password_that_is_skipped_is_neither_asked_for_nor_taken_from_elsewhere() {
+        let typed = words(&["--password=x"], &["--skip-password"]);
+        let target = target(&typed, &|_| Some("y".into()), &|| panic!("asked")).unwrap();
+        assert!(target.login.password.is_none());
+    }
 }

@@ -3,15 +3,20 @@
 use crate::mysql_words::{Kind, Spec};
 
 const fn spec(name: &'static str, short: Option<char>, kind: Kind, about: &'static str) -> Spec {
-    Spec { name, short, kind, about }
+    Spec { name, short, kind, is_original: true, about }
 }
 
-use Kind::{Count, Number, OptionalText, Switch, Text};
+/// One that `mysqlslap` has and `mariadb-slap` has not, or that is ours.
+const fn other(name: &'static str, short: Option<char>, kind: Kind, about: &'static str) -> Spec {
+    Spec { is_original: false, ..spec(name, short, kind, about) }
+}
+
+use Kind::{Count, Number, OptionalText, Secret, Switch, Text};
 
 /// In the order of the help page: those of both programs, those of one of them, those that only truetps has.
 pub(super) static SPECS: [Spec; SPEC_COUNT] = [
-    spec("help", Some('?'), Switch, "this page"),
-    spec("version", Some('V'), Switch, "the version"),
+    spec("help", Some('?'), Count, "this page"),
+    spec("version", Some('V'), Count, "the version"),
     spec("auto-generate-sql", Some('a'), Switch, "make a table, its rows and the queries"),
     spec("auto-generate-sql-add-autoincrement", None, Switch, "its key is counted by the server"),
     spec("auto-generate-sql-execute-number", None, Number, "queries of each client"),
@@ -47,43 +52,43 @@ pub(super) static SPECS: [Spec; SPEC_COUNT] = [
     spec("socket", Some('S'), Text, "path of its socket"),
     spec("protocol", None, Text, "how it is reached {tcp, socket}"),
     spec("user", Some('u'), Text, "user; default who runs this"),
-    spec("password", Some('p'), OptionalText, "password; without one it is asked for. Better in an option file"),
+    spec("password", Some('p'), Secret, "password; without one it is asked for. Better in an option file"),
     spec("ssl", None, Switch, "encrypt where the server can"),
-    spec("ssl-mode", None, Text, "{disabled, preferred, required, verify_ca, verify_identity}"),
+    other("ssl-mode", None, Text, "{disabled, preferred, required, verify_ca, verify_identity}"),
     spec("ssl-ca", None, Text, "PEM file with authorities"),
     spec("ssl-cert", None, Text, "PEM file with the client's certificate"),
     spec("ssl-key", None, Text, "PEM file with its key"),
     spec("ssl-verify-server-cert", None, Switch, "check that the server is who it says"),
     spec("init-command", None, Text, "statement that each connection begins with"),
-    spec("sql-mode", None, Text, "sql_mode of each connection"),
+    other("sql-mode", None, Text, "sql_mode of each connection"),
     spec("default-auth", None, Text, "taken; the server says how to log in"),
     spec("plugin-dir", None, Text, "taken; there are no plugins"),
     spec("character-sets-dir", None, Text, "taken; texts are UTF-8"),
     spec("ssl-capath", None, Text, "refused: name a file with --ssl-ca"),
     spec("ssl-cipher", None, Text, "taken; the TLS library chooses ciphers"),
-    spec("tls-ciphersuites", None, Text, "taken; the TLS library chooses ciphers"),
+    other("tls-ciphersuites", None, Text, "taken; the TLS library chooses ciphers"),
     spec("tls-version", None, Text, "taken; TLS is 1.2 or 1.3"),
     spec("ssl-crl", None, Text, "refused: no lists of revoked certificates are read"),
     spec("ssl-crlpath", None, Text, "refused: no lists of revoked certificates are read"),
-    spec("ssl-fips-mode", None, Text, "taken, and changes nothing"),
+    other("ssl-fips-mode", None, Text, "taken, and changes nothing"),
     spec("compress", Some('C'), Switch, "refused: packets are sent as they are"),
-    spec("compression-algorithms", None, Text, "taken; there is no compression"),
-    spec("zstd-compression-level", None, Number, "taken; there is no compression"),
-    spec("get-server-public-key", None, Switch, "taken; the key is asked for where it is needed"),
-    spec("server-public-key-path", None, Text, "taken; the key is asked for where it is needed"),
-    spec("enable-cleartext-plugin", None, Switch, "refused: a password is never sent in clear text"),
-    spec("secure-auth", None, Switch, "taken, and changes nothing"),
-    spec("login-path", None, Text, "refused: use an option file"),
+    other("compression-algorithms", None, Text, "taken; there is no compression"),
+    other("zstd-compression-level", None, Number, "taken; there is no compression"),
+    other("get-server-public-key", None, Switch, "taken; the key is asked for where it is needed"),
+    other("server-public-key-path", None, Text, "taken; the key is asked for where it is needed"),
+    other("enable-cleartext-plugin", None, Switch, "refused: a password is never sent in clear text"),
+    other("secure-auth", None, Switch, "taken, and changes nothing"),
+    other("login-path", None, Text, "refused: use an option file"),
     spec("debug", Some('#'), OptionalText, "taken, and changes nothing"),
     spec("debug-check", None, Switch, "taken, and changes nothing"),
     spec("debug-info", Some('T'), Switch, "taken, and changes nothing"),
-    spec("classic", None, Switch, "the original report alone"),
-    spec("seed", None, Number, "of generated rows and of chosen keys; default 1"),
-    spec("prepared", None, Switch, "statements are prepared, and not sent as text"),
-    spec("rate", None, Text, "queries a second of all clients, whatever the server does"),
-    spec("time", None, Text, "seconds after which a run ends, in place of a number of queries"),
-    spec("workers", None, Number, "threads that carry the clients; 0 chooses"),
-    spec("runs", None, Text, "folder that runs are kept in, or 'none'; default runs"),
+    other("classic", None, Switch, "the original report alone"),
+    other("seed", None, Number, "of generated rows and of chosen keys; default 1"),
+    other("prepared", None, Switch, "statements are prepared, and not sent as text"),
+    other("rate", None, Text, "queries a second of all clients, whatever the server does"),
+    other("time", None, Text, "seconds after which a run ends, in place of a number of queries"),
+    other("workers", None, Number, "threads that carry the clients; 0 chooses"),
+    other("runs", None, Text, "folder that runs are kept in, or 'none'; default runs"),
 ];
 
 const SPEC_COUNT: usize = 74;

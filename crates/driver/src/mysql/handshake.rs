@@ -23,6 +23,8 @@ const NONCE_BYTES: usize = 20;
 pub(super) struct Greeting {
     capabilities: u32,
     pub(super) version: String,
+    /// The server's number of the connection.
+    pub(super) connection: u32,
     pub(super) nonce: [u8; NONCE_BYTES],
     /// Empty where the server is older than plugins.
     pub(super) plugin: String,
@@ -44,7 +46,7 @@ pub(super) fn parse_greeting(payload: &[u8]) -> Result<Greeting, DriverError> {
     if protocol != 10 {
         return Err(if protocol == 9 { DriverError::TooOld { version } } else { NOT_A_GREETING });
     }
-    let _thread = reader.bytes(4)?;
+    let connection = reader.uint(4)? as u32;
     let mut nonce = [0; NONCE_BYTES];
     let (front, back) = nonce.split_at_mut(8);
     front.copy_from_slice(reader.bytes(8)?);
@@ -60,7 +62,7 @@ pub(super) fn parse_greeting(payload: &[u8]) -> Result<Greeting, DriverError> {
     // Twelve bytes and a zero byte, whatever the length says that it is.
     back.copy_from_slice(&reader.bytes(nonce_bytes.saturating_sub(8).max(13))?[..12]);
     let plugin = if capabilities & PLUGIN_AUTH != 0 { reader.text_to_zero() } else { &[] };
-    Ok(Greeting { capabilities, version, nonce, plugin: String::from_utf8_lossy(plugin).into_owned() })
+    Ok(Greeting { capabilities, version, connection, nonce, plugin: String::from_utf8_lossy(plugin).into_owned() })
 }
 
 pub(super) const NOT_A_GREETING: DriverError =
@@ -163,7 +165,7 @@ mod tests {
     fn a_greeting_is_read() {
         let found = parse_greeting(&greeting(10, "9.7.4", 0x8a00)).unwrap();
         assert_eq!((&found.nonce, found.plugin.as_str()), (b"abcdefghijklmnopqrst", "caching_sha2_password"));
-        assert!(found.offers_tls());
+        assert!(found.offers_tls() && found.connection == 1);
         assert!(!parse_greeting(&greeting(10, "9.7.4", 0x8200)).unwrap().offers_tls());
         let whole = greeting(10, "9.7.4", 0x8a00);
         for length in 0..whole.len() - 22 {

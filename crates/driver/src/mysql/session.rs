@@ -197,6 +197,9 @@ impl MysqlSession {
     fn greeting(&mut self, payload: &[u8], out: &mut Vec<u8>) -> Result<Event, DriverError> {
         let greeting = parse_greeting(payload)?;
         self.version = version(&greeting.version);
+        if let Some(connections) = &self.target.connections {
+            connections.add(greeting.connection);
+        }
         if self.encrypts(greeting.offers_tls())? {
             let login = &self.target.login;
             self.packets.sequence =

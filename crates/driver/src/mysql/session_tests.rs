@@ -15,6 +15,7 @@ fn target(mode: TlsMode, password: Option<&str>) -> Target {
         login: Login { user: "me".to_owned(), password: password.map(Password::new), database: Some("d".to_owned()) },
         tls: Tls { mode, ..Tls::default() },
         setup: Vec::new(),
+        connections: None,
     }
 }
 

@@ -1,12 +1,13 @@
 //! An open loop: starts follow their schedule, and no delay is left out of the figures.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use truetps_engine::{Ending, LoadSpec, OpenPacing, Pacing, Rate, RateOf};
 use truetps_record::{DriveMode, Spacing};
 
 use crate::fake_server::{Act, FakeServer, Welcome};
-use crate::support::{check_equations, drive_simply, load};
+use crate::support::{Kept, check_equations, drive, drive_simply, load};
 
 fn open(rate: f64, of: RateOf) -> OpenPacing {
     OpenPacing { rate: Rate::constant(rate), of, spacing: Spacing::Constant, latency_limit: None, seed: 3 }
@@ -143,4 +144,30 @@ fn threads_of_one_client_follow_their_schedules() {
     let figures = outcome.open_loop.unwrap();
     assert_eq!((figures.starts.scheduled, outcome.workers, outcome.mode), (200, 4, DriveMode::Blocking));
     assert!(figures.late_us_p50.unwrap() < 20_000.0, "{figures:?}");
+}
+
+/// No worker counts so many starts as fast as they are due: a run that waited until all are counted would end in days.
+#[test]
+fn a_schedule_that_is_faster_than_anybody_counts_ends_in_time_and_when_it_is_told_to() {
+    for of in [RateOf::All, RateOf::EachClient] {
+        let server = FakeServer::friendly();
+        let began = Instant::now();
+        let (outcome, kept) = drive_simply(&server, &open_load(2, 1_500, open(1e13, of)));
+        check_equations(&outcome, &kept);
+        assert_eq!(outcome.ending, Ending::Complete);
+        assert!(outcome.measured.unwrap().ok > 100, "clients are at work meanwhile: {:?}", outcome.measured);
+        assert!(began.elapsed() < Duration::from_secs(30), "{of:?} {:?}", began.elapsed());
+        let (stop, began) = (AtomicBool::new(false), Instant::now());
+        let mut kept = Kept::default();
+        let outcome = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(300));
+                stop.store(true, Ordering::Relaxed);
+            });
+            drive(&server, &open_load(2, 3_600_000, open(1e13, of)), true, &stop, &mut kept)
+        });
+        check_equations(&outcome, &kept);
+        assert_eq!(outcome.ending, Ending::Interrupted);
+        assert!(began.elapsed() < Duration::from_secs(30), "{of:?} {:?}", began.elapsed());
+    }
 }

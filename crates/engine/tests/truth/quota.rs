@@ -1,16 +1,17 @@
 //! A number of transactions that is split between the clients.
 
-use std::sync::atomic::AtomicBool;
+use std::num::NonZeroU32;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use truetps_driver::{Connector, Dialect, Target};
 use truetps_engine::{Ending, EngineError, LoadSpec, OpenPacing, Outcome, Pacing, Quota, Rate, RateOf, run};
 use truetps_record::{DriveMode, ErrorPolicy, Spacing};
-use truetps_workload::{Insert, Workload};
+use truetps_workload::{Commit, Insert, SqlList, SqlStatement, Workload};
 
 use crate::fake_server::{Act, FakeServer, Welcome};
-use crate::support::{Kept, check_equations, drive_simply};
+use crate::support::{Kept, check_equations, drive_simply, drive_workload};
 
 /// So many transactions without a limit of time, from clients whose connections have their numbers.
 fn each(clients: u32, all: u64) -> LoadSpec {
@@ -143,18 +144,87 @@ fn time_may_be_over_first() {
 #[test]
 fn an_open_loop_has_no_shares() {
     let server = FakeServer::friendly();
-    let (rate, of) = (Rate::constant(10.0), RateOf::EachClient);
-    let pacing =
-        Pacing::Open(OpenPacing { rate, of, spacing: Spacing::Constant, latency_limit: Some(Duration::MAX), seed: 1 });
     let workload = Insert::new(Dialect::Mysql, 1, 1000, 7);
-    let target = Target::mysql_unix(server.socket(), "root", None);
-    let connector = Connector::new(target, workload.statements(), true).unwrap();
-    let run = |load: LoadSpec| run(&load, &connector, &workload, &AtomicBool::new(false), &mut Kept::default());
-    let began = Instant::now();
-    let refused = run(LoadSpec { pacing: pacing.clone(), ..each(2, 10) });
+    let connector = Connector::new(Target::mysql_unix(server.socket(), "root", None), workload.statements(), true);
+    let load = LoadSpec { pacing: open(10.0, RateOf::EachClient), ..each(2, 10) };
+    let refused = run(&load, &connector.unwrap(), &workload, &AtomicBool::new(false), &mut Kept::default());
     assert!(matches!(refused, Err(EngineError::SplitOpenLoop)), "{refused:?}");
-    // All together may have one, without a limit of time as well.
-    let outcome = run(LoadSpec { pacing, quota: Some(Quota::Together(10)), ..each(2, 10) }).unwrap();
-    assert!(outcome.measured.unwrap().ok >= 10 && outcome.ending == Ending::Complete, "{outcome:?}");
-    assert!(began.elapsed() < Duration::from_secs(10));
+}
+
+fn open(rate: f64, of: RateOf) -> Pacing {
+    Pacing::Open(OpenPacing { rate: Rate::constant(rate), of, spacing: Spacing::Poisson, latency_limit: None, seed: 1 })
+}
+
+/// So many transactions of all clients by a schedule, without a limit of time.
+fn together(clients: u32, all: u64, pacing: Pacing) -> LoadSpec {
+    LoadSpec { quota: Some(Quota::Together(all)), workers: 3, pacing, ..each(clients, all) }
+}
+
+/// Many are always in flight: the server is slower than the schedule.
+#[test]
+fn an_open_loop_starts_so_many_and_no_more() {
+    for (rate, of) in [(3_000.0, RateOf::All), (400.0, RateOf::EachClient)] {
+        for warm_up_ms in [0, 100] {
+            let (server, sent) = counting(|_, _| Act::OkAfter(Duration::from_millis(8)));
+            let warm_up = Duration::from_millis(warm_up_ms);
+            let outcome = complete(&server, &LoadSpec { warm_up, ..together(9, 1_000, open(rate, of)) });
+            let starts = outcome.open_loop.unwrap().starts;
+            assert_eq!((ends(&outcome), starts.queued, starts.skipped), ((1_000, 0), 0, 0), "{outcome:?}");
+            let all: u64 = sent.lock().unwrap().iter().sum();
+            assert!(all == 1_000 || warm_up_ms > 0, "{all}");
+            assert_eq!(outcome.measured.unwrap().in_flight, 0);
+        }
+    }
+}
+
+#[test]
+fn starts_that_are_skipped_are_of_the_number() {
+    let (server, _) = counting(|_, _| Act::OkAfter(Duration::from_millis(20)));
+    let Pacing::Open(pacing) = open(1_000.0, RateOf::All) else { unreachable!() };
+    let pacing = Pacing::Open(OpenPacing { latency_limit: Some(Duration::from_millis(30)), ..pacing });
+    let outcome = complete(&server, &together(4, 500, pacing));
+    let starts = outcome.open_loop.unwrap().starts;
+    assert_eq!((starts.scheduled, ends(&outcome).0 + starts.skipped, starts.queued), (500, 500, 0));
+    assert!(starts.skipped > 100, "{starts:?}");
+}
+
+/// Nobody is left for what a lost client was to start by its own schedule.
+#[test]
+fn lost_clients_do_not_hold_the_end_of_a_schedule() {
+    for (of, clients) in [(RateOf::EachClient, 4), (RateOf::All, 3)] {
+        let (server, _) = counting(|connection, n| if (connection, n) == (1, 2) { Act::Close } else { Act::Ok });
+        let began = Instant::now();
+        let outcome = complete(&server, &together(clients, 100, open(300.0, of)));
+        let (ok, failed) = ends(&outcome);
+        assert_eq!((failed, outcome.clients_lost), (1, 1), "{outcome:?}");
+        assert_eq!(ok + failed + outcome.open_loop.unwrap().starts.queued, 100, "{outcome:?}");
+        assert!(began.elapsed() < Duration::from_secs(10));
+    }
+}
+
+/// As with `--number-of-queries=1057 --commit=10 --rate`.
+#[test]
+fn a_shared_number_of_statements_is_sent_to_the_letter() {
+    for (statements, batch) in [(1_050, 10), (1_057, 10), (3, 10), (7, 1)] {
+        let (queries, commits) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+        let count = [&queries, &commits].map(Arc::clone);
+        let server = FakeServer::start(
+            |_| Welcome::Greet,
+            move |_, _, command| {
+                let is_commit = command.ends_with(b"COMMIT");
+                count[usize::from(is_commit)].fetch_add(1, Ordering::Relaxed);
+                Act::OkAfter(Duration::from_micros(500))
+            },
+        );
+        let list = vec![SqlStatement::Fixed("UPDATE t SET a = 1".to_owned())];
+        let commit = Commit::EveryWithoutBegin(NonZeroU32::new(batch).unwrap());
+        let list = SqlList::new(list, Arc::new([]), commit, 1).unwrap().with_shared_total(statements);
+        let transactions = statements.div_ceil(batch.into());
+        let (load, mut kept) = (together(7, transactions, open(2_000.0, RateOf::All)), Kept::default());
+        let outcome = drive_workload(&server, &load, &list, false, &AtomicBool::new(false), &mut kept);
+        check_equations(&outcome, &kept);
+        assert_eq!(ends(&outcome), (transactions, 0));
+        let sent = (queries.load(Ordering::Relaxed), commits.load(Ordering::Relaxed));
+        assert_eq!(sent, (statements, transactions), "{statements} in transactions of {batch}");
+    }
 }

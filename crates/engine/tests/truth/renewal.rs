@@ -135,16 +135,20 @@ fn an_end_by_time_loses_nobody() {
 fn a_renewal_that_is_refused_is_a_lost_connection() {
     const FULL: Welcome = Welcome::Refuse { code: 1040, message: "Too many connections" };
     let server = Server::start(|number| if number == 0 { Welcome::Greet } else { FULL }, |_, _| Act::Ok);
+    let began = Instant::now();
     let outcome = server.drive(&load(1, 10, 5));
     assert_eq!((outcome.ending.clone(), outcome.measured.unwrap().ok), (Ending::AllClientsLost, 5));
     assert_eq!((outcome.renewed, outcome.reconnects, outcome.clients_lost), (0, 0, 1));
     assert_eq!((outcome.errors[0].code, outcome.errors[0].retried), (1040, 1), "{:?}", outcome.errors);
+    assert!(began.elapsed() > Duration::from_secs(1), "it may have got room");
+    assert!(server.sent().len() > 10, "{:?}", server.sent());
 
     let server = Server::start(|number| if [1, 2].contains(&number) { FULL } else { Welcome::Greet }, |_, _| Act::Ok);
     let errors = ErrorPolicy { reconnect_s: 5.0, ..ErrorPolicy::default() };
     let outcome = server.drive(&LoadSpec { errors, ..load(1, 15, 5) });
     assert_eq!((outcome.ending.clone(), outcome.measured.unwrap().ok), (Ending::Complete, 15));
-    assert_eq!((outcome.renewed, outcome.reconnects, outcome.clients_lost), (1, 1, 0));
+    assert_eq!((outcome.renewed, outcome.reconnects, outcome.clients_lost), (2, 0, 0), "there was room in time");
+    assert!(outcome.errors.is_empty(), "{:?}", outcome.errors);
 
     // So is one whose setup fails.
     let refused = Act::Error { code: 1193, message: "Unknown system variable" };
@@ -157,6 +161,28 @@ fn a_renewal_that_is_refused_is_a_lost_connection() {
     let error = &outcome.errors[0];
     assert_eq!((error.class.as_str(), error.code, error.retried), ("connect_failed", 1193, 1));
     assert!(error.first_message.ends_with("setup statement: SET AUTOCOMMIT=0"), "{error:?}");
+}
+
+/// As many clients as the server takes: each goodbye is dealt with a little later than the next hello.
+#[test]
+fn a_server_that_is_full_gets_a_moment() {
+    const CLIENTS: usize = 4;
+    for mode in [DriveMode::Multiplexed, DriveMode::Blocking] {
+        let (since, refused) = (Arc::new(Mutex::new(None::<Instant>)), Arc::new(Mutex::new(0)));
+        let count = Arc::clone(&refused);
+        let full = move |number: usize| {
+            let mut since = since.lock().unwrap();
+            let full_since = *since.get_or_insert_with(Instant::now);
+            let is_full = number >= CLIENTS && full_since.elapsed() < Duration::from_millis(300);
+            *count.lock().unwrap() += usize::from(is_full);
+            if is_full { Welcome::Refuse { code: 1040, message: "Too many connections" } } else { Welcome::Greet }
+        };
+        let server = Server::start(full, |_, _| Act::Ok);
+        let outcome = server.drive(&LoadSpec { mode, ..load(4, 40, 5) });
+        assert_eq!((outcome.ending.clone(), outcome.measured.unwrap().ok), (Ending::Complete, 40));
+        assert_eq!((outcome.renewed, outcome.reconnects, outcome.clients_lost), (4, 0, 0), "{outcome:?}");
+        assert!(*refused.lock().unwrap() >= CLIENTS && outcome.errors.is_empty(), "{outcome:?}");
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What was run: server, host, load, factors, settings, command.
 
-use truetps_record::{DatadirState, DriveMode, HostFacts, Plan, Protocol, SettingValue};
+use truetps_record::{DatadirState, DriveMode, HostFacts, Personality, Plan, Protocol, SettingValue};
 
 use super::labels::unbroken;
 use crate::document::NO_SERVER;
@@ -53,7 +53,10 @@ fn summary(input: &ReportInput) -> String {
         "{} of {} in {}, one trial after another; {} of {} are evidence.",
         format::plural(analysis.trials_planned as u64, "trial"),
         format::plural(analysis.cells.len() as u64, "configuration"),
-        format::plural(plan.design.blocks.into(), "randomised block"),
+        format::plural(
+            plan.design.blocks.into(),
+            if input.experiment.random_order { "randomised block" } else { "block" }
+        ),
         analysis.trials_valid,
         analysis.trials_planned,
     )
@@ -68,12 +71,19 @@ fn server(input: &ReportInput) -> FactGroup {
         ("Server", format!("{} {}", server.flavour, server.version)),
         ("Version text", server.version_text.clone()),
     ];
-    facts.extend(if input.plan.workload.is_script() {
-        [("Was at", place), ("Before the run", "nothing was done: the tables were as the script found them".to_owned())]
-    } else {
-        [("Data lived in", place), ("Before a trial", datadir(input.plan.design.datadir).to_owned())]
+    facts.extend(match input.plan.recorded_from {
+        Some(personality) => [("Was at", place), ("Before a run", before_recorded(personality).to_owned())],
+        None => [("Data lived in", place), ("Before a trial", datadir(input.plan.design.datadir).to_owned())],
     });
     FactGroup { title: "Server", facts }
+}
+
+fn before_recorded(personality: Personality) -> &'static str {
+    match personality {
+        Personality::Sysbench => "nothing was done: the tables were as the script found them",
+        Personality::Slap => "what the command line says: its statements made the tables, or these were there",
+        Personality::Mtls => "nothing was done: the table was as the run found it",
+    }
 }
 
 fn datadir(state: DatadirState) -> &'static str {
@@ -124,20 +134,19 @@ fn load(input: &ReportInput) -> FactGroup {
     };
     let until = load.measure_transactions.map(|n| format!(", or {} if sooner", format::plural(n, "transaction")));
     let warm_up = format!("{} s, not counted", load.warm_up_s);
+    let length = match input.plan.recorded_from {
+        Some(_) => load::recorded_length(input.plan),
+        None => format!("{} s{}", load.measure_s, until.unwrap_or_default()),
+    };
     let mut facts = match &workload.script {
-        Some(script) => vec![
-            ("Script", format!("{script}, of sysbench")),
-            ("Warm-up", warm_up),
-            ("Measured", unbroken(&load::script_length(input.plan))),
-        ],
+        Some(script) => vec![("Script", format!("{script}, of sysbench"))],
         None => vec![
             ("Workload", workload.name.clone()),
-            ("Tables", unbroken(&load::tables(workload))),
+            ("Tables", unbroken(&load::tables(input.plan))),
             ("Protocol", protocol.to_owned()),
-            ("Warm-up", warm_up),
-            ("Measured", unbroken(&format!("{} s{}", load.measure_s, until.unwrap_or_default()))),
         ],
     };
+    facts.extend([("Warm-up", warm_up), ("Measured", unbroken(&length))]);
     if let Some(rates) = rates(input.plan) {
         facts.push(("Loop", unbroken(&format!("open: starts follow a schedule; {rates}"))));
         facts.push(("Arrivals", arrivals(load.arrivals).to_owned()));
@@ -145,7 +154,7 @@ fn load(input: &ReportInput) -> FactGroup {
     } else {
         facts.push(("Loop", "closed: a client's next transaction starts when its last one has ended".to_owned()));
     }
-    let errors = if workload.is_script() { Vec::new() } else { load::errors(&load.errors) };
+    let errors = if workload.script.is_some() { Vec::new() } else { load::errors(&load.errors) };
     facts.extend((!errors.is_empty()).then(|| ("Errors", unbroken(&errors.join("; ")))));
     FactGroup { title: "Load", facts }
 }

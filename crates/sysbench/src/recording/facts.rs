@@ -8,9 +8,9 @@ use truetps_engine::{WorkerShares, generator_limited, sustained};
 use truetps_probe::{HostCpu, clock, host_facts};
 use truetps_record::{
     CONNECTIONS, Configuration, Design, DriveMode, EngineFacts, ErrorCount, ErrorPolicy, Experiment, Flavour,
-    Histogram, LatencyFigures, Load, Measured, OpenLoop, Plan, Protocol, QuickOverrides, ResourceUse, SCHEMA_VERSION,
-    SCRIPT_WORKLOAD, ScheduledTrial, ServerFacts, ServerSpec, SettingValue, Spacing, Trial, TrialRole, Validity,
-    WorkloadSpec,
+    Histogram, LatencyFigures, Load, Measured, OpenLoop, Personality, Plan, Protocol, QuickOverrides, ResourceUse,
+    SCHEMA_VERSION, SCRIPT_WORKLOAD, ScheduledTrial, ServerFacts, ServerSpec, SettingValue, Spacing, Trial, TrialRole,
+    Validity, WorkloadSpec,
 };
 
 use super::document::TOOL_VERSION;
@@ -50,6 +50,7 @@ pub(super) fn plan(crew: &Crew) -> Plan {
     Plan {
         name: plan_name(&crew.script.base_name()),
         about: format!("what {script} of sysbench does with {clients} client{plural}"),
+        recorded_from: Some(Personality::Sysbench),
         server: ServerSpec::default(),
         workload,
         load: Load {
@@ -103,14 +104,12 @@ pub(super) fn server(crew: &Crew) -> Option<ServerFacts> {
 }
 
 fn server_facts(seen: &ServerSeen) -> ServerFacts {
-    let text = &seen.version;
-    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let flavour = match seen.dialect {
-        Dialect::Mysql => Flavour::from_version_text(text),
-        Dialect::Postgres => Flavour::Postgresql,
-    };
-    let number = text[..end].trim_end_matches('.').to_owned();
-    ServerFacts { flavour, version: number, version_text: text.clone(), chosen_settings: Vec::new() }
+    let facts = ServerFacts::from_version_text(&seen.version);
+    match seen.dialect {
+        Dialect::Mysql => facts,
+        // It says its number alone at the login.
+        Dialect::Postgres => ServerFacts { flavour: Flavour::Postgresql, ..facts },
+    }
 }
 
 /// `truetps sysbench` and what was typed behind it, without passwords.

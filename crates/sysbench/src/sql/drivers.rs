@@ -170,7 +170,7 @@ fn mysql(settings: &MysqlSettings) -> Result<Driver, String> {
         options::Ignored::All => Ignored::All,
         options::Ignored::These(numbers) => Ignored::Numbers(numbers.iter().map(|number| i32::from(*number)).collect()),
     };
-    let target = Target { dialect: Dialect::Mysql, endpoints, login, tls, setup: Vec::new() };
+    let target = Target { dialect: Dialect::Mysql, endpoints, login, tls, setup: Vec::new(), connections: None };
     Ok(Driver { dialect: Dialect::Mysql, target, ignored, is_dry_run: settings.dry_run })
 }
 
@@ -199,6 +199,13 @@ fn pgsql(settings: &PgsqlSettings) -> Driver {
         options::Ignored::These(states) => Ignored::States(states.clone()),
     };
     let tls = Tls { mode, ..Tls::default() };
-    let target = Target { dialect: Dialect::Postgres, endpoints: vec![endpoint], login, tls, setup: Vec::new() };
+    let target = Target {
+        dialect: Dialect::Postgres,
+        endpoints: vec![endpoint],
+        login,
+        tls,
+        setup: Vec::new(),
+        connections: None,
+    };
     Driver { dialect: Dialect::Postgres, target, ignored, is_dry_run: false }
 }

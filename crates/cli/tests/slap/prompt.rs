@@ -1,0 +1,93 @@
+//! The password that is asked for on the terminal: whatever ends the question, the terminal is as it was.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::fs::{Mode, OFlags};
+use rustix::process::Signal;
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{LocalModes, Termios, tcgetattr};
+
+use crate::common::{Place, signal, wait_until};
+
+struct Terminal {
+    person: File,
+    program: File,
+}
+
+impl Terminal {
+    fn new() -> Self {
+        let person = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
+        grantpt(&person).unwrap();
+        unlockpt(&person).unwrap();
+        let name = ptsname(&person, Vec::new()).unwrap();
+        let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let program = rustix::fs::open(name.as_c_str(), flags, Mode::empty()).unwrap();
+        Self { person: person.into(), program: program.into() }
+    }
+
+    fn modes(&self) -> Termios {
+        tcgetattr(&self.program).unwrap()
+    }
+
+    fn echoes(&self) -> bool {
+        self.modes().local_modes.contains(LocalModes::ECHO)
+    }
+
+    fn types(&self, keys: &str) {
+        (&self.person).write_all(keys.as_bytes()).unwrap();
+    }
+
+    /// Starts a test that nobody answers, and waits until it asks for the password.
+    fn asked(&self, place: &Place) -> Child {
+        let ours = env!("CARGO_BIN_EXE_truetps");
+        let words = ["--ctty", ours, "slap", "--no-defaults", "--socket=/nowhere", "-a", "-p", "--runs=none"];
+        let mut command = place.program(Path::new("setsid"), &words);
+        command.stdin(self.program.try_clone().unwrap()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = command.spawn().unwrap();
+        let mut question = [0; 16];
+        (&self.person).read_exact(&mut question).unwrap();
+        assert_eq!(&question, b"Enter password: ");
+        wait_until("no echo", || !self.echoes());
+        child
+    }
+}
+
+#[test]
+fn whatever_ends_the_question_the_terminal_echoes_again() {
+    let place = Place::new();
+    for (keys, code, said) in [
+        ("\x03", 130, "mysqlslap: interrupted\n"),
+        ("abc\x03\x03", 130, "mysqlslap: interrupted\n"),
+        ("\x1c", 130, "mysqlslap: interrupted\n"),
+        ("\x1asecret\n", 1, "cannot connect to /nowhere"),
+        ("secret\r", 1, "cannot connect to /nowhere"),
+    ] {
+        let terminal = Terminal::new();
+        let before = terminal.modes().local_modes;
+        let child = terminal.asked(&place);
+        terminal.types(keys);
+        let output = child.wait_with_output().unwrap();
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{keys:?}: {text}");
+        assert!(text.contains(said), "{keys:?}: {text}");
+        assert_eq!(terminal.modes().local_modes, before, "{keys:?}");
+    }
+}
+
+#[test]
+fn a_signal_ends_the_question() {
+    let place = Place::new();
+    for which in [Signal::TERM, Signal::INT, Signal::HUP] {
+        let terminal = Terminal::new();
+        let child = terminal.asked(&place);
+        let began = Instant::now();
+        signal(child.id(), which);
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(130), "{which:?}: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(terminal.echoes() && began.elapsed() < Duration::from_secs(10), "{which:?}");
+    }
+}

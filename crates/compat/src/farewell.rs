@@ -1,0 +1,33 @@
+//! What the user is told who asks for the end. Whoever hears the signal says it, while the program is at work.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Texts that the program changes as it goes on.
+#[derive(Debug, Default)]
+pub struct Farewell(Mutex<Texts>);
+
+#[derive(Debug, Default)]
+struct Texts {
+    first: String,
+    second: String,
+}
+
+impl Farewell {
+    /// What is done now: empty, or lines. For the first signal.
+    pub fn first(&self) -> String {
+        self.texts().first.clone()
+    }
+
+    /// What is left behind: empty, or lines. For the second signal, which ends the program.
+    pub fn second(&self) -> String {
+        self.texts().second.clone()
+    }
+
+    pub(crate) fn set(&self, first: String, second: String) {
+        *self.texts() = Texts { first, second };
+    }
+
+    fn texts(&self) -> MutexGuard<'_, Texts> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,200 @@
+//! The action `insert`: rows from several connections, what the original logs of it, and what that leaves out.
+
+use std::io::Write;
+use std::num::NonZeroU32;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use indexmap::IndexMap;
+use truetps_driver::{Client, Dialect, DriverError};
+use truetps_lab::TrialContext;
+use truetps_probe::clock;
+use truetps_record::{
+    CONNECTIONS, Configuration, Design, GeneratedTable, Personality, Plan, Protocol, QuickOverrides, ServerFacts,
+    ServerSpec, SettingValue, TableSection, Validity, WorkloadSpec,
+};
+use truetps_workload::{Commit, TableInsert};
+
+use super::log::Log;
+use super::options::Options;
+use super::{FAILED, GOOD, INTERRUPTED, NAME, Stopped, failed, full_name, refused, table, target};
+use crate::recording::{Place, Recording, Turn, server_facts};
+use crate::run::{ANSWER_TIMEOUT, Asked, Driven, FAILED_SHARE_MAX, drive, unless_stopped, workers};
+use crate::truth::{Truth, error_text};
+
+pub(super) struct Bench<'a> {
+    pub(super) options: &'a Options,
+    pub(super) cores: u32,
+    pub(super) stop: &'a AtomicBool,
+    pub(super) command: Vec<String>,
+}
+
+impl Bench<'_> {
+    pub(super) fn insert(&self, log: &mut Log<'_>, out: &mut dyn Write) -> Result<u8, Stopped> {
+        let options = self.options;
+        let table = table(options, options.batch)?;
+        self.check_batch()?;
+        let insert = TableInsert::new(&table, options.batch, Dialect::Mysql);
+        let runs = Some(Path::new(&options.runs)).filter(|runs| *runs != Path::new("none"));
+        let place = Place::choose(runs).map_err(failed)?;
+        let (admin, server) = self.connect()?;
+        let recording = self.begin(&place, &table, server)?;
+        self.log_beginning(&insert, log);
+        let mut truth = Truth::new(if options.batch == 1 { "rows" } else { "INSERTs" }, options.seed);
+        let driven = self.drive(&insert, &admin, &recording, &mut truth)?;
+        self.log_end(&driven, &truth, log);
+        if !options.classic {
+            // Nobody listening is no reason to fail: what was measured is on disk.
+            let block = truth.block(recording.kept_in().as_deref());
+            let _ = out.write_all(block.as_bytes()).and_then(|()| out.flush());
+        }
+        Ok(match driven.trial.validity {
+            Validity::Valid => GOOD,
+            Validity::Invalid(_) => FAILED,
+            Validity::Partial(_) => INTERRUPTED,
+        })
+    }
+
+    fn check_batch(&self) -> Result<(), Stopped> {
+        let Options { rows, batch, time, .. } = self.options;
+        if time.is_some() || rows.is_multiple_of(u64::from(*batch)) {
+            return Ok(());
+        }
+        Err(failed(format!("--rows={rows} is no multiple of --batch={batch}: rows would be left over")))
+    }
+
+    /// Somebody who asks which server it is, and which process.
+    fn connect(&self) -> Result<(Client, ServerFacts), Stopped> {
+        let target = target(self.options);
+        let connected = unless_stopped(self.stop, move || -> Result<_, DriverError> {
+            let mut admin = Client::connect(&target, ANSWER_TIMEOUT)?;
+            let server = server_facts(&mut admin)?;
+            Ok((admin, server))
+        });
+        let connected = connected.ok_or_else(|| (INTERRUPTED, "interrupted before anything was sent".to_owned()))?;
+        connected.map_err(|error| refused(&error))
+    }
+
+    fn begin(&self, place: &Place, table: &GeneratedTable, server: ServerFacts) -> Result<Recording, Stopped> {
+        let turn = Turn { block: 0, configuration: self.configuration() };
+        let endpoint = target(self.options).endpoint(0).to_string();
+        let (plan, command) = (self.plan(table), self.command.clone());
+        Recording::begin(place, plan, &[turn], server, endpoint, command, self.asked().workers).map_err(failed)
+    }
+
+    fn drive(
+        &self,
+        insert: &TableInsert,
+        admin: &Client,
+        recording: &Recording,
+        truth: &mut Truth,
+    ) -> Result<Driven, Stopped> {
+        let asked = self.asked();
+        let workload = insert.workload(Commit::EveryWithoutBegin(NonZeroU32::MIN), asked.seed).map_err(failed)?;
+        let context = TrialContext {
+            load: asked.load(),
+            protocol: self.protocol(),
+            workload: &*workload,
+            target: &target(self.options).with_setup(["set autocommit=0"]),
+            server_pid: admin.peer_pid(),
+            stop: self.stop,
+            failed_share_max: FAILED_SHARE_MAX,
+        };
+        drive(recording, 0, &context, asked.transactions, truth).map_err(failed)
+    }
+
+    fn asked(&self) -> Asked {
+        let options = self.options;
+        Asked {
+            clients: options.parallel,
+            workers: workers(options.workers, self.cores),
+            transactions: options.time.is_none().then(|| options.rows / u64::from(options.batch)),
+            time: options.time.map(Duration::from_secs_f64),
+            rate: options.rate,
+            seed: options.seed,
+        }
+    }
+
+    fn log_beginning(&self, insert: &TableInsert, log: &mut Log<'_>) {
+        let options = self.options;
+        log.info(&format!("start time = {}", clock::epoch_s()));
+        stars(log);
+        let sql = placeholders(&insert.insert_sql, &options.table, &full_name(options));
+        for _ in 0..options.parallel {
+            log.info(&format!("sql statement: {sql}"));
+        }
+    }
+
+    /// Why the run is not what was asked for, if so, and the original's last line behind it.
+    fn log_end(&self, driven: &Driven, truth: &Truth, log: &mut Log<'_>) {
+        stars(log);
+        log.info(&format!("stop time = {}", clock::epoch_s()));
+        for error in truth.errors() {
+            log.error(&error_text(&error));
+        }
+        if let Some(reason) = driven.trial.validity.reason() {
+            log.error(reason);
+        }
+        let transactions: u64 = truth.runs.iter().map(|run| run.acknowledged).sum();
+        let rows = transactions * u64::from(self.options.batch);
+        let seconds = driven.length().as_secs_f64();
+        let tps = if seconds > 0.0 { rows as f64 / seconds } else { 0.0 };
+        log.info(&format!("TPS:{tps:.2} duration {seconds:.2}(s)"));
+    }
+
+    fn protocol(&self) -> Protocol {
+        if self.options.prepared { Protocol::Prepared } else { Protocol::Text }
+    }
+
+    fn configuration(&self) -> Configuration {
+        let clients = SettingValue::Int(self.options.parallel.into());
+        Configuration { levels: IndexMap::from([(CONNECTIONS.to_owned(), clients)]) }
+    }
+
+    /// What plans have words for; that each INSERT has its COMMIT, without a BEGIN, is not among it.
+    fn plan(&self, table: &GeneratedTable) -> Plan {
+        let options = self.options;
+        let mut workload = WorkloadSpec::new("table");
+        workload.table = TableSection::Generated(table.clone());
+        workload.protocol = self.protocol();
+        workload.rows_per_insert = (options.batch > 1).then_some(options.batch);
+        let until =
+            options.time.map_or_else(|| format!("{} rows", options.rows), |seconds| format!("{seconds} s of rows"));
+        Plan {
+            name: "mtls".to_owned(),
+            about: format!("{NAME}: {until} by {} clients", options.parallel),
+            recorded_from: Some(Personality::Mtls),
+            server: ServerSpec::default(),
+            workload,
+            load: self.asked().plan_load(),
+            factors: self.configuration().levels.into_iter().map(|(name, level)| (name, vec![level])).collect(),
+            design: Design { blocks: 1, seed: options.seed, aa_pair: false, ..Design::default() },
+            quick: QuickOverrides::default(),
+        }
+    }
+}
+
+fn stars(log: &mut Log<'_>) {
+    log.info("****");
+    log.info("****");
+}
+
+/// The statement as the original shows it: `insert into db.t (i0,i1) values(%s,%s)`.
+fn placeholders(sql: &str, table: &str, full_name: &str) -> String {
+    let sql = sql.replacen(&format!("into {table} "), &format!("into {full_name} "), 1);
+    sql.replace(", ", ",").replace("values (", "values(").replace('?', "%s")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_statement_as_the_original_shows_it() {
+        assert_eq!(
+            placeholders("insert into t (i0, c0) values (?, ?)", "t", "tempdb.t"),
+            "insert into tempdb.t (i0,c0) values(%s,%s)"
+        );
+    }
+}

@@ -1,0 +1,209 @@
+//! What both programs do alike, from what is asked of a run to what came of it.
+
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread::{self, Thread};
+use std::time::Duration;
+
+use truetps_driver::{ConnectionIds, Target};
+use truetps_engine::{LoadSpec, OpenPacing, Outcome, Pacing, Quota, Rate, RateOf};
+use truetps_lab::{TrialContext, connect_timeout, run_trial};
+use truetps_record::{ErrorPolicy, FolderError, Histogram, Interval, Load, Phase, Spacing, Trial};
+
+use crate::ending::{Clients, start_of};
+use crate::recording::Recording;
+use crate::truth::{Ran, Truth};
+
+/// The server answers the first questions within this time.
+pub(crate) const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
+/// No statement beside the measured ones takes longer: dropping a large table may take minutes.
+pub(crate) const STATEMENT_TIMEOUT: Duration = Duration::from_hours(24);
+/// A statement that does not end for so long, when all others have, hangs.
+const DRAIN_TIMEOUT: Duration = Duration::from_mins(1);
+/// In a record: the run ends with its transactions.
+const UNLIMITED_S: f64 = 0.0;
+/// These programs promise so many rows or queries: none may fail.
+pub(crate) const FAILED_SHARE_MAX: f64 = 0.0;
+/// How soon Ctrl-C is noticed where a server is waited for.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// What is asked of a run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Asked {
+    pub(crate) clients: u32,
+    pub(crate) workers: u32,
+    /// Of all clients together; `None`: as many as there is time for.
+    pub(crate) transactions: Option<u64>,
+    /// `None`: it ends with its transactions.
+    pub(crate) time: Option<Duration>,
+    /// Transactions a second of all clients; `None`: each sends the next one when it has the answer.
+    pub(crate) rate: Option<f64>,
+    pub(crate) seed: u64,
+}
+
+impl Asked {
+    pub(crate) fn load(&self) -> LoadSpec {
+        let pacing = self.rate.map_or(Pacing::Closed, |rate| {
+            Pacing::Open(OpenPacing {
+                rate: Rate::constant(rate),
+                of: RateOf::All,
+                spacing: Spacing::Constant,
+                latency_limit: None,
+                seed: self.seed,
+            })
+        });
+        // A schedule is everybody's: whoever is free takes the next start.
+        let quota = if self.rate.is_some() { Quota::Together } else { Quota::Each };
+        LoadSpec {
+            pacing,
+            errors: no_retries(),
+            quota: self.transactions.map(quota),
+            connect_timeout: connect_timeout(self.clients),
+            drain_timeout: DRAIN_TIMEOUT,
+            ..LoadSpec::closed(self.clients, self.workers, self.time.unwrap_or(Duration::MAX))
+        }
+    }
+
+    /// The same in the words of plans.
+    pub(crate) fn plan_load(&self) -> Load {
+        Load {
+            warm_up_s: 0.0,
+            measure_s: self.time.map_or(UNLIMITED_S, |time| time.as_secs_f64()),
+            measure_transactions: self.transactions,
+            rate: self.rate,
+            errors: no_retries(),
+            ..Load::default()
+        }
+    }
+}
+
+/// As the originals do: what failed is not sent again.
+fn no_retries() -> ErrorPolicy {
+    ErrorPolicy { retry: Vec::new(), ..ErrorPolicy::default() }
+}
+
+/// Threads that carry the clients. `asked`: 0 leaves it to us, and the server gets the other half of the cores.
+pub(crate) fn workers(asked: u32, cores: u32) -> u32 {
+    if asked > 0 { asked } else { (cores / 2).max(1) }
+}
+
+/// What came of a run.
+pub(crate) struct Driven {
+    pub(crate) trial: Trial,
+    /// `None`: the load could not be driven at all, and `trial` has the reason.
+    pub(crate) outcome: Option<Outcome>,
+}
+
+impl Driven {
+    /// From the first statement to the end of the last one, as `run.json` has it; 0 where there was none.
+    pub(crate) fn length(&self) -> Duration {
+        self.outcome.as_ref().map_or(Duration::ZERO, |outcome| outcome.last_end.unwrap_or(outcome.measure_length))
+    }
+}
+
+/// Drives the trial of this number, from 0, keeps it in its folder, and adds what came of it to `truth`.
+/// `transactions`: how many were asked for.
+pub(crate) fn drive(
+    recording: &Recording,
+    number: usize,
+    context: &TrialContext<'_>,
+    transactions: Option<u64>,
+    truth: &mut Truth,
+) -> Result<Driven, FolderError> {
+    let (mut trial, mut writer) = recording.begin_trial(number)?;
+    let response = &mut truth.response;
+    let add = &mut |interval: &Interval, histogram: &Histogram| {
+        // The figures of `run.json` are those of this phase, too.
+        if interval.phase == Phase::Measure {
+            // All have the same bounds.
+            let _ = response.add(histogram);
+        }
+    };
+    let outcome = run_and_end(context, |context| run_trial(context, &mut trial, &mut writer, add));
+    // Written in any case: where the series has failed, `run.json` may still say so.
+    writer.write_trial(&trial)?;
+    let outcome = outcome?;
+    truth.runs.push(Ran::of(&trial, outcome.as_ref(), context.load.clients, transactions));
+    Ok(Driven { trial, outcome })
+}
+
+/// Runs a load whose statements are ended soon after the user has asked for the end: nobody waits for a lock, or a long
+/// query, that he wants no more.
+fn run_and_end<T>(context: &TrialContext<'_>, run: impl FnOnce(&TrialContext<'_>) -> T) -> T {
+    let connections = ConnectionIds::default();
+    let target = Target { connections: Some(connections.clone()), ..context.target.clone() };
+    let statements = context.workload.statements();
+    let clients = Clients {
+        target: Target { setup: Vec::new(), ..context.target.clone() },
+        connections,
+        starts: statements.iter().map(|statement| start_of(statement.sql()).to_owned()).collect(),
+    };
+    let context = TrialContext { load: context.load.clone(), target: &target, ..*context };
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let watcher = scope.spawn(|| clients.end_when_wanted(context.stop, &is_over));
+        let _over = Over { is_over: &is_over, watcher: watcher.thread().clone() };
+        run(&context)
+    })
+}
+
+/// The watcher goes, however the run has ended: nobody would come back from a panic otherwise.
+struct Over<'a> {
+    is_over: &'a AtomicBool,
+    watcher: Thread,
+}
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        self.watcher.unpark();
+    }
+}
+
+/// Does something that waits for a server, and leaves it alone when the user has had enough: `None`. What was sent may
+/// come to its end at the server.
+pub(crate) fn unless_stopped<T: Send + 'static>(
+    stop: &AtomicBool,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Option<T> {
+    let (done, result) = channel();
+    let worker = thread::spawn(move || done.send(work()));
+    loop {
+        match result.recv_timeout(LOOK) {
+            Ok(result) => return Some(result),
+            Err(RecvTimeoutError::Timeout) if stop.load(Ordering::Relaxed) => return None,
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => match worker.join() {
+                Err(panic) => resume_unwind(panic),
+                Ok(_) => return None,
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_open_loop_has_no_shares() {
+        let asked = Asked { clients: 4, workers: 1, transactions: Some(10), time: None, rate: None, seed: 1 };
+        assert_eq!(asked.load().quota, Some(Quota::Each(10)));
+        assert_eq!(asked.load().measure, Duration::MAX);
+        let open = Asked { rate: Some(5.0), ..asked };
+        assert_eq!(open.load().quota, Some(Quota::Together(10)));
+        let timed = Asked { transactions: None, time: Some(Duration::from_secs(2)), ..open };
+        assert_eq!((timed.load().quota, timed.load().measure), (None, Duration::from_secs(2)));
+        assert_eq!((timed.plan_load().rate, timed.plan_load().measure_s), (Some(5.0), 2.0));
+    }
+
+    #[test]
+    fn nobody_waits_for_what_is_not_wanted_any_more() {
+        let stop = AtomicBool::new(false);
+        assert_eq!(unless_stopped(&stop, || 7), Some(7));
+        stop.store(true, Ordering::Relaxed);
+        let (_held, never) = channel::<()>();
+        assert!(unless_stopped(&stop, move || never.recv().is_ok()).is_none());
+    }
+}
