@@ -14,6 +14,7 @@ mod ground;
 mod guest;
 mod mark;
 mod pacing;
+mod private_setting;
 mod rehearsal;
 mod schedule;
 mod schema;
