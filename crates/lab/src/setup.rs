@@ -70,7 +70,8 @@ pub(crate) fn given<'a>(
 ) -> Result<Ready<'a>, LabError> {
     ExperimentFolder::check_writable(records)?;
     // Sockets of the clients; the server has limits of its own.
-    let needs = Needs { connections: load.connections_max.into(), table_objects: 0, buffer_pool_bytes: 0 };
+    let needs =
+        Needs { connections: load.connections_max.into(), table_objects: 0, buffer_pool_bytes: 0, connection_bytes: 0 };
     raise_open_files(&needs)?;
     listener.event(&Event::Preparing(format!("logging in to {}", foreign.target)));
     let (mut guest, server) = Guest::enter(request, foreign, workload, listener)?;

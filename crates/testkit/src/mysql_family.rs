@@ -24,7 +24,7 @@ pub fn mysql(test: &str) -> Option<(ServerBinary, PathBuf)> {
     found(test, Some(&basedir), Flavour::Mysql, "TRUETPS_REQUIRE_MYSQL").map(|binary| (binary, basedir))
 }
 
-/// What `get-test-servers.sh` can fetch, oldest first in each family.
+/// What `get-test-servers.sh` can fetch of this family, oldest first in each branch.
 pub const FETCHABLE: [&str; 9] = [
     "mysql-5.5",
     "mysql-5.6",
@@ -126,6 +126,7 @@ mod tests {
         let output = std::process::Command::new(script).arg("--list").output().unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
         let names: Vec<_> = text.lines().filter_map(|line| line.split_whitespace().next()).collect();
-        assert_eq!(names, FETCHABLE);
+        let of_this_family: Vec<_> = names.iter().copied().filter(|name| !name.starts_with("postgresql-")).collect();
+        assert_eq!(of_this_family, FETCHABLE);
     }
 }
