@@ -42,15 +42,19 @@ mariadb-10.11|MariaDB 10.11|Debian bookworm, 17 MB
 mariadb-11.4|MariaDB 11.4.5|Maven archive of third parties, 142 MB
 mariadb-11.8|MariaDB 11.8 with its plugins|Debian trixie, 46 MB
 postgresql-13|PostgreSQL 13|Debian bullseye
-postgresql-17|PostgreSQL 17|Debian trixie'
+postgresql-17|PostgreSQL 17|Debian trixie
+postgresql-18|PostgreSQL 18|Debian sid'
 
 # Sets what is fetched for $1: source, what to ask it for, program and version.
 choose() {
     version=${1#*-}
-    base=usr flags=--no-defaults mark=' Ver '
+    base=usr flags=--no-defaults mark=' Ver ' needed='^$'
     case $1 in
     mysql-*) program=mysqld ;;
-    postgresql-*) program=postgres base=usr/lib/postgresql/$version flags='' mark='(PostgreSQL) ' ;;
+    postgresql-*) program=postgres base=usr/lib/postgresql/$version flags='' mark='(PostgreSQL) '
+        # It is linked with them.
+        needed='^(libpam0g|libaudit1|libcap-ng0)$'
+        ;;
     *) program=mariadbd ;;
     esac
     case $1 in
@@ -70,6 +74,7 @@ choose() {
     mariadb-11.8) source=debian suite=trixie package=mariadb-server-core files_of=mariadb-server ;;
     postgresql-13) source=debian suite=bullseye package=postgresql-13 files_of='' ;;
     postgresql-17) source=debian suite=trixie package=postgresql-17 files_of='' ;;
+    postgresql-18) source=debian suite=sid package=postgresql-18 files_of='' ;;
     *) fail "unknown server \`$1\`: there are $(echo "$servers" | cut -d'|' -f1 | tr '\n' ' ')" ;;
     esac
 }
@@ -136,7 +141,9 @@ fetch_debian() {
     apt-get -qq -c "$work/apt.conf" -y --print-uris install "$package" >"$work/uris" ||
         fail "$1: $package cannot be had from Debian $suite"
     # 'uri' name_version_arch.deb size hash
-    sed -n "s/^'[^']*' \([^_]*\)_.*/\1/p" "$work/uris" | grep -Ev "$unneeded" >"$work/names"
+    sed -n "s/^'[^']*' \([^_]*\)_.*/\1/p" "$work/uris" >"$work/all"
+    grep -Ev "$unneeded" "$work/all" >"$work/names"
+    grep -E "$needed" "$work/all" >>"$work/names" || true
     # shellcheck disable=SC2046,SC2086 # lists of words
     (cd "$work/debs" && apt_get download $(cat "$work/names") $files_of) ||
         fail "$1: the packages could not be fetched; try again"

@@ -12,5 +12,5 @@ mod programs;
 mod spawn;
 
 pub use postgres::{PostgresError, PostgresOptions, PostgresServer, TlsFiles};
-pub use private_postgres::private_postgres;
+pub use private_postgres::{FETCHABLE_POSTGRES, every_postgres, private_postgres};
 pub use programs::Programs;

@@ -94,7 +94,7 @@ fn named_or_fetched(variable: &str, name: &str) -> PathBuf {
 }
 
 /// Where `get-test-servers.sh` puts servers.
-fn cache_folder() -> PathBuf {
+pub(crate) fn cache_folder() -> PathBuf {
     let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let cache = cache.or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache")));
     // Servers of root run as another user, who cannot look into root's home.
