@@ -156,6 +156,10 @@ fn wrong_settings_are_told_before_anything_starts() {
     ] {
         place.refused(&["run", "insert", "--basedir", &basedir, "--set", set], words);
     }
+    place.write("commits.toml", QUICK);
+    if basedir.starts_with("/usr/lib/postgresql") {
+        assert!(place.good(&["plan", "check", "./commits.toml"]).stdout.contains("PostgreSQL"), "found by its family");
+    }
     place.write("commits.toml", &QUICK.replace("\"off\"", "\"of\""));
     place.refused(&["sweep", "./commits.toml", "--basedir", &basedir], &["`synchronous_commit = of`"]);
     assert!(place.at_work().is_empty() && !place.path().join("runs/latest").exists());
@@ -203,7 +207,11 @@ fn the_life_of_a_server_with_a_name() {
     place.refused(&["server", "remove", "pg"], &["runs (pid"]);
     let killed = place.good(&["server", "stop", "pg", "--kill"]);
     assert!(killed.stdout.contains("its next start recovers") && place.at_work().is_empty(), "{}", killed.stdout);
-    place.good(&["server", "start", "pg"]);
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let started = place.good(&["server", "start", "pg", "--port", &port.to_string()]);
+    assert!(started.stdout.contains(&format!("/run/.s.PGSQL.{port}")), "{}", started.stdout);
+    let by_port = format!("postgresql://postgres@127.0.0.1:{port}/postgres");
+    place.refused(&["run", "insert", "--dsn", &by_port], &["the server asks for a password"]);
     assert_eq!((value("SELECT a FROM t").as_str(), value("SHOW work_mem").as_str()), ("7", "4MB"));
     let stopped = place.good(&["server", "stop", "pg"]);
     assert!(stopped.stdout.contains("stopped cleanly"), "{}", stopped.stdout);

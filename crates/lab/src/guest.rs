@@ -261,7 +261,19 @@ fn facts(client: &mut Client, dialect: Dialect) -> Result<ServerFacts, DriverErr
     Ok(ServerFacts::from_version_text(&version_text))
 }
 
+/// Settings of PostgreSQL that may have a password in them.
+const SECRET: &str = "'primary_conninfo', 'restore_command', 'archive_command', 'archive_cleanup_command', \
+                      'recovery_end_command', 'ssl_passphrase_command'";
+
 /// All settings of the server, by name; secrets stay there.
 pub(crate) fn variables(client: &mut Client) -> Result<BTreeMap<String, String>, DriverError> {
-    truetps_sandbox::effective_variables(client)
+    if client.dialect() == Dialect::Mysql {
+        return truetps_sandbox::effective_variables(client);
+    }
+    let rows = client.query(&format!("SELECT name, setting FROM pg_settings WHERE name NOT IN ({SECRET})"))?.rows;
+    let pairs = rows.into_iter().filter_map(|row| {
+        let mut cells = row.into_iter();
+        Some((cells.next()??, cells.next()?.unwrap_or_default()))
+    });
+    Ok(pairs.collect())
 }

@@ -76,6 +76,14 @@ impl Family {
         }
     }
 
+    /// Whether it is worth asking: one that has opened its socket, and not only to say that it is starting.
+    pub(crate) fn may_answer(self, places: &Places) -> bool {
+        match self {
+            Self::Mysql => places.socket.exists(),
+            Self::Postgres => places.socket.exists() && postgres::says_that_it_is_ready(&places.data),
+        }
+    }
+
     /// Asks a server to end soon and in good order. PostgreSQL would wait for its clients after SIGTERM.
     pub(crate) fn stop_signal(self) -> Signal {
         match self {

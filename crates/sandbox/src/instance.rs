@@ -332,7 +332,7 @@ impl<'a> Instance<'a> {
         options: &InstanceOptions,
         log_from: u64,
     ) -> Result<(), SandboxError> {
-        let (time_limit, socket) = (options.ready_time_limit, self.places(options.port).socket);
+        let (time_limit, places) = (options.ready_time_limit, self.places(options.port));
         let began = Instant::now();
         let log = || {
             let log = tail_text(&self.error_log(), log_from);
@@ -344,12 +344,16 @@ impl<'a> Instance<'a> {
             if let Some(status) = status {
                 return Err(SandboxError::Start { binary: binary.path.clone(), how: status.to_string(), log: log() });
             }
-            match self.probe(&socket, child.id()) {
+            if !self.family().may_answer(&places) && began.elapsed() < time_limit {
+                thread::sleep(Duration::from_millis(10));
+                continue;
+            }
+            match self.probe(&places.socket, child.id()) {
                 Ok(None) => return Ok(()),
                 Ok(Some(found)) => {
-                    return Err(SandboxError::OtherServer { socket, started: child.id(), found });
+                    return Err(SandboxError::OtherServer { socket: places.socket, started: child.id(), found });
                 }
-                Err(error) if socket.exists() => last = error.to_string(),
+                Err(error) if places.socket.exists() => last = error.to_string(),
                 Err(_) => {}
             }
             if began.elapsed() >= time_limit {

@@ -143,7 +143,7 @@ impl RunningServer {
     }
 
     fn probe(&self) -> Result<(), Probe> {
-        if !self.socket().exists() {
+        if !self.folder.binary.family().may_answer(&self.folder.places()) {
             return Err(Probe::NotYet);
         }
         let mut client = self.connect(PROBE_TIME_LIMIT).map_err(Probe::Failed)?;

@@ -96,7 +96,7 @@ fn described(server: &NamedServer, status: &Status) -> String {
         lines.push(("dsn", dsn(family, status)));
         let tcp = |port: u16| match family {
             Family::Mysql => format!("mysql://root@127.0.0.1:{port}"),
-            Family::Postgres => format!("postgresql://postgres@127.0.0.1:{port}/postgres"),
+            Family::Postgres => format!("127.0.0.1:{port}, for accounts with a password"),
         };
         lines.extend(status.port.map(|port| ("tcp", tcp(port))));
     }

@@ -6,7 +6,7 @@
 mod catalogue;
 mod program;
 mod settings;
-mod shared_memory;
+mod state_file;
 mod template;
 mod values;
 mod wal;
@@ -17,7 +17,7 @@ use std::net::Ipv4Addr;
 pub(crate) use catalogue::{describe, is_known, refusal};
 pub(crate) use program::{initdb, is_named_so, parse_version, version_folders};
 pub(crate) use settings::{INITIAL, chosen_settings, reserved_reason, shared_buffers_bytes, wal_bytes};
-pub(crate) use shared_memory::{forget_dead_server, forget_shared_memory};
+pub(crate) use state_file::{forget_dead_server, forget_shared_memory, says_that_it_is_ready};
 pub(crate) use template::build;
 pub use values::found_instead;
 pub(crate) use values::{effective_variables, mismatches};

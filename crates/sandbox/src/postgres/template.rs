@@ -52,10 +52,10 @@ pub(crate) fn build(
     })
 }
 
-/// Everybody is trusted: the socket lies in a folder of the server's user, and there is no other way in. What is made is
-/// written out once, with the template.
+/// By the socket everybody is trusted: it lies in a folder of the server's user. Where an instance listens on a port, too,
+/// only accounts with a password come in by it. What is made is written out once, with the template.
 fn arguments(binary: &ServerBinary, initial: &Settings, data: &Path) -> Vec<OsString> {
-    let fixed = ["--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8", "--no-sync"];
+    let fixed = ["--auth-local=trust", "--auth-host=scram-sha-256", "--encoding=UTF8", "--locale=C.UTF-8", "--no-sync"];
     let mut arguments: Vec<OsString> = vec!["-D".into(), data.into(), "-U".into(), OWNER.into()];
     arguments.extend(fixed.map(OsString::from));
     for (name, value) in initial.iter() {

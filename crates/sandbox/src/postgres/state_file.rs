@@ -1,4 +1,4 @@
-//! What a server that was killed leaves beside its data.
+//! What a server says of itself in its data folder, and what one that was killed leaves.
 //!
 //! A piece of System V memory is how a PostgreSQL sees that another one uses its data. It is some 50 bytes, and the one
 //! thing of a server that lies in no folder: a server that is killed leaves it, and the next one on those data takes it
@@ -17,6 +17,12 @@ use crate::server_user::ServerUser;
 const STATE_FILE: &str = "postmaster.pid";
 const PROGRAM: &str = "/usr/bin/ipcrm";
 const TIME_LIMIT: Duration = Duration::from_secs(5);
+
+/// The state is in line 8: `starting`, `ready`, `stopping`.
+pub(crate) fn says_that_it_is_ready(data: &Path) -> bool {
+    let state = fs::read_to_string(data.join(STATE_FILE)).unwrap_or_default();
+    state.lines().nth(7).is_some_and(|line| line.trim() == "ready")
+}
 
 /// Gives back what a killed server on these data has left. Only memory that this server has named, that belongs to its
 /// user and that nobody is attached to is removed; what cannot be removed is small, and worth no error.
