@@ -1,5 +1,6 @@
 //! One server program: which family and version it is, and where its own files are.
 
+use std::ffi::OsString;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
@@ -136,21 +137,13 @@ impl ServerBinary {
         if is_for_another_processor(&path) {
             return Err(fail("it is built for another processor architecture".to_owned()));
         }
-        let is_postgres = postgres::is_named_so(&path);
-        let first = (!is_postgres).then(|| "--no-defaults".into());
-        let arguments: Vec<_> = first.into_iter().chain(["--version".into()]).collect();
-        let output = run_to_end(&path, &arguments, None, user, VERSION_TIME_LIMIT)
-            .map_err(|error| fail(explain_spawn(&error, user)))?;
-        if !output.status.success() {
-            return Err(fail(format!("{}: {}", output.status, output.last_words())));
+        if postgres::is_named_so(&path) {
+            return Self::examine_postgres(path, user);
         }
-        let printed = if is_postgres { postgres::parse_version(&output) } else { parse_version(&output) };
-        let (version_text, version) =
-            printed.ok_or_else(|| BinaryError::NotAServer { path: path.clone(), printed: output.last_words() })?;
+        let output = version_of(&path, &["--no-defaults".into(), "--version".into()], user)?;
+        let (version_text, version) = parse_version(&output)
+            .ok_or_else(|| BinaryError::NotAServer { path: path.clone(), printed: output.last_words() })?;
         let flavour = Flavour::from_version_text(&version_text);
-        if is_postgres {
-            return Self::of_postgres(path, version, version_text);
-        }
         let (basedir, share_dir) = find_share_dir(&path, flavour)
             .ok_or_else(|| BinaryError::NoShareDir { path: path.clone(), looked: share_dirs(&path) })?;
         let plugin_dir = find_plugin_dir(&basedir);
@@ -158,7 +151,10 @@ impl ServerBinary {
     }
 
     /// It knows itself where its own files are.
-    fn of_postgres(path: PathBuf, version: ServerVersion, version_text: String) -> Result<Self, BinaryError> {
+    fn examine_postgres(path: PathBuf, user: &ServerUser) -> Result<Self, BinaryError> {
+        let output = version_of(&path, &["--version".into()], user)?;
+        let (version_text, version) = postgres::parse_version(&output)
+            .ok_or_else(|| BinaryError::NotAServer { path: path.clone(), printed: output.last_words() })?;
         if postgres::initdb(&path).is_none() {
             return Err(BinaryError::NoInitdb { path });
         }
@@ -235,6 +231,17 @@ impl fmt::Display for ServerBinary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {} ({})", self.flavour, self.version, self.path.display())
     }
+}
+
+/// What a program prints of itself, where it ends well.
+fn version_of(path: &Path, arguments: &[OsString], user: &ServerUser) -> Result<Output, BinaryError> {
+    let fail = |problem: String| BinaryError::CannotRun { path: path.to_owned(), problem };
+    let output = run_to_end(path, arguments, None, user, VERSION_TIME_LIMIT)
+        .map_err(|error| fail(explain_spawn(&error, user)))?;
+    if output.status.success() {
+        return Ok(output);
+    }
+    Err(fail(format!("{}: {}", output.status, output.last_words())))
 }
 
 /// The system's word for it, and what it means for a file that is there.

@@ -227,10 +227,10 @@ impl Sandbox {
     /// for PostgreSQL, [`RunningServer::wear_in_wal`].
     pub fn wear_in_redo(&self) -> Result<WornIn, SandboxError> {
         self.folder.check_stopped()?;
-        if self.folder.binary.family() == Family::Postgres {
-            return Ok(WornIn::default());
+        match self.folder.binary.family() {
+            Family::Mysql => wear_in_redo(&self.folder.data()),
+            Family::Postgres => Ok(WornIn::default()),
         }
-        wear_in_redo(&self.folder.data())
     }
 
     /// Sets the data folder of the stopped server aside, for [`restore_prepared`](Self::restore_prepared) to copy from.
