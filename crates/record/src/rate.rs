@@ -16,11 +16,11 @@ pub fn parse_rate(text: &str) -> Result<f64, String> {
         Some((number, "h")) => (number, 3600.0),
         Some((_, unit)) => return Err(format!("`{unit}` is none of the units s, min, h")),
     };
-    let parsed = number.trim().parse().ok().filter(|parsed: &f64| parsed.is_finite());
-    match parsed {
-        Some(parsed) if parsed > 0.0 => Ok(parsed / seconds),
-        Some(_) => Err("must be more than 0: a closed loop is what you get without a rate".to_owned()),
-        None => Err(format!("`{number}` is not a number")),
+    let number: f64 = number.trim().parse().map_err(|_| format!("`{number}` is not a number"))?;
+    if number.is_finite() && number > 0.0 {
+        Ok(number / seconds)
+    } else {
+        Err("must be more than 0: a closed loop is what you get without a rate".to_owned())
     }
 }
 

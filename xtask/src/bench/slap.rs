@@ -122,7 +122,7 @@ pub(crate) fn run(root: &Path, args: &[&str]) -> anyhow::Result<()> {
     server.execute(&format!("CREATE USER {MTLS_USER}@'127.0.0.1' IDENTIFIED BY '{MTLS_USER}'"))?;
     server.execute(&format!("GRANT ALL ON tempdb.* TO {MTLS_USER}@'127.0.0.1'"))?;
     let about = format!(
-        "# truetps slap and mtls beside mariadb-slap and mtls-perf-bench, on a private server\n\n- truetps: {}\n- {}\n{}{}\
+        "# truetps slap and mtls beside mariadb-slap and mtls-perf-bench, on a private server\n\n- truetps{}\n- {}\n{}{}\
          - {} pairs for each row, who comes first changes; a run is a whole program: wall time, and CPU time of all its \
          processes\n- {}\n",
         commit(root),
