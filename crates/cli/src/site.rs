@@ -202,9 +202,13 @@ fn schema(name: &str, is_theirs: bool) -> Result<String, Failure> {
     Ok(name.to_owned())
 }
 
-/// The SQL of the place that a command measures at.
-pub(crate) fn dialect(place: &Place) -> Result<Dialect, Failure> {
-    place.dsn.as_deref().map_or(Ok(Dialect::Mysql), |dsn| parse(dsn, DSN).map(|target| target.dialect))
+/// The SQL of the place that a command measures at; `None`: the server's program is yet to be asked what it is.
+pub(crate) fn dialect(place: &Place) -> Result<Option<Dialect>, Failure> {
+    match &place.dsn {
+        Some(dsn) => parse(dsn, DSN).map(|target| Some(target.dialect)),
+        None if place.basedir.is_some() || place.server.is_some() => Ok(None),
+        None => Ok(Some(Dialect::Mysql)),
+    }
 }
 
 /// The command line; a path in it need not be text.

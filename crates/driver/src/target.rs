@@ -143,6 +143,11 @@ impl Target {
         }
     }
 
+    /// A PostgreSQL behind a unix socket, without a password.
+    pub fn postgres_unix(socket: impl Into<PathBuf>, user: &str, database: &str) -> Self {
+        Self { dialect: Dialect::Postgres, ..Self::mysql_unix(socket, user, Some(database)) }
+    }
+
     /// The same target, whose sessions send this first; see [`Target::setup`].
     #[must_use]
     pub fn with_setup(mut self, setup: impl IntoIterator<Item = impl Into<String>>) -> Self {

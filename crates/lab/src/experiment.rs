@@ -211,7 +211,8 @@ impl<'a> Bench<'a> {
         listener: &mut dyn Listener,
     ) -> Result<Self, LabError> {
         let plan = request.plan;
-        let workload = truetps_workload::build(&plan.largest_workload(), request.place.dialect(), plan.design.seed)?;
+        let workload =
+            truetps_workload::build(&plan.largest_workload(), request.place.dialect(None), plan.design.seed)?;
         let statements = if plan.workload.protocol == Protocol::Prepared { workload.statements().len() } else { 0 };
         let in_all = u64::from(plan.connections_max()) * statements as u64;
         if in_all > PREPARED_STATEMENTS_MAX {
@@ -219,7 +220,7 @@ impl<'a> Bench<'a> {
         }
         let load = ServerLoad { connections_max: plan.connections_max(), statements_per_connection: statements as u32 };
         let (ground, host, servers) = match request.place {
-            Place::Private { home, programs } => private(request, home, programs, records, load, &*workload, listener)?,
+            Place::Private { home, programs } => private(request, home, programs, records, load, listener)?,
             Place::Given(foreign) => given(request, foreign, records, load, &*workload, listener)?,
         };
         Ok(Self { request, workload, host, servers, ground })
@@ -363,14 +364,15 @@ impl<'a> Bench<'a> {
         Ok(trial)
     }
 
-    /// What this trial's clients send: a factor may be one of the workload.
+    /// What this trial's clients send: a factor may be one of the workload, and another server may have other words.
     fn workload_of(&self, scheduled: &ScheduledTrial) -> Result<Arc<dyn Workload>, LabError> {
-        let plan = self.request.plan;
-        if !plan.factors.keys().any(|name| is_workload_factor(name)) {
+        let (plan, place) = (self.request.plan, &self.request.place);
+        let dialect = place.dialect(scheduled.configuration.server());
+        if dialect == place.dialect(None) && !plan.factors.keys().any(|name| is_workload_factor(name)) {
             return Ok(Arc::clone(&self.workload));
         }
         let spec = plan.workload_of(&scheduled.configuration);
-        Ok(truetps_workload::build(&spec, self.request.place.dialect(), plan.design.seed)?)
+        Ok(truetps_workload::build(&spec, dialect, plan.design.seed)?)
     }
 
     fn server_of(&self, scheduled: &ScheduledTrial) -> Option<&ServerFacts> {
@@ -454,10 +456,11 @@ fn ask(site: &mut Site<'_>) -> Result<(), DriverError> {
 /// What the server was, as it says itself.
 fn keep_server_files(site: &mut Site<'_>, health: Health, path: &Path) -> Result<(), LabError> {
     if let Some(server) = &site.server {
-        write_atomically(&path.join("my.cnf"), server.option_file_text().as_bytes())?;
+        let (name, text) = server.option_file();
+        write_atomically(&path.join(name), text.as_bytes())?;
         write_atomically(&path.join("error.log"), server.error_log_tail(LOG_LINES_KEPT).as_bytes())?;
     }
-    // A server that is gone cannot be asked; what it was started with is in my.cnf.
+    // A server that is gone cannot be asked; what it was started with is in its option file.
     let variables = if health == Health::Gone { None } else { variables::of_server(site.client).ok() };
     if let Some(mut variables) = variables {
         variables.append(&mut site.session);

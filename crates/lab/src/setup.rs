@@ -4,7 +4,7 @@ use std::path::Path;
 
 use truetps_driver::Dialect;
 use truetps_probe::{host_facts, probe_flush};
-use truetps_record::{ExperimentFolder, HostFacts, Plan, ServerFacts};
+use truetps_record::{DatadirState, ExperimentFolder, HostFacts, Plan, ServerFacts};
 use truetps_sandbox::{Home, HostLimits, Needs, ServerLoad, Settings, chosen_settings, clean, raise_open_files};
 use truetps_workload::Workload;
 
@@ -14,6 +14,7 @@ use crate::experiment::{Request, check_settings};
 use crate::foreign::Guest;
 use crate::ground::{Foreign, Ground, Place, Program};
 use crate::stand::{Kind, Stands};
+use crate::tables::{Ownership, Tables};
 
 /// What an experiment stands on, where it runs, and which servers they are: one at least.
 type Ready<'a> = (Ground<'a>, HostFacts, Vec<ServerFacts>);
@@ -25,7 +26,6 @@ pub(crate) fn private<'a>(
     programs: &'a [Program],
     records: &Path,
     load: ServerLoad,
-    workload: &dyn Workload,
     listener: &mut dyn Listener,
 ) -> Result<Ready<'a>, LabError> {
     let plan = request.plan;
@@ -49,9 +49,12 @@ pub(crate) fn private<'a>(
             version_text: binary.version_text.clone(),
             chosen_settings: chosen,
         });
-        kinds.push(Kind::new(program, fixed));
+        let dialect = binary.family().dialect();
+        let workload = truetps_workload::build(&plan.largest_workload(), dialect, plan.design.seed)?;
+        let refills = plan.design.datadir == DatadirState::Refill;
+        kinds.push(Kind::new(program, fixed, Tables::new(&*workload, refills, Ownership::Private(dialect))));
     }
-    let mut stands = Stands::new(request, home, kinds, workload);
+    let mut stands = Stands::new(request, home, kinds);
     stands.prepare(listener)?;
     Ok((Ground::Private(Box::new(stands)), host, facts))
 }
@@ -67,7 +70,8 @@ pub(crate) fn given<'a>(
 ) -> Result<Ready<'a>, LabError> {
     ExperimentFolder::check_writable(records)?;
     // Sockets of the clients; the server has limits of its own.
-    let needs = Needs { connections: load.connections_max.into(), table_objects: 0, buffer_pool_bytes: 0 };
+    let needs =
+        Needs { connections: load.connections_max.into(), table_objects: 0, buffer_pool_bytes: 0, connection_bytes: 0 };
     raise_open_files(&needs)?;
     listener.event(&Event::Preparing(format!("logging in to {}", foreign.target)));
     let (mut guest, server) = Guest::enter(request, foreign, workload, listener)?;
@@ -99,9 +103,13 @@ fn warn_of_leftovers(home: &Home, listener: &mut dyn Listener) -> Result<(), Lab
 }
 
 impl Place<'_> {
-    pub(crate) fn dialect(&self) -> Dialect {
+    /// Of the server that has this name; of the first one, where a plan names none.
+    pub(crate) fn dialect(&self, server: Option<&str>) -> Dialect {
         match self {
-            Self::Private { .. } => Dialect::Mysql,
+            Self::Private { programs, .. } => {
+                let named = programs.iter().find(|program| server.is_some() && program.name.as_deref() == server);
+                named.or(programs.first()).map_or(Dialect::Mysql, |program| program.binary.family().dialect())
+            }
             Self::Given(foreign) => foreign.target.dialect,
         }
     }

@@ -12,17 +12,18 @@ use truetps_driver::{Client, Target};
 use truetps_probe::bound_to;
 use truetps_record::{Configuration, Coupling, DatadirState, Plan, SettingValue, same_setting};
 use truetps_sandbox::{
-    Home, Mismatch, RunningServer, Sandbox, SandboxOptions, Settings, StartOptions, effective_variables, mismatches,
+    Home, Mismatch, RunningServer, Sandbox, SandboxOptions, Settings, StartOptions, effective_variables,
+    taken_differently,
 };
-use truetps_workload::Workload;
 
 use crate::coupling::{self, Started, Variables};
 use crate::error::LabError;
 use crate::event::{Event, Listener};
 use crate::experiment::Request;
 use crate::ground::Program;
-use crate::setting::{Changeable, SettingError, set_global, verify};
-use crate::tables::{Ownership, SCHEMA, Tables, wait_for_quiet};
+use crate::private_setting;
+use crate::setting::{Changeable, SettingError};
+use crate::tables::{SCHEMA, Tables, wait_for_quiet};
 
 const CLIENT_TIMEOUT: Duration = Duration::from_mins(1);
 /// A server with many changed pages takes long to stop.
@@ -36,13 +37,15 @@ pub(crate) struct Kind<'a> {
     program: &'a Program,
     /// Settings that are the same in all its trials.
     fixed: Settings,
+    /// Those of the workload, in this server's words.
+    tables: Tables,
     /// Factors that need a start.
     at_start: Vec<String>,
 }
 
 impl<'a> Kind<'a> {
-    pub(crate) fn new(program: &'a Program, fixed: Settings) -> Self {
-        Self { program, fixed, at_start: Vec::new() }
+    pub(crate) fn new(program: &'a Program, fixed: Settings, tables: Tables) -> Self {
+        Self { program, fixed, tables, at_start: Vec::new() }
     }
 
     fn needs_start(&self, name: &str) -> bool {
@@ -85,27 +88,15 @@ pub(crate) struct Stands<'a> {
     stop: &'a AtomicBool,
     /// Cores that servers are bound to; empty: none.
     cores: &'a [u32],
-    tables: Tables,
     couplings: Vec<Coupling>,
     list: Vec<Stand>,
     live: Option<Live>,
 }
 
 impl<'a> Stands<'a> {
-    pub(crate) fn new(request: &Request<'a>, home: &'a Home, kinds: Vec<Kind<'a>>, workload: &dyn Workload) -> Self {
+    pub(crate) fn new(request: &Request<'a>, home: &'a Home, kinds: Vec<Kind<'a>>) -> Self {
         let Request { plan, stop, pin, .. } = *request;
-        let tables = Tables::new(workload, plan.design.datadir == DatadirState::Refill, Ownership::Private);
-        Self {
-            plan,
-            home,
-            kinds,
-            stop,
-            cores: &pin.server,
-            tables,
-            couplings: Vec::new(),
-            list: Vec::new(),
-            live: None,
-        }
+        Self { plan, home, kinds, stop, cores: &pin.server, couplings: Vec::new(), list: Vec::new(), live: None }
     }
 
     /// What the levels of dynamic factors bring along.
@@ -146,7 +137,7 @@ impl<'a> Stands<'a> {
         let sandbox = self.create_sandbox(kind, &StartLevels::new())?;
         let (server, mut client) = self.boot(kind, &sandbox, &StartLevels::new())?;
         let base = effective_variables(&mut client)?;
-        for mismatch in mismatches(&self.kinds[kind].fixed, &base) {
+        for mismatch in taken_differently(&mut client, &self.kinds[kind].fixed)? {
             let Mismatch { name, wanted, found } = mismatch;
             listener
                 .event(&Event::Warning(format!("the server made {found} of {name} = {wanted}, truetps's own choice")));
@@ -163,7 +154,7 @@ impl<'a> Stands<'a> {
         for (name, levels) in self.plan.setting_factors() {
             let mut changeable = Changeable::Dynamic;
             for level in levels {
-                changeable = set_global(client, name, level)?;
+                changeable = private_setting::set(client, name, level)?;
             }
             if changeable == Changeable::AtStart {
                 self.kinds[kind].at_start.push(name.to_owned());
@@ -198,7 +189,7 @@ impl<'a> Stands<'a> {
         for coupling in &found {
             let value = SettingValue::Text(coupling.value.clone());
             // What comes along and cannot be set later makes its factor one that needs a restart.
-            if !matches!(set_global(&mut client, &coupling.name, &value), Ok(Changeable::Dynamic)) {
+            if !matches!(private_setting::set(&mut client, &coupling.name, &value), Ok(Changeable::Dynamic)) {
                 self.kinds[kind].at_start.push(coupling.factor.clone());
             }
         }
@@ -249,14 +240,14 @@ impl<'a> Stands<'a> {
 
     fn create_sandbox(&self, kind: usize, levels: &StartLevels) -> Result<Sandbox, LabError> {
         let kind = &self.kinds[kind];
-        let options = SandboxOptions { settings: kind.settings_with(levels), data_bytes: self.tables.data_bytes() };
+        let options = SandboxOptions { settings: kind.settings_with(levels), data_bytes: kind.tables.data_bytes() };
         Ok(Sandbox::create(self.home, &kind.program.binary, &options)?)
     }
 
     fn boot(&self, kind: usize, sandbox: &Sandbox, levels: &StartLevels) -> Result<(RunningServer, Client), LabError> {
         let options = StartOptions::new(self.kinds[kind].settings_with(levels));
         let server = bound_to(self.cores, || sandbox.start(&options)).map_err(LabError::Pin)??;
-        let mut client = Client::connect_unix(server.socket(), "root", None, CLIENT_TIMEOUT)?;
+        let mut client = server.connect(CLIENT_TIMEOUT)?;
         let planned = self.plan.server.settings.iter().chain(levels);
         for (name, level) in planned {
             verify_start_level(&mut client, name, level)?;
@@ -280,7 +271,7 @@ impl<'a> Stands<'a> {
         listener: &mut dyn Listener,
     ) -> Result<(), LabError> {
         let stop = self.stop;
-        let loaded = self.tables.load(
+        let loaded = self.kinds[kind].tables.load(
             &mut client,
             &mut |rows, of| {
                 listener.event(&Event::Loading { rows, of });
@@ -292,8 +283,9 @@ impl<'a> Stands<'a> {
         if !loaded {
             return Err(LabError::Interrupted);
         }
-        listener.event(&Event::Preparing("stopping the server to wear in its redo log".to_owned()));
+        listener.event(&Event::Preparing("wearing in the server's redo log".to_owned()));
         drop(client);
+        server.wear_in_wal()?;
         server.stop(STOP_TIMEOUT)?;
         sandbox.wear_in_redo()?;
         if self.plan.design.datadir == DatadirState::FreshCopy {
@@ -335,7 +327,8 @@ impl<'a> Stands<'a> {
         self.set_dynamic(&mut live.client, configuration)?;
         if self.plan.design.datadir == DatadirState::Refill {
             live.notes.extend(wait_for_quiet(&mut live.client)?);
-            live.notes.extend(self.tables.refill(&mut live.client)?);
+            let tables = &self.kinds[self.list[number].kind].tables;
+            live.notes.extend(tables.refill(&mut live.client)?);
         }
         Ok(live)
     }
@@ -345,10 +338,10 @@ impl<'a> Stands<'a> {
         let kind = self.kind_of(configuration);
         let server = self.factor_name(kind);
         for (name, level) in configuration.settings().filter(|(name, _)| !self.kinds[kind].needs_start(name)) {
-            set_global(client, name, level)?;
+            private_setting::set(client, name, level)?;
             let comes_along = |c: &&Coupling| c.server == server && c.factor == name && c.level == *level;
             for coupling in self.couplings.iter().filter(comes_along) {
-                set_global(client, &coupling.name, &SettingValue::Text(coupling.value.clone()))?;
+                private_setting::set(client, &coupling.name, &SettingValue::Text(coupling.value.clone()))?;
             }
         }
         Ok(())
@@ -373,9 +366,9 @@ impl<'a> Stands<'a> {
         let mut notes = Vec::new();
         // MySQL makes new redo files at each start, which wearing in the old ones does nothing for.
         if server.lap_redo()? > 0 {
-            notes.extend(self.tables.flush(&mut client)?);
+            notes.extend(self.kinds[stand.kind].tables.flush(&mut client)?);
         }
-        let target = Target::mysql_unix(server.socket(), "root", Some(SCHEMA));
+        let target = server.target(SCHEMA);
         Ok(Live { stand: number, server, target, client, notes })
     }
 
@@ -403,8 +396,8 @@ impl<'a> Stands<'a> {
 fn verify_start_level(client: &mut Client, name: &str, level: &SettingValue) -> Result<(), SettingError> {
     let is_name = matches!(level, SettingValue::Text(_));
     if name == "log_bin" && is_name {
-        verify(client, name, &SettingValue::Bool(true))
+        private_setting::check(client, name, &SettingValue::Bool(true))
     } else {
-        verify(client, name, level)
+        private_setting::check(client, name, level)
     }
 }

@@ -8,7 +8,7 @@ use truetps_workload::{Table, Workload};
 use crate::error::LabError;
 use crate::foreign::Made;
 
-/// Schema that all of truetps's tables live in.
+/// Schema that all of truetps's tables live in, but for a private PostgreSQL, which has one database.
 pub(crate) const SCHEMA: &str = "truetps";
 
 /// No statement that loads or refills may take longer than this, and this much more for each million rows: a slow disk
@@ -23,8 +23,8 @@ const SESSIONS_WAIT: Duration = Duration::from_secs(10);
 /// Whose server it is: what may be done with it beside the tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ownership {
-    /// Ours, of the MySQL family: pages are written and binlogs begin anew before each trial.
-    Private,
+    /// Ours: pages are written and binlogs begin anew before each trial.
+    Private(Dialect),
     /// The user's: nothing is touched but the schema that was made for the load.
     Guest(Dialect),
 }
@@ -59,7 +59,7 @@ impl Tables {
         ledger: &mut dyn FnMut(&Made<'_>) -> Result<(), LabError>,
     ) -> Result<bool, LabError> {
         client.set_timeout(self.patience())?;
-        if self.ownership == Ownership::Private {
+        if self.ownership == Ownership::Private(Dialect::Mysql) {
             client.execute(&format!("CREATE DATABASE IF NOT EXISTS {SCHEMA}"))?;
         }
         self.enter(client)?;
@@ -115,7 +115,7 @@ impl Tables {
             // Statistics of the emptied table would make the optimiser read all of the refilled one.
             client.execute(&self.analyze_sql(table))?;
         }
-        if self.ownership == Ownership::Private {
+        if self.ownership == Ownership::Private(Dialect::Mysql) {
             restart_binlog(client)?;
         }
         self.flush(client)
@@ -150,10 +150,11 @@ impl Tables {
     /// Writes all changed pages, so that no trial pays for those of the refill before it. What is left is a note. A
     /// server of the user writes them when it wants to.
     pub(crate) fn flush(&self, client: &mut Client) -> Result<Option<String>, DriverError> {
-        if self.ownership != Ownership::Private {
-            return Ok(None);
-        }
+        let Ownership::Private(dialect) = self.ownership else { return Ok(None) };
         client.set_timeout(self.patience())?;
+        if dialect == Dialect::Postgres {
+            return client.execute("CHECKPOINT").map(|_| None);
+        }
         // MariaDB writes all pages and a checkpoint when told to.
         match client.execute("SET GLOBAL innodb_log_checkpoint_now = 1") {
             Err(DriverError::Server(_)) => flush_by_waiting(client, FLUSH_WAIT + self.patience_for_rows()),
@@ -165,6 +166,12 @@ impl Tables {
     pub(crate) fn data_bytes(&self) -> u64 {
         const COPIES: u64 = 3;
         self.list.iter().map(Table::data_bytes).sum::<u64>().saturating_mul(COPIES)
+    }
+
+    fn dialect(&self) -> Dialect {
+        match self.ownership {
+            Ownership::Private(dialect) | Ownership::Guest(dialect) => dialect,
+        }
     }
 
     fn patience(&self) -> Duration {
@@ -180,7 +187,7 @@ impl Tables {
     /// that, and nothing of it goes to the binlog. A guest is connected to its schema already, and may have tables that
     /// refer to each other too: the MySQL family empties those without that check only.
     fn enter(&self, client: &mut Client) -> Result<(), DriverError> {
-        if self.ownership == Ownership::Private {
+        if self.ownership == Ownership::Private(Dialect::Mysql) {
             client.execute(&format!("USE {SCHEMA}"))?;
         }
         self.enter_sql().into_iter().try_for_each(|sql| client.execute(sql).map(drop))
@@ -188,9 +195,11 @@ impl Tables {
 
     fn enter_sql(&self) -> Option<&'static str> {
         match self.ownership {
-            Ownership::Private => Some("SET SESSION unique_checks = 0, foreign_key_checks = 0, sql_log_bin = 0"),
+            Ownership::Private(Dialect::Mysql) => {
+                Some("SET SESSION unique_checks = 0, foreign_key_checks = 0, sql_log_bin = 0")
+            }
             Ownership::Guest(Dialect::Mysql) => Some("SET SESSION foreign_key_checks = 0"),
-            Ownership::Guest(Dialect::Postgres) => None,
+            Ownership::Private(Dialect::Postgres) | Ownership::Guest(Dialect::Postgres) => None,
         }
     }
 
@@ -198,26 +207,28 @@ impl Tables {
     /// statement.
     fn truncate_sql(&self) -> Vec<String> {
         let names: Vec<_> = self.list.iter().map(|table| format!("{}{}", self.prefix, table.name)).collect();
-        match self.ownership {
-            Ownership::Guest(Dialect::Postgres) => vec![format!("TRUNCATE TABLE {}", names.join(", "))],
-            Ownership::Private | Ownership::Guest(Dialect::Mysql) => {
-                names.iter().map(|name| format!("TRUNCATE TABLE {name}")).collect()
-            }
+        match self.dialect() {
+            Dialect::Postgres => vec![format!("TRUNCATE TABLE {}", names.join(", "))],
+            Dialect::Mysql => names.iter().map(|name| format!("TRUNCATE TABLE {name}")).collect(),
         }
     }
 
     fn analyze_sql(&self, table: &Table) -> String {
         match self.ownership {
-            Ownership::Private | Ownership::Guest(Dialect::Mysql) => format!("ANALYZE LOCAL TABLE {}", table.name),
+            Ownership::Private(Dialect::Mysql) | Ownership::Guest(Dialect::Mysql) => {
+                format!("ANALYZE LOCAL TABLE {}", table.name)
+            }
+            // Without it, autovacuum would come to the refilled table in the middle of some trial.
+            Ownership::Private(Dialect::Postgres) => format!("VACUUM (ANALYZE) {}", table.name),
             Ownership::Guest(Dialect::Postgres) => format!("ANALYZE {}", table.name),
         }
     }
 
     fn copy_sql(&self, table: &Table) -> String {
         let (copy, of) = (pristine(table), &table.name);
-        match self.ownership {
-            Ownership::Private | Ownership::Guest(Dialect::Mysql) => format!("CREATE TABLE {copy} LIKE {of}"),
-            Ownership::Guest(Dialect::Postgres) => format!("CREATE TABLE {copy} (LIKE {of} INCLUDING DEFAULTS)"),
+        match self.dialect() {
+            Dialect::Mysql => format!("CREATE TABLE {copy} LIKE {of}"),
+            Dialect::Postgres => format!("CREATE TABLE {copy} (LIKE {of} INCLUDING DEFAULTS)"),
         }
     }
 }
@@ -245,21 +256,30 @@ pub(crate) fn pristine_name(table: &str) -> String {
 
 /// Waits, for a bounded time, until nobody but `client` is connected. Who is left is a note.
 pub(crate) fn wait_for_quiet(client: &mut Client) -> Result<Option<String>, DriverError> {
-    let left = wait_until_at_most(client, "Threads_connected", 1, SESSIONS_WAIT)?;
+    let left = wait_until_at_most(client, sessions, 1, SESSIONS_WAIT)?;
     Ok(left.map(|n| format!("{} sessions of the trial before were still there at the start", n - 1)))
 }
 
-/// Waits until a status counter has fallen to `most`, for a bounded time; returns where it stands if it has not.
+/// How many sessions there are, this one included.
+fn sessions(client: &mut Client) -> Result<Option<u64>, DriverError> {
+    if client.dialect() == Dialect::Mysql {
+        return status_value(client, "Threads_connected");
+    }
+    let sql = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'";
+    Ok(client.query_value(sql)?.and_then(|text| text.parse().ok()))
+}
+
+/// Waits until a number has fallen to `most`, for a bounded time; returns where it stands if it has not.
 fn wait_until_at_most(
     client: &mut Client,
-    name: &str,
+    ask: impl Fn(&mut Client) -> Result<Option<u64>, DriverError>,
     most: u64,
     longest: Duration,
 ) -> Result<Option<u64>, DriverError> {
     const PAUSE: Duration = Duration::from_millis(5);
     let began = Instant::now();
     loop {
-        let above = status_value(client, name)?.filter(|value| *value > most);
+        let above = ask(client)?.filter(|value| *value > most);
         if above.is_none() || began.elapsed() >= longest {
             return Ok(above);
         }
@@ -299,7 +319,8 @@ fn flush_by_waiting(client: &mut Client, longest: Duration) -> Result<Option<Str
         }
         client.execute(&format!("SET GLOBAL {name} = {eager}"))?;
     }
-    let left = wait_until_at_most(client, "Innodb_buffer_pool_pages_dirty", PAGES_LEFT, longest)?;
+    let dirty = |client: &mut Client| status_value(client, "Innodb_buffer_pool_pages_dirty");
+    let left = wait_until_at_most(client, dirty, PAGES_LEFT, longest)?;
     for (name, value) in before.into_iter().rev() {
         client.execute(&format!("SET GLOBAL {name} = {value}"))?;
     }

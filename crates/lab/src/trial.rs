@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use truetps_driver::{Connector, Target};
 use truetps_engine::{Ending, LoadSpec, Observer, Outcome, Quota, WorkerShares, generator_limited, sustained};
-use truetps_probe::{HostCpu, ProcessUse, clock, cores_of, own_cores, process_use};
+use truetps_probe::{HostCpu, ServerUse, clock, cores_of, own_cores, server_use};
 use truetps_record::{
     Configuration, EngineFacts, FolderError, Histogram, Interval, Measured, Phase, Plan, Protocol, ResourceUse, Trial,
     TrialWriter, Validity,
@@ -30,7 +30,7 @@ pub struct TrialContext<'a> {
     pub protocol: Protocol,
     pub workload: &'a dyn Workload,
     pub target: &'a Target,
-    /// `None` where the server is not one process of this host.
+    /// Of its first process; `None` where the server is not on this host, or is several.
     pub server_pid: Option<u32>,
     pub stop: &'a AtomicBool,
     /// A trial of which a larger share has failed is no evidence. 0: each failure counts, also outside the measure phase.
@@ -102,13 +102,13 @@ pub fn run_trial(
 /// What server and host have used so far.
 #[derive(Debug, Clone, Copy)]
 struct Reading {
-    server: Option<ProcessUse>,
+    server: Option<ServerUse>,
     host: Option<HostCpu>,
 }
 
 impl Reading {
     fn take(server_pid: Option<u32>) -> Self {
-        Self { server: server_pid.and_then(process_use), host: HostCpu::read() }
+        Self { server: server_pid.and_then(server_use), host: HostCpu::read() }
     }
 }
 
@@ -227,7 +227,7 @@ fn measured(outcome: &Outcome, readings: Option<(Reading, Reading)>) -> Option<M
         worker_busy_max: Some(outcome.worker_busy_max),
         worker_wait_max: Some(outcome.worker_wait_max),
         steal: host.map(|host| host.steal),
-        server_rss_bytes: server.map(|(_, end)| end.rss_bytes),
+        server_rss_bytes: server.and_then(|(_, end)| end.rss_bytes),
     };
     let shares =
         WorkerShares { workers: outcome.workers, busy: outcome.worker_busy_max, wait: outcome.worker_wait_max };

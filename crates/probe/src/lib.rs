@@ -8,9 +8,11 @@ mod flush;
 mod host;
 mod host_cpu;
 mod process;
+mod server_use;
 
 pub use affinity::{bound_to, cores_of, own_cores};
 pub use flush::{FlushProbeError, probe_flush};
 pub use host::host_facts;
 pub use host_cpu::{HostCpu, HostCpuShares};
 pub use process::{ProcessUse, process_use};
+pub use server_use::{ServerUse, server_use};

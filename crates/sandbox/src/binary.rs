@@ -1,5 +1,6 @@
 //! One server program: which family and version it is, and where its own files are.
 
+use std::ffi::OsString;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
@@ -10,7 +11,9 @@ use thiserror::Error;
 use truetps_record::{Flavour, SettingValue};
 
 use crate::binary_search::Other;
+use crate::family::Family;
 use crate::options::OptionLine;
+use crate::postgres;
 use crate::run::{Output, run_to_end};
 use crate::server_user::ServerUser;
 
@@ -21,17 +24,24 @@ pub struct ServerVersion {
     pub major: u32,
     pub minor: u32,
     pub patch: u32,
+    /// PostgreSQL has numbers of two parts.
+    has_patch: bool,
 }
 
 impl ServerVersion {
     pub const fn new(major: u32, minor: u32, patch: u32) -> Self {
-        Self { major, minor, patch }
+        Self { major, minor, patch, has_patch: true }
+    }
+
+    pub const fn of_two(major: u32, minor: u32) -> Self {
+        Self { major, minor, patch: 0, has_patch: false }
     }
 }
 
 impl fmt::Display for ServerVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}.{}", self.major, self.minor, self.patch)
+        write!(f, "{}.{}", self.major, self.minor)?;
+        if self.has_patch { write!(f, ".{}", self.patch) } else { Ok(()) }
     }
 }
 
@@ -46,7 +56,7 @@ pub struct ServerBinary {
     pub version_text: String,
     /// Where the tree of this server begins: `bin/` or `sbin/` and `share/` are below it.
     pub basedir: PathBuf,
-    /// Folder of its messages, and of the SQL that MariaDB is bootstrapped with.
+    /// Folder of its messages, and of the SQL that MariaDB is bootstrapped with; PostgreSQL is told of none.
     pub share_dir: PathBuf,
     /// Named only where the server is not where its packager put it: a server elsewhere would look in the wrong place.
     pub plugin_dir: Option<PathBuf>,
@@ -58,15 +68,20 @@ pub enum BinaryError {
     NotFound { wanted: String, places: Vec<String>, others: Vec<Other> },
     #[error("{} cannot run: {problem}", path.display())]
     CannotRun { path: PathBuf, problem: String },
-    #[error("{} is not a MySQL or MariaDB server: `--version` printed `{printed}`", path.display())]
+    #[error("{} is not a MySQL, MariaDB or PostgreSQL server: `--version` printed `{printed}`", path.display())]
     NotAServer { path: PathBuf, printed: String },
     #[error("{}: its messages are not found; looked in {}", path.display(), folders(looked))]
     NoShareDir { path: PathBuf, looked: Vec<PathBuf> },
+    #[error("{}: there is no initdb beside it, which a data folder is made with", path.display())]
+    NoInitdb { path: PathBuf },
 }
 
 impl BinaryError {
     pub fn hint(&self) -> Option<String> {
         let text = match self {
+            Self::NotFound { wanted, .. } if *wanted == Flavour::Postgresql.to_string() => {
+                "install one (Debian, Ubuntu: `apt-get install postgresql`), or name its folder with --basedir"
+            }
             Self::NotFound { .. } => {
                 "install one (Debian, Ubuntu: `apt-get install mariadb-server-core`), or name its folder with --basedir"
             }
@@ -77,6 +92,7 @@ impl BinaryError {
             Self::NoShareDir { .. } => {
                 "unpack the whole server, with its share/ folder (MariaDB needs mysql_system_tables.sql there)"
             }
+            Self::NoInitdb { .. } => "name the folder of the whole server with --basedir",
         };
         Some(text.to_owned())
     }
@@ -121,12 +137,10 @@ impl ServerBinary {
         if is_for_another_processor(&path) {
             return Err(fail("it is built for another processor architecture".to_owned()));
         }
-        let arguments = ["--no-defaults".into(), "--version".into()];
-        let output = run_to_end(&path, &arguments, None, user, VERSION_TIME_LIMIT)
-            .map_err(|error| fail(explain_spawn(&error, user)))?;
-        if !output.status.success() {
-            return Err(fail(format!("{}: {}", output.status, output.last_words())));
+        if postgres::is_named_so(&path) {
+            return Self::examine_postgres(path, user);
         }
+        let output = version_of(&path, &["--no-defaults".into(), "--version".into()], user)?;
         let (version_text, version) = parse_version(&output)
             .ok_or_else(|| BinaryError::NotAServer { path: path.clone(), printed: output.last_words() })?;
         let flavour = Flavour::from_version_text(&version_text);
@@ -136,8 +150,30 @@ impl ServerBinary {
         Ok(Self { path, flavour, version, version_text, basedir, share_dir, plugin_dir })
     }
 
+    /// It knows itself where its own files are.
+    fn examine_postgres(path: PathBuf, user: &ServerUser) -> Result<Self, BinaryError> {
+        let output = version_of(&path, &["--version".into()], user)?;
+        let (version_text, version) = postgres::parse_version(&output)
+            .ok_or_else(|| BinaryError::NotAServer { path: path.clone(), printed: output.last_words() })?;
+        if postgres::initdb(&path).is_none() {
+            return Err(BinaryError::NoInitdb { path });
+        }
+        let basedir = path.ancestors().nth(2).unwrap_or(&path).to_owned();
+        let (flavour, share_dir) = (Flavour::Postgresql, basedir.join("share"));
+        Ok(Self { path, flavour, version, version_text, basedir, share_dir, plugin_dir: None })
+    }
+
+    pub fn family(&self) -> Family {
+        Family::of(self.flavour)
+    }
+
     pub fn is_mariadb(&self) -> bool {
         self.flavour == Flavour::Mariadb
+    }
+
+    /// MySQL itself, or Percona's.
+    pub(crate) fn is_of_mysql(&self) -> bool {
+        self.family() == Family::Mysql && !self.is_mariadb()
     }
 
     /// Its data folder is made with `--bootstrap`: only MySQL, from 5.7.6 on, has `--initialize-insecure`.
@@ -148,7 +184,7 @@ impl ServerBinary {
     /// It refuses to start where its redo log has another size than it is set to; MySQL from 5.6.8 on and MariaDB make a
     /// new one.
     pub(crate) fn keeps_redo_size(&self) -> bool {
-        !self.is_mariadb() && self.version < ServerVersion::new(5, 6, 8)
+        self.is_of_mysql() && self.version < ServerVersion::new(5, 6, 8)
     }
 
     /// A setting of a plan, in words that this version understands.
@@ -197,6 +233,17 @@ impl fmt::Display for ServerBinary {
     }
 }
 
+/// What a program prints of itself, where it ends well.
+fn version_of(path: &Path, arguments: &[OsString], user: &ServerUser) -> Result<Output, BinaryError> {
+    let fail = |problem: String| BinaryError::CannotRun { path: path.to_owned(), problem };
+    let output = run_to_end(path, arguments, None, user, VERSION_TIME_LIMIT)
+        .map_err(|error| fail(explain_spawn(&error, user)))?;
+    if output.status.success() {
+        return Ok(output);
+    }
+    Err(fail(format!("{}: {}", output.status, output.last_words())))
+}
+
 /// The system's word for it, and what it means for a file that is there.
 fn explain_spawn(error: &io::Error, user: &ServerUser) -> String {
     match error.kind() {
@@ -227,7 +274,7 @@ fn parse_version(output: &Output) -> Option<(String, ServerVersion)> {
     let digits = number.split(|c: char| !c.is_ascii_digit() && c != '.').next()?;
     let mut parts = digits.split('.').map(str::parse::<u32>);
     let mut next = || parts.next().and_then(Result::ok);
-    let version = ServerVersion { major: next()?, minor: next()?, patch: next().unwrap_or(0) };
+    let version = ServerVersion::new(next()?, next()?, next().unwrap_or(0));
     Some((line.trim().to_owned(), version))
 }
 
@@ -328,7 +375,7 @@ mod tests {
         check("missing-library", &format!("#!/bin/sh\n{loader}\n"), "libx.so.1");
         check("no-interpreter", "#!/no/such/loader\n", "its loader or interpreter is missing");
         check("wrong-architecture", "\x7fELF\x01\x01\x01 of no machine", "another processor");
-        check("not-a-server", "#!/bin/sh\necho 1.0\n", "is not a MySQL or MariaDB server");
+        check("not-a-server", "#!/bin/sh\necho 1.0\n", "is not a MySQL, MariaDB or PostgreSQL server");
         check("no-share", "#!/bin/sh\necho 'mysqld  Ver 8.0.1'\n", "its messages are not found");
         let gone = problem(&dir.path().join("gone"));
         assert!(gone.contains("No such file"), "{gone}");

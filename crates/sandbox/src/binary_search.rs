@@ -7,10 +7,12 @@ use std::path::{Path, PathBuf};
 use truetps_record::Flavour;
 
 use crate::binary::{BinaryError, ServerBinary};
+use crate::postgres::version_folders;
 use crate::server_user::ServerUser;
 
 /// `mysqld` is a link to `mariadbd` on many systems; which of the two it is, only the program itself can tell.
 const NAMES: [&str; 2] = ["mariadbd", "mysqld"];
+const POSTGRES: &str = "postgres";
 const USUAL_PLACES: [&str; 8] = [
     "/usr/sbin",
     "/usr/bin",
@@ -42,7 +44,7 @@ impl fmt::Display for Other {
 /// server, or the program itself) no other place is looked at.
 pub fn find(basedir: Option<&Path>, wanted: Option<Flavour>, user: &ServerUser) -> Result<ServerBinary, BinaryError> {
     let mut others = Vec::new();
-    for path in programs(basedir) {
+    for path in programs(basedir, wanted) {
         let why = match ServerBinary::examine(&path, user) {
             Ok(binary) if wanted.is_none_or(|flavour| flavour == binary.flavour) => return Ok(binary),
             Ok(binary) => format!("{} {}", binary.flavour, binary.version),
@@ -52,33 +54,42 @@ pub fn find(basedir: Option<&Path>, wanted: Option<Flavour>, user: &ServerUser) 
         };
         others.push(Other { path, why });
     }
-    let wanted = wanted.map_or_else(|| "MySQL or MariaDB".to_owned(), |flavour| flavour.to_string());
-    Err(BinaryError::NotFound { wanted, places: places(basedir), others })
+    let wanted = wanted.map_or_else(|| any_of(basedir).to_owned(), |flavour| flavour.to_string());
+    Err(BinaryError::NotFound { places: places(basedir, &wanted), wanted, others })
 }
 
 /// Every server that can be used on this machine, in the order of search; each program once.
 pub fn find_all(basedir: Option<&Path>, user: &ServerUser) -> Vec<ServerBinary> {
-    programs(basedir).iter().filter_map(|path| ServerBinary::examine(path, user).ok()).collect()
+    programs(basedir, None).iter().filter_map(|path| ServerBinary::examine(path, user).ok()).collect()
+}
+
+/// What is looked for where no family is wanted. A PostgreSQL is never taken by chance: it is named.
+fn any_of(basedir: Option<&Path>) -> &'static str {
+    if basedir.is_some() { "MySQL, MariaDB or PostgreSQL" } else { "MySQL or MariaDB" }
 }
 
 /// Files that have a server's name, links resolved, each once: `mysqld` and `mariadbd` are often the same.
-fn programs(basedir: Option<&Path>) -> Vec<PathBuf> {
+fn programs(basedir: Option<&Path>, wanted: Option<Flavour>) -> Vec<PathBuf> {
     let mut seen = BTreeSet::new();
-    let there = candidates(basedir).into_iter().filter_map(|path| path.canonicalize().ok());
+    let there = candidates(basedir, wanted).into_iter().filter_map(|path| path.canonicalize().ok());
     there.filter(|path| path.is_file() && seen.insert(path.clone())).collect()
 }
 
 /// What `candidates` goes through, in few words.
-fn places(basedir: Option<&Path>) -> Vec<String> {
+fn places(basedir: Option<&Path>, wanted: &str) -> Vec<String> {
     match basedir {
         Some(basedir) => BELOW_BASEDIR.map(|name| basedir.join(name).display().to_string()).to_vec(),
+        None if wanted == Flavour::Postgresql.to_string() => {
+            ["PATH", "/usr/lib/postgresql/*/bin", "/usr/local/pgsql/bin"].map(str::to_owned).to_vec()
+        }
         None => {
             ["PATH"].into_iter().chain(USUAL_PLACES).chain(["/opt/*/bin", "/opt/*/sbin"]).map(str::to_owned).collect()
         }
     }
 }
 
-fn candidates(basedir: Option<&Path>) -> Vec<PathBuf> {
+fn candidates(basedir: Option<&Path>, wanted: Option<Flavour>) -> Vec<PathBuf> {
+    let wants_postgres = wanted == Some(Flavour::Postgresql);
     let mut folders = Vec::new();
     if let Some(basedir) = basedir {
         if basedir.is_file() {
@@ -88,12 +99,18 @@ fn candidates(basedir: Option<&Path>) -> Vec<PathBuf> {
     } else {
         let path = std::env::var_os("PATH").unwrap_or_default();
         folders.extend(std::env::split_paths(&path).filter(|folder| folder.is_absolute()));
+        folders.extend(if wants_postgres { version_folders() } else { Vec::new() });
         folders.extend(USUAL_PLACES.map(PathBuf::from));
         folders.extend(below_opt());
     }
     let mut seen = BTreeSet::new();
     folders.retain(|folder| seen.insert(folder.clone()));
-    folders.iter().flat_map(|folder| NAMES.map(|name| folder.join(name))).collect()
+    let names: &[&str] = match (basedir, wanted) {
+        (_, Some(Flavour::Postgresql)) => &[POSTGRES],
+        (Some(_), None) => &[NAMES[0], NAMES[1], POSTGRES],
+        _ => &NAMES,
+    };
+    folders.iter().flat_map(|folder| names.iter().map(|name| folder.join(name))).collect()
 }
 
 fn below_opt() -> Vec<PathBuf> {
@@ -112,7 +129,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let error = find(Some(dir.path()), None, &ServerUser::ourselves()).unwrap_err();
         let bin = dir.path().join("bin");
-        let expect = format!("no MySQL or MariaDB server found in {}, ", bin.display());
+        let expect = format!("no MySQL, MariaDB or PostgreSQL server found in {}, ", bin.display());
         assert!(error.to_string().starts_with(&expect), "{error}");
         assert!(error.hint().unwrap().contains("apt-get install mariadb-server-core"));
     }
@@ -120,7 +137,7 @@ mod tests {
     #[test]
     fn a_basedir_is_the_only_place() {
         let dir = Path::new("/no/such/tree");
-        assert!(candidates(Some(dir)).iter().all(|path| path.starts_with(dir)));
-        assert!(candidates(None).contains(&PathBuf::from("/usr/sbin/mariadbd")));
+        assert!(candidates(Some(dir), None).iter().all(|path| path.starts_with(dir)));
+        assert!(candidates(None, None).contains(&PathBuf::from("/usr/sbin/mariadbd")));
     }
 }

@@ -11,7 +11,9 @@ use truetps_record::{SettingValue, near_matches, same_setting, setting_number};
 
 use crate::binary::ServerBinary;
 use crate::catalogue_text::{Level, messages, parse_descriptions, parse_values};
+use crate::family::Family;
 use crate::options::{OptionLine, canonical_name, switch_of};
+use crate::postgres;
 use crate::run::{Output, run_to_end};
 use crate::server_user::ServerUser;
 use crate::settings::reserved_reason;
@@ -78,6 +80,11 @@ pub struct Catalogue {
 
 impl Catalogue {
     pub fn ask(binary: &ServerBinary, user: &ServerUser) -> Result<Self, SettingError> {
+        if binary.family() == Family::Postgres {
+            let (defaults, descriptions) = postgres::describe(binary, user)?;
+            let (binary, user) = (binary.clone(), user.clone());
+            return Ok(Self { binary, user, defaults, descriptions, usual: BTreeSet::new() });
+        }
         let output = help(binary, user, None)?;
         let defaults = parse_values(&output.stdout);
         if !output.status.success() || defaults.is_empty() {
@@ -121,6 +128,10 @@ impl Catalogue {
     pub fn check(&self, name: &str, value: &SettingValue) -> Result<(), SettingError> {
         self.check_name(name)?;
         self.check_shape(name, value)?;
+        if self.binary.family() == Family::Postgres {
+            let refusal = postgres::refusal(&self.binary, &self.user, name, value)?;
+            return refusal.map_or(Ok(()), |problem| Err(self.bad_value(name, value, problem)));
+        }
         if canonical_name(name) == "log_bin" && self.binary.is_bootstrapped() && !self.binary.is_mariadb() {
             // MySQL 5.5 and 5.6 open a binlog in their usual folder before they print anything.
             return Ok(());
@@ -132,11 +143,13 @@ impl Catalogue {
     }
 
     pub fn check_name(&self, name: &str) -> Result<(), SettingError> {
-        if let Some(reason) = reserved_reason(name) {
+        let canonical = canonical_name(name);
+        let is_postgres = self.binary.family() == Family::Postgres;
+        let reason = if is_postgres { postgres::reserved_reason(&canonical) } else { reserved_reason(name) };
+        if let Some(reason) = reason {
             return Err(SettingError::Reserved { name: name.to_owned(), reason });
         }
-        let canonical = canonical_name(name);
-        if self.defaults.contains_key(&canonical) {
+        if self.defaults.contains_key(&canonical) || is_postgres && postgres::is_known(&self.binary, &self.user, name) {
             return Ok(());
         }
         let bare = PREFIXES.iter().find_map(|prefix| canonical.strip_prefix(prefix));

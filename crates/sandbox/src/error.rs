@@ -27,7 +27,7 @@ pub enum SandboxError {
         megabytes(*needed), path.display(), megabytes(*free)
     )]
     DiskFull { what: &'static str, path: PathBuf, needed: u64, free: u64 },
-    #[error("{version_text} is too old: private servers need MySQL 5.5 or MariaDB 10.4 at least")]
+    #[error("{version_text} is too old: private servers need MySQL 5.5, MariaDB 10.4 or PostgreSQL 13 at least")]
     TooOld { version_text: String },
     #[error("{} could not initialise a data folder ({how}):\n{log}", binary.display())]
     Initialise { binary: PathBuf, how: String, log: String },
@@ -100,7 +100,7 @@ fn hint_for_log(log: &str) -> Option<String> {
     } else if knows(&["no space left", "errno: 28", "error: 28"]) {
         "the disk is full: free some space, or name another folder with --sandbox-dir"
     } else if knows(&["cannot allocate memory", "out of memory", "errno: 12"]) {
-        "not enough memory: set a smaller innodb_buffer_pool_size in [server.settings]"
+        "not enough memory: set a smaller innodb_buffer_pool_size (PostgreSQL: shared_buffers) in [server.settings]"
     } else if knows(&["io_uring", "io_setup"]) {
         "asynchronous I/O is limited here: try innodb_use_native_aio = false in [server.settings]"
     } else if knows(&["prepared transactions"]) {
@@ -108,7 +108,7 @@ fn hint_for_log(log: &str) -> Option<String> {
          server crashed with, stop it, and change log_bin then"
     } else if knows(&["is of different size", "of different sizes"]) {
         "this version takes a redo log of another size only after a clean stop: start it once with the size that it had"
-    } else if knows(&["unknown variable", "unknown option"]) {
+    } else if knows(&["unknown variable", "unknown option", "unrecognized configuration parameter"]) {
         "this version does not know one of the settings: remove it from the plan"
     } else {
         return None;

@@ -7,7 +7,7 @@ use std::fs::{self, OpenOptions};
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -20,23 +20,21 @@ use truetps_record::{SettingValue, write_atomically};
 use crate::binary::ServerBinary;
 use crate::catalogue::Catalogue;
 use crate::error::SandboxError;
+use crate::family::{Family, Places};
 use crate::home::{Home, give, make_private, remove_tree};
 use crate::log_tail::{excerpt, tail, tail_text};
 use crate::named::{Named, NamedServer};
 use crate::named_error::NamedError;
 use crate::old_redo;
-use crate::options::OptionLine;
 use crate::processes::{has_ended, holder_of, is_server, running_for, start_ticks};
 use crate::registry::disk_bytes;
 use crate::run::wait_for;
-use crate::server::{folder_lines, server_command};
 use crate::settings::Settings;
 use crate::spawn::spawn_detached;
 use crate::template::copy_template;
-use crate::variables::{effective_variables, mismatches};
+use crate::variables::taken_differently;
 
 const SCHEMA_VERSION: u32 = 1;
-const ADMIN: &str = "root";
 const PROBE_TIME_LIMIT: Duration = Duration::from_secs(5);
 /// Bytes in the path of a unix socket, without the closing zero.
 const SOCKET_PATH_BYTES_MAX: usize = 107;
@@ -107,8 +105,20 @@ impl<'a> Instance<'a> {
         self.folder.join("data")
     }
 
-    pub fn socket(&self) -> PathBuf {
-        self.folder.join("run/sock")
+    pub(crate) fn family(&self) -> Family {
+        self.server.family()
+    }
+
+    fn places(&self, port: Option<u16>) -> Places {
+        Places {
+            data: self.data(),
+            tmp: self.folder.join("tmp"),
+            socket: self.folder.join("run").join(self.family().socket_name(port)),
+            pid_file: self.pid_file(),
+            error_log: self.error_log(),
+            console_log: self.console_log(),
+            option_file: self.folder.join("options"),
+        }
     }
 
     pub(crate) fn pid_file(&self) -> PathBuf {
@@ -165,7 +175,7 @@ impl<'a> Instance<'a> {
             pid: running.map(|note| note.pid),
             uptime: running.and_then(|note| running_for(note.start_ticks)),
             port: running.and_then(|note| note.port),
-            socket: self.socket(),
+            socket: self.places(running.and_then(|note| note.port)).socket,
             datadir: self.data(),
             data_bytes: disk_bytes(&self.data()),
             error_log: self.error_log(),
@@ -178,7 +188,8 @@ impl<'a> Instance<'a> {
         let status = self.status()?;
         let Some(pid) = status.pid else { return Err(self.not_running(status.state).into()) };
         let failed = |source| SandboxError::Sql { action: "log in to the server", source };
-        let client = Client::connect_unix(&status.socket, ADMIN, None, time_limit).map_err(failed)?;
+        let owner = self.family().owner(&status.socket, None);
+        let client = Client::connect(&owner, time_limit).map_err(failed)?;
         match client.peer_pid() {
             Some(found) if found != pid => {
                 Err(SandboxError::OtherServer { socket: status.socket, started: pid, found })
@@ -221,15 +232,19 @@ impl<'a> Instance<'a> {
         self.check_settings(&binary, options)?;
         let pairs = options.settings.iter().map(|(name, value)| (name.as_str(), value));
         let settings = Settings::default().with(pairs);
-        let initial = self.prepare(home, &binary, &settings)?;
+        let places = self.places(options.port);
+        let initial = self.prepare(home, &binary, &settings, &places.socket)?;
         let settings = initial.clone().with(settings.iter());
         if binary.keeps_redo_size() {
             old_redo::fit(&self.data(), &settings)?;
         }
         let log_from = fs::metadata(self.error_log()).map_or(0, |metadata| metadata.len());
-        let mut child = self.spawn(&binary, &settings, options.port)?;
+        self.family().forget_dead(&places.data, home.user())?;
+        let lines = self.family().lines(&binary, &places, &settings, options.port);
+        let command = self.family().command(&binary.path, &places, &lines, home.user())?;
+        let mut child = spawn_detached(command, home.user()).map_err(SandboxError::io("start", &binary.path))?;
         let ready = self.note_child(&child, options, &initial).and_then(|()| {
-            self.wait_until_ready(&binary, &mut child, options.ready_time_limit, log_from)?;
+            self.wait_until_ready(&binary, &mut child, options, log_from)?;
             self.read_back(&settings)
         });
         if let Err(error) = ready {
@@ -251,9 +266,15 @@ impl<'a> Instance<'a> {
     }
 
     /// Makes its folders where they are missing. Returns the settings that its data were made with.
-    fn prepare(&self, home: &Home, binary: &ServerBinary, settings: &Settings) -> Result<Settings, SandboxError> {
-        if self.socket().as_os_str().len() > SOCKET_PATH_BYTES_MAX {
-            return Err(NamedError::LongSocket { path: self.socket() }.into());
+    fn prepare(
+        &self,
+        home: &Home,
+        binary: &ServerBinary,
+        settings: &Settings,
+        socket: &Path,
+    ) -> Result<Settings, SandboxError> {
+        if socket.as_os_str().len() > SOCKET_PATH_BYTES_MAX {
+            return Err(NamedError::LongSocket { path: socket.to_owned() }.into());
         }
         for name in ["run", "tmp"] {
             let path = self.folder.join(name);
@@ -289,22 +310,6 @@ impl<'a> Instance<'a> {
         Ok(wanted)
     }
 
-    fn spawn(&self, binary: &ServerBinary, settings: &Settings, port: Option<u16>) -> Result<Child, SandboxError> {
-        let mut lines = binary.tree_lines();
-        let places = [self.data(), self.folder.join("tmp"), self.socket(), self.pid_file()];
-        lines.extend(folder_lines(places, &self.error_log()));
-        match port {
-            None => lines.push(OptionLine::flag("skip-networking")),
-            Some(port) => {
-                lines.push(OptionLine::new("bind-address", Ipv4Addr::LOCALHOST.to_string()));
-                lines.push(OptionLine::new("port", port.to_string()));
-            }
-        }
-        lines.extend(settings.iter().map(|(name, value)| binary.setting_line(name, value)));
-        let command = server_command(&binary.path, &lines, &self.data(), &self.console_log())?;
-        spawn_detached(command, self.named.home().user()).map_err(SandboxError::io("start", &binary.path))
-    }
-
     fn note_child(&self, child: &Child, options: &InstanceOptions, initial: &Settings) -> Result<(), SandboxError> {
         let pairs = initial.iter().map(|(name, value)| (name.to_owned(), value.clone()));
         self.write_note(&Note {
@@ -324,9 +329,10 @@ impl<'a> Instance<'a> {
         &self,
         binary: &ServerBinary,
         child: &mut Child,
-        time_limit: Duration,
+        options: &InstanceOptions,
         log_from: u64,
     ) -> Result<(), SandboxError> {
+        let (time_limit, places) = (options.ready_time_limit, self.places(options.port));
         let began = Instant::now();
         let log = || {
             let log = tail_text(&self.error_log(), log_from);
@@ -338,12 +344,16 @@ impl<'a> Instance<'a> {
             if let Some(status) = status {
                 return Err(SandboxError::Start { binary: binary.path.clone(), how: status.to_string(), log: log() });
             }
-            match self.probe(child.id()) {
+            if !self.family().may_answer(&places) && began.elapsed() < time_limit {
+                thread::sleep(Duration::from_millis(10));
+                continue;
+            }
+            match self.probe(&places.socket, child.id()) {
                 Ok(None) => return Ok(()),
                 Ok(Some(found)) => {
-                    return Err(SandboxError::OtherServer { socket: self.socket(), started: child.id(), found });
+                    return Err(SandboxError::OtherServer { socket: places.socket, started: child.id(), found });
                 }
-                Err(error) if self.socket().exists() => last = error.to_string(),
+                Err(error) if places.socket.exists() => last = error.to_string(),
                 Err(_) => {}
             }
             if began.elapsed() >= time_limit {
@@ -359,8 +369,8 @@ impl<'a> Instance<'a> {
     }
 
     /// `None`: it answers; else who listens there in its place.
-    fn probe(&self, pid: u32) -> Result<Option<u32>, DriverError> {
-        let mut client = Client::connect_unix(&self.socket(), ADMIN, None, PROBE_TIME_LIMIT)?;
+    fn probe(&self, socket: &Path, pid: u32) -> Result<Option<u32>, DriverError> {
+        let mut client = Client::connect(&self.family().owner(socket, None), PROBE_TIME_LIMIT)?;
         if let Some(found) = client.peer_pid().filter(|found| *found != pid) {
             return Ok(Some(found));
         }
@@ -371,8 +381,7 @@ impl<'a> Instance<'a> {
     fn read_back(&self, settings: &Settings) -> Result<(), SandboxError> {
         let asked = |source| SandboxError::Sql { action: "read the server's settings back", source };
         let mut client = self.connect(PROBE_TIME_LIMIT)?;
-        let variables = effective_variables(&mut client).map_err(asked)?;
-        match mismatches(settings, &variables).into_iter().next() {
+        match taken_differently(&mut client, settings).map_err(asked)?.into_iter().next() {
             None => Ok(()),
             Some(wrong) => {
                 Err(NamedError::Mismatch { name: wrong.name, wanted: wrong.wanted, found: wrong.found }.into())

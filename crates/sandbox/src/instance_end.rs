@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
+use crate::children::Children;
 use crate::error::SandboxError;
 use crate::instance::{Instance, Note};
 use crate::named_error::NamedError;
@@ -56,7 +57,7 @@ impl Instance<'_> {
         let Some(note) = self.note()? else { return Err(self.not_running(self.status()?.state).into()) };
         let began = Instant::now();
         let mut killed = !politely;
-        let first = if politely { Signal::TERM } else { Signal::KILL };
+        let first = if politely { self.family().stop_signal() } else { Signal::KILL };
         let mut gone = self.signal_and_wait(&note, first, time_limit, &mut child)?;
         if !gone && politely {
             killed = true;
@@ -82,6 +83,7 @@ impl Instance<'_> {
         child: &mut Option<&mut Child>,
     ) -> Result<bool, SandboxError> {
         let began = Instant::now();
+        let children = if signal == Signal::KILL { Children::of(note.pid) } else { Children::default() };
         signal_server(note.pid, note.start_ticks, &self.data(), signal)
             .map_err(SandboxError::io("signal the server of", &self.data()))?;
         while !has_ended(note.pid, note.start_ticks) {
@@ -93,6 +95,7 @@ impl Instance<'_> {
             }
             thread::sleep(Duration::from_millis(10));
         }
+        children.kill(KILL_TIME_LIMIT);
         Ok(true)
     }
 }

@@ -17,7 +17,7 @@ const SCHEMA: &str = "truetps_lap";
 
 /// Whether this server's redo log is slow again after each start.
 pub(crate) fn needs_lap(binary: &ServerBinary) -> bool {
-    !binary.is_mariadb() && binary.version >= ServerVersion::new(8, 0, 30)
+    binary.is_of_mysql() && binary.version >= ServerVersion::new(8, 0, 30)
 }
 
 /// Writes until the log has gone round. Returns the bytes of redo written.

@@ -7,6 +7,7 @@ use thiserror::Error;
 
 use crate::error::megabytes;
 use crate::host_limits::HostLimits;
+use crate::postgres;
 use crate::settings::Settings;
 
 /// Files of a server beside its connections and tables: logs, system tables, libraries.
@@ -18,6 +19,9 @@ const SERVER_BASE_BYTES: u64 = 400 << 20;
 /// Measured growth of the resident size, in kB for each of 1,000 connections that were idle, had run an INSERT, had run
 /// a sorted SELECT: MariaDB 10.11 59, 90, 107 (with 5,000: 61, 92, 105); MySQL 5.7 51, 108, 111; MySQL 9.7 65, 171, 216.
 const BYTES_PER_CONNECTION: u64 = 256 << 10;
+/// The same of PostgreSQL 15, whose sessions are processes: 1.5 MB each of 1,000 under a load of INSERTs, of memory that
+/// no other one has and of its page tables.
+const BYTES_PER_PROCESS: u64 = 2 << 20;
 /// Threads beside one for each connection: the server's own and ours.
 const THREADS_SPARE: u64 = 256;
 /// A thread's stack and the guard page below it are two mappings of memory.
@@ -31,19 +35,23 @@ pub struct Needs {
     /// What the server reserves tables for; see `table_open_cache`.
     pub table_objects: u64,
     pub buffer_pool_bytes: u64,
+    /// What a server takes for each.
+    pub connection_bytes: u64,
 }
 
 impl Needs {
     /// Of a server with these settings.
     pub fn of(settings: &Settings) -> Self {
+        let is_postgres = postgres::shared_buffers_bytes(settings).is_some();
         let number = |name: &str, otherwise: u64| {
             let value = settings.get(name).and_then(truetps_record::SettingValue::as_int);
             value.and_then(|value| u64::try_from(value).ok()).unwrap_or(otherwise)
         };
         Self {
             connections: number("max_connections", 151),
-            table_objects: number("table_open_cache", 2000),
+            table_objects: if is_postgres { 0 } else { number("table_open_cache", 2000) },
             buffer_pool_bytes: settings.buffer_pool_bytes(),
+            connection_bytes: if is_postgres { BYTES_PER_PROCESS } else { BYTES_PER_CONNECTION },
         }
     }
 
@@ -63,7 +71,7 @@ impl Needs {
 
     fn memory_bytes(&self) -> u64 {
         // A page of the buffer pool has a control block and a share of the hash tables, about a tenth.
-        SERVER_BASE_BYTES + self.buffer_pool_bytes / 10 * 11 + self.connections * BYTES_PER_CONNECTION
+        SERVER_BASE_BYTES + self.buffer_pool_bytes / 10 * 11 + self.connections * self.connection_bytes
     }
 }
 
@@ -106,7 +114,7 @@ impl LimitError {
                 format!("raise it by {needed} (docker: `--pids-limit`, systemd: `TasksMax=`), or use fewer connections")
             }
             Self::Memory { .. } => {
-                "set a smaller innodb_buffer_pool_size in [server.settings], or use fewer connections".to_owned()
+                "set a smaller innodb_buffer_pool_size (PostgreSQL: shared_buffers) in [server.settings], or use fewer connections".to_owned()
             }
         }
     }
@@ -170,7 +178,12 @@ pub fn raise_open_files(needs: &Needs) -> Result<u64, LimitError> {
 mod tests {
     use super::*;
 
-    const NEEDS: Needs = Needs { connections: 1000, table_objects: 2000, buffer_pool_bytes: 1 << 30 };
+    const NEEDS: Needs = Needs {
+        connections: 1000,
+        table_objects: 2000,
+        buffer_pool_bytes: 1 << 30,
+        connection_bytes: BYTES_PER_CONNECTION,
+    };
 
     fn roomy() -> HostLimits {
         HostLimits {
@@ -209,7 +222,7 @@ mod tests {
 
     #[test]
     fn open_files_are_raised_or_refused() {
-        let small = Needs { connections: 1, table_objects: 0, buffer_pool_bytes: 0 };
+        let small = Needs { connections: 1, table_objects: 0, buffer_pool_bytes: 0, connection_bytes: 0 };
         assert!(raise_open_files(&small).unwrap() >= 1025);
         let huge = Needs { connections: u64::from(u32::MAX), ..small };
         let error = raise_open_files(&huge).unwrap_err();

@@ -22,9 +22,9 @@ pub(crate) fn excerpt(text: &str) -> String {
     [errors, &lines[last..]].concat().join("\n")
 }
 
-/// InnoDB of MySQL 5.5 has words of its own.
+/// InnoDB of MySQL 5.5 and PostgreSQL have words of their own.
 fn is_error(line: &str) -> bool {
-    line.contains("[ERROR]") || line.contains("InnoDB: Error")
+    ["[ERROR]", "InnoDB: Error", " FATAL:  ", " PANIC:  "].iter().any(|word| line.contains(word))
 }
 
 /// The end of a file, after its first `from` bytes.

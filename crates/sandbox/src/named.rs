@@ -15,9 +15,11 @@ use crate::archive;
 use crate::binary::{ServerBinary, ServerVersion};
 use crate::binary_search::find;
 use crate::error::SandboxError;
+use crate::family::Family;
 use crate::home::{Home, make_passable, open_lock, remove_tree};
 use crate::instance::Instance;
 use crate::named_error::NamedError;
+use crate::postgres::forget_shared_memory;
 
 const SCHEMA_VERSION: u32 = 1;
 /// Part of a socket's path, which may have 107 bytes in all.
@@ -197,7 +199,7 @@ impl<'a> Named<'a> {
         beside: &Path,
     ) -> Result<NamedServer, SandboxError> {
         let folder = self.folder(&server.name);
-        let kind = |server: &NamedServer| (server.flavour, series(&server.version));
+        let kind = |server: &NamedServer| (server.flavour, series(server.flavour, &server.version));
         let other = before.filter(|before| folder.join("data").exists() && kind(before) != kind(&server));
         if let Some(before) = other {
             let (was, is) = (before.what(), server.what());
@@ -228,6 +230,7 @@ impl<'a> Named<'a> {
         }
         let lock = self.lock(name)?;
         instance.check_stopped()?;
+        forget_shared_memory(&instance.data(), self.home.user());
         remove_tree(&self.folder(name))?;
         self.remove_lock(name);
         drop(lock);
@@ -244,6 +247,10 @@ impl NamedServer {
     /// `mysql 8.0.15`.
     pub fn what(&self) -> String {
         format!("{} {}", self.flavour, self.version)
+    }
+
+    pub fn family(&self) -> Family {
+        Family::of(self.flavour)
     }
 
     /// Its redo log can be changed in size after a clean stop only; see `old_redo.rs`.
@@ -265,9 +272,10 @@ impl NamedServer {
     }
 }
 
-/// `8.0` of `8.0.15`: versions whose data folders are alike.
-fn series(version: &str) -> String {
-    version.split('.').take(2).collect::<Vec<_>>().join(".")
+/// `8.0` of `8.0.15`, `15` of `15.18`: versions whose data folders are alike.
+fn series(flavour: Flavour, version: &str) -> String {
+    let parts = if flavour == Flavour::Postgresql { 1 } else { 2 };
+    version.split('.').take(parts).collect::<Vec<_>>().join(".")
 }
 
 #[cfg(test)]
@@ -283,6 +291,7 @@ mod tests {
         for wrong in ["", ".", "..", "-x", "a/b", "A", "a b", ".x.lock", &long] {
             assert!(check_server_name(wrong).is_err(), "{wrong}");
         }
-        assert_eq!(series("8.0.15"), "8.0");
+        assert_eq!(series(Flavour::Mysql, "8.0.15"), "8.0");
+        assert_eq!(series(Flavour::Postgresql, "15.18"), "15");
     }
 }

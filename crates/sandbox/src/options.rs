@@ -46,6 +46,12 @@ impl OptionLine {
         text
     }
 
+    /// The name, and the value as text; `on` for one that has none.
+    pub(crate) fn parts(&self) -> (&str, String) {
+        let value = self.value.as_ref().map(|value| value.to_string_lossy().into_owned());
+        (&self.name, value.unwrap_or_else(|| "on".to_owned()))
+    }
+
     fn file_line(&self) -> String {
         let value = self.value.as_ref().map(|value| quoted(&value.to_string_lossy()));
         value.map_or_else(|| self.name.clone(), |value| format!("{} = {value}", self.name))

@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal};
 
+use crate::children::Children;
+
 /// When a process started, in ticks since boot. Together with the pid it names a process for ever; the pid alone is
 /// used again. `None` for one that has ended, also where nobody has asked for its exit status yet.
 pub(crate) fn start_ticks(pid: u32) -> Option<u64> {
@@ -43,27 +45,31 @@ pub(crate) fn servers_on(datadir: &Path) -> Vec<u32> {
     processes().filter(|pid| holds(*pid, datadir)).collect()
 }
 
-fn processes() -> impl Iterator<Item = u32> {
+pub(crate) fn processes() -> impl Iterator<Item = u32> {
     let entries = fs::read_dir("/proc").into_iter().flatten();
     entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
 }
 
 /// A process that runs a server in `datadir`, whoever started it: it was given the folder, or it works there and has
-/// the system tablespace open.
+/// the system tablespace open, or has left its number there.
 pub(crate) fn holder_of(datadir: &Path) -> Option<u32> {
     let tablespace = datadir.join("ibdata1");
+    let noted =
+        fs::read_to_string(datadir.join("postmaster.pid")).ok().and_then(|text| text.lines().next()?.parse().ok());
     let works_there = |pid: &u32| {
         let is = |link: &str, path: &Path| fs::read_link(format!("/proc/{pid}/{link}")).is_ok_and(|to| to == path);
         let open = || fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().filter_map(Result::ok);
-        is("cwd", datadir) && open().any(|entry| fs::read_link(entry.path()).is_ok_and(|to| to == tablespace))
+        is("cwd", datadir)
+            && (noted == Some(*pid) || open().any(|entry| fs::read_link(entry.path()).is_ok_and(|to| to == tablespace)))
     };
     processes().find(|pid| holds(*pid, datadir) || works_there(pid))
 }
 
 fn holds(pid: u32, datadir: &Path) -> bool {
-    let wanted = [b"--datadir=", datadir.as_os_str().as_bytes()].concat();
+    // As the families are told it; processes of a PostgreSQL other than the first show other words.
+    let wanted = [&b"--datadir="[..], b"-D"].map(|option| [option, datadir.as_os_str().as_bytes()].concat());
     let arguments = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    arguments.split(|byte| *byte == 0).any(|argument| argument == wanted)
+    arguments.split(|byte| *byte == 0).any(|argument| wanted.iter().any(|wanted| argument == wanted.as_slice()))
 }
 
 /// Kills the servers that hold `datadir` and waits until they are gone.
@@ -76,7 +82,9 @@ pub(crate) fn kill_servers_on(datadir: &Path, time_limit: Duration) -> io::Resul
             return Ok(killed.len() as u32);
         }
         for pid in alive {
+            let children = Children::of(pid);
             kill_if_holding(pid, datadir)?;
+            children.kill(end.saturating_duration_since(Instant::now()));
             if !killed.contains(&pid) {
                 killed.push(pid);
             }
@@ -104,7 +112,7 @@ pub(crate) fn signal_server(pid: u32, ticks: u64, datadir: &Path, signal: Signal
     signal_if(pid, signal, || is_server(pid, ticks, datadir))
 }
 
-fn signal_if(pid: u32, signal: Signal, is_it: impl Fn() -> bool) -> io::Result<()> {
+pub(crate) fn signal_if(pid: u32, signal: Signal, is_it: impl Fn() -> bool) -> io::Result<()> {
     let Some(raw) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return Ok(()) };
     let sent = match pidfd_open(raw, PidfdFlags::empty()) {
         Ok(handle) if is_it() => pidfd_send_signal(&handle, signal),

@@ -15,6 +15,7 @@ use truetps_record::{Flavour, write_atomically};
 use crate::binary::ServerBinary;
 use crate::error::SandboxError;
 use crate::home::{Home, make_passable, open_lock, remove_tree};
+use crate::postgres::forget_shared_memory;
 use crate::processes::{kill_servers_on, servers_on, start_ticks};
 use crate::run;
 
@@ -226,6 +227,7 @@ fn remove_leftover(home: &Home, path: &Path) -> Result<Cleaned, SandboxError> {
     if let Some(socket_dir) = Owner::read(path).and_then(|owner| owner.socket_dir) {
         remove_socket_dir(&socket_dir, home);
     }
+    forget_shared_memory(&path.join("data"), home.user());
     remove_tree(path)?;
     Ok(Cleaned { entry, servers_killed })
 }

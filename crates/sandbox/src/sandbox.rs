@@ -9,7 +9,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::binary::ServerBinary;
 use crate::copy::{check_free, copy_datadir};
 use crate::error::SandboxError;
+use crate::family::{Family, Places};
 use crate::home::{Home, give, make_private, remove_tree};
+use crate::postgres::forget_shared_memory;
 use crate::registry::{Claim, SOCKET_DIR_PREFIX, claim, remove_socket_dir};
 use crate::server::{RunningServer, StartOptions};
 use crate::settings::Settings;
@@ -53,16 +55,26 @@ impl Folder {
         self.path.join("prepared")
     }
 
-    pub(crate) fn tmp(&self) -> PathBuf {
-        self.path.join("tmp")
-    }
-
     pub(crate) fn socket(&self) -> &Path {
         &self.socket
     }
 
-    pub(crate) fn pid_file(&self) -> PathBuf {
-        self.path.join("run/pid")
+    pub(crate) fn places(&self) -> Places {
+        Places {
+            data: self.data(),
+            tmp: self.path.join("tmp"),
+            socket: self.socket.clone(),
+            pid_file: self.path.join("run/pid"),
+            error_log: self.error_log(),
+            console_log: self.console_log(),
+            option_file: self.path.join("options"),
+        }
+    }
+
+    /// Removes a data folder, with what a server that was killed has left of it elsewhere.
+    fn remove_data(&self) -> Result<(), SandboxError> {
+        forget_shared_memory(&self.data(), self.home.user());
+        remove_tree(&self.data())
     }
 
     pub(crate) fn error_log(&self) -> PathBuf {
@@ -111,6 +123,7 @@ impl Folder {
     }
 
     fn remove(&self) -> Result<(), SandboxError> {
+        self.remove_data()?;
         remove_socket_dir(self.socket.parent().unwrap_or(&self.socket), &self.home);
         remove_tree(&self.path)
     }
@@ -148,7 +161,7 @@ impl Sandbox {
             home: home.clone(),
             binary: binary.clone(),
             claim: Mutex::new(claim),
-            socket: path.join("run/sock"),
+            socket: path.join("run").join(binary.family().socket_name(None)),
             path,
             initial,
             running: AtomicBool::new(false),
@@ -156,14 +169,14 @@ impl Sandbox {
         };
         let user = home.user();
         make_private(&folder.path.join("run"), user)?;
-        make_private(&folder.tmp(), user)?;
+        make_private(&folder.places().tmp, user)?;
         for log in [folder.error_log(), folder.console_log()] {
             let mut options = OpenOptions::new();
             options.write(true).create_new(true).mode(0o600).open(&log).map_err(SandboxError::io("make", &log))?;
             give(&log, user)?;
         }
         if folder.socket.as_os_str().len() > SOCKET_PATH_BYTES_MAX {
-            folder.socket = Self::make_short_socket_dir(&folder)?.join("sock");
+            folder.socket = Self::make_short_socket_dir(&folder)?.join(binary.family().socket_name(None));
         }
         Ok(folder)
     }
@@ -210,10 +223,14 @@ impl Sandbox {
     }
 
     /// Overwrites the redo log with itself; see `wear.rs`. The server must have been started once with the redo size
-    /// that will be measured, and stopped. For MySQL from 8.0.30 on, [`RunningServer::lap_redo`] does it instead.
+    /// that will be measured, and stopped. For MySQL from 8.0.30 on, [`RunningServer::lap_redo`] does it instead;
+    /// for PostgreSQL, [`RunningServer::wear_in_wal`].
     pub fn wear_in_redo(&self) -> Result<WornIn, SandboxError> {
         self.folder.check_stopped()?;
-        wear_in_redo(&self.folder.data())
+        match self.folder.binary.family() {
+            Family::Mysql => wear_in_redo(&self.folder.data()),
+            Family::Postgres => Ok(WornIn::default()),
+        }
     }
 
     /// Sets the data folder of the stopped server aside, for [`restore_prepared`](Self::restore_prepared) to copy from.
@@ -233,7 +250,7 @@ impl Sandbox {
             let problem = "has no prepared data folder: prepare one first".to_owned();
             return Err(SandboxError::Content { path: self.folder.path.clone(), problem });
         }
-        remove_tree(&data)?;
+        self.folder.remove_data()?;
         copy_datadir(&prepared, &data, self.folder.home.user())
     }
 

@@ -1,30 +1,31 @@
 //! A running private server.
 
 use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus};
+use std::process::{Child, ExitStatus};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
-use truetps_driver::{Client, DriverError};
+use truetps_driver::{Client, DriverError, Target};
 
+use crate::children::Children;
 use crate::error::SandboxError;
+use crate::family::{Family, remove_stale};
 use crate::lap::{lap, needs_lap};
 use crate::log_tail::{excerpt, tail, tail_text};
 use crate::old_redo;
-use crate::options::{OptionLine, option_file};
+use crate::options::OptionLine;
+use crate::postgres;
 use crate::processes::{holder_of, kill_servers_on, start_ticks};
-use crate::run::{quiet_command, wait_for};
+use crate::run::wait_for;
 use crate::sandbox::Folder;
 use crate::settings::Settings;
 use crate::spawn::spawn_bound_to_us;
 
-/// The user who owns a private server; he has no password and comes by the socket only.
-const ADMIN: &str = "root";
 const PROBE_TIME_LIMIT: Duration = Duration::from_secs(5);
 /// One INSERT of 4 MB on a slow disk whose log has just filled.
 const LAP_STATEMENT_TIME_LIMIT: Duration = Duration::from_mins(2);
@@ -83,14 +84,17 @@ impl RunningServer {
         if let Some(pid) = holder_of(&data) {
             return Err(SandboxError::Held { path: data, pid });
         }
-        remove_stale(folder)?;
+        remove_stale(&folder.places())?;
+        folder.binary.family().forget_dead(&data, folder.home.user())?;
+        folder.binary.family().forget_changes(&data)?;
         if folder.binary.keeps_redo_size() {
             old_redo::fit(&data, &options.settings)?;
         }
         let log_from = fs::metadata(folder.error_log()).map_or(0, |metadata| metadata.len());
-        let lines = option_lines(folder, &options.settings);
-        let command = command(folder, &lines, &options.environment)?;
-        let path = &folder.binary.path;
+        let (path, places, family) = (&folder.binary.path, folder.places(), folder.binary.family());
+        let lines = family.lines(&folder.binary, &places, &options.settings, None);
+        let mut command = family.command(path, &places, &lines, folder.home.user())?;
+        command.envs(options.environment.iter().map(|(name, value)| (name, value)));
         let child = spawn_bound_to_us(command, folder.home.user()).map_err(SandboxError::io("start", path))?;
         let pid = child.id();
         let server = Self {
@@ -139,7 +143,7 @@ impl RunningServer {
     }
 
     fn probe(&self) -> Result<(), Probe> {
-        if !self.socket().exists() {
+        if !self.folder.binary.family().may_answer(&self.folder.places()) {
             return Err(Probe::NotYet);
         }
         let mut client = self.connect(PROBE_TIME_LIMIT).map_err(Probe::Failed)?;
@@ -151,7 +155,7 @@ impl RunningServer {
 
     /// A control connection as the server's owner.
     pub fn connect(&self, time_limit: Duration) -> Result<Client, DriverError> {
-        Client::connect_unix(self.socket(), ADMIN, None, time_limit)
+        Client::connect(&self.folder.binary.family().owner(self.socket(), None), time_limit)
     }
 
     /// Takes the redo log of a server that makes it anew at each start (MySQL from 8.0.30 on) once round; see `lap.rs`.
@@ -166,6 +170,21 @@ impl RunningServer {
         let failed = |source| SandboxError::Sql { action: "take the redo log once round", source };
         let mut client = self.connect(LAP_STATEMENT_TIME_LIMIT).map_err(failed)?;
         lap(&mut client).map_err(failed)
+    }
+
+    /// Where a load connects to, whose tables are in `schema`; see [`Family::owner`](crate::Family::owner).
+    pub fn target(&self, schema: &str) -> Target {
+        self.folder.binary.family().owner(self.socket(), Some(schema))
+    }
+
+    /// Wears in the WAL of a PostgreSQL; see `postgres/wal.rs`. Returns the bytes written: 0 for all other servers.
+    pub fn wear_in_wal(&self) -> Result<u64, SandboxError> {
+        if self.folder.binary.family() != Family::Postgres {
+            return Ok(0);
+        }
+        let failed = |source| SandboxError::Sql { action: "wear in the WAL", source };
+        let mut client = self.connect(LAP_STATEMENT_TIME_LIMIT).map_err(failed)?;
+        postgres::wear_in(&mut client).map_err(failed)
     }
 
     pub fn socket(&self) -> &Path {
@@ -193,15 +212,16 @@ impl RunningServer {
         self.folder.binary.path.clone()
     }
 
-    /// The same settings as an option file, for the record of a run.
-    pub fn option_file_text(&self) -> String {
+    /// The same settings as an option file, for the record of a run: the name that such files have, and its text.
+    pub fn option_file(&self) -> (&'static str, String) {
+        let (family, places) = (self.folder.binary.family(), self.folder.places());
         let comment = format!(
             "Settings of a private server that truetps started: {}\nThe folders are those of that run. To try the \
-             settings by hand, change them and start\n  {} --defaults-file=THIS-FILE",
+             settings by hand, change them and start\n  {}",
             self.folder.binary.version_text,
-            self.folder.binary.path.display(),
+            family.by_hand(&self.folder.binary.path, &places),
         );
-        option_file(&comment, &self.options)
+        family.option_file(&comment, &places, &self.options)
     }
 
     /// The last lines of what this server logged; of what its program printed, where it came to no log.
@@ -250,7 +270,7 @@ impl RunningServer {
     fn terminate(&self, time_limit: Duration) -> io::Result<(ExitStatus, bool)> {
         let mut child = self.child();
         if child.try_wait()?.is_none() {
-            kill_process(pid_of(&child)?, Signal::TERM)?;
+            kill_process(pid_of(&child)?, self.folder.binary.family().stop_signal())?;
         }
         if let Some(status) = wait_for(&mut child, time_limit)? {
             return Ok((status, true));
@@ -261,12 +281,14 @@ impl RunningServer {
 
     fn kill_and_wait(&self) -> io::Result<ExitStatus> {
         let mut child = self.child();
+        let children = Children::of(self.pid);
         // A child that was not waited for keeps its pid, so the signal cannot reach another process.
         if child.try_wait()?.is_none() {
             kill_process_group(pid_of(&child)?, Signal::KILL)?;
         }
-        wait_for(&mut child, KILL_TIME_LIMIT)?
-            .ok_or_else(|| io::Error::new(io::ErrorKind::TimedOut, "it does not end, though it was killed"))
+        let status = wait_for(&mut child, KILL_TIME_LIMIT)?;
+        children.kill(KILL_TIME_LIMIT);
+        status.ok_or_else(|| io::Error::new(io::ErrorKind::TimedOut, "it does not end, though it was killed"))
     }
 }
 
@@ -292,66 +314,4 @@ enum Probe {
 fn pid_of(child: &Child) -> io::Result<Pid> {
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     pid.ok_or_else(|| io::Error::other("the server has no process id"))
-}
-
-/// What a server that was killed left: it would not disturb the next one, but it would answer our first look.
-fn remove_stale(folder: &Folder) -> Result<(), SandboxError> {
-    for path in [folder.socket().to_owned(), folder.pid_file()] {
-        match fs::remove_file(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(SandboxError::io("remove", &path)(error));
-            }
-            _ => {}
-        }
-    }
-    Ok(())
-}
-
-/// Everything that the server is told, in order: where it lives, how it is closed off, and the settings.
-fn option_lines(folder: &Folder, settings: &Settings) -> Vec<OptionLine> {
-    let mut lines = folder.binary.tree_lines();
-    lines.extend(folder_lines(
-        [folder.data(), folder.tmp(), folder.socket().to_owned(), folder.pid_file()],
-        &folder.error_log(),
-    ));
-    lines.push(OptionLine::flag("skip-networking"));
-    lines.extend(settings.iter().map(|(name, value)| folder.binary.setting_line(name, value)));
-    lines
-}
-
-/// Where a server's own files are: data, temporary files, socket, file of its process number; and its log.
-pub(crate) fn folder_lines(places: [PathBuf; 4], error_log: &Path) -> Vec<OptionLine> {
-    let names = ["datadir", "tmpdir", "socket", "pid-file"];
-    let mut lines: Vec<_> = names.into_iter().zip(places).map(|(name, path)| OptionLine::new(name, path)).collect();
-    lines.push(OptionLine::new("log-error", error_log));
-    lines
-}
-
-fn command(
-    folder: &Folder,
-    lines: &[OptionLine],
-    environment: &[(OsString, OsString)],
-) -> Result<Command, SandboxError> {
-    let mut command = server_command(&folder.binary.path, lines, &folder.data(), &folder.console_log())?;
-    command.envs(environment.iter().map(|(name, value)| (name, value)));
-    Ok(command)
-}
-
-/// A server's command line; what it prints goes to `console_path`, which is there.
-pub(crate) fn server_command(
-    program: &Path,
-    lines: &[OptionLine],
-    data: &Path,
-    console_path: &Path,
-) -> Result<Command, SandboxError> {
-    let open = || -> io::Result<(File, File)> {
-        let console = OpenOptions::new().append(true).open(console_path)?;
-        Ok((console.try_clone()?, console))
-    };
-    let (stdout, stderr) = open().map_err(SandboxError::io("open", console_path))?;
-    let mut command = quiet_command(program);
-    // It must be the first, or the system's option files are read.
-    command.arg("--no-defaults").args(lines.iter().map(OptionLine::argument));
-    command.stdout(stdout).stderr(stderr).current_dir(data);
-    Ok(command)
 }

@@ -4,16 +4,17 @@ use truetps_record::{Flavour, SettingValue};
 
 use crate::binary::ServerVersion;
 use crate::options::canonical_name;
+use crate::postgres;
 
-const MEBI: u64 = 1 << 20;
+pub(crate) const MEBI: u64 = 1 << 20;
 /// Sessions beyond those of the load: control client, probes, the server's own.
 const CONNECTIONS_SPARE: u32 = 16;
 /// Plans with few connections keep the server's own default, so that it is not one more difference.
 const CONNECTIONS_MIN: u32 = 151;
 /// Table objects beside one for each connection: the server's own tables, and a second table of some sessions.
 const TABLE_OBJECTS_SPARE: u32 = 400;
-const BUFFER_POOL_MAX: u64 = 1024 * MEBI;
-const BUFFER_POOL_MIN: u64 = 64 * MEBI;
+pub(crate) const BUFFER_POOL_MAX: u64 = 1024 * MEBI;
+pub(crate) const BUFFER_POOL_MIN: u64 = 64 * MEBI;
 /// Enough that the checkpoint does not decide a run of minutes. The servers' defaults of 96 and 100 MB are filled in
 /// seconds by a write load.
 pub(crate) const REDO_BYTES: u64 = 512 * MEBI;
@@ -116,6 +117,10 @@ pub fn reserved_reason(name: &str) -> Option<&'static str> {
     RESERVED.into_iter().find(|(_, names)| names.contains(&name.as_str())).map(|(reason, _)| reason)
 }
 
+fn is_initial(name: &str) -> bool {
+    INITIAL.contains(&name) || postgres::INITIAL.contains(&name)
+}
+
 /// Settings in order, each name once.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Settings {
@@ -165,7 +170,7 @@ impl Settings {
 
     /// Those that a data folder must be initialised with.
     pub(crate) fn initial(&self) -> Self {
-        let entries = self.entries.iter().filter(|(name, _)| INITIAL.contains(&name.as_str()));
+        let entries = self.entries.iter().filter(|(name, _)| is_initial(name));
         Self { entries: entries.cloned().collect() }
     }
 
@@ -175,7 +180,7 @@ impl Settings {
     }
 
     pub fn buffer_pool_bytes(&self) -> u64 {
-        self.bytes("innodb_buffer_pool_size")
+        postgres::shared_buffers_bytes(self).unwrap_or_else(|| self.bytes("innodb_buffer_pool_size"))
     }
 
     /// Size of a file of the redo log, and how many there are, where they are set; in the words of old servers.
@@ -186,6 +191,9 @@ impl Settings {
 
     /// What the redo log takes on the disk.
     pub fn redo_bytes(&self) -> u64 {
+        if let Some(bytes) = postgres::wal_bytes(self) {
+            return bytes;
+        }
         let capacity = self.bytes("innodb_redo_log_capacity");
         let files = self.bytes("innodb_log_files_in_group").max(1);
         if capacity > 0 { capacity } else { self.bytes("innodb_log_file_size") * files }
@@ -208,6 +216,9 @@ pub fn chosen_settings(
     flavour: Flavour,
     version: ServerVersion,
 ) -> Vec<(String, String)> {
+    if flavour == Flavour::Postgresql {
+        return postgres::chosen_settings(host_memory_bytes, load);
+    }
     let connections = (load.connections_max + CONNECTIONS_SPARE).max(CONNECTIONS_MIN);
     let buffer_pool = (host_memory_bytes / 4).clamp(BUFFER_POOL_MIN, BUFFER_POOL_MAX) / MEBI;
     let statements = connections

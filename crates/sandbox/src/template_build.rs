@@ -9,10 +9,12 @@ use std::time::Duration;
 use crate::binary::{ServerBinary, ServerVersion, bootstrap_file};
 use crate::copy::{check_free, copy_datadir};
 use crate::error::SandboxError;
+use crate::family::Family;
 use crate::home::{make_passable, make_private, remove_tree};
 use crate::log_tail::excerpt;
 use crate::old_redo;
 use crate::options::OptionLine;
+use crate::postgres;
 use crate::run::run_to_end;
 use crate::server_user::ServerUser;
 use crate::settings::Settings;
@@ -88,6 +90,9 @@ pub(crate) fn build(
     initial: &Settings,
     folder: &Path,
 ) -> Result<(), SandboxError> {
+    if binary.family() == Family::Postgres {
+        return postgres::build(binary, user, initial, folder);
+    }
     let oldest = if binary.is_mariadb() { MARIADB_MIN } else { MYSQL_MIN };
     if binary.version < oldest {
         return Err(SandboxError::TooOld { version_text: binary.version_text.clone() });

@@ -2,14 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use truetps_driver::{Client, DriverError};
+use truetps_driver::{Client, Dialect, DriverError};
 use truetps_record::{SettingValue, same_setting};
 
 use crate::options::{canonical_name, switch_of};
+use crate::postgres;
 use crate::settings::Settings;
 
-/// All global variables, by name.
+/// All global variables, by name; of PostgreSQL in the settings' own units.
 pub fn effective_variables(client: &mut Client) -> Result<BTreeMap<String, String>, DriverError> {
+    if client.dialect() == Dialect::Postgres {
+        return postgres::effective_variables(client);
+    }
     let rows = client.query("SHOW GLOBAL VARIABLES")?.rows;
     let pairs = rows.into_iter().filter_map(|row| {
         let mut cells = row.into_iter();
@@ -26,7 +30,15 @@ pub struct Mismatch {
     pub found: String,
 }
 
-/// Settings that the server took differently. One that it shows under no such name, or in words that cannot be
+/// Settings that the running server took differently, in whatever units it shows them.
+pub fn taken_differently(client: &mut Client, settings: &Settings) -> Result<Vec<Mismatch>, DriverError> {
+    match client.dialect() {
+        Dialect::Mysql => Ok(mismatches(settings, &effective_variables(client)?)),
+        Dialect::Postgres => postgres::mismatches(client, settings),
+    }
+}
+
+/// Settings that a server of the MySQL family took differently. One that it shows under no such name, or in words that cannot be
 /// compared (a list that it expanded), is not counted.
 pub fn mismatches(settings: &Settings, variables: &BTreeMap<String, String>) -> Vec<Mismatch> {
     let differing = settings.iter().filter_map(|(name, value)| {

@@ -119,7 +119,7 @@ fn the_option_file_says_the_same_to_a_server_by_hand() {
     let sandbox = sandbox(&home, &binary);
     let server = sandbox.start(&start_options(&binary)).unwrap();
     let path = dir.path().join("my.cnf");
-    fs::write(&path, server.option_file_text()).unwrap();
+    fs::write(&path, server.option_file().1).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
     #[allow(clippy::disallowed_methods, reason = "what a user would type")]
     let mut command = std::process::Command::new(&binary.path);

@@ -7,8 +7,10 @@
 pub mod mysql_family;
 mod os_user;
 mod postgres;
+mod private_postgres;
 mod programs;
 mod spawn;
 
 pub use postgres::{PostgresError, PostgresOptions, PostgresServer, TlsFiles};
+pub use private_postgres::{FETCHABLE_POSTGRES, every_postgres, private_postgres};
 pub use programs::Programs;

@@ -24,7 +24,7 @@ pub fn mysql(test: &str) -> Option<(ServerBinary, PathBuf)> {
     found(test, Some(&basedir), Flavour::Mysql, "TRUETPS_REQUIRE_MYSQL").map(|binary| (binary, basedir))
 }
 
-/// What `get-test-servers.sh` can fetch, oldest first in each family.
+/// What `get-test-servers.sh` can fetch of this family, oldest first in each branch.
 pub const FETCHABLE: [&str; 9] = [
     "mysql-5.5",
     "mysql-5.6",
@@ -94,7 +94,7 @@ fn named_or_fetched(variable: &str, name: &str) -> PathBuf {
 }
 
 /// Where `get-test-servers.sh` puts servers.
-fn cache_folder() -> PathBuf {
+pub(crate) fn cache_folder() -> PathBuf {
     let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let cache = cache.or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache")));
     // Servers of root run as another user, who cannot look into root's home.
@@ -126,6 +126,7 @@ mod tests {
         let output = std::process::Command::new(script).arg("--list").output().unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
         let names: Vec<_> = text.lines().filter_map(|line| line.split_whitespace().next()).collect();
-        assert_eq!(names, FETCHABLE);
+        let of_this_family: Vec<_> = names.iter().copied().filter(|name| !name.starts_with("postgresql-")).collect();
+        assert_eq!(of_this_family, FETCHABLE);
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use truetps_driver::{Client, QueryResult};
 use truetps_record::{SqlDialect, split_sql};
 use truetps_report::format;
-use truetps_sandbox::{Home, Instance, InstanceOptions, Named, NamedServer, SandboxError, State, Status};
+use truetps_sandbox::{Family, Home, Instance, InstanceOptions, Named, NamedServer, SandboxError, State, Status};
 
 use crate::commands::run::settings;
 use crate::commands::server::{open, refused};
@@ -35,8 +35,12 @@ pub(crate) fn start(args: &StartArgs) -> Result<Exit, Failure> {
     let status = Instance::of(Named::of(&home), &server).start(&options).map_err(|error| refused(&error))?;
     let exit = print_out(&described(&server, &status));
     let name = &server.name;
+    let version = match server.family() {
+        Family::Mysql => "@@version",
+        Family::Postgres => "version()",
+    };
     say(&format!(
-        "\nNext   truetps server sql {name} 'SELECT @@version', truetps server status {name}, truetps server stop {name}\n"
+        "\nNext   truetps server sql {name} 'SELECT {version}', truetps server status {name}, truetps server stop {name}\n"
     ));
     Ok(exit)
 }
@@ -88,8 +92,13 @@ fn described(server: &NamedServer, status: &Status) -> String {
         lines.push(("pid", pid.to_string()));
         lines.extend(status.uptime.map(|uptime| ("uptime", format::duration(uptime))));
         lines.push(("socket", status.socket.display().to_string()));
-        lines.push(("dsn", dsn(status)));
-        lines.extend(status.port.map(|port| ("tcp", format!("mysql://root@127.0.0.1:{port}"))));
+        let family = server.family();
+        lines.push(("dsn", dsn(family, status)));
+        let tcp = |port: u16| match family {
+            Family::Mysql => format!("mysql://root@127.0.0.1:{port}"),
+            Family::Postgres => format!("127.0.0.1:{port}, for accounts with a password"),
+        };
+        lines.extend(status.port.map(|port| ("tcp", tcp(port))));
     }
     if status.state != State::NeverStarted {
         let settings: Vec<_> =
@@ -104,9 +113,12 @@ fn described(server: &NamedServer, status: &Status) -> String {
 }
 
 /// As `--dsn` and `server capture` take it.
-fn dsn(status: &Status) -> String {
+fn dsn(family: Family, status: &Status) -> String {
     let path: String = status.socket.display().to_string().bytes().map(escaped).collect();
-    format!("mysql://root@?socket={path}")
+    match family {
+        Family::Mysql => format!("mysql://root@?socket={path}"),
+        Family::Postgres => format!("postgresql://postgres@/postgres?socket={path}"),
+    }
 }
 
 fn escaped(byte: u8) -> String {
@@ -130,7 +142,7 @@ pub(crate) fn log(args: &LogArgs) -> Result<Exit, Failure> {
 pub(crate) fn sql(args: &SqlArgs) -> Result<Exit, Failure> {
     let home = open(&args.sandbox)?;
     let server = get(&home, &args.name)?;
-    let statements = statements(&args.sql)?;
+    let statements = statements(&args.sql, server.family())?;
     let instance = Instance::of(Named::of(&home), &server);
     let mut client = instance.connect(ASK_TIME_LIMIT).map_err(|error| refused(&error))?;
     client.set_timeout(Duration::from_secs(args.wait)).map_err(Failure::failed)?;
@@ -144,15 +156,19 @@ pub(crate) fn sql(args: &SqlArgs) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-fn statements(typed: &[String]) -> Result<Vec<String>, Failure> {
+fn statements(typed: &[String], family: Family) -> Result<Vec<String>, Failure> {
     let mut text = String::new();
     if typed.is_empty() {
         std::io::stdin().read_to_string(&mut text).map_err(|error| Failure::usage(format!("stdin: {error}")))?;
     }
     let texts = if typed.is_empty() { vec![text] } else { typed.to_vec() };
+    let dialect = match family {
+        Family::Mysql => SqlDialect::Mysql,
+        Family::Postgres => SqlDialect::Postgres,
+    };
     let mut statements = Vec::new();
     for text in texts {
-        statements.extend(split_sql(&text, ";", SqlDialect::Mysql).map_err(Failure::usage)?);
+        statements.extend(split_sql(&text, ";", dialect).map_err(Failure::usage)?);
     }
     if statements.is_empty() {
         return Err(Failure::usage("there is no statement, neither on the command line nor on stdin"));

@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use truetps_driver::Dialect;
 use truetps_lab::{Program, check_settings, estimate, schedule};
 use truetps_record::Plan;
 use truetps_report::format;
@@ -41,9 +40,11 @@ pub(crate) fn check(
 ) -> Result<Exit, Failure> {
     let mut plan = parse(name)?;
     choose_server(&mut plan, server)?;
-    workload::build(&plan.workload, Dialect::Mysql, plan.design.seed)
-        .map_err(|error| Failure::usage(format!("plan `{name}`: {error}")))?;
     let (programs, user) = asked(&plan, basedir, sandbox)?;
+    for Program { binary, .. } in &programs {
+        workload::build(&plan.workload, binary.family().dialect(), plan.design.seed)
+            .map_err(|error| Failure::usage(format!("plan `{name}`: {error}")))?;
+    }
     check_settings(&plan, &programs, &user)
         .map_err(|error| Failure::usage(format!("plan `{name}`: {error}")).hint(error.hint()))?;
     let mut text = format!("plan `{name}` is fine: {}\n", size(&plan));

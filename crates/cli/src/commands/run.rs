@@ -16,7 +16,9 @@ use crate::site;
 
 pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let plan = plan_of(args)?;
-    workload::build(&plan.workload, site::dialect(&args.place)?, plan.design.seed).map_err(Failure::usage)?;
+    if let Some(dialect) = site::dialect(&args.place)? {
+        workload::build(&plan.workload, dialect, plan.design.seed).map_err(Failure::usage)?;
+    }
     let slo = args.load.find_max.then_some(&args.load.slo);
     measure(&plan, false, slo, &args.place, &args.engine)
 }

@@ -1,0 +1,92 @@
+//! What a server has used so far, be it one process or one for each session.
+
+use std::fs;
+use std::time::Duration;
+
+/// CPU time and memory of a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ServerUse {
+    /// Of the process and all its children, ended ones included.
+    pub cpu: Duration,
+    /// `None` where there are children: what they share would be counted once for each of them.
+    pub rss_bytes: Option<u64>,
+}
+
+/// A child that ends while the others are read would be counted twice, or not at all: it is tried so often again.
+const TRIES: u32 = 5;
+
+/// `None` where the server is gone, or its processes come and go too fast to be counted.
+pub fn server_use(pid: u32) -> Option<ServerUse> {
+    (0..TRIES).find_map(|_| {
+        let before = Stat::read(pid)?;
+        let children: Vec<_> = numbers().filter_map(Stat::read).filter(|stat| stat.parent == pid).collect();
+        // When a child ends, its time goes to those that its parent has waited for.
+        let is_stable = Stat::read(pid)?.ended_ticks == before.ended_ticks;
+        is_stable.then(|| {
+            let ticks: u64 = children.iter().map(|child| child.ticks).sum();
+            let ticks = before.ticks + before.ended_ticks + ticks;
+            ServerUse {
+                cpu: Duration::from_secs_f64(ticks as f64 / rustix::param::clock_ticks_per_second() as f64),
+                rss_bytes: children.is_empty().then(|| before.rss_pages * rustix::param::page_size() as u64),
+            }
+        })
+    })
+}
+
+fn numbers() -> impl Iterator<Item = u32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten();
+    entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+}
+
+/// From /proc/PID/stat; times in clock ticks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stat {
+    parent: u32,
+    ticks: u64,
+    /// Of children that have ended.
+    ended_ticks: u64,
+    rss_pages: u64,
+}
+
+impl Stat {
+    fn read(pid: u32) -> Option<Self> {
+        Self::parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+    }
+
+    /// Fields 4, 14 to 17 and 24 of proc(5). The name in field 2 may contain spaces and parentheses.
+    fn parse(text: &str) -> Option<Self> {
+        let after_name = &text[text.rfind(')')? + 1..];
+        let fields: Vec<_> = after_name.split_ascii_whitespace().collect();
+        let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
+        Some(Self {
+            parent: u32::try_from(field(4)?).ok()?,
+            ticks: field(14)? + field(15)?,
+            ended_ticks: field(16)? + field(17)?,
+            rss_pages: field(24)?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_behind_a_strange_name() {
+        let text = "42 (a) b (c) S 7 2 3 4 5 6 7 8 9 10 150 50 30 20 20 0 3 0 100 8192 77 18446744073709551615";
+        let expect = Stat { parent: 7, ticks: 200, ended_ticks: 50, rss_pages: 77 };
+        assert_eq!(Stat::parse(text), Some(expect));
+        assert_eq!(Stat::parse("42 (x) S 1"), None);
+    }
+
+    #[test]
+    fn children_count_and_their_memory_does_not() {
+        #[expect(clippy::disallowed_methods, reason = "a child of a test")]
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        assert_eq!(server_use(std::process::id()).unwrap().rss_bytes, None);
+        assert!(server_use(child.id()).unwrap().rss_bytes.is_some_and(|bytes| bytes > 0));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(server_use(child.id()), None);
+    }
+}

@@ -1,0 +1,216 @@
+//! What is done differently for each family of servers: how one is told what to do, reached and ended. Everything else
+//! in this crate is the same for both, or is asked of the program itself.
+
+use std::ffi::OsString;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::net::Ipv4Addr;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use rustix::process::Signal;
+use truetps_driver::{Dialect, Target};
+use truetps_record::Flavour;
+
+use crate::binary::ServerBinary;
+use crate::error::SandboxError;
+use crate::home::give;
+use crate::options::{OptionLine, option_file};
+use crate::postgres;
+use crate::run::quiet_command;
+use crate::server_user::ServerUser;
+use crate::settings::Settings;
+
+/// Servers that understand the same options and the same protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Family {
+    /// MySQL, MariaDB, and what descends from them.
+    Mysql,
+    Postgres,
+}
+
+/// Where a server's own files are.
+#[derive(Debug, Clone)]
+pub(crate) struct Places {
+    pub(crate) data: PathBuf,
+    pub(crate) tmp: PathBuf,
+    pub(crate) socket: PathBuf,
+    pub(crate) pid_file: PathBuf,
+    pub(crate) error_log: PathBuf,
+    /// What the program prints.
+    pub(crate) console_log: PathBuf,
+    /// Its settings, where it takes them from a file.
+    pub(crate) option_file: PathBuf,
+}
+
+impl Family {
+    pub fn of(flavour: Flavour) -> Self {
+        match flavour {
+            Flavour::Postgresql => Self::Postgres,
+            Flavour::Mysql | Flavour::Mariadb | Flavour::Percona => Self::Mysql,
+        }
+    }
+
+    pub fn dialect(self) -> Dialect {
+        match self {
+            Self::Mysql => Dialect::Mysql,
+            Self::Postgres => Dialect::Postgres,
+        }
+    }
+
+    /// The owner of a server, who has no password and comes by its socket. `schema`: where his tables are; a private
+    /// PostgreSQL has one database, and they are in that.
+    pub fn owner(self, socket: &Path, schema: Option<&str>) -> Target {
+        match self {
+            Self::Mysql => Target::mysql_unix(socket, "root", schema),
+            Self::Postgres => Target::postgres_unix(socket, postgres::OWNER, postgres::DATABASE),
+        }
+    }
+
+    /// Name of the socket in its folder. PostgreSQL names it by its port, also where it listens on none.
+    pub(crate) fn socket_name(self, port: Option<u16>) -> String {
+        match self {
+            Self::Mysql => "sock".to_owned(),
+            Self::Postgres => format!(".s.PGSQL.{}", port.unwrap_or(postgres::PORT)),
+        }
+    }
+
+    /// Whether it is worth asking: one that has opened its socket, and not only to say that it is starting.
+    pub(crate) fn may_answer(self, places: &Places) -> bool {
+        match self {
+            Self::Mysql => places.socket.exists(),
+            Self::Postgres => places.socket.exists() && postgres::says_that_it_is_ready(&places.data),
+        }
+    }
+
+    /// Asks a server to end soon and in good order. PostgreSQL would wait for its clients after SIGTERM.
+    pub(crate) fn stop_signal(self) -> Signal {
+        match self {
+            Self::Mysql => Signal::TERM,
+            Self::Postgres => Signal::INT,
+        }
+    }
+
+    /// Everything that a server is told, in order: where it lives, how it is closed off, and the settings.
+    pub(crate) fn lines(
+        self,
+        binary: &ServerBinary,
+        places: &Places,
+        settings: &Settings,
+        port: Option<u16>,
+    ) -> Vec<OptionLine> {
+        match self {
+            Self::Mysql => mysql_lines(binary, places, settings, port),
+            Self::Postgres => postgres::lines(places, settings, port),
+        }
+    }
+
+    /// Name and text of a file with these lines.
+    pub(crate) fn option_file(self, comment: &str, places: &Places, lines: &[OptionLine]) -> (&'static str, String) {
+        match self {
+            Self::Mysql => ("my.cnf", option_file(comment, lines)),
+            Self::Postgres => (postgres::OPTION_FILE, postgres::option_file(comment, places, lines)),
+        }
+    }
+
+    /// How a person starts a server with such a file.
+    pub(crate) fn by_hand(self, program: &Path, places: &Places) -> String {
+        match self {
+            Self::Mysql => format!("{} --defaults-file=THIS-FILE", program.display()),
+            Self::Postgres => format!("{} -D {} --config-file=THIS-FILE", program.display(), places.data.display()),
+        }
+    }
+
+    /// A server's command line; what it prints goes to a log, which is there.
+    pub(crate) fn command(
+        self,
+        program: &Path,
+        places: &Places,
+        lines: &[OptionLine],
+        user: &ServerUser,
+    ) -> Result<Command, SandboxError> {
+        let mut command = quiet_command(program);
+        let log = match self {
+            Self::Mysql => {
+                // It must be the first, or the system's option files are read.
+                command.arg("--no-defaults").args(lines.iter().map(OptionLine::argument));
+                &places.console_log
+            }
+            Self::Postgres => {
+                // Not on the command line: what stands there cannot be changed while the server runs.
+                write_for(user, &places.option_file, &postgres::option_file("", places, lines))?;
+                let mut folder = OsString::from(postgres::DATA_FOLDER);
+                folder.push(&places.data);
+                let mut file = OsString::from("--config-file=");
+                file.push(&places.option_file);
+                command.args([folder, file]);
+                &places.error_log
+            }
+        };
+        let printed = OpenOptions::new().append(true).open(log).and_then(|log| Ok((log.try_clone()?, log)));
+        let (stdout, stderr) = printed.map_err(SandboxError::io("open", log))?;
+        command.stdout(stdout).stderr(stderr).current_dir(&places.data);
+        Ok(command)
+    }
+
+    /// What a server that died has left on its data, and would keep the next one from starting. To be called when nobody
+    /// holds them.
+    pub(crate) fn forget_dead(self, data: &Path, user: &ServerUser) -> Result<(), SandboxError> {
+        match self {
+            Self::Mysql => Ok(()),
+            Self::Postgres => postgres::forget_dead_server(data, user).map_err(SandboxError::io("clear", data)),
+        }
+    }
+
+    /// What a server that was set while it ran would bring to its next start.
+    pub(crate) fn forget_changes(self, data: &Path) -> Result<(), SandboxError> {
+        match self {
+            Self::Mysql => Ok(()),
+            Self::Postgres => remove_if_there(&data.join(postgres::CHANGES_FILE)),
+        }
+    }
+}
+
+fn mysql_lines(binary: &ServerBinary, places: &Places, settings: &Settings, port: Option<u16>) -> Vec<OptionLine> {
+    let mut lines = binary.tree_lines();
+    lines.extend([
+        OptionLine::new("datadir", &places.data),
+        OptionLine::new("tmpdir", &places.tmp),
+        OptionLine::new("socket", &places.socket),
+        OptionLine::new("pid-file", &places.pid_file),
+        OptionLine::new("log-error", &places.error_log),
+    ]);
+    match port {
+        None => lines.push(OptionLine::flag("skip-networking")),
+        Some(port) => {
+            lines.push(OptionLine::new("bind-address", Ipv4Addr::LOCALHOST.to_string()));
+            lines.push(OptionLine::new("port", port.to_string()));
+        }
+    }
+    lines.extend(settings.iter().map(|(name, value)| binary.setting_line(name, value)));
+    lines
+}
+
+/// Replaces a file of ours that the server's user reads. Its folder is ours, so that no link of his can be there.
+fn write_for(user: &ServerUser, path: &Path, text: &str) -> Result<(), SandboxError> {
+    remove_if_there(path)?;
+    let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    made.and_then(|mut file| file.write_all(text.as_bytes())).map_err(SandboxError::io("write", path))?;
+    give(path, user)
+}
+
+/// What a server that was killed left: it would not disturb the next one, but its socket would answer our first look, and
+/// a number that another process has by now would stop it.
+pub(crate) fn remove_stale(places: &Places) -> Result<(), SandboxError> {
+    let mut lock = places.socket.clone().into_os_string();
+    lock.push(".lock");
+    [places.socket.clone(), lock.into(), places.pid_file.clone()].iter().try_for_each(|path| remove_if_there(path))
+}
+
+fn remove_if_there(path: &Path) -> Result<(), SandboxError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(SandboxError::io("remove", path)(error)),
+        _ => Ok(()),
+    }
+}

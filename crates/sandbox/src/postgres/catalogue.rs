@@ -1,0 +1,115 @@
+//! Which settings a PostgreSQL knows and which values it takes, asked of the program without starting a server.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io;
+use std::time::Duration;
+
+use truetps_record::SettingValue;
+
+use super::INITIAL;
+use crate::binary::ServerBinary;
+use crate::catalogue::SettingError;
+use crate::options::{OptionLine, canonical_name, switch_of};
+use crate::run::{Output, run_to_end};
+use crate::server_user::ServerUser;
+
+const TIME_LIMIT: Duration = Duration::from_secs(30);
+/// Columns of `--describe-config`: name, context, group, type, default, least, most, description, more of it.
+const COLUMNS_MIN: usize = 8;
+
+/// Defaults and descriptions, by name. The program shows what it has before it has set anything, which is no default:
+/// those are empty.
+type Described = (BTreeMap<String, String>, BTreeMap<String, String>);
+
+/// What the program says of its settings. Those that are meant for nobody's file are missing; see [`is_known`].
+pub(crate) fn describe(binary: &ServerBinary, user: &ServerUser) -> Result<Described, SettingError> {
+    let output = ask(binary, user, &["--describe-config".into()])?;
+    let described = parse(&output.stdout);
+    if !output.status.success() || described.0.is_empty() {
+        let problem = format!("--describe-config: {}: {}", output.status, output.last_words());
+        return Err(SettingError::Ask { binary: binary.path.clone(), problem });
+    }
+    Ok(described)
+}
+
+fn parse(stdout: &str) -> Described {
+    let (mut defaults, mut descriptions) = Described::default();
+    for line in stdout.lines() {
+        let columns: Vec<_> = line.split('\t').collect();
+        if columns.len() < COLUMNS_MIN {
+            continue;
+        }
+        let name = canonical_name(columns[0]);
+        let text = columns[COLUMNS_MIN - 1..].join(" ");
+        let range = match (columns[5], columns[6]) {
+            ("", "") => String::new(),
+            (least, most) => format!(" From {least} to {most}."),
+        };
+        descriptions.insert(name.clone(), format!("{}{range}", text.trim()));
+        defaults.insert(name, String::new());
+    }
+    (defaults, descriptions)
+}
+
+/// Whether the program knows a setting that it does not describe.
+pub(crate) fn is_known(binary: &ServerBinary, user: &ServerUser, name: &str) -> bool {
+    INITIAL.contains(&canonical_name(name).as_str())
+        || ask(binary, user, &with_setting(name, None)).is_ok_and(|output| output.status.success())
+}
+
+/// What the program says against a value.
+pub(crate) fn refusal(
+    binary: &ServerBinary,
+    user: &ServerUser,
+    name: &str,
+    value: &SettingValue,
+) -> Result<Option<String>, SettingError> {
+    if INITIAL.contains(&canonical_name(name).as_str()) {
+        let is_number = || value.option_text().trim_end_matches("MB").trim().parse::<u32>().is_ok();
+        let is_fine = if canonical_name(name) == "data_checksums" { switch_of(value).is_some() } else { is_number() };
+        return Ok((!is_fine).then(|| "is nothing that initdb takes".to_owned()));
+    }
+    let output = ask(binary, user, &with_setting(name, Some(value)))?;
+    if output.status.success() {
+        return Ok(None);
+    }
+    let said: Vec<_> = output.stderr.lines().filter_map(said).collect();
+    let said = if said.is_empty() { output.last_words() } else { said.join("; ") };
+    Ok(Some(format!("the server says: {said}")))
+}
+
+/// `2026-11-22 10:00:00.000 GMT [7] FATAL:  invalid value …` → what follows the level.
+fn said(line: &str) -> Option<&str> {
+    ["FATAL:", "ERROR:", "HINT:", "DETAIL:"].iter().find_map(|level| Some(line.split_once(level)?.1.trim()))
+}
+
+/// Prints one setting, after it was set. No data folder is looked at: any folder and an empty file do.
+fn with_setting(name: &str, value: Option<&SettingValue>) -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = vec!["-D/".into(), "--config-file=/dev/null".into()];
+    arguments.extend(value.map(|value| OptionLine::new(name, value.option_text()).argument()));
+    arguments.extend(["-C".into(), canonical_name(name).into()]);
+    arguments
+}
+
+fn ask(binary: &ServerBinary, user: &ServerUser, arguments: &[OsString]) -> Result<Output, SettingError> {
+    let fail = |error: io::Error| SettingError::Ask { binary: binary.path.clone(), problem: error.to_string() };
+    run_to_end(&binary.path, arguments, None, user, TIME_LIMIT).map_err(fail)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_program_describes() {
+        let text = "fsync\tsighup\tWrite-Ahead Log / Settings\tBOOLEAN\tTRUE\t\t\tForces synchronization.\tMore.\t\n\
+                    DateStyle\tuser\tx\tSTRING\tISO, MDY\t\t\tSets the display.\t\t\n\
+                    shared_buffers\tpostmaster\tx\tINTEGER\t16384\t16\t1073741823\tSets the number.\t\t\n";
+        let (defaults, descriptions) = parse(text);
+        assert_eq!(defaults.keys().collect::<Vec<_>>(), ["datestyle", "fsync", "shared_buffers"]);
+        assert_eq!(descriptions["fsync"], "Forces synchronization. More.");
+        assert_eq!(descriptions["shared_buffers"], "Sets the number. From 16 to 1073741823.");
+        assert_eq!(said("2026 GMT [7] FATAL:  invalid value"), Some("invalid value"));
+    }
+}

@@ -1,0 +1,111 @@
+//! PostgreSQL from 13 on, as a private server.
+//!
+//! What it is told stands in a file of settings beside its data folder, which the server reads again when it is asked
+//! to. Its own file, that initdb has made, is read first: what truetps does not name is as a fresh cluster has it.
+
+mod catalogue;
+mod program;
+mod settings;
+mod state_file;
+mod template;
+mod values;
+mod wal;
+
+use std::fmt::Write as _;
+use std::net::Ipv4Addr;
+
+pub(crate) use catalogue::{describe, is_known, refusal};
+pub(crate) use program::{initdb, is_named_so, parse_version, version_folders};
+pub(crate) use settings::{INITIAL, chosen_settings, reserved_reason, shared_buffers_bytes, wal_bytes};
+pub(crate) use state_file::{forget_dead_server, forget_shared_memory, says_that_it_is_ready};
+pub(crate) use template::build;
+pub use values::found_instead;
+pub(crate) use values::{effective_variables, mismatches};
+pub(crate) use wal::wear_in;
+
+use crate::family::Places;
+use crate::options::OptionLine;
+use crate::settings::Settings;
+
+/// Who owns a private server.
+pub(crate) const OWNER: &str = "postgres";
+/// The one database of a private server.
+pub(crate) const DATABASE: &str = "postgres";
+/// Part of the socket's name where nothing listens on a port.
+pub(crate) const PORT: u16 = 5432;
+pub(crate) const OPTION_FILE: &str = "postgresql.conf";
+/// What `ALTER SYSTEM` has set.
+pub(crate) const CHANGES_FILE: &str = "postgresql.auto.conf";
+/// The data folder follows in the same argument, so that a server is known by it.
+pub(crate) const DATA_FOLDER: &str = "-D";
+
+/// Where the server lives, how it is closed off, and the settings.
+pub(crate) fn lines(places: &Places, settings: &Settings, port: Option<u16>) -> Vec<OptionLine> {
+    let folder = places.socket.parent().unwrap_or(&places.socket).display().to_string();
+    let address = port.map(|_| Ipv4Addr::LOCALHOST.to_string()).unwrap_or_default();
+    let mut lines = vec![
+        OptionLine::new("listen_addresses", address),
+        OptionLine::new("port", port.unwrap_or(PORT).to_string()),
+        // A list: one with a comma or a blank is quoted.
+        OptionLine::new("unix_socket_directories", format!("\"{}\"", folder.replace('"', "\"\""))),
+        OptionLine::new("unix_socket_permissions", "0700"),
+        OptionLine::new("external_pid_file", &places.pid_file),
+        // In files of the data folder: those in /dev/shm would outlive a server that is killed.
+        OptionLine::new("dynamic_shared_memory_type", "mmap"),
+        // Its log is what it prints.
+        OptionLine::new("logging_collector", "off"),
+        OptionLine::new("log_destination", "stderr"),
+    ];
+    let in_file = settings.iter().filter(|(name, _)| !INITIAL.contains(name));
+    lines.extend(in_file.map(|(name, value)| OptionLine::new(name, value.option_text())));
+    lines
+}
+
+pub(crate) fn option_file(comment: &str, places: &Places, lines: &[OptionLine]) -> String {
+    let mut text = String::new();
+    for line in comment.lines() {
+        let _ = writeln!(text, "# {line}");
+    }
+    let _ = writeln!(text, "include {}", quoted(&places.data.join(OPTION_FILE).display().to_string()));
+    for line in lines {
+        let (name, value) = line.parts();
+        let _ = writeln!(text, "{} = {}", name.replace('-', "_"), quoted(&value));
+    }
+    text
+}
+
+/// Quotes are doubled, and backslashes are escapes.
+fn quoted(value: &str) -> String {
+    format!("'{}'", value.replace('\\', "\\\\").replace('\'', "''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::PathBuf;
+    use truetps_record::SettingValue;
+
+    #[test]
+    fn the_file_closes_the_server_off_and_quotes_what_it_must() {
+        let path = |name: &str| PathBuf::from("/a b's").join(name);
+        let places = Places {
+            data: path("data"),
+            tmp: path("tmp"),
+            socket: path("run/.s.PGSQL.5432"),
+            pid_file: path("run/pid"),
+            error_log: path("error.log"),
+            console_log: path("console.log"),
+            option_file: path(OPTION_FILE),
+        };
+        let mut settings = Settings::default();
+        settings.set("shared-buffers", SettingValue::Text("1GB".to_owned()));
+        settings.set("data_checksums", SettingValue::Bool(true));
+        let text = option_file("one\ntwo", &places, &lines(&places, &settings, None));
+        assert!(text.starts_with("# one\n# two\ninclude '/a b''s/data/postgresql.conf'\n"), "{text}");
+        assert!(text.contains("\nlisten_addresses = ''\n"), "{text}");
+        assert!(text.contains("\nunix_socket_directories = '\"/a b''s/run\"'\n"), "{text}");
+        assert!(text.ends_with("shared_buffers = '1GB'\n"), "what a data folder is made with is in no file: {text}");
+        let open = option_file("", &places, &lines(&places, &settings, Some(7)));
+        assert!(open.contains("listen_addresses = '127.0.0.1'\nport = '7'\n"), "{open}");
+    }
+}

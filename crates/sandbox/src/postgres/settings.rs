@@ -1,0 +1,114 @@
+//! Which settings a private PostgreSQL gets, and which a plan may not set.
+
+use truetps_record::SettingValue;
+
+use super::values::bytes_of;
+use crate::settings::{BUFFER_POOL_MAX, BUFFER_POOL_MIN, MEBI, ServerLoad, Settings};
+
+/// Settings that decide how a data folder is initialised; a template is made for each combination of them.
+pub(crate) const INITIAL: [&str; 2] = ["data_checksums", "wal_segment_size"];
+
+/// Sessions beyond those of the load: the control client, those that the server keeps for itself.
+const CONNECTIONS_SPARE: u32 = 16;
+/// The server's own default.
+const CONNECTIONS_MIN: u32 = 100;
+/// Of `shared_buffers` and `max_wal_size`, where they are given as plain numbers.
+const PAGE_BYTES: u64 = 8 << 10;
+
+/// Settings that would take a private server out of its folder or out of our hands, with the reason.
+const RESERVED: [(&str, &[&str]); 3] = [
+    (
+        "the private server's files stay in its own folder",
+        &[
+            "config_file",
+            "data_directory",
+            "dynamic_shared_memory_type",
+            "event_source",
+            "external_pid_file",
+            "hba_file",
+            "ident_file",
+            "log_destination",
+            "log_directory",
+            "log_filename",
+            "logging_collector",
+            "stats_temp_directory",
+            "syslog_facility",
+            "syslog_ident",
+        ],
+    ),
+    (
+        "the private server is reached by its own socket only",
+        &[
+            "bonjour",
+            "listen_addresses",
+            "port",
+            "ssl",
+            "unix_socket_directories",
+            "unix_socket_group",
+            "unix_socket_permissions",
+        ],
+    ),
+    (
+        "it would have the private server run other programs",
+        &[
+            "archive_cleanup_command",
+            "archive_command",
+            "recovery_end_command",
+            "restore_command",
+            "ssl_passphrase_command",
+        ],
+    ),
+];
+
+/// Why a plan may not set this; `None` where it may.
+pub(crate) fn reserved_reason(name: &str) -> Option<&'static str> {
+    RESERVED.into_iter().find(|(_, names)| names.contains(&name)).map(|(reason, _)| reason)
+}
+
+/// As much memory as servers of the MySQL family get, room for the connections, and a WAL that lets a checkpoint of its
+/// own come no sooner than after minutes of a write load. Everything that decides durability, and autovacuum, stay at the
+/// server's own default.
+pub(crate) fn chosen_settings(host_memory_bytes: u64, load: ServerLoad) -> Vec<(String, String)> {
+    let connections = (load.connections_max + CONNECTIONS_SPARE).max(CONNECTIONS_MIN);
+    let buffers = (host_memory_bytes / 4).clamp(BUFFER_POOL_MIN, BUFFER_POOL_MAX) / MEBI;
+    let chosen = [
+        ("max_connections", connections.to_string()),
+        ("shared_buffers", format!("{buffers}MB")),
+        ("max_wal_size", "2GB".to_owned()),
+        // Files that are kept are written over, and cost no more than that; new ones are filled with zeros first.
+        ("min_wal_size", "512MB".to_owned()),
+    ];
+    chosen.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+pub(crate) fn shared_buffers_bytes(settings: &Settings) -> Option<u64> {
+    number(settings, "shared_buffers", PAGE_BYTES)
+}
+
+/// What the WAL takes on the disk, about.
+pub(crate) fn wal_bytes(settings: &Settings) -> Option<u64> {
+    number(settings, "max_wal_size", MEBI)
+}
+
+fn number(settings: &Settings, name: &str, unit: u64) -> Option<u64> {
+    match settings.get(name)? {
+        SettingValue::Text(text) => bytes_of(text),
+        other => other.as_int().and_then(|number| u64::try_from(number).ok()).map(|number| number * unit),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_in_the_server_s_own_words() {
+        let load = ServerLoad { connections_max: 200, statements_per_connection: 1 };
+        let mut settings = Settings::new(&chosen_settings(1 << 30, load));
+        assert_eq!(settings.get("max_connections"), Some(&SettingValue::Text("216".to_owned())));
+        assert_eq!((settings.buffer_pool_bytes(), settings.redo_bytes()), (256 << 20, 2 << 30));
+        settings.set("shared_buffers", SettingValue::Int(1024));
+        assert_eq!(settings.buffer_pool_bytes(), 8 << 20, "in pages");
+        assert!(reserved_reason("archive_command").is_some() && reserved_reason("fsync").is_none());
+    }
+}

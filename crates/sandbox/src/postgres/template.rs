@@ -1,0 +1,77 @@
+//! Makes a data folder with `initdb`.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::Duration;
+
+use truetps_record::SettingValue;
+
+use super::{OWNER, initdb};
+use crate::binary::{BinaryError, ServerBinary};
+use crate::copy::check_free;
+use crate::error::SandboxError;
+use crate::home::{make_passable, make_private};
+use crate::log_tail::excerpt;
+use crate::options::switch_of;
+use crate::run::run_to_end;
+use crate::server_user::ServerUser;
+use crate::settings::Settings;
+
+const TIME_LIMIT: Duration = Duration::from_mins(3);
+const BUILD_BYTES: u64 = 128 << 20;
+/// Older ones have no `include` in the words that are used here, and nobody could try them.
+const OLDEST: u32 = 13;
+/// The first in which pages have checksums by default.
+const CHECKSUMS_SINCE: u32 = 18;
+
+/// Makes `folder` with an initialised `data/` in it.
+pub(crate) fn build(
+    binary: &ServerBinary,
+    user: &ServerUser,
+    initial: &Settings,
+    folder: &Path,
+) -> Result<(), SandboxError> {
+    if binary.version.major < OLDEST {
+        return Err(SandboxError::TooOld { version_text: binary.version_text.clone() });
+    }
+    let program = initdb(&binary.path).ok_or_else(|| BinaryError::NoInitdb { path: binary.path.clone() })?;
+    check_free(folder.parent().unwrap_or(folder), "a new data folder", BUILD_BYTES)?;
+    make_passable(folder, user).map_err(SandboxError::io("make", folder))?;
+    let data = folder.join("data");
+    make_private(&data, user)?;
+    let fail = |how: String, log: String| SandboxError::Initialise { binary: program.clone(), how, log };
+    let output = run_to_end(&program, &arguments(binary, initial, &data), None, user, TIME_LIMIT)
+        .map_err(|error| fail(error.to_string(), String::new()))?;
+    if !output.status.success() {
+        return Err(fail(output.status.to_string(), excerpt(&format!("{}\n{}", output.stdout, output.stderr))));
+    }
+    let missing = ["PG_VERSION", "global/pg_control"].into_iter().find(|name| !data.join(name).exists());
+    missing.map_or(Ok(()), |name| {
+        let how = format!("it ended well, but made no `{name}` in {}", data.display());
+        Err(fail(how, String::new()))
+    })
+}
+
+/// By the socket everybody is trusted: it lies in a folder of the server's user. Where an instance listens on a port, too,
+/// only accounts with a password come in by it. What is made is written out once, with the template.
+fn arguments(binary: &ServerBinary, initial: &Settings, data: &Path) -> Vec<OsString> {
+    let fixed = ["--auth-local=trust", "--auth-host=scram-sha-256", "--encoding=UTF8", "--locale=C.UTF-8", "--no-sync"];
+    let mut arguments: Vec<OsString> = vec!["-D".into(), data.into(), "-U".into(), OWNER.into()];
+    arguments.extend(fixed.map(OsString::from));
+    for (name, value) in initial.iter() {
+        match (name, switch_of(value)) {
+            ("data_checksums", Some(true)) => arguments.push("--data-checksums".into()),
+            ("data_checksums", Some(false)) if binary.version.major >= CHECKSUMS_SINCE => {
+                arguments.push("--no-data-checksums".into());
+            }
+            ("wal_segment_size", _) => arguments.push(format!("--wal-segsize={}", megabytes(value)).into()),
+            _ => {}
+        }
+    }
+    arguments
+}
+
+/// initdb takes a number alone.
+fn megabytes(value: &SettingValue) -> String {
+    value.option_text().trim_end_matches("MB").trim().to_owned()
+}

@@ -1,0 +1,60 @@
+//! The PostgreSQLs that private servers of tests are made with.
+
+use std::path::{Path, PathBuf};
+
+use truetps_record::Flavour;
+use truetps_sandbox::{ServerBinary, ServerUser, find};
+
+use crate::mysql_family::cache_folder;
+use crate::programs::Programs;
+
+/// What `get-test-servers.sh` can fetch of PostgreSQL, oldest first.
+pub const FETCHABLE_POSTGRES: [&str; 3] = ["postgresql-13", "postgresql-17", "postgresql-18"];
+
+/// The one that [`Programs::find`] finds. `None`: there is none, and `test` is skipped loudly.
+///
+/// # Panics
+///
+/// Where there is one and it does not run, and where there is none and `TRUETPS_REQUIRE_POSTGRES` is 1.
+pub fn private_postgres(test: &str) -> Option<ServerBinary> {
+    Programs::find_or_skip(test).map(|programs| examined(test, &programs.postgres))
+}
+
+/// The installed one, and all that were fetched.
+///
+/// # Panics
+///
+/// As [`private_postgres`].
+pub fn every_postgres(test: &str) -> Vec<ServerBinary> {
+    let fetched = FETCHABLE_POSTGRES.into_iter().map(fetched_folder).filter(|folder| folder.is_dir());
+    private_postgres(test).into_iter().chain(fetched.map(|folder| examined(test, &folder))).collect()
+}
+
+fn fetched_folder(name: &str) -> PathBuf {
+    let version = name.rsplit('-').next().unwrap_or_default();
+    cache_folder().join(name).join("usr/lib/postgresql").join(version)
+}
+
+#[expect(clippy::panic, reason = "for tests, which have nobody to hand an error to")]
+fn examined(test: &str, path: &Path) -> ServerBinary {
+    match find(Some(path), Some(Flavour::Postgresql), &ServerUser::choose()) {
+        Ok(binary) => binary,
+        Err(error) => panic!("{test}: {error}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_script_fetches_what_tests_look_for() {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/get-test-servers.sh");
+        #[expect(clippy::disallowed_methods, reason = "a script of our own, which ends at once")]
+        let output = std::process::Command::new(script).arg("--list").output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let names = text.lines().filter_map(|line| line.split_whitespace().next());
+        let names: Vec<_> = names.filter(|name| name.starts_with("postgresql-")).collect();
+        assert_eq!(names, FETCHABLE_POSTGRES);
+    }
+}
