@@ -44,7 +44,7 @@ pub enum SettingError {
 impl SettingError {
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::Reserved { name, .. } => Some(format!("remove `{name}` from the plan")),
+            Self::Reserved { name, .. } => Some(format!("leave `{name}` out")),
             Self::Unknown { name, near, .. } if near.is_empty() => {
                 Some(format!("check the spelling of `{name}`, or whether this version of the server has it"))
             }
@@ -217,8 +217,9 @@ fn last_line(text: &str) -> &str {
 
 fn help(binary: &ServerBinary, user: &ServerUser, option: Option<&OptionLine>) -> Result<Output, SettingError> {
     let mut lines = vec![OptionLine::flag("no-defaults")];
-    // MySQL gives no help at all where its usual folder for `secure-file-priv` is missing, so it is told its tree here.
+    // MySQL gives no help at all where its usual folder for `secure-file-priv` is missing, so it is told none here.
     lines.extend(binary.tree_lines());
+    lines.push(OptionLine::new("secure-file-priv", ""));
     if !binary.is_mariadb() {
         // Without the first it adjusts values silently, without the second 5.7 refuses `log_bin`.
         lines.extend([OptionLine::new("loose-log-error-verbosity", "2"), OptionLine::new("server-id", "1")]);

@@ -100,16 +100,16 @@ fn hint_for_log(log: &str) -> Option<String> {
     } else if knows(&["no space left", "errno: 28", "error: 28"]) {
         "the disk is full: free some space, or name another folder with --sandbox-dir"
     } else if knows(&["cannot allocate memory", "out of memory", "errno: 12"]) {
-        "not enough memory: set a smaller innodb_buffer_pool_size in [server.settings]"
+        "not enough memory: set a smaller innodb_buffer_pool_size"
     } else if knows(&["io_uring", "io_setup"]) {
-        "asynchronous I/O is limited here: try innodb_use_native_aio = false in [server.settings]"
+        "asynchronous I/O is limited here: try innodb_use_native_aio = OFF"
     } else if knows(&["prepared transactions"]) {
         "after a crash, the binlog says which prepared transactions were committed: start once with the log_bin that the \
          server crashed with, stop it, and change log_bin then"
     } else if knows(&["is of different size", "of different sizes"]) {
         "this version takes a redo log of another size only after a clean stop: start it once with the size that it had"
     } else if knows(&["unknown variable", "unknown option"]) {
-        "this version does not know one of the settings: remove it from the plan"
+        "this version does not know one of the settings: leave it out"
     } else {
         return None;
     };

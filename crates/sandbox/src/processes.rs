@@ -43,6 +43,14 @@ pub(crate) fn servers_on(datadir: &Path) -> Vec<u32> {
     processes().filter(|pid| holds(*pid, datadir)).collect()
 }
 
+/// One of them, with the moment of its start. That is read first: what it is, is asked of the process that started then.
+pub(crate) fn server_on(datadir: &Path) -> Option<(u32, u64)> {
+    servers_on(datadir).into_iter().find_map(|pid| {
+        let ticks = start_ticks(pid)?;
+        is_server(pid, ticks, datadir).then_some((pid, ticks))
+    })
+}
+
 fn processes() -> impl Iterator<Item = u32> {
     let entries = fs::read_dir("/proc").into_iter().flatten();
     entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())

@@ -24,8 +24,8 @@ use crate::settings::Settings;
 use crate::spawn::spawn_bound_to_us;
 
 /// The user who owns a private server; he has no password and comes by the socket only.
-const ADMIN: &str = "root";
-const PROBE_TIME_LIMIT: Duration = Duration::from_secs(5);
+pub(crate) const ADMIN: &str = "root";
+pub(crate) const PROBE_TIME_LIMIT: Duration = Duration::from_secs(5);
 /// One INSERT of 4 MB on a slow disk whose log has just filled.
 const LAP_STATEMENT_TIME_LIMIT: Duration = Duration::from_mins(2);
 /// After SIGKILL a process ends as soon as its system calls do; a stuck disk may take this long.
@@ -84,14 +84,17 @@ impl RunningServer {
             return Err(SandboxError::Held { path: data, pid });
         }
         remove_stale(folder)?;
-        if folder.binary.keeps_redo_size() {
-            old_redo::fit(&data, &options.settings)?;
-        }
+        let was_stopped = folder.binary.keeps_redo_size() && old_redo::fit(&data, &options.settings)?;
         let log_from = fs::metadata(folder.error_log()).map_or(0, |metadata| metadata.len());
         let lines = option_lines(folder, &options.settings);
-        let command = command(folder, &lines, &options.environment)?;
         let path = &folder.binary.path;
-        let child = spawn_bound_to_us(command, folder.home.user()).map_err(SandboxError::io("start", path))?;
+        let spawn = |command| spawn_bound_to_us(command, folder.home.user()).map_err(SandboxError::io("start", path));
+        let child = command(folder, &lines, &options.environment).and_then(spawn).inspect_err(|_| {
+            // No process came to be, so that the log still is not needed.
+            if was_stopped {
+                let _ = old_redo::note_stopped(&data);
+            }
+        })?;
         let pid = child.id();
         let server = Self {
             folder: Arc::clone(folder),
@@ -319,11 +322,13 @@ fn option_lines(folder: &Folder, settings: &Settings) -> Vec<OptionLine> {
     lines
 }
 
-/// Where a server's own files are: data, temporary files, socket, file of its process number; and its log.
+/// Where a server's own files are: data, temporary files, socket, file of its process number; and its log. For clients
+/// it reads and writes files among the temporary ones alone: without a folder they could write its plugins.
 pub(crate) fn folder_lines(places: [PathBuf; 4], error_log: &Path) -> Vec<OptionLine> {
     let names = ["datadir", "tmpdir", "socket", "pid-file"];
+    let for_clients = OptionLine::new("secure-file-priv", &places[1]);
     let mut lines: Vec<_> = names.into_iter().zip(places).map(|(name, path)| OptionLine::new(name, path)).collect();
-    lines.push(OptionLine::new("log-error", error_log));
+    lines.extend([OptionLine::new("log-error", error_log), for_clients]);
     lines
 }
 
