@@ -13,7 +13,7 @@ use std::process::Stdio;
 use common::{Place, Ran, has_server, signal, wait_until};
 use rustix::process::Signal;
 use truetps_sandbox::{ServerUser, find};
-use truetps_testkit::mysql_family::{FetchedServer, fetched};
+use truetps_testkit::mysql_family::{FetchedServer, fetched_server};
 
 impl Place {
     fn good(&self, args: &[&str]) -> Ran {
@@ -60,9 +60,7 @@ impl Drop for Ends<'_> {
 
 /// MySQL 5.7, else 8.0: trees of some ten files, which are packed in a moment.
 fn mysql(test: &str) -> Option<FetchedServer> {
-    let servers = fetched(test);
-    let small = |wanted: &str| servers.iter().find(|server| server.name == wanted).cloned();
-    small("mysql-5.7").or_else(|| small("mysql-8.0"))
+    fetched_server(test, "mysql-5.7").or_else(|| fetched_server(test, "mysql-8.0"))
 }
 
 fn packed(place: &Place, server: &FetchedServer) -> PathBuf {

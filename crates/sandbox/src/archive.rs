@@ -348,6 +348,14 @@ mod tests {
         io::copy(&mut bytes.as_slice(), &mut gz).unwrap();
         let gz = gz.finish().unwrap();
         unpacked(&gz, "s.tgz").1.unwrap();
+        let mut xz = lzma_rust2::XzWriter::new(Vec::new(), lzma_rust2::XzOptions::with_preset(1)).unwrap();
+        io::copy(&mut bytes.as_slice(), &mut xz).unwrap();
+        let xz = xz.finish().unwrap();
+        let (dir, result) = unpacked(&xz, "s.tar.xz");
+        result.unwrap();
+        assert_eq!(fs::read_to_string(dir.path().join("tree/s/bin/mysqld")).unwrap(), "program");
+        let problem = unpacked(&xz[..xz.len() - 5], "s.txz").1.unwrap_err().to_string();
+        assert!(problem.contains("truncated"), "{problem}");
         let problem = unpacked(&gz[..gz.len() - 5], "s.tar.gz").1.unwrap_err().to_string();
         assert!(problem.contains("truncated"), "{problem}");
     }

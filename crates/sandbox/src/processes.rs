@@ -149,6 +149,33 @@ mod tests {
     }
 
     #[test]
+    fn a_process_is_a_server_by_number_moment_and_folder() {
+        #[allow(clippy::disallowed_methods, reason = "a process to look at")]
+        let mut child = std::process::Command::new("sh")
+            .args(["-c", "while :; do sleep 0.05; done", "sh", "--datadir=/no/such/data"])
+            .spawn()
+            .unwrap();
+        let (pid, data, other) = (child.id(), Path::new("/no/such/data"), Path::new("/no/such/dat"));
+        let ticks = start_ticks(pid).unwrap();
+        while !is_server(pid, ticks, data) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert_eq!(server_on(data), Some((pid, ticks)));
+        assert_eq!((holder_of(data), holder_of(other), server_on(other)), (Some(pid), None, None));
+        assert!(!is_server(pid, ticks + 1, data) && !is_server(pid, ticks, other));
+        assert!(!has_ended(pid, ticks) && has_ended(pid, ticks + 1));
+        for (ticks, data) in [(ticks + 1, data), (ticks, other)] {
+            signal_server(pid, ticks, data, Signal::KILL).unwrap();
+        }
+        assert_eq!(kill_servers_on(other, Duration::from_secs(1)).unwrap(), 0);
+        assert!(child.try_wait().unwrap().is_none(), "signalled, though it is another one");
+        signal_server(pid, ticks, data, Signal::KILL).unwrap();
+        child.wait().unwrap();
+        assert!(has_ended(pid, ticks) && !is_server(pid, ticks, data) && holder_of(data).is_none());
+        signal_server(pid, ticks, data, Signal::KILL).unwrap();
+    }
+
+    #[test]
     fn nobody_holds_an_unknown_folder() {
         assert_eq!(servers_on(Path::new("/no/such/data")), Vec::<u32>::new());
     }
