@@ -12,7 +12,7 @@ use truetps_knowledge::diff;
 fn the_binlog_is_why_mysql_5_7_and_8_0_differ() {
     let side = |name: &str| {
         let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
-        side_of_path(&data.join(name)).unwrap()
+        side_of_path(&data.join(name), None).unwrap()
     };
     let (old, new) = (side("mysql-5.7.22.json"), side("mysql-8.0.15.json"));
     assert!(old.settings.len() > 400 && new.settings.len() > 400);
