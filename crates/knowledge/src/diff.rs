@@ -4,13 +4,12 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
-use truetps_record::{Flavour, SCHEMA_VERSION, same_setting};
+use truetps_record::{Flavour, SCHEMA_VERSION, Version, same_setting};
 
 use crate::durability::{Durability, judge};
 use crate::inert::{inert_reason, is_place};
 use crate::setting::{Change, Group, Setting, known};
 use crate::units::{same_amount, with_unit};
-use crate::version::Version;
 
 /// The settings of one server, wherever they were read.
 #[derive(Debug, Clone, Default)]

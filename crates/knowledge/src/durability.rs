@@ -6,11 +6,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::Serialize;
-use truetps_record::{Flavour, same_setting, setting_number};
+use truetps_record::{Flavour, Version, same_setting, setting_number};
 
 use crate::setting::known;
 use crate::units::amount;
-use crate::version::Version;
 
 /// What is gone after a crash of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]

@@ -1,8 +1,6 @@
 //! What a line of an option file sets in a server, and which groups a server reads.
 
-use truetps_record::OptionStyle;
-
-use crate::version::Version;
+use truetps_record::{OptionStyle, Version};
 
 /// Groups that a server of the MySQL family reads; of one version alone where `-8.0` follows.
 const SERVER_GROUPS: [&str; 5] = ["mysqld", "mariadbd", "server", "mariadb", "galera"];

@@ -5,9 +5,7 @@ use std::fmt;
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
-use truetps_record::{Flavour, same_setting};
-
-use crate::version::Version;
+use truetps_record::{Flavour, Version, same_setting};
 
 /// What a setting is about. The order is that in which differences are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -28,6 +28,7 @@ mod slo;
 mod sql_script;
 mod table_spec;
 mod trial;
+mod version;
 mod whole_number;
 mod workload_check;
 mod workload_spec;
@@ -59,6 +60,7 @@ pub use slo::Slo;
 pub use sql_script::{SqlDialect, SqlScriptError, split_sql};
 pub use table_spec::{GeneratedTable, TableSection, VALUE_LENGTH};
 pub use trial::{EngineFacts, Measured, ResourceUse, Trial, Validity};
+pub use version::Version;
 pub use workload_spec::{
     CustomStatement, CustomTable, KeyMode, ReadWriteMix, SCRIPT_WORKLOAD, SqlParts, WORKLOADS, WorkloadSpec,
 };

@@ -81,7 +81,7 @@ impl SandboxError {
             Self::TooOld { .. } => Some("name a newer server with --basedir".to_owned()),
             Self::Initialise { log, .. } | Self::Start { log, .. } | Self::NotReady { log, .. } => hint_for_log(log),
             Self::OtherServer { .. } => {
-                Some("where --basedir names a wrapper script, it must `exec` the server".to_owned())
+                Some("where the program is a wrapper script, it must `exec` the server".to_owned())
             }
             Self::Busy { .. } => Some("see what runs with `truetps server list`".to_owned()),
             Self::Held { pid, .. } => Some(format!("stop it first: `kill {pid}` (SIGTERM) asks the server to end")),

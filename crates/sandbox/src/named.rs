@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use truetps_record::{Flavour, near_matches};
+use truetps_record::{Flavour, Version, near_matches};
 
 use crate::archive;
-use crate::binary::{ServerBinary, ServerVersion};
+use crate::binary::ServerBinary;
 use crate::binary_search::find;
 use crate::error::SandboxError;
 use crate::home::{Home, make_passable, open_lock, remove_tree};
@@ -367,24 +367,21 @@ impl NamedServer {
         format!("{} {}", self.flavour, self.version)
     }
 
-    fn number(&self) -> ServerVersion {
-        let mut parts = self.version.split('.').map(|part| part.parse().unwrap_or(0));
-        let mut next = || parts.next().unwrap_or(0);
-        ServerVersion::new(next(), next(), next())
+    /// Whether it is a MySQL of this version or a later one.
+    fn is_mysql_from(&self, version: &str) -> bool {
+        self.flavour != Flavour::Mariadb && Version::parse(&self.version) >= Version::parse(version)
     }
 
     /// Its redo log can be changed in size after a clean stop only; see `old_redo.rs`.
     pub(crate) fn keeps_redo_size(&self) -> bool {
-        self.flavour != Flavour::Mariadb && self.number() < ServerVersion::new(5, 6, 8)
+        self.flavour != Flavour::Mariadb && !self.is_mysql_from("5.6.8")
     }
 
     /// Data are alike within a series. MySQL from 8.0 on keeps to the version that they were last used by: it refuses an
     /// older one.
     fn takes_data_of(&self, before: &Self) -> bool {
-        let kind = |server: &Self| (server.flavour, series(&server.version));
-        let goes_back = self.flavour != Flavour::Mariadb
-            && before.number() >= ServerVersion::new(8, 0, 0)
-            && self.number() < before.number();
+        let kind = |server: &Self| (server.flavour, Version::parse(&server.version).map(|version| version.series()));
+        let goes_back = before.is_mysql_from("8.0") && !self.is_mysql_from(&before.version);
         kind(self) == kind(before) && !goes_back
     }
 
@@ -397,11 +394,6 @@ impl NamedServer {
         let (was, is) = (self.what(), format!("{} {}", binary.flavour, binary.version));
         Err(NamedError::Changed { name: self.name.clone(), was, is }.into())
     }
-}
-
-/// `8.0` of `8.0.15`: versions whose data folders are alike.
-fn series(version: &str) -> String {
-    version.split('.').take(2).collect::<Vec<_>>().join(".")
 }
 
 #[cfg(test)]
@@ -417,7 +409,6 @@ mod tests {
         for wrong in ["", ".", "..", "-x", "a/b", "A", "a b", ".x.lock", &long] {
             assert!(check_server_name(wrong).is_err(), "{wrong}");
         }
-        assert_eq!(series("8.0.15"), "8.0");
     }
 
     fn server(flavour: Flavour, version: &str) -> NamedServer {

@@ -17,7 +17,7 @@ impl Version {
     }
 
     /// `10.11` of `10.11.19`.
-    pub(crate) fn series(&self) -> (u32, u32) {
+    pub fn series(&self) -> (u32, u32) {
         (self.part(0), self.part(1))
     }
 
