@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use truetps_knowledge::{Change, Version, settings};
 use truetps_record::{Flavour, same_setting};
-use truetps_sandbox::{Catalogue, ServerBinary, ServerUser};
+use truetps_sandbox::{COUNTERPARTS, Catalogue, ServerBinary, ServerUser};
 use truetps_testkit::mysql_family::fetched;
 use truetps_testkit::{PostgresOptions, PostgresServer};
 
@@ -95,6 +95,17 @@ fn check_program(binary: &ServerBinary) {
 fn defaults_of_every_program() {
     for server in fetched("defaults_of_every_program") {
         check_program(&server.binary);
+    }
+}
+
+/// The sandbox names them in its errors, and may not use what is known here.
+#[test]
+fn counterparts_are_the_same_in_both_places() {
+    for (one, other) in COUNTERPARTS {
+        for (name, wanted) in [(one, other), (other, one)] {
+            let setting = truetps_knowledge::known(name).unwrap();
+            assert!(setting.counterparts.iter().any(|found| found == wanted), "{name} has no counterpart {wanted}");
+        }
     }
 }
 

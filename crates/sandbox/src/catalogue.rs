@@ -22,8 +22,9 @@ const DESCRIPTION_CHARS_MAX: usize = 300;
 /// Prefixes that turn an option on or off, or soften it.
 const PREFIXES: [&str; 5] = ["skip_", "disable_", "enable_", "loose_", "maximum_"];
 
-/// The same thing in two families, or in two versions of one.
-const COUNTERPARTS: [(&str, &str); 3] = [
+/// The same thing in two families, or in two versions of one: a few of those that the settings knowledge has, which a test
+/// there compares with it.
+pub const COUNTERPARTS: [(&str, &str); 3] = [
     ("innodb_log_file_size", "innodb_redo_log_capacity"),
     ("binlog_commit_wait_usec", "binlog_group_commit_sync_delay"),
     ("binlog_commit_wait_count", "binlog_group_commit_sync_no_delay_count"),

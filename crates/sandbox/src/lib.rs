@@ -46,7 +46,7 @@ mod wear;
 
 pub use binary::{BinaryError, ServerBinary, ServerVersion};
 pub use binary_search::{Other, find, find_all};
-pub use catalogue::{Catalogue, SettingError};
+pub use catalogue::{COUNTERPARTS, Catalogue, SettingError};
 pub use copy::free_bytes;
 pub use error::SandboxError;
 pub use home::Home;

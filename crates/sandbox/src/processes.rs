@@ -74,23 +74,26 @@ fn holds(pid: u32, datadir: &Path) -> bool {
     arguments.split(|byte| *byte == 0).any(|argument| argument == wanted)
 }
 
-/// Kills the servers that hold `datadir` and waits until they are gone.
+/// Kills the servers that hold `datadir` and waits until they are gone: one that is ending has no command line any more,
+/// and its files for a moment longer.
 pub(crate) fn kill_servers_on(datadir: &Path, time_limit: Duration) -> io::Result<u32> {
     let end = Instant::now() + time_limit;
-    let mut killed = Vec::new();
+    let mut killed: Vec<(u32, u64)> = Vec::new();
     loop {
         let alive = servers_on(datadir);
-        if alive.is_empty() {
+        if alive.is_empty() && killed.iter().all(|(pid, ticks)| has_ended(*pid, *ticks)) {
             return Ok(killed.len() as u32);
         }
         for pid in alive {
+            let Some(ticks) = start_ticks(pid) else { continue };
             kill_if_holding(pid, datadir)?;
-            if !killed.contains(&pid) {
-                killed.push(pid);
+            if !killed.contains(&(pid, ticks)) {
+                killed.push((pid, ticks));
             }
         }
         if Instant::now() >= end {
-            return Err(io::Error::new(io::ErrorKind::TimedOut, format!("process {killed:?} does not end")));
+            let pids: Vec<_> = killed.iter().map(|(pid, _)| pid).collect();
+            return Err(io::Error::new(io::ErrorKind::TimedOut, format!("process {pids:?} does not end")));
         }
         std::thread::sleep(Duration::from_millis(5));
     }
@@ -152,10 +155,10 @@ mod tests {
     fn a_process_is_a_server_by_number_moment_and_folder() {
         #[allow(clippy::disallowed_methods, reason = "a process to look at")]
         let mut child = std::process::Command::new("sh")
-            .args(["-c", "while :; do sleep 0.05; done", "sh", "--datadir=/no/such/data"])
+            .args(["-c", "while :; do sleep 0.05; done", "sh", "--datadir=/no/such/data-of-a-test"])
             .spawn()
             .unwrap();
-        let (pid, data, other) = (child.id(), Path::new("/no/such/data"), Path::new("/no/such/dat"));
+        let (pid, data, other) = (child.id(), Path::new("/no/such/data-of-a-test"), Path::new("/no/such/data-of-a"));
         let ticks = start_ticks(pid).unwrap();
         while !is_server(pid, ticks, data) {
             std::thread::sleep(Duration::from_millis(1));
