@@ -7,6 +7,8 @@
 mod common;
 mod support;
 
+use std::net::TcpListener;
+
 use common::{Place, Ran};
 use support::{Owned, run_with_password, short_run, valid_trial};
 use truetps_sandbox::{Home, ServerVersion};
@@ -97,6 +99,18 @@ fn captured(place: &Place, name: &str, server: &FetchedServer) {
     let started = run(&["server", "start", name]);
     let dsn = started.lines().find_map(|line| line.strip_prefix("dsn")).unwrap().trim();
     run(&["server", "capture", dsn, "-o", &format!("{name}.json")]);
+    // Everybody on this host may knock at a port: only who has a password comes in.
+    run(&["server", "stop", name]);
+    let start = || {
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
+        (place.run(&["server", "start", name, "--port", &port]).code == Some(0)).then_some(port)
+    };
+    // Another one may have taken the port meanwhile.
+    let port = (0..3).find_map(|_| start()).unwrap();
+    run(&["server", "sql", name, "CREATE USER app@'127.0.0.1' IDENTIFIED BY 'word'"]);
+    let by_port =
+        |account: &str| place.run(&["server", "capture", &format!("mysql://{account}@127.0.0.1:{port}/?tls=off")]).code;
+    assert_eq!((by_port("root"), by_port("app"), by_port("app:word")), (Some(4), Some(4), Some(0)));
     run(&["server", "remove", name, "--force"]);
 }
 

@@ -32,6 +32,13 @@ use crate::variables::{effective_variables, mismatches};
 /// Bytes in the path of a unix socket, without the closing zero.
 const SOCKET_PATH_BYTES_MAX: usize = 107;
 
+/// What private servers go without, as it takes a second at the first start; versions that have no such option say nothing.
+const KEYS: [&str; 3] = [
+    "loose-auto-generate-certs",
+    "loose-sha256-password-auto-generate-rsa-keys",
+    "loose-caching-sha2-password-auto-generate-rsa-keys",
+];
+
 /// A server that was started and has not answered yet.
 struct Starting {
     binary: ServerBinary,
@@ -178,6 +185,10 @@ impl Instance<'_> {
                 lines.push(OptionLine::new("port", port.to_string()));
                 // 127.0.0.1 is not `localhost` then, so that the owner, who has no password, cannot come this way.
                 lines.push(OptionLine::flag("skip-name-resolve"));
+                if !binary.is_mariadb() {
+                    // A password that MySQL 8 has not seen before comes by TLS or with a key of the server's.
+                    lines.extend(KEYS.map(|name| OptionLine::new(name, "ON")));
+                }
             }
         }
         lines
