@@ -41,7 +41,8 @@ pub(crate) struct Owned {
     pub(crate) server: RunningServer,
     pub(crate) port: u16,
     _sandbox: Sandbox,
-    _dir: TempDir,
+    /// `None`: the folder is the test's.
+    _dir: Option<TempDir>,
 }
 
 /// The name that this version has for the size of its redo log.
@@ -56,15 +57,19 @@ impl Owned {
         // Servers of root run as another user, who must get through.
         fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o711)).unwrap();
         let home = Home::open(Some(&dir.path().join("home"))).unwrap();
+        Self { _dir: Some(dir), ..Self::start_in(&home, binary, settings) }
+    }
+
+    pub(crate) fn start_in(home: &Home, binary: &ServerBinary, settings: &[(&str, &str)]) -> Self {
         // What a data folder must be made with.
         let mut made_with = Settings::default();
         for (name, value) in settings.iter().filter(|(name, _)| *name == "lower_case_table_names") {
             made_with.set(name, SettingValue::Text((*value).to_owned()));
         }
         let options = SandboxOptions { settings: made_with, ..SandboxOptions::default() };
-        let sandbox = Sandbox::create(&home, binary, &options).unwrap();
+        let sandbox = Sandbox::create(home, binary, &options).unwrap();
         let (server, port) = start(&sandbox, &[&[(redo_setting(binary), "32M")], settings].concat());
-        let owned = Self { server, port, _sandbox: sandbox, _dir: dir };
+        let owned = Self { server, port, _sandbox: sandbox, _dir: None };
         owned.execute(&[
             "CREATE DATABASE precious",
             "CREATE TABLE precious.letters (id INT PRIMARY KEY, line TEXT)",
