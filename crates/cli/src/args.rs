@@ -86,8 +86,8 @@ pub(crate) struct Place {
     pub(crate) runs: PathBuf,
     #[command(flatten)]
     pub(crate) sandbox: SandboxPlace,
-    /// Folder of an unpacked server; default: the one in PATH or in the usual places
-    #[arg(long, value_name = "DIR", env = "TRUETPS_BASEDIR")]
+    /// Folder of an unpacked server; default: that of TRUETPS_BASEDIR, else the one in PATH or in the usual places
+    #[arg(long, value_name = "DIR")]
     pub(crate) basedir: Option<PathBuf>,
     /// A server with a name (`truetps server add`), in place of the plan's
     #[arg(long, value_name = "NAME", conflicts_with_all = ["basedir", "dsn"])]
@@ -237,8 +237,8 @@ pub(crate) enum PlanCommand {
     Check {
         /// A TOML file, or the name of a plan
         plan: String,
-        /// Folder of an unpacked server; default: the one in PATH or in the usual places
-        #[arg(long, value_name = "DIR", env = "TRUETPS_BASEDIR")]
+        /// Folder of an unpacked server; default: that of TRUETPS_BASEDIR, else the one in PATH or in the usual places
+        #[arg(long, value_name = "DIR")]
         basedir: Option<PathBuf>,
         /// A server with a name (`truetps server add`), in place of the plan's
         #[arg(long, value_name = "NAME", conflicts_with = "basedir")]

@@ -70,7 +70,7 @@ pub(crate) struct StartArgs {
     /// A setting of the server; may be given again
     #[arg(long = "set", value_name = "NAME=VALUE")]
     pub(crate) settings: Vec<String>,
-    /// Listen on this port of 127.0.0.1, too: every user of this host may log in then
+    /// Listen on this port of 127.0.0.1, too, for accounts that you make: root comes by the socket alone
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) port: Option<u16>,
     /// Longest wait until it answers
@@ -135,7 +135,7 @@ pub(crate) struct LogArgs {
 pub(crate) struct RemoveArgs {
     /// Name of a server (`truetps server list`)
     pub(crate) name: String,
-    /// Also where it runs: it is killed first
+    /// Also where it runs, which is killed first, and where its own files cannot be read
     #[arg(long)]
     pub(crate) force: bool,
     #[command(flatten)]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use truetps_driver::{Dialect, Target};
 use truetps_lab::{Foreign, Pin, Program};
 use truetps_record::{Plan, SERVER};
-use truetps_sandbox::{Home, Named, find};
+use truetps_sandbox::{Home, Named, Use, find};
 
 use crate::args::{EngineArgs, Place};
 use crate::exit::Exit;
@@ -15,6 +15,8 @@ use crate::{pin, print_out, say};
 
 /// The password is read from here, so that it is on no command line.
 const PASSWORD: &str = "TRUETPS_PASSWORD";
+/// Folder of a server. An argument of clap's would be in the way of `--server` and `--dsn` wherever it is set.
+const BASEDIR: &str = "TRUETPS_BASEDIR";
 const DSN: &str = "--dsn";
 
 pub(crate) struct Site {
@@ -23,7 +25,7 @@ pub(crate) struct Site {
 }
 
 enum Ground {
-    Private { home: Home, programs: Vec<Program> },
+    Private { home: Home, programs: Vec<Program>, _uses: Vec<Use> },
     Given(Foreign),
 }
 
@@ -45,7 +47,7 @@ impl Site {
 
     pub(crate) fn place(&self) -> truetps_lab::Place<'_> {
         match &self.ground {
-            Ground::Private { home, programs } => truetps_lab::Place::Private { home, programs },
+            Ground::Private { home, programs, .. } => truetps_lab::Place::Private { home, programs },
             Ground::Given(foreign) => truetps_lab::Place::Given(foreign),
         }
     }
@@ -79,32 +81,39 @@ impl Site {
 fn private(plan: &Plan, place: &Place) -> Result<Ground, Failure> {
     let home =
         Home::open(place.sandbox.sandbox_dir.as_deref()).map_err(|error| Failure::usage(&error).hint(error.hint()))?;
-    let programs = programs(plan, &home, place.basedir.as_deref())?;
-    Ok(Ground::Private { home, programs })
+    let (programs, uses) = programs(plan, &home, place.basedir.as_deref())?;
+    Ok(Ground::Private { home, programs, _uses: uses })
 }
 
-/// The servers that a plan is about: those that it names, or the first one found.
-pub(crate) fn programs(plan: &Plan, home: &Home, basedir: Option<&Path>) -> Result<Vec<Program>, Failure> {
+/// The servers that a plan is about: those that it names, or the first one found. Those with names stay while the second
+/// is there.
+pub(crate) fn programs(plan: &Plan, home: &Home, basedir: Option<&Path>) -> Result<(Vec<Program>, Vec<Use>), Failure> {
     let names = plan.server_names();
     if names.is_empty() {
-        let binary = find(basedir, plan.server.flavour, home.user())
+        let binary = find(usual_basedir(basedir).as_deref(), plan.server.flavour, home.user())
             .map_err(|error| Failure::usage(&error).hint(error.hint()))?;
-        return Ok(vec![Program { name: None, binary }]);
+        return Ok((vec![Program { name: None, binary }], Vec::new()));
     }
     if basedir.is_some() {
         return Err(named_elsewhere(&names, "--basedir"));
     }
     let named = Named::of(home);
     let programs = names.iter().map(|name| {
-        let binary = named.get(name).and_then(|server| server.binary(home));
-        let binary = binary.map_err(|error| Failure::usage(&error).hint(error.hint()))?;
+        let used = named.use_server(name).and_then(|(server, used)| Ok((server.binary(home)?, used)));
+        let (binary, used) = used.map_err(|error| Failure::usage(&error).hint(error.hint()))?;
         if plan.server.flavour.is_some_and(|wanted| wanted != binary.flavour) {
             let wanted = plan.server.flavour.map(|flavour| flavour.to_string()).unwrap_or_default();
             return Err(Failure::usage(format!("the plan wants {wanted}, and server `{name}` is {binary}")));
         }
-        Ok(Program { name: Some((*name).to_owned()), binary })
+        Ok((Program { name: Some((*name).to_owned()), binary }, used))
     });
-    programs.collect()
+    let found: Result<Vec<_>, Failure> = programs.collect();
+    Ok(found?.into_iter().unzip())
+}
+
+/// `--basedir` as typed, else of the environment: that one is what to take where nothing else is named.
+pub(crate) fn usual_basedir(typed: Option<&Path>) -> Option<PathBuf> {
+    typed.map(Path::to_owned).or_else(|| std::env::var_os(BASEDIR).map(PathBuf::from).filter(|path| path != ""))
 }
 
 fn named_elsewhere(names: &[&str], flag: &str) -> Failure {
@@ -181,7 +190,7 @@ fn schema(name: &str) -> Result<String, Failure> {
 pub(crate) fn dialect(place: &Place) -> Result<Option<Dialect>, Failure> {
     match &place.dsn {
         Some(dsn) => parse(dsn, DSN).map(|target| Some(target.dialect)),
-        None if place.basedir.is_some() || place.server.is_some() => Ok(None),
+        None if usual_basedir(place.basedir.as_deref()).is_some() || place.server.is_some() => Ok(None),
         None => Ok(Some(Dialect::Mysql)),
     }
 }

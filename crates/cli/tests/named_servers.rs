@@ -6,12 +6,14 @@ mod common;
 use std::fs::{self, File};
 use std::io::Write;
 use std::net::TcpListener;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use common::{Place, Ran, has_server, signal, wait_until};
 use rustix::process::Signal;
-use truetps_testkit::mysql_family::{FetchedServer, fetched};
+use truetps_sandbox::{ServerUser, find};
+use truetps_testkit::mysql_family::{FetchedServer, fetched_server};
 
 impl Place {
     fn good(&self, args: &[&str]) -> Ran {
@@ -58,9 +60,7 @@ impl Drop for Ends<'_> {
 
 /// MySQL 5.7, else 8.0: trees of some ten files, which are packed in a moment.
 fn mysql(test: &str) -> Option<FetchedServer> {
-    let servers = fetched(test);
-    let small = |wanted: &str| servers.iter().find(|server| server.name == wanted).cloned();
-    small("mysql-5.7").or_else(|| small("mysql-8.0"))
+    fetched_server(test, "mysql-5.7").or_else(|| fetched_server(test, "mysql-8.0"))
 }
 
 fn packed(place: &Place, server: &FetchedServer) -> PathBuf {
@@ -110,13 +110,18 @@ fn the_life_of_a_named_server() {
     place.good(&["server", "sql", "maria", "CREATE DATABASE x; CREATE TABLE x.t (a INT)", "INSERT x.t VALUES (7)"]);
     place.refused(&["server", "start", "maria"], &["server `maria` runs (pid", "truetps server stop maria"]);
     place.refused(&["server", "remove", "maria"], &["runs (pid"]);
-    // To one who does not know of it, it is a stranger on that data folder.
+    // Whoever started it may have been killed before he wrote down what it is.
+    let pid = place.pid("maria");
     let note = place.home().join("named/maria/instance.json");
-    let aside = note.with_extension("aside");
-    fs::rename(&note, &aside).unwrap();
-    place.refused(&["server", "start", "maria"], &["holds the data folder"]);
-    place.refused(&["server", "remove", "maria"], &["holds the data folder"]);
-    fs::rename(&aside, &note).unwrap();
+    let mut cut: serde_json::Value = serde_json::from_slice(&fs::read(&note).unwrap()).unwrap();
+    cut["process"] = serde_json::Value::Null;
+    fs::write(&note, cut.to_string()).unwrap();
+    assert_eq!(place.pid("maria"), pid);
+    place.refused(&["server", "start", "maria"], &["server `maria` runs (pid"]);
+    place.good(&["server", "stop", "maria"]);
+    place.good(&["server", "start", "maria"]);
+    // Clients of it write no files elsewhere: a plugin would be one.
+    assert!(place.value("maria", "SELECT @@secure_file_priv").ends_with("named/maria/tmp/"));
     place.good(&["server", "clean"]);
     assert!(place.good(&["server", "list"]).stdout.contains("maria  runs, pid"));
 
@@ -133,6 +138,7 @@ fn the_life_of_a_named_server() {
     place.good(&["server", "start", "maria"]);
     assert_eq!(place.value("maria", "SELECT a FROM x.t"), "7");
     place.good(&["server", "stop", "maria", "--kill"]);
+    assert!(place.run(&["server", "status", "maria"]).stdout.contains("killed by `stop`"));
     place.good(&["server", "remove", "maria"]);
     assert!(place.servers().is_empty() && place.left().is_empty(), "{:?}", place.left());
 }
@@ -146,11 +152,25 @@ fn a_port_and_statements_from_stdin() {
     let _ends = Ends(&place);
     place.good(&["server", "add", "maria"]);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port().to_string();
+    let mut port = listener.local_addr().unwrap().port().to_string();
     place.refused(&["server", "start", "maria", "--port", &port], &[&format!("port {port} cannot be used")]);
     drop(listener);
-    place.good(&["server", "start", "maria", "--port", &port]);
+    let mut ran = place.run(&["server", "start", "maria", "--port", &port]);
+    for _ in 0..3 {
+        if ran.code == Some(0) {
+            break;
+        }
+        // Another one may have taken the port meanwhile.
+        port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
+        ran = place.run(&["server", "start", "maria", "--port", &port]);
+    }
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     assert_eq!(place.value("maria", "SELECT @@port, @@bind_address"), format!("{port}\t127.0.0.1"));
+    // Its owner has no password, and comes by the socket alone.
+    let by_port = |account: &str| place.run(&["server", "capture", &format!("mysql://{account}@127.0.0.1:{port}")]);
+    assert_eq!(by_port("root").code, Some(4));
+    place.good(&["server", "sql", "maria", "CREATE USER app@'127.0.0.1' IDENTIFIED BY 'word'"]);
+    assert_eq!((by_port("app").code, by_port("app:word").code), (Some(4), Some(0)));
     let mut command = place.command(&["server", "sql", "maria"]);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(b"SELECT ';' AS a; -- none\nSELECT NULL").unwrap();
@@ -180,7 +200,9 @@ fn a_server_from_its_archive() {
     place.good(&["server", "add", "tree", server.basedir.to_str().unwrap()]);
     // The tree is a copy: the archive is not needed any more.
     fs::remove_file(&archive).unwrap();
-    place.good(&["server", "start", "old"]);
+    // MySQL 5.7 writes a binlog only where it has a number.
+    place.good(&["server", "start", "old", "--set", "log_bin=ON"]);
+    assert_eq!(place.value("old", "SELECT @@log_bin"), "1");
     place.good(&["server", "start", "tree"]);
     let version = server.binary.version.to_string();
     assert!(place.value("old", "SELECT VERSION()").starts_with(&version));
@@ -188,8 +210,66 @@ fn a_server_from_its_archive() {
     place.good(&["server", "stop", "old"]);
     place.good(&["server", "start", "old"]);
     place.good(&["server", "remove", "old", "--force"]);
+    // A file that cannot be read hides no other server, and is no reason to keep this one.
+    fs::write(place.home().join("named/tree/server.json"), "{").unwrap();
+    let listed = place.good(&["server", "list"]).stdout;
+    assert!(listed.contains("tree  BROKEN: ") && listed.contains("server.json"), "{listed}");
+    place.refused(&["server", "remove", "tree"], &["server.json"]);
     place.good(&["server", "remove", "tree", "--force"]);
+    assert!(place.left().is_empty(), "{:?}", place.left());
     assert!(server.binary.path.is_file(), "a folder of the user's stays");
+    assert!(place.servers().is_empty());
+}
+
+/// The installed server behind a script of this text; `$real` is its program.
+fn behind_a_script(place: &Place, name: &str, text: &str) -> bool {
+    let Ok(binary) = find(None, None, &ServerUser::choose()) else { return false };
+    let tree = place.path().join(name);
+    fs::create_dir_all(tree.join("bin")).unwrap();
+    fs::create_dir_all(tree.join("share")).unwrap();
+    symlink(&binary.share_dir, tree.join("share/mysql")).unwrap();
+    let script = tree.join("bin/mysqld");
+    fs::write(&script, format!("#!/bin/sh\nreal='{}'\n{text}\n", binary.path.display())).unwrap();
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    place.good(&["server", "add", name, tree.to_str().unwrap()]);
+    true
+}
+
+#[test]
+fn a_start_that_fails_leaves_no_process() {
+    if !has_server() {
+        return;
+    }
+    let place = Place::new();
+    let _ends = Ends(&place);
+    // It does not become the server: the server is a child of it.
+    behind_a_script(&place, "parent", "\"$real\" \"$@\"\nexit $?");
+    let ran = place.run(&["server", "start", "parent"]);
+    assert!(ran.code == Some(4) && ran.stderr.contains("not the server that was started"), "{}", ran.stderr);
+    wait_until("the end of what a script has started", || place.servers().is_empty());
+    assert!(place.run(&["server", "status", "parent"]).stdout.contains("last start failed"));
+
+    // It never answers: Ctrl-C ends it, and so does another command.
+    let never = "case \"$*\" in *--socket=*) while :; do sleep 0.1; done;; esac\nexec \"$real\" \"$@\"";
+    behind_a_script(&place, "never", never);
+    for by_signal in [true, false] {
+        let child = place.start(&["server", "start", "never"]);
+        wait_until("a process", || place.good(&["server", "list"]).stdout.contains("never  runs, pid"));
+        if by_signal {
+            signal(child.id(), Signal::INT);
+        } else {
+            place.good(&["server", "stop", "never", "--kill"]);
+        }
+        let ran: Ran = child.wait_with_output().unwrap().into();
+        assert_eq!(ran.code, Some(if by_signal { 130 } else { 4 }), "{}", ran.stderr);
+        assert!(place.servers().is_empty());
+    }
+    // What was started is found also where nobody lived to write down what it is.
+    let mut child = place.start(&["server", "start", "never"]);
+    wait_until("a process", || place.good(&["server", "list"]).stdout.contains("never  runs, pid"));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    place.good(&["server", "remove", "never", "--force"]);
     assert!(place.servers().is_empty());
 }
 
@@ -242,6 +322,15 @@ fn the_server_is_a_factor() {
     assert!(ran.stdout.contains("old (mysql") && ran.stdout.contains("server=old"), "{}", ran.stdout);
     assert!(place.servers().is_empty());
 
-    let ran = place.good(&["run", "insert", "--server", "old", "--measure", "0.3", "--warm-up", "0.1"]);
-    assert!(ran.stdout.contains("old (mysql"), "{}", ran.stdout);
+    // Its program stays while a run needs it. A folder of the environment is for those who name no server.
+    let mut command = place.command(&["run", "insert", "--server", "old", "--measure", "2", "--warm-up", "0.1"]);
+    command.env("TRUETPS_BASEDIR", "/nowhere").stdout(Stdio::piped()).stderr(Stdio::piped());
+    let before = place.latest();
+    let child = command.spawn().unwrap();
+    wait_until("a second experiment", || place.latest() != before);
+    place.wait_for_interval("trial-0001");
+    place.refused(&["server", "remove", "old", "--force"], &["a run measures with server `old`"]);
+    place.refused(&["server", "add", "old", "--replace"], &["a run measures with server `old`"]);
+    let ran: Ran = child.wait_with_output().unwrap().into();
+    assert!(ran.code == Some(0) && ran.stdout.contains("old (mysql"), "{}{}", ran.stdout, ran.stderr);
 }

@@ -1,28 +1,55 @@
-//! Every server that could be fetched, from MySQL 5.5 on: a private one whose redo log's size is a factor, and one that
-//! belongs to somebody, by TCP and with a password.
+//! Servers that were fetched, from MySQL 5.5 on: a private one whose redo log's size is a factor, and one that belongs to
+//! somebody, by TCP and with a password. And two of them beside each other.
 //!
-//! `TRUETPS_TEST_SERVERS="mysql-5.7 mysql-8.0"` names a few of them.
-#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test may panic, and says loudly what it skips")]
+//! Two of them are measured; `TRUETPS_TEST_SERVERS=all`, or names in its place, takes others.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod common;
 mod support;
 
+use std::net::TcpListener;
+
 use common::{Place, Ran};
 use support::{Owned, run_with_password, short_run, valid_trial};
-use truetps_sandbox::ServerVersion;
-use truetps_testkit::mysql_family::{FetchedServer, fetched};
+use truetps_sandbox::{Home, ServerVersion};
+use truetps_testkit::mysql_family::{FETCHABLE, FetchedServer, chosen_server, fetched_server};
 
-#[test]
-fn every_server_is_measured() {
-    for server in fetched("every_server_is_measured") {
-        eprintln!("{}", server.name);
-        a_private_one(&server);
-        one_of_somebody(&server);
-    }
+/// The oldest and the newest of those that `make test` fetches.
+const USUAL: [&str; 2] = ["mysql-5.7", "mariadb-11.8"];
+
+/// A test for each, so that they run beside each other.
+macro_rules! measured {
+    ($($test:ident of $name:literal;)*) => {
+        const TESTED: &[&str] = &[$($name),*];
+        $(#[test]
+        fn $test() {
+            let Some(server) = chosen_server(stringify!($test), $name, &USUAL) else { return };
+            let place = Place::new();
+            a_private_one(&place, &server);
+            one_of_somebody(&place, &server);
+        })*
+    };
 }
 
-fn a_private_one(server: &FetchedServer) {
-    let place = Place::new();
+measured! {
+    mysql_5_5_is_measured of "mysql-5.5";
+    mysql_5_6_is_measured of "mysql-5.6";
+    mysql_5_7_is_measured of "mysql-5.7";
+    mysql_8_0_is_measured of "mysql-8.0";
+    mysql_9_7_is_measured of "mysql-9.7";
+    mariadb_10_5_is_measured of "mariadb-10.5";
+    mariadb_10_11_is_measured of "mariadb-10.11";
+    mariadb_11_4_is_measured of "mariadb-11.4";
+    mariadb_11_8_is_measured of "mariadb-11.8";
+}
+
+#[test]
+fn every_server_has_a_test() {
+    assert_eq!(TESTED, FETCHABLE);
+    assert!(USUAL.iter().all(|name| TESTED.contains(name)));
+}
+
+fn a_private_one(place: &Place, server: &FetchedServer) {
     let redo = support::redo_setting(&server.binary);
     place.write(
         "redo.toml",
@@ -46,16 +73,60 @@ fn a_private_one(server: &FetchedServer) {
     assert!(place.servers().is_empty());
 }
 
-fn one_of_somebody(server: &FetchedServer) {
+fn one_of_somebody(place: &Place, server: &FetchedServer) {
     // Without keys a password that MySQL has not seen before cannot come by TCP, from 8.0 on.
     let keys = ["auto_generate_certs", "caching_sha2_password_auto_generate_rsa_keys"].map(|name| (name, "ON"));
     let has_keys = !server.binary.is_mariadb() && server.binary.version >= ServerVersion::new(8, 0, 11);
-    let owned = Owned::start(&server.binary, if has_keys { &keys } else { &[] });
+    // In the same folder, which has this server's template.
+    let home = Home::open(Some(&place.home())).unwrap();
+    let owned = Owned::start_in(&home, &server.binary, if has_keys { &keys } else { &[] });
     let before = owned.belongings();
-    let place = Place::new();
     // MySQL 8.0.15 has no cipher that is spoken here; without TLS the password goes by RSA.
     let dsn = format!("{}/?tls=off", owned.tcp_dsn());
-    let ran: Ran = run_with_password(&place, &short_run("insert", &dsn, &["--table-rows=500"]));
-    valid_trial(&place, &ran);
+    let ran: Ran = run_with_password(place, &short_run("insert", &dsn, &["--table-rows=500"]));
+    valid_trial(place, &ran);
     assert_eq!(owned.belongings(), before);
+}
+
+/// The capture of a server that is told nothing but where its files are.
+fn captured(place: &Place, name: &str, server: &FetchedServer) {
+    let run = |args: &[&str]| {
+        let ran = place.run(args);
+        assert_eq!(ran.code, Some(0), "{args:?}\n{}", ran.stderr);
+        ran.stdout
+    };
+    run(&["server", "add", name, server.basedir.to_str().unwrap()]);
+    let started = run(&["server", "start", name]);
+    let dsn = started.lines().find_map(|line| line.strip_prefix("dsn")).unwrap().trim();
+    run(&["server", "capture", dsn, "-o", &format!("{name}.json")]);
+    // Everybody on this host may knock at a port: only who has a password comes in.
+    run(&["server", "stop", name]);
+    let start = || {
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
+        (place.run(&["server", "start", name, "--port", &port]).code == Some(0)).then_some(port)
+    };
+    // Another one may have taken the port meanwhile.
+    let port = (0..3).find_map(|_| start()).unwrap();
+    run(&["server", "sql", name, "CREATE USER app@'127.0.0.1' IDENTIFIED BY 'word'"]);
+    let by_port =
+        |account: &str| place.run(&["server", "capture", &format!("mysql://{account}@127.0.0.1:{port}/?tls=off")]).code;
+    assert_eq!((by_port("root"), by_port("app"), by_port("app:word")), (Some(4), Some(4), Some(0)));
+    run(&["server", "remove", name, "--force"]);
+}
+
+#[test]
+fn the_binlog_is_why_mysql_5_7_and_8_0_differ() {
+    let server = |name| fetched_server("the_binlog_is_why_mysql_5_7_and_8_0_differ", name);
+    let (Some(old), Some(new)) = (server("mysql-5.7"), server("mysql-8.0")) else { return };
+    let place = Place::new();
+    captured(&place, "old", &old);
+    captured(&place, "new", &new);
+    let ran = place.run(&["diff", "old.json", "new.json", "--format", "json"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let found: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    let all = found["differences"].as_array().unwrap();
+    let names = all.iter().filter(|one| one["folded"].is_null()).map(|one| one["name"].as_str().unwrap());
+    let names: Vec<_> = names.take(5).collect();
+    assert!(names.contains(&"log_bin") && names.contains(&"sync_binlog"), "{names:?}");
+    assert!(all.len() as u64 + found["same"].as_u64().unwrap() > 400);
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use truetps_driver::Target;
-use truetps_knowledge::{Side, SideValue};
+use truetps_knowledge::{Side, SideValue, Version};
 use truetps_record::{Capture, CapturedVariable, ExperimentFolder, is_secret_name};
 
 use crate::capture::{CaptureOptions, capture};
@@ -41,8 +41,9 @@ fn value_of(variable: &CapturedVariable) -> SideValue {
     SideValue { value: variable.value.clone(), origin, default: variable.default.clone(), unit: variable.unit.clone() }
 }
 
-/// A capture, an option file or a run folder, by what is there.
-pub fn side_of_path(path: &Path) -> Result<Side, InspectError> {
+/// A capture, an option file or a run folder, by what is there. An option file is read as a server of the version of
+/// `like` reads it.
+pub fn side_of_path(path: &Path, like: Option<&Side>) -> Result<Side, InspectError> {
     let facts = fs::metadata(path).map_err(|source| InspectError::Read { path: path.to_owned(), source })?;
     if facts.is_dir() {
         return side_of_folder(path);
@@ -53,10 +54,13 @@ pub fn side_of_path(path: &Path) -> Result<Side, InspectError> {
             Capture::from_json(&text).map_err(|source| InspectError::Capture { path: path.to_owned(), source })?;
         return Ok(side_of_capture(&path.display().to_string(), &capture));
     }
+    let version = like.and_then(|side| side.version.as_deref()).and_then(Version::parse);
+    let read = options::read(path, version.as_ref())?;
     Ok(Side {
         name: path.display().to_string(),
         kind: "option file".to_owned(),
-        settings: options::read(path)?,
+        settings: read.settings,
+        notes: read.notes,
         ..Side::default()
     })
 }

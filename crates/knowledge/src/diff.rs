@@ -4,13 +4,12 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
-use truetps_record::{Flavour, SCHEMA_VERSION, same_setting};
+use truetps_record::{Flavour, SCHEMA_VERSION, Version, same_setting};
 
 use crate::durability::{Durability, judge};
-use crate::inert::inert_reason;
+use crate::inert::{inert_reason, is_place};
 use crate::setting::{Change, Group, Setting, known};
 use crate::units::{same_amount, with_unit};
-use crate::version::Version;
 
 /// The settings of one server, wherever they were read.
 #[derive(Debug, Clone, Default)]
@@ -51,6 +50,8 @@ pub struct Placed {
     /// What the value means for a process crash, and for a power cut.
     pub process_crash: Option<String>,
     pub power_cut: Option<String>,
+    /// Why the value does nothing here: the switch that it needs is off.
+    pub without_effect: Option<String>,
     /// Where this side does not have the setting: what it has in its place.
     pub counterparts: Vec<(String, String)>,
 }
@@ -110,6 +111,7 @@ impl Diff {
 }
 
 const RENAMED: &str = "the other server has the same value under another name";
+const SAME_PLACE: &str = "files of the server: inside both data folders, or outside of both";
 const OWN_DEFAULTS: &str = "nothing is known of it, and each of the two versions has its own default";
 const ONE_SIDED: &str = "nothing is known of it, and only one of the two servers has it";
 
@@ -120,7 +122,7 @@ pub fn diff(a: &Side, b: &Side) -> Diff {
     for name in names {
         let values = (a.settings.get(name), b.settings.get(name));
         match values {
-            (Some(of_a), Some(of_b)) if is_same(name, of_a, of_b) => same += 1,
+            (Some(of_a), Some(of_b)) if is_same(name, of_a, of_b) && !works_in_one(name, a, b) => same += 1,
             // An option file says nothing of what is not in it. Two of them are compared as they are.
             (None, Some(_)) if !a.is_complete && b.is_complete => not_compared += 1,
             (Some(_), None) if !b.is_complete && a.is_complete => not_compared += 1,
@@ -156,21 +158,39 @@ fn is_news_of_a_version(one: &Difference) -> bool {
     at_default(&one.a, &one.b) || at_default(&one.b, &one.a)
 }
 
-/// A path of an option file turns the binlog on, and its variable says ON.
+/// The same value does not mean the same where only one side has the switch on that it needs.
+fn works_in_one(name: &str, a: &Side, b: &Side) -> bool {
+    let setting = known(name);
+    without_effect(setting, a).is_some() != without_effect(setting, b).is_some()
+}
+
+fn without_effect(setting: Option<&Setting>, side: &Side) -> Option<String> {
+    let needs = setting?.needs.as_deref()?;
+    let found = &side.settings.get(needs)?.value;
+    is_off(found).then(|| format!("{needs} is {found}"))
+}
+
+fn is_off(value: &str) -> bool {
+    ["off", "0", "false"].contains(&value.to_lowercase().as_str())
+}
+
+/// A path of an option file turns the binlog on, and its variable says ON. MySQL before 8.0 says nothing where it flushes
+/// with fsync.
 fn is_same(name: &str, one: &SideValue, other: &SideValue) -> bool {
     let unit = one.unit.as_deref().or(other.unit.as_deref());
     let (one, other) = (one.value.as_str(), other.value.as_str());
-    let binlog = |text: &str| !["off", "0", "false"].contains(&text.to_lowercase().as_str());
+    let method = |text: &str| if text.is_empty() { "fsync".to_owned() } else { text.to_lowercase() };
     same_setting(one, other)
         || unit.is_some_and(|unit| same_amount(one, other, unit))
-        || (name == "log_bin" && binlog(one) == binlog(other))
+        || (name == "log_bin" && is_off(one) == is_off(other))
+        || (name == "innodb_flush_method" && method(one) == method(other))
 }
 
 fn difference(name: &str, a: &Side, b: &Side) -> Difference {
     let setting = known(name);
     let both = a.settings.contains_key(name) && b.settings.contains_key(name);
     let same_server = a.flavour == b.flavour && a.version == b.version;
-    let folded = match (inert_reason(name), setting) {
+    let folded = match (inert_reason(name).or_else(|| same_place(name, a, b)), setting) {
         (Some(reason), _) => Some(reason),
         (None, None) if !both && !same_server => Some(ONE_SIDED),
         (None, None) if !same_server && [a, b].iter().all(|side| is_default(&side.settings[name])) => {
@@ -192,6 +212,20 @@ fn difference(name: &str, a: &Side, b: &Side) -> Difference {
         a: of_a,
         b: of_b,
     }
+}
+
+/// Files of two servers lie in different folders: what may matter is whether they share a disk with the data.
+fn same_place(name: &str, a: &Side, b: &Side) -> Option<&'static str> {
+    if !is_place(name) {
+        return None;
+    }
+    let is_inside = |side: &Side| {
+        let path = side.settings.get(name)?.value.as_str();
+        let data = side.settings.get("datadir").map_or("", |found| found.value.trim_end_matches('/'));
+        let below = path.strip_prefix(data).filter(|_| !data.is_empty());
+        Some(!path.starts_with('/') || below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
+    };
+    (is_inside(a)? == is_inside(b)?).then_some(SAME_PLACE)
 }
 
 /// By the server's own words: the family of MySQL, MariaDB, PostgreSQL.
@@ -217,13 +251,15 @@ fn placed(name: &str, setting: Option<&Setting>, side: &Side) -> Placed {
     let Some(found) = side.settings.get(name) else {
         return Placed { default, counterparts: counterparts(setting, side), ..Placed::default() };
     };
-    let crash = setting.and_then(|setting| setting.crash(&found.value));
+    let without_effect = without_effect(setting, side);
+    let crash = setting.and_then(|setting| setting.crash(&found.value)).filter(|_| without_effect.is_none());
     Placed {
         value: Some(told(found)),
         origin: found.origin.clone(),
         default: default.or_else(|| found.default.clone()),
         process_crash: crash.map(|crash| crash.process.clone()),
         power_cut: crash.map(|crash| crash.power.clone()),
+        without_effect,
         counterparts: Vec::new(),
     }
 }
@@ -308,6 +344,33 @@ mod tests {
         assert_eq!(first.b.default.as_deref(), Some("1"));
         assert!(first.b.power_cut.as_deref().unwrap().contains("last second"), "{first:?}");
         assert!(found.b.durability.unwrap().sentence.contains("innodb_flush_log_at_trx_commit=2"));
+    }
+
+    #[test]
+    fn the_same_value_with_the_switch_on_in_one() {
+        let mysql = Some(Flavour::Mysql);
+        let sync = ("sync_binlog", "1");
+        let old = side(mysql, "5.7.22", &[sync, ("log_bin", "OFF"), ("innodb_flush_method", "")]);
+        let new = side(mysql, "8.0.15", &[sync, ("log_bin", "ON"), ("innodb_flush_method", "fsync")]);
+        let found = diff(&old, &new);
+        assert_eq!((shown(&found), found.same), (vec!["sync_binlog", "log_bin"], 1));
+        let first = &found.differences[0];
+        assert_eq!(first.a.without_effect.as_deref(), Some("log_bin is OFF"));
+        assert_eq!((first.a.power_cut.as_deref(), first.b.without_effect.as_deref()), (None, None));
+        assert!(first.b.power_cut.as_deref().unwrap().starts_with("loses no acknowledged event"));
+        assert_eq!(diff(&new, &new).same, 3);
+    }
+
+    #[test]
+    fn where_files_are() {
+        let mysql = Some(Flavour::Mysql);
+        let at = |data: &str, redo: &str| {
+            side(mysql, "8.0.36", &[("datadir", data), ("innodb_log_group_home_dir", redo), ("tmpdir", "/tmp")])
+        };
+        let places = |one: &Side, other: &Side| shown(&diff(one, other)).len();
+        assert_eq!(places(&at("/a/", "./"), &at("/b/", "/b/redo")), 0);
+        assert_eq!(places(&at("/a/", "./"), &at("/b/", "/bb")), 1);
+        assert_eq!(places(&at("/a/", "/fast"), &at("/b/", "/quick")), 0);
     }
 
     #[test]

@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::Serialize;
-use truetps_record::{Flavour, same_setting, setting_number};
+use truetps_record::{Flavour, Version, same_setting, setting_number};
 
 use crate::setting::known;
-use crate::version::Version;
+use crate::units::amount;
 
 /// What is gone after a crash of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -119,12 +119,14 @@ pub fn judge(flavour: Flavour, version: &Version, variables: &BTreeMap<String, S
         Flavour::Postgresql => (postgres_process(&view), postgres_power(&view), postgres_replica(&view)),
         _ => (process_crash(&view), power_cut(&view), mysql_replica(&view)),
     };
+    // Other engines have rules of their own, and Aria or MyISAM none.
+    let commit = if flavour == Flavour::Postgresql { "a commit" } else { "a commit of InnoDB tables" };
     let crashes = match (&process, &power) {
         (Verdict { loss: Loss::Nothing, .. }, Verdict { loss: Loss::Nothing, .. }) => {
-            "a commit survives a process crash and a power cut, if the disk keeps what it has flushed".to_owned()
+            format!("{commit} survives a process crash and a power cut, if the disk keeps what it has flushed")
         }
         (Verdict { loss: Loss::Nothing, .. }, power) => {
-            format!("a commit survives a process crash; {}", power.told("a power cut"))
+            format!("{commit} survives a process crash; {}", power.told("a power cut"))
         }
         (process, power) if process.loss == power.loss && process.why == power.why => {
             process.told("a process crash or a power cut")
@@ -229,6 +231,9 @@ fn binlog_at_power_cut(view: &View<'_>, level: u8) -> Verdict {
 
 fn mysql_replica(view: &View<'_>) -> (ReplicaFate, String) {
     let say = |fate, text: &str| (fate, text.to_owned());
+    if view.given.get("wsrep_on").is_some_and(|on| same_setting("ON", on)) {
+        return say(ReplicaFate::Unknown, "the other nodes of its cluster are not judged (wsrep_on=ON)");
+    }
     if !has_binlog(view) {
         return say(ReplicaFate::None, "no binlog, so no replica");
     }
@@ -242,10 +247,17 @@ fn mysql_replica(view: &View<'_>) -> (ReplicaFate, String) {
             "a replica has each acknowledged commit while semi-synchronous replication is active",
         );
     }
-    if view.is("innodb_support_xa", "OFF") {
+    // Later versions take the setting and do not heed it.
+    let heeds_xa =
+        view.flavour != Flavour::Mariadb && Version::parse("5.7.10").is_some_and(|until| *view.version < until);
+    if heeds_xa && view.is("innodb_support_xa", "OFF") {
         return say(ReplicaFate::Differs, "replicas can differ after a crash (innodb_support_xa=OFF)");
     }
+    let broken = redo_is_off(view).or_else(|| damage(view));
     match (view.number("sync_binlog").map(|sync| sync as u64), flush_level(view)) {
+        (Some(1), Some(_)) if let Some(Verdict { why, .. }) = broken => {
+            (ReplicaFate::Differs, format!("after a crash replicas can have what this server has lost ({why})"))
+        }
         (Some(1), Some(1 | 3)) => say(ReplicaFate::Follows, "replicas follow, a little behind"),
         (Some(1), Some(level)) => (
             ReplicaFate::Differs,
@@ -268,11 +280,12 @@ fn postgres_process(view: &View<'_>) -> Verdict {
 
 /// Three rounds of the WAL writer, as the manual says.
 fn asynchronous(view: &View<'_>) -> Verdict {
-    let text = view.text("wal_writer_delay").unwrap_or("200");
-    // `200ms` of an option file is what pg_settings shows as 200.
-    let delay_ms = setting_number(text.trim_end_matches("ms")).unwrap_or(200.0);
     let why = "synchronous_commit=off, three times wal_writer_delay";
-    Verdict::new(Loss::Seconds { seconds: 3.0 * delay_ms / 1e3 }, why)
+    // `1s` of an option file is what pg_settings shows as 1000.
+    match amount(view.text("wal_writer_delay").unwrap_or("200"), "ms") {
+        Some(delay_us) => Verdict::new(Loss::Seconds { seconds: 3.0 * delay_us / 1e6 }, why),
+        None => Verdict::new(Loss::Unknown, why),
+    }
 }
 
 fn postgres_power(view: &View<'_>) -> Verdict {

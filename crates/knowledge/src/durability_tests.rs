@@ -73,9 +73,18 @@ fn what_can_break_data() {
     assert!(damaged(Mysql, "5.7.29", &[("innodb_flush_method", "O_DIRECT_NO_FSYNC")]));
     assert!(!damaged(Mysql, "8.0.36", &[("innodb_flush_method", "O_DIRECT_NO_FSYNC")]));
     let off = [("innodb_redo_log_enabled", "OFF")];
-    check(Mysql, "8.0.36", &off, Loss::Damage, Loss::Damage, ReplicaFate::Follows);
+    check(Mysql, "8.0.36", &off, Loss::Damage, Loss::Damage, ReplicaFate::Differs);
+    for lost in
+        [("innodb_doublewrite", "OFF"), ("innodb_flush_method", "nosync"), ("innodb_flush_method", "littlesync")]
+    {
+        let settings = [("log_bin", "ON"), ("sync_binlog", "1"), lost];
+        check(Mariadb, "10.11.19", &settings, Loss::Nothing, Loss::Damage, ReplicaFate::Differs);
+    }
     let diverges = [("log_bin", "ON"), ("sync_binlog", "1"), ("innodb_support_xa", "OFF")];
-    check(Mysql, "5.7.29", &diverges, Loss::Nothing, Loss::Nothing, ReplicaFate::Differs);
+    check(Mysql, "5.7.9", &diverges, Loss::Nothing, Loss::Nothing, ReplicaFate::Differs);
+    check(Mysql, "5.7.10", &diverges, Loss::Nothing, Loss::Nothing, ReplicaFate::Follows);
+    let cluster = [("wsrep_on", "ON")];
+    check(Mariadb, "10.11.19", &cluster, Loss::Nothing, Loss::Nothing, ReplicaFate::Unknown);
 }
 
 #[test]
@@ -86,8 +95,10 @@ fn postgresql() {
     let asynchronous = ("synchronous_commit", "off");
     check(Postgresql, "15.8", &[asynchronous], window, window, ReplicaFate::Follows);
     let longer = Loss::Seconds { seconds: 3.0 };
-    let delay = ("wal_writer_delay", "1000ms");
-    check(Postgresql, "15.8", &[asynchronous, delay], longer, longer, ReplicaFate::Follows);
+    for text in ["1000ms", "1s", "1000"] {
+        let delay = ("wal_writer_delay", text);
+        check(Postgresql, "15.8", &[asynchronous, delay], longer, longer, ReplicaFate::Follows);
+    }
     check(Postgresql, "15.8", &[("fsync", "off")], Loss::Nothing, Loss::Damage, ReplicaFate::Differs);
     check(Postgresql, "18.0", &[("full_page_writes", "off")], Loss::Nothing, Loss::Damage, ReplicaFate::Follows);
     let standby = ("synchronous_standby_names", "s1");
@@ -101,12 +112,12 @@ fn sentences() {
     let said = |flavour, version: &str, settings: &[(&str, &str)]| judged(flavour, version, settings).sentence;
     assert_eq!(
         said(Flavour::Mysql, "9.7.4", &[]),
-        "a commit survives a process crash and a power cut, if the disk keeps what it has flushed; replicas follow, a \
-         little behind"
+        "a commit of InnoDB tables survives a process crash and a power cut, if the disk keeps what it has flushed; \
+         replicas follow, a little behind"
     );
     assert_eq!(
         said(Flavour::Mariadb, "10.11.19", &[("innodb_flush_log_at_trx_commit", "2")]),
-        "a commit survives a process crash; a power cut can lose up to about 1 s of acknowledged transactions \
+        "a commit of InnoDB tables survives a process crash; a power cut can lose up to about 1 s of acknowledged transactions \
          (innodb_flush_log_at_trx_commit=2); no binlog, so no replica"
     );
     assert_eq!(

@@ -11,6 +11,14 @@ const TEXT: &str = include_str!("../data/inert.toml");
 struct Inert {
     identity: Kind,
     state: Kind,
+    place: Place,
+}
+
+/// Folders and files of a server, of which only their disk can matter.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Place {
+    names: Vec<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -27,6 +35,11 @@ pub fn inert_reason(name: &str) -> Option<&'static str> {
     let kinds = [&INERT.identity, &INERT.state];
     let kind = kinds.into_iter().find(|kind| kind.patterns.iter().any(|pattern| matches(pattern, name)))?;
     Some(&kind.about)
+}
+
+/// Whether a variable says where files are that are written at commits, flushes or for large results.
+pub(crate) fn is_place(name: &str) -> bool {
+    INERT.place.names.iter().any(|known| known == name)
 }
 
 /// `*` in the pattern stands for any characters.
@@ -48,6 +61,10 @@ mod tests {
         for name in ["server_uuid", "gtid_binlog_pos", "version_compile_os", "report_host", "last_insert_id", "port"] {
             assert!(inert_reason(name).is_some(), "{name}");
         }
+        for name in ["wsrep_on", "profiling", "lc_collate", "tmpdir", "innodb_log_group_home_dir"] {
+            assert_eq!(inert_reason(name), None, "{name}");
+        }
+        assert!(is_place("tmpdir") && !is_place("datadir"));
         for name in ["sync_binlog", "report", "innodb_flush_method", "gtid_mode", "debugger_of_mine_not"] {
             assert_eq!(inert_reason(name).is_some(), name.starts_with("debug"), "{name}");
         }

@@ -9,11 +9,10 @@ mod inert;
 mod option_text;
 mod setting;
 mod units;
-mod version;
 
 pub use diff::{Diff, Difference, Placed, Side, SideFacts, SideValue, diff};
 pub use durability::{Durability, Loss, ReplicaFate, judge};
 pub use inert::inert_reason;
-pub use option_text::{OptionText, parse_options};
+pub use option_text::{GroupUse, group_use, server_setting};
 pub use setting::{Change, Crash, Group, Setting, Span, known, settings};
-pub use version::Version;
+pub use truetps_record::Version;

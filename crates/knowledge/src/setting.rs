@@ -5,9 +5,7 @@ use std::fmt;
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
-use truetps_record::{Flavour, same_setting};
-
-use crate::version::Version;
+use truetps_record::{Flavour, Version, same_setting};
 
 /// What a setting is about. The order is that in which differences are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -80,9 +78,9 @@ impl fmt::Display for Change {
 #[serde(deny_unknown_fields)]
 pub struct Span {
     of: Flavour,
-    from: String,
+    from: Bound,
     /// The first version that this does not hold for any more.
-    until: Option<String>,
+    until: Option<Bound>,
     /// Absent where it depends on the machine or on other settings.
     pub default: Option<String>,
     pub change: Change,
@@ -92,8 +90,33 @@ pub struct Span {
 
 impl Span {
     fn holds(&self, version: &Version) -> bool {
-        let bound = |text: &str| Version::parse(text).expect("versions of the data are read by a test");
-        *version >= bound(&self.from) && self.until.as_deref().is_none_or(|until| *version < bound(until))
+        self.from.is_reached(version) && !self.until.as_ref().is_some_and(|until| until.is_reached(version))
+    }
+}
+
+/// A version, or the first one of each series that a change was made in: MariaDB makes some in all series that it still
+/// maintains. A series that is not in the list has it where it is newer than all of them.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(untagged)]
+enum Bound {
+    One(String),
+    OfSeries(Vec<String>),
+}
+
+impl Bound {
+    fn versions(&self) -> Vec<Version> {
+        let texts = match self {
+            Self::One(text) => std::slice::from_ref(text),
+            Self::OfSeries(texts) => texts,
+        };
+        let parse = |text: &String| Version::parse(text).expect("versions of the data are read by a test");
+        texts.iter().map(parse).collect()
+    }
+
+    fn is_reached(&self, version: &Version) -> bool {
+        let versions = self.versions();
+        let own = versions.iter().find(|bound| matches!(self, Self::OfSeries(_)) && bound.series() == version.series());
+        own.or(versions.iter().max()).is_some_and(|bound| version >= bound)
     }
 }
 
@@ -128,6 +151,8 @@ pub struct Setting {
     pub meaning: String,
     /// Settings that have no meaning, or another one, without each other.
     pub belongs_with: Vec<String>,
+    /// The switch without which it does nothing.
+    pub needs: Option<String>,
     /// The same thing in another family, or in another version of this one.
     pub counterparts: Vec<String>,
     spans: Vec<Span>,
@@ -167,6 +192,7 @@ struct Written {
     meaning: String,
     #[serde(default)]
     belongs_with: Vec<String>,
+    needs: Option<String>,
     #[serde(default)]
     counterparts: Vec<String>,
     #[serde(rename = "in")]
@@ -184,6 +210,7 @@ static SETTINGS: LazyLock<BTreeMap<String, Setting>> = LazyLock::new(|| {
             weight: written.weight,
             meaning: written.meaning,
             belongs_with: written.belongs_with,
+            needs: written.needs,
             counterparts: written.counterparts,
             spans: written.spans,
             crashes: written.crash,
@@ -214,15 +241,15 @@ mod tests {
             let name = &setting.name;
             assert!(setting.meaning.ends_with('.') && !setting.spans.is_empty(), "{name}");
             for span in &setting.spans {
-                let from = Version::parse(&span.from).unwrap_or_else(|| panic!("{name}: from"));
-                let until = span.until.as_deref().map(|until| Version::parse(until).expect("until"));
-                assert!(until.is_none_or(|until| from < until), "{name}: {span:?}");
+                let (from, until) = (span.from.versions(), span.until.as_ref().map(Bound::versions));
+                assert!(!from.is_empty() && from.is_sorted(), "{name}: {span:?}");
+                assert!(until.is_none_or(|until| until.is_sorted() && from[0] < until[0]), "{name}: {span:?}");
                 assert!(
                     span.source.starts_with("measured") || span.source.contains("of M") || span.source.contains("of P"),
                     "{name}"
                 );
             }
-            for other in setting.belongs_with.iter().chain(&setting.counterparts) {
+            for other in setting.belongs_with.iter().chain(&setting.counterparts).chain(&setting.needs) {
                 assert!(known(other).is_some(), "{name} names {other}");
                 assert_ne!(name, other);
             }
@@ -236,10 +263,11 @@ mod tests {
     fn spans_do_not_overlap() {
         for setting in settings() {
             for (n, one) in setting.spans.iter().enumerate() {
-                let from = Version::parse(&one.from).unwrap();
                 let others = setting.spans.iter().enumerate().filter(|(m, other)| *m != n && other.of == one.of);
                 for (_, other) in others {
-                    assert!(!other.holds(&from), "{}: {one:?} {other:?}", setting.name);
+                    for from in one.from.versions() {
+                        assert!(!other.holds(&from), "{}: {one:?} {other:?}", setting.name);
+                    }
                 }
             }
         }
@@ -261,6 +289,29 @@ mod tests {
         check("innodb_redo_log_capacity", Flavour::Mysql, "8.0.15", None);
         check("checkpoint_completion_target", Flavour::Postgresql, "13.4", Some("0.5"));
         check("data_checksums", Flavour::Postgresql, "18.0", Some("on"));
+        check("innodb_flush_method", Flavour::Mysql, "5.7.22", Some(""));
+        check("binlog_expire_logs_seconds", Flavour::Mysql, "8.0.3", Some("0"));
+        check("binlog_checksum", Flavour::Mysql, "5.6.4", Some("NONE"));
+        check("innodb_max_dirty_pages_pct", Flavour::Mariadb, "10.5.4", Some("75"));
+    }
+
+    #[test]
+    fn changes_of_several_series() {
+        let has = |version: &str| {
+            let version = Version::parse(version).unwrap();
+            known("innodb_snapshot_isolation").unwrap().span(Flavour::Mariadb, &version).is_some()
+        };
+        for (series, old, new) in [("10.6", 17, 18), ("10.11", 7, 8), ("11.0", 5, 6), ("11.2", 3, 4), ("11.4", 1, 2)] {
+            assert!(!has(&format!("{series}.{old}")) && has(&format!("{series}.{new}")), "{series}");
+        }
+        assert!(!has("10.5.99") && !has("10.10.9") && !has("11.3.2"), "series that ended before");
+        assert!(has("11.5.1") && has("11.8.6") && has("12.1.2"));
+        let change = |version: &str| {
+            let version = Version::parse(version).unwrap();
+            known("innodb_doublewrite").unwrap().span(Flavour::Mariadb, &version).unwrap().change
+        };
+        assert_eq!((change("11.1.4"), change("11.1.5")), (Change::Restart, Change::Dynamic));
+        assert_eq!((change("10.11.19"), change("11.3.2")), (Change::Restart, Change::Restart));
     }
 
     #[test]

@@ -18,7 +18,7 @@ pub(crate) fn with_unit(value: &str, unit: &str) -> String {
 }
 
 /// In bytes or microseconds. A number without a unit is in that of the setting.
-fn amount(text: &str, unit: &str) -> Option<f64> {
+pub(crate) fn amount(text: &str, unit: &str) -> Option<f64> {
     let (number, own) = split(text.trim());
     let number: f64 = number.parse().ok()?;
     Some(number * factor(if own.is_empty() { unit } else { own })?)

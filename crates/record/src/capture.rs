@@ -119,8 +119,19 @@ impl Capture {
 }
 
 /// Words in names of variables whose values may be, or have in them, a secret.
-const SECRET_WORDS: [&str; 8] =
-    ["password", "passwd", "passphrase", "secret", "conninfo", "auth", "credential", "private"];
+const SECRET_WORDS: [&str; 11] = [
+    "password",
+    "passwd",
+    "passphrase",
+    "secret",
+    "conninfo",
+    "auth",
+    "credential",
+    "private",
+    "token",
+    "api_key",
+    "proxy",
+];
 /// Whole names of such variables: free text that people put logins into, and keys.
 const SECRET_NAMES: [&str; 14] = [
     "archive_command",
@@ -195,7 +206,16 @@ mod tests {
 
     #[test]
     fn secrets_by_name() {
-        for name in ["primary_conninfo", "report_password", "wsrep_sst_auth", "archive_command", "INIT_CONNECT"] {
+        for name in [
+            "primary_conninfo",
+            "report_password",
+            "wsrep_sst_auth",
+            "archive_command",
+            "INIT_CONNECT",
+            "x_api_key",
+            "sso_token",
+            "https_proxy",
+        ] {
             assert!(is_secret_name(name), "{name}");
         }
         for name in ["sync_binlog", "key_buffer_size", "innodb_adaptive_hash_index", "author_of_nothing"] {

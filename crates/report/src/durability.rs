@@ -58,7 +58,7 @@ mod tests {
         assert_eq!(said.len(), 3, "{said:#?}");
         assert!(said.iter().all(|line| line.starts_with(&format!("Durability with {name}="))), "{said:#?}");
         assert!(
-            said.iter().any(|line| line.contains("a commit survives a process crash and a power cut")),
+            said.iter().any(|line| line.contains("a commit of InnoDB tables survives a process crash and a power cut")),
             "{said:#?}"
         );
     }

@@ -135,6 +135,9 @@ fn facts(difference: &Difference) -> Vec<String> {
 
 /// One sentence where both crashes mean the same.
 fn crash_line(placed: &Placed) -> Option<String> {
+    if let Some(reason) = &placed.without_effect {
+        return Some(format!("without effect, as {reason}"));
+    }
     let (process, power) = (placed.process_crash.as_ref()?, placed.power_cut.as_ref()?);
     Some(if process == power {
         format!("a crash {process}")

@@ -1,12 +1,16 @@
 //! Unpacks the archive of a server: a tree that may come from anywhere.
 //!
-//! Files are only ever made new, inside folders that were made here; links are made last, and none may lead out of the
-//! tree. Bytes are bounded by the disk's free space. What fails leaves the caller a folder to remove.
+//! Files are only ever made new, inside folders that were made here. Links are made last, and none below another one, so
+//! that no name is ever made through one; where each leads is looked at when all are there. Bytes are bounded by the
+//! disk's free space, memory by constants. What fails leaves the caller a folder to remove.
 
+use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, BufReader, Read};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, symlink};
 use std::path::{Component, Path, PathBuf};
+use std::rc::Rc;
 
 use flate2::read::MultiGzDecoder;
 use lzma_rust2::XzReader;
@@ -14,13 +18,17 @@ use tar::{Archive, Entry, EntryType};
 
 use crate::binary::{BinaryError, ServerBinary};
 use crate::binary_search::find;
-use crate::copy::{check_free, free_bytes};
+use crate::copy::{SPARE_BYTES, check_free, free_bytes};
 use crate::error::SandboxError;
 use crate::named_error::NamedError;
 use crate::server_user::ServerUser;
 
 /// The largest server trees have 20,000.
 const ENTRIES_MAX: usize = 200_000;
+/// What may stand between the bytes of two files: headers with long names. All of it is kept in memory.
+const HEADER_BYTES_MAX: u64 = 1 << 20;
+/// Of the unpacker; `xz -9` needs 65 MB.
+const XZ_MEMORY_KIB: u32 = 128 << 10;
 /// What may follow the last entry: padding.
 const PADDING_BYTES_MAX: u64 = 64 << 20;
 /// Blocks of a tar file; two of zeros end it.
@@ -42,38 +50,51 @@ pub(crate) fn is_archive(path: &Path) -> bool {
     ends_with_any(path, &READ) || ends_with_any(path, &NOT_READ)
 }
 
+/// How much may be unpacked.
+#[derive(Debug, Clone, Copy)]
+struct Limits {
+    entries: usize,
+    bytes: u64,
+}
+
 /// Unpacks into `tree`, which must not be there yet.
 pub(crate) fn unpack(path: &Path, tree: &Path) -> Result<(), SandboxError> {
+    let free = free_bytes(tree.parent().unwrap_or(tree))?;
+    unpack_within(path, tree, Limits { entries: ENTRIES_MAX, bytes: free.saturating_sub(SPARE_BYTES) })
+}
+
+fn unpack_within(path: &Path, tree: &Path, limits: Limits) -> Result<(), SandboxError> {
     if !ends_with_any(path, &READ) {
         return Err(refused(path, "truetps does not read archives of this kind"));
     }
-    let parent = tree.parent().unwrap_or(tree);
     let file = File::open(path).map_err(SandboxError::io("open", path))?;
     let packed = file.metadata().map_err(SandboxError::io("look at", path))?.len();
-    check_free(parent, "the server's tree", packed)?;
+    check_free(tree.parent().unwrap_or(tree), "the server's tree", packed)?;
     make_folder(tree)?;
     let file = BufReader::new(file);
     let reader: Box<dyn Read> = if ends_with_any(path, &[".gz", ".tgz"]) {
         Box::new(MultiGzDecoder::new(file))
     } else if ends_with_any(path, &["xz"]) {
-        Box::new(XzReader::new(file, true))
+        Box::new(XzReader::new_mem_limit(file, true, XZ_MEMORY_KIB))
     } else {
         Box::new(file)
     };
-    let mut unpacking = Unpacking { path, tree, links: Vec::new(), left: free_bytes(parent)? };
-    let mut archive = Archive::new(Ending { inner: reader, zeros: 0 });
+    let between = Rc::new(Cell::new(HEADER_BYTES_MAX));
+    let mut unpacking = Unpacking { path, tree, links: Vec::new(), left: limits.bytes, between: Rc::clone(&between) };
+    let mut archive = Archive::new(Watched { inner: reader, zeros: 0, between });
     let entries = archive.entries().map_err(|error| refused(path, broken(&error)))?;
     for (n, entry) in entries.enumerate() {
         let mut entry = entry.map_err(|error| refused(path, broken(&error)))?;
-        if n >= ENTRIES_MAX {
-            return Err(refused(path, format!("it has more than {ENTRIES_MAX} entries")));
+        if n >= limits.entries {
+            return Err(refused(path, format!("it has more than {} entries", limits.entries)));
         }
         unpacking.entry(&mut entry)?;
+        unpacking.between.set(HEADER_BYTES_MAX);
     }
+    unpacking.between.set(PADDING_BYTES_MAX);
     let mut rest = archive.into_inner();
     // To its end: only there does a compressed file say whether it is whole.
-    io::copy(&mut (&mut rest).take(PADDING_BYTES_MAX), &mut io::sink())
-        .map_err(|error| refused(path, broken(&error)))?;
+    io::copy(&mut rest, &mut io::sink()).map_err(|error| refused(path, broken(&error)))?;
     if rest.zeros < BLOCK {
         return Err(refused(path, "it is truncated: its end is missing"));
     }
@@ -91,15 +112,21 @@ fn broken(error: &io::Error) -> String {
     format!("it is truncated, damaged or no archive of its name's kind ({error})")
 }
 
-/// Counts the zeros that a stream ends with.
-struct Ending<R> {
+/// Counts the zeros that a stream ends with, and bounds what is read of it for anything but the bytes of files.
+struct Watched<R> {
     inner: R,
     zeros: usize,
+    /// Bytes that may still be read.
+    between: Rc<Cell<u64>>,
 }
 
-impl<R: Read> Read for Ending<R> {
+impl<R: Read> Read for Watched<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let n = self.inner.read(buffer)?;
+        let Some(left) = self.between.get().checked_sub(n as u64) else {
+            return Err(io::Error::other("what stands between its files is too long"));
+        };
+        self.between.set(left);
         let zeros = buffer[..n].iter().rev().take_while(|byte| **byte == 0).count();
         self.zeros = if zeros == n { self.zeros + n } else { zeros };
         Ok(n)
@@ -113,6 +140,8 @@ struct Unpacking<'a> {
     links: Vec<(PathBuf, PathBuf)>,
     /// Bytes that may still be written.
     left: u64,
+    /// Of [`Watched`]: not bounded while a file is written, which `left` bounds.
+    between: Rc<Cell<u64>>,
 }
 
 impl Unpacking<'_> {
@@ -161,6 +190,7 @@ impl Unpacking<'_> {
             return Err(SandboxError::DiskFull { what, path: self.tree.to_owned(), needed, free });
         }
         make_parent(to)?;
+        self.between.set(u64::MAX);
         let is_program = entry.header().mode().is_ok_and(|mode| mode & 0o111 != 0);
         let mode = if is_program { 0o755 } else { 0o644 };
         let file = OpenOptions::new().write(true).create_new(true).mode(mode).open(to);
@@ -176,8 +206,16 @@ impl Unpacking<'_> {
         Ok(())
     }
 
-    /// A link to a link may lead elsewhere than its text says: each is followed when all are there.
+    /// A link to a link may lead elsewhere than its text says: each is followed when all are there. One below another
+    /// one would be made where that leads, which is not known yet.
     fn make_links(self) -> Result<(), SandboxError> {
+        let all: BTreeSet<&Path> = self.links.iter().map(|(link, _)| link.as_path()).collect();
+        for (link, _) in &self.links {
+            if link.ancestors().skip(1).any(|folder| all.contains(folder)) {
+                let name = link.strip_prefix(self.tree).unwrap_or(link);
+                return Err(refused(self.path, format!("`{}` is below a link", name.display())));
+            }
+        }
         for (link, target) in &self.links {
             make_parent(link)?;
             symlink(target, link).map_err(SandboxError::io("make", link))?;
@@ -291,23 +329,33 @@ mod tests {
 
     #[test]
     fn files_folders_and_links_inside() {
-        use EntryType::{Directory, Regular, Symlink};
+        use EntryType::{Directory, Link, Regular, Symlink};
         let bytes = archive(&[
             ("s/", Directory, ""),
             ("s/bin/mysqld", Regular, "program"),
             ("s/bin/mariadbd", Symlink, "mysqld"),
             ("s/lib/x", Symlink, "../bin/mysqld"),
             ("s/gone", Symlink, "nothing"),
+            ("s/bin/again", Link, "s/bin/mysqld"),
         ]);
         let (dir, result) = unpacked(&bytes, "s.tar");
         result.unwrap();
         let tree = dir.path().join("tree/s");
         assert_eq!(fs::read_to_string(tree.join("lib/x")).unwrap(), "program");
+        assert_eq!(fs::read_to_string(tree.join("bin/again")).unwrap(), "program");
         assert!(tree.join("gone").symlink_metadata().is_err(), "a link to nowhere is left out");
         let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         io::copy(&mut bytes.as_slice(), &mut gz).unwrap();
         let gz = gz.finish().unwrap();
         unpacked(&gz, "s.tgz").1.unwrap();
+        let mut xz = lzma_rust2::XzWriter::new(Vec::new(), lzma_rust2::XzOptions::with_preset(1)).unwrap();
+        io::copy(&mut bytes.as_slice(), &mut xz).unwrap();
+        let xz = xz.finish().unwrap();
+        let (dir, result) = unpacked(&xz, "s.tar.xz");
+        result.unwrap();
+        assert_eq!(fs::read_to_string(dir.path().join("tree/s/bin/mysqld")).unwrap(), "program");
+        let problem = unpacked(&xz[..xz.len() - 5], "s.txz").1.unwrap_err().to_string();
+        assert!(problem.contains("truncated"), "{problem}");
         let problem = unpacked(&gz[..gz.len() - 5], "s.tar.gz").1.unwrap_err().to_string();
         assert!(problem.contains("truncated"), "{problem}");
     }
@@ -316,8 +364,12 @@ mod tests {
     fn what_leads_out_is_refused_by_name() {
         use EntryType::{Fifo, Link, Regular, Symlink};
         let check = |entries: &[(&str, EntryType, &str)], expect: &str| {
-            let problem = unpacked(&archive(entries), "s.tar").1.unwrap_err().to_string();
+            let (dir, result) = unpacked(&archive(entries), "s.tar");
+            let problem = result.unwrap_err().to_string();
             assert!(problem.contains(expect), "{problem}\nshould contain\n{expect}");
+            let beside = fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name());
+            let beside: Vec<_> = beside.filter(|name| name != "s.tar" && name != "tree").collect();
+            assert_eq!(beside, [""; 0], "{entries:?}");
         };
         check(&[("../x", Regular, "x")], "`../x` leads out");
         check(&[("/etc/x", Regular, "x")], "leads out");
@@ -327,8 +379,44 @@ mod tests {
         check(&[("a", Fifo, "")], "neither a file");
         // Each stays inside by its text, and together they do not.
         check(&[("a/b/e", Symlink, "../.."), ("x/y", Symlink, "../a/b/e/../..")], "leads out");
-        // Nothing is written through a link.
+        // Nothing is written through a link, and no link is made through one.
         check(&[("a", Symlink, "b"), ("a/x", Regular, "x")], "cannot make");
+        let two = [("a/b/e", Symlink, "../.."), ("x/y", Symlink, "../a/b/e/../..")];
+        let through = |name| [two.as_slice(), &[(name, Symlink, "anything")]].concat();
+        check(&through("x/y/new"), "`x/y/new` is below a link");
+        check(&through("x/y/new/evil"), "`x/y/new/evil` is below a link");
+    }
+
+    #[test]
+    fn limits() {
+        use EntryType::{GNULongName, Regular};
+        let within = |entries: &[(&str, EntryType, &str)], limits: Limits| {
+            let dir = tempfile::tempdir().unwrap();
+            let path = dir.path().join("s.tar");
+            fs::write(&path, archive(entries)).unwrap();
+            unpack_within(&path, &dir.path().join("tree"), limits).map_err(|error| error.to_string())
+        };
+        let files = [("a", Regular, "12345"), ("b", Regular, "12345")];
+        assert_eq!(within(&files, Limits { entries: 2, bytes: 10 }), Ok(()));
+        let problem = within(&files, Limits { entries: 1, bytes: 10 }).unwrap_err();
+        assert!(problem.contains("more than 1 entries"), "{problem}");
+        let problem = within(&files, Limits { entries: 2, bytes: 9 }).unwrap_err();
+        assert!(problem.contains("not enough disk space"), "{problem}");
+
+        // A name that would fill the memory, and one that is merely long.
+        let long = |bytes: usize| {
+            let mut builder = tar::Builder::new(Vec::new());
+            let mut name = header("././@LongLink", GNULongName, bytes as u64);
+            name.set_cksum();
+            builder.append(&name, io::repeat(b'x').take(bytes as u64)).unwrap();
+            let mut file = header("short", Regular, 0);
+            file.set_cksum();
+            builder.append(&file, io::empty()).unwrap();
+            unpacked(&builder.into_inner().unwrap(), "s.tar").1.map_err(|error| error.to_string())
+        };
+        assert_eq!(long(200), Ok(()));
+        let problem = long(2 << 20).unwrap_err();
+        assert!(problem.contains("between its files is too long"), "{problem}");
     }
 
     #[test]

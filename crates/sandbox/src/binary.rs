@@ -198,13 +198,10 @@ impl ServerBinary {
         }
     }
 
-    /// Where this server's own files are, and that it reads and writes no files for clients elsewhere.
+    /// Where the files of its tree are, and what it would make or listen on by itself.
     pub(crate) fn tree_lines(&self) -> Vec<OptionLine> {
-        let mut lines = vec![
-            OptionLine::new("basedir", &self.basedir),
-            OptionLine::new("lc-messages-dir", &self.share_dir),
-            OptionLine::new("secure-file-priv", ""),
-        ];
+        let mut lines =
+            vec![OptionLine::new("basedir", &self.basedir), OptionLine::new("lc-messages-dir", &self.share_dir)];
         lines.extend(self.plugin_dir.iter().map(|path| OptionLine::new("plugin-dir", path)));
         if self.is_mariadb() {
             // From 11.4 on a server makes a key at every start, which takes seconds; nobody listens on this socket.

@@ -24,8 +24,9 @@ const DESCRIPTION_CHARS_MAX: usize = 300;
 /// Prefixes that turn an option on or off, or soften it.
 const PREFIXES: [&str; 5] = ["skip_", "disable_", "enable_", "loose_", "maximum_"];
 
-/// The same thing in two families, or in two versions of one.
-const COUNTERPARTS: [(&str, &str); 3] = [
+/// The same thing in two families, or in two versions of one: a few of those that the settings knowledge has, which a test
+/// there compares with it.
+pub const COUNTERPARTS: [(&str, &str); 3] = [
     ("innodb_log_file_size", "innodb_redo_log_capacity"),
     ("binlog_commit_wait_usec", "binlog_group_commit_sync_delay"),
     ("binlog_commit_wait_count", "binlog_group_commit_sync_no_delay_count"),
@@ -46,7 +47,7 @@ pub enum SettingError {
 impl SettingError {
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::Reserved { name, .. } => Some(format!("remove `{name}` from the plan")),
+            Self::Reserved { name, .. } => Some(format!("leave `{name}` out")),
             Self::Unknown { name, near, .. } if near.is_empty() => {
                 Some(format!("check the spelling of `{name}`, or whether this version of the server has it"))
             }
@@ -230,8 +231,9 @@ fn last_line(text: &str) -> &str {
 
 fn help(binary: &ServerBinary, user: &ServerUser, option: Option<&OptionLine>) -> Result<Output, SettingError> {
     let mut lines = vec![OptionLine::flag("no-defaults")];
-    // MySQL gives no help at all where its usual folder for `secure-file-priv` is missing, so it is told its tree here.
+    // MySQL gives no help at all where its usual folder for `secure-file-priv` is missing, so it is told none here.
     lines.extend(binary.tree_lines());
+    lines.push(OptionLine::new("secure-file-priv", ""));
     if !binary.is_mariadb() {
         // Without the first it adjusts values silently, without the second 5.7 refuses `log_bin`.
         lines.extend([OptionLine::new("loose-log-error-verbosity", "2"), OptionLine::new("server-id", "1")]);

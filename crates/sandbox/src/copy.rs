@@ -17,7 +17,7 @@ use crate::server_user::ServerUser;
 
 const BLOCK_BYTES: usize = 1 << 20;
 /// Left free beside what is needed: the server's own temporary files, logs, and a margin.
-const SPARE_BYTES: u64 = 128 << 20;
+pub(crate) const SPARE_BYTES: u64 = 128 << 20;
 
 /// What an unprivileged user may still write on the file system of `path`.
 pub fn free_bytes(path: &Path) -> Result<u64, SandboxError> {

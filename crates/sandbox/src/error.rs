@@ -81,7 +81,7 @@ impl SandboxError {
             Self::TooOld { .. } => Some("name a newer server with --basedir".to_owned()),
             Self::Initialise { log, .. } | Self::Start { log, .. } | Self::NotReady { log, .. } => hint_for_log(log),
             Self::OtherServer { .. } => {
-                Some("where --basedir names a wrapper script, it must `exec` the server".to_owned())
+                Some("where the program is a wrapper script, it must `exec` the server".to_owned())
             }
             Self::Busy { .. } => Some("see what runs with `truetps server list`".to_owned()),
             Self::Held { pid, .. } => Some(format!("stop it first: `kill {pid}` (SIGTERM) asks the server to end")),
@@ -100,16 +100,16 @@ fn hint_for_log(log: &str) -> Option<String> {
     } else if knows(&["no space left", "errno: 28", "error: 28"]) {
         "the disk is full: free some space, or name another folder with --sandbox-dir"
     } else if knows(&["cannot allocate memory", "out of memory", "errno: 12"]) {
-        "not enough memory: set a smaller innodb_buffer_pool_size (PostgreSQL: shared_buffers) in [server.settings]"
+        "not enough memory: set a smaller innodb_buffer_pool_size (PostgreSQL: shared_buffers)"
     } else if knows(&["io_uring", "io_setup"]) {
-        "asynchronous I/O is limited here: try innodb_use_native_aio = false in [server.settings]"
+        "asynchronous I/O is limited here: try innodb_use_native_aio = OFF"
     } else if knows(&["prepared transactions"]) {
         "after a crash, the binlog says which prepared transactions were committed: start once with the log_bin that the \
          server crashed with, stop it, and change log_bin then"
     } else if knows(&["is of different size", "of different sizes"]) {
         "this version takes a redo log of another size only after a clean stop: start it once with the size that it had"
     } else if knows(&["unknown variable", "unknown option", "unrecognized configuration parameter"]) {
-        "this version does not know one of the settings: remove it from the plan"
+        "this version does not know one of the settings: leave it out"
     } else {
         return None;
     };

@@ -22,6 +22,13 @@ use crate::run::quiet_command;
 use crate::server_user::ServerUser;
 use crate::settings::Settings;
 
+/// What private servers go without, as it takes a second at the first start; versions that have no such option say nothing.
+const KEYS: [&str; 3] = [
+    "loose-auto-generate-certs",
+    "loose-sha256-password-auto-generate-rsa-keys",
+    "loose-caching-sha2-password-auto-generate-rsa-keys",
+];
+
 /// Servers that understand the same options and the same protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Family {
@@ -180,15 +187,24 @@ fn mysql_lines(binary: &ServerBinary, places: &Places, settings: &Settings, port
         OptionLine::new("socket", &places.socket),
         OptionLine::new("pid-file", &places.pid_file),
         OptionLine::new("log-error", &places.error_log),
+        // For clients it reads and writes files among the temporary ones alone: without a folder they could write its
+        // plugins.
+        OptionLine::new("secure-file-priv", &places.tmp),
     ]);
+    lines.extend(settings.iter().map(|(name, value)| binary.setting_line(name, value)));
     match port {
         None => lines.push(OptionLine::flag("skip-networking")),
         Some(port) => {
             lines.push(OptionLine::new("bind-address", Ipv4Addr::LOCALHOST.to_string()));
             lines.push(OptionLine::new("port", port.to_string()));
+            // 127.0.0.1 is not `localhost` then, so that the owner, who has no password, cannot come this way.
+            lines.push(OptionLine::flag("skip-name-resolve"));
+            if binary.is_of_mysql() {
+                // A password that MySQL 8 has not seen before comes by TLS or with a key of the server's.
+                lines.extend(KEYS.map(|name| OptionLine::new(name, "ON")));
+            }
         }
     }
-    lines.extend(settings.iter().map(|(name, value)| binary.setting_line(name, value)));
     lines
 }
 

@@ -1,4 +1,7 @@
 //! How an instance is stopped: asked first, killed where it does not end or where that is wanted.
+//!
+//! The lock of its name is held to decide and to signal, and again to write down what became of it. Nobody holds it while
+//! he waits, so that a server which does not end can be killed by another command.
 
 use std::process::Child;
 use std::thread;
@@ -8,13 +11,16 @@ use rustix::process::Signal;
 
 use crate::children::Children;
 use crate::error::SandboxError;
-use crate::instance::{Instance, Note};
+use crate::instance::Instance;
+use crate::instance_note::{End, Note, Process};
+use crate::named::LOCK_TIME_LIMIT;
 use crate::named_error::NamedError;
 use crate::old_redo;
-use crate::processes::{has_ended, signal_server};
+use crate::processes::kill_servers_on;
+use crate::run::wait_for;
 
-/// After SIGKILL a process ends as soon as its system calls do.
-const KILL_TIME_LIMIT: Duration = Duration::from_mins(1);
+/// After SIGKILL a process ends as soon as its system calls do; a stuck disk may take this long.
+pub(crate) const KILL_TIME_LIMIT: Duration = Duration::from_mins(1);
 
 /// How it ended.
 #[derive(Debug, Clone, Copy)]
@@ -30,72 +36,88 @@ pub struct Ended {
 impl Instance<'_> {
     /// Asks the server to end, and kills it where it has not after `time_limit`; `kill`: kills it at once.
     pub fn stop(&self, kill: bool, time_limit: Duration) -> Result<Ended, SandboxError> {
-        let _lock = self.named.lock(&self.server.name)?;
-        let status = self.status()?;
-        if status.pid.is_none() {
-            return Err(self.not_running(status.state).into());
-        }
-        self.end_running(if kill { "killed" } else { "stopped" }, !kill, time_limit, None)
-    }
-
-    /// For one whose data are to be thrown away.
-    pub(crate) fn kill_if_running(&self) -> Result<(), SandboxError> {
-        if self.status()?.pid.is_some() {
-            self.stop(true, KILL_TIME_LIMIT)?;
-        }
-        Ok(())
-    }
-
-    /// `child`: where it was started by this process, which must then ask for its exit status.
-    pub(crate) fn end_running(
-        &self,
-        how: &str,
-        politely: bool,
-        time_limit: Duration,
-        mut child: Option<&mut Child>,
-    ) -> Result<Ended, SandboxError> {
-        let Some(note) = self.note()? else { return Err(self.not_running(self.status()?.state).into()) };
         let began = Instant::now();
-        let mut killed = !politely;
-        let first = if politely { self.family().stop_signal() } else { Signal::KILL };
-        let mut gone = self.signal_and_wait(&note, first, time_limit, &mut child)?;
-        if !gone && politely {
+        let first = if kill { Signal::KILL } else { self.family().stop_signal() };
+        let (process, mut children) = self.signal_running(first)?;
+        let mut killed = kill;
+        let mut gone = wait_for_end(process, if kill { KILL_TIME_LIMIT } else { time_limit });
+        if !gone && !kill {
             killed = true;
-            gone = self.signal_and_wait(&note, Signal::KILL, KILL_TIME_LIMIT, &mut child)?;
+            children = Children::of(process.pid);
+            process.signal(&self.data(), Signal::KILL)?;
+            gone = wait_for_end(process, KILL_TIME_LIMIT);
         }
         if !gone {
-            return Err(NamedError::DoesNotEnd { name: self.server.name.clone(), pid: note.pid }.into());
+            return Err(NamedError::DoesNotEnd { name: self.server.name.clone(), pid: process.pid }.into());
         }
+        children.kill(KILL_TIME_LIMIT);
+        let clean = self.note_end(process, killed)?;
+        Ok(Ended { pid: process.pid, clean, killed, took: began.elapsed() })
+    }
+
+    /// With the processes that one which is killed leaves.
+    fn signal_running(&self, signal: Signal) -> Result<(Process, Children), SandboxError> {
+        let _lock = self.named.lock_within(&self.server.name, LOCK_TIME_LIMIT)?;
+        let note = self.note()?;
+        let Some(process) = self.running(note.as_ref()) else {
+            return Err(self.not_running(self.status()?.state).into());
+        };
+        let children = if signal == Signal::KILL { Children::of(process.pid) } else { Children::default() };
+        process.signal(&self.data(), signal)?;
+        Ok((process, children))
+    }
+
+    /// Returns whether it ended well. It may have been removed, or started anew, since it ended.
+    fn note_end(&self, process: Process, killed: bool) -> Result<bool, SandboxError> {
         let clean = !killed && !self.pid_file().exists();
+        if !self.folder.is_dir() {
+            return Ok(clean);
+        }
+        let _lock = self.named.lock_within(&self.server.name, LOCK_TIME_LIMIT)?;
+        let note = self.note()?.unwrap_or_else(|| Note::of(process));
+        if !note.is_of(process) {
+            return Ok(clean);
+        }
         if clean && self.server.keeps_redo_size() {
             old_redo::note_stopped(&self.data())?;
         }
-        let pid = note.pid;
-        self.write_note(&Note { ended: Some(how.to_owned()), ..note })?;
-        Ok(Ended { pid, clean, killed, took: began.elapsed() })
+        let ended = Some(if killed { End::Killed } else { End::Stopped });
+        self.write_note(&Note { process: Some(process), ended, ..note })?;
+        Ok(clean)
     }
 
-    fn signal_and_wait(
-        &self,
-        note: &Note,
-        signal: Signal,
-        time_limit: Duration,
-        child: &mut Option<&mut Child>,
-    ) -> Result<bool, SandboxError> {
-        let began = Instant::now();
-        let children = if signal == Signal::KILL { Children::of(note.pid) } else { Children::default() };
-        signal_server(note.pid, note.start_ticks, &self.data(), signal)
-            .map_err(SandboxError::io("signal the server of", &self.data()))?;
-        while !has_ended(note.pid, note.start_ticks) {
-            if let Some(child) = child {
-                let _ = child.try_wait();
-            }
-            if began.elapsed() >= time_limit {
-                return Ok(false);
-            }
-            thread::sleep(Duration::from_millis(10));
+    /// Ends what did not become the server that was asked for: the child itself, and what it may have sent into the
+    /// background. Another server that was started here meanwhile is left alone.
+    pub(crate) fn give_up(&self, child: &mut Child, process: Process) {
+        // The first error is the one to tell.
+        let lock = self.named.lock_within(&self.server.name, LOCK_TIME_LIMIT);
+        let note = self.note().ok().flatten().filter(|note| lock.is_ok() && note.is_of(process));
+        self.end_child(child, note.is_some());
+        if let Some(note) = note {
+            let _ = self.write_note(&Note { process: Some(process), ended: Some(End::GaveUp), ..note });
         }
-        children.kill(KILL_TIME_LIMIT);
-        Ok(true)
     }
+
+    pub(crate) fn end_child(&self, child: &mut Child, with_strays: bool) {
+        // Once it has been waited for, its number may be another's.
+        let lives = matches!(child.try_wait(), Ok(None));
+        let children = if lives { Children::of(child.id()) } else { Children::default() };
+        let _ = child.kill();
+        if with_strays {
+            let _ = kill_servers_on(&self.data(), KILL_TIME_LIMIT);
+        }
+        let _ = wait_for(child, KILL_TIME_LIMIT);
+        children.kill(KILL_TIME_LIMIT);
+    }
+}
+
+fn wait_for_end(process: Process, time_limit: Duration) -> bool {
+    let began = Instant::now();
+    while !process.has_ended() {
+        if began.elapsed() >= time_limit {
+            return false;
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    true
 }

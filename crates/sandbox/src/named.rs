@@ -7,19 +7,25 @@ use std::fs::{self, File, TryLockError};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use truetps_record::{Flavour, near_matches, write_atomically};
+use truetps_record::{Flavour, Version, near_matches};
 
 use crate::archive;
-use crate::binary::{ServerBinary, ServerVersion};
+use crate::binary::ServerBinary;
 use crate::binary_search::find;
 use crate::error::SandboxError;
 use crate::family::Family;
 use crate::home::{Home, make_passable, open_lock, remove_tree};
 use crate::instance::Instance;
+use crate::instance_end::KILL_TIME_LIMIT;
+use crate::instance_note::write_json;
 use crate::named_error::NamedError;
 use crate::postgres::forget_shared_memory;
+use crate::processes::{holder_of, kill_servers_on};
+use crate::run::wait_for_lock;
+use crate::template;
 
 const SCHEMA_VERSION: u32 = 1;
 /// Part of a socket's path, which may have 107 bytes in all.
@@ -27,6 +33,10 @@ const NAME_BYTES_MAX: usize = 40;
 const REGISTRATION: &str = "server.json";
 /// A tree that is being unpacked; one of a killed run is removed by the next try. No name begins with a dot, so it is none.
 const UNFINISHED: &str = ".adding";
+/// The tree that a new one takes the place of, until the new one is registered.
+const OLD_TREE: &str = "tree.old";
+/// Whoever holds the lock to look and to signal is done in a moment; a start makes data, which takes a few seconds.
+pub(crate) const LOCK_TIME_LIMIT: Duration = Duration::from_secs(10);
 
 /// `server.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,6 +61,20 @@ pub struct Add<'a> {
     /// An archive, an unpacked tree, or a program; `None`: the one that is installed.
     pub source: Option<&'a Path>,
     pub replace: bool,
+}
+
+/// A name that is taken.
+#[derive(Debug)]
+pub struct Listed {
+    pub name: String,
+    /// An error: its registration cannot be read.
+    pub server: Result<NamedServer, SandboxError>,
+}
+
+/// While it is there, nobody removes or replaces the server's program.
+#[derive(Debug)]
+pub struct Use {
+    _lock: File,
 }
 
 /// All of them.
@@ -83,7 +107,7 @@ impl<'a> Named<'a> {
     }
 
     /// In the order of their names.
-    pub fn list(self) -> Result<Vec<NamedServer>, SandboxError> {
+    pub fn list(self) -> Result<Vec<Listed>, SandboxError> {
         let folder = self.home.named();
         let entries = match fs::read_dir(&folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -92,7 +116,8 @@ impl<'a> Named<'a> {
         let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
         let mut names: Vec<_> = names.filter(|name| check_server_name(name).is_ok()).collect();
         names.sort();
-        names.iter().filter_map(|name| self.read(name).transpose()).collect()
+        let listed = |name: String| Some(Listed { server: self.read(&name).transpose()?, name });
+        Ok(names.into_iter().filter_map(listed).collect())
     }
 
     /// The server of that name.
@@ -101,9 +126,13 @@ impl<'a> Named<'a> {
         if let Some(server) = self.read(name)? {
             return Ok(server);
         }
-        let known: Vec<_> = self.list()?.into_iter().map(|server| server.name).collect();
+        Err(self.unknown(name)?.into())
+    }
+
+    fn unknown(self, name: &str) -> Result<NamedError, SandboxError> {
+        let known: Vec<_> = self.list()?.into_iter().map(|listed| listed.name).collect();
         let near = near_matches(name, known.iter().map(String::as_str));
-        Err(NamedError::Unknown { name: name.to_owned(), near, known }.into())
+        Ok(NamedError::Unknown { name: name.to_owned(), near, known })
     }
 
     fn read(self, name: &str) -> Result<Option<NamedServer>, SandboxError> {
@@ -120,15 +149,17 @@ impl<'a> Named<'a> {
         Ok(Some(server))
     }
 
-    /// Held by whoever changes a server of that name, or starts or stops it.
+    /// Held by whoever changes a server of that name, and by whoever starts or stops it until it is signalled or noted.
     pub(crate) fn lock(self, name: &str) -> Result<File, SandboxError> {
+        self.lock_within(name, Duration::ZERO)
+    }
+
+    /// The same; another one who holds it is waited for.
+    pub(crate) fn lock_within(self, name: &str, time_limit: Duration) -> Result<File, SandboxError> {
         let path = self.home.make_named()?.join(format!(".{name}.lock"));
         let lock = open_lock(&path).map_err(SandboxError::io("open", &path))?;
-        // The lock of a name that was given up meanwhile is nobody's.
-        let number = |metadata: fs::Metadata| metadata.ino();
-        let is_there = || fs::metadata(&path).map(number).ok() == lock.metadata().map(number).ok();
-        match lock.try_lock() {
-            Ok(()) if is_there() => Ok(lock),
+        match wait_for_lock(&lock, time_limit) {
+            Ok(()) if is_at(&lock, &path) => Ok(lock),
             Ok(()) | Err(TryLockError::WouldBlock) => {
                 let problem = "another truetps starts, stops or changes this server just now".to_owned();
                 Err(SandboxError::Content { path, problem })
@@ -137,10 +168,46 @@ impl<'a> Named<'a> {
         }
     }
 
+    fn use_path(self, name: &str) -> PathBuf {
+        self.home.named().join(format!(".{name}.use"))
+    }
+
+    /// For a run that needs the server's program to its end. Starting and stopping the instance goes on meanwhile.
+    pub fn use_server(self, name: &str) -> Result<(NamedServer, Use), SandboxError> {
+        let server = self.get(name)?;
+        let path = self.use_path(name);
+        let lock = open_lock(&path).map_err(SandboxError::io("open", &path))?;
+        match lock.try_lock_shared() {
+            // The program may be another one since it was read.
+            Ok(()) if is_at(&lock, &path) && self.read(name)?.as_ref() == Some(&server) => {
+                Ok((server, Use { _lock: lock }))
+            }
+            Ok(()) | Err(TryLockError::WouldBlock) => {
+                let problem = "another truetps removes or replaces this server just now".to_owned();
+                Err(SandboxError::Content { path, problem })
+            }
+            Err(TryLockError::Error(source)) => Err(SandboxError::io("lock", &path)(source)),
+        }
+    }
+
+    /// Held by whoever takes the program away.
+    fn lock_unused(self, name: &str) -> Result<File, SandboxError> {
+        let path = self.use_path(name);
+        let lock = open_lock(&path).map_err(SandboxError::io("open", &path))?;
+        match lock.try_lock() {
+            Ok(()) => Ok(lock),
+            Err(TryLockError::WouldBlock) => Err(NamedError::InUse { name: name.to_owned() }.into()),
+            Err(TryLockError::Error(source)) => Err(SandboxError::io("lock", &path)(source)),
+        }
+    }
+
     /// Examines a server's program, unpacking it first where it is in an archive, and gives it the name.
     pub fn register(self, add: &Add<'_>) -> Result<NamedServer, SandboxError> {
         check_server_name(add.name)?;
+        self.check_source(add)?;
         let _lock = self.lock(add.name)?;
+        self.mend_tree(add.name)?;
+        let mut unused = None;
         let before = self.read(add.name)?;
         if let Some(before) = before.as_ref() {
             if !add.replace {
@@ -148,6 +215,7 @@ impl<'a> Named<'a> {
                 return Err(NamedError::Taken { name: add.name.to_owned(), what }.into());
             }
             Instance::of(self, before).check_stopped()?;
+            unused = Some(self.lock_unused(add.name)?);
         }
         let beside = self.home.named().join(format!(".{}{UNFINISHED}", add.name));
         remove_tree(&beside)?;
@@ -156,10 +224,28 @@ impl<'a> Named<'a> {
             // The first error is the one to tell.
             let _ = remove_tree(&beside);
             if before.is_none() {
-                self.remove_lock(add.name);
+                self.remove_locks(add.name);
             }
         }
+        drop(unused);
         added
+    }
+
+    /// A tree of another name, or of this one, would go with it.
+    fn check_source(self, add: &Add<'_>) -> Result<(), SandboxError> {
+        let named = self.home.named();
+        let source = add.source.and_then(|path| path.canonicalize().ok());
+        let inside = source.filter(|path| path.starts_with(&named));
+        inside.map_or(Ok(()), |path| Err(NamedError::Inside { path }.into()))
+    }
+
+    /// What a replacement that was cut short left: the old tree is the one that is registered while there is no new one.
+    fn mend_tree(self, name: &str) -> Result<(), SandboxError> {
+        let (tree, old) = (self.folder(name).join("tree"), self.folder(name).join(OLD_TREE));
+        if old.is_dir() && !tree.exists() {
+            return fs::rename(&old, &tree).map_err(SandboxError::io("rename", &old));
+        }
+        remove_tree(&old)
     }
 
     /// What the name will mean; the tree of an archive is in `beside` until all is known to be well.
@@ -199,8 +285,7 @@ impl<'a> Named<'a> {
         beside: &Path,
     ) -> Result<NamedServer, SandboxError> {
         let folder = self.folder(&server.name);
-        let kind = |server: &NamedServer| (server.flavour, series(server.flavour, &server.version));
-        let other = before.filter(|before| folder.join("data").exists() && kind(before) != kind(&server));
+        let other = before.filter(|before| folder.join("data").exists() && !server.takes_data_of(before));
         if let Some(before) = other {
             let (was, is) = (before.what(), server.what());
             return Err(NamedError::OtherData { name: server.name, was, is }.into());
@@ -208,39 +293,75 @@ impl<'a> Named<'a> {
         if !folder.exists() {
             make_passable(&folder, self.home.user()).map_err(SandboxError::io("make", &folder))?;
         }
-        let tree = folder.join("tree");
-        remove_tree(&tree)?;
-        if server.unpacked {
-            fs::rename(beside.join("tree"), &tree).map_err(SandboxError::io("rename", beside))?;
-            remove_tree(beside)?;
+        let (tree, old) = (folder.join("tree"), folder.join(OLD_TREE));
+        if tree.exists() {
+            fs::rename(&tree, &old).map_err(SandboxError::io("rename", &tree))?;
         }
-        let path = folder.join(REGISTRATION);
-        let wrong = |problem: String| SandboxError::Content { path: path.clone(), problem };
-        let text = serde_json::to_vec_pretty(&server).map_err(|error| wrong(error.to_string()))?;
-        write_atomically(&path, &text).map_err(|error| wrong(error.to_string()))?;
+        let changed = self.put_tree(&server, beside, &tree);
+        if let Err(error) = changed {
+            remove_tree(&tree)?;
+            self.mend_tree(&server.name)?;
+            return Err(error);
+        }
+        remove_tree(&old)?;
         Ok(server)
     }
 
-    /// Removes a server's data and the tree that was unpacked for it, never one of the user's.
-    pub fn remove(self, name: &str, force: bool) -> Result<(), SandboxError> {
-        let server = self.get(name)?;
-        let instance = Instance::of(self, &server);
-        if force {
-            instance.kill_if_running()?;
+    fn put_tree(self, server: &NamedServer, beside: &Path, tree: &Path) -> Result<(), SandboxError> {
+        if server.unpacked {
+            fs::rename(beside.join("tree"), tree).map_err(SandboxError::io("rename", beside))?;
+            remove_tree(beside)?;
         }
-        let lock = self.lock(name)?;
-        instance.check_stopped()?;
-        forget_shared_memory(&instance.data(), self.home.user());
-        remove_tree(&self.folder(name))?;
-        self.remove_lock(name);
-        drop(lock);
+        write_json(&self.folder(&server.name).join(REGISTRATION), server)
+    }
+
+    /// Removes a server's data and the tree that was unpacked for it, never one of the user's. `force` kills what runs on
+    /// the data, and needs none of the server's own files to be readable.
+    pub fn remove(self, name: &str, force: bool) -> Result<(), SandboxError> {
+        check_server_name(name)?;
+        let folder = self.folder(name);
+        if !folder.is_dir() {
+            return Err(self.unknown(name)?.into());
+        }
+        let server = if force { None } else { Some(self.get(name)?) };
+        let lock = self.lock_within(name, LOCK_TIME_LIMIT)?;
+        let unused = self.lock_unused(name)?;
+        let data = folder.join("data");
+        match &server {
+            Some(server) => Instance::of(self, server).check_stopped()?,
+            None => {
+                kill_servers_on(&data, KILL_TIME_LIMIT).map_err(SandboxError::io("stop the server of", &data))?;
+            }
+        }
+        if let Some(pid) = holder_of(&data) {
+            return Err(SandboxError::Held { path: data, pid });
+        }
+        forget_shared_memory(&data, self.home.user());
+        template::remove_of(self.home, &folder);
+        // The registration goes last: what is cut short can be removed again.
+        for entry in fs::read_dir(&folder).map_err(SandboxError::io("read", &folder))?.filter_map(Result::ok) {
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                remove_tree(&entry.path())?;
+            }
+        }
+        remove_tree(&folder)?;
+        self.remove_locks(name);
+        drop((lock, unused));
         Ok(())
     }
 
-    /// For whoever holds it: a name that means nothing leaves nothing.
-    fn remove_lock(self, name: &str) {
-        let _ = fs::remove_file(self.home.named().join(format!(".{name}.lock")));
+    /// For whoever holds them: a name that means nothing leaves nothing.
+    fn remove_locks(self, name: &str) {
+        for path in [self.use_path(name), self.home.named().join(format!(".{name}.lock"))] {
+            let _ = fs::remove_file(path);
+        }
     }
+}
+
+/// The lock of a name that was given up meanwhile is nobody's.
+fn is_at(lock: &File, path: &Path) -> bool {
+    let number = |metadata: io::Result<fs::Metadata>| metadata.map(|metadata| metadata.ino()).ok();
+    number(fs::metadata(path)) == number(lock.metadata())
 }
 
 impl NamedServer {
@@ -253,12 +374,27 @@ impl NamedServer {
         Family::of(self.flavour)
     }
 
+    /// MySQL itself, or Percona's.
+    fn is_of_mysql(&self) -> bool {
+        self.family() == Family::Mysql && self.flavour != Flavour::Mariadb
+    }
+
+    /// Whether it is a MySQL of this version or a later one.
+    fn is_mysql_from(&self, version: &str) -> bool {
+        self.is_of_mysql() && Version::parse(&self.version) >= Version::parse(version)
+    }
+
     /// Its redo log can be changed in size after a clean stop only; see `old_redo.rs`.
     pub(crate) fn keeps_redo_size(&self) -> bool {
-        let mut parts = self.version.split('.').map(|part| part.parse().unwrap_or(0));
-        let mut next = || parts.next().unwrap_or(0);
-        let version = ServerVersion::new(next(), next(), next());
-        self.flavour != Flavour::Mariadb && version < ServerVersion::new(5, 6, 8)
+        self.is_of_mysql() && !self.is_mysql_from("5.6.8")
+    }
+
+    /// Data are alike within a series. MySQL from 8.0 on keeps to the version that they were last used by: it refuses an
+    /// older one.
+    fn takes_data_of(&self, before: &Self) -> bool {
+        let kind = |server: &Self| (server.flavour, series(server.flavour, &server.version));
+        let goes_back = before.is_mysql_from("8.0") && !self.is_mysql_from(&before.version);
+        kind(self) == kind(before) && !goes_back
     }
 
     /// The program as it is now: it must be the one that was added.
@@ -273,9 +409,9 @@ impl NamedServer {
 }
 
 /// `8.0` of `8.0.15`, `15` of `15.18`: versions whose data folders are alike.
-fn series(flavour: Flavour, version: &str) -> String {
-    let parts = if flavour == Flavour::Postgresql { 1 } else { 2 };
-    version.split('.').take(parts).collect::<Vec<_>>().join(".")
+fn series(flavour: Flavour, version: &str) -> Option<(u32, Option<u32>)> {
+    let (major, minor) = Version::parse(version)?.series();
+    Some((major, (flavour != Flavour::Postgresql).then_some(minor)))
 }
 
 #[cfg(test)]
@@ -291,7 +427,116 @@ mod tests {
         for wrong in ["", ".", "..", "-x", "a/b", "A", "a b", ".x.lock", &long] {
             assert!(check_server_name(wrong).is_err(), "{wrong}");
         }
-        assert_eq!(series(Flavour::Mysql, "8.0.15"), "8.0");
-        assert_eq!(series(Flavour::Postgresql, "15.18"), "15");
+    }
+
+    fn server(flavour: Flavour, version: &str) -> NamedServer {
+        NamedServer {
+            schema_version: SCHEMA_VERSION,
+            name: "a".to_owned(),
+            program: PathBuf::from("/nowhere/mysqld"),
+            flavour,
+            version: version.to_owned(),
+            source: None,
+            unpacked: false,
+        }
+    }
+
+    #[test]
+    fn whose_data_a_server_takes() {
+        use Flavour::{Mariadb, Mysql, Postgresql};
+        let takes = |flavour, is: &str, was: &str| server(flavour, is).takes_data_of(&server(flavour, was));
+        assert!(takes(Mysql, "8.0.36", "8.0.15") && takes(Mysql, "8.0.36", "8.0.36"));
+        assert!(!takes(Mysql, "8.0.15", "8.0.36") && !takes(Mysql, "8.4.0", "8.0.36"));
+        assert!(takes(Mysql, "5.7.22", "5.7.29") && takes(Mariadb, "10.11.8", "10.11.19"));
+        assert!(takes(Postgresql, "15.18", "15.1") && takes(Postgresql, "15.1", "15.18"));
+        assert!(!takes(Postgresql, "16.1", "15.18") && !server(Postgresql, "15.1").keeps_redo_size());
+        assert!(!server(Mariadb, "10.11.8").takes_data_of(&server(Mysql, "10.11.8")));
+    }
+
+    fn home() -> (tempfile::TempDir, Home) {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::tempdir().unwrap();
+        fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o711)).unwrap();
+        let home = Home::open(Some(&dir.path().join("home"))).unwrap();
+        (dir, home)
+    }
+
+    fn put(named: Named<'_>, name: &str) -> NamedServer {
+        let server = NamedServer { name: name.to_owned(), ..server(Flavour::Mysql, "8.0.36") };
+        let beside = named.home.make_named().unwrap().join(format!(".{name}{UNFINISHED}"));
+        named.put(None, server, &beside).unwrap()
+    }
+
+    #[test]
+    fn a_broken_server_hides_no_other_one_and_can_be_removed() {
+        let (_dir, home) = home();
+        let named = Named::of(&home);
+        let whole = put(named, "whole");
+        put(named, "broken");
+        fs::write(named.folder("broken").join(REGISTRATION), "{").unwrap();
+        let listed = named.list().unwrap();
+        assert_eq!(listed.iter().map(|one| one.name.as_str()).collect::<Vec<_>>(), ["broken", "whole"]);
+        assert!(listed[0].server.as_ref().unwrap_err().to_string().contains("server.json"));
+        assert_eq!(named.get("whole").unwrap(), whole);
+        assert!(matches!(named.get("wole"), Err(SandboxError::Named(NamedError::Unknown { .. }))));
+        named.remove("broken", false).unwrap_err();
+        named.remove("broken", true).unwrap();
+        fs::write(named.folder("whole").join("instance.json"), "{").unwrap();
+        assert!(named.remove("whole", false).unwrap_err().to_string().contains("instance.json"));
+        named.remove("whole", true).unwrap();
+        assert_eq!(fs::read_dir(home.named()).unwrap().count(), 0, "not even a lock");
+    }
+
+    #[test]
+    fn a_server_that_a_run_needs_stays() {
+        let (_dir, home) = home();
+        let named = Named::of(&home);
+        put(named, "a");
+        let (_, one) = named.use_server("a").unwrap();
+        let (_, two) = named.use_server("a").unwrap();
+        drop(one);
+        for force in [false, true] {
+            let error = named.remove("a", force).unwrap_err();
+            assert!(matches!(error, SandboxError::Named(NamedError::InUse { .. })), "{error}");
+        }
+        let add = Add { name: "a", source: None, replace: true };
+        let error = named.register(&add).unwrap_err();
+        assert!(matches!(error, SandboxError::Named(NamedError::InUse { .. })), "{error}");
+        drop(two);
+        named.remove("a", false).unwrap();
+    }
+
+    #[test]
+    fn a_replacement_that_was_cut_short_is_mended() {
+        let (_dir, home) = home();
+        let named = Named::of(&home);
+        put(named, "a");
+        let folder = named.folder("a");
+        let make = |name: &str| {
+            fs::create_dir(folder.join(name)).unwrap();
+            fs::write(folder.join(name).join("of"), name).unwrap();
+        };
+        make(OLD_TREE);
+        named.mend_tree("a").unwrap();
+        assert_eq!(fs::read_to_string(folder.join("tree/of")).unwrap(), OLD_TREE, "the old one is the registered one");
+        make(OLD_TREE);
+        named.mend_tree("a").unwrap();
+        assert!(folder.join("tree").is_dir() && !folder.join(OLD_TREE).exists());
+        // What cannot be registered leaves the tree that was there: nothing is in the folder that it would come from.
+        let new = NamedServer { unpacked: true, ..server(Flavour::Mysql, "8.0.37") };
+        named.put(None, new, &folder.join("nowhere")).unwrap_err();
+        assert_eq!(fs::read_to_string(folder.join("tree/of")).unwrap(), OLD_TREE);
+        assert_eq!(named.get("a").unwrap().version, "8.0.36");
+    }
+
+    #[test]
+    fn a_tree_of_ours_is_no_source() {
+        let (_dir, home) = home();
+        let named = Named::of(&home);
+        put(named, "a");
+        fs::create_dir(named.folder("a").join("tree")).unwrap();
+        let add = Add { name: "b", source: Some(&named.folder("a").join("tree")), replace: false };
+        let error = named.register(&add).unwrap_err();
+        assert!(matches!(error, SandboxError::Named(NamedError::Inside { .. })), "{error}");
     }
 }

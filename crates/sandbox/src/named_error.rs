@@ -30,6 +30,12 @@ pub enum NamedError {
     Archive { path: PathBuf, problem: String },
     #[error("the socket's path is longer than 107 bytes: {}", path.display())]
     LongSocket { path: PathBuf },
+    #[error("a run measures with server `{name}` just now")]
+    InUse { name: String },
+    #[error("{}: lies in the folder of servers with names, and would go with one of them", path.display())]
+    Inside { path: PathBuf },
+    #[error("the start of server `{name}` was interrupted: it does not run")]
+    Interrupted { name: String },
     #[error("server `{name}` (pid {pid}) does not end, though it was killed")]
     DoesNotEnd { name: String, pid: u32 },
 }
@@ -53,8 +59,12 @@ impl NamedError {
             Self::Archive { .. } => {
                 "name a whole .tar, .tar.gz, .tgz or .tar.xz of a server, or the folder of an unpacked one".to_owned()
             }
+            Self::InUse { .. } => "wait until that run has ended, or stop it with Ctrl-C".to_owned(),
+            Self::Inside { .. } => "name the archive or the folder that it came from".to_owned(),
             Self::LongSocket { .. } => "name a shorter folder with --sandbox-dir, or the server shorter".to_owned(),
-            Self::Unknown { .. } | Self::BadName { .. } | Self::DoesNotEnd { .. } => return None,
+            Self::Unknown { .. } | Self::BadName { .. } | Self::DoesNotEnd { .. } | Self::Interrupted { .. } => {
+                return None;
+            }
         };
         Some(text)
     }

@@ -13,6 +13,7 @@ use crate::settings::Settings;
 const STOPPED: &str = "truetps-stopped";
 /// Of servers that are told nothing else.
 const FILES_DEFAULT: u64 = 2;
+const FILE_BYTES_DEFAULT: u64 = 5 << 20;
 
 /// Notes that nothing in the log is needed.
 pub(crate) fn note_stopped(data: &Path) -> Result<(), SandboxError> {
@@ -22,17 +23,22 @@ pub(crate) fn note_stopped(data: &Path) -> Result<(), SandboxError> {
     made.map(|_| ()).map_err(SandboxError::io("make", &path))
 }
 
-/// Removes the log where the server would refuse it and nothing in it is needed.
-pub(crate) fn fit(data: &Path, settings: &Settings) -> Result<(), SandboxError> {
+/// Removes the log where the server would refuse it and nothing in it is needed. Returns whether nothing was: the note of
+/// that is gone before a server is started, as one that is killed later needs its log; a caller whose server could not be
+/// started at all makes it again.
+pub(crate) fn fit(data: &Path, settings: &Settings) -> Result<bool, SandboxError> {
     let stopped = removed(&data.join(STOPPED))?;
-    if stopped && !fits(data, settings) { remove(data) } else { Ok(()) }
+    if stopped && !fits(data, settings) {
+        remove(data)?;
+    }
+    Ok(stopped)
 }
 
 fn fits(data: &Path, settings: &Settings) -> bool {
     let (size, files) = settings.redo_files();
     let lengths = || (0..).map_while(|n| fs::metadata(log_path(data, n)).ok()).map(|metadata| metadata.len());
-    let files = files.unwrap_or(FILES_DEFAULT);
-    lengths().count() as u64 == files && size.is_none_or(|size| lengths().all(|length| length == size))
+    let (size, files) = (size.unwrap_or(FILE_BYTES_DEFAULT), files.unwrap_or(FILES_DEFAULT));
+    lengths().count() as u64 == files && lengths().all(|length| length == size)
 }
 
 /// Removes a log that is not needed: of a server that ended well.
@@ -73,11 +79,15 @@ mod tests {
             if stopped {
                 note_stopped(data).unwrap();
             }
-            fit(data, settings).unwrap();
+            assert_eq!(fit(data, settings).unwrap(), stopped);
             assert_eq!(logs(), left, "{settings:?} {stopped}");
             assert!(!data.join(STOPPED).exists());
         };
-        check(&settings, true, 2);
+        // The server's own size is 5 MB, which these are not.
+        check(&settings, false, 2);
+        check(&settings, true, 0);
+        (0..2).for_each(|n| fs::File::create(log_path(data, n)).unwrap().set_len(FILE_BYTES_DEFAULT).unwrap());
+        assert!(fits(data, &settings));
         settings.set("innodb_log_file_size", SettingValue::Int(100));
         check(&settings, true, 2);
         settings.set("innodb_log_file_size", SettingValue::Int(200));

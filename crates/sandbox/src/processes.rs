@@ -45,6 +45,14 @@ pub(crate) fn servers_on(datadir: &Path) -> Vec<u32> {
     processes().filter(|pid| holds(*pid, datadir)).collect()
 }
 
+/// One of them, with the moment of its start. That is read first: what it is, is asked of the process that started then.
+pub(crate) fn server_on(datadir: &Path) -> Option<(u32, u64)> {
+    servers_on(datadir).into_iter().find_map(|pid| {
+        let ticks = start_ticks(pid)?;
+        is_server(pid, ticks, datadir).then_some((pid, ticks))
+    })
+}
+
 pub(crate) fn processes() -> impl Iterator<Item = u32> {
     let entries = fs::read_dir("/proc").into_iter().flatten();
     entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
@@ -72,25 +80,28 @@ fn holds(pid: u32, datadir: &Path) -> bool {
     arguments.split(|byte| *byte == 0).any(|argument| wanted.iter().any(|wanted| argument == wanted.as_slice()))
 }
 
-/// Kills the servers that hold `datadir` and waits until they are gone.
+/// Kills the servers that hold `datadir` and waits until they are gone: one that is ending has no command line any more,
+/// and its files for a moment longer.
 pub(crate) fn kill_servers_on(datadir: &Path, time_limit: Duration) -> io::Result<u32> {
     let end = Instant::now() + time_limit;
-    let mut killed = Vec::new();
+    let mut killed: Vec<(u32, u64)> = Vec::new();
     loop {
         let alive = servers_on(datadir);
-        if alive.is_empty() {
+        if alive.is_empty() && killed.iter().all(|(pid, ticks)| has_ended(*pid, *ticks)) {
             return Ok(killed.len() as u32);
         }
         for pid in alive {
+            let Some(ticks) = start_ticks(pid) else { continue };
             let children = Children::of(pid);
             kill_if_holding(pid, datadir)?;
             children.kill(end.saturating_duration_since(Instant::now()));
-            if !killed.contains(&pid) {
-                killed.push(pid);
+            if !killed.contains(&(pid, ticks)) {
+                killed.push((pid, ticks));
             }
         }
         if Instant::now() >= end {
-            return Err(io::Error::new(io::ErrorKind::TimedOut, format!("process {killed:?} does not end")));
+            let pids: Vec<_> = killed.iter().map(|(pid, _)| pid).collect();
+            return Err(io::Error::new(io::ErrorKind::TimedOut, format!("process {pids:?} does not end")));
         }
         std::thread::sleep(Duration::from_millis(5));
     }
@@ -146,6 +157,33 @@ mod tests {
         assert_eq!(parse_start_ticks(&stat.replace(" S ", " Z ")), None, "a zombie has ended");
         assert_eq!(parse_start_ticks(""), None);
         assert!(start_ticks(std::process::id()).is_some());
+    }
+
+    #[test]
+    fn a_process_is_a_server_by_number_moment_and_folder() {
+        #[allow(clippy::disallowed_methods, reason = "a process to look at")]
+        let mut child = std::process::Command::new("sh")
+            .args(["-c", "while :; do sleep 0.05; done", "sh", "--datadir=/no/such/data-of-a-test"])
+            .spawn()
+            .unwrap();
+        let (pid, data, other) = (child.id(), Path::new("/no/such/data-of-a-test"), Path::new("/no/such/data-of-a"));
+        let ticks = start_ticks(pid).unwrap();
+        while !is_server(pid, ticks, data) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert_eq!(server_on(data), Some((pid, ticks)));
+        assert_eq!((holder_of(data), holder_of(other), server_on(other)), (Some(pid), None, None));
+        assert!(!is_server(pid, ticks + 1, data) && !is_server(pid, ticks, other));
+        assert!(!has_ended(pid, ticks) && has_ended(pid, ticks + 1));
+        for (ticks, data) in [(ticks + 1, data), (ticks, other)] {
+            signal_server(pid, ticks, data, Signal::KILL).unwrap();
+        }
+        assert_eq!(kill_servers_on(other, Duration::from_secs(1)).unwrap(), 0);
+        assert!(child.try_wait().unwrap().is_none(), "signalled, though it is another one");
+        signal_server(pid, ticks, data, Signal::KILL).unwrap();
+        child.wait().unwrap();
+        assert!(has_ended(pid, ticks) && !is_server(pid, ticks, data) && holder_of(data).is_none());
+        signal_server(pid, ticks, data, Signal::KILL).unwrap();
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::binary::ServerBinary;
 use crate::error::SandboxError;
 use crate::home::{Home, make_passable, open_lock, remove_tree};
 use crate::postgres::forget_shared_memory;
-use crate::processes::{kill_servers_on, servers_on, start_ticks};
+use crate::processes::{kill_servers_on, servers_on};
 use crate::run;
 
 const SCHEMA_VERSION: u32 = 1;
@@ -63,11 +63,6 @@ impl Owner {
 
     fn read(folder: &Path) -> Option<Self> {
         serde_json::from_slice(&fs::read(folder.join("owner.json")).ok()?).ok()
-    }
-
-    fn server_is_alive(&self) -> bool {
-        let known = self.server_pid.zip(self.server_start_ticks);
-        known.is_some_and(|(pid, ticks)| start_ticks(pid) == Some(ticks))
     }
 }
 
@@ -143,7 +138,7 @@ pub fn list(home: &Home) -> Result<Vec<Entry>, SandboxError> {
 fn entry(path: &Path) -> Entry {
     let owner = Owner::read(path);
     let lock = path.join("lock");
-    let server_alive = owner.as_ref().is_some_and(Owner::server_is_alive) || !servers_on(&path.join("data")).is_empty();
+    let server_alive = !servers_on(&path.join("data")).is_empty();
     Entry {
         id: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
         path: path.to_owned(),

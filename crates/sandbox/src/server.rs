@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ExitStatus};
+use std::process::{Child, Command, ExitStatus};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -26,7 +26,7 @@ use crate::sandbox::Folder;
 use crate::settings::Settings;
 use crate::spawn::spawn_bound_to_us;
 
-const PROBE_TIME_LIMIT: Duration = Duration::from_secs(5);
+pub(crate) const PROBE_TIME_LIMIT: Duration = Duration::from_secs(5);
 /// One INSERT of 4 MB on a slow disk whose log has just filled.
 const LAP_STATEMENT_TIME_LIMIT: Duration = Duration::from_mins(2);
 /// After SIGKILL a process ends as soon as its system calls do; a stuck disk may take this long.
@@ -87,15 +87,21 @@ impl RunningServer {
         remove_stale(&folder.places())?;
         folder.binary.family().forget_dead(&data, folder.home.user())?;
         folder.binary.family().forget_changes(&data)?;
-        if folder.binary.keeps_redo_size() {
-            old_redo::fit(&data, &options.settings)?;
-        }
+        let was_stopped = folder.binary.keeps_redo_size() && old_redo::fit(&data, &options.settings)?;
         let log_from = fs::metadata(folder.error_log()).map_or(0, |metadata| metadata.len());
         let (path, places, family) = (&folder.binary.path, folder.places(), folder.binary.family());
         let lines = family.lines(&folder.binary, &places, &options.settings, None);
-        let mut command = family.command(path, &places, &lines, folder.home.user())?;
-        command.envs(options.environment.iter().map(|(name, value)| (name, value)));
-        let child = spawn_bound_to_us(command, folder.home.user()).map_err(SandboxError::io("start", path))?;
+        let command = family.command(path, &places, &lines, folder.home.user());
+        let spawn = |mut command: Command| {
+            command.envs(options.environment.iter().map(|(name, value)| (name, value)));
+            spawn_bound_to_us(command, folder.home.user()).map_err(SandboxError::io("start", path))
+        };
+        let child = command.and_then(spawn).inspect_err(|_| {
+            // No process came to be, so that the log still is not needed.
+            if was_stopped {
+                let _ = old_redo::note_stopped(&data);
+            }
+        })?;
         let pid = child.id();
         let server = Self {
             folder: Arc::clone(folder),

@@ -34,6 +34,9 @@ const LOCK_TIME_LIMIT: Duration = Duration::from_mins(3);
 struct Manifest {
     recipe: u32,
     version_text: String,
+    /// Made by this program; older templates do not say.
+    #[serde(default)]
+    program: Option<PathBuf>,
     /// Relative path → bytes.
     files: BTreeMap<String, u64>,
 }
@@ -117,7 +120,8 @@ fn finish(binary: &ServerBinary, beside: &Path, path: &Path) -> Result<(), Sandb
         _ => {}
     }
     let files = list_files(&data).map_err(SandboxError::io("read", &data))?;
-    let manifest = Manifest { recipe: RECIPE, version_text: binary.version_text.clone(), files };
+    let program = Some(binary.path.clone());
+    let manifest = Manifest { recipe: RECIPE, version_text: binary.version_text.clone(), program, files };
     let content = |problem: String| SandboxError::Content { path: beside.to_owned(), problem };
     let text = serde_json::to_vec_pretty(&manifest).map_err(|error| content(error.to_string()))?;
     write_atomically(&beside.join("template.json"), &text).map_err(|error| content(error.to_string()))?;
@@ -127,10 +131,13 @@ fn finish(binary: &ServerBinary, beside: &Path, path: &Path) -> Result<(), Sandb
     fs::rename(beside, path).map_err(SandboxError::io("rename", beside))
 }
 
+fn manifest(path: &Path) -> Option<Manifest> {
+    let text = fs::read(path.join("template.json")).ok()?;
+    serde_json::from_slice(&text).ok()
+}
+
 fn is_whole(path: &Path) -> bool {
-    let manifest = fs::read(path.join("template.json")).ok();
-    let manifest: Option<Manifest> = manifest.and_then(|text| serde_json::from_slice(&text).ok());
-    manifest.is_some_and(|manifest| {
+    manifest(path).is_some_and(|manifest| {
         manifest.recipe == RECIPE && list_files(&path.join("data")).is_ok_and(|files| files == manifest.files)
     })
 }
@@ -164,6 +171,16 @@ fn remove_old(home: &Home, in_use: &str) {
     }
 }
 
+/// Removes the templates of programs below this folder, which are about to go.
+pub(crate) fn remove_of(home: &Home, folder: &Path) {
+    for name in names(home) {
+        let program = manifest(&home.templates().join(&name)).and_then(|manifest| manifest.program);
+        if program.is_some_and(|program| program.starts_with(folder)) {
+            remove_if_unused(home, &name, &name);
+        }
+    }
+}
+
 /// Removes what a killed run left of a template that it was making.
 pub(crate) fn remove_unfinished(home: &Home) {
     for folder in names(home) {
@@ -193,7 +210,7 @@ mod tests {
 
     fn manifest_of(path: &Path) {
         let files = list_files(&path.join("data")).unwrap();
-        let manifest = Manifest { recipe: RECIPE, version_text: String::new(), files };
+        let manifest = Manifest { recipe: RECIPE, version_text: String::new(), program: None, files };
         fs::write(path.join("template.json"), serde_json::to_vec(&manifest).unwrap()).unwrap();
     }
 

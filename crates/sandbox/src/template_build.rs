@@ -106,6 +106,7 @@ pub(crate) fn build(
     let mut lines = vec![OptionLine::flag("no-defaults")];
     lines.extend(binary.tree_lines());
     lines.extend([OptionLine::new("datadir", &data), OptionLine::new("tmpdir", &tmp)]);
+    lines.push(OptionLine::new("secure-file-priv", &tmp));
     lines.extend(way.lines(binary));
     lines.extend(initial.iter().map(|(name, value)| binary.setting_line(name, value)));
     initialise(binary, user, &lines, script)?;

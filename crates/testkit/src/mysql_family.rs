@@ -37,6 +37,11 @@ pub const FETCHABLE: [&str; 9] = [
     "mariadb-11.8",
 ];
 
+/// Servers that must be there.
+const REQUIRED: &str = "TRUETPS_REQUIRE_SERVERS";
+/// Servers that slow tests take.
+const CHOSEN: &str = "TRUETPS_TEST_SERVERS";
+
 /// A server under the name that `get-test-servers.sh` gives it.
 #[derive(Debug, Clone)]
 pub struct FetchedServer {
@@ -47,35 +52,60 @@ pub struct FetchedServer {
 }
 
 /// All that were fetched; the others are named past the harness. The system's own server stands in for the one of its
-/// version. `TRUETPS_TEST_SERVERS` names a few of them, with blanks between.
+/// version.
 ///
 /// # Panics
 ///
-/// Where a server was fetched and does not run, and where one that is named is not there.
-#[expect(clippy::panic, reason = "for tests, which have nobody to hand an error to")]
+/// Where a server was fetched and does not run, and where one that `TRUETPS_REQUIRE_SERVERS` names is not there.
 pub fn fetched(test: &str) -> Vec<FetchedServer> {
-    let named = std::env::var("TRUETPS_TEST_SERVERS").ok();
-    let wanted = |name: &&str| named.as_ref().is_none_or(|named| named.split_whitespace().any(|word| word == *name));
+    FETCHABLE.into_iter().filter_map(|name| fetched_server(test, name)).collect()
+}
+
+/// The one of that name, as [`fetched`] finds it.
+///
+/// # Panics
+///
+/// As [`fetched`] does.
+#[expect(clippy::panic, reason = "for tests, which have nobody to hand an error to")]
+pub fn fetched_server(test: &str, name: &'static str) -> Option<FetchedServer> {
     let user = ServerUser::choose();
-    let mut servers = Vec::new();
-    for name in FETCHABLE.into_iter().filter(wanted) {
-        let basedir = cache_folder().join(name).join("usr");
-        let found = if basedir.is_dir() { find(Some(&basedir), None, &user) } else { system_server(name, &user) };
-        match found {
-            Ok(binary) => {
-                let basedir = if basedir.is_dir() { basedir } else { binary.path.clone() };
-                servers.push(FetchedServer { name, binary, basedir });
-            }
-            Err(error) if basedir.is_dir() || named.is_some() => panic!("{test}: {name}: {error}"),
-            Err(_) => {
-                let _ = writeln!(
-                    std::io::stderr(),
-                    "SKIPPED {test} with {name}: not fetched (scripts/get-test-servers.sh {name} fetches it)"
-                );
-            }
+    let basedir = cache_folder().join(name).join("usr");
+    let found = if basedir.is_dir() { find(Some(&basedir), None, &user) } else { system_server(name, &user) };
+    match found {
+        Ok(binary) => {
+            let basedir = if basedir.is_dir() { basedir } else { binary.path.clone() };
+            Some(FetchedServer { name, binary, basedir })
+        }
+        Err(error) if basedir.is_dir() || has_word(REQUIRED, name) == Some(true) => panic!("{test}: {name}: {error}"),
+        Err(_) => {
+            let _ = writeln!(
+                std::io::stderr(),
+                "SKIPPED {test} with {name}: not fetched (scripts/get-test-servers.sh {name} fetches it)"
+            );
+            None
         }
     }
-    servers
+}
+
+/// For tests that take long with each server: one that is among the `usual` ones, or among those that
+/// `TRUETPS_TEST_SERVERS` names with blanks between; `all` takes all.
+///
+/// # Panics
+///
+/// As [`fetched`] does.
+pub fn chosen_server(test: &str, name: &'static str, usual: &[&str]) -> Option<FetchedServer> {
+    let chosen = has_word(CHOSEN, "all").filter(|all| *all).or_else(|| has_word(CHOSEN, name));
+    if chosen.unwrap_or_else(|| usual.contains(&name)) {
+        return fetched_server(test, name);
+    }
+    let _ = writeln!(std::io::stderr(), "SKIPPED {test} with {name}: {CHOSEN}=all takes it");
+    None
+}
+
+/// `None`: the variable is not set.
+fn has_word(variable: &str, word: &str) -> Option<bool> {
+    let words = std::env::var(variable).ok()?;
+    Some(words.split_whitespace().any(|one| one == word))
 }
 
 /// The system's own server, where it is of the version in `name`.

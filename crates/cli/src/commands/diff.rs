@@ -12,7 +12,12 @@ use crate::failure::Failure;
 use crate::{print_out, site};
 
 pub(crate) fn run(args: &DiffArgs) -> Result<Exit, Failure> {
-    let (a, b) = (side(&args.a, "A")?, side(&args.b, "B")?);
+    let (mut a, b) = (side(&args.a, "A", None)?, side(&args.b, "B", None)?);
+    // An option file is read as the other side's version reads it.
+    let b = if b.is_complete { b } else { side(&args.b, "B", Some(&a))? };
+    if !a.is_complete {
+        a = side(&args.a, "A", Some(&b))?;
+    }
     let found = diff(&a, &b);
     Ok(print_out(&match args.format {
         DiffFormat::Text => truetps_report::diff_text(&found, args.all),
@@ -21,11 +26,11 @@ pub(crate) fn run(args: &DiffArgs) -> Result<Exit, Failure> {
     }))
 }
 
-fn side(named: &str, flag: &str) -> Result<Side, Failure> {
+fn side(named: &str, flag: &str, like: Option<&Side>) -> Result<Side, Failure> {
     let read = if named.contains("://") {
         side_of_server(&site::target(named, flag)?)
     } else {
-        side_of_path(Path::new(named))
+        side_of_path(Path::new(named), like)
     };
     read.map_err(|error| failure(&error))
 }

@@ -6,14 +6,16 @@ use std::time::Duration;
 use truetps_driver::{Client, QueryResult};
 use truetps_record::{SqlDialect, split_sql};
 use truetps_report::format;
-use truetps_sandbox::{Family, Home, Instance, InstanceOptions, Named, NamedServer, SandboxError, State, Status};
+use truetps_sandbox::{
+    Family, Home, Instance, InstanceOptions, Named, NamedError, NamedServer, SandboxError, State, Status,
+};
 
 use crate::commands::run::settings;
 use crate::commands::server::{open, refused};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::server_args::{LogArgs, NameArgs, SqlArgs, StartArgs, StopArgs};
-use crate::{print_out, say};
+use crate::{print_out, say, signals};
 
 /// Cells wider than this are cut at a terminal.
 const CELL_CHARS_MAX: usize = 60;
@@ -32,13 +34,24 @@ pub(crate) fn start(args: &StartArgs) -> Result<Exit, Failure> {
         ready_time_limit: Duration::from_secs(args.wait),
     };
     say(&format!("starting {} ({})\n", server.name, server.what()));
-    let status = Instance::of(Named::of(&home), &server).start(&options).map_err(|error| refused(&error))?;
+    let stop = signals::stop_flag()?;
+    let instance = Instance::of(Named::of(&home), &server);
+    let status = match instance.start(&options, &stop) {
+        Err(SandboxError::Named(error @ NamedError::Interrupted { .. })) => {
+            say(&format!("{error}\n"));
+            return Ok(Exit::Interrupted);
+        }
+        other => other.map_err(|error| refused(&error))?,
+    };
     let exit = print_out(&described(&server, &status));
     let name = &server.name;
-    let version = match server.family() {
-        Family::Mysql => "@@version",
-        Family::Postgres => "version()",
+    let (owner, version) = match server.family() {
+        Family::Mysql => ("root", "@@version"),
+        Family::Postgres => ("postgres", "version()"),
     };
+    if status.port.is_some() {
+        say(&format!("\n{owner} comes by the socket alone: make an account with a password for the port\n"));
+    }
     say(&format!(
         "\nNext   truetps server sql {name} 'SELECT {version}', truetps server status {name}, truetps server stop {name}\n"
     ));
@@ -71,7 +84,7 @@ pub(crate) fn status(args: &NameArgs) -> Result<Exit, Failure> {
     if status.state == State::Running {
         return Ok(printed);
     }
-    let next = if status.state == State::Died { "log" } else { "start" };
+    let next = if matches!(status.state, State::Died | State::NotStarted) { "log" } else { "start" };
     say(&format!("\nNext   truetps server {next} {}\n", server.name));
     Ok(if printed == Exit::Good { Exit::No } else { printed })
 }
@@ -80,7 +93,9 @@ fn described(server: &NamedServer, status: &Status) -> String {
     let state = match status.state {
         State::NeverStarted => "was never started",
         State::Running => "runs",
-        State::Stopped => "stopped",
+        State::Stopped => "was stopped",
+        State::Killed => "was killed by `stop`: its next start recovers",
+        State::NotStarted => "does not run: its last start failed, or was cut short",
         State::Died => "died, or was killed: its next start recovers",
     };
     let mut lines = vec![
@@ -92,13 +107,8 @@ fn described(server: &NamedServer, status: &Status) -> String {
         lines.push(("pid", pid.to_string()));
         lines.extend(status.uptime.map(|uptime| ("uptime", format::duration(uptime))));
         lines.push(("socket", status.socket.display().to_string()));
-        let family = server.family();
-        lines.push(("dsn", dsn(family, status)));
-        let tcp = |port: u16| match family {
-            Family::Mysql => format!("mysql://root@127.0.0.1:{port}"),
-            Family::Postgres => format!("127.0.0.1:{port}, for accounts with a password"),
-        };
-        lines.extend(status.port.map(|port| ("tcp", tcp(port))));
+        lines.push(("dsn", dsn(server.family(), status)));
+        lines.extend(status.port.map(|port| ("tcp", format!("127.0.0.1:{port}, for accounts with a password"))));
     }
     if status.state != State::NeverStarted {
         let settings: Vec<_> =

@@ -14,7 +14,7 @@ use crate::commands::server::open;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::plans::{SHIPPED, parse, text_of};
-use crate::site::{choose_server, programs};
+use crate::site::{choose_server, programs, usual_basedir};
 use crate::{print_out, say};
 
 pub(crate) fn list() -> Exit {
@@ -61,12 +61,14 @@ pub(crate) fn check(
 fn asked(plan: &Plan, basedir: Option<&Path>, sandbox: &SandboxPlace) -> Result<(Vec<Program>, ServerUser), Failure> {
     if plan.server_names().is_empty() {
         let user = ServerUser::choose();
-        let found = find(basedir, plan.server.flavour, &user);
+        let found = find(usual_basedir(basedir).as_deref(), plan.server.flavour, &user);
         let binary = found.map_err(|error| Failure::usage(&error).hint(error.hint()))?;
         return Ok((vec![Program { name: None, binary }], user));
     }
     let home = open(sandbox)?;
-    Ok((programs(plan, &home, basedir)?, home.user().clone()))
+    // They are asked now and not needed later.
+    let (programs, _) = programs(plan, &home, basedir)?;
+    Ok((programs, home.user().clone()))
 }
 
 /// How large a plan is and how long it takes.

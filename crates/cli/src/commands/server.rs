@@ -1,7 +1,7 @@
 //! `truetps server`: private servers, and what killed runs left behind.
 
 use truetps_report::format;
-use truetps_sandbox::{Add, Entry, Home, Instance, Named, NamedServer, SandboxError, State};
+use truetps_sandbox::{Add, Entry, Home, Instance, Listed, Named, NamedError, SandboxError, State};
 
 use crate::args::SandboxPlace;
 use crate::commands::{capture, instance, restore};
@@ -54,7 +54,7 @@ fn list(place: &SandboxPlace) -> Result<Exit, Failure> {
     }
     let mut lines = String::new();
     for server in &servers {
-        lines.push_str(&named_line(named, server)?);
+        lines.push_str(&named_line(named, server));
     }
     lines.extend(entries.iter().map(line));
     let exit = print_out(&lines);
@@ -93,20 +93,33 @@ pub(crate) fn refused(error: &SandboxError) -> Failure {
             | SandboxError::Initialise { .. }
             | SandboxError::Sql { .. }
             | SandboxError::Io { .. }
+            | SandboxError::OtherServer { .. }
+            | SandboxError::Named(NamedError::DoesNotEnd { .. } | NamedError::Mismatch { .. })
     );
     if broke { Failure::failed(error) } else { Failure::usage(error) }.hint(error.hint())
 }
 
-fn named_line(named: Named<'_>, server: &NamedServer) -> Result<String, Failure> {
-    let status = Instance::of(named, server).status().map_err(|error| refused(&error))?;
+/// One that cannot be read is told in its place: the others are not hidden by it.
+fn named_line(named: Named<'_>, listed: &Listed) -> String {
+    let name = &listed.name;
+    let server = match &listed.server {
+        Ok(server) => server,
+        Err(error) => return format!("{name}  BROKEN: {error}\n"),
+    };
+    let status = match Instance::of(named, server).status() {
+        Ok(status) => status,
+        Err(error) => return format!("{name}  BROKEN: {error}\n"),
+    };
     let state = match status.state {
         State::NeverStarted => "never started".to_owned(),
         State::Running => format!("runs, pid {}", status.pid.unwrap_or(0)),
         State::Stopped => "stopped".to_owned(),
+        State::Killed => "killed".to_owned(),
+        State::NotStarted => "did not start".to_owned(),
         State::Died => "died".to_owned(),
     };
     let size = if status.data_bytes > 0 { format!("  {}", format::bytes(status.data_bytes)) } else { String::new() };
-    Ok(format!("{}  {state}  {}{size}  {}\n", server.name, server.what(), server.program.display()))
+    format!("{name}  {state}  {}{size}  {}\n", server.what(), server.program.display())
 }
 
 fn line(entry: &Entry) -> String {

@@ -38,7 +38,8 @@ pub(crate) struct Owned {
     pub(crate) server: RunningServer,
     pub(crate) port: u16,
     _sandbox: Sandbox,
-    _dir: TempDir,
+    /// `None`: the folder is the test's.
+    _dir: Option<TempDir>,
 }
 
 /// The name that this version has for the size of its redo log.
@@ -53,9 +54,13 @@ impl Owned {
         // Servers of root run as another user, who must get through.
         fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o711)).unwrap();
         let home = Home::open(Some(&dir.path().join("home"))).unwrap();
-        let sandbox = Sandbox::create(&home, binary, &SandboxOptions::default()).unwrap();
+        Self { _dir: Some(dir), ..Self::start_in(&home, binary, settings) }
+    }
+
+    pub(crate) fn start_in(home: &Home, binary: &ServerBinary, settings: &[(&str, &str)]) -> Self {
+        let sandbox = Sandbox::create(home, binary, &SandboxOptions::default()).unwrap();
         let (server, port) = start(&sandbox, &[&[(redo_setting(binary), "32M")], settings].concat());
-        let owned = Self { server, port, _sandbox: sandbox, _dir: dir };
+        let owned = Self { server, port, _sandbox: sandbox, _dir: None };
         owned.execute(&[
             "CREATE DATABASE precious",
             "CREATE TABLE precious.letters (id INT PRIMARY KEY, line TEXT)",

@@ -6,6 +6,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+use truetps_record::{OptionLine, OptionStyle};
+
 use super::{Refusal, read_text};
 
 /// Files that include each other go no deeper.
@@ -115,34 +117,31 @@ impl Reader<'_> {
         }
         let text = read_text(path, FILE_BYTES_MAX)?;
         let mut is_ours = false;
-        for line in text.lines().map(str::trim) {
-            if let Some(directive) = line.strip_prefix('!') {
-                self.include(directive, path, depth);
-            } else if let Some(group) = line.strip_prefix('[') {
-                let name = group.split(']').next().unwrap_or_default().trim();
-                is_ours = self.groups.iter().any(|group| group == name);
-            } else if is_ours && let Some(word) = word_of(line) {
-                self.read.words.push(word);
+        for (_, line) in OptionStyle::Groups.lines(&text) {
+            match line {
+                OptionLine::Include { how, path: named } => self.include(&how, Path::new(&named), path, depth),
+                OptionLine::Group(name) => is_ours = self.groups.contains(&name),
+                OptionLine::Setting { .. } if !is_ours => {}
+                OptionLine::Setting { name, value: None } => self.read.words.push(format!("--{name}")),
+                OptionLine::Setting { name, value: Some(value) } => self.read.words.push(format!("--{name}={value}")),
             }
         }
         Ok(())
     }
 
     /// `!include file`, `!includedir folder`. What cannot be read is passed over with a warning.
-    fn include(&mut self, directive: &str, from: &Path, depth: u32) {
+    fn include(&mut self, how: &str, path: &Path, from: &Path, depth: u32) {
         if depth >= DEPTH_MAX {
             self.read.warnings.push(format!("'{}' includes files too deeply", from.display()));
             return;
         }
-        let (what, path) = directive.split_once(char::is_whitespace).unwrap_or((directive, ""));
-        let path = Path::new(path.trim());
-        let result = match what {
+        let result = match how {
             "include" => self.file(path, depth + 1),
             "includedir" => self.folder(path, depth + 1),
             _ => Err(io::Error::other("wrong '!' directive")),
         };
         if let Err(error) = result {
-            self.read.warnings.push(format!("'!{directive}' in '{}': {error}", from.display()));
+            self.read.warnings.push(format!("'!{how} {}' in '{}': {error}", path.display(), from.display()));
         }
     }
 
@@ -152,45 +151,6 @@ impl Reader<'_> {
         files.sort();
         files.iter().try_for_each(|file| self.file(file, depth))
     }
-}
-
-/// `name = value` as `--name=value`; `None` for what is no option.
-fn word_of(line: &str) -> Option<String> {
-    if line.is_empty() || line.starts_with(['#', ';']) {
-        return None;
-    }
-    let Some((name, value)) = line.split_once('=') else {
-        let name = line.split(" #").next().unwrap_or(line);
-        return Some(format!("--{}", name.trim()));
-    };
-    Some(format!("--{}={}", name.trim(), value_of(value.trim())))
-}
-
-/// A value without its quotes and behind-standing comment, its escapes resolved.
-fn value_of(text: &str) -> String {
-    let quote = text.chars().next().filter(|c| matches!(c, '\'' | '"'));
-    let inner = match quote.and_then(|quote| text[1..].rfind(quote).map(|end| &text[1..=end])) {
-        Some(inner) => inner,
-        None => text.split(" #").next().unwrap_or(text).trim_end(),
-    };
-    let mut out = String::new();
-    let mut chars = inner.chars();
-    while let Some(c) = chars.next() {
-        if c != '\\' {
-            out.push(c);
-            continue;
-        }
-        match chars.next() {
-            Some('n') => out.push('\n'),
-            Some('t') => out.push('\t'),
-            Some('r') => out.push('\r'),
-            Some('b') => out.push('\u{8}'),
-            Some('s') => out.push(' '),
-            Some('\\') | None => out.push('\\'),
-            Some(other) => out.extend(['\\', other]),
-        }
-    }
-    out
 }
 
 #[cfg(test)]

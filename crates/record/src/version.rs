@@ -16,6 +16,11 @@ impl Version {
         numbers.filter(|numbers| !numbers.is_empty()).map(Self)
     }
 
+    /// `10.11` of `10.11.19`.
+    pub fn series(&self) -> (u32, u32) {
+        (self.part(0), self.part(1))
+    }
+
     fn part(&self, n: usize) -> u32 {
         self.0.get(n).copied().unwrap_or(0)
     }

@@ -1,0 +1,141 @@
+//! What is written down of an instance, and which process it is.
+//!
+//! A note is written before the process is started and again when its number is known, so that a server is never there
+//! without one. Whoever starts it may be killed in between: a process that was given exactly this data folder is the
+//! instance, too.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use indexmap::IndexMap;
+use rustix::process::Signal;
+use serde::{Deserialize, Serialize};
+use truetps_record::{SettingValue, write_atomically};
+
+use crate::error::SandboxError;
+use crate::instance::{Instance, InstanceOptions, State};
+use crate::processes::{has_ended, is_server, server_on, signal_server};
+use crate::settings::Settings;
+
+const SCHEMA_VERSION: u32 = 1;
+
+/// `instance.json`: who was started here.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Note {
+    pub(crate) schema_version: u32,
+    /// `None` from just before its start until its number is known.
+    pub(crate) process: Option<Process>,
+    pub(crate) port: Option<u16>,
+    pub(crate) settings: IndexMap<String, SettingValue>,
+    /// `None`: it was not ended by us.
+    pub(crate) ended: Option<End>,
+}
+
+/// A process for ever: a number alone is used again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Process {
+    pub(crate) pid: u32,
+    pub(crate) start_ticks: u64,
+}
+
+/// How we ended it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum End {
+    Stopped,
+    Killed,
+    /// It did not become the server that was asked for.
+    GaveUp,
+}
+
+impl Process {
+    pub(crate) fn has_ended(self) -> bool {
+        has_ended(self.pid, self.start_ticks)
+    }
+
+    pub(crate) fn signal(self, data: &Path, signal: Signal) -> Result<(), SandboxError> {
+        signal_server(self.pid, self.start_ticks, data, signal).map_err(SandboxError::io("signal the server of", data))
+    }
+}
+
+impl Note {
+    pub(crate) fn starting(options: &InstanceOptions) -> Self {
+        let (port, settings) = (options.port, options.settings.clone());
+        Self { schema_version: SCHEMA_VERSION, process: None, port, settings, ended: None }
+    }
+
+    /// Of one whose own note is gone.
+    pub(crate) fn of(process: Process) -> Self {
+        let settings = IndexMap::new();
+        Self { schema_version: SCHEMA_VERSION, process: Some(process), port: None, settings, ended: None }
+    }
+
+    /// Whether it is about this process, which has not been noted as ended.
+    pub(crate) fn is_of(&self, process: Process) -> bool {
+        self.ended.is_none() && self.process.is_none_or(|noted| noted == process)
+    }
+
+    /// What became of it, where it does not run.
+    pub(crate) fn state(&self) -> State {
+        match self.ended {
+            Some(End::Stopped) => State::Stopped,
+            Some(End::Killed) => State::Killed,
+            Some(End::GaveUp) => State::NotStarted,
+            None if self.process.is_none() => State::NotStarted,
+            None => State::Died,
+        }
+    }
+}
+
+impl Instance<'_> {
+    pub(crate) fn note(&self) -> Result<Option<Note>, SandboxError> {
+        let path = self.folder.join("instance.json");
+        let text = match fs::read(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            other => other.map_err(SandboxError::io("read", &path))?,
+        };
+        let wrong = |problem: String| SandboxError::Content { path: path.clone(), problem };
+        let note: Note = serde_json::from_slice(&text).map_err(|error| wrong(error.to_string()))?;
+        if note.schema_version > SCHEMA_VERSION {
+            return Err(wrong("was written by a newer truetps".to_owned()));
+        }
+        Ok(Some(note))
+    }
+
+    pub(crate) fn write_note(&self, note: &Note) -> Result<(), SandboxError> {
+        write_json(&self.folder.join("instance.json"), note)
+    }
+
+    /// The process of the instance, where it runs.
+    pub(crate) fn running(&self, note: Option<&Note>) -> Option<Process> {
+        let data = self.data();
+        let noted = note.and_then(|note| note.process);
+        let noted = noted.filter(|process| is_server(process.pid, process.start_ticks, &data));
+        noted.or_else(|| server_on(&data).map(|(pid, start_ticks)| Process { pid, start_ticks }))
+    }
+
+    /// The settings that its data were made with.
+    pub(crate) fn initial(&self) -> Result<Settings, SandboxError> {
+        let path = self.folder.join("initial.json");
+        let text = match fs::read(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Settings::default()),
+            other => other.map_err(SandboxError::io("read", &path))?,
+        };
+        let pairs: IndexMap<String, SettingValue> = serde_json::from_slice(&text)
+            .map_err(|error| SandboxError::Content { path, problem: error.to_string() })?;
+        Ok(Settings::default().with(pairs.iter().map(|(name, value)| (name.as_str(), value))))
+    }
+
+    /// Before the data are there: data without it would be taken for some that were made with no settings.
+    pub(crate) fn write_initial(&self, initial: &Settings) -> Result<(), SandboxError> {
+        let pairs: IndexMap<&str, &SettingValue> = initial.iter().collect();
+        write_json(&self.folder.join("initial.json"), &pairs)
+    }
+}
+
+pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), SandboxError> {
+    let wrong = |problem: String| SandboxError::Content { path: path.to_owned(), problem };
+    let text = serde_json::to_vec_pretty(value).map_err(|error| wrong(error.to_string()))?;
+    write_atomically(path, &text).map_err(|error| wrong(error.to_string()))
+}

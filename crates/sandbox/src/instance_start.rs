@@ -1,0 +1,262 @@
+//! How an instance is started: everything that can be refused is refused before; then it must answer, and have the
+//! settings that it was asked for.
+
+use std::fs::{self, OpenOptions};
+use std::io;
+use std::net::{Ipv4Addr, TcpListener};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::process::Child;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use truetps_driver::{Client, DriverError};
+
+use crate::binary::ServerBinary;
+use crate::catalogue::Catalogue;
+use crate::error::SandboxError;
+use crate::home::{Home, give, make_private, remove_tree};
+use crate::instance::{Instance, InstanceOptions, Status};
+use crate::instance_note::{Note, Process};
+use crate::log_tail::{excerpt, tail_text};
+use crate::named_error::NamedError;
+use crate::old_redo;
+use crate::options::OptionLine;
+use crate::processes::start_ticks;
+use crate::server::PROBE_TIME_LIMIT;
+use crate::settings::Settings;
+use crate::spawn::spawn_detached;
+use crate::template::copy_template;
+use crate::variables::taken_differently;
+
+/// Bytes in the path of a unix socket, without the closing zero.
+const SOCKET_PATH_BYTES_MAX: usize = 107;
+
+/// A server that was started and has not answered yet.
+struct Starting {
+    binary: ServerBinary,
+    child: Child,
+    process: Process,
+    settings: Settings,
+    /// Bytes of the error log that were there before.
+    log_from: u64,
+}
+
+impl Instance<'_> {
+    /// Starts it and waits until it answers. `stop`, when it is raised, ends what has been started.
+    pub fn start(&self, options: &InstanceOptions, stop: &AtomicBool) -> Result<Status, SandboxError> {
+        let mut starting = self.launch(options, stop)?;
+        let ready =
+            self.wait_until_ready(&mut starting, options, stop).and_then(|()| self.read_back(&starting.settings));
+        match ready {
+            Ok(()) => self.status(),
+            Err(error) => {
+                self.give_up(&mut starting.child, starting.process);
+                Err(error)
+            }
+        }
+    }
+
+    /// Up to the moment when there is a process and a note of it. The lock is given back then: one that does not answer
+    /// can be stopped.
+    fn launch(&self, options: &InstanceOptions, stop: &AtomicBool) -> Result<Starting, SandboxError> {
+        let _lock = self.named.lock(&self.server.name)?;
+        self.check_stopped()?;
+        let binary = self.server.binary(self.named.home())?;
+        options.port.map_or(Ok(()), check_port)?;
+        self.check_settings(&binary, options)?;
+        let pairs = options.settings.iter().map(|(name, value)| (name.as_str(), value));
+        let settings = Settings::default().with(pairs);
+        let initial = self.prepare(self.named.home(), &binary, &settings, &self.places(options.port).socket)?;
+        let settings = initial.with(settings.iter());
+        self.check_wanted(stop)?;
+        self.family().forget_dead(&self.data(), self.named.home().user())?;
+        let log_from = fs::metadata(self.error_log()).map_or(0, |metadata| metadata.len());
+        let note = Note::starting(options);
+        self.write_note(&note)?;
+        let mut child = self.spawn_fitting(&binary, &settings, options.port)?;
+        // One that has ended already is found dead at the first look.
+        let process = Process { pid: child.id(), start_ticks: start_ticks(child.id()).unwrap_or(0) };
+        if let Err(error) = self.write_note(&Note { process: Some(process), ..note }) {
+            self.end_child(&mut child, true);
+            return Err(error);
+        }
+        Ok(Starting { binary, child, process, settings, log_from })
+    }
+
+    fn check_wanted(&self, stop: &AtomicBool) -> Result<(), SandboxError> {
+        if stop.load(Ordering::Relaxed) {
+            return Err(NamedError::Interrupted { name: self.server.name.clone() }.into());
+        }
+        Ok(())
+    }
+
+    fn check_settings(&self, binary: &ServerBinary, options: &InstanceOptions) -> Result<(), SandboxError> {
+        if options.settings.is_empty() {
+            return Ok(());
+        }
+        let catalogue = Catalogue::ask(binary, self.named.home().user())?;
+        for (name, value) in &options.settings {
+            catalogue.check(name, value)?;
+        }
+        Ok(())
+    }
+
+    /// Makes its folders where they are missing. Returns the settings that its data were made with.
+    fn prepare(
+        &self,
+        home: &Home,
+        binary: &ServerBinary,
+        settings: &Settings,
+        socket: &Path,
+    ) -> Result<Settings, SandboxError> {
+        if socket.as_os_str().len() > SOCKET_PATH_BYTES_MAX {
+            return Err(NamedError::LongSocket { path: socket.to_owned() }.into());
+        }
+        for name in ["run", "tmp"] {
+            let path = self.folder.join(name);
+            remove_tree(&path)?;
+            make_private(&path, home.user())?;
+        }
+        for log in [self.error_log(), self.console_log()] {
+            let mut options = OpenOptions::new();
+            match options.write(true).create_new(true).mode(0o600).open(&log) {
+                Ok(_) => give(&log, home.user())?,
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(SandboxError::io("make", &log)(error)),
+            }
+        }
+        let wanted = settings.initial();
+        if self.data().exists() {
+            let made = self.initial()?;
+            let changed = wanted.iter().find(|(name, value)| made.get(name) != Some(*value));
+            return match changed {
+                None => Ok(made),
+                Some((name, _)) => {
+                    let (server, name) = (self.server.name.clone(), name.to_owned());
+                    Err(NamedError::Initial { server, name }.into())
+                }
+            };
+        }
+        // Renamed when whole: a copy that was cut short is no data folder.
+        let beside = self.folder.join("data.copying");
+        remove_tree(&beside)?;
+        copy_template(home, binary, &wanted, &beside)?;
+        self.write_initial(&wanted)?;
+        fs::rename(&beside, self.data()).map_err(SandboxError::io("rename", &beside))?;
+        Ok(wanted)
+    }
+
+    /// Where no process came to be, the data are as they were: a redo log that was not needed still is not.
+    fn spawn_fitting(
+        &self,
+        binary: &ServerBinary,
+        settings: &Settings,
+        port: Option<u16>,
+    ) -> Result<Child, SandboxError> {
+        let was_stopped = binary.keeps_redo_size() && old_redo::fit(&self.data(), settings)?;
+        self.spawn(binary, settings, port).inspect_err(|_| {
+            if was_stopped {
+                let _ = old_redo::note_stopped(&self.data());
+            }
+        })
+    }
+
+    fn spawn(&self, binary: &ServerBinary, settings: &Settings, port: Option<u16>) -> Result<Child, SandboxError> {
+        let (user, places) = (self.named.home().user(), self.places(port));
+        let mut lines = self.family().lines(binary, &places, settings, port);
+        if binary.is_of_mysql() && settings.get("server_id").is_none() {
+            // MySQL 5.7 writes no binlog without it.
+            lines.push(OptionLine::new("server-id", "1"));
+        }
+        let command = self.family().command(&binary.path, &places, &lines, user)?;
+        spawn_detached(command, user).map_err(SandboxError::io("start", &binary.path))
+    }
+
+    /// Ready is: our child lives, the kernel says that it is the one that listens, and it answers a query.
+    fn wait_until_ready(
+        &self,
+        starting: &mut Starting,
+        options: &InstanceOptions,
+        stop: &AtomicBool,
+    ) -> Result<(), SandboxError> {
+        let (time_limit, places) = (options.ready_time_limit, self.places(options.port));
+        let began = Instant::now();
+        let (pid, log_from) = (starting.process.pid, starting.log_from);
+        let program = starting.binary.path.clone();
+        let log = || {
+            let log = tail_text(&self.error_log(), log_from);
+            excerpt(if log.trim().is_empty() { tail_text(&self.console_log(), 0) } else { log }.as_str())
+        };
+        let mut last = "it has not opened its socket".to_owned();
+        loop {
+            let status = starting.child.try_wait().map_err(SandboxError::io("look at", &program))?;
+            if let Some(status) = status {
+                return Err(SandboxError::Start { binary: program, how: status.to_string(), log: log() });
+            }
+            self.check_wanted(stop)?;
+            if !self.family().may_answer(&places) && began.elapsed() < time_limit {
+                thread::sleep(Duration::from_millis(10));
+                continue;
+            }
+            match self.probe(&places.socket, pid) {
+                Ok(None) => return Ok(()),
+                Ok(Some(found)) => {
+                    return Err(SandboxError::OtherServer { socket: places.socket, started: pid, found });
+                }
+                Err(error) if places.socket.exists() => last = error.to_string(),
+                Err(_) => {}
+            }
+            if began.elapsed() >= time_limit {
+                return Err(SandboxError::NotReady { binary: program, waited: time_limit, last, log: log() });
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// `None`: it answers; else who listens there in its place.
+    fn probe(&self, socket: &Path, pid: u32) -> Result<Option<u32>, DriverError> {
+        let mut client = Client::connect(&self.family().owner(socket, None), PROBE_TIME_LIMIT)?;
+        if let Some(found) = client.peer_pid().filter(|found| *found != pid) {
+            return Ok(Some(found));
+        }
+        client.query("SELECT 1").map(|_| None)
+    }
+
+    /// A setting that was adjusted in silence would make everything that is learned from this server wrong.
+    fn read_back(&self, settings: &Settings) -> Result<(), SandboxError> {
+        let asked = |source| SandboxError::Sql { action: "read the server's settings back", source };
+        let mut client = self.connect(PROBE_TIME_LIMIT)?;
+        match taken_differently(&mut client, settings).map_err(asked)?.into_iter().next() {
+            None => Ok(()),
+            Some(wrong) => {
+                Err(NamedError::Mismatch { name: wrong.name, wanted: wrong.wanted, found: wrong.found }.into())
+            }
+        }
+    }
+}
+
+fn check_port(port: u16) -> Result<(), SandboxError> {
+    match TcpListener::bind((Ipv4Addr::LOCALHOST, port)) {
+        Ok(_) => Ok(()),
+        Err(error) => {
+            let in_use = error.kind() == io::ErrorKind::AddrInUse;
+            let problem = if in_use { "another process listens on it".to_owned() } else { error.to_string() };
+            Err(NamedError::Port { port, problem }.into())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_in_use_is_named() {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let error = check_port(port).unwrap_err();
+        assert_eq!(error.to_string(), format!("port {port} cannot be used: another process listens on it"));
+    }
+}
