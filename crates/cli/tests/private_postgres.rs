@@ -151,7 +151,7 @@ fn wrong_settings_are_told_before_anything_starts() {
         ("synchronous_comit=off", &["postgresql 1", "did you mean `synchronous_commit`"][..]),
         ("synchronous_commit=sometimes", &["invalid value for parameter", "Available values: local"]),
         ("shared_buffers=1ZB", &["Valid units for this parameter"]),
-        ("data_directory=/tmp", &["own folder", "remove `data_directory`"]),
+        ("data_directory=/tmp", &["own folder", "leave `data_directory` out"]),
         ("innodb_flush_log_at_trx_commit=1", &["has no setting `innodb_flush_log_at_trx_commit`"]),
     ] {
         place.refused(&["run", "insert", "--basedir", &basedir, "--set", set], words);
