@@ -111,7 +111,11 @@ fn stray(datadir: &Path) -> Stray {
     command.arg(format!("--datadir={}", datadir.display()));
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let input = child.stdin.take();
-    Stray(child, input)
+    let pid = child.id();
+    let stray = Stray(child, input);
+    // A new process is there before the kernel tells its arguments, by which it is found.
+    wait_until("the stray's arguments", || !fs::read(format!("/proc/{pid}/cmdline")).unwrap().is_empty());
+    stray
 }
 
 #[test]
