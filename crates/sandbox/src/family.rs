@@ -191,7 +191,6 @@ fn mysql_lines(binary: &ServerBinary, places: &Places, settings: &Settings, port
         // plugins.
         OptionLine::new("secure-file-priv", &places.tmp),
     ]);
-    lines.extend(settings.iter().map(|(name, value)| binary.setting_line(name, value)));
     match port {
         None => lines.push(OptionLine::flag("skip-networking")),
         Some(port) => {
@@ -205,6 +204,8 @@ fn mysql_lines(binary: &ServerBinary, places: &Places, settings: &Settings, port
             }
         }
     }
+    // Last, as the last of a name counts: what settings may say is decided where they come from.
+    lines.extend(settings.iter().map(|(name, value)| binary.setting_line(name, value)));
     lines
 }
 
