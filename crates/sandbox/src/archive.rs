@@ -288,7 +288,7 @@ pub(crate) fn find_server(archive: &Path, tree: &Path, user: &ServerUser) -> Res
         level = folders.map(|entry| entry.path()).collect();
         level.sort();
     }
-    Err(refused(archive, "it has no MySQL or MariaDB server in it (bin/mysqld, sbin/mysqld, bin/mariadbd)"))
+    Err(refused(archive, "it has no server in it (bin/mysqld, sbin/mysqld, bin/mariadbd, bin/postgres)"))
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! next waits; here nothing is left to chance.
 
 use std::fs;
+use std::process::Child;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -15,8 +16,21 @@ use crate::processes::{has_ended, processes, signal_if, start_ticks};
 pub(crate) struct Children(Vec<(u32, u64)>);
 
 impl Children {
-    /// To be asked while the server lives: afterwards nobody knows whose they were.
-    pub(crate) fn of(server: u32) -> Self {
+    /// To be asked while the server lives: afterwards nobody knows whose they were. None where it has ended meanwhile and
+    /// another process has its number.
+    pub(crate) fn of(pid: u32, ticks: u64) -> Self {
+        let children = Self::of_number(pid);
+        // Read after them: a number that is another's by then may have been so before.
+        let is_another = start_ticks(pid).is_some_and(|found| found != ticks);
+        if is_another { Self::default() } else { children }
+    }
+
+    /// Those of a process that we have started: its number is its own until it has been waited for.
+    pub(crate) fn of_child(child: &mut Child) -> Self {
+        if matches!(child.try_wait(), Ok(None)) { Self::of_number(child.id()) } else { Self::default() }
+    }
+
+    fn of_number(server: u32) -> Self {
         let is_child = |pid: &u32| {
             let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
             parent(&stat) == Some(server)
@@ -51,11 +65,30 @@ mod tests {
         assert_eq!(parent("42 (a) b (c) S 7 42 42"), Some(7));
         #[allow(clippy::disallowed_methods, reason = "this crate is where processes start")]
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
-        let children = Children::of(std::process::id());
+        let us = std::process::id();
+        let ticks = start_ticks(us).unwrap();
+        assert!(Children::of(us, ticks + 1).0.is_empty(), "of another process that had this number");
+        let children = Children::of(us, ticks);
         assert!(children.0.iter().any(|(pid, _)| *pid == child.id()), "{children:?}");
         // Others of this process are those of other tests.
         let ours = Children(children.0.into_iter().filter(|(pid, _)| *pid == child.id()).collect());
         ours.kill(Duration::from_secs(10));
         assert!(!child.wait().unwrap().success());
+    }
+    #[test]
+    fn a_child_that_was_waited_for_has_no_number_any_more() {
+        #[allow(clippy::disallowed_methods, reason = "this crate is where processes start")]
+        let shell = |script: &str| std::process::Command::new("sh").args(["-c", script]).spawn().unwrap();
+        // Waiting for the end of a child of its own, it cannot become that one.
+        let mut child = shell("sleep 60; :");
+        let began = Instant::now();
+        while Children::of_child(&mut child).0.is_empty() && began.elapsed() < Duration::from_mins(1) {
+            thread::sleep(Duration::from_millis(1));
+        }
+        let children = Children::of_child(&mut child);
+        assert_eq!(children.0.len(), 1, "{children:?}");
+        children.kill(Duration::from_mins(1));
+        child.wait().unwrap();
+        assert!(Children::of_child(&mut child).0.is_empty());
     }
 }

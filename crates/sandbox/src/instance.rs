@@ -14,11 +14,11 @@ use truetps_record::SettingValue;
 
 use crate::error::SandboxError;
 use crate::family::{Family, Places};
-use crate::instance_end::KILL_TIME_LIMIT;
+use crate::instance_note::{Note, Process};
 use crate::log_tail::tail;
 use crate::named::{Named, NamedServer};
 use crate::named_error::NamedError;
-use crate::processes::{holder_of, running_for};
+use crate::processes::{KILL_TIME_LIMIT, holder_of, running_for};
 use crate::registry::disk_bytes;
 
 /// How an instance is started: nothing that is not said here is set.
@@ -57,6 +57,40 @@ pub struct Status {
     /// What it takes on the disk.
     pub data_bytes: u64,
     pub error_log: PathBuf,
+}
+
+/// What a look at an instance found.
+#[derive(Debug)]
+pub(crate) struct Seen {
+    note: Option<Note>,
+    running: Option<Process>,
+}
+
+impl Seen {
+    fn state(&self) -> State {
+        match (self.running, &self.note) {
+            (Some(_), _) => State::Running,
+            (None, None) => State::NeverStarted,
+            (None, Some(note)) => note.state(),
+        }
+    }
+
+    /// Of the one that runs, where it is the one that the note is about.
+    fn port(&self) -> Option<u16> {
+        let (note, running) = (self.note.as_ref()?, self.running?);
+        note.port.filter(|_| note.is_of(running))
+    }
+
+    pub(crate) fn check_running(&self, name: &str) -> Result<Process, NamedError> {
+        let how = match self.state() {
+            State::NeverStarted => "it was never started",
+            State::Died => "it died, or was killed",
+            State::NotStarted => "its last start failed",
+            State::Killed => "it was killed",
+            State::Running | State::Stopped => "it was stopped",
+        };
+        self.running.ok_or_else(|| NamedError::NotRunning { name: name.to_owned(), how })
+    }
 }
 
 /// The one place where a named server runs.
@@ -110,57 +144,46 @@ impl<'a> Instance<'a> {
         if log.is_empty() { tail(&self.console_log(), 0, lines) } else { log }
     }
 
-    pub fn status(&self) -> Result<Status, SandboxError> {
+    /// What is written down of it, and who runs there.
+    pub(crate) fn seen(&self) -> Result<Seen, SandboxError> {
         let note = self.note()?;
         let running = self.running(note.as_ref());
-        let state = match (running, &note) {
-            (Some(_), _) => State::Running,
-            (None, None) => State::NeverStarted,
-            (None, Some(note)) => note.state(),
-        };
-        let current = note.as_ref().filter(|note| running.is_some_and(|process| note.is_of(process)));
+        Ok(Seen { note, running })
+    }
+
+    pub fn status(&self) -> Result<Status, SandboxError> {
+        let seen = self.seen()?;
         Ok(Status {
-            state,
-            pid: running.map(|process| process.pid),
-            uptime: running.and_then(|process| running_for(process.start_ticks)),
-            port: current.and_then(|note| note.port),
-            socket: self.places(current.and_then(|note| note.port)).socket,
+            state: seen.state(),
+            pid: seen.running.map(|process| process.pid),
+            uptime: seen.running.and_then(|process| running_for(process.start_ticks)),
+            port: seen.port(),
+            socket: self.places(seen.port()).socket,
             datadir: self.data(),
             data_bytes: disk_bytes(&self.data()),
             error_log: self.error_log(),
-            settings: note.map(|note| note.settings).unwrap_or_default(),
+            settings: seen.note.map(|note| note.settings).unwrap_or_default(),
         })
     }
 
     /// A connection as the server's owner, who has no password and comes by the socket.
     pub fn connect(&self, time_limit: Duration) -> Result<Client, SandboxError> {
-        let status = self.status()?;
-        let Some(pid) = status.pid else { return Err(self.not_running(status.state).into()) };
+        // Not its status: how large its data are takes a walk through all of them.
+        let seen = self.seen()?;
+        let pid = seen.check_running(&self.server.name)?.pid;
+        let socket = self.places(seen.port()).socket;
         let failed = |source| SandboxError::Sql { action: "log in to the server", source };
-        let owner = self.family().owner(&status.socket, None);
+        let owner = self.family().owner(&socket, None);
         let client = Client::connect(&owner, time_limit).map_err(failed)?;
         match client.peer_pid() {
-            Some(found) if found != pid => {
-                Err(SandboxError::OtherServer { socket: status.socket, started: pid, found })
-            }
+            Some(found) if found != pid => Err(SandboxError::OtherServer { socket, started: pid, found }),
             _ => Ok(client),
         }
     }
 
-    pub(crate) fn not_running(&self, state: State) -> NamedError {
-        let how = match state {
-            State::NeverStarted => "it was never started",
-            State::Died => "it died, or was killed",
-            State::NotStarted => "its last start failed",
-            State::Killed => "it was killed",
-            State::Running | State::Stopped => "it was stopped",
-        };
-        NamedError::NotRunning { name: self.server.name.clone(), how }
-    }
-
     pub(crate) fn check_stopped(&self) -> Result<(), SandboxError> {
-        let note = self.note()?;
-        if let Some(process) = self.running(note.as_ref()) {
+        let Seen { note, running } = self.seen()?;
+        if let Some(process) = running {
             return Err(NamedError::Runs { name: self.server.name.clone(), pid: process.pid }.into());
         }
         if let Some(process) = note.and_then(|note| note.process) {

@@ -16,11 +16,8 @@ use crate::instance_note::{End, Note, Process};
 use crate::named::LOCK_TIME_LIMIT;
 use crate::named_error::NamedError;
 use crate::old_redo;
-use crate::processes::kill_servers_on;
+use crate::processes::{KILL_TIME_LIMIT, kill_servers_on};
 use crate::run::wait_for;
-
-/// After SIGKILL a process ends as soon as its system calls do; a stuck disk may take this long.
-pub(crate) const KILL_TIME_LIMIT: Duration = Duration::from_mins(1);
 
 /// How it ended.
 #[derive(Debug, Clone, Copy)]
@@ -43,7 +40,7 @@ impl Instance<'_> {
         let mut gone = wait_for_end(process, if kill { KILL_TIME_LIMIT } else { time_limit });
         if !gone && !kill {
             killed = true;
-            children = Children::of(process.pid);
+            children = process.children();
             process.signal(&self.data(), Signal::KILL)?;
             gone = wait_for_end(process, KILL_TIME_LIMIT);
         }
@@ -58,11 +55,8 @@ impl Instance<'_> {
     /// With the processes that one which is killed leaves.
     fn signal_running(&self, signal: Signal) -> Result<(Process, Children), SandboxError> {
         let _lock = self.named.lock_within(&self.server.name, LOCK_TIME_LIMIT)?;
-        let note = self.note()?;
-        let Some(process) = self.running(note.as_ref()) else {
-            return Err(self.not_running(self.status()?.state).into());
-        };
-        let children = if signal == Signal::KILL { Children::of(process.pid) } else { Children::default() };
+        let process = self.seen()?.check_running(&self.server.name)?;
+        let children = if signal == Signal::KILL { process.children() } else { Children::default() };
         process.signal(&self.data(), signal)?;
         Ok((process, children))
     }
@@ -70,10 +64,7 @@ impl Instance<'_> {
     /// Returns whether it ended well. It may have been removed, or started anew, since it ended.
     fn note_end(&self, process: Process, killed: bool) -> Result<bool, SandboxError> {
         let clean = !killed && !self.pid_file().exists();
-        if !self.folder.is_dir() {
-            return Ok(clean);
-        }
-        let _lock = self.named.lock_within(&self.server.name, LOCK_TIME_LIMIT)?;
+        let Some(_lock) = self.named.lock_existing(&self.server.name)? else { return Ok(clean) };
         let note = self.note()?.unwrap_or_else(|| Note::of(process));
         if !note.is_of(process) {
             return Ok(clean);
@@ -90,8 +81,8 @@ impl Instance<'_> {
     /// background. Another server that was started here meanwhile is left alone.
     pub(crate) fn give_up(&self, child: &mut Child, process: Process) {
         // The first error is the one to tell.
-        let lock = self.named.lock_within(&self.server.name, LOCK_TIME_LIMIT);
-        let note = self.note().ok().flatten().filter(|note| lock.is_ok() && note.is_of(process));
+        let lock = self.named.lock_existing(&self.server.name).ok().flatten();
+        let note = self.note().ok().flatten().filter(|note| lock.is_some() && note.is_of(process));
         self.end_child(child, note.is_some());
         if let Some(note) = note {
             let _ = self.write_note(&Note { process: Some(process), ended: Some(End::GaveUp), ..note });
@@ -99,9 +90,7 @@ impl Instance<'_> {
     }
 
     pub(crate) fn end_child(&self, child: &mut Child, with_strays: bool) {
-        // Once it has been waited for, its number may be another's.
-        let lives = matches!(child.try_wait(), Ok(None));
-        let children = if lives { Children::of(child.id()) } else { Children::default() };
+        let children = Children::of_child(child);
         let _ = child.kill();
         if with_strays {
             let _ = kill_servers_on(&self.data(), KILL_TIME_LIMIT);

@@ -13,6 +13,7 @@ use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
 use truetps_record::{SettingValue, write_atomically};
 
+use crate::children::Children;
 use crate::error::SandboxError;
 use crate::instance::{Instance, InstanceOptions, State};
 use crate::processes::{has_ended, is_server, server_on, signal_server};
@@ -52,6 +53,11 @@ pub(crate) enum End {
 impl Process {
     pub(crate) fn has_ended(self) -> bool {
         has_ended(self.pid, self.start_ticks)
+    }
+
+    /// What it has started.
+    pub(crate) fn children(self) -> Children {
+        Children::of(self.pid, self.start_ticks)
     }
 
     pub(crate) fn signal(self, data: &Path, signal: Signal) -> Result<(), SandboxError> {

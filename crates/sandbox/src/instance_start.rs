@@ -8,10 +8,6 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::process::Child;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
-use std::time::{Duration, Instant};
-
-use truetps_driver::{Client, DriverError};
 
 use crate::binary::ServerBinary;
 use crate::catalogue::Catalogue;
@@ -19,12 +15,11 @@ use crate::error::SandboxError;
 use crate::home::{Home, give, make_private, remove_tree};
 use crate::instance::{Instance, InstanceOptions, Status};
 use crate::instance_note::{Note, Process};
-use crate::log_tail::{excerpt, tail_text};
 use crate::named_error::NamedError;
 use crate::old_redo;
 use crate::options::OptionLine;
 use crate::processes::start_ticks;
-use crate::server::PROBE_TIME_LIMIT;
+use crate::readiness::{Awaited, PROBE_TIME_LIMIT};
 use crate::settings::Settings;
 use crate::spawn::spawn_detached;
 use crate::template::copy_template;
@@ -49,13 +44,8 @@ impl Instance<'_> {
         let mut starting = self.launch(options, stop)?;
         let ready =
             self.wait_until_ready(&mut starting, options, stop).and_then(|()| self.read_back(&starting.settings));
-        match ready {
-            Ok(()) => self.status(),
-            Err(error) => {
-                self.give_up(&mut starting.child, starting.process);
-                Err(error)
-            }
-        }
+        // Whatever is told as an error leaves no server.
+        ready.and_then(|()| self.status()).inspect_err(|_| self.give_up(&mut starting.child, starting.process))
     }
 
     /// Up to the moment when there is a process and a note of it. The lock is given back then: one that does not answer
@@ -174,54 +164,20 @@ impl Instance<'_> {
         spawn_detached(command, user).map_err(SandboxError::io("start", &binary.path))
     }
 
-    /// Ready is: our child lives, the kernel says that it is the one that listens, and it answers a query.
     fn wait_until_ready(
         &self,
         starting: &mut Starting,
         options: &InstanceOptions,
         stop: &AtomicBool,
     ) -> Result<(), SandboxError> {
-        let (time_limit, places) = (options.ready_time_limit, self.places(options.port));
-        let began = Instant::now();
-        let (pid, log_from) = (starting.process.pid, starting.log_from);
-        let program = starting.binary.path.clone();
-        let log = || {
-            let log = tail_text(&self.error_log(), log_from);
-            excerpt(if log.trim().is_empty() { tail_text(&self.console_log(), 0) } else { log }.as_str())
+        let Starting { binary, child, process, log_from, .. } = starting;
+        let (family, places, program) = (self.family(), self.places(options.port), binary.path.as_path());
+        let awaited = Awaited { family, places: &places, program, pid: process.pid, log_from: *log_from };
+        let look = || match child.try_wait().map_err(SandboxError::io("look at", program))? {
+            None => self.check_wanted(stop).map(|()| None),
+            ended => Ok(ended),
         };
-        let mut last = "it has not opened its socket".to_owned();
-        loop {
-            let status = starting.child.try_wait().map_err(SandboxError::io("look at", &program))?;
-            if let Some(status) = status {
-                return Err(SandboxError::Start { binary: program, how: status.to_string(), log: log() });
-            }
-            self.check_wanted(stop)?;
-            if !self.family().may_answer(&places) && began.elapsed() < time_limit {
-                thread::sleep(Duration::from_millis(10));
-                continue;
-            }
-            match self.probe(&places.socket, pid) {
-                Ok(None) => return Ok(()),
-                Ok(Some(found)) => {
-                    return Err(SandboxError::OtherServer { socket: places.socket, started: pid, found });
-                }
-                Err(error) if places.socket.exists() => last = error.to_string(),
-                Err(_) => {}
-            }
-            if began.elapsed() >= time_limit {
-                return Err(SandboxError::NotReady { binary: program, waited: time_limit, last, log: log() });
-            }
-            thread::sleep(Duration::from_millis(10));
-        }
-    }
-
-    /// `None`: it answers; else who listens there in its place.
-    fn probe(&self, socket: &Path, pid: u32) -> Result<Option<u32>, DriverError> {
-        let mut client = Client::connect(&self.family().owner(socket, None), PROBE_TIME_LIMIT)?;
-        if let Some(found) = client.peer_pid().filter(|found| *found != pid) {
-            return Ok(Some(found));
-        }
-        client.query("SELECT 1").map(|_| None)
+        awaited.wait(options.ready_time_limit, look).map(|_| ())
     }
 
     /// A setting that was adjusted in silence would make everything that is learned from this server wrong.

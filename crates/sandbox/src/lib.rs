@@ -35,6 +35,7 @@ mod old_redo;
 mod options;
 mod postgres;
 mod processes;
+mod readiness;
 mod registry;
 mod run;
 mod sandbox;

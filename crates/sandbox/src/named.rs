@@ -19,11 +19,10 @@ use crate::error::SandboxError;
 use crate::family::Family;
 use crate::home::{Home, make_passable, open_lock, remove_tree};
 use crate::instance::Instance;
-use crate::instance_end::KILL_TIME_LIMIT;
 use crate::instance_note::write_json;
 use crate::named_error::NamedError;
 use crate::postgres::forget_shared_memory;
-use crate::processes::{holder_of, kill_servers_on};
+use crate::processes::{KILL_TIME_LIMIT, holder_of, kill_servers_on};
 use crate::run::wait_for_lock;
 use crate::template;
 
@@ -165,6 +164,24 @@ impl<'a> Named<'a> {
                 Err(SandboxError::Content { path, problem })
             }
             Err(TryLockError::Error(source)) => Err(SandboxError::io("lock", &path)(source)),
+        }
+    }
+
+    /// The same for what is to be written down of a server; `None`: it was removed, and no lock of it is left or made.
+    pub(crate) fn lock_existing(self, name: &str) -> Result<Option<File>, SandboxError> {
+        let is_there = || self.folder(name).is_dir();
+        if !is_there() {
+            return Ok(None);
+        }
+        match self.lock_within(name, LOCK_TIME_LIMIT) {
+            Ok(lock) if is_there() => Ok(Some(lock)),
+            // Removed since the first look: the lock was made by us.
+            Ok(_lock) => {
+                self.remove_locks(name);
+                Ok(None)
+            }
+            Err(_) if !is_there() => Ok(None),
+            Err(error) => Err(error),
         }
     }
 

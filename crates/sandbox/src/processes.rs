@@ -10,6 +10,9 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_s
 
 use crate::children::Children;
 
+/// After SIGKILL a process ends as soon as its system calls do; a stuck disk may take this long.
+pub(crate) const KILL_TIME_LIMIT: Duration = Duration::from_mins(1);
+
 /// When a process started, in ticks since boot. Together with the pid it names a process for ever; the pid alone is
 /// used again. `None` for one that has ended, also where nobody has asked for its exit status yet.
 pub(crate) fn start_ticks(pid: u32) -> Option<u64> {
@@ -85,14 +88,18 @@ fn holds(pid: u32, datadir: &Path) -> bool {
 pub(crate) fn kill_servers_on(datadir: &Path, time_limit: Duration) -> io::Result<u32> {
     let end = Instant::now() + time_limit;
     let mut killed: Vec<(u32, u64)> = Vec::new();
+    let mut was_quiet = false;
     loop {
         let alive = servers_on(datadir);
-        if alive.is_empty() && killed.iter().all(|(pid, ticks)| has_ended(*pid, *ticks)) {
+        let is_quiet = alive.is_empty() && killed.iter().all(|(pid, ticks)| has_ended(*pid, *ticks));
+        // Two looks: a process that is just becoming the server has no arguments for a moment.
+        if is_quiet && was_quiet {
             return Ok(killed.len() as u32);
         }
+        was_quiet = is_quiet;
         for pid in alive {
             let Some(ticks) = start_ticks(pid) else { continue };
-            let children = Children::of(pid);
+            let children = Children::of(pid, ticks);
             kill_if_holding(pid, datadir)?;
             children.kill(end.saturating_duration_since(Instant::now()));
             if !killed.contains(&(pid, ticks)) {
@@ -159,16 +166,34 @@ mod tests {
         assert!(start_ticks(std::process::id()).is_some());
     }
 
+    /// A process with the argument of a server. It waits for a line that never comes, and starts no process that would
+    /// look like one, too. It is killed also where an assertion fails.
+    struct LooksLikeOne(std::process::Child);
+
+    impl LooksLikeOne {
+        fn on(datadir: &str) -> Self {
+            #[allow(clippy::disallowed_methods, reason = "a process to look at")]
+            let mut command = std::process::Command::new("sh");
+            command.args(["-c", "read line; :", "sh", &format!("--datadir={datadir}")]);
+            Self(command.stdin(std::process::Stdio::piped()).spawn().unwrap())
+        }
+    }
+
+    impl Drop for LooksLikeOne {
+        fn drop(&mut self) {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+
     #[test]
     fn a_process_is_a_server_by_number_moment_and_folder() {
-        #[allow(clippy::disallowed_methods, reason = "a process to look at")]
-        let mut child = std::process::Command::new("sh")
-            .args(["-c", "while :; do sleep 0.05; done", "sh", "--datadir=/no/such/data-of-a-test"])
-            .spawn()
-            .unwrap();
-        let (pid, data, other) = (child.id(), Path::new("/no/such/data-of-a-test"), Path::new("/no/such/data-of-a"));
+        let mut server = LooksLikeOne::on("/no/such/data-of-a-test");
+        let (pid, data, other) = (server.0.id(), Path::new("/no/such/data-of-a-test"), Path::new("/no/such/data-of-a"));
         let ticks = start_ticks(pid).unwrap();
+        let began = Instant::now();
         while !is_server(pid, ticks, data) {
+            assert!(began.elapsed() < Duration::from_mins(1), "its arguments are not there");
             std::thread::sleep(Duration::from_millis(1));
         }
         assert_eq!(server_on(data), Some((pid, ticks)));
@@ -179,9 +204,9 @@ mod tests {
             signal_server(pid, ticks, data, Signal::KILL).unwrap();
         }
         assert_eq!(kill_servers_on(other, Duration::from_secs(1)).unwrap(), 0);
-        assert!(child.try_wait().unwrap().is_none(), "signalled, though it is another one");
+        assert!(server.0.try_wait().unwrap().is_none(), "signalled, though it is another one");
         signal_server(pid, ticks, data, Signal::KILL).unwrap();
-        child.wait().unwrap();
+        server.0.wait().unwrap();
         assert!(has_ended(pid, ticks) && !is_server(pid, ticks, data) && holder_of(data).is_none());
         signal_server(pid, ticks, data, Signal::KILL).unwrap();
     }

@@ -6,7 +6,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
@@ -16,21 +15,19 @@ use crate::children::Children;
 use crate::error::SandboxError;
 use crate::family::{Family, remove_stale};
 use crate::lap::{lap, needs_lap};
-use crate::log_tail::{excerpt, tail, tail_text};
+use crate::log_tail::tail;
 use crate::old_redo;
 use crate::options::OptionLine;
 use crate::postgres;
-use crate::processes::{holder_of, kill_servers_on, start_ticks};
+use crate::processes::{KILL_TIME_LIMIT, holder_of, kill_servers_on, start_ticks};
+use crate::readiness::Awaited;
 use crate::run::wait_for;
 use crate::sandbox::Folder;
 use crate::settings::Settings;
 use crate::spawn::spawn_bound_to_us;
 
-pub(crate) const PROBE_TIME_LIMIT: Duration = Duration::from_secs(5);
 /// One INSERT of 4 MB on a slow disk whose log has just filled.
 const LAP_STATEMENT_TIME_LIMIT: Duration = Duration::from_mins(2);
-/// After SIGKILL a process ends as soon as its system calls do; a stuck disk may take this long.
-const KILL_TIME_LIMIT: Duration = Duration::from_mins(1);
 
 /// How a server is started.
 #[derive(Debug, Clone)]
@@ -117,46 +114,12 @@ impl RunningServer {
         Ok(server)
     }
 
-    /// Ready is: our child lives, the kernel says that it is the one that listens, and it answers a query.
     fn wait_until_ready(mut self, time_limit: Duration) -> Result<Self, SandboxError> {
-        let started = Instant::now();
-        let mut last = "it has not opened its socket".to_owned();
-        let mut pause = Duration::from_millis(2);
-        loop {
-            if let Some(status) = self.exit_status_if_dead() {
-                let (binary, log) = (self.binary_path(), self.log_excerpt());
-                return Err(SandboxError::Start { binary, how: status.to_string(), log });
-            }
-            match self.probe() {
-                Ok(()) => {
-                    self.ready_after = started.elapsed();
-                    return Ok(self);
-                }
-                Err(Probe::Other(found)) => {
-                    let socket = self.socket().to_owned();
-                    return Err(SandboxError::OtherServer { socket, started: self.pid, found });
-                }
-                Err(Probe::NotYet) => {}
-                Err(Probe::Failed(error)) => last = error.to_string(),
-            }
-            if started.elapsed() >= time_limit {
-                let (binary, log) = (self.binary_path(), self.log_excerpt());
-                return Err(SandboxError::NotReady { binary, waited: time_limit, last, log });
-            }
-            thread::sleep(pause);
-            pause = (pause * 2).min(Duration::from_millis(20));
-        }
-    }
-
-    fn probe(&self) -> Result<(), Probe> {
-        if !self.folder.binary.family().may_answer(&self.folder.places()) {
-            return Err(Probe::NotYet);
-        }
-        let mut client = self.connect(PROBE_TIME_LIMIT).map_err(Probe::Failed)?;
-        if let Some(found) = client.peer_pid().filter(|found| *found != self.pid) {
-            return Err(Probe::Other(found));
-        }
-        client.query("SELECT 1").map(|_| ()).map_err(Probe::Failed)
+        let (family, places) = (self.folder.binary.family(), self.folder.places());
+        let program = &self.folder.binary.path;
+        let awaited = Awaited { family, places: &places, program, pid: self.pid, log_from: self.log_from };
+        self.ready_after = awaited.wait(time_limit, || Ok(self.exit_status_if_dead()))?;
+        Ok(self)
     }
 
     /// A control connection as the server's owner.
@@ -214,10 +177,6 @@ impl RunningServer {
         self.ready_after
     }
 
-    fn binary_path(&self) -> PathBuf {
-        self.folder.binary.path.clone()
-    }
-
     /// The same settings as an option file, for the record of a run: the name that such files have, and its text.
     pub fn option_file(&self) -> (&'static str, String) {
         let (family, places) = (self.folder.binary.family(), self.folder.places());
@@ -234,11 +193,6 @@ impl RunningServer {
     pub fn error_log_tail(&self, lines: usize) -> String {
         let log = tail(&self.folder.error_log(), self.log_from, lines);
         if log.is_empty() { tail(&self.folder.console_log(), 0, lines) } else { log }
-    }
-
-    fn log_excerpt(&self) -> String {
-        let log = tail_text(&self.folder.error_log(), self.log_from);
-        excerpt(if log.trim().is_empty() { tail_text(&self.folder.console_log(), 0) } else { log }.as_str())
     }
 
     /// How it ended, where it did.
@@ -287,7 +241,7 @@ impl RunningServer {
 
     fn kill_and_wait(&self) -> io::Result<ExitStatus> {
         let mut child = self.child();
-        let children = Children::of(self.pid);
+        let children = Children::of_child(&mut child);
         // A child that was not waited for keeps its pid, so the signal cannot reach another process.
         if child.try_wait()?.is_none() {
             kill_process_group(pid_of(&child)?, Signal::KILL)?;
@@ -309,12 +263,6 @@ impl Drop for RunningServer {
         }
         self.folder.end_running();
     }
-}
-
-enum Probe {
-    NotYet,
-    Failed(DriverError),
-    Other(u32),
 }
 
 fn pid_of(child: &Child) -> io::Result<Pid> {

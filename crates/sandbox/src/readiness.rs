@@ -1,0 +1,129 @@
+//! Waiting for the first answer of a server that was started: a private one, or one with a name.
+
+use std::path::Path;
+use std::process::ExitStatus;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use truetps_driver::{Client, DriverError};
+
+use crate::error::SandboxError;
+use crate::family::{Family, Places};
+use crate::log_tail::{excerpt, tail_text};
+
+pub(crate) const PROBE_TIME_LIMIT: Duration = Duration::from_secs(5);
+/// Between two looks, at first and at most.
+const PAUSE_MIN: Duration = Duration::from_millis(2);
+const PAUSE_MAX: Duration = Duration::from_millis(20);
+
+/// A server that was started and has not answered yet.
+#[derive(Debug)]
+pub(crate) struct Awaited<'a> {
+    pub(crate) family: Family,
+    pub(crate) places: &'a Places,
+    pub(crate) program: &'a Path,
+    pub(crate) pid: u32,
+    /// Bytes of the error log that were there before.
+    pub(crate) log_from: u64,
+}
+
+impl Awaited<'_> {
+    /// Ready is: our child lives, the kernel says that it is the one that listens, and it answers a query. `look` says how
+    /// the child ended, where it did; its error ends the wait. Returns how long it took.
+    pub(crate) fn wait(
+        &self,
+        time_limit: Duration,
+        mut look: impl FnMut() -> Result<Option<ExitStatus>, SandboxError>,
+    ) -> Result<Duration, SandboxError> {
+        let began = Instant::now();
+        let mut last = "it has not opened its socket".to_owned();
+        let mut pause = PAUSE_MIN;
+        loop {
+            if let Some(status) = look()? {
+                let (binary, log) = (self.program.to_owned(), self.log_excerpt());
+                return Err(SandboxError::Start { binary, how: status.to_string(), log });
+            }
+            let is_late = began.elapsed() >= time_limit;
+            // The last question is for the words of one that is not ready.
+            if is_late || self.family.may_answer(self.places) {
+                match self.probe() {
+                    Ok(None) => return Ok(began.elapsed()),
+                    Ok(Some(found)) => {
+                        let socket = self.places.socket.clone();
+                        return Err(SandboxError::OtherServer { socket, started: self.pid, found });
+                    }
+                    Err(error) if self.places.socket.exists() => last = error.to_string(),
+                    Err(_) => {}
+                }
+            }
+            if is_late {
+                let (binary, log) = (self.program.to_owned(), self.log_excerpt());
+                return Err(SandboxError::NotReady { binary, waited: time_limit, last, log });
+            }
+            thread::sleep(pause);
+            pause = (pause * 2).min(PAUSE_MAX);
+        }
+    }
+
+    /// `None`: it answers; else who listens there in its place.
+    fn probe(&self) -> Result<Option<u32>, DriverError> {
+        let mut client = Client::connect(&self.family.owner(&self.places.socket, None), PROBE_TIME_LIMIT)?;
+        if let Some(found) = client.peer_pid().filter(|found| *found != self.pid) {
+            return Ok(Some(found));
+        }
+        client.query("SELECT 1").map(|_| None)
+    }
+
+    /// What it logged; what its program printed, where it came to no log.
+    fn log_excerpt(&self) -> String {
+        let log = tail_text(&self.places.error_log, self.log_from);
+        excerpt(if log.trim().is_empty() { tail_text(&self.places.console_log, 0) } else { log }.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::process::ExitStatusExt;
+    use std::path::PathBuf;
+
+    fn places(folder: &Path) -> Places {
+        let below = |name: &str| folder.join(name);
+        Places {
+            data: below("data"),
+            tmp: below("tmp"),
+            socket: below("socket"),
+            pid_file: below("pid"),
+            error_log: below("error.log"),
+            console_log: below("console.log"),
+            option_file: below("options"),
+        }
+    }
+
+    #[test]
+    fn what_never_answers_is_told_with_its_last_words() {
+        let dir = tempfile::tempdir().unwrap();
+        let places = places(dir.path());
+        let program = PathBuf::from("/x/mysqld");
+        let awaited =
+            Awaited { family: Family::Mysql, places: &places, program: &program, pid: std::process::id(), log_from: 4 };
+        let wait = |limit, look: &mut dyn FnMut() -> Result<Option<ExitStatus>, SandboxError>| {
+            awaited.wait(limit, look).unwrap_err()
+        };
+        std::fs::write(&places.console_log, "printed\n").unwrap();
+        let error = wait(Duration::from_mins(1), &mut || Ok(Some(ExitStatus::from_raw(0))));
+        assert!(matches!(&error, SandboxError::Start { log, .. } if log == "printed"), "{error}");
+        std::fs::write(&places.error_log, "old\nnew\n").unwrap();
+        let error = wait(Duration::ZERO, &mut || Ok(None));
+        assert!(
+            matches!(&error, SandboxError::NotReady { log, last, .. } if log == "new" && last.contains("not opened"))
+        );
+        // A socket that nobody listens at: what the last try said is told.
+        drop(std::os::unix::net::UnixListener::bind(&places.socket).unwrap());
+        let error = wait(Duration::ZERO, &mut || Ok(None));
+        assert!(matches!(&error, SandboxError::NotReady { last, .. } if last.contains("refused")), "{error}");
+        let stop = || SandboxError::Content { path: PathBuf::new(), problem: "stop".to_owned() };
+        let error = wait(Duration::from_mins(1), &mut || Err(stop()));
+        assert!(matches!(error, SandboxError::Content { .. }), "{error}");
+    }
+}
