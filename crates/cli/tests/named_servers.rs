@@ -10,26 +10,12 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use common::{Place, Ran, has_server, signal, wait_until};
+use common::{Ends, Place, Ran, has_server, signal, wait_until};
 use rustix::process::Signal;
 use truetps_sandbox::{ServerUser, find};
 use truetps_testkit::mysql_family::{FetchedServer, fetched_server};
 
 impl Place {
-    fn good(&self, args: &[&str]) -> Ran {
-        let ran = self.run(args);
-        assert_eq!(ran.code, Some(0), "{args:?}\n{}{}", ran.stdout, ran.stderr);
-        ran
-    }
-
-    fn refused(&self, args: &[&str], expect: &[&str]) {
-        let ran = self.run(args);
-        assert_eq!(ran.code, Some(2), "{args:?}\n{}{}", ran.stdout, ran.stderr);
-        for words in expect {
-            assert!(ran.stderr.contains(words), "{args:?}\n{}\nshould contain\n{words}", ran.stderr);
-        }
-    }
-
     fn value(&self, name: &str, sql: &str) -> String {
         let answer = self.good(&["server", "sql", name, sql]).stdout;
         answer.lines().last().unwrap_or_default().to_owned()
@@ -39,22 +25,6 @@ impl Place {
         let status = self.good(&["server", "status", name]).stdout;
         let line = status.lines().find_map(|line| line.strip_prefix("pid")).unwrap();
         line.trim().parse().unwrap()
-    }
-
-    fn left(&self) -> Vec<String> {
-        let entries = fs::read_dir(self.home().join("named")).into_iter().flatten().flatten();
-        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
-    }
-}
-
-/// Servers outlive the command that started them, so that a test that fails must not leave any.
-struct Ends<'a>(&'a Place);
-
-impl Drop for Ends<'_> {
-    fn drop(&mut self) {
-        for name in self.0.left().iter().filter(|name| !name.starts_with('.')) {
-            self.0.run(&["server", "remove", name, "--force"]);
-        }
     }
 }
 
@@ -152,19 +122,10 @@ fn a_port_and_statements_from_stdin() {
     let _ends = Ends(&place);
     place.good(&["server", "add", "maria"]);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let mut port = listener.local_addr().unwrap().port().to_string();
-    place.refused(&["server", "start", "maria", "--port", &port], &[&format!("port {port} cannot be used")]);
+    let taken = listener.local_addr().unwrap().port().to_string();
+    place.refused(&["server", "start", "maria", "--port", &taken], &[&format!("port {taken} cannot be used")]);
     drop(listener);
-    let mut ran = place.run(&["server", "start", "maria", "--port", &port]);
-    for _ in 0..3 {
-        if ran.code == Some(0) {
-            break;
-        }
-        // Another one may have taken the port meanwhile.
-        port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
-        ran = place.run(&["server", "start", "maria", "--port", &port]);
-    }
-    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let (port, _) = place.start_on_a_port("maria");
     assert_eq!(place.value("maria", "SELECT @@port, @@bind_address"), format!("{port}\t127.0.0.1"));
     // Its owner has no password, and comes by the socket alone.
     let by_port = |account: &str| place.run(&["server", "capture", &format!("mysql://{account}@127.0.0.1:{port}")]);
@@ -249,21 +210,24 @@ fn a_start_that_fails_leaves_no_process() {
     wait_until("the end of what a script has started", || place.servers().is_empty());
     assert!(place.run(&["server", "status", "parent"]).stdout.contains("last start failed"));
 
-    // It never answers: Ctrl-C ends it, and so does another command.
-    let never = "case \"$*\" in *--socket=*) while :; do sleep 0.1; done;; esac\nexec \"$real\" \"$@\"";
+    // It never answers: Ctrl-C ends it, and so does another command. It starts no process, which would look like it.
+    let never = "case \"$*\" in *--socket=*) kill -STOP $$;; esac\nexec \"$real\" \"$@\"";
     behind_a_script(&place, "never", never);
-    for by_signal in [true, false] {
+    for (end, code) in [(None, 130), (Some(["stop", "never", "--kill"]), 4), (Some(["remove", "never", "--force"]), 4)]
+    {
         let child = place.start(&["server", "start", "never"]);
         wait_until("a process", || place.good(&["server", "list"]).stdout.contains("never  runs, pid"));
-        if by_signal {
-            signal(child.id(), Signal::INT);
-        } else {
-            place.good(&["server", "stop", "never", "--kill"]);
+        match end {
+            None => signal(child.id(), Signal::INT),
+            Some(words) => drop(place.good(&[&["server"][..], &words].concat())),
         }
         let ran: Ran = child.wait_with_output().unwrap().into();
-        assert_eq!(ran.code, Some(if by_signal { 130 } else { 4 }), "{}", ran.stderr);
+        assert_eq!(ran.code, Some(code), "{}", ran.stderr);
         assert!(place.servers().is_empty());
     }
+    let left = place.left();
+    assert!(!left.iter().any(|name| name.contains("never")), "whoever waited for it made its lock anew: {left:?}");
+    place.good(&["server", "add", "never", place.path().join("never").to_str().unwrap()]);
     // What was started is found also where nobody lived to write down what it is.
     let mut child = place.start(&["server", "start", "never"]);
     wait_until("a process", || place.good(&["server", "list"]).stdout.contains("never  runs, pid"));
@@ -323,7 +287,7 @@ fn the_server_is_a_factor() {
     assert!(place.servers().is_empty());
 
     // Its program stays while a run needs it. A folder of the environment is for those who name no server.
-    let mut command = place.command(&["run", "insert", "--server", "old", "--measure", "2", "--warm-up", "0.1"]);
+    let mut command = place.command(&["run", "insert", "--server", "old", "--measure", "6", "--warm-up", "0.1"]);
     command.env("TRUETPS_BASEDIR", "/nowhere").stdout(Stdio::piped()).stderr(Stdio::piped());
     let before = place.latest();
     let child = command.spawn().unwrap();

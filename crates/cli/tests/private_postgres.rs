@@ -6,7 +6,7 @@ mod common;
 use std::fs;
 use std::path::Path;
 
-use common::{Place, Ran, has_server, signal, wait_until};
+use common::{Ends, Place, has_server, signal, wait_until};
 use rustix::process::Signal;
 use truetps_testkit::private_postgres;
 
@@ -39,24 +39,10 @@ fn basedir(test: &str) -> Option<String> {
 }
 
 impl Place {
-    fn good(&self, args: &[&str]) -> Ran {
-        let ran = self.run(args);
-        assert_eq!(ran.code, Some(0), "{args:?}\n{}{}", ran.stdout, ran.stderr);
-        ran
-    }
-
     /// So few trials decide nothing, or by chance.
     fn measured(&self, args: &[&str]) {
         let ran = self.run(args);
-        assert!([Some(0), Some(1), Some(3)].contains(&ran.code), "{args:?}\n{}{}", ran.stdout, ran.stderr);
-    }
-
-    fn refused(&self, args: &[&str], expect: &[&str]) {
-        let ran = self.run(args);
-        assert_eq!(ran.code, Some(2), "{args:?}\n{}{}", ran.stdout, ran.stderr);
-        for words in expect {
-            assert!(ran.stderr.contains(words), "{args:?}\n{}\nshould contain\n{words}", ran.stderr);
-        }
+        assert!([Some(0), Some(3)].contains(&ran.code), "{args:?}\n{}{}", ran.stdout, ran.stderr);
     }
 
     /// Processes that work in this place: all those of a server do.
@@ -70,17 +56,6 @@ impl Place {
 
     fn server_file(&self, trial: &str, name: &str) -> String {
         fs::read_to_string(self.latest().join(trial).join("server").join(name)).unwrap()
-    }
-}
-
-/// Servers outlive the command that started them, so that a test that fails must not leave any.
-struct Ends<'a>(&'a Place);
-
-impl Drop for Ends<'_> {
-    fn drop(&mut self) {
-        for name in ["pg", "maria"] {
-            self.0.run(&["server", "remove", name, "--force"]);
-        }
     }
 }
 
@@ -207,8 +182,7 @@ fn the_life_of_a_server_with_a_name() {
     place.refused(&["server", "remove", "pg"], &["runs (pid"]);
     let killed = place.good(&["server", "stop", "pg", "--kill"]);
     assert!(killed.stdout.contains("its next start recovers") && place.at_work().is_empty(), "{}", killed.stdout);
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let started = place.good(&["server", "start", "pg", "--port", &port.to_string()]);
+    let (port, started) = place.start_on_a_port("pg");
     assert!(started.stdout.contains(&format!("/run/.s.PGSQL.{port}")), "{}", started.stdout);
     let by_port = format!("postgresql://postgres@127.0.0.1:{port}/postgres");
     place.refused(&["run", "insert", "--dsn", &by_port], &["the server asks for a password"]);

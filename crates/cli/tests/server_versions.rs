@@ -7,9 +7,7 @@
 mod common;
 mod support;
 
-use std::net::TcpListener;
-
-use common::{Place, Ran};
+use common::{Ends, Place, Ran};
 use support::{Owned, run_with_password, short_run, valid_trial};
 use truetps_sandbox::{Home, ServerVersion};
 use truetps_testkit::mysql_family::{FETCHABLE, FetchedServer, chosen_server, fetched_server};
@@ -90,23 +88,14 @@ fn one_of_somebody(place: &Place, server: &FetchedServer) {
 
 /// The capture of a server that is told nothing but where its files are.
 fn captured(place: &Place, name: &str, server: &FetchedServer) {
-    let run = |args: &[&str]| {
-        let ran = place.run(args);
-        assert_eq!(ran.code, Some(0), "{args:?}\n{}", ran.stderr);
-        ran.stdout
-    };
+    let run = |args: &[&str]| place.good(args).stdout;
     run(&["server", "add", name, server.basedir.to_str().unwrap()]);
     let started = run(&["server", "start", name]);
     let dsn = started.lines().find_map(|line| line.strip_prefix("dsn")).unwrap().trim();
     run(&["server", "capture", dsn, "-o", &format!("{name}.json")]);
     // Everybody on this host may knock at a port: only who has a password comes in.
     run(&["server", "stop", name]);
-    let start = || {
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
-        (place.run(&["server", "start", name, "--port", &port]).code == Some(0)).then_some(port)
-    };
-    // Another one may have taken the port meanwhile.
-    let port = (0..3).find_map(|_| start()).unwrap();
+    let (port, _) = place.start_on_a_port(name);
     run(&["server", "sql", name, "CREATE USER app@'127.0.0.1' IDENTIFIED BY 'word'"]);
     let by_port =
         |account: &str| place.run(&["server", "capture", &format!("mysql://{account}@127.0.0.1:{port}/?tls=off")]).code;
@@ -119,6 +108,7 @@ fn the_binlog_is_why_mysql_5_7_and_8_0_differ() {
     let server = |name| fetched_server("the_binlog_is_why_mysql_5_7_and_8_0_differ", name);
     let (Some(old), Some(new)) = (server("mysql-5.7"), server("mysql-8.0")) else { return };
     let place = Place::new();
+    let _ends = Ends(&place);
     captured(&place, "old", &old);
     captured(&place, "new", &new);
     let ran = place.run(&["diff", "old.json", "new.json", "--format", "json"]);

@@ -7,7 +7,7 @@ mod common;
 use std::fs;
 use std::time::Duration;
 
-use common::{Place, Ran, SMALL, has_server, signal, wait_until};
+use common::{Place, Ran, SMALL, has_server, signal, signal_taken, wait_until};
 use rustix::process::Signal;
 
 /// One configuration, three long trials: to be disturbed.
@@ -353,7 +353,7 @@ fn the_second_ctrl_c_leaves_at_once() {
     // A server that does not answer holds up the polite end.
     let server = place.servers()[0];
     signal(server, Signal::STOP);
-    signal(child.id(), Signal::INT);
+    signal_taken(child.id(), Signal::INT);
     std::thread::sleep(Duration::from_millis(300));
     assert!(child.try_wait().unwrap().is_none(), "the first one waits for the transactions in flight");
     signal(child.id(), Signal::INT);

@@ -5,13 +5,13 @@ mod common;
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{ChildStdin, Command, Stdio};
 use std::time::Duration;
 
-use common::{home, is_gone, names_in, sandbox, server, start_options, wait_until};
+use common::{Killed, home, is_gone, names_in, sandbox, server, start_options, wait_until};
 use truetps_sandbox::{Home, clean, list};
 
-const SOON: Duration = Duration::from_secs(20);
+const SOON: Duration = Duration::from_mins(1);
 const OWNER_HOME: &str = "TRUETPS_TEST_OWNER_HOME";
 
 #[test]
@@ -53,11 +53,11 @@ fn owner_process() {
 }
 
 /// Starts an owner and waits for its server. Returns the owner, the server's pid and its folder.
-fn owner(home: &Home) -> (Child, u32, PathBuf) {
+fn owner(home: &Home) -> (Killed, u32, PathBuf) {
     #[allow(clippy::disallowed_methods, reason = "the process that is killed")]
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["owner_process", "--exact"]).env(OWNER_HOME, home.path());
-    let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let child = Killed(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
     let ready = home.path().join("ready");
     wait_until("the owner's server", || ready.exists());
     let text = fs::read_to_string(&ready).unwrap();
@@ -75,11 +75,11 @@ fn a_server_never_outlives_a_killed_owner() {
     assert!(!is_gone(pid), "it lives on after the thread that started it");
     let entry = list(&home).unwrap().remove(0);
     assert!(entry.owner_alive && entry.server_alive && entry.server_pid == Some(pid), "{entry:?}");
-    assert_eq!(entry.owner_pid, Some(owner.id()));
+    assert_eq!(entry.owner_pid, Some(owner.0.id()));
     assert_eq!(clean(&home).unwrap(), [], "its owner lives");
 
-    owner.kill().unwrap();
-    owner.wait().unwrap();
+    owner.0.kill().unwrap();
+    owner.0.wait().unwrap();
     wait_until("the server of a killed owner is gone", || is_gone(pid));
     let entry = list(&home).unwrap().remove(0);
     assert!(!entry.owner_alive && !entry.server_alive && entry.size_bytes > 1 << 20, "{entry:?}");
@@ -92,15 +92,8 @@ fn a_server_never_outlives_a_killed_owner() {
     assert_eq!(list(&home).unwrap(), []);
 }
 
-/// Kills and reaps, also where an assertion fails.
-struct Stray(Child, #[allow(dead_code, reason = "its end would be read")] Option<ChildStdin>);
-
-impl Drop for Stray {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
+/// With the end of its input, which would wake it.
+struct Stray(Killed, #[allow(dead_code, reason = "its end would be read")] Option<ChildStdin>);
 
 /// A process with the argument that our servers have, which nobody owns.
 fn stray(datadir: &Path) -> Stray {
@@ -112,7 +105,7 @@ fn stray(datadir: &Path) -> Stray {
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let input = child.stdin.take();
     let pid = child.id();
-    let stray = Stray(child, input);
+    let stray = Stray(Killed(child), input);
     // A new process is there before the kernel tells its arguments, by which it is found.
     wait_until("the stray's arguments", || !fs::read(format!("/proc/{pid}/cmdline")).unwrap().is_empty());
     stray
@@ -135,13 +128,13 @@ fn cleaning_kills_what_runs_on_a_leftover_and_nothing_else() {
     assert!(entry.server_alive && !entry.owner_alive && entry.version.is_none(), "{entry:?}");
 
     // The stray is our child: somebody must ask for its end.
-    let reaper = std::thread::spawn(move || on_leftover.0.wait().unwrap());
+    let reaper = std::thread::spawn(move || on_leftover.0.0.wait().unwrap());
     let cleaned = clean(&home).unwrap();
     assert_eq!((cleaned.len(), cleaned[0].servers_killed), (1, 1));
     assert!(!reaper.join().unwrap().success());
     assert!(!leftover.exists());
     assert_eq!(fs::read_to_string(outside.join("file")).unwrap(), "precious", "links are not followed");
-    assert!(on_its_neighbour.0.try_wait().unwrap().is_none(), "another folder's process was killed");
+    assert!(on_its_neighbour.0.0.try_wait().unwrap().is_none(), "another folder's process was killed");
 }
 
 #[test]

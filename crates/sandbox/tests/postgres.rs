@@ -17,7 +17,7 @@ use truetps_sandbox::{
 };
 use truetps_testkit::private_postgres;
 
-const SOON: Duration = Duration::from_secs(20);
+const SOON: Duration = Duration::from_mins(1);
 
 fn text(value: &str) -> SettingValue {
     SettingValue::Text(value.to_owned())

@@ -13,7 +13,7 @@ use common::{home, is_gone, names_in, sandbox, server, settings, start_options};
 use truetps_record::SettingValue;
 use truetps_sandbox::{Sandbox, SandboxError, SandboxOptions, ServerVersion, effective_variables, list, mismatches};
 
-const SOON: Duration = Duration::from_secs(20);
+const SOON: Duration = Duration::from_mins(1);
 
 #[test]
 fn a_server_boots_and_goes_without_a_trace() {
@@ -217,14 +217,14 @@ fn a_data_folder_that_somebody_holds_is_not_touched() {
     let datadir = format!("--datadir={}", sandbox.datadir().display());
     #[allow(clippy::disallowed_methods, reason = "stands in for a server of somebody else")]
     let mut command = std::process::Command::new("sh");
-    let mut other = command.args(["-c", "read line; :", "sh", &datadir]).stdin(Stdio::piped()).spawn().unwrap();
+    let mut other =
+        common::Killed(command.args(["-c", "read line; :", "sh", &datadir]).stdin(Stdio::piped()).spawn().unwrap());
     common::wait_until("it runs", || someone_has_argument(&datadir));
     let error = sandbox.start(&start_options(&binary)).unwrap_err();
-    assert!(matches!(error, SandboxError::Held { pid, .. } if pid == other.id()), "{error}");
-    assert!(error.hint().unwrap().contains(&other.id().to_string()));
-    assert!(other.try_wait().unwrap().is_none(), "it was killed");
-    other.kill().unwrap();
-    other.wait().unwrap();
+    assert!(matches!(error, SandboxError::Held { pid, .. } if pid == other.0.id()), "{error}");
+    assert!(error.hint().unwrap().contains(&other.0.id().to_string()));
+    assert!(other.0.try_wait().unwrap().is_none(), "it was killed");
+    drop(other);
     sandbox.start(&start_options(&binary)).unwrap();
 }
 
@@ -249,7 +249,10 @@ fn a_wrapper_that_does_not_exec_is_found_out() {
     assert!(error.hint().unwrap().contains("exec"));
     common::wait_until("the wrapped server ends", || is_gone(found));
 
-    fs::write(&wrapped.path, format!("#!/bin/sh\nsetsid '{}' \"$@\" &\nsleep 0.2\n", binary.path.display())).unwrap();
+    // It ends when the server in the background is one, and no `sh` or `setsid` any more.
+    let becomes = "while case \"$(cat /proc/$!/comm)\" in wrapper|sh|setsid) ;; *) false;; esac; do sleep 0.05; done";
+    let script = format!("#!/bin/sh\nsetsid '{}' \"$@\" &\n{becomes}\nsleep 0.2\n", binary.path.display());
+    fs::write(&wrapped.path, script).unwrap();
     let error = sandbox.start(&start_options(&binary)).unwrap_err();
     let datadir = format!("--datadir={}", sandbox.datadir().display());
     assert!(!matches!(error, SandboxError::Io { .. }), "{error}");

@@ -1,5 +1,5 @@
-//! Servers for tests. Those of the MySQL family are found here and started by the sandbox; PostgreSQL's are private: in a folder of their own, gone when the value is dropped or the test's
-//! process ends in whatever way.
+//! Servers for tests. Those of the MySQL family are found here and started by the sandbox; PostgreSQL's are private: in a
+//! folder of their own, gone when the value is dropped or the test's process ends in whatever way.
 //!
 //! Used in `[dev-dependencies]` only. A server that this crate did not start is never touched: there is no default
 //! port, and a folder is made anew each time.

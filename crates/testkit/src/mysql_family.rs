@@ -14,14 +14,12 @@ pub fn mariadb(test: &str) -> Option<ServerBinary> {
 
 /// A MariaDB with its plugins: of `TRUETPS_TEST_MARIADB_BASEDIR`, or what `get-test-servers.sh mariadb-11.8` fetched.
 pub fn mariadb_with_plugins(test: &str) -> Option<ServerBinary> {
-    let basedir = named_or_fetched("TRUETPS_TEST_MARIADB_BASEDIR", "mariadb-11.8");
-    found(test, Some(&basedir), Flavour::Mariadb, "TRUETPS_REQUIRE_MYSQL")
+    named_or_fetched(test, "TRUETPS_TEST_MARIADB_BASEDIR", "mariadb-11.8").map(|(binary, _)| binary)
 }
 
 /// A MySQL and its base folder: of `TRUETPS_TEST_MYSQL_BASEDIR`, or what `get-test-servers.sh mysql-9.7` fetched.
 pub fn mysql(test: &str) -> Option<(ServerBinary, PathBuf)> {
-    let basedir = named_or_fetched("TRUETPS_TEST_MYSQL_BASEDIR", "mysql-9.7");
-    found(test, Some(&basedir), Flavour::Mysql, "TRUETPS_REQUIRE_MYSQL").map(|binary| (binary, basedir))
+    named_or_fetched(test, "TRUETPS_TEST_MYSQL_BASEDIR", "mysql-9.7")
 }
 
 /// What `get-test-servers.sh` can fetch of this family, oldest first in each branch.
@@ -76,15 +74,20 @@ pub fn fetched_server(test: &str, name: &'static str) -> Option<FetchedServer> {
             let basedir = if basedir.is_dir() { basedir } else { binary.path.clone() };
             Some(FetchedServer { name, binary, basedir })
         }
-        Err(error) if basedir.is_dir() || has_word(REQUIRED, name) == Some(true) => panic!("{test}: {name}: {error}"),
-        Err(_) => {
-            let _ = writeln!(
-                std::io::stderr(),
-                "SKIPPED {test} with {name}: not fetched (scripts/get-test-servers.sh {name} fetches it)"
-            );
+        Err(error) if basedir.is_dir() => panic!("{test}: {name}: {error}"),
+        Err(error) => {
+            say_or_fail(test, name, &error.to_string());
             None
         }
     }
+}
+
+/// Says past the harness, which hides what passing tests print, that a test goes without a server; one that
+/// `TRUETPS_REQUIRE_SERVERS` names must be there.
+pub(crate) fn say_or_fail(test: &str, name: &str, problem: &str) {
+    let how = format!("`scripts/get-test-servers.sh {name}` fetches it");
+    assert!(has_word(REQUIRED, name) != Some(true), "{test}: {name}, which {REQUIRED} names: {problem} ({how})");
+    let _ = writeln!(std::io::stderr(), "SKIPPED {test} with {name}: not fetched ({how})");
 }
 
 /// For tests that take long with each server: one that is among the `usual` ones, or among those that
@@ -110,17 +113,27 @@ fn has_word(variable: &str, word: &str) -> Option<bool> {
 
 /// The system's own server, where it is of the version in `name`.
 fn system_server(name: &str, user: &ServerUser) -> Result<ServerBinary, BinaryError> {
-    let flavour = if name.starts_with("mysql") { Flavour::Mysql } else { Flavour::Mariadb };
-    let binary = find(None, Some(flavour), user)?;
+    let binary = find(None, Some(flavour_of(name)), user)?;
     if name.ends_with(&format!("-{}.{}", binary.version.major, binary.version.minor)) {
         return Ok(binary);
     }
     Err(BinaryError::NotFound { wanted: name.to_owned(), places: vec!["this system".to_owned()], others: Vec::new() })
 }
 
-fn named_or_fetched(variable: &str, name: &str) -> PathBuf {
-    let fetched = cache_folder().join(name).join("usr");
-    std::env::var_os(variable).map_or(fetched, PathBuf::from)
+/// The server of the folder that `variable` names, else the one that was fetched.
+#[expect(clippy::panic, reason = "for tests, which have nobody to hand an error to")]
+fn named_or_fetched(test: &str, variable: &str, name: &'static str) -> Option<(ServerBinary, PathBuf)> {
+    let Some(basedir) = std::env::var_os(variable).map(PathBuf::from) else {
+        return fetched_server(test, name).map(|server| (server.binary, server.basedir));
+    };
+    match find(Some(&basedir), Some(flavour_of(name)), &ServerUser::choose()) {
+        Ok(binary) => Some((binary, basedir)),
+        Err(error) => panic!("{test}: {variable}: {error}"),
+    }
+}
+
+fn flavour_of(name: &str) -> Flavour {
+    if name.starts_with("mysql") { Flavour::Mysql } else { Flavour::Mariadb }
 }
 
 /// Where `get-test-servers.sh` puts servers.
@@ -148,6 +161,31 @@ fn found(test: &str, basedir: Option<&Path>, wanted: Flavour, required: &str) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_another_processor_cannot_have_is_named_and_not_required() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::tempdir().unwrap();
+        let uname = dir.path().join("uname");
+        std::fs::write(&uname, "#!/bin/sh\necho Linux aarch64\n").unwrap();
+        std::fs::set_permissions(&uname, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let path = std::env::var("PATH").unwrap();
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/get-test-servers.sh");
+        #[expect(clippy::disallowed_methods, reason = "a script of our own, which ends at once")]
+        let mut command = std::process::Command::new(script);
+        command.arg("--to").arg(dir.path()).args(["--here", "mysql-5.6", "mysql-5.7", "mariadb-11.8"]);
+        command.env("PATH", format!("{}:{path}", dir.path().display())).env("TRUETPS_DEBIAN_URI", "http://nowhere");
+        let output = command.output().unwrap();
+        let (here, said) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+        assert!(!here.contains("mysql"), "{here}");
+        for name in ["mysql-5.6", "mysql-5.7"] {
+            assert!(
+                said.contains(&format!("{name}: SKIPPED: the archive has a server for Linux on x86_64 only")),
+                "{said}"
+            );
+        }
+        assert_ne!(here.contains("mariadb-11.8"), said.contains("there is no apt-get here"), "{here}{said}");
+    }
 
     #[test]
     fn the_script_fetches_what_tests_look_for() {

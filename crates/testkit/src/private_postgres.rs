@@ -1,11 +1,11 @@
 //! The PostgreSQLs that private servers of tests are made with.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use truetps_record::Flavour;
 use truetps_sandbox::{ServerBinary, ServerUser, find};
 
-use crate::mysql_family::cache_folder;
+use crate::mysql_family::{cache_folder, say_or_fail};
 use crate::programs::Programs;
 
 /// What `get-test-servers.sh` can fetch of PostgreSQL, oldest first.
@@ -20,19 +20,29 @@ pub fn private_postgres(test: &str) -> Option<ServerBinary> {
     Programs::find_or_skip(test).map(|programs| examined(test, &programs.postgres))
 }
 
-/// The installed one, and all that were fetched.
+/// The installed one, and all that were fetched; the others are named past the harness. The installed one stands in for
+/// the one of its version.
 ///
 /// # Panics
 ///
-/// As [`private_postgres`].
+/// As [`private_postgres`], and where one that `TRUETPS_REQUIRE_SERVERS` names is not there.
 pub fn every_postgres(test: &str) -> Vec<ServerBinary> {
-    let fetched = FETCHABLE_POSTGRES.into_iter().map(fetched_folder).filter(|folder| folder.is_dir());
-    private_postgres(test).into_iter().chain(fetched.map(|folder| examined(test, &folder))).collect()
+    let installed = private_postgres(test);
+    let fetched = FETCHABLE_POSTGRES.into_iter().filter_map(|name| fetched_postgres(test, name, installed.as_ref()));
+    let fetched: Vec<_> = fetched.collect();
+    installed.into_iter().chain(fetched).collect()
 }
 
-fn fetched_folder(name: &str) -> PathBuf {
+fn fetched_postgres(test: &str, name: &str, installed: Option<&ServerBinary>) -> Option<ServerBinary> {
     let version = name.rsplit('-').next().unwrap_or_default();
-    cache_folder().join(name).join("usr/lib/postgresql").join(version)
+    let folder = cache_folder().join(name).join("usr/lib/postgresql").join(version);
+    if folder.is_dir() {
+        return Some(examined(test, &folder));
+    }
+    if installed.is_none_or(|binary| binary.version.major.to_string() != version) {
+        say_or_fail(test, name, "it is not fetched");
+    }
+    None
 }
 
 #[expect(clippy::panic, reason = "for tests, which have nobody to hand an error to")]

@@ -7,6 +7,7 @@
 )]
 
 use std::fs;
+use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -95,6 +96,41 @@ impl Place {
         self.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
 
+    /// Runs what must end well.
+    pub(crate) fn good(&self, args: &[&str]) -> Ran {
+        let ran = self.run(args);
+        assert_eq!(ran.code, Some(0), "{args:?}\n{}{}", ran.stdout, ran.stderr);
+        ran
+    }
+
+    /// Runs what must be refused, with these words.
+    pub(crate) fn refused(&self, args: &[&str], expect: &[&str]) {
+        let ran = self.run(args);
+        assert_eq!(ran.code, Some(2), "{args:?}\n{}{}", ran.stdout, ran.stderr);
+        for words in expect {
+            assert!(ran.stderr.contains(words), "{args:?}\n{}\nshould contain\n{words}", ran.stderr);
+        }
+    }
+
+    /// Starts a server with a name on a port that was free a moment ago, again where another one has taken it meanwhile.
+    pub(crate) fn start_on_a_port(&self, name: &str) -> (u16, Ran) {
+        for attempt in 0.. {
+            let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+            let ran = self.run(&["server", "start", name, "--port", &port.to_string()]);
+            if ran.code == Some(0) {
+                return (port, ran);
+            }
+            assert!(attempt < 5 && [Some(2), Some(4)].contains(&ran.code), "{}{}", ran.stdout, ran.stderr);
+        }
+        unreachable!()
+    }
+
+    /// What is there of servers with names, with their locks.
+    pub(crate) fn left(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.home().join("named")).into_iter().flatten().flatten();
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+    }
+
     /// Process numbers of servers that run in this place.
     pub(crate) fn servers(&self) -> Vec<u32> {
         let home = self.home().display().to_string();
@@ -128,6 +164,17 @@ impl Place {
     }
 }
 
+/// Servers with names outlive the command that started them, so that a test that fails must not leave any.
+pub(crate) struct Ends<'a>(pub(crate) &'a Place);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        for name in self.0.left().iter().filter(|name| !name.starts_with('.')) {
+            self.0.run(&["server", "remove", name, "--force"]);
+        }
+    }
+}
+
 /// Waits for something that must come; a test that waits longer has failed.
 pub(crate) fn wait_until(what: &str, mut is_there: impl FnMut() -> bool) {
     let began = Instant::now();
@@ -141,6 +188,27 @@ pub(crate) fn wait_until(what: &str, mut is_there: impl FnMut() -> bool) {
 pub(crate) fn signal(pid: u32, signal: rustix::process::Signal) {
     let pid = rustix::process::Pid::from_raw(pid.try_into().unwrap()).unwrap();
     rustix::process::kill_process(pid, signal).unwrap();
+}
+
+/// Sends a signal, and waits until the process has taken it: a second one that comes before would be one with it.
+pub(crate) fn signal_taken(pid: u32, which: rustix::process::Signal) {
+    signal(pid, which);
+    wait_until("a signal to be taken", || {
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        let waiting = |line: &str| {
+            let mask = line.strip_prefix("SigPnd:").or_else(|| line.strip_prefix("ShdPnd:"));
+            mask.is_some_and(|mask| u64::from_str_radix(mask.trim(), 16).unwrap() & 1 << (which.as_raw() - 1) != 0)
+        };
+        !status.lines().any(waiting)
+    });
+}
+
+/// Seconds of processor time that a process has had.
+pub(crate) fn cpu_seconds(pid: u32) -> f64 {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    let fields = stat[stat.rfind(')').unwrap() + 1..].split_ascii_whitespace().skip(11).take(2);
+    let ticks: u64 = fields.map(|field| field.parse::<u64>().unwrap()).sum();
+    ticks as f64 / rustix::param::clock_ticks_per_second() as f64
 }
 
 /// Whether this machine has a server. Says loudly when it has none; CI must have one.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 
 use crate::Bench;
-use crate::common::{Ran, signal, wait_until};
+use crate::common::{Ran, signal, signal_taken, wait_until};
 
 const SCHEMA: &str = "SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = 'mysqlslap'";
 const SLEEPING: &str =
@@ -49,9 +49,7 @@ fn a_second_interrupt_says_what_is_left_behind() {
         let there = bench.place.path().join("there");
         wait_until("the command", || there.exists());
         std::fs::remove_file(there).unwrap();
-        signal(child.id(), Signal::INT);
-        // Two at once are one.
-        std::thread::sleep(Duration::from_millis(300));
+        signal_taken(child.id(), Signal::INT);
         signal(child.id(), Signal::TERM);
         let ran: Ran = child.wait_with_output().unwrap().into();
         assert_eq!(ran.code, Some(130), "{more:?}: {}", ran.stderr);

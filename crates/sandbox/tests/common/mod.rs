@@ -5,6 +5,7 @@ use std::fs::{self, Permissions};
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::process::Child;
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
@@ -74,12 +75,22 @@ pub(crate) fn is_gone(pid: u32) -> bool {
     stat.rsplit_once(')').is_none_or(|(_, rest)| rest.trim_start().starts_with('Z'))
 }
 
-/// Waits for something that must come soon.
+/// Waits for something that must come; a test that waits longer has failed.
 pub(crate) fn wait_until(what: &str, is_so: impl Fn() -> bool) {
-    let end = Instant::now() + Duration::from_secs(20);
+    let end = Instant::now() + Duration::from_mins(1);
     while !is_so() {
-        assert!(Instant::now() < end, "{what}: not after 20 s");
+        assert!(Instant::now() < end, "{what}: not after a minute");
         std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// A process of the test's own: killed and waited for also where an assertion fails.
+pub(crate) struct Killed(pub(crate) Child);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
 }
 
