@@ -226,7 +226,7 @@ fn a_client_that_was_idle_for_too_long() {
     let Some(binary) = mariadb("a_client_that_was_idle_for_too_long") else { return };
     let server = Server::start(&binary, &[("wait_timeout", "1")]);
     let mut client = connect(&server.socket("root", "")).unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(2500));
+    server.wait_for_end_of(&mut client);
     let error = client.query("SELECT 1").unwrap_err();
     assert_eq!(error.class(), ErrorClass::ConnectionLost, "{error}");
 }

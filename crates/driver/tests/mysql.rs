@@ -105,7 +105,7 @@ fn what_a_server_refuses() {
     check(server.tcp("ok:x", "?tls=off"), 3159, "tls=required");
     server.run(&["SET GLOBAL require_secure_transport = OFF", "SET GLOBAL wait_timeout = 1"]);
     let mut idle = connect(&server.tcp("ok:x", "")).unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(2500));
+    server.wait_for_end_of(&mut idle);
     let error = idle.query("SELECT 1").unwrap_err();
     // Servers before 8.0.24 close the connection and say nothing.
     assert!(error.class() == ErrorClass::ConnectionLost && [0, 4031].contains(&error.code()), "{error}");

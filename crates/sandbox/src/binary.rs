@@ -11,7 +11,8 @@ use thiserror::Error;
 use truetps_record::{Flavour, SettingValue};
 
 use crate::binary_search::Other;
-use crate::family::Family;
+use crate::family::{Family, is_of_mysql};
+use crate::old_redo;
 use crate::options::OptionLine;
 use crate::postgres;
 use crate::run::{Output, run_to_end};
@@ -173,7 +174,7 @@ impl ServerBinary {
 
     /// MySQL itself, or Percona's.
     pub(crate) fn is_of_mysql(&self) -> bool {
-        self.family() == Family::Mysql && !self.is_mariadb()
+        is_of_mysql(self.flavour)
     }
 
     /// Its data folder is made with `--bootstrap`: only MySQL, from 5.7.6 on, has `--initialize-insecure`.
@@ -184,7 +185,7 @@ impl ServerBinary {
     /// It refuses to start where its redo log has another size than it is set to; MySQL from 5.6.8 on and MariaDB make a
     /// new one.
     pub(crate) fn keeps_redo_size(&self) -> bool {
-        self.is_of_mysql() && self.version < ServerVersion::new(5, 6, 8)
+        old_redo::keeps_size(self.flavour, &self.version.to_string())
     }
 
     /// A setting of a plan, in words that this version understands.

@@ -51,6 +51,11 @@ pub(crate) struct Places {
     pub(crate) option_file: PathBuf,
 }
 
+/// MySQL itself, or Percona's.
+pub(crate) fn is_of_mysql(flavour: Flavour) -> bool {
+    matches!(flavour, Flavour::Mysql | Flavour::Percona)
+}
+
 impl Family {
     pub fn of(flavour: Flavour) -> Self {
         match flavour {

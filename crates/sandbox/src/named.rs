@@ -16,11 +16,12 @@ use crate::archive;
 use crate::binary::ServerBinary;
 use crate::binary_search::find;
 use crate::error::SandboxError;
-use crate::family::Family;
+use crate::family::{Family, is_of_mysql};
 use crate::home::{Home, make_passable, open_lock, remove_tree};
 use crate::instance::Instance;
 use crate::instance_note::write_json;
 use crate::named_error::NamedError;
+use crate::old_redo;
 use crate::postgres::forget_shared_memory;
 use crate::processes::{KILL_TIME_LIMIT, holder_of, kill_servers_on};
 use crate::run::wait_for_lock;
@@ -391,19 +392,14 @@ impl NamedServer {
         Family::of(self.flavour)
     }
 
-    /// MySQL itself, or Percona's.
-    fn is_of_mysql(&self) -> bool {
-        self.family() == Family::Mysql && self.flavour != Flavour::Mariadb
-    }
-
     /// Whether it is a MySQL of this version or a later one.
     fn is_mysql_from(&self, version: &str) -> bool {
-        self.is_of_mysql() && Version::parse(&self.version) >= Version::parse(version)
+        is_of_mysql(self.flavour) && Version::parse(&self.version) >= Version::parse(version)
     }
 
     /// Its redo log can be changed in size after a clean stop only; see `old_redo.rs`.
     pub(crate) fn keeps_redo_size(&self) -> bool {
-        self.is_of_mysql() && !self.is_mysql_from("5.6.8")
+        old_redo::keeps_size(self.flavour, &self.version)
     }
 
     /// Data are alike within a series. MySQL from 8.0 on keeps to the version that they were last used by: it refuses an

@@ -6,7 +6,10 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use truetps_record::{Flavour, Version};
+
 use crate::error::SandboxError;
+use crate::family::is_of_mysql;
 use crate::settings::Settings;
 
 /// Lies in a data folder, and in each copy of it, from a clean stop to the next start. Servers take no notice of it.
@@ -14,6 +17,11 @@ const STOPPED: &str = "truetps-stopped";
 /// Of servers that are told nothing else.
 const FILES_DEFAULT: u64 = 2;
 const FILE_BYTES_DEFAULT: u64 = 5 << 20;
+
+/// Whether a server is one of those.
+pub(crate) fn keeps_size(flavour: Flavour, version: &str) -> bool {
+    is_of_mysql(flavour) && Version::parse(version) < Version::parse("5.6.8")
+}
 
 /// Notes that nothing in the log is needed.
 pub(crate) fn note_stopped(data: &Path) -> Result<(), SandboxError> {

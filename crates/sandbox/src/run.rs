@@ -130,7 +130,7 @@ mod tests {
         let started = Instant::now();
         let error = shell("sleep 30", Duration::from_millis(50)).err().unwrap();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
-        assert!(started.elapsed() < Duration::from_secs(5));
+        assert!(started.elapsed() < Duration::from_secs(20));
     }
 
     #[test]

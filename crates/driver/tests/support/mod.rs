@@ -8,7 +8,7 @@ mod prepared;
 use std::fs::{self, Permissions};
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub(crate) use certificates::Certificates;
 pub(crate) use prepared::Prepared;
@@ -19,7 +19,7 @@ use truetps_sandbox::{
     Home, RunningServer, Sandbox, SandboxError, SandboxOptions, ServerBinary, Settings, StartOptions,
 };
 
-pub(crate) const SOON: Duration = Duration::from_secs(20);
+pub(crate) const SOON: Duration = Duration::from_mins(1);
 
 /// A private server on a socket and on 127.0.0.1.
 pub(crate) struct Server {
@@ -63,6 +63,17 @@ impl Server {
         let mut admin = self.admin();
         for sql in statements {
             admin.execute(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+        }
+    }
+
+    /// Waits until the server has ended an idle connection, which takes as long as the server is busy with others.
+    pub(crate) fn wait_for_end_of(&self, client: &mut Client) {
+        let id = client.query_value("SELECT CONNECTION_ID()").unwrap().unwrap();
+        let is_there = format!("SELECT COUNT(*) FROM information_schema.processlist WHERE id = {id}");
+        let began = Instant::now();
+        while self.admin().query_value(&is_there).unwrap().as_deref() != Some("0") {
+            assert!(began.elapsed() < Duration::from_mins(1), "the server keeps an idle connection");
+            std::thread::sleep(Duration::from_millis(50));
         }
     }
 

@@ -46,7 +46,8 @@ fn a_stall_is_in_the_response_times() {
     );
     let (outcome, _) = drive_simply(&server, &load(1, 1500));
     let max_us = outcome.response.response_us_max.unwrap();
-    assert!((400_000.0..600_000.0).contains(&max_us), "{max_us}");
+    // Once: nobody pays twice for it.
+    assert!((400_000.0..800_000.0).contains(&max_us), "{max_us}");
     assert!(outcome.response.response_us_p50.unwrap() < 50_000.0, "one of many transactions stalled");
 }
 
@@ -75,7 +76,8 @@ fn a_silent_server_does_not_hold_the_engine() {
     assert_eq!((outcome.clients_connected, outcome.clients_failed), (0, 3));
     assert!(outcome.connect_errors[0].first_message.contains("no answer to the login"));
     assert!(kept.intervals.is_empty() && outcome.measured.is_none());
-    assert!(began.elapsed() < Duration::from_secs(5));
+    // Two seconds, and as much patience as a busy machine needs.
+    assert!(began.elapsed() < Duration::from_secs(20));
 }
 
 /// A client that has logged in and is lost while others still connect is one failed client, counted once.
@@ -104,7 +106,7 @@ fn a_server_that_closes_all_ends_the_run() {
     let (outcome, kept) = drive_simply(&server, &load(4, 20_000));
     assert_eq!(outcome.ending, Ending::AllClientsLost);
     assert_eq!(outcome.clients_lost, 4);
-    assert!(began.elapsed() < Duration::from_secs(5), "it does not wait for the end of the measure phase");
+    assert!(began.elapsed() < Duration::from_secs(15), "it does not wait for the end of the measure phase");
     check_equations(&outcome, &kept);
     let errors: u64 = outcome.errors.iter().chain(&outcome.errors_elsewhere).map(|error| error.count).sum();
     assert_eq!(errors, 4);
@@ -191,7 +193,7 @@ fn a_stop_keeps_what_was_measured() {
     let began = Instant::now();
     let outcome = drive(&server, &load(2, 60_000), true, &stop, &mut kept);
     assert_eq!(outcome.ending, Ending::Interrupted);
-    assert!(began.elapsed() < Duration::from_secs(5));
+    assert!(began.elapsed() < Duration::from_secs(30), "it does not wait for the end of the measure phase");
     assert!(outcome.measured.unwrap().ok > 0);
     check_equations(&outcome, &kept);
 }
@@ -203,7 +205,7 @@ fn an_observer_that_fails_ends_the_run() {
     let began = Instant::now();
     let outcome = drive(&server, &load(2, 60_000), true, &AtomicBool::new(false), &mut kept);
     assert_eq!(outcome.ending, Ending::ObserverFailed("no space left on device".to_owned()));
-    assert!(began.elapsed() < Duration::from_secs(10));
+    assert!(began.elapsed() < Duration::from_secs(30), "it does not wait for the end of the measure phase");
 }
 
 #[test]

@@ -198,7 +198,7 @@ fn lost_clients_do_not_hold_the_end_of_a_schedule() {
         let (ok, failed) = ends(&outcome);
         assert_eq!((failed, outcome.clients_lost), (1, 1), "{outcome:?}");
         assert_eq!(ok + failed + outcome.open_loop.unwrap().starts.queued, 100, "{outcome:?}");
-        assert!(began.elapsed() < Duration::from_secs(10));
+        assert!(began.elapsed() < Duration::from_secs(30));
     }
 }
 

@@ -42,7 +42,8 @@ fn attempts_back_off_and_end() {
     let (outcome, kept) = drive_simply(&server, &LoadSpec { errors: patient(1.0), ..load(1, 20_000) });
     check_equations(&outcome, &kept);
     assert_eq!((outcome.ending.clone(), outcome.clients_lost), (Ending::AllClientsLost, 1));
-    assert!((Duration::from_millis(900)..Duration::from_secs(4)).contains(&began.elapsed()), "{:?}", began.elapsed());
+    // Of the 20 s of the measure phase.
+    assert!((Duration::from_millis(900)..Duration::from_secs(15)).contains(&began.elapsed()), "{:?}", began.elapsed());
     let errors: Vec<_> = outcome.errors.iter().chain(&outcome.errors_elsewhere).collect();
     let refused: u64 = errors.iter().filter(|e| e.code == 1040).map(|e| e.retried).sum();
     // 10, 20, 40 … ms, each shortened by at most a half: 1 s has 6 to 9 of them.
@@ -59,5 +60,5 @@ fn a_server_that_falls_silent_on_reconnecting_clients_does_not_hold_the_run() {
     let (outcome, kept) = drive_simply(&server, &LoadSpec { errors: patient(60.0), ..load(1, 1_000) });
     check_equations(&outcome, &kept);
     assert_eq!(outcome.clients_lost, 1, "it was still away at the end");
-    assert!(began.elapsed() < Duration::from_secs(4));
+    assert!(began.elapsed() < Duration::from_secs(20), "its patience is a minute");
 }
