@@ -226,7 +226,7 @@ fn a_start_that_fails_leaves_no_process() {
         assert!(place.servers().is_empty());
     }
     let left = place.left();
-    assert!(!left.iter().any(|name| name.contains("never")), "whoever waited for it made its lock anew: {left:?}");
+    assert!(!left.iter().any(|name| name.contains("never")), "a lock of nobody's: {left:?}");
     place.good(&["server", "add", "never", place.path().join("never").to_str().unwrap()]);
     // What was started is found also where nobody lived to write down what it is.
     let mut child = place.start(&["server", "start", "never"]);

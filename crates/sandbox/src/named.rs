@@ -430,6 +430,7 @@ fn series(flavour: Flavour, version: &str) -> Option<(u32, Option<u32>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::instance_note::Process;
 
     #[test]
     fn names() {
@@ -517,6 +518,21 @@ mod tests {
         assert!(matches!(error, SandboxError::Named(NamedError::InUse { .. })), "{error}");
         drop(two);
         named.remove("a", false).unwrap();
+    }
+
+    #[test]
+    fn who_gives_up_on_a_server_that_was_removed_leaves_no_lock_of_it() {
+        let (_dir, home) = home();
+        let named = Named::of(&home);
+        let server = put(named, "a");
+        assert!(named.lock_existing("a").unwrap().is_some());
+        named.remove("a", true).unwrap();
+        #[allow(clippy::disallowed_methods, reason = "stands for a server that never answers")]
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let process = Process { pid: child.id(), start_ticks: 0 };
+        Instance::of(named, &server).give_up(&mut child, process);
+        assert!(child.try_wait().unwrap().is_some());
+        assert_eq!(fs::read_dir(home.named()).unwrap().count(), 0, "a lock of nobody's");
     }
 
     #[test]
