@@ -279,6 +279,7 @@ fetch_maven() {
     mysql-*)
         unjar "$archive" "$raw" mysql-Linux-amd64.tar.gz
         tar -xzf "$raw/mysql-Linux-amd64.tar.gz" -C "$work/tree/usr" || fail "$1: the archive is damaged"
+        add_libraries "$1"
         ;;
     mariadb-*)
         unjar "$archive" "$raw" 'ch/vorburger/*'
@@ -289,6 +290,48 @@ fetch_maven() {
         ;;
     esac
     rm -rf "$raw"
+}
+
+# Libraries that old builds are linked with. Debian 13 has another libaio, and a small Debian 12 has installed none.
+library_package() {
+    case $1 in
+    libaio.so.1) echo libaio1 ;;
+    libnuma.so.1) echo libnuma1 ;;
+    esac
+}
+
+# Fetches the libraries that this machine lacks for the server in $work/tree from the last Debian that has them, and has
+# the server look for them in its own tree. What is still missing is told when the server is tried.
+add_libraries() {
+    packages=''
+    for library in $(ldd "$work/tree/usr/bin/$program" 2>/dev/null | awk '/not found/ { print $1 }'); do
+        packages="$packages $(library_package "$library")"
+    done
+    # shellcheck disable=SC2086 # a list of words
+    set -- "$1" $packages
+    [ $# -gt 1 ] || return 0
+    server=$1
+    shift
+    need apt-get dpkg-deb awk
+    [ "$(system)" = debian ] || [ -n "${TRUETPS_DEBIAN_URI:-}" ] ||
+        fail "$server: $* is missing; install it, or name a Debian mirror in TRUETPS_DEBIAN_URI"
+    uri=$(debian_uri) suite=bookworm
+    [ -n "$uri" ] || fail "$server: $* is missing, and no Debian mirror found in apt's configuration"
+    say "$server: fetching $* from Debian $suite ($uri)"
+    configure_apt "$work"
+    apt_get update || fail "$server: cannot read the lists of packages of $uri; is the network there?"
+    (cd "$work/debs" && apt_get download "$@") || fail "$server: $* could not be fetched; try again"
+    for deb in "$work"/debs/*.deb; do
+        dpkg-deb -x "$deb" "$work/libraries" || fail "$server: $deb cannot be unpacked; is the disk full?"
+    done
+    mkdir -p "$work/tree/usr/lib/debian"
+    find "$work/libraries" -name 'lib*.so.*' -exec cp -a {} "$work/tree/usr/lib/debian/" ';'
+    mv "$work/tree/usr/bin/$program" "$work/tree/usr/bin/$program.real"
+    cat >"$work/tree/usr/bin/$program" <<WRAPPER
+#!/bin/sh
+P=\$(dirname "\$(dirname "\$(readlink -f "\$0")")")
+LD_LIBRARY_PATH="\$P/lib/debian" exec "\$P/bin/$program.real" "\$@"
+WRAPPER
 }
 
 fetch_npm() {
