@@ -21,13 +21,7 @@ fn the_binlog_is_why_mysql_5_7_and_8_0_differ() {
     // Then defaults that have changed. What one version merely has, at its default, stands behind all of them.
     assert_eq!(
         first,
-        [
-            "sync_binlog",
-            "log_bin",
-            "innodb_max_dirty_pages_pct",
-            "innodb_autoinc_lock_mode",
-            "innodb_flush_neighbors"
-        ]
+        ["sync_binlog", "log_bin", "innodb_max_dirty_pages_pct", "innodb_autoinc_lock_mode", "innodb_flush_neighbors"]
     );
     let sync = found.shown().next().unwrap();
     assert_eq!((sync.a.value.as_deref(), sync.b.value.as_deref()), (Some("1"), Some("1")));

@@ -179,7 +179,8 @@ fn unheard_of<'a>(
         return Vec::new();
     }
     let note = |(one, here, there): (&Difference, &Placed, &Placed)| {
-        let is_unheard_of = one.group.is_none() && one.folded.is_none() && here.value.is_some() && there.value.is_none();
+        let is_unheard_of =
+            one.group.is_none() && one.folded.is_none() && here.value.is_some() && there.value.is_none();
         let near = is_unheard_of.then(|| near_matches(&one.name, other.settings.keys().map(String::as_str)))?;
         let near = near.first()?;
         Some(format!("the other server has no setting {}; did you mean {near}?", one.name))
@@ -236,9 +237,7 @@ fn difference(name: &str, seen_a: &Seen<'_>, seen_b: &Seen<'_>) -> Difference {
     let folded = match (inert_reason(name).or_else(|| same_place(name, a, b)), setting) {
         (Some(reason), _) => Some(reason),
         // What somebody has chosen is told, also where the other server has nothing like it.
-        (None, None) if !both => {
-            (!same_server && !is_chosen(name, a) && !is_chosen(name, b)).then_some(ONE_SIDED)
-        }
+        (None, None) if !both => (!same_server && !is_chosen(name, a) && !is_chosen(name, b)).then_some(ONE_SIDED),
         (None, None) if !same_server && [a, b].iter().all(|side| is_default(&side.settings[name])) => {
             Some(OWN_DEFAULTS)
         }

@@ -342,11 +342,12 @@ fn asynchronous_replica(view: &View<'_>) -> Fate {
     let (redo_off, level) = (redo_is_off(view), flush_level(view));
     let crash = if redo_off.is_some() || level == Some(0) { "a crash" } else { "a power cut" };
     let differ = |text: String| (ReplicaFate::Differs, format!("after {crash} replicas can {text}"));
-    let more = |why: &str| differ(format!("have what this server has lost ({why})"));
+    // Why it is lost stands with the crash.
+    let more = || differ("have what this server has lost".to_owned());
     match (view.number("sync_binlog").map(|sync| sync as u64), level) {
-        (Some(1), Some(_)) if let Some(Verdict { why, .. }) = redo_off.or_else(|| damage(view)) => more(&why),
+        (Some(1), Some(_)) if redo_off.is_some() || damage(view).is_some() => more(),
         (Some(1), Some(1 | 3)) => fate(ReplicaFate::Follows, "replicas follow, a little behind"),
-        (Some(1), Some(level)) => more(&flush_told(view, level)),
+        (Some(1), Some(_)) => more(),
         (Some(sync), Some(0)) => differ(format!("differ ({FLUSH}=0, sync_binlog={sync})")),
         (Some(0), Some(_)) => differ("differ: the end of the binlog can be gone (sync_binlog=0)".to_owned()),
         (Some(sync), Some(_)) => {
@@ -403,17 +404,17 @@ fn postgres_replica(view: &View<'_>) -> Fate {
     if view.is("wal_level", "minimal") {
         return fate(ReplicaFate::None, "wal_level=minimal, so no standby");
     }
-    let unhurried = match postgres_damage(view) {
-        Some(Verdict { why, .. }) => {
-            (ReplicaFate::Differs, format!("after a power cut standbys can have what this server has lost ({why})"))
-        }
-        None => fate(ReplicaFate::Follows, "standbys follow, a little behind"),
+    let unhurried = if postgres_damage(view).is_some() {
+        fate(ReplicaFate::Differs, "after a power cut standbys can have what this server has lost")
+    } else {
+        fate(ReplicaFate::Follows, "standbys follow, a little behind")
     };
     let has_names = view.given.get("synchronous_standby_names").is_some_and(|names| !names.trim().is_empty());
     match view.text(COMMIT).unwrap_or_default().to_lowercase().as_str() {
-        "remote_write" if has_names => {
-            waited_for(unhurried, "a synchronous standby was given each acknowledged commit, and may not have flushed it")
-        }
+        "remote_write" if has_names => waited_for(
+            unhurried,
+            "a synchronous standby was given each acknowledged commit, and may not have flushed it",
+        ),
         "on" | "remote_apply" | "true" | "yes" | "1" if has_names => {
             waited_for(unhurried, "a synchronous standby has each acknowledged commit")
         }

@@ -172,7 +172,10 @@ fn a_replica_that_is_waited_for_can_have_more() {
         let found = said(&[more]);
         assert_eq!(found.replica, ReplicaFate::Differs, "{more:?}");
         let sentence = &found.sentence;
-        assert!(sentence.contains("has each acknowledged commit while") && sentence.contains("after a power cut"), "{sentence}");
+        assert!(
+            sentence.contains("has each acknowledged commit while") && sentence.contains("after a power cut"),
+            "{sentence}"
+        );
     }
     let alone = said(&[("rpl_semi_sync_source_status", "OFF")]);
     assert_eq!(alone.replica, ReplicaFate::Follows);
@@ -183,7 +186,10 @@ fn a_replica_that_is_waited_for_can_have_more() {
 fn replicas_after_a_crash_of_the_process_alone() {
     let settings = [("innodb_flush_log_at_trx_commit", "0"), ("sync_binlog", "0")];
     let said = judged(Flavour::Mysql, "8.0.36", &settings).sentence;
-    assert!(said.ends_with("after a crash replicas can differ (innodb_flush_log_at_trx_commit=0, sync_binlog=0)"), "{said}");
+    assert!(
+        said.ends_with("after a crash replicas can differ (innodb_flush_log_at_trx_commit=0, sync_binlog=0)"),
+        "{said}"
+    );
     let said = judged(Flavour::Mysql, "8.0.36", &[("innodb_flush_log_at_trx_commit", "2")]).sentence;
     assert!(said.contains("after a power cut replicas can have what this server has lost"), "{said}");
 }

@@ -126,7 +126,10 @@ mod tests {
             assert_eq!(of(Flavour::Mariadb), GroupUse::Server, "{group}");
         }
         let mysql = |group: &str| group_use(group, Some(Flavour::Mysql), Version::parse("8.0.36").as_ref());
-        assert_eq!((mysql("mysqld"), mysql("server"), mysql("mysqld-8.0")), (GroupUse::Server, GroupUse::Server, GroupUse::Server));
+        assert_eq!(
+            (mysql("mysqld"), mysql("server"), mysql("mysqld-8.0")),
+            (GroupUse::Server, GroupUse::Server, GroupUse::Server)
+        );
         assert_eq!(mysql("mysqld-5.7"), GroupUse::OtherVersion);
     }
 
@@ -166,6 +169,9 @@ mod tests {
         let note = |name: &str, value| setting_note(OptionStyle::Groups, name, value);
         assert!(note("log-bin", Some("OFF")).unwrap().contains("`skip-log-bin` turns it off"));
         assert!(note("loose-log_bin", Some("0")).is_some());
-        assert_eq!((note("log-bin", Some("ON")), note("log-bin", None), note("sync_binlog", Some("0"))), (None, None, None));
+        assert_eq!(
+            (note("log-bin", Some("ON")), note("log-bin", None), note("sync_binlog", Some("0"))),
+            (None, None, None)
+        );
     }
 }

@@ -10,8 +10,7 @@ use crate::{ReportInput, durability};
 pub(crate) const FLUSH: &str = "innodb_flush_log_at_trx_commit";
 const SYNC_BINLOG: &str = "sync_binlog";
 /// Nobody knows what the other settings were: the folder is an old one, or the server was gone.
-const UNKNOWN_TOGETHER: &str =
-    "What the servers were set to otherwise is not recorded, and no setting decides alone: with a \
+const UNKNOWN_TOGETHER: &str = "What the servers were set to otherwise is not recorded, and no setting decides alone: with a \
      binlog and sync_binlog=0, MariaDB's default, innodb_flush_log_at_trx_commit=1 can lose the last commits in a power cut.";
 
 /// Sentences about the levels that the plan tries, in its order.
@@ -74,6 +73,10 @@ mod tests {
         );
         let said = sentences(&fixture.input());
         assert_eq!(said.len(), 2);
-        assert!(said[0].contains("with =100, a process crash loses nothing, a power cut can lose that many"), "{}", said[0]);
+        assert!(
+            said[0].contains("with =100, a process crash loses nothing, a power cut can lose that many"),
+            "{}",
+            said[0]
+        );
     }
 }

@@ -2,7 +2,7 @@
 
 use truetps_inspect::{CaptureOptions, InspectError, capture};
 use truetps_knowledge::judge_text;
-use truetps_record::{Capture, CapturedVariable, write_atomically};
+use truetps_record::{Capture, write_atomically};
 
 use crate::answer::shown;
 use crate::args::CaptureArgs;
@@ -34,8 +34,8 @@ pub(crate) fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
 
 /// What a commit on this server survives, in one line.
 fn durability(captured: &Capture) -> Option<String> {
-    let origin = |variable: &CapturedVariable| variable.origin.as_deref();
-    let variables = captured.variables.iter().map(|(name, found)| (name.as_str(), found.value.as_str(), origin(found)));
+    let variables = captured.variables.iter();
+    let variables = variables.map(|(name, found)| (name.as_str(), found.value.as_str(), found.origin.as_deref()));
     let status = captured.status.iter().map(|(name, value)| (name.as_str(), value.as_str(), None));
     let judged = judge_text(captured.server.flavour, &captured.server.version, variables.chain(status))?;
     Some(judged.sentence)
