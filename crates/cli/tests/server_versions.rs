@@ -120,3 +120,25 @@ fn the_binlog_is_why_mysql_5_7_and_8_0_differ() {
     assert!(names.contains(&"log_bin") && names.contains(&"sync_binlog"), "{names:?}");
     assert!(all.len() as u64 + found["same"].as_u64().unwrap() > 400);
 }
+
+/// A server that runs takes DETECT_ONLY for ON, and neither OFF for ON nor the other way round.
+#[test]
+fn a_level_that_only_a_start_brings() {
+    let Some(server) = fetched_server("a_level_that_only_a_start_brings", "mysql-9.7") else { return };
+    let place = Place::new();
+    place.write(
+        "pages.toml",
+        "name = \"pages\"\nabout = \"a test\"\n\
+         [workload]\nname = \"insert\"\ntable_rows = 500\n\
+         [load]\nwarm_up_s = 0.1\nmeasure_s = 0.3\n\
+         [factors]\nconnections = [2]\ninnodb_doublewrite = [\"OFF\", \"ON\"]\n\
+         [design]\nblocks = 1\naa_pair = false\n",
+    );
+    let ran = place.run(&["sweep", "./pages.toml", "--basedir", server.basedir.to_str().unwrap()]);
+    // 3: one block decides nothing.
+    assert!([Some(0), Some(3)].contains(&ran.code), "{}", ran.stderr);
+    for trial in ["trial-0001", "trial-0002"] {
+        assert_eq!(place.run_json(trial)["validity"]["state"], "valid", "{trial}");
+    }
+    assert!(place.servers().is_empty());
+}

@@ -54,9 +54,13 @@ fn origins(client: &mut Client, found: &mut BTreeMap<String, CapturedVariable>) 
     Ok(())
 }
 
+/// Whether there is a redo log, and whether commits wait for a replica just now.
+const STATUS: &str = "SHOW GLOBAL STATUS WHERE Variable_name IN ('Innodb_redo_log_enabled', \
+                      'Rpl_semi_sync_master_status', 'Rpl_semi_sync_source_status')";
+
 /// What decides about durability and is no variable.
 pub(crate) fn status(client: &mut Client) -> Result<BTreeMap<String, String>, DriverError> {
-    let told = rows(client, "SHOW GLOBAL STATUS LIKE 'Innodb_redo_log_enabled'")?;
+    let told = rows(client, STATUS)?;
     Ok(told.into_iter().filter_map(|[name, value]| Some((name?.to_lowercase(), value?))).collect())
 }
 

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use truetps_knowledge::{GroupUse, SideValue, Version, group_use, server_setting};
-use truetps_record::{OptionLine, OptionStyle, is_secret_name};
+use truetps_knowledge::{GroupUse, SideValue, Version, group_use, server_setting, setting_note};
+use truetps_record::{Flavour, OptionLine, OptionStyle, is_secret_name};
 
 use crate::error::InspectError;
 use crate::sides::read_text;
@@ -20,11 +20,11 @@ pub(crate) struct Read {
     pub(crate) notes: Vec<String>,
 }
 
-/// Settings of the file and of those that it includes, as a server of this version reads them.
-pub(crate) fn read(path: &Path, version: Option<&Version>) -> Result<Read, InspectError> {
+/// Settings of the file and of those that it includes, as a server of this family and version reads them.
+pub(crate) fn read(path: &Path, flavour: Option<Flavour>, version: Option<&Version>) -> Result<Read, InspectError> {
     let text = read_text(path)?;
     let read = Read { settings: BTreeMap::new(), notes: Vec::new() };
-    let mut reader = Reader { style: OptionStyle::of(&text), version, read };
+    let mut reader = Reader { style: OptionStyle::of(&text), flavour, version, read };
     reader.add(path, &text, 0)?;
     if reader.read.settings.is_empty() {
         return Err(InspectError::NoSettings { path: path.to_owned() });
@@ -34,6 +34,7 @@ pub(crate) fn read(path: &Path, version: Option<&Version>) -> Result<Read, Inspe
 
 struct Reader<'a> {
     style: OptionStyle,
+    flavour: Option<Flavour>,
     version: Option<&'a Version>,
     read: Read,
 }
@@ -48,6 +49,7 @@ impl Reader<'_> {
             match what {
                 OptionLine::Group(group) => is_ours = self.reads(&group),
                 OptionLine::Setting { name, value } if is_ours => {
+                    self.note(setting_note(self.style, &name, value.as_deref()));
                     let Some((name, value)) = server_setting(self.style, &name, value.as_deref()) else {
                         return Err(InspectError::Options { path: path.to_owned(), line });
                     };
@@ -61,14 +63,13 @@ impl Reader<'_> {
     }
 
     fn reads(&mut self, group: &str) -> bool {
-        let used = group_use(group, self.version);
-        if used == GroupUse::OtherVersion {
-            let note = format!("group [{group}] is left out: it is for servers of that version");
-            if !self.read.notes.contains(&note) {
-                self.read.notes.push(note);
-            }
-        }
+        let used = group_use(group, self.flavour, self.version);
+        self.note(used.note(group));
         used == GroupUse::Server
+    }
+
+    fn note(&mut self, note: Option<String>) {
+        self.read.notes.extend(note.filter(|note| !self.read.notes.contains(note)));
     }
 
     fn set(&mut self, path: &Path, name: String, value: String) {
@@ -110,7 +111,7 @@ mod tests {
     use super::*;
 
     fn values(path: &Path, version: Option<&str>) -> BTreeMap<String, String> {
-        let read = read(path, version.and_then(Version::parse).as_ref()).unwrap();
+        let read = read(path, None, version.and_then(Version::parse).as_ref()).unwrap();
         read.settings.into_iter().map(|(name, found)| (name, found.value)).collect()
     }
 
@@ -126,15 +127,15 @@ mod tests {
             "my.cnf",
             "[mysqld]\nsync_binlog=1\nmax_connections=7\n!includedir conf.d\n[mysqld]\nmax_connections=8\n",
         );
-        let found = read(&dir.path().join("my.cnf"), None).unwrap().settings;
+        let found = read(&dir.path().join("my.cnf"), None, None).unwrap().settings;
         assert_eq!(found.len(), 2);
         assert_eq!((found["sync_binlog"].value.as_str(), found["max_connections"].value.as_str()), ("0", "8"));
         assert!(found["sync_binlog"].origin.as_deref().unwrap().ends_with("b.cnf"));
         write("loop.cnf", "[mysqld]\n!include loop.cnf\n");
-        let error = read(&dir.path().join("loop.cnf"), None).err().unwrap().to_string();
+        let error = read(&dir.path().join("loop.cnf"), None, None).err().unwrap().to_string();
         assert!(error.contains("too deeply"), "{error}");
         write("odd.cnf", "[mysqld]\n<html>\n");
-        let error = read(&dir.path().join("odd.cnf"), None).err().unwrap().to_string();
+        let error = read(&dir.path().join("odd.cnf"), None, None).err().unwrap().to_string();
         assert!(error.contains("line 2"), "{error}");
     }
 
@@ -148,7 +149,7 @@ mod tests {
         let found = |version| values(&path, version)["sync_binlog"].clone();
         assert_eq!((found(None), found(Some("8.0.36")), found(Some("5.7.22"))), ("1".into(), "1".into(), "3".into()));
         assert_eq!(values(&path, Some("8.0.36"))["skip_networking"], "ON");
-        let notes = read(&path, None).unwrap().notes;
+        let notes = read(&path, None, None).unwrap().notes;
         assert!(notes.len() == 2 && notes[0].contains("[mysqld-5.7]"), "{notes:?}");
     }
 
@@ -168,6 +169,6 @@ mod tests {
         let of = |name: &str| found[name].as_str();
         assert_eq!((of("fsync"), of("wal_level"), of("max_connections")), ("off", "replica", "7"));
         write("wrong.conf", "include 'nowhere.conf'\n");
-        assert!(read(&dir.path().join("wrong.conf"), None).is_err());
+        assert!(read(&dir.path().join("wrong.conf"), None, None).is_err());
     }
 }

@@ -55,7 +55,7 @@ pub fn side_of_path(path: &Path, like: Option<&Side>) -> Result<Side, InspectErr
         return Ok(side_of_capture(&path.display().to_string(), &capture));
     }
     let version = like.and_then(|side| side.version.as_deref()).and_then(Version::parse);
-    let read = options::read(path, version.as_ref())?;
+    let read = options::read(path, like.and_then(|side| side.flavour), version.as_ref())?;
     Ok(Side {
         name: path.display().to_string(),
         kind: "option file".to_owned(),

@@ -4,9 +4,9 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
-use truetps_record::{Flavour, SCHEMA_VERSION, Version, same_setting};
+use truetps_record::{Flavour, SCHEMA_VERSION, Version, is_off, near_matches, same_setting, setting_number};
 
-use crate::durability::{Durability, judge};
+use crate::durability::{DECIDE_TOGETHER, Durability, Loss, judge_text, taken};
 use crate::inert::{inert_reason, is_place};
 use crate::setting::{Change, Group, Setting, known};
 use crate::units::{same_amount, with_unit};
@@ -87,7 +87,7 @@ pub struct Diff {
     pub schema_version: u32,
     pub a: SideFacts,
     pub b: SideFacts,
-    /// Known ones first, by group and weight; then unknown ones; then those that are folded away.
+    /// Known ones first, most likely to matter first; then unknown ones; then those that are folded away.
     pub differences: Vec<Difference>,
     /// Settings that both have with the same value.
     pub same: usize,
@@ -118,35 +118,83 @@ const ONE_SIDED: &str = "nothing is known of it, and only one of the two servers
 /// Compares two sides.
 pub fn diff(a: &Side, b: &Side) -> Diff {
     let names: BTreeSet<&str> = a.settings.keys().chain(b.settings.keys()).map(String::as_str).collect();
+    let (of_a, of_b) = (Seen::new(a, b), Seen::new(b, a));
     let (mut differences, mut same, mut not_compared) = (Vec::new(), 0, 0);
     for name in names {
         let values = (a.settings.get(name), b.settings.get(name));
         match values {
-            (Some(of_a), Some(of_b)) if is_same(name, of_a, of_b) && !works_in_one(name, a, b) => same += 1,
+            (Some(one), Some(other)) if is_same(name, one, other) && !works_in_one(name, a, b) => same += 1,
             // An option file says nothing of what is not in it. Two of them are compared as they are.
             (None, Some(_)) if !a.is_complete && b.is_complete => not_compared += 1,
             (Some(_), None) if !b.is_complete && a.is_complete => not_compared += 1,
-            _ => differences.push(difference(name, a, b)),
+            _ => differences.push(difference(name, &of_a, &of_b)),
         }
     }
     differences.sort_by(|one, other| order(one).cmp(&order(other)));
-    Diff { schema_version: SCHEMA_VERSION, a: facts(a, b), b: facts(b, a), differences, same, not_compared }
+    let (mut facts_a, mut facts_b) = (of_a.facts(), of_b.facts());
+    facts_a.notes.extend(unheard_of(a, b, differences.iter().map(|one| (one, &one.a, &one.b))));
+    facts_b.notes.extend(unheard_of(b, a, differences.iter().map(|one| (one, &one.b, &one.a))));
+    Diff { schema_version: SCHEMA_VERSION, a: facts_a, b: facts_b, differences, same, not_compared }
 }
 
-type Order<'a> = (Option<&'a str>, bool, Option<Group>, bool, Reverse<u32>, Option<Change>, &'a str);
+/// A side, and what follows from all of its settings.
+struct Seen<'a> {
+    side: &'a Side,
+    /// Of what is taken to read the settings: an option file against a server is for a server like that one.
+    flavour: Option<Flavour>,
+    durability: Option<Durability>,
+}
 
-/// Shown before folded, known before unknown; then group, what somebody has chosen before what one version merely has,
-/// weight, and what can be tried at once before what cannot.
+impl<'a> Seen<'a> {
+    fn new(side: &'a Side, other: &Side) -> Self {
+        let like = if side.is_complete { side } else { other };
+        let flavour = side.flavour.or(like.flavour);
+        let version = side.version.as_deref().or(like.version.as_deref());
+        let settings =
+            side.settings.iter().map(|(name, found)| (name.as_str(), found.value.as_str(), found.origin.as_deref()));
+        let durability = flavour.zip(version).and_then(|(flavour, version)| judge_text(flavour, version, settings));
+        Self { side, flavour, durability }
+    }
+
+    fn facts(self) -> SideFacts {
+        let Self { side, durability, .. } = self;
+        SideFacts {
+            name: side.name.clone(),
+            kind: side.kind.clone(),
+            flavour: side.flavour,
+            version: side.version.clone(),
+            durability,
+            notes: side.notes.clone(),
+        }
+    }
+}
+
+/// Names of an option file that the other side, a server, does not have and nothing is known of: perhaps typos.
+fn unheard_of<'a>(
+    side: &Side,
+    other: &Side,
+    differences: impl Iterator<Item = (&'a Difference, &'a Placed, &'a Placed)>,
+) -> Vec<String> {
+    if side.is_complete || !other.is_complete {
+        return Vec::new();
+    }
+    let note = |(one, here, there): (&Difference, &Placed, &Placed)| {
+        let is_unheard_of =
+            one.group.is_none() && one.folded.is_none() && here.value.is_some() && there.value.is_none();
+        let near = is_unheard_of.then(|| near_matches(&one.name, other.settings.keys().map(String::as_str)))?;
+        let near = near.first()?;
+        Some(format!("the other server has no setting {}; did you mean {near}?", one.name))
+    };
+    differences.filter_map(note).collect()
+}
+
+type Order<'a> = (Option<&'a str>, bool, bool, Reverse<u32>, Option<Change>, &'a str);
+
+/// Shown before folded, known before unknown; then what somebody has chosen before what one version merely has, how
+/// likely it is to matter, and what can be tried at once before what cannot.
 fn order(one: &Difference) -> Order<'_> {
-    (
-        one.folded.as_deref(),
-        one.group.is_none(),
-        one.group,
-        is_news_of_a_version(one),
-        Reverse(one.weight),
-        one.change,
-        &one.name,
-    )
+    let score = known(&one.name).map_or(0, Setting::score);
+    (one.folded.as_deref(), one.group.is_none(), is_news_of_a_version(one), Reverse(score), one.change, &one.name)
 }
 
 /// A setting that only one version has, at its default.
@@ -170,10 +218,6 @@ fn without_effect(setting: Option<&Setting>, side: &Side) -> Option<String> {
     is_off(found).then(|| format!("{needs} is {found}"))
 }
 
-fn is_off(value: &str) -> bool {
-    ["off", "0", "false"].contains(&value.to_lowercase().as_str())
-}
-
 /// A path of an option file turns the binlog on, and its variable says ON. MySQL before 8.0 says nothing where it flushes
 /// with fsync.
 fn is_same(name: &str, one: &SideValue, other: &SideValue) -> bool {
@@ -186,20 +230,28 @@ fn is_same(name: &str, one: &SideValue, other: &SideValue) -> bool {
         || (name == "innodb_flush_method" && method(one) == method(other))
 }
 
-fn difference(name: &str, a: &Side, b: &Side) -> Difference {
-    let setting = known(name);
+fn difference(name: &str, seen_a: &Seen<'_>, seen_b: &Seen<'_>) -> Difference {
+    let (setting, a, b) = (known(name), seen_a.side, seen_b.side);
     let both = a.settings.contains_key(name) && b.settings.contains_key(name);
     let same_server = a.flavour == b.flavour && a.version == b.version;
     let folded = match (inert_reason(name).or_else(|| same_place(name, a, b)), setting) {
         (Some(reason), _) => Some(reason),
-        (None, None) if !both && !same_server => Some(ONE_SIDED),
+        // What somebody has chosen is told, also where the other server has nothing like it.
+        (None, None) if !both => (!same_server && !is_chosen(name, a) && !is_chosen(name, b)).then_some(ONE_SIDED),
         (None, None) if !same_server && [a, b].iter().all(|side| is_default(&side.settings[name])) => {
             Some(OWN_DEFAULTS)
         }
         _ => None,
     };
-    let (of_a, of_b) = (placed(name, setting, a), placed(name, setting, b));
-    let folded = folded.or_else(|| (is_renamed(&of_a, &of_b) || is_renamed(&of_b, &of_a)).then_some(RENAMED));
+    let (of_a, of_b) = (placed(name, setting, seen_a), placed(name, setting, seen_b));
+    let is_renamed = || {
+        if REDO_SIZE.contains(&name) {
+            same_redo_size(a, b)
+        } else {
+            is_renamed(&of_a, &of_b) || is_renamed(&of_b, &of_a)
+        }
+    };
+    let folded = folded.or_else(|| is_renamed().then_some(RENAMED));
     let change = |side: &Side| Some(setting?.span(side.flavour?, &version_of(side)?)?.change);
     Difference {
         name: name.to_owned(),
@@ -235,6 +287,37 @@ fn is_default(found: &SideValue) -> bool {
     by_origin || found.default.as_deref().is_some_and(|default| same_setting(default, &found.value))
 }
 
+/// Whether somebody has set it, as far as one can see: each line of an option file, and what a server says to be neither
+/// its default nor its own choice. Servers that do not say where a value is from leave it open.
+fn is_chosen(name: &str, side: &Side) -> bool {
+    side.settings.get(name).is_some_and(|found| {
+        let origin = found.origin.as_deref();
+        !side.is_complete || (origin.is_some_and(|origin| origin != "auto") && !is_default(found))
+    })
+}
+
+const REDO_CAPACITY: &str = "innodb_redo_log_capacity";
+const REDO_FILE_SIZE: &str = "innodb_log_file_size";
+const REDO_FILES: &str = "innodb_log_files_in_group";
+const REDO_SIZE: [&str; 3] = [REDO_CAPACITY, REDO_FILE_SIZE, REDO_FILES];
+
+/// One side has the size of the redo log in one setting, the other one in two, and it is the same size.
+fn same_redo_size(a: &Side, b: &Side) -> bool {
+    let has_capacity = |side: &Side| side.settings.contains_key(REDO_CAPACITY);
+    let (one, other) = (redo_bytes(a), redo_bytes(b));
+    has_capacity(a) != has_capacity(b) && one.is_some() && one == other
+}
+
+fn redo_bytes(side: &Side) -> Option<f64> {
+    let number = |name: &str| setting_number(&side.settings.get(name)?.value);
+    let default = || {
+        let span = known(REDO_FILES)?.span(side.flavour?, &version_of(side)?)?;
+        setting_number(span.default.as_deref()?)
+    };
+    let files = || number(REDO_FILES).or_else(default).unwrap_or(1.0);
+    number(REDO_CAPACITY).or_else(|| Some(number(REDO_FILE_SIZE)? * files()))
+}
+
 fn is_renamed(here: &Placed, there: &Placed) -> bool {
     let Some(value) = &here.value else { return false };
     there.value.is_none() && there.counterparts.iter().any(|(_, other)| same_setting(value, other))
@@ -244,7 +327,8 @@ fn version_of(side: &Side) -> Option<Version> {
     side.version.as_deref().and_then(Version::parse)
 }
 
-fn placed(name: &str, setting: Option<&Setting>, side: &Side) -> Placed {
+fn placed(name: &str, setting: Option<&Setting>, seen: &Seen<'_>) -> Placed {
+    let side = seen.side;
     let span = side.flavour.zip(version_of(side)).and_then(|(flavour, version)| setting?.span(flavour, &version));
     // What we know of a version beats what the server says, which for MariaDB may have been computed at its start.
     let default = span.and_then(|span| span.default.clone());
@@ -252,16 +336,33 @@ fn placed(name: &str, setting: Option<&Setting>, side: &Side) -> Placed {
         return Placed { default, counterparts: counterparts(setting, side), ..Placed::default() };
     };
     let without_effect = without_effect(setting, side);
-    let crash = setting.and_then(|setting| setting.crash(&found.value)).filter(|_| without_effect.is_none());
+    let crashes = if without_effect.is_none() { crashes(name, setting, &found.value, seen) } else { None };
+    let (process_crash, power_cut) = crashes.unzip();
     Placed {
         value: Some(told(found)),
         origin: found.origin.clone(),
         default: default.or_else(|| found.default.clone()),
-        process_crash: crash.map(|crash| crash.process.clone()),
-        power_cut: crash.map(|crash| crash.power.clone()),
+        process_crash,
+        power_cut,
         without_effect,
         counterparts: Vec::new(),
     }
+}
+
+/// What the value means for a process crash and for a power cut. What it promises alone gives way to what all settings of
+/// the side promise together.
+fn crashes(name: &str, setting: Option<&Setting>, value: &str, seen: &Seen<'_>) -> Option<(String, String)> {
+    let value = seen.flavour.map_or_else(|| value.to_owned(), |flavour| taken(flavour, name, value));
+    let crash = setting?.crash(&value)?;
+    let verdict = seen.durability.as_ref().filter(|_| DECIDE_TOGETHER.contains(&name));
+    let joint = |alone: &str, together: Option<Loss>| match together {
+        Some(loss) if loss != Loss::Nothing && alone.starts_with("loses no") => {
+            format!("{loss}, by all settings together")
+        }
+        _ => alone.to_owned(),
+    };
+    let process = joint(&crash.process, verdict.map(|verdict| verdict.process_crash));
+    Some((process, joint(&crash.power, verdict.map(|verdict| verdict.power_cut))))
 }
 
 /// The value, with its unit where it has one.
@@ -273,22 +374,6 @@ fn told(found: &SideValue) -> String {
 fn counterparts(setting: Option<&Setting>, side: &Side) -> Vec<(String, String)> {
     let names = setting.map(|setting| setting.counterparts.iter()).into_iter().flatten();
     names.filter_map(|name| Some((name.clone(), told(side.settings.get(name)?)))).collect()
-}
-
-/// An option file against a server is taken to be for a server like that one.
-fn facts(side: &Side, other: &Side) -> SideFacts {
-    let like = |own: Option<Version>| if side.is_complete { own } else { own.or_else(|| version_of(other)) };
-    let flavour = if side.is_complete { side.flavour } else { side.flavour.or(other.flavour) };
-    let values = side.settings.iter().map(|(name, found)| (name.clone(), found.value.clone())).collect();
-    let durability = flavour.zip(like(version_of(side))).map(|(flavour, version)| judge(flavour, &version, &values));
-    SideFacts {
-        name: side.name.clone(),
-        kind: side.kind.clone(),
-        flavour: side.flavour,
-        version: side.version.clone(),
-        durability,
-        notes: side.notes.clone(),
-    }
 }
 
 #[cfg(test)]
@@ -396,5 +481,79 @@ mod tests {
         let two = diff(&file, &side(None, "", &[("max_connections", "9")]));
         assert_eq!(shown(&two).len(), 3);
         assert_eq!(two.a.durability, None);
+    }
+
+    #[test]
+    fn weight_counts_across_groups() {
+        let of = |pool: &str, shutdown: &str, xa: &[(&str, &str)]| {
+            let known = [("innodb_buffer_pool_size", pool), ("innodb_fast_shutdown", shutdown)];
+            side(Some(Flavour::Mysql), if xa.is_empty() { "8.0.36" } else { "5.7.44" }, &[&known, xa].concat())
+        };
+        let found = diff(&of("128M", "0", &[]), &of("64G", "1", &[("innodb_support_xa", "ON")]));
+        assert_eq!(shown(&found), ["innodb_buffer_pool_size", "innodb_fast_shutdown", "innodb_support_xa"]);
+    }
+
+    #[test]
+    fn a_setting_does_not_promise_what_the_others_break() {
+        let flush = "innodb_flush_log_at_trx_commit";
+        let of = |level: &str, more: &[(&str, &str)]| {
+            let all = [&[(flush, level), ("log_bin", "ON")], more].concat();
+            side(Some(Flavour::Mariadb), "10.11.19", &all)
+        };
+        let power = |more: &[(&str, &str)]| {
+            let found = diff(&of("1", more), &of("2", more));
+            let first = found.differences.iter().find(|one| one.name == flush).unwrap();
+            first.a.power_cut.clone().unwrap()
+        };
+        assert!(power(&[("sync_binlog", "1")]).starts_with("loses no acknowledged transaction as far as the redo log"));
+        assert!(power(&[("sync_binlog", "0")]).starts_with("can lose the last group"));
+        let broken = power(&[("sync_binlog", "1"), ("innodb_doublewrite", "OFF")]);
+        assert!(broken.starts_with("can damage the data for good, by all settings together"), "{broken}");
+        // MySQL makes 2 of a 3.
+        let three = [(flush, "3"), ("log_bin", "ON")];
+        let mysql = |level| side(Some(Flavour::Mysql), "8.0.36", &[(flush, level), three[1]]);
+        let found = diff(&mysql("3"), &mysql("1"));
+        assert!(found.differences[0].a.power_cut.as_deref().unwrap().contains("last second"));
+    }
+
+    #[test]
+    fn redo_logs_of_the_same_size() {
+        let old = |size: &str, files: &[(&str, &str)]| {
+            side(Some(Flavour::Mysql), "5.7.44", &[&[("innodb_log_file_size", size)], files].concat())
+        };
+        let new = side(Some(Flavour::Mysql), "9.7.4", &[("innodb_redo_log_capacity", "1G")]);
+        let files = [("innodb_log_files_in_group", "2")];
+        assert_eq!(diff(&old("1G", &files), &new).shown().count(), 3, "2 GiB are not 1 GiB");
+        let found = diff(&old("512M", &files), &new);
+        assert_eq!((found.shown().count(), found.folded()[RENAMED]), (0, 3));
+        assert_eq!(diff(&old("512M", &[]), &new).shown().count(), 0, "two files by default");
+        let maria = side(Some(Flavour::Mariadb), "10.11.19", &[("innodb_log_file_size", "1G")]);
+        assert_eq!(diff(&maria, &new).shown().count(), 0);
+        let told = diff(&new, &old("1G", &files));
+        let counterparts = &told.differences.iter().find(|one| one.name == REDO_CAPACITY).unwrap().b.counterparts;
+        assert_eq!(counterparts.len(), 2, "one alone is not the size: {counterparts:?}");
+    }
+
+    #[test]
+    fn what_somebody_has_chosen_is_not_folded_away() {
+        let from = |origin: Option<&str>, default: Option<&str>| {
+            let mut one = side(Some(Flavour::Mariadb), "10.11.19", &[("rocksdb_flush_log_at_trx_commit", "0")]);
+            let found = one.settings.values_mut().next().unwrap();
+            (found.origin, found.default) = (origin.map(str::to_owned), default.map(str::to_owned));
+            one
+        };
+        let mysql = side(Some(Flavour::Mysql), "8.0.36", &[("innodb_flush_log_at_trx_commit", "1")]);
+        let count = |one: &Side| diff(one, &mysql).shown().filter(|one| one.name.starts_with("rocksdb")).count();
+        assert_eq!(count(&from(Some("config"), Some("1"))), 1);
+        assert_eq!(count(&from(Some("/etc/my.cnf"), None)), 1);
+        for (origin, default) in [(None, None), (Some("compile-time"), Some("0")), (Some("auto"), Some("1"))] {
+            assert_eq!(count(&from(origin, default)), 0, "{origin:?}");
+        }
+        assert_eq!(count(&from(Some("config"), Some("0"))), 0, "its default was written down");
+        let file = side(None, "", &[("innodb_flush_log_at_trx_comit", "2")]);
+        let found = diff(&file, &mysql);
+        assert_eq!(shown(&found), ["innodb_flush_log_at_trx_comit"]);
+        assert!(found.a.notes[0].ends_with("did you mean innodb_flush_log_at_trx_commit?"), "{:?}", found.a.notes);
+        assert_eq!(diff(&mysql, &file).b.notes.len(), 1);
     }
 }

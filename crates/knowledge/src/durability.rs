@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::Serialize;
-use truetps_record::{Flavour, Version, same_setting, setting_number};
+use truetps_record::{Flavour, Version, is_off, same_setting, setting_number};
 
 use crate::setting::known;
 use crate::units::amount;
@@ -20,12 +20,8 @@ pub enum Loss {
     Seconds {
         seconds: f64,
     },
-    /// Up to so many groups of commits.
-    Groups {
-        groups: u64,
-    },
-    /// The last commits, as far back as the operating system has not written by itself.
-    LastCommits,
+    /// The commits that were made durable together, last of all: about one of each session that commits at the time.
+    LastGroup,
     /// More than the last commits: data that cannot be read any more.
     Damage,
     Unknown,
@@ -63,10 +59,9 @@ impl fmt::Display for Loss {
                 write!(f, "can lose up to about {:.0} ms of acknowledged transactions", seconds * 1e3)
             }
             Self::Seconds { seconds } => write!(f, "can lose up to about {seconds} s of acknowledged transactions"),
-            Self::Groups { groups } => write!(f, "can lose up to {groups} groups of acknowledged transactions"),
-            Self::LastCommits => f.write_str("can lose the last acknowledged transactions"),
+            Self::LastGroup => f.write_str("can lose the last group of acknowledged transactions"),
             Self::Damage => f.write_str("can damage the data for good"),
-            Self::Unknown => f.write_str("loses nobody knows what"),
+            Self::Unknown => f.write_str("is not known to lose nothing"),
         }
     }
 }
@@ -76,6 +71,8 @@ struct View<'a> {
     flavour: Flavour,
     version: &'a Version,
     given: &'a BTreeMap<String, String>,
+    /// Where PostgreSQL says that `synchronous_commit` was set.
+    commit_origin: Option<&'a str>,
 }
 
 impl View<'_> {
@@ -90,6 +87,15 @@ impl View<'_> {
 
     fn number(&self, name: &str) -> Option<f64> {
         setting_number(self.text(name)?)
+    }
+
+    /// A default alone says nothing of a plugin, which may not even be there.
+    fn is_given_on(&self, name: &str) -> bool {
+        self.given.get(name).is_some_and(|text| same_setting("ON", text))
+    }
+
+    fn is_before(&self, version: &str) -> bool {
+        Version::parse(version).is_some_and(|until| *self.version < until)
     }
 }
 
@@ -112,12 +118,36 @@ impl Verdict {
 }
 
 /// What a commit on this server survives. `variables` are global variables (or settings of an option file, where what is
-/// not given has its default), and the status `innodb_redo_log_enabled` of MySQL where it is known.
+/// not given has its default), and where they are known those of a status that decide, too: `innodb_redo_log_enabled`,
+/// `rpl_semi_sync_master_status`.
 pub fn judge(flavour: Flavour, version: &Version, variables: &BTreeMap<String, String>) -> Durability {
-    let view = View { flavour, version, given: variables };
+    judge_view(&View { flavour, version, given: variables, commit_origin: None })
+}
+
+/// [`judge`] of what was read somewhere: name, value, and the server's word for where it was set. `None` where the
+/// version is not known.
+pub fn judge_text<'a>(
+    flavour: Flavour,
+    version: &str,
+    settings: impl IntoIterator<Item = (&'a str, &'a str, Option<&'a str>)>,
+) -> Option<Durability> {
+    let version = Version::parse(version)?;
+    let mut commit_origin = None;
+    let mut given = BTreeMap::new();
+    for (name, value, origin) in settings {
+        if name == COMMIT {
+            commit_origin = origin;
+        }
+        given.insert(name.to_owned(), value.to_owned());
+    }
+    Some(judge_view(&View { flavour, version: &version, given: &given, commit_origin }))
+}
+
+fn judge_view(view: &View<'_>) -> Durability {
+    let flavour = view.flavour;
     let (process, power, (replica, replica_text)) = match flavour {
-        Flavour::Postgresql => (postgres_process(&view), postgres_power(&view), postgres_replica(&view)),
-        _ => (process_crash(&view), power_cut(&view), mysql_replica(&view)),
+        Flavour::Postgresql => (postgres_process(view), postgres_power(view), postgres_replica(view)),
+        _ => (process_crash(view), power_cut(view), mysql_replica(view)),
     };
     // Other engines have rules of their own, and Aria or MyISAM none.
     let commit = if flavour == Flavour::Postgresql { "a commit" } else { "a commit of InnoDB tables" };
@@ -133,14 +163,37 @@ pub fn judge(flavour: Flavour, version: &Version, variables: &BTreeMap<String, S
         }
         (process, power) => format!("{}; {}", process.told("a process crash"), power.told("a power cut")),
     };
-    let sentence = format!("{crashes}; {replica_text}");
+    let whose = if flavour == Flavour::Postgresql { whose_commit(view) } else { "" };
+    let sentence = format!("{crashes}{whose}; {replica_text}");
     Durability { process_crash: process.loss, power_cut: power.loss, replica, sentence }
 }
 
 const FLUSH: &str = "innodb_flush_log_at_trx_commit";
+const COMMIT: &str = "synchronous_commit";
+/// Settings that tell of lost transactions, and not alone.
+pub(crate) const DECIDE_TOGETHER: [&str; 2] = [FLUSH, COMMIT];
+
+/// The value that a server makes of one: `innodb_flush_log_at_trx_commit=3` is 2 for MySQL, which knows no 3.
+pub(crate) fn taken(flavour: Flavour, name: &str, value: &str) -> String {
+    match setting_number(value) {
+        Some(level) if name == FLUSH => flush_level_of(flavour, level).to_string(),
+        _ => value.to_owned(),
+    }
+}
+
+fn flush_level_of(flavour: Flavour, level: f64) -> u8 {
+    (level as u8).min(if flavour == Flavour::Mariadb { 3 } else { 2 })
+}
 
 fn flush_level(view: &View<'_>) -> Option<u8> {
-    view.number(FLUSH).map(|level| level as u8)
+    view.number(FLUSH).map(|level| flush_level_of(view.flavour, level))
+}
+
+fn flush_told(view: &View<'_>, level: u8) -> String {
+    match view.text(FLUSH) {
+        Some(text) if !same_setting(text, &level.to_string()) => format!("{FLUSH}={text}, taken as {level}"),
+        _ => format!("{FLUSH}={level}"),
+    }
 }
 
 /// Seconds between flushes that no commit asks for.
@@ -149,8 +202,7 @@ fn timeout_s(view: &View<'_>) -> f64 {
 }
 
 fn has_binlog(view: &View<'_>) -> bool {
-    // `log_bin = /path/name` of an option file turns it on, too.
-    view.text("log_bin").is_some_and(|text| !["off", "0", "false"].contains(&text.to_lowercase().as_str()))
+    view.text("log_bin").is_some_and(|text| !is_off(text))
 }
 
 /// What stops everything else from mattering.
@@ -164,7 +216,7 @@ fn process_crash(view: &View<'_>) -> Verdict {
         return off;
     }
     match flush_level(view) {
-        Some(0) => Verdict::new(Loss::Seconds { seconds: timeout_s(view) }, format!("{FLUSH}=0")),
+        Some(0) => Verdict::new(Loss::Seconds { seconds: timeout_s(view) }, flush_told(view, 0)),
         Some(_) => Verdict::new(Loss::Nothing, ""),
         None => Verdict::new(Loss::Unknown, format!("{FLUSH} is not known")),
     }
@@ -176,102 +228,147 @@ fn power_cut(view: &View<'_>) -> Verdict {
     }
     let seconds = timeout_s(view);
     match flush_level(view) {
-        Some(level @ (0 | 2)) => Verdict::new(Loss::Seconds { seconds }, format!("{FLUSH}={level}")),
+        Some(level @ (0 | 2)) => Verdict::new(Loss::Seconds { seconds }, flush_told(view, level)),
         Some(level) => binlog_at_power_cut(view, level),
         None => Verdict::new(Loss::Unknown, format!("{FLUSH} is not known")),
     }
 }
 
+/// Names of `innodb_flush_method` by their numbers, which option files may have where the setting is a list of names.
+const FLUSH_METHODS: [&str; 6] = ["fsync", "o_dsync", "littlesync", "nosync", "o_direct", "o_direct_no_fsync"];
+
+fn flush_method(view: &View<'_>) -> String {
+    let text = view.text("innodb_flush_method").unwrap_or_default().to_lowercase();
+    let has_numbers = view.flavour == Flavour::Mariadb || !view.is_before("8.0");
+    let by_number = text.parse::<usize>().ok().filter(|_| has_numbers).and_then(|number| FLUSH_METHODS.get(number));
+    by_number.map_or(text, |name| (*name).to_owned())
+}
+
 /// Settings that let a power cut break data, and not only lose the end of it.
 fn damage(view: &View<'_>) -> Option<Verdict> {
-    let method = view.text("innodb_flush_method").unwrap_or_default().to_lowercase();
     let broken = |why: &str| Some(Verdict::new(Loss::Damage, why));
+    let is_mariadb = view.flavour == Flavour::Mariadb;
+    if is_mariadb && view.is_given_on("debug_no_sync") {
+        return broken("debug_no_sync: nothing is flushed");
+    }
+    let method = flush_method(view);
     if method == "nosync" || method == "littlesync" {
         return broken(&format!("innodb_flush_method={method} does not flush"));
     }
-    let sizes_flushed = Version::parse("8.0.14").is_some_and(|since| *view.version >= since);
-    if method == "o_direct_no_fsync" && !(sizes_flushed && view.flavour != Flavour::Mariadb) {
+    if method == "o_direct_no_fsync" && (is_mariadb || view.is_before("8.0.14")) {
         return broken("innodb_flush_method=O_DIRECT_NO_FSYNC does not flush the sizes of files");
+    }
+    if method == "o_direct_no_fsync" {
+        return broken(
+            "innodb_flush_method=O_DIRECT_NO_FSYNC does not flush data files: a device must keep what is in its cache",
+        );
     }
     if view.is("innodb_doublewrite", "OFF") {
         return broken("innodb_doublewrite=OFF: torn pages, unless the device writes pages whole");
     }
-    if view.is("innodb_doublewrite", "DETECT_ONLY") {
+    let detects = view.is("innodb_doublewrite", "DETECT_ONLY") || view.is("innodb_doublewrite", "2");
+    if detects && !is_mariadb && !view.is_before("8.0.30") {
         return broken("innodb_doublewrite=DETECT_ONLY: torn pages are found and not repaired");
     }
     None
 }
 
 /// The redo log is flushed at each commit. With a binlog the commit record itself is not: recovery takes the last commits
-/// from the binlog, and one that was not flushed takes them along. MySQL 5.5 flushes the commit record, and so does
+/// from the binlog, and one that was not flushed takes them along. The flush for the next group makes that record durable,
+/// so that no more than one group is lost, however much the binlog lacks. MySQL 5.5 flushes the commit record, and so does
 /// level 3 of MariaDB.
 fn binlog_at_power_cut(view: &View<'_>, level: u8) -> Verdict {
-    let flushes_commit = level == 3
-        || (view.flavour != Flavour::Mariadb && Version::parse("5.6").is_some_and(|since| *view.version < since));
+    let flushes_commit = level == 3 || (view.flavour != Flavour::Mariadb && view.is_before("5.6"));
     if !has_binlog(view) || flushes_commit {
         return Verdict::new(Loss::Nothing, "");
     }
+    let last_group = |which: &str| {
+        let why = format!("{FLUSH}={level}, but recovery takes the last commits from the binlog, which {which}");
+        Verdict::new(Loss::LastGroup, why)
+    };
     match view.number("sync_binlog").map(|number| number as u64) {
         Some(1) => Verdict::new(Loss::Nothing, ""),
-        Some(0) => Verdict::new(
-            Loss::LastCommits,
-            format!(
-                "{FLUSH}={level}, but recovery takes the last commits from the binlog, which sync_binlog=0 does not flush"
-            ),
-        ),
-        Some(groups) => Verdict::new(
-            Loss::Groups { groups },
-            format!(
-                "{FLUSH}={level}, but recovery takes the last commits from the binlog, which is flushed every {groups} groups"
-            ),
-        ),
+        Some(0) => last_group("sync_binlog=0 does not flush"),
+        Some(groups) => last_group(&format!("is flushed every {groups} groups")),
         None => Verdict::new(Loss::Unknown, "sync_binlog is not known"),
     }
 }
 
-fn mysql_replica(view: &View<'_>) -> (ReplicaFate, String) {
-    let say = |fate, text: &str| (fate, text.to_owned());
-    if view.given.get("wsrep_on").is_some_and(|on| same_setting("ON", on)) {
-        return say(ReplicaFate::Unknown, "the other nodes of its cluster are not judged (wsrep_on=ON)");
+/// What a replica has, and the words for it.
+type Fate = (ReplicaFate, String);
+
+fn fate(fate: ReplicaFate, text: &str) -> Fate {
+    (fate, text.to_owned())
+}
+
+fn mysql_replica(view: &View<'_>) -> Fate {
+    if view.is_given_on("wsrep_on") {
+        return fate(ReplicaFate::Unknown, "the other nodes of its cluster are not judged (wsrep_on=ON)");
+    }
+    if view.given.get("group_replication_group_name").is_some_and(|name| !name.trim().is_empty()) {
+        return fate(ReplicaFate::Unknown, "the other members of its group are not judged (group replication)");
     }
     if !has_binlog(view) {
-        return say(ReplicaFate::None, "no binlog, so no replica");
+        return fate(ReplicaFate::None, "no binlog, so no replica");
     }
-    let waits = ["rpl_semi_sync_master", "rpl_semi_sync_source"].into_iter().find(|name| {
-        // A default alone says nothing: the plugin may not even be there.
-        view.given.get(&format!("{name}_enabled")).is_some_and(|on| same_setting("ON", on))
-    });
-    if waits.is_some() {
-        return say(
-            ReplicaFate::HasIt,
-            "a replica has each acknowledged commit while semi-synchronous replication is active",
-        );
+    let unhurried = asynchronous_replica(view);
+    let waits = ["rpl_semi_sync_master", "rpl_semi_sync_source"];
+    let Some(who) = waits.into_iter().find(|name| view.is_given_on(&format!("{name}_enabled"))) else {
+        return unhurried;
+    };
+    if view.given.get(&format!("{who}_status")).is_some_and(|status| is_off(status)) {
+        let (fate, text) = unhurried;
+        return (fate, format!("semi-synchronous replication is on and waits for no replica just now; {text}"));
     }
+    waited_for(unhurried, "a replica has each acknowledged commit while semi-synchronous replication is active")
+}
+
+/// That a replica has all does not say that it has no more than its source.
+fn waited_for((fate, text): Fate, has_it: &str) -> Fate {
+    if fate == ReplicaFate::Differs {
+        (ReplicaFate::Differs, format!("{has_it}; {text}"))
+    } else {
+        (ReplicaFate::HasIt, has_it.to_owned())
+    }
+}
+
+/// Of replicas that no commit waits for.
+fn asynchronous_replica(view: &View<'_>) -> Fate {
     // Later versions take the setting and do not heed it.
-    let heeds_xa =
-        view.flavour != Flavour::Mariadb && Version::parse("5.7.10").is_some_and(|until| *view.version < until);
+    let heeds_xa = view.flavour != Flavour::Mariadb && view.is_before("5.7.10");
     if heeds_xa && view.is("innodb_support_xa", "OFF") {
-        return say(ReplicaFate::Differs, "replicas can differ after a crash (innodb_support_xa=OFF)");
+        return fate(ReplicaFate::Differs, "replicas can differ after a crash (innodb_support_xa=OFF)");
     }
-    let broken = redo_is_off(view).or_else(|| damage(view));
-    match (view.number("sync_binlog").map(|sync| sync as u64), flush_level(view)) {
-        (Some(1), Some(_)) if let Some(Verdict { why, .. }) = broken => {
-            (ReplicaFate::Differs, format!("after a crash replicas can have what this server has lost ({why})"))
-        }
-        (Some(1), Some(1 | 3)) => say(ReplicaFate::Follows, "replicas follow, a little behind"),
-        (Some(1), Some(level)) => (
-            ReplicaFate::Differs,
-            format!("after a crash replicas can have what this server has lost ({FLUSH}={level})"),
-        ),
+    let (redo_off, level) = (redo_is_off(view), flush_level(view));
+    let crash = if redo_off.is_some() || level == Some(0) { "a crash" } else { "a power cut" };
+    let differ = |text: String| (ReplicaFate::Differs, format!("after {crash} replicas can {text}"));
+    // Why it is lost stands with the crash.
+    let more = || differ("have what this server has lost".to_owned());
+    match (view.number("sync_binlog").map(|sync| sync as u64), level) {
+        (Some(1), Some(_)) if redo_off.is_some() || damage(view).is_some() => more(),
+        (Some(1), Some(1 | 3)) => fate(ReplicaFate::Follows, "replicas follow, a little behind"),
+        (Some(1), Some(_)) => more(),
+        (Some(sync), Some(0)) => differ(format!("differ ({FLUSH}=0, sync_binlog={sync})")),
+        (Some(0), Some(_)) => differ("differ: the end of the binlog can be gone (sync_binlog=0)".to_owned()),
         (Some(sync), Some(_)) => {
-            (ReplicaFate::Differs, format!("after a power cut replicas can differ (sync_binlog={sync})"))
+            differ(format!("differ: the last {sync} groups of the binlog can be gone (sync_binlog={sync})"))
         }
-        _ => say(ReplicaFate::Unknown, "nothing is known of replicas"),
+        _ => fate(ReplicaFate::Unknown, "nothing is known of replicas"),
+    }
+}
+
+/// A login has its own `synchronous_commit` where a role or a database sets it, and what was seen is that of one login.
+fn whose_commit(view: &View<'_>) -> &'static str {
+    match view.commit_origin {
+        Some("user" | "database" | "database user" | "client" | "session") => {
+            "; that is with the synchronous_commit of the login that was used here"
+        }
+        _ => "; a role, a database or a session can have a synchronous_commit of its own",
     }
 }
 
 fn postgres_process(view: &View<'_>) -> Verdict {
-    match view.text("synchronous_commit") {
+    match view.text(COMMIT) {
         Some(text) if same_setting("off", text) => asynchronous(view),
         Some(_) => Verdict::new(Loss::Nothing, ""),
         None => Verdict::new(Loss::Unknown, "synchronous_commit is not known"),
@@ -289,29 +386,40 @@ fn asynchronous(view: &View<'_>) -> Verdict {
 }
 
 fn postgres_power(view: &View<'_>) -> Verdict {
-    if view.is("fsync", "off") {
-        return Verdict::new(Loss::Damage, "fsync=off: nothing is flushed");
-    }
-    if view.is("full_page_writes", "off") {
-        return Verdict::new(Loss::Damage, "full_page_writes=off: torn pages, unless the device writes pages whole");
-    }
-    postgres_process(view)
+    postgres_damage(view).unwrap_or_else(|| postgres_process(view))
 }
 
-fn postgres_replica(view: &View<'_>) -> (ReplicaFate, String) {
-    let say = |fate, text: &str| (fate, text.to_owned());
-    if view.is("wal_level", "minimal") {
-        return say(ReplicaFate::None, "wal_level=minimal, so no standby");
-    }
-    let names = view.given.get("synchronous_standby_names").is_some_and(|names| !names.trim().is_empty());
-    let commit = view.text("synchronous_commit").unwrap_or_default().to_lowercase();
-    if names && ["on", "remote_write", "remote_apply", "true", "yes", "1"].contains(&commit.as_str()) {
-        return say(ReplicaFate::HasIt, "a synchronous standby has each acknowledged commit");
-    }
+fn postgres_damage(view: &View<'_>) -> Option<Verdict> {
+    let broken = |why: &str| Some(Verdict::new(Loss::Damage, why));
     if view.is("fsync", "off") {
-        return say(ReplicaFate::Differs, "after a power cut standbys can differ (fsync=off)");
+        return broken("fsync=off: nothing is flushed");
     }
-    say(ReplicaFate::Follows, "standbys follow, a little behind")
+    if view.is("full_page_writes", "off") {
+        return broken("full_page_writes=off: torn pages, unless the device writes pages whole");
+    }
+    None
+}
+
+fn postgres_replica(view: &View<'_>) -> Fate {
+    if view.is("wal_level", "minimal") {
+        return fate(ReplicaFate::None, "wal_level=minimal, so no standby");
+    }
+    let unhurried = if postgres_damage(view).is_some() {
+        fate(ReplicaFate::Differs, "after a power cut standbys can have what this server has lost")
+    } else {
+        fate(ReplicaFate::Follows, "standbys follow, a little behind")
+    };
+    let has_names = view.given.get("synchronous_standby_names").is_some_and(|names| !names.trim().is_empty());
+    match view.text(COMMIT).unwrap_or_default().to_lowercase().as_str() {
+        "remote_write" if has_names => waited_for(
+            unhurried,
+            "a synchronous standby was given each acknowledged commit, and may not have flushed it",
+        ),
+        "on" | "remote_apply" | "true" | "yes" | "1" if has_names => {
+            waited_for(unhurried, "a synchronous standby has each acknowledged commit")
+        }
+        _ => unhurried,
+    }
 }
 
 #[cfg(test)]

@@ -34,13 +34,15 @@ fn flush_level_and_binlog_together() {
     let slow = Loss::Seconds { seconds: 10.0 };
     let timeout = ("innodb_flush_log_at_timeout", "10");
     check(Mysql, "9.7.4", &[(flush, "0"), timeout], slow, slow, ReplicaFate::Differs);
-    check(Mysql, "8.0.36", &[("sync_binlog", "0")], Loss::Nothing, Loss::LastCommits, ReplicaFate::Differs);
-    let groups = Loss::Groups { groups: 100 };
-    check(Mysql, "8.0.36", &[("sync_binlog", "100")], Loss::Nothing, groups, ReplicaFate::Differs);
+    check(Mysql, "8.0.36", &[("sync_binlog", "0")], Loss::Nothing, Loss::LastGroup, ReplicaFate::Differs);
+    // The server loses its last group, however much the binlog lacks.
+    let groups = [("sync_binlog", "100")];
+    check(Mysql, "8.0.36", &groups, Loss::Nothing, Loss::LastGroup, ReplicaFate::Differs);
+    assert!(judged(Mysql, "8.0.36", &groups).sentence.contains("the last 100 groups of the binlog can be gone"));
     check(Mysql, "8.0.36", &[("sync_binlog", "0"), ("log_bin", "0")], Loss::Nothing, Loss::Nothing, ReplicaFate::None);
     // A path in an option file turns the binlog on; 5.5 flushes the commit record, too.
     let old = [("log_bin", "/var/log/binlog")];
-    check(Mysql, "5.6.24", &old, Loss::Nothing, Loss::LastCommits, ReplicaFate::Differs);
+    check(Mysql, "5.6.24", &old, Loss::Nothing, Loss::LastGroup, ReplicaFate::Differs);
     check(Mysql, "5.5.9", &old, Loss::Nothing, Loss::Nothing, ReplicaFate::Differs);
 }
 
@@ -49,7 +51,7 @@ fn mariadb_with_a_binlog_that_is_not_flushed() {
     use Flavour::Mariadb;
     check(Mariadb, "10.11.19", &[], Loss::Nothing, Loss::Nothing, ReplicaFate::None);
     let on = ("log_bin", "ON");
-    check(Mariadb, "10.11.19", &[on], Loss::Nothing, Loss::LastCommits, ReplicaFate::Differs);
+    check(Mariadb, "10.11.19", &[on], Loss::Nothing, Loss::LastGroup, ReplicaFate::Differs);
     check(Mariadb, "11.8.6", &[on, ("sync_binlog", "1")], Loss::Nothing, Loss::Nothing, ReplicaFate::Follows);
     let three = ("innodb_flush_log_at_trx_commit", "3");
     check(Mariadb, "11.8.6", &[on, three], Loss::Nothing, Loss::Nothing, ReplicaFate::Differs);
@@ -71,7 +73,16 @@ fn what_can_break_data() {
     assert!(damaged(Mariadb, "10.11.19", &[("innodb_flush_method", "nosync")]));
     assert!(damaged(Mariadb, "10.11.19", &[("innodb_flush_method", "littlesync")]));
     assert!(damaged(Mysql, "5.7.29", &[("innodb_flush_method", "O_DIRECT_NO_FSYNC")]));
-    assert!(!damaged(Mysql, "8.0.36", &[("innodb_flush_method", "O_DIRECT_NO_FSYNC")]));
+    assert!(damaged(Mysql, "8.0.36", &[("innodb_flush_method", "O_DIRECT_NO_FSYNC")]));
+    for (number, is_broken) in [("0", false), ("2", true), ("3", true), ("4", false), ("5", true)] {
+        let method = [("innodb_flush_method", number)];
+        assert_eq!(damaged(Mysql, "9.7.4", &method), is_broken, "{number}");
+        assert_eq!(damaged(Mariadb, "11.8.6", &method), is_broken, "{number}");
+        assert!(!damaged(Mysql, "5.7.29", &method), "{number}: before 8.0 it is a text");
+    }
+    assert!(damaged(Mysql, "9.7.4", &[("innodb_doublewrite", "2")]));
+    assert!(!damaged(Mariadb, "11.8.6", &[("innodb_doublewrite", "2")]), "fast");
+    assert!(damaged(Mariadb, "10.11.19", &[("debug_no_sync", "ON")]));
     let off = [("innodb_redo_log_enabled", "OFF")];
     check(Mysql, "8.0.36", &off, Loss::Damage, Loss::Damage, ReplicaFate::Differs);
     for lost in
@@ -100,9 +111,14 @@ fn postgresql() {
         check(Postgresql, "15.8", &[asynchronous, delay], longer, longer, ReplicaFate::Follows);
     }
     check(Postgresql, "15.8", &[("fsync", "off")], Loss::Nothing, Loss::Damage, ReplicaFate::Differs);
-    check(Postgresql, "18.0", &[("full_page_writes", "off")], Loss::Nothing, Loss::Damage, ReplicaFate::Follows);
+    check(Postgresql, "18.0", &[("full_page_writes", "off")], Loss::Nothing, Loss::Damage, ReplicaFate::Differs);
     let standby = ("synchronous_standby_names", "s1");
     check(Postgresql, "15.8", &[standby], Loss::Nothing, Loss::Nothing, ReplicaFate::HasIt);
+    let broken = [standby, ("fsync", "off")];
+    check(Postgresql, "15.8", &broken, Loss::Nothing, Loss::Damage, ReplicaFate::Differs);
+    assert!(judged(Postgresql, "15.8", &broken).sentence.contains("has each acknowledged commit; after a power cut"));
+    let written = [standby, ("synchronous_commit", "remote_write")];
+    assert!(judged(Postgresql, "15.8", &written).sentence.contains("may not have flushed it"));
     let local = ("synchronous_commit", "local");
     check(Postgresql, "15.8", &[standby, local], Loss::Nothing, Loss::Nothing, ReplicaFate::Follows);
 }
@@ -123,6 +139,75 @@ fn sentences() {
     assert_eq!(
         said(Flavour::Postgresql, "15.8", &[("synchronous_commit", "off")]),
         "a process crash or a power cut can lose up to about 600 ms of acknowledged transactions (synchronous_commit=off, \
-         three times wal_writer_delay); standbys follow, a little behind"
+         three times wal_writer_delay); a role, a database or a session can have a synchronous_commit of its own; standbys \
+         follow, a little behind"
     );
+}
+
+#[test]
+fn levels_that_mysql_does_not_know() {
+    let three = [("innodb_flush_log_at_trx_commit", "3")];
+    check(Flavour::Mysql, "8.0.15", &three, Loss::Nothing, SECOND, ReplicaFate::Differs);
+    check(Flavour::Percona, "8.0.36", &three, Loss::Nothing, SECOND, ReplicaFate::Differs);
+    let said = judged(Flavour::Mysql, "9.7.4", &three).sentence;
+    assert!(said.contains("innodb_flush_log_at_trx_commit=3, taken as 2"), "{said}");
+    let seven = [("innodb_flush_log_at_trx_commit", "7")];
+    check(Flavour::Mariadb, "10.11.19", &seven, Loss::Nothing, Loss::Nothing, ReplicaFate::None);
+}
+
+#[test]
+fn members_of_a_group() {
+    let member = [("group_replication_group_name", "ce9be252-2b71-11e6-b8f4-00212844f856")];
+    check(Flavour::Mysql, "8.0.36", &member, Loss::Nothing, Loss::Nothing, ReplicaFate::Unknown);
+    let loaded = [("group_replication_group_name", "")];
+    check(Flavour::Mysql, "8.0.36", &loaded, Loss::Nothing, Loss::Nothing, ReplicaFate::Follows);
+}
+
+#[test]
+fn a_replica_that_is_waited_for_can_have_more() {
+    let on = ("rpl_semi_sync_source_enabled", "ON");
+    let said = |more: &[(&str, &str)]| judged(Flavour::Mysql, "8.0.36", &[&[on], more].concat());
+    assert_eq!(said(&[]).replica, ReplicaFate::HasIt);
+    for more in [("sync_binlog", "0"), ("innodb_flush_log_at_trx_commit", "2"), ("innodb_doublewrite", "OFF")] {
+        let found = said(&[more]);
+        assert_eq!(found.replica, ReplicaFate::Differs, "{more:?}");
+        let sentence = &found.sentence;
+        assert!(
+            sentence.contains("has each acknowledged commit while") && sentence.contains("after a power cut"),
+            "{sentence}"
+        );
+    }
+    let alone = said(&[("rpl_semi_sync_source_status", "OFF")]);
+    assert_eq!(alone.replica, ReplicaFate::Follows);
+    assert!(alone.sentence.contains("waits for no replica just now"), "{}", alone.sentence);
+}
+
+#[test]
+fn replicas_after_a_crash_of_the_process_alone() {
+    let settings = [("innodb_flush_log_at_trx_commit", "0"), ("sync_binlog", "0")];
+    let said = judged(Flavour::Mysql, "8.0.36", &settings).sentence;
+    assert!(
+        said.ends_with("after a crash replicas can differ (innodb_flush_log_at_trx_commit=0, sync_binlog=0)"),
+        "{said}"
+    );
+    let said = judged(Flavour::Mysql, "8.0.36", &[("innodb_flush_log_at_trx_commit", "2")]).sentence;
+    assert!(said.contains("after a power cut replicas can have what this server has lost"), "{said}");
+}
+
+#[test]
+fn one_login_of_postgresql() {
+    let said = |origin| {
+        let settings = [("synchronous_commit", "off", Some(origin)), ("fsync", "on", Some("default"))];
+        judge_text(Flavour::Postgresql, "15.8", settings).unwrap().sentence
+    };
+    assert!(said("user").contains("the login that was used here"), "{}", said("user"));
+    assert!(said("/etc/postgresql.conf").contains("can have a synchronous_commit of its own"));
+    assert_eq!(judge_text(Flavour::Postgresql, "devel", []), None);
+}
+
+#[test]
+fn what_is_not_known() {
+    let bad = [("innodb_flush_log_at_trx_commit", "often")];
+    let said = judged(Flavour::Mysql, "9.7.4", &bad).sentence;
+    assert!(said.starts_with("a process crash or a power cut is not known to lose nothing"), "{said}");
 }

@@ -11,6 +11,7 @@ const TEXT: &str = include_str!("../data/inert.toml");
 struct Inert {
     identity: Kind,
     state: Kind,
+    capacity: Kind,
     place: Place,
 }
 
@@ -32,7 +33,7 @@ static INERT: LazyLock<Inert> = LazyLock::new(|| toml::from_str(TEXT).expect("in
 
 /// What a variable is that never explains a difference; `None` for all that may.
 pub fn inert_reason(name: &str) -> Option<&'static str> {
-    let kinds = [&INERT.identity, &INERT.state];
+    let kinds = [&INERT.identity, &INERT.state, &INERT.capacity];
     let kind = kinds.into_iter().find(|kind| kind.patterns.iter().any(|pattern| matches(pattern, name)))?;
     Some(&kind.about)
 }
@@ -65,9 +66,18 @@ mod tests {
             assert_eq!(inert_reason(name), None, "{name}");
         }
         assert!(is_place("tmpdir") && !is_place("datadir"));
-        for name in ["sync_binlog", "report", "innodb_flush_method", "gtid_mode", "debugger_of_mine_not"] {
-            assert_eq!(inert_reason(name).is_some(), name.starts_with("debug"), "{name}");
+        for name in ["sync_binlog", "report", "innodb_flush_method", "gtid_mode", "performance_schema"] {
+            assert_eq!(inert_reason(name), None, "{name}");
         }
+    }
+
+    #[test]
+    fn what_only_looks_inert() {
+        for name in ["debug_no_sync", "debug_io_direct", "debug_discard_caches", "version_malloc_library"] {
+            assert_eq!(inert_reason(name), None, "{name}");
+        }
+        let sizes = inert_reason("performance_schema_digests_size").unwrap();
+        assert!(sizes.starts_with("how much the performance schema can keep"), "{sizes}");
     }
 
     #[test]

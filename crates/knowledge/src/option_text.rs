@@ -1,20 +1,26 @@
 //! What a line of an option file sets in a server, and which groups a server reads.
 
-use truetps_record::{OptionStyle, Version};
+use truetps_record::{Flavour, OptionStyle, Version, is_off};
 
-/// Groups that a server of the MySQL family reads; of one version alone where `-8.0` follows.
-const SERVER_GROUPS: [&str; 5] = ["mysqld", "mariadbd", "server", "mariadb", "galera"];
-/// What programs and servers of MariaDB read.
-const SHARED_GROUP: &str = "client-server";
-/// Variables whose own name begins with what turns others off.
-const SKIPS: [&str; 6] = [
+/// Groups that every server of the MySQL family reads.
+const SERVER_GROUPS: [&str; 2] = ["mysqld", "server"];
+/// Groups that MariaDB alone reads; its programs read `client-server`, too.
+const MARIADB_GROUPS: [&str; 4] = ["mariadb", "mariadbd", "client-server", "galera"];
+/// Those that are there for one version, too: `mysqld-8.0`.
+const VERSIONED_GROUPS: [&str; 3] = ["mysqld", "mariadb", "mariadbd"];
+/// Options whose own name begins with what turns others off.
+const SKIPS: [&str; 9] = [
     "skip_external_locking",
+    "skip_grant_tables",
+    "skip_host_cache",
     "skip_name_resolve",
     "skip_networking",
     "skip_replica_start",
     "skip_show_database",
     "skip_slave_start",
+    "skip_stack_trace",
 ];
+const LOG_BIN: &str = "log_bin";
 
 /// Who reads a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,39 +28,79 @@ pub enum GroupUse {
     Server,
     /// Servers of another version; or of one that is not known to be this one.
     OtherVersion,
+    /// Servers of MariaDB, and this one is a MySQL.
+    OtherFamily,
     /// Programs that are no server, and `[mysqld1]` of several.
     Others,
 }
 
-/// Who reads this group, where the server is of this version.
-pub fn group_use(group: &str, version: Option<&Version>) -> GroupUse {
-    if SHARED_GROUP == group || SERVER_GROUPS.contains(&group) {
+impl GroupUse {
+    /// What is said of a group of a server that is left out.
+    pub fn note(self, group: &str) -> Option<String> {
+        let whose = match self {
+            Self::OtherVersion => "it is for servers of that version",
+            Self::OtherFamily => "only a MariaDB reads it",
+            Self::Server | Self::Others => return None,
+        };
+        Some(format!("group [{group}] is left out: {whose}"))
+    }
+}
+
+/// Who reads this group, where the server is of this family and version. Of a family that is not known, all groups are read.
+pub fn group_use(group: &str, flavour: Option<Flavour>, version: Option<&Version>) -> GroupUse {
+    let is_mysql = matches!(flavour, Some(Flavour::Mysql | Flavour::Percona));
+    if SERVER_GROUPS.contains(&group) {
         return GroupUse::Server;
     }
-    let suffix = SERVER_GROUPS.iter().find_map(|name| group.strip_prefix(name)?.strip_prefix('-'));
-    match suffix.and_then(Version::parse) {
+    let suffix = VERSIONED_GROUPS.iter().find_map(|name| Some((*name, group.strip_prefix(name)?.strip_prefix('-')?)));
+    let of = suffix.and_then(|(name, suffix)| Some((name, Version::parse(suffix)?)));
+    if is_mysql && (MARIADB_GROUPS.contains(&group) || of.as_ref().is_some_and(|(name, _)| *name != "mysqld")) {
+        return GroupUse::OtherFamily;
+    }
+    match of {
+        None if MARIADB_GROUPS.contains(&group) => GroupUse::Server,
         None => GroupUse::Others,
-        Some(of) if version.is_some_and(|version| version.series() == of.series()) => GroupUse::Server,
+        Some((_, of)) if version.is_some_and(|version| version.series() == of.series()) => GroupUse::Server,
         Some(_) => GroupUse::OtherVersion,
     }
 }
 
-/// Name and value as variables have them: `_` in names, no prefix `loose_`; `None` for what no server could read.
+/// Name and value as variables have them: `_` in names, no prefix `loose_`, and what `skip_`, `disable_` and `enable_` do;
+/// `None` for what no server could read.
 pub fn server_setting(style: OptionStyle, name: &str, value: Option<&str>) -> Option<(String, String)> {
-    let name = name.to_lowercase().replace('-', "_");
+    let name = variable_name(name);
     let fine = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
     if name.is_empty() || !name.chars().all(fine) || (value.is_none() && style == OptionStyle::Plain) {
         return None;
     }
-    let name = name.strip_prefix("loose_").unwrap_or(&name);
-    if let Some(value) = value {
-        return Some((name.to_owned(), value.to_owned()));
+    if style == OptionStyle::Plain {
+        return Some((name, value?.to_owned()));
     }
-    let off = ["skip_", "disable_"].iter().find_map(|front| name.strip_prefix(front));
-    Some(match off {
-        Some(rest) if !SKIPS.contains(&name) => (rest.to_owned(), "OFF".to_owned()),
-        _ => (name.strip_prefix("enable_").unwrap_or(name).to_owned(), "ON".to_owned()),
+    let name = name.strip_prefix("loose_").unwrap_or(&name);
+    let of = |fronts: &[&str]| fronts.iter().find_map(|front| name.strip_prefix(front));
+    // Of a value behind such a prefix, servers look for a 0 alone: it turns the prefix round.
+    let switch = |is_on: bool| if is_on == (value != Some("0")) { "ON" } else { "OFF" };
+    let (name, text) = match (of(&["skip_", "disable_"]), of(&["enable_"])) {
+        (Some(rest), _) if !SKIPS.contains(&name) => (rest, switch(false)),
+        (_, Some(rest)) => (rest, switch(true)),
+        // Whatever file it names, even one that is called OFF.
+        _ if name == LOG_BIN => (name, "ON"),
+        _ => (name, value.unwrap_or("ON")),
+    };
+    Some((name.to_owned(), text.to_owned()))
+}
+
+/// What is odd about a line of an option file: a value that does another thing than it seems to.
+pub fn setting_note(style: OptionStyle, name: &str, value: Option<&str>) -> Option<String> {
+    let value = value.filter(|value| style == OptionStyle::Groups && is_off(value))?;
+    let name = variable_name(name);
+    (name.strip_prefix("loose_").unwrap_or(&name) == LOG_BIN).then(|| {
+        format!("log_bin={value} turns the binlog on, in files of the name {value}: `skip-log-bin` turns it off")
     })
+}
+
+fn variable_name(name: &str) -> String {
+    name.to_lowercase().replace('-', "_")
 }
 
 #[cfg(test)]
@@ -63,7 +109,7 @@ mod tests {
 
     #[test]
     fn groups() {
-        let of = |group: &str, version: &str| group_use(group, Version::parse(version).as_ref());
+        let of = |group: &str, version: &str| group_use(group, None, Version::parse(version).as_ref());
         for group in ["mysqld", "mariadb", "server", "client-server", "mysqld-8.0", "mariadbd-8.0"] {
             assert_eq!(of(group, "8.0.36"), GroupUse::Server, "{group}");
         }
@@ -73,6 +119,18 @@ mod tests {
         for group in ["mysqld1", "mysqld_safe", "client", "mysql", "mysqldump", "mysqld-x", "client-mariadb"] {
             assert_eq!(of(group, "8.0.36"), GroupUse::Others, "{group}");
         }
+        for group in ["mariadb", "mariadbd", "client-server", "galera", "mariadb-10.11"] {
+            let of = |flavour| group_use(group, Some(flavour), Version::parse("10.11.19").as_ref());
+            assert_eq!(of(Flavour::Mysql), GroupUse::OtherFamily, "{group}");
+            assert_eq!(of(Flavour::Percona), GroupUse::OtherFamily, "{group}");
+            assert_eq!(of(Flavour::Mariadb), GroupUse::Server, "{group}");
+        }
+        let mysql = |group: &str| group_use(group, Some(Flavour::Mysql), Version::parse("8.0.36").as_ref());
+        assert_eq!(
+            (mysql("mysqld"), mysql("server"), mysql("mysqld-8.0")),
+            (GroupUse::Server, GroupUse::Server, GroupUse::Server)
+        );
+        assert_eq!(mysql("mysqld-5.7"), GroupUse::OtherVersion);
     }
 
     #[test]
@@ -87,7 +145,33 @@ mod tests {
         check("skip-networking", None, Some(("skip_networking", "ON")));
         check("skip-name-resolve", None, Some(("skip_name_resolve", "ON")));
         check("log-bin", None, Some(("log_bin", "ON")));
+        // A name of files, whatever it looks like.
+        for value in ["OFF", "0", "FALSE", "/var/binlog", ""] {
+            check("log-bin", Some(value), Some(("log_bin", "ON")));
+        }
+        for name in ["skip-log-bin", "disable-log-bin", "loose_skip_log_bin"] {
+            check(name, Some("1"), Some(("log_bin", "OFF")));
+            check(name, Some("OFF"), Some(("log_bin", "OFF")));
+            check(name, Some("0"), Some(("log_bin", "ON")));
+        }
+        check("skip-innodb-doublewrite", Some("1"), Some(("innodb_doublewrite", "OFF")));
+        check("enable-innodb-doublewrite", Some("0"), Some(("innodb_doublewrite", "OFF")));
+        check("enable-innodb-doublewrite", Some("1"), Some(("innodb_doublewrite", "ON")));
+        check("skip-networking", Some("0"), Some(("skip_networking", "0")));
         check("<html>", None, None);
         assert_eq!(server_setting(OptionStyle::Plain, "one", None), None);
+        let plain = server_setting(OptionStyle::Plain, "enable_sort", Some("off"));
+        assert_eq!(plain, Some(("enable_sort".to_owned(), "off".to_owned())), "a name of PostgreSQL");
+    }
+
+    #[test]
+    fn a_binlog_that_is_called_off() {
+        let note = |name: &str, value| setting_note(OptionStyle::Groups, name, value);
+        assert!(note("log-bin", Some("OFF")).unwrap().contains("`skip-log-bin` turns it off"));
+        assert!(note("loose-log_bin", Some("0")).is_some());
+        assert_eq!(
+            (note("log-bin", Some("ON")), note("log-bin", None), note("sync_binlog", Some("0"))),
+            (None, None, None)
+        );
     }
 }

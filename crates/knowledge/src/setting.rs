@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use serde::{Deserialize, Serialize};
 use truetps_record::{Flavour, Version, same_setting};
 
-/// What a setting is about. The order is that in which differences are shown.
+/// What a setting is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Group {
@@ -97,26 +97,37 @@ impl Span {
 /// A version, or the first one of each series that a change was made in: MariaDB makes some in all series that it still
 /// maintains. A series that is not in the list has it where it is newer than all of them.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(try_from = "WrittenBound")]
+struct Bound {
+    versions: Vec<Version>,
+    of_series: bool,
+}
+
+/// A bound as a file has it.
+#[derive(Deserialize)]
 #[serde(untagged)]
-enum Bound {
+enum WrittenBound {
     One(String),
     OfSeries(Vec<String>),
 }
 
-impl Bound {
-    fn versions(&self) -> Vec<Version> {
-        let texts = match self {
-            Self::One(text) => std::slice::from_ref(text),
-            Self::OfSeries(texts) => texts,
-        };
-        let parse = |text: &String| Version::parse(text).expect("versions of the data are read by a test");
-        texts.iter().map(parse).collect()
-    }
+impl TryFrom<WrittenBound> for Bound {
+    type Error = String;
 
+    fn try_from(written: WrittenBound) -> Result<Self, Self::Error> {
+        let (texts, of_series) = match written {
+            WrittenBound::One(text) => (vec![text], false),
+            WrittenBound::OfSeries(texts) => (texts, true),
+        };
+        let parse = |text: &String| Version::parse(text).ok_or_else(|| format!("`{text}` is no version"));
+        Ok(Self { versions: texts.iter().map(parse).collect::<Result<_, _>>()?, of_series })
+    }
+}
+
+impl Bound {
     fn is_reached(&self, version: &Version) -> bool {
-        let versions = self.versions();
-        let own = versions.iter().find(|bound| matches!(self, Self::OfSeries(_)) && bound.series() == version.series());
-        own.or(versions.iter().max()).is_some_and(|bound| version >= bound)
+        let own = self.versions.iter().find(|bound| self.of_series && bound.series() == version.series());
+        own.or(self.versions.iter().max()).is_some_and(|bound| version >= bound)
     }
 }
 
@@ -130,14 +141,17 @@ pub struct Crash {
     pub process: String,
     /// What was not flushed is gone.
     pub power: String,
-    /// Both in the words of a report on the levels of a plan; `{value}` stands for the level.
-    told: Option<String>,
 }
 
 impl Crash {
-    /// What a level of this value means, as the end of a sentence that begins with `=value`.
-    pub fn of_level(&self, level: &str) -> Option<String> {
-        Some(self.told.as_ref()?.replace("{value}", level))
+    /// Both in one sentence.
+    pub fn told(&self) -> String {
+        let Self { process, power, .. } = self;
+        if process == power {
+            format!("a crash {process}")
+        } else {
+            format!("a process crash {process}, a power cut {power}")
+        }
     }
 }
 
@@ -160,6 +174,18 @@ pub struct Setting {
 }
 
 impl Setting {
+    /// How likely it is to matter, of all: what decides durability goes before what is as weighty in its own group.
+    pub(crate) fn score(&self) -> u32 {
+        let of_group = match self.group {
+            Group::Durability => 40,
+            Group::Binlog => 30,
+            Group::Redo => 20,
+            Group::Flushing | Group::Locking | Group::Pool => 10,
+            Group::Network => 0,
+        };
+        self.weight + of_group
+    }
+
     /// What holds for a version; `None` where that version does not have the setting, as far as is known.
     pub fn span(&self, flavour: Flavour, version: &Version) -> Option<&Span> {
         let of = |wanted: Flavour| self.spans.iter().find(|span| span.of == wanted && span.holds(version));
@@ -241,7 +267,7 @@ mod tests {
             let name = &setting.name;
             assert!(setting.meaning.ends_with('.') && !setting.spans.is_empty(), "{name}");
             for span in &setting.spans {
-                let (from, until) = (span.from.versions(), span.until.as_ref().map(Bound::versions));
+                let (from, until) = (&span.from.versions, span.until.as_ref().map(|until| &until.versions));
                 assert!(!from.is_empty() && from.is_sorted(), "{name}: {span:?}");
                 assert!(until.is_none_or(|until| until.is_sorted() && from[0] < until[0]), "{name}: {span:?}");
                 assert!(
@@ -265,8 +291,8 @@ mod tests {
             for (n, one) in setting.spans.iter().enumerate() {
                 let others = setting.spans.iter().enumerate().filter(|(m, other)| *m != n && other.of == one.of);
                 for (_, other) in others {
-                    for from in one.from.versions() {
-                        assert!(!other.holds(&from), "{}: {one:?} {other:?}", setting.name);
+                    for from in &one.from.versions {
+                        assert!(!other.holds(from), "{}: {one:?} {other:?}", setting.name);
                     }
                 }
             }

@@ -6,6 +6,11 @@ use truetps_record::{SettingValue, same_setting};
 
 /// "Variable is a read only variable", and also "is a GLOBAL variable".
 pub(crate) const READ_ONLY_VARIABLE: u16 = 1238;
+/// "Incorrect arguments to SET": the value is one that a running server cannot come to from the one that it has. MySQL says
+/// so of `innodb_doublewrite` between ON and OFF.
+const WRONG_ARGUMENTS: u16 = 1210;
+/// "Variable can't be set to the value": which is so for the moment, or for ever.
+const WRONG_VALUE: u16 = 1231;
 
 #[derive(Debug, Error)]
 pub enum SettingError {
@@ -24,6 +29,15 @@ impl SettingError {
             Self::Refused { source, .. } | Self::Ask { source, .. } => !matches!(source, DriverError::Server(_)),
             Self::Changed { .. } => false,
         }
+    }
+
+    /// A server that was started with this value may have it all the same.
+    pub(crate) fn is_of_value(&self) -> bool {
+        let code = match self {
+            Self::Refused { source: DriverError::Server(error), .. } => error.code,
+            _ => return false,
+        };
+        [WRONG_ARGUMENTS, WRONG_VALUE].contains(&code)
     }
 
     /// What to change.

@@ -32,6 +32,9 @@ const STOP_TIMEOUT: Duration = Duration::from_mins(5);
 /// The levels of those factors that need a restart.
 type StartLevels = IndexMap<String, SettingValue>;
 
+/// A factor, its level, and what the server said.
+type RefusedLevel = (String, SettingValue, SettingError);
+
 /// One of the servers that are compared, and what was found out about it.
 pub(crate) struct Kind<'a> {
     program: &'a Program,
@@ -142,25 +145,40 @@ impl<'a> Stands<'a> {
             listener
                 .event(&Event::Warning(format!("the server made {found} of {name} = {wanted}, truetps's own choice")));
         }
-        self.try_levels(kind, &mut client)?;
+        let refused = self.try_levels(kind, &mut client)?;
         drop(client);
         server.kill()?;
+        for (name, level, refusal) in refused {
+            // One that no start helps is told in the words of the server that ran.
+            if self.variables_with(kind, &sandbox, &name, &level).is_err() {
+                return Err(refusal.into());
+            }
+        }
         let live = self.find_couplings(kind, &sandbox, &base)?;
         Ok((sandbox, live))
     }
 
-    /// Sets every level of every factor once, and sorts the factors by whether that works.
-    fn try_levels(&mut self, kind: usize, client: &mut Client) -> Result<(), LabError> {
+    /// Sets every level of every factor once, and sorts the factors by whether that works. Returns the levels that a server
+    /// that runs does not take, and one that is started with them may.
+    fn try_levels(&mut self, kind: usize, client: &mut Client) -> Result<Vec<RefusedLevel>, LabError> {
+        let mut refused = Vec::new();
         for (name, levels) in self.plan.setting_factors() {
-            let mut changeable = Changeable::Dynamic;
+            let mut is_dynamic = true;
             for level in levels {
-                changeable = private_setting::set(client, name, level)?;
+                match private_setting::set(client, name, level) {
+                    Ok(changeable) => is_dynamic &= changeable == Changeable::Dynamic,
+                    Err(refusal) if refusal.is_of_value() => {
+                        refused.push((name.to_owned(), level.clone(), refusal));
+                        is_dynamic = false;
+                    }
+                    Err(refusal) => return Err(refusal.into()),
+                }
             }
-            if changeable == Changeable::AtStart {
+            if !is_dynamic {
                 self.kinds[kind].at_start.push(name.to_owned());
             }
         }
-        Ok(())
+        Ok(refused)
     }
 
     /// Starts a server with each level of each dynamic factor, and keeps what came along. Returns a server that was

@@ -31,6 +31,11 @@ pub fn same_setting(wanted: &str, found: &str) -> bool {
     wanted.eq_ignore_ascii_case(found)
 }
 
+/// Whether a text is that of a switch that is off.
+pub fn is_off(text: &str) -> bool {
+    ["off", "0", "false", "no"].contains(&text.trim().to_ascii_lowercase().as_str())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -54,5 +59,11 @@ mod tests {
         {
             assert!(!same_setting(wanted, found), "{wanted} {found}");
         }
+    }
+
+    #[test]
+    fn switches_that_are_off() {
+        assert!(["OFF", "0", "false", " no "].into_iter().all(is_off));
+        assert!(["", "ON", "00", "/var/binlog"].into_iter().all(|text| !is_off(text)));
     }
 }

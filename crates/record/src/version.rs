@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::fmt;
 
 /// The numbers of a version: `10.11.19`. One that is shorter stands for its first release: 8.0 is not after 8.0.30.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Version(Vec<u32>);
 
 impl Version {
@@ -25,6 +25,15 @@ impl Version {
         self.0.get(n).copied().unwrap_or(0)
     }
 }
+
+/// As the order has it: 8.0 is 8.0.0.
+impl PartialEq for Version {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Version {}
 
 impl PartialOrd for Version {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
@@ -57,6 +66,8 @@ mod tests {
         assert!(version("10.11.19-MariaDB") >= version("10.11"));
         assert!(version("9.7.4-2") < version("10.5") && version("15") < version("15.1"));
         assert_eq!(version("9.7.4-2").to_string(), "9.7.4");
+        assert_eq!(version("8.0"), version("8.0.0"), "what compares as equal is equal");
+        assert_ne!(version("8.0"), version("8.0.1"));
         assert_eq!(Version::parse("source"), None);
     }
 }

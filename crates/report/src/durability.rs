@@ -1,6 +1,6 @@
 //! What a commit on the servers of an experiment survives: one line for each distinct verdict on what they were set to.
 
-use truetps_knowledge::{Version, judge};
+use truetps_knowledge::judge_text;
 
 use crate::{ReportInput, format};
 
@@ -13,8 +13,9 @@ pub(crate) fn sentences(input: &ReportInput<'_>) -> Vec<String> {
     for trial in input.trials {
         let Some(variables) = input.variables.get(&trial.name) else { continue };
         let Some(server) = &trial.server else { continue };
-        let Some(version) = Version::parse(&server.version) else { continue };
-        let sentence = judge(server.flavour, &version, variables).sentence;
+        let settings = variables.iter().map(|(name, value)| (name.as_str(), value.as_str(), None));
+        let Some(judged) = judge_text(server.flavour, &server.version, settings) else { continue };
+        let sentence = judged.sentence;
         let label = trial.configuration.settings_label();
         match verdicts.iter_mut().find(|(told, _)| *told == sentence) {
             Some((_, labels)) if labels.contains(&label) => {}

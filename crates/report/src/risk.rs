@@ -1,44 +1,38 @@
 //! What each durability level loses in a crash, as the knowledge crate has it.
 //!
-//! Only two settings are told of here, one by one: what they come to together is told by `durability`.
+//! Only two settings are told of here, one by one: what they come to together is told by `durability`, where the servers
+//! could be asked for the others.
 
 use truetps_record::SettingValue;
 
-use crate::ReportInput;
+use crate::{ReportInput, durability};
 
 pub(crate) const FLUSH: &str = "innodb_flush_log_at_trx_commit";
 const SYNC_BINLOG: &str = "sync_binlog";
+/// Nobody knows what the other settings were: the folder is an old one, or the server was gone.
+const UNKNOWN_TOGETHER: &str = "What the servers were set to otherwise is not recorded, and no setting decides alone: with a \
+     binlog and sync_binlog=0, MariaDB's default, innodb_flush_log_at_trx_commit=1 can lose the last commits in a power cut.";
 
 /// Sentences about the levels that the plan tries, in its order.
 pub(crate) fn sentences(input: &ReportInput<'_>) -> Vec<String> {
     let mut said: Vec<String> = Vec::new();
     for (name, levels) in &input.plan.factors {
-        let known = levels.iter().filter_map(SettingValue::as_int);
-        match name.as_str() {
-            FLUSH => {
-                let levels_told: Vec<_> = known.filter_map(flush_level).collect();
-                if !levels_told.is_empty() {
-                    said.push(format!("In a crash, {FLUSH}{}.", levels_told.join("; ")));
-                }
+        if [FLUSH, SYNC_BINLOG].contains(&name.as_str()) {
+            let of_level = |level| Some(format!("={level}, {}", of_level(name, level)?));
+            let told: Vec<_> = levels.iter().filter_map(SettingValue::as_int).filter_map(of_level).collect();
+            if !told.is_empty() {
+                said.push(format!("With {name}{}.", told.join("; with ")));
             }
-            SYNC_BINLOG => said.extend(known.filter_map(sync_level)),
-            _ => {}
         }
+    }
+    if !said.is_empty() && durability::sentences(input).is_empty() {
+        said.push(UNKNOWN_TOGETHER.to_owned());
     }
     said
 }
 
-fn flush_level(level: i64) -> Option<String> {
-    Some(format!("={level} {}", of_level(FLUSH, level)?))
-}
-
-fn sync_level(level: i64) -> Option<String> {
-    Some(format!("{SYNC_BINLOG}={level} {}.", of_level(SYNC_BINLOG, level)?))
-}
-
 fn of_level(name: &str, level: i64) -> Option<String> {
-    let level = level.to_string();
-    truetps_knowledge::known(name)?.crash(&level)?.of_level(&level)
+    Some(truetps_knowledge::known(name)?.crash(&level.to_string())?.told())
 }
 
 #[cfg(test)]
@@ -52,11 +46,23 @@ mod tests {
         let said = sentences(&fixture.input());
         assert_eq!(
             said[0],
-            "In a crash, innodb_flush_log_at_trx_commit=1 loses no acknowledged transaction, if the disk keeps what it \
-             has flushed; =2 loses nothing when only the server crashes, and up to about the last second when the \
-             operating system crashes or the power fails; =0 loses up to about the last second of acknowledged \
-             transactions, even when only the server crashes."
+            "With innodb_flush_log_at_trx_commit=1, a process crash loses no acknowledged transaction, a power cut loses no \
+             acknowledged transaction as far as the redo log decides it (with a binlog, sync_binlog does too), if the disk \
+             keeps what it has flushed; with =2, a process crash loses nothing, a power cut loses up to about the last \
+             second of acknowledged transactions; with =0, a crash loses up to about the last second of acknowledged \
+             transactions."
         );
+        assert_eq!(said[1..], [UNKNOWN_TOGETHER], "nothing is known of the other settings");
+    }
+
+    #[test]
+    fn nothing_is_reminded_of_where_all_settings_are_known() {
+        let mut fixture = Fixture::durability();
+        for trial in &fixture.trials {
+            let had = [("log_bin".to_owned(), "ON".to_owned()), ("sync_binlog".to_owned(), "0".to_owned())].into();
+            fixture.variables.insert(trial.name.clone(), had);
+        }
+        assert_eq!(sentences(&fixture.input()).len(), 1);
     }
 
     #[test]
@@ -66,7 +72,11 @@ mod tests {
              [factors]\nsync_binlog = [0, 1, 100]\nconnections = [1]\n",
         );
         let said = sentences(&fixture.input());
-        assert_eq!(said.len(), 3);
-        assert!(said[2].contains("every 100 groups"), "{}", said[2]);
+        assert_eq!(said.len(), 2);
+        assert!(
+            said[0].contains("with =100, a process crash loses nothing, a power cut can lose that many"),
+            "{}",
+            said[0]
+        );
     }
 }

@@ -7,6 +7,7 @@ use truetps_knowledge::{Diff, Difference, Placed, SideFacts};
 /// Values that are longer are cut: `optimizer_switch` has 500 characters.
 const VALUE_CHARS_MAX: usize = 100;
 const UNKNOWN: &str = "others";
+const KNOWN: &str = "most likely to matter first";
 
 /// The whole comparison as one JSON document; what is folded away is in it, with the reason.
 pub fn diff_json(diff: &Diff) -> String {
@@ -29,7 +30,7 @@ pub fn diff_text(diff: &Diff, all: bool) -> String {
     }
     let mut group = None;
     for difference in visible(diff, all) {
-        let heading = heading(difference);
+        let heading = section(difference);
         if group.as_ref() != Some(&heading) {
             let _ = writeln!(out, "\n{heading}");
             group = Some(heading);
@@ -79,6 +80,14 @@ fn heading(difference: &Difference) -> String {
     }
 }
 
+/// Those that something is known of stand in one order, whatever they are about.
+fn section(difference: &Difference) -> String {
+    match (&difference.folded, difference.group) {
+        (None, Some(_)) => KNOWN.to_owned(),
+        _ => heading(difference),
+    }
+}
+
 fn title(side: &SideFacts) -> String {
     let server = match (side.flavour, &side.version) {
         (Some(flavour), Some(version)) => format!("{flavour} {version}, "),
@@ -95,8 +104,8 @@ fn put_difference(out: &mut String, difference: &Difference) {
     let Difference { name, a, b, .. } = difference;
     let (of_a, of_b) = both(difference);
     let _ = writeln!(out, "  {name}   A {of_a}   B {of_b}");
-    if let Some(meaning) = &difference.meaning {
-        let _ = writeln!(out, "      {meaning}");
+    if let (Some(meaning), Some(group)) = (&difference.meaning, difference.group) {
+        let _ = writeln!(out, "      {group}: {meaning}");
     }
     let facts = facts(difference);
     if !facts.is_empty() {
@@ -237,7 +246,7 @@ mod tests {
         let text = diff_text(&sample(), false);
         assert!(text.starts_with("A  a.json  (mysql 9.7.4, capture)\nB  b.json  (mysql 5.6.24, capture)\n"), "{text}");
         for expected in [
-            "\ndurability\n  sync_binlog   A 1   B 0\n",
+            "\nmost likely to matter first\n  sync_binlog   A 1   B 0\n      durability: After how many groups",
             "default A 1, B 0; A from /etc/my.cnf; B from /etc/my.cnf; dynamic; goes with",
             "B: a process crash loses nothing; a power cut can lose the end of the binlog",
             "innodb_redo_log_capacity   A 1G   B not there (innodb_log_file_size=48M)",

@@ -1,7 +1,7 @@
 //! `truetps server capture`: what a server is set to, as a file.
 
 use truetps_inspect::{CaptureOptions, InspectError, capture};
-use truetps_knowledge::{Version, judge};
+use truetps_knowledge::judge_text;
 use truetps_record::{Capture, write_atomically};
 
 use crate::answer::shown;
@@ -34,10 +34,11 @@ pub(crate) fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
 
 /// What a commit on this server survives, in one line.
 fn durability(captured: &Capture) -> Option<String> {
-    let version = Version::parse(&captured.server.version)?;
-    let variables = captured.variables.iter().map(|(name, variable)| (name.clone(), variable.value.clone()));
-    let status = captured.status.iter().map(|(name, value)| (name.clone(), value.clone()));
-    Some(judge(captured.server.flavour, &version, &variables.chain(status).collect()).sentence)
+    let variables = captured.variables.iter();
+    let variables = variables.map(|(name, found)| (name.as_str(), found.value.as_str(), found.origin.as_deref()));
+    let status = captured.status.iter().map(|(name, value)| (name.as_str(), value.as_str(), None));
+    let judged = judge_text(captured.server.flavour, &captured.server.version, variables.chain(status))?;
+    Some(judged.sentence)
 }
 
 fn summary(captured: &Capture) -> String {
