@@ -1,7 +1,6 @@
 //! `truetps server capture`: what a server is set to, as a file.
 
 use truetps_inspect::{CaptureOptions, InspectError, capture};
-use truetps_knowledge::{Version, judge};
 use truetps_record::{Capture, write_atomically};
 
 use crate::answer::shown;
@@ -21,7 +20,7 @@ pub(crate) fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
     for note in &captured.notes {
         say(&format!("note: {note}\n"));
     }
-    if let Some(sentence) = durability(&captured) {
+    if let Some(sentence) = &captured.durability {
         say(&format!("durability: {sentence}\n"));
     }
     let Some(path) = &args.output else { return Ok(print_out(&captured.to_json())) };
@@ -30,14 +29,6 @@ pub(crate) fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
     let path = shown(path);
     say(&format!("{}\nSaved  {}\nNext   truetps diff {} OTHER\n", summary(&captured), path.display(), path.display()));
     Ok(Exit::Good)
-}
-
-/// What a commit on this server survives, in one line.
-fn durability(captured: &Capture) -> Option<String> {
-    let version = Version::parse(&captured.server.version)?;
-    let variables = captured.variables.iter().map(|(name, variable)| (name.clone(), variable.value.clone()));
-    let status = captured.status.iter().map(|(name, value)| (name.clone(), value.clone()));
-    Some(judge(captured.server.flavour, &version, &variables.chain(status).collect()).sentence)
 }
 
 fn summary(captured: &Capture) -> String {
