@@ -7,10 +7,12 @@ use crate::answer::shown;
 use crate::args::CaptureArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::{print_out, say, site};
+use crate::login::{Sources, target};
+use crate::{print_out, say};
 
 pub(crate) fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
-    let target = site::target(&args.server, "DSN")?;
+    let target =
+        target(&args.server, "DSN", &Sources::of_one(args.login.defaults_file.as_deref(), args.login.ask_password))?;
     let options = CaptureOptions {
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
         flush_dir: args.flush_dir.clone(),
