@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::load_args::{LoadArgs, Mode};
+use crate::login::LoginArgs;
 use crate::server_args::ServerCommand;
 
 #[derive(Debug, Parser)]
@@ -274,12 +275,8 @@ pub(crate) struct RestoreArgs {
     /// TRUETPS_PASSWORD
     #[arg(long, value_name = "DSN", env = "TRUETPS_DSN", hide_env_values = true)]
     pub(crate) dsn: Option<String>,
-    /// Option file of MySQL's programs: user and password of its group [client], where --dsn and TRUETPS_PASSWORD have none
-    #[arg(long, value_name = "FILE")]
-    pub(crate) defaults_file: Option<PathBuf>,
-    /// Ask for the account's password on the terminal, for each server
-    #[arg(long)]
-    pub(crate) ask_password: bool,
+    #[command(flatten)]
+    pub(crate) login: LoginArgs,
     /// The journal of one killed run; default: all that are there
     #[arg(long, value_name = "FILE")]
     pub(crate) journal: Option<PathBuf>,
@@ -298,6 +295,8 @@ pub(crate) struct CaptureArgs {
     /// The server: mysql://user@host:port or postgresql://user@host/database. The password comes from TRUETPS_PASSWORD
     #[arg(value_name = "DSN")]
     pub(crate) server: String,
+    #[command(flatten)]
+    pub(crate) login: LoginArgs,
     /// File to write; default: stdout
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
@@ -312,13 +311,23 @@ pub(crate) struct CaptureArgs {
     truetps diff prod.json test.json                   two captures (truetps server capture)\n  \
     truetps diff prod.json 'mysql://root@?socket=/run/mysqld/mysqld.sock'\n  \
     truetps diff /etc/mysql/my.cnf prod.json           does the server have what its file says?\n  \
-    truetps diff runs/first/trial-0001 runs/latest --format md\n\n\
+    truetps diff runs/first/trial-0001 runs/latest --format md\n  \
+    TRUETPS_PASSWORD_A=… TRUETPS_PASSWORD_B=… truetps diff mysql://me@db1 mysql://me@db2\n\n\
+    TRUETPS_PASSWORD is for the one server that has no password of its own; no server gets that of another one.\n\
     Exit code: 0 whether or not something differs. docs/reference/settings.md")]
 pub(crate) struct DiffArgs {
     /// A capture, an option file, a run folder, or a server as mysql://… or postgresql://…
     pub(crate) a: String,
     /// The same, to compare with
     pub(crate) b: String,
+    #[command(flatten)]
+    pub(crate) login: LoginArgs,
+    /// The option file of --defaults-file for A alone
+    #[arg(long, value_name = "FILE")]
+    pub(crate) defaults_file_a: Option<PathBuf>,
+    /// The option file of --defaults-file for B alone
+    #[arg(long, value_name = "FILE")]
+    pub(crate) defaults_file_b: Option<PathBuf>,
     /// Format of the answer on stdout
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: DiffFormat,

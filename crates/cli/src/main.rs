@@ -7,6 +7,7 @@ mod compat;
 mod exit;
 mod failure;
 mod load_args;
+mod login;
 mod pin;
 mod plans;
 mod progress;

@@ -1,9 +1,7 @@
 //! Where a command measures: private servers of a program on this host, or a server that runs already.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 
-use truetps_compat::NoPassword;
 use truetps_driver::{Dialect, Target};
 use truetps_lab::{Foreign, Pin, Program};
 use truetps_record::{Plan, SERVER};
@@ -12,14 +10,13 @@ use truetps_sandbox::{Home, Named, Use, find};
 use crate::args::{EngineArgs, Place};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::login::{Sources, parse, target};
 use crate::progress::Progress;
-use crate::{pin, print_out, say};
+use crate::{pin, print_out};
 
-/// The password is read from here, so that it is on no command line.
-const PASSWORD: &str = "TRUETPS_PASSWORD";
 /// Folder of a server. An argument of clap's would be in the way of `--server` and `--dsn` wherever it is set.
 const BASEDIR: &str = "TRUETPS_BASEDIR";
-const DSN: &str = "--dsn";
+pub(crate) const DSN: &str = "--dsn";
 
 pub(crate) struct Site {
     ground: Ground,
@@ -37,7 +34,7 @@ impl Site {
         let ground = match &place.dsn {
             Some(_) if !plan.server_names().is_empty() => return Err(named_elsewhere(&plan.server_names(), DSN)),
             Some(dsn) => Ground::Given(Foreign {
-                target: target_of_account(dsn, place.defaults_file.as_deref(), place.ask_password)?,
+                target: target(dsn, DSN, &Sources::of_one(place.defaults_file.as_deref(), place.ask_password))?,
                 schema: schema(&place.schema, place.i_own_this_schema)?,
                 schema_is_theirs: place.i_own_this_schema,
                 journals: journals(&place.runs),
@@ -129,63 +126,6 @@ pub(crate) fn choose_server(plan: &mut Plan, server: Option<&str>) -> Result<(),
     }
     plan.server.name = Some(server.to_owned());
     Ok(())
-}
-
-fn parse(dsn: &str, flag: &str) -> Result<Target, Failure> {
-    let hint = "for example mysql://root@?socket=/run/mysqld/mysqld.sock; docs/reference/dsn.md has the rest";
-    Target::parse(dsn).map_err(|error| Failure::usage(format!("{flag}: {error}")).hint(hint.to_owned()))
-}
-
-pub(crate) fn has_password_in_environment() -> bool {
-    std::env::var_os(PASSWORD).is_some()
-}
-
-/// The server of a DSN that `flag` has named, with the password of the environment.
-pub(crate) fn target(dsn: &str, flag: &str) -> Result<Target, Failure> {
-    let target = parse(dsn, flag)?;
-    let has_password = target.login.password.is_some();
-    if has_password && words().any(|word| word.ends_with(dsn)) {
-        say(&format!(
-            "warning: a password on the command line can be read by everybody on this host: use {PASSWORD}\n"
-        ));
-    }
-    Ok(match std::env::var(PASSWORD) {
-        Ok(password) if !has_password => target.with_password(password),
-        _ => target,
-    })
-}
-
-/// The server of `--dsn`, with what an option file or the user at the terminal says of the account.
-pub(crate) fn target_of_account(dsn: &str, file: Option<&Path>, asks: bool) -> Result<Target, Failure> {
-    let target = target_with_file(dsn, DSN, file)?;
-    if !asks {
-        return Ok(target);
-    }
-    say(&format!("{target}\n"));
-    match truetps_compat::ask_password(&AtomicBool::new(false)) {
-        Ok(password) => Ok(target.with_password(password)),
-        Err(NoPassword::Interrupted) => Err(Failure::interrupted("interrupted at the password")),
-        Err(NoPassword::Problem(error)) => Err(Failure::usage(format!("--ask-password: {error}"))
-            .hint(format!("without a terminal the password comes from {PASSWORD}"))),
-    }
-}
-
-/// The same; what neither it nor the environment says of the account is taken from an option file.
-fn target_with_file(dsn: &str, flag: &str, file: Option<&Path>) -> Result<Target, Failure> {
-    let mut target = target(dsn, flag)?;
-    let Some(path) = file else { return Ok(target) };
-    let file = truetps_compat::client_login(path)
-        .map_err(|problem| Failure::usage(format!("--defaults-file {}: {problem}", path.display())))?;
-    file.warnings.iter().for_each(|warning| say(&format!("warning: {warning}\n")));
-    let authority = dsn.split_once("://").map_or("", |(_, rest)| rest.split(['/', '?']).next().unwrap_or_default());
-    let names_user = authority.rsplit_once('@').is_some_and(|(user, _)| !user.is_empty());
-    if let Some(user) = file.user.filter(|_| !names_user) {
-        target.login.user = user;
-    }
-    if target.login.password.is_none() {
-        target.login.password = file.password;
-    }
-    Ok(target)
 }
 
 /// Where it is written down what servers were set to before: the user's state folder, or beside the runs of a user who

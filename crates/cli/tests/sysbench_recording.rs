@@ -145,6 +145,7 @@ fn a_run_on_a_server_is_a_folder_that_can_be_reported() {
     let (text, report) = reports(&place);
     assert_eq!(text.code, Some(0), "{}{}", text.stdout, text.stderr);
     assert!(text.stdout.contains("Server    mariadb ") && text.stdout.contains("stumbling.lua, a script of sysbench"));
+    assert!(text.stdout.contains("Durability: a commit of InnoDB tables survives"), "{}", text.stdout);
     assert!(text.stdout.contains("1 of 1 valid") && text.stdout.contains("duplicate_key"), "{}", text.stdout);
     assert_eq!(report["trials"][0]["tps"], measured["tps"]);
     assert!(place.latest().join("report.html").exists());

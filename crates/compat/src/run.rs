@@ -1,12 +1,13 @@
 //! What both programs do alike, from what is asked of a run to what came of it.
 
+use std::collections::BTreeMap;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread::{self, Thread};
 use std::time::Duration;
 
-use truetps_driver::{ConnectionIds, Target};
+use truetps_driver::{Client, ConnectionIds, Target, server_settings};
 use truetps_engine::{LoadSpec, OpenPacing, Outcome, Pacing, Quota, Rate, RateOf};
 use truetps_lab::{TrialContext, connect_timeout, run_trial};
 use truetps_record::{ErrorPolicy, FolderError, Histogram, Interval, Load, Phase, Spacing, Trial};
@@ -25,6 +26,8 @@ const DRAIN_TIMEOUT: Duration = Duration::from_mins(1);
 const UNLIMITED_S: f64 = 0.0;
 /// These programs promise so many rows or queries: none may fail.
 pub(crate) const FAILED_SHARE_MAX: f64 = 0.0;
+/// For logging in, and for each of the questions what a server is set to.
+const SETTINGS_TIMEOUT: Duration = Duration::from_secs(3);
 /// How soon Ctrl-C is noticed where a server is waited for.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -124,8 +127,22 @@ pub(crate) fn drive(
     // Written in any case: where the series has failed, `run.json` may still say so.
     writer.write_trial(&trial)?;
     let outcome = outcome?;
+    if let Some(variables) = recording.path().and_then(|_| settings_of(context)) {
+        writer.write_variables(&variables)?;
+    }
     truth.runs.push(Ran::of(&trial, outcome.as_ref(), context.load.clients, transactions));
     Ok(Driven { trial, outcome })
+}
+
+/// What the server is set to, when all is measured. A server that is gone, or has no connection left, says nothing, and
+/// nobody waits for it who has had enough.
+fn settings_of(context: &TrialContext<'_>) -> Option<BTreeMap<String, String>> {
+    if context.stop.load(Ordering::Relaxed) {
+        return None;
+    }
+    let target = Target { setup: Vec::new(), ..context.target.clone() };
+    let ask = move || server_settings(&mut Client::connect(&target, SETTINGS_TIMEOUT)?);
+    unless_stopped(context.stop, ask)?.ok()
 }
 
 /// Runs a load whose statements are ended soon after the user has asked for the end: nobody waits for a lock, or a long

@@ -132,9 +132,22 @@ pub enum DriverError {
     Authentication { asks_for: String, hint: &'static str },
 }
 
+/// What a PostgreSQL asks for where the login has no password.
+pub(crate) const A_PASSWORD: &str = "a password";
+
 impl DriverError {
     pub(crate) fn setup(statement: &str, error: ServerError) -> Self {
         Self::Setup { statement: statement.into(), error: Box::new(error) }
+    }
+
+    /// Whether a login may be refused because it has no password, or a wrong one.
+    pub fn wants_password(&self) -> bool {
+        const DENIED: u16 = 1045;
+        match self {
+            Self::Server(error) => error.code == DENIED || error.sqlstate == "28P01",
+            Self::Authentication { asks_for, .. } => asks_for == A_PASSWORD,
+            _ => false,
+        }
     }
 
     pub(crate) const NOT_IDLE: Self = Self::Misuse("a command is in flight, or the login has not ended");

@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 
 use truetps_driver::{Client, DriverError};
-use truetps_record::{CapturedPlugin, CapturedVariable, SchemaShape, is_secret_name};
+use truetps_record::{CapturedPlugin, CapturedVariable, SchemaShape, is_secret};
+
+/// How long a server may look at tables: less than the client waits.
+pub(crate) const TABLES_LIMIT_MS: u32 = 1200;
 
 /// Rows as fixed numbers of cells; a row that is shorter is passed over.
 pub(crate) fn rows<const N: usize>(client: &mut Client, sql: &str) -> Result<Vec<[Option<String>; N]>, DriverError> {
@@ -18,8 +21,8 @@ pub(crate) fn variables(
     let mut found = BTreeMap::new();
     for [name, value] in rows(client, "SHOW GLOBAL VARIABLES")? {
         let name = name.unwrap_or_default().to_lowercase();
-        if !is_secret_name(&name) {
-            let value = value.unwrap_or_default();
+        let value = value.unwrap_or_default();
+        if !is_secret(&name, &value) {
             found.insert(name, CapturedVariable { value, ..CapturedVariable::default() });
         }
     }
@@ -71,12 +74,36 @@ pub(crate) fn plugins(client: &mut Client) -> Result<Vec<CapturedPlugin>, Driver
     Ok(told.filter_map(|[name, kind, version]| Some(CapturedPlugin { name: name?, kind: kind?, version })).collect())
 }
 
-pub(crate) fn schemas(client: &mut Client) -> Result<Vec<SchemaShape>, DriverError> {
+/// Tables, without any trace: `variables` say how this server counts them.
+pub(crate) fn schemas(
+    client: &mut Client,
+    variables: &BTreeMap<String, CapturedVariable>,
+) -> Result<Vec<SchemaShape>, String> {
+    let is_on = |name: &str| variables.get(name).is_some_and(|variable| variable.value == "ON");
+    // Each table's statistics would be taken anew, and plans of everybody could change.
+    if is_on("innodb_stats_on_metadata") {
+        return Err("looking at them would change their statistics (innodb_stats_on_metadata is ON)".to_owned());
+    }
+    let is_mariadb = variables.get("version").is_some_and(|version| version.value.to_lowercase().contains("mariadb"));
+    let counts_expire = variables.contains_key("information_schema_stats_expiry");
+    shapes(client, is_mariadb, counts_expire).map_err(|error| error.to_string())
+}
+
+fn shapes(client: &mut Client, is_mariadb: bool, counts_expire: bool) -> Result<Vec<SchemaShape>, DriverError> {
     const SYSTEM: &str = "('mysql', 'sys', 'information_schema', 'performance_schema')";
-    let sql = format!(
-        "SELECT table_schema, engine, COUNT(*), SUM(table_rows), SUM(data_length), SUM(index_length) \
+    // With the end of our wait alone the statement would go on in the server. Older ones take the hint for a comment.
+    let limited = |sql: String| match is_mariadb {
+        true => format!("SET STATEMENT max_statement_time = {} FOR SELECT {sql}", TABLES_LIMIT_MS as f64 / 1e3),
+        false => format!("SELECT /*+ MAX_EXECUTION_TIME({TABLES_LIMIT_MS}) */ {sql}"),
+    };
+    if counts_expire {
+        // Counts that are old would be written anew into the dictionary.
+        client.execute("SET SESSION information_schema_stats_expiry = 0")?;
+    }
+    let sql = limited(format!(
+        "table_schema, engine, COUNT(*), SUM(table_rows), SUM(data_length), SUM(index_length) \
          FROM information_schema.tables WHERE table_type = 'BASE TABLE' AND table_schema NOT IN {SYSTEM} GROUP BY 1, 2"
-    );
+    ));
     let mut shapes: BTreeMap<String, SchemaShape> = BTreeMap::new();
     for [schema, engine, tables, row_count, data, index] in rows(client, &sql)? {
         let name = schema.unwrap_or_default();
@@ -88,10 +115,10 @@ pub(crate) fn schemas(client: &mut Client) -> Result<Vec<SchemaShape>, DriverErr
         shape.index_bytes += number(index);
         *shape.engines.entry(engine.unwrap_or_else(|| "unknown".to_owned())).or_default() += tables;
     }
-    let sql = format!(
-        "SELECT table_schema, COUNT(DISTINCT table_name, index_name) FROM information_schema.statistics \
+    let sql = limited(format!(
+        "table_schema, COUNT(DISTINCT table_name, index_name) FROM information_schema.statistics \
          WHERE table_schema NOT IN {SYSTEM} GROUP BY 1"
-    );
+    ));
     for [schema, indexes] in rows(client, &sql)? {
         if let Some(shape) = schema.and_then(|schema| shapes.get_mut(&schema)) {
             shape.indexes = number(indexes);

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use truetps_driver::{Client, DriverError};
-use truetps_record::{CapturedPlugin, CapturedVariable, SchemaShape, is_secret_name};
+use truetps_record::{CapturedPlugin, CapturedVariable, SchemaShape, is_secret};
 
-use crate::ask_mysql::{empty, number, rows};
+use crate::ask_mysql::{TABLES_LIMIT_MS, empty, number, rows};
 
 pub(crate) fn variables(
     client: &mut Client,
@@ -14,8 +14,9 @@ pub(crate) fn variables(
     let told = rows(client, "SELECT name, setting, source, sourcefile, boot_val, unit FROM pg_settings")?;
     let mut found = BTreeMap::new();
     for [name, value, origin, path, default, unit] in told {
-        let Some(name) = name.filter(|name| !is_secret_name(name)) else { continue };
-        found.insert(name, CapturedVariable { value: value.unwrap_or_default(), origin, path, default, unit });
+        let value = value.unwrap_or_default();
+        let Some(name) = name.filter(|name| !is_secret(name, &value)) else { continue };
+        found.insert(name, CapturedVariable { value, origin, path, default, unit });
     }
     let from_file = |variable: &CapturedVariable| variable.origin.as_deref() == Some("configuration file");
     if found.values().any(|variable| from_file(variable) && variable.path.is_none()) {
@@ -32,13 +33,18 @@ pub(crate) fn plugins(client: &mut Client) -> Result<Vec<CapturedPlugin>, Driver
     Ok(told.filter_map(plugin).collect())
 }
 
+/// Each partition is a table; what they are the partitions of has no rows of its own, though it counts theirs.
 pub(crate) fn schemas(client: &mut Client) -> Result<Vec<SchemaShape>, DriverError> {
     let sql = "SELECT n.nspname::text, COUNT(DISTINCT c.oid), COALESCE(SUM(GREATEST(c.reltuples, 0)), 0), \
                COALESCE(SUM(pg_table_size(c.oid)), 0), COALESCE(SUM(pg_indexes_size(c.oid)), 0), \
                COALESCE(SUM((SELECT COUNT(*) FROM pg_index i WHERE i.indrelid = c.oid)), 0) \
-               FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind IN ('r', 'p') \
-               AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname NOT LIKE 'pg_t%' GROUP BY 1";
+               FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'r' \
+               AND n.nspname <> 'information_schema' AND n.nspname !~ '^pg_' GROUP BY 1";
+    // The server ends it, too. Of the transaction alone: behind a proxy the session is somebody else's afterwards.
+    client.execute("BEGIN READ ONLY")?;
+    client.execute(&format!("SET LOCAL statement_timeout = {TABLES_LIMIT_MS}"))?;
     let told = rows(client, sql)?.into_iter();
+    client.execute("COMMIT")?;
     let shape = |[name, tables, row_count, data, index, indexes]: [Option<String>; 6]| {
         let mut shape = empty(name?);
         shape.tables = number(tables);

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use truetps_driver::{Client, Dialect, DriverError, Target};
+use truetps_driver::{Client, Dialect, Target};
+use truetps_knowledge::judge_text;
 use truetps_probe::{clock, host_facts, probe_flush};
 use truetps_record::{CAPTURE_KIND, Capture, HostFacts, SCHEMA_VERSION, ServerFacts};
 
@@ -50,12 +51,22 @@ pub fn capture(target: &Target, options: &CaptureOptions) -> Result<Capture, Ins
         plugins: Vec::new(),
         schemas: Vec::new(),
         host: None,
+        durability: None,
         notes,
     };
+    capture.durability = durability(&capture);
     if !options.variables_only {
         surroundings(&mut client, &mut capture, options);
     }
     Ok(capture)
+}
+
+/// What a commit on this server survives, in one line.
+fn durability(captured: &Capture) -> Option<String> {
+    let variables = captured.variables.iter();
+    let variables = variables.map(|(name, found)| (name.as_str(), found.value.as_str(), found.origin.as_deref()));
+    let status = captured.status.iter().map(|(name, value)| (name.as_str(), value.as_str(), None));
+    Some(judge_text(captured.server.flavour, &captured.server.version, variables.chain(status))?.sentence)
 }
 
 /// Plugins, tables and host. What cannot be read is told, and is no failure.
@@ -66,14 +77,18 @@ fn surroundings(client: &mut Client, capture: &mut Capture, options: &CaptureOpt
     let plugins = if is_mysql { ask_mysql::plugins(client) } else { ask_postgres::plugins(client) };
     capture.plugins = noted(plugins, "plugins", &mut notes);
     // The last question: a client that has given up waiting cannot ask another one.
-    let schemas = client
-        .set_timeout(TABLES_TIMEOUT)
-        .and_then(|()| if is_mysql { ask_mysql::schemas(client) } else { ask_postgres::schemas(client) });
+    let schemas = client.set_timeout(TABLES_TIMEOUT).map_err(|error| error.to_string()).and_then(|()| {
+        if is_mysql {
+            ask_mysql::schemas(client, &capture.variables)
+        } else {
+            ask_postgres::schemas(client).map_err(|error| error.to_string())
+        }
+    });
     capture.schemas = noted(schemas, "schemas", &mut notes);
     capture.notes = notes;
 }
 
-fn noted<T: Default>(read: Result<T, DriverError>, what: &str, notes: &mut Vec<String>) -> T {
+fn noted<T: Default, E: std::fmt::Display>(read: Result<T, E>, what: &str, notes: &mut Vec<String>) -> T {
     read.unwrap_or_else(|error| {
         notes.push(format!("{what} could not be read: {error}"));
         T::default()

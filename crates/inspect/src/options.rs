@@ -1,33 +1,34 @@
 //! Option files with the files that they include, in the order in which a server reads them: the last line holds.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use truetps_knowledge::{GroupUse, SideValue, Version, group_use, server_setting, setting_note};
-use truetps_record::{Flavour, OptionLine, OptionStyle, is_secret_name};
+use truetps_record::{Flavour, OptionReader, OptionStyle, OptionVisitor, OptionWalk, is_secret};
 
 use crate::error::InspectError;
-use crate::sides::read_text;
-
-/// Files that include each other go no deeper.
-const DEPTH_MAX: u32 = 10;
 
 /// What a server that reads these files is told.
+#[derive(Default)]
 pub(crate) struct Read {
     pub(crate) settings: BTreeMap<String, SideValue>,
-    /// Groups that were left out.
+    /// Groups and files that were left out.
     pub(crate) notes: Vec<String>,
 }
 
-/// Settings of the file and of those that it includes, as a server of this family and version reads them.
-pub(crate) fn read(path: &Path, flavour: Option<Flavour>, version: Option<&Version>) -> Result<Read, InspectError> {
-    let text = read_text(path)?;
-    let read = Read { settings: BTreeMap::new(), notes: Vec::new() };
-    let mut reader = Reader { style: OptionStyle::of(&text), flavour, version, read };
-    reader.add(path, &text, 0)?;
+/// Settings of this text of a file and of the files that it includes, as a server of this family and
+/// version reads them.
+pub(crate) fn read(
+    path: &Path,
+    text: &str,
+    flavour: Option<Flavour>,
+    version: Option<&Version>,
+) -> Result<Read, InspectError> {
+    let style = OptionStyle::of(text);
+    let mut reader = Reader { style, flavour, version, read: Read::default() };
+    OptionWalk::new(style, OptionReader::Server, &mut reader).text(path, text)?;
     if reader.read.settings.is_empty() {
-        return Err(InspectError::NoSettings { path: path.to_owned() });
+        return Err(InspectError::NoSettings { path: path.to_owned(), notes: reader.read.notes });
     }
     Ok(reader.read)
 }
@@ -39,80 +40,46 @@ struct Reader<'a> {
     read: Read,
 }
 
-impl Reader<'_> {
-    fn add(&mut self, path: &Path, text: &str, depth: u32) -> Result<(), InspectError> {
-        if depth > DEPTH_MAX {
-            return Err(InspectError::Depth { path: path.to_owned() });
-        }
-        let mut is_ours = self.style == OptionStyle::Plain;
-        for (line, what) in self.style.lines(text) {
-            match what {
-                OptionLine::Group(group) => is_ours = self.reads(&group),
-                OptionLine::Setting { name, value } if is_ours => {
-                    self.note(setting_note(self.style, &name, value.as_deref()));
-                    let Some((name, value)) = server_setting(self.style, &name, value.as_deref()) else {
-                        return Err(InspectError::Options { path: path.to_owned(), line });
-                    };
-                    self.set(path, name, value);
-                }
-                OptionLine::Setting { .. } => {}
-                OptionLine::Include { how, path: named } => self.include(path, &how, &named, depth)?,
-            }
-        }
-        Ok(())
-    }
-
+impl OptionVisitor for Reader<'_> {
     fn reads(&mut self, group: &str) -> bool {
         let used = group_use(group, self.flavour, self.version);
-        self.note(used.note(group));
+        if let Some(note) = used.note(group) {
+            self.note(note);
+        }
         used == GroupUse::Server
     }
 
-    fn note(&mut self, note: Option<String>) {
-        self.read.notes.extend(note.filter(|note| !self.read.notes.contains(note)));
-    }
-
-    fn set(&mut self, path: &Path, name: String, value: String) {
-        if !is_secret_name(&name) {
-            let origin = Some(path.display().to_string());
+    fn setting(&mut self, file: &Path, name: &str, value: Option<&str>) -> bool {
+        if let Some(note) = setting_note(self.style, name, value) {
+            self.note(note);
+        }
+        let Some((name, value)) = server_setting(self.style, name, value) else { return false };
+        if !is_secret(&name, &value) {
+            let origin = Some(file.display().to_string());
             self.read.settings.insert(name, SideValue { value, origin, ..SideValue::default() });
         }
+        true
     }
 
-    fn include(&mut self, from: &Path, how: &str, named: &str, depth: u32) -> Result<(), InspectError> {
-        let named = from.parent().unwrap_or(Path::new(".")).join(named);
-        let files = match how {
-            "includedir" => files_in(&named, "cnf")?,
-            "include_dir" => files_in(&named, "conf")?,
-            "include_if_exists" if !named.exists() => Vec::new(),
-            _ => vec![named],
-        };
-        files.iter().try_for_each(|file| self.add(file, &read_text(file)?, depth + 1))
-    }
-}
-
-/// What servers read of a folder: files that end so and are not hidden, in the order of their names.
-fn files_in(folder: &Path, ending: &str) -> Result<Vec<PathBuf>, InspectError> {
-    let failed = |source| InspectError::Read { path: folder.to_owned(), source };
-    let mut files = Vec::new();
-    for entry in fs::read_dir(folder).map_err(failed)? {
-        let entry = entry.map_err(failed)?;
-        let is_hidden = entry.file_name().to_string_lossy().starts_with('.');
-        if entry.path().extension().is_some_and(|extension| extension == ending) && !is_hidden {
-            files.push(entry.path());
+    fn note(&mut self, note: String) {
+        if !self.read.notes.contains(&note) {
+            self.read.notes.push(note);
         }
     }
-    files.sort();
-    Ok(files)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
+    fn read_file(path: &Path, version: Option<&str>) -> Result<Read, InspectError> {
+        read(path, &fs::read_to_string(path).unwrap(), None, version.and_then(Version::parse).as_ref())
+    }
+
     fn values(path: &Path, version: Option<&str>) -> BTreeMap<String, String> {
-        let read = read(path, None, version.and_then(Version::parse).as_ref()).unwrap();
-        read.settings.into_iter().map(|(name, found)| (name, found.value)).collect()
+        read_file(path, version).unwrap().settings.into_iter().map(|(name, found)| (name, found.value)).collect()
     }
 
     #[test]
@@ -127,15 +94,15 @@ mod tests {
             "my.cnf",
             "[mysqld]\nsync_binlog=1\nmax_connections=7\n!includedir conf.d\n[mysqld]\nmax_connections=8\n",
         );
-        let found = read(&dir.path().join("my.cnf"), None, None).unwrap().settings;
+        let found = read_file(&dir.path().join("my.cnf"), None).unwrap().settings;
         assert_eq!(found.len(), 2);
         assert_eq!((found["sync_binlog"].value.as_str(), found["max_connections"].value.as_str()), ("0", "8"));
         assert!(found["sync_binlog"].origin.as_deref().unwrap().ends_with("b.cnf"));
         write("loop.cnf", "[mysqld]\n!include loop.cnf\n");
-        let error = read(&dir.path().join("loop.cnf"), None, None).err().unwrap().to_string();
+        let error = read_file(&dir.path().join("loop.cnf"), None).err().unwrap().to_string();
         assert!(error.contains("too deeply"), "{error}");
         write("odd.cnf", "[mysqld]\n<html>\n");
-        let error = read(&dir.path().join("odd.cnf"), None, None).err().unwrap().to_string();
+        let error = read_file(&dir.path().join("odd.cnf"), None).err().unwrap().to_string();
         assert!(error.contains("line 2"), "{error}");
     }
 
@@ -149,7 +116,7 @@ mod tests {
         let found = |version| values(&path, version)["sync_binlog"].clone();
         assert_eq!((found(None), found(Some("8.0.36")), found(Some("5.7.22"))), ("1".into(), "1".into(), "3".into()));
         assert_eq!(values(&path, Some("8.0.36"))["skip_networking"], "ON");
-        let notes = read(&path, None, None).unwrap().notes;
+        let notes = read_file(&path, None).unwrap().notes;
         assert!(notes.len() == 2 && notes[0].contains("[mysqld-5.7]"), "{notes:?}");
     }
 
@@ -168,7 +135,22 @@ mod tests {
         let found = values(&dir.path().join("postgresql.conf"), None);
         let of = |name: &str| found[name].as_str();
         assert_eq!((of("fsync"), of("wal_level"), of("max_connections")), ("off", "replica", "7"));
-        write("wrong.conf", "include 'nowhere.conf'\n");
-        assert!(read(&dir.path().join("wrong.conf"), None, None).is_err());
+        write("copied.conf", "fsync = on\ninclude_dir 'nowhere.d'\n");
+        let copied = read_file(&dir.path().join("copied.conf"), None).unwrap();
+        assert!(copied.settings.len() == 1 && copied.notes[0].contains("nowhere.d"), "{:?}", copied.notes);
+    }
+
+    /// The main file of Ubuntu's and Debian's packages.
+    #[test]
+    fn a_file_that_only_includes() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir(dir.path().join("conf.d")).unwrap();
+        fs::write(dir.path().join("conf.d/mysqld.cnf"), "[mysqld]\nsync_binlog=0\n").unwrap();
+        let path = dir.path().join("my.cnf");
+        let text = format!("# Includes\n!includedir {}/\n!includedir /nowhere/\n", dir.path().join("conf.d").display());
+        fs::write(&path, text).unwrap();
+        let read = read_file(&path, None).unwrap();
+        assert_eq!(read.settings["sync_binlog"].value, "0");
+        assert!(read.notes.len() == 1 && read.notes[0].contains("/nowhere"), "{:?}", read.notes);
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use truetps_driver::Target;
 use truetps_knowledge::{Side, SideValue, Version};
-use truetps_record::{Capture, CapturedVariable, ExperimentFolder, is_secret_name};
+use truetps_record::{Capture, CapturedVariable, ExperimentFolder, TextError, is_secret, read_text};
 
 use crate::capture::{CaptureOptions, capture};
 use crate::error::InspectError;
@@ -22,7 +22,9 @@ pub fn side_of_server(target: &Target) -> Result<Side, InspectError> {
 }
 
 pub fn side_of_capture(name: &str, capture: &Capture) -> Side {
-    let variables = capture.variables.iter().map(|(name, variable)| (name.clone(), value_of(variable)));
+    // One that an older truetps has written may have what this one would leave out.
+    let shown = capture.variables.iter().filter(|(name, variable)| !is_secret(name, &variable.value));
+    let variables = shown.map(|(name, variable)| (name.clone(), value_of(variable)));
     let plain =
         |(name, value): (&String, &String)| (name.clone(), SideValue { value: value.clone(), ..SideValue::default() });
     Side {
@@ -44,18 +46,19 @@ fn value_of(variable: &CapturedVariable) -> SideValue {
 /// A capture, an option file or a run folder, by what is there. An option file is read as a server of the version of
 /// `like` reads it.
 pub fn side_of_path(path: &Path, like: Option<&Side>) -> Result<Side, InspectError> {
-    let facts = fs::metadata(path).map_err(|source| InspectError::Read { path: path.to_owned(), source })?;
+    let failed = |source: TextError| InspectError::Read { path: path.to_owned(), source };
+    let facts = fs::metadata(path).map_err(|error| failed(error.into()))?;
     if facts.is_dir() {
         return side_of_folder(path);
     }
-    let text = read_text(path)?;
+    let text = read_text(path, FILE_BYTES_MAX).map_err(failed)?;
     if text.trim_start().starts_with(['{', '[']) && !looks_like_groups(&text) {
         let capture =
             Capture::from_json(&text).map_err(|source| InspectError::Capture { path: path.to_owned(), source })?;
         return Ok(side_of_capture(&path.display().to_string(), &capture));
     }
     let version = like.and_then(|side| side.version.as_deref()).and_then(Version::parse);
-    let read = options::read(path, like.and_then(|side| side.flavour), version.as_ref())?;
+    let read = options::read(path, &text, like.and_then(|side| side.flavour), version.as_ref())?;
     Ok(Side {
         name: path.display().to_string(),
         kind: "option file".to_owned(),
@@ -71,15 +74,6 @@ fn looks_like_groups(text: &str) -> bool {
     first.starts_with('[') && first[1..].trim_start().starts_with(|c: char| c.is_ascii_alphabetic())
 }
 
-pub(crate) fn read_text(path: &Path) -> Result<String, InspectError> {
-    let failed = |source| InspectError::Read { path: path.to_owned(), source };
-    if fs::metadata(path).map_err(failed)?.len() > FILE_BYTES_MAX {
-        return Err(InspectError::TooLarge { path: path.to_owned(), limit_bytes: FILE_BYTES_MAX });
-    }
-    let bytes = fs::read(path).map_err(failed)?;
-    String::from_utf8(bytes).map_err(|_| InspectError::Binary { path: path.to_owned() })
-}
-
 /// An experiment, or one trial of it.
 fn side_of_folder(path: &Path) -> Result<Side, InspectError> {
     let none = || InspectError::NoRunFolder { path: path.to_owned() };
@@ -92,13 +86,15 @@ fn side_of_folder(path: &Path) -> Result<Side, InspectError> {
     if !path.join("run.json").is_file() {
         return Err(none());
     }
-    let whole = path.canonicalize().map_err(|source| InspectError::Read { path: path.to_owned(), source })?;
+    let whole =
+        path.canonicalize().map_err(|error| InspectError::Read { path: path.to_owned(), source: error.into() })?;
     let folder = ExperimentFolder::open(whole.parent().ok_or_else(none)?)?;
     let name = whole.file_name().ok_or_else(none)?.to_string_lossy().into_owned();
     side_of_trials(path, &folder, &[name])
 }
 
-/// The first trial that has recorded variables stands for all; what the others have in another way is told.
+/// The first trial that has recorded variables stands for all, with the server that it ran on: the trials of a plan may
+/// have several.
 fn side_of_trials(path: &Path, folder: &ExperimentFolder, names: &[String]) -> Result<Side, InspectError> {
     let mut first: Option<(&String, BTreeMap<String, String>)> = None;
     for name in names {
@@ -107,23 +103,84 @@ fn side_of_trials(path: &Path, folder: &ExperimentFolder, names: &[String]) -> R
             break;
         }
     }
-    let (trial, variables) = first.ok_or_else(|| InspectError::NoVariables { path: path.to_owned() })?;
-    let experiment = folder.experiment()?;
+    let (name, variables) = first.ok_or_else(|| InspectError::NoVariables { path: path.to_owned() })?;
+    let trial = folder.trial(name)?;
     let mut notes = Vec::new();
     if names.len() > 1 {
-        let factors = experiment.schedule.first().map(|trial| trial.configuration.to_string()).unwrap_or_default();
-        notes.push(format!("variables of {trial} ({factors}); name another trial's folder for other levels"));
+        let factors = trial.as_ref().map(|trial| trial.configuration.to_string()).unwrap_or_default();
+        notes.push(format!("variables of {name} ({factors}); name another trial's folder for other levels"));
     }
+    let server = match trial.and_then(|trial| trial.server) {
+        Some(server) => Some(server),
+        // Of a folder that was written before trials said it.
+        None => folder.experiment()?.server,
+    };
     let known = |(name, value): (String, String)| {
-        (!is_secret_name(&name)).then(|| (name, SideValue { value, ..SideValue::default() }))
+        (!is_secret(&name, &value)).then(|| (name, SideValue { value, ..SideValue::default() }))
     };
     Ok(Side {
         name: path.display().to_string(),
         kind: "run folder".to_owned(),
-        flavour: experiment.server.as_ref().map(|server| server.flavour),
-        version: experiment.server.map(|server| server.version),
+        flavour: server.as_ref().map(|server| server.flavour),
+        version: server.map(|server| server.version),
         is_complete: true,
         settings: variables.into_iter().filter_map(known).collect(),
         notes,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+    use truetps_record::Flavour;
+
+    use super::*;
+
+    fn server(flavour: &str, version: &str) -> Value {
+        json!({"flavour": flavour, "version": version, "version_text": version, "chosen_settings": []})
+    }
+
+    /// The server is a factor: trials have one each, in random order.
+    fn experiment_with_two_servers(dir: &Path) {
+        let levels = |name: &str| json!({"server": name});
+        let scheduled = |name: &str, server: &str| json!({"name": name, "block": 0, "position": 0, "role": "cell", "configuration": levels(server)});
+        let experiment = json!({
+            "schema_version": 1, "tool_version": "0", "name": "two", "created_at": "2026", "quick": false, "seed": 1,
+            "host": {"hostname": "h", "kernel": "k", "cpu_model": "c", "cores": 1, "memory_bytes": 1},
+            "server": server("mysql", "8.0.36"), "sandbox_dir": "/x", "command": [],
+            "schedule": [scheduled("trial-0001", "first"), scheduled("trial-0002", "pg"), scheduled("trial-0003", "my")],
+        });
+        fs::write(dir.join("experiment.json"), experiment.to_string()).unwrap();
+        for (name, level, server) in
+            [("trial-0002", "pg", server("postgresql", "15.8")), ("trial-0003", "my", server("mysql", "8.0.36"))]
+        {
+            fs::create_dir_all(dir.join(name).join("server")).unwrap();
+            let trial = json!({
+                "schema_version": 1, "tool_version": "0", "name": name, "block": 0, "position": 0, "role": "cell",
+                "configuration": levels(level), "workload": "insert", "seed": 1, "server": server,
+                "started_at": "2026", "ended_at": null, "validity": {"state": "valid"}, "engine": null, "measured": null, "notes": [],
+            });
+            fs::write(dir.join(name).join("run.json"), trial.to_string()).unwrap();
+            fs::write(dir.join(name).join("server/variables.json"), "{\"fsync\": \"on\"}").unwrap();
+        }
+    }
+
+    #[test]
+    fn a_trial_is_judged_as_its_own_server() {
+        let dir = tempfile::tempdir().unwrap();
+        experiment_with_two_servers(dir.path());
+        let side = |name: &str| side_of_path(&dir.path().join(name), None).unwrap();
+        let (pg, my, whole) = (side("trial-0002"), side("trial-0003"), side(""));
+        assert_eq!((pg.flavour, pg.version.as_deref()), (Some(Flavour::Postgresql), Some("15.8")));
+        assert_eq!((my.flavour, my.version.as_deref()), (Some(Flavour::Mysql), Some("8.0.36")));
+        // The first trial has no variables: the second stands for all, with what it was.
+        assert_eq!(whole.flavour, Some(Flavour::Postgresql));
+        assert!(whole.notes[0].starts_with("variables of trial-0002 (server=pg)"), "{:?}", whole.notes);
+    }
+
+    #[test]
+    fn what_has_no_end_is_refused() {
+        let error = side_of_path(Path::new("/dev/zero"), None).unwrap_err().to_string();
+        assert_eq!(error, format!("/dev/zero: there is more in it than {FILE_BYTES_MAX} bytes"));
+    }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use truetps_driver::{Client, DriverError};
+use truetps_driver::{Client, DriverError, server_settings};
 use truetps_probe::clock;
 use truetps_record::{
     Experiment, ExperimentFolder, HostFacts, Plan, Protocol, SCHEMA_VERSION, ScheduledTrial, ServerFacts, Trial,
@@ -22,7 +22,6 @@ use crate::ground::{Ground, Place, Program, Site};
 use crate::schedule::schedule;
 use crate::setup::{given, private};
 use crate::trial::{FAILED_SHARE_MAX, TrialContext, load_of, run_trial};
-use crate::variables;
 
 /// So many trials in a row without evidence, and the rest would be no better.
 const FAILURES_IN_A_ROW_MAX: u32 = 5;
@@ -461,7 +460,7 @@ fn keep_server_files(site: &mut Site<'_>, health: Health, path: &Path) -> Result
         write_atomically(&path.join("error.log"), server.error_log_tail(LOG_LINES_KEPT).as_bytes())?;
     }
     // A server that is gone cannot be asked; what it was started with is in its option file.
-    let variables = if health == Health::Gone { None } else { variables::of_server(site.client).ok() };
+    let variables = if health == Health::Gone { None } else { server_settings(site.client).ok() };
     if let Some(mut variables) = variables {
         variables.append(&mut site.session);
         let text = serde_json::to_vec_pretty(&variables).expect("a map of texts has a JSON form");

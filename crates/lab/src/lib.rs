@@ -20,7 +20,6 @@ mod setup;
 mod stand;
 mod tables;
 mod trial;
-mod variables;
 
 pub use duration::estimate;
 pub use error::LabError;

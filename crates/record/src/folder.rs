@@ -263,6 +263,11 @@ impl TrialWriter {
         self.path.join("server")
     }
 
+    /// What the server is set to, by name.
+    pub fn write_variables(&self, variables: &BTreeMap<String, String>) -> Result<(), FolderError> {
+        write_json(&self.server_path().join("variables.json"), variables)
+    }
+
     /// Appends one interval to both series.
     pub fn append(&mut self, interval: &Interval, histogram: &Histogram) -> Result<(), FolderError> {
         let path = self.path.join("intervals.jsonl");

@@ -18,15 +18,18 @@ mod interval;
 mod load;
 mod open_loop;
 mod option_file;
+mod option_walk;
 mod personality;
 mod plan;
 mod plan_check;
 mod rate;
+mod secret;
 mod server;
 mod setting_text;
 mod slo;
 mod sql_script;
 mod table_spec;
+mod text_file;
 mod trial;
 mod version;
 mod whole_number;
@@ -34,7 +37,7 @@ mod workload_check;
 mod workload_spec;
 
 pub use calendar::{parse_time, put_date, put_time};
-pub use capture::{CAPTURE_KIND, Capture, CaptureError, CapturedPlugin, CapturedVariable, SchemaShape, is_secret_name};
+pub use capture::{CAPTURE_KIND, Capture, CaptureError, CapturedPlugin, CapturedVariable, SchemaShape};
 pub use configuration::{
     CONNECTIONS, Configuration, HOT_ROWS, RATE, SERVER, SettingValue, is_load_factor, is_workload_factor,
 };
@@ -50,15 +53,18 @@ pub use interval::{Interval, Phase};
 pub use load::{DriveMode, ErrorPolicy, Load, Spacing};
 pub use open_loop::{OpenLoop, StartCounts};
 pub use option_file::{OptionLine, OptionStyle};
+pub use option_walk::{OptionFileError, OptionReader, OptionVisitor, OptionWalk};
 pub use personality::Personality;
 pub use plan::{DatadirState, Design, Plan, PlanError, Protocol, QuickOverrides, ServerSpec};
 pub use plan_check::near_matches;
 pub use rate::{RATE_MAX, RATE_MIN, parse_rate};
+pub use secret::is_secret;
 pub use server::{Flavour, ServerFacts};
 pub use setting_text::{is_off, same_setting, setting_number};
 pub use slo::Slo;
 pub use sql_script::{SqlDialect, SqlScriptError, split_sql};
 pub use table_spec::{GeneratedTable, TableSection, VALUE_LENGTH};
+pub use text_file::{TextError, read_text};
 pub use trial::{EngineFacts, Measured, ResourceUse, Trial, Validity};
 pub use version::Version;
 pub use workload_spec::{

@@ -25,9 +25,9 @@ pub enum OptionLine {
 }
 
 impl OptionStyle {
-    /// That of a text: one with a group has groups.
+    /// That of a text: one with a group has groups, and one that includes with a `!` includes such files.
     pub fn of(text: &str) -> Self {
-        if text.lines().any(|line| without_mark(line).starts_with('[')) { Self::Groups } else { Self::Plain }
+        if text.lines().any(|line| without_mark(line).starts_with(['[', '!'])) { Self::Groups } else { Self::Plain }
     }
 
     /// Each line that says something, with its number, in the order in which a server takes them.
@@ -159,6 +159,7 @@ mod tests {
     fn lines_with_groups() {
         let text = "\u{feff}# head\n[ mysqld ] # rest\n;x\n a = 1 # c\nb\n!include  x y.cnf\n\n";
         assert_eq!(OptionStyle::of(text), OptionStyle::Groups);
+        assert_eq!(OptionStyle::of("# of Ubuntu\n!includedir /etc/mysql/conf.d/\n"), OptionStyle::Groups);
         let lines: Vec<_> = OptionStyle::Groups.lines(text).collect();
         let expected = [
             (2, OptionLine::Group("mysqld".to_owned())),

@@ -25,7 +25,7 @@ pub fn diff_text(diff: &Diff, all: bool) -> String {
     out.push('\n');
     for (letter, side) in sides {
         if let Some(durability) = &side.durability {
-            let _ = writeln!(out, "Durability {letter}  {}", durability.sentence);
+            let _ = writeln!(out, "Durability {letter}  {}", printable(&durability.sentence));
         }
     }
     let mut group = None;
@@ -45,27 +45,38 @@ pub fn diff_text(diff: &Diff, all: bool) -> String {
 pub fn diff_markdown(diff: &Diff, all: bool) -> String {
     let mut out = String::from("# Settings that differ\n\n");
     for (letter, side) in [("A", &diff.a), ("B", &diff.b)] {
-        let said = side.durability.as_ref().map(|durability| format!(": {}", durability.sentence)).unwrap_or_default();
+        let said =
+            side.durability.as_ref().map(|found| format!(": {}", printable(&found.sentence))).unwrap_or_default();
         let _ = writeln!(out, "- **{letter}** {}{}", escaped(&title(side)), escaped(&said));
     }
-    out.push_str("\n| group | setting | A | B | default A | default B | meaning |\n|---|---|---|---|---|---|---|\n");
+    out.push_str(
+        "\n| group | setting | A | B | default A | default B | meaning | more |\n|---|---|---|---|---|---|---|---|\n",
+    );
     for difference in visible(diff, all) {
         let default = |placed: &Placed| placed.default.clone().map_or_else(|| "-".to_owned(), |text| quoted(&text));
         let (of_a, of_b) = both(difference);
         let cells = [
             heading(difference),
-            format!("`{}`", difference.name),
+            code(&difference.name),
             escaped(&of_a),
             escaped(&of_b),
             escaped(&default(&difference.a)),
             escaped(&default(&difference.b)),
             escaped(difference.meaning.as_deref().unwrap_or("")),
+            escaped(&more(difference)),
         ];
         let _ = writeln!(out, "| {} |", cells.join(" | "));
     }
     out.push('\n');
     out.push_str(&summary(diff, all));
     out
+}
+
+/// Where the values come from, what changing it takes, and what each side means for a crash.
+fn more(difference: &Difference) -> String {
+    let mut told = origins(difference);
+    told.extend(crash_lines(difference).map(|(letter, line)| format!("{letter}: {line}")));
+    told.join("; ")
 }
 
 fn visible(diff: &Diff, all: bool) -> impl Iterator<Item = &Difference> {
@@ -90,20 +101,19 @@ fn section(difference: &Difference) -> String {
 
 fn title(side: &SideFacts) -> String {
     let server = match (side.flavour, &side.version) {
-        (Some(flavour), Some(version)) => format!("{flavour} {version}, "),
+        (Some(flavour), Some(version)) => format!("{flavour} {}, ", printable(version)),
         _ => String::new(),
     };
-    let mut text = format!("{}  ({server}{})", side.name, side.kind);
+    let mut text = format!("{}  ({server}{})", printable(&side.name), side.kind);
     for note in &side.notes {
-        let _ = write!(text, "\n   note: {note}");
+        let _ = write!(text, "\n   note: {}", printable(note));
     }
     text
 }
 
 fn put_difference(out: &mut String, difference: &Difference) {
-    let Difference { name, a, b, .. } = difference;
     let (of_a, of_b) = both(difference);
-    let _ = writeln!(out, "  {name}   A {of_a}   B {of_b}");
+    let _ = writeln!(out, "  {}   A {of_a}   B {of_b}", printable(&difference.name));
     if let (Some(meaning), Some(group)) = (&difference.meaning, difference.group) {
         let _ = writeln!(out, "      {group}: {meaning}");
     }
@@ -111,16 +121,20 @@ fn put_difference(out: &mut String, difference: &Difference) {
     if !facts.is_empty() {
         let _ = writeln!(out, "      {}", facts.join("; "));
     }
-    for (letter, placed) in [("A", a), ("B", b)] {
-        if let Some(line) = crash_line(placed) {
-            let _ = writeln!(out, "      {letter}: {line}");
-        }
+    for (letter, line) in crash_lines(difference) {
+        let _ = writeln!(out, "      {letter}: {line}");
     }
+}
+
+fn crash_lines(difference: &Difference) -> impl Iterator<Item = (&'static str, String)> {
+    [("A", &difference.a), ("B", &difference.b)]
+        .into_iter()
+        .filter_map(|(letter, placed)| Some((letter, crash_line(placed)?)))
 }
 
 /// Defaults, where the values come from, and what changing it takes.
 fn facts(difference: &Difference) -> Vec<String> {
-    let Difference { a, b, change, belongs_with, .. } = difference;
+    let Difference { a, b, .. } = difference;
     let mut facts = Vec::new();
     match (&a.default, &b.default) {
         (Some(one), Some(other)) if one == other => facts.push(format!("default {}", quoted(one))),
@@ -130,9 +144,16 @@ fn facts(difference: &Difference) -> Vec<String> {
             facts.push(format!("default A {}, B {}", told(one), told(other)));
         }
     }
+    facts.extend(origins(difference));
+    facts
+}
+
+fn origins(difference: &Difference) -> Vec<String> {
+    let Difference { a, b, change, belongs_with, .. } = difference;
+    let mut facts = Vec::new();
     for (letter, placed) in [("A", a), ("B", b)] {
         if let Some(origin) = &placed.origin {
-            facts.push(format!("{letter} from {origin}"));
+            facts.push(format!("{letter} from {}", printable(origin)));
         }
     }
     facts.extend(change.map(|change| change.to_string()));
@@ -145,7 +166,7 @@ fn facts(difference: &Difference) -> Vec<String> {
 /// One sentence where both crashes mean the same.
 fn crash_line(placed: &Placed) -> Option<String> {
     if let Some(reason) = &placed.without_effect {
-        return Some(format!("without effect, as {reason}"));
+        return Some(format!("without effect, as {}", printable(reason)));
     }
     let (process, power) = (placed.process_crash.as_ref()?, placed.power_cut.as_ref()?);
     Some(if process == power {
@@ -177,18 +198,31 @@ fn shown(placed: &Placed) -> String {
         (Some(value), _) => quoted(value),
         (None, []) => "not there".to_owned(),
         (None, others) => {
-            let others: Vec<_> = others.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            let others: Vec<_> = others.iter().map(|(name, value)| format!("{name}={}", quoted(value))).collect();
             format!("not there ({})", others.join(", "))
         }
     }
 }
 
 fn quoted(value: &str) -> String {
-    let mut short: String = value.chars().map(|c| if c.is_control() { ' ' } else { c }).take(VALUE_CHARS_MAX).collect();
-    if short.len() < value.len() {
+    let mut short: String = printable(value).chars().take(VALUE_CHARS_MAX).collect();
+    if short.chars().count() < value.chars().count() {
         short.push('…');
     }
     if short.is_empty() { "\"\"".to_owned() } else { short }
+}
+
+/// A capture is a file of somebody else: nothing in it may move the cursor of a terminal, or turn the text around.
+fn printable(text: &str) -> String {
+    let is_odd = |c: char| {
+        c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    text.chars().map(|c| if is_odd(c) { ' ' } else { c }).collect()
+}
+
+/// A name as code, which has no other end than its own.
+fn code(name: &str) -> String {
+    format!("`{}`", escaped(&printable(name).replace('`', "'")))
 }
 
 fn escaped(text: &str) -> String {
@@ -263,12 +297,32 @@ mod tests {
     fn markdown_and_json() {
         let markdown = diff_markdown(&sample(), false);
         assert!(markdown.contains("| durability | `sync_binlog` | 1 | 0 | 1 | 0 | After how many"), "{markdown}");
+        let expected = "| A from /etc/my.cnf; B from /etc/my.cnf; dynamic; goes with";
+        assert!(
+            markdown.contains(expected) && markdown.contains("; B: a process crash loses nothing; a power cut can")
+        );
+        assert!(markdown.contains("| others | `odd\\|one` | 1 | 2 |"), "{markdown}");
         let json: serde_json::Value = serde_json::from_str(&diff_json(&sample())).unwrap();
         assert_eq!(json["schema_version"], 1);
         assert_eq!(json["differences"][0]["name"], "sync_binlog");
         assert_eq!(json["b"]["durability"]["replica"], "none");
         let folded = json["differences"].as_array().unwrap().iter().filter(|one| one["folded"].is_string()).count();
         assert_eq!(folded, 1);
+    }
+
+    #[test]
+    fn nothing_of_a_capture_reaches_the_terminal_as_it_is() {
+        let mut one =
+            side("a\u{1b}[2J", "9.7.4\u{7}", &[("odd\u{1b}one", "1\u{1b}"), ("innodb_log_file_size", "\u{1b}")]);
+        one.notes.push("note\u{1b}\u{202e}".to_owned());
+        for value in one.settings.values_mut() {
+            value.origin = Some("/etc\u{1b}\u{9b}".to_owned());
+        }
+        let other = side("b", "8.0.36", &[("odd\u{1b}one", "2"), ("innodb_redo_log_capacity", "7")]);
+        for text in [diff_text(&diff(&one, &other), true), diff_markdown(&diff(&other, &one), true)] {
+            let is_odd = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
+            assert!(!text.contains(is_odd), "{text:?}");
+        }
     }
 
     #[test]

@@ -1,17 +1,18 @@
 //! `truetps server capture`: what a server is set to, as a file.
 
 use truetps_inspect::{CaptureOptions, InspectError, capture};
-use truetps_knowledge::judge_text;
 use truetps_record::{Capture, write_atomically};
 
 use crate::answer::shown;
 use crate::args::CaptureArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::{print_out, say, site};
+use crate::login::{Sources, target};
+use crate::{print_out, say};
 
 pub(crate) fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
-    let target = site::target(&args.server, "DSN")?;
+    let target =
+        target(&args.server, "DSN", &Sources::of_one(args.login.defaults_file.as_deref(), args.login.ask_password))?;
     let options = CaptureOptions {
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
         flush_dir: args.flush_dir.clone(),
@@ -21,7 +22,7 @@ pub(crate) fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
     for note in &captured.notes {
         say(&format!("note: {note}\n"));
     }
-    if let Some(sentence) = durability(&captured) {
+    if let Some(sentence) = &captured.durability {
         say(&format!("durability: {sentence}\n"));
     }
     let Some(path) = &args.output else { return Ok(print_out(&captured.to_json())) };
@@ -30,15 +31,6 @@ pub(crate) fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
     let path = shown(path);
     say(&format!("{}\nSaved  {}\nNext   truetps diff {} OTHER\n", summary(&captured), path.display(), path.display()));
     Ok(Exit::Good)
-}
-
-/// What a commit on this server survives, in one line.
-fn durability(captured: &Capture) -> Option<String> {
-    let variables = captured.variables.iter();
-    let variables = variables.map(|(name, found)| (name.as_str(), found.value.as_str(), found.origin.as_deref()));
-    let status = captured.status.iter().map(|(name, value)| (name.as_str(), value.as_str(), None));
-    let judged = judge_text(captured.server.flavour, &captured.server.version, variables.chain(status))?;
-    Some(judged.sentence)
 }
 
 fn summary(captured: &Capture) -> String {

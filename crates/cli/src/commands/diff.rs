@@ -9,14 +9,21 @@ use crate::args::{DiffArgs, DiffFormat};
 use crate::commands::capture::failure;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::{print_out, site};
+use crate::login::{self, PASSWORD, Sources};
+use crate::print_out;
 
 pub(crate) fn run(args: &DiffArgs) -> Result<Exit, Failure> {
-    let (mut a, b) = (side(&args.a, "A", None)?, side(&args.b, "B", None)?);
+    let ends = [
+        End { named: &args.a, letter: "A", variable: "TRUETPS_PASSWORD_A", file: args.defaults_file_a.as_deref() },
+        End { named: &args.b, letter: "B", variable: "TRUETPS_PASSWORD_B", file: args.defaults_file_b.as_deref() },
+    ];
+    let shares = shares(&ends, args)?;
+    let side = |n: usize, like: Option<&Side>| ends[n].read(shares[n], args, like);
+    let mut a = side(0, None)?;
     // An option file is read as the other side's version reads it.
-    let b = if b.is_complete { b } else { side(&args.b, "B", Some(&a))? };
+    let b = side(1, Some(&a).filter(|a| a.is_complete))?;
     if !a.is_complete {
-        a = side(&args.a, "A", Some(&b))?;
+        a = side(0, Some(&b))?;
     }
     let found = diff(&a, &b);
     Ok(print_out(&match args.format {
@@ -26,11 +33,67 @@ pub(crate) fn run(args: &DiffArgs) -> Result<Exit, Failure> {
     }))
 }
 
-fn side(named: &str, flag: &str, like: Option<&Side>) -> Result<Side, Failure> {
-    let read = if named.contains("://") {
-        side_of_server(&site::target(named, flag)?)
-    } else {
-        side_of_path(Path::new(named), like)
-    };
-    read.map_err(|error| failure(&error))
+/// One of the two that are compared.
+struct End<'a> {
+    named: &'a str,
+    letter: &'static str,
+    /// Of the environment, with the password for this one alone.
+    variable: &'static str,
+    /// Option file for this one alone.
+    file: Option<&'a Path>,
+}
+
+impl End<'_> {
+    fn is_server(&self) -> bool {
+        self.named.contains("://")
+    }
+
+    /// Whether it is said how this one logs in, and not another one.
+    fn has_own_login(&self) -> Result<bool, Failure> {
+        let is_told = self.file.is_some() || std::env::var_os(self.variable).is_some();
+        Ok(is_told || login::parse(self.named, self.letter)?.login.password.is_some())
+    }
+
+    /// `is_alone`: what is not said of one of them is meant for this one.
+    fn read(&self, is_alone: bool, args: &DiffArgs, like: Option<&Side>) -> Result<Side, Failure> {
+        let read = if self.is_server() {
+            let asks = args.login.ask_password && !self.has_own_login()?;
+            let common = args.login.defaults_file.as_deref().filter(|_| is_alone);
+            let variables = [self.variable, PASSWORD];
+            let sources = Sources {
+                variables: if is_alone { &variables } else { &variables[..1] },
+                defaults_file: self.file.or(common),
+                own_file: is_alone,
+                asks,
+            };
+            side_of_server(&login::target(self.named, self.letter, &sources)?)
+        } else {
+            side_of_path(Path::new(self.named), like)
+        };
+        read.map_err(|error| failure(&error))
+    }
+}
+
+/// Which of the two may use what is said once: where two servers want a login, that would give the password of one to
+/// the other.
+fn shares(ends: &[End<'_>; 2], args: &DiffArgs) -> Result<[bool; 2], Failure> {
+    let mut wants = [false; 2];
+    for (end, wants) in ends.iter().zip(&mut wants) {
+        *wants = end.is_server() && !end.has_own_login()?;
+    }
+    if wants != [true; 2] {
+        return Ok(wants);
+    }
+    let [a, b] = [login::parse(&args.a, "A")?, login::parse(&args.b, "B")?];
+    if a.endpoints == b.endpoints {
+        return Ok(wants);
+    }
+    let is_said_once = login::is_set(PASSWORD) || args.login.defaults_file.is_some();
+    if !is_said_once || args.login.ask_password {
+        return Ok([false; 2]);
+    }
+    let what = if args.login.defaults_file.is_some() { "--defaults-file" } else { PASSWORD };
+    let hint = "TRUETPS_PASSWORD_A and TRUETPS_PASSWORD_B (empty: none), --defaults-file-a and --defaults-file-b, or \
+                --ask-password";
+    Err(Failure::usage(format!("A and B are two servers, and {what} is one: whose is it?")).hint(hint.to_owned()))
 }

@@ -1,13 +1,15 @@
 //! `truetps server restore`: puts back what killed runs have left in servers of `--dsn`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use truetps_driver::Target;
 use truetps_lab::{ForeignError, Journal, LabError, Restored, restore, unfinished};
 
 use crate::args::RestoreArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::login::{self, PASSWORD, Sources};
 use crate::{print_out, say, site};
 
 pub(crate) fn run(args: &RestoreArgs) -> Result<Exit, Failure> {
@@ -19,12 +21,13 @@ pub(crate) fn run(args: &RestoreArgs) -> Result<Exit, Failure> {
         say("no killed run has left anything\n");
         return Ok(Exit::Good);
     }
-    refuse_one_password_for_all(&journals, args)?;
+    let mut logins = Logins { args, is_one_server: is_one_server(&journals, args), known: BTreeMap::new() };
+    logins.refuse_one_for_all(&journals)?;
     // Of several, each is tried: one server that is gone must not keep the others waiting.
     let mut first_failure = None;
     let mut skipped = Vec::new();
     for path in &journals {
-        match one(path, args) {
+        match one(path, args, &mut logins) {
             Ok(()) => {}
             // Journals of other servers are not what was asked for, and are not forgotten either.
             Err(Refused::OtherServer(_)) if args.dsn.is_some() && args.journal.is_none() => {
@@ -48,18 +51,51 @@ pub(crate) fn run(args: &RestoreArgs) -> Result<Exit, Failure> {
     }
 }
 
-/// The password of one server is no business of another one, whose address is only in a file.
-fn refuse_one_password_for_all(journals: &[PathBuf], args: &RestoreArgs) -> Result<(), Failure> {
-    if args.dsn.is_some() || args.journal.is_some() || !site::has_password_in_environment() {
-        return Ok(());
+/// The servers that journals are of.
+fn addresses(journals: &[PathBuf]) -> BTreeSet<String> {
+    journals.iter().filter_map(|path| Some(Journal::read(path).ok()?.address)).collect()
+}
+
+/// Whether whatever is said of an account can be meant for one server only.
+fn is_one_server(journals: &[PathBuf], args: &RestoreArgs) -> bool {
+    args.dsn.is_some() || args.journal.is_some() || addresses(journals).len() < 2
+}
+
+/// Who puts it back, on each server.
+struct Logins<'a> {
+    args: &'a RestoreArgs,
+    is_one_server: bool,
+    /// By DSN: nobody is asked twice for one server.
+    known: BTreeMap<String, Target>,
+}
+
+impl Logins<'_> {
+    /// The password of one server is no business of another one, whose address is only in a file.
+    fn refuse_one_for_all(&self, journals: &[PathBuf]) -> Result<(), Failure> {
+        let login = &self.args.login;
+        let is_said_once = login::is_set(PASSWORD) || login.defaults_file.is_some();
+        if self.is_one_server || login.ask_password || !is_said_once {
+            return Ok(());
+        }
+        let what = if login.defaults_file.is_some() { "--defaults-file" } else { PASSWORD };
+        let addresses: Vec<_> = addresses(journals).into_iter().collect();
+        let message = format!("{what} is one, and the journals are of several servers: {}", addresses.join(", "));
+        let hint = "name the server with --dsn, or one journal with --journal, or be asked for each: --ask-password";
+        Err(Failure::usage(message).hint(hint.to_owned()))
     }
-    let addresses: BTreeSet<_> = journals.iter().filter_map(|path| Some(Journal::read(path).ok()?.address)).collect();
-    if addresses.len() < 2 {
-        return Ok(());
+
+    fn target(&mut self, dsn: &str) -> Result<Target, Failure> {
+        if let Some(target) = self.known.get(dsn) {
+            return Ok(target.clone());
+        }
+        let login = &self.args.login;
+        let of_one = Sources::of_one(login.defaults_file.as_deref(), login.ask_password);
+        // With several, all that is left is what somebody types for each.
+        let of_several = Sources { variables: &[], defaults_file: None, own_file: false, ..of_one };
+        let target = login::target(dsn, site::DSN, if self.is_one_server { &of_one } else { &of_several })?;
+        self.known.insert(dsn.to_owned(), target.clone());
+        Ok(target)
     }
-    let addresses: Vec<_> = addresses.into_iter().collect();
-    let message = format!("TRUETPS_PASSWORD is one, and the journals are of several servers: {}", addresses.join(", "));
-    Err(Failure::usage(message).hint("name the server with --dsn, or one journal with --journal".to_owned()))
 }
 
 enum Refused {
@@ -67,7 +103,7 @@ enum Refused {
     Failed(Failure),
 }
 
-fn one(path: &Path, args: &RestoreArgs) -> Result<(), Refused> {
+fn one(path: &Path, args: &RestoreArgs, logins: &mut Logins<'_>) -> Result<(), Refused> {
     let failed = |error: LabError| match &error {
         LabError::Foreign(ForeignError::OtherServer { .. }) => Refused::OtherServer(error.into()),
         _ => Refused::Failed(error.into()),
@@ -75,8 +111,7 @@ fn one(path: &Path, args: &RestoreArgs) -> Result<(), Refused> {
     let journal = Journal::read(path).map_err(|error| failed(error.into()))?;
     let dsn = args.dsn.as_deref().unwrap_or(&journal.address);
     say(&format!("{}: a run of {} left {}\n", journal.address, journal.begun_at, journal.told()));
-    let target = site::target_of_account(dsn, args.defaults_file.as_deref(), args.ask_password);
-    let target = target.map_err(Refused::Failed)?;
+    let target = logins.target(dsn).map_err(Refused::Failed)?;
     let Restored { done, left, failed: not_done, kept } =
         restore(path, &target, args.journal.is_some()).map_err(failed)?;
     let done = done.iter().map(|line| format!("put back: {line}\n"));

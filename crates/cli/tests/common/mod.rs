@@ -82,6 +82,8 @@ impl Place {
         command.args(args).current_dir(self.path()).env("TRUETPS_SANDBOX_DIR", self.home()).stdin(Stdio::null());
         // Journals of foreign servers: not among those of the user who runs the tests.
         command.env("XDG_STATE_HOME", self.path().join("state"));
+        // And no login of his.
+        command.env("HOME", self.path());
         for name in ["TRUETPS_RUNS", "TRUETPS_BASEDIR", "TRUETPS_DSN", "TRUETPS_PASSWORD", "NO_COLOR"] {
             command.env_remove(name);
         }

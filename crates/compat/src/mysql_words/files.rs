@@ -2,18 +2,12 @@
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
-use truetps_record::{OptionLine, OptionStyle};
+use truetps_record::{OptionFileError, OptionReader, OptionStyle, OptionVisitor, OptionWalk};
 
-use super::{Refusal, read_text};
+use super::Refusal;
 
-/// Files that include each other go no deeper.
-const DEPTH_MAX: u32 = 10;
-/// An option file of a person is a few kilobytes.
-const FILE_BYTES_MAX: u64 = 1 << 20;
 const NO_FILE: u8 = 1;
 
 /// Which files a command line wants read, and which groups of them.
@@ -86,17 +80,17 @@ impl OptionFiles {
     pub(crate) fn read(&self) -> Result<FileWords, Refusal> {
         let mut reader = Reader { groups: &self.groups, read: FileWords::default() };
         for file in &self.files {
-            match reader.file(&file.path, 0) {
-                Err(error) if file.must_exist => {
-                    let text = format!("Could not open required defaults file: {} ({error})", file.path.display());
-                    return Err(Refusal::new(NO_FILE, text));
-                }
-                // Of the usual places most are empty. A file that is there was meant to be used: without it somebody
-                // else logs in.
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    reader.read.warnings.push(format!("'{}' is not used: {error}", file.path.display()));
-                }
-                _ => {}
+            let walk = OptionWalk::new(OptionStyle::Groups, OptionReader::Program, &mut reader).file(&file.path);
+            // Every line is a word.
+            let Err(OptionFileError::Read { source, .. }) = walk else { continue };
+            if file.must_exist {
+                let text = format!("Could not open required defaults file: {} ({source})", file.path.display());
+                return Err(Refusal::new(NO_FILE, text));
+            }
+            // Of the usual places most are empty. A file that is there was meant to be used: without it somebody else
+            // logs in.
+            if !source.is_not_found() {
+                reader.read.warnings.push(format!("'{}' is not used: {source}", file.path.display()));
             }
         }
         Ok(reader.read)
@@ -108,53 +102,26 @@ struct Reader<'a> {
     read: FileWords,
 }
 
-impl Reader<'_> {
-    fn file(&mut self, path: &Path, depth: u32) -> io::Result<()> {
-        let facts = fs::metadata(path)?;
-        if facts.permissions().mode() & 0o002 != 0 && facts.is_file() {
-            self.read.warnings.push(format!("World-writable config file '{}' is ignored", path.display()));
-            return Ok(());
-        }
-        let text = read_text(path, FILE_BYTES_MAX)?;
-        let mut is_ours = false;
-        for (_, line) in OptionStyle::Groups.lines(&text) {
-            match line {
-                OptionLine::Include { how, path: named } => self.include(&how, Path::new(&named), path, depth),
-                OptionLine::Group(name) => is_ours = self.groups.contains(&name),
-                OptionLine::Setting { .. } if !is_ours => {}
-                OptionLine::Setting { name, value: None } => self.read.words.push(format!("--{name}")),
-                OptionLine::Setting { name, value: Some(value) } => self.read.words.push(format!("--{name}={value}")),
-            }
-        }
-        Ok(())
+impl OptionVisitor for Reader<'_> {
+    fn reads(&mut self, group: &str) -> bool {
+        self.groups.iter().any(|ours| ours == group)
     }
 
-    /// `!include file`, `!includedir folder`. What cannot be read is passed over with a warning.
-    fn include(&mut self, how: &str, path: &Path, from: &Path, depth: u32) {
-        if depth >= DEPTH_MAX {
-            self.read.warnings.push(format!("'{}' includes files too deeply", from.display()));
-            return;
-        }
-        let result = match how {
-            "include" => self.file(path, depth + 1),
-            "includedir" => self.folder(path, depth + 1),
-            _ => Err(io::Error::other("wrong '!' directive")),
-        };
-        if let Err(error) = result {
-            self.read.warnings.push(format!("'!{how} {}' in '{}': {error}", path.display(), from.display()));
-        }
+    fn setting(&mut self, _: &Path, name: &str, value: Option<&str>) -> bool {
+        self.read.words.push(value.map_or_else(|| format!("--{name}"), |value| format!("--{name}={value}")));
+        true
     }
 
-    fn folder(&mut self, path: &Path, depth: u32) -> io::Result<()> {
-        let mut files: Vec<PathBuf> = fs::read_dir(path)?.filter_map(|entry| Some(entry.ok()?.path())).collect();
-        files.retain(|path| path.extension().is_some_and(|extension| extension == "cnf"));
-        files.sort();
-        files.iter().try_for_each(|file| self.file(file, depth))
+    fn note(&mut self, note: String) {
+        self.read.warnings.push(note);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     fn deque(words: &[&str]) -> VecDeque<String> {
@@ -235,6 +202,6 @@ mod tests {
         write(folder.path(), "a.cnf", &format!("[client]\nssl\n!include {}\n", path.display()));
         let mut words = deque(&[&format!("--defaults-file={}", path.display())]);
         let read = OptionFiles::take(&mut words, &["client"], &|_| None).read().unwrap();
-        assert_eq!(read.words.len(), DEPTH_MAX as usize + 1);
+        assert_eq!(read.words.len(), 11);
     }
 }

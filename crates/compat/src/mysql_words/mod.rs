@@ -6,10 +6,6 @@ mod files;
 mod number;
 mod words;
 
-use std::fs::File;
-use std::io::{self, Read};
-use std::path::Path;
-
 pub(crate) use files::OptionFiles;
 pub(crate) use words::{Given, HIDDEN, Words, parse};
 
@@ -59,14 +55,4 @@ impl Refusal {
     pub(crate) fn without_name(exit: u8, lines: impl Into<String>) -> Self {
         Self { before: Some(lines.into()), text: String::new(), exit }
     }
-}
-
-/// A text of a bounded length, from whatever can be read: a pipe has no length that could be asked for.
-pub(crate) fn read_text(path: &Path, bytes_max: u64) -> io::Result<String> {
-    let mut bytes = Vec::new();
-    File::open(path)?.take(bytes_max + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > bytes_max {
-        return Err(io::Error::other(format!("there is more in it than {bytes_max} bytes")));
-    }
-    String::from_utf8(bytes).map_err(|_| io::Error::other("it is no UTF-8"))
 }

@@ -5,12 +5,11 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
-use truetps_record::{SqlDialect, split_sql};
+use truetps_record::{SqlDialect, read_text, split_sql};
 use truetps_workload::SqlStatement;
 
 use super::auto::Query;
 use super::settings::{Engine, Settings, Source};
-use crate::mysql_words::read_text;
 
 /// A file of statements is read as a whole.
 const FILE_BYTES_MAX: u64 = 1 << 30;

@@ -4,6 +4,7 @@ use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
 
 use super::wire::{Reader, put_counted, put_message};
+use crate::error::A_PASSWORD;
 use crate::{DriverError, Login, Password};
 
 const OTHER_METHOD_HINT: &str = "truetps does not speak it: let pg_hba.conf ask this user for scram-sha-256";
@@ -103,7 +104,7 @@ fn method_name(code: u32) -> String {
 }
 
 fn password_of(login: &Login) -> Result<&Password, DriverError> {
-    login.password.as_ref().ok_or_else(|| unsupported("a password", NO_PASSWORD_HINT))
+    login.password.as_ref().ok_or_else(|| unsupported(A_PASSWORD, NO_PASSWORD_HINT))
 }
 
 fn put_password(out: &mut Vec<u8>, password: &[u8]) -> Result<(), DriverError> {

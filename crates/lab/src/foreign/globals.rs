@@ -126,8 +126,9 @@ pub(crate) fn value(client: &mut Client, name: &str) -> Result<String, ForeignEr
 /// All variables that may differ because of what was set: without those that are nobody else's business, and those that
 /// change by themselves.
 pub(crate) fn all(client: &mut Client) -> Result<BTreeMap<String, String>, DriverError> {
-    let mut all = crate::variables::of_server(client)?;
-    all.retain(|name, _| inert_reason(name).is_none());
+    let mut all = truetps_driver::server_settings(client)?;
+    // Nothing sets a status.
+    all.retain(|name, _| inert_reason(name).is_none() && name != "innodb_redo_log_enabled");
     Ok(all)
 }
 

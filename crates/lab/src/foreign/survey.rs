@@ -115,7 +115,7 @@ fn durability(
 ) -> Result<Vec<String>, DriverError> {
     let mut said: Vec<String> = Vec::new();
     let Some(version) = Version::parse(&facts.version).filter(|_| sets(scopes)) else { return Ok(said) };
-    let variables = crate::variables::of_server(client)?;
+    let variables = truetps_driver::server_settings(client)?;
     let now = judge(facts.flavour, &version, &variables);
     for configuration in plan.configurations() {
         let mut with: BTreeMap<String, String> = variables.clone();

@@ -70,7 +70,7 @@ pub(super) fn plan(crew: &Crew) -> Plan {
 
 /// Classes of the errors after which an event is started again, as often as it takes. `all` has no list.
 fn error_policy(crew: &Crew) -> ErrorPolicy {
-    let is_postgres = crew.run.server.get().is_some_and(|server| server.dialect == Dialect::Postgres);
+    let is_postgres = crew.run.server.get().is_some_and(|server| server.target.dialect == Dialect::Postgres);
     let classes: Vec<String> = if is_postgres {
         match crew.options.pgsql().map(|settings| settings.ignore_errors) {
             Ok(Ignored::These(states)) => {
@@ -105,7 +105,7 @@ pub(super) fn server(crew: &Crew) -> Option<ServerFacts> {
 
 fn server_facts(seen: &ServerSeen) -> ServerFacts {
     let facts = ServerFacts::from_version_text(&seen.version);
-    match seen.dialect {
+    match seen.target.dialect {
         Dialect::Mysql => facts,
         // It says its number alone at the login.
         Dialect::Postgres => ServerFacts { flavour: Flavour::Postgresql, ..facts },
@@ -151,7 +151,7 @@ pub(super) fn experiment(crew: &Crew, plan: &Plan) -> Experiment {
 
 /// Where the server was; empty where there was none.
 pub(super) fn place(crew: &Crew) -> String {
-    crew.run.server.get().map(|server| server.endpoint.to_string()).unwrap_or_default()
+    crew.run.server.get().map(|server| server.target.endpoint(0).to_string()).unwrap_or_default()
 }
 
 /// The trial as it begins.
@@ -261,7 +261,7 @@ pub(super) fn response(events: &Histogram) -> LatencyFigures {
 
 #[cfg(test)]
 mod tests {
-    use truetps_driver::Endpoint;
+    use truetps_driver::Target;
 
     use super::*;
 
@@ -280,8 +280,8 @@ mod tests {
     #[test]
     fn servers_are_what_they_say() {
         let facts = |dialect, version: &str| {
-            let endpoint = Endpoint::Tcp { host: "here".to_owned(), port: 1 };
-            let facts = server_facts(&ServerSeen { dialect, version: version.to_owned(), endpoint });
+            let target = Target { dialect, ..Target::parse("mysql://here:1").unwrap() };
+            let facts = server_facts(&ServerSeen { version: version.to_owned(), target });
             (facts.flavour, facts.version)
         };
         let check = |dialect, version, flavour, number: &str| {

@@ -1,7 +1,9 @@
 //! The run folder of one run, written as it goes on.
 
 use std::path::Path;
+use std::time::Duration;
 
+use truetps_driver::{Client, server_settings};
 use truetps_probe::{HostCpu, clock};
 use truetps_record::{
     Experiment, ExperimentFolder, FolderError, Interval, Phase, Trial, TrialWriter, Validity, write_atomically,
@@ -12,6 +14,9 @@ use super::facts::{self, HostReadings};
 use super::series::{Series, Snapshot, Step};
 use crate::output::{ClientFigures, Figures, Level, Style};
 use crate::run::{Count, Crew, Ending, Share, SlotCounts};
+
+/// For logging in, and for each of the questions what a server is set to.
+const SETTINGS_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// How a run ended, and the figures of its report.
 pub(crate) struct End<'a> {
@@ -185,6 +190,18 @@ impl Recording {
         }
         let text = document::with_circumstances(end, &self.crew, &self.trial);
         write_atomically(&self.writer.path().join("sysbench.json"), text.as_bytes())
+    }
+
+    /// Keeps what the server is set to, when all else is done. One that is gone, or has no connection left, says nothing.
+    pub(crate) fn keep_settings(&self) {
+        let Some(server) = self.crew.run.server.get() else { return };
+        let asked =
+            Client::connect(&server.target, SETTINGS_TIMEOUT).and_then(|mut client| server_settings(&mut client));
+        if let Ok(variables) = asked
+            && let Err(error) = self.writer.write_variables(&variables)
+        {
+            self.crew.run.log.text(Level::Alert, &format!("the server's variables are not recorded: {error}"));
+        }
     }
 
     /// What the ending says of the figures.

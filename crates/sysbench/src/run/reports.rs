@@ -123,6 +123,11 @@ impl Load<'_> {
         if !is_cut && let Err(failure) = self.call_done() {
             run.log.text(Level::Fatal, &failure.line());
         }
+        // After all that sysbench does. A server that hangs, or a user who waits, is not asked.
+        let is_over = matches!(ending, Ending::Complete | Ending::Failed);
+        if let Some(recording) = self.recording.as_ref().filter(|_| is_recorded && is_over) {
+            recording.keep_settings();
+        }
         match ending {
             Ending::Complete if is_told => GOOD,
             Ending::Complete | Ending::Failed => FAILED,

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, OnceLock};
 
-use truetps_driver::{Dialect, Endpoint};
+use truetps_driver::Target;
 
 use crate::interrupt::Interrupt;
 use crate::options::{RandType, Settings};
@@ -34,11 +34,11 @@ pub(crate) struct Run {
 }
 
 /// What a server said of itself, and where it was.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub(crate) struct ServerSeen {
-    pub(crate) dialect: Dialect,
     pub(crate) version: String,
-    pub(crate) endpoint: Endpoint,
+    /// With its own endpoint alone.
+    pub(crate) target: Target,
 }
 
 impl Run {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::epoll;
 use rustix::fd::OwnedFd;
-use truetps_driver::{Dialect, DriverError, Event, Link, ResultSets, Scratch, Values};
+use truetps_driver::{Dialect, DriverError, Event, Link, ResultSets, Scratch, Target, Values};
 
 use super::connection::{Connection, Doing, Goal, Why};
 use super::driver::{Driver, SqlError, connect_failure};
@@ -310,9 +310,13 @@ impl Store {
         if let Some(link) = &connection.link {
             let driver = &ready(&self.drivers, connection.driver).driver;
             self.run.server.get_or_init(|| ServerSeen {
-                dialect: driver.dialect,
                 version: link.session().server_version().to_owned(),
-                endpoint: driver.target.endpoint(connection.number).clone(),
+                target: Target {
+                    endpoints: vec![driver.target.endpoint(connection.number).clone()],
+                    setup: Vec::new(),
+                    connections: None,
+                    ..driver.target.clone()
+                },
             });
         }
         match why {

@@ -1,0 +1,168 @@
+//! Who logs in at the server of a DSN, and where the password comes from. No server gets the password of another one
+//! unless the user has said so.
+
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use clap::Args;
+use truetps_compat::{ClientLogin, NoPassword, client_login};
+use truetps_driver::{Client, Dialect, Target};
+
+use crate::failure::Failure;
+use crate::say;
+
+/// The password is read from here, so that it is on no command line.
+pub(crate) const PASSWORD: &str = "TRUETPS_PASSWORD";
+/// Where MySQL's programs look for the user's own login.
+const OWN_FILE: &str = ".my.cnf";
+/// For the look whether a password is wanted.
+const LOOK_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How an account is given beside a DSN.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct LoginArgs {
+    /// Option file of MySQL's programs: user and password of its group [client], where neither the DSN nor
+    /// TRUETPS_PASSWORD has them
+    #[arg(long, value_name = "FILE")]
+    pub(crate) defaults_file: Option<PathBuf>,
+    /// Ask for the account's password on the terminal, for each server
+    #[arg(long)]
+    pub(crate) ask_password: bool,
+}
+
+/// What an account may be taken from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sources<'a> {
+    /// Names of variables of the environment: the first that is set counts.
+    pub(crate) variables: &'a [&'a str],
+    pub(crate) defaults_file: Option<&'a Path>,
+    /// Whether what the user has for MySQL's programs, without having named it, is meant for this server: not where it
+    /// could be for another one as well.
+    pub(crate) own_file: bool,
+    pub(crate) asks: bool,
+}
+
+impl<'a> Sources<'a> {
+    /// Of a command that is about one server.
+    pub(crate) fn of_one(defaults_file: Option<&'a Path>, asks: bool) -> Self {
+        Self { variables: &[PASSWORD], defaults_file, own_file: true, asks }
+    }
+}
+
+/// The server of a DSN, which `flag` has named.
+pub(crate) fn parse(dsn: &str, flag: &str) -> Result<Target, Failure> {
+    let hint = "for example mysql://root@?socket=/run/mysqld/mysqld.sock; docs/reference/dsn.md has the rest";
+    Target::parse(dsn).map_err(|error| Failure::usage(format!("{flag}: {error}")).hint(hint.to_owned()))
+}
+
+/// The same with its account.
+pub(crate) fn target(dsn: &str, flag: &str, sources: &Sources<'_>) -> Result<Target, Failure> {
+    let mut target = parse(dsn, flag)?;
+    warn_of_typed_password(&target, dsn);
+    if target.login.password.is_none()
+        && let Some(password) = password_of(sources.variables)
+    {
+        target = target.with_password(password);
+    }
+    if let Some(path) = sources.defaults_file {
+        let file = client_login(path)
+            .map_err(|problem| Failure::usage(format!("--defaults-file {}: {problem}", path.display())))?;
+        take(&mut target, dsn, file);
+    }
+    if sources.asks {
+        return ask(target);
+    }
+    if sources.own_file && sources.defaults_file.is_none() && target.login.password.is_none() {
+        take_own_file(&mut target, dsn);
+    }
+    if wants_password(&target) { ask(target) } else { Ok(target) }
+}
+
+/// The first of these variables that is set; one that is empty says that there is none.
+fn password_of(variables: &[&str]) -> Option<String> {
+    let found = variables.iter().find_map(|name| std::env::var(name).ok())?;
+    Some(found).filter(|password| !password.is_empty())
+}
+
+pub(crate) fn is_set(variable: &str) -> bool {
+    std::env::var_os(variable).is_some_and(|text| text != "")
+}
+
+fn warn_of_typed_password(target: &Target, dsn: &str) {
+    let is_typed = std::env::args_os().any(|word| word.to_string_lossy().ends_with(dsn));
+    if target.login.password.is_some() && is_typed {
+        say(&format!(
+            "warning: a password on the command line can be read by everybody on this host: use {PASSWORD}\n"
+        ));
+    }
+}
+
+/// What neither the DSN nor the environment says of the account.
+fn take(target: &mut Target, dsn: &str, file: ClientLogin) {
+    file.warnings.iter().for_each(|warning| say(&format!("warning: {warning}\n")));
+    if let Some(user) = file.user.filter(|_| !names_user(dsn)) {
+        target.login.user = user;
+    }
+    if target.login.password.is_none() {
+        target.login.password = file.password;
+    }
+}
+
+fn names_user(dsn: &str) -> bool {
+    let authority = dsn.split_once("://").map_or("", |(_, rest)| rest.split(['/', '?']).next().unwrap_or_default());
+    authority.rsplit_once('@').is_some_and(|(user, _)| !user.is_empty())
+}
+
+/// As MySQL's programs do: `~/.my.cnf`, for an account that the DSN does not name, or names as the file does.
+fn take_own_file(target: &mut Target, dsn: &str) {
+    let Some(home) = std::env::var_os("HOME").filter(|_| target.dialect == Dialect::Mysql) else { return };
+    let path = Path::new(&home).join(OWN_FILE);
+    if !path.is_file() {
+        return;
+    }
+    let file = match client_login(&path) {
+        Ok(file) => file,
+        Err(problem) => return say(&format!("warning: {problem}\n")),
+    };
+    let is_other = names_user(dsn) && file.user.as_ref() != Some(&target.login.user);
+    if is_other || (file.user.is_none() && file.password.is_none()) {
+        return;
+    }
+    take(target, dsn, file);
+    say(&format!("login of `{}` from {}\n", target.login.user, path.display()));
+}
+
+/// Whether somebody sits here who can be asked for what this server misses.
+fn wants_password(target: &Target) -> bool {
+    let is_attended = io::stdin().is_terminal() && io::stderr().is_terminal();
+    target.login.password.is_none()
+        && is_attended
+        && Client::connect(target, LOOK_TIMEOUT).is_err_and(|error| error.wants_password())
+}
+
+fn ask(target: Target) -> Result<Target, Failure> {
+    say(&format!("{target}\n"));
+    match truetps_compat::ask_password(&AtomicBool::new(false)) {
+        Ok(password) => Ok(target.with_password(password)),
+        Err(NoPassword::Interrupted) => Err(Failure::interrupted("interrupted at the password")),
+        Err(NoPassword::Problem(error)) => Err(Failure::usage(format!("--ask-password: {error}"))
+            .hint(format!("without a terminal the password comes from {PASSWORD}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_user_is_named_before_the_host() {
+        for dsn in ["mysql://me@h", "mysql://me:x@h/s", "mysql://me@?socket=/s"] {
+            assert!(names_user(dsn), "{dsn}");
+        }
+        for dsn in ["mysql://h", "mysql://@h", "mysql://?socket=/a@b", "mysql://h/a@b"] {
+            assert!(!names_user(dsn), "{dsn}");
+        }
+    }
+}

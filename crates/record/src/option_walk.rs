@@ -1,0 +1,258 @@
+//! Option files with the files that they include, in the order in which servers and programs read them.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+use crate::text_file::{TextError, read_text};
+use crate::{OptionLine, OptionStyle};
+
+/// Files that include each other go no deeper.
+const DEPTH_MAX: u32 = 10;
+/// Files that include each other twice would be read a thousand times otherwise.
+const FILES_MAX: u32 = 1000;
+/// An option file of a person is a few kilobytes.
+const FILE_BYTES_MAX: u64 = 1 << 20;
+
+/// Who is meant to read the files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OptionReader {
+    /// A program of MySQL's, in this process's place: as it would do it here.
+    Program,
+    /// A server that may run elsewhere, and in a folder that nobody knows.
+    Server,
+}
+
+/// Takes what files say.
+pub trait OptionVisitor {
+    /// Whether settings of this group are for it.
+    fn reads(&mut self, group: &str) -> bool;
+
+    /// A setting of such a group, or of a file without groups. `false`: it is none that anybody could read.
+    fn setting(&mut self, file: &Path, name: &str, value: Option<&str>) -> bool;
+
+    /// What was left out, and why.
+    fn note(&mut self, note: String);
+}
+
+#[derive(Debug, Error)]
+pub enum OptionFileError {
+    #[error("{}: {source}", path.display())]
+    Read { path: PathBuf, source: TextError },
+    #[error("{}: line {line} is neither a group, a setting nor a comment of an option file", path.display())]
+    Line { path: PathBuf, line: usize },
+}
+
+/// Reads files for one visitor.
+pub struct OptionWalk<'a, V> {
+    style: OptionStyle,
+    reader: OptionReader,
+    visitor: &'a mut V,
+    files: u32,
+}
+
+impl<'a, V: OptionVisitor> OptionWalk<'a, V> {
+    pub fn new(style: OptionStyle, reader: OptionReader, visitor: &'a mut V) -> Self {
+        Self { style, reader, visitor, files: 0 }
+    }
+
+    /// This file, and what it includes.
+    pub fn file(&mut self, path: &Path) -> Result<(), OptionFileError> {
+        self.open(path, 0)
+    }
+
+    /// The same, where the text of the file has been read.
+    pub fn text(&mut self, path: &Path, text: &str) -> Result<(), OptionFileError> {
+        self.lines(path, text, 0)
+    }
+
+    fn open(&mut self, path: &Path, depth: u32) -> Result<(), OptionFileError> {
+        let failed = |source| OptionFileError::Read { path: path.to_owned(), source };
+        let facts = fs::metadata(path).map_err(|error| failed(error.into()))?;
+        // A pipe is fine where the user has named it; one that a folder happens to have would be waited for.
+        if depth > 0 && !facts.is_file() {
+            return Err(failed(io::Error::other("it is no file").into()));
+        }
+        if self.style == OptionStyle::Groups && facts.is_file() && facts.permissions().mode() & 0o002 != 0 {
+            let path = path.display();
+            match self.reader {
+                OptionReader::Program => {
+                    self.visitor.note(format!("World-writable config file '{path}' is ignored"));
+                    return Ok(());
+                }
+                // This may be a copy.
+                OptionReader::Server => {
+                    self.visitor.note(format!("everybody may write to '{path}': a server would not read it"));
+                }
+            }
+        }
+        let text = read_text(path, FILE_BYTES_MAX).map_err(failed)?;
+        self.lines(path, &text, depth)
+    }
+
+    fn lines(&mut self, path: &Path, text: &str, depth: u32) -> Result<(), OptionFileError> {
+        let mut is_ours = self.style == OptionStyle::Plain;
+        for (line, what) in self.style.lines(text) {
+            match what {
+                OptionLine::Group(group) => is_ours = self.visitor.reads(&group),
+                OptionLine::Setting { name, value } if is_ours => {
+                    if !self.visitor.setting(path, &name, value.as_deref()) {
+                        return Err(OptionFileError::Line { path: path.to_owned(), line });
+                    }
+                }
+                OptionLine::Setting { .. } => {}
+                OptionLine::Include { how, path: named } => self.include(path, &how, &named, depth)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// What cannot be read is told, and no reason to stop: the files of another host include what is there alone.
+    fn include(&mut self, from: &Path, how: &str, named: &str, depth: u32) -> Result<(), OptionFileError> {
+        if depth >= DEPTH_MAX {
+            self.visitor.note(format!("'{}' includes files too deeply", from.display()));
+            return Ok(());
+        }
+        let mark = if self.style == OptionStyle::Groups { "!" } else { "" };
+        let told =
+            |problem: &dyn std::fmt::Display| format!("'{mark}{how} {named}' in '{}': {problem}", from.display());
+        let path = self.place(from, Path::new(named));
+        let files = match how {
+            "include" => Ok(vec![path]),
+            "includedir" => files_in(&path, "cnf", true),
+            "include_dir" => files_in(&path, "conf", false),
+            "include_if_exists" => Ok(if path.exists() { vec![path] } else { Vec::new() }),
+            _ => Err(io::Error::other("wrong '!' directive")),
+        };
+        for file in files.unwrap_or_else(|error| {
+            self.visitor.note(told(&error));
+            Vec::new()
+        }) {
+            self.files += 1;
+            if self.files > FILES_MAX {
+                if self.files == FILES_MAX + 1 {
+                    self.visitor.note(format!("more than {FILES_MAX} files are included: the rest is left out"));
+                }
+                return Ok(());
+            }
+            match self.open(&file, depth + 1) {
+                Err(OptionFileError::Read { source, .. }) => self.visitor.note(told(&source)),
+                other => other?,
+            }
+        }
+        Ok(())
+    }
+
+    /// PostgreSQL looks beside the file that includes. MySQL's programs and servers look in the folder that they were
+    /// started in: a server's is not known.
+    fn place(&mut self, from: &Path, named: &Path) -> PathBuf {
+        let is_beside = self.style == OptionStyle::Plain || self.reader == OptionReader::Server;
+        if named.is_absolute() || !is_beside {
+            return named.to_owned();
+        }
+        if self.style == OptionStyle::Groups {
+            let (named, from) = (named.display(), from.display());
+            self.visitor.note(format!(
+                "'{named}' is looked for beside '{from}'; a server looks in the folder that it was started in"
+            ));
+        }
+        from.parent().unwrap_or(Path::new("")).join(named)
+    }
+}
+
+/// What is read of a folder: files that end so, in the order of their names. PostgreSQL passes hidden ones over.
+fn files_in(folder: &Path, ending: &str, with_hidden: bool) -> io::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let is_hidden = entry.file_name().to_string_lossy().starts_with('.');
+        if entry.path().extension().is_some_and(|extension| extension == ending) && (with_hidden || !is_hidden) {
+            files.push(entry.path());
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Default)]
+    struct All {
+        settings: Vec<String>,
+        notes: Vec<String>,
+    }
+
+    impl OptionVisitor for All {
+        fn reads(&mut self, group: &str) -> bool {
+            group == "mysqld"
+        }
+
+        fn setting(&mut self, _: &Path, name: &str, _: Option<&str>) -> bool {
+            self.settings.push(name.to_owned());
+            name != "<html>"
+        }
+
+        fn note(&mut self, note: String) {
+            self.notes.push(note);
+        }
+    }
+
+    fn read(path: &Path, style: OptionStyle, reader: OptionReader) -> (Result<(), OptionFileError>, All) {
+        let mut all = All::default();
+        let result = OptionWalk::new(style, reader, &mut all).file(path);
+        (result, all)
+    }
+
+    #[test]
+    fn includes_of_a_program_and_of_a_server() {
+        let dir = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| fs::write(dir.path().join(name), text).unwrap();
+        write("beside.cnf", "[mysqld]\nb\n[client]\nc\n");
+        write("my.cnf", "[mysqld]\na\n!include beside.cnf\nd\n!includedir /nowhere\n!inc /x\n");
+        let path = dir.path().join("my.cnf");
+        let (result, server) = read(&path, OptionStyle::Groups, OptionReader::Server);
+        assert!(result.is_ok());
+        assert_eq!(server.settings, ["a", "b", "d"]);
+        assert!(server.notes[0].contains("is looked for beside"), "{:?}", server.notes);
+        assert!(server.notes[1].starts_with("'!includedir /nowhere' in '"), "{:?}", server.notes);
+        assert!(server.notes[2].ends_with("wrong '!' directive"), "{:?}", server.notes);
+        let (_, program) = read(&path, OptionStyle::Groups, OptionReader::Program);
+        assert_eq!(program.settings, ["a", "d"], "the working folder has no such file");
+        assert_eq!(program.notes.len(), 3);
+    }
+
+    #[test]
+    fn what_a_program_does_not_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("open.cnf");
+        fs::write(&path, "[mysqld]\na\n").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).unwrap();
+        let (_, program) = read(&path, OptionStyle::Groups, OptionReader::Program);
+        assert!(program.settings.is_empty() && program.notes[0].starts_with("World-writable"));
+        let (_, server) = read(&path, OptionStyle::Groups, OptionReader::Server);
+        assert!(server.settings == ["a"] && server.notes[0].starts_with("everybody may write"));
+    }
+
+    #[test]
+    fn no_file_is_waited_for_and_none_is_read_for_ever() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        let twice = format!("[mysqld]\na\n!include {0}\n!include {0}\n", path("loop.cnf").display());
+        fs::write(path("loop.cnf"), twice).unwrap();
+        let (result, all) = read(&path("loop.cnf"), OptionStyle::Groups, OptionReader::Server);
+        assert!(result.is_ok() && all.settings.len() == FILES_MAX as usize + 1, "{}", all.settings.len());
+        assert!(all.notes.iter().any(|note| note.contains("too deeply")));
+        assert!(all.notes.iter().any(|note| note.contains("more than 1000 files")));
+        fs::write(path("odd.cnf"), format!("[mysqld]\n!include {}\n", dir.path().display())).unwrap();
+        let (_, all) = read(&path("odd.cnf"), OptionStyle::Groups, OptionReader::Server);
+        assert!(all.notes[0].ends_with("it is no file"), "{:?}", all.notes);
+        fs::write(path("wrong.cnf"), "[mysqld]\n<html>\n").unwrap();
+        let (result, _) = read(&path("wrong.cnf"), OptionStyle::Groups, OptionReader::Server);
+        assert!(matches!(result, Err(OptionFileError::Line { line: 2, .. })));
+    }
+}
