@@ -5,6 +5,9 @@
 mod common;
 mod support;
 
+use std::io::Write;
+use std::process::Stdio;
+
 use common::{Place, Ran};
 use support::{ACCOUNT, Owned, PASSWORD, assert_secret, run_with_password, short_run};
 use truetps_testkit::mysql_family::{mariadb, mysql};
@@ -188,6 +191,15 @@ fn what_cannot_be_compared() {
             assert!(ran.stderr.contains(word), "{name} should say {word:?}:\n{}", ran.stderr);
         }
     }
+    // As `diff <(ssh db cat /etc/my.cnf) fine.json`.
+    let mut child = place
+        .command(&["diff", "/dev/stdin", "fine.json"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(b"[mysqld]\nsync_binlog = 1\n").unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
     let ran = place.run(&["server", "capture", "mysql://root@?socket=/nowhere/s.sock"]);
     assert_eq!(ran.code, Some(4), "{}", ran.stderr);
     assert!(ran.stderr.contains("/nowhere/s.sock") && ran.stderr.contains("hint:"), "{}", ran.stderr);
