@@ -94,7 +94,7 @@ pub(crate) struct Place {
     #[arg(long, value_name = "NAME", conflicts_with_all = ["basedir", "dsn"])]
     pub(crate) server: Option<String>,
     /// Measure a server that runs already, in place of a private one: mysql://user@host:port, or
-    /// postgresql://user@/database?socket=/path. The password comes from TRUETPS_PASSWORD
+    /// postgresql://user@/database?socket=/path. The password comes from TRUETPS_PASSWORD, ~/.my.cnf or the terminal
     #[arg(long, value_name = "DSN", env = "TRUETPS_DSN", hide_env_values = true, conflicts_with = "basedir")]
     pub(crate) dsn: Option<String>,
     /// Schema that is made in the server of --dsn, and dropped at the end
@@ -272,7 +272,7 @@ pub(crate) struct ReportArgs {
     docs/guides/your-own-server.md")]
 pub(crate) struct RestoreArgs {
     /// The server, and the account that puts it back; default: those of the journal. The password comes from
-    /// TRUETPS_PASSWORD
+    /// TRUETPS_PASSWORD, ~/.my.cnf or the terminal
     #[arg(long, value_name = "DSN", env = "TRUETPS_DSN", hide_env_values = true)]
     pub(crate) dsn: Option<String>,
     #[command(flatten)]
@@ -292,7 +292,8 @@ pub(crate) struct RestoreArgs {
     truetps server capture 'postgresql://postgres@/app?socket=/run/postgresql' > pg.json\n\n\
     Nothing is changed in the server. Values of variables that may be secret are left out. docs/reference/settings.md")]
 pub(crate) struct CaptureArgs {
-    /// The server: mysql://user@host:port or postgresql://user@host/database. The password comes from TRUETPS_PASSWORD
+    /// The server: mysql://user@host:port or postgresql://user@host/database. The password comes from TRUETPS_PASSWORD,
+    /// ~/.my.cnf or the terminal
     #[arg(value_name = "DSN")]
     pub(crate) server: String,
     #[command(flatten)]

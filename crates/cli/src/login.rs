@@ -87,7 +87,7 @@ fn password_of(variables: &[&str]) -> Option<String> {
 }
 
 pub(crate) fn is_set(variable: &str) -> bool {
-    std::env::var_os(variable).is_some_and(|text| text != "")
+    std::env::var_os(variable).is_some_and(|text| !text.is_empty())
 }
 
 fn warn_of_typed_password(target: &Target, dsn: &str) {

@@ -88,6 +88,8 @@ fn one_password_is_not_shown_to_every_server_of_a_journal() {
     let ran = run_with_password(place, &["server", "restore"]);
     assert!(ran.code == Some(2) && ran.stderr.contains("of several servers"), "{}", ran.stderr);
     assert!(!ran.stderr.contains(PASSWORD));
+    let ran = place.run(&["server", "restore", "--defaults-file=/dev/null"]);
+    assert!(ran.code == Some(2) && ran.stderr.contains("--defaults-file is one"), "{}", ran.stderr);
     let ran = run_with_password(place, &["server", "restore", "--journal", &from]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     // A damaged one keeps no other waiting, and is not forgotten.

@@ -5,8 +5,11 @@
 mod common;
 mod support;
 
+use std::io::Write;
+use std::process::Stdio;
+
 use common::{Place, Ran};
-use support::{ACCOUNT, Owned, PASSWORD, assert_secret, run_with_password};
+use support::{ACCOUNT, Owned, PASSWORD, assert_secret, run_with_password, short_run};
 use truetps_testkit::mysql_family::{mariadb, mysql};
 use truetps_testkit::{PostgresOptions, PostgresServer};
 
@@ -23,7 +26,15 @@ fn read(place: &Place, name: &str) -> serde_json::Value {
 #[test]
 fn a_mariadb_before_and_after_a_change() {
     let Some(binary) = mariadb("a_mariadb_before_and_after_a_change") else { return };
-    let owned = Owned::start(&binary, &[("log_bin", "ON"), ("sync_binlog", "1"), ("report_password", "h1dden-too")]);
+    let owned = Owned::start(
+        &binary,
+        &[
+            ("log_bin", "ON"),
+            ("sync_binlog", "1"),
+            ("report_password", "h1dden-too"),
+            ("report_host", "x://u:h1dden-too@h"),
+        ],
+    );
     let before = owned.belongings();
     let place = Place::new();
     let ran = place.run(&["server", "capture", &owned.socket_dsn(), "-o", "one.json", "--flush-dir", "."]);
@@ -40,6 +51,7 @@ fn a_mariadb_before_and_after_a_change() {
     );
     assert!(one["host"]["flush"]["us_p50"].as_f64().unwrap() > 0.0, "{}", one["host"]);
     assert_eq!(owned.belongings(), before);
+    assert!(one["durability"].as_str().unwrap().starts_with("a commit of InnoDB tables survives"), "{one}");
 
     owned.execute(&["SET GLOBAL sync_binlog = 0", "SET GLOBAL innodb_io_capacity = 777"]);
     let ran = place.run(&["diff", "one.json", &owned.socket_dsn()]);
@@ -49,6 +61,12 @@ fn a_mariadb_before_and_after_a_change() {
     assert!(sync < capacity, "{}", ran.stdout);
     assert!(ran.stdout.contains("2 settings differ"), "{}", ran.stdout);
     assert!(ran.stdout.contains("which sync_binlog=0 does not flush"), "{}", ran.stdout);
+
+    // What would be changed by the look at it is not looked at.
+    owned.execute(&["SET GLOBAL innodb_stats_on_metadata = ON"]);
+    let found = json(&place.run(&["server", "capture", &owned.socket_dsn()]));
+    assert_eq!(found["schemas"].as_array().unwrap().len(), 0);
+    assert!(found["notes"].to_string().contains("innodb_stats_on_metadata"), "{}", found["notes"]);
 
     place.write("my.cnf", "[mysqld]\nsync_binlog = 1\ninnodb_buffer_pool_size = 64M\n");
     let found = json(&place.run(&["diff", "my.cnf", "one.json", "--format=json"]));
@@ -75,6 +93,13 @@ fn a_mysql_seen_by_an_account_with_few_rights() {
     let ran = place.run(&["diff", &owned.socket_dsn(), &owned.socket_dsn()]);
     assert!(ran.stdout.contains("the redo log is switched off"), "{}", ran.stdout);
     assert!(ran.stdout.contains("nothing that could matter differs"), "{}", ran.stdout);
+    // Nor is it forgotten in a run's folder.
+    let ran = place.run(&short_run("insert", &owned.socket_dsn(), &["--table-rows=100"]));
+    let said = "Durability: a process crash or a power cut can damage the data";
+    assert!(ran.stdout.contains(said), "{}{}", ran.stdout, ran.stderr);
+    let found = json(&place.run(&["diff", "runs/latest", &owned.socket_dsn(), "--format=json"]));
+    let names = found["differences"].as_array().unwrap().iter().map(|one| one["name"].to_string());
+    assert!(!names.collect::<String>().contains("redo_log_enabled"), "{found}");
 }
 
 #[test]
@@ -91,6 +116,19 @@ fn a_postgresql() {
     assert_eq!(found["schemas"][0]["tables"], 1, "{}", found["schemas"]);
     assert_eq!(found["variables"]["primary_conninfo"], serde_json::Value::Null);
     place.write("pg.json", &found.to_string());
+    // A schema whose name only begins like those of the system, and partitions, whose rows count once.
+    for sql in [
+        "CREATE SCHEMA pgstats",
+        "CREATE TABLE pgstats.parts (id int) PARTITION BY RANGE (id)",
+        "CREATE TABLE pgstats.part PARTITION OF pgstats.parts FOR VALUES FROM (0) TO (100)",
+        "INSERT INTO pgstats.parts SELECT generate_series(1, 50)",
+        "ANALYZE pgstats.parts",
+    ] {
+        root.execute(sql).unwrap();
+    }
+    let with_schema = json(&place.run(&["server", "capture", &dsn]));
+    let stats = with_schema["schemas"].as_array().unwrap().iter().find(|schema| schema["name"] == "pgstats").unwrap();
+    assert_eq!((&stats["tables"], &stats["rows"]), (&1.into(), &50.into()), "{stats}");
     root.execute("ALTER SYSTEM SET synchronous_commit = off").unwrap();
     root.execute("SELECT pg_reload_conf()").unwrap();
     common::wait_until("the new setting", || {
@@ -153,6 +191,15 @@ fn what_cannot_be_compared() {
             assert!(ran.stderr.contains(word), "{name} should say {word:?}:\n{}", ran.stderr);
         }
     }
+    // As `diff <(ssh db cat /etc/my.cnf) fine.json`.
+    let mut child = place
+        .command(&["diff", "/dev/stdin", "fine.json"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(b"[mysqld]\nsync_binlog = 1\n").unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
     let ran = place.run(&["server", "capture", "mysql://root@?socket=/nowhere/s.sock"]);
     assert_eq!(ran.code, Some(4), "{}", ran.stderr);
     assert!(ran.stderr.contains("/nowhere/s.sock") && ran.stderr.contains("hint:"), "{}", ran.stderr);

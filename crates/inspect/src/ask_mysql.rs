@@ -92,9 +92,13 @@ pub(crate) fn schemas(
 fn shapes(client: &mut Client, is_mariadb: bool, counts_expire: bool) -> Result<Vec<SchemaShape>, DriverError> {
     const SYSTEM: &str = "('mysql', 'sys', 'information_schema', 'performance_schema')";
     // With the end of our wait alone the statement would go on in the server. Older ones take the hint for a comment.
-    let limited = |sql: String| match is_mariadb {
-        true => format!("SET STATEMENT max_statement_time = {} FOR SELECT {sql}", TABLES_LIMIT_MS as f64 / 1e3),
-        false => format!("SELECT /*+ MAX_EXECUTION_TIME({TABLES_LIMIT_MS}) */ {sql}"),
+    let limited = |sql: String| {
+        if is_mariadb {
+            let seconds = f64::from(TABLES_LIMIT_MS) / 1e3;
+            format!("SET STATEMENT max_statement_time = {seconds} FOR SELECT {sql}")
+        } else {
+            format!("SELECT /*+ MAX_EXECUTION_TIME({TABLES_LIMIT_MS}) */ {sql}")
+        }
     };
     if counts_expire {
         // Counts that are old would be written anew into the dictionary.

@@ -22,7 +22,8 @@ pub(crate) fn run(args: &DiffArgs) -> Result<Exit, Failure> {
     let mut a = side(0, None)?;
     // An option file is read as the other side's version reads it.
     let b = side(1, Some(&a).filter(|a| a.is_complete))?;
-    if !a.is_complete {
+    // A pipe, such as a shell makes of `<(…)`, can be read only once.
+    if !a.is_complete && Path::new(&args.a).is_file() {
         a = side(0, Some(&b))?;
     }
     let found = diff(&a, &b);

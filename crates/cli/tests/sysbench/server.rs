@@ -154,7 +154,12 @@ impl Server {
 
     fn general_log(&self) -> Shapes {
         let mut shapes = Shapes::new();
-        let sql = format!("SELECT command_type, argument FROM mysql.general_log WHERE user_host LIKE '{NAME}%'");
+        // Without the session that asks what the server is set to, when all is over.
+        let of_ours = "SELECT thread_id FROM mysql.general_log WHERE argument = 'SHOW GLOBAL VARIABLES'";
+        let sql = format!(
+            "SELECT command_type, argument FROM mysql.general_log WHERE user_host LIKE '{NAME}%' AND thread_id NOT IN \
+             ({of_ours})"
+        );
         for row in self.rows(&sql) {
             let [kind, text] = [0, 1].map(|column| row.get(column).cloned().flatten().unwrap_or_default());
             match kind.as_str() {
@@ -177,6 +182,10 @@ impl Server {
             let entry = entry.split(ENTRY).next().unwrap_or_default();
             let Some(text) = entry.strip_prefix("LOG:  ") else { continue };
             if let Some(sql) = text.strip_prefix("statement: ") {
+                // What the server is set to, when all is over.
+                if sql.trim() == "SELECT name, setting FROM pg_settings" {
+                    continue;
+                }
                 add(&mut shapes, "Query", sql);
             } else if let Some((_, sql)) = text.strip_prefix("execute ").and_then(|text| text.split_once(": ")) {
                 add(&mut shapes, "Execute", sql);

@@ -174,6 +174,8 @@ mod tests {
         };
         check(b"\0\0\0\x03", Some("p"), "clear text: it is sent over a unix socket, or to a server whose");
         check(b"\0\0\0\x05abcd", None, "a password: give it in the environment: TRUETPS_PASSWORD");
+        assert!(password_of(&login(None)).unwrap_err().wants_password());
+        assert!(!unsupported("a password in clear text", CLEARTEXT_HINT).wants_password(), "it could not be sent");
         check(b"\0\0\0\x07", Some("p"), "GSSAPI: truetps does not speak it");
         check(b"\0\0\0\x63", Some("p"), "method number 99");
         check(b"\0\0\0\x0aOAUTHBEARER\0\0", Some("p"), "SASL OAUTHBEARER: truetps does not speak it");
