@@ -73,6 +73,84 @@ fn another_server_at_the_same_address_is_not_touched() {
     assert!(journals(&place).is_empty());
 }
 
+/// Another server's session may have the number of ours: numbers begin at 1 with each server.
+#[test]
+fn a_session_of_the_same_number_proves_nothing() {
+    let Some(binary) = mariadb("a_session_of_the_same_number_proves_nothing") else { return };
+    let (first, other) = (server(&binary), server(&binary));
+    [&first, &other].into_iter().for_each(may_do_all);
+    // So that the other one has not come as far.
+    (0..60).for_each(|_| drop(first.admin()));
+    let relay = Relay::to(first.port);
+    let place = Place::new();
+    let dsn = format!("mysql://{ACCOUNT}@127.0.0.1:{}", relay.port);
+    let child = start(&place, &dsn, &["--set=sync_binlog=0", "--connections=1"]);
+    place.wait_for_interval("trial-0001");
+    let kept: serde_json::Value = serde_json::from_slice(&fs::read(journal(&place)).unwrap()).unwrap();
+    let number = kept["session"].as_u64().unwrap();
+    other.execute(&["SET GLOBAL sync_binlog = 0"]);
+    let next = || other.admin().query_value("SELECT CONNECTION_ID()").unwrap().unwrap().parse::<u64>().unwrap() + 1;
+    assert!(next() < number, "the other one has come further");
+    while next() < number {}
+    relay.lead_to(other.port);
+    let ran: Ran = child.wait_with_output().unwrap().into();
+    assert_eq!(ran.code, Some(4), "{}", ran.stderr);
+    assert_eq!(globals(&other)["sync_binlog"], "0", "{}", ran.stderr);
+    let ran = run_with_password(&place, &["server", "restore", "--dsn", &first.tcp_dsn()]);
+    assert_eq!((ran.code, globals(&first)["sync_binlog"].as_str()), (Some(0), "3"), "{}", ran.stderr);
+}
+
+/// Between the question whether the lock is free and the lock.
+#[test]
+fn who_comes_second_by_a_moment_has_nothing_to_put_back() {
+    let Some(binary) = mariadb("who_comes_second_by_a_moment_has_nothing_to_put_back") else { return };
+    let owned = server(&binary);
+    may_do_all(&owned);
+    let (relay, place) = (Relay::to(owned.port), Place::new());
+    let dsn = format!("mysql://{ACCOUNT}@127.0.0.1:{}", relay.port);
+    let (mut rival, held) = (owned.admin(), std::sync::mpsc::channel());
+    relay.before("SELECT GET_LOCK", move || {
+        rival.execute("SELECT GET_LOCK('truetps.settings', 0)").unwrap();
+        held.0.send(rival).unwrap();
+    });
+    let args = short_run("insert", &dsn, &["--set=sync_binlog=0", "--table-rows=300"]);
+    let ran = run_with_password(&place, &args);
+    assert!(ran.code == Some(2) && ran.stderr.contains("of another user or host"), "{}", ran.stderr);
+    assert!(journals(&place).is_empty());
+    drop(held.1.recv().unwrap());
+    valid_trial(&place, &run_with_password(&place, &args));
+}
+
+/// What the server does not say is not taken for a no.
+#[test]
+fn who_may_not_look_does_not_call_it_somebody_else_s() {
+    let Some(binary) = mariadb("who_may_not_look_does_not_call_it_somebody_else_s") else { return };
+    let owned = server(&binary);
+    let before = schemas(&owned);
+    for right in ["SELECT", "ALL"] {
+        let place = Place::new();
+        killed(&place, start(&place, &owned.tcp_dsn(), &[]));
+        owned.execute(&[&format!("REVOKE {right} ON `truetps%`.* FROM {ACCOUNT}@'%'")]);
+        let ran = run_with_password(&place, &["server", "restore"]);
+        assert!(ran.code == Some(4) && ran.stderr.contains("SELECT command denied"), "{right}: {}", ran.stderr);
+        assert_eq!(journals(&place).len(), 1, "{right}");
+        owned.execute(&[&format!("GRANT ALL ON `truetps%`.* TO {ACCOUNT}@'%'")]);
+        let ran = run_with_password(&place, &["server", "restore"]);
+        assert_eq!((ran.code, schemas(&owned)), (Some(0), before.clone()), "{right}: {}", ran.stderr);
+    }
+    // Without the mark nothing is dropped, and all that looks like ours is told.
+    owned.execute(&["CREATE DATABASE app"]);
+    for (schema, flags) in [("truetps", &[][..]), ("app", &["--schema=app", "--i-own-this-schema"])] {
+        let place = Place::new();
+        killed(&place, start(&place, &owned.socket_dsn(), flags));
+        owned.execute(&[&format!("DROP TABLE {schema}.truetps_owner")]);
+        let ran = place.run(&["server", "restore"]);
+        assert!(ran.code == Some(0) && ran.stdout.contains("sbtest1"), "{schema}: {}{}", ran.stdout, ran.stderr);
+        assert!(journals(&place)[0].ends_with(".left"), "{schema}");
+        owned.execute(&[&format!("SELECT 1 FROM {schema}.sbtest1 LIMIT 1")]);
+    }
+}
+
 #[test]
 fn one_password_is_not_shown_to_every_server_of_a_journal() {
     let Some(binary) = mariadb("one_password_is_not_shown_to_every_server_of_a_journal") else { return };

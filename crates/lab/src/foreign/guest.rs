@@ -232,12 +232,17 @@ impl<'a> Guest<'a> {
     /// The settings first: they are everybody's. The journal stays until all of it is done. The session that has set them
     /// puts them back; where it is gone, another one does.
     fn clean_up(&mut self, mut hold: Hold) -> Result<Restored, LabError> {
+        let mut restored = Restored::default();
+        if !self.is_made && hold.has_set_nothing() {
+            // The server is as it was, whoever may have it now: there is nothing that it would have to be asked.
+            hold.finish(&mut restored)?;
+            return Ok(restored);
+        }
         let mut client = match self.client.take() {
             // A session inside a database of PostgreSQL keeps it from being dropped.
             Some(client) if self.inside.dialect == Dialect::Mysql => Some(client),
             _ => None,
         };
-        let mut restored = Restored::default();
         let mut is_put_back = false;
         if let Some(live) = &mut client {
             let put_back = live.set_timeout(CLIENT_TIMEOUT).map_err(LabError::from).and_then(|()| {

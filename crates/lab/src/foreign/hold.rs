@@ -88,19 +88,25 @@ impl Hold {
         self.journal.write()
     }
 
+    /// Whether no variable was set: each is written down before it is.
+    pub(crate) fn has_set_nothing(&self) -> bool {
+        self.journal.journal.settings.is_empty()
+    }
+
     /// Makes sure that this session is at the server that is being measured. Says why where that was started again since.
-    /// A session that is the same one as before needs no look.
+    ///
+    /// The session's number alone proves nothing: another server, or this one after a restart, counts from 1 again.
     pub(crate) fn sure_of(&mut self, client: &mut Client) -> Result<Option<String>, ForeignError> {
-        let session = session_of(client)?;
-        if session.is_some() && session == self.journal.journal.session {
-            return Ok(None);
-        }
         let now = Identity::ask(client)?;
         let was = &self.journal.journal.server;
         if now.id != was.id {
             return Err(ForeignError::OtherServer { was: was.id.clone(), found: now.id });
         }
         let restarted = was.was_restarted(&now);
+        let session = session_of(client)?;
+        if !restarted && session.is_some() && session == self.journal.journal.session {
+            return Ok(None);
+        }
         if self.sets_anything() && !restarted {
             end_session(client, self.journal.journal.session)?;
         }
