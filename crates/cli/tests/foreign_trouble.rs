@@ -413,6 +413,47 @@ fn a_schema_of_its_owner_after_a_kill() {
     assert_eq!(owned.admin().query_value("SELECT COUNT(*) FROM `app-1`.goods").unwrap().as_deref(), Some("0"));
 }
 
+/// In each text one statement, and of those one kind: also of the texts that are sent again before each trial.
+#[test]
+fn a_schema_of_its_owner_gets_nothing_but_tables() {
+    let test = "a_schema_of_its_owner_gets_nothing_but_tables";
+    let (Some(binary), Some(postgres)) = (mariadb(test), PostgresServer::start(test, &PostgresOptions::default()))
+    else {
+        return;
+    };
+    let owned = server(&binary);
+    let theirs = ["CREATE TABLE customers (id INT)", "INSERT INTO customers VALUES (7)"];
+    owned.execute(&["CREATE DATABASE app", &theirs[0].replace("customers", "app.customers")]);
+    let mut root = postgres.connect().unwrap();
+    for sql in theirs {
+        root.execute(sql).unwrap();
+    }
+    let place = Place::new();
+    let dsns = [owned.socket_dsn(), format!("postgresql://truetps@/postgres?socket={}", postgres.socket().display())];
+    for (dsn, schema) in dsns.iter().zip(["--schema=app", "--schema=postgres"]) {
+        for (create, after) in [
+            ("CREATE TABLE orders (id INT); DROP TABLE customers", "ALTER TABLE orders ADD x INT"),
+            ("CREATE TABLE orders (id INT)", "DROP TABLE customers"),
+            ("CREATE TABLE orders (id INT)", "ALTER TABLE customers ADD x INT"),
+        ] {
+            place.write(
+                "own.toml",
+                &format!(
+                    "name = 'own'\nabout = 'a test'\n[workload]\nname = 'custom'\n[[workload.table]]\nname = 'orders'\n\
+                     create = ['{create}']\nafter_load = ['{after}']\n[[workload.statements]]\nsql = 'SELECT 1'\n\
+                     [factors]\nconnections = [1]\n[load]\nwarm_up_s = 0.1\nmeasure_s = 0.2\n[design]\nblocks = 1\n\
+                     aa_pair = false\n"
+                ),
+            );
+            let ran = place.run(&["sweep", "./own.toml", "--dsn", dsn, schema, "--i-own-this-schema"]);
+            let is_refused = ran.code == Some(2) && ran.stderr.contains("only tables of the workload");
+            assert!(is_refused, "{create}, {after}: {}", ran.stderr);
+        }
+    }
+    owned.execute(&["SELECT x.id FROM app.customers x"]);
+    assert_eq!(root.query_value("SELECT id::text FROM customers").unwrap().as_deref(), Some("7"));
+}
+
 #[test]
 fn a_database_of_its_owner_in_postgresql() {
     let test = "a_database_of_its_owner_in_postgresql";

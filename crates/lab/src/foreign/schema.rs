@@ -106,7 +106,9 @@ impl Schema {
             return Err(ForeignError::NoSchema { schema }.into());
         }
         for table in workload.tables() {
-            owned_sql::check(table.create_sql(), &self.tables)?;
+            for statements in [table.create_sql(), table.after_load_sql()] {
+                owned_sql::check(statements, &self.tables, self.outside.dialect)?;
+            }
         }
         if self.outside.dialect == Dialect::Postgres {
             let mut inside = Client::connect(&self.inside, CLIENT_TIMEOUT).map_err(LabError::GuestLogin)?;
