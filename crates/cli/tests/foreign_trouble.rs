@@ -7,9 +7,11 @@ mod common;
 mod support;
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::process::Child;
 
-use common::{Place, Ran, wait_until};
+use common::{Place, Ran, signal, wait_until};
+use rustix::process::Signal;
 use support::foreign::{PLAN, globals, journals, schemas, server};
 use support::relay::Relay;
 use support::{ACCOUNT, Owned, PASSWORD, run_with_password, short_run, valid_trial};
@@ -159,7 +161,7 @@ fn who_may_not_look_does_not_call_it_somebody_else_s() {
         owned.execute(&[&format!("DROP TABLE {schema}.truetps_owner")]);
         let ran = place.run(&["server", "restore"]);
         assert!(ran.code == Some(0) && ran.stdout.contains("sbtest1"), "{schema}: {}{}", ran.stdout, ran.stderr);
-        assert!(journals(&place)[0].ends_with(".left"), "{schema}");
+        assert!(journals(&place)[0].contains(".left"), "{schema}");
         owned.execute(&[&format!("SELECT 1 FROM {schema}.sbtest1 LIMIT 1")]);
     }
 }
@@ -271,6 +273,44 @@ fn a_right_that_is_gone_leaves_the_rest_put_back_and_ends_with_4() {
     assert!(ran.stdout.contains(&text), "{}", ran.stdout);
     assert!(fs::read_to_string(journal(&place)).unwrap().contains("innodb_flush_log_at_timeout"));
     owned.execute(&["SET GLOBAL innodb_flush_log_at_timeout = 1"]);
+    assert_eq!(globals(&owned), before, "{}", ran.stdout);
+}
+
+/// Waits for a line of a run that goes on.
+fn wait_for_line(lines: &mut impl Iterator<Item = std::io::Result<String>>, word: &str) {
+    assert!(lines.any(|line| line.unwrap().contains(word)), "the run ended without a word of: {word}");
+}
+
+/// Longer than any recovery takes, and no longer than the user wants.
+#[test]
+fn a_server_that_stays_away_is_waited_for_until_the_user_has_had_enough() {
+    let Some(binary) = mariadb("a_server_that_stays_away_is_waited_for") else { return };
+    let owned = server(&binary);
+    may_do_all(&owned);
+    let before = globals(&owned);
+    let (relay, place) = (Relay::to(owned.port), Place::new());
+    let dsn = format!("mysql://{ACCOUNT}@127.0.0.1:{}", relay.port);
+    let mut child = start(&place, &dsn, &["--set=sync_binlog=0"]);
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    place.wait_for_interval("trial-0001");
+    // Nobody listens there.
+    relay.lead_to(1);
+    wait_for_line(&mut lines, "waiting up to 10 min for the server to come back");
+    // The trial is given up. What is to be put back is not.
+    signal(child.id(), Signal::INT);
+    wait_for_line(&mut lines, "ending, and putting back what was there before");
+    wait_for_line(&mut lines, "waiting up to 10 min for the server to come back");
+    signal(child.id(), Signal::INT);
+    let journal = journal(&place);
+    wait_for_line(
+        &mut lines,
+        &format!("left as it is; put it back with: truetps server restore --journal '{journal}'"),
+    );
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(globals(&owned)["sync_binlog"], "0");
+    relay.lead_to(owned.port);
+    let ran = run_with_password(&place, &["server", "restore", "--journal", &journal]);
+    assert_eq!((ran.code, journals(&place).len()), (Some(0), 0), "{}", ran.stderr);
     assert_eq!(globals(&owned), before, "{}", ran.stdout);
 }
 

@@ -97,11 +97,8 @@ impl Hold {
     ///
     /// The session's number alone proves nothing: another server, or this one after a restart, counts from 1 again.
     pub(crate) fn sure_of(&mut self, client: &mut Client) -> Result<Option<String>, ForeignError> {
-        let now = Identity::ask(client)?;
         let was = &self.journal.journal.server;
-        if now.id != was.id {
-            return Err(ForeignError::OtherServer { was: was.id.clone(), found: now.id });
-        }
+        let now = was.ask_again(client)?;
         let restarted = was.was_restarted(&now);
         let session = session_of(client)?;
         if !restarted && session.is_some() && session == self.journal.journal.session {

@@ -32,6 +32,15 @@ impl Identity {
         Ok(Self { id, is_unique, started_s: started_s(client)? })
     }
 
+    /// What the server says now, which must be this one.
+    pub(crate) fn ask_again(&self, client: &mut Client) -> Result<Self, ForeignError> {
+        let now = Self::ask(client)?;
+        if now.id == self.id {
+            return Ok(now);
+        }
+        Err(ForeignError::OtherServer { was: self.id.clone(), found: now.id })
+    }
+
     /// Whether the server, by what it says now, was started again since this was asked. In either direction: its clock may
     /// have been set back before it was.
     pub(crate) fn was_restarted(&self, now: &Self) -> bool {

@@ -224,11 +224,14 @@ fn make_folder(folder: &Path) -> Result<(), ForeignError> {
 
 /// Where a journal is kept for good: earlier ones of this server and schema stay.
 fn free_name(path: &Path, begun_at: &str) -> PathBuf {
-    let named = |n: u32| {
-        let more = if n == 0 { String::new() } else { format!("-{n}") };
-        path.with_extension(format!("{}{more}.left", slug(begun_at)))
-    };
-    (0..).map(named).find(|path| !path.exists()).expect("numbers do not end")
+    let mut stem = slug(begun_at);
+    loop {
+        let free = path.with_extension(format!("{stem}.left"));
+        if !free.exists() {
+            return free;
+        }
+        stem.push_str("-again");
+    }
 }
 
 /// One name for each server and schema: what can be read of them, and a number for what cannot be in a name.
