@@ -9,6 +9,7 @@ use truetps_record::{Configuration, Plan, ServerFacts};
 use truetps_workload::Workload;
 
 use super::access;
+use super::globals::Scopes;
 use super::hold::{CLIENT_TIMEOUT, Hold};
 use super::journal_file::OpenJournal;
 use super::put_back::Restored;
@@ -37,7 +38,7 @@ enum Presence {
 
 pub(crate) struct Guest<'a> {
     plan: &'a Plan,
-    scopes: super::hold::Scopes,
+    scopes: Scopes,
     schema: Schema,
     /// Where the load connects to, with what its sessions set for themselves.
     inside: Target,

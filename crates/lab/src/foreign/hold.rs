@@ -7,7 +7,7 @@ use truetps_driver::{Client, Dialect, DriverError};
 use truetps_record::{Configuration, Plan, SettingValue, same_setting};
 
 use super::error::ForeignError;
-use super::globals::{self, Scope};
+use super::globals::{self, Scope, Scopes};
 use super::identity::Identity;
 use super::journal::{Journal, JournalEntry, LeftSchema};
 use super::journal_file::OpenJournal;
@@ -30,9 +30,6 @@ const MOVES_WITH: [(&str, &str); 2] = [
     ("innodb_max_dirty_pages_pct", "innodb_max_dirty_pages_pct_lwm"),
 ];
 
-/// Names of a plan's settings, and whom each is set for.
-pub(crate) type Scopes = BTreeMap<String, Scope>;
-
 pub(crate) struct Hold {
     journal: OpenJournal,
     scopes: Scopes,
@@ -51,7 +48,7 @@ impl Hold {
 
     /// Whether anything is set that others see.
     pub(crate) fn sets_anything(&self) -> bool {
-        self.scopes.values().any(|scope| *scope == Scope::Global)
+        self.scopes.has_global()
     }
 
     fn journal(&mut self) -> &mut Journal {
@@ -143,7 +140,7 @@ impl Hold {
         if !self.sets_anything() {
             return Ok(());
         }
-        let names: Vec<_> = self.global_names().map(str::to_owned).collect();
+        let names: Vec<_> = self.scopes.global_names().map(str::to_owned).collect();
         self.journal().before = globals::all(client).map_err(ForeignError::from)?;
         for name in &names {
             let original = globals::value(client, name)?;
@@ -163,10 +160,6 @@ impl Hold {
         }
         self.settle()?;
         self.put_back_for_now(client)
-    }
-
-    fn global_names(&self) -> impl Iterator<Item = &str> {
-        self.scopes.iter().filter(|(_, scope)| **scope == Scope::Global).map(|(name, _)| name.as_str())
     }
 
     /// Back to what was there, until the first trial. What somebody else has set in the meantime is met by that.
@@ -260,9 +253,8 @@ impl Hold {
     }
 
     fn global_levels(&self, plan: &Plan, configuration: &Configuration) -> Vec<(String, SettingValue)> {
-        let is_global = |name: &str| self.scopes.get(name) == Some(&Scope::Global);
-        let planned = globals::planned(plan, configuration).filter(|(name, _)| is_global(name));
-        planned.map(|(name, level)| (name.to_owned(), level.clone())).collect()
+        let levels = self.scopes.levels_of(plan, configuration, Scope::Global);
+        levels.map(|(name, level)| (name.to_owned(), level.clone())).collect()
     }
 
     fn set(&mut self, client: &mut Client, name: &str, level: &SettingValue) -> Result<(), LabError> {
