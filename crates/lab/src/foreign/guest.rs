@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use truetps_driver::{Client, Dialect, DriverError, Endpoint, Target};
+use truetps_driver::{Client, Dialect, DriverError, Endpoint, ServerError, Target};
 use truetps_record::{Configuration, Plan, ServerFacts};
 use truetps_workload::Workload;
 
@@ -334,6 +334,14 @@ fn look_with(
     Ok(hold.trouble(client, plan, configuration)?)
 }
 
+/// A server that refuses the account, or that has no such schema, is there: it may be another one. Where it has only too many
+/// sessions of the account, those of the load are on their way out.
+fn is_there(refused: &ServerError) -> bool {
+    const TOO_MANY: [u16; 2] = [1203, 1226];
+    let state = refused.sqlstate.as_str();
+    (state.starts_with("28") || state == "42000" || state == "3D000") && !TOO_MANY.contains(&refused.code)
+}
+
 /// Connects; where it `is_awaited`, a server that cannot be reached is tried again for a while, which is told.
 fn connect_patiently(
     target: &Target,
@@ -347,9 +355,7 @@ fn connect_patiently(
     loop {
         match Client::connect(target, CLIENT_TIMEOUT) {
             Err(error) if is_awaited && began.elapsed() < RETURN_WAIT && !stop.load(Ordering::Relaxed) => {
-                // A server that refuses the account, or that has no such schema, is there: it may be another one.
-                let is_there = |state: &str| state.starts_with("28") || state == "42000" || state == "3D000";
-                if matches!(&error, DriverError::Server(refused) if is_there(&refused.sqlstate)) {
+                if matches!(&error, DriverError::Server(refused) if is_there(refused)) {
                     return Err(error);
                 }
                 if !std::mem::replace(&mut is_told, true) {
