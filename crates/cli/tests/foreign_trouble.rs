@@ -115,6 +115,27 @@ fn a_session_of_the_same_number_proves_nothing() {
     assert_eq!((ran.code, globals(&first)["sync_binlog"].as_str()), (Some(0), "3"), "{}", ran.stderr);
 }
 
+/// Between the questions and the first table.
+#[test]
+fn another_server_gets_no_table_of_ours() {
+    let Some(binary) = mariadb("another_server_gets_no_table_of_ours") else { return };
+    let servers = [server(&binary), server(&binary)];
+    for owned in &servers {
+        may_do_all(owned);
+        owned.execute(&["CREATE DATABASE app"]);
+    }
+    let (relay, place) = (Relay::to(servers[0].port), Place::new());
+    relay.lead_to_after("SELECT CONNECTION_ID()", servers[1].port);
+    let dsn = format!("mysql://{ACCOUNT}@127.0.0.1:{}", relay.port);
+    let flags = ["--schema=app", "--i-own-this-schema", "--table-rows=300"];
+    let ran = run_with_password(&place, &short_run("insert", &dsn, &flags));
+    assert!(ran.code == Some(2) && ran.stderr.contains("another server"), "{}", ran.stderr);
+    for owned in &servers {
+        assert!(owned.admin().query("SHOW TABLES FROM app").unwrap().rows.is_empty(), "{}", ran.stderr);
+    }
+    assert!(journals(&place).is_empty());
+}
+
 /// Between the question whether the lock is free and the lock.
 #[test]
 fn who_comes_second_by_a_moment_has_nothing_to_put_back() {

@@ -46,6 +46,12 @@ impl Relay {
         *self.way.before.lock().unwrap() = Some((word.as_bytes(), Box::new(act)));
     }
 
+    /// Who comes after this word is led to another server; who is connected stays where it is.
+    pub(crate) fn lead_to_after(&self, word: &'static str, port: u16) {
+        let way = Arc::clone(&self.way);
+        self.before(word, move || way.to.store(port, Ordering::Relaxed));
+    }
+
     /// From now on another server answers, and who is connected is thrown out.
     pub(crate) fn lead_to(&self, port: u16) {
         self.way.to.store(port, Ordering::Relaxed);

@@ -96,7 +96,8 @@ impl<'a> Guest<'a> {
     fn move_in(&mut self, client: &mut Client) -> Result<(), LabError> {
         let hold = self.hold.as_mut().expect("it has just been entered");
         hold.adopt(client)?;
-        let made = self.schema.make(client, &mut |made| hold.note(made));
+        let server = hold.server().clone();
+        let made = self.schema.make(client, &server, &mut |made| hold.note(made));
         // Also where the making fails half-way: what has our mark is ours.
         self.is_made = !matches!(
             made,

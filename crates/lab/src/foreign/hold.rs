@@ -72,6 +72,10 @@ impl Hold {
         self.journal.write()
     }
 
+    pub(crate) fn server(&self) -> &Identity {
+        &self.journal.journal.server
+    }
+
     pub(crate) fn schema(&self) -> &LeftSchema {
         &self.journal.journal.schema
     }

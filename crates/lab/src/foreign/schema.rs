@@ -9,6 +9,7 @@ use truetps_workload::Workload;
 use super::access;
 use super::error::ForeignError;
 use super::hold::CLIENT_TIMEOUT;
+use super::identity::Identity;
 use super::journal::LeftSchema;
 use super::mark::{Mark, TABLE};
 use super::owned_sql;
@@ -159,16 +160,17 @@ impl Schema {
         Ok(self.tables_there(client)?.into_iter().collect())
     }
 
-    /// Makes it, and leaves our mark in it.
+    /// Makes it, and leaves our mark in it, on this server and no other.
     pub(crate) fn make(
         &self,
         client: &mut Client,
+        server: &Identity,
         ledger: &mut dyn FnMut(&Made<'_>) -> Result<(), ForeignError>,
     ) -> Result<(), LabError> {
         if !self.is_theirs {
             self.create(client)?;
         }
-        self.mark_all(ledger)
+        self.mark_all(server, ledger)
     }
 
     /// What [`Self::make`] sends.
@@ -197,12 +199,17 @@ impl Schema {
 
     /// Leaves the mark in the schema, and makes sure that it is seen through every endpoint: several addresses must lead
     /// to one server, or to servers that follow each other.
-    fn mark_all(&self, ledger: &mut dyn FnMut(&Made<'_>) -> Result<(), ForeignError>) -> Result<(), LabError> {
+    fn mark_all(
+        &self,
+        server: &Identity,
+        ledger: &mut dyn FnMut(&Made<'_>) -> Result<(), ForeignError>,
+    ) -> Result<(), LabError> {
         let names = [TABLE.to_owned()];
         for (n, endpoint) in self.inside.endpoints.iter().enumerate() {
             let one = Target { endpoints: vec![endpoint.clone()], ..self.inside.clone() };
             let mut client = Client::connect(&one, CLIENT_TIMEOUT).map_err(LabError::GuestLogin)?;
             if n == 0 {
+                server.ask_again(&mut client)?;
                 ledger(&Made::Begins(&names))?;
                 self.mark.leave(&mut client)?;
                 ledger(&Made::Ends(&names))?;
