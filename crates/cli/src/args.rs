@@ -94,24 +94,25 @@ pub(crate) struct Place {
     #[arg(long, value_name = "NAME", conflicts_with_all = ["basedir", "dsn"])]
     pub(crate) server: Option<String>,
     /// Measure a server that runs already, in place of a private one: mysql://user@host:port, or
-    /// postgresql://user@/database?socket=/path. The password comes from TRUETPS_PASSWORD, ~/.my.cnf or the terminal
-    #[arg(long, value_name = "DSN", env = "TRUETPS_DSN", hide_env_values = true, conflicts_with = "basedir")]
+    /// postgresql://user@/database?socket=/path. Default: that of TRUETPS_DSN, where no other server is named. The password
+    /// comes from TRUETPS_PASSWORD, ~/.my.cnf or the terminal
+    #[arg(long, value_name = "DSN", conflicts_with = "basedir")]
     pub(crate) dsn: Option<String>,
-    /// Schema that is made in the server of --dsn, and dropped at the end
-    #[arg(long, value_name = "NAME", default_value = "truetps", requires = "dsn")]
-    pub(crate) schema: String,
+    /// Schema that is made in the server of --dsn, and dropped at the end; default: truetps
+    #[arg(long, value_name = "NAME")]
+    pub(crate) schema: Option<String>,
     /// Work in the schema of --schema although it is there: tables are made in it under names that it does not have, and
     /// only those are dropped
-    #[arg(long, requires_all = ["dsn", "schema"])]
+    #[arg(long, requires = "schema")]
     pub(crate) i_own_this_schema: bool,
     /// Show every statement that would be sent to the server of --dsn, and send questions only: nothing is changed
-    #[arg(long, requires = "dsn")]
+    #[arg(long)]
     pub(crate) dry_run: bool,
     /// Option file of MySQL's programs: user and password of its group [client], where --dsn and TRUETPS_PASSWORD have none
-    #[arg(long, value_name = "FILE", requires = "dsn")]
+    #[arg(long, value_name = "FILE")]
     pub(crate) defaults_file: Option<PathBuf>,
     /// Ask for the account's password on the terminal
-    #[arg(long, requires = "dsn")]
+    #[arg(long)]
     pub(crate) ask_password: bool,
 }
 

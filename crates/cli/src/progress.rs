@@ -1,8 +1,11 @@
 //! Progress on stderr: one line that is written over where stderr is a terminal, one line a trial where it is not.
 
 use std::io::IsTerminal;
+use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use truetps_compat::Farewell;
 use truetps_lab::{Event, Listener};
 use truetps_record::{Interval, Phase, ScheduledTrial, Trial};
 use truetps_report::format;
@@ -17,12 +20,31 @@ pub(crate) struct Progress {
     live: bool,
     line_is_up: bool,
     drawn: Option<Instant>,
+    /// What whoever hears a signal says.
+    farewell: Arc<Farewell>,
 }
 
 impl Progress {
     pub(crate) fn new() -> Self {
         let quiet = std::env::var_os("TRUETPS_NO_PROGRESS").is_some_and(|value| !value.is_empty());
-        Self { live: std::io::stderr().is_terminal() && !quiet, line_is_up: false, drawn: None }
+        let live = std::io::stderr().is_terminal() && !quiet;
+        Self { live, line_is_up: false, drawn: None, farewell: Arc::default() }
+    }
+
+    /// The same, which keeps these words true.
+    pub(crate) fn with_farewell(farewell: Arc<Farewell>) -> Self {
+        Self { farewell, ..Self::new() }
+    }
+
+    /// While something of ours is in a server of the user.
+    fn journal(&mut self, path: &Path) {
+        self.say(&format!("what is to be put back is written down in {}", path.display()));
+        let clear = if self.live { "\r\x1b[K" } else { "" };
+        let restore = format!("truetps server restore --journal '{}'", path.display());
+        self.farewell.set(
+            format!("{clear}ending, and putting back what was there before; once more leaves it, for: {restore}\n"),
+            format!("{clear}left as it is; put it back with: {restore}\n"),
+        );
     }
 
     /// Writes over the line, where there is one.
@@ -117,6 +139,8 @@ fn figures(interval: &Interval) -> String {
 impl Listener for Progress {
     fn event(&mut self, event: &Event<'_>) {
         match event {
+            Event::Journal(path) => self.journal(path),
+            Event::PutBack => self.farewell.set(String::new(), String::new()),
             Event::Preparing(step) if self.live => self.draw(step),
             Event::Preparing(step) => self.say(step),
             Event::Loading { rows, of } => {

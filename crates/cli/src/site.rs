@@ -14,9 +14,11 @@ use crate::login::{Sources, parse, target};
 use crate::progress::Progress;
 use crate::{pin, print_out};
 
-/// Folder of a server. An argument of clap's would be in the way of `--server` and `--dsn` wherever it is set.
+/// Folder or address of a server. Arguments of clap's would be in the way of `--server` and each other wherever one is set.
 const BASEDIR: &str = "TRUETPS_BASEDIR";
+const USUAL_DSN: &str = "TRUETPS_DSN";
 pub(crate) const DSN: &str = "--dsn";
+const SCHEMA: &str = "truetps";
 
 pub(crate) struct Site {
     ground: Ground,
@@ -31,14 +33,12 @@ enum Ground {
 impl Site {
     pub(crate) fn open(plan: &Plan, place: &Place, engine: &EngineArgs) -> Result<Self, Failure> {
         let pin = engine.pin.as_deref().map_or(Ok(Pin::default()), pin::parse)?;
-        let ground = match &place.dsn {
-            Some(_) if !plan.server_names().is_empty() => return Err(named_elsewhere(&plan.server_names(), DSN)),
-            Some(dsn) => Ground::Given(Foreign {
-                target: target(dsn, DSN, &Sources::of_one(place.defaults_file.as_deref(), place.ask_password))?,
-                schema: schema(&place.schema, place.i_own_this_schema)?,
-                schema_is_theirs: place.i_own_this_schema,
-                journals: journals(&place.runs),
-            }),
+        let names = plan.server_names();
+        if place.dsn.is_some() && !names.is_empty() {
+            return Err(named_elsewhere(&names, DSN));
+        }
+        let ground = match usual_dsn(place, !names.is_empty()) {
+            Some(dsn) => Ground::Given(foreign(&dsn, place)?),
             None => private(plan, place)?,
         };
         Ok(Self { ground, pin })
@@ -75,7 +75,19 @@ impl Site {
     }
 }
 
+fn foreign(dsn: &str, place: &Place) -> Result<Foreign, Failure> {
+    let target = target(dsn, DSN, &Sources::of_one(place.defaults_file.as_deref(), place.ask_password))?;
+    let schema = place.schema.as_deref().unwrap_or(SCHEMA);
+    Ok(Foreign {
+        schema: self::schema(schema, place.i_own_this_schema, target.dialect)?,
+        target,
+        schema_is_theirs: place.i_own_this_schema,
+        journals: journals(&place.runs),
+    })
+}
+
 fn private(plan: &Plan, place: &Place) -> Result<Ground, Failure> {
+    refuse_flags_of_dsn(place)?;
     let home =
         Home::open(place.sandbox.sandbox_dir.as_deref()).map_err(|error| Failure::usage(&error).hint(error.hint()))?;
     let (programs, uses) = programs(plan, &home, place.basedir.as_deref())?;
@@ -113,6 +125,26 @@ pub(crate) fn usual_basedir(typed: Option<&Path>) -> Option<PathBuf> {
     typed.map(Path::to_owned).or_else(|| std::env::var_os(BASEDIR).map(PathBuf::from).filter(|path| path != ""))
 }
 
+/// `--dsn` as typed, else of the environment: that one is what to measure where nothing else is named.
+fn usual_dsn(place: &Place, is_named: bool) -> Option<String> {
+    let usual = || std::env::var_os(USUAL_DSN).filter(|dsn| !is_named && place.basedir.is_none() && !dsn.is_empty());
+    place.dsn.clone().or_else(|| usual().map(|dsn| dsn.to_string_lossy().into_owned()))
+}
+
+/// What is for servers of the user means something else, or nothing, on a private one.
+fn refuse_flags_of_dsn(place: &Place) -> Result<(), Failure> {
+    let flags = [
+        ("--dry-run", place.dry_run),
+        ("--schema", place.schema.is_some()),
+        ("--defaults-file", place.defaults_file.is_some()),
+        ("--ask-password", place.ask_password),
+    ];
+    match flags.into_iter().find(|(_, is_there)| *is_there) {
+        Some((flag, _)) => Err(Failure::usage(format!("{flag} is for a server of --dsn (or {USUAL_DSN})"))),
+        None => Ok(()),
+    }
+}
+
 fn named_elsewhere(names: &[&str], flag: &str) -> Failure {
     let message = format!("the plan names `{}`, and {flag} another server", names.join("`, `"));
     Failure::usage(message).hint(format!("leave {flag} out, or take the name out of the plan"))
@@ -137,12 +169,16 @@ pub(crate) fn journals(runs: &Path) -> PathBuf {
 }
 
 /// A name that both families take without folding and without surprise, where the schema is made; one that is there has
-/// the name that it has.
-fn schema(name: &str, is_theirs: bool) -> Result<String, Failure> {
+/// the name that it has. A longer one is cut by PostgreSQL, in silence, and would not be found again.
+fn schema(name: &str, is_theirs: bool, dialect: Dialect) -> Result<String, Failure> {
     const LENGTH_MAX: usize = 63;
     let fine = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
-    if name.is_empty() || name.chars().count() > LENGTH_MAX + 1 || name.contains('\0') {
-        return Err(Failure::usage(format!("--schema {name}: must have 1 to {LENGTH_MAX} characters")));
+    let (length, most, unit) = match dialect {
+        Dialect::Mysql => (name.chars().count(), 64, "characters"),
+        Dialect::Postgres => (name.len(), LENGTH_MAX, "bytes"),
+    };
+    if length == 0 || length > most || name.contains('\0') {
+        return Err(Failure::usage(format!("--schema {name}: must have 1 to {most} {unit}")));
     }
     if !is_theirs && (name.len() > LENGTH_MAX || !name.chars().all(fine)) {
         let message = format!("--schema {name}: must be 1 to {LENGTH_MAX} lower-case letters, digits or `_`");
@@ -153,8 +189,8 @@ fn schema(name: &str, is_theirs: bool) -> Result<String, Failure> {
 
 /// The SQL of the place that a command measures at; `None`: the server's program is yet to be asked what it is.
 pub(crate) fn dialect(place: &Place) -> Result<Option<Dialect>, Failure> {
-    match &place.dsn {
-        Some(dsn) => parse(dsn, DSN).map(|target| Some(target.dialect)),
+    match usual_dsn(place, place.server.is_some()) {
+        Some(dsn) => parse(&dsn, DSN).map(|target| Some(target.dialect)),
         None if usual_basedir(place.basedir.as_deref()).is_some() || place.server.is_some() => Ok(None),
         None => Ok(Some(Dialect::Mysql)),
     }

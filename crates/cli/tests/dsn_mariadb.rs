@@ -146,6 +146,32 @@ fn what_a_guest_does_not_do() {
     check(&ran, &["cannot log in", "localhost.invalid", "hint:"]);
 }
 
+/// What is in the environment is for where nothing else is named.
+#[test]
+fn an_address_in_the_environment_is_in_nobody_s_way() {
+    let place = Place::new();
+    let run = |dsn: &str, args: &[&str]| -> Ran {
+        let mut command = place.command(&[&["run", "insert"][..], args].concat());
+        command.env("TRUETPS_DSN", dsn).output().unwrap().into()
+    };
+    let long = "x".repeat(64);
+    let own = format!("--schema={long}");
+    let gone = "mysql://root@127.0.0.1:1";
+    for (dsn, args, word) in [
+        (gone, &["--server=nosuch"][..], "nosuch"),
+        (gone, &["--basedir=/nowhere"], "/nowhere"),
+        (gone, &["--dry-run"], "127.0.0.1:1"),
+        (gone, &["--server=nosuch", "--dsn=mysql://root@h"], "cannot be used with"),
+        ("", &["--dry-run"], "--dry-run is for a server of --dsn"),
+        ("", &["--schema=x"], "--schema is for a server of --dsn"),
+        (gone, &[&own, "--i-own-this-schema"], "127.0.0.1:1"),
+        ("postgresql://x@127.0.0.1:1", &[&own, "--i-own-this-schema"], "must have 1 to 63 bytes"),
+    ] {
+        let ran = run(dsn, args);
+        assert!(ran.code == Some(2) && ran.stderr.contains(word), "{args:?} should say {word:?}: {}", ran.stderr);
+    }
+}
+
 #[test]
 fn logins_that_fail_say_why_and_keep_the_password() {
     let Some(binary) = mariadb("logins_that_fail_say_why") else { return };

@@ -7,11 +7,13 @@ mod support;
 
 use std::fs;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use common::{Place, Ran, signal};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use rustix::process::Signal;
 use support::{ACCOUNT, PASSWORD, PASSWORD_ENCODED, assert_secret, run_with_password, short_run, valid_trial};
+use truetps_driver::Client;
 use truetps_testkit::{PostgresOptions, PostgresServer, TlsFiles};
 
 const ORDERS: &str = include_str!("plans/orders.toml");
@@ -214,6 +216,29 @@ fn ctrl_c_errors_and_limits_leave_no_schema() {
     assert_eq!(ran.code, Some(2), "{}", ran.stderr);
     assert!(ran.stderr.contains("`fsync` belongs to the whole server"), "{}", ran.stderr);
     assert_eq!(belongings(&server), with_schema);
+}
+
+/// Also what the account of the load may not see.
+#[test]
+fn a_table_of_somebody_else_s_keeps_the_database() {
+    let Some(server) = server("a_table_of_somebody_else_s_keeps_the_database", &PostgresOptions::default()) else {
+        return;
+    };
+    let place = Place::new();
+    let dsn = socket_dsn(&server).replace("truetps@", &format!("{ACCOUNT}@"));
+    let child = place.start(&["run", "insert", "--dsn", &dsn, "--rate=50", "--measure=60", "--table-rows=300"]);
+    place.wait_for_interval("trial-0001");
+    let mut inside = server.target();
+    inside.login.database = Some("truetps".to_owned());
+    let inside = || Client::connect(&inside, Duration::from_secs(10)).unwrap();
+    for sql in ["CREATE SCHEMA theirs", "CREATE TABLE theirs.seven (id int)", "INSERT INTO theirs.seven VALUES (7)"] {
+        inside().execute(sql).unwrap();
+    }
+    signal(child.id(), Signal::INT);
+    let ran: Ran = child.wait_with_output().unwrap().into();
+    assert!(ran.code == Some(130) && ran.stderr.contains("somebody else made: seven"), "{}", ran.stderr);
+    assert_eq!(inside().query_value("SELECT id::text FROM theirs.seven").unwrap().as_deref(), Some("7"));
+    assert!(inside().query("SELECT 1 FROM pg_class WHERE relname LIKE 'sbtest%'").unwrap().rows.is_empty());
 }
 
 /// Settings of sessions are set on those of the load alone: nobody else's are changed, and nothing is to be put back.

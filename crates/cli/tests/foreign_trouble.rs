@@ -7,10 +7,12 @@ mod common;
 mod support;
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::process::Child;
 
-use common::{Place, Ran, wait_until};
-use support::foreign::{globals, journals, schemas, server};
+use common::{Place, Ran, signal, wait_until};
+use rustix::process::Signal;
+use support::foreign::{PLAN, globals, journals, schemas, server};
 use support::relay::Relay;
 use support::{ACCOUNT, Owned, PASSWORD, run_with_password, short_run, valid_trial};
 use truetps_testkit::mysql_family::mariadb;
@@ -71,6 +73,118 @@ fn another_server_at_the_same_address_is_not_touched() {
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     assert_eq!((globals(&first), schemas(&first)), (before.0, before.2), "{}", ran.stdout);
     assert!(journals(&place).is_empty());
+}
+
+/// Another server's session may have the number of ours: numbers begin at 1 with each server.
+#[test]
+fn a_session_of_the_same_number_proves_nothing() {
+    let Some(binary) = mariadb("a_session_of_the_same_number_proves_nothing") else { return };
+    let (first, other) = (server(&binary), server(&binary));
+    [&first, &other].into_iter().for_each(may_do_all);
+    // So that the other one has not come as far.
+    (0..60).for_each(|_| drop(first.admin()));
+    let relay = Relay::to(first.port);
+    let place = Place::new();
+    let dsn = format!("mysql://{ACCOUNT}@127.0.0.1:{}", relay.port);
+    let plan = PLAN.replace("measure_s = 0.2", "measure_s = 20").replace("[1, 2, 0]", "[1]").replace("[2]", "[1]");
+    place.write("levels.toml", &plan);
+    let args = ["sweep", "./levels.toml", "--dsn", &dsn];
+    let piped = std::process::Stdio::piped;
+    let mut command = place.command(&args);
+    let child = command.env("TRUETPS_PASSWORD", PASSWORD).stdout(piped()).stderr(piped()).spawn().unwrap();
+    place.wait_for_interval("trial-0001");
+    // As a replica would have it.
+    let mark = first.admin().query_value("SELECT id FROM truetps.truetps_owner").unwrap().unwrap();
+    other.execute(&[
+        "CREATE DATABASE truetps",
+        "CREATE TABLE truetps.truetps_owner (id VARCHAR(64) PRIMARY KEY)",
+        &format!("INSERT INTO truetps.truetps_owner VALUES ('{mark}')"),
+    ]);
+    let before = globals(&other);
+    let kept: serde_json::Value = serde_json::from_slice(&fs::read(journal(&place)).unwrap()).unwrap();
+    let number = kept["session"].as_u64().unwrap();
+    let last = || other.admin().query_value("SELECT CONNECTION_ID()").unwrap().unwrap().parse::<u64>().unwrap();
+    assert!(last() + 2 < number, "the other one has come further");
+    // The first one looks at the server after the trial, the second one begins the next.
+    while last() + 2 < number {}
+    relay.lead_to(other.port);
+    let ran: Ran = child.wait_with_output().unwrap().into();
+    assert_eq!(ran.code, Some(4), "{}", ran.stderr);
+    assert_eq!(globals(&other), before, "{}", ran.stderr);
+    let ran = run_with_password(&place, &["server", "restore", "--dsn", &first.tcp_dsn()]);
+    assert_eq!((ran.code, globals(&first)["sync_binlog"].as_str()), (Some(0), "3"), "{}", ran.stderr);
+}
+
+/// Between the questions and the first table.
+#[test]
+fn another_server_gets_no_table_of_ours() {
+    let Some(binary) = mariadb("another_server_gets_no_table_of_ours") else { return };
+    let servers = [server(&binary), server(&binary)];
+    for owned in &servers {
+        may_do_all(owned);
+        owned.execute(&["CREATE DATABASE app"]);
+    }
+    let (relay, place) = (Relay::to(servers[0].port), Place::new());
+    relay.lead_to_after("SELECT CONNECTION_ID()", servers[1].port);
+    let dsn = format!("mysql://{ACCOUNT}@127.0.0.1:{}", relay.port);
+    let flags = ["--schema=app", "--i-own-this-schema", "--table-rows=300"];
+    let ran = run_with_password(&place, &short_run("insert", &dsn, &flags));
+    assert!(ran.code == Some(2) && ran.stderr.contains("another server"), "{}", ran.stderr);
+    for owned in &servers {
+        assert!(owned.admin().query("SHOW TABLES FROM app").unwrap().rows.is_empty(), "{}", ran.stderr);
+    }
+    assert!(journals(&place).is_empty());
+}
+
+/// Between the question whether the lock is free and the lock.
+#[test]
+fn who_comes_second_by_a_moment_has_nothing_to_put_back() {
+    let Some(binary) = mariadb("who_comes_second_by_a_moment_has_nothing_to_put_back") else { return };
+    let owned = server(&binary);
+    may_do_all(&owned);
+    let (relay, place) = (Relay::to(owned.port), Place::new());
+    let dsn = format!("mysql://{ACCOUNT}@127.0.0.1:{}", relay.port);
+    let (mut rival, held) = (owned.admin(), std::sync::mpsc::channel());
+    relay.before("SELECT GET_LOCK", move || {
+        rival.execute("SELECT GET_LOCK('truetps.settings', 0)").unwrap();
+        held.0.send(rival).unwrap();
+    });
+    let args = short_run("insert", &dsn, &["--set=sync_binlog=0", "--table-rows=300"]);
+    let ran = run_with_password(&place, &args);
+    assert!(ran.code == Some(2) && ran.stderr.contains("of another user or host"), "{}", ran.stderr);
+    assert!(journals(&place).is_empty());
+    drop(held.1.recv().unwrap());
+    valid_trial(&place, &run_with_password(&place, &args));
+}
+
+/// What the server does not say is not taken for a no.
+#[test]
+fn who_may_not_look_does_not_call_it_somebody_else_s() {
+    let Some(binary) = mariadb("who_may_not_look_does_not_call_it_somebody_else_s") else { return };
+    let owned = server(&binary);
+    let before = schemas(&owned);
+    for right in ["SELECT", "ALL"] {
+        let place = Place::new();
+        killed(&place, start(&place, &owned.tcp_dsn(), &[]));
+        owned.execute(&[&format!("REVOKE {right} ON `truetps%`.* FROM {ACCOUNT}@'%'")]);
+        let ran = run_with_password(&place, &["server", "restore"]);
+        assert!(ran.code == Some(4) && ran.stderr.contains("SELECT command denied"), "{right}: {}", ran.stderr);
+        assert_eq!(journals(&place).len(), 1, "{right}");
+        owned.execute(&[&format!("GRANT ALL ON `truetps%`.* TO {ACCOUNT}@'%'")]);
+        let ran = run_with_password(&place, &["server", "restore"]);
+        assert_eq!((ran.code, schemas(&owned)), (Some(0), before.clone()), "{right}: {}", ran.stderr);
+    }
+    // Without the mark nothing is dropped, and all that looks like ours is told.
+    owned.execute(&["CREATE DATABASE app"]);
+    for (schema, flags) in [("truetps", &[][..]), ("app", &["--schema=app", "--i-own-this-schema"])] {
+        let place = Place::new();
+        killed(&place, start(&place, &owned.socket_dsn(), flags));
+        owned.execute(&[&format!("DROP TABLE {schema}.truetps_owner")]);
+        let ran = place.run(&["server", "restore"]);
+        assert!(ran.code == Some(0) && ran.stdout.contains("sbtest1"), "{schema}: {}{}", ran.stdout, ran.stderr);
+        assert!(journals(&place)[0].contains(".left"), "{schema}");
+        owned.execute(&[&format!("SELECT 1 FROM {schema}.sbtest1 LIMIT 1")]);
+    }
 }
 
 #[test]
@@ -151,11 +265,13 @@ fn a_right_that_is_gone_leaves_the_rest_put_back_and_ends_with_4() {
     may_do_all(&owned);
     let (before, schemas_before) = (globals(&owned), schemas(&owned));
     let place = Place::new();
-    let flags = ["--set=sync_binlog=0", "--set=innodb_flush_log_at_trx_commit=2"];
+    let flags =
+        ["--set=sync_binlog=0", "--set=innodb_flush_log_at_trx_commit=2", "--set=innodb_flush_log_at_timeout=5"];
     let child = start(&place, &owned.tcp_dsn(), &flags);
     place.wait_for_interval("trial-0001");
     // One of the two may still be set by a new session, and the schema may be dropped.
     let revoke = format!("REVOKE BINLOG ADMIN, SUPER ON *.* FROM {ACCOUNT}@'%'");
+    owned.execute(&["SET GLOBAL innodb_flush_log_at_timeout = 9"]);
     owned.execute(&[&revoke, &format!("KILL USER {ACCOUNT}")]);
     let ran: Ran = child.wait_with_output().unwrap().into();
     assert_eq!(ran.code, Some(4), "{}", ran.stderr);
@@ -165,13 +281,60 @@ fn a_right_that_is_gone_leaves_the_rest_put_back_and_ends_with_4() {
     assert_eq!(globals(&owned)["sync_binlog"], "0");
     let left = fs::read_to_string(journal(&place)).unwrap();
     assert!(left.contains("\"name\": \"sync_binlog\""), "{left}");
+    // What somebody else has set stays, and what it was is known for as long as anything is.
+    assert!(left.contains("\"name\": \"innodb_flush_log_at_timeout\""), "{left}");
     let ran = run_with_password(&place, &["server", "restore"]);
     assert_eq!(ran.code, Some(4), "{}", ran.stderr);
     assert!(ran.stderr.contains("sync_binlog = 3"), "{}", ran.stderr);
     may_do_all(&owned);
     let ran = run_with_password(&place, &["server", "restore"]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-    assert_eq!((globals(&owned), journals(&place).len()), (before, 0), "{}", ran.stdout);
+    let text = format!(
+        "innodb_flush_log_at_timeout is 9, which is not what this run has set, and is left so; before the run it was {}",
+        before["innodb_flush_log_at_timeout"]
+    );
+    assert!(ran.stdout.contains(&text), "{}", ran.stdout);
+    assert!(fs::read_to_string(journal(&place)).unwrap().contains("innodb_flush_log_at_timeout"));
+    owned.execute(&["SET GLOBAL innodb_flush_log_at_timeout = 1"]);
+    assert_eq!(globals(&owned), before, "{}", ran.stdout);
+}
+
+/// Waits for a line of a run that goes on.
+fn wait_for_line(lines: &mut impl Iterator<Item = std::io::Result<String>>, word: &str) {
+    assert!(lines.any(|line| line.unwrap().contains(word)), "the run ended without a word of: {word}");
+}
+
+/// Longer than any recovery takes, and no longer than the user wants.
+#[test]
+fn a_server_that_stays_away_is_waited_for_until_the_user_has_had_enough() {
+    let Some(binary) = mariadb("a_server_that_stays_away_is_waited_for") else { return };
+    let owned = server(&binary);
+    may_do_all(&owned);
+    let before = globals(&owned);
+    let (relay, place) = (Relay::to(owned.port), Place::new());
+    let dsn = format!("mysql://{ACCOUNT}@127.0.0.1:{}", relay.port);
+    let mut child = start(&place, &dsn, &["--set=sync_binlog=0"]);
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    place.wait_for_interval("trial-0001");
+    // Nobody listens there.
+    relay.lead_to(1);
+    wait_for_line(&mut lines, "waiting up to 10 min for the server to come back");
+    // The trial is given up. What is to be put back is not.
+    signal(child.id(), Signal::INT);
+    wait_for_line(&mut lines, "ending, and putting back what was there before");
+    wait_for_line(&mut lines, "waiting up to 10 min for the server to come back");
+    signal(child.id(), Signal::INT);
+    let journal = journal(&place);
+    wait_for_line(
+        &mut lines,
+        &format!("left as it is; put it back with: truetps server restore --journal '{journal}'"),
+    );
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(globals(&owned)["sync_binlog"], "0");
+    relay.lead_to(owned.port);
+    let ran = run_with_password(&place, &["server", "restore", "--journal", &journal]);
+    assert_eq!((ran.code, journals(&place).len()), (Some(0), 0), "{}", ran.stderr);
+    assert_eq!(globals(&owned), before, "{}", ran.stdout);
 }
 
 #[test]
@@ -322,6 +485,47 @@ fn a_schema_of_its_owner_after_a_kill() {
         assert!(ran.code == Some(2) && ran.stderr.contains(word), "{create}: {}", ran.stderr);
     }
     assert_eq!(owned.admin().query_value("SELECT COUNT(*) FROM `app-1`.goods").unwrap().as_deref(), Some("0"));
+}
+
+/// In each text one statement, and of those one kind: also of the texts that are sent again before each trial.
+#[test]
+fn a_schema_of_its_owner_gets_nothing_but_tables() {
+    let test = "a_schema_of_its_owner_gets_nothing_but_tables";
+    let (Some(binary), Some(postgres)) = (mariadb(test), PostgresServer::start(test, &PostgresOptions::default()))
+    else {
+        return;
+    };
+    let owned = server(&binary);
+    let theirs = ["CREATE TABLE customers (id INT)", "INSERT INTO customers VALUES (7)"];
+    owned.execute(&["CREATE DATABASE app", &theirs[0].replace("customers", "app.customers")]);
+    let mut root = postgres.connect().unwrap();
+    for sql in theirs {
+        root.execute(sql).unwrap();
+    }
+    let place = Place::new();
+    let dsns = [owned.socket_dsn(), format!("postgresql://truetps@/postgres?socket={}", postgres.socket().display())];
+    for (dsn, schema) in dsns.iter().zip(["--schema=app", "--schema=postgres"]) {
+        for (create, after) in [
+            ("CREATE TABLE orders (id INT); DROP TABLE customers", "ALTER TABLE orders ADD x INT"),
+            ("CREATE TABLE orders (id INT)", "DROP TABLE customers"),
+            ("CREATE TABLE orders (id INT)", "ALTER TABLE customers ADD x INT"),
+        ] {
+            place.write(
+                "own.toml",
+                &format!(
+                    "name = 'own'\nabout = 'a test'\n[workload]\nname = 'custom'\n[[workload.table]]\nname = 'orders'\n\
+                     create = ['{create}']\nafter_load = ['{after}']\n[[workload.statements]]\nsql = 'SELECT 1'\n\
+                     [factors]\nconnections = [1]\n[load]\nwarm_up_s = 0.1\nmeasure_s = 0.2\n[design]\nblocks = 1\n\
+                     aa_pair = false\n"
+                ),
+            );
+            let ran = place.run(&["sweep", "./own.toml", "--dsn", dsn, schema, "--i-own-this-schema"]);
+            let is_refused = ran.code == Some(2) && ran.stderr.contains("only tables of the workload");
+            assert!(is_refused, "{create}, {after}: {}", ran.stderr);
+        }
+    }
+    owned.execute(&["SELECT x.id FROM app.customers x"]);
+    assert_eq!(root.query_value("SELECT id::text FROM customers").unwrap().as_deref(), Some("7"));
 }
 
 #[test]

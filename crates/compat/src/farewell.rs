@@ -23,7 +23,8 @@ impl Farewell {
         self.texts().second.clone()
     }
 
-    pub(crate) fn set(&self, first: String, second: String) {
+    /// Both, from here on.
+    pub fn set(&self, first: String, second: String) {
         *self.texts() = Texts { first, second };
     }
 

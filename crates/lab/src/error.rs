@@ -34,7 +34,7 @@ pub enum LabError {
     #[error(transparent)]
     Flush(#[from] truetps_probe::FlushProbeError),
     #[error("this experiment was begun with {was}, and this server is {is}")]
-    OtherServer { was: String, is: String },
+    BegunWithAnother { was: String, is: String },
     #[error("the plan needs {in_all} prepared statements at once, and a server holds 1048576")]
     TooManyStatements { in_all: u64 },
     #[error("the server has other settings now than when this experiment was begun")]
@@ -81,7 +81,7 @@ impl LabError {
             Self::Setting(error) => error.hint(),
             Self::Limit(error) => Some(error.hint()),
             Self::Sandbox(error) => error.hint(),
-            Self::OtherServer { .. } => {
+            Self::BegunWithAnother { .. } => {
                 Some("name the first one's folder with --basedir, or start a new experiment".to_owned())
             }
             Self::TooManyStatements { .. } => {
@@ -171,7 +171,7 @@ impl LabError {
             | Self::NoAutocommit
             | Self::ResumedSearch { .. }
             | Self::TooManyStatements { .. }
-            | Self::OtherServer { .. } => true,
+            | Self::BegunWithAnother { .. } => true,
         }
     }
 }

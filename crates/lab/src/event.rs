@@ -1,5 +1,6 @@
 //! What an experiment tells while it runs. The lab prints nothing: the caller decides how this looks.
 
+use std::path::Path;
 use std::time::Duration;
 
 use truetps_record::{Interval, ScheduledTrial, Trial};
@@ -7,6 +8,10 @@ use truetps_record::{Interval, ScheduledTrial, Trial};
 /// One thing that happened.
 #[derive(Debug)]
 pub enum Event<'a> {
+    /// Whatever is changed on a server of the user from here on is to be put back, and is written down in this file.
+    Journal(&'a Path),
+    /// All of it is as it was.
+    PutBack,
     /// A step of the preparation begins.
     Preparing(String),
     /// Rows are being loaded.

@@ -171,7 +171,7 @@ fn same_conditions(bench: &Bench<'_>, experiment: &Experiment) -> Result<(), Lab
     let servers = if experiment.servers.is_empty() { experiment.server.as_slice() } else { &experiment.servers };
     let changed = servers.iter().zip(&bench.servers).find(|(was, is)| was.version_text != is.version_text);
     if let Some((was, is)) = changed {
-        return Err(LabError::OtherServer { was: was.version_text.clone(), is: is.version_text.clone() });
+        return Err(LabError::BegunWithAnother { was: was.version_text.clone(), is: is.version_text.clone() });
     }
     if bench.servers != servers || bench.ground.couplings() != experiment.couplings {
         return Err(LabError::OtherConditions);
@@ -352,7 +352,7 @@ impl<'a> Bench<'a> {
         }
         // What a server was during the trial decides whether it is evidence, whatever its clients have seen.
         if trial.measured.is_some()
-            && let Some(reason) = self.ground.trouble(&scheduled.configuration)
+            && let Some(reason) = self.ground.trouble(&scheduled.configuration, listener)
         {
             trial.validity = Validity::Invalid(reason);
         }

@@ -112,10 +112,10 @@ impl Ground<'_> {
 
     /// Why a trial that has just ended is no evidence, where its server is somebody's: it was restarted, or somebody else
     /// has set it.
-    pub(crate) fn trouble(&mut self, configuration: &Configuration) -> Option<String> {
+    pub(crate) fn trouble(&mut self, configuration: &Configuration, listener: &mut dyn Listener) -> Option<String> {
         match self {
             Self::Private(_) => None,
-            Self::Guest(guest) => guest.trouble(configuration),
+            Self::Guest(guest) => guest.trouble(configuration, listener),
         }
     }
 

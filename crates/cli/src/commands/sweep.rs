@@ -1,9 +1,11 @@
 //! `truetps sweep`: an experiment, from the plan to the answer.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use truetps_compat::Farewell;
 use truetps_lab::{Finished, LabError, Request, estimate, find_max, resume, schedule, start};
 use truetps_record::{ExperimentFolder, Plan, Slo};
 
@@ -59,8 +61,7 @@ pub(crate) fn measure(
     if place.dry_run {
         return site.rehearse(plan);
     }
-    let stop = signals::stop_flag()?;
-    let mut progress = Progress::new();
+    let (stop, mut progress) = on_the_way(&site)?;
     let request = request(plan, quick, &place.runs, engine, &site, &stop);
     let finished = match slo {
         None => start(&request, &mut progress),
@@ -78,12 +79,21 @@ fn go_on(args: &SweepArgs, folder: Option<&Path>) -> Result<Exit, Failure> {
     if args.place.dry_run {
         return site.rehearse(&plan);
     }
-    let stop = signals::stop_flag()?;
-    let mut progress = Progress::new();
+    let (stop, mut progress) = on_the_way(&site)?;
     let request = request(&plan, false, &args.place.runs, &args.engine, &site, &stop);
     let finished = resume(&request, &folder, &mut progress);
     drop(progress);
     finish(finished, Some(&folder), &args.engine, &stop)
+}
+
+/// What the user hears of while it runs, and how it is ended. Whoever leaves a server of the user in the middle is told
+/// what puts it back.
+fn on_the_way(site: &Site) -> Result<(Arc<AtomicBool>, Progress), Failure> {
+    if let truetps_lab::Place::Private { .. } = site.place() {
+        return Ok((signals::stop_flag()?, Progress::new()));
+    }
+    let farewell = Arc::new(Farewell::default());
+    Ok((signals::stop_flag_that_answers(Arc::clone(&farewell))?, Progress::with_farewell(farewell)))
 }
 
 fn request<'a>(

@@ -6,12 +6,16 @@ use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
+/// A word of a client's, and what is done before the server hears it.
+type Before = (&'static [u8], Box<dyn FnOnce() + Send>);
+
 #[derive(Default)]
 struct Way {
     to: AtomicU16,
     /// Connections get another number than the server has given them.
     renumbers: AtomicBool,
     open: Mutex<Vec<TcpStream>>,
+    before: Mutex<Option<Before>>,
 }
 
 pub(crate) struct Relay {
@@ -37,6 +41,17 @@ impl Relay {
         self.way.renumbers.store(on, Ordering::Relaxed);
     }
 
+    /// Does this once, before the server hears the first statement that has the word in it.
+    pub(crate) fn before(&self, word: &'static str, act: impl FnOnce() + Send + 'static) {
+        *self.way.before.lock().unwrap() = Some((word.as_bytes(), Box::new(act)));
+    }
+
+    /// Who comes after this word is led to another server; who is connected stays where it is.
+    pub(crate) fn lead_to_after(&self, word: &'static str, port: u16) {
+        let way = Arc::clone(&self.way);
+        self.before(word, move || way.to.store(port, Ordering::Relaxed));
+    }
+
     /// From now on another server answers, and who is connected is thrown out.
     pub(crate) fn lead_to(&self, port: u16) {
         self.way.to.store(port, Ordering::Relaxed);
@@ -46,12 +61,13 @@ impl Relay {
     }
 }
 
-fn pass_on(client: TcpStream, way: &Way) -> Option<()> {
+fn pass_on(client: TcpStream, way: &Arc<Way>) -> Option<()> {
     let server = TcpStream::connect(("127.0.0.1", way.to.load(Ordering::Relaxed))).ok()?;
     way.open.lock().unwrap().extend([client.try_clone().ok()?, server.try_clone().ok()?]);
     let (mut up_from, mut up_to) = (client.try_clone().ok()?, server.try_clone().ok()?);
+    let heard = Arc::clone(way);
     thread::spawn(move || {
-        let _ = io::copy(&mut up_from, &mut up_to);
+        let _ = pass_up(&mut up_from, &mut up_to, &heard);
         let _ = up_to.shutdown(Shutdown::Both);
     });
     let (mut from, mut to) = (server, client);
@@ -61,6 +77,23 @@ fn pass_on(client: TcpStream, way: &Way) -> Option<()> {
     let _ = io::copy(&mut from, &mut to);
     let _ = to.shutdown(Shutdown::Both);
     Some(())
+}
+
+fn pass_up(from: &mut TcpStream, to: &mut TcpStream, way: &Way) -> io::Result<()> {
+    let mut buffer = [0; 16 * 1024];
+    loop {
+        let n = from.read(&mut buffer)?;
+        if n == 0 {
+            return Ok(());
+        }
+        let mut before = way.before.lock().unwrap();
+        let is_it = |before: &mut Before| buffer[..n].windows(before.0.len()).any(|window| window == before.0);
+        if let Some((_, act)) = before.take_if(is_it) {
+            act();
+        }
+        drop(before);
+        to.write_all(&buffer[..n])?;
+    }
 }
 
 /// The server's greeting: protocol, version and a NUL, then the number of the connection.

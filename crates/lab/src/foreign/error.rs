@@ -94,7 +94,7 @@ impl ForeignError {
                 "truetps makes its tables itself and drops them: name an empty schema".to_owned()
             }
             Self::NotOnlyTables { .. } => {
-                "CREATE TABLE without IF NOT EXISTS, CREATE INDEX and INSERT; or leave --i-own-this-schema out"
+                "one statement in each text: CREATE TABLE without IF NOT EXISTS, CREATE INDEX, ALTER TABLE and INSERT; or leave --i-own-this-schema out"
                     .to_owned()
             }
             Self::Ask(error) => return error.hint(),

@@ -21,10 +21,7 @@ const NO_PRIVILEGE: u16 = 1227;
 const GLOBAL_ALTHOUGH_SHOWN: [&str; 2] = ["max_allowed_packet", "net_buffer_length"];
 
 /// What a configuration has set: the plan's settings, then its own levels.
-pub(crate) fn planned<'a>(
-    plan: &'a Plan,
-    configuration: &'a Configuration,
-) -> impl Iterator<Item = (&'a str, &'a SettingValue)> {
+fn planned<'a>(plan: &'a Plan, configuration: &'a Configuration) -> impl Iterator<Item = (&'a str, &'a SettingValue)> {
     let fixed = plan.server.settings.iter().map(|(name, value)| (name.as_str(), value));
     fixed.chain(configuration.settings())
 }
@@ -62,6 +59,43 @@ pub(crate) enum Scope {
     Global,
     /// The sessions of the load alone: what SET GLOBAL does would reach applications that connect meanwhile.
     Session,
+}
+
+/// Names of a plan's settings, and whom each is set for.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Scopes(BTreeMap<String, Scope>);
+
+impl Scopes {
+    pub(crate) fn insert(&mut self, name: String, scope: Scope) {
+        self.0.insert(name, scope);
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn has(&self, name: &str, scope: Scope) -> bool {
+        self.0.get(name) == Some(&scope)
+    }
+
+    /// Whether anything is set that others see.
+    pub(crate) fn has_global(&self) -> bool {
+        self.global_names().next().is_some()
+    }
+
+    pub(crate) fn global_names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().filter(|(_, scope)| **scope == Scope::Global).map(|(name, _)| name.as_str())
+    }
+
+    /// What a configuration sets for these.
+    pub(crate) fn levels_of<'p>(
+        &'p self,
+        plan: &'p Plan,
+        configuration: &'p Configuration,
+        scope: Scope,
+    ) -> impl Iterator<Item = (&'p str, &'p SettingValue)> {
+        planned(plan, configuration).filter(move |(name, _)| self.has(name, scope))
+    }
 }
 
 /// Refuses what is no name, says which server it is, or does what no SET takes back.

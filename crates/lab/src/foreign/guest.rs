@@ -4,11 +4,12 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use truetps_driver::{Client, Dialect, DriverError, Endpoint, Target};
+use truetps_driver::{Client, Dialect, DriverError, Endpoint, ServerError, Target};
 use truetps_record::{Configuration, Plan, ServerFacts};
 use truetps_workload::Workload;
 
 use super::access;
+use super::globals::Scopes;
 use super::hold::{CLIENT_TIMEOUT, Hold};
 use super::journal_file::OpenJournal;
 use super::put_back::Restored;
@@ -21,12 +22,23 @@ use crate::experiment::Request;
 use crate::ground::{Foreign, Site};
 use crate::tables::{Ownership, Tables};
 
-/// A server that is being restarted is back within this time, or is not waited for: InnoDB may have much to recover.
-const RETURN_WAIT: Duration = Duration::from_mins(1);
+/// A server that is being restarted is back within this time, or is not waited for: InnoDB may have much to recover, and
+/// what is set in it stays set if nobody waits.
+const RETURN_WAIT: Duration = Duration::from_mins(10);
+
+/// What is known of a server that may be restarted at any time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Presence {
+    There,
+    /// A trial has had trouble: it may be on its way down, or up.
+    Lost,
+    /// It was waited for, and has not come back: trials do not wait again.
+    Away,
+}
 
 pub(crate) struct Guest<'a> {
     plan: &'a Plan,
-    scopes: super::hold::Scopes,
+    scopes: Scopes,
     schema: Schema,
     /// Where the load connects to, with what its sessions set for themselves.
     inside: Target,
@@ -38,8 +50,7 @@ pub(crate) struct Guest<'a> {
     /// `None` when everything is put back.
     hold: Option<Hold>,
     is_made: bool,
-    /// A trial has had trouble: the server may be on its way down, or up.
-    was_lost: bool,
+    presence: Presence,
     /// What was odd since the last trial, to be said with the next one.
     notes: Vec<String>,
 }
@@ -58,8 +69,7 @@ impl<'a> Guest<'a> {
         let found = survey(&mut client, plan, foreign, workload, request.tool_version, listener)?;
         let sets = found.sets();
         let journal = OpenJournal::begin(&foreign.journals, found.journal, sets)?;
-        let said = format!("what is to be put back is written down in {}", journal.path().display());
-        listener.event(&Event::Preparing(said));
+        listener.event(&Event::Journal(journal.path()));
         let schema = found.schema;
         let mut guest = Self {
             plan,
@@ -72,7 +82,7 @@ impl<'a> Guest<'a> {
             hold: Some(Hold::new(journal, found.scopes.clone())),
             scopes: found.scopes,
             is_made: false,
-            was_lost: false,
+            presence: Presence::There,
             notes: Vec::new(),
         };
         let moved_in = guest.move_in(&mut client);
@@ -86,7 +96,8 @@ impl<'a> Guest<'a> {
     fn move_in(&mut self, client: &mut Client) -> Result<(), LabError> {
         let hold = self.hold.as_mut().expect("it has just been entered");
         hold.adopt(client)?;
-        let made = self.schema.make(client, &mut |made| hold.note(made));
+        let server = hold.server().clone();
+        let made = self.schema.make(client, &server, &mut |made| hold.note(made));
         // Also where the making fails half-way: what has our mark is ours.
         self.is_made = !matches!(
             made,
@@ -111,7 +122,7 @@ impl<'a> Guest<'a> {
     /// Connects to the schema and fills its tables, if that has not been done.
     pub(crate) fn prepare(&mut self, listener: &mut dyn Listener) -> Result<(), LabError> {
         if self.client.is_none() {
-            self.client = Some(self.come_back()?);
+            self.client = Some(self.come_back(listener)?);
         }
         if self.is_loaded {
             return Ok(());
@@ -139,10 +150,8 @@ impl<'a> Guest<'a> {
     }
 
     /// A new session, in the schema that is ours. A server that was lost is waited for, as it may be restarting.
-    fn come_back(&mut self) -> Result<Client, LabError> {
-        let inside = access::control(self.schema.inside());
-        let mut client = connect_patiently(&inside, self.was_lost, self.stop)?;
-        self.was_lost = false;
+    fn come_back(&mut self, listener: &mut dyn Listener) -> Result<Client, LabError> {
+        let mut client = self.connect_again(self.presence == Presence::Lost, listener)?;
         if let Some(hold) = &mut self.hold {
             // Whatever it has forgotten is set again by the trial.
             self.notes.extend(hold.sure_of(&mut client)?);
@@ -178,8 +187,8 @@ impl<'a> Guest<'a> {
 
     /// Why the trial that has just ended is no evidence. A server that cannot be asked whether it has stayed the same gives
     /// none either.
-    pub(crate) fn trouble(&mut self, configuration: &Configuration) -> Option<String> {
-        let told = match self.look(configuration) {
+    pub(crate) fn trouble(&mut self, configuration: &Configuration, listener: &mut dyn Listener) -> Option<String> {
+        let told = match self.look(configuration, listener) {
             Ok(told) => told?,
             Err(error) => format!("whether the server has stayed the same cannot be asked: {error}"),
         };
@@ -187,7 +196,7 @@ impl<'a> Guest<'a> {
         Some(told)
     }
 
-    fn look(&mut self, configuration: &Configuration) -> Result<Option<String>, LabError> {
+    fn look(&mut self, configuration: &Configuration, listener: &mut dyn Listener) -> Result<Option<String>, LabError> {
         let Self { client, hold: Some(hold), plan, .. } = self else { return Ok(None) };
         let asked = match client {
             Some(client) => look_with(hold, client, plan, configuration),
@@ -199,7 +208,8 @@ impl<'a> Guest<'a> {
             // The session may have been closed by a server that is well, or is on its way up.
             Err(_) => {
                 self.client = None;
-                let mut client = connect_patiently(&access::control(self.schema.inside()), true, self.stop)?;
+                let mut client = self.connect_again(self.presence != Presence::Away, listener)?;
+                let Self { hold: Some(hold), plan, .. } = self else { return Ok(None) };
                 let told = look_with(hold, &mut client, plan, configuration)?;
                 self.client = Some(client);
                 Ok(told)
@@ -207,17 +217,32 @@ impl<'a> Guest<'a> {
         }
     }
 
+    /// Into the schema, for a trial.
+    fn connect_again(&mut self, is_awaited: bool, listener: &mut dyn Listener) -> Result<Client, DriverError> {
+        let inside = access::control(self.schema.inside());
+        let client = connect_patiently(&inside, is_awaited, self.stop, listener);
+        if client.is_ok() {
+            self.presence = Presence::There;
+        } else if is_awaited {
+            self.presence = Presence::Away;
+        }
+        client
+    }
+
     pub(crate) fn discard(&mut self) {
         self.client = None;
-        self.was_lost = true;
+        if self.presence == Presence::There {
+            self.presence = Presence::Lost;
+        }
     }
 
     /// Puts back and drops what is ours. An error says why that cannot be: a server that has become read-only, or is gone.
     pub(crate) fn leave(&mut self, listener: &mut dyn Listener) -> Option<LabError> {
         let hold = self.hold.take()?;
         let journal = hold.path().to_owned();
-        match self.clean_up(hold) {
+        match self.clean_up(hold, listener) {
             Ok(restored) => {
+                listener.event(&Event::PutBack);
                 restored.left.into_iter().for_each(|text| listener.event(&Event::Warning(text)));
                 if let Some(kept) = restored.kept {
                     let text = format!("what the variables were before is kept in {}", kept.display());
@@ -231,13 +256,18 @@ impl<'a> Guest<'a> {
 
     /// The settings first: they are everybody's. The journal stays until all of it is done. The session that has set them
     /// puts them back; where it is gone, another one does.
-    fn clean_up(&mut self, mut hold: Hold) -> Result<Restored, LabError> {
+    fn clean_up(&mut self, mut hold: Hold, listener: &mut dyn Listener) -> Result<Restored, LabError> {
+        let mut restored = Restored::default();
+        if !self.is_made && hold.has_set_nothing() {
+            // The server is as it was, whoever may have it now: there is nothing that it would have to be asked.
+            hold.finish(&mut restored)?;
+            return Ok(restored);
+        }
         let mut client = match self.client.take() {
             // A session inside a database of PostgreSQL keeps it from being dropped.
             Some(client) if self.inside.dialect == Dialect::Mysql => Some(client),
             _ => None,
         };
-        let mut restored = Restored::default();
         let mut is_put_back = false;
         if let Some(live) = &mut client {
             let put_back = live.set_timeout(CLIENT_TIMEOUT).map_err(LabError::from).and_then(|()| {
@@ -250,9 +280,10 @@ impl<'a> Guest<'a> {
             Some(client) if is_put_back => client,
             gone => {
                 drop(gone);
-                let is_awaited = self.was_lost || hold.sets_anything();
+                let is_awaited = self.presence == Presence::Lost || hold.sets_anything();
                 let outside = access::control(self.schema.outside());
-                let mut client = connect_patiently(&outside, is_awaited, &AtomicBool::new(false))?;
+                // Whoever has had enough of this ends the program, and is told of the journal.
+                let mut client = connect_patiently(&outside, is_awaited, &AtomicBool::new(false), listener)?;
                 hold.sure_of(&mut client)?;
                 restored = Restored::default();
                 hold.put_back(&mut client, &mut restored)?;
@@ -281,9 +312,15 @@ impl Drop for Guest<'_> {
     /// The server is left as it was, also where nobody listens any more: the next run says what to do about the rest.
     fn drop(&mut self) {
         if let Some(hold) = self.hold.take() {
-            let _ = self.clean_up(hold);
+            let _ = self.clean_up(hold, &mut Nobody);
         }
     }
+}
+
+struct Nobody;
+
+impl Listener for Nobody {
+    fn event(&mut self, _: &Event<'_>) {}
 }
 
 fn look_with(
@@ -298,17 +335,34 @@ fn look_with(
     Ok(hold.trouble(client, plan, configuration)?)
 }
 
-/// Connects; where it `is_awaited`, a server that cannot be reached is tried again for a while.
-fn connect_patiently(target: &Target, is_awaited: bool, stop: &AtomicBool) -> Result<Client, DriverError> {
+/// A server that refuses the account, or that has no such schema, is there: it may be another one. Where it has only too many
+/// sessions of the account, those of the load are on their way out.
+fn is_there(refused: &ServerError) -> bool {
+    const TOO_MANY: [u16; 2] = [1203, 1226];
+    let state = refused.sqlstate.as_str();
+    (state.starts_with("28") || state == "42000" || state == "3D000") && !TOO_MANY.contains(&refused.code)
+}
+
+/// Connects; where it `is_awaited`, a server that cannot be reached is tried again for a while, which is told.
+fn connect_patiently(
+    target: &Target,
+    is_awaited: bool,
+    stop: &AtomicBool,
+    listener: &mut dyn Listener,
+) -> Result<Client, DriverError> {
     const PAUSE: Duration = Duration::from_millis(100);
     let began = Instant::now();
+    let mut is_told = false;
     loop {
         match Client::connect(target, CLIENT_TIMEOUT) {
             Err(error) if is_awaited && began.elapsed() < RETURN_WAIT && !stop.load(Ordering::Relaxed) => {
-                // A server that refuses the account, or that has no such schema, is there: it may be another one.
-                let is_there = |state: &str| state.starts_with("28") || state == "42000" || state == "3D000";
-                if matches!(&error, DriverError::Server(refused) if is_there(&refused.sqlstate)) {
+                if matches!(&error, DriverError::Server(refused) if is_there(refused)) {
                     return Err(error);
+                }
+                if !std::mem::replace(&mut is_told, true) {
+                    let minutes = RETURN_WAIT.as_secs() / 60;
+                    let text = format!("{error}: waiting up to {minutes} min for the server to come back");
+                    listener.event(&Event::Warning(text));
                 }
                 std::thread::sleep(PAUSE);
             }

@@ -7,7 +7,7 @@ use truetps_driver::{Client, Dialect, DriverError};
 use truetps_record::{Configuration, Plan, SettingValue, same_setting};
 
 use super::error::ForeignError;
-use super::globals::{self, Scope};
+use super::globals::{self, Scope, Scopes};
 use super::identity::Identity;
 use super::journal::{Journal, JournalEntry, LeftSchema};
 use super::journal_file::OpenJournal;
@@ -30,9 +30,6 @@ const MOVES_WITH: [(&str, &str); 2] = [
     ("innodb_max_dirty_pages_pct", "innodb_max_dirty_pages_pct_lwm"),
 ];
 
-/// Names of a plan's settings, and whom each is set for.
-pub(crate) type Scopes = BTreeMap<String, Scope>;
-
 pub(crate) struct Hold {
     journal: OpenJournal,
     scopes: Scopes,
@@ -51,7 +48,7 @@ impl Hold {
 
     /// Whether anything is set that others see.
     pub(crate) fn sets_anything(&self) -> bool {
-        self.scopes.values().any(|scope| *scope == Scope::Global)
+        self.scopes.has_global()
     }
 
     fn journal(&mut self) -> &mut Journal {
@@ -75,6 +72,10 @@ impl Hold {
         self.journal.write()
     }
 
+    pub(crate) fn server(&self) -> &Identity {
+        &self.journal.journal.server
+    }
+
     pub(crate) fn schema(&self) -> &LeftSchema {
         &self.journal.journal.schema
     }
@@ -88,19 +89,22 @@ impl Hold {
         self.journal.write()
     }
 
+    /// Whether no variable was set: each is written down before it is.
+    pub(crate) fn has_set_nothing(&self) -> bool {
+        self.journal.journal.settings.is_empty()
+    }
+
     /// Makes sure that this session is at the server that is being measured. Says why where that was started again since.
-    /// A session that is the same one as before needs no look.
+    ///
+    /// The session's number alone proves nothing: another server, or this one after a restart, counts from 1 again.
     pub(crate) fn sure_of(&mut self, client: &mut Client) -> Result<Option<String>, ForeignError> {
+        let was = &self.journal.journal.server;
+        let now = was.ask_again(client)?;
+        let restarted = was.was_restarted(&now);
         let session = session_of(client)?;
-        if session.is_some() && session == self.journal.journal.session {
+        if !restarted && session.is_some() && session == self.journal.journal.session {
             return Ok(None);
         }
-        let now = Identity::ask(client)?;
-        let was = &self.journal.journal.server;
-        if now.id != was.id {
-            return Err(ForeignError::OtherServer { was: was.id.clone(), found: now.id });
-        }
-        let restarted = was.was_restarted(&now);
         if self.sets_anything() && !restarted {
             end_session(client, self.journal.journal.session)?;
         }
@@ -140,7 +144,7 @@ impl Hold {
         if !self.sets_anything() {
             return Ok(());
         }
-        let names: Vec<_> = self.global_names().map(str::to_owned).collect();
+        let names: Vec<_> = self.scopes.global_names().map(str::to_owned).collect();
         self.journal().before = globals::all(client).map_err(ForeignError::from)?;
         for name in &names {
             let original = globals::value(client, name)?;
@@ -160,10 +164,6 @@ impl Hold {
         }
         self.settle()?;
         self.put_back_for_now(client)
-    }
-
-    fn global_names(&self) -> impl Iterator<Item = &str> {
-        self.scopes.iter().filter(|(_, scope)| **scope == Scope::Global).map(|(name, _)| name.as_str())
     }
 
     /// Back to what was there, until the first trial. What somebody else has set in the meantime is met by that.
@@ -257,9 +257,8 @@ impl Hold {
     }
 
     fn global_levels(&self, plan: &Plan, configuration: &Configuration) -> Vec<(String, SettingValue)> {
-        let is_global = |name: &str| self.scopes.get(name) == Some(&Scope::Global);
-        let planned = globals::planned(plan, configuration).filter(|(name, _)| is_global(name));
-        planned.map(|(name, level)| (name.to_owned(), level.clone())).collect()
+        let levels = self.scopes.levels_of(plan, configuration, Scope::Global);
+        levels.map(|(name, level)| (name.to_owned(), level.clone())).collect()
     }
 
     fn set(&mut self, client: &mut Client, name: &str, level: &SettingValue) -> Result<(), LabError> {

@@ -1,7 +1,7 @@
 //! Which server this is, and since when it runs.
 
 use serde::{Deserialize, Serialize};
-use truetps_driver::{Client, Dialect, DriverError};
+use truetps_driver::{Client, Dialect, DriverError, ServerError};
 
 use super::error::ForeignError;
 
@@ -32,6 +32,15 @@ impl Identity {
         Ok(Self { id, is_unique, started_s: started_s(client)? })
     }
 
+    /// What the server says now, which must be this one.
+    pub(crate) fn ask_again(&self, client: &mut Client) -> Result<Self, ForeignError> {
+        let now = Self::ask(client)?;
+        if now.id == self.id {
+            return Ok(now);
+        }
+        Err(ForeignError::OtherServer { was: self.id.clone(), found: now.id })
+    }
+
     /// Whether the server, by what it says now, was started again since this was asked. In either direction: its clock may
     /// have been set back before it was.
     pub(crate) fn was_restarted(&self, now: &Self) -> bool {
@@ -59,13 +68,20 @@ fn of_parts(client: &mut Client) -> Result<(String, bool), ForeignError> {
     })
 }
 
-/// The answer of a server that has one.
+/// The answer of a server that has one. A question that was interrupted has not been answered.
 fn optional(client: &mut Client, sql: &str) -> Result<Option<String>, DriverError> {
     match client.query_value(sql) {
         Ok(answer) => Ok(answer.filter(|text| !text.is_empty())),
-        Err(DriverError::Server(_)) => Ok(None),
+        Err(DriverError::Server(error)) if has_none(&error) => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+/// Whether the server says that it has no such variable, table or function, or none for this account.
+fn has_none(error: &ServerError) -> bool {
+    const NUMBERS: [u16; 9] = [1044, 1049, 1109, 1142, 1146, 1193, 1227, 1682, 3167];
+    const STATES: [&str; 2] = ["42501", "42883"];
+    if error.code == 0 { STATES.contains(&error.sqlstate.as_str()) } else { NUMBERS.contains(&error.code) }
 }
 
 /// Both numbers are of one statement, and so of one moment: their difference is the constant that the server keeps, and
@@ -88,6 +104,15 @@ fn started_s(client: &mut Client) -> Result<f64, ForeignError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_is_interrupted_does_not_say_that_there_is_none() {
+        let said = |code, state: &str| {
+            has_none(&ServerError { code, sqlstate: state.to_owned(), message: String::new(), position: 0 })
+        };
+        assert!(said(1193, "HY000") && said(3167, "HY000") && said(0, "42501"));
+        assert!(!said(1317, "70100") && !said(1053, "08S01") && !said(1047, "08S01") && !said(0, "57014"));
+    }
 
     #[test]
     fn a_start_is_another_number_in_either_direction() {

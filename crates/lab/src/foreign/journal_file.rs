@@ -7,6 +7,8 @@ use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use super::error::ForeignError;
 use super::journal::Journal;
@@ -25,7 +27,7 @@ impl OpenJournal {
         make_folder(folder)?;
         let _all = lock_folder(folder)?;
         refuse_unfinished_of(folder, &journal, sets)?;
-        let path = folder.join(format!("{}--{}.json", slug(&journal.server.id), slug(&journal.schema.name)));
+        let path = folder.join(file_name(&journal.server.id, &journal.schema.name));
         let path = std::path::absolute(&path).map_err(|error| problem(&path, &error))?;
         journal.home.clone_from(&path);
         let lock = take_lock(&path, &path)?;
@@ -66,11 +68,11 @@ impl OpenJournal {
     }
 
     /// Nothing is left to be put back. `keep`: something was left as somebody else has set it, and the file, under another
-    /// name, is the only one who knows what it was.
+    /// name that no other one has, is the only one who knows what it was.
     pub(crate) fn finish(self, keep: bool) -> Result<Option<PathBuf>, ForeignError> {
         let home = self.journal.home.parent().filter(|folder| folder.is_dir());
         let _all = lock_folder(home.unwrap_or_else(|| self.path.parent().unwrap_or(Path::new("."))))?;
-        let kept = keep.then(|| self.path.with_extension("left"));
+        let kept = keep.then(|| free_name(&self.path, &self.journal.begun_at));
         match &kept {
             Some(kept) => fs::rename(&self.path, kept),
             None => fs::remove_file(&self.path),
@@ -186,15 +188,29 @@ fn open_lock(path: &Path) -> io::Result<File> {
 
 const FOLDER_LOCK: &str = ".lock";
 
-/// Held for moments only, so that it is waited for.
+/// It is held for moments only: whoever has it for so long was stopped, or the file system has lost it.
+const FOLDER_LOCK_WAIT: Duration = Duration::from_secs(30);
+
 fn lock_folder(folder: &Path) -> Result<File, ForeignError> {
+    lock_folder_within(folder, FOLDER_LOCK_WAIT)
+}
+
+fn lock_folder_within(folder: &Path, wait: Duration) -> Result<File, ForeignError> {
+    const PAUSE: Duration = Duration::from_millis(5);
     let path = folder.join(FOLDER_LOCK);
-    let lock = || -> io::Result<File> {
-        let file = open_lock(&path)?;
-        file.lock()?;
-        Ok(file)
-    };
-    lock().map_err(|error| problem(&path, &error))
+    let file = open_lock(&path).map_err(|error| problem(&path, &error))?;
+    let end = Instant::now() + wait;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) if Instant::now() < end => thread::sleep(PAUSE),
+            Err(TryLockError::WouldBlock) => {
+                let problem = format!("another truetps has held this lock for {} s", wait.as_secs());
+                return Err(ForeignError::Journal { path, problem });
+            }
+            Err(TryLockError::Error(error)) => return Err(problem(&path, &error)),
+        }
+    }
 }
 
 /// The same for who only looks: without that file there was never a journal here.
@@ -206,7 +222,30 @@ fn make_folder(folder: &Path) -> Result<(), ForeignError> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(|error| problem(folder, &error))
 }
 
-/// An identity as a part of a file's name; identities are told apart by what is in the file.
+/// Where a journal is kept for good: earlier ones of this server and schema stay.
+fn free_name(path: &Path, begun_at: &str) -> PathBuf {
+    let mut stem = slug(begun_at);
+    loop {
+        let free = path.with_extension(format!("{stem}.left"));
+        if !free.exists() {
+            return free;
+        }
+        stem.push_str("-again");
+    }
+}
+
+/// One name for each server and schema: what can be read of them, and a number for what cannot be in a name.
+fn file_name(server: &str, schema: &str) -> String {
+    let both = [server.as_bytes(), &[0], schema.as_bytes()].concat();
+    format!("{}--{}--{:016x}.json", slug(server), slug(schema), fnv1a(&both))
+}
+
+/// FNV-1a: the same in every version of truetps.
+fn fnv1a(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+/// A text as a part of a file's name.
 fn slug(text: &str) -> String {
     const LENGTH_MAX: usize = 100;
     let plain = text.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' });
@@ -218,7 +257,7 @@ fn slug(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::foreign::identity::Identity;
-    use crate::foreign::journal::LeftSchema;
+    use crate::foreign::journal::{JournalEntry, LeftSchema};
 
     fn journal(server: &str, schema: &str) -> Journal {
         let server = Identity { id: server.into(), is_unique: true, started_s: 1.0 };
@@ -274,6 +313,47 @@ mod tests {
         drop(open);
         OpenJournal::take(&copy).unwrap().finish(false).unwrap();
         assert_eq!(unfinished(&folder).unwrap().len(), 1, "the journal itself is still there");
+        fs::remove_dir_all(&dir).unwrap();
+    }
+
+    #[test]
+    fn names_that_look_alike_are_two_journals() {
+        let (dir, folder) = place("alike");
+        let one = OpenJournal::begin(&folder, journal("s", "app.1"), false).unwrap();
+        let other = OpenJournal::begin(&folder, journal("s", "app-1"), false).unwrap();
+        assert_ne!(one.path(), other.path());
+        drop(one);
+        // What a killed run has left is not written over by a run in the other one.
+        other.finish(false).unwrap();
+        let left = unfinished(&folder).unwrap();
+        assert_eq!(Journal::read(&left[0]).unwrap().schema.name, "app.1");
+        fs::remove_dir_all(&dir).unwrap();
+    }
+
+    #[test]
+    fn what_was_kept_before_stays() {
+        let (dir, folder) = place("kept");
+        let mut kept = Vec::new();
+        for was in ["1", "2"] {
+            let mut ours = journal("s", "a");
+            ours.begun_at = "2026-01-01T00:00:00Z".to_owned();
+            ours.settings.push(JournalEntry::new("x", was.to_owned()));
+            kept.push(OpenJournal::begin(&folder, ours, true).unwrap().finish(true).unwrap().unwrap());
+        }
+        let was = |path: &PathBuf| Journal::read(path).unwrap().settings[0].original.clone();
+        assert_eq!([was(&kept[0]), was(&kept[1])], ["1", "2"]);
+        fs::remove_dir_all(&dir).unwrap();
+    }
+
+    #[test]
+    fn a_folder_that_somebody_holds_is_not_waited_for_without_end() {
+        let (dir, folder) = place("held");
+        make_folder(&folder).unwrap();
+        let held = lock_folder(&folder).unwrap();
+        let error = lock_folder_within(&folder, Duration::ZERO).unwrap_err().to_string();
+        assert!(error.contains(".lock") && error.contains("another truetps"), "{error}");
+        drop(held);
+        lock_folder_within(&folder, Duration::ZERO).unwrap();
         fs::remove_dir_all(&dir).unwrap();
     }
 

@@ -3,7 +3,7 @@
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-use truetps_driver::{Client, DriverError};
+use truetps_driver::{Client, DriverError, ServerError};
 use truetps_probe::clock;
 
 pub(crate) const TABLE: &str = "truetps_owner";
@@ -50,16 +50,36 @@ impl Mark {
     pub(crate) fn is_in(&self, client: &mut Client, table: &str) -> Result<bool, DriverError> {
         match client.query_value(&Self::question(table)) {
             Ok(found) => Ok(found.as_deref() == Some(self.id.as_str())),
-            // A schema without the table is somebody else's.
-            Err(DriverError::Server(_)) => Ok(false),
+            // A schema without the table is somebody else's. Whoever may not look, or was interrupted, does not know.
+            Err(DriverError::Server(error)) if says_absent(&error) => Ok(false),
             Err(error) => Err(error),
         }
     }
 }
 
+/// Whether the server says that there is no such schema, no such table, or another one of its name.
+fn says_absent(error: &ServerError) -> bool {
+    const NUMBERS: [u16; 4] = [1049, 1051, 1054, 1146];
+    const STATES: [&str; 3] = ["3F000", "42703", "42P01"];
+    if error.code == 0 { STATES.contains(&error.sqlstate.as_str()) } else { NUMBERS.contains(&error.code) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_what_is_not_there_is_absent() {
+        let said = |code, state: &str| {
+            says_absent(&ServerError { code, sqlstate: state.to_owned(), message: String::new(), position: 0 })
+        };
+        assert!(said(1146, "42S02") && said(1049, "42000") && said(0, "42P01"));
+        // No right to it, interrupted, shut down, taking too long.
+        for (code, state) in [(1142, "42000"), (1317, "70100"), (1053, "08S01"), (3024, "HY000"), (1969, "70100")] {
+            assert!(!said(code, state), "{code}");
+        }
+        assert!(!said(0, "57P01") && !said(0, "42501") && !said(0, "57014"));
+    }
 
     #[test]
     fn marks_of_the_same_second_and_process_differ_and_fit() {

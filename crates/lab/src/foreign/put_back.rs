@@ -34,8 +34,8 @@ enum Known {
     Failed(String),
 }
 
-/// Puts everything back that is ours, the last one first. Entries that are done with leave the journal; an error is one
-/// of the connection or of the journal, and leaves them all.
+/// Puts everything back that is ours, the last one first. Entries that are as before leave the journal, which is yet to be
+/// written; an error is one of the connection or of the journal, and leaves them all.
 pub(crate) fn put_back(
     client: &mut Client,
     open: &mut OpenJournal,
@@ -51,7 +51,11 @@ pub(crate) fn put_back(
             Known::Is(Outcome::PutBack { from }) => {
                 restored.done.push(format!("{} = {} (the run had set {from})", entry.name, entry.original));
             }
-            Known::Is(Outcome::Left { found }) => restored.left.push(left_text(entry, found, restarted)),
+            Known::Is(Outcome::Left { found }) => {
+                restored.left.push(left_text(entry, found, restarted));
+                // Where something else keeps the journal, it is the only one that knows what this was.
+                remaining.push(entry.clone());
+            }
             Known::Is(Outcome::Unclear { found }) => {
                 restored.failed.push(unclear_text(entry, found));
                 remaining.push(entry.clone());

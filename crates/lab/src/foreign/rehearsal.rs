@@ -6,8 +6,8 @@ use truetps_driver::{Client, Dialect};
 use truetps_record::{Configuration, Plan};
 
 use super::access::CONTROL_SETUP;
-use super::globals::{self, Scope};
-use super::hold::{CLIENT_TIMEOUT, Scopes};
+use super::globals::{self, Scope, Scopes};
+use super::hold::CLIENT_TIMEOUT;
 use super::session_settings::setup_sql;
 use super::survey::{Survey, survey};
 use crate::error::LabError;
@@ -31,7 +31,7 @@ const READS_MYSQL: &[&str] = &[
 const READS_POSTGRES: &[&str] = &[
     "SELECT version(), pg_is_in_recovery(), pg_postmaster_start_time(); SHOW of transaction_read_only and its default",
     "SELECT from pg_settings, pg_roles, pg_database, pg_stat_activity, pg_stat_replication, pg_control_system()",
-    "SELECT current_schema(), has_schema_privilege() and from information_schema.tables, in a database that is yours",
+    "SELECT current_schema(), has_schema_privilege() and from pg_class and pg_namespace, in a database that is yours",
 ];
 /// Statements that fill tables are longer than this, and are shown to here.
 const SHOWN_MAX: usize = 400;
@@ -63,7 +63,7 @@ pub fn rehearse(plan: &Plan, foreign: &Foreign, listener: &mut dyn Listener) -> 
     sent.push(format!("-- the load, by up to {} sessions, in transactions of:", plan.connections_max()));
     sent.extend(workload.statements().iter().map(|statement| statement.sql().to_owned()));
     sent.push("-- at the end, also after Ctrl-C and errors:".to_owned());
-    sent.extend(put_back(&mut client, plan, &found.scopes)?);
+    sent.extend(put_back(&mut client, &found.scopes)?);
     sent.extend(found.schema.drop_sql());
     lines.extend(sent.iter().map(|sql| format!("  {}", shortened(sql))));
     Ok(lines)
@@ -84,33 +84,31 @@ fn beginning(client: &mut Client, plan: &Plan, found: &Survey) -> Result<Vec<Str
 }
 
 fn trial_of_levels(client: &mut Client, plan: &Plan, scopes: &Scopes) -> Result<Vec<String>, LabError> {
-    let global = |name: &str| scopes.get(name) == Some(&Scope::Global);
-    let names: Vec<_> = globals::names(plan).into_iter().filter(|name| global(name)).collect();
-    let mut sent: Vec<_> = names.iter().map(|name| globals::settable_sql(name)).collect();
+    let mut sent: Vec<_> = scopes.global_names().map(globals::settable_sql).collect();
     if scopes.is_empty() {
         return Ok(sent);
     }
     sent.push("-- each level once, to see that the server takes it, and what was there before again:".to_owned());
     let levels = globals::levels(plan);
-    sent.extend(levels.iter().filter(|(name, _)| global(name)).map(|(name, level)| set_sql(name, level)));
-    sent.extend(setup_sql(client.dialect(), scopes, levels.iter().map(|(name, level)| (name.as_str(), level))));
-    sent.extend(put_back(client, plan, scopes)?);
+    let global = levels.iter().filter(|(name, _)| scopes.has(name, Scope::Global));
+    sent.extend(global.map(|(name, level)| set_sql(name, level)));
+    let own = levels.iter().filter(|(name, _)| scopes.has(name, Scope::Session));
+    sent.extend(setup_sql(client.dialect(), own.map(|(name, level)| (name.as_str(), level))));
+    sent.extend(put_back(client, scopes)?);
     Ok(sent)
 }
 
 fn of_configuration(plan: &Plan, configuration: &Configuration, scopes: &Scopes, dialect: Dialect) -> Vec<String> {
-    let is_global = |name: &&str| scopes.get(*name) == Some(&Scope::Global);
-    let global = globals::planned(plan, configuration).filter(|(name, _)| is_global(name));
-    let global = global.map(|(name, level)| set_sql(name, level));
-    global.chain(setup_sql(dialect, scopes, globals::planned(plan, configuration))).collect()
+    let of = |scope| scopes.levels_of(plan, configuration, scope);
+    let global = of(Scope::Global).map(|(name, level)| set_sql(name, level));
+    global.chain(setup_sql(dialect, of(Scope::Session))).collect()
 }
 
-fn put_back(client: &mut Client, plan: &Plan, scopes: &Scopes) -> Result<Vec<String>, LabError> {
-    let names = globals::names(plan).into_iter().filter(|name| scopes.get(name) == Some(&Scope::Global));
+fn put_back(client: &mut Client, scopes: &Scopes) -> Result<Vec<String>, LabError> {
     let mut sent = Vec::new();
-    for name in names {
-        let original = globals::value(client, &name)?;
-        sent.push(globals::put_back_sql(&name, &original));
+    for name in scopes.global_names() {
+        let original = globals::value(client, name)?;
+        sent.push(globals::put_back_sql(name, &original));
     }
     sent.reverse();
     Ok(sent)

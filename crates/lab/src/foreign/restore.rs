@@ -7,7 +7,6 @@ use truetps_driver::{Client, Dialect, Target};
 use super::access;
 use super::error::ForeignError;
 use super::hold::{CLIENT_TIMEOUT, end_session, finish, take_lock};
-use super::identity::Identity;
 use super::journal_file::OpenJournal;
 use super::put_back::{Restored, put_back};
 use super::schema::Schema;
@@ -19,11 +18,8 @@ pub fn restore(path: &Path, target: &Target, is_sure: bool) -> Result<Restored, 
     let mut open = OpenJournal::take(path)?;
     let target = &access::control(target);
     let mut client = Client::connect(target, CLIENT_TIMEOUT).map_err(LabError::GuestLogin)?;
-    let now = Identity::ask(&mut client)?;
     let was = &open.journal.server;
-    if now.id != was.id {
-        return Err(ForeignError::OtherServer { was: was.id.clone(), found: now.id }.into());
-    }
+    let now = was.ask_again(&mut client)?;
     let restarted = was.was_restarted(&now);
     if restarted && !was.is_unique && !is_sure {
         return Err(ForeignError::MaybeOther { path: path.to_owned() }.into());

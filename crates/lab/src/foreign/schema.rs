@@ -9,6 +9,7 @@ use truetps_workload::Workload;
 use super::access;
 use super::error::ForeignError;
 use super::hold::CLIENT_TIMEOUT;
+use super::identity::Identity;
 use super::journal::LeftSchema;
 use super::mark::{Mark, TABLE};
 use super::owned_sql;
@@ -106,7 +107,9 @@ impl Schema {
             return Err(ForeignError::NoSchema { schema }.into());
         }
         for table in workload.tables() {
-            owned_sql::check(table.create_sql(), &self.tables)?;
+            for statements in [table.create_sql(), table.after_load_sql()] {
+                owned_sql::check(statements, &self.tables, self.outside.dialect)?;
+            }
         }
         if self.outside.dialect == Dialect::Postgres {
             let mut inside = Client::connect(&self.inside, CLIENT_TIMEOUT).map_err(LabError::GuestLogin)?;
@@ -130,18 +133,26 @@ impl Schema {
 
     /// Names of tables and views in it, as the server writes them.
     fn tables_there(&self, client: &mut Client) -> Result<BTreeSet<String>, DriverError> {
-        let tables = "SELECT table_name FROM information_schema.tables WHERE table_schema";
         let rows = match self.outside.dialect {
-            Dialect::Mysql => client.query(&format!("{tables} = {}", self.literal()))?.rows,
-            Dialect::Postgres => {
-                let sql = match &self.namespace {
-                    Some(namespace) => format!("{tables} = '{}'", namespace.replace('\'', "''")),
-                    None => format!("{tables} NOT IN ('pg_catalog', 'information_schema')"),
-                };
-                Client::connect(&self.inside, CLIENT_TIMEOUT)?.query(&sql)?.rows
+            Dialect::Mysql => {
+                let tables = "SELECT table_name FROM information_schema.tables WHERE table_schema";
+                client.query(&format!("{tables} = {}", self.literal()))?.rows
             }
+            Dialect::Postgres => Client::connect(&self.inside, CLIENT_TIMEOUT)?.query(&self.relations_sql())?.rows,
         };
         Ok(rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect())
+    }
+
+    /// `information_schema.tables` of PostgreSQL shows only what the account may see, and a database goes with all of it.
+    fn relations_sql(&self) -> String {
+        let of = match &self.namespace {
+            Some(namespace) => format!("= '{}'", namespace.replace('\'', "''")),
+            None => "NOT IN ('pg_catalog', 'information_schema')".to_owned(),
+        };
+        format!(
+            "SELECT relname::text FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace \
+             WHERE relkind IN ('r', 'p', 'v', 'm', 'f') AND relpersistence <> 't' AND nspname {of}"
+        )
     }
 
     /// All that is there now is ours: nobody else knew of the schema while it was filled.
@@ -149,16 +160,17 @@ impl Schema {
         Ok(self.tables_there(client)?.into_iter().collect())
     }
 
-    /// Makes it, and leaves our mark in it.
+    /// Makes it, and leaves our mark in it, on this server and no other.
     pub(crate) fn make(
         &self,
         client: &mut Client,
+        server: &Identity,
         ledger: &mut dyn FnMut(&Made<'_>) -> Result<(), ForeignError>,
     ) -> Result<(), LabError> {
         if !self.is_theirs {
             self.create(client)?;
         }
-        self.mark_all(ledger)
+        self.mark_all(server, ledger)
     }
 
     /// What [`Self::make`] sends.
@@ -187,12 +199,17 @@ impl Schema {
 
     /// Leaves the mark in the schema, and makes sure that it is seen through every endpoint: several addresses must lead
     /// to one server, or to servers that follow each other.
-    fn mark_all(&self, ledger: &mut dyn FnMut(&Made<'_>) -> Result<(), ForeignError>) -> Result<(), LabError> {
+    fn mark_all(
+        &self,
+        server: &Identity,
+        ledger: &mut dyn FnMut(&Made<'_>) -> Result<(), ForeignError>,
+    ) -> Result<(), LabError> {
         let names = [TABLE.to_owned()];
         for (n, endpoint) in self.inside.endpoints.iter().enumerate() {
             let one = Target { endpoints: vec![endpoint.clone()], ..self.inside.clone() };
             let mut client = Client::connect(&one, CLIENT_TIMEOUT).map_err(LabError::GuestLogin)?;
             if n == 0 {
+                server.ask_again(&mut client)?;
                 ledger(&Made::Begins(&names))?;
                 self.mark.leave(&mut client)?;
                 ledger(&Made::Ends(&names))?;
@@ -211,6 +228,10 @@ impl Schema {
     /// Drops what is ours, by our mark and by what was written down. What cannot be told is left, and told.
     pub(crate) fn clean(&self, mut client: Client, made: &LeftSchema, restored: &mut Restored) -> Result<(), LabError> {
         if !self.exists(&mut client)? {
+            // Who has no right to a schema is not shown that it is there; the mark's question says which it is.
+            if self.outside.dialect == Dialect::Mysql {
+                self.mark.is_in(&mut client, &self.whole(TABLE))?;
+            }
             return Ok(());
         }
         let there = self.tables_there(&mut client)?;
@@ -227,34 +248,58 @@ impl Schema {
         if self.is_theirs {
             return self.clean_theirs(inside, made, &there, is_marked, restored);
         }
-        let name = &self.name;
         if !is_marked {
-            if there.is_empty() || (there.iter().eq([TABLE]) && self.is_empty(inside, TABLE)?) {
-                restored.left.push(format!(
-                    "the schema `{name}` is empty and may have been made by the run: if it is not yours, DROP DATABASE {name}"
-                ));
-            }
-            return Ok(());
+            return self.leave_unmarked(inside, &there, restored);
         }
         let ours = lower(&made.made);
         let others: Vec<_> = there.iter().filter(|table| !ours.contains(&table.to_lowercase())).cloned().collect();
         if made.is_complete && !others.is_empty() {
-            // As the server writes them, and so as they are between quotes.
-            let mine = made.made.iter().filter(|table| there.contains(*table));
-            let mine: Vec<_> =
-                mine.map(|table| if table == TABLE { table.clone() } else { self.quote(table) }).collect();
-            self.drop_tables(inside, &mine)?;
-            restored.done.push(format!("the tables of truetps in `{name}` were dropped"));
-            let text = format!("the schema `{name}` has tables that somebody else made: {}", others.join(", "));
-            restored.left.push(text);
-            return Ok(());
+            return self.drop_beside(inside, made, &there, &others, restored);
         }
         if self.outside.dialect == Dialect::Postgres {
             own = None;
             drop(own);
         }
         self.drop_schema(&mut client)?;
-        restored.done.push(format!("the schema `{name}` was dropped"));
+        restored.done.push(format!("the schema `{}` was dropped", self.name));
+        Ok(())
+    }
+
+    /// A schema of the name that we would have made, without our mark.
+    fn leave_unmarked(
+        &self,
+        inside: &mut Client,
+        there: &BTreeSet<String>,
+        restored: &mut Restored,
+    ) -> Result<(), LabError> {
+        let name = &self.name;
+        let is_bare = there.is_empty() || (there.iter().eq([TABLE]) && self.is_empty(inside, TABLE)?);
+        restored.left.push(if is_bare {
+            format!(
+                "the schema `{name}` is empty and may have been made by the run: if it is not yours, DROP DATABASE {name}"
+            )
+        } else {
+            format!("the schema `{name}` has not the mark of the run, and is left with its tables: {}", listed(there))
+        });
+        Ok(())
+    }
+
+    /// In a schema of ours that somebody else works in, too.
+    fn drop_beside(
+        &self,
+        inside: &mut Client,
+        made: &LeftSchema,
+        there: &BTreeSet<String>,
+        others: &[String],
+        restored: &mut Restored,
+    ) -> Result<(), LabError> {
+        let name = &self.name;
+        // As the server writes them, and so as they are between quotes.
+        let mine = made.made.iter().filter(|table| there.contains(*table));
+        let mine: Vec<_> = mine.map(|table| if table == TABLE { table.clone() } else { self.quote(table) }).collect();
+        self.drop_tables(inside, &mine)?;
+        restored.done.push(format!("the tables of truetps in `{name}` were dropped"));
+        restored.left.push(format!("the schema `{name}` has tables that somebody else made: {}", listed(others)));
         Ok(())
     }
 
@@ -269,7 +314,13 @@ impl Schema {
     ) -> Result<(), LabError> {
         let there = lower(there);
         let is_there = |table: &&String| there.contains(&plain(table));
-        let mut mine: Vec<_> = made.made.iter().filter(|_| is_marked).filter(is_there).cloned().collect();
+        let mut mine: Vec<_> = made.made.iter().filter(is_there).cloned().collect();
+        if !is_marked && !mine.is_empty() {
+            // Somebody has made them anew, or has taken the mark away.
+            let text = "tables of the names that the run has made, and not its mark, which are left";
+            restored.left.push(format!("the schema `{}` has {text}: {}", self.name, listed(&mine)));
+            mine.clear();
+        }
         for table in made.making.iter().filter(is_there) {
             // The mark's own table has the row that says so, or nothing yet.
             let is_mark = table == TABLE;
@@ -355,6 +406,10 @@ impl Schema {
             Dialect::Postgres => format!("'{}'", self.name.replace('\'', "''")),
         }
     }
+}
+
+fn listed<'n>(names: impl IntoIterator<Item = &'n String>) -> String {
+    names.into_iter().map(String::as_str).collect::<Vec<_>>().join(", ")
 }
 
 /// A table's name without quotes and in small letters: servers that fold names take `Orders` and `orders` for one.

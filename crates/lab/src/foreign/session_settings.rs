@@ -7,8 +7,8 @@ use truetps_driver::{Client, Dialect, Target};
 use truetps_record::{Configuration, Plan, SettingValue, same_setting};
 
 use super::error::ForeignError;
-use super::globals::{self, Scope, planned};
-use super::hold::{CLIENT_TIMEOUT, Scopes};
+use super::globals::{self, Scope, Scopes};
+use super::hold::CLIENT_TIMEOUT;
 use crate::error::LabError;
 use crate::setting::{SettingError, literal};
 
@@ -33,11 +33,9 @@ pub(crate) fn check_postgres(client: &mut Client, name: &str) -> Result<(), LabE
 /// What the sessions of the load send for these levels.
 pub(crate) fn setup_sql<'l>(
     dialect: Dialect,
-    scopes: &Scopes,
     levels: impl Iterator<Item = (&'l str, &'l SettingValue)>,
 ) -> Vec<String> {
-    let own = levels.filter(|(name, _)| scopes.get(*name) == Some(&Scope::Session));
-    let sql = own.map(|(name, level)| match dialect {
+    let sql = levels.map(|(name, level)| match dialect {
         Dialect::Mysql => format!("SET SESSION {name} = {}", literal(level)),
         Dialect::Postgres => format!("SET SESSION {name} = '{}'", level.option_text().replace('\'', "''")),
     });
@@ -57,15 +55,15 @@ pub(crate) fn try_out(
     plan: &Plan,
     configuration: &Configuration,
 ) -> Result<SessionSettings, LabError> {
-    let setup = setup_sql(inside.dialect, scopes, planned(plan, configuration));
+    let setup = setup_sql(inside.dialect, scopes.levels_of(plan, configuration, Scope::Session));
     let mut found = BTreeMap::new();
     if setup.is_empty() {
         return Ok(SessionSettings { setup, found });
     }
     let plain = Target { setup: Vec::new(), ..inside.clone() };
     let mut client = Client::connect(&plain, CLIENT_TIMEOUT)?;
-    for (name, level) in planned(plan, configuration).filter(|(name, _)| scopes.get(*name) == Some(&Scope::Session)) {
-        let is = set(&mut client, scopes, name, level)?;
+    for (name, level) in scopes.levels_of(plan, configuration, Scope::Session) {
+        let is = set(&mut client, name, level)?;
         found.insert(name.to_owned(), is);
     }
     Ok(SessionSettings { setup, found })
@@ -73,22 +71,22 @@ pub(crate) fn try_out(
 
 /// Each level once, before tables are filled: what a session is refused is better known then.
 pub(crate) fn try_levels(target: &Target, scopes: &Scopes, plan: &Plan) -> Result<(), LabError> {
-    let is_own = |name: &String| scopes.get(name) == Some(&Scope::Session);
-    let levels: Vec<_> = globals::levels(plan).into_iter().filter(|(name, _)| is_own(name)).collect();
+    let levels = globals::levels(plan).into_iter();
+    let levels: Vec<_> = levels.filter(|(name, _)| scopes.has(name, Scope::Session)).collect();
     if levels.is_empty() {
         return Ok(());
     }
     let mut client = Client::connect(target, CLIENT_TIMEOUT)?;
     for (name, level) in levels {
-        set(&mut client, scopes, &name, &level)?;
+        set(&mut client, &name, &level)?;
     }
     Ok(())
 }
 
 /// Sets one for this session, and returns what it is then.
-fn set(client: &mut Client, scopes: &Scopes, name: &str, level: &SettingValue) -> Result<String, LabError> {
+fn set(client: &mut Client, name: &str, level: &SettingValue) -> Result<String, LabError> {
     let value = level.option_text();
-    for sql in setup_sql(client.dialect(), scopes, [(name, level)].into_iter()) {
+    for sql in setup_sql(client.dialect(), [(name, level)].into_iter()) {
         let refused = |source| SettingError::Refused { name: name.to_owned(), value: value.clone(), source };
         client.execute(&sql).map_err(refused)?;
     }

@@ -7,8 +7,7 @@ use truetps_knowledge::{Loss, Version, judge};
 use truetps_record::{Plan, ServerFacts};
 use truetps_workload::Workload;
 
-use super::globals::{self, Scope};
-use super::hold::Scopes;
+use super::globals::{self, Scope, Scopes};
 use super::identity::Identity;
 use super::journal::Journal;
 use super::journal_file::refuse_unfinished;
@@ -30,12 +29,8 @@ pub(crate) struct Survey {
 impl Survey {
     /// Whether anything is set that others see.
     pub(crate) fn sets(&self) -> bool {
-        sets(&self.scopes)
+        self.scopes.has_global()
     }
-}
-
-fn sets(scopes: &Scopes) -> bool {
-    scopes.values().any(|scope| *scope == Scope::Global)
 }
 
 /// Refuses what cannot work, and tells what should be known. Sends questions only.
@@ -56,7 +51,7 @@ pub(crate) fn survey(
         return Err(LabError::NoAutocommit);
     }
     let scopes = scopes(client, plan, &facts)?;
-    let sets = sets(&scopes);
+    let sets = scopes.has_global();
     let mut named = Schema::new(target, schema, *schema_is_theirs, workload);
     let identity = Identity::ask(client)?;
     let new = |schema: &Schema, identity| Journal::new(tool_version, identity, target.to_string(), schema.record());
@@ -84,7 +79,7 @@ fn facts(client: &mut Client) -> Result<ServerFacts, DriverError> {
 
 /// Whom each setting is set for; refuses those that cannot be.
 fn scopes(client: &mut Client, plan: &Plan, facts: &ServerFacts) -> Result<Scopes, LabError> {
-    let mut scopes = Scopes::new();
+    let mut scopes = Scopes::default();
     for name in globals::names(plan) {
         let scope = match client.dialect() {
             Dialect::Postgres => {
@@ -114,19 +109,16 @@ fn durability(
     scopes: &Scopes,
 ) -> Result<Vec<String>, DriverError> {
     let mut said: Vec<String> = Vec::new();
-    let Some(version) = Version::parse(&facts.version).filter(|_| sets(scopes)) else { return Ok(said) };
+    let Some(version) = Version::parse(&facts.version).filter(|_| scopes.has_global()) else { return Ok(said) };
     let variables = truetps_driver::server_settings(client)?;
     let now = judge(facts.flavour, &version, &variables);
     for configuration in plan.configurations() {
         let mut with: BTreeMap<String, String> = variables.clone();
         let mut words = Vec::new();
-        for (name, level) in globals::planned(plan, &configuration) {
-            if scopes.get(name) == Some(&Scope::Global) {
-                let is_news =
-                    with.insert(name.to_lowercase(), level.option_text()).is_none_or(|was| was != level.option_text());
-                if is_news {
-                    words.push(format!("{name} = {}", level.option_text()));
-                }
+        for (name, level) in scopes.levels_of(plan, &configuration, Scope::Global) {
+            let value = level.option_text();
+            if with.insert(name.to_lowercase(), value.clone()).is_none_or(|was| was != value) {
+                words.push(format!("{name} = {value}"));
             }
         }
         let then = judge(facts.flavour, &version, &with);
