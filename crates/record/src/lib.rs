@@ -16,6 +16,7 @@ mod histogram;
 mod host;
 mod interval;
 mod load;
+mod named_file;
 mod open_loop;
 mod option_file;
 mod option_walk;
@@ -51,6 +52,7 @@ pub use histogram::{Histogram, HistogramError, LatencyFigures, LatencyLogWriter,
 pub use host::{FlushProbe, HostFacts};
 pub use interval::{Interval, Phase};
 pub use load::{DriveMode, ErrorPolicy, Load, Spacing};
+pub use named_file::write_named;
 pub use open_loop::{OpenLoop, StartCounts};
 pub use option_file::{OptionLine, OptionStyle};
 pub use option_walk::{OptionFileError, OptionReader, OptionVisitor, OptionWalk};
