@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 use truetps_driver::DriverError;
+use truetps_probe::FlushProbeError;
 use truetps_record::{CaptureError, FolderError, OptionFileError, TextError};
 
 #[derive(Debug, Error)]
@@ -22,6 +23,10 @@ pub enum InspectError {
     Folder(#[from] FolderError),
     #[error(transparent)]
     Options(#[from] OptionFileError),
+    #[error(transparent)]
+    Flush(#[from] FlushProbeError),
+    #[error("a flush cannot be measured: only a server behind a unix socket is known to be on this host")]
+    FlushElsewhere,
     #[error("{}: has no setting of a server, as [mysqld] has{}", path.display(), told(notes))]
     NoSettings { path: PathBuf, notes: Vec<String> },
 }
@@ -39,6 +44,8 @@ impl InspectError {
             Self::NoVariables { .. } => "the variables are recorded when a trial ends: name an experiment that has one",
             Self::Options(OptionFileError::Line { .. }) => "a server would refuse that line, too",
             Self::Options(OptionFileError::Read { .. }) => return None,
+            Self::Flush(_) => "name a folder that this user may write to, on the disk of the server's data",
+            Self::FlushElsewhere => "name the server by its socket, or leave the folder out",
             Self::NoSettings { .. } => "settings of a server stand below [mysqld], [mariadb] or [server]",
             Self::Folder(error) => return error.hint(),
         };

@@ -52,13 +52,15 @@ pub fn side_of_path(path: &Path, like: Option<&Side>) -> Result<Side, InspectErr
         return side_of_folder(path);
     }
     let text = read_text(path, FILE_BYTES_MAX).map_err(failed)?;
-    if text.trim_start().starts_with(['{', '[']) && !looks_like_groups(&text) {
+    // The mark that some editors put before the first line.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    if text.trim_start().starts_with(['{', '[']) && !looks_like_groups(text) {
         let capture =
-            Capture::from_json(&text).map_err(|source| InspectError::Capture { path: path.to_owned(), source })?;
+            Capture::from_json(text).map_err(|source| InspectError::Capture { path: path.to_owned(), source })?;
         return Ok(side_of_capture(&path.display().to_string(), &capture));
     }
     let version = like.and_then(|side| side.version.as_deref()).and_then(Version::parse);
-    let read = options::read(path, &text, like.and_then(|side| side.flavour), version.as_ref())?;
+    let read = options::read(path, text, like.and_then(|side| side.flavour), version.as_ref())?;
     Ok(Side {
         name: path.display().to_string(),
         kind: "option file".to_owned(),
