@@ -38,9 +38,11 @@ impl From<Errno> for NoPassword {
 /// Keys that would end or suspend the program in the middle of it, and leave the terminal dumb, are keys like all others
 /// meanwhile; a signal from elsewhere is seen by `stop`.
 pub fn ask_password(stop: &AtomicBool) -> Result<String, NoPassword> {
-    let terminal = File::options().read(true).write(true).open(TERMINAL).map_err(|error| {
-        NoPassword::NoTerminal(io::Error::new(error.kind(), format!("{TERMINAL}: {error}")))
-    })?;
+    let terminal = File::options()
+        .read(true)
+        .write(true)
+        .open(TERMINAL)
+        .map_err(|error| NoPassword::NoTerminal(io::Error::new(error.kind(), format!("{TERMINAL}: {error}"))))?;
     let before = tcgetattr(&terminal)?;
     let mut hidden = before.clone();
     hidden.local_modes.remove(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG | LocalModes::IEXTEN);

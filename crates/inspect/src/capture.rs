@@ -106,12 +106,7 @@ fn noted<T: Default, E: std::fmt::Display>(read: Result<T, E>, what: &str, notes
 }
 
 /// Facts of the host where the server is on this one: only a unix socket says so for sure.
-fn host(
-    client: &Client,
-    capture: &Capture,
-    flush: Option<FlushProbe>,
-    notes: &mut Vec<String>,
-) -> Option<HostFacts> {
+fn host(client: &Client, capture: &Capture, flush: Option<FlushProbe>, notes: &mut Vec<String>) -> Option<HostFacts> {
     if client.peer_pid().is_none() {
         notes
             .push("host facts are left out: only a server behind a unix socket is known to be on this host".to_owned());

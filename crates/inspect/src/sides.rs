@@ -32,6 +32,7 @@ pub fn side_of_capture(name: &str, capture: &Capture) -> Side {
         kind: "capture".to_owned(),
         flavour: Some(capture.server.flavour),
         version: Some(capture.server.version.clone()),
+        family: None,
         is_complete: true,
         settings: variables.chain(capture.status.iter().map(plain)).collect(),
         notes: capture.notes.clone(),
@@ -64,6 +65,7 @@ pub fn side_of_path(path: &Path, like: Option<&Side>) -> Result<Side, InspectErr
     Ok(Side {
         name: path.display().to_string(),
         kind: "option file".to_owned(),
+        family: Some(read.family),
         settings: read.settings,
         notes: read.notes,
         ..Side::default()
@@ -125,6 +127,7 @@ fn side_of_trials(path: &Path, folder: &ExperimentFolder, names: &[String]) -> R
         kind: "run folder".to_owned(),
         flavour: server.as_ref().map(|server| server.flavour),
         version: server.map(|server| server.version),
+        family: None,
         is_complete: true,
         settings: variables.into_iter().filter_map(known).collect(),
         notes,

@@ -61,7 +61,7 @@ pub use plan::{DatadirState, Design, Plan, PlanError, Protocol, QuickOverrides, 
 pub use plan_check::near_matches;
 pub use rate::{RATE_MAX, RATE_MIN, parse_rate};
 pub use secret::is_secret;
-pub use server::{Flavour, ServerFacts};
+pub use server::{Family, Flavour, ServerFacts};
 pub use setting_text::{is_off, same_setting, setting_number};
 pub use slo::Slo;
 pub use sql_script::{SqlDialect, SqlScriptError, split_sql};
