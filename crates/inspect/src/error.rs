@@ -1,5 +1,6 @@
 //! Why something cannot be looked at.
 
+use std::io;
 use std::path::PathBuf;
 
 use thiserror::Error;
@@ -36,6 +37,8 @@ impl InspectError {
     pub fn hint(&self) -> Option<String> {
         let text = match self {
             Self::Server { source, .. } => return source.hint(),
+            // What is there and may not be read is no other thing than was meant.
+            Self::Read { source: TextError::Io(error), .. } if error.kind() != io::ErrorKind::NotFound => return None,
             Self::Read { .. } => {
                 "give a capture, an option file, a run folder, or a server as mysql://… or postgresql://…"
             }
