@@ -11,7 +11,7 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use common::{Place, Ran};
 use support::{ACCOUNT, Owned, PASSWORD, assert_secret, run_with_password};
@@ -101,10 +101,9 @@ fn a_login_file_that_everybody_may_write_to() {
 #[test]
 fn without_a_terminal_nobody_can_be_asked() {
     let place = Place::new();
-    let program = place.command(&["server", "capture", "mysql://root@127.0.0.1:1", "--ask-password"]);
-    let mut apart = Command::new("setsid");
-    apart.arg("--wait").arg(program.get_program()).args(program.get_args()).current_dir(place.path());
-    let ran: Ran = apart.output().unwrap().into();
+    let words = [env!("CARGO_BIN_EXE_truetps"), "server", "capture", "mysql://root@127.0.0.1:1", "--ask-password"];
+    let apart = [&["--wait"], &words[..]].concat();
+    let ran: Ran = place.program(Path::new("setsid"), &apart).output().unwrap().into();
     assert_eq!(ran.code, Some(2), "{}", ran.stderr);
     let said = "error: --ask-password: there is no terminal to ask at (/dev/tty: No such device";
     assert!(ran.stderr.contains(said) && ran.stderr.contains("hint: give the password in"), "{}", ran.stderr);

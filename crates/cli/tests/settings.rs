@@ -8,9 +8,10 @@ mod support;
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use common::{Place, Ran};
+use rustix::fs::{CWD, FileType, Mode, mknodat};
 use support::{ACCOUNT, Owned, PASSWORD, assert_secret, run_with_password, short_run};
 use truetps_testkit::mysql_family::{mariadb, mysql};
 use truetps_testkit::{PostgresOptions, PostgresServer};
@@ -92,7 +93,7 @@ fn what_is_named_for_a_capture_is_not_replaced() {
         assert_eq!(fs::metadata(path("private.json")).unwrap().permissions().mode() & 0o777, 0o600, "{name}");
         assert_eq!(read(&place, "private.json")["kind"], "truetps-capture", "{name}");
     }
-    assert!(Command::new("mkfifo").arg(path("pipe")).status().unwrap().success());
+    mknodat(CWD, path("pipe"), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
     let reader = std::thread::spawn({
         let pipe = path("pipe");
         move || fs::read_to_string(pipe).unwrap()

@@ -35,7 +35,7 @@ pub(crate) fn read(
         return Err(InspectError::NoSettings { path: path.to_owned(), notes: reader.read.notes });
     }
     let mut read = reader.read;
-    read.family = option_family(style, read.settings.keys().map(String::as_str));
+    read.family = option_family(style, &read.settings.keys().map(String::as_str).collect::<Vec<_>>());
     Ok(read)
 }
 

@@ -93,8 +93,8 @@ pub fn server_setting(style: OptionStyle, name: &str, value: Option<&str>) -> Op
 }
 
 /// Whose file it is: groups are of the MySQL family alone, and so is a part of such a file without one, if its names say so.
-pub fn option_family<'a>(style: OptionStyle, names: impl Iterator<Item = &'a str> + Clone) -> Family {
-    let count = |family| names.clone().filter(|name| known(name).is_some_and(|setting| setting.is_of(family))).count();
+pub fn option_family(style: OptionStyle, names: &[&str]) -> Family {
+    let count = |family| names.iter().filter(|name| known(name).is_some_and(|setting| setting.is_of(family))).count();
     if style == OptionStyle::Groups || count(Family::Mysql) > count(Family::Postgresql) {
         Family::Mysql
     } else {
@@ -121,11 +121,10 @@ mod tests {
 
     #[test]
     fn families() {
-        let of = |style, names: &[&str]| option_family(style, names.iter().copied());
-        assert_eq!(of(OptionStyle::Plain, &["fsync", "work_mem"]), Family::Postgresql);
-        assert_eq!(of(OptionStyle::Plain, &["work_mem"]), Family::Postgresql);
-        assert_eq!(of(OptionStyle::Plain, &["sync_binlog", "max_connections"]), Family::Mysql);
-        assert_eq!(of(OptionStyle::Groups, &["fsync"]), Family::Mysql);
+        assert_eq!(option_family(OptionStyle::Plain, &["fsync", "work_mem"]), Family::Postgresql);
+        assert_eq!(option_family(OptionStyle::Plain, &["work_mem"]), Family::Postgresql);
+        assert_eq!(option_family(OptionStyle::Plain, &["sync_binlog", "max_connections"]), Family::Mysql);
+        assert_eq!(option_family(OptionStyle::Groups, &["fsync"]), Family::Mysql);
     }
 
     #[test]
