@@ -67,8 +67,9 @@ pub(crate) fn target(dsn: &str, flag: &str, sources: &Sources<'_>) -> Result<Tar
         target = target.with_password(password);
     }
     if let Some(path) = sources.defaults_file {
-        let file = client_login(path)
-            .map_err(|problem| Failure::usage(format!("--defaults-file {}: {problem}", path.display())))?;
+        let file = client_login(path).map_err(|problem| {
+            Failure::usage(format!("--defaults-file {}: {problem}", path.display())).hint(problem.hint())
+        })?;
         take(&mut target, dsn, file);
     }
     if sources.asks {
@@ -124,7 +125,7 @@ fn take_own_file(target: &mut Target, dsn: &str) {
     }
     let file = match client_login(&path) {
         Ok(file) => file,
-        Err(problem) => return say(&format!("warning: {problem}\n")),
+        Err(problem) => return say(&format!("warning: {problem}: no login is taken from it\n")),
     };
     let is_other = names_user(dsn) && file.user.as_ref() != Some(&target.login.user);
     if is_other || (file.user.is_none() && file.password.is_none()) {
@@ -147,8 +148,11 @@ fn ask(target: Target) -> Result<Target, Failure> {
     match truetps_compat::ask_password(&AtomicBool::new(false)) {
         Ok(password) => Ok(target.with_password(password)),
         Err(NoPassword::Interrupted) => Err(Failure::interrupted("interrupted at the password")),
-        Err(NoPassword::Problem(error)) => Err(Failure::usage(format!("--ask-password: {error}"))
-            .hint(format!("without a terminal the password comes from {PASSWORD}"))),
+        Err(NoPassword::NoTerminal(error)) => {
+            Err(Failure::usage(format!("--ask-password: there is no terminal to ask at ({error})"))
+                .hint(format!("give the password in {PASSWORD}, or in the file of --defaults-file")))
+        }
+        Err(NoPassword::Problem(error)) => Err(Failure::usage(format!("the password cannot be read: {error}"))),
     }
 }
 

@@ -196,6 +196,26 @@ fn logins_that_fail_say_why_and_keep_the_password() {
     check(&format!("mysql://root@127.0.0.1:{port}?tls=verify-ca&ca=/nowhere.pem"), &["/nowhere.pem"]);
 }
 
+/// They would lock everybody else out.
+#[test]
+fn clients_that_would_take_every_session_are_refused() {
+    let Some(binary) = mariadb("clients_that_would_take_every_session") else { return };
+    let owned = Owned::start(&binary, &[("max_connections", "10")]);
+    let (before, place, mut others) = (owned.belongings(), Place::new(), owned.admin());
+    others.execute("DO 1").unwrap();
+    let run = |connections: &str| {
+        run_with_password(&place, &short_run("insert", &owned.tcp_dsn(), &["--table-rows=500", connections]))
+    };
+    for connections in ["--connections=50", "--connections=6"] {
+        let ran = run(connections);
+        assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+        let said = "would take all sessions of this server, and nobody else could log in: of 10 there, 2 are in use";
+        assert!(ran.stderr.contains(said) && ran.stderr.contains("hint: up to 5 clients"), "{}", ran.stderr);
+    }
+    valid_trial(&place, &run("--connections=5"));
+    assert_eq!(owned.belongings(), before);
+}
+
 #[test]
 fn too_many_clients_for_an_account_make_the_trial_invalid() {
     let Some(binary) = mariadb("too_many_clients_for_an_account") else { return };

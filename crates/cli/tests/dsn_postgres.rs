@@ -180,13 +180,22 @@ fn tls_for_the_right_name_only() {
 
 #[test]
 fn ctrl_c_errors_and_limits_leave_no_schema() {
-    let settings = [("max_connections", "12"), ("max_wal_senders", "0")];
+    let settings = [("max_connections", "20"), ("max_wal_senders", "0")];
     let settings = settings.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
     let options = PostgresOptions { settings, ..PostgresOptions::default() };
     let Some(server) = server("ctrl_c_errors_and_limits", &options) else { return };
     let (before, dsn) = (belongings(&server), socket_dsn(&server));
     let place = Place::new();
-    let child = place.start(&["run", "insert", "--dsn", &dsn, "--rate=50", "--measure=60", "--table-rows=500"]);
+    let child = place.start(&[
+        "run",
+        "insert",
+        "--dsn",
+        &dsn,
+        "--rate=50",
+        "--connections=2",
+        "--measure=60",
+        "--table-rows=500",
+    ]);
     place.wait_for_interval("trial-0001");
     signal(child.id(), Signal::INT);
     let ran: Ran = child.wait_with_output().unwrap().into();
@@ -200,11 +209,23 @@ fn ctrl_c_errors_and_limits_leave_no_schema() {
     assert!(ran.stderr.contains("preparing the tables: ") && ran.stderr.contains("varcher"), "{}", ran.stderr);
     assert_eq!(belongings(&server), before, "an error");
 
-    let ran = place.run(&short_run("insert", &dsn, &["--table-rows=500", "--connections=30"]));
+    let many = ["--table-rows=500", "--connections=30"];
+    let ran = place.run(&short_run("insert", &dsn, &many));
+    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+    let said =
+        "30 clients would take all sessions of this server, and nobody else could log in: of 17 there, 1 are in use";
+    assert!(ran.stderr.contains(said) && ran.stderr.contains("hint: up to 13 clients leave"), "{}", ran.stderr);
+    assert_eq!(belongings(&server), before, "no room");
+
+    let limit = |number| server.connect().unwrap().execute(&format!("ALTER ROLE {ACCOUNT} CONNECTION LIMIT {number}"));
+    limit(3).unwrap();
+    let account_dsn = dsn.replace("truetps@", &format!("{ACCOUNT}@"));
+    let ran = run_with_password(&place, &short_run("insert", &account_dsn, &["--table-rows=500", "--connections=5"]));
     assert_eq!(ran.code, Some(4), "{}", ran.stderr);
     let trial = place.run_json("trial-0001");
     let reason = trial["validity"]["reason"].as_str().unwrap();
-    assert!(reason.contains("of 30 clients could not connect") && reason.contains("too many clients"), "{reason}");
+    assert!(reason.contains("of 5 clients could not connect") && reason.contains("too many connections"), "{reason}");
+    limit(-1).unwrap();
     assert_eq!(belongings(&server), before, "too many clients");
 
     server.connect().unwrap().execute("CREATE DATABASE truetps").unwrap();

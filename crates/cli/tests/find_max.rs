@@ -11,7 +11,7 @@ use std::fs;
 use common::{Place, Ran, has_server, signal};
 use rustix::process::Signal;
 use serde_json::Value;
-use support::Owned;
+use support::{ACCOUNT, Owned, run_with_password};
 use truetps_testkit::mysql_family::mariadb;
 
 const SEARCH: [&str; 7] =
@@ -82,10 +82,13 @@ fn ctrl_c_ends_a_search_with_what_it_has() {
 #[test]
 fn a_search_without_a_beginning_says_why() {
     let Some(binary) = mariadb("a_search_without_a_beginning") else { return };
-    let (owned, place) = (Owned::start(&binary, &[("max_connections", "10")]), Place::new());
-    let ran =
-        place.run(&[&SEARCH[..3], &["--dsn", &owned.socket_dsn(), "--connections=50", "--table-rows=100"]].concat());
+    let (owned, place) = (Owned::start(&binary, &[]), Place::new());
+    owned.execute(&[&format!("ALTER USER {ACCOUNT}@'%' WITH MAX_USER_CONNECTIONS 10")]);
+    let ran = run_with_password(
+        &place,
+        &[&SEARCH[..3], &["--dsn", &owned.tcp_dsn(), "--connections=50", "--table-rows=100"]].concat(),
+    );
     assert_eq!(ran.code, Some(4), "{}", ran.stderr);
-    assert!(ran.stderr.contains("closed loop") && ran.stderr.contains("Too many connections"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("closed loop") && ran.stderr.contains("max_user_connections"), "{}", ran.stderr);
     assert_eq!(place.run_json("trial-0001")["validity"]["state"], "invalid");
 }

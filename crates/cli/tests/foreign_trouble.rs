@@ -247,6 +247,13 @@ fn behind_a_proxy_nothing_is_set() {
     let ran = run_with_password(&place, &short_run("insert", &dsn, &["--set=sync_binlog=0"]));
     assert!(ran.code == Some(2) && ran.stderr.contains("is not one server"), "{}", ran.stderr);
     assert_eq!((globals(&owned), journals(&place).len()), (before, 0));
+    // How many clients it takes is the proxy's to know, and else the server's.
+    let many = ["--connections=50000", "--dry-run"];
+    for (dsn, code) in [(dsn, 0), (owned.tcp_dsn(), 2)] {
+        let ran = run_with_password(&place, &short_run("insert", &dsn, &many));
+        let is_refused = ran.stderr.contains("clients would take all sessions");
+        assert_eq!((ran.code, is_refused), (Some(code), code == 2), "{}", ran.stderr);
+    }
     // Two addresses of one server are fine without a proxy; two servers are not.
     let other = server(&binary);
     may_do_all(&other);

@@ -9,6 +9,7 @@ mod support;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Stdio;
 
@@ -71,6 +72,41 @@ fn the_user_s_own_option_file() {
     // Whoever names an account by its socket gets it.
     let ran = run(&["server", "capture", &owned.socket_dsn()]);
     assert!(ran.code == Some(0) && !ran.stderr.contains(&told), "{}", ran.stderr);
+}
+
+/// Nobody else logs in in place of the account that a file names.
+#[test]
+fn a_login_file_that_everybody_may_write_to() {
+    let Some(binary) = mariadb("a_login_file_that_everybody_may_write_to") else { return };
+    let (owned, place, home) = (Owned::start(&binary, &[]), Place::new(), home(&client_file(PASSWORD)));
+    let path = home.path().join(".my.cnf");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).unwrap();
+    let file = format!("--defaults-file={}", path.display());
+    // Root would get in by the socket, without a password.
+    let dsn = owned.socket_dsn().replace("root@", "");
+    let short = ["--warm-up=0.1", "--measure=0.2", "--table-rows=100"];
+    let run = [&["run", "insert", "--dsn", &dsn, &file], &short[..]].concat();
+    for args in [&run[..], &["server", "capture", &dsn, &file], &["diff", &dsn, &dsn, &file]] {
+        let ran = place.run(args);
+        assert_eq!(ran.code, Some(2), "{args:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains("is not read: everybody may write to it"), "{args:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains("hint: chmod o-w"), "{args:?}: {}", ran.stderr);
+    }
+    let args = ["server", "capture", &dsn];
+    let ran: Ran = place.command(&args).env("HOME", home.path()).output().unwrap().into();
+    good(&place, &ran);
+    assert!(ran.stderr.contains("warning: ") && ran.stderr.contains("no login is taken from it"), "{}", ran.stderr);
+}
+
+#[test]
+fn without_a_terminal_nobody_can_be_asked() {
+    let place = Place::new();
+    let words = [env!("CARGO_BIN_EXE_truetps"), "server", "capture", "mysql://root@127.0.0.1:1", "--ask-password"];
+    let apart = [&["--wait"], &words[..]].concat();
+    let ran: Ran = place.program(Path::new("setsid"), &apart).output().unwrap().into();
+    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+    let said = "error: --ask-password: there is no terminal to ask at (/dev/tty: No such device";
+    assert!(ran.stderr.contains(said) && ran.stderr.contains("hint: give the password in"), "{}", ran.stderr);
 }
 
 /// Nobody listens behind these: a connection would be waiting.

@@ -5,10 +5,13 @@
 mod common;
 mod support;
 
+use std::fs;
 use std::io::Write;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
 use std::process::Stdio;
 
 use common::{Place, Ran};
+use rustix::fs::{CWD, FileType, Mode, mknodat};
 use support::{ACCOUNT, Owned, PASSWORD, assert_secret, run_with_password, short_run};
 use truetps_testkit::mysql_family::{mariadb, mysql};
 use truetps_testkit::{PostgresOptions, PostgresServer};
@@ -72,6 +75,48 @@ fn a_mariadb_before_and_after_a_change() {
     let found = json(&place.run(&["diff", "my.cnf", "one.json", "--format=json"]));
     assert_eq!(found["differences"].as_array().unwrap().len(), 0, "{found}");
     assert_eq!(found["same"], 2);
+}
+
+/// Whatever is there is written to: another reader has it open, and another user may not read it.
+#[test]
+fn what_is_named_for_a_capture_is_not_replaced() {
+    let Some(binary) = mariadb("what_is_named_for_a_capture_is_not_replaced") else { return };
+    let (owned, place) = (Owned::start(&binary, &[]), Place::new());
+    let (dsn, path) = (owned.socket_dsn(), |name: &str| place.path().join(name));
+    let capture = |name: &str| place.good(&["server", "capture", &dsn, "-o", name]);
+    place.write("private.json", "old");
+    fs::set_permissions(path("private.json"), fs::Permissions::from_mode(0o600)).unwrap();
+    symlink("private.json", path("link.json")).unwrap();
+    for name in ["private.json", "link.json"] {
+        capture(name);
+        assert!(fs::symlink_metadata(path("link.json")).unwrap().is_symlink(), "{name}");
+        assert_eq!(fs::metadata(path("private.json")).unwrap().permissions().mode() & 0o777, 0o600, "{name}");
+        assert_eq!(read(&place, "private.json")["kind"], "truetps-capture", "{name}");
+    }
+    mknodat(CWD, path("pipe"), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+    let reader = std::thread::spawn({
+        let pipe = path("pipe");
+        move || fs::read_to_string(pipe).unwrap()
+    });
+    capture("pipe");
+    assert!(reader.join().unwrap().contains("truetps-capture"));
+    assert!(fs::metadata(path("pipe")).unwrap().file_type().is_fifo());
+    let ran = place.run(&["server", "capture", &dsn, "-o", "nowhere/one.json"]);
+    assert!(ran.code == Some(2) && ran.stderr.contains("--output nowhere/one.json: No such file"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_flush_that_cannot_be_measured_is_refused() {
+    let Some(binary) = mariadb("a_flush_that_cannot_be_measured_is_refused") else { return };
+    let (owned, place) = (Owned::start(&binary, &[]), Place::new());
+    let check = |ran: Ran, words: [&str; 2]| {
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{}", ran.stderr);
+        assert!(words.iter().all(|word| ran.stderr.contains(word)), "{}", ran.stderr);
+    };
+    let ran = place.run(&["server", "capture", &owned.socket_dsn(), "--flush-dir", "nodir"]);
+    check(ran, ["measuring a flush in nodir: No such file", "hint: name a folder"]);
+    let ran = run_with_password(&place, &["server", "capture", &owned.tcp_dsn(), "--flush-dir", "."]);
+    check(ran, ["only a server behind a unix socket", "hint: name the server by its socket"]);
 }
 
 /// An account that may do little, by TCP: what it cannot see is told, and is no failure.
@@ -153,6 +198,9 @@ fn run_folders() {
     place.write("small.toml", common::SMALL);
     let ran = place.run(&["sweep", "./small.toml", "--blocks=1"]);
     assert!(place.path().join("runs/latest").exists(), "{}", ran.stderr);
+    // Whether commits wait for a replica is no variable, and decides what the others mean.
+    let variables = read(&place, "runs/latest/trial-0001/server/variables.json");
+    assert_eq!(variables["rpl_semi_sync_master_status"], "OFF");
     let ran = place.run(&["diff", "runs/latest", "runs/latest/trial-0001"]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     assert!(ran.stdout.contains("nothing that could matter differs"), "{}", ran.stdout);
@@ -172,6 +220,13 @@ fn what_cannot_be_compared() {
     place.write("edited.json", &capture.replace("\"mysql\"", "\"oracle\""));
     place.write("odd.cnf", "[mysqld]\n<html>\n");
     place.write("client.cnf", "[client]\nport=1\n");
+    place.write("postgresql.conf", "fsync = off\n");
+    let ran = place.good(&["diff", "postgresql.conf", "fine.json"]);
+    assert!(
+        !ran.stdout.contains("Durability A") && ran.stdout.contains("note: B is of the MySQL family"),
+        "{}",
+        ran.stdout
+    );
     std::fs::create_dir(place.path().join("empty")).unwrap();
     assert_eq!(place.run(&["diff", "fine.json", "fine.json"]).code, Some(0));
     for (name, words) in [
@@ -202,5 +257,8 @@ fn what_cannot_be_compared() {
     assert_eq!(child.wait().unwrap().code(), Some(0));
     let ran = place.run(&["server", "capture", "mysql://root@?socket=/nowhere/s.sock"]);
     assert_eq!(ran.code, Some(4), "{}", ran.stderr);
-    assert!(ran.stderr.contains("/nowhere/s.sock") && ran.stderr.contains("hint:"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("/nowhere/s.sock") && ran.stderr.contains("SHOW VARIABLES LIKE"), "{}", ran.stderr);
+    let ran = place.run(&["server", "capture", "postgresql://me@?socket=/nowhere"]);
+    assert_eq!(ran.code, Some(4), "{}", ran.stderr);
+    assert!(ran.stderr.contains("hint:") && ran.stderr.contains("SHOW unix_socket_directories"), "{}", ran.stderr);
 }

@@ -1,8 +1,9 @@
 //! Who logs in, by an option file of MySQL's programs: the group `[client]`, for whoever has no other use of such a file.
 
 use std::collections::VecDeque;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use thiserror::Error;
 use truetps_driver::Password;
 
 use crate::mysql_words::OptionFiles;
@@ -15,10 +16,34 @@ pub struct ClientLogin {
     pub warnings: Vec<String>,
 }
 
+/// Why no login is taken from a file.
+#[derive(Debug, Error)]
+pub enum NoLogin {
+    #[error("{0}")]
+    Unread(String),
+    /// MySQL's programs pass such a file over. Without it somebody else would log in than the one it names.
+    #[error("'{}' is not read: everybody may write to it", path.display())]
+    OpenToAll { path: PathBuf },
+}
+
+impl NoLogin {
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Unread(_) => None,
+            Self::OpenToAll { path } => Some(format!("chmod o-w '{}'", path.display())),
+        }
+    }
+}
+
 /// Reads `[client]` of this file, and of those that it includes.
-pub fn client_login(path: &Path) -> Result<ClientLogin, String> {
+pub fn client_login(path: &Path) -> Result<ClientLogin, NoLogin> {
     let mut words = VecDeque::from([format!("--defaults-file={}", path.display())]);
-    let read = OptionFiles::take(&mut words, &["client"], &|_| None).read().map_err(|refusal| refusal.text)?;
+    let files = OptionFiles::take(&mut words, &["client"], &|_| None);
+    let read = files.read().map_err(|refusal| NoLogin::Unread(refusal.text))?;
+    if let Some(path) = read.open_to_all.into_iter().next() {
+        return Err(NoLogin::OpenToAll { path });
+    }
     let mut login = ClientLogin { warnings: read.warnings, ..ClientLogin::default() };
     for word in read.words {
         match word.split_once('=') {
@@ -28,4 +53,31 @@ pub fn client_login(path: &Path) -> Result<ClientLogin, String> {
         }
     }
     Ok(login)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn no_login_where_a_file_is_not_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let (main, part) = (dir.path().join("my.cnf"), dir.path().join("part.cnf"));
+        fs::write(&main, format!("[client]\nuser=me\n!include {}\n", part.display())).unwrap();
+        fs::write(&part, "[client]\npassword=x\n").unwrap();
+        let mode = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        mode(&main, 0o600);
+        mode(&part, 0o644);
+        let login = client_login(&main).unwrap();
+        assert_eq!((login.user.as_deref(), login.password), (Some("me"), Some(Password::new("x"))));
+        for open in [&part, &main] {
+            mode(open, 0o666);
+            let error = client_login(&main).unwrap_err();
+            assert_eq!(error.to_string(), format!("'{}' is not read: everybody may write to it", open.display()));
+            assert_eq!(error.hint(), Some(format!("chmod o-w '{}'", open.display())));
+        }
+    }
 }

@@ -29,7 +29,7 @@ use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-pub use client_login::{ClientLogin, client_login};
+pub use client_login::{ClientLogin, NoLogin, client_login};
 pub use farewell::Farewell;
 pub use mtls::masked as masked_mtls;
 pub use mtls::run as run_mtls;

@@ -13,8 +13,13 @@ use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tc
 pub enum NoPassword {
     /// The user has had enough.
     Interrupted,
+    /// The program has no terminal: a service, a job of cron, `setsid`.
+    NoTerminal(io::Error),
     Problem(io::Error),
 }
+
+/// Where the program's own terminal is, whatever its streams are connected to.
+const TERMINAL: &str = "/dev/tty";
 
 impl From<io::Error> for NoPassword {
     fn from(error: io::Error) -> Self {
@@ -33,7 +38,11 @@ impl From<Errno> for NoPassword {
 /// Keys that would end or suspend the program in the middle of it, and leave the terminal dumb, are keys like all others
 /// meanwhile; a signal from elsewhere is seen by `stop`.
 pub fn ask_password(stop: &AtomicBool) -> Result<String, NoPassword> {
-    let terminal = File::options().read(true).write(true).open("/dev/tty")?;
+    let terminal = File::options()
+        .read(true)
+        .write(true)
+        .open(TERMINAL)
+        .map_err(|error| NoPassword::NoTerminal(io::Error::new(error.kind(), format!("{TERMINAL}: {error}"))))?;
     let before = tcgetattr(&terminal)?;
     let mut hidden = before.clone();
     hidden.local_modes.remove(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG | LocalModes::IEXTEN);

@@ -219,11 +219,14 @@ fn endpoint(text: &str, dialect: Dialect) -> Result<Endpoint, DsnError> {
 /// PostgreSQL names the folder and makes the file's name of the port.
 fn unix(path: &str, port: u16, dialect: Dialect) -> Endpoint {
     let path = PathBuf::from(path);
-    let is_file = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(".s.PGSQL."));
     match dialect {
-        Dialect::Postgres if !is_file => Endpoint::Unix(path.join(format!(".s.PGSQL.{port}"))),
+        Dialect::Postgres if !is_socket_of_postgres(&path) => Endpoint::Unix(path.join(format!(".s.PGSQL.{port}"))),
         Dialect::Postgres | Dialect::Mysql => Endpoint::Unix(path),
     }
+}
+
+pub(crate) fn is_socket_of_postgres(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(".s.PGSQL."))
 }
 
 /// Host and port of `host`, `host:port`, `[address]` and `[address]:port`.

@@ -5,6 +5,7 @@ use std::io;
 
 use thiserror::Error;
 
+use crate::dsn::is_socket_of_postgres;
 use crate::postgres::sqlstate;
 use crate::{Endpoint, TlsError};
 
@@ -204,6 +205,10 @@ fn connect_hint(endpoint: &Endpoint, source: &io::Error) -> Option<&'static str>
             Some("no server listens at that port; is it started with skip-networking, or bound to another address?")
         }
         (io::ErrorKind::ConnectionRefused, Endpoint::Unix(_)) => Some("a socket that a server left; it does not run"),
+        (io::ErrorKind::NotFound, Endpoint::Unix(path)) if is_socket_of_postgres(path) => Some(
+            "the server does not run, has another port (it is in the socket's name), or has its socket in another \
+             folder: SHOW unix_socket_directories",
+        ),
         (io::ErrorKind::NotFound, Endpoint::Unix(_)) => {
             Some("the server does not run, or has its socket elsewhere: SHOW VARIABLES LIKE 'socket'")
         }

@@ -29,7 +29,7 @@ pub use mysql::MysqlSession;
 pub use postgres::{PgSession, TransactionStatus, count_parameters, with_numbered_parameters};
 pub use result_sets::{COLLECTED_BYTES_MAX, ResultSet, ResultSets, Values};
 pub use session::{Event, ParamType, Prepared, Reply, Session};
-pub use settings::server_settings;
+pub use settings::{DURABILITY_STATUS, server_settings};
 pub use socket::{Address, Socket};
 pub use statement::{Dialect, Params, Statement, StatementError, Value};
 pub use target::{ConnectionIds, Endpoint, Login, Password, Target, Tls, TlsMode};

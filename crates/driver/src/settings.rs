@@ -8,17 +8,19 @@ use crate::client::Client;
 use crate::error::DriverError;
 use crate::statement::Dialect;
 
-/// A status, which nothing sets, and that makes all of a server's durability void.
-const REDO_LOG: &str = "Innodb_redo_log_enabled";
+/// What no variable says of a server's durability: whether there is a redo log, without which all of it is void, and whether
+/// commits wait for a replica just now.
+pub const DURABILITY_STATUS: &str = "SHOW GLOBAL STATUS WHERE Variable_name IN ('Innodb_redo_log_enabled', \
+                                     'Rpl_semi_sync_master_status', 'Rpl_semi_sync_source_status')";
 
-/// All global variables by name, of PostgreSQL in the settings' own units, and whether the redo log is on. What may be a
-/// secret stays in the server.
+/// All global variables by name, of PostgreSQL in the settings' own units, and the status that decides what they mean. What
+/// may be a secret stays in the server.
 pub fn server_settings(client: &mut Client) -> Result<BTreeMap<String, String>, DriverError> {
     let mut found = match client.dialect() {
         Dialect::Postgres => pairs(client, "SELECT name, setting FROM pg_settings")?,
         Dialect::Mysql => {
             let mut found = pairs(client, "SHOW GLOBAL VARIABLES")?;
-            found.append(&mut pairs(client, &format!("SHOW GLOBAL STATUS LIKE '{REDO_LOG}'"))?);
+            found.append(&mut pairs(client, DURABILITY_STATUS)?);
             found
         }
     };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use truetps_driver::{Client, DriverError};
+use truetps_driver::{Client, DURABILITY_STATUS, DriverError};
 use truetps_record::{CapturedPlugin, CapturedVariable, SchemaShape, is_secret};
 
 /// How long a server may look at tables: less than the client waits.
@@ -57,13 +57,9 @@ fn origins(client: &mut Client, found: &mut BTreeMap<String, CapturedVariable>) 
     Ok(())
 }
 
-/// Whether there is a redo log, and whether commits wait for a replica just now.
-const STATUS: &str = "SHOW GLOBAL STATUS WHERE Variable_name IN ('Innodb_redo_log_enabled', \
-                      'Rpl_semi_sync_master_status', 'Rpl_semi_sync_source_status')";
-
 /// What decides about durability and is no variable.
 pub(crate) fn status(client: &mut Client) -> Result<BTreeMap<String, String>, DriverError> {
-    let told = rows(client, STATUS)?;
+    let told = rows(client, DURABILITY_STATUS)?;
     Ok(told.into_iter().filter_map(|[name, value]| Some((name?.to_lowercase(), value?))).collect())
 }
 

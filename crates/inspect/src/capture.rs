@@ -7,7 +7,7 @@ use std::time::Duration;
 use truetps_driver::{Client, Dialect, Target};
 use truetps_knowledge::judge_text;
 use truetps_probe::{clock, host_facts, probe_flush};
-use truetps_record::{CAPTURE_KIND, Capture, HostFacts, SCHEMA_VERSION, ServerFacts};
+use truetps_record::{CAPTURE_KIND, Capture, FlushProbe, HostFacts, SCHEMA_VERSION, ServerFacts};
 
 use crate::error::InspectError;
 use crate::{ask_mysql, ask_postgres};
@@ -31,6 +31,7 @@ pub struct CaptureOptions {
 pub fn capture(target: &Target, options: &CaptureOptions) -> Result<Capture, InspectError> {
     let failed = |source| InspectError::Server { server: target.to_string(), source };
     let mut client = Client::connect(target, TIMEOUT).map_err(failed)?;
+    let flush = flush(&client, options.flush_dir.as_deref())?;
     let mut notes = Vec::new();
     let is_mysql = target.dialect == Dialect::Mysql;
     let version = if is_mysql { "SELECT CONCAT(@@version, ' ', @@version_comment)" } else { "SELECT version()" };
@@ -56,9 +57,18 @@ pub fn capture(target: &Target, options: &CaptureOptions) -> Result<Capture, Ins
     };
     capture.durability = durability(&capture);
     if !options.variables_only {
-        surroundings(&mut client, &mut capture, options);
+        surroundings(&mut client, &mut capture, flush);
     }
     Ok(capture)
+}
+
+/// Who asks for it gets it, or an error.
+fn flush(client: &Client, dir: Option<&Path>) -> Result<Option<FlushProbe>, InspectError> {
+    let Some(dir) = dir else { return Ok(None) };
+    if client.peer_pid().is_none() {
+        return Err(InspectError::FlushElsewhere);
+    }
+    Ok(Some(probe_flush(dir)?))
 }
 
 /// What a commit on this server survives, in one line.
@@ -70,10 +80,10 @@ fn durability(captured: &Capture) -> Option<String> {
 }
 
 /// Plugins, tables and host. What cannot be read is told, and is no failure.
-fn surroundings(client: &mut Client, capture: &mut Capture, options: &CaptureOptions) {
+fn surroundings(client: &mut Client, capture: &mut Capture, flush: Option<FlushProbe>) {
     let mut notes = std::mem::take(&mut capture.notes);
     let is_mysql = client.dialect() == Dialect::Mysql;
-    capture.host = host(client, capture, options, &mut notes);
+    capture.host = host(client, capture, flush, &mut notes);
     let plugins = if is_mysql { ask_mysql::plugins(client) } else { ask_postgres::plugins(client) };
     capture.plugins = noted(plugins, "plugins", &mut notes);
     // The last question: a client that has given up waiting cannot ask another one.
@@ -96,7 +106,7 @@ fn noted<T: Default, E: std::fmt::Display>(read: Result<T, E>, what: &str, notes
 }
 
 /// Facts of the host where the server is on this one: only a unix socket says so for sure.
-fn host(client: &Client, capture: &Capture, options: &CaptureOptions, notes: &mut Vec<String>) -> Option<HostFacts> {
+fn host(client: &Client, capture: &Capture, flush: Option<FlushProbe>, notes: &mut Vec<String>) -> Option<HostFacts> {
     if client.peer_pid().is_none() {
         notes
             .push("host facts are left out: only a server behind a unix socket is known to be on this host".to_owned());
@@ -104,12 +114,5 @@ fn host(client: &Client, capture: &Capture, options: &CaptureOptions, notes: &mu
     }
     let named = ["datadir", "data_directory"].into_iter().find_map(|name| capture.variables.get(name));
     let data_dir = named.map_or("/", |variable| variable.value.as_str());
-    let flush = options.flush_dir.as_deref().and_then(|dir| match probe_flush(dir) {
-        Ok(flush) => Some(flush),
-        Err(error) => {
-            notes.push(error.to_string());
-            None
-        }
-    });
     Some(host_facts(Path::new(data_dir), flush))
 }

@@ -1,9 +1,11 @@
 //! Why something cannot be looked at.
 
+use std::io;
 use std::path::PathBuf;
 
 use thiserror::Error;
 use truetps_driver::DriverError;
+use truetps_probe::FlushProbeError;
 use truetps_record::{CaptureError, FolderError, OptionFileError, TextError};
 
 #[derive(Debug, Error)]
@@ -22,6 +24,10 @@ pub enum InspectError {
     Folder(#[from] FolderError),
     #[error(transparent)]
     Options(#[from] OptionFileError),
+    #[error(transparent)]
+    Flush(#[from] FlushProbeError),
+    #[error("a flush cannot be measured: only a server behind a unix socket is known to be on this host")]
+    FlushElsewhere,
     #[error("{}: has no setting of a server, as [mysqld] has{}", path.display(), told(notes))]
     NoSettings { path: PathBuf, notes: Vec<String> },
 }
@@ -31,6 +37,8 @@ impl InspectError {
     pub fn hint(&self) -> Option<String> {
         let text = match self {
             Self::Server { source, .. } => return source.hint(),
+            // What is there and may not be read is no other thing than was meant.
+            Self::Read { source: TextError::Io(error), .. } if error.kind() != io::ErrorKind::NotFound => return None,
             Self::Read { .. } => {
                 "give a capture, an option file, a run folder, or a server as mysql://… or postgresql://…"
             }
@@ -39,6 +47,8 @@ impl InspectError {
             Self::NoVariables { .. } => "the variables are recorded when a trial ends: name an experiment that has one",
             Self::Options(OptionFileError::Line { .. }) => "a server would refuse that line, too",
             Self::Options(OptionFileError::Read { .. }) => return None,
+            Self::Flush(_) => "name a folder that this user may write to, on the disk of the server's data",
+            Self::FlushElsewhere => "name the server by its socket, or leave the folder out",
             Self::NoSettings { .. } => "settings of a server stand below [mysqld], [mariadb] or [server]",
             Self::Folder(error) => return error.hint(),
         };

@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use truetps_knowledge::{GroupUse, SideValue, Version, group_use, server_setting, setting_note};
-use truetps_record::{Flavour, OptionReader, OptionStyle, OptionVisitor, OptionWalk, is_secret};
+use truetps_knowledge::{GroupUse, SideValue, Version, group_use, option_family, server_setting, setting_note};
+use truetps_record::{Family, Flavour, OptionReader, OptionStyle, OptionVisitor, OptionWalk, is_secret};
 
 use crate::error::InspectError;
 
 /// What a server that reads these files is told.
-#[derive(Default)]
 pub(crate) struct Read {
+    /// Whose files they are.
+    pub(crate) family: Family,
     pub(crate) settings: BTreeMap<String, SideValue>,
     /// Groups and files that were left out.
     pub(crate) notes: Vec<String>,
@@ -25,12 +26,17 @@ pub(crate) fn read(
     version: Option<&Version>,
 ) -> Result<Read, InspectError> {
     let style = OptionStyle::of(text);
-    let mut reader = Reader { style, flavour, version, read: Read::default() };
+    // What reads groups is none of PostgreSQL's.
+    let (flavour, version) = if flavour == Some(Flavour::Postgresql) { (None, None) } else { (flavour, version) };
+    let read = Read { family: Family::Mysql, settings: BTreeMap::new(), notes: Vec::new() };
+    let mut reader = Reader { style, flavour, version, read };
     OptionWalk::new(style, OptionReader::Server, &mut reader).text(path, text)?;
     if reader.read.settings.is_empty() {
         return Err(InspectError::NoSettings { path: path.to_owned(), notes: reader.read.notes });
     }
-    Ok(reader.read)
+    let mut read = reader.read;
+    read.family = option_family(style, &read.settings.keys().map(String::as_str).collect::<Vec<_>>());
+    Ok(read)
 }
 
 struct Reader<'a> {

@@ -32,6 +32,7 @@ pub fn side_of_capture(name: &str, capture: &Capture) -> Side {
         kind: "capture".to_owned(),
         flavour: Some(capture.server.flavour),
         version: Some(capture.server.version.clone()),
+        family: None,
         is_complete: true,
         settings: variables.chain(capture.status.iter().map(plain)).collect(),
         notes: capture.notes.clone(),
@@ -52,16 +53,19 @@ pub fn side_of_path(path: &Path, like: Option<&Side>) -> Result<Side, InspectErr
         return side_of_folder(path);
     }
     let text = read_text(path, FILE_BYTES_MAX).map_err(failed)?;
-    if text.trim_start().starts_with(['{', '[']) && !looks_like_groups(&text) {
+    // The mark that some editors put before the first line.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    if text.trim_start().starts_with(['{', '[']) && !looks_like_groups(text) {
         let capture =
-            Capture::from_json(&text).map_err(|source| InspectError::Capture { path: path.to_owned(), source })?;
+            Capture::from_json(text).map_err(|source| InspectError::Capture { path: path.to_owned(), source })?;
         return Ok(side_of_capture(&path.display().to_string(), &capture));
     }
     let version = like.and_then(|side| side.version.as_deref()).and_then(Version::parse);
-    let read = options::read(path, &text, like.and_then(|side| side.flavour), version.as_ref())?;
+    let read = options::read(path, text, like.and_then(|side| side.flavour), version.as_ref())?;
     Ok(Side {
         name: path.display().to_string(),
         kind: "option file".to_owned(),
+        family: Some(read.family),
         settings: read.settings,
         notes: read.notes,
         ..Side::default()
@@ -123,6 +127,7 @@ fn side_of_trials(path: &Path, folder: &ExperimentFolder, names: &[String]) -> R
         kind: "run folder".to_owned(),
         flavour: server.as_ref().map(|server| server.flavour),
         version: server.map(|server| server.version),
+        family: None,
         is_complete: true,
         settings: variables.into_iter().filter_map(known).collect(),
         notes,

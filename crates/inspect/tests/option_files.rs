@@ -49,3 +49,45 @@ fn what_is_skipped_with_a_value_is_off() {
     assert_eq!(value, "OFF");
     assert!(verdict.contains("torn pages"), "{verdict}");
 }
+
+/// One of PostgreSQL against a MySQL says nothing of MySQL's settings, which have defaults that it does not name.
+#[test]
+fn a_file_of_the_other_family_is_not_judged_by_it() {
+    let compared = |text: &str, like: &Side| {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        fs::write(&path, text).unwrap();
+        let side = side_of_path(&path, Some(like)).unwrap();
+        [diff(&side, like), diff(like, &side)]
+    };
+    let unsafe_file = "fsync = off\nsynchronous_commit = off\nshared_buffers = 128MB\nmax_connection = 7\n";
+    let (mysql, postgres) = (server(Flavour::Mysql, "8.0.36"), server(Flavour::Postgresql, "15.8"));
+    for (text, like) in [(unsafe_file, &mysql), ("[mysqld]\nsync_binlog=0\n[mysqld-15.8]\nx=1\n", &postgres)] {
+        let [found, turned] = compared(text, like);
+        assert_eq!((&found.a.durability, &turned.b.durability), (&None, &None), "{text}");
+        for notes in [&found.b.notes, &turned.b.notes] {
+            assert!(notes.last().unwrap().contains("need not mean the same"), "{notes:?}");
+        }
+        let said = found.a.notes.iter().chain(&turned.b.notes).any(|note| note.contains("did you mean"));
+        assert!(!said, "{:?}", found.a.notes);
+    }
+    assert!(compared(unsafe_file, &mysql)[0].b.notes[0].starts_with("B is of the MySQL family, and A of PostgreSQL"));
+    let [judged, _] = compared(unsafe_file, &postgres);
+    assert!(judged.a.durability.unwrap().sentence.contains("can damage"), "by its own family it is");
+    assert_eq!(judged.b.notes, [""; 0]);
+}
+
+/// The mark that some editors put before the first line.
+#[test]
+fn a_capture_and_an_option_file_with_a_mark() {
+    let dir = tempfile::tempdir().unwrap();
+    let capture = r#"{"schema_version": 1, "kind": "truetps-capture", "tool_version": "1", "captured_at": "2026",
+        "server": {"flavour": "mysql", "version": "8.0.36", "version_text": "8.0.36", "chosen_settings": []},
+        "variables": {"sync_binlog": {"value": "1"}}}"#;
+    for (name, text) in [("one.json", capture), ("my.cnf", "[mysqld]\nsync_binlog = 1\n")] {
+        let path = dir.path().join(name);
+        fs::write(&path, format!("\u{feff}{text}")).unwrap();
+        let side = side_of_path(&path, None).unwrap();
+        assert_eq!(side.settings["sync_binlog"].value, "1", "{name}");
+    }
+}

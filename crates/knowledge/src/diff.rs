@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
-use truetps_record::{Flavour, SCHEMA_VERSION, Version, is_off, near_matches, same_setting, setting_number};
+use truetps_record::{Family, Flavour, SCHEMA_VERSION, Version, is_off, near_matches, same_setting, setting_number};
 
 use crate::durability::{DECIDE_TOGETHER, Durability, Loss, judge_text, taken};
 use crate::inert::{inert_reason, is_place};
@@ -21,11 +21,24 @@ pub struct Side {
     /// `None` where it does not say so: an option file.
     pub flavour: Option<Flavour>,
     pub version: Option<String>,
+    /// Of an option file: what its form and its names say.
+    pub family: Option<Family>,
     /// Whether a setting that is not in it is one that the server does not have.
     pub is_complete: bool,
     pub settings: BTreeMap<String, SideValue>,
     /// What could not be read, or was chosen, and why.
     pub notes: Vec<String>,
+}
+
+impl Side {
+    fn family(&self) -> Option<Family> {
+        self.flavour.map(Family::from).or(self.family)
+    }
+
+    /// Whether the other side is known to be of another family: nothing of the one says how to read the other.
+    fn is_stranger_to(&self, other: &Self) -> bool {
+        self.family().zip(other.family()).is_some_and(|(one, other)| one != other)
+    }
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -132,6 +145,7 @@ pub fn diff(a: &Side, b: &Side) -> Diff {
     }
     differences.sort_by(|one, other| order(one).cmp(&order(other)));
     let (mut facts_a, mut facts_b) = (of_a.facts(), of_b.facts());
+    facts_b.notes.extend(other_family(b, a));
     facts_a.notes.extend(unheard_of(a, b, differences.iter().map(|one| (one, &one.a, &one.b))));
     facts_b.notes.extend(unheard_of(b, a, differences.iter().map(|one| (one, &one.b, &one.a))));
     Diff { schema_version: SCHEMA_VERSION, a: facts_a, b: facts_b, differences, same, not_compared }
@@ -147,7 +161,7 @@ struct Seen<'a> {
 
 impl<'a> Seen<'a> {
     fn new(side: &'a Side, other: &Side) -> Self {
-        let like = if side.is_complete { side } else { other };
+        let like = if side.is_complete || side.is_stranger_to(other) { side } else { other };
         let flavour = side.flavour.or(like.flavour);
         let version = side.version.as_deref().or(like.version.as_deref());
         let settings =
@@ -169,13 +183,18 @@ impl<'a> Seen<'a> {
     }
 }
 
+fn other_family(b: &Side, a: &Side) -> Option<String> {
+    let (of_b, of_a) = b.family().zip(a.family()).filter(|_| b.is_stranger_to(a))?;
+    Some(format!("B is of {of_b}, and A of {of_a}: a name that is in both need not mean the same"))
+}
+
 /// Names of an option file that the other side, a server, does not have and nothing is known of: perhaps typos.
 fn unheard_of<'a>(
     side: &Side,
     other: &Side,
     differences: impl Iterator<Item = (&'a Difference, &'a Placed, &'a Placed)>,
 ) -> Vec<String> {
-    if side.is_complete || !other.is_complete {
+    if side.is_complete || !other.is_complete || side.is_stranger_to(other) {
         return Vec::new();
     }
     let note = |(one, here, there): (&Difference, &Placed, &Placed)| {
@@ -387,6 +406,7 @@ mod tests {
             kind: "capture".to_owned(),
             flavour,
             version: flavour.map(|_| version.to_owned()),
+            family: None,
             is_complete: flavour.is_some(),
             settings: settings.iter().map(|(name, text)| ((*name).to_owned(), value(text))).collect(),
             notes: Vec::new(),

@@ -1,6 +1,8 @@
 //! What a line of an option file sets in a server, and which groups a server reads.
 
-use truetps_record::{Flavour, OptionStyle, Version, is_off};
+use truetps_record::{Family, Flavour, OptionStyle, Version, is_off};
+
+use crate::setting::known;
 
 /// Groups that every server of the MySQL family reads.
 const SERVER_GROUPS: [&str; 2] = ["mysqld", "server"];
@@ -90,6 +92,16 @@ pub fn server_setting(style: OptionStyle, name: &str, value: Option<&str>) -> Op
     Some((name.to_owned(), text.to_owned()))
 }
 
+/// Whose file it is: groups are of the MySQL family alone, and so is a part of such a file without one, if its names say so.
+pub fn option_family(style: OptionStyle, names: &[&str]) -> Family {
+    let count = |family| names.iter().filter(|name| known(name).is_some_and(|setting| setting.is_of(family))).count();
+    if style == OptionStyle::Groups || count(Family::Mysql) > count(Family::Postgresql) {
+        Family::Mysql
+    } else {
+        Family::Postgresql
+    }
+}
+
 /// What is odd about a line of an option file: a value that does another thing than it seems to.
 pub fn setting_note(style: OptionStyle, name: &str, value: Option<&str>) -> Option<String> {
     let value = value.filter(|value| style == OptionStyle::Groups && is_off(value))?;
@@ -106,6 +118,14 @@ fn variable_name(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn families() {
+        assert_eq!(option_family(OptionStyle::Plain, &["fsync", "work_mem"]), Family::Postgresql);
+        assert_eq!(option_family(OptionStyle::Plain, &["work_mem"]), Family::Postgresql);
+        assert_eq!(option_family(OptionStyle::Plain, &["sync_binlog", "max_connections"]), Family::Mysql);
+        assert_eq!(option_family(OptionStyle::Groups, &["fsync"]), Family::Mysql);
+    }
 
     #[test]
     fn groups() {

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
-use truetps_record::{Flavour, Version, same_setting};
+use truetps_record::{Family, Flavour, Version, same_setting};
 
 /// What a setting is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -191,6 +191,10 @@ impl Setting {
         let of = |wanted: Flavour| self.spans.iter().find(|span| span.of == wanted && span.holds(version));
         // Percona Server is a MySQL with more in it.
         of(flavour).or_else(|| if flavour == Flavour::Percona { of(Flavour::Mysql) } else { None })
+    }
+
+    pub(crate) fn is_of(&self, family: Family) -> bool {
+        self.spans.iter().any(|span| Family::from(span.of) == family)
     }
 
     pub fn spans(&self) -> &[Span] {

@@ -55,6 +55,10 @@ pub enum LabError {
     NotOfSession { name: String, reason: String },
     #[error("the plan wants {}, and this server is {found}", wanted.map_or_else(String::new, |flavour| flavour.to_string()))]
     OtherFlavour { wanted: Option<Flavour>, found: Flavour },
+    #[error(
+        "{clients} clients would take all sessions of this server, and nobody else could log in: of {max} there, {in_use} are in use"
+    )]
+    NoRoom { clients: u64, max: u64, in_use: u64, free: u64 },
     #[error("the schema `{schema}` exists already, and truetps works in a schema that it makes itself")]
     SchemaExists { schema: String },
     #[error("at {at} is another schema of that name, which truetps did not make: nothing there was touched")]
@@ -114,6 +118,9 @@ impl LabError {
             Self::NotOfSession { .. } => {
                 Some("leave --dsn out to measure it on a private server, or take the setting from the plan".to_owned())
             }
+            Self::NoRoom { free, .. } => Some(format!(
+                "up to {free} clients leave a few sessions to others; or raise max_connections in the server"
+            )),
             Self::SchemaExists { schema } => Some(format!(
                 "if a killed run left it, drop it with DROP DATABASE {schema}; or name another one with --schema"
             )),
@@ -165,6 +172,7 @@ impl LabError {
             | Self::SetByOthers { .. }
             | Self::NotOfSession { .. }
             | Self::OtherFlavour { .. }
+            | Self::NoRoom { .. }
             | Self::SchemaExists { .. }
             | Self::Schema { .. }
             | Self::OtherSchema { .. }

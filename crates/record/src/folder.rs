@@ -59,7 +59,8 @@ impl FolderError {
     }
 }
 
-/// Writes a file so that a reader (and a crash) sees the old content or the new, never a part.
+/// Writes a file of truetps's own so that a reader (and a crash) sees the old content or the new, never a part. Whatever
+/// was there is replaced: what a user has named is for [`write_named`](crate::write_named).
 pub fn write_atomically(path: &Path, content: &[u8]) -> Result<(), FolderError> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".tmp");

@@ -16,6 +16,7 @@ mod histogram;
 mod host;
 mod interval;
 mod load;
+mod named_file;
 mod open_loop;
 mod option_file;
 mod option_walk;
@@ -51,6 +52,7 @@ pub use histogram::{Histogram, HistogramError, LatencyFigures, LatencyLogWriter,
 pub use host::{FlushProbe, HostFacts};
 pub use interval::{Interval, Phase};
 pub use load::{DriveMode, ErrorPolicy, Load, Spacing};
+pub use named_file::write_named;
 pub use open_loop::{OpenLoop, StartCounts};
 pub use option_file::{OptionLine, OptionStyle};
 pub use option_walk::{OptionFileError, OptionReader, OptionVisitor, OptionWalk};
@@ -59,7 +61,7 @@ pub use plan::{DatadirState, Design, Plan, PlanError, Protocol, QuickOverrides, 
 pub use plan_check::near_matches;
 pub use rate::{RATE_MAX, RATE_MIN, parse_rate};
 pub use secret::is_secret;
-pub use server::{Flavour, ServerFacts};
+pub use server::{Family, Flavour, ServerFacts};
 pub use setting_text::{is_off, same_setting, setting_number};
 pub use slo::Slo;
 pub use sql_script::{SqlDialect, SqlScriptError, split_sql};

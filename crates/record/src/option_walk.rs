@@ -36,6 +36,11 @@ pub trait OptionVisitor {
 
     /// What was left out, and why.
     fn note(&mut self, note: String);
+
+    /// A file that is not read, as everybody may write to it.
+    fn open_to_all(&mut self, file: &Path) {
+        self.note(format!("World-writable config file '{}' is ignored", file.display()));
+    }
 }
 
 #[derive(Debug, Error)]
@@ -77,14 +82,14 @@ impl<'a, V: OptionVisitor> OptionWalk<'a, V> {
             return Err(failed(io::Error::other("it is no file").into()));
         }
         if self.style == OptionStyle::Groups && facts.is_file() && facts.permissions().mode() & 0o002 != 0 {
-            let path = path.display();
             match self.reader {
                 OptionReader::Program => {
-                    self.visitor.note(format!("World-writable config file '{path}' is ignored"));
+                    self.visitor.open_to_all(path);
                     return Ok(());
                 }
                 // This may be a copy.
                 OptionReader::Server => {
+                    let path = path.display();
                     self.visitor.note(format!("everybody may write to '{path}': a server would not read it"));
                 }
             }

@@ -263,6 +263,7 @@ mod tests {
             kind: "capture".to_owned(),
             flavour: Some(Flavour::Mysql),
             version: Some(version.to_owned()),
+            family: None,
             is_complete: true,
             settings: settings.iter().map(|(name, text)| ((*name).to_owned(), value(text))).collect(),
             notes: Vec::new(),

@@ -1,7 +1,7 @@
 //! `truetps server capture`: what a server is set to, as a file.
 
 use truetps_inspect::{CaptureOptions, InspectError, capture};
-use truetps_record::{Capture, write_atomically};
+use truetps_record::{Capture, write_named};
 
 use crate::answer::shown;
 use crate::args::CaptureArgs;
@@ -26,8 +26,8 @@ pub(crate) fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
         say(&format!("durability: {sentence}\n"));
     }
     let Some(path) = &args.output else { return Ok(print_out(&captured.to_json())) };
-    write_atomically(path, captured.to_json().as_bytes())
-        .map_err(|error| Failure::usage(format!("--output {error}")))?;
+    write_named(path, captured.to_json().as_bytes())
+        .map_err(|error| Failure::usage(format!("--output {}: {error}", path.display())))?;
     let path = shown(path);
     say(&format!("{}\nSaved  {}\nNext   truetps diff {} OTHER\n", summary(&captured), path.display(), path.display()));
     Ok(Exit::Good)

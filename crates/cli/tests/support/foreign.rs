@@ -5,7 +5,7 @@ use std::fs;
 
 use truetps_knowledge::inert_reason;
 use truetps_sandbox::ServerBinary;
-use truetps_testkit::mysql_family::{fetched, mariadb};
+use truetps_testkit::mysql_family::{fetched_server, mariadb};
 
 use super::Owned;
 use crate::common::Place;
@@ -65,9 +65,7 @@ pub(crate) fn server(binary: &ServerBinary) -> Owned {
 /// A MariaDB, and a MySQL of each kind.
 pub(crate) fn binaries(test: &str) -> Vec<(String, ServerBinary)> {
     let mut all: Vec<_> = mariadb(test).map(|binary| ("mariadb".to_owned(), binary)).into_iter().collect();
-    let wanted = ["mysql-8.0", "mysql-9.7"];
-    all.extend(
-        fetched(test).into_iter().filter(|one| wanted.contains(&one.name)).map(|one| (one.name.to_owned(), one.binary)),
-    );
+    let wanted = ["mysql-8.0", "mysql-9.7"].into_iter();
+    all.extend(wanted.filter_map(|name| Some((name.to_owned(), fetched_server(test, name)?.binary))));
     all
 }

@@ -31,6 +31,8 @@ struct Named {
 pub(crate) struct FileWords {
     pub(crate) words: Vec<String>,
     pub(crate) warnings: Vec<String>,
+    /// Files that are not read, as everybody may write to them; each has its warning, too.
+    pub(crate) open_to_all: Vec<PathBuf>,
 }
 
 impl OptionFiles {
@@ -114,6 +116,11 @@ impl OptionVisitor for Reader<'_> {
 
     fn note(&mut self, note: String) {
         self.read.warnings.push(note);
+    }
+
+    fn open_to_all(&mut self, file: &Path) {
+        self.read.warnings.push(format!("World-writable config file '{}' is ignored", file.display()));
+        self.read.open_to_all.push(file.to_owned());
     }
 }
 

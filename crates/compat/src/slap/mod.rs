@@ -124,9 +124,10 @@ fn go(mut typed: VecDeque<String>, world: &mut World<'_>) -> Result<u8, Refusal>
     let ask = || {
         ask_password(&world.stop).map_err(|problem| match problem {
             NoPassword::Interrupted => Refusal::new(INTERRUPTED, "interrupted"),
-            NoPassword::Problem(error) => {
+            NoPassword::NoTerminal(error) => {
                 Refusal::new(FAILED, format!("a password cannot be asked for without a terminal: {error}"))
             }
+            NoPassword::Problem(error) => Refusal::new(FAILED, format!("the password cannot be read: {error}")),
         })
     };
     let target = settings::target(&words, world.environment, &ask)?;

@@ -1,7 +1,8 @@
 //! What it takes to be a guest on a server that is somebody's: to know which server it is, to ask before anything is
 //! made, to set its variables, and to put them back, whatever becomes of this process.
 //!
-//! - `survey`: all that is asked first; `access`, `grants`: what the account may do, and who else is there.
+//! - `survey`: all that is asked first; `access`, `grants`: what the account may do, and who else is there; `room`: whether
+//!   the clients fit in.
 //! - `journal`, `journal_file`: what was there before, on disk before the first change.
 //! - `hold`: the settings of a run, from its journal to the last one that is put back; `put_back`: how that is done.
 //! - `schema`, `mark`, `owned_sql`: where tables are made, and how they are known again.
@@ -22,6 +23,7 @@ mod owned_sql;
 mod put_back;
 mod rehearsal;
 mod restore;
+mod room;
 mod schema;
 mod session_settings;
 mod survey;

@@ -12,7 +12,7 @@ use super::identity::Identity;
 use super::journal::Journal;
 use super::journal_file::refuse_unfinished;
 use super::schema::Schema;
-use super::{access, session_settings};
+use super::{access, room, session_settings};
 use crate::error::LabError;
 use crate::event::{Event, Listener};
 use crate::ground::Foreign;
@@ -60,6 +60,7 @@ pub(crate) fn survey(
     for text in access::look_around(client, target, schema, *schema_is_theirs, workload, sets)? {
         listener.event(&Event::Warning(text));
     }
+    room::check(client, target, plan)?;
     named.check(client, workload)?;
     for text in durability(client, plan, &facts, &scopes)? {
         listener.event(&Event::Warning(text));

@@ -1,0 +1,90 @@
+//! Whether the clients of a run have room on a server that others use, too. One that they fill lets nobody else in.
+
+use truetps_driver::{Client, ConnectionIds, Dialect, DriverError, Target};
+use truetps_record::Plan;
+
+use super::access::control;
+use super::hold::CLIENT_TIMEOUT;
+use crate::error::LabError;
+
+/// Sessions that stay free, beside those that are kept for administrators: for what others open meanwhile.
+const KEPT_FREE: u64 = 3;
+
+/// Sessions of one server.
+#[derive(Clone, Copy)]
+struct Room {
+    max: u64,
+    in_use: u64,
+}
+
+impl Room {
+    /// Clients that a run may have.
+    fn free(self) -> u64 {
+        self.max.saturating_sub(self.in_use).saturating_sub(KEPT_FREE)
+    }
+}
+
+/// Refuses a run that would take every session that the server has. The first of several servers stands for all.
+pub(crate) fn check(client: &mut Client, target: &Target, plan: &Plan) -> Result<(), LabError> {
+    let clients = u64::from(plan.connections_max()).div_ceil(target.endpoints.len() as u64);
+    // An account that may not see the numbers finds out with the first trial.
+    let Some(room) = room(client)? else { return Ok(()) };
+    if clients <= room.free() || !is_the_server(client, target)? {
+        return Ok(());
+    }
+    Err(LabError::NoRoom { clients, max: room.max, in_use: room.in_use, free: room.free() })
+}
+
+fn room(client: &mut Client) -> Result<Option<Room>, DriverError> {
+    // Backends of PostgreSQL that are not of this account show no more than that they are there.
+    let sql = match client.dialect() {
+        Dialect::Mysql => {
+            let number = |client: &mut Client, sql: &str| -> Result<Option<u64>, DriverError> {
+                let rows = client.query(sql)?.rows;
+                Ok(rows.into_iter().next().and_then(|row| row.into_iter().nth(1)??.parse().ok()))
+            };
+            let max = number(client, "SHOW GLOBAL VARIABLES LIKE 'max_connections'")?;
+            let in_use = number(client, "SHOW GLOBAL STATUS LIKE 'Threads_connected'")?;
+            return Ok(max.zip(in_use).map(|(max, in_use)| Room { max, in_use }));
+        }
+        Dialect::Postgres => {
+            "SELECT (SELECT sum(CASE name WHEN 'max_connections' THEN setting::int ELSE -setting::int END) \
+             FROM pg_settings WHERE name IN ('max_connections', 'superuser_reserved_connections', \
+             'reserved_connections'))::text, (SELECT sum(numbackends) FROM pg_stat_database)::text"
+        }
+    };
+    let cells = client.query(sql)?.rows.into_iter().next().unwrap_or_default();
+    let numbers: Vec<u64> = cells.into_iter().filter_map(|cell| cell?.parse().ok()).collect();
+    Ok(if let [max, in_use] = numbers[..] { Some(Room { max, in_use }) } else { None })
+}
+
+/// Whether this is the server itself. Behind a proxy clients may share sessions, and it decides how many there are.
+fn is_the_server(client: &mut Client, target: &Target) -> Result<bool, DriverError> {
+    let ids = ConnectionIds::default();
+    let one = Target { endpoints: target.endpoints[..1].to_vec(), connections: Some(ids.clone()), ..control(target) };
+    // No second session: there is no room, whoever says so.
+    let Ok(mut second) = Client::connect(&one, CLIENT_TIMEOUT) else { return Ok(true) };
+    match client.dialect() {
+        Dialect::Mysql => {
+            // As with settings: a proxy has given us a number that the server does not know.
+            let threads = second.query("SELECT id FROM information_schema.processlist")?.rows;
+            let mut numbers = threads.into_iter().filter_map(|row| row.into_iter().next()??.parse::<u64>().ok());
+            Ok(numbers.any(|number| ids.contains(number as u32)))
+        }
+        Dialect::Postgres => {
+            const PID: &str = "SELECT pg_backend_pid()::text";
+            Ok(client.query_value(PID)? != second.query_value(PID)?)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_free() {
+        let free = |max, in_use| Room { max, in_use }.free();
+        assert_eq!((free(151, 1), free(10, 1), free(10, 9), free(3, 10)), (147, 6, 0, 0));
+    }
+}
