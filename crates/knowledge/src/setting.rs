@@ -1,6 +1,6 @@
 //! What is known of a setting, read from `data/*.toml`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::LazyLock;
 
@@ -195,6 +195,13 @@ impl Setting {
 
     pub fn spans(&self) -> &[Span] {
         &self.spans
+    }
+
+    /// Values that something is told of, and defaults; there may be others.
+    pub fn known_values(&self) -> BTreeSet<&str> {
+        let told = self.crashes.iter().map(|crash| crash.value.as_str()).filter(|value| *value != "*");
+        let defaults = self.spans.iter().filter_map(|span| span.default.as_deref());
+        told.chain(defaults).filter(|value| !value.is_empty()).collect()
     }
 
     pub fn crash(&self, value: &str) -> Option<&Crash> {

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use thiserror::Error;
-use truetps_driver::{DriverError, Endpoint};
+use truetps_driver::{Client, DriverError, Endpoint};
+use truetps_record::near_matches;
 
 #[derive(Debug, Error)]
 pub enum ForeignError {
@@ -15,8 +16,8 @@ pub enum ForeignError {
     Irreversible { name: String, reason: &'static str },
     #[error("`{name}` is not changed on a server that is not private: whether it could be put back is not known")]
     NotKnown { name: String },
-    #[error("the server has no variable `{name}`")]
-    Unknown { name: String },
+    #[error("the server has no variable `{name}`{}", did_you_mean(near))]
+    Unknown { name: String, near: Vec<String> },
     #[error("`{name}` is NULL here, which no SET could put back")]
     NoOriginal { name: String },
     #[error("the account may not {what}")]
@@ -51,6 +52,8 @@ pub enum ForeignError {
     NoSchema { schema: String },
     #[error("the schema `{schema}` has a table `{table}` already")]
     TableExists { schema: String, table: String },
+    #[error("the schema `{schema}` belongs to the server itself: truetps makes nothing in it")]
+    SystemSchema { schema: String },
     #[error("in a schema that is yours only tables of the workload are made, their indexes and rows, and not: {sql}")]
     NotOnlyTables { sql: String },
     #[error("session {session} of the run is still busy with what it was told")]
@@ -64,6 +67,23 @@ pub enum ForeignError {
 }
 
 impl ForeignError {
+    pub(crate) fn unknown(name: &str) -> Self {
+        Self::Unknown { name: name.to_owned(), near: Vec::new() }
+    }
+
+    /// The same, with names that the server has and that are like the one that it has not.
+    #[must_use]
+    pub(crate) fn with_near(self, client: &mut Client) -> Self {
+        match self {
+            Self::Unknown { name, .. } => {
+                let known = truetps_driver::server_settings(client).unwrap_or_default();
+                let near = near_matches(&name, known.keys().map(String::as_str));
+                Self::Unknown { name, near }
+            }
+            other => other,
+        }
+    }
+
     /// What to do about it.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
@@ -90,6 +110,7 @@ impl ForeignError {
                 path.display()
             ),
             Self::NoSchema { .. } => "leave the flag out, and truetps makes the schema and drops it".to_owned(),
+            Self::SystemSchema { .. } => "name another one with --schema, or leave it out".to_owned(),
             Self::TableExists { .. } => {
                 "truetps makes its tables itself and drops them: name an empty schema".to_owned()
             }
@@ -98,8 +119,10 @@ impl ForeignError {
                     .to_owned()
             }
             Self::Ask(error) => return error.hint(),
-            Self::Unknown { .. }
-            | Self::NoOriginal { .. }
+            Self::Unknown { .. } => {
+                "the server lists what it has with SHOW GLOBAL VARIABLES, or SHOW ALL in PostgreSQL".to_owned()
+            }
+            Self::NoOriginal { .. }
             | Self::ReadOnly { .. }
             | Self::Journal { .. }
             | Self::StillBusy { .. }
@@ -120,4 +143,8 @@ impl ForeignError {
                 | Self::NoAnswer { .. }
         )
     }
+}
+
+fn did_you_mean(near: &[String]) -> String {
+    if near.is_empty() { String::new() } else { format!(" (did you mean `{}`?)", near.join("` or `")) }
 }

@@ -19,7 +19,8 @@ use crate::setting::{Changeable, SettingError, set_global};
 /// Each read and write of the session that sets variables.
 pub(crate) const CLIENT_TIMEOUT: Duration = Duration::from_mins(1);
 /// A lock in the server: two runs of two users or hosts do not see each other's journals.
-pub(crate) const LOCK: &str = "truetps.settings";
+pub(crate) const LOCK_IS_FREE: &str = "SELECT IS_FREE_LOCK('truetps.settings')";
+pub(crate) const TAKE_LOCK: &str = "SELECT GET_LOCK('truetps.settings', 0)";
 /// "Unknown thread id".
 const NO_SUCH_THREAD: u16 = 1094;
 
@@ -362,7 +363,7 @@ pub(crate) fn session_of(client: &mut Client) -> Result<Option<u64>, DriverError
 }
 
 pub(crate) fn take_lock(client: &mut Client) -> Result<(), ForeignError> {
-    let taken = client.query_value(&format!("SELECT GET_LOCK('{LOCK}', 0)"))?;
+    let taken = client.query_value(TAKE_LOCK)?;
     if taken.as_deref() == Some("1") { Ok(()) } else { Err(ForeignError::SetElsewhere) }
 }
 

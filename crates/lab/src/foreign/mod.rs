@@ -34,3 +34,4 @@ pub use put_back::Restored;
 pub use rehearsal::rehearse;
 pub use restore::restore;
 pub(crate) use schema::Made;
+pub use schema::refuse_system_schema;

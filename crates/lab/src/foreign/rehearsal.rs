@@ -7,7 +7,7 @@ use truetps_record::{Configuration, Plan};
 
 use super::access::CONTROL_SETUP;
 use super::globals::{self, Scope, Scopes};
-use super::hold::CLIENT_TIMEOUT;
+use super::hold::{CLIENT_TIMEOUT, TAKE_LOCK};
 use super::session_settings::setup_sql;
 use super::survey::{Survey, survey};
 use crate::error::LabError;
@@ -74,6 +74,10 @@ fn beginning(client: &mut Client, plan: &Plan, found: &Survey) -> Result<Vec<Str
     let mut sent = Vec::new();
     if client.dialect() == Dialect::Mysql {
         sent.extend(CONTROL_SETUP.map(str::to_owned));
+    }
+    if found.sets() {
+        // No mere question: whoever else would set variables waits for its end.
+        sent.push(TAKE_LOCK.to_owned());
     }
     sent.extend(found.schema.make_sql());
     sent.extend(trial_of_levels(client, plan, &found.scopes)?);

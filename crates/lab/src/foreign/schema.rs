@@ -408,6 +408,18 @@ impl Schema {
     }
 }
 
+/// Refuses the schemas that a server has for itself. What is made in a template is in each database that is made of it.
+pub fn refuse_system_schema(name: &str, dialect: Dialect) -> Result<(), ForeignError> {
+    const MYSQL: [&str; 5] = ["information_schema", "mysql", "ndbinfo", "performance_schema", "sys"];
+    const POSTGRES: [&str; 3] = ["information_schema", "template0", "template1"];
+    let plain = name.to_lowercase();
+    let is_system = match dialect {
+        Dialect::Mysql => MYSQL.contains(&plain.as_str()),
+        Dialect::Postgres => POSTGRES.contains(&plain.as_str()) || plain.starts_with("pg_"),
+    };
+    if is_system { Err(ForeignError::SystemSchema { schema: name.to_owned() }) } else { Ok(()) }
+}
+
 fn listed<'n>(names: impl IntoIterator<Item = &'n String>) -> String {
     names.into_iter().map(String::as_str).collect::<Vec<_>>().join(", ")
 }
