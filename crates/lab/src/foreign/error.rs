@@ -6,6 +6,9 @@ use thiserror::Error;
 use truetps_driver::{Client, DriverError, Endpoint};
 use truetps_record::near_matches;
 
+use super::identity::differences;
+use super::journal_file::is_journal_name;
+
 #[derive(Debug, Error)]
 pub enum ForeignError {
     #[error("`{name}` cannot be set on a server that runs: {reason}")]
@@ -33,6 +36,13 @@ pub enum ForeignError {
     #[error("this is another server ({found}) than the one that the journal is about ({was})")]
     OtherServer { was: String, found: String },
     #[error(
+        "this is another server than the one that the journal is about, or the same one, moved: {}",
+        differences(was, found)
+    )]
+    OtherOrMoved { was: String, found: String, path: PathBuf },
+    #[error("the schema `{schema}` was made by a run that was killed, when this server, or the one that it is a copy of, was known by another name, port or folder: {}", path.display())]
+    LeftByMoved { schema: String, path: PathBuf },
+    #[error(
         "the server was restarted, or is another one: nothing in it says for sure that it is the one of the journal"
     )]
     MaybeOther { path: PathBuf },
@@ -46,8 +56,13 @@ pub enum ForeignError {
     BehindProxy { what: String },
     #[error("{}: {problem}", path.display())]
     Journal { path: PathBuf, problem: String },
-    #[error("{}: a journal that cannot be read: {problem}", path.display())]
+    /// Nothing was changed yet.
+    #[error("no journal can be written, and without one nothing is changed in a server: {}: {problem}", path.display())]
+    NoJournal { path: PathBuf, problem: String },
+    #[error("{}: no journal that can be read: {problem}", path.display())]
     Damaged { path: PathBuf, problem: String },
+    #[error("{}: a journal that is not trusted: {problem}", path.display())]
+    Untrusted { path: PathBuf, problem: String },
     #[error("the schema `{schema}` is not there, and --i-own-this-schema is for one that is")]
     NoSchema { schema: String },
     #[error("the schema `{schema}` has a table `{table}` already")]
@@ -98,6 +113,11 @@ impl ForeignError {
             Self::OtherServer { .. } => {
                 "name the server of the journal with --dsn, by an address that is its own".to_owned()
             }
+            Self::OtherOrMoved { path, .. } | Self::LeftByMoved { path, .. } => format!(
+                "this server has no id of its own that would say which. If it is the one of the journal: truetps server restore \
+                 --journal '{}' --dsn DSN --same-server. What is put back by hand needs the file no more: then remove it",
+                path.display()
+            ),
             Self::MaybeOther { path } => format!(
                 "if it is the same one: truetps server restore --journal '{}' puts back what still has a value of the run",
                 path.display()
@@ -105,8 +125,20 @@ impl ForeignError {
             Self::SeveralServers { .. } | Self::BehindProxy { .. } => {
                 "name one server, by an address that is its own, or leave the settings out".to_owned()
             }
-            Self::Damaged { path, .. } => format!(
-                "it may be about another server; see what it says, and remove it when nothing is to be put back: {}",
+            Self::NoJournal { .. } => {
+                "journals are in $XDG_STATE_HOME/truetps/journals, or ~/.local/state/truetps/journals: point XDG_STATE_HOME to \
+                 a folder of yours that stays"
+                    .to_owned()
+            }
+            Self::Damaged { path, .. } if is_journal_name(path) => format!(
+                "it may be about another server; see what it says, and move it away when nothing is to be put back: {}",
+                path.display()
+            ),
+            Self::Damaged { .. } => {
+                "name the file that the run told of when it began: `journal` and its path".to_owned()
+            }
+            Self::Untrusted { path, .. } => format!(
+                "see whether it says what the run has set, make it yours, and then: chmod go-w '{}'",
                 path.display()
             ),
             Self::NoSchema { .. } => "leave the flag out, and truetps makes the schema and drops it".to_owned(),
@@ -137,7 +169,6 @@ impl ForeignError {
             self,
             Self::Ask(_)
                 | Self::Journal { .. }
-                | Self::Damaged { .. }
                 | Self::StillBusy { .. }
                 | Self::NotAsBefore { .. }
                 | Self::NoAnswer { .. }

@@ -205,7 +205,8 @@ impl Hold {
         let mut is_news = false;
         for (other, is) in now {
             let Some(was) = before.get(&other).filter(|was| !same_setting(was, &is)) else { continue };
-            if other.eq_ignore_ascii_case(name) {
+            // What no run changes is somebody else's decision, whenever it was made: it is told at the end.
+            if other.eq_ignore_ascii_case(name) || globals::check_name(&other).is_err() {
                 continue;
             }
             if self.entry(&other).is_none() {

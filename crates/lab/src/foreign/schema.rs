@@ -2,6 +2,7 @@
 //! those.
 
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use truetps_driver::{Client, Dialect, DriverError, Target};
 use truetps_workload::Workload;
@@ -10,7 +11,8 @@ use super::access;
 use super::error::ForeignError;
 use super::hold::CLIENT_TIMEOUT;
 use super::identity::Identity;
-use super::journal::LeftSchema;
+use super::journal::{Journal, LeftSchema};
+use super::journal_file::journals;
 use super::mark::{Mark, TABLE};
 use super::owned_sql;
 use super::put_back::Restored;
@@ -120,6 +122,26 @@ impl Schema {
             Some(table) => Err(ForeignError::TableExists { schema, table: table.clone() }.into()),
             None => Ok(()),
         }
+    }
+
+    /// The journal of the run that has made the schema that is there, where that knows the server by what may change: the
+    /// mark is one that no other run has. What cannot be asked is not known.
+    pub(crate) fn journal_of(&self, client: &mut Client, folder: &Path) -> Option<PathBuf> {
+        let is_its = |path: &PathBuf, client: &mut Client| {
+            let journal = Journal::read(path).ok()?;
+            if journal.schema.name != self.name || !journal.server.may_move() {
+                return None;
+            }
+            let left = Self::left(&self.outside, &journal.schema);
+            match self.outside.dialect {
+                Dialect::Mysql => left.mark.is_in(client, &left.whole(TABLE)).ok(),
+                Dialect::Postgres => {
+                    let mut inside = Client::connect(&self.inside, CLIENT_TIMEOUT).ok()?;
+                    left.mark.is_in(&mut inside, &left.whole(TABLE)).ok()
+                }
+            }
+        };
+        journals(folder).ok()?.into_iter().find(|path| is_its(path, client) == Some(true))
     }
 
     fn exists(&self, client: &mut Client) -> Result<bool, DriverError> {

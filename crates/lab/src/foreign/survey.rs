@@ -7,6 +7,7 @@ use truetps_knowledge::{Loss, Version, judge, known};
 use truetps_record::{Plan, ServerFacts, same_setting, setting_number};
 use truetps_workload::Workload;
 
+use super::error::ForeignError;
 use super::globals::{self, Scope, Scopes};
 use super::identity::Identity;
 use super::journal::Journal;
@@ -60,7 +61,13 @@ pub(crate) fn survey(
     for text in access::look_around(client, target, schema, *schema_is_theirs, workload, sets)? {
         listener.event(&Event::Warning(text));
     }
-    named.check(client, workload)?;
+    if let Err(error) = named.check(client, workload) {
+        let is_there =
+            matches!(error, LabError::SchemaExists { .. } | LabError::Foreign(ForeignError::TableExists { .. }));
+        let path = if is_there { named.journal_of(client, journals) } else { None };
+        let schema = named.name().to_owned();
+        return Err(path.map_or(error, |path| ForeignError::LeftByMoved { schema, path }.into()));
+    }
     for text in durability(client, plan, &facts, &scopes)? {
         listener.event(&Event::Warning(text));
     }
