@@ -8,6 +8,7 @@ mod support;
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -95,8 +96,16 @@ fn what_others_have_set_is_left() {
     child.kill().unwrap();
     child.wait().unwrap();
     owned.execute(&["SET GLOBAL sync_binlog = 77"]);
-    let other = server(&binary);
+    // A journal that others may have written to, and one that sets what no run does.
     let file = place.path().join("state/truetps/journals").join(&journals(&place)[0]);
+    let edited =
+        place.write("edited.json", &fs::read_to_string(&file).unwrap().replace("\"sync_binlog\"", "\"read_only\""));
+    for (mode, word) in [(0o666, "others may write to it"), (0o600, "`read_only` is not changed")] {
+        fs::set_permissions(&edited, fs::Permissions::from_mode(mode)).unwrap();
+        let ran = place.run(&["server", "restore", "--journal", edited.to_str().unwrap()]);
+        assert!(ran.code == Some(4) && ran.stderr.contains(word), "{}", ran.stderr);
+    }
+    let other = server(&binary);
     let ran = place.run(&["server", "restore", "--journal", file.to_str().unwrap(), "--dsn", &other.socket_dsn()]);
     assert_eq!(ran.code, Some(2), "{}", ran.stderr);
     assert!(ran.stderr.contains("another server"), "{}", ran.stderr);

@@ -47,7 +47,7 @@ pub(crate) fn look_around(
     match client.dialect() {
         Dialect::Mysql => {
             writable_mysql(client)?;
-            let mut said = grants::check(client, schema, workload, sets)?;
+            let mut said = grants::check(client, schema, schema_is_theirs, workload, sets)?;
             if sets {
                 one_server(client, target)?;
             }

@@ -14,7 +14,6 @@ use crate::error::LabError;
 use crate::event::Listener;
 use crate::ground::Foreign;
 use crate::setting::set_sql;
-use crate::tables::{Ownership, Tables};
 
 /// What the rehearsal itself sends, by kind.
 const READS_MYSQL: &[&str] = &[
@@ -50,7 +49,7 @@ pub fn rehearse(plan: &Plan, foreign: &Foreign, listener: &mut dyn Listener) -> 
         foreign.journals.display()
     ));
     let mut sent = beginning(&mut client, plan, &found)?;
-    let tables = Tables::new(&*workload, true, Ownership::Guest(target.dialect)).in_namespace(&found.schema.prefix());
+    let tables = found.schema.tables_of(&*workload);
     sent.extend(tables.load_outline());
     sent.push("-- before each trial, as far as it is another value than it has:".to_owned());
     for configuration in plan.configurations() {
