@@ -135,7 +135,7 @@ impl ForeignError {
                 path.display()
             ),
             Self::Damaged { .. } => {
-                "name the file that the run told of when it began: `journal` and its path".to_owned()
+                "name the file that the run told of when it began: \"what is to be put back is written down in\"".to_owned()
             }
             Self::Untrusted { path, .. } => format!(
                 "see whether it says what the run has set, make it yours, and then: chmod go-w '{}'",
