@@ -587,10 +587,18 @@ fn a_database_of_its_owner_in_postgresql() {
     let place = Place::new();
     killed(&place, start(&place, &dsn, &flags));
     assert_ne!(tables(), before);
-    // Who puts back has another search path.
-    root.execute("ALTER ROLE truetps SET search_path = public").unwrap();
+    // Who puts back has another search path; and the owner has made a table of the name of one that he has renamed.
+    for sql in [
+        "ALTER ROLE truetps SET search_path = public",
+        "ALTER TABLE mine.sbtest1 RENAME TO kept",
+        "CREATE TABLE mine.sbtest1 (id int)",
+    ] {
+        root.execute(sql).unwrap();
+    }
     let ran = place.run(&["server", "restore"]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(ran.stdout.contains("and are left: sbtest1"), "{}", ran.stdout);
+    root.execute("DROP TABLE mine.sbtest1, mine.kept").unwrap();
     assert_eq!(tables(), before, "{}", ran.stdout);
     assert_eq!(root.query_value("SELECT id::text FROM public.sbtest1").unwrap().as_deref(), Some("7"));
     root.execute("CREATE ROLE guest LOGIN").unwrap();
