@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use truetps_driver::{Client, Dialect, DriverError};
-use truetps_knowledge::{Loss, Version, judge, known};
+use truetps_knowledge::{Loss, Setting, Version, judge, known};
 use truetps_record::{Plan, ServerFacts, same_setting, setting_number};
 use truetps_workload::Workload;
 
@@ -151,8 +151,8 @@ fn durability(
 /// Numbers and switches have a meaning for the server at least; of words only those that are known.
 fn is_plausible(name: &str, value: &str) -> bool {
     let is_word = setting_number(value).is_none() && !is_switch(value);
-    let is_known = |one: &&str| same_setting(one, value);
-    !is_word || known(&name.to_lowercase()).is_none_or(|setting| setting.known_values().iter().any(is_known))
+    let values = known(&name.to_lowercase()).map(Setting::known_values).unwrap_or_default();
+    !is_word || values.is_empty() || values.iter().any(|one| same_setting(one, value))
 }
 
 fn is_switch(value: &str) -> bool {
