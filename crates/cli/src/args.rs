@@ -281,6 +281,10 @@ pub(crate) struct RestoreArgs {
     /// The journal of one killed run; default: all that are there
     #[arg(long, value_name = "FILE")]
     pub(crate) journal: Option<PathBuf>,
+    /// The server is the one of the journal, although its host name, port, data folder or server_id is another now: for
+    /// MariaDB, which has no id of its own
+    #[arg(long, requires = "journal")]
+    pub(crate) same_server: bool,
     /// Folder that experiments are recorded in: journals are below it for a user without a home folder
     #[arg(long, value_name = "DIR", default_value = "runs", env = "TRUETPS_RUNS")]
     pub(crate) runs: PathBuf,

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use truetps_driver::{Dialect, Target};
-use truetps_lab::{Foreign, Pin, Program};
+use truetps_lab::{Foreign, LabError, Pin, Program, refuse_system_schema};
 use truetps_record::{Plan, SERVER};
 use truetps_sandbox::{Home, Named, Use, find};
 
@@ -177,6 +177,7 @@ fn schema(name: &str, is_theirs: bool, dialect: Dialect) -> Result<String, Failu
         Dialect::Mysql => (name.chars().count(), 64, "characters"),
         Dialect::Postgres => (name.len(), LENGTH_MAX, "bytes"),
     };
+    refuse_system_schema(name, dialect).map_err(LabError::from)?;
     if length == 0 || length > most || name.contains('\0') {
         return Err(Failure::usage(format!("--schema {name}: must have 1 to {most} {unit}")));
     }

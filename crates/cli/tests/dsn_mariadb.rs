@@ -132,6 +132,9 @@ fn what_a_guest_does_not_do() {
     check(&run(&[]), &["the schema `truetps` exists already", "hint:", "--schema"]);
     assert_eq!(owned.admin().query_value("SELECT id FROM truetps.mine").unwrap().as_deref(), Some("7"));
     check(&run(&["--set", "log_bin=ON"]), &["`log_bin` cannot be set on a server that runs", "hint:", "--dsn"]);
+    for schema in ["mysql", "sys", "Information_Schema", "performance_schema"] {
+        check(&run(&["--schema", schema, "--i-own-this-schema"]), &["belongs to the server itself", "hint:"]);
+    }
     check(&run(&["--schema=precious"]), &["the schema `precious` exists already"]);
     place.write("levels.toml", common::SMALL);
     let ran = run_with_password(&place, &["sweep", "./levels.toml", "--dsn", &tcp]);

@@ -236,6 +236,12 @@ fn ctrl_c_errors_and_limits_leave_no_schema() {
     let ran = place.run(&short_run("insert", &dsn, &["--schema=other", "--set", "fsync=off"]));
     assert_eq!(ran.code, Some(2), "{}", ran.stderr);
     assert!(ran.stderr.contains("`fsync` belongs to the whole server"), "{}", ran.stderr);
+    let ran = place.run(&short_run("insert", &dsn, &["--schema=other", "--set", "synchronous_comit=off"]));
+    assert!(ran.code == Some(2) && ran.stderr.contains("did you mean `synchronous_commit`"), "{}", ran.stderr);
+    for schema in ["template1", "template0", "pg_catalog"] {
+        let ran = place.run(&short_run("insert", &dsn, &["--schema", schema, "--i-own-this-schema"]));
+        assert!(ran.code == Some(2) && ran.stderr.contains("belongs to the server"), "{}", ran.stderr);
+    }
     assert_eq!(belongings(&server), with_schema);
 }
 

@@ -8,6 +8,7 @@ mod support;
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -58,7 +59,20 @@ fn levels_are_set_and_put_back() {
             &["--set=sync_binlog=0", "--set=innodb_flush_log_at_timeout=99999999"],
         ));
         assert_eq!(ran.code, Some(2), "{name}: {}", ran.stderr);
-        assert_eq!((globals(&owned), journals(&place).len()), (before, 0), "{name}: a wrong level: {}", ran.stderr);
+        assert_eq!(
+            (globals(&owned), journals(&place).len()),
+            (before.clone(), 0),
+            "{name}: a wrong level: {}",
+            ran.stderr
+        );
+        // A word that is no level: it is nothing to be warned of, and the hint has some that are.
+        let ran = place.run(&short_run("insert", &dsn, &["--set=innodb_flush_log_at_trx_commit=banana"]));
+        assert!(ran.code == Some(2) && ran.stderr.contains("that are known: 0, 1, 2, 3"), "{name}: {}", ran.stderr);
+        assert!(!ran.stderr.contains("commits of everybody"), "{name}: {}", ran.stderr);
+        // Numbers with a fraction, for everybody and for a session.
+        let flags = ["--set=innodb_max_dirty_pages_pct=75.5", "--set=long_query_time=0.5", "--table-rows=300"];
+        valid_trial(&place, &place.run(&short_run("insert", &dsn, &flags)));
+        assert_eq!((globals(&owned), journals(&place).len()), (before, 0), "{name}: a fraction");
     }
 }
 
@@ -82,8 +96,16 @@ fn what_others_have_set_is_left() {
     child.kill().unwrap();
     child.wait().unwrap();
     owned.execute(&["SET GLOBAL sync_binlog = 77"]);
-    let other = server(&binary);
+    // A journal that others may have written to, and one that sets what no run does.
     let file = place.path().join("state/truetps/journals").join(&journals(&place)[0]);
+    let edited =
+        place.write("edited.json", &fs::read_to_string(&file).unwrap().replace("\"sync_binlog\"", "\"read_only\""));
+    for (mode, word) in [(0o666, "others may write to it"), (0o600, "`read_only` is not changed")] {
+        fs::set_permissions(&edited, fs::Permissions::from_mode(mode)).unwrap();
+        let ran = place.run(&["server", "restore", "--journal", edited.to_str().unwrap()]);
+        assert!(ran.code == Some(4) && ran.stderr.contains(word), "{}", ran.stderr);
+    }
+    let other = server(&binary);
     let ran = place.run(&["server", "restore", "--journal", file.to_str().unwrap(), "--dsn", &other.socket_dsn()]);
     assert_eq!(ran.code, Some(2), "{}", ran.stderr);
     assert!(ran.stderr.contains("another server"), "{}", ran.stderr);
@@ -114,7 +136,10 @@ fn what_is_refused_before_anything_is_made() {
             place.run(&short_run("insert", &dsn, &["--set=log_bin=OFF"])),
             &["`log_bin` cannot be set", "when it starts"],
         );
-        check(place.run(&short_run("insert", &dsn, &["--set=no_such_thing=1"])), &["no variable `no_such_thing`"]);
+        check(
+            place.run(&short_run("insert", &dsn, &["--set=innodb_flush_log_at_tx_commit=2"])),
+            &["no variable `innodb_flush_log_at_tx_commit` (did you mean `innodb_flush_log_at_trx_commit`", "hint: "],
+        );
         check(place.run(&short_run("insert", &dsn, &["--set=datadir=/x"])), &["datadir"]);
         let limited = dsn.replace("root@", "limited@");
         check(
@@ -184,6 +209,7 @@ fn a_dry_run_sends_questions_only() {
         assert!(!place.path().join("state").exists() && !place.path().join("runs").exists(), "{name}");
         for wanted in [
             "SET GLOBAL sync_binlog = 0",
+            "SELECT GET_LOCK('truetps.settings', 0)",
             "CREATE DATABASE `truetps`",
             "INSERT INTO",
             "SET GLOBAL sync_binlog = 3",

@@ -222,9 +222,17 @@ fn a_value_of_ours_after_a_restart_is_for_its_owner_to_decide() {
     let place = Place::new();
     let owned = Owned::start(&binary, &[("log_bin", "ON"), ("sync_binlog", "3")]);
     killed(&place, start(&place, &owned.socket_dsn(), &["--set=sync_binlog=7"]));
-    // Somebody has taken the value that he saw for the right one.
-    let owned = owned.restarted(&binary, &[("log_bin", "ON"), ("sync_binlog", "7")]);
+    // Somebody has taken the value that he saw for the right one, and has given the server another number.
+    let owned = owned.restarted(&binary, &[("log_bin", "ON"), ("sync_binlog", "7"), ("server_id", "9")]);
+    let (dsn, file) = (owned.socket_dsn(), journal(&place));
     let ran = place.run(&["server", "restore"]);
+    let is_told = ran.stderr.contains("server_id 9, and 1 in the journal") && ran.stderr.contains("--same-server");
+    assert!(ran.code == Some(2) && is_told, "{}", ran.stderr);
+    let ran = place.run(&short_run("insert", &dsn, &[]));
+    assert!(ran.code == Some(2) && ran.stderr.contains(&file), "whose schema that is: {}", ran.stderr);
+    assert!(schemas(&owned).contains(&"truetps".to_owned()));
+    let ran = place.run(&["server", "restore", "--journal", &file, "--dsn", &dsn, "--same-server"]);
+    assert!(!schemas(&owned).contains(&"truetps".to_owned()), "{}", ran.stderr);
     assert_eq!(ran.code, Some(4), "{}", ran.stderr);
     assert!(ran.stderr.contains("sync_binlog is 7") && ran.stderr.contains("it was 3"), "{}", ran.stderr);
     assert_eq!((globals(&owned)["sync_binlog"].as_str(), journals(&place).len()), ("7", 1));
@@ -404,6 +412,8 @@ fn who_is_setting_it_already_is_waited_for() {
     valid_trial(&elsewhere, &elsewhere.run(&short_run("insert", &dsn, &without)));
     let ran = place.run(&["server", "restore", "--journal", &journal(&place)]);
     assert!(ran.code == Some(2) && ran.stderr.contains("is using this server"), "{}", ran.stderr);
+    let ran = place.run(&["server", "restore"]);
+    assert!(ran.code == Some(2) && ran.stderr.contains("a run that lives"), "{}", ran.stderr);
     killed(&place, child);
     assert_eq!(place.run(&["server", "restore"]).code, Some(0));
     assert_eq!(globals(&owned), before);
@@ -424,6 +434,12 @@ fn what_no_set_takes_back_is_refused() {
         let ran = place.run(&short_run("insert", &dsn, &[set]));
         assert!(ran.code == Some(2) && ran.stderr.contains(word), "{set}: {}", ran.stderr);
     }
+    // Nor is anything begun without a place for its journal, or for its records.
+    let mut command = place.command(&short_run("insert", &dsn, &["--set=sync_binlog=0"]));
+    let ran: Ran = command.env("XDG_STATE_HOME", "/dev/null/state").output().unwrap().into();
+    assert!(ran.code == Some(2) && ran.stderr.contains("XDG_STATE_HOME"), "{}", ran.stderr);
+    let ran = place.run(&short_run("insert", &dsn, &["--runs=/dev/null/runs"]));
+    assert!(ran.code == Some(2) && ran.stderr.contains("--runs"), "{}", ran.stderr);
     assert_eq!((globals(&owned), journals(&place).len()), (before, 0));
     // What levels mean for everybody is told before they are set.
     let ran = place.run(&short_run("insert", &dsn, &["--set=innodb_flush_log_at_trx_commit=0", "--dry-run"]));
@@ -468,8 +484,23 @@ fn a_schema_of_its_owner_after_a_kill() {
         }
         child.kill().unwrap();
         child.wait().unwrap();
+        let is_replaced = state == "interval";
+        if is_replaced {
+            // The owner keeps what the run has made, and makes one of that name himself.
+            owned.execute(&[
+                "RENAME TABLE `app-1`.sbtest1 TO `app-1`.kept",
+                "CREATE TABLE `app-1`.sbtest1 (id INT)",
+                "INSERT INTO `app-1`.sbtest1 VALUES (8)",
+            ]);
+        }
         let ran = place.run(&["server", "restore"]);
         assert_eq!(ran.code, Some(0), "{state}: {}", ran.stderr);
+        if is_replaced {
+            assert!(ran.stdout.contains("are not those of the run, and are left: sbtest1"), "{}", ran.stdout);
+            let row = owned.admin().query_value("SELECT id FROM `app-1`.sbtest1").unwrap();
+            assert_eq!(row.as_deref(), Some("8"));
+            owned.execute(&["DROP TABLE `app-1`.sbtest1, `app-1`.kept"]);
+        }
         assert_eq!(tables(), before, "{state}: {}", ran.stdout);
     }
     // A name that is there in other letters, and statements that would touch or leave something else.
@@ -563,10 +594,18 @@ fn a_database_of_its_owner_in_postgresql() {
     let place = Place::new();
     killed(&place, start(&place, &dsn, &flags));
     assert_ne!(tables(), before);
-    // Who puts back has another search path.
-    root.execute("ALTER ROLE truetps SET search_path = public").unwrap();
+    // Who puts back has another search path; and the owner has made a table of the name of one that he has renamed.
+    for sql in [
+        "ALTER ROLE truetps SET search_path = public",
+        "ALTER TABLE mine.sbtest1 RENAME TO kept",
+        "CREATE TABLE mine.sbtest1 (id int)",
+    ] {
+        root.execute(sql).unwrap();
+    }
     let ran = place.run(&["server", "restore"]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(ran.stdout.contains("and are left: sbtest1"), "{}", ran.stdout);
+    root.execute("DROP TABLE mine.sbtest1, mine.kept").unwrap();
     assert_eq!(tables(), before, "{}", ran.stdout);
     assert_eq!(root.query_value("SELECT id::text FROM public.sbtest1").unwrap().as_deref(), Some("7"));
     root.execute("CREATE ROLE guest LOGIN").unwrap();

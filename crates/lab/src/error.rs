@@ -31,6 +31,8 @@ pub enum LabError {
     Prepare(#[from] DriverError),
     #[error("{0}")]
     Folder(#[from] FolderError),
+    #[error("nothing can be recorded: {0}")]
+    NoRecords(FolderError),
     #[error(transparent)]
     Flush(#[from] truetps_probe::FlushProbeError),
     #[error("this experiment was begun with {was}, and this server is {is}")]
@@ -96,6 +98,7 @@ impl LabError {
                     .to_owned(),
             ),
             Self::Folder(error) => error.hint(),
+            Self::NoRecords(_) => Some("name a folder that you may write to with --runs (or TRUETPS_RUNS)".to_owned()),
             Self::Workload(_)
             | Self::Prepare(_)
             | Self::Flush(_)
@@ -162,6 +165,7 @@ impl LabError {
             | Self::SearchFailed { .. }
             | Self::Interrupted => false,
             Self::Workload(_)
+            | Self::NoRecords(_)
             | Self::UnknownSetting(_)
             | Self::UnknownSettingOf { .. }
             | Self::Setting(_)

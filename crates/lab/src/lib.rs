@@ -26,7 +26,9 @@ pub use error::LabError;
 pub use event::{Event, Listener};
 pub use experiment::{Finished, Pin, Request, check_settings, resume, start};
 pub use find_max::find_max;
-pub use foreign::{ForeignError, Journal, Restored, rehearse, restore, unfinished};
+pub use foreign::{
+    ForeignError, Journal, Restored, Surety, Unfinished, refuse_system_schema, rehearse, restore, unfinished,
+};
 pub use ground::{Foreign, Place, Program};
 pub use schedule::schedule;
 pub use setting::SettingError;

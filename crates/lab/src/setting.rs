@@ -1,16 +1,21 @@
 //! Setting a server's variables, and making sure that they took.
 
 use thiserror::Error;
-use truetps_driver::{Client, DriverError};
+use truetps_driver::{Client, DriverError, ServerError};
+use truetps_knowledge::known;
 use truetps_record::{SettingValue, same_setting};
 
 /// "Variable is a read only variable", and also "is a GLOBAL variable".
 pub(crate) const READ_ONLY_VARIABLE: u16 = 1238;
+/// "Incorrect argument type to variable".
+pub(crate) const WRONG_TYPE: u16 = 1232;
 /// "Incorrect arguments to SET": the value is one that a running server cannot come to from the one that it has. MySQL says
 /// so of `innodb_doublewrite` between ON and OFF.
 const WRONG_ARGUMENTS: u16 = 1210;
 /// "Variable can't be set to the value": which is so for the moment, or for ever.
 const WRONG_VALUE: u16 = 1231;
+/// "Invalid value for parameter", of PostgreSQL.
+const INVALID_PARAMETER: &str = "22023";
 
 #[derive(Debug, Error)]
 pub enum SettingError {
@@ -46,9 +51,18 @@ impl SettingError {
             Self::Changed { name, found, .. } => Some(format!(
                 "write `{name} = {found}`, or a value that it accepts; another setting of the plan may have brought it"
             )),
+            Self::Refused { name, source: DriverError::Server(error), .. } if is_of_level(error) => {
+                let values: Vec<_> = known(&name.to_lowercase())?.known_values().into_iter().collect();
+                (!values.is_empty()).then(|| format!("values of {name} that are known: {}", values.join(", ")))
+            }
             Self::Refused { .. } | Self::Ask { .. } => None,
         }
     }
+}
+
+/// Whether a server says that it is the value that it does not take, and not that it takes none.
+fn is_of_level(error: &ServerError) -> bool {
+    [WRONG_TYPE, WRONG_VALUE].contains(&error.code) || error.sqlstate == INVALID_PARAMETER
 }
 
 /// How a setting can be changed on a running server.
@@ -60,7 +74,15 @@ pub(crate) enum Changeable {
 
 /// Sets a global variable. [`Changeable::AtStart`]: the server can only be started with it.
 pub(crate) fn set_global(client: &mut Client, name: &str, value: &SettingValue) -> Result<Changeable, SettingError> {
-    match client.execute(&set_sql(name, value)) {
+    let as_text = quoted(&value.option_text());
+    let set = match client.execute(&set_sql(name, value)) {
+        // The few variables that are texts take none that was sent as the number it looks like.
+        Err(DriverError::Server(error)) if error.code == WRONG_TYPE && literal(value) != as_text => {
+            client.execute(&format!("SET GLOBAL {name} = {as_text}"))
+        }
+        other => other,
+    };
+    match set {
         Ok(_) => verify(client, name, value).map(|()| Changeable::Dynamic),
         Err(DriverError::Server(error)) if error.code == READ_ONLY_VARIABLE => Ok(Changeable::AtStart),
         Err(source) => Err(SettingError::Refused { name: name.to_owned(), value: value.to_string(), source }),
@@ -95,8 +117,9 @@ pub(crate) fn literal(value: &SettingValue) -> String {
     match (value, value.as_int()) {
         (_, Some(number)) => number.to_string(),
         (SettingValue::Bool(_), _) => value.option_text(),
-        (SettingValue::Text(text), _) => quoted(text),
-        _ => value.to_string(),
+        (SettingValue::Text(text), _) => literal_of_text(text),
+        (SettingValue::Float(number), _) if number.is_finite() => value.to_string(),
+        _ => quoted(&value.to_string()),
     }
 }
 
@@ -122,6 +145,11 @@ mod tests {
         assert_eq!(literal(&SettingValue::Text("a'b".into())), "'a''b'");
         assert_eq!(literal(&SettingValue::Text("a\\".into())), "'a\\\\'");
         assert_eq!(literal(&SettingValue::Bool(true)), "ON");
+        // A number is one in either spelling, and nothing else is.
+        let of_text = |text: &str| literal(&SettingValue::Text(text.to_owned()));
+        assert_eq!((of_text("75.5"), literal(&SettingValue::Float(0.5))), ("75.5".to_owned(), "0.5".to_owned()));
+        assert_eq!(["0.5 OR 1", "1-1", "0.5;", "inf"].map(of_text), ["'0.5 OR 1'", "'1-1'", "'0.5;'", "'inf'"]);
+        assert_eq!(literal(&SettingValue::Float(f64::NAN)), "'NaN'");
         let texts = ["1", "-1.50", "1.2.3", "", "-", "1e5", "it's"].map(literal_of_text);
         assert_eq!(texts, ["1", "-1.50", "'1.2.3'", "''", "'-'", "'1e5'", "'it''s'"]);
     }

@@ -30,7 +30,7 @@ pub(crate) fn private<'a>(
 ) -> Result<Ready<'a>, LabError> {
     let plan = request.plan;
     let catalogues = check_settings(plan, programs, home.user())?;
-    ExperimentFolder::check_writable(records)?;
+    ExperimentFolder::check_writable(records).map_err(LabError::NoRecords)?;
     warn_of_leftovers(home, listener)?;
     let flush = probe_flush(home.path())?;
     let host = host_facts(home.path(), Some(flush));
@@ -68,7 +68,7 @@ pub(crate) fn given<'a>(
     workload: &dyn Workload,
     listener: &mut dyn Listener,
 ) -> Result<Ready<'a>, LabError> {
-    ExperimentFolder::check_writable(records)?;
+    ExperimentFolder::check_writable(records).map_err(LabError::NoRecords)?;
     // Sockets of the clients; the server has limits of its own.
     let needs =
         Needs { connections: load.connections_max.into(), table_objects: 0, buffer_pool_bytes: 0, connection_bytes: 0 };

@@ -36,18 +36,26 @@ pub(crate) struct Tables {
     ownership: Ownership,
     /// What stands before the names of tables that are emptied.
     prefix: String,
+    /// The comment that tables get in a schema that is the user's.
+    signature: Option<String>,
 }
 
 impl Tables {
     /// `keep_pristine`: keep a second copy of each table to refill it from.
     pub(crate) fn new(workload: &dyn Workload, keep_pristine: bool, ownership: Ownership) -> Self {
-        Self { list: workload.tables(), keep_pristine, ownership, prefix: String::new() }
+        Self { list: workload.tables(), keep_pristine, ownership, prefix: String::new(), signature: None }
     }
 
     /// In a database of PostgreSQL that is the user's: names alone may be those of other tables, by the search path.
     #[must_use]
     pub(crate) fn in_namespace(self, prefix: &str) -> Self {
         Self { prefix: prefix.to_owned(), ..self }
+    }
+
+    /// Where others make tables, too: a name alone does not say whose one is.
+    #[must_use]
+    pub(crate) fn signed(self, signature: Option<String>) -> Self {
+        Self { signature, ..self }
     }
 
     /// Creates and fills the tables. `progress` hears how many rows are in, of how many, and says whether to go on;
@@ -69,6 +77,7 @@ impl Tables {
             let names = self.made_with(n);
             ledger(&Made::Begins(&names))?;
             execute_all(client, table.create_sql())?;
+            execute_all(client, &self.sign_sql(&names))?;
             ledger(&Made::Ends(&names))?;
             client.execute("BEGIN")?;
             for insert in table.load_sql() {
@@ -83,6 +92,7 @@ impl Tables {
                 let copy = [pristine(table)];
                 ledger(&Made::Begins(&copy))?;
                 client.execute(&self.copy_sql(table))?;
+                execute_all(client, &self.sign_sql(&copy))?;
                 ledger(&Made::Ends(&copy))?;
                 client.execute(&fill_copy_sql(table))?;
             }
@@ -124,12 +134,15 @@ impl Tables {
     /// What [`Self::load`] sends on a guest's server; of the rows the first statement only.
     pub(crate) fn load_outline(&self) -> Vec<String> {
         let mut sent: Vec<_> = self.enter_sql().into_iter().map(str::to_owned).collect();
-        for table in &self.list {
+        for (n, table) in self.list.iter().enumerate() {
             sent.extend_from_slice(table.create_sql());
+            sent.extend(self.sign_sql(&self.made_with(n)));
             sent.push("BEGIN".to_owned());
             sent.extend(table.load_sql().next());
             sent.push(format!("-- … until {} has {} rows", table.name, table.rows));
-            sent.extend(["COMMIT".to_owned(), self.copy_sql(table), fill_copy_sql(table)]);
+            sent.extend(["COMMIT".to_owned(), self.copy_sql(table)]);
+            sent.extend(self.sign_sql(&[pristine(table)]));
+            sent.push(fill_copy_sql(table));
             sent.extend_from_slice(table.after_load_sql());
             sent.push(self.analyze_sql(table));
         }
@@ -211,6 +224,16 @@ impl Tables {
             Dialect::Postgres => vec![format!("TRUNCATE TABLE {}", names.join(", "))],
             Dialect::Mysql => names.iter().map(|name| format!("TRUNCATE TABLE {name}")).collect(),
         }
+    }
+
+    /// A comment stays through TRUNCATE and ALTER, and goes with a table that is renamed.
+    fn sign_sql(&self, names: &[String]) -> Vec<String> {
+        let Some(signature) = &self.signature else { return Vec::new() };
+        let sql = names.iter().map(|name| match self.dialect() {
+            Dialect::Mysql => format!("ALTER TABLE {name} COMMENT = '{signature}'"),
+            Dialect::Postgres => format!("COMMENT ON TABLE {}{name} IS '{signature}'", self.prefix),
+        });
+        sql.collect()
     }
 
     fn analyze_sql(&self, table: &Table) -> String {

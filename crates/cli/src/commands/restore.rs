@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use truetps_driver::Target;
-use truetps_lab::{ForeignError, Journal, LabError, Restored, restore, unfinished};
+use truetps_lab::{ForeignError, Journal, LabError, Restored, Surety, Unfinished, restore, unfinished};
 
 use crate::args::RestoreArgs;
 use crate::exit::Exit;
@@ -13,11 +13,11 @@ use crate::login::{self, PASSWORD, Sources};
 use crate::{print_out, say, site};
 
 pub(crate) fn run(args: &RestoreArgs) -> Result<Exit, Failure> {
-    let journals = match &args.journal {
-        Some(path) => vec![path.clone()],
+    let Unfinished { left: journals, held } = match &args.journal {
+        Some(path) => Unfinished { left: vec![path.clone()], held: Vec::new() },
         None => unfinished(&site::journals(&args.runs)).map_err(LabError::from)?,
     };
-    if journals.is_empty() {
+    if journals.is_empty() && held.is_empty() {
         say("no killed run has left anything\n");
         return Ok(Exit::Good);
     }
@@ -30,11 +30,15 @@ pub(crate) fn run(args: &RestoreArgs) -> Result<Exit, Failure> {
         match one(path, args, &mut logins) {
             Ok(()) => {}
             // Journals of other servers are not what was asked for, and are not forgotten either.
-            Err(Refused::OtherServer(_)) if args.dsn.is_some() && args.journal.is_none() => {
-                say(&format!("{}: of another server than --dsn (or TRUETPS_DSN), skipped\n", path.display()));
-                skipped.push(path);
+            Err(Refused::OtherServer(error)) if args.dsn.is_some() && args.journal.is_none() => {
+                say(&format!("{}: of another server than --dsn (or TRUETPS_DSN), skipped: {error}\n", path.display()));
+                skipped.push((path, error));
             }
-            Err(Refused::OtherServer(failure) | Refused::Failed(failure)) => {
+            Err(refused) => {
+                let failure = match refused {
+                    Refused::OtherServer(error) => error.into(),
+                    Refused::Failed(failure) => failure,
+                };
                 if first_failure.is_none() {
                     first_failure = Some(failure);
                 } else {
@@ -43,12 +47,26 @@ pub(crate) fn run(args: &RestoreArgs) -> Result<Exit, Failure> {
             }
         }
     }
-    match (first_failure, skipped.first()) {
-        (Some(failure), _) => Err(failure),
-        (None, None) => Ok(Exit::Good),
-        (None, Some(path)) => Err(Failure::usage(format!("{} journals of other servers are left", skipped.len()))
-            .hint(format!("truetps server restore --journal '{}' --dsn DSN, or without a DSN", path.display()))),
+    for path in &held {
+        say(&format!("{}: a run that lives, or another restore, is at work with it\n", path.display()));
     }
+    match (first_failure, skipped.into_iter().next()) {
+        (Some(failure), _) => Err(failure),
+        (None, Some((path, error))) => Err(passed_over(path, &error)),
+        (None, None) if held.is_empty() => Ok(Exit::Good),
+        (None, None) => {
+            Err(Failure::usage("what is in use was not put back: whoever is at work puts it back at the end")
+                .hint("wait for its end, or end that run with Ctrl-C".to_owned()))
+        }
+    }
+}
+
+fn passed_over(path: &Path, error: &LabError) -> Failure {
+    let hint = match error {
+        LabError::Foreign(ForeignError::OtherOrMoved { .. }) => error.hint(),
+        _ => Some(format!("truetps server restore --journal '{}' --dsn DSN, or without a DSN", path.display())),
+    };
+    Failure::usage("journals of other servers are left").hint(hint)
 }
 
 /// The servers that journals are of.
@@ -99,21 +117,31 @@ impl Logins<'_> {
 }
 
 enum Refused {
-    OtherServer(Failure),
+    OtherServer(LabError),
     Failed(Failure),
 }
 
 fn one(path: &Path, args: &RestoreArgs, logins: &mut Logins<'_>) -> Result<(), Refused> {
     let failed = |error: LabError| match &error {
-        LabError::Foreign(ForeignError::OtherServer { .. }) => Refused::OtherServer(error.into()),
+        LabError::Foreign(ForeignError::OtherServer { .. } | ForeignError::OtherOrMoved { .. }) => {
+            Refused::OtherServer(error)
+        }
+        // Something may be left in a server, and nobody knows what.
+        LabError::Foreign(ForeignError::Damaged { .. } | ForeignError::Untrusted { .. }) => {
+            Refused::Failed(Failure::failed(&error).hint(error.hint()))
+        }
         _ => Refused::Failed(error.into()),
     };
     let journal = Journal::read(path).map_err(|error| failed(error.into()))?;
     let dsn = args.dsn.as_deref().unwrap_or(&journal.address);
     say(&format!("{}: a run of {} left {}\n", journal.address, journal.begun_at, journal.told()));
     let target = logins.target(dsn).map_err(Refused::Failed)?;
-    let Restored { done, left, failed: not_done, kept } =
-        restore(path, &target, args.journal.is_some()).map_err(failed)?;
+    let surety = match &args.journal {
+        Some(_) if args.same_server => Surety::SameServer,
+        Some(_) => Surety::Named,
+        None => Surety::Id,
+    };
+    let Restored { done, left, failed: not_done, kept } = restore(path, &target, surety).map_err(failed)?;
     let done = done.iter().map(|line| format!("put back: {line}\n"));
     let left = left.iter().map(|line| format!("left as it is: {line}\n"));
     let kept = kept.map(|kept| format!("what was there before the run is kept in {}\n", kept.display()));

@@ -7,8 +7,9 @@ use truetps_workload::Workload;
 
 use super::error::ForeignError;
 use super::grants;
-use super::hold::{CLIENT_TIMEOUT, LOCK};
+use super::hold::{CLIENT_TIMEOUT, LOCK_IS_FREE};
 use super::identity::Identity;
+use super::schema::refuse_system_schema;
 
 /// How long others are watched.
 const WATCH: Duration = Duration::from_secs(1);
@@ -46,7 +47,7 @@ pub(crate) fn look_around(
     match client.dialect() {
         Dialect::Mysql => {
             writable_mysql(client)?;
-            let mut said = grants::check(client, schema, workload, sets)?;
+            let mut said = grants::check(client, schema, schema_is_theirs, workload, sets)?;
             if sets {
                 one_server(client, target)?;
             }
@@ -92,7 +93,7 @@ fn one_server(client: &mut Client, target: &Target) -> Result<(), ForeignError> 
             return Err(behind(format!("in a transaction it is {inside}, and else {first}")));
         }
     }
-    if client.query_value(&format!("SELECT IS_FREE_LOCK('{LOCK}')"))?.as_deref() == Some("0") {
+    if client.query_value(LOCK_IS_FREE)?.as_deref() == Some("0") {
         return Err(ForeignError::SetElsewhere);
     }
     Ok(())
@@ -270,7 +271,7 @@ pub(crate) fn namespace_postgres(inside: &mut Client) -> Result<String, ForeignE
         return Err(denied("make tables here: no schema of its search_path is there", "…"));
     };
     match inside.query_value("SELECT has_schema_privilege(current_schema(), 'CREATE')::text")?.as_deref() {
-        Some("true") => Ok(namespace),
+        Some("true") => refuse_system_schema(&namespace, Dialect::Postgres).map(|()| namespace),
         _ => Err(denied(&format!("make tables in the schema `{namespace}`"), &namespace)),
     }
 }

@@ -10,10 +10,9 @@ use truetps_record::{Configuration, Plan, ServerFacts, SettingValue, same_settin
 
 use super::error::ForeignError;
 use super::journal::JournalEntry;
-use crate::setting::{READ_ONLY_VARIABLE, literal_of_text, quoted};
+use crate::setting::{READ_ONLY_VARIABLE, WRONG_TYPE, literal_of_text, quoted};
 
-/// Errors of servers: a variable of another type, no such one, no right to it.
-const WRONG_TYPE: u16 = 1232;
+/// Errors of servers: no such variable, no right to it.
 const UNKNOWN: u16 = 1193;
 const NO_PRIVILEGE: u16 = 1227;
 
@@ -102,7 +101,7 @@ impl Scopes {
 pub(crate) fn check_name(name: &str) -> Result<(), ForeignError> {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
     if name.is_empty() || !name.chars().all(plain) {
-        return Err(ForeignError::Unknown { name: name.to_owned() });
+        return Err(ForeignError::unknown(name));
     }
     if inert_reason(name).is_some() {
         return Err(ForeignError::Identity { name: name.to_owned() });
@@ -135,9 +134,7 @@ pub(crate) fn scope(client: &mut Client, name: &str) -> Result<Scope, ForeignErr
     }
     match client.query_value(&format!("SELECT @@SESSION.{name}")) {
         Ok(_) => Ok(Scope::Session),
-        Err(DriverError::Server(error)) if error.code == UNKNOWN => {
-            Err(ForeignError::Unknown { name: name.to_owned() })
-        }
+        Err(DriverError::Server(error)) if error.code == UNKNOWN => Err(ForeignError::unknown(name)),
         Err(DriverError::Server(_)) => Ok(Scope::Global),
         Err(error) => Err(error.into()),
     }
@@ -147,9 +144,7 @@ pub(crate) fn value(client: &mut Client, name: &str) -> Result<String, ForeignEr
     match client.query_value(&format!("SELECT @@GLOBAL.{name}")) {
         Ok(Some(value)) => Ok(value),
         Ok(None) => Err(ForeignError::NoOriginal { name: name.to_owned() }),
-        Err(DriverError::Server(error)) if error.code == UNKNOWN => {
-            Err(ForeignError::Unknown { name: name.to_owned() })
-        }
+        Err(DriverError::Server(error)) if error.code == UNKNOWN => Err(ForeignError::unknown(name)),
         Err(DriverError::Server(error)) if error.code == READ_ONLY_VARIABLE => {
             Err(ForeignError::NotDynamic { name: name.to_owned(), reason: error.to_string() })
         }

@@ -102,6 +102,7 @@ fn shown_grants(client: &mut Client) -> Result<Vec<String>, DriverError> {
 pub(crate) fn check(
     client: &mut Client,
     schema: &str,
+    schema_is_theirs: bool,
     workload: &dyn Workload,
     sets: bool,
 ) -> Result<Vec<String>, ForeignError> {
@@ -115,7 +116,11 @@ pub(crate) fn check(
         Err(error) => return Err(error.into()),
     };
     let grants: Vec<Grant> = shown.iter().filter_map(|line| parse_grant(line)).collect();
-    let needed = needed(workload);
+    let mut needed = needed(workload);
+    // Tables get a comment there that says whose they are.
+    if schema_is_theirs && !needed.contains(&"ALTER") {
+        needed.push("ALTER");
+    }
     let missing: Vec<_> = needed.iter().copied().filter(|privilege| !gives(&grants, schema, privilege)).collect();
     if !missing.is_empty() {
         let what = format!("work in the schema `{schema}`: it lacks {}", missing.join(", "));

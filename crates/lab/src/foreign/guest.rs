@@ -20,7 +20,7 @@ use crate::error::LabError;
 use crate::event::{Event, Listener};
 use crate::experiment::Request;
 use crate::ground::{Foreign, Site};
-use crate::tables::{Ownership, Tables};
+use crate::tables::Tables;
 
 /// A server that is being restarted is back within this time, or is not waited for: InnoDB may have much to recover, and
 /// what is set in it stays set if nobody waits.
@@ -74,7 +74,7 @@ impl<'a> Guest<'a> {
         let mut guest = Self {
             plan,
             inside: schema.inside().clone(),
-            tables: Tables::new(workload, true, Ownership::Guest(target.dialect)).in_namespace(&schema.prefix()),
+            tables: schema.tables_of(workload),
             schema,
             stop: request.stop,
             client: None,

@@ -19,7 +19,8 @@ use crate::setting::{Changeable, SettingError, set_global};
 /// Each read and write of the session that sets variables.
 pub(crate) const CLIENT_TIMEOUT: Duration = Duration::from_mins(1);
 /// A lock in the server: two runs of two users or hosts do not see each other's journals.
-pub(crate) const LOCK: &str = "truetps.settings";
+pub(crate) const LOCK_IS_FREE: &str = "SELECT IS_FREE_LOCK('truetps.settings')";
+pub(crate) const TAKE_LOCK: &str = "SELECT GET_LOCK('truetps.settings', 0)";
 /// "Unknown thread id".
 const NO_SUCH_THREAD: u16 = 1094;
 
@@ -204,7 +205,8 @@ impl Hold {
         let mut is_news = false;
         for (other, is) in now {
             let Some(was) = before.get(&other).filter(|was| !same_setting(was, &is)) else { continue };
-            if other.eq_ignore_ascii_case(name) {
+            // What no run changes is somebody else's decision, whenever it was made: it is told at the end.
+            if other.eq_ignore_ascii_case(name) || globals::check_name(&other).is_err() {
                 continue;
             }
             if self.entry(&other).is_none() {
@@ -362,7 +364,7 @@ pub(crate) fn session_of(client: &mut Client) -> Result<Option<u64>, DriverError
 }
 
 pub(crate) fn take_lock(client: &mut Client) -> Result<(), ForeignError> {
-    let taken = client.query_value(&format!("SELECT GET_LOCK('{LOCK}', 0)"))?;
+    let taken = client.query_value(TAKE_LOCK)?;
     if taken.as_deref() == Some("1") { Ok(()) } else { Err(ForeignError::SetElsewhere) }
 }
 

@@ -41,11 +41,42 @@ impl Identity {
         Err(ForeignError::OtherServer { was: self.id.clone(), found: now.id })
     }
 
+    /// Whether the server may be this one although its id is another: neither has an id of its own.
+    pub(crate) fn may_have_become(&self, found: &str) -> bool {
+        is_of_parts(&self.id) && is_of_parts(found)
+    }
+
+    /// Whether this says no more than where the server was.
+    pub(crate) fn may_move(&self) -> bool {
+        is_of_parts(&self.id)
+    }
+
     /// Whether the server, by what it says now, was started again since this was asked. In either direction: its clock may
     /// have been set back before it was.
     pub(crate) fn was_restarted(&self, now: &Self) -> bool {
         (now.started_s - self.started_s).abs() > START_TOLERANCE_S
     }
+}
+
+/// What the id of a server without one of its own is made of: each part may change while the server stays the same.
+const PARTS: [&str; 5] = ["host name", "port", "data folder", "server_id", "server_uid"];
+
+/// Whether an id is made of parts. Those of a server's own are one word.
+fn is_of_parts(id: &str) -> bool {
+    id.contains(':')
+}
+
+/// Which parts of two ids differ, for somebody who may know why.
+pub(crate) fn differences(was: &str, found: &str) -> String {
+    let parts = |id: &str| id.split(':').map(str::to_owned).collect::<Vec<_>>();
+    let (was_parts, found_parts) = (parts(was), parts(found));
+    let is_known = |parts: &[String]| parts.len() == PARTS.len() || parts.len() + 1 == PARTS.len();
+    if was_parts.len() != found_parts.len() || !is_known(&was_parts) {
+        return format!("{found}, and {was} in the journal");
+    }
+    let pairs = PARTS.iter().zip(was_parts.iter().zip(&found_parts)).filter(|(_, (was, found))| was != found);
+    let told: Vec<_> = pairs.map(|(part, (was, found))| format!("{part} {found}, and {was} in the journal")).collect();
+    told.join("; ")
 }
 
 /// An account may not be allowed to ask for the system identifier.
@@ -112,6 +143,20 @@ mod tests {
         };
         assert!(said(1193, "HY000") && said(3167, "HY000") && said(0, "42501"));
         assert!(!said(1317, "70100") && !said(1053, "08S01") && !said(1047, "08S01") && !said(0, "57014"));
+    }
+
+    #[test]
+    fn a_server_without_an_id_says_what_is_another() {
+        let was = "db:3306:/var/lib/mysql/:1:abc=";
+        assert_eq!(
+            differences(was, "db:3307:/var/lib/mysql/:1:def="),
+            "port 3307, and 3306 in the journal; server_uid def=, and abc= in the journal"
+        );
+        let odd = differences(was, "x:1:/with:colon/:1:abc=");
+        assert!(odd.contains("x:1:/with:colon/:1:abc=") && odd.contains(was), "{odd}");
+        let of = |id: &str| Identity { id: id.to_owned(), is_unique: true, started_s: 1.0 };
+        assert!(of(was).may_have_become("db:3307:/var/lib/mysql/:1") && !of(was).may_have_become("7f000001-11ee"));
+        assert!(!of("7f000001-11ee").may_have_become(was));
     }
 
     #[test]

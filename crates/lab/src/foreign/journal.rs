@@ -5,10 +5,12 @@
 //! lock is free is what a killed run has left. Passwords are in none.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io;
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use rustix::process::geteuid;
 use serde::{Deserialize, Serialize};
 
 use super::error::ForeignError;
@@ -95,11 +97,26 @@ impl Journal {
     /// `None` where it is gone: another process may have put everything back.
     pub(crate) fn read_if_there(path: &Path) -> Result<Option<Self>, ForeignError> {
         let damaged = |problem: String| ForeignError::Damaged { path: path.to_owned(), problem };
-        let text = match fs::read(path) {
-            Ok(text) => text,
+        let unread = |error: io::Error| ForeignError::Journal { path: path.to_owned(), problem: error.to_string() };
+        let metadata = match fs::metadata(path) {
+            Ok(metadata) => metadata,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(ForeignError::Journal { path: path.to_owned(), problem: error.to_string() }),
+            Err(error) => return Err(unread(error)),
         };
+        // What is no file may have no end, or wait for somebody.
+        if !metadata.is_file() {
+            return Err(damaged("it is no regular file".to_owned()));
+        }
+        let mut file = match File::open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(unread(error)),
+        };
+        if let Some(problem) = distrust(&file.metadata().map_err(unread)?) {
+            return Err(ForeignError::Untrusted { path: path.to_owned(), problem });
+        }
+        let mut text = Vec::new();
+        file.read_to_end(&mut text).map_err(unread)?;
         let journal: Self = serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
         if journal.schema_version != VERSION {
             return Err(damaged(format!("written by another truetps ({})", journal.tool_version)));
@@ -114,4 +131,14 @@ impl Journal {
         let schema = format!("{what} `{}`", self.schema.name);
         if names.is_empty() { schema } else { format!("settings ({}) and {schema}", names.join(", ")) }
     }
+}
+
+/// Why what a journal says may be somebody else's word. It is sent to a server with the rights of an administrator there.
+fn distrust(file: &Metadata) -> Option<String> {
+    let us = geteuid().as_raw();
+    if ![0, us].contains(&file.uid()) {
+        return Some(format!("it belongs to uid {}, not to us (uid {us})", file.uid()));
+    }
+    let is_writable = file.mode() & 0o022 != 0;
+    is_writable.then(|| format!("others may write to it (mode {:04o})", file.mode() & 0o7777))
 }

@@ -23,9 +23,14 @@ pub(crate) struct OpenJournal {
 
 impl OpenJournal {
     /// Begins a journal in this folder. One that is there already belongs to a run that lives, or that was killed.
-    pub(crate) fn begin(folder: &Path, mut journal: Journal, sets: bool) -> Result<Self, ForeignError> {
+    pub(crate) fn begin(folder: &Path, journal: Journal, sets: bool) -> Result<Self, ForeignError> {
+        Self::begin_in(folder, journal, sets).map_err(before_the_first)
+    }
+
+    fn begin_in(folder: &Path, mut journal: Journal, sets: bool) -> Result<Self, ForeignError> {
         make_folder(folder)?;
         let _all = lock_folder(folder)?;
+        remove_half_written(folder);
         refuse_unfinished_of(folder, &journal, sets)?;
         let path = folder.join(file_name(&journal.server.id, &journal.schema.name));
         let path = std::path::absolute(&path).map_err(|error| problem(&path, &error))?;
@@ -92,8 +97,19 @@ pub(crate) fn refuse_unfinished(folder: &Path, ours: &Journal, sets: bool) -> Re
     if !folder.is_dir() {
         return Ok(());
     }
-    let _all = lock_folder_if_there(folder)?;
-    refuse_unfinished_of(folder, ours, sets)
+    let look = || {
+        let _all = lock_folder_if_there(folder)?;
+        refuse_unfinished_of(folder, ours, sets)
+    };
+    look().map_err(before_the_first)
+}
+
+/// Nothing has been changed in the server so far.
+fn before_the_first(error: ForeignError) -> ForeignError {
+    match error {
+        ForeignError::Journal { path, problem } => ForeignError::NoJournal { path, problem },
+        other => other,
+    }
 }
 
 fn refuse_unfinished_of(folder: &Path, ours: &Journal, sets: bool) -> Result<(), ForeignError> {
@@ -102,7 +118,11 @@ fn refuse_unfinished_of(folder: &Path, ours: &Journal, sets: bool) -> Result<(),
             Ok(Some(other)) => other,
             Ok(None) => continue,
             // Its name says whose it is, where nothing else does.
-            Err(ForeignError::Damaged { .. }) if !is_named_for(&path, &ours.server.id) => continue,
+            Err(ForeignError::Damaged { .. } | ForeignError::Untrusted { .. })
+                if !is_named_for(&path, &ours.server.id) =>
+            {
+                continue;
+            }
             Err(error) => return Err(error),
         };
         let is_same = other.schema.name == ours.schema.name;
@@ -118,29 +138,61 @@ fn refuse_unfinished_of(folder: &Path, ours: &Journal, sets: bool) -> Result<(),
     Ok(())
 }
 
-/// Journals of runs that were killed.
-pub fn unfinished(folder: &Path) -> Result<Vec<PathBuf>, ForeignError> {
-    if !folder.is_dir() {
-        return Ok(Vec::new());
-    }
-    let _all = lock_folder_if_there(folder)?;
-    let mut free = Vec::new();
-    for path in journals(folder)? {
-        if !is_held(&path)? {
-            free.push(path);
-        }
-    }
-    Ok(free)
+/// The journals of a folder.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Unfinished {
+    /// Of runs that were killed.
+    pub left: Vec<PathBuf>,
+    /// A run that lives has them, or somebody who puts back.
+    pub held: Vec<PathBuf>,
 }
 
-fn journals(folder: &Path) -> Result<Vec<PathBuf>, ForeignError> {
+/// What runs have left, and what some are still about.
+pub fn unfinished(folder: &Path) -> Result<Unfinished, ForeignError> {
+    let mut found = Unfinished::default();
+    if !folder.is_dir() {
+        return Ok(found);
+    }
+    if let Some(_all) = lock_folder_if_there(folder)? {
+        remove_half_written(folder);
+        for path in journals(folder)? {
+            if is_held(&path)? { found.held.push(path) } else { found.left.push(path) }
+        }
+    } else {
+        found.left = journals(folder)?;
+    }
+    Ok(found)
+}
+
+/// Removes what processes left that were killed while they wrote a journal: whoever writes one has its lock. For those who
+/// have the folder's.
+fn remove_half_written(folder: &Path) {
+    for path in files(folder, "tmp").unwrap_or_default() {
+        if is_journal_name(&path) && matches!(is_held(&path), Ok(false)) {
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+/// Whether a file has a name that we have given it: see [`file_name`].
+pub(crate) fn is_journal_name(path: &Path) -> bool {
+    let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+    let number = stem.rsplit_once("--").map(|(_, number)| number).unwrap_or_default();
+    number.len() == 16 && number.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+pub(crate) fn journals(folder: &Path) -> Result<Vec<PathBuf>, ForeignError> {
+    files(folder, "json")
+}
+
+fn files(folder: &Path, end: &str) -> Result<Vec<PathBuf>, ForeignError> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(problem(folder, &error)),
     };
     let paths = entries.flatten().map(|entry| entry.path());
-    let mut found: Vec<_> = paths.filter(|path| path.extension().is_some_and(|end| end == "json")).collect();
+    let mut found: Vec<_> = paths.filter(|path| path.extension().is_some_and(|found| found == end)).collect();
     found.sort();
     Ok(found)
 }
@@ -289,14 +341,21 @@ mod tests {
         assert!(matches!(OpenJournal::begin(&folder, ours(), false), Err(ForeignError::InUse { .. })));
         // Another schema may be worked in at the same time.
         OpenJournal::begin(&folder, journal("host:3306:/var/lib/x/", "b"), true).unwrap().finish(false).unwrap();
-        assert!(unfinished(&folder).unwrap().is_empty());
+        assert!(unfinished(&folder).unwrap().left.is_empty());
         // As when the process is killed: the lock goes, the file stays.
         let path = open.path().to_owned();
+        assert_eq!(unfinished(&folder).unwrap().held, std::slice::from_ref(&path));
+        // While it is being written, and after that was killed.
+        let half = path.with_extension("tmp");
+        fs::write(&half, "{").unwrap();
+        unfinished(&folder).unwrap();
+        assert!(half.exists());
         drop(open);
-        assert_eq!(unfinished(&folder).unwrap(), std::slice::from_ref(&path));
+        assert_eq!(unfinished(&folder).unwrap().left, std::slice::from_ref(&path));
+        assert!(!half.exists() && path.exists());
         assert!(matches!(OpenJournal::begin(&folder, ours(), false), Err(ForeignError::Unfinished { .. })));
         let kept = OpenJournal::take(&path).unwrap().finish(true).unwrap().unwrap();
-        assert!(kept.exists() && !path.exists() && unfinished(&folder).unwrap().is_empty());
+        assert!(kept.exists() && !path.exists() && unfinished(&folder).unwrap().left.is_empty());
         fs::remove_dir_all(&dir).unwrap();
     }
 
@@ -312,7 +371,7 @@ mod tests {
         assert!(lock_path(open.path()).exists());
         drop(open);
         OpenJournal::take(&copy).unwrap().finish(false).unwrap();
-        assert_eq!(unfinished(&folder).unwrap().len(), 1, "the journal itself is still there");
+        assert_eq!(unfinished(&folder).unwrap().left.len(), 1, "the journal itself is still there");
         fs::remove_dir_all(&dir).unwrap();
     }
 
@@ -325,7 +384,7 @@ mod tests {
         drop(one);
         // What a killed run has left is not written over by a run in the other one.
         other.finish(false).unwrap();
-        let left = unfinished(&folder).unwrap();
+        let left = unfinished(&folder).unwrap().left;
         assert_eq!(Journal::read(&left[0]).unwrap().schema.name, "app.1");
         fs::remove_dir_all(&dir).unwrap();
     }
@@ -367,8 +426,36 @@ mod tests {
         refuse_unfinished(&folder, &journal("t", "a"), true).unwrap();
         let error = refuse_unfinished(&folder, &journal("s", "b"), true).unwrap_err();
         assert!(matches!(error, ForeignError::Damaged { .. }), "{error}");
-        assert!(error.hint().unwrap().contains(path.to_str().unwrap()) && !error.is_usage());
+        assert!(error.hint().unwrap().contains(path.to_str().unwrap()) && error.is_usage());
         assert!(matches!(OpenJournal::take(&path), Err(ForeignError::Damaged { .. })));
+        let other = Journal::read(Path::new("/etc/passwd")).unwrap_err();
+        assert!(!other.hint().unwrap().contains("away"), "{other}");
+        fs::remove_dir_all(&dir).unwrap();
+    }
+
+    #[test]
+    fn a_journal_that_others_may_write_to_is_not_trusted() {
+        use std::os::unix::fs::PermissionsExt;
+        let (dir, folder) = place("trust");
+        let open = OpenJournal::begin(&folder, journal("s", "a"), true).unwrap();
+        let path = open.path().to_owned();
+        drop(open);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o620)).unwrap();
+        assert!(matches!(OpenJournal::take(&path), Err(ForeignError::Untrusted { .. })));
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+        OpenJournal::take(&path).unwrap();
+        assert!(matches!(Journal::read(&dir), Err(ForeignError::Damaged { .. })), "a folder");
+        fs::remove_dir_all(&dir).unwrap();
+    }
+
+    #[test]
+    fn a_folder_that_takes_no_journal_is_for_its_user_to_change() {
+        let (dir, _) = place("no-folder");
+        fs::create_dir_all(&dir).unwrap();
+        let file = dir.join("file");
+        fs::write(&file, "").unwrap();
+        let error = OpenJournal::begin(&file.join("journals"), journal("s", "a"), true).unwrap_err();
+        assert!(error.is_usage() && error.hint().unwrap().contains("XDG_STATE_HOME"), "{error}");
         fs::remove_dir_all(&dir).unwrap();
     }
 }

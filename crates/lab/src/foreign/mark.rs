@@ -29,6 +29,11 @@ impl Mark {
         &self.id
     }
 
+    /// The comment of tables that are made in a schema of the user's. No letter of it means anything in SQL.
+    pub(crate) fn signature(&self) -> String {
+        format!("truetps {}", self.id)
+    }
+
     pub(crate) fn leave_sql(&self) -> [String; 2] {
         [
             format!("CREATE TABLE {TABLE} (id VARCHAR(64) NOT NULL PRIMARY KEY)"),

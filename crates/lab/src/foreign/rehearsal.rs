@@ -7,14 +7,13 @@ use truetps_record::{Configuration, Plan};
 
 use super::access::CONTROL_SETUP;
 use super::globals::{self, Scope, Scopes};
-use super::hold::CLIENT_TIMEOUT;
+use super::hold::{CLIENT_TIMEOUT, TAKE_LOCK};
 use super::session_settings::setup_sql;
 use super::survey::{Survey, survey};
 use crate::error::LabError;
 use crate::event::Listener;
 use crate::ground::Foreign;
 use crate::setting::set_sql;
-use crate::tables::{Ownership, Tables};
 
 /// What the rehearsal itself sends, by kind.
 const READS_MYSQL: &[&str] = &[
@@ -50,7 +49,7 @@ pub fn rehearse(plan: &Plan, foreign: &Foreign, listener: &mut dyn Listener) -> 
         foreign.journals.display()
     ));
     let mut sent = beginning(&mut client, plan, &found)?;
-    let tables = Tables::new(&*workload, true, Ownership::Guest(target.dialect)).in_namespace(&found.schema.prefix());
+    let tables = found.schema.tables_of(&*workload);
     sent.extend(tables.load_outline());
     sent.push("-- before each trial, as far as it is another value than it has:".to_owned());
     for configuration in plan.configurations() {
@@ -74,6 +73,10 @@ fn beginning(client: &mut Client, plan: &Plan, found: &Survey) -> Result<Vec<Str
     let mut sent = Vec::new();
     if client.dialect() == Dialect::Mysql {
         sent.extend(CONTROL_SETUP.map(str::to_owned));
+    }
+    if found.sets() {
+        // No mere question: whoever else would set variables waits for its end.
+        sent.push(TAKE_LOCK.to_owned());
     }
     sent.extend(found.schema.make_sql());
     sent.extend(trial_of_levels(client, plan, &found.scopes)?);

@@ -6,22 +6,44 @@ use truetps_driver::{Client, Dialect, Target};
 
 use super::access;
 use super::error::ForeignError;
+use super::globals;
 use super::hold::{CLIENT_TIMEOUT, end_session, finish, take_lock};
+use super::identity::Identity;
+use super::journal::Journal;
 use super::journal_file::OpenJournal;
 use super::put_back::{Restored, put_back};
-use super::schema::Schema;
+use super::schema::{Schema, refuse_system_schema};
 use crate::error::LabError;
 
-/// Puts back what this journal says, where the server still has what was set. It may be run again at any time. `is_sure`:
-/// the user has named this journal, and so knows that this is its server where nothing in the server proves it.
-pub fn restore(path: &Path, target: &Target, is_sure: bool) -> Result<Restored, LabError> {
+/// How it is known that a server is the one of the journal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Surety {
+    /// By its id alone.
+    Id,
+    /// The user has named this journal, and so knows it where nothing in the server proves it.
+    Named,
+    /// The user says that it is the same, though it has moved.
+    SameServer,
+}
+
+/// Puts back what this journal says, where the server still has what was set. It may be run again at any time.
+pub fn restore(path: &Path, target: &Target, surety: Surety) -> Result<Restored, LabError> {
     let mut open = OpenJournal::take(path)?;
+    check(path, &open.journal, target.dialect)?;
     let target = &access::control(target);
     let mut client = Client::connect(target, CLIENT_TIMEOUT).map_err(LabError::GuestLogin)?;
     let was = &open.journal.server;
-    let now = was.ask_again(&mut client)?;
+    let now = match was.ask_again(&mut client) {
+        Err(ForeignError::OtherServer { found, .. }) if was.may_have_become(&found) => {
+            if surety != Surety::SameServer {
+                return Err(ForeignError::OtherOrMoved { was: was.id.clone(), found, path: path.to_owned() }.into());
+            }
+            Identity::ask(&mut client)?
+        }
+        other => other?,
+    };
     let restarted = was.was_restarted(&now);
-    if restarted && !was.is_unique && !is_sure {
+    if restarted && !was.is_unique && surety == Surety::Id {
         return Err(ForeignError::MaybeOther { path: path.to_owned() }.into());
     }
     let mut restored = Restored::default();
@@ -39,4 +61,14 @@ pub fn restore(path: &Path, target: &Target, is_sure: bool) -> Result<Restored, 
     }
     finish(open, &mut restored)?;
     Ok(restored)
+}
+
+/// A journal sets what a run may set, and nothing else: somebody may have written into it.
+fn check(path: &Path, journal: &Journal, dialect: Dialect) -> Result<(), ForeignError> {
+    let names = journal.settings.iter().try_for_each(|entry| globals::check_name(&entry.name));
+    let all = names.and_then(|()| refuse_system_schema(&journal.schema.name, dialect));
+    all.map_err(|error| ForeignError::Damaged {
+        path: path.to_owned(),
+        problem: format!("it has what no run writes there: {error}"),
+    })
 }

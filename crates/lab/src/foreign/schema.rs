@@ -1,7 +1,8 @@
 //! The schema that a guest works in: one that it makes and drops, or one of the user's in which it makes tables and drops
 //! those.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 use truetps_driver::{Client, Dialect, DriverError, Target};
 use truetps_workload::Workload;
@@ -10,13 +11,14 @@ use super::access;
 use super::error::ForeignError;
 use super::hold::CLIENT_TIMEOUT;
 use super::identity::Identity;
-use super::journal::LeftSchema;
+use super::journal::{Journal, LeftSchema};
+use super::journal_file::journals;
 use super::mark::{Mark, TABLE};
 use super::owned_sql;
 use super::put_back::Restored;
 use crate::error::LabError;
 use crate::setting::quoted;
-use crate::tables::pristine_name;
+use crate::tables::{Ownership, Tables, pristine_name};
 
 /// Errors "database exists" of MySQL and of PostgreSQL.
 const DATABASE_EXISTS: u16 = 1007;
@@ -90,8 +92,15 @@ impl Schema {
         &self.inside
     }
 
+    /// The tables of a workload, as they are made here.
+    pub(crate) fn tables_of(&self, workload: &dyn Workload) -> Tables {
+        let signature = self.is_theirs.then(|| self.mark.signature());
+        let tables = Tables::new(workload, true, Ownership::Guest(self.outside.dialect));
+        tables.in_namespace(&self.prefix()).signed(signature)
+    }
+
     /// `"public".`, where tables of the user's database are emptied by their whole names.
-    pub(crate) fn prefix(&self) -> String {
+    fn prefix(&self) -> String {
         self.namespace.as_ref().map_or_else(String::new, |name| format!("\"{}\".", name.replace('"', "\"\"")))
     }
 
@@ -122,6 +131,26 @@ impl Schema {
         }
     }
 
+    /// The journal of the run that has made the schema that is there, where that knows the server by what may change: the
+    /// mark is one that no other run has. What cannot be asked is not known.
+    pub(crate) fn journal_of(&self, client: &mut Client, folder: &Path) -> Option<PathBuf> {
+        let is_its = |path: &PathBuf, client: &mut Client| {
+            let journal = Journal::read(path).ok()?;
+            if journal.schema.name != self.name || !journal.server.may_move() {
+                return None;
+            }
+            let left = Self::left(&self.outside, &journal.schema);
+            match self.outside.dialect {
+                Dialect::Mysql => left.mark.is_in(client, &left.whole(TABLE)).ok(),
+                Dialect::Postgres => {
+                    let mut inside = Client::connect(&self.inside, CLIENT_TIMEOUT).ok()?;
+                    left.mark.is_in(&mut inside, &left.whole(TABLE)).ok()
+                }
+            }
+        };
+        journals(folder).ok()?.into_iter().find(|path| is_its(path, client) == Some(true))
+    }
+
     fn exists(&self, client: &mut Client) -> Result<bool, DriverError> {
         let name = self.literal();
         let sql = match self.outside.dialect {
@@ -133,14 +162,23 @@ impl Schema {
 
     /// Names of tables and views in it, as the server writes them.
     fn tables_there(&self, client: &mut Client) -> Result<BTreeSet<String>, DriverError> {
+        Ok(self.commented_there(client)?.into_keys().collect())
+    }
+
+    /// The same with their comments.
+    fn commented_there(&self, client: &mut Client) -> Result<BTreeMap<String, String>, DriverError> {
         let rows = match self.outside.dialect {
             Dialect::Mysql => {
-                let tables = "SELECT table_name FROM information_schema.tables WHERE table_schema";
+                let tables = "SELECT table_name, table_comment FROM information_schema.tables WHERE table_schema";
                 client.query(&format!("{tables} = {}", self.literal()))?.rows
             }
             Dialect::Postgres => Client::connect(&self.inside, CLIENT_TIMEOUT)?.query(&self.relations_sql())?.rows,
         };
-        Ok(rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect())
+        let pair = |row: Vec<Option<String>>| {
+            let mut cells = row.into_iter();
+            Some((cells.next()??, cells.next().flatten().unwrap_or_default()))
+        };
+        Ok(rows.into_iter().filter_map(pair).collect())
     }
 
     /// `information_schema.tables` of PostgreSQL shows only what the account may see, and a database goes with all of it.
@@ -150,7 +188,7 @@ impl Schema {
             None => "NOT IN ('pg_catalog', 'information_schema')".to_owned(),
         };
         format!(
-            "SELECT relname::text FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace \
+            "SELECT relname::text, obj_description(pg_class.oid, 'pg_class') FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace \
              WHERE relkind IN ('r', 'p', 'v', 'm', 'f') AND relpersistence <> 't' AND nspname {of}"
         )
     }
@@ -234,7 +272,8 @@ impl Schema {
             }
             return Ok(());
         }
-        let there = self.tables_there(&mut client)?;
+        let commented = self.commented_there(&mut client)?;
+        let there: BTreeSet<_> = commented.keys().cloned().collect();
         // Servers of PostgreSQL show nothing of other databases.
         let mut own;
         let inside = match self.outside.dialect {
@@ -246,7 +285,7 @@ impl Schema {
         };
         let is_marked = self.mark.is_in(inside, &self.whole(TABLE))?;
         if self.is_theirs {
-            return self.clean_theirs(inside, made, &there, is_marked, restored);
+            return self.clean_theirs(inside, made, &commented, is_marked, restored);
         }
         if !is_marked {
             return self.leave_unmarked(inside, &there, restored);
@@ -308,13 +347,24 @@ impl Schema {
         &self,
         inside: &mut Client,
         made: &LeftSchema,
-        there: &BTreeSet<String>,
+        there: &BTreeMap<String, String>,
         is_marked: bool,
         restored: &mut Restored,
     ) -> Result<(), LabError> {
-        let there = lower(there);
-        let is_there = |table: &&String| there.contains(&plain(table));
-        let mut mine: Vec<_> = made.made.iter().filter(is_there).cloned().collect();
+        let there: BTreeMap<_, _> = there.iter().map(|(table, comment)| (plain(table), comment)).collect();
+        let is_there = |table: &&String| there.contains_key(&plain(table));
+        // A name proves nothing: somebody may have renamed ours, and made one of his own.
+        let signature = self.mark.signature();
+        let is_signed =
+            |table: &String| table == TABLE || there.get(&plain(table)).is_some_and(|has| **has == signature);
+        let (mut mine, others): (Vec<_>, Vec<_>) = made.made.iter().filter(is_there).cloned().partition(is_signed);
+        if is_marked && !others.is_empty() {
+            let text = "tables of names that the run has made, which are not those of the run, and are left";
+            restored.left.push(format!("the schema `{}` has {text}: {}", self.name, listed(&others)));
+        }
+        if !is_marked {
+            mine.extend(others);
+        }
         if !is_marked && !mine.is_empty() {
             // Somebody has made them anew, or has taken the mark away.
             let text = "tables of the names that the run has made, and not its mark, which are left";
@@ -406,6 +456,18 @@ impl Schema {
             Dialect::Postgres => format!("'{}'", self.name.replace('\'', "''")),
         }
     }
+}
+
+/// Refuses the schemas that a server has for itself. What is made in a template is in each database that is made of it.
+pub fn refuse_system_schema(name: &str, dialect: Dialect) -> Result<(), ForeignError> {
+    const MYSQL: [&str; 5] = ["information_schema", "mysql", "ndbinfo", "performance_schema", "sys"];
+    const POSTGRES: [&str; 3] = ["information_schema", "template0", "template1"];
+    let plain = name.to_lowercase();
+    let is_system = match dialect {
+        Dialect::Mysql => MYSQL.contains(&plain.as_str()),
+        Dialect::Postgres => POSTGRES.contains(&plain.as_str()) || plain.starts_with("pg_"),
+    };
+    if is_system { Err(ForeignError::SystemSchema { schema: name.to_owned() }) } else { Ok(()) }
 }
 
 fn listed<'n>(names: impl IntoIterator<Item = &'n String>) -> String {

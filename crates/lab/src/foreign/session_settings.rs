@@ -15,7 +15,7 @@ use crate::setting::{SettingError, literal};
 /// Refuses a setting that is not a session's own, by the word of a PostgreSQL.
 pub(crate) fn check_postgres(client: &mut Client, name: &str) -> Result<(), LabError> {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
-    let unknown = || LabError::from(ForeignError::Unknown { name: name.to_owned() });
+    let unknown = || LabError::from(ForeignError::unknown(name));
     if !name.chars().all(plain) {
         return Err(unknown());
     }

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use truetps_driver::{Client, Dialect, DriverError};
-use truetps_knowledge::{Loss, Version, judge};
-use truetps_record::{Plan, ServerFacts};
+use truetps_knowledge::{Loss, Setting, Version, judge, known};
+use truetps_record::{Plan, ServerFacts, same_setting, setting_number};
 use truetps_workload::Workload;
 
+use super::error::ForeignError;
 use super::globals::{self, Scope, Scopes};
 use super::identity::Identity;
 use super::journal::Journal;
@@ -61,7 +62,13 @@ pub(crate) fn survey(
         listener.event(&Event::Warning(text));
     }
     room::check(client, target, plan)?;
-    named.check(client, workload)?;
+    if let Err(error) = named.check(client, workload) {
+        let is_there =
+            matches!(error, LabError::SchemaExists { .. } | LabError::Foreign(ForeignError::TableExists { .. }));
+        let path = if is_there { named.journal_of(client, journals) } else { None };
+        let schema = named.name().to_owned();
+        return Err(path.map_or(error, |path| ForeignError::LeftByMoved { schema, path }.into()));
+    }
     for text in durability(client, plan, &facts, &scopes)? {
         listener.event(&Event::Warning(text));
     }
@@ -82,24 +89,27 @@ fn facts(client: &mut Client) -> Result<ServerFacts, DriverError> {
 fn scopes(client: &mut Client, plan: &Plan, facts: &ServerFacts) -> Result<Scopes, LabError> {
     let mut scopes = Scopes::default();
     for name in globals::names(plan) {
-        let scope = match client.dialect() {
-            Dialect::Postgres => {
-                session_settings::check_postgres(client, &name)?;
-                Scope::Session
-            }
-            Dialect::Mysql => {
-                globals::check_name(&name)?;
-                let scope = globals::scope(client, &name)?;
-                if scope == Scope::Global {
-                    globals::value(client, &name)?;
-                    globals::check_known(&name, facts)?;
-                }
-                scope
-            }
+        let scope = match scope(client, &name, facts) {
+            Err(LabError::Foreign(error)) => return Err(error.with_near(client).into()),
+            other => other?,
         };
         scopes.insert(name, scope);
     }
     Ok(scopes)
+}
+
+fn scope(client: &mut Client, name: &str, facts: &ServerFacts) -> Result<Scope, LabError> {
+    if client.dialect() == Dialect::Postgres {
+        session_settings::check_postgres(client, name)?;
+        return Ok(Scope::Session);
+    }
+    globals::check_name(name)?;
+    let scope = globals::scope(client, name)?;
+    if scope == Scope::Global {
+        globals::value(client, name)?;
+        globals::check_known(name, facts)?;
+    }
+    Ok(scope)
 }
 
 /// What the levels mean for the commits of everybody else, while the run lasts: where that is less than what they have.
@@ -118,6 +128,10 @@ fn durability(
         let mut words = Vec::new();
         for (name, level) in scopes.levels_of(plan, &configuration, Scope::Global) {
             let value = level.option_text();
+            // A word that nothing is known of: the server says whether it is a level at all.
+            if !is_plausible(name, &value) {
+                continue;
+            }
             if with.insert(name.to_lowercase(), value.clone()).is_none_or(|was| was != value) {
                 words.push(format!("{name} = {value}"));
             }
@@ -133,4 +147,15 @@ fn durability(
         }
     }
     Ok(said)
+}
+
+/// Numbers and switches have a meaning for the server at least; of words only those that are known.
+fn is_plausible(name: &str, value: &str) -> bool {
+    let is_word = setting_number(value).is_none() && !is_switch(value);
+    let values = known(&name.to_lowercase()).map(Setting::known_values).unwrap_or_default();
+    !is_word || values.is_empty() || values.iter().any(|one| same_setting(one, value))
+}
+
+fn is_switch(value: &str) -> bool {
+    ["on", "off", "true", "false", "yes", "no"].contains(&value.to_lowercase().as_str())
 }
