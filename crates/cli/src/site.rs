@@ -1,7 +1,9 @@
 //! Where a command measures: private servers of a program on this host, or a server that runs already.
 
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{Access, access};
 use truetps_driver::{Dialect, Target};
 use truetps_lab::{Foreign, Pin, Program};
 use truetps_record::{Plan, SERVER};
@@ -31,13 +33,14 @@ enum Ground {
 impl Site {
     pub(crate) fn open(plan: &Plan, place: &Place, engine: &EngineArgs) -> Result<Self, Failure> {
         let pin = engine.pin.as_deref().map_or(Ok(Pin::default()), pin::parse)?;
+        check_usable(&place.runs, "runs are kept", "--runs (or TRUETPS_RUNS) names another folder")?;
         let ground = match &place.dsn {
             Some(_) if !plan.server_names().is_empty() => return Err(named_elsewhere(&plan.server_names(), DSN)),
             Some(dsn) => Ground::Given(Foreign {
                 target: target(dsn, DSN, &Sources::of_one(place.defaults_file.as_deref(), place.ask_password))?,
                 schema: schema(&place.schema, place.i_own_this_schema)?,
                 schema_is_theirs: place.i_own_this_schema,
-                journals: journals(&place.runs),
+                journals: usable_journals(&place.runs)?,
             }),
             None => private(plan, place)?,
         };
@@ -136,6 +139,27 @@ pub(crate) fn journals(runs: &Path) -> PathBuf {
     state.map_or_else(|| runs.join("journals"), |state| state.join("truetps/journals"))
 }
 
+fn usable_journals(runs: &Path) -> Result<PathBuf, Failure> {
+    let folder = journals(runs);
+    let hint = "XDG_STATE_HOME names another folder, which has truetps/journals in it";
+    check_usable(&folder, "it is written down what a server is set to", hint)?;
+    Ok(folder)
+}
+
+/// Before anything is measured, and before a server is spoken to. Nothing is made here: a rehearsal leaves nothing.
+fn check_usable(folder: &Path, what: &str, hint: &str) -> Result<(), Failure> {
+    let there = folder.ancestors().find(|path| path.as_os_str().is_empty() || path.symlink_metadata().is_ok());
+    let there = there.filter(|path| !path.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let unusable = |problem: &dyn Display| {
+        let message = format!("the folder where {what}, {}, cannot be used: {problem}", folder.display());
+        Failure::usage(message).hint(hint.to_owned())
+    };
+    if !there.is_dir() {
+        return Err(unusable(&format!("{} is no folder", there.display())));
+    }
+    access(there, Access::WRITE_OK | Access::EXEC_OK).map_err(|error| unusable(&error))
+}
+
 /// A name that both families take without folding and without surprise, where the schema is made; one that is there has
 /// the name that it has.
 fn schema(name: &str, is_theirs: bool) -> Result<String, Failure> {
@@ -163,4 +187,24 @@ pub(crate) fn dialect(place: &Place) -> Result<Option<Dialect>, Failure> {
 /// The command line; a path in it need not be text.
 fn words() -> impl Iterator<Item = String> {
     std::env::args_os().map(|word| word.to_string_lossy().into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_cannot_be_written_is_refused_before_anything_is_measured() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("file");
+        std::fs::write(&file, "").unwrap();
+        assert!(check_usable(&dir.path().join("a/b"), "runs are kept", "--runs").is_ok());
+        assert!(check_usable(Path::new("runs"), "runs are kept", "--runs").is_ok());
+        assert!(!dir.path().join("a").exists(), "it was made");
+        for folder in [file.clone(), file.join("below")] {
+            let failure = check_usable(&folder, "runs are kept", "--runs").unwrap_err();
+            assert_eq!(failure.exit, Exit::Usage);
+            assert!(failure.to_string().contains("hint: --runs"), "{failure}");
+        }
+    }
 }
