@@ -113,7 +113,7 @@ pub(crate) struct SqlArgs {
     pub(crate) name: String,
     /// Statements, one after the other in one session; default: those of stdin
     pub(crate) sql: Vec<String>,
-    /// Longest wait for one answer
+    /// Longest wait for one answer; the login has 10 s of it at most
     #[arg(long, value_name = "SECONDS", default_value_t = 3600, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub(crate) wait: u64,
     #[command(flatten)]

@@ -35,7 +35,7 @@ pub(crate) fn run(args: &SqlArgs) -> Result<Exit, Failure> {
     let server = get(&home, &args.name)?;
     let statements = statements(&args.sql, server.family())?;
     let stop = signals::stop_flag()?;
-    let mut session = Session::begin(Instance::of(Named::of(&home), &server), args.wait)?;
+    let mut session = Session::begin(Instance::of(Named::of(&home), &server), &args.name, args.wait)?;
     let done = AtomicBool::new(false);
     let end = session.end.clone();
     thread::scope(|scope| {
@@ -99,13 +99,13 @@ struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    fn begin(instance: Instance<'a>, wait_s: u64) -> Result<Self, Failure> {
+    fn begin(instance: Instance<'a>, name: &str, wait_s: u64) -> Result<Self, Failure> {
         let login_s = wait_s.min(LOGIN_SECONDS);
         let mut client = instance.connect(Duration::from_secs(login_s)).map_err(|error| match &error {
             SandboxError::Sql { source, .. } if is_late(source) => {
                 let what = if login_s == wait_s { " (--wait)" } else { "" };
                 let message = format!("the server has not answered the login within {login_s} s{what}");
-                Failure::failed(message).hint("see its log: `truetps server log NAME`".to_owned())
+                Failure::failed(message).hint(format!("see its log: `truetps server log {name}`"))
             }
             error => refused(error),
         })?;
