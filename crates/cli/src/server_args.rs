@@ -107,7 +107,8 @@ pub(crate) struct NameArgs {
     truetps server sql maria 'SHOW DATABASES'\n  \
     truetps server sql maria 'CREATE DATABASE app' 'SHOW DATABASES'\n  \
     truetps server sql maria < schema.sql\n\n\
-    A table at a terminal, otherwise columns with tabs between them and their names in the first line.")]
+    A table at a terminal, otherwise columns with tabs between them and their names in the first line. A text is cut at \
+    each `;`; a line `DELIMITER //` changes that from there on, for routines.")]
 pub(crate) struct SqlArgs {
     /// Name of a server (`truetps server list`)
     pub(crate) name: String,

@@ -79,15 +79,15 @@ pub enum BinaryError {
 
 impl BinaryError {
     pub fn hint(&self) -> Option<String> {
-        self.hint_by("with --basedir")
+        Some(self.hint_by("with --basedir"))
     }
 
     /// The same where a server is named in another way.
-    pub(crate) fn hint_by(&self, way: &str) -> Option<String> {
+    pub(crate) fn hint_by(&self, way: &str) -> String {
         let install = |package: &str| {
             format!("install one (Debian, Ubuntu: `apt-get install {package}`), or name its folder {way}")
         };
-        let text = match self {
+        match self {
             Self::NotFound { wanted, .. } if *wanted == Flavour::Postgresql.to_string() => install("postgresql"),
             Self::NotFound { .. } => install("mariadb-server-core"),
             Self::CannotRun { problem, .. } if problem.contains("shared libraries") => library_hint(problem, way),
@@ -97,8 +97,7 @@ impl BinaryError {
                     .to_owned()
             }
             Self::NoInitdb { .. } => format!("name the folder of the whole server {way}"),
-        };
-        Some(text)
+        }
     }
 }
 

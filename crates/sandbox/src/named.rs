@@ -368,12 +368,11 @@ impl<'a> Named<'a> {
         let lock = self.lock_within(name, LOCK_TIME_LIMIT)?;
         let unused = self.lock_unused(name)?;
         let data = folder.join("data");
-        match &server {
-            Some(server) => Instance::of(self, server).check_stopped().map_err(damaged)?,
-            None => {
-                let killed = kill_marked(&data, &marks(&folder), KILL_TIME_LIMIT);
-                killed.map_err(SandboxError::io("stop the server of", &data))?;
-            }
+        if let Some(server) = &server {
+            Instance::of(self, server).check_stopped().map_err(damaged)?;
+        } else {
+            let killed = kill_marked(&data, &marks(&folder), KILL_TIME_LIMIT);
+            killed.map_err(SandboxError::io("stop the server of", &data))?;
         }
         if let Some(pid) = holder_of(&data) {
             return Err(SandboxError::Held { path: data, pid });

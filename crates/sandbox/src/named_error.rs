@@ -71,7 +71,7 @@ impl NamedError {
                 "name a whole .tar, .tar.gz, .tgz or .tar.xz of a server, or the folder of an unpacked one".to_owned()
             }
             Self::NoSource { .. } => "name an archive, the folder of an unpacked server, or its program".to_owned(),
-            Self::Program(error) => return error.hint_by("as PATH of `truetps server add NAME PATH`"),
+            Self::Program(error) => error.hint_by("as PATH of `truetps server add NAME PATH`"),
             Self::Damaged { name, .. } => {
                 format!("`truetps server remove {name} --force` removes it all the same")
             }
