@@ -195,7 +195,9 @@ fn no_statement_outlives_who_waits_for_it(place: &Place) {
     signal(child.id(), Signal::INT);
     let ran: Ran = child.wait_with_output().unwrap().into();
     assert!(ran.code == Some(130) && !ran.stdout.contains("never"), "{}{}", ran.stdout, ran.stderr);
-    assert!(ran.stderr.contains("interrupted in statement 1 of 2"), "{}", ran.stderr);
+    // A server may call the sleep over, and not failed: then the next statement is not sent.
+    let told = ["interrupted in statement 1 of 2", "interrupted before statement 2 of 2"];
+    assert!(told.iter().any(|words| ran.stderr.contains(words)), "{}", ran.stderr);
     wait_until("the end of a statement that was interrupted", ended);
     // One that answers nothing at all is not waited for longer than was asked, not even for its greeting.
     let pid = place.pid("maria");

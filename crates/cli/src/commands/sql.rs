@@ -119,21 +119,27 @@ impl<'a> Session<'a> {
     }
 
     fn run(&mut self, statements: &[Statement], stop: &AtomicBool) -> Result<Exit, Failure> {
+        let interrupted = |how: &str, n: usize| {
+            say(&format!("interrupted {how} {}\n", place(statements, n)));
+            Ok(Exit::Interrupted)
+        };
         for (n, statement) in statements.iter().enumerate() {
+            if stop.load(Ordering::Relaxed) {
+                return interrupted("before", n);
+            }
             let answered = self.client.query(&statement.text);
-            let is_stopped = stop.load(Ordering::Relaxed);
             if let Ok(result) = &answered {
                 let exit = shown(result);
                 if exit != Exit::Good {
                     return Ok(exit);
                 }
             }
-            if is_stopped {
-                say(&format!("interrupted in {}\n", place(statements, n)));
-                return Ok(Exit::Interrupted);
-            }
-            if let Err(error) = answered {
-                return Err(self.failed(&error, statements, n));
+            match answered {
+                Err(_) if stop.load(Ordering::Relaxed) => return interrupted("in", n),
+                Err(error) => return Err(self.failed(&error, statements, n)),
+                // A sleep that is ended is over, and has not failed.
+                Ok(_) if stop.load(Ordering::Relaxed) && n + 1 == statements.len() => return interrupted("in", n),
+                Ok(_) => {}
             }
         }
         Ok(Exit::Good)
