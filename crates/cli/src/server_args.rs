@@ -107,13 +107,14 @@ pub(crate) struct NameArgs {
     truetps server sql maria 'SHOW DATABASES'\n  \
     truetps server sql maria 'CREATE DATABASE app' 'SHOW DATABASES'\n  \
     truetps server sql maria < schema.sql\n\n\
-    A table at a terminal, otherwise columns with tabs between them and their names in the first line.")]
+    A table at a terminal, otherwise columns with tabs between them and their names in the first line. A text is cut at \
+    each `;`; a line `DELIMITER //` changes that from there on, for routines.")]
 pub(crate) struct SqlArgs {
     /// Name of a server (`truetps server list`)
     pub(crate) name: String,
     /// Statements, one after the other in one session; default: those of stdin
     pub(crate) sql: Vec<String>,
-    /// Longest wait for one answer
+    /// Longest wait for one answer; the login has 10 s of it at most
     #[arg(long, value_name = "SECONDS", default_value_t = 3600, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub(crate) wait: u64,
     #[command(flatten)]

@@ -7,8 +7,10 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::net::TcpListener;
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use common::{Ends, Place, Ran, has_server, signal, wait_until};
 use rustix::process::Signal;
@@ -47,6 +49,63 @@ fn packed(place: &Place, server: &FetchedServer) -> PathBuf {
     path
 }
 
+/// Kills a command when it is at work: what it has begun is listed, and cleaned.
+fn left_by_a_kill(place: &Place, args: &[&str], is_begun: impl Fn() -> bool) {
+    let mut child = place.start(args);
+    wait_until("what is half made", &is_begun);
+    // While its owner lives, it is his.
+    assert!(!place.good(&["server", "list"]).stdout.contains("half made"));
+    assert!(place.good(&["server", "clean"]).stderr.contains("nothing to clean") && is_begun());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let listed = place.good(&["server", "list"]);
+    assert!(listed.stdout.contains("left behind, half made") && listed.stderr.contains("server clean"), "{listed:?}");
+    assert!(place.good(&["server", "clean"]).stdout.contains("removed "));
+    assert!(!is_begun());
+}
+
+/// It ends also where an assertion fails.
+struct ByHand(Child);
+
+impl Drop for ByHand {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A server on the data of `maria`, which was started by hand: it is told of, and never signalled.
+fn one_that_somebody_has_started_is_left_alone(place: &Place) {
+    let user = ServerUser::choose();
+    let folder = place.home().join("named/maria").canonicalize().unwrap();
+    let program = find(None, None, &user).unwrap().path;
+    #[expect(clippy::disallowed_methods, reason = "not by truetps")]
+    let mut command = Command::new(program);
+    command.args(["--no-defaults", "--skip-networking"]);
+    for (option, name) in [("datadir", "data"), ("socket", "tmp/hand"), ("pid-file", "tmp/pid"), ("tmpdir", "tmp")] {
+        command.arg(format!("--{option}={}", folder.join(name).display()));
+    }
+    if user.switch {
+        command.uid(user.uid).gid(user.gid);
+    }
+    let child = command.stdout(Stdio::null()).stderr(Stdio::null()).current_dir(&folder).spawn().unwrap();
+    let mut hand = ByHand(child);
+    let held = format!("process {}", hand.0.id());
+    wait_until("a server by hand", || folder.join("tmp/hand").exists() || hand.0.try_wait().unwrap().is_some());
+    let status = place.run(&["server", "status", "maria"]);
+    assert!(status.code == Some(1) && status.stdout.contains(&held), "{}", status.stdout);
+    assert!(status.stdout.contains("maria was stopped") && !status.stdout.contains("dsn"), "{}", status.stdout);
+    for words in [&["stop"][..], &["stop", "--kill"], &["start"], &["sql"], &["remove"], &["remove", "--force"]] {
+        let mut args = vec!["server", words[0], "maria"];
+        args.extend(&words[1..]);
+        args.extend((words[0] == "sql").then_some("SELECT 1"));
+        place.refused(&args, &[&held, "holds the data folder", "kill "]);
+    }
+    assert!(hand.0.try_wait().unwrap().is_none(), "it was signalled");
+    signal(hand.0.id(), Signal::TERM);
+    hand.0.wait().unwrap();
+}
+
 #[test]
 fn the_life_of_a_named_server() {
     if !has_server() {
@@ -72,6 +131,9 @@ fn the_life_of_a_named_server() {
     );
     place.refused(&["server", "start", "maria", "--set", "innodb_flush_log_at_trx_commit=9"], &["unsigned value 9"]);
     assert!(place.servers().is_empty());
+    let templates = || fs::read_dir(place.home().join("templates")).unwrap().flatten();
+    let is_begun = || templates().any(|entry| entry.file_name().to_string_lossy().ends_with(".building"));
+    left_by_a_kill(&place, &["server", "start", "maria"], is_begun);
 
     let started = place.good(&["server", "start", "maria", "--set", "innodb_flush_log_at_trx_commit=2"]);
     assert!(started.stdout.contains("mysql://root@?socket="), "{}", started.stdout);
@@ -105,12 +167,47 @@ fn the_life_of_a_named_server() {
     assert!(stopped.stdout.contains("stopped cleanly"), "{}", stopped.stdout);
     assert!(place.good(&["server", "log", "maria", "-n", "5"]).stdout.contains("Shutdown complete"));
     place.refused(&["server", "stop", "maria"], &["it was stopped"]);
+    one_that_somebody_has_started_is_left_alone(&place);
     place.good(&["server", "start", "maria"]);
     assert_eq!(place.value("maria", "SELECT a FROM x.t"), "7");
+    // It ends well, and nobody has noted it: as after a Ctrl-C in `stop`.
+    signal(place.pid("maria"), Signal::TERM);
+    wait_until("the end of a server", || place.servers().is_empty());
+    let status = place.run(&["server", "status", "maria"]).stdout;
+    assert!(status.contains("maria ended in good order"), "{status}");
+    place.refused(&["server", "stop", "maria"], &["it has ended"]);
+    place.good(&["server", "start", "maria"]);
     place.good(&["server", "stop", "maria", "--kill"]);
     assert!(place.run(&["server", "status", "maria"]).stdout.contains("killed by `stop`"));
     place.good(&["server", "remove", "maria"]);
     assert!(place.servers().is_empty() && place.left().is_empty(), "{:?}", place.left());
+}
+
+fn no_statement_outlives_who_waits_for_it(place: &Place) {
+    const SLEEPS: &str = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE 'SELECT SLEEP%'";
+    let late = place.run(&["server", "sql", "maria", "SELECT SLEEP(100)", "--wait", "1"]);
+    let told = "not answered the statement within 1 s (--wait): it was ended there";
+    assert!(late.code == Some(4) && late.stderr.contains(told), "{}", late.stderr);
+    let ended = || place.value("maria", SLEEPS) == "0";
+    wait_until("the end of a statement that was late", ended);
+    let child = place.start(&["server", "sql", "maria", "SELECT SLEEP(100)", "SELECT 'never'"]);
+    wait_until("a statement", || !ended());
+    signal(child.id(), Signal::INT);
+    let ran: Ran = child.wait_with_output().unwrap().into();
+    assert!(ran.code == Some(130) && !ran.stdout.contains("never"), "{}{}", ran.stdout, ran.stderr);
+    // A server may call the sleep over, and not failed: then the next statement is not sent.
+    let told = ["interrupted in statement 1 of 2", "interrupted before statement 2 of 2"];
+    assert!(told.iter().any(|words| ran.stderr.contains(words)), "{}", ran.stderr);
+    wait_until("the end of a statement that was interrupted", ended);
+    // One that answers nothing at all is not waited for longer than was asked, not even for its greeting.
+    let pid = place.pid("maria");
+    signal(pid, Signal::STOP);
+    let began = Instant::now();
+    let late = place.run(&["server", "sql", "maria", "SELECT 1", "--wait", "1"]);
+    let took = began.elapsed();
+    signal(pid, Signal::CONT);
+    assert!(late.code == Some(4) && late.stderr.contains("the login within 1 s (--wait)"), "{}", late.stderr);
+    assert!(took < Duration::from_secs(8), "{took:?}");
 }
 
 #[test]
@@ -139,6 +236,16 @@ fn a_port_and_statements_from_stdin() {
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "a\n;\nNULL\n\\N\n"), "{}", ran.stderr);
     let wrong = place.run(&["server", "sql", "maria", "SELEC"]);
     assert!(wrong.code == Some(4) && wrong.stderr.contains("1064"), "{}", wrong.stderr);
+    let routine = "CREATE PROCEDURE d.p() BEGIN SELECT 1 AS a; SET @b = 2; END";
+    let text = format!("CREATE DATABASE d;\nDELIMITER //\n{routine} //\nDELIMITER ;\nCALL d.p();");
+    assert_eq!(place.good(&["server", "sql", "maria", &text]).stdout, "a\n1\n");
+    let cut = place.run(&["server", "sql", "maria", routine]);
+    assert!(cut.code == Some(4) && cut.stderr.contains("put a line `DELIMITER //`"), "{}", cut.stderr);
+    let several = place.run(&["server", "sql", "maria", "SELECT 1;\n\nSELEC 2;\nSELECT 3"]);
+    assert!(several.stderr.contains("statement 2 of 3 (line 3), `SELEC 2`"), "{}", several.stderr);
+    assert_eq!(place.value("maria", "SELECT x'00FF80', 'a'"), "0x00FF80\ta");
+    no_statement_outlives_who_waits_for_it(&place);
+    assert_eq!(place.good(&["server", "log", "maria", "-n", "0"]).stderr, "");
     place.good(&["server", "remove", "maria", "--force"]);
     assert!(place.servers().is_empty() && place.left().is_empty());
 }
@@ -154,7 +261,19 @@ fn a_server_from_its_archive() {
     fs::write(&cut, &whole[..whole.len() / 2]).unwrap();
     place.refused(&["server", "add", "old", cut.to_str().unwrap()], &["cut.tar: it is truncated"]);
     let text = place.write("text.tar.gz", "no archive");
+    let mut hangs = tar::Builder::new(File::create(place.path().join("hangs.tar")).unwrap());
+    let script = b"#!/bin/sh\nexec sleep 60\n";
+    let mut header = tar::Header::new_gnu();
+    header.set_size(script.len() as u64);
+    header.set_mode(0o755);
+    hangs.append_data(&mut header, "bin/mysqld", script.as_slice()).unwrap();
+    hangs.into_inner().unwrap();
     place.refused(&["server", "add", "old", text.to_str().unwrap()], &["text.tar.gz"]);
+    place.refused(&["server", "add", "old", "no-such.tar"], &["there is no file or folder no-such.tar"]);
+    assert!(place.left().is_empty(), "{:?}", place.left());
+    left_by_a_kill(&place, &["server", "add", "old", "hangs.tar"], || {
+        place.home().join("named/.old.adding/tree/bin/mysqld").exists()
+    });
     assert!(place.left().is_empty(), "{:?}", place.left());
 
     place.good(&["server", "add", "old", archive.to_str().unwrap()]);
@@ -175,7 +294,7 @@ fn a_server_from_its_archive() {
     fs::write(place.home().join("named/tree/server.json"), "{").unwrap();
     let listed = place.good(&["server", "list"]).stdout;
     assert!(listed.contains("tree  BROKEN: ") && listed.contains("server.json"), "{listed}");
-    place.refused(&["server", "remove", "tree"], &["server.json"]);
+    place.refused(&["server", "remove", "tree"], &["server.json", "truetps server remove tree --force"]);
     place.good(&["server", "remove", "tree", "--force"]);
     assert!(place.left().is_empty(), "{:?}", place.left());
     assert!(server.binary.path.is_file(), "a folder of the user's stays");

@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::session::{Event, Reply, Session};
 use crate::{Connector, Dialect, DriverError, Socket, Target};
 
-/// Rows of one query, as text. `None` is NULL.
+/// Rows of one query, as text. `None` is NULL; bytes that are no UTF-8 are written in hexadecimal, `0x00FF`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct QueryResult {
     pub columns: Vec<String>,
@@ -154,6 +154,19 @@ impl Client {
     }
 }
 
+/// A value as text, and none of its bytes as another one: what is no text is shown as MySQL's client shows binary values.
+pub(crate) fn cell_text(bytes: &[u8]) -> String {
+    use std::fmt::Write;
+    match str::from_utf8(bytes) {
+        Ok(text) => text.to_owned(),
+        Err(_) => bytes.iter().fold("0x".to_owned(), |mut text, byte| {
+            // Writing to a string does not fail.
+            let _ = write!(text, "{byte:02X}");
+            text
+        }),
+    }
+}
+
 /// The system's words for a socket whose time is over are about a resource.
 fn in_time(error: io::Error) -> io::Error {
     match error.kind() {
@@ -183,5 +196,16 @@ impl Drop for Client {
         self.out.clear();
         self.session.quit(&mut self.out);
         let _ = (&self.socket).write_all(&self.out);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_text_is_shown_in_hexadecimal() {
+        assert_eq!(cell_text("naïve".as_bytes()), "naïve");
+        assert_eq!(cell_text(&[0x00, 0xff, 0x80]), "0x00FF80");
     }
 }

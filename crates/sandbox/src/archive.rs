@@ -11,6 +11,7 @@ use std::io::{self, BufReader, Read};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, symlink};
 use std::path::{Component, Path, PathBuf};
 use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use flate2::read::MultiGzDecoder;
 use lzma_rust2::XzReader;
@@ -57,13 +58,13 @@ struct Limits {
     bytes: u64,
 }
 
-/// Unpacks into `tree`, which must not be there yet.
-pub(crate) fn unpack(path: &Path, tree: &Path) -> Result<(), SandboxError> {
+/// Unpacks into `tree`, which must not be there yet. `stop`, when it is raised, ends it with an error of some kind.
+pub(crate) fn unpack(path: &Path, tree: &Path, stop: &AtomicBool) -> Result<(), SandboxError> {
     let free = free_bytes(tree.parent().unwrap_or(tree))?;
-    unpack_within(path, tree, Limits { entries: ENTRIES_MAX, bytes: free.saturating_sub(SPARE_BYTES) })
+    unpack_within(path, tree, Limits { entries: ENTRIES_MAX, bytes: free.saturating_sub(SPARE_BYTES) }, stop)
 }
 
-fn unpack_within(path: &Path, tree: &Path, limits: Limits) -> Result<(), SandboxError> {
+fn unpack_within(path: &Path, tree: &Path, limits: Limits, stop: &AtomicBool) -> Result<(), SandboxError> {
     if !ends_with_any(path, &READ) {
         return Err(refused(path, "truetps does not read archives of this kind"));
     }
@@ -81,7 +82,7 @@ fn unpack_within(path: &Path, tree: &Path, limits: Limits) -> Result<(), Sandbox
     };
     let between = Rc::new(Cell::new(HEADER_BYTES_MAX));
     let mut unpacking = Unpacking { path, tree, links: Vec::new(), left: limits.bytes, between: Rc::clone(&between) };
-    let mut archive = Archive::new(Watched { inner: reader, zeros: 0, between });
+    let mut archive = Archive::new(Watched { inner: reader, zeros: 0, between, stop });
     let entries = archive.entries().map_err(|error| refused(path, broken(&error)))?;
     for (n, entry) in entries.enumerate() {
         let mut entry = entry.map_err(|error| refused(path, broken(&error)))?;
@@ -93,12 +94,20 @@ fn unpack_within(path: &Path, tree: &Path, limits: Limits) -> Result<(), Sandbox
     }
     unpacking.between.set(PADDING_BYTES_MAX);
     let mut rest = archive.into_inner();
+    let has_end = rest.zeros >= BLOCK;
     // To its end: only there does a compressed file say whether it is whole.
     io::copy(&mut rest, &mut io::sink()).map_err(|error| refused(path, broken(&error)))?;
     if rest.zeros < BLOCK {
-        return Err(refused(path, "it is truncated: its end is missing"));
+        let problem = if has_end { "something follows its end" } else { "it is truncated: its end is missing" };
+        return Err(refused(path, problem));
     }
     unpacking.make_links()
+}
+
+/// A name of an entry, for people: one may hold what a terminal obeys.
+fn shown(name: &Path) -> String {
+    let name = name.to_string_lossy();
+    name.chars().map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() }).collect()
 }
 
 fn refused(path: &Path, problem: impl Into<String>) -> SandboxError {
@@ -113,15 +122,19 @@ fn broken(error: &io::Error) -> String {
 }
 
 /// Counts the zeros that a stream ends with, and bounds what is read of it for anything but the bytes of files.
-struct Watched<R> {
+struct Watched<'a, R> {
     inner: R,
     zeros: usize,
     /// Bytes that may still be read.
     between: Rc<Cell<u64>>,
+    stop: &'a AtomicBool,
 }
 
-impl<R: Read> Read for Watched<R> {
+impl<R: Read> Read for Watched<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(io::Error::other("interrupted"));
+        }
         let n = self.inner.read(buffer)?;
         let Some(left) = self.between.get().checked_sub(n as u64) else {
             return Err(io::Error::other("what stands between its files is too long"));
@@ -148,11 +161,11 @@ impl Unpacking<'_> {
     fn entry(&mut self, entry: &mut Entry<'_, impl Read>) -> Result<(), SandboxError> {
         let name = entry.path().map_err(|error| refused(self.path, broken(&error)))?.into_owned();
         let Some(below) = inside(&name) else {
-            return Err(refused(self.path, format!("`{}` leads out of the tree", name.display())));
+            return Err(refused(self.path, format!("`{}` leads out of the tree", shown(&name))));
         };
         let to = self.tree.join(below);
         match entry.header().entry_type() {
-            EntryType::Directory => make_folder(&to),
+            EntryType::Directory => make_folder(&to).map_err(|error| self.cannot_be(&name, error)),
             EntryType::Regular | EntryType::Continuous | EntryType::GNUSparse => self.file(entry, &to, &name),
             EntryType::Symlink => {
                 let target = self.target(entry, &name)?;
@@ -166,11 +179,12 @@ impl Unpacking<'_> {
             EntryType::Link => {
                 let target = self.target(entry, &name)?;
                 let Some(below) = inside(&target) else { return Err(self.leads_out(&name, &target)) };
-                make_parent(&to)?;
-                fs::hard_link(self.tree.join(below), &to).map_err(SandboxError::io("make", &to))
+                let linked = make_parent(&to)
+                    .and_then(|()| fs::hard_link(self.tree.join(below), &to).map_err(SandboxError::io("make", &to)));
+                linked.map_err(|error| self.cannot_be(&name, error))
             }
             EntryType::XGlobalHeader => Ok(()),
-            _ => Err(refused(self.path, format!("`{}` is neither a file, a folder nor a link", name.display()))),
+            _ => Err(refused(self.path, format!("`{}` is neither a file, a folder nor a link", shown(&name)))),
         }
     }
 
@@ -179,8 +193,21 @@ impl Unpacking<'_> {
         target.map(std::borrow::Cow::into_owned).ok_or_else(|| self.leads_out(name, Path::new("")))
     }
 
+    /// What the archive itself is to blame for is told of it, by the entry's name.
+    fn cannot_be(&self, name: &Path, error: SandboxError) -> SandboxError {
+        use io::ErrorKind::{AlreadyExists, InvalidFilename, IsADirectory, NotADirectory, NotFound};
+        let SandboxError::Io { source, .. } = &error else { return error };
+        let problem = match source.kind() {
+            AlreadyExists | IsADirectory | NotADirectory => "is there twice, or lies below a file",
+            InvalidFilename => "has a name that is too long",
+            NotFound => "is a link to what is not there",
+            _ => return error,
+        };
+        refused(self.path, format!("`{}` {problem}", shown(name)))
+    }
+
     fn leads_out(&self, name: &Path, target: &Path) -> SandboxError {
-        refused(self.path, format!("the link `{}` leads out of the tree, to `{}`", name.display(), target.display()))
+        refused(self.path, format!("the link `{}` leads out of the tree, to `{}`", shown(name), shown(target)))
     }
 
     fn file(&mut self, entry: &mut Entry<'_, impl Read>, to: &Path, name: &Path) -> Result<(), SandboxError> {
@@ -189,18 +216,18 @@ impl Unpacking<'_> {
             let (what, free) = ("the server's tree", self.left);
             return Err(SandboxError::DiskFull { what, path: self.tree.to_owned(), needed, free });
         }
-        make_parent(to)?;
+        make_parent(to).map_err(|error| self.cannot_be(name, error))?;
         self.between.set(u64::MAX);
         let is_program = entry.header().mode().is_ok_and(|mode| mode & 0o111 != 0);
         let mode = if is_program { 0o755 } else { 0o644 };
         let file = OpenOptions::new().write(true).create_new(true).mode(mode).open(to);
-        let mut file = file.map_err(SandboxError::io("make", to))?;
+        let mut file = file.map_err(SandboxError::io("make", to)).map_err(|error| self.cannot_be(name, error))?;
         let copied = io::copy(&mut entry.take(needed), &mut file).map_err(|error| match error.kind() {
             io::ErrorKind::StorageFull => SandboxError::io("write", to)(error),
-            _ => refused(self.path, format!("`{}`: {}", name.display(), broken(&error))),
+            _ => refused(self.path, format!("`{}`: {}", shown(name), broken(&error))),
         })?;
         if copied < needed {
-            return Err(refused(self.path, format!("it is truncated in `{}`", name.display())));
+            return Err(refused(self.path, format!("it is truncated in `{}`", shown(name))));
         }
         self.left -= copied;
         Ok(())
@@ -213,12 +240,12 @@ impl Unpacking<'_> {
         for (link, _) in &self.links {
             if link.ancestors().skip(1).any(|folder| all.contains(folder)) {
                 let name = link.strip_prefix(self.tree).unwrap_or(link);
-                return Err(refused(self.path, format!("`{}` is below a link", name.display())));
+                return Err(refused(self.path, format!("`{}` is below a link", shown(name))));
             }
         }
         for (link, target) in &self.links {
-            make_parent(link)?;
-            symlink(target, link).map_err(SandboxError::io("make", link))?;
+            let made = make_parent(link).and_then(|()| symlink(target, link).map_err(SandboxError::io("make", link)));
+            made.map_err(|error| self.cannot_be(link.strip_prefix(self.tree).unwrap_or(link), error))?;
         }
         let tree = self.tree.canonicalize().map_err(SandboxError::io("find", self.tree))?;
         for (link, target) in &self.links {
@@ -280,7 +307,7 @@ pub(crate) fn find_server(archive: &Path, tree: &Path, user: &ServerUser) -> Res
             match find(Some(folder), None, user) {
                 Ok(binary) => return Ok(binary),
                 Err(BinaryError::NotFound { .. }) => {}
-                Err(error) => return Err(error.into()),
+                Err(error) => return Err(NamedError::Program(error).into()),
             }
         }
         let entries = level.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten().filter_map(Result::ok);
@@ -323,7 +350,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join(name);
         fs::write(&path, bytes).unwrap();
-        let result = unpack(&path, &dir.path().join("tree"));
+        let result = unpack(&path, &dir.path().join("tree"), &AtomicBool::new(false));
         (dir, result)
     }
 
@@ -380,7 +407,12 @@ mod tests {
         // Each stays inside by its text, and together they do not.
         check(&[("a/b/e", Symlink, "../.."), ("x/y", Symlink, "../a/b/e/../..")], "leads out");
         // Nothing is written through a link, and no link is made through one.
-        check(&[("a", Symlink, "b"), ("a/x", Regular, "x")], "cannot make");
+        check(&[("a", Symlink, "b"), ("a/x", Regular, "x")], "`a` is there twice");
+        // What the archive is to blame for is told of its entries; what a terminal would obey is not printed.
+        check(&[("a", Regular, "1"), ("a", Regular, "2")], "s.tar: `a` is there twice");
+        check(&[("a", Regular, "1"), ("a/b", Regular, "2")], "`a/b` is there twice, or lies below a file");
+        check(&[("a", Link, "b")], "`a` is a link to what is not there");
+        check(&[("\x1b[31mred\nx", Fifo, "")], "`\\u{1b}[31mred\\nx` is neither");
         let two = [("a/b/e", Symlink, "../.."), ("x/y", Symlink, "../a/b/e/../..")];
         let through = |name| [two.as_slice(), &[(name, Symlink, "anything")]].concat();
         check(&through("x/y/new"), "`x/y/new` is below a link");
@@ -394,7 +426,8 @@ mod tests {
             let dir = tempfile::tempdir().unwrap();
             let path = dir.path().join("s.tar");
             fs::write(&path, archive(entries)).unwrap();
-            unpack_within(&path, &dir.path().join("tree"), limits).map_err(|error| error.to_string())
+            unpack_within(&path, &dir.path().join("tree"), limits, &AtomicBool::new(false))
+                .map_err(|error| error.to_string())
         };
         let files = [("a", Regular, "12345"), ("b", Regular, "12345")];
         assert_eq!(within(&files, Limits { entries: 2, bytes: 10 }), Ok(()));
@@ -426,6 +459,13 @@ mod tests {
             let problem = unpacked(&bytes[..end], "s.tar").1.unwrap_err().to_string();
             assert!(problem.contains("truncated"), "{end}: {problem}");
         }
+        let more = [bytes.as_slice(), b"and more"].concat();
+        let problem = unpacked(&more, "s.tar").1.unwrap_err().to_string();
+        assert!(problem.contains("something follows its end"), "{problem}");
+        let (dir, stop) = (tempfile::tempdir().unwrap(), AtomicBool::new(true));
+        let path = dir.path().join("s.tar");
+        fs::write(&path, &bytes).unwrap();
+        unpack(&path, &dir.path().join("tree"), &stop).unwrap_err();
         for (name, expect) in [("s.zip", "does not read"), ("s.tar.xz", "no archive of"), ("s.tar.gz", "no archive of")]
         {
             let problem = unpacked(&bytes, name).1.unwrap_err().to_string();

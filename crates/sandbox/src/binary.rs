@@ -79,23 +79,25 @@ pub enum BinaryError {
 
 impl BinaryError {
     pub fn hint(&self) -> Option<String> {
-        let text = match self {
-            Self::NotFound { wanted, .. } if *wanted == Flavour::Postgresql.to_string() => {
-                "install one (Debian, Ubuntu: `apt-get install postgresql`), or name its folder with --basedir"
-            }
-            Self::NotFound { .. } => {
-                "install one (Debian, Ubuntu: `apt-get install mariadb-server-core`), or name its folder with --basedir"
-            }
-            Self::CannotRun { problem, .. } if problem.contains("shared libraries") => {
-                return Some(library_hint(problem));
-            }
-            Self::CannotRun { .. } | Self::NotAServer { .. } => "name another server with --basedir",
+        Some(self.hint_by("with --basedir"))
+    }
+
+    /// The same where a server is named in another way.
+    pub(crate) fn hint_by(&self, way: &str) -> String {
+        let install = |package: &str| {
+            format!("install one (Debian, Ubuntu: `apt-get install {package}`), or name its folder {way}")
+        };
+        match self {
+            Self::NotFound { wanted, .. } if *wanted == Flavour::Postgresql.to_string() => install("postgresql"),
+            Self::NotFound { .. } => install("mariadb-server-core"),
+            Self::CannotRun { problem, .. } if problem.contains("shared libraries") => library_hint(problem, way),
+            Self::CannotRun { .. } | Self::NotAServer { .. } => format!("name another server {way}"),
             Self::NoShareDir { .. } => {
                 "unpack the whole server, with its share/ folder (MariaDB needs mysql_system_tables.sql there)"
+                    .to_owned()
             }
-            Self::NoInitdb { .. } => "name the folder of the whole server with --basedir",
-        };
-        Some(text.to_owned())
+            Self::NoInitdb { .. } => format!("name the folder of the whole server {way}"),
+        }
     }
 }
 
@@ -110,10 +112,10 @@ const LIBRARY_PACKAGES: [(&str, &str); 6] = [
 ];
 
 /// The loader names the library; its package is known for those that are often missing.
-fn library_hint(problem: &str) -> String {
+fn library_hint(problem: &str, way: &str) -> String {
     let package = LIBRARY_PACKAGES.iter().find(|(library, _)| problem.contains(library));
     let where_from = package.map(|(_, package)| format!(" (Debian, Ubuntu: {package})")).unwrap_or_default();
-    format!("install the library that is missing{where_from}, or name another server with --basedir")
+    format!("install the library that is missing{where_from}, or name another server {way}")
 }
 
 fn passed_over(others: &[Other]) -> String {

@@ -32,12 +32,20 @@ pub const COUNTERPARTS: [(&str, &str); 3] = [
     ("binlog_commit_wait_count", "binlog_group_commit_sync_no_delay_count"),
 ];
 
+/// Of all versions of MySQL, and of Percona's.
+const FLUSH_METHODS: [&str; 8] =
+    ["fsync", "fdatasync", "littlesync", "nosync", "O_DSYNC", "O_DIRECT", "O_DIRECT_NO_FSYNC", "ALL_O_DIRECT"];
+
 #[derive(Debug, Error)]
 pub enum SettingError {
     #[error("`{name}` cannot be set here: {reason}")]
     Reserved { name: String, reason: &'static str },
     #[error("{server} has no setting `{name}`{}", did_you_mean(near))]
     Unknown { name: String, server: String, near: Vec<String> },
+    #[error(
+        "`{name}` cannot be set here: it is an option of {server} that no variable shows, so that nobody could read it back"
+    )]
+    NoVariable { name: String, server: String },
     #[error("`{name} = {value}`: {problem}")]
     Value { name: String, value: String, problem: String, description: Option<String> },
     #[error("cannot ask {} for its settings: {problem}", binary.display())]
@@ -47,7 +55,7 @@ pub enum SettingError {
 impl SettingError {
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::Reserved { name, .. } => Some(format!("leave `{name}` out")),
+            Self::Reserved { name, .. } | Self::NoVariable { name, .. } => Some(format!("leave `{name}` out")),
             Self::Unknown { name, near, .. } if near.is_empty() => {
                 Some(format!("check the spelling of `{name}`, or whether this version of the server has it"))
             }
@@ -155,11 +163,14 @@ impl Catalogue {
         }
         let bare = PREFIXES.iter().find_map(|prefix| canonical.strip_prefix(prefix));
         let other = counterparts(&canonical).find(|name| self.defaults.contains_key(*name));
+        let server = format!("{} {}", self.binary.flavour, self.binary.version);
         let near = match bare.filter(|bare| self.defaults.contains_key(*bare)).or(other) {
             Some(known) => vec![known.to_owned()],
+            None if self.descriptions.contains_key(&canonical) => {
+                return Err(SettingError::NoVariable { name: name.to_owned(), server });
+            }
             None => near_matches(&canonical, self.names()),
         };
-        let server = format!("{} {}", self.binary.flavour, self.binary.version);
         Err(SettingError::Unknown { name: name.to_owned(), server, near })
     }
 
@@ -172,6 +183,8 @@ impl Catalogue {
             "the binlog stays in the private server's folder: true, false, or a name without `/`"
         } else if self.is_switch(name) && switch_of(value).is_none() {
             "is neither true nor false"
+        } else if canonical_name(name) == "innodb_flush_method" && self.binary.is_of_mysql() {
+            return unknown_flush_method(&text).map_or(Ok(()), |problem| Err(self.bad_value(name, value, problem)));
         } else {
             return Ok(());
         };
@@ -225,6 +238,16 @@ impl Catalogue {
     }
 }
 
+/// MySQL before 8.0 takes any word when it is asked this way, and ends at its start.
+fn unknown_flush_method(text: &str) -> Option<String> {
+    // A number is the word's place among them, which 8.0 knows and checks.
+    if setting_number(text).is_some() || FLUSH_METHODS.iter().any(|known| known.eq_ignore_ascii_case(text)) {
+        return None;
+    }
+    let near = near_matches(text, FLUSH_METHODS);
+    Some(format!("is none of {}{}", FLUSH_METHODS.join(", "), did_you_mean(&near)))
+}
+
 fn last_line(text: &str) -> &str {
     text.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("it ended with an error")
 }
@@ -248,6 +271,13 @@ fn help(binary: &ServerBinary, user: &ServerUser, option: Option<&OptionLine>) -
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn flush_methods() {
+        assert_eq!((unknown_flush_method("O_DIRECT"), unknown_flush_method("o_dsync")), (None, None));
+        let problem = unknown_flush_method("O_DIRCT").unwrap();
+        assert!(problem.contains("did you mean `O_DIRECT`"), "{problem}");
+    }
 
     #[test]
     fn hints_carry_the_server_s_own_words() {

@@ -78,13 +78,15 @@ impl SandboxError {
             Self::DiskFull { .. } => {
                 Some(format!("free some space (`truetps server clean` removes leftovers), or {elsewhere}"))
             }
-            Self::TooOld { .. } => Some("name a newer server with --basedir".to_owned()),
+            Self::TooOld { .. } => Some("name a newer server: --basedir, or `truetps server add NAME PATH`".to_owned()),
             Self::Initialise { log, .. } | Self::Start { log, .. } | Self::NotReady { log, .. } => hint_for_log(log),
             Self::OtherServer { .. } => {
                 Some("where the program is a wrapper script, it must `exec` the server".to_owned())
             }
             Self::Busy { .. } => Some("see what runs with `truetps server list`".to_owned()),
-            Self::Held { pid, .. } => Some(format!("stop it first: `kill {pid}` (SIGTERM) asks the server to end")),
+            Self::Held { pid, .. } => {
+                Some(format!("truetps has not started it here: `kill {pid}` (SIGTERM) asks it to end"))
+            }
             Self::Io { .. } | Self::Running { .. } | Self::Sql { .. } | Self::Content { .. } => None,
         }
     }

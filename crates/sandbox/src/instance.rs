@@ -40,15 +40,22 @@ pub enum State {
     Killed,
     /// The last start of it failed.
     NotStarted,
+    /// It ended in good order, and no `stop` has seen it: somebody else asked it to.
+    Ended,
     /// It ended, and nobody here asked it to.
     Died,
 }
+
+/// Lines of a log that are looked at for how it ended.
+const LAST_WORDS: usize = 8;
 
 /// What there is to say of an instance.
 #[derive(Debug, Clone)]
 pub struct Status {
     pub state: State,
     pub pid: Option<u32>,
+    /// A process that we have not started, and that runs a server on its data.
+    pub held_by: Option<u32>,
     pub uptime: Option<Duration>,
     pub socket: PathBuf,
     pub port: Option<u16>,
@@ -64,6 +71,8 @@ pub struct Status {
 pub(crate) struct Seen {
     note: Option<Note>,
     running: Option<Process>,
+    /// The last words of its log say that it ended in good order; asked where nothing else says what became of it.
+    ended_well: bool,
 }
 
 impl Seen {
@@ -71,7 +80,10 @@ impl Seen {
         match (self.running, &self.note) {
             (Some(_), _) => State::Running,
             (None, None) => State::NeverStarted,
-            (None, Some(note)) => note.state(),
+            (None, Some(note)) => match note.state() {
+                State::Died if self.ended_well => State::Ended,
+                state => state,
+            },
         }
     }
 
@@ -79,17 +91,6 @@ impl Seen {
     fn port(&self) -> Option<u16> {
         let (note, running) = (self.note.as_ref()?, self.running?);
         note.port.filter(|_| note.is_of(running))
-    }
-
-    pub(crate) fn check_running(&self, name: &str) -> Result<Process, NamedError> {
-        let how = match self.state() {
-            State::NeverStarted => "it was never started",
-            State::Died => "it died, or was killed",
-            State::NotStarted => "its last start failed",
-            State::Killed => "it was killed",
-            State::Running | State::Stopped => "it was stopped",
-        };
-        self.running.ok_or_else(|| NamedError::NotRunning { name: name.to_owned(), how })
     }
 }
 
@@ -148,7 +149,32 @@ impl<'a> Instance<'a> {
     pub(crate) fn seen(&self) -> Result<Seen, SandboxError> {
         let note = self.note()?;
         let running = self.running(note.as_ref());
-        Ok(Seen { note, running })
+        let ended_well = running.is_none() && note.as_ref().is_some_and(|note| note.state() == State::Died);
+        Ok(Seen { note, running, ended_well: ended_well && self.has_ended_well() })
+    }
+
+    /// Whether a server of which nobody has noted the end took its pid file with it, and said so.
+    fn has_ended_well(&self) -> bool {
+        !self.pid_file().exists() && says_that_it_ended_well(&tail(&self.error_log(), 0, LAST_WORDS))
+    }
+
+    /// The process, where it runs; else what is there in its place.
+    pub(crate) fn check_running(&self, seen: &Seen) -> Result<Process, SandboxError> {
+        if let Some(process) = seen.running {
+            return Ok(process);
+        }
+        if let Some(pid) = holder_of(&self.data()) {
+            return Err(SandboxError::Held { path: self.data(), pid });
+        }
+        let how = match seen.state() {
+            State::NeverStarted => "it was never started",
+            State::Died => "it died, or was killed",
+            State::NotStarted => "its last start failed",
+            State::Killed => "it was killed",
+            State::Ended => "it has ended",
+            State::Running | State::Stopped => "it was stopped",
+        };
+        Err(NamedError::NotRunning { name: self.server.name.clone(), how }.into())
     }
 
     pub fn status(&self) -> Result<Status, SandboxError> {
@@ -156,6 +182,7 @@ impl<'a> Instance<'a> {
         Ok(Status {
             state: seen.state(),
             pid: seen.running.map(|process| process.pid),
+            held_by: if seen.running.is_none() { holder_of(&self.data()) } else { None },
             uptime: seen.running.and_then(|process| running_for(process.start_ticks)),
             port: seen.port(),
             socket: self.places(seen.port()).socket,
@@ -170,7 +197,7 @@ impl<'a> Instance<'a> {
     pub fn connect(&self, time_limit: Duration) -> Result<Client, SandboxError> {
         // Not its status: how large its data are takes a walk through all of them.
         let seen = self.seen()?;
-        let pid = seen.check_running(&self.server.name)?.pid;
+        let pid = self.check_running(&seen)?.pid;
         let socket = self.places(seen.port()).socket;
         let failed = |source| SandboxError::Sql { action: "log in to the server", source };
         let owner = self.family().owner(&socket, None);
@@ -182,7 +209,7 @@ impl<'a> Instance<'a> {
     }
 
     pub(crate) fn check_stopped(&self) -> Result<(), SandboxError> {
-        let Seen { note, running } = self.seen()?;
+        let Seen { note, running, .. } = self.seen()?;
         if let Some(process) = running {
             return Err(NamedError::Runs { name: self.server.name.clone(), pid: process.pid }.into());
         }
@@ -195,5 +222,33 @@ impl<'a> Instance<'a> {
         }
         // It would wait for the other's lock on its files, and the other would answer our first look meanwhile.
         holder_of(&self.data()).map_or(Ok(()), |pid| Err(SandboxError::Held { path: self.data(), pid }))
+    }
+}
+
+/// MySQL from 8.4 on has one more line after it. PostgreSQL says the same of an end without a checkpoint.
+fn says_that_it_ended_well(log: &str) -> bool {
+    let last: Vec<_> = log.lines().rev().take(2).collect();
+    let has_ended = |line: &&str| line.contains("Shutdown complete") || line.ends_with("database system is shut down");
+    last.iter().any(has_ended) && !log.contains("immediate shutdown request")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_words_of_a_log() {
+        let mariadb =
+            "[Note] InnoDB: Shutdown completed; log sequence number 47\n[Note] /usr/sbin/mariadbd: Shutdown complete";
+        let mysql = "[System] [Server] mysqld: Shutdown complete (mysqld 9.7.4)\n[System] [Server] MySQL Server - end.";
+        let postgres = "LOG:  checkpoint complete: wrote 3 buffers\nLOG:  database system is shut down";
+        for well in [mariadb, mysql, postgres] {
+            assert!(says_that_it_ended_well(well), "{well}");
+        }
+        let immediate = "LOG:  received immediate shutdown request\nLOG:  database system is shut down";
+        let started_again = format!("{mariadb}\n[Note] Starting MariaDB\n[Note] InnoDB: Using liburing");
+        for other in ["", immediate, &started_again, "[Note] mariadbd: ready for connections."] {
+            assert!(!says_that_it_ended_well(other), "{other}");
+        }
     }
 }

@@ -12,11 +12,11 @@ use rustix::process::Signal;
 use crate::children::Children;
 use crate::error::SandboxError;
 use crate::instance::Instance;
-use crate::instance_note::{End, Note, Process};
+use crate::instance_note::{End, Note, Process, marks};
 use crate::named::LOCK_TIME_LIMIT;
 use crate::named_error::NamedError;
 use crate::old_redo;
-use crate::processes::{KILL_TIME_LIMIT, kill_servers_on};
+use crate::processes::{KILL_TIME_LIMIT, kill_marked};
 use crate::run::wait_for;
 
 /// How it ended.
@@ -55,7 +55,7 @@ impl Instance<'_> {
     /// With the processes that one which is killed leaves.
     fn signal_running(&self, signal: Signal) -> Result<(Process, Children), SandboxError> {
         let _lock = self.named.lock_within(&self.server.name, LOCK_TIME_LIMIT)?;
-        let process = self.seen()?.check_running(&self.server.name)?;
+        let process = self.check_running(&self.seen()?)?;
         let children = if signal == Signal::KILL { process.children() } else { Children::default() };
         process.signal(&self.data(), signal)?;
         Ok((process, children))
@@ -93,7 +93,7 @@ impl Instance<'_> {
         let children = Children::of_child(child);
         let _ = child.kill();
         if with_strays {
-            let _ = kill_servers_on(&self.data(), KILL_TIME_LIMIT);
+            let _ = kill_marked(&self.data(), &marks(&self.folder), KILL_TIME_LIMIT);
         }
         let _ = wait_for(child, KILL_TIME_LIMIT);
         children.kill(KILL_TIME_LIMIT);

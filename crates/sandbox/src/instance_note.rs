@@ -1,9 +1,11 @@
 //! What is written down of an instance, and which process it is.
 //!
 //! A note is written before the process is started and again when its number is known, so that a server is never there
-//! without one. Whoever starts it may be killed in between: a process that was given exactly this data folder is the
-//! instance, too.
+//! without one. Whoever starts it may be killed in between: where no number is noted, a process that was given this data
+//! folder and what only we tell a server (see [`marks`]) is the instance, too. A server that somebody has started on the
+//! data by hand never is.
 
+use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -16,7 +18,7 @@ use truetps_record::{SettingValue, write_atomically};
 use crate::children::Children;
 use crate::error::SandboxError;
 use crate::instance::{Instance, InstanceOptions, State};
-use crate::processes::{has_ended, is_server, server_on, signal_server};
+use crate::processes::{has_ended, is_server, server_marked, signal_server};
 use crate::settings::Settings;
 
 const SCHEMA_VERSION: u32 = 1;
@@ -116,9 +118,10 @@ impl Instance<'_> {
     /// The process of the instance, where it runs.
     pub(crate) fn running(&self, note: Option<&Note>) -> Option<Process> {
         let data = self.data();
-        let noted = note.and_then(|note| note.process);
-        let noted = noted.filter(|process| is_server(process.pid, process.start_ticks, &data));
-        noted.or_else(|| server_on(&data).map(|(pid, start_ticks)| Process { pid, start_ticks }))
+        match note.and_then(|note| note.process) {
+            Some(noted) => Some(noted).filter(|process| is_server(process.pid, process.start_ticks, &data)),
+            None => server_marked(&data, &marks(&self.folder)).map(|(pid, start_ticks)| Process { pid, start_ticks }),
+        }
     }
 
     /// The settings that its data were made with.
@@ -138,6 +141,15 @@ impl Instance<'_> {
         let pairs: IndexMap<&str, &SettingValue> = initial.iter().collect();
         write_json(&self.folder.join("initial.json"), &pairs)
     }
+}
+
+/// Arguments that servers of this folder are started with, of one family each.
+pub(crate) fn marks(folder: &Path) -> [OsString; 2] {
+    [("--pid-file=", "run/pid"), ("--config-file=", "options")].map(|(option, name)| {
+        let mut argument = OsString::from(option);
+        argument.push(folder.join(name));
+        argument
+    })
 }
 
 pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), SandboxError> {

@@ -9,6 +9,8 @@ use std::path::Path;
 use std::process::Child;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use rustix::process::geteuid;
+
 use crate::binary::ServerBinary;
 use crate::catalogue::Catalogue;
 use crate::error::SandboxError;
@@ -20,9 +22,11 @@ use crate::old_redo;
 use crate::options::OptionLine;
 use crate::processes::start_ticks;
 use crate::readiness::{Awaited, PROBE_TIME_LIMIT};
+use crate::server_user::ServerUser;
 use crate::settings::Settings;
 use crate::spawn::spawn_detached;
 use crate::template::copy_template;
+use crate::unfinished::COPY;
 use crate::variables::taken_differently;
 
 /// Bytes in the path of a unix socket, without the closing zero.
@@ -54,7 +58,7 @@ impl Instance<'_> {
         let _lock = self.named.lock(&self.server.name)?;
         self.check_stopped()?;
         let binary = self.server.binary(self.named.home())?;
-        options.port.map_or(Ok(()), check_port)?;
+        options.port.map_or(Ok(()), |port| check_port(port, self.named.home().user()))?;
         self.check_settings(&binary, options)?;
         let pairs = options.settings.iter().map(|(name, value)| (name.as_str(), value));
         let settings = Settings::default().with(pairs);
@@ -130,7 +134,7 @@ impl Instance<'_> {
             };
         }
         // Renamed when whole: a copy that was cut short is no data folder.
-        let beside = self.folder.join("data.copying");
+        let beside = self.folder.join(COPY);
         remove_tree(&beside)?;
         copy_template(home, binary, &wanted, &beside)?;
         self.write_initial(&wanted)?;
@@ -193,7 +197,13 @@ impl Instance<'_> {
     }
 }
 
-fn check_port(port: u16) -> Result<(), SandboxError> {
+fn check_port(port: u16, user: &ServerUser) -> Result<(), SandboxError> {
+    // What root may take, the server may not.
+    let first = first_free_port();
+    if port < first && (user.switch || !geteuid().is_root()) {
+        let problem = format!("those below {first} are root's, and the server runs as `{}`", user.name);
+        return Err(NamedError::Port { port, problem }.into());
+    }
     match TcpListener::bind((Ipv4Addr::LOCALHOST, port)) {
         Ok(_) => Ok(()),
         Err(error) => {
@@ -204,6 +214,12 @@ fn check_port(port: u16) -> Result<(), SandboxError> {
     }
 }
 
+/// The first port that everybody may listen on.
+fn first_free_port() -> u16 {
+    let text = fs::read_to_string("/proc/sys/net/ipv4/ip_unprivileged_port_start").ok();
+    text.and_then(|text| text.trim().parse().ok()).unwrap_or(1024)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -212,7 +228,12 @@ mod tests {
     fn a_port_in_use_is_named() {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
-        let error = check_port(port).unwrap_err();
+        let error = check_port(port, &ServerUser::choose()).unwrap_err();
         assert_eq!(error.to_string(), format!("port {port} cannot be used: another process listens on it"));
+        if first_free_port() > 80 {
+            let nobody = ServerUser { switch: true, ..ServerUser::choose() };
+            let error = check_port(80, &nobody).unwrap_err();
+            assert!(error.to_string().contains("are root's, and the server runs as"), "{error}");
+        }
     }
 }

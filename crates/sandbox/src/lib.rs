@@ -45,6 +45,7 @@ mod settings;
 mod spawn;
 mod template;
 mod template_build;
+mod unfinished;
 mod variables;
 mod wear;
 
@@ -67,5 +68,6 @@ pub use sandbox::{Sandbox, SandboxOptions};
 pub use server::{RunningServer, StartOptions, Stopped};
 pub use server_user::ServerUser;
 pub use settings::{ServerLoad, Settings, chosen_settings, reserved_reason};
+pub use unfinished::{Unfinished, clean_unfinished, unfinished};
 pub use variables::{Mismatch, effective_variables, mismatches, taken_differently};
 pub use wear::{WornIn, wear_in_redo};

@@ -7,6 +7,7 @@ use std::fs::{self, File, TryLockError};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -19,24 +20,28 @@ use crate::error::SandboxError;
 use crate::family::{Family, is_of_mysql};
 use crate::home::{Home, make_passable, open_lock, remove_tree};
 use crate::instance::Instance;
-use crate::instance_note::write_json;
+use crate::instance_note::{marks, write_json};
 use crate::named_error::NamedError;
 use crate::old_redo;
 use crate::postgres::forget_shared_memory;
-use crate::processes::{KILL_TIME_LIMIT, holder_of, kill_servers_on};
+use crate::processes::{KILL_TIME_LIMIT, holder_of, kill_marked};
 use crate::run::wait_for_lock;
 use crate::template;
+use crate::unfinished::clean_templates;
 
 const SCHEMA_VERSION: u32 = 1;
 /// Part of a socket's path, which may have 107 bytes in all.
 const NAME_BYTES_MAX: usize = 40;
 const REGISTRATION: &str = "server.json";
-/// A tree that is being unpacked; one of a killed run is removed by the next try. No name begins with a dot, so it is none.
-const UNFINISHED: &str = ".adding";
+/// A tree that is being unpacked; see `unfinished.rs`. No name begins with a dot, so it is none.
+pub(crate) const UNFINISHED: &str = ".adding";
 /// The tree that a new one takes the place of, until the new one is registered.
 const OLD_TREE: &str = "tree.old";
 /// Whoever holds the lock to look and to signal is done in a moment; a start makes data, which takes a few seconds.
 pub(crate) const LOCK_TIME_LIMIT: Duration = Duration::from_secs(10);
+
+/// Whoever lists what killed runs left tries the lock for a moment.
+const LOOK_TIME_LIMIT: Duration = Duration::from_millis(100);
 
 /// `server.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,6 +66,8 @@ pub struct Add<'a> {
     /// An archive, an unpacked tree, or a program; `None`: the one that is installed.
     pub source: Option<&'a Path>,
     pub replace: bool,
+    /// Ends it when it is raised; nothing is left then.
+    pub stop: &'a AtomicBool,
 }
 
 /// A name that is taken.
@@ -151,7 +158,7 @@ impl<'a> Named<'a> {
 
     /// Held by whoever changes a server of that name, and by whoever starts or stops it until it is signalled or noted.
     pub(crate) fn lock(self, name: &str) -> Result<File, SandboxError> {
-        self.lock_within(name, Duration::ZERO)
+        self.lock_within(name, LOOK_TIME_LIMIT)
     }
 
     /// The same; another one who holds it is waited for.
@@ -237,7 +244,14 @@ impl<'a> Named<'a> {
         }
         let beside = self.home.named().join(format!(".{}{UNFINISHED}", add.name));
         remove_tree(&beside)?;
-        let added = self.examine(add, &beside).and_then(|server| self.put(before.as_ref(), server, &beside));
+        let examined = self.examine(add, &beside);
+        // However it took the interruption: what it says about that helps nobody.
+        let wanted = if add.stop.load(Ordering::Relaxed) {
+            Err(NamedError::NotAdded { name: add.name.to_owned() }.into())
+        } else {
+            examined
+        };
+        let added = wanted.and_then(|server| self.put(before.as_ref(), server, &beside));
         if added.is_err() {
             // The first error is the one to tell.
             let _ = remove_tree(&beside);
@@ -251,6 +265,9 @@ impl<'a> Named<'a> {
 
     /// A tree of another name, or of this one, would go with it.
     fn check_source(self, add: &Add<'_>) -> Result<(), SandboxError> {
+        if let Some(path) = add.source.filter(|path| path.symlink_metadata().is_err()) {
+            return Err(NamedError::NoSource { path: path.to_owned() }.into());
+        }
         let named = self.home.named();
         let source = add.source.and_then(|path| path.canonicalize().ok());
         let inside = source.filter(|path| path.starts_with(&named));
@@ -274,10 +291,10 @@ impl<'a> Named<'a> {
             Some(archive) => {
                 make_passable(beside, user).map_err(SandboxError::io("make", beside))?;
                 let tree = beside.join("tree");
-                archive::unpack(archive, &tree)?;
+                archive::unpack(archive, &tree, add.stop)?;
                 archive::find_server(archive, &tree, user)?
             }
-            None => find(add.source, None, user)?,
+            None => find(add.source, None, user).map_err(NamedError::Program)?,
         };
         let absolute = |path: &Path| path.canonicalize().map_err(SandboxError::io("find", path));
         let program = match (archive, binary.path.strip_prefix(beside)) {
@@ -341,21 +358,29 @@ impl<'a> Named<'a> {
         if !folder.is_dir() {
             return Err(self.unknown(name)?.into());
         }
-        let server = if force { None } else { Some(self.get(name)?) };
+        let damaged = |error| match error {
+            SandboxError::Content { path, problem } => {
+                NamedError::Damaged { name: name.to_owned(), path, problem }.into()
+            }
+            error => error,
+        };
+        let server = if force { None } else { Some(self.get(name).map_err(damaged)?) };
         let lock = self.lock_within(name, LOCK_TIME_LIMIT)?;
         let unused = self.lock_unused(name)?;
         let data = folder.join("data");
-        match &server {
-            Some(server) => Instance::of(self, server).check_stopped()?,
-            None => {
-                kill_servers_on(&data, KILL_TIME_LIMIT).map_err(SandboxError::io("stop the server of", &data))?;
-            }
+        if let Some(server) = &server {
+            Instance::of(self, server).check_stopped().map_err(damaged)?;
+        } else {
+            let killed = kill_marked(&data, &marks(&folder), KILL_TIME_LIMIT);
+            killed.map_err(SandboxError::io("stop the server of", &data))?;
         }
         if let Some(pid) = holder_of(&data) {
             return Err(SandboxError::Held { path: data, pid });
         }
         forget_shared_memory(&data, self.home.user());
         template::remove_of(self.home, &folder);
+        // One that was begun does not say yet of which program it is.
+        clean_templates(self.home);
         // The registration goes last: what is cut short can be removed again.
         for entry in fs::read_dir(&folder).map_err(SandboxError::io("read", &folder))?.filter_map(Result::ok) {
             if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
@@ -368,6 +393,13 @@ impl<'a> Named<'a> {
         Ok(())
     }
 
+    /// For whoever holds the lock of a name that may mean nothing.
+    pub(crate) fn forget_unknown(self, name: &str) {
+        if !self.folder(name).exists() {
+            self.remove_locks(name);
+        }
+    }
+
     /// For whoever holds them: a name that means nothing leaves nothing.
     fn remove_locks(self, name: &str) {
         for path in [self.use_path(name), self.home.named().join(format!(".{name}.lock"))] {
@@ -377,7 +409,7 @@ impl<'a> Named<'a> {
 }
 
 /// The lock of a name that was given up meanwhile is nobody's.
-fn is_at(lock: &File, path: &Path) -> bool {
+pub(crate) fn is_at(lock: &File, path: &Path) -> bool {
     let number = |metadata: io::Result<fs::Metadata>| metadata.map(|metadata| metadata.ino()).ok();
     number(fs::metadata(path)) == number(lock.metadata())
 }
@@ -412,7 +444,7 @@ impl NamedServer {
 
     /// The program as it is now: it must be the one that was added.
     pub fn binary(&self, home: &Home) -> Result<ServerBinary, SandboxError> {
-        let binary = ServerBinary::examine(&self.program, home.user())?;
+        let binary = ServerBinary::examine(&self.program, home.user()).map_err(NamedError::Program)?;
         if (binary.flavour, binary.version.to_string()) == (self.flavour, self.version.clone()) {
             return Ok(binary);
         }
@@ -493,7 +525,8 @@ mod tests {
         assert!(listed[0].server.as_ref().unwrap_err().to_string().contains("server.json"));
         assert_eq!(named.get("whole").unwrap(), whole);
         assert!(matches!(named.get("wole"), Err(SandboxError::Named(NamedError::Unknown { .. }))));
-        named.remove("broken", false).unwrap_err();
+        let hint = named.remove("broken", false).unwrap_err().hint();
+        assert_eq!(hint.as_deref(), Some("`truetps server remove broken --force` removes it all the same"));
         named.remove("broken", true).unwrap();
         fs::write(named.folder("whole").join("instance.json"), "{").unwrap();
         assert!(named.remove("whole", false).unwrap_err().to_string().contains("instance.json"));
@@ -513,7 +546,7 @@ mod tests {
             let error = named.remove("a", force).unwrap_err();
             assert!(matches!(error, SandboxError::Named(NamedError::InUse { .. })), "{error}");
         }
-        let add = Add { name: "a", source: None, replace: true };
+        let add = Add { name: "a", source: None, replace: true, stop: &AtomicBool::new(false) };
         let error = named.register(&add).unwrap_err();
         assert!(matches!(error, SandboxError::Named(NamedError::InUse { .. })), "{error}");
         drop(two);
@@ -564,7 +597,12 @@ mod tests {
         let named = Named::of(&home);
         put(named, "a");
         fs::create_dir(named.folder("a").join("tree")).unwrap();
-        let add = Add { name: "b", source: Some(&named.folder("a").join("tree")), replace: false };
+        let add = Add {
+            name: "b",
+            source: Some(&named.folder("a").join("tree")),
+            replace: false,
+            stop: &AtomicBool::new(false),
+        };
         let error = named.register(&add).unwrap_err();
         assert!(matches!(error, SandboxError::Named(NamedError::Inside { .. })), "{error}");
     }

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
+use crate::BinaryError;
+
 #[derive(Debug, Error)]
 pub enum NamedError {
     #[error("`{name}` cannot be a server's name: 1 to 40 of a to z, 0 to 9, `.`, `_` and `-`, a letter or digit first")]
@@ -30,6 +32,15 @@ pub enum NamedError {
     Archive { path: PathBuf, problem: String },
     #[error("the socket's path is longer than 107 bytes: {}", path.display())]
     LongSocket { path: PathBuf },
+    #[error("there is no file or folder {}", path.display())]
+    NoSource { path: PathBuf },
+    #[error("server `{name}` was not added: it was interrupted")]
+    NotAdded { name: String },
+    /// The program that was named for it.
+    #[error(transparent)]
+    Program(BinaryError),
+    #[error("{}: {problem}", path.display())]
+    Damaged { name: String, path: PathBuf, problem: String },
     #[error("a run measures with server `{name}` just now")]
     InUse { name: String },
     #[error("{}: lies in the folder of servers with names, and would go with one of them", path.display())]
@@ -59,12 +70,19 @@ impl NamedError {
             Self::Archive { .. } => {
                 "name a whole .tar, .tar.gz, .tgz or .tar.xz of a server, or the folder of an unpacked one".to_owned()
             }
+            Self::NoSource { .. } => "name an archive, the folder of an unpacked server, or its program".to_owned(),
+            Self::Program(error) => error.hint_by("as PATH of `truetps server add NAME PATH`"),
+            Self::Damaged { name, .. } => {
+                format!("`truetps server remove {name} --force` removes it all the same")
+            }
             Self::InUse { .. } => "wait until that run has ended, or stop it with Ctrl-C".to_owned(),
             Self::Inside { .. } => "name the archive or the folder that it came from".to_owned(),
             Self::LongSocket { .. } => "name a shorter folder with --sandbox-dir, or the server shorter".to_owned(),
-            Self::Unknown { .. } | Self::BadName { .. } | Self::DoesNotEnd { .. } | Self::Interrupted { .. } => {
-                return None;
-            }
+            Self::Unknown { .. }
+            | Self::BadName { .. }
+            | Self::DoesNotEnd { .. }
+            | Self::Interrupted { .. }
+            | Self::NotAdded { .. } => return None,
         };
         Some(text)
     }

@@ -1,5 +1,6 @@
 //! Which processes hold a data folder, read from /proc.
 
+use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -48,12 +49,19 @@ pub(crate) fn servers_on(datadir: &Path) -> Vec<u32> {
     processes().filter(|pid| holds(*pid, datadir)).collect()
 }
 
-/// One of them, with the moment of its start. That is read first: what it is, is asked of the process that started then.
-pub(crate) fn server_on(datadir: &Path) -> Option<(u32, u64)> {
-    servers_on(datadir).into_iter().find_map(|pid| {
+/// A server that was given the data folder and one of `marks`, with the moment of its start: what we alone tell a server,
+/// so that one which somebody has started on the same data by hand is another one. The moment is read first: what it is,
+/// is asked of the process that started then.
+pub(crate) fn server_marked(datadir: &Path, marks: &[OsString]) -> Option<(u32, u64)> {
+    processes().filter(|pid| is_marked(*pid, datadir, marks)).find_map(|pid| {
         let ticks = start_ticks(pid)?;
-        is_server(pid, ticks, datadir).then_some((pid, ticks))
+        (is_marked(pid, datadir, marks) && start_ticks(pid) == Some(ticks)).then_some((pid, ticks))
     })
+}
+
+fn is_marked(pid: u32, datadir: &Path, marks: &[OsString]) -> bool {
+    let arguments = arguments(pid);
+    is_told(&arguments, datadir) && has_any(&arguments, marks)
 }
 
 pub(crate) fn processes() -> impl Iterator<Item = u32> {
@@ -77,20 +85,45 @@ pub(crate) fn holder_of(datadir: &Path) -> Option<u32> {
 }
 
 fn holds(pid: u32, datadir: &Path) -> bool {
-    // As the families are told it; processes of a PostgreSQL other than the first show other words.
-    let wanted = [&b"--datadir="[..], b"-D"].map(|option| [option, datadir.as_os_str().as_bytes()].concat());
-    let arguments = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    arguments.split(|byte| *byte == 0).any(|argument| wanted.iter().any(|wanted| argument == wanted.as_slice()))
+    is_told(&arguments(pid), datadir)
+}
+
+/// Of its command line, with zeros between them.
+fn arguments(pid: u32) -> Vec<u8> {
+    fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default()
+}
+
+/// As the families are told it; processes of a PostgreSQL other than the first show other words.
+fn is_told(arguments: &[u8], datadir: &Path) -> bool {
+    let wanted = ["--datadir=", "-D"].map(|option| {
+        let mut argument = OsString::from(option);
+        argument.push(datadir);
+        argument
+    });
+    has_any(arguments, &wanted)
+}
+
+fn has_any(arguments: &[u8], wanted: &[OsString]) -> bool {
+    arguments.split(|byte| *byte == 0).any(|argument| wanted.iter().any(|wanted| argument == wanted.as_bytes()))
 }
 
 /// Kills the servers that hold `datadir` and waits until they are gone: one that is ending has no command line any more,
 /// and its files for a moment longer.
 pub(crate) fn kill_servers_on(datadir: &Path, time_limit: Duration) -> io::Result<u32> {
+    kill_where(|pid| holds(pid, datadir), time_limit)
+}
+
+/// The same for those of [`server_marked`] alone.
+pub(crate) fn kill_marked(datadir: &Path, marks: &[OsString], time_limit: Duration) -> io::Result<u32> {
+    kill_where(|pid| is_marked(pid, datadir, marks), time_limit)
+}
+
+fn kill_where(is_one: impl Fn(u32) -> bool, time_limit: Duration) -> io::Result<u32> {
     let end = Instant::now() + time_limit;
     let mut killed: Vec<(u32, u64)> = Vec::new();
     let mut was_quiet = false;
     loop {
-        let alive = servers_on(datadir);
+        let alive: Vec<_> = processes().filter(|pid| is_one(*pid)).collect();
         let is_quiet = alive.is_empty() && killed.iter().all(|(pid, ticks)| has_ended(*pid, *ticks));
         // Two looks: a process that is just becoming the server has no arguments for a moment.
         if is_quiet && was_quiet {
@@ -100,7 +133,9 @@ pub(crate) fn kill_servers_on(datadir: &Path, time_limit: Duration) -> io::Resul
         for pid in alive {
             let Some(ticks) = start_ticks(pid) else { continue };
             let children = Children::of(pid, ticks);
-            kill_if_holding(pid, datadir)?;
+            // The handle is opened first and the process looked at again after it: a pid that another process got
+            // meanwhile is never signalled.
+            signal_if(pid, Signal::KILL, || is_one(pid))?;
             children.kill(end.saturating_duration_since(Instant::now()));
             if !killed.contains(&(pid, ticks)) {
                 killed.push((pid, ticks));
@@ -112,12 +147,6 @@ pub(crate) fn kill_servers_on(datadir: &Path, time_limit: Duration) -> io::Resul
         }
         std::thread::sleep(Duration::from_millis(5));
     }
-}
-
-/// The handle is opened first and the process looked at again after it: a pid that another process got meanwhile is
-/// never signalled.
-fn kill_if_holding(pid: u32, datadir: &Path) -> io::Result<()> {
-    signal_if(pid, Signal::KILL, || holds(pid, datadir))
 }
 
 /// Whether the process that we started then is alive still, and is a server on this data folder.
@@ -196,14 +225,17 @@ mod tests {
             assert!(began.elapsed() < Duration::from_mins(1), "its arguments are not there");
             std::thread::sleep(Duration::from_millis(1));
         }
-        assert_eq!(server_on(data), Some((pid, ticks)));
-        assert_eq!((holder_of(data), holder_of(other), server_on(other)), (Some(pid), None, None));
+        let (mark, another) = ([OsString::from("sh")], [OsString::from("--pid-file=/no/such/pid")]);
+        assert_eq!(server_marked(data, &mark), Some((pid, ticks)));
+        assert_eq!((server_marked(data, &another), server_marked(other, &mark)), (None, None));
+        assert_eq!((holder_of(data), holder_of(other)), (Some(pid), None));
         assert!(!is_server(pid, ticks + 1, data) && !is_server(pid, ticks, other));
         assert!(!has_ended(pid, ticks) && has_ended(pid, ticks + 1));
         for (ticks, data) in [(ticks + 1, data), (ticks, other)] {
             signal_server(pid, ticks, data, Signal::KILL).unwrap();
         }
         assert_eq!(kill_servers_on(other, Duration::from_secs(1)).unwrap(), 0);
+        assert_eq!(kill_marked(data, &another, Duration::from_secs(1)).unwrap(), 0);
         assert!(server.0.try_wait().unwrap().is_none(), "signalled, though it is another one");
         signal_server(pid, ticks, data, Signal::KILL).unwrap();
         server.0.wait().unwrap();

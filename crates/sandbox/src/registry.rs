@@ -18,6 +18,7 @@ use crate::home::{Home, make_passable, open_lock, remove_tree};
 use crate::postgres::forget_shared_memory;
 use crate::processes::{kill_servers_on, servers_on};
 use crate::run;
+use crate::unfinished::clean_unfinished;
 
 const SCHEMA_VERSION: u32 = 1;
 /// More than this many servers of one process at a time is a mistake of ours.
@@ -167,7 +168,7 @@ fn folders(home: &Home) -> Result<Vec<PathBuf>, SandboxError> {
 }
 
 /// A lock of our own process counts too: locks belong to the open file, not to the process.
-fn is_held(lock: &Path) -> bool {
+pub(crate) fn is_held(lock: &Path) -> bool {
     File::open(lock).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
@@ -194,7 +195,8 @@ pub struct Cleaned {
 pub fn clean(home: &Home) -> Result<Vec<Cleaned>, SandboxError> {
     let leftovers = take_leftovers(home)?;
     let cleaned: Result<Vec<_>, _> = leftovers.into_iter().map(|(path, _lock)| remove_leftover(home, &path)).collect();
-    crate::template::remove_unfinished(home);
+    // What cannot be removed now is in nobody's way: the next one tries again.
+    let _ = clean_unfinished(home);
     cleaned
 }
 

@@ -9,6 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::server_user::ServerUser;
 use crate::spawn::spawn_bound_to_us;
@@ -64,6 +65,8 @@ pub(crate) fn run_to_end(
     command.current_dir("/");
     let mut child = spawn_bound_to_us(command, user)?;
     let Some(status) = wait_for(&mut child, time_limit)? else {
+        // A script may have started the program and wait for it: what is in the child's group ends with it.
+        let _ = kill_process_group(Pid::from_child(&child), Signal::KILL);
         child.kill()?;
         child.wait()?;
         return Err(io::Error::new(io::ErrorKind::TimedOut, format!("did not end within {} s", time_limit.as_secs())));
@@ -131,6 +134,20 @@ mod tests {
         let error = shell("sleep 30", Duration::from_millis(50)).err().unwrap();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
         assert!(started.elapsed() < Duration::from_secs(20));
+    }
+
+    #[test]
+    fn what_a_script_has_started_ends_with_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("pid");
+        let script = format!("sleep 60 & echo $! > '{}.new'; mv '{0}.new' '{0}'; wait", file.display());
+        shell(&script, Duration::from_secs(2)).err().unwrap();
+        let pid: u32 = std::fs::read_to_string(&file).unwrap().trim().parse().unwrap();
+        let end = Instant::now() + Duration::from_secs(20);
+        while crate::processes::start_ticks(pid).is_some() {
+            assert!(Instant::now() < end, "{pid} lives on");
+            thread::sleep(Duration::from_millis(5));
+        }
     }
 
     #[test]

@@ -26,6 +26,8 @@ use crate::template_build::build;
 const RECIPE: u32 = 1;
 /// Templates are 20 to 100 MB each.
 const TEMPLATES_MAX: usize = 8;
+/// Behind the name of one that is being made.
+const BUILDING: &str = ".building";
 /// Another truetps may be making the same template: MySQL takes 2 to 5 s, longer on a busy machine.
 const LOCK_TIME_LIMIT: Duration = Duration::from_mins(3);
 
@@ -100,7 +102,7 @@ fn lock_key(home: &Home, key: &str) -> Result<File, SandboxError> {
 
 fn make(home: &Home, binary: &ServerBinary, initial: &Settings, path: &Path) -> Result<(), SandboxError> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".building");
+    name.push(BUILDING);
     let beside = path.with_file_name(name);
     remove_tree(&beside)?;
     let made = build(binary, home.user(), initial, &beside).and_then(|()| finish(binary, &beside, path));
@@ -167,7 +169,7 @@ fn remove_old(home: &Home, in_use: &str) {
     let last_use = |name: &String| fs::metadata(lock_path(home, name)).and_then(|metadata| metadata.modified()).ok();
     others.sort_by_key(|name| std::cmp::Reverse(last_use(name)));
     for name in others.iter().skip(TEMPLATES_MAX - 1) {
-        remove_if_unused(home, name, name);
+        remove_if_unused(home, name);
     }
 }
 
@@ -176,25 +178,25 @@ pub(crate) fn remove_of(home: &Home, folder: &Path) {
     for name in names(home) {
         let program = manifest(&home.templates().join(&name)).and_then(|manifest| manifest.program);
         if program.is_some_and(|program| program.starts_with(folder)) {
-            remove_if_unused(home, &name, &name);
+            remove_if_unused(home, &name);
         }
     }
 }
 
-/// Removes what a killed run left of a template that it was making.
-pub(crate) fn remove_unfinished(home: &Home) {
-    for folder in names(home) {
-        if let Some(key) = folder.strip_suffix(".building") {
-            remove_if_unused(home, key, &folder);
-        }
-    }
+/// Templates that are being made, or were by a killed run, each with its lock.
+pub(crate) fn unfinished(home: &Home) -> Vec<(PathBuf, PathBuf)> {
+    let pair = |folder: String| {
+        let key = folder.strip_suffix(BUILDING)?;
+        Some((home.templates().join(&folder), lock_path(home, key)))
+    };
+    names(home).into_iter().filter_map(pair).collect()
 }
 
 /// A folder that cannot be removed now is tried again by the next start.
-fn remove_if_unused(home: &Home, key: &str, folder: &str) {
+fn remove_if_unused(home: &Home, key: &str) {
     let lock = open_lock(&lock_path(home, key));
     if lock.is_ok_and(|lock| lock.try_lock().is_ok()) {
-        let _ = remove_tree(&home.templates().join(folder));
+        let _ = remove_tree(&home.templates().join(key));
     }
 }
 

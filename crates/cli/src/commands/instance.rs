@@ -1,10 +1,7 @@
-//! `truetps server start`, `stop`, `status`, `sql`, `log`: a server with a name, and what runs of it.
+//! `truetps server start`, `stop`, `status`, `log`: a server with a name, and what runs of it.
 
-use std::io::{IsTerminal, Read};
 use std::time::Duration;
 
-use truetps_driver::{Client, QueryResult};
-use truetps_record::{SqlDialect, split_sql};
 use truetps_report::format;
 use truetps_sandbox::{
     Family, Home, Instance, InstanceOptions, Named, NamedError, NamedServer, SandboxError, State, Status,
@@ -14,14 +11,10 @@ use crate::commands::run::settings;
 use crate::commands::server::{open, refused};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::server_args::{LogArgs, NameArgs, SqlArgs, StartArgs, StopArgs};
+use crate::server_args::{LogArgs, NameArgs, StartArgs, StopArgs};
 use crate::{print_out, say, signals};
 
-/// Cells wider than this are cut at a terminal.
-const CELL_CHARS_MAX: usize = 60;
-const ASK_TIME_LIMIT: Duration = Duration::from_secs(10);
-
-fn get(home: &Home, name: &str) -> Result<NamedServer, Failure> {
+pub(crate) fn get(home: &Home, name: &str) -> Result<NamedServer, Failure> {
     Named::of(home).get(name).map_err(|error| refused(&error))
 }
 
@@ -84,6 +77,9 @@ pub(crate) fn status(args: &NameArgs) -> Result<Exit, Failure> {
     if status.state == State::Running {
         return Ok(printed);
     }
+    if status.held_by.is_some() {
+        return Ok(if printed == Exit::Good { Exit::No } else { printed });
+    }
     let next = if matches!(status.state, State::Died | State::NotStarted) { "log" } else { "start" };
     say(&format!("\nNext   truetps server {next} {}\n", server.name));
     Ok(if printed == Exit::Good { Exit::No } else { printed })
@@ -96,6 +92,7 @@ fn described(server: &NamedServer, status: &Status) -> String {
         State::Stopped => "was stopped",
         State::Killed => "was killed by `stop`: its next start recovers",
         State::NotStarted => "does not run: its last start failed, or was cut short",
+        State::Ended => "ended in good order, and not by `stop`",
         State::Died => "died, or was killed: its next start recovers",
     };
     let mut lines = vec![
@@ -109,6 +106,9 @@ fn described(server: &NamedServer, status: &Status) -> String {
         lines.push(("socket", status.socket.display().to_string()));
         lines.push(("dsn", dsn(server.family(), status)));
         lines.extend(status.port.map(|port| ("tcp", format!("127.0.0.1:{port}, for accounts with a password"))));
+    }
+    if let Some(pid) = status.held_by {
+        lines.push(("held by", format!("process {pid}, a server on the same data that truetps did not start")));
     }
     if status.state != State::NeverStarted {
         let settings: Vec<_> =
@@ -142,115 +142,12 @@ pub(crate) fn log(args: &LogArgs) -> Result<Exit, Failure> {
     let home = open(&args.sandbox)?;
     let server = get(&home, &args.name)?;
     let text = Instance::of(Named::of(&home), &server).log_tail(args.lines);
+    if args.lines == 0 {
+        return Ok(Exit::Good);
+    }
     if text.is_empty() {
         say(&format!("{} has written no log yet\n", server.name));
         return Ok(Exit::Good);
     }
     Ok(print_out(&format!("{}\n", text.trim_end())))
-}
-
-pub(crate) fn sql(args: &SqlArgs) -> Result<Exit, Failure> {
-    let home = open(&args.sandbox)?;
-    let server = get(&home, &args.name)?;
-    let statements = statements(&args.sql, server.family())?;
-    let instance = Instance::of(Named::of(&home), &server);
-    let mut client = instance.connect(ASK_TIME_LIMIT).map_err(|error| refused(&error))?;
-    client.set_timeout(Duration::from_secs(args.wait)).map_err(Failure::failed)?;
-    let mut exit = Exit::Good;
-    for statement in &statements {
-        exit = answer(&mut client, statement)?;
-        if exit != Exit::Good {
-            break;
-        }
-    }
-    Ok(exit)
-}
-
-fn statements(typed: &[String], family: Family) -> Result<Vec<String>, Failure> {
-    let mut text = String::new();
-    if typed.is_empty() {
-        std::io::stdin().read_to_string(&mut text).map_err(|error| Failure::usage(format!("stdin: {error}")))?;
-    }
-    let texts = if typed.is_empty() { vec![text] } else { typed.to_vec() };
-    let dialect = match family {
-        Family::Mysql => SqlDialect::Mysql,
-        Family::Postgres => SqlDialect::Postgres,
-    };
-    let mut statements = Vec::new();
-    for text in texts {
-        statements.extend(split_sql(&text, ";", dialect).map_err(Failure::usage)?);
-    }
-    if statements.is_empty() {
-        return Err(Failure::usage("there is no statement, neither on the command line nor on stdin"));
-    }
-    Ok(statements)
-}
-
-fn answer(client: &mut Client, statement: &str) -> Result<Exit, Failure> {
-    let failed = |source| SandboxError::Sql { action: "run the statement", source };
-    let result = client.query(statement).map_err(|error| refused(&failed(error)))?;
-    if result.columns.is_empty() {
-        say(&format!("{}\n", format::plural(result.affected_rows, "row")));
-        return Ok(Exit::Good);
-    }
-    Ok(print_out(&if std::io::stdout().is_terminal() { table(&result) } else { tabs(&result) }))
-}
-
-/// As the `mysql` client writes it for programs: `\\N` is no value, tabs and newlines in a value are escaped.
-fn tabs(result: &QueryResult) -> String {
-    let escape = |text: &str| text.replace('\\', "\\\\").replace('\t', "\\t").replace('\n', "\\n");
-    let row = |cells: Vec<String>| format!("{}\n", cells.join("\t"));
-    let mut text = row(result.columns.iter().map(|name| escape(name)).collect());
-    for cells in &result.rows {
-        text.push_str(&row(cells
-            .iter()
-            .map(|cell| cell.as_deref().map_or_else(|| "\\N".to_owned(), escape))
-            .collect()));
-    }
-    text
-}
-
-fn table(result: &QueryResult) -> String {
-    let cut = |text: &str| {
-        let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-        if text.chars().count() <= CELL_CHARS_MAX {
-            return text;
-        }
-        text.chars().take(CELL_CHARS_MAX - 1).chain(['…']).collect()
-    };
-    let mut rows = vec![result.columns.iter().map(|name| cut(name)).collect::<Vec<_>>()];
-    rows.extend(
-        result.rows.iter().map(|cells| cells.iter().map(|cell| cut(cell.as_deref().unwrap_or("NULL"))).collect()),
-    );
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths: Vec<_> = (0..result.columns.len()).map(width).collect();
-    let line = |row: &Vec<String>| {
-        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}"));
-        format!("{}\n", cells.collect::<Vec<_>>().join("  ").trim_end())
-    };
-    let rule = format!("{}\n", widths.iter().map(|width| "-".repeat(*width)).collect::<Vec<_>>().join("  "));
-    let mut lines: Vec<_> = rows.iter().map(line).collect();
-    lines.insert(1, rule);
-    lines.concat()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn result() -> QueryResult {
-        let text = |text: &str| Some(text.to_owned());
-        QueryResult {
-            columns: vec!["id".to_owned(), "name".to_owned()],
-            rows: vec![vec![text("1"), text("a\tb")], vec![text("22"), None]],
-            affected_rows: 0,
-            warnings: 0,
-        }
-    }
-
-    #[test]
-    fn answers_for_programs_and_for_people() {
-        assert_eq!(tabs(&result()), "id\tname\n1\ta\\tb\n22\t\\N\n");
-        assert_eq!(table(&result()), "id  name\n--  ----\n1   a b\n22  NULL\n");
-    }
 }

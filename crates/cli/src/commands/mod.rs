@@ -8,4 +8,6 @@ pub(crate) mod report;
 pub(crate) mod restore;
 pub(crate) mod run;
 pub(crate) mod server;
+pub(crate) mod sql;
+mod sql_text;
 pub(crate) mod sweep;

@@ -1,14 +1,17 @@
 //! `truetps server`: private servers, and what killed runs left behind.
 
 use truetps_report::format;
-use truetps_sandbox::{Add, Entry, Home, Instance, Listed, Named, NamedError, SandboxError, State};
+use truetps_sandbox::{
+    Add, Entry, Home, Instance, Listed, Named, NamedError, SandboxError, State, Unfinished, clean_unfinished,
+    unfinished,
+};
 
 use crate::args::SandboxPlace;
-use crate::commands::{capture, instance, restore};
+use crate::commands::{capture, instance, restore, sql};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::server_args::{AddArgs, RemoveArgs, ServerCommand};
-use crate::{print_out, say};
+use crate::{print_out, say, signals};
 
 pub(crate) fn run(command: &ServerCommand) -> Result<Exit, Failure> {
     match command {
@@ -17,7 +20,7 @@ pub(crate) fn run(command: &ServerCommand) -> Result<Exit, Failure> {
         ServerCommand::Start(args) => instance::start(args),
         ServerCommand::Stop(args) => instance::stop(args),
         ServerCommand::Status(args) => instance::status(args),
-        ServerCommand::Sql(args) => instance::sql(args),
+        ServerCommand::Sql(args) => sql::run(args),
         ServerCommand::Log(args) => instance::log(args),
         ServerCommand::Remove(args) => remove(args),
         ServerCommand::Clean(place) => clean(place),
@@ -28,8 +31,15 @@ pub(crate) fn run(command: &ServerCommand) -> Result<Exit, Failure> {
 
 fn add(args: &AddArgs) -> Result<Exit, Failure> {
     let home = open(&args.sandbox)?;
-    let add = Add { name: &args.name, source: args.path.as_deref(), replace: args.replace };
-    let server = Named::of(&home).register(&add).map_err(|error| refused(&error))?;
+    let stop = signals::stop_flag()?;
+    let add = Add { name: &args.name, source: args.path.as_deref(), replace: args.replace, stop: &stop };
+    let server = match Named::of(&home).register(&add) {
+        Err(SandboxError::Named(error @ NamedError::NotAdded { .. })) => {
+            say(&format!("{error}\n"));
+            return Ok(Exit::Interrupted);
+        }
+        other => other.map_err(|error| refused(&error))?,
+    };
     let exit = print_out(&format!("{}  {}  {}\n", server.name, server.what(), server.program.display()));
     say(&format!("\nNext   truetps server start {0}, truetps sweep --quick --server {0}\n", server.name));
     Ok(exit)
@@ -47,7 +57,8 @@ fn list(place: &SandboxPlace) -> Result<Exit, Failure> {
     let named = Named::of(&home);
     let servers = named.list().map_err(|error| refused(&error))?;
     let entries = truetps_sandbox::list(&home).map_err(|error| Failure::failed(&error).hint(error.hint()))?;
-    if entries.is_empty() && servers.is_empty() {
+    let begun = unfinished(&home);
+    if entries.is_empty() && servers.is_empty() && begun.is_empty() {
         say(&format!("no private server in {}\n", home.path().display()));
         say("\nNext   truetps server add NAME [PATH]\n");
         return Ok(Exit::Good);
@@ -57,8 +68,9 @@ fn list(place: &SandboxPlace) -> Result<Exit, Failure> {
         lines.push_str(&named_line(named, server));
     }
     lines.extend(entries.iter().map(line));
+    lines.extend(begun.iter().map(unfinished_line));
     let exit = print_out(&lines);
-    if entries.iter().any(|entry| !entry.owner_alive) {
+    if !begun.is_empty() || entries.iter().any(|entry| !entry.owner_alive) {
         say("\nNext   truetps server clean\n");
     }
     Ok(exit)
@@ -66,16 +78,19 @@ fn list(place: &SandboxPlace) -> Result<Exit, Failure> {
 
 fn clean(place: &SandboxPlace) -> Result<Exit, Failure> {
     let home = open(place)?;
-    let cleaned = truetps_sandbox::clean(&home).map_err(|error| Failure::failed(&error).hint(error.hint()))?;
-    if cleaned.is_empty() {
+    let failed = |error: SandboxError| Failure::failed(&error).hint(error.hint());
+    // First: the other removes them as well, and does not say so.
+    let begun = clean_unfinished(&home).map_err(failed)?;
+    let cleaned = truetps_sandbox::clean(&home).map_err(failed)?;
+    if cleaned.is_empty() && begun.is_empty() {
         say(&format!("nothing to clean in {}\n", home.path().display()));
     }
-    let lines: Vec<_> = cleaned
-        .iter()
-        .map(|one| {
+    let begun = begun.iter().map(|one| format!("removed {} ({})\n", one.path.display(), format::bytes(one.size_bytes)));
+    let lines: Vec<_> = begun
+        .chain(cleaned.iter().map(|one| {
             let killed = if one.servers_killed > 0 { ", its server was ended" } else { "" };
             format!("removed {} ({}{killed})\n", one.entry.path.display(), format::bytes(one.entry.size_bytes))
-        })
+        }))
         .collect();
     Ok(print_out(&lines.concat()))
 }
@@ -116,10 +131,16 @@ fn named_line(named: Named<'_>, listed: &Listed) -> String {
         State::Stopped => "stopped".to_owned(),
         State::Killed => "killed".to_owned(),
         State::NotStarted => "did not start".to_owned(),
+        State::Ended => "ended".to_owned(),
         State::Died => "died".to_owned(),
     };
+    let held = status.held_by.map(|pid| format!(", data held by process {pid}")).unwrap_or_default();
     let size = if status.data_bytes > 0 { format!("  {}", format::bytes(status.data_bytes)) } else { String::new() };
-    format!("{name}  {state}  {}{size}  {}\n", server.what(), server.program.display())
+    format!("{name}  {state}{held}  {}{size}  {}\n", server.what(), server.program.display())
+}
+
+fn unfinished_line(one: &Unfinished) -> String {
+    format!("left behind, half made  {}  {}\n", format::bytes(one.size_bytes), one.path.display())
 }
 
 fn line(entry: &Entry) -> String {

@@ -36,6 +36,7 @@ pub(crate) struct Place {
     dir: tempfile::TempDir,
 }
 
+#[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,

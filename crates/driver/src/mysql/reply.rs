@@ -3,6 +3,7 @@
 use super::collect;
 use super::packets::{PAYLOAD_BYTES_MAX, Wanted};
 use super::wire::Reader;
+use crate::client::cell_text;
 use crate::{COLLECTED_BYTES_MAX, DriverError, QueryResult, Reply, ResultSets, ServerError};
 
 const MORE_RESULTS: u64 = 0x0008;
@@ -305,7 +306,7 @@ fn column_name(payload: &[u8]) -> Result<String, DriverError> {
 
 fn text_row(payload: &[u8], columns: usize) -> Result<Vec<Option<String>>, DriverError> {
     let mut reader = Reader::new(payload);
-    let cell = |_| reader.lenenc_bytes().map(|bytes| bytes.map(|b| String::from_utf8_lossy(b).into_owned()));
+    let cell = |_| reader.lenenc_bytes().map(|bytes| bytes.map(cell_text));
     let row = (0..columns).map(cell).collect::<Result<_, _>>()?;
     if !reader.rest().is_empty() {
         return Err(DriverError::Protocol("a row with more cells than columns"));

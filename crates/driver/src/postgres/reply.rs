@@ -2,6 +2,7 @@
 
 use super::report::parse_report;
 use super::wire::Reader;
+use crate::client::cell_text;
 use crate::{COLLECTED_BYTES_MAX, DriverError, QueryResult, Reply, ResultSets, ServerError};
 
 /// A result that is kept may have this many bytes, all its rows together: results that are kept are settings and
@@ -181,7 +182,7 @@ impl ReplyReader {
         let count = reader.u16()?;
         // What a row takes here is more than its bytes there.
         self.keep(body.len() + (1 + usize::from(count)) * size_of::<Option<String>>())?;
-        let row = (0..count).map(|_| reader.value().map(|value| value.map(text))).collect::<Result<_, _>>()?;
+        let row = (0..count).map(|_| reader.value().map(|value| value.map(cell_text))).collect::<Result<_, _>>()?;
         self.reply.result.get_or_insert_default().rows.push(row);
         Ok(())
     }

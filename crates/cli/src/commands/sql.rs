@@ -1,0 +1,246 @@
+//! `truetps server sql`: statements in one session of a server with a name.
+
+use std::io::{ErrorKind, IsTerminal, Read};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use truetps_driver::{Client, DriverError, QueryResult};
+use truetps_record::SqlDialect;
+use truetps_report::format;
+use truetps_sandbox::{Family, Instance, Named, SandboxError};
+
+use crate::commands::instance::get;
+use crate::commands::server::{open, refused};
+use crate::commands::sql_text::{Statement, split};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::server_args::SqlArgs;
+use crate::{print_out, say, signals};
+
+/// Cells wider than this are cut at a terminal.
+const CELL_CHARS_MAX: usize = 60;
+/// Of a login; `--wait` may be shorter.
+const LOGIN_SECONDS: u64 = 10;
+/// Of the login of who ends a statement in the server.
+const END_TIME_LIMIT: Duration = Duration::from_secs(5);
+/// A statement that came just when it was to be ended is ended at the next look.
+const LOOK_AGAIN: Duration = Duration::from_millis(300);
+const LOOK_FOR_SIGNAL: Duration = Duration::from_millis(20);
+/// MySQL's number of a syntax error.
+const SYNTAX: u16 = 1064;
+
+pub(crate) fn run(args: &SqlArgs) -> Result<Exit, Failure> {
+    let home = open(&args.sandbox)?;
+    let server = get(&home, &args.name)?;
+    let statements = statements(&args.sql, server.family())?;
+    let stop = signals::stop_flag()?;
+    let mut session = Session::begin(Instance::of(Named::of(&home), &server), &args.name, args.wait)?;
+    let done = AtomicBool::new(false);
+    let end = session.end.clone();
+    thread::scope(|scope| {
+        let watch = scope.spawn(|| end_when_wanted(&end, &stop, &done));
+        let ran = session.run(&statements, &stop);
+        done.store(true, Ordering::Relaxed);
+        watch.thread().unpark();
+        ran
+    })
+}
+
+fn statements(typed: &[String], family: Family) -> Result<Vec<Statement>, Failure> {
+    let mut text = String::new();
+    if typed.is_empty() {
+        std::io::stdin().read_to_string(&mut text).map_err(|error| Failure::usage(format!("stdin: {error}")))?;
+    }
+    let texts = if typed.is_empty() { vec![text] } else { typed.to_vec() };
+    let dialect = match family {
+        Family::Mysql => SqlDialect::Mysql,
+        Family::Postgres => SqlDialect::Postgres,
+    };
+    let mut statements = Vec::new();
+    for text in texts {
+        statements.extend(split(&text, dialect).map_err(Failure::usage)?);
+    }
+    if statements.is_empty() {
+        return Err(Failure::usage("there is no statement, neither on the command line nor on stdin"));
+    }
+    Ok(statements)
+}
+
+/// How a statement of a session is ended from outside: by a second session.
+#[derive(Clone)]
+struct End<'a> {
+    instance: Instance<'a>,
+    sql: String,
+}
+
+impl End<'_> {
+    fn send(&self) -> bool {
+        self.instance.connect(END_TIME_LIMIT).is_ok_and(|mut client| client.execute(&self.sql).is_ok())
+    }
+}
+
+/// After Ctrl-C a statement must not go on in the server with nobody there who waits for it.
+fn end_when_wanted(end: &End<'_>, stop: &AtomicBool, done: &AtomicBool) {
+    while !done.load(Ordering::Relaxed) {
+        if stop.load(Ordering::Relaxed) {
+            end.send();
+            thread::park_timeout(LOOK_AGAIN);
+        } else {
+            thread::park_timeout(LOOK_FOR_SIGNAL);
+        }
+    }
+}
+
+struct Session<'a> {
+    client: Client,
+    end: End<'a>,
+    wait_s: u64,
+}
+
+impl<'a> Session<'a> {
+    fn begin(instance: Instance<'a>, name: &str, wait_s: u64) -> Result<Self, Failure> {
+        let login_s = wait_s.min(LOGIN_SECONDS);
+        let mut client = instance.connect(Duration::from_secs(login_s)).map_err(|error| match &error {
+            SandboxError::Sql { source, .. } if is_late(source) => {
+                let what = if login_s == wait_s { " (--wait)" } else { "" };
+                let message = format!("the server has not answered the login within {login_s} s{what}");
+                Failure::failed(message).hint(format!("see its log: `truetps server log {name}`"))
+            }
+            error => refused(error),
+        })?;
+        let (ask, before, behind) = match client.dialect() {
+            truetps_driver::Dialect::Mysql => ("SELECT CONNECTION_ID()", "KILL QUERY ", ""),
+            truetps_driver::Dialect::Postgres => ("SELECT pg_backend_pid()", "SELECT pg_cancel_backend(", ")"),
+        };
+        let id = client.query_value(ask).map_err(Failure::failed)?.unwrap_or_default();
+        client.set_timeout(Duration::from_secs(wait_s)).map_err(Failure::failed)?;
+        Ok(Self { client, end: End { instance, sql: format!("{before}{id}{behind}") }, wait_s })
+    }
+
+    fn run(&mut self, statements: &[Statement], stop: &AtomicBool) -> Result<Exit, Failure> {
+        let interrupted = |how: &str, n: usize| {
+            say(&format!("interrupted {how} {}\n", place(statements, n)));
+            Ok(Exit::Interrupted)
+        };
+        for (n, statement) in statements.iter().enumerate() {
+            if stop.load(Ordering::Relaxed) {
+                return interrupted("before", n);
+            }
+            let answered = self.client.query(&statement.text);
+            if let Ok(result) = &answered {
+                let exit = shown(result);
+                if exit != Exit::Good {
+                    return Ok(exit);
+                }
+            }
+            match answered {
+                Err(_) if stop.load(Ordering::Relaxed) => return interrupted("in", n),
+                Err(error) => return Err(self.failed(&error, statements, n)),
+                // A sleep that is ended is over, and has not failed.
+                Ok(_) if stop.load(Ordering::Relaxed) && n + 1 == statements.len() => return interrupted("in", n),
+                Ok(_) => {}
+            }
+        }
+        Ok(Exit::Good)
+    }
+
+    fn failed(&self, error: &DriverError, statements: &[Statement], n: usize) -> Failure {
+        let place = place(statements, n);
+        if is_late(error) {
+            let became = if self.end.send() { "it was ended there" } else { "it may still run there" };
+            return Failure::failed(format!(
+                "the server has not answered {place} within {} s (--wait): {became}",
+                self.wait_s
+            ));
+        }
+        let is_cut = matches!(error, DriverError::Server(error) if error.code == SYNTAX)
+            && ["CREATE", "BEGIN"].iter().all(|word| statements[n].text.to_ascii_uppercase().contains(word));
+        let hint = is_cut.then(|| {
+            "a text is cut at each `;`: put a line `DELIMITER //` before a routine, and `//` behind its END".to_owned()
+        });
+        Failure::failed(format!("cannot run {place}: {error}")).hint(hint)
+    }
+}
+
+fn is_late(error: &DriverError) -> bool {
+    matches!(error, DriverError::Io(source) if source.kind() == ErrorKind::TimedOut)
+}
+
+/// Which one it is, where there are several.
+fn place(statements: &[Statement], n: usize) -> String {
+    let line = statements[n].line.map(|line| format!(" (line {line})")).unwrap_or_default();
+    if statements.len() == 1 {
+        return format!("the statement{line}");
+    }
+    format!("statement {} of {}{line}, `{}`", n + 1, statements.len(), cut(&statements[n].text))
+}
+
+fn shown(result: &QueryResult) -> Exit {
+    if result.columns.is_empty() {
+        say(&format!("{}\n", format::plural(result.affected_rows, "row")));
+        return Exit::Good;
+    }
+    print_out(&if std::io::stdout().is_terminal() { table(result) } else { tabs(result) })
+}
+
+/// On one line, and not too long.
+fn cut(text: &str) -> String {
+    let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if text.chars().count() <= CELL_CHARS_MAX {
+        return text;
+    }
+    text.chars().take(CELL_CHARS_MAX - 1).chain(['…']).collect()
+}
+
+/// As the `mysql` client writes it for programs: `\\N` is no value, tabs and newlines in a value are escaped.
+fn tabs(result: &QueryResult) -> String {
+    let escape = |text: &str| text.replace('\\', "\\\\").replace('\t', "\\t").replace('\n', "\\n");
+    let row = |cells: Vec<String>| format!("{}\n", cells.join("\t"));
+    let mut text = row(result.columns.iter().map(|name| escape(name)).collect());
+    for cells in &result.rows {
+        text.push_str(&row(cells
+            .iter()
+            .map(|cell| cell.as_deref().map_or_else(|| "\\N".to_owned(), escape))
+            .collect()));
+    }
+    text
+}
+
+fn table(result: &QueryResult) -> String {
+    let mut rows = vec![result.columns.iter().map(|name| cut(name)).collect::<Vec<_>>()];
+    rows.extend(
+        result.rows.iter().map(|cells| cells.iter().map(|cell| cut(cell.as_deref().unwrap_or("NULL"))).collect()),
+    );
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<_> = (0..result.columns.len()).map(width).collect();
+    let line = |row: &Vec<String>| {
+        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}"));
+        format!("{}\n", cells.collect::<Vec<_>>().join("  ").trim_end())
+    };
+    let rule = format!("{}\n", widths.iter().map(|width| "-".repeat(*width)).collect::<Vec<_>>().join("  "));
+    let mut lines: Vec<_> = rows.iter().map(line).collect();
+    lines.insert(1, rule);
+    lines.concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn result() -> QueryResult {
+        let text = |text: &str| Some(text.to_owned());
+        QueryResult {
+            columns: vec!["id".to_owned(), "name".to_owned()],
+            rows: vec![vec![text("1"), text("a\tb")], vec![text("22"), None]],
+            affected_rows: 0,
+            warnings: 0,
+        }
+    }
+
+    #[test]
+    fn answers_for_programs_and_for_people() {
+        assert_eq!(tabs(&result()), "id\tname\n1\ta\\tb\n22\t\\N\n");
+        assert_eq!(table(&result()), "id  name\n--  ----\n1   a b\n22  NULL\n");
+    }
+}

@@ -1,0 +1,137 @@
+//! What killed runs were making: a template, the tree of an archive, a copy of a data folder.
+//!
+//! Whoever makes one holds a lock meanwhile, which the kernel lets go of when he dies: one whose lock is free is nobody's.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::error::SandboxError;
+use crate::home::{Home, open_lock, remove_tree};
+use crate::named::{Named, UNFINISHED, is_at};
+use crate::registry::{disk_bytes, is_held};
+use crate::template;
+
+/// The copy of a template that becomes a data folder of a server with a name.
+pub(crate) const COPY: &str = "data.copying";
+
+/// A folder that nobody will finish.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unfinished {
+    pub path: PathBuf,
+    /// What it takes on the disk.
+    pub size_bytes: u64,
+}
+
+/// A folder that is being made, or was, and the lock of who makes it.
+struct Beside {
+    path: PathBuf,
+    lock: PathBuf,
+    /// Name of the server that it is for; `None`: a template.
+    name: Option<String>,
+}
+
+impl Beside {
+    fn described(&self) -> Unfinished {
+        Unfinished { path: self.path.clone(), size_bytes: disk_bytes(&self.path) }
+    }
+}
+
+/// Those that nobody is making just now.
+pub fn unfinished(home: &Home) -> Vec<Unfinished> {
+    let found = all(home).into_iter();
+    found.filter(|one| !is_held(&one.lock)).map(|one| one.described()).collect()
+}
+
+/// Removes them. Returns those that are gone.
+pub fn clean_unfinished(home: &Home) -> Result<Vec<Unfinished>, SandboxError> {
+    clean(home, all(home))
+}
+
+/// The same for templates alone.
+pub(crate) fn clean_templates(home: &Home) {
+    // What cannot be removed now is in nobody's way: the next one tries again.
+    let _ = clean(home, templates(home));
+}
+
+fn clean(home: &Home, found: Vec<Beside>) -> Result<Vec<Unfinished>, SandboxError> {
+    let mut removed = Vec::new();
+    for one in found {
+        // The name may be given up just now, and its lock with it: then nothing is left, either.
+        let Ok(lock) = open_lock(&one.lock) else { continue };
+        if lock.try_lock().is_err() || !is_at(&lock, &one.lock) {
+            continue;
+        }
+        // Its owner may have finished it while we looked.
+        if one.path.is_dir() {
+            let described = one.described();
+            remove_tree(&one.path)?;
+            removed.push(described);
+        }
+        if let Some(name) = &one.name {
+            Named::of(home).forget_unknown(name);
+        }
+    }
+    Ok(removed)
+}
+
+fn all(home: &Home) -> Vec<Beside> {
+    let mut found = templates(home);
+    found.extend(of_named(&home.named()));
+    found
+}
+
+fn templates(home: &Home) -> Vec<Beside> {
+    let mut found = template::unfinished(home);
+    found.sort();
+    found.into_iter().map(|(path, lock)| Beside { path, lock, name: None }).collect()
+}
+
+/// `.NAME.adding`, and the copy in the folder of a name.
+fn of_named(named: &Path) -> Vec<Beside> {
+    let entries = fs::read_dir(named).into_iter().flatten().flatten();
+    let mut names: Vec<_> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    names.sort();
+    let beside = |entry: String| {
+        let (name, path) = match entry.strip_prefix('.').and_then(|rest| rest.strip_suffix(UNFINISHED)) {
+            Some(name) => (name.to_owned(), named.join(&entry)),
+            None => (entry.clone(), named.join(&entry).join(COPY)),
+        };
+        let lock = named.join(format!(".{name}.lock"));
+        path.is_dir().then_some(Beside { path, lock, name: Some(name) })
+    };
+    names.into_iter().filter_map(beside).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn what_nobody_finishes_is_found_and_removed() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o711)).unwrap();
+        let home = Home::open(Some(&dir.path().join("home"))).unwrap();
+        let named = home.make_named().unwrap();
+        let folders = [home.templates().join("k-1.building"), named.join(".a.adding"), named.join("b").join(COPY)];
+        for folder in &folders {
+            fs::create_dir_all(folder.join("tree")).unwrap();
+            fs::write(folder.join("tree/of"), "a killed run").unwrap();
+        }
+        let paths = |found: Vec<Unfinished>| found.into_iter().map(|one| one.path).collect::<Vec<_>>();
+        assert_eq!(paths(unfinished(&home)), folders);
+        // One that somebody is making is his.
+        let locks = [home.templates().join("k-1.lock"), named.join(".a.lock"), named.join(".b.lock")];
+        let held = locks.each_ref().map(|lock| open_lock(lock).unwrap());
+        for lock in &held {
+            lock.lock().unwrap();
+        }
+        assert_eq!((paths(unfinished(&home)), clean_unfinished(&home).unwrap()), (vec![], vec![]));
+        drop(held);
+        assert_eq!(paths(clean_unfinished(&home).unwrap()), folders);
+        assert!(folders.iter().all(|folder| !folder.exists()) && named.join("b").is_dir());
+        let left: Vec<_> = fs::read_dir(&named).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert!(!left.iter().any(|name| name == ".a.lock"), "a lock of nobody's: {left:?}");
+        assert!(clean_unfinished(&home).unwrap().is_empty());
+    }
+}
