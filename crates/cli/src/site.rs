@@ -201,23 +201,3 @@ pub(crate) fn dialect(place: &Place) -> Result<Option<Dialect>, Failure> {
 fn words() -> impl Iterator<Item = String> {
     std::env::args_os().map(|word| word.to_string_lossy().into_owned())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_folder_that_cannot_be_written_is_refused_before_anything_is_measured() {
-        let dir = tempfile::tempdir().unwrap();
-        let file = dir.path().join("file");
-        std::fs::write(&file, "").unwrap();
-        assert!(check_usable(&dir.path().join("a/b"), "runs are kept", "--runs").is_ok());
-        assert!(check_usable(Path::new("runs"), "runs are kept", "--runs").is_ok());
-        assert!(!dir.path().join("a").exists(), "it was made");
-        for folder in [file.clone(), file.join("below")] {
-            let failure = check_usable(&folder, "runs are kept", "--runs").unwrap_err();
-            assert_eq!(failure.exit, Exit::Usage);
-            assert!(failure.to_string().contains("hint: --runs"), "{failure}");
-        }
-    }
-}
