@@ -103,8 +103,7 @@ impl MysqlSession {
             };
             if !matches!(event, Event::Pending) {
                 self.packets.rest();
-                let is_all = bytes.is_empty();
-                return if is_all { Ok((bytes, event)) } else { Err(MORE_THAN_A_REPLY) };
+                return if bytes.is_empty() || is_farewell(bytes) { Ok((&[], event)) } else { Err(MORE_THAN_A_REPLY) };
             }
             if self.encryption.is_some() != was_encrypted {
                 return Ok((bytes, Event::Pending));
@@ -319,6 +318,12 @@ fn version(text: &str) -> Box<str> {
     let text =
         text.strip_prefix("5.5.5-").filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit())).unwrap_or(text);
     text.chars().take(VERSION_CHARS_MAX).collect()
+}
+
+/// What a server says unasked before it ends a session: that it shuts down, or that somebody has killed it. The packets of
+/// a reply are numbered from 1, and this one is 0. Whoever uses the session next finds that it has ended.
+fn is_farewell(bytes: &[u8]) -> bool {
+    matches!(bytes, [_, _, _, 0, 0xff, ..])
 }
 
 const MORE_THAN_A_REPLY: DriverError = DriverError::Protocol("more packets than the reply has");

@@ -257,6 +257,18 @@ fn what_nobody_asked_for_is_an_error_with_the_server_s_reason() {
 }
 
 #[test]
+fn a_farewell_behind_a_reply_takes_nothing_from_it() {
+    let farewell = packet(0, b"\xff\x1d\x04#08S01Server shutdown in progress");
+    let mut session = ready(&[]);
+    session.send_sql("SHUTDOWN", &mut Vec::new());
+    let (event, _) = feed(&mut session, &[packet(1, OK), farewell.clone()].concat()).unwrap();
+    assert!(matches!(event, Event::Reply(Reply { error: None, .. })), "{event:?}");
+    session.send_sql("DO 1", &mut Vec::new());
+    let error = feed(&mut session, &[packet(1, OK), packet(2, OK)].concat()).unwrap_err();
+    assert!(error.to_string().contains("more packets"), "{error}");
+}
+
+#[test]
 fn long_rows_use_no_memory_where_they_are_not_kept() {
     let mut session = ready(&[]);
     session.send_sql("SELECT REPEAT('x', 40000000)", &mut Vec::new());
