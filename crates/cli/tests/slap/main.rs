@@ -47,7 +47,7 @@ const OWN: [&str; 4] = [
     "SELECTCONCAT(VERSION(),N,@@version_comment)",
     "SELECTCONNECTION_ID()",
     "SHOWGLOBALVARIABLES",
-    "SHOWGLOBALSTATUSLIKEN",
+    "SHOWGLOBALSTATUSWHEREVariable_nameIN(N,N,N)",
 ];
 
 impl Bench {
