@@ -272,9 +272,9 @@ pub(crate) struct ReportArgs {
     A setting is put back where it still has the value that the run has set. It may be run again at any time. \
     docs/guides/your-own-server.md")]
 pub(crate) struct RestoreArgs {
-    /// The server, and the account that puts it back; default: those of the journal. The password comes from
-    /// TRUETPS_PASSWORD, ~/.my.cnf or the terminal
-    #[arg(long, value_name = "DSN", env = "TRUETPS_DSN", hide_env_values = true)]
+    /// The server, and the account that puts it back; default: those of --journal, else of TRUETPS_DSN, else those of each
+    /// journal. The password comes from TRUETPS_PASSWORD, ~/.my.cnf or the terminal
+    #[arg(long, value_name = "DSN")]
     pub(crate) dsn: Option<String>,
     #[command(flatten)]
     pub(crate) login: LoginArgs,
@@ -283,7 +283,7 @@ pub(crate) struct RestoreArgs {
     pub(crate) journal: Option<PathBuf>,
     /// The server is the one of the journal, although its host name, port, data folder or server_id is another now: for
     /// MariaDB, which has no id of its own
-    #[arg(long, requires = "journal")]
+    #[arg(long, requires_all = ["journal", "dsn"])]
     pub(crate) same_server: bool,
     /// Folder that experiments are recorded in: journals are below it for a user without a home folder
     #[arg(long, value_name = "DIR", default_value = "runs", env = "TRUETPS_RUNS")]

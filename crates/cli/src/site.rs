@@ -127,8 +127,12 @@ pub(crate) fn usual_basedir(typed: Option<&Path>) -> Option<PathBuf> {
 
 /// `--dsn` as typed, else of the environment: that one is what to measure where nothing else is named.
 fn usual_dsn(place: &Place, is_named: bool) -> Option<String> {
-    let usual = || std::env::var_os(USUAL_DSN).filter(|dsn| !is_named && place.basedir.is_none() && !dsn.is_empty());
-    place.dsn.clone().or_else(|| usual().map(|dsn| dsn.to_string_lossy().into_owned()))
+    place.dsn.clone().or_else(|| if is_named || place.basedir.is_some() { None } else { dsn_of_environment() })
+}
+
+/// The server to take where none is named.
+pub(crate) fn dsn_of_environment() -> Option<String> {
+    std::env::var_os(USUAL_DSN).filter(|dsn| !dsn.is_empty()).map(|dsn| dsn.to_string_lossy().into_owned())
 }
 
 /// What is for servers of the user means something else, or nothing, on a private one.

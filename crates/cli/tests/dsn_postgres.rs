@@ -212,9 +212,15 @@ fn ctrl_c_errors_and_limits_leave_no_schema() {
     let many = ["--table-rows=500", "--connections=30"];
     let ran = place.run(&short_run("insert", &dsn, &many));
     assert_eq!(ran.code, Some(2), "{}", ran.stderr);
-    let said =
-        "30 clients would take all sessions of this server, and nobody else could log in: of 17 there, 1 are in use";
-    assert!(ran.stderr.contains(said) && ran.stderr.contains("hint: up to 13 clients leave"), "{}", ran.stderr);
+    // Sessions that have quit are in use for a moment.
+    let is_sum = |in_use: u32| {
+        let said = format!(
+            "30 clients would take all sessions of this server, and nobody else could log in: of 17 there, {in_use} are \
+             in use"
+        );
+        ran.stderr.contains(&said) && ran.stderr.contains(&format!("hint: up to {} clients leave", 14 - in_use))
+    };
+    assert!((1..5).any(is_sum), "{}", ran.stderr);
     assert_eq!(belongings(&server), before, "no room");
 
     let limit = |number| server.connect().unwrap().execute(&format!("ALTER ROLE {ACCOUNT} CONNECTION LIMIT {number}"));

@@ -204,7 +204,14 @@ fn one_password_is_not_shown_to_every_server_of_a_journal() {
     assert!(!ran.stderr.contains(PASSWORD));
     let ran = place.run(&["server", "restore", "--defaults-file=/dev/null"]);
     assert!(ran.code == Some(2) && ran.stderr.contains("--defaults-file is one"), "{}", ran.stderr);
-    let ran = run_with_password(place, &["server", "restore", "--journal", &from]);
+    // Whoever says that another server is the same one is not believed: the run has left nothing there.
+    let wrong = ["server", "restore", "--journal", &from, "--same-server", "--dsn", &first.tcp_dsn()];
+    let ran = run_with_password(place, &wrong);
+    assert!(ran.code == Some(2) && ran.stderr.contains("is not here"), "{}", ran.stderr);
+    // A journal names its server, whatever the environment does.
+    let mut command = place.command(&["server", "restore", "--journal", &from]);
+    let ran = command.env("TRUETPS_PASSWORD", PASSWORD).env("TRUETPS_DSN", first.tcp_dsn()).output().unwrap();
+    let ran: crate::common::Ran = ran.into();
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     // A damaged one keeps no other waiting, and is not forgotten.
     fs::write(place.path().join("state/truetps/journals/0.json"), "{").unwrap();

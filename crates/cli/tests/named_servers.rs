@@ -53,6 +53,8 @@ fn packed(place: &Place, server: &FetchedServer) -> PathBuf {
 fn left_by_a_kill(place: &Place, args: &[&str], is_begun: impl Fn() -> bool) {
     let mut child = place.start(args);
     wait_until("what is half made", &is_begun);
+    // It makes no more of it meanwhile.
+    signal(child.id(), Signal::STOP);
     // While its owner lives, it is his.
     assert!(!place.good(&["server", "list"]).stdout.contains("half made"));
     assert!(place.good(&["server", "clean"]).stderr.contains("nothing to clean") && is_begun());

@@ -20,7 +20,7 @@ pub struct Capture {
     pub captured_at: String,
     pub server: ServerFacts,
     pub variables: BTreeMap<String, CapturedVariable>,
-    /// Status variables that decide what settings mean: `innodb_redo_log_enabled`.
+    /// Status variables that decide what settings mean: of the redo log, and of commits that wait for a replica.
     #[serde(default)]
     pub status: BTreeMap<String, String>,
     #[serde(default)]

@@ -13,6 +13,9 @@ use crate::login::{self, PASSWORD, Sources};
 use crate::{print_out, say, site};
 
 pub(crate) fn run(args: &RestoreArgs) -> Result<Exit, Failure> {
+    // A journal names its server.
+    let usual = || if args.journal.is_none() { site::dsn_of_environment() } else { None };
+    let dsn = args.dsn.clone().or_else(usual);
     let Unfinished { left: journals, held } = match &args.journal {
         Some(path) => Unfinished { left: vec![path.clone()], held: Vec::new() },
         None => unfinished(&site::journals(&args.runs)).map_err(LabError::from)?,
@@ -21,7 +24,8 @@ pub(crate) fn run(args: &RestoreArgs) -> Result<Exit, Failure> {
         say("no killed run has left anything\n");
         return Ok(Exit::Good);
     }
-    let mut logins = Logins { args, is_one_server: is_one_server(&journals, args), known: BTreeMap::new() };
+    let is_one_server = dsn.is_some() || args.journal.is_some() || addresses(&journals).len() < 2;
+    let mut logins = Logins { args, dsn, is_one_server, known: BTreeMap::new() };
     logins.refuse_one_for_all(&journals)?;
     // Of several, each is tried: one server that is gone must not keep the others waiting.
     let mut first_failure = None;
@@ -30,7 +34,7 @@ pub(crate) fn run(args: &RestoreArgs) -> Result<Exit, Failure> {
         match one(path, args, &mut logins) {
             Ok(()) => {}
             // Journals of other servers are not what was asked for, and are not forgotten either.
-            Err(Refused::OtherServer(error)) if args.dsn.is_some() && args.journal.is_none() => {
+            Err(Refused::OtherServer(error)) if logins.dsn.is_some() && args.journal.is_none() => {
                 say(&format!("{}: of another server than --dsn (or TRUETPS_DSN), skipped: {error}\n", path.display()));
                 skipped.push((path, error));
             }
@@ -74,14 +78,12 @@ fn addresses(journals: &[PathBuf]) -> BTreeSet<String> {
     journals.iter().filter_map(|path| Some(Journal::read(path).ok()?.address)).collect()
 }
 
-/// Whether whatever is said of an account can be meant for one server only.
-fn is_one_server(journals: &[PathBuf], args: &RestoreArgs) -> bool {
-    args.dsn.is_some() || args.journal.is_some() || addresses(journals).len() < 2
-}
-
 /// Who puts it back, on each server.
 struct Logins<'a> {
     args: &'a RestoreArgs,
+    /// The server, where it is not that of each journal.
+    dsn: Option<String>,
+    /// Whatever is said of an account is meant for one server.
     is_one_server: bool,
     /// By DSN: nobody is asked twice for one server.
     known: BTreeMap<String, Target>,
@@ -102,7 +104,8 @@ impl Logins<'_> {
         Err(Failure::usage(message).hint(hint.to_owned()))
     }
 
-    fn target(&mut self, dsn: &str) -> Result<Target, Failure> {
+    fn target(&mut self, address: &str) -> Result<Target, Failure> {
+        let dsn = self.dsn.as_deref().unwrap_or(address);
         if let Some(target) = self.known.get(dsn) {
             return Ok(target.clone());
         }
@@ -133,9 +136,8 @@ fn one(path: &Path, args: &RestoreArgs, logins: &mut Logins<'_>) -> Result<(), R
         _ => Refused::Failed(error.into()),
     };
     let journal = Journal::read(path).map_err(|error| failed(error.into()))?;
-    let dsn = args.dsn.as_deref().unwrap_or(&journal.address);
     say(&format!("{}: a run of {} left {}\n", journal.address, journal.begun_at, journal.told()));
-    let target = logins.target(dsn).map_err(Refused::Failed)?;
+    let target = logins.target(&journal.address).map_err(Refused::Failed)?;
     let surety = match &args.journal {
         Some(_) if args.same_server => Surety::SameServer,
         Some(_) => Surety::Named,

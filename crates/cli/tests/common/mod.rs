@@ -85,7 +85,10 @@ impl Place {
         command.env("XDG_STATE_HOME", self.path().join("state"));
         // And no login of his.
         command.env("HOME", self.path());
-        for name in ["TRUETPS_RUNS", "TRUETPS_BASEDIR", "TRUETPS_DSN", "TRUETPS_PASSWORD", "NO_COLOR"] {
+        for name in ["TRUETPS_RUNS", "TRUETPS_BASEDIR", "TRUETPS_DSN", "NO_COLOR"] {
+            command.env_remove(name);
+        }
+        for name in ["TRUETPS_PASSWORD", "TRUETPS_PASSWORD_A", "TRUETPS_PASSWORD_B"] {
             command.env_remove(name);
         }
         command

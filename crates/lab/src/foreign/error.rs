@@ -40,6 +40,10 @@ pub enum ForeignError {
         differences(was, found)
     )]
     OtherOrMoved { was: String, found: String, path: PathBuf },
+    #[error(
+        "this is another server than that of the journal ({was}): what the run has left in its schema `{schema}` is not here"
+    )]
+    NoMark { was: String, schema: String },
     #[error("the schema `{schema}` was made by a run that was killed, when this server, or the one that it is a copy of, was known by another name, port or folder: {}", path.display())]
     LeftByMoved { schema: String, path: PathBuf },
     #[error(
@@ -110,7 +114,7 @@ impl ForeignError {
                 format!("put it back with: truetps server restore --journal '{}'", path.display())
             }
             Self::InUse { .. } | Self::SetElsewhere => "wait for its end".to_owned(),
-            Self::OtherServer { .. } => {
+            Self::OtherServer { .. } | Self::NoMark { .. } => {
                 "name the server of the journal with --dsn, by an address that is its own".to_owned()
             }
             Self::OtherOrMoved { path, .. } | Self::LeftByMoved { path, .. } => format!(

@@ -61,9 +61,12 @@ impl Identity {
 /// What the id of a server without one of its own is made of: each part may change while the server stays the same.
 const PARTS: [&str; 5] = ["host name", "port", "data folder", "server_id", "server_uid"];
 
-/// Whether an id is made of parts. Those of a server's own are one word.
+/// What the address of a PostgreSQL begins with, where no more may be asked.
+const ADDRESS: &str = "postgresql:";
+
+/// Whether an id is made of these parts. Those of a server's own are one word.
 fn is_of_parts(id: &str) -> bool {
-    id.contains(':')
+    id.contains(':') && !id.starts_with(ADDRESS)
 }
 
 /// Which parts of two ids differ, for somebody who may know why.
@@ -84,8 +87,8 @@ fn of_postgres(client: &mut Client) -> Result<(String, bool), ForeignError> {
     if let Some(id) = optional(client, "SELECT system_identifier::text FROM pg_control_system()")? {
         return Ok((id, true));
     }
-    let sql = "SELECT concat_ws(':', 'postgresql', inet_server_addr(), current_setting('port'))";
-    Ok((client.query_value(sql)?.unwrap_or_default(), false))
+    let sql = "SELECT concat_ws(':', inet_server_addr(), current_setting('port'))";
+    Ok((format!("{ADDRESS}{}", client.query_value(sql)?.unwrap_or_default()), false))
 }
 
 /// What a MariaDB is known by, or a MySQL before 5.6: parts that may be the same in two containers, and the identifier

@@ -38,6 +38,11 @@ impl OpenJournal {
         let lock = take_lock(&path, &path)?;
         let open = Self { path, lock, journal };
         open.write()?;
+        // Some file systems give modes and owners of their own: a journal that nobody trusts puts nothing back.
+        if let Err(error) = Journal::read(&open.path) {
+            let _ = fs::remove_file(&open.path);
+            return Err(ForeignError::Journal { path: open.path, problem: error.to_string() });
+        }
         Ok(open)
     }
 

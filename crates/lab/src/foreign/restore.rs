@@ -38,6 +38,12 @@ pub fn restore(path: &Path, target: &Target, surety: Surety) -> Result<Restored,
             if surety != Surety::SameServer {
                 return Err(ForeignError::OtherOrMoved { was: was.id.clone(), found, path: path.to_owned() }.into());
             }
+            // A run has left its mark before it set anything: without it nothing here is to be put back.
+            if !Schema::left(target, &open.journal.schema).is_marked_there(&mut client)? {
+                return Err(
+                    ForeignError::NoMark { was: was.id.clone(), schema: open.journal.schema.name.clone() }.into()
+                );
+            }
             Identity::ask(&mut client)?
         }
         other => other?,

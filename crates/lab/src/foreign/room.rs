@@ -36,7 +36,7 @@ pub(crate) fn check(client: &mut Client, target: &Target, plan: &Plan) -> Result
 }
 
 fn room(client: &mut Client) -> Result<Option<Room>, DriverError> {
-    // Backends of PostgreSQL that are not of this account show no more than that they are there.
+    // Of PostgreSQL's workers, which are in no database or take no place of a client's. Those of other accounts show less.
     let sql = match client.dialect() {
         Dialect::Mysql => {
             let number = |client: &mut Client, sql: &str| -> Result<Option<u64>, DriverError> {
@@ -50,7 +50,8 @@ fn room(client: &mut Client) -> Result<Option<Room>, DriverError> {
         Dialect::Postgres => {
             "SELECT (SELECT sum(CASE name WHEN 'max_connections' THEN setting::int ELSE -setting::int END) \
              FROM pg_settings WHERE name IN ('max_connections', 'superuser_reserved_connections', \
-             'reserved_connections'))::text, (SELECT sum(numbackends) FROM pg_stat_database)::text"
+             'reserved_connections'))::text, (SELECT count(*) FROM pg_stat_activity WHERE datid IS NOT NULL \
+             AND coalesce(backend_type, 'client backend') = 'client backend')::text"
         }
     };
     let cells = client.query(sql)?.rows.into_iter().next().unwrap_or_default();

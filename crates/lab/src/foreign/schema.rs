@@ -263,6 +263,11 @@ impl Schema {
         self.mark.is_in(client, TABLE)
     }
 
+    /// The same for a session that is in another schema, or in none. One of PostgreSQL must be in the database.
+    pub(crate) fn is_marked_there(&self, client: &mut Client) -> Result<bool, DriverError> {
+        self.mark.is_in(client, &self.whole(TABLE))
+    }
+
     /// Drops what is ours, by our mark and by what was written down. What cannot be told is left, and told.
     pub(crate) fn clean(&self, mut client: Client, made: &LeftSchema, restored: &mut Restored) -> Result<(), LabError> {
         if !self.exists(&mut client)? {
@@ -283,7 +288,7 @@ impl Schema {
                 own.as_mut().expect("it has just been connected")
             }
         };
-        let is_marked = self.mark.is_in(inside, &self.whole(TABLE))?;
+        let is_marked = self.is_marked_there(inside)?;
         if self.is_theirs {
             return self.clean_theirs(inside, made, &commented, is_marked, restored);
         }
