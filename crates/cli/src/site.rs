@@ -126,7 +126,7 @@ pub(crate) fn usual_basedir(typed: Option<&Path>) -> Option<PathBuf> {
 }
 
 /// `--dsn` as typed, else of the environment: that one is what to measure where nothing else is named.
-fn usual_dsn(place: &Place, is_named: bool) -> Option<String> {
+pub(crate) fn usual_dsn(place: &Place, is_named: bool) -> Option<String> {
     let usual = || std::env::var_os(USUAL_DSN).filter(|dsn| !is_named && place.basedir.is_none() && !dsn.is_empty());
     place.dsn.clone().or_else(|| usual().map(|dsn| dsn.to_string_lossy().into_owned()))
 }

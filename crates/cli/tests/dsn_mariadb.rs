@@ -219,6 +219,31 @@ fn clients_that_would_take_every_session_are_refused() {
     assert_eq!(owned.belongings(), before);
 }
 
+/// What is said at the end does the rest, and where it would do something else it says so.
+#[test]
+fn a_sweep_is_gone_on_with_on_the_server_that_it_was_begun_on() {
+    let Some(binary) = mariadb("a_sweep_is_gone_on_with_on_the_server") else { return };
+    let owned = Owned::start(&binary, &[]);
+    let (before, place, dsn) = (owned.belongings(), Place::new(), owned.socket_dsn());
+    let load = "[load]\nwarm_up_s = 0\nmeasure_s = 3\n[factors]\nsync_binlog = [1, 0]\nconnections = [2]";
+    place.write("long.toml", &format!("name = 'l'\nabout = 'a'\n[workload]\nname = 'insert'\ntable_rows = 300\n{load}\n[design]\nblocks = 1\naa_pair = false\n"));
+    let child = place.start(&["sweep", "./long.toml", "--dsn", &dsn, "--schema=truetps_2"]);
+    place.wait_for_interval("trial-0001");
+    signal(child.id(), Signal::INT);
+    let ran: Ran = child.wait_with_output().unwrap().into();
+    assert_eq!(ran.code, Some(130), "{}", ran.stderr);
+    let next = ran.stderr.lines().find_map(|line| line.strip_prefix("Next   truetps ")).unwrap().to_owned();
+    let ran = place.run(&["sweep", "--resume"]);
+    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+    assert!(ran.stderr.contains(&format!("hint: go on there: truetps {next}")), "{next}: {}", ran.stderr);
+    let words: Vec<_> = next.split(' ').map(|word| word.trim_matches('\'')).collect();
+    assert!(words.ends_with(&["--schema", "truetps_2"]), "{next}");
+    let resumed = place.run(&words);
+    assert_eq!(resumed.code, Some(3), "one block decides nothing: {}", resumed.stderr);
+    assert!(resumed.stderr.contains("sync_binlog=0 connections=2"), "in the plan's order: {}", resumed.stderr);
+    assert_eq!(owned.belongings(), before);
+}
+
 #[test]
 fn too_many_clients_for_an_account_make_the_trial_invalid() {
     let Some(binary) = mariadb("too_many_clients_for_an_account") else { return };

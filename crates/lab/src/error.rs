@@ -88,7 +88,7 @@ impl LabError {
             Self::Limit(error) => Some(error.hint()),
             Self::Sandbox(error) => error.hint(),
             Self::BegunWithAnother { .. } => {
-                Some("name the first one's folder with --basedir, or start a new experiment".to_owned())
+                Some("name the first one with --basedir (its folder) or --dsn, or start a new experiment".to_owned())
             }
             Self::TooManyStatements { .. } => {
                 Some("use fewer tables or connections, or `protocol = \"text\"`".to_owned())
