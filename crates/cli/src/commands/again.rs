@@ -26,28 +26,29 @@ fn address(experiment: &Experiment) -> Option<&str> {
 /// The command that does the rest.
 pub(crate) fn command(folder: &ExperimentFolder, experiment: &Experiment) -> String {
     let folder = shown(folder.path()).display().to_string();
-    let mut words = format!("truetps sweep --resume {}", quoted(&folder));
+    let mut words = vec!["truetps sweep --resume".to_owned(), quoted(&folder)];
     if let Some(address) = address(experiment) {
-        words += &format!(" {DSN} {}", quoted(address));
+        words.extend([DSN.to_owned(), quoted(address)]);
     }
-    words + &carried(&experiment.command)
+    words.extend(carried(&experiment.command));
+    words.join(" ")
 }
 
-fn carried(typed: &[String]) -> String {
-    let mut text = String::new();
+fn carried(typed: &[String]) -> Vec<String> {
+    let mut carried = Vec::new();
     let mut words = typed.iter();
     while let Some(word) = words.next() {
         let (name, value) = word.split_once('=').map_or((word.as_str(), None), |(name, value)| (name, Some(value)));
         match CARRIED.iter().find(|(flag, _)| *flag == name) {
             Some((flag, true)) => {
                 let value = value.or_else(|| words.next().map(String::as_str)).unwrap_or_default();
-                text += &format!(" {flag} {}", quoted(value));
+                carried.extend([(*flag).to_owned(), quoted(value)]);
             }
-            Some((flag, false)) => text += &format!(" {flag}"),
+            Some((flag, false)) => carried.push((*flag).to_owned()),
             None => {}
         }
     }
-    text
+    carried
 }
 
 /// For a shell.
@@ -75,6 +76,6 @@ mod tests {
     fn what_says_where_and_as_whom_is_carried() {
         let typed = "truetps sweep p.toml --dsn mysql://a@h/ --blocks 3 --schema=it's --i-own-this-schema --runs x";
         let typed: Vec<_> = typed.split(' ').map(str::to_owned).collect();
-        assert_eq!(carried(&typed), " --schema 'it'\\''s' --i-own-this-schema");
+        assert_eq!(carried(&typed).join(" "), "--schema 'it'\\''s' --i-own-this-schema");
     }
 }
