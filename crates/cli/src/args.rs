@@ -27,9 +27,9 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Measure all configurations of a plan on a private server, in randomised blocks
+    /// Measure all configurations of a plan in randomised blocks, on a private server or on one of yours (--dsn)
     Sweep(SweepArgs),
-    /// Measure one configuration once: a single trial on a private server
+    /// Measure one configuration once: a single trial, on a private server or on one of yours (--dsn)
     Run(Box<RunArgs>),
     /// List, show and check plans
     Plan {
@@ -146,6 +146,7 @@ pub(crate) struct EngineArgs {
     truetps sweep                         the same in about half an hour, with narrower intervals\n  \
     truetps sweep my-plan.toml            a plan of your own: copy one with `truetps plan show durability`\n  \
     truetps sweep --quick --server mysql-8.0   on a server that `truetps server add` has added\n  \
+    truetps sweep my-plan.toml --dsn mysql://loader@db1   on a server of yours; --dry-run shows what would be sent\n  \
     truetps sweep --resume                go on with the newest experiment where it was interrupted")]
 pub(crate) struct SweepArgs {
     /// Name of a plan (`truetps plan list`), or a TOML file; default: durability
@@ -177,6 +178,7 @@ pub(crate) struct SweepArgs {
     truetps run insert --connections 50 --measure 30\n  \
     truetps run insert --clients 1000 --rate-per-client 1/s --measure 3600\n  \
     truetps run insert --set innodb_flush_log_at_trx_commit=2 --set log_bin=ON --set sync_binlog=1\n  \
+    truetps run insert --dsn mysql://loader@db1 --connections 50   on a server of yours; --dry-run shows what would be sent\n  \
     truetps run hot-row --connections 100\n  \
     truetps run delete-insert --key auto --table-rows 1000000\n  \
     truetps run update-index --distribution zipfian:theta=0.9\n\n\

@@ -126,7 +126,7 @@ pub(crate) fn usual_basedir(typed: Option<&Path>) -> Option<PathBuf> {
 }
 
 /// `--dsn` as typed, else of the environment: that one is what to measure where nothing else is named.
-fn usual_dsn(place: &Place, is_named: bool) -> Option<String> {
+pub(crate) fn usual_dsn(place: &Place, is_named: bool) -> Option<String> {
     place.dsn.clone().or_else(|| if is_named || place.basedir.is_some() { None } else { dsn_of_environment() })
 }
 

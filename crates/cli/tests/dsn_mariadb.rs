@@ -137,14 +137,21 @@ fn what_a_guest_does_not_do() {
     }
     check(&run(&["--schema=precious"]), &["the schema `precious` exists already"]);
     place.write("levels.toml", common::SMALL);
-    let ran = run_with_password(&place, &["sweep", "./levels.toml", "--dsn", &tcp]);
+    let ran = run_with_password(&place, &["sweep", "./levels.toml", "--dsn", &tcp, "--schema=truetps_3"]);
     check(&ran, &["may not set global variables", "hint:", "GRANT SUPER"]);
     place.write("other.toml", &format!("{ORDERS}\n[server]\nflavour = \"mysql\"\n"));
     let ran = place.run(&["sweep", "./other.toml", "--dsn", &dsn]);
     check(&ran, &["the plan wants mysql, and this server is mariadb"]);
     // The account may make schemas of some names only.
     let ran = run_with_password(&place, &short_run("insert", &tcp, &["--schema=other"]));
-    check(&ran, &["work in the schema `other`", "hint:", "GRANT CREATE, DROP"]);
+    check(&ran, &["work in the schema `other`", "hint:", "only where no schema", "GRANT CREATE, DROP"]);
+    // One that is there is refused for that, whatever the account may do in it.
+    owned.execute(&[&format!("GRANT SELECT ON precious.* TO {ACCOUNT}@'%'")]);
+    let ran = run_with_password(&place, &short_run("insert", &tcp, &["--schema=precious"]));
+    assert!(!ran.stderr.contains("GRANT"), "{}", ran.stderr);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains("the schema `precious` exists already"), "{}", ran.stderr);
+    owned.execute(&[&format!("REVOKE SELECT ON precious.* FROM {ACCOUNT}@'%'")]);
     let ran = run_with_password(&place, &["run", "insert", "--dsn", &tcp.replace("127.0.0.1", "localhost.invalid")]);
     check(&ran, &["cannot log in", "localhost.invalid", "hint:"]);
 }
@@ -189,7 +196,7 @@ fn logins_that_fail_say_why_and_keep_the_password() {
         }
         assert_secret(&place, &ran);
     };
-    let denied = ["Access denied", "1045", "TRUETPS_PASSWORD"];
+    let denied = ["Access denied", "1045", "TRUETPS_PASSWORD", "--defaults-file", "~/.my.cnf", "--ask-password"];
     check(&format!("mysql://{ACCOUNT}:h1dden-and-wrong@127.0.0.1:{port}"), &denied);
     check(&format!("mysql://{ACCOUNT}@127.0.0.1:{port}"), &denied);
     check(&format!("mysql://nobody:{PASSWORD_ENCODED}@127.0.0.1:{port}"), &denied);
@@ -222,22 +229,69 @@ fn clients_that_would_take_every_session_are_refused() {
         assert!((2..6).any(is_sum), "{}", ran.stderr);
     }
     valid_trial(&place, &run("--connections=2"));
+    // Two of administrators, one of truetps: the server is full but for a few.
+    let mut more: Vec<_> = (0..6).map(|_| owned.admin()).collect();
+    for client in &mut more {
+        client.execute("DO 1").unwrap();
+    }
+    wait_until("clients that have quit", || {
+        let mut rows = others.query("SHOW GLOBAL STATUS LIKE 'Threads_connected'").unwrap().rows;
+        rows.remove(0).remove(1).as_deref() == Some("7")
+    });
+    let ran = run("--connections=1");
+    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+    let said = "has no session for a client, or nobody else could log in: of 10 there, 8 are in use";
+    assert!(ran.stderr.contains(said) && ran.stderr.contains("hint: wait until others have left"), "{}", ran.stderr);
+    drop(more);
+    assert_eq!(owned.belongings(), before);
+}
+
+/// What is said at the end does the rest, and where it would do something else it says so.
+#[test]
+fn a_sweep_is_gone_on_with_on_the_server_that_it_was_begun_on() {
+    let Some(binary) = mariadb("a_sweep_is_gone_on_with_on_the_server") else { return };
+    let owned = Owned::start(&binary, &[]);
+    let (before, place, dsn) = (owned.belongings(), Place::new(), owned.socket_dsn());
+    let load = "[load]\nwarm_up_s = 0\nmeasure_s = 3\n[factors]\nsync_binlog = [1, 0]\nconnections = [2]";
+    place.write("long.toml", &format!("name = 'l'\nabout = 'a'\n[workload]\nname = 'insert'\ntable_rows = 300\n{load}\n[design]\nblocks = 1\naa_pair = false\n"));
+    let child = place.start(&["sweep", "./long.toml", "--dsn", &dsn, "--schema=truetps_2"]);
+    place.wait_for_interval("trial-0001");
+    signal(child.id(), Signal::INT);
+    let ran: Ran = child.wait_with_output().unwrap().into();
+    assert_eq!(ran.code, Some(130), "{}", ran.stderr);
+    let next = ran.stderr.lines().find_map(|line| line.strip_prefix("Next   truetps ")).unwrap().to_owned();
+    let ran = place.run(&["sweep", "--resume"]);
+    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+    assert!(ran.stderr.contains(&format!("hint: go on there: truetps {next}")), "{next}: {}", ran.stderr);
+    let words: Vec<_> = next.split(' ').map(|word| word.trim_matches('\'')).collect();
+    assert!(words.ends_with(&["--schema", "truetps_2"]), "{next}");
+    let resumed = place.run(&words);
+    assert_eq!(resumed.code, Some(3), "one block decides nothing: {}", resumed.stderr);
+    assert!(resumed.stderr.contains("sync_binlog=0 connections=2"), "in the plan's order: {}", resumed.stderr);
     assert_eq!(owned.belongings(), before);
 }
 
 #[test]
-fn too_many_clients_for_an_account_make_the_trial_invalid() {
+fn too_many_clients_for_an_account_are_refused() {
     let Some(binary) = mariadb("too_many_clients_for_an_account") else { return };
-    let owned = Owned::start(&binary, &[]);
+    let owned = Owned::start(&binary, &[("max_user_connections", "100")]);
     owned.execute(&[&format!("ALTER USER {ACCOUNT}@'%' WITH MAX_USER_CONNECTIONS 5")]);
-    let before = owned.belongings();
-    let place = Place::new();
-    let dsn = owned.tcp_dsn();
-    let ran = run_with_password(&place, &short_run("insert", &dsn, &["--table-rows=500", "--connections=20"]));
-    assert_eq!(ran.code, Some(4), "{}", ran.stderr);
-    let trial = place.run_json("trial-0001");
-    let reason = trial["validity"]["reason"].as_str().unwrap();
-    assert!(reason.contains("of 20 clients could not connect") && reason.contains("max_user_connections"), "{reason}");
+    let (before, place, dsn) = (owned.belongings(), Place::new(), owned.tcp_dsn());
+    let run = |connections| {
+        run_with_password(&place, &short_run("insert", &dsn, &["--table-rows=500", "--connections", connections]))
+    };
+    let ran = run("5");
+    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+    let said = "the account may have 5 sessions (max_user_connections), 1 of which it has already";
+    assert!(ran.stderr.contains(said) && ran.stderr.contains("hint: use 4 at most"), "{}", ran.stderr);
+    // Nothing was made, or the next run would have no place for its schema.
+    valid_trial(&place, &run("3"));
     assert_secret(&place, &ran);
     assert_eq!(owned.belongings(), before);
+    // One that is not held to it.
+    owned.execute(&["SET GLOBAL max_user_connections = 3"]);
+    let root = short_run("insert", "", &["--table-rows=500", "--connections=6"]);
+    let socket = owned.socket_dsn();
+    let root: Vec<_> = root.into_iter().map(|word| if word.is_empty() { socket.as_str() } else { word }).collect();
+    valid_trial(&place, &place.run(&root));
 }

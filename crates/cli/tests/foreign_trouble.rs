@@ -433,7 +433,7 @@ fn what_no_set_takes_back_is_refused() {
     let (before, place, dsn) = (globals(&owned), Place::new(), owned.socket_dsn());
     for (set, word) in [
         ("--set=expire_logs_days=1", "does not come back"),
-        ("--set=max_connections=10", "refuses work"),
+        ("--set=max_connections=10", "how many others may be connected"),
         ("--set=read_only=1", "refuses work"),
         ("--set=init_connect=x", "who may log in"),
         ("--set=stored_program_cache=300", "not known"),

@@ -127,7 +127,7 @@ fn wrong_settings_are_told_before_anything_starts() {
         ("synchronous_commit=sometimes", &["invalid value for parameter", "Available values: local"]),
         ("shared_buffers=1ZB", &["Valid units for this parameter"]),
         ("data_directory=/tmp", &["own folder", "leave `data_directory` out"]),
-        ("innodb_flush_log_at_trx_commit=1", &["has no setting `innodb_flush_log_at_trx_commit`"]),
+        ("innodb_flush_log_at_trx_commit=1", &["it is one of the MySQL family", "hint: name a MySQL"]),
     ] {
         place.refused(&["run", "insert", "--basedir", &basedir, "--set", set], words);
     }

@@ -162,6 +162,8 @@ fn settings_and_levels_are_checked_before_anything_is_recorded() {
     check(factor, "inodb_flush_log_at_trx_commit = [1, 0]", &["inodb_flush", "innodb_flush_log_at_trx_commit"]);
     check(factor, "innodb_flush_log_at_trx_commit = [1, 77]", &["innodb_flush_log_at_trx_commit", "77"]);
     check(factor, "innodb_flush_method = [\"O_DIRECTT\"]", &["innodb_flush_method", "O_DIRECTT"]);
+    let words = ["it is one of PostgreSQL", "hint: for a private PostgreSQL write `flavour = \"postgresql\"`"];
+    check(factor, "synchronous_commit = [\"on\", \"off\"]", &words);
     check(factor, "datadir = [\"/tmp\"]", &["datadir"]);
     assert!(!place.path().join("runs").exists());
     // The program takes the level; this host has no room for it.

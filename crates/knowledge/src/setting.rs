@@ -193,7 +193,7 @@ impl Setting {
         of(flavour).or_else(|| if flavour == Flavour::Percona { of(Flavour::Mysql) } else { None })
     }
 
-    pub(crate) fn is_of(&self, family: Family) -> bool {
+    pub fn is_of(&self, family: Family) -> bool {
         self.spans.iter().any(|span| Family::from(span.of) == family)
     }
 

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use truetps_record::{DatadirState, Plan, ScheduledTrial};
+use truetps_knowledge::{Change, known};
+use truetps_record::{DatadirState, Plan, SERVER, ScheduledTrial};
 
 /// What each step takes on an ordinary machine. Only the estimate before the first trial rests on these; from then on
 /// the trials' own times count.
@@ -10,6 +11,8 @@ const RESET_S_PER_MILLION_ROWS: f64 = 3.5;
 const RESET_S: f64 = 0.1;
 const CONNECT_S_PER_SESSION: f64 = 0.0003;
 const FRESH_COPY_S: f64 = 2.5;
+/// A server stops with its changed pages written, and the next one wears in its redo log.
+const RESTART_S: f64 = 3.5;
 const PREPARE_S: f64 = 4.0;
 const LOAD_S_PER_MILLION_ROWS: f64 = 10.0;
 
@@ -17,14 +20,31 @@ const LOAD_S_PER_MILLION_ROWS: f64 = 10.0;
 pub fn estimate(plan: &Plan, schedule: &[ScheduledTrial]) -> Duration {
     let million_rows = plan.workload.table_rows as f64 * f64::from(plan.workload.tables) / 1e6;
     let trials: Duration = schedule.iter().map(|trial| estimate_trial(plan, trial)).sum();
-    trials + Duration::from_secs_f64(PREPARE_S + LOAD_S_PER_MILLION_ROWS * million_rows)
+    let prepare_s = (PREPARE_S + LOAD_S_PER_MILLION_ROWS * million_rows) * servers_made(plan) as f64;
+    trials + Duration::from_secs_f64(prepare_s)
+}
+
+/// Data folders that are filled: one for each server and each combination of levels that a server is started with, as far
+/// as that is known without asking one.
+fn servers_made(plan: &Plan) -> usize {
+    let needs_start = |name: &str| {
+        let is_read_later = |change| matches!(change, Change::Dynamic | Change::Reload);
+        let of_setting =
+            || known(&name.to_lowercase()).is_some_and(|s| !s.spans().iter().any(|span| is_read_later(span.change)));
+        name == SERVER || of_setting()
+    };
+    plan.factors.iter().filter(|(name, _)| needs_start(name)).map(|(_, levels)| levels.len()).product()
 }
 
 /// One trial with its reset. A measured count may end it sooner.
 pub(crate) fn estimate_trial(plan: &Plan, trial: &ScheduledTrial) -> Duration {
     let million_rows = plan.workload.table_rows as f64 * f64::from(plan.workload.tables) / 1e6;
     let reset_s = match plan.design.datadir {
-        DatadirState::Refill => RESET_S + RESET_S_PER_MILLION_ROWS * million_rows,
+        DatadirState::Refill => {
+            // Where some trials need a new start, all get one.
+            let start_s = if servers_made(plan) > 1 { RESTART_S } else { 0.0 };
+            RESET_S + start_s + RESET_S_PER_MILLION_ROWS * million_rows
+        }
         DatadirState::FreshCopy => FRESH_COPY_S + million_rows,
     };
     let connect_s = CONNECT_S_PER_SESSION * f64::from(trial.configuration.connections());
@@ -63,6 +83,21 @@ impl Remaining {
 mod tests {
     use super::*;
     use crate::schedule;
+
+    #[test]
+    fn starts_of_servers_take_their_time() {
+        let of = |factor: &str| {
+            let text = format!(
+                "name = \"p\"\nabout = \"a\"\n[workload]\nname = \"insert\"\n[factors]\n{factor}\nconnections = [1, 8]\n"
+            );
+            let plan = Plan::parse(&text).unwrap();
+            let trials = schedule(&plan);
+            (servers_made(&plan), estimate(&plan, &trials).as_secs_f64() / trials.len() as f64)
+        };
+        let ((one, without), (two, with)) = (of("sync_binlog = [1, 0]"), of("log_bin = [true, false]"));
+        assert_eq!((one, two, of("server = [\"a\", \"b\", \"c\"]").0), (1, 2, 3));
+        assert!((3.5..4.5).contains(&(with - without)), "{without} {with}");
+    }
 
     #[test]
     fn the_estimate_follows_the_pace() {

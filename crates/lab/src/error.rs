@@ -61,6 +61,14 @@ pub enum LabError {
         "{clients} clients would take all sessions of this server, and nobody else could log in: of {max} there, {in_use} are in use"
     )]
     NoRoom { clients: u64, max: u64, in_use: u64, free: u64 },
+    #[error(
+        "this server has no session for a client, or nobody else could log in: of {max} there, {in_use} are in use"
+    )]
+    Full { max: u64, in_use: u64 },
+    #[error(
+        "the account may have {max} sessions (max_user_connections), {in_use} of which it has already: {clients} clients are too many"
+    )]
+    NoRoomOfAccount { clients: u64, max: u64, in_use: u64 },
     #[error("the schema `{schema}` exists already, and truetps works in a schema that it makes itself")]
     SchemaExists { schema: String },
     #[error("at {at} is another schema of that name, which truetps did not make: nothing there was touched")]
@@ -88,7 +96,7 @@ impl LabError {
             Self::Limit(error) => Some(error.hint()),
             Self::Sandbox(error) => error.hint(),
             Self::BegunWithAnother { .. } => {
-                Some("name the first one's folder with --basedir, or start a new experiment".to_owned())
+                Some("name the first one with --basedir (its folder) or --dsn, or start a new experiment".to_owned())
             }
             Self::TooManyStatements { .. } => {
                 Some("use fewer tables or connections, or `protocol = \"text\"`".to_owned())
@@ -116,14 +124,24 @@ impl LabError {
             Self::ResumedSearch { .. } => {
                 Some("start a new one; `truetps report` shows what this one has found".to_owned())
             }
-            Self::GuestLogin(error) | Self::Schema { source: error, .. } => error.hint(),
+            Self::GuestLogin(error) => login_hint(error).or_else(|| error.hint()),
+            Self::Schema { source: error, .. } => error.hint(),
             Self::Foreign(error) => error.hint(),
             Self::NotOfSession { .. } => {
                 Some("leave --dsn out to measure it on a private server, or take the setting from the plan".to_owned())
             }
-            Self::NoRoom { free, .. } => Some(format!(
-                "up to {free} clients leave a few sessions to others; or raise max_connections in the server"
-            )),
+            Self::Full { .. } => Some("wait until others have left, or raise max_connections in the server".to_owned()),
+            Self::NoRoom { free, .. } => {
+                let fit = if *free == 1 { "1 client leaves".to_owned() } else { format!("up to {free} clients leave") };
+                Some(format!("{fit} a few sessions to others; or raise max_connections in the server"))
+            }
+            Self::NoRoomOfAccount { max, in_use, .. } => {
+                let fit = match max.saturating_sub(*in_use) {
+                    0 => "wait until its other sessions have ended".to_owned(),
+                    free => format!("use {free} at most"),
+                };
+                Some(format!("{fit}; or raise the limit: ALTER USER ... WITH MAX_USER_CONNECTIONS ..."))
+            }
             Self::SchemaExists { schema } => Some(format!(
                 "if a killed run left it, drop it with DROP DATABASE {schema}; or name another one with --schema"
             )),
@@ -177,6 +195,8 @@ impl LabError {
             | Self::NotOfSession { .. }
             | Self::OtherFlavour { .. }
             | Self::NoRoom { .. }
+            | Self::Full { .. }
+            | Self::NoRoomOfAccount { .. }
             | Self::SchemaExists { .. }
             | Self::Schema { .. }
             | Self::OtherSchema { .. }
@@ -186,4 +206,20 @@ impl LabError {
             | Self::BegunWithAnother { .. } => true,
         }
     }
+}
+
+/// Where the password of a server of the user comes from, where it is that or the account that is wrong.
+fn login_hint(error: &DriverError) -> Option<String> {
+    const DENIED: [u16; 2] = [1045, 1698];
+    const DENIED_POSTGRES: &str = "28P01";
+    let DriverError::Server(error) = error else { return None };
+    if DENIED.contains(&error.code) {
+        return Some(
+            "check user and password: TRUETPS_PASSWORD, --defaults-file, ~/.my.cnf or --ask-password gives it (an account \
+             of the plugin unix_socket or auth_socket belongs to the system's user of that name)"
+                .to_owned(),
+        );
+    }
+    (error.sqlstate == DENIED_POSTGRES)
+        .then(|| "check user and password: TRUETPS_PASSWORD or --ask-password gives it".to_owned())
 }

@@ -7,10 +7,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use truetps_driver::{Client, DriverError, server_settings};
+use truetps_knowledge::known;
 use truetps_probe::clock;
 use truetps_record::{
-    Experiment, ExperimentFolder, HostFacts, Plan, Protocol, SCHEMA_VERSION, ScheduledTrial, ServerFacts, Trial,
-    Validity, is_workload_factor, write_atomically,
+    Experiment, ExperimentFolder, Family, HostFacts, Plan, Protocol, SCHEMA_VERSION, ScheduledTrial, ServerFacts,
+    Trial, Validity, is_workload_factor, write_atomically,
 };
 use truetps_sandbox::{Catalogue, ServerBinary, ServerLoad, ServerUser, SettingError as UnknownSetting};
 use truetps_workload::Workload;
@@ -78,15 +79,36 @@ pub fn check_settings(plan: &Plan, programs: &[Program], user: &ServerUser) -> R
 
 fn check_settings_of(plan: &Plan, binary: &ServerBinary, user: &ServerUser) -> Result<Catalogue, UnknownSetting> {
     let catalogue = Catalogue::ask(binary, user)?;
+    let check = |name: &str, value| catalogue.check(name, value).map_err(|error| of_other_family(error, binary));
     for (name, value) in &plan.server.settings {
-        catalogue.check(name, value)?;
+        check(name, value)?;
     }
     for (name, levels) in plan.setting_factors() {
         for level in levels {
-            catalogue.check(name, level)?;
+            check(name, level)?;
         }
     }
     Ok(catalogue)
+}
+
+/// A setting that only servers of the other family have was not misspelt: it is the server that is another one than meant.
+fn of_other_family(error: UnknownSetting, binary: &ServerBinary) -> UnknownSetting {
+    let UnknownSetting::Unknown { name, server, near } = error else { return error };
+    let of = |family| known(&name.to_lowercase()).is_some_and(|setting| setting.is_of(family));
+    let is_postgres = binary.family() == truetps_sandbox::Family::Postgres;
+    let (own, other) =
+        if is_postgres { (Family::Postgresql, Family::Mysql) } else { (Family::Mysql, Family::Postgresql) };
+    if of(own) || !of(other) {
+        return UnknownSetting::Unknown { name, server, near };
+    }
+    let (whose, hint) = match own {
+        Family::Mysql => (
+            "PostgreSQL",
+            "for a private PostgreSQL write `flavour = \"postgresql\"` in [server] of the plan; or name one with --basedir or --dsn",
+        ),
+        Family::Postgresql => ("the MySQL family", "name a MySQL or MariaDB: [server] of the plan, --basedir or --dsn"),
+    };
+    UnknownSetting::OtherFamily { name, server, whose, hint }
 }
 
 /// Runs a new experiment.

@@ -42,6 +42,9 @@ pub enum SettingError {
     Reserved { name: String, reason: &'static str },
     #[error("{server} has no setting `{name}`{}", did_you_mean(near))]
     Unknown { name: String, server: String, near: Vec<String> },
+    /// What only the other family has.
+    #[error("{server} has no setting `{name}`: it is one of {whose}")]
+    OtherFamily { name: String, server: String, whose: &'static str, hint: &'static str },
     #[error(
         "`{name}` cannot be set here: it is an option of {server} that no variable shows, so that nobody could read it back"
     )]
@@ -59,6 +62,7 @@ impl SettingError {
             Self::Unknown { name, near, .. } if near.is_empty() => {
                 Some(format!("check the spelling of `{name}`, or whether this version of the server has it"))
             }
+            Self::OtherFamily { hint, .. } => Some((*hint).to_owned()),
             Self::Value { name, description: Some(description), .. } => {
                 Some(format!("the server says of `{name}`: {description}"))
             }

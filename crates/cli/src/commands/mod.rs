@@ -1,5 +1,6 @@
 //! One file a command.
 
+mod again;
 pub(crate) mod capture;
 pub(crate) mod diff;
 pub(crate) mod instance;

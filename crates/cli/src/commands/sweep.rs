@@ -11,6 +11,7 @@ use truetps_record::{ExperimentFolder, Plan, Slo};
 
 use crate::answer::{give, open_folder, shown};
 use crate::args::{EngineArgs, Place, SweepArgs};
+use crate::commands::again;
 use crate::commands::plan::size;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -75,6 +76,7 @@ fn go_on(args: &SweepArgs, folder: Option<&Path>) -> Result<Exit, Failure> {
     let folder = open_folder(folder, &args.place.runs)?;
     let plan = folder.plan().map_err(Failure::usage)?;
     plans::refuse_record(&plan, &shown(folder.path()).display().to_string())?;
+    again::refuse_other_place(&folder, &args.place)?;
     let site = Site::open(&plan, &args.place, &args.engine)?;
     if args.place.dry_run {
         return site.rehearse(&plan);
@@ -154,9 +156,9 @@ fn finish(
 }
 
 fn go_on_line(folder: &ExperimentFolder) {
+    let Ok(experiment) = folder.experiment() else { return };
     // A search plans as it goes, so that there is nothing to go on with.
-    if folder.experiment().is_ok_and(|experiment| experiment.slo.is_some()) {
-        return;
+    if experiment.slo.is_none() {
+        say(&format!("Next   {}\n", again::command(folder, &experiment)));
     }
-    say(&format!("Next   truetps sweep --resume '{}'\n", shown(folder.path()).display()));
 }

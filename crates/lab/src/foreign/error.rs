@@ -154,12 +154,14 @@ impl ForeignError {
                 "one statement in each text: CREATE TABLE without IF NOT EXISTS, CREATE INDEX, ALTER TABLE and INSERT; or leave --i-own-this-schema out"
                     .to_owned()
             }
+            Self::ReadOnly { .. } => {
+                "name a server that takes writes, such as the source of this one, or let this one take them".to_owned()
+            }
             Self::Ask(error) => return error.hint(),
             Self::Unknown { .. } => {
                 "the server lists what it has with SHOW GLOBAL VARIABLES, or SHOW ALL in PostgreSQL".to_owned()
             }
             Self::NoOriginal { .. }
-            | Self::ReadOnly { .. }
             | Self::Journal { .. }
             | Self::StillBusy { .. }
             | Self::NotAsBefore { .. }

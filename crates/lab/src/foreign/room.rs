@@ -4,6 +4,7 @@ use truetps_driver::{Client, ConnectionIds, Dialect, DriverError, Target};
 use truetps_record::Plan;
 
 use super::access::control;
+use super::grants;
 use super::hold::CLIENT_TIMEOUT;
 use crate::error::LabError;
 
@@ -28,11 +29,43 @@ impl Room {
 pub(crate) fn check(client: &mut Client, target: &Target, plan: &Plan) -> Result<(), LabError> {
     let clients = u64::from(plan.connections_max()).div_ceil(target.endpoints.len() as u64);
     // An account that may not see the numbers finds out with the first trial.
-    let Some(room) = room(client)? else { return Ok(()) };
-    if clients <= room.free() || !is_the_server(client, target)? {
-        return Ok(());
+    if let Some(Room { max, in_use }) = room(client)?.filter(|room| clients > room.free())
+        && is_the_server(client, target)?
+    {
+        return Err(match (Room { max, in_use }).free() {
+            // One more than there are: an administrator's.
+            0 => LabError::Full { max, in_use: in_use.min(max) },
+            free => LabError::NoRoom { clients, max, in_use, free },
+        });
     }
-    Err(LabError::NoRoom { clients, max: room.max, in_use: room.in_use, free: room.free() })
+    match room_of_account(client)? {
+        Some(Room { max, in_use }) if clients > max.saturating_sub(in_use) && is_the_server(client, target)? => {
+            Err(LabError::NoRoomOfAccount { clients, max, in_use })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Sessions that the account may have, where it has a limit that the server holds it to.
+fn room_of_account(client: &mut Client) -> Result<Option<Room>, DriverError> {
+    if client.dialect() != Dialect::Mysql {
+        return Ok(None);
+    }
+    // The session's value is the account's own limit, or everybody's where it has none.
+    let sql = "SELECT @@SESSION.max_user_connections, (SELECT COUNT(*) FROM information_schema.processlist \
+               WHERE user = SUBSTRING_INDEX(USER(), '@', 1))";
+    let row = match client.query(sql) {
+        Ok(result) => result.rows.into_iter().next().unwrap_or_default(),
+        // The first trial tells.
+        Err(DriverError::Server(_)) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let numbers: Vec<u64> = row.into_iter().filter_map(|cell| cell?.parse().ok()).collect();
+    let [max, in_use] = numbers[..] else { return Ok(None) };
+    if max == 0 || grants::is_without_limit(client)? {
+        return Ok(None);
+    }
+    Ok(Some(Room { max, in_use }))
 }
 
 fn room(client: &mut Client) -> Result<Option<Room>, DriverError> {

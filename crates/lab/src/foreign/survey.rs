@@ -58,22 +58,36 @@ pub(crate) fn survey(
     let new = |schema: &Schema, identity| Journal::new(tool_version, identity, target.to_string(), schema.record());
     // What a killed run has left is told before anything that it may be the reason of.
     refuse_unfinished(journals, &new(&named, identity.clone()), sets)?;
+    // Before rights to it are asked for: nobody should give those for a schema that is refused.
+    if !schema_is_theirs {
+        check_schema(client, &mut named, foreign, workload)?;
+    }
     for text in access::look_around(client, target, schema, *schema_is_theirs, workload, sets)? {
         listener.event(&Event::Warning(text));
     }
     room::check(client, target, plan)?;
-    if let Err(error) = named.check(client, workload) {
-        let is_there =
-            matches!(error, LabError::SchemaExists { .. } | LabError::Foreign(ForeignError::TableExists { .. }));
-        let path = if is_there { named.journal_of(client, journals) } else { None };
-        let schema = named.name().to_owned();
-        return Err(path.map_or(error, |path| ForeignError::LeftByMoved { schema, path }.into()));
+    if *schema_is_theirs {
+        check_schema(client, &mut named, foreign, workload)?;
     }
     for text in durability(client, plan, &facts, &scopes)? {
         listener.event(&Event::Warning(text));
     }
     let journal = new(&named, identity);
     Ok(Survey { facts, scopes, schema: named, journal })
+}
+
+/// What a killed run has left there is told as what it is.
+fn check_schema(
+    client: &mut Client,
+    named: &mut Schema,
+    foreign: &Foreign,
+    workload: &dyn Workload,
+) -> Result<(), LabError> {
+    let Err(error) = named.check(client, workload) else { return Ok(()) };
+    let is_there = matches!(error, LabError::SchemaExists { .. } | LabError::Foreign(ForeignError::TableExists { .. }));
+    let path = if is_there { named.journal_of(client, &foreign.journals) } else { None };
+    let schema = named.name().to_owned();
+    Err(path.map_or(error, |path| ForeignError::LeftByMoved { schema, path }.into()))
 }
 
 fn facts(client: &mut Client) -> Result<ServerFacts, DriverError> {

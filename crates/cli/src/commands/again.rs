@@ -1,0 +1,81 @@
+//! How an experiment is gone on with: on the server that it was begun on.
+
+use truetps_driver::Target;
+use truetps_record::{Experiment, ExperimentFolder};
+
+use crate::answer::shown;
+use crate::args::Place;
+use crate::failure::Failure;
+use crate::site::{DSN, usual_dsn};
+
+/// What says where it was measured and as whom; `true`: with a value. The server of `--dsn` is recorded by itself.
+const CARRIED: [(&str, bool); 6] = [
+    ("--basedir", true),
+    ("--sandbox-dir", true),
+    ("--schema", true),
+    ("--i-own-this-schema", false),
+    ("--defaults-file", true),
+    ("--ask-password", false),
+];
+
+/// Where the server was the user's: its address, without a password.
+fn address(experiment: &Experiment) -> Option<&str> {
+    Some(experiment.sandbox_dir.as_str()).filter(|place| Target::parse(place).is_ok())
+}
+
+/// The command that does the rest.
+pub(crate) fn command(folder: &ExperimentFolder, experiment: &Experiment) -> String {
+    let folder = shown(folder.path()).display().to_string();
+    let mut words = vec!["truetps sweep --resume".to_owned(), quoted(&folder)];
+    if let Some(address) = address(experiment) {
+        words.extend([DSN.to_owned(), quoted(address)]);
+    }
+    words.extend(carried(&experiment.command));
+    words.join(" ")
+}
+
+fn carried(typed: &[String]) -> Vec<String> {
+    let mut carried = Vec::new();
+    let mut words = typed.iter();
+    while let Some(word) = words.next() {
+        let (name, value) = word.split_once('=').map_or((word.as_str(), None), |(name, value)| (name, Some(value)));
+        match CARRIED.iter().find(|(flag, _)| *flag == name) {
+            Some((flag, true)) => {
+                let value = value.or_else(|| words.next().map(String::as_str)).unwrap_or_default();
+                carried.extend([(*flag).to_owned(), quoted(value)]);
+            }
+            Some((flag, false)) => carried.push((*flag).to_owned()),
+            None => {}
+        }
+    }
+    carried
+}
+
+/// For a shell.
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+/// Trials of a private server and of one of the user's are not those of one experiment: told before anything is started.
+pub(crate) fn refuse_other_place(folder: &ExperimentFolder, place: &Place) -> Result<(), Failure> {
+    let experiment = folder.experiment().map_err(Failure::usage)?;
+    match (address(&experiment), usual_dsn(place, false)) {
+        (Some(address), None) => Err(Failure::usage(format!("this experiment was begun on the server {address}"))
+            .hint(format!("go on there: {}", command(folder, &experiment)))),
+        (None, Some(_)) => Err(Failure::usage("this experiment was begun on a private server")
+            .hint("leave --dsn and TRUETPS_DSN out, or start a new experiment".to_owned())),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_says_where_and_as_whom_is_carried() {
+        let typed = "truetps sweep p.toml --dsn mysql://a@h/ --blocks 3 --schema=it's --i-own-this-schema --runs x";
+        let typed: Vec<_> = typed.split(' ').map(str::to_owned).collect();
+        assert_eq!(carried(&typed).join(" "), "--schema 'it'\\''s' --i-own-this-schema");
+    }
+}
