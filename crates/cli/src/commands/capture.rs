@@ -42,7 +42,7 @@ fn summary(captured: &Capture) -> String {
 
 pub(crate) fn failure(error: &InspectError) -> Failure {
     match error {
-        InspectError::Server { .. } => Failure::failed(error),
+        InspectError::Server { source, .. } if !source.is_refused_login() => Failure::failed(error),
         _ => Failure::usage(error),
     }
     .hint(error.hint())
