@@ -2,11 +2,13 @@
 
 use std::path::Path;
 
+use truetps_driver::Target;
 use truetps_inspect::{InspectError, side_of_path, side_of_server};
 use truetps_knowledge::{Side, diff};
 
 use crate::args::{DiffArgs, DiffFormat};
 use crate::commands::capture::failure;
+use crate::commands::instance::owner_of;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::login::{self, OwnFile, PASSWORD, Sources};
@@ -17,10 +19,16 @@ const TWO_LOGINS: &str = "TRUETPS_PASSWORD_A and TRUETPS_PASSWORD_B (empty: none
                           --defaults-file-b, or --ask-password";
 
 pub(crate) fn run(args: &DiffArgs) -> Result<Exit, Failure> {
-    let ends = [
-        End { named: &args.a, letter: "A", variable: "TRUETPS_PASSWORD_A", file: args.defaults_file_a.as_deref() },
-        End { named: &args.b, letter: "B", variable: "TRUETPS_PASSWORD_B", file: args.defaults_file_b.as_deref() },
+    let end = |named, letter, variable, file| End { named, owner: None, letter, variable, file };
+    let mut ends = [
+        end(&args.a, "A", "TRUETPS_PASSWORD_A", args.defaults_file_a.as_deref()),
+        end(&args.b, "B", "TRUETPS_PASSWORD_B", args.defaults_file_b.as_deref()),
     ];
+    for end in &mut ends {
+        if !end.is_server() && !Path::new(end.named).exists() {
+            end.owner = owner_of(&args.sandbox, end.named)?;
+        }
+    }
     let shares = shares(&ends, args)?;
     let are_servers = ends.iter().all(End::is_server);
     let side =
@@ -43,6 +51,8 @@ pub(crate) fn run(args: &DiffArgs) -> Result<Exit, Failure> {
 /// One of the two that are compared.
 struct End<'a> {
     named: &'a str,
+    /// Of a server with a name: it needs no password, and gets nobody's.
+    owner: Option<Target>,
     letter: &'static str,
     /// Of the environment, with the password for this one alone.
     variable: &'static str,
@@ -63,7 +73,9 @@ impl End<'_> {
 
     /// `is_alone`: what is not said of one of them is meant for this one.
     fn read(&self, is_alone: bool, args: &DiffArgs, like: Option<&Side>) -> Result<Side, Unread> {
-        Ok(if self.is_server() {
+        Ok(if let Some(owner) = &self.owner {
+            side_of_server(owner)?
+        } else if self.is_server() {
             let asks = args.login.ask_password && !self.has_own_login()?;
             let common = args.login.defaults_file.as_deref().filter(|_| is_alone);
             let variables = [self.variable, PASSWORD];
