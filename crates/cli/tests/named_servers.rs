@@ -107,7 +107,8 @@ fn one_that_somebody_has_started_is_left_alone(place: &Place) {
 }
 
 /// A password that is meant for another server is not sent to it; a file of its name goes first.
-fn compared_by_its_name(place: &Place) {
+fn compared_by_its_name(place: &Place, started: &str) {
+    assert!(started.contains("'mysql://root@?socket="), "{started}");
     place.good(&["server", "capture", "maria", "-o", "one.json"]);
     let mut command = place.command(&["diff", "one.json", "maria"]);
     let ran = command.env("TRUETPS_PASSWORD", "of another one").output().unwrap();
@@ -138,9 +139,9 @@ fn the_life_of_a_named_server() {
     place.refused(&["server", "add", "other", "other"], &["another processor architecture"]);
     assert_eq!(place.run(&["server", "status", "maria"]).code, Some(1));
     place.refused(&["server", "sql", "maria", "SELECT 1"], &["it was never started"]);
-    let start_it = ["it was never started", "truetps server start maria"];
-    place.refused(&["server", "capture", "maria"], &start_it);
-    place.refused(&["diff", "maria", "maria"], &start_it);
+    for args in [&["server", "capture", "maria"][..], &["diff", "maria", "maria"]] {
+        place.refused(args, &["it was never started", "truetps server start maria"]);
+    }
     place.refused(
         &["server", "start", "maria", "--set", "innodb_flush_log_at_trx_comit=2"],
         &["did you mean `innodb_flush_log_at_trx_commit`"],
@@ -152,8 +153,7 @@ fn the_life_of_a_named_server() {
     left_by_a_kill(&place, &["server", "start", "maria"], is_begun);
 
     let started = place.good(&["server", "start", "maria", "--set", "innodb_flush_log_at_trx_commit=2"]);
-    assert!(started.stdout.contains("'mysql://root@?socket="), "{}", started.stdout);
-    compared_by_its_name(&place);
+    compared_by_its_name(&place, &started.stdout);
     assert!(started.stderr.contains("Next   truetps server sql maria"), "{}", started.stderr);
     assert_eq!(place.value("maria", "SELECT @@innodb_flush_log_at_trx_commit"), "2");
     place.good(&["server", "sql", "maria", "CREATE DATABASE x; CREATE TABLE x.t (a INT)", "INSERT x.t VALUES (7)"]);
