@@ -299,12 +299,14 @@ pub(crate) struct RestoreArgs {
     truetps server capture 'postgresql://postgres@/app?socket=/run/postgresql' > pg.json\n\n\
     Nothing is changed in the server. Values of variables that may be secret are left out. docs/reference/settings.md")]
 pub(crate) struct CaptureArgs {
-    /// The server: mysql://user@host:port or postgresql://user@host/database. The password comes from TRUETPS_PASSWORD,
-    /// ~/.my.cnf or the terminal
+    /// The server: mysql://user@host:port or postgresql://user@host/database, or the name of one that runs (`truetps
+    /// server list`), as its owner. The password for a DSN comes from TRUETPS_PASSWORD, ~/.my.cnf or the terminal
     #[arg(value_name = "DSN")]
     pub(crate) server: String,
     #[command(flatten)]
     pub(crate) login: LoginArgs,
+    #[command(flatten)]
+    pub(crate) sandbox: SandboxPlace,
     /// File to write; default: stdout
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
@@ -318,18 +320,22 @@ pub(crate) struct CaptureArgs {
 #[command(after_help = "Examples:\n  \
     truetps diff prod.json test.json                   two captures (truetps server capture)\n  \
     truetps diff prod.json 'mysql://root@?socket=/run/mysqld/mysqld.sock'\n  \
+    truetps diff old new                               two servers of `truetps server start`\n  \
     truetps diff /etc/mysql/my.cnf prod.json           does the server have what its file says?\n  \
     truetps diff runs/first/trial-0001 runs/latest --format md\n  \
     TRUETPS_PASSWORD_A=… TRUETPS_PASSWORD_B=… truetps diff mysql://me@db1 mysql://me@db2\n\n\
     TRUETPS_PASSWORD is for the one server that has no password of its own; no server gets that of another one.\n\
     Exit code: 0 whether or not something differs. docs/reference/settings.md")]
 pub(crate) struct DiffArgs {
-    /// A capture, an option file, a run folder, or a server as mysql://… or postgresql://…
+    /// A capture, an option file, a run folder, a server as mysql://… or postgresql://…, or the name of one that runs
+    /// (`truetps server list`); a file or folder of that name goes first
     pub(crate) a: String,
     /// The same, to compare with
     pub(crate) b: String,
     #[command(flatten)]
     pub(crate) login: LoginArgs,
+    #[command(flatten)]
+    pub(crate) sandbox: SandboxPlace,
     /// The option file of --defaults-file for A alone
     #[arg(long, value_name = "FILE")]
     pub(crate) defaults_file_a: Option<PathBuf>,

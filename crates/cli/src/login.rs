@@ -117,21 +117,39 @@ fn names_user(dsn: &str) -> bool {
 }
 
 /// As MySQL's programs do: `~/.my.cnf`, for an account that the DSN does not name, or names as the file does.
-fn take_own_file(target: &mut Target, dsn: &str) {
-    let Some(home) = std::env::var_os("HOME").filter(|_| target.dialect == Dialect::Mysql) else { return };
+pub(crate) fn own_file_of(target: &Target, dsn: &str) -> Option<OwnFile> {
+    let home = std::env::var_os("HOME").filter(|_| target.dialect == Dialect::Mysql)?;
     let path = Path::new(&home).join(OWN_FILE);
     if !path.is_file() {
-        return;
+        return None;
     }
-    let file = match client_login(&path) {
-        Ok(file) => file,
-        Err(problem) => return say(&format!("warning: {problem}: no login is taken from it\n")),
+    let login = match client_login(&path) {
+        Ok(login) => login,
+        Err(problem) => {
+            say(&format!("warning: {problem}: no login is taken from it\n"));
+            return None;
+        }
     };
-    let is_other = names_user(dsn) && file.user.as_ref() != Some(&target.login.user);
-    if is_other || (file.user.is_none() && file.password.is_none()) {
-        return;
+    let is_other = names_user(dsn) && login.user.as_ref() != Some(&target.login.user);
+    let is_empty = login.user.is_none() && login.password.is_none();
+    (!is_other && !is_empty).then_some(OwnFile { path, login })
+}
+
+/// What `~/.my.cnf` has for a server.
+pub(crate) struct OwnFile {
+    path: PathBuf,
+    login: ClientLogin,
+}
+
+impl OwnFile {
+    pub(crate) fn has_password(&self) -> bool {
+        self.login.password.is_some()
     }
-    take(target, dsn, file);
+}
+
+fn take_own_file(target: &mut Target, dsn: &str) {
+    let Some(OwnFile { path, login }) = own_file_of(target, dsn) else { return };
+    take(target, dsn, login);
     say(&format!("login of `{}` from {}\n", target.login.user, path.display()));
 }
 

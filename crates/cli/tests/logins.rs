@@ -68,7 +68,14 @@ fn the_user_s_own_option_file() {
     assert!(ran.stderr.contains(&told), "{}", ran.stderr);
     // Another account is not that one, and has no password.
     let ran = run(&["server", "capture", &dsn.replace("127", "somebody@127")]);
-    assert!(ran.code == Some(4) && !ran.stderr.contains(&told), "{}", ran.stderr);
+    assert!(ran.code == Some(2) && !ran.stderr.contains(&told), "{}", ran.stderr);
+    // The file's user at one server, and at the other somebody else who needs no password.
+    let other = Owned::start(&binary, &[]);
+    for (a, b) in [(&dsn, &other.socket_dsn()), (&other.socket_dsn(), &owned.tcp_dsn())] {
+        let ran = run(&["diff", a, b]);
+        good(&place, &ran);
+        assert_eq!(ran.stderr.matches(&told).count(), 1, "{}", ran.stderr);
+    }
     // Whoever names an account by its socket gets it.
     let ran = run(&["server", "capture", &owned.socket_dsn()]);
     assert!(ran.code == Some(0) && !ran.stderr.contains(&told), "{}", ran.stderr);
@@ -124,6 +131,15 @@ fn one_password_is_for_one_server() {
         assert!(ran.stderr.contains("A and B are two servers") && ran.stderr.contains("hint: "), "{}", ran.stderr);
         assert_secret(&place, &ran);
     }
+    // The same account at both, or the file's own.
+    let unnamed = [&a, &b].map(|dsn| dsn.replace(&format!("{ACCOUNT}@"), ""));
+    for [a, b] in [[&a, &b], [&unnamed[0], &unnamed[1]]] {
+        let ran: Ran = place.command(&["diff", a, b]).env("HOME", home.path()).output().unwrap().into();
+        assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+        assert!(ran.stderr.contains("and ~/.my.cnf is one: whose is it?"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("hint: TRUETPS_PASSWORD_A and TRUETPS_PASSWORD_B"), "{}", ran.stderr);
+        assert_secret(&place, &ran);
+    }
     assert!(listeners.iter().all(|listener| listener.accept().is_err()), "nothing was sent");
 }
 
@@ -145,7 +161,8 @@ fn two_servers_with_two_passwords() {
     let file = home.path().join(".my.cnf");
     good(&place, &run(&[(a, PASSWORD)], &["--defaults-file-b", file.to_str().unwrap()]));
     let ran = run(&[(a, OTHER_PASSWORD), (b, OTHER_PASSWORD)], &[]);
-    assert!(ran.code == Some(4) && ran.stderr.contains(&one.port.to_string()), "{}", ran.stderr);
+    assert!(ran.code == Some(2) && ran.stderr.contains(&one.port.to_string()), "{}", ran.stderr);
+    assert!(ran.stderr.contains("hint: TRUETPS_PASSWORD_A and"), "{}", ran.stderr);
 }
 
 /// `script` of util-linux gives the program a terminal.
@@ -180,7 +197,7 @@ fn somebody_at_the_terminal_is_asked() {
     assert_eq!(code, Some(0), "{seen}");
     assert!(seen.contains(&dsn), "the server is named: {seen}");
     let (code, seen) = at_terminal(&format!("server capture '{dsn}' -o one.json"), &["wrong"]);
-    assert_eq!(code, Some(4), "asked once: {seen}");
+    assert_eq!(code, Some(2), "asked once: {seen}");
     let (code, seen) = at_terminal(&format!("diff --ask-password one.json '{dsn}'"), &[PASSWORD]);
     assert_eq!(code, Some(0), "{seen}");
     // Who needs no password is not asked for one.

@@ -91,7 +91,7 @@ fn captured(place: &Place, name: &str, server: &FetchedServer) {
     let run = |args: &[&str]| place.good(args).stdout;
     run(&["server", "add", name, server.basedir.to_str().unwrap()]);
     let started = run(&["server", "start", name]);
-    let dsn = started.lines().find_map(|line| line.strip_prefix("dsn")).unwrap().trim();
+    let dsn = started.lines().find_map(|line| line.strip_prefix("dsn")).unwrap().trim().trim_matches('\'');
     run(&["server", "capture", dsn, "-o", &format!("{name}.json")]);
     // Everybody on this host may knock at a port: only who has a password comes in.
     run(&["server", "stop", name]);

@@ -151,6 +151,17 @@ impl DriverError {
         }
     }
 
+    /// Whether it is the account, and not the server, that a login failed for.
+    pub fn is_refused_login(&self) -> bool {
+        /// What accounts of MySQL are refused for with a SQLSTATE that others have, too: plugin, host, lock, age.
+        const OF_ACCOUNTS: [u16; 7] = [1130, 1251, 1524, 1820, 1862, 3118, 4151];
+        match self {
+            Self::Server(error) => error.sqlstate.starts_with("28") || OF_ACCOUNTS.contains(&error.code),
+            Self::Authentication { .. } | Self::Login(_) => true,
+            _ => false,
+        }
+    }
+
     pub(crate) const NOT_IDLE: Self = Self::Misuse("a command is in flight, or the login has not ended");
     pub(crate) const NO_HANDLE: Self = Self::Misuse("no statement is open under this handle");
     pub(crate) const OTHER_PARAMS: Self = Self::Misuse("the statement has another number of parameters");

@@ -40,7 +40,8 @@ impl InspectError {
             // What is there and may not be read is no other thing than was meant.
             Self::Read { source: TextError::Io(error), .. } if error.kind() != io::ErrorKind::NotFound => return None,
             Self::Read { .. } => {
-                "give a capture, an option file, a run folder, or a server as mysql://… or postgresql://…"
+                "give a capture, an option file, a run folder, a server as mysql://… or postgresql://…, or the name of \
+                 one (`truetps server list`)"
             }
             Self::Capture { source, .. } => source.hint(),
             Self::NoRunFolder { .. } => "name the folder of an experiment (runs/latest) or of one of its trials",

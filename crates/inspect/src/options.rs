@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use truetps_knowledge::{GroupUse, SideValue, Version, group_use, option_family, server_setting, setting_note};
+use truetps_knowledge::{
+    GroupUse, SideValue, Version, group_use, is_loose, option_family, server_setting, setting_note,
+};
 use truetps_record::{Family, Flavour, OptionReader, OptionStyle, OptionVisitor, OptionWalk, is_secret};
 
 use crate::error::InspectError;
@@ -59,10 +61,11 @@ impl OptionVisitor for Reader<'_> {
         if let Some(note) = setting_note(self.style, name, value) {
             self.note(note);
         }
+        let is_loose = is_loose(self.style, name);
         let Some((name, value)) = server_setting(self.style, name, value) else { return false };
         if !is_secret(&name, &value) {
             let origin = Some(file.display().to_string());
-            self.read.settings.insert(name, SideValue { value, origin, ..SideValue::default() });
+            self.read.settings.insert(name, SideValue { value, origin, is_loose, ..SideValue::default() });
         }
         true
     }

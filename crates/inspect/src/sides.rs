@@ -41,7 +41,8 @@ pub fn side_of_capture(name: &str, capture: &Capture) -> Side {
 
 fn value_of(variable: &CapturedVariable) -> SideValue {
     let origin = variable.path.clone().or_else(|| variable.origin.as_deref().map(str::to_lowercase));
-    SideValue { value: variable.value.clone(), origin, default: variable.default.clone(), unit: variable.unit.clone() }
+    let (value, default, unit) = (variable.value.clone(), variable.default.clone(), variable.unit.clone());
+    SideValue { value, origin, default, unit, is_loose: false }
 }
 
 /// A capture, an option file or a run folder, by what is there. An option file is read as a server of the version of

@@ -21,9 +21,11 @@ fn the_binlog_is_why_mysql_5_7_and_8_0_differ() {
     // Then defaults that have changed. What one version merely has, at its default, stands behind all of them.
     assert_eq!(
         first,
-        ["sync_binlog", "log_bin", "innodb_max_dirty_pages_pct", "innodb_autoinc_lock_mode", "innodb_flush_neighbors"]
+        ["log_bin", "sync_binlog", "innodb_max_dirty_pages_pct", "innodb_autoinc_lock_mode", "innodb_flush_neighbors"]
     );
-    let sync = found.shown().next().unwrap();
+    let sync = found.shown().nth(1).unwrap();
+    assert_eq!(sync.same_but_for.as_deref(), Some("log_bin"));
+    assert!(found.counts().1 >= 1 && found.counts().0 + found.counts().1 == found.shown().count());
     assert_eq!((sync.a.value.as_deref(), sync.b.value.as_deref()), (Some("1"), Some("1")));
     assert_eq!(sync.a.without_effect.as_deref(), Some("log_bin is OFF"));
     assert_eq!(sync.b.without_effect, None);

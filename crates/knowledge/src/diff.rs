@@ -50,6 +50,8 @@ pub struct SideValue {
     pub default: Option<String>,
     /// What PostgreSQL counts the value in: `8kB`, `ms`.
     pub unit: Option<String>,
+    /// Of an option file: a server that does not know the name passes over it (`loose-…`).
+    pub is_loose: bool,
 }
 
 /// One side of a difference.
@@ -80,6 +82,8 @@ pub struct Difference {
     pub change: Option<Change>,
     /// Why it is folded away; `None` where it is shown.
     pub folded: Option<String>,
+    /// Of one with the same value on both sides: the setting that takes its effect away on one of them.
+    pub same_but_for: Option<String>,
     pub a: Placed,
     pub b: Placed,
 }
@@ -109,6 +113,12 @@ pub struct Diff {
 }
 
 impl Diff {
+    /// How many of those that are shown have another value, and how many the same one.
+    pub fn counts(&self) -> (usize, usize) {
+        let same = self.shown().filter(|difference| difference.same_but_for.is_some()).count();
+        (self.shown().count() - same, same)
+    }
+
     pub fn shown(&self) -> impl Iterator<Item = &Difference> {
         self.differences.iter().filter(|difference| difference.folded.is_none())
     }
@@ -144,6 +154,7 @@ pub fn diff(a: &Side, b: &Side) -> Diff {
         }
     }
     differences.sort_by(|one, other| order(one).cmp(&order(other)));
+    let differences = beside_their_switches(differences);
     let (mut facts_a, mut facts_b) = (of_a.facts(), of_b.facts());
     facts_b.notes.extend(other_family(b, a));
     facts_a.notes.extend(unheard_of(a, b, differences.iter().map(|one| (one, &one.a, &one.b))));
@@ -200,9 +211,16 @@ fn unheard_of<'a>(
     let note = |(one, here, there): (&Difference, &Placed, &Placed)| {
         let is_unheard_of =
             one.group.is_none() && one.folded.is_none() && here.value.is_some() && there.value.is_none();
+        if side.settings.get(&one.name).is_some_and(|found| found.is_loose) {
+            return None;
+        }
         let near = is_unheard_of.then(|| near_matches(&one.name, other.settings.keys().map(String::as_str)))?;
         let near = near.first()?;
-        Some(format!("the other server has no setting {}; did you mean {near}?", one.name))
+        Some(format!(
+            "the other server has no setting {}; did you mean {near}? No server starts with a name in its file that it \
+             does not know",
+            one.name
+        ))
     };
     differences.filter_map(note).collect()
 }
@@ -214,6 +232,22 @@ type Order<'a> = (Option<&'a str>, bool, bool, Reverse<u32>, Option<Change>, &'a
 fn order(one: &Difference) -> Order<'_> {
     let score = known(&one.name).map_or(0, Setting::score);
     (one.folded.as_deref(), one.group.is_none(), is_news_of_a_version(one), Reverse(score), one.change, &one.name)
+}
+
+/// What is listed only for the switch that it needs stands behind it: alone it would seem not to differ.
+fn beside_their_switches(sorted: Vec<Difference>) -> Vec<Difference> {
+    let shown: BTreeSet<String> =
+        sorted.iter().filter(|one| one.folded.is_none()).map(|one| one.name.clone()).collect();
+    let is_led = |one: &Difference| {
+        one.folded.is_none() && one.same_but_for.as_ref().is_some_and(|switch| shown.contains(switch))
+    };
+    let (led, mut placed): (Vec<_>, Vec<_>) = sorted.into_iter().partition(is_led);
+    // The last one first: each is put directly behind the switch.
+    for one in led.into_iter().rev() {
+        let switch = placed.iter().position(|other| Some(&other.name) == one.same_but_for.as_ref());
+        placed.insert(switch.map_or(placed.len(), |at| at + 1), one);
+    }
+    placed
 }
 
 /// A setting that only one version has, at its default.
@@ -280,9 +314,15 @@ fn difference(name: &str, seen_a: &Seen<'_>, seen_b: &Seen<'_>) -> Difference {
         belongs_with: setting.map(|setting| setting.belongs_with.clone()).unwrap_or_default(),
         change: change(b).or_else(|| change(a)),
         folded: folded.map(str::to_owned),
+        same_but_for: same_but_for(name, setting, a, b),
         a: of_a,
         b: of_b,
     }
+}
+
+fn same_but_for(name: &str, setting: Option<&Setting>, a: &Side, b: &Side) -> Option<String> {
+    let (one, other) = a.settings.get(name).zip(b.settings.get(name))?;
+    is_same(name, one, other).then(|| setting?.needs.clone()).flatten()
 }
 
 /// Files of two servers lie in different folders: what may matter is whether they share a disk with the data.
@@ -458,11 +498,11 @@ mod tests {
         let old = side(mysql, "5.7.22", &[sync, ("log_bin", "OFF"), ("innodb_flush_method", "")]);
         let new = side(mysql, "8.0.15", &[sync, ("log_bin", "ON"), ("innodb_flush_method", "fsync")]);
         let found = diff(&old, &new);
-        assert_eq!((shown(&found), found.same), (vec!["sync_binlog", "log_bin"], 1));
-        let first = &found.differences[0];
-        assert_eq!(first.a.without_effect.as_deref(), Some("log_bin is OFF"));
-        assert_eq!((first.a.power_cut.as_deref(), first.b.without_effect.as_deref()), (None, None));
-        assert!(first.b.power_cut.as_deref().unwrap().starts_with("loses no acknowledged event"));
+        assert_eq!((shown(&found), found.same), (vec!["log_bin", "sync_binlog"], 1));
+        let second = &found.differences[1];
+        assert_eq!(second.a.without_effect.as_deref(), Some("log_bin is OFF"));
+        assert_eq!((second.a.power_cut.as_deref(), second.b.without_effect.as_deref()), (None, None));
+        assert!(second.b.power_cut.as_deref().unwrap().starts_with("loses no acknowledged event"));
         assert_eq!(diff(&new, &new).same, 3);
     }
 
@@ -573,7 +613,11 @@ mod tests {
         let file = side(None, "", &[("innodb_flush_log_at_trx_comit", "2")]);
         let found = diff(&file, &mysql);
         assert_eq!(shown(&found), ["innodb_flush_log_at_trx_comit"]);
-        assert!(found.a.notes[0].ends_with("did you mean innodb_flush_log_at_trx_commit?"), "{:?}", found.a.notes);
+        let told = "did you mean innodb_flush_log_at_trx_commit? No server starts with a name";
+        assert!(found.a.notes[0].contains(told), "{:?}", found.a.notes);
         assert_eq!(diff(&mysql, &file).b.notes.len(), 1);
+        let mut loose = file;
+        loose.settings.values_mut().for_each(|found| found.is_loose = true);
+        assert!(diff(&loose, &mysql).a.notes.is_empty(), "a server passes over it");
     }
 }

@@ -346,7 +346,7 @@ fn asynchronous_replica(view: &View<'_>) -> Fate {
     let more = || differ("have what this server has lost".to_owned());
     match (view.number("sync_binlog").map(|sync| sync as u64), level) {
         (Some(1), Some(_)) if redo_off.is_some() || damage(view).is_some() => more(),
-        (Some(1), Some(1 | 3)) => fate(ReplicaFate::Follows, "replicas follow, a little behind"),
+        (Some(1), Some(1 | 3)) => fate(ReplicaFate::Follows, "a replica would follow, a little behind"),
         (Some(1), Some(_)) => more(),
         (Some(sync), Some(0)) => differ(format!("differ ({FLUSH}=0, sync_binlog={sync})")),
         (Some(0), Some(_)) => differ("differ: the end of the binlog can be gone (sync_binlog=0)".to_owned()),
@@ -407,7 +407,7 @@ fn postgres_replica(view: &View<'_>) -> Fate {
     let unhurried = if postgres_damage(view).is_some() {
         fate(ReplicaFate::Differs, "after a power cut standbys can have what this server has lost")
     } else {
-        fate(ReplicaFate::Follows, "standbys follow, a little behind")
+        fate(ReplicaFate::Follows, "a standby would follow, a little behind")
     };
     let has_names = view.given.get("synchronous_standby_names").is_some_and(|names| !names.trim().is_empty());
     match view.text(COMMIT).unwrap_or_default().to_lowercase().as_str() {

@@ -129,7 +129,7 @@ fn sentences() {
     assert_eq!(
         said(Flavour::Mysql, "9.7.4", &[]),
         "a commit of InnoDB tables survives a process crash and a power cut, if the disk keeps what it has flushed; \
-         replicas follow, a little behind"
+         a replica would follow, a little behind"
     );
     assert_eq!(
         said(Flavour::Mariadb, "10.11.19", &[("innodb_flush_log_at_trx_commit", "2")]),
@@ -139,8 +139,8 @@ fn sentences() {
     assert_eq!(
         said(Flavour::Postgresql, "15.8", &[("synchronous_commit", "off")]),
         "a process crash or a power cut can lose up to about 600 ms of acknowledged transactions (synchronous_commit=off, \
-         three times wal_writer_delay); a role, a database or a session can have a synchronous_commit of its own; standbys \
-         follow, a little behind"
+         three times wal_writer_delay); a role, a database or a session can have a synchronous_commit of its own; a standby \
+         would follow, a little behind"
     );
 }
 

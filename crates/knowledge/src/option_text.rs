@@ -111,6 +111,11 @@ pub fn setting_note(style: OptionStyle, name: &str, value: Option<&str>) -> Opti
     })
 }
 
+/// Whether a server that does not know the name passes over it with a warning.
+pub fn is_loose(style: OptionStyle, name: &str) -> bool {
+    style == OptionStyle::Groups && variable_name(name).starts_with("loose_")
+}
+
 fn variable_name(name: &str) -> String {
     name.to_lowercase().replace('-', "_")
 }
@@ -118,6 +123,12 @@ fn variable_name(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_that_a_server_may_not_know() {
+        assert!(is_loose(OptionStyle::Groups, "Loose-foo") && !is_loose(OptionStyle::Groups, "foo"));
+        assert!(!is_loose(OptionStyle::Plain, "loose_foo"));
+    }
 
     #[test]
     fn families() {

@@ -35,6 +35,9 @@ pub(crate) fn sign_explained(analysis: &Analysis) -> Option<String> {
     analysis.cells.iter().any(is_limited).then(|| format!("{SIGN} {LIMITED}: \"What it means\" has the reason."))
 }
 
+/// In the reason of a trial whose worker was ready and had no core.
+const WAITED: &str = "waited for a core";
+
 /// Which figures the generator limited, why, and what to do about it.
 pub(crate) fn warning(analysis: &Analysis) -> Option<String> {
     let mut by_reason: Vec<(String, Vec<String>)> = Vec::new();
@@ -53,9 +56,12 @@ pub(crate) fn warning(analysis: &Analysis) -> Option<String> {
         format!("{}{}: {why}", named.join("; "), and_more(places.len() - named.len()))
     });
     let told: Vec<_> = told.collect();
+    // Whoever waits for a core lacks cores: more workers would wait beside him.
+    let lacks_cores = by_reason.iter().all(|(why, _)| why.contains(WAITED));
+    let more_workers = if lacks_cores { "" } else { "more workers (--workers), " };
     Some(format!(
         "{LIMITED}: these figures say more about the generator than about the server, which may be able to do more. {}{}. Give \
-         the generator more workers (--workers), cores of its own (--pin), or another machine.",
+         the generator {more_workers}cores of its own (--pin), or another machine.",
         told.join("; "),
         and_more(by_reason.len() - told.len()),
     ))
@@ -167,6 +173,18 @@ mod tests {
         ] {
             assert!(said.contains(part), "{said}\nshould contain\n{part}");
         }
+    }
+
+    #[test]
+    fn who_waited_for_a_core_is_not_told_to_take_more_workers() {
+        let fixture = Fixture::durability().with(|trials| {
+            let measured = trials.iter_mut().filter_map(|trial| trial.measured.as_mut());
+            measured.for_each(|one| {
+                one.generator_limited = Some("a worker thread waited for a core for 36 % of its time".to_owned());
+            });
+        });
+        let said = warning(fixture.input().analysis).unwrap();
+        assert!(said.contains("Give the generator cores of its own (--pin)") && !said.contains("--workers"), "{said}");
     }
 
     #[test]

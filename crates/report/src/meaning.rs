@@ -12,7 +12,15 @@ const CURVES_TOLD_MAX: usize = 4;
 /// Below this median a flush is too cheap for the fall that slow disks show at few connections.
 const CHEAP_FLUSH_US: f64 = 500.0;
 
-/// What the experiment says about its question: one paragraph, sentence by sentence.
+/// More sentences than this are not read as one paragraph.
+const PARAGRAPH_SENTENCES_MAX: usize = 6;
+
+/// Whether they are told one by one.
+pub(crate) fn is_long(sentences: &[String]) -> bool {
+    sentences.len() > PARAGRAPH_SENTENCES_MAX
+}
+
+/// What the experiment says about its question: sentence by sentence.
 pub fn meaning(input: &ReportInput<'_>) -> Vec<String> {
     let analysis = input.analysis;
     let mut said = Vec::new();

@@ -199,7 +199,11 @@ pub(crate) fn words(input: &ReportInput<'_>) -> Option<Section> {
     let mut blocks = Vec::new();
     let sentences = meaning::meaning(input);
     if !sentences.is_empty() {
-        blocks.push(Block::Paragraph(sentences.join(" ")));
+        blocks.push(if meaning::is_long(&sentences) {
+            Block::List(sentences)
+        } else {
+            Block::Paragraph(sentences.join(" "))
+        });
     }
     let caveats = meaning::caveats(input);
     if !caveats.is_empty() {

@@ -21,11 +21,14 @@ pub fn diff_text(diff: &Diff, all: bool) -> String {
     let sides = [("A", &diff.a), ("B", &diff.b)];
     for (letter, side) in sides {
         let _ = writeln!(out, "{letter}  {}", title(side));
+        for note in &side.notes {
+            let _ = writeln!(out, "   note: {}", printable(note));
+        }
     }
     out.push('\n');
     for (letter, side) in sides {
         if let Some(durability) = &side.durability {
-            let _ = writeln!(out, "Durability {letter}  {}", printable(&durability.sentence));
+            let _ = writeln!(out, "Durability {letter}{}  {}", assumed(side), printable(&durability.sentence));
         }
     }
     let mut group = None;
@@ -45,9 +48,13 @@ pub fn diff_text(diff: &Diff, all: bool) -> String {
 pub fn diff_markdown(diff: &Diff, all: bool) -> String {
     let mut out = String::from("# Settings that differ\n\n");
     for (letter, side) in [("A", &diff.a), ("B", &diff.b)] {
-        let said =
-            side.durability.as_ref().map(|found| format!(": {}", printable(&found.sentence))).unwrap_or_default();
-        let _ = writeln!(out, "- **{letter}** {}{}", escaped(&title(side)), escaped(&said));
+        let _ = writeln!(out, "- **{letter}** {}", escaped(&title(side)));
+        if let Some(durability) = &side.durability {
+            let _ = writeln!(out, "  - durability{}: {}", assumed(side), escaped(&printable(&durability.sentence)));
+        }
+        for note in &side.notes {
+            let _ = writeln!(out, "  - note: {}", escaped(&printable(note)));
+        }
     }
     out.push_str(
         "\n| group | setting | A | B | default A | default B | meaning | more |\n|---|---|---|---|---|---|---|---|\n",
@@ -104,11 +111,12 @@ fn title(side: &SideFacts) -> String {
         (Some(flavour), Some(version)) => format!("{flavour} {}, ", printable(version)),
         _ => String::new(),
     };
-    let mut text = format!("{}  ({server}{})", printable(&side.name), side.kind);
-    for note in &side.notes {
-        let _ = write!(text, "\n   note: {}", printable(note));
-    }
-    text
+    format!("{}  ({server}{})", printable(&side.name), side.kind)
+}
+
+/// What an option file is judged by beside what it says.
+fn assumed(side: &SideFacts) -> &'static str {
+    if side.kind == "option file" { " (what the file does not name is taken at its default)" } else { "" }
 }
 
 fn put_difference(out: &mut String, difference: &Difference) {
@@ -230,11 +238,16 @@ fn escaped(text: &str) -> String {
 }
 
 fn summary(diff: &Diff, all: bool) -> String {
-    let shown = diff.shown().count();
-    let mut text = match shown {
+    let (differing, same) = diff.counts();
+    let more = match same {
+        0 => String::new(),
+        1 => ", and 1 with the same value has no effect on one side".to_owned(),
+        _ => format!(", and {same} with the same value have no effect on one side"),
+    };
+    let mut text = match differing {
         0 => format!("nothing that could matter differs; {} settings are the same\n", diff.same),
-        1 => format!("1 setting differs; {} are the same\n", diff.same),
-        _ => format!("{shown} settings differ; {} are the same\n", diff.same),
+        1 => format!("1 setting differs{more}; {} are the same\n", diff.same),
+        _ => format!("{differing} settings differ{more}; {} are the same\n", diff.same),
     };
     for (reason, count) in diff.folded() {
         let _ = writeln!(text, "{} {count}: {reason}", if all { "of the folded ones" } else { "folded away" });
@@ -309,6 +322,35 @@ mod tests {
         assert_eq!(json["b"]["durability"]["replica"], "none");
         let folded = json["differences"].as_array().unwrap().iter().filter(|one| one["folded"].is_string()).count();
         assert_eq!(folded, 1);
+    }
+
+    #[test]
+    fn notes_and_what_is_assumed_have_lines_of_their_own() {
+        let mut file = side("my.cnf", "8.0.36", &[("innodb_redo_log_capacity", "1G"), ("sync_binlog", "0")]);
+        (file.kind, file.is_complete, file.flavour, file.version) = ("option file".to_owned(), false, None, None);
+        file.notes = vec!["one".to_owned(), "two".to_owned()];
+        let found = diff(&file, &side("b.json", "8.0.36", &[("sync_binlog", "1")]));
+        let markdown = diff_markdown(&found, false);
+        assert!(
+            markdown.contains("- **A** my.cnf  (option file)\n  - durability (what the file does not"),
+            "{markdown}"
+        );
+        assert!(markdown.contains("\n  - note: one\n  - note: two\n- **B** b.json"), "{markdown}");
+        let text = diff_text(&found, false);
+        assert!(text.starts_with("A  my.cnf  (option file)\n   note: one\n   note: two\nB  "), "{text}");
+        assert!(
+            text.contains("Durability A (what the file does not name is taken at its default)  a commit"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn what_a_switch_takes_away_is_told_behind_it_and_not_counted() {
+        let of = |name: &str, log_bin: &str| side(name, "8.0.36", &[("log_bin", log_bin), ("sync_binlog", "1")]);
+        let text = diff_text(&diff(&of("a", "OFF"), &of("b", "ON")), false);
+        assert!(text.find("\n  log_bin ").unwrap() < text.find("\n  sync_binlog ").unwrap(), "{text}");
+        let counted = "1 setting differs, and 1 with the same value has no effect on one side; 0 are the same";
+        assert!(text.contains(counted), "{text}");
     }
 
     #[test]

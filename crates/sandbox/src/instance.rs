@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use indexmap::IndexMap;
-use truetps_driver::Client;
+use truetps_driver::{Client, Target};
 use truetps_record::SettingValue;
 
 use crate::error::SandboxError;
@@ -191,6 +191,13 @@ impl<'a> Instance<'a> {
             error_log: self.error_log(),
             settings: seen.note.map(|note| note.settings).unwrap_or_default(),
         })
+    }
+
+    /// How its owner logs in to it while it runs.
+    pub fn owner(&self) -> Result<Target, SandboxError> {
+        let seen = self.seen()?;
+        self.check_running(&seen)?;
+        Ok(self.family().owner(&self.places(seen.port()).socket, None))
     }
 
     /// A connection as the server's owner, who has no password and comes by the socket.

@@ -2,23 +2,37 @@
 
 use std::path::Path;
 
-use truetps_inspect::{side_of_path, side_of_server};
+use truetps_driver::Target;
+use truetps_inspect::{InspectError, side_of_path, side_of_server};
 use truetps_knowledge::{Side, diff};
 
 use crate::args::{DiffArgs, DiffFormat};
 use crate::commands::capture::failure;
+use crate::commands::instance::owner_of;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::login::{self, PASSWORD, Sources};
+use crate::login::{self, OwnFile, PASSWORD, Sources};
 use crate::print_out;
 
+/// What says for each of two servers how it is logged in to.
+const TWO_LOGINS: &str = "TRUETPS_PASSWORD_A and TRUETPS_PASSWORD_B (empty: none), --defaults-file-a and \
+                          --defaults-file-b, or --ask-password";
+
 pub(crate) fn run(args: &DiffArgs) -> Result<Exit, Failure> {
-    let ends = [
-        End { named: &args.a, letter: "A", variable: "TRUETPS_PASSWORD_A", file: args.defaults_file_a.as_deref() },
-        End { named: &args.b, letter: "B", variable: "TRUETPS_PASSWORD_B", file: args.defaults_file_b.as_deref() },
+    let end = |named, letter, variable, file| End { named, owner: None, letter, variable, file };
+    let mut ends = [
+        end(&args.a, "A", "TRUETPS_PASSWORD_A", args.defaults_file_a.as_deref()),
+        end(&args.b, "B", "TRUETPS_PASSWORD_B", args.defaults_file_b.as_deref()),
     ];
+    for end in &mut ends {
+        if !end.is_server() && !Path::new(end.named).exists() {
+            end.owner = owner_of(&args.sandbox, end.named)?;
+        }
+    }
     let shares = shares(&ends, args)?;
-    let side = |n: usize, like: Option<&Side>| ends[n].read(shares[n], args, like);
+    let are_servers = ends.iter().all(End::is_server);
+    let side =
+        |n: usize, like: Option<&Side>| ends[n].read(shares[n], args, like).map_err(|error| told(error, are_servers));
     let mut a = side(0, None)?;
     // An option file is read as the other side's version reads it.
     let b = side(1, Some(&a).filter(|a| a.is_complete))?;
@@ -37,6 +51,8 @@ pub(crate) fn run(args: &DiffArgs) -> Result<Exit, Failure> {
 /// One of the two that are compared.
 struct End<'a> {
     named: &'a str,
+    /// Of a server with a name: it needs no password, and gets nobody's.
+    owner: Option<Target>,
     letter: &'static str,
     /// Of the environment, with the password for this one alone.
     variable: &'static str,
@@ -56,8 +72,10 @@ impl End<'_> {
     }
 
     /// `is_alone`: what is not said of one of them is meant for this one.
-    fn read(&self, is_alone: bool, args: &DiffArgs, like: Option<&Side>) -> Result<Side, Failure> {
-        let read = if self.is_server() {
+    fn read(&self, is_alone: bool, args: &DiffArgs, like: Option<&Side>) -> Result<Side, Unread> {
+        Ok(if let Some(owner) = &self.owner {
+            side_of_server(owner)?
+        } else if self.is_server() {
             let asks = args.login.ask_password && !self.has_own_login()?;
             let common = args.login.defaults_file.as_deref().filter(|_| is_alone);
             let variables = [self.variable, PASSWORD];
@@ -67,11 +85,41 @@ impl End<'_> {
                 own_file: is_alone,
                 asks,
             };
-            side_of_server(&login::target(self.named, self.letter, &sources)?)
+            side_of_server(&login::target(self.named, self.letter, &sources)?)?
         } else {
-            side_of_path(Path::new(self.named), like)
-        };
-        read.map_err(|error| failure(&error))
+            side_of_path(Path::new(self.named), like)?
+        })
+    }
+}
+
+/// Why there is nothing to compare.
+enum Unread {
+    Login(Failure),
+    Side(InspectError),
+}
+
+impl From<Failure> for Unread {
+    fn from(failure: Failure) -> Self {
+        Self::Login(failure)
+    }
+}
+
+impl From<InspectError> for Unread {
+    fn from(error: InspectError) -> Self {
+        Self::Side(error)
+    }
+}
+
+/// Of two servers, a password that is said once is no help.
+fn told(unread: Unread, are_servers: bool) -> Failure {
+    match unread {
+        Unread::Login(failure) => failure,
+        Unread::Side(error) => {
+            let wants_password =
+                matches!(&error, InspectError::Server { source, .. } if are_servers && source.wants_password());
+            let failure = failure(&error);
+            if wants_password { failure.hint(TWO_LOGINS.to_owned()) } else { failure }
+        }
     }
 }
 
@@ -89,12 +137,24 @@ fn shares(ends: &[End<'_>; 2], args: &DiffArgs) -> Result<[bool; 2], Failure> {
     if a.endpoints == b.endpoints {
         return Ok(wants);
     }
-    let is_said_once = login::is_set(PASSWORD) || args.login.defaults_file.is_some();
-    if !is_said_once || args.login.ask_password {
+    if args.login.ask_password {
         return Ok([false; 2]);
     }
-    let what = if args.login.defaults_file.is_some() { "--defaults-file" } else { PASSWORD };
-    let hint = "TRUETPS_PASSWORD_A and TRUETPS_PASSWORD_B (empty: none), --defaults-file-a and --defaults-file-b, or \
-                --ask-password";
-    Err(Failure::usage(format!("A and B are two servers, and {what} is one: whose is it?")).hint(hint.to_owned()))
+    if args.login.defaults_file.is_some() {
+        return Err(whose("--defaults-file"));
+    }
+    if login::is_set(PASSWORD) {
+        return Err(whose(PASSWORD));
+    }
+    let own = [login::own_file_of(&a, &args.a), login::own_file_of(&b, &args.b)];
+    // Its user alone is no secret.
+    if own.iter().all(|file| file.as_ref().is_some_and(OwnFile::has_password)) {
+        return Err(whose("~/.my.cnf"));
+    }
+    Ok(own.map(|file| file.is_some()))
+}
+
+/// Before anything was sent.
+fn whose(what: &str) -> Failure {
+    Failure::usage(format!("A and B are two servers, and {what} is one: whose is it?")).hint(TWO_LOGINS.to_owned())
 }

@@ -2,11 +2,14 @@
 
 use std::time::Duration;
 
+use truetps_driver::Target;
 use truetps_report::format;
 use truetps_sandbox::{
     Family, Home, Instance, InstanceOptions, Named, NamedError, NamedServer, SandboxError, State, Status,
+    check_server_name,
 };
 
+use crate::args::SandboxPlace;
 use crate::commands::run::settings;
 use crate::commands::server::{open, refused};
 use crate::exit::Exit;
@@ -16,6 +19,22 @@ use crate::{print_out, say, signals};
 
 pub(crate) fn get(home: &Home, name: &str) -> Result<NamedServer, Failure> {
     Named::of(home).get(name).map_err(|error| refused(&error))
+}
+
+/// The owner's login at the server of that name, if it runs; `None`: no server can be called that, or none is.
+pub(crate) fn owner_of(place: &SandboxPlace, name: &str) -> Result<Option<Target>, Failure> {
+    if check_server_name(name).is_err() {
+        return Ok(None);
+    }
+    let home = open(place)?;
+    let named = Named::of(&home);
+    match named.get(name) {
+        Err(SandboxError::Named(NamedError::Unknown { .. })) => Ok(None),
+        found => {
+            let server = found.map_err(|error| refused(&error))?;
+            Instance::of(named, &server).owner().map(Some).map_err(|error| refused(&error))
+        }
+    }
 }
 
 pub(crate) fn start(args: &StartArgs) -> Result<Exit, Failure> {
@@ -104,7 +123,7 @@ fn described(server: &NamedServer, status: &Status) -> String {
         lines.push(("pid", pid.to_string()));
         lines.extend(status.uptime.map(|uptime| ("uptime", format::duration(uptime))));
         lines.push(("socket", status.socket.display().to_string()));
-        lines.push(("dsn", dsn(server.family(), status)));
+        lines.push(("dsn", format!("'{}'", dsn(server.family(), status))));
         lines.extend(status.port.map(|port| ("tcp", format!("127.0.0.1:{port}, for accounts with a password"))));
     }
     if let Some(pid) = status.held_by {
@@ -122,7 +141,7 @@ fn described(server: &NamedServer, status: &Status) -> String {
     lines.concat()
 }
 
-/// As `--dsn` and `server capture` take it.
+/// As `--dsn` and `server capture` take it; no shell may read a pattern in its `?`, so it is shown in quotes.
 fn dsn(family: Family, status: &Status) -> String {
     let path: String = status.socket.display().to_string().bytes().map(escaped).collect();
     match family {
