@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use truetps_record::fnv1a;
+
 use super::error::ForeignError;
 use super::journal::Journal;
 
@@ -295,11 +297,6 @@ fn free_name(path: &Path, begun_at: &str) -> PathBuf {
 fn file_name(server: &str, schema: &str) -> String {
     let both = [server.as_bytes(), &[0], schema.as_bytes()].concat();
     format!("{}--{}--{:016x}.json", slug(server), slug(schema), fnv1a(&both))
-}
-
-/// FNV-1a: the same in every version of truetps.
-fn fnv1a(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 /// A text as a part of a file's name.
