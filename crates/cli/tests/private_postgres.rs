@@ -174,7 +174,8 @@ fn the_life_of_a_server_with_a_name() {
     let started = place.good(&["server", "start", "pg", "--set", "work_mem=8MB"]);
     assert!(started.stdout.contains("postgresql://postgres@/postgres?socket="), "{}", started.stdout);
     assert!(started.stderr.contains("'SELECT version()'"), "{}", started.stderr);
-    let dsn = started.stdout.lines().find_map(|line| line.strip_prefix("dsn")).unwrap().trim().trim_matches('\'').to_owned();
+    let dsn =
+        started.stdout.lines().find_map(|line| line.strip_prefix("dsn")).unwrap().trim().trim_matches('\'').to_owned();
     place.good(&["server", "capture", &dsn, "-o", "capture.json"]);
     let value = |sql: &str| place.good(&["server", "sql", "pg", sql]).stdout.lines().last().unwrap().to_owned();
     assert_eq!(value("SHOW work_mem"), "8MB");
