@@ -99,7 +99,7 @@ fn captured(place: &Place, name: &str, server: &FetchedServer) {
     run(&["server", "sql", name, "CREATE USER app@'127.0.0.1' IDENTIFIED BY 'word'"]);
     let by_port =
         |account: &str| place.run(&["server", "capture", &format!("mysql://{account}@127.0.0.1:{port}/?tls=off")]).code;
-    assert_eq!((by_port("root"), by_port("app"), by_port("app:word")), (Some(4), Some(4), Some(0)));
+    assert_eq!((by_port("root"), by_port("app"), by_port("app:word")), (Some(2), Some(2), Some(0)));
     run(&["server", "remove", name, "--force"]);
 }
 
