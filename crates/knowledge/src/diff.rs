@@ -4,12 +4,14 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
-use truetps_record::{Family, Flavour, SCHEMA_VERSION, Version, is_off, near_matches, same_setting, setting_number};
+use truetps_record::{
+    Family, Flavour, SCHEMA_VERSION, Version, is_off, near_matches, same_amount, same_setting, setting_number,
+};
 
 use crate::durability::{DECIDE_TOGETHER, Durability, Loss, judge_text, taken};
 use crate::inert::{inert_reason, is_place};
 use crate::setting::{Change, Group, Setting, known};
-use crate::units::{same_amount, with_unit};
+use crate::units::with_unit;
 
 /// The settings of one server, wherever they were read.
 #[derive(Debug, Clone, Default)]

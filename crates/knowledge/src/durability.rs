@@ -6,10 +6,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::Serialize;
-use truetps_record::{Flavour, Version, is_off, same_setting, setting_number};
+use truetps_record::{Flavour, Version, amount_in, is_off, same_setting, setting_number};
 
 use crate::setting::known;
-use crate::units::amount;
 
 /// What is gone after a crash of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -379,8 +378,8 @@ fn postgres_process(view: &View<'_>) -> Verdict {
 fn asynchronous(view: &View<'_>) -> Verdict {
     let why = "synchronous_commit=off, three times wal_writer_delay";
     // `1s` of an option file is what pg_settings shows as 1000.
-    match amount(view.text("wal_writer_delay").unwrap_or("200"), "ms") {
-        Some(delay_us) => Verdict::new(Loss::Seconds { seconds: 3.0 * delay_us / 1e6 }, why),
+    match amount_in(view.text("wal_writer_delay").unwrap_or("200"), "ms") {
+        Some(delay_ms) => Verdict::new(Loss::Seconds { seconds: 3.0 * delay_ms / 1e3 }, why),
         None => Verdict::new(Loss::Unknown, why),
     }
 }

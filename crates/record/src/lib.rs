@@ -3,6 +3,7 @@
 //! Everything after a measurement (analysis, report, resume) reads only what is defined here. This crate has no
 //! clock, no network and no text for people: times come in as arguments, numbers go out with their unit in the name.
 
+mod amount;
 mod calendar;
 mod capture;
 mod configuration;
@@ -38,6 +39,7 @@ mod whole_number;
 mod workload_check;
 mod workload_spec;
 
+pub use amount::{amount_in, same_amount};
 pub use calendar::{parse_time, put_date, put_time};
 pub use capture::{CAPTURE_KIND, Capture, CaptureError, CapturedPlugin, CapturedVariable, SchemaShape};
 pub use configuration::{

@@ -52,19 +52,3 @@ fn examined(test: &str, path: &Path) -> ServerBinary {
         Err(error) => panic!("{test}: {error}"),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_script_fetches_what_tests_look_for() {
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/get-test-servers.sh");
-        #[expect(clippy::disallowed_methods, reason = "a script of our own, which ends at once")]
-        let output = std::process::Command::new(script).arg("--list").output().unwrap();
-        let text = String::from_utf8(output.stdout).unwrap();
-        let names = text.lines().filter_map(|line| line.split_whitespace().next());
-        let names: Vec<_> = names.filter(|name| name.starts_with("postgresql-")).collect();
-        assert_eq!(names, FETCHABLE_POSTGRES);
-    }
-}

@@ -2,62 +2,25 @@
 
 use std::collections::BTreeMap;
 
-use truetps_driver::{Client, DriverError};
-use truetps_record::{SettingValue, same_setting};
+use truetps_driver::{Client, DriverError, server_settings};
+use truetps_record::{SettingValue, amount_in, same_setting};
 
 use super::INITIAL;
 use crate::options::canonical_name;
 use crate::settings::Settings;
 use crate::variables::Mismatch;
 
-/// Settings that may have a password in them.
-const SECRET: [&str; 6] = [
-    "primary_conninfo",
-    "restore_command",
-    "archive_command",
-    "archive_cleanup_command",
-    "recovery_end_command",
-    "ssl_passphrase_command",
-];
 /// Shown among the settings, and states of a session.
 const STATES: [&str; 3] = ["transaction_deferrable", "transaction_isolation", "transaction_read_only"];
 
-const BYTES: [(&str, f64); 5] =
-    [("B", 1.0), ("kB", 1024.0), ("MB", 1_048_576.0), ("GB", 1_073_741_824.0), ("TB", 1_099_511_627_776.0)];
-const MICROSECONDS: [(&str, f64); 6] =
-    [("us", 1.0), ("ms", 1e3), ("s", 1e6), ("min", 60e6), ("h", 3_600e6), ("d", 86_400e6)];
-
-/// The number that begins a text, and what follows it.
-fn split(text: &str) -> Option<(f64, &str)> {
-    let text = text.trim();
-    let end = text.find(|c: char| !c.is_ascii_digit() && !"+-.".contains(c)).unwrap_or(text.len());
-    Some((text[..end].parse().ok()?, text[end..].trim()))
-}
-
-/// `8kB` → what it is of, and how much of that.
-fn factor(unit: &str) -> Option<(bool, f64)> {
-    let (times, name) = if unit.starts_with(|c: char| c.is_ascii_digit()) { split(unit)? } else { (1.0, unit) };
-    let of = |units: &[(&str, f64)]| units.iter().find(|(known, _)| *known == name).map(|(_, each)| times * each);
-    of(&BYTES).map(|bytes| (true, bytes)).or_else(|| of(&MICROSECONDS).map(|time| (false, time)))
-}
-
-/// A number in the words of a plan, counted in the setting's own unit.
-fn number_in(text: &str, unit: &str) -> Option<f64> {
-    let (number, suffix) = split(text)?;
-    if suffix.is_empty() {
-        return Some(number);
-    }
-    let ((is_bytes, each), (of_bytes, base)) = (factor(suffix)?, factor(unit)?);
-    (is_bytes == of_bytes).then(|| number * each / base)
-}
-
+/// A size as PostgreSQL takes it.
 pub(crate) fn bytes_of(text: &str) -> Option<u64> {
-    number_in(text, "B").filter(|bytes| *bytes >= 0.0).map(|bytes| bytes as u64)
+    amount_in(text, "B").filter(|bytes| *bytes >= 0.0).map(|bytes| bytes as u64)
 }
 
 /// Whether a value of a plan is what the server shows in its own unit: `1GB` and 131072 of `8kB`.
 fn same_value(wanted: &str, found: &str, unit: &str) -> bool {
-    match (number_in(wanted, unit), found.parse::<f64>()) {
+    match (amount_in(wanted, unit), found.parse::<f64>()) {
         (Some(wanted), Ok(found)) => (wanted - found).abs() <= wanted.abs() * 1e-9,
         _ => same_setting(wanted, found),
     }
@@ -65,13 +28,9 @@ fn same_value(wanted: &str, found: &str, unit: &str) -> bool {
 
 /// All settings by name, in their own units; secrets stay in the server.
 pub(crate) fn effective_variables(client: &mut Client) -> Result<BTreeMap<String, String>, DriverError> {
-    let rows = client.query("SELECT name, setting FROM pg_settings")?.rows;
-    let pairs = rows.into_iter().filter_map(|row| {
-        let mut cells = row.into_iter();
-        Some((canonical_name(&cells.next()??), cells.next()?.unwrap_or_default()))
-    });
-    let shown = |name: &String| !SECRET.contains(&name.as_str()) && !STATES.contains(&name.as_str());
-    Ok(pairs.filter(|(name, _)| shown(name)).collect())
+    let mut all = server_settings(client)?;
+    all.retain(|name, _| !STATES.contains(&name.as_str()));
+    Ok(all)
 }
 
 /// What the server has in place of the value that was asked for, in its own words; `None`: that value.

@@ -1,0 +1,62 @@
+//! Amounts as PostgreSQL writes them: it counts in a unit of the setting (16384 of `8kB`), files and plans have their own.
+
+const BYTES: [(&str, f64); 5] =
+    [("B", 1.0), ("kB", 1024.0), ("MB", 1_048_576.0), ("GB", 1_073_741_824.0), ("TB", 1_099_511_627_776.0)];
+const MICROSECONDS: [(&str, f64); 6] =
+    [("us", 1.0), ("ms", 1e3), ("s", 1e6), ("min", 60e6), ("h", 3_600e6), ("d", 86_400e6)];
+
+/// The number that begins a text, and what follows it.
+fn split(text: &str) -> Option<(f64, &str)> {
+    let text = text.trim();
+    let end = text.find(|c: char| !c.is_ascii_digit() && !"+-.".contains(c)).unwrap_or(text.len());
+    Some((text[..end].parse().ok()?, text[end..].trim()))
+}
+
+/// `8kB` → what it is of, and how much of that.
+fn factor(unit: &str) -> Option<(bool, f64)> {
+    let (times, name) = if unit.starts_with(|c: char| c.is_ascii_digit()) { split(unit)? } else { (1.0, unit) };
+    let of = |units: &[(&str, f64)]| units.iter().find(|(known, _)| *known == name).map(|(_, each)| times * each);
+    of(&BYTES).map(|bytes| (true, bytes)).or_else(|| of(&MICROSECONDS).map(|time| (false, time)))
+}
+
+/// A number counted in the setting's own unit, in which one without a unit is: `1GB` is 131072 of `8kB`.
+pub fn amount_in(text: &str, unit: &str) -> Option<f64> {
+    let (number, suffix) = split(text)?;
+    if suffix.is_empty() {
+        return Some(number);
+    }
+    let ((is_bytes, each), (of_bytes, base)) = (factor(suffix)?, factor(unit)?);
+    (is_bytes == of_bytes).then(|| number * each / base)
+}
+
+/// Whether two texts of a setting with this unit are the same amount; `false` where the unit is not known.
+pub fn same_amount(one: &str, other: &str, unit: &str) -> bool {
+    match (factor(unit), amount_in(one, unit), amount_in(other, unit)) {
+        (Some(_), Some(one), Some(other)) => (one - other).abs() <= one.abs() * 1e-9,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts() {
+        for (one, other, unit) in [
+            ("128MB", "16384", "8kB"),
+            ("200ms", "200", "ms"),
+            ("5min", "300", "s"),
+            ("1 GB", "1024", "MB"),
+            ("-1", "-1", "kB"),
+        ] {
+            assert!(same_amount(one, other, unit), "{one} {other} {unit}");
+        }
+        assert!(!same_amount("128MB", "128", "8kB") && !same_amount("x", "x", "ms") && !same_amount("1", "1", "?"));
+        assert!(!same_amount("128MB", "128000", "ms"), "a size is no time");
+        assert_eq!(
+            (amount_in("200", "ms"), amount_in("0.2s", "ms"), amount_in("1MB", "ms")),
+            (Some(200.0), Some(200.0), None)
+        );
+    }
+}
