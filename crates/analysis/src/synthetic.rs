@@ -92,6 +92,7 @@ fn trial(name: &str, place: (u32, u32, TrialRole), configuration: &Configuration
         validity: Validity::Valid,
         engine: None,
         measured: Some(measured),
+        profile: None,
         notes: Vec::new(),
     }
 }

@@ -153,6 +153,7 @@ impl Listener for Progress {
                 self.draw(&format!("[{}/{of}] {}  starting  left {left}", index + 1, trial.configuration));
             }
             Event::Interval { trial, interval, index, of, left } => self.interval(trial, interval, *index, *of, *left),
+            Event::Sample { .. } => {}
             Event::TrialEnds { trial, index, of, left } => self.trial_ends(trial, *index, *of, *left),
             Event::Warning(text) => self.say(&format!("warning: {text}")),
         }
@@ -185,6 +186,8 @@ mod tests {
                 ..LatencyFigures::default()
             },
             open_loop,
+            buckets: Vec::new(),
+            gaps: Vec::new(),
         }
     }
 

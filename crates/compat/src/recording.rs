@@ -121,6 +121,7 @@ impl Recording {
             validity: Validity::Partial("truetps ended before the run did".to_owned()),
             engine: None,
             measured: None,
+            profile: None,
             notes: Vec::new(),
         };
         let writer = self.folder.begin_trial(&trial)?;

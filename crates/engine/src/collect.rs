@@ -6,6 +6,7 @@ use truetps_record::{
     Counts, ErrorTally, Histogram, Interval, LatencyFigures, OpenLoop, Phase, StartCounts, new_histogram,
 };
 
+use crate::buckets::{Buckets, Gaps};
 use crate::recorder::{Cell, OpenCell};
 
 /// Orders intervals in time. Workers that see an early end at different moments may have another number of intervals, so
@@ -17,6 +18,7 @@ pub(crate) struct Whole {
     ended_ns: u64,
     counts: Counts,
     pub(crate) histogram: Histogram,
+    buckets: Buckets,
     open: Option<OpenCell>,
     errors: ErrorTally,
 }
@@ -40,6 +42,7 @@ pub(crate) struct Collector {
     open: BTreeMap<Key, Whole>,
     /// The last interval that each worker has handed in; `None` before its first.
     last: Vec<Option<Key>>,
+    gaps: Gaps,
     pub(crate) totals: Totals,
 }
 
@@ -55,7 +58,7 @@ impl Collector {
             wait_ns: vec![0; workers],
             errors_elsewhere: ErrorTally::default(),
         };
-        Self { open: BTreeMap::new(), last: vec![None; workers], totals }
+        Self { open: BTreeMap::new(), last: vec![None; workers], gaps: Gaps::default(), totals }
     }
 
     pub(crate) fn add(&mut self, cell: &Cell) {
@@ -69,12 +72,14 @@ impl Collector {
             ended_ns: cell.ended_ns,
             counts: Counts::default(),
             histogram: new_histogram(),
+            buckets: Buckets::new(cell.slice.start_ns),
             open: cell.open.as_ref().map(|_| OpenCell::new(StartCounts::default())),
             errors: ErrorTally::default(),
         });
         whole.ended_ns = whole.ended_ns.max(cell.ended_ns);
         whole.counts.merge_worker(&cell.counts);
         whole.histogram.add(&cell.histogram).expect("all histograms have the same bounds");
+        whole.buckets.merge(&cell.buckets);
         if let (Some(ours), Some(theirs)) = (&mut whole.open, &cell.open) {
             ours.starts.merge_worker(&theirs.starts);
             ours.add_histograms(theirs);
@@ -117,6 +122,8 @@ impl Collector {
             tps: if length_ns > 0 { whole.counts.ok as f64 / (length_ns as f64 / 1e9) } else { 0.0 },
             response: LatencyFigures::of(&whole.histogram),
             open_loop: whole.open.as_ref().map(OpenCell::figures),
+            buckets: whole.buckets.counts(length_ns),
+            gaps: self.gaps.follow(&whole.buckets),
         };
         Some((interval, whole))
     }

@@ -7,6 +7,7 @@
 //! people, or of how the server came about.
 
 mod arrivals;
+mod buckets;
 mod client;
 mod collect;
 mod drive;

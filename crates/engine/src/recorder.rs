@@ -5,6 +5,7 @@ use std::sync::mpsc::Sender;
 
 use truetps_record::{Counts, ErrorTally, Histogram, Phase, StartCounts, new_histogram};
 
+use crate::buckets::Buckets;
 use crate::client::Failure;
 use crate::thread_use::ThreadUse;
 use crate::timeline::{Slice, Timeline};
@@ -17,6 +18,7 @@ pub(crate) struct Cell {
     pub(crate) ended_ns: u64,
     pub(crate) counts: Counts,
     pub(crate) histogram: Histogram,
+    pub(crate) buckets: Buckets,
     pub(crate) open: Option<Box<OpenCell>>,
     pub(crate) errors: ErrorTally,
     /// CPU time of the worker's thread in this interval.
@@ -57,6 +59,7 @@ pub struct Recorder {
     slice: Slice,
     counts: Counts,
     histogram: Histogram,
+    buckets: Buckets,
     open: Option<Box<OpenCell>>,
     errors: ErrorTally,
     usage: ThreadUse,
@@ -69,13 +72,15 @@ pub struct Sink(
 
 impl Recorder {
     pub(crate) fn new(timeline: Arc<Timeline>, worker: usize, is_open: bool, out: Sender<Cell>) -> Self {
+        let slice = timeline.first_slice();
         Self {
-            slice: timeline.first_slice(),
+            slice,
             timeline,
             worker,
             out,
             counts: Counts::default(),
             histogram: new_histogram(),
+            buckets: Buckets::new(slice.start_ns),
             open: is_open.then(|| Box::new(OpenCell::new(StartCounts::default()))),
             errors: ErrorTally::default(),
             usage: ThreadUse::new(),
@@ -147,6 +152,7 @@ impl Recorder {
         self.counts.rows_changed += rows_changed;
         self.counts.in_flight -= 1;
         self.histogram.saturating_record(now_ns.saturating_sub(scheduled_ns));
+        self.buckets.ok(now_ns);
         if let Some(open) = &mut self.open {
             open.service.saturating_record(now_ns.saturating_sub(started_ns));
         }
@@ -181,12 +187,14 @@ impl Recorder {
         let (cpu_ns, wait_ns) = self.usage.since_last();
         let open = self.open.take();
         let queued = open.as_ref().map(|open| open.starts.queued);
+        let slice = self.timeline.next_slice(ended_ns);
         let cell = Cell {
             worker: self.worker,
             slice: self.slice,
             ended_ns,
             counts: self.counts,
             histogram: std::mem::replace(&mut self.histogram, new_histogram()),
+            buckets: std::mem::replace(&mut self.buckets, Buckets::new(slice.start_ns)),
             open,
             errors: std::mem::take(&mut self.errors),
             cpu_ns,
@@ -198,7 +206,7 @@ impl Recorder {
         }
         // Nobody listens any more only where the run as a whole has failed already.
         let _ = self.out.send(cell);
-        self.slice = self.timeline.next_slice(ended_ns);
+        self.slice = slice;
         let in_flight = self.counts.in_flight;
         self.counts = Counts { carried_in: in_flight, in_flight, ..Counts::default() };
         self.open = queued

@@ -77,6 +77,8 @@ impl LoadSpec {
 
 /// Watches a run from the thread that called [`run`]: workers never wait for it.
 pub trait Observer {
+    /// All times of the run count from this moment, at which the first transaction starts.
+    fn clock(&mut self, _zero: Instant) {}
     /// A phase begins.
     fn phase(&mut self, phase: Phase);
     /// An interval is over. An error ends the run.
@@ -324,6 +326,7 @@ fn collect(
 ) -> Ending {
     let mut ending = Ending::Complete;
     let mut shown = None;
+    observer.clock(timeline.start());
     loop {
         show_phase(timeline, &mut shown, observer);
         if ending == Ending::Complete && stop.load(Ordering::Relaxed) && timeline.now_ns() < timeline.end_ns() {

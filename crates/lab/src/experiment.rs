@@ -418,6 +418,7 @@ impl<'a> Bench<'a> {
             validity: Validity::Partial("truetps ended before the trial did".to_owned()),
             engine: None,
             measured: None,
+            profile: None,
             notes: Vec::new(),
         }
     }

@@ -20,13 +20,18 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 
-use crate::{Experiment, Histogram, HistogramError, Interval, LatencyLogWriter, Plan, SCHEMA_VERSION, Trial};
+use crate::{
+    Experiment, Histogram, HistogramError, Interval, LatencyLogWriter, Plan, ProbeHeader, ProbeSample, ProbeSeries,
+    SCHEMA_VERSION, Trial,
+};
 
 /// Earlier attempts of one trial that are kept.
 const ATTEMPTS_MAX: u32 = 1000;
 
 /// Name of the link to the newest experiment.
 pub const LATEST: &str = "latest";
+
+const PROBE: &str = "probe.jsonl";
 
 #[derive(Debug, Error)]
 pub enum FolderError {
@@ -201,6 +206,16 @@ impl ExperimentFolder {
         serde_json::from_slice(&text).map(Some).map_err(|error| FolderError::content(&path, error))
     }
 
+    /// What server and host did during a trial; `None` where nobody watched, or what was kept cannot be understood.
+    pub fn probe(&self, trial: &str) -> Result<Option<ProbeSeries>, FolderError> {
+        let path = self.path.join(trial).join(PROBE);
+        match fs::read(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            // A kill may cut off a line in the middle of a letter.
+            other => Ok(ProbeSeries::parse(&String::from_utf8_lossy(&other.map_err(FolderError::io(&path))?))),
+        }
+    }
+
     /// Intervals of a trial. A last line that was cut off by a kill is left out.
     pub fn intervals(&self, trial: &str) -> Result<Vec<Interval>, FolderError> {
         let path = self.path.join(trial).join("intervals.jsonl");
@@ -283,9 +298,40 @@ impl TrialWriter {
             .map_err(|error: HistogramError| FolderError::content(&self.path.join("latency.hdr"), error))
     }
 
+    /// Begins what is watched during the trial: a file that another thread may write.
+    pub fn begin_probe(&self, header: &ProbeHeader) -> Result<ProbeWriter, FolderError> {
+        ProbeWriter::create(&self.path.join(PROBE), header)
+    }
+
     /// Replaces `run.json`.
     pub fn write_trial(&self, trial: &Trial) -> Result<(), FolderError> {
         write_json(&self.path.join("run.json"), trial)
+    }
+}
+
+/// Writes `probe.jsonl`, a line a sample.
+pub struct ProbeWriter {
+    path: PathBuf,
+    file: File,
+}
+
+impl ProbeWriter {
+    fn create(path: &Path, header: &ProbeHeader) -> Result<Self, FolderError> {
+        let file = File::create(path).map_err(FolderError::io(path))?;
+        let mut writer = Self { path: path.to_owned(), file };
+        writer.line(header)?;
+        Ok(writer)
+    }
+
+    /// Appends one sample.
+    pub fn append(&mut self, sample: &ProbeSample) -> Result<(), FolderError> {
+        self.line(sample)
+    }
+
+    fn line(&mut self, value: &impl Serialize) -> Result<(), FolderError> {
+        let mut line = serde_json::to_vec(value).map_err(|error| FolderError::content(&self.path, error))?;
+        line.push(b'\n');
+        self.file.write_all(&line).map_err(FolderError::io(&self.path))
     }
 }
 
@@ -327,6 +373,8 @@ mod tests {
             tps: 3.0,
             response: LatencyFigures::default(),
             open_loop: None,
+            buckets: Vec::new(),
+            gaps: Vec::new(),
         };
         writer.append(&interval, &new_histogram()).unwrap();
         writer.append(&interval, &new_histogram()).unwrap();

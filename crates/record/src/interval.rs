@@ -30,4 +30,23 @@ pub struct Interval {
     /// What an open loop adds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open_loop: Option<OpenLoop>,
+    /// Transactions that ended well in each [`BUCKET_MS`] of this interval, from its start: where `ok` hides that all of
+    /// them came at once. The last bucket is as short as the interval leaves it. Empty in records of older versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub buckets: Vec<u32>,
+    /// Stretches of at least [`BUCKET_MS`] in which no transaction of any client ended well, and whose end is in this
+    /// interval; they may have begun in an earlier one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gaps: Vec<Gap>,
+}
+
+/// Length of a bucket: the finest step of a series of throughput.
+pub const BUCKET_MS: f64 = 100.0;
+
+/// From one transaction that ended well to the next one.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Gap {
+    /// On the same clock as [`Interval::start_ms`].
+    pub start_ms: f64,
+    pub length_ms: f64,
 }

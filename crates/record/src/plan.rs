@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use thiserror::Error;
 
 use crate::{
-    Configuration, Flavour, HOT_ROWS, Load, Personality, SERVER, SettingValue, WorkloadSpec, is_load_factor,
+    Configuration, Flavour, HOT_ROWS, Load, Personality, ProbeSpec, SERVER, SettingValue, WorkloadSpec, is_load_factor,
     is_workload_factor,
 };
 
@@ -36,6 +36,9 @@ pub struct Plan {
     pub factors: IndexMap<String, Vec<SettingValue>>,
     #[serde(default)]
     pub design: Design,
+    /// What is watched during a trial.
+    #[serde(default)]
+    pub probe: ProbeSpec,
     /// What `--quick` changes.
     #[serde(default)]
     pub quick: QuickOverrides,

@@ -33,8 +33,8 @@ const WORKLOAD_SECTION: [&str; 17] = [
     "explicit_commit",
 ];
 
-const SECTIONS: [(&str, &[&str]); 8] = [
-    ("", &["name", "about", "recorded_from", "server", "workload", "load", "factors", "design", "quick"]),
+const SECTIONS: [(&str, &[&str]); 9] = [
+    ("", &["name", "about", "recorded_from", "server", "workload", "load", "factors", "design", "probe", "quick"]),
     ("server", &["name", "flavour", "settings"]),
     ("workload", &WORKLOAD_SECTION),
     // Those of `custom` are a list and no section; each names its own keys.
@@ -42,6 +42,7 @@ const SECTIONS: [(&str, &[&str]); 8] = [
     ("load", &LOAD_KEYS),
     ("load.errors", &["retry", "ignore", "fatal", "retries_max", "reconnect_s"]),
     ("design", &["blocks", "seed", "baseline", "leave_out", "aa_pair", "datadir", "smallest_effect_percent"]),
+    ("probe", &["enabled", "interval_s", "waits"]),
     ("quick", &["blocks", "warm_up_s", "measure_s", "table_rows", "factors"]),
 ];
 
@@ -110,6 +111,7 @@ pub(crate) fn check_values(plan: &Plan) -> Result<(), PlanError> {
     }
     check_hot_rows(plan)?;
     check_numbers(plan)?;
+    plan.probe.check()?;
     check_quick(plan)?;
     check_baseline(plan)?;
     check_overlap(plan)?;

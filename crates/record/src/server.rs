@@ -35,7 +35,8 @@ impl Flavour {
 }
 
 /// Servers whose settings have names and meanings in common.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Family {
     Mysql,
     Postgresql,

@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Configuration, Counts, DriveMode, ErrorCount, LatencyFigures, OpenLoop, Protocol, ServerFacts, TrialRole};
+use crate::{
+    Configuration, Counts, DriveMode, ErrorCount, LatencyFigures, OpenLoop, Protocol, ServerFacts, TrialRole,
+    WorkloadProfile,
+};
 
 /// Whether a trial may be used as evidence.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -117,6 +120,10 @@ pub struct Trial {
     pub validity: Validity,
     pub engine: Option<EngineFacts>,
     pub measured: Option<Measured>,
+    /// What its clients sent, in terms of the tables' keys and pages. `None` where that is not known: a script's run, a record
+    /// of an older version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<WorkloadProfile>,
     /// Said with the trial's figures wherever they are shown: what was odd but does not make them untrue.
     pub notes: Vec<String>,
 }

@@ -193,6 +193,7 @@ fn trial(entry: &ScheduledTrial) -> Trial {
             resources,
             ..Measured::default()
         }),
+        profile: None,
         notes: Vec::new(),
     }
 }

@@ -11,8 +11,8 @@ use truetps_driver::{Client, Dialect, DriverError};
 use truetps_lab::TrialContext;
 use truetps_probe::clock;
 use truetps_record::{
-    CONNECTIONS, Configuration, Design, GeneratedTable, Personality, Plan, Protocol, QuickOverrides, ServerFacts,
-    ServerSpec, SettingValue, TableSection, Validity, WorkloadSpec,
+    CONNECTIONS, Configuration, Design, GeneratedTable, Personality, Plan, ProbeSpec, Protocol, QuickOverrides,
+    ServerFacts, ServerSpec, SettingValue, TableSection, Validity, WorkloadSpec,
 };
 use truetps_workload::{Commit, TableInsert};
 
@@ -170,6 +170,7 @@ impl Bench<'_> {
             load: self.asked().plan_load(),
             factors: self.configuration().levels.into_iter().map(|(name, level)| (name, vec![level])).collect(),
             design: Design { blocks: 1, seed: options.seed, aa_pair: false, ..Design::default() },
+            probe: ProbeSpec::default(),
             quick: QuickOverrides::default(),
         }
     }

@@ -20,8 +20,8 @@ use std::sync::atomic::Ordering;
 use indexmap::IndexMap;
 use truetps_driver::Target;
 use truetps_record::{
-    CONNECTIONS, Configuration, Design, Personality, Plan, Protocol, QuickOverrides, ServerSpec, SettingValue,
-    WorkloadSpec,
+    CONNECTIONS, Configuration, Design, Personality, Plan, ProbeSpec, Protocol, QuickOverrides, ServerSpec,
+    SettingValue, WorkloadSpec,
 };
 
 use self::admin::Admin;
@@ -241,6 +241,7 @@ fn plan(settings: &Settings, script: &Script) -> Plan {
         load: Asked { transactions, ..bench::asked(settings, 1, 1) }.plan_load(),
         factors,
         design: Design { blocks, seed: settings.seed, aa_pair: false, ..Design::default() },
+        probe: ProbeSpec::default(),
         quick: QuickOverrides::default(),
     }
 }

@@ -262,6 +262,8 @@ mod tests {
             tps: ok as f64,
             response: LatencyFigures { response_us_max: max, ..LatencyFigures::default() },
             open_loop: None,
+            buckets: Vec::new(),
+            gaps: Vec::new(),
         }
     }
 

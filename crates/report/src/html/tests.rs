@@ -69,6 +69,8 @@ fn series_of(trial: &Trial) -> TrialSeries {
                 let queued = open.starts.queued / 10 * u64::from(second);
                 open_loop(StartCounts { scheduled, queued, ..StartCounts::default() }, queued == 0)
             }),
+            buckets: Vec::new(),
+            gaps: Vec::new(),
         }
     };
     TrialSeries { name: trial.name.clone(), intervals: (0..11).map(interval).collect() }

@@ -8,9 +8,9 @@ use truetps_engine::{WorkerShares, generator_limited, sustained};
 use truetps_probe::{HostCpu, clock, host_facts};
 use truetps_record::{
     CONNECTIONS, Configuration, Design, DriveMode, EngineFacts, ErrorCount, ErrorPolicy, Experiment, Flavour,
-    Histogram, LatencyFigures, Load, Measured, OpenLoop, Personality, Plan, Protocol, QuickOverrides, ResourceUse,
-    SCHEMA_VERSION, SCRIPT_WORKLOAD, ScheduledTrial, ServerFacts, ServerSpec, SettingValue, Spacing, Trial, TrialRole,
-    Validity, WorkloadSpec,
+    Histogram, LatencyFigures, Load, Measured, OpenLoop, Personality, Plan, ProbeSpec, Protocol, QuickOverrides,
+    ResourceUse, SCHEMA_VERSION, SCRIPT_WORKLOAD, ScheduledTrial, ServerFacts, ServerSpec, SettingValue, Spacing,
+    Trial, TrialRole, Validity, WorkloadSpec,
 };
 
 use super::document::TOOL_VERSION;
@@ -64,6 +64,7 @@ pub(super) fn plan(crew: &Crew) -> Plan {
         },
         factors: IndexMap::from([(CONNECTIONS.to_owned(), vec![SettingValue::Int(clients.into())])]),
         design: Design { blocks: 1, seed: crew.run.seed, aa_pair: false, ..Design::default() },
+        probe: ProbeSpec { enabled: false, ..ProbeSpec::default() },
         quick: QuickOverrides::default(),
     }
 }
@@ -172,6 +173,7 @@ pub(super) fn trial(crew: &Crew) -> Trial {
         validity: Validity::Partial("truetps ended before the run did".to_owned()),
         engine: None,
         measured: None,
+        profile: None,
         notes: Vec::new(),
     }
 }

@@ -144,6 +144,8 @@ impl Recording {
             tps: facts::tps(&step),
             response: facts::response(&share.events),
             open_loop: self.crew.run.settings.rate.map(|_| facts::open_loop(&step)),
+            buckets: Vec::new(),
+            gaps: Vec::new(),
         };
         if let Err(error) = self.writer.append(&interval, &share.events) {
             self.break_off(&error);

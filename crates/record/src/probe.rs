@@ -1,0 +1,204 @@
+//! `probe.jsonl`: what server and host did during a trial, on the engine's clock.
+//!
+//! The first line is the [`ProbeHeader`], each further one a [`ProbeSample`]. Values have the server's own names, with the
+//! place that they were read from in front (`status.Innodb_os_log_written`, `host.context_switches`): what they mean is for
+//! whoever reads them. Counters grow; gauges (`session.…`) go up and down. A sample has only those values that have changed
+//! since the last one of the same [`ProbeSource`]; [`ProbeSeries`] fills them in again.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Family, SCHEMA_VERSION};
+
+/// First line of `probe.jsonl`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ProbeHeader {
+    pub schema_version: u32,
+    pub interval_ms: f64,
+    /// `None`: only the host is watched.
+    pub family: Option<Family>,
+    /// What this server, this account or this host does not offer, and why.
+    #[serde(default)]
+    pub absent: Vec<AbsentSignal>,
+}
+
+/// Something that cannot be read. It is absent from all samples, never zero.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AbsentSignal {
+    /// As the place in front of the names: `file`, `wait`, `psi`.
+    pub what: String,
+    pub why: String,
+}
+
+/// Who was read. Both are read on their own, since a server that hangs must not keep the host from being seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProbeSource {
+    Server,
+    Host,
+}
+
+/// One reading.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ProbeSample {
+    pub source: ProbeSource,
+    /// Middle of the reading, on the clock of [`Interval::start_ms`](crate::Interval::start_ms); negative before the first
+    /// transaction.
+    pub at_ms: f64,
+    /// How long the reading took.
+    pub took_ms: f64,
+    /// What has changed since the last sample of this source; all there is in its first one.
+    pub values: BTreeMap<String, f64>,
+}
+
+/// One value at one time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ProbePoint {
+    pub at_ms: f64,
+    pub value: f64,
+}
+
+/// All samples of a trial, by name.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ProbeSeries {
+    pub interval_ms: f64,
+    pub family: Option<Family>,
+    pub absent: Vec<AbsentSignal>,
+    /// When the samples of a source were taken.
+    times: BTreeMap<ProbeSource, Vec<f64>>,
+    /// A point for each sample of its source from the first one that had it.
+    values: BTreeMap<String, Vec<ProbePoint>>,
+}
+
+impl ProbeSeries {
+    /// From the lines of a file. A last line that was cut off is left out, as is one that cannot be understood: what they
+    /// hold is measured again a second later. `None` where the header cannot be understood.
+    pub fn parse(text: &str) -> Option<Self> {
+        let whole = text.rfind('\n').map_or(0, |at| at + 1);
+        let mut lines = text[..whole].lines();
+        let header: ProbeHeader = serde_json::from_str(lines.next()?).ok()?;
+        if header.schema_version > SCHEMA_VERSION {
+            return None;
+        }
+        Some(Self::of(&header, lines.filter_map(|line| serde_json::from_str(line).ok())))
+    }
+
+    /// Fills in what samples have left out.
+    pub fn of(header: &ProbeHeader, samples: impl IntoIterator<Item = ProbeSample>) -> Self {
+        let mut series = Self {
+            interval_ms: header.interval_ms,
+            family: header.family,
+            absent: header.absent.clone(),
+            ..Self::default()
+        };
+        let mut last: BTreeMap<ProbeSource, BTreeMap<String, f64>> = BTreeMap::new();
+        for sample in samples {
+            series.times.entry(sample.source).or_default().push(sample.at_ms);
+            let known = last.entry(sample.source).or_default();
+            known.extend(sample.values);
+            for (name, value) in known.iter() {
+                let point = ProbePoint { at_ms: sample.at_ms, value: *value };
+                match series.values.get_mut(name) {
+                    Some(points) => points.push(point),
+                    None => {
+                        series.values.insert(name.clone(), vec![point]);
+                    }
+                }
+            }
+        }
+        series
+    }
+
+    /// When a source was read.
+    pub fn times(&self, source: ProbeSource) -> &[f64] {
+        self.times.get(&source).map_or(&[], Vec::as_slice)
+    }
+
+    /// The values of one name in order of time; empty where it is absent.
+    pub fn points(&self, name: &str) -> &[ProbePoint] {
+        self.values.get(name).map_or(&[], Vec::as_slice)
+    }
+
+    /// All names that begin with this, with their values.
+    pub fn with_prefix<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = (&'a str, &'a [ProbePoint])> {
+        let from = self.values.range::<str, _>((std::ops::Bound::Included(prefix), std::ops::Bound::Unbounded));
+        from.take_while(move |(name, _)| name.starts_with(prefix))
+            .map(|(name, points)| (name.as_str(), points.as_slice()))
+    }
+
+    /// How much a counter grew from one time to another, interpolated between samples. `None` where it was not read before
+    /// (or at) the first time or after (or at) the second one, give or take `slack_ms`, or where it fell: the server was
+    /// restarted.
+    pub fn growth(&self, name: &str, from_ms: f64, to_ms: f64, slack_ms: f64) -> Option<f64> {
+        let points = self.points(name);
+        let growth = value_at(points, to_ms, slack_ms)? - value_at(points, from_ms, slack_ms)?;
+        (growth >= 0.0).then_some(growth)
+    }
+}
+
+/// A value between two samples; up to `slack_ms` beyond the first or last one, that one.
+fn value_at(points: &[ProbePoint], at_ms: f64, slack_ms: f64) -> Option<f64> {
+    let after = points.partition_point(|point| point.at_ms < at_ms);
+    let (before, after) = (after.checked_sub(1).map(|index| points[index]), points.get(after).copied());
+    match (before, after) {
+        (Some(one), Some(next)) => {
+            let share = (at_ms - one.at_ms) / (next.at_ms - one.at_ms);
+            Some(one.value + (next.value - one.value) * share)
+        }
+        (Some(edge), None) | (None, Some(edge)) => ((edge.at_ms - at_ms).abs() <= slack_ms).then_some(edge.value),
+        (None, None) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(source: ProbeSource, at_ms: f64, values: &[(&str, f64)]) -> String {
+        let values = values.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
+        serde_json::to_string(&ProbeSample { source, at_ms, took_ms: 1.0, values }).unwrap() + "\n"
+    }
+
+    fn text() -> String {
+        let header =
+            ProbeHeader { schema_version: 1, interval_ms: 1e3, family: Some(Family::Mysql), absent: Vec::new() };
+        [
+            serde_json::to_string(&header).unwrap() + "\n",
+            sample(ProbeSource::Server, 0.0, &[("status.a", 10.0), ("status.b", 5.0)]),
+            sample(ProbeSource::Host, 1.0, &[("host.x", 1.0)]),
+            sample(ProbeSource::Server, 1000.0, &[("status.a", 20.0)]),
+            sample(ProbeSource::Server, 2000.0, &[("status.a", 40.0), ("wait.c", 3.0)]),
+        ]
+        .concat()
+    }
+
+    #[test]
+    fn what_has_not_changed_is_filled_in() {
+        let series = ProbeSeries::parse(&text()).unwrap();
+        let values = |name: &str| series.points(name).iter().map(|point| point.value).collect::<Vec<_>>();
+        assert_eq!(values("status.b"), [5.0, 5.0, 5.0]);
+        assert_eq!((values("wait.c"), values("host.x")), (vec![3.0], vec![1.0]));
+        assert_eq!(series.times(ProbeSource::Server), [0.0, 1000.0, 2000.0]);
+        assert_eq!(series.with_prefix("status.").map(|(name, _)| name).collect::<Vec<_>>(), ["status.a", "status.b"]);
+    }
+
+    #[test]
+    fn growth_is_interpolated_and_not_guessed() {
+        let series = ProbeSeries::parse(&text()).unwrap();
+        assert_eq!(series.growth("status.a", 500.0, 1500.0, 0.0), Some(15.0));
+        assert_eq!(series.growth("status.a", -5.0, 2005.0, 10.0), Some(30.0));
+        assert_eq!(series.growth("status.a", -5.0, 2005.0, 1.0), None);
+        assert_eq!(series.growth("status.z", 0.0, 2000.0, 0.0), None);
+    }
+
+    #[test]
+    fn a_line_that_was_cut_off_or_edited_is_left_out() {
+        let mut text = text() + "nonsense\n" + &sample(ProbeSource::Server, 3000.0, &[("status.a", 50.0)]);
+        text.truncate(text.len() - 4);
+        let series = ProbeSeries::parse(&text).unwrap();
+        assert_eq!(series.times(ProbeSource::Server).len(), 3);
+        assert_eq!(ProbeSeries::parse(""), None);
+        assert_eq!(ProbeSeries::parse("{\"schema_version\": 99, \"interval_ms\": 1.0, \"family\": null}\n"), None);
+    }
+}
