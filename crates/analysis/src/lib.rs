@@ -15,6 +15,9 @@ mod middle;
 mod noise;
 mod open_loop;
 mod sample;
+mod stalls;
+#[cfg(test)]
+mod stalls_tests;
 mod types;
 
 #[cfg(test)]
@@ -25,6 +28,7 @@ mod truth_tests;
 pub use limited::{GeneratorLimited, generator_reason};
 pub use max_rate::{BrokenRate, HeldRate, MaxRate};
 pub use open_loop::{NotSustained, OpenLoopCell, SustainedRange, TrialShare};
+pub use stalls::{Stall, StallKind, Stalls, StallsUnknown, stalls};
 pub use types::{AaPair, Analysis, Axis, Cell, Contrast, Curve, InvalidTrial, Knee, Noise, Verdict};
 
 use truetps_record::{Configuration, Experiment, Plan, Trial, TrialRole};

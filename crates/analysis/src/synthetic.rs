@@ -18,10 +18,18 @@ impl Random {
         z ^ (z >> 31)
     }
 
+    fn uniform(&mut self) -> f64 {
+        ((self.next_u64() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
+    }
+
+    /// A draw from the exponential distribution with mean 1: the distance of two things that come by chance.
+    pub(crate) fn exponential(&mut self) -> f64 {
+        -self.uniform().ln()
+    }
+
     /// A draw from the standard normal distribution.
     pub(crate) fn normal(&mut self) -> f64 {
-        let uniform = ((self.next_u64() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64;
-        Normal::standard().inverse_cdf(uniform)
+        Normal::standard().inverse_cdf(self.uniform())
     }
 }
 

@@ -1,0 +1,336 @@
+//! Where throughput broke down: stalls and dips, from the steps of 100 ms that an average hides.
+
+use serde::Serialize;
+use truetps_record::{BUCKET_MS, Interval, Phase};
+
+use crate::middle::{largest, median};
+
+/// A stall has less than this share of its baseline.
+const STALL_SHARE: f64 = 0.3;
+/// … in so many steps in a row.
+const STALL_STEPS: usize = 2;
+/// A dip has less than this share of its baseline, and less than chance explains, in the mean of so many steps.
+const DIP_SHARE: f64 = 0.7;
+const DIP_STEPS: usize = 5;
+const DIP_SIGMAS: f64 = 4.0;
+/// Nothing ended for so long, and for so many times the median response time: a stall whatever the steps say.
+const GAP_MS: f64 = 250.0;
+const GAP_RESPONSES: f64 = 20.0;
+/// A step (or a gap) is judged only where so many transactions were to be expected in it: with 20, chance alone leaves
+/// fewer than 6 once in 14,000 steps, and twice in a row never.
+const EXPECTED_MIN: f64 = 20.0;
+/// Buckets are joined until a step has as many; longer steps than a second are no stall's measure.
+const JOINED: [usize; 4] = [1, 2, 5, 10];
+/// The baseline is the median of the steps this near on either side: what lasts longer is another level, not a stall.
+const NEAR_MS: f64 = 15_000.0;
+/// Fewer steps say nothing about what is usual.
+const STEPS_MIN: usize = 10;
+/// Stalls this close to each other are one.
+const MERGE_MS: f64 = 2.0 * BUCKET_MS;
+/// From a median absolute deviation to a standard deviation, for a normal distribution.
+const MAD_TO_SIGMA: f64 = 1.4826;
+
+/// What the measure phase of one trial had of stalls and dips.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Stalls {
+    /// By their start.
+    pub list: Vec<Stall>,
+    /// Length of the measure phase that was looked at.
+    pub watched_ms: f64,
+    /// All stalls together; dips are not in it.
+    pub stalled_ms: f64,
+    /// `None` where there was no stall.
+    pub longest_ms: Option<f64>,
+    /// Longest stretch in which no transaction ended well. `None`: none was as long as 100 ms.
+    pub max_gap_ms: Option<f64>,
+    /// Why nothing can be said of stalls.
+    pub unknown: Option<StallsUnknown>,
+}
+
+impl Stalls {
+    /// Stalls without dips.
+    pub fn stalls(&self) -> impl Iterator<Item = &Stall> {
+        self.list.iter().filter(|one| one.kind == StallKind::Stall)
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StallsUnknown {
+    /// A record of an older version, or of a script's run: it has seconds only.
+    NoBuckets,
+    /// The measure phase has fewer than ten steps.
+    TooShort,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StallKind {
+    /// Under 30 % of the baseline.
+    Stall,
+    /// Under 70 % of it, and further below than its usual scatter.
+    Dip,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Stall {
+    pub kind: StallKind,
+    /// On the trial's clock: 0 is its first transaction.
+    pub start_ms: f64,
+    pub length_ms: f64,
+    /// Share of the baseline's transactions that were missing, 0 to 1: 1 = none ended.
+    pub depth: f64,
+    /// Throughput that was usual around it.
+    pub baseline_tps: f64,
+}
+
+impl Stall {
+    pub fn end_ms(&self) -> f64 {
+        self.start_ms + self.length_ms
+    }
+}
+
+/// Finds the stalls and dips of a trial's measure phase.
+pub fn stalls(intervals: &[Interval]) -> Stalls {
+    let measured: Vec<_> = intervals.iter().filter(|interval| interval.phase == Phase::Measure).collect();
+    let Some((first, last)) = measured.first().zip(measured.last()) else {
+        return Stalls { unknown: Some(StallsUnknown::TooShort), ..Stalls::default() };
+    };
+    let (from_ms, to_ms) = (first.start_ms, last.start_ms + last.length_ms);
+    let found = Stalls { watched_ms: to_ms - from_ms, ..Stalls::default() };
+    if measured.iter().any(|interval| interval.buckets.is_empty()) {
+        return Stalls { unknown: Some(StallsUnknown::NoBuckets), ..found };
+    }
+    let buckets = buckets(&measured);
+    let gaps = gaps(intervals, from_ms, to_ms);
+    let found = Stalls { max_gap_ms: largest(gaps.iter().map(Span::length_ms)), ..found };
+    if buckets.len() < STEPS_MIN {
+        return Stalls { unknown: Some(StallsUnknown::TooShort), ..found };
+    }
+    let level = Level::of(&buckets);
+    let response_ms = median(measured.iter().filter_map(|one| one.response.response_us_p50)).unwrap_or(0.0) / 1e3;
+    let spans = level.stalled(&gaps, GAP_MS.max(GAP_RESPONSES * response_ms));
+    let mut list: Vec<_> = spans.iter().map(|span| level.stall(StallKind::Stall, *span, &buckets)).collect();
+    list.extend(level.dips(&spans).into_iter().map(|span| level.stall(StallKind::Dip, span, &buckets)));
+    list.sort_by(|one, other| one.start_ms.total_cmp(&other.start_ms));
+    let lengths = || list.iter().filter(|one| one.kind == StallKind::Stall).map(|one| one.length_ms);
+    Stalls { stalled_ms: lengths().sum(), longest_ms: largest(lengths()), list, ..found }
+}
+
+/// A stretch of time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Span {
+    from_ms: f64,
+    to_ms: f64,
+}
+
+impl Span {
+    fn length_ms(&self) -> f64 {
+        self.to_ms - self.from_ms
+    }
+
+    fn touches(&self, other: &Self, within_ms: f64) -> bool {
+        self.from_ms <= other.to_ms + within_ms && other.from_ms <= self.to_ms + within_ms
+    }
+}
+
+/// Transactions of a stretch.
+#[derive(Debug, Clone, Copy)]
+struct Step {
+    span: Span,
+    ok: f64,
+}
+
+impl Step {
+    fn per_ms(&self) -> f64 {
+        self.ok / self.span.length_ms()
+    }
+
+    fn join(steps: &[Self]) -> Self {
+        let span = Span { from_ms: steps[0].span.from_ms, to_ms: steps[steps.len() - 1].span.to_ms };
+        Self { span, ok: steps.iter().map(|step| step.ok).sum() }
+    }
+}
+
+/// All buckets in order of time. One that the end of its interval has left shorter than half goes to its neighbour.
+fn buckets(intervals: &[&Interval]) -> Vec<Step> {
+    let mut steps: Vec<Step> = Vec::new();
+    for interval in intervals {
+        for (index, ok) in interval.buckets.iter().enumerate() {
+            let from_ms = interval.start_ms + index as f64 * BUCKET_MS;
+            let to_ms = (from_ms + BUCKET_MS).min(interval.start_ms + interval.length_ms);
+            let step = Step { span: Span { from_ms, to_ms: to_ms.max(from_ms) }, ok: f64::from(*ok) };
+            match steps.last_mut() {
+                Some(last) if step.span.length_ms() < BUCKET_MS / 2.0 => *last = Step::join(&[*last, step]),
+                _ => steps.push(step),
+            }
+        }
+    }
+    steps.retain(|step| step.span.length_ms() > 0.0);
+    steps
+}
+
+/// Gaps within the measure phase, whatever interval their end is in.
+fn gaps(intervals: &[Interval], from_ms: f64, to_ms: f64) -> Vec<Span> {
+    let gaps = intervals.iter().flat_map(|interval| &interval.gaps).map(|gap| Span {
+        from_ms: gap.start_ms.max(from_ms),
+        to_ms: (gap.start_ms + gap.length_ms).min(to_ms),
+    });
+    gaps.filter(|span| span.length_ms() >= BUCKET_MS).collect()
+}
+
+/// Steps that are long enough to be judged, and what is usual around each.
+struct Level {
+    steps: Vec<Step>,
+    /// Transactions a millisecond that were usual around each step.
+    usual: Vec<f64>,
+    /// Whether a step has enough transactions to be judged by.
+    is_dense: bool,
+}
+
+impl Level {
+    fn of(buckets: &[Step]) -> Self {
+        let joined = |count: usize| buckets.chunks(count).map(Step::join).collect::<Vec<_>>();
+        let typical = |steps: &[Step]| usual_of(steps.iter().map(|step| step.ok));
+        let chosen = JOINED.iter().find(|count| typical(&joined(**count)) >= EXPECTED_MIN);
+        let steps = joined(*chosen.unwrap_or(&JOINED[JOINED.len() - 1]));
+        Self { is_dense: chosen.is_some(), usual: usual_around(&steps), steps }
+    }
+
+    /// What is usual at a time.
+    fn usual_at(&self, at_ms: f64) -> f64 {
+        let index = self.steps.partition_point(|step| step.span.to_ms <= at_ms).min(self.steps.len() - 1);
+        self.usual[index]
+    }
+
+    /// Runs of stalled steps, and gaps that are too long to be chance; what touches is one.
+    fn stalled(&self, gaps: &[Span], gap_ms: f64) -> Vec<Span> {
+        let mut spans = Vec::new();
+        if self.is_dense {
+            let is_low = |(step, usual): (&Step, &f64)| step.per_ms() < STALL_SHARE * usual;
+            spans = self.runs(STALL_STEPS, self.steps.iter().zip(&self.usual).map(is_low));
+        }
+        let long = |gap: &&Span| {
+            gap.length_ms() > gap_ms && self.usual_at(gap.from_ms) * gap.length_ms() >= EXPECTED_MIN
+        };
+        spans.extend(gaps.iter().filter(long));
+        merge(spans)
+    }
+
+    /// Runs of steps that are low, further than their scatter explains. One that a stall is in, or next to, is a part of it.
+    fn dips(&self, stalled: &[Span]) -> Vec<Span> {
+        if !self.is_dense {
+            return Vec::new();
+        }
+        let ratios = self.smooth_ratios();
+        let middle = median(ratios.iter().copied()).unwrap_or(1.0);
+        // Standard deviation without the outliers.
+        let scatter = MAD_TO_SIGMA * median(ratios.iter().map(|ratio| (ratio - middle).abs())).unwrap_or(0.0);
+        let share = DIP_SHARE.min(1.0 - DIP_SIGMAS * scatter);
+        let mut dips = merge(self.runs(DIP_STEPS, ratios.iter().map(|ratio| *ratio < share)));
+        dips.retain(|dip| !stalled.iter().any(|stall| stall.touches(dip, MERGE_MS)));
+        dips
+    }
+
+    /// Each step and its neighbours, relative to what is usual.
+    fn smooth_ratios(&self) -> Vec<f64> {
+        let last = self.steps.len() - 1;
+        let around = |index: usize| {
+            let near = &self.steps[index.saturating_sub(DIP_STEPS / 2)..=(index + DIP_STEPS / 2).min(last)];
+            let usual = self.usual[index];
+            if usual > 0.0 { Step::join(near).per_ms() / usual } else { 1.0 }
+        };
+        (0..=last).map(around).collect()
+    }
+
+    /// Stretches of at least so many steps in a row that are low.
+    fn runs(&self, least: usize, are_low: impl Iterator<Item = bool>) -> Vec<Span> {
+        let steps: Vec<_> = self.steps.iter().map(|step| step.span).zip(are_low).collect();
+        let runs = steps.chunk_by(|one, next| one.1 == next.1).filter(|run| run[0].1 && run.len() >= least);
+        runs.map(|run| Span { from_ms: run[0].0.from_ms, to_ms: run[run.len() - 1].0.to_ms }).collect()
+    }
+
+    fn stall(&self, kind: StallKind, span: Span, buckets: &[Step]) -> Stall {
+        let usual = self.usual_at(span.from_ms);
+        let expected = usual * span.length_ms();
+        let missing = if expected > 0.0 { 1.0 - ok_in(buckets, span) / expected } else { 0.0 };
+        Stall {
+            kind,
+            start_ms: span.from_ms,
+            length_ms: span.length_ms(),
+            depth: missing.clamp(0.0, 1.0),
+            baseline_tps: usual * 1e3,
+        }
+    }
+}
+
+/// The median; where most of the time nothing happened at all, that of the rest.
+fn usual_of(values: impl Iterator<Item = f64> + Clone) -> f64 {
+    match median(values.clone()) {
+        Some(middle) if middle > 0.0 => middle,
+        _ => median(values.filter(|value| *value > 0.0)).unwrap_or(0.0),
+    }
+}
+
+/// The median rate of the steps around each step: half a minute, or all there is at the edges of a short run.
+fn usual_around(steps: &[Step]) -> Vec<f64> {
+    let overall = usual_of(steps.iter().map(Step::per_ms));
+    let step_ms = steps[0].span.length_ms().max(1.0);
+    let near = (NEAR_MS / step_ms).ceil() as usize;
+    // At an edge the window is moved, not cut: as many steps on one side as are missing on the other.
+    let wanted = (2 * near + 1).min(steps.len());
+    let mut window = Window::of(steps[..wanted].iter().map(Step::per_ms));
+    let mut from = 0;
+    let mut around = |index: usize| {
+        while from < index.saturating_sub(near).min(steps.len() - wanted) {
+            window.replace(steps[from].per_ms(), steps[from + wanted].per_ms());
+            from += 1;
+        }
+        let usual = window.middle();
+        if usual > 0.0 { usual } else { overall }
+    };
+    (0..steps.len()).map(&mut around).collect()
+}
+
+/// Values in order, one of which leaves when another one comes: an hour has 36,000 steps, and sorting anew for each is slow.
+struct Window(Vec<f64>);
+
+impl Window {
+    fn of(values: impl Iterator<Item = f64>) -> Self {
+        let mut sorted: Vec<_> = values.collect();
+        sorted.sort_by(f64::total_cmp);
+        Self(sorted)
+    }
+
+    fn replace(&mut self, old: f64, new: f64) {
+        let place = |list: &[f64], value: f64| list.partition_point(|one| one.total_cmp(&value).is_lt());
+        self.0.remove(place(&self.0, old));
+        self.0.insert(place(&self.0, new), new);
+    }
+
+    fn middle(&self) -> f64 {
+        let half = self.0.len() / 2;
+        if self.0.len() % 2 == 1 { self.0[half] } else { f64::midpoint(self.0[half - 1], self.0[half]) }
+    }
+}
+
+/// Transactions that ended in a stretch; of a bucket that is in it in part, that part.
+fn ok_in(buckets: &[Step], span: Span) -> f64 {
+    let part = |step: &Step| {
+        let shared = step.span.to_ms.min(span.to_ms) - step.span.from_ms.max(span.from_ms);
+        step.ok * (shared / step.span.length_ms()).clamp(0.0, 1.0)
+    };
+    buckets.iter().map(part).sum()
+}
+
+fn merge(mut spans: Vec<Span>) -> Vec<Span> {
+    spans.sort_by(|one, other| one.from_ms.total_cmp(&other.from_ms));
+    let mut merged: Vec<Span> = Vec::new();
+    for span in spans {
+        match merged.last_mut() {
+            Some(last) if last.touches(&span, MERGE_MS) => last.to_ms = last.to_ms.max(span.to_ms),
+            _ => merged.push(span),
+        }
+    }
+    merged
+}

@@ -1,0 +1,212 @@
+//! Are stalls found where they are, and invented nowhere?
+
+use truetps_record::{Counts, Gap, Interval, LatencyFigures, Phase};
+
+use crate::stalls::{Stall, StallKind, Stalls, StallsUnknown, stalls};
+use crate::synthetic::Random;
+
+/// The intervals of a run whose transactions ended at these times (ms), as the engine counts them.
+fn intervals(warm_up_ms: u64, length_ms: u64, ends_ms: &[f64]) -> Vec<Interval> {
+    let mut last_ms = 0.0;
+    let phase = |start: u64| {
+        if start < warm_up_ms {
+            Phase::WarmUp
+        } else if start < warm_up_ms + length_ms {
+            Phase::Measure
+        } else {
+            Phase::Drain
+        }
+    };
+    let starts = (0..=warm_up_ms + length_ms).step_by(1000);
+    starts
+        .map(|start| {
+            let (from, to) = (start as f64, start as f64 + 1000.0);
+            let mut buckets = vec![0; 10];
+            let mut gaps = Vec::new();
+            for end in ends_ms.iter().filter(|end| (from..to).contains(*end)) {
+                buckets[((end - from) / 100.0) as usize] += 1;
+                if end - last_ms >= 100.0 {
+                    gaps.push(Gap { start_ms: last_ms, length_ms: end - last_ms });
+                }
+                last_ms = *end;
+            }
+            let ok = buckets.iter().map(|ok| u64::from(*ok)).sum();
+            let response = LatencyFigures { response_us_p50: Some(1000.0), ..LatencyFigures::default() };
+            Interval {
+                phase: phase(start),
+                start_ms: from,
+                length_ms: 1000.0,
+                counts: Counts { started: ok, ok, ..Counts::default() },
+                tps: ok as f64,
+                response,
+                open_loop: None,
+                buckets,
+                gaps,
+            }
+        })
+        .collect()
+}
+
+/// Ends of transactions that come by chance at this rate, a second, which may change with the time (ms).
+fn poisson(random: &mut Random, length_ms: f64, mut rate: impl FnMut(f64) -> f64) -> Vec<f64> {
+    let (mut at, mut ends) = (0.0, Vec::new());
+    loop {
+        let now = rate(at);
+        // Nothing happens for a millisecond where the rate is 0.
+        at += if now > 0.0 { random.exponential() * 1e3 / now } else { 1.0 };
+        if at >= length_ms {
+            return ends;
+        }
+        if rate(at) > 0.0 {
+            ends.push(at);
+        }
+    }
+}
+
+fn only(found: &Stalls) -> Stall {
+    assert_eq!(found.list.len(), 1, "{found:?}");
+    found.list[0]
+}
+
+fn check(stall: Stall, kind: StallKind, start_ms: f64, length_ms: f64, depth: f64) {
+    assert_eq!(stall.kind, kind);
+    assert!((stall.start_ms - start_ms).abs() <= 100.0, "{stall:?}");
+    assert!((stall.length_ms - length_ms).abs() <= 200.0, "{stall:?}");
+    assert!((stall.depth - depth).abs() < 0.1, "{stall:?}");
+}
+
+#[test]
+fn two_seconds_of_nothing_are_one_stall_of_two_seconds() {
+    for (seed, rate) in [(1, 300.0), (2, 5000.0), (3, 12.0)] {
+        let stopped = |at: f64| if (20_130.0..22_130.0).contains(&at) { 0.0 } else { rate };
+        let ends = poisson(&mut Random(seed), 60_000.0, stopped);
+        let found = stalls(&intervals(2000, 55_000, &ends));
+        check(only(&found), StallKind::Stall, 20_130.0, 2000.0, 1.0);
+        assert_eq!(found.longest_ms, Some(found.stalled_ms));
+        assert!((found.max_gap_ms.unwrap() - 2000.0).abs() < 400.0 && found.watched_ms == 55_000.0);
+    }
+}
+
+#[test]
+fn a_stall_that_is_not_complete_and_one_at_each_edge() {
+    let slow = |at: f64| if (10_000.0..11_000.0).contains(&at) { 200.0 } else { 1000.0 };
+    let found = stalls(&intervals(1000, 30_000, &poisson(&mut Random(4), 40_000.0, slow)));
+    check(only(&found), StallKind::Stall, 10_000.0, 1000.0, 0.8);
+
+    // It began in the warm-up: only what is measured counts.
+    let early = |at: f64| if (500.0..1800.0).contains(&at) { 0.0 } else { 1000.0 };
+    let found = stalls(&intervals(1000, 30_000, &poisson(&mut Random(5), 40_000.0, early)));
+    check(only(&found), StallKind::Stall, 1000.0, 800.0, 1.0);
+
+    // It went on for longer than was measured.
+    let late = |at: f64| if (29_500.0..35_000.0).contains(&at) { 0.0 } else { 1000.0 };
+    let found = stalls(&intervals(1000, 30_000, &poisson(&mut Random(6), 31_000.0, late)));
+    check(only(&found), StallKind::Stall, 29_500.0, 1500.0, 1.0);
+}
+
+#[test]
+fn long_and_frequent_stalls() {
+    // A third of the run at a stretch: longer than the baseline's window.
+    let long = |at: f64| if (40_000.0..65_000.0).contains(&at) { 0.0 } else { 1000.0 };
+    let found = stalls(&intervals(0, 120_000, &poisson(&mut Random(7), 121_000.0, long)));
+    check(only(&found), StallKind::Stall, 40_000.0, 25_000.0, 1.0);
+
+    // Case 4: to zero every few seconds, here for more than half of the time.
+    let often = |at: f64| if at % 5000.0 < 2800.0 { 0.0 } else { 2000.0 };
+    let found = stalls(&intervals(0, 60_000, &poisson(&mut Random(8), 61_000.0, often)));
+    assert_eq!(found.list.len(), 12, "{found:?}");
+    assert!((found.stalled_ms - 12.0 * 2800.0).abs() < 12.0 * 200.0);
+}
+
+#[test]
+fn a_dip_is_no_stall_and_another_level_is_neither() {
+    let dip = |at: f64| if (10_000.0..12_000.0).contains(&at) { 500.0 } else { 1000.0 };
+    let found = stalls(&intervals(0, 40_000, &poisson(&mut Random(9), 41_000.0, dip)));
+    check(only(&found), StallKind::Dip, 10_000.0, 2000.0, 0.5);
+    assert_eq!((found.stalled_ms, found.longest_ms), (0.0, None));
+
+    // From one level to another, for good.
+    let step = |at: f64| if at < 60_000.0 { 1000.0 } else { 150.0 };
+    let found = stalls(&intervals(0, 120_000, &poisson(&mut Random(10), 121_000.0, step)));
+    assert_eq!(found.list, [], "{found:?}");
+}
+
+/// Throughput that scatters by a quarter from step to step and wanders besides, as on a busy disk; and one that comes by
+/// chance alone, at rates at which a step has few transactions. A hundred hours in all.
+#[test]
+fn nothing_is_invented() {
+    let mut random = Random(11);
+    let mut found = 0;
+    for (rate, hours) in [(15.0, 40), (60.0, 10), (250.0, 4), (1000.0, 2)] {
+        let ends = poisson(&mut random, f64::from(hours) * 3.6e6, |_| rate);
+        let length_ms = hours as u64 * 3_600_000 - 1000;
+        found += stalls(&buckets_alone(length_ms, &ends)).list.len();
+    }
+    assert_eq!(found, 0, "of a constant rate");
+    let hours = 20_u64;
+    let (mut wander, mut list) = (0.0, Vec::new());
+    for _ in 0..hours * 36_000 {
+        wander = 0.999 * wander + 0.005 * random.normal();
+        let step = 100.0 * (wander + 0.2 * random.normal()).exp();
+        list.push(step as u32);
+    }
+    let found = stalls(&of_buckets(&list));
+    assert!(found.stalls().count() == 0 && found.list.len() <= 1, "{:?}", found.list);
+}
+
+/// [`intervals`] of many transactions, without a list of gaps that nobody needs.
+fn buckets_alone(length_ms: u64, ends_ms: &[f64]) -> Vec<Interval> {
+    let mut list = vec![0_u32; length_ms as usize / 100 + 1];
+    for end in ends_ms {
+        if let Some(bucket) = list.get_mut((end / 100.0) as usize) {
+            *bucket += 1;
+        }
+    }
+    let mut intervals = of_buckets(&list);
+    let (mut last_ms, mut ends) = (0.0, ends_ms.iter().peekable());
+    for interval in &mut intervals {
+        while let Some(end) = ends.next_if(|end| **end < interval.start_ms + 1000.0) {
+            if end - last_ms >= 100.0 {
+                interval.gaps.push(Gap { start_ms: last_ms, length_ms: end - last_ms });
+            }
+            last_ms = *end;
+        }
+    }
+    intervals
+}
+
+fn of_buckets(list: &[u32]) -> Vec<Interval> {
+    let of = |(second, buckets): (usize, &[u32])| Interval {
+        phase: Phase::Measure,
+        start_ms: second as f64 * 1e3,
+        length_ms: buckets.len() as f64 * 100.0,
+        counts: Counts::default(),
+        tps: 0.0,
+        response: LatencyFigures { response_us_p50: Some(1000.0), ..LatencyFigures::default() },
+        open_loop: None,
+        buckets: buckets.to_vec(),
+        gaps: Vec::new(),
+    };
+    list.chunks(10).enumerate().map(of).collect()
+}
+
+/// Where a transaction takes a second (one client, a slow disk), a gap of a second is nothing.
+#[test]
+fn slow_is_not_stalled() {
+    let ends: Vec<_> = (1..60).map(|n| f64::from(n) * 1000.0).collect();
+    let found = stalls(&intervals(0, 58_000, &ends));
+    assert_eq!((found.list.len(), found.max_gap_ms), (0, Some(1000.0)));
+}
+
+#[test]
+fn what_cannot_be_known_is_said() {
+    let mut old = intervals(0, 20_000, &[]);
+    for interval in &mut old {
+        interval.buckets.clear();
+    }
+    assert_eq!(stalls(&old).unknown, Some(StallsUnknown::NoBuckets));
+    assert_eq!(stalls(&of_buckets(&[50; 5])).unknown, Some(StallsUnknown::TooShort));
+    assert_eq!(stalls(&[]).unknown, Some(StallsUnknown::TooShort));
+    // A whole trial in which nothing ended has no level to fall from, and is no stall but a failure.
+    assert_eq!(stalls(&of_buckets(&[0; 100])).list, []);
+}
