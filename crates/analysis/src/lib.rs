@@ -6,30 +6,40 @@
 mod cells;
 mod contrast;
 mod curves;
+mod detail;
 mod evidence;
 mod holm;
 mod knee;
+mod ledger;
 mod limited;
 mod max_rate;
 mod middle;
 mod noise;
 mod open_loop;
 mod sample;
+mod signs;
 mod stalls;
 #[cfg(test)]
 mod stalls_tests;
 mod types;
+mod wait_class;
+mod waits;
 
 #[cfg(test)]
 mod synthetic;
 #[cfg(test)]
 mod truth_tests;
 
+pub use detail::{CellDetail, Meanwhile, TrialDetail, TrialRecord, cell_detail, detail};
+pub use ledger::{Ledger, LedgerInput, LedgerKey, LedgerLine, LedgerUnit, ledger};
 pub use limited::{GeneratorLimited, generator_reason};
 pub use max_rate::{BrokenRate, HeldRate, MaxRate};
 pub use open_loop::{NotSustained, OpenLoopCell, SustainedRange, TrialShare};
-pub use stalls::{Stall, StallKind, Stalls, StallsUnknown, stalls};
+pub use signs::{Sign, SignUnit};
+pub use stalls::{Stall, StallKind, Stalls, StallsUnknown};
 pub use types::{AaPair, Analysis, Axis, Cell, Contrast, Curve, InvalidTrial, Knee, Noise, Verdict};
+pub use wait_class::WaitClass;
+pub use waits::{Wait, WaitSeries, WaitSource};
 
 use truetps_record::{Configuration, Experiment, Plan, Trial, TrialRole};
 

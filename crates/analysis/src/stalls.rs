@@ -91,7 +91,7 @@ impl Stall {
 }
 
 /// Finds the stalls and dips of a trial's measure phase.
-pub fn stalls(intervals: &[Interval]) -> Stalls {
+pub(crate) fn stalls(intervals: &[Interval]) -> Stalls {
     let measured: Vec<_> = intervals.iter().filter(|interval| interval.phase == Phase::Measure).collect();
     let Some((first, last)) = measured.first().zip(measured.last()) else {
         return Stalls { unknown: Some(StallsUnknown::TooShort), ..Stalls::default() };
@@ -172,10 +172,10 @@ fn buckets(intervals: &[&Interval]) -> Vec<Step> {
 
 /// Gaps within the measure phase, whatever interval their end is in.
 fn gaps(intervals: &[Interval], from_ms: f64, to_ms: f64) -> Vec<Span> {
-    let gaps = intervals.iter().flat_map(|interval| &interval.gaps).map(|gap| Span {
-        from_ms: gap.start_ms.max(from_ms),
-        to_ms: (gap.start_ms + gap.length_ms).min(to_ms),
-    });
+    let gaps = intervals
+        .iter()
+        .flat_map(|interval| &interval.gaps)
+        .map(|gap| Span { from_ms: gap.start_ms.max(from_ms), to_ms: (gap.start_ms + gap.length_ms).min(to_ms) });
     gaps.filter(|span| span.length_ms() >= BUCKET_MS).collect()
 }
 
@@ -210,9 +210,8 @@ impl Level {
             let is_low = |(step, usual): (&Step, &f64)| step.per_ms() < STALL_SHARE * usual;
             spans = self.runs(STALL_STEPS, self.steps.iter().zip(&self.usual).map(is_low));
         }
-        let long = |gap: &&Span| {
-            gap.length_ms() > gap_ms && self.usual_at(gap.from_ms) * gap.length_ms() >= EXPECTED_MIN
-        };
+        let long =
+            |gap: &&Span| gap.length_ms() > gap_ms && self.usual_at(gap.from_ms) * gap.length_ms() >= EXPECTED_MIN;
         spans.extend(gaps.iter().filter(long));
         merge(spans)
     }

@@ -1,0 +1,149 @@
+//! What happened within one trial: its stalls with what the server did meanwhile, its waits, and what a transaction cost.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use truetps_record::{Interval, Phase, ProbeSeries, ProbeSource, Trial};
+
+use crate::ledger::{Ledger, LedgerInput, LedgerKey, LedgerLine, ledger};
+use crate::middle::{largest, median};
+use crate::signs::{Sign, signs};
+use crate::stalls::{Stall, StallKind, Stalls, stalls};
+use crate::waits::{Wait, WaitSeries, Waits};
+
+/// A trial and everything that was recorded beside its figures.
+#[derive(Debug, Clone, Copy)]
+pub struct TrialRecord<'a> {
+    pub trial: &'a Trial,
+    pub intervals: &'a [Interval],
+    /// `None`: nobody watched.
+    pub probe: Option<&'a ProbeSeries>,
+    /// What the server was set to, where that is known.
+    pub variables: Option<&'a BTreeMap<String, String>>,
+}
+
+/// What happened within a trial.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TrialDetail {
+    /// `trial-0007`.
+    pub name: String,
+    pub stalls: Stalls,
+    /// One for each of the stalls and dips, in their order. Empty where nobody watched.
+    pub causes: Vec<Meanwhile>,
+    /// Not in JSON documents: it is as long as the trial.
+    #[serde(skip)]
+    pub waits: Option<WaitSeries>,
+    /// `None` where the trial has no figures.
+    pub ledger: Option<Ledger>,
+}
+
+/// The trials of one configuration together.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CellDetail {
+    /// Trials whose stalls are known; the others say why not.
+    pub trials_watched: usize,
+    pub stalls: usize,
+    pub dips: usize,
+    pub stalled_ms: f64,
+    pub watched_ms: f64,
+    pub longest_ms: Option<f64>,
+    /// Longest of all trials; `None`: none was as long as 100 ms.
+    pub max_gap_ms: Option<f64>,
+    /// Medians over trials; the source is that of the first trial that knows the line.
+    pub ledger: Ledger,
+}
+
+/// What the trials of one configuration have in common.
+pub fn cell_detail(trials: &[&TrialDetail]) -> CellDetail {
+    let watched: Vec<_> = trials.iter().map(|one| &one.stalls).filter(|stalls| stalls.unknown.is_none()).collect();
+    let count = |kind| watched.iter().flat_map(|stalls| &stalls.list).filter(|one| one.kind == kind).count();
+    CellDetail {
+        trials_watched: watched.len(),
+        stalls: count(StallKind::Stall),
+        dips: count(StallKind::Dip),
+        stalled_ms: watched.iter().map(|stalls| stalls.stalled_ms).sum(),
+        watched_ms: watched.iter().map(|stalls| stalls.watched_ms).sum(),
+        longest_ms: largest(watched.iter().filter_map(|stalls| stalls.longest_ms)),
+        max_gap_ms: largest(watched.iter().filter_map(|stalls| stalls.max_gap_ms)),
+        ledger: Ledger { lines: LedgerKey::ALL.iter().filter_map(|key| median_line(trials, *key)).collect() },
+    }
+}
+
+/// `None` where no trial has a ledger.
+fn median_line(trials: &[&TrialDetail], key: LedgerKey) -> Option<LedgerLine> {
+    let lines: Vec<_> = trials.iter().filter_map(|one| one.ledger.as_ref()?.line(key)).collect();
+    let known = lines.iter().find(|line| line.per_tx.is_some()).or_else(|| lines.first())?;
+    let per_tx = median(lines.iter().filter_map(|line| line.per_tx));
+    Some(LedgerLine { key, per_tx, source: known.source.clone() })
+}
+
+/// What the server waited on in a stretch of time, and what else was unlike the rest.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Meanwhile {
+    /// The largest change first.
+    pub waits: Vec<Wait>,
+    pub signs: Vec<Sign>,
+}
+
+/// Looks at one trial.
+pub fn detail(record: &TrialRecord<'_>) -> TrialDetail {
+    let stalls = stalls(record.intervals);
+    let waits = record.probe.and_then(Waits::of);
+    let ordinary = ordinary(record.intervals, &stalls.list);
+    let causes = record.probe.map(|probe| {
+        let of = |stall: &Stall| meanwhile(probe, waits.as_ref(), stall, &ordinary);
+        stalls.list.iter().map(of).collect()
+    });
+    let ledger = record.trial.measured.as_ref().map(|measured| {
+        ledger(&LedgerInput { measured, intervals: record.intervals, probe: record.probe, variables: record.variables })
+    });
+    TrialDetail {
+        name: record.trial.name.clone(),
+        causes: causes.unwrap_or_default(),
+        waits: waits.map(|waits| waits.series()).filter(|series| !series.classes.is_empty()),
+        ledger,
+        stalls,
+    }
+}
+
+/// The measure phase without its stalls and dips.
+fn ordinary(intervals: &[Interval], stalls: &[Stall]) -> Vec<(f64, f64)> {
+    let measured: Vec<_> = intervals.iter().filter(|interval| interval.phase == Phase::Measure).collect();
+    let Some((first, last)) = measured.first().zip(measured.last()) else { return Vec::new() };
+    let mut parts = Vec::new();
+    let mut from_ms = first.start_ms;
+    for stall in stalls {
+        parts.push((from_ms, stall.start_ms));
+        from_ms = stall.end_ms();
+    }
+    parts.push((from_ms, last.start_ms + last.length_ms));
+    parts.retain(|(from, to)| to > from);
+    parts
+}
+
+fn meanwhile(probe: &ProbeSeries, waits: Option<&Waits<'_>>, stall: &Stall, ordinary: &[(f64, f64)]) -> Meanwhile {
+    let waits = waits.map(|waits| waits.changes(stall.start_ms, stall.end_ms(), ordinary));
+    let stretch = widened(probe.times(ProbeSource::Host), stall.start_ms, stall.end_ms());
+    Meanwhile { waits: waits.unwrap_or_default(), signs: signs(probe, stretch, ordinary) }
+}
+
+/// To the last reading before a stretch and the first one after it: between two readings nothing is known.
+pub(crate) fn widened(times: &[f64], from_ms: f64, to_ms: f64) -> (f64, f64) {
+    let before = times.partition_point(|at| *at <= from_ms).saturating_sub(1);
+    let after = times.partition_point(|at| *at < to_ms).min(times.len().saturating_sub(1));
+    (times.get(before).copied().unwrap_or(from_ms), times.get(after).copied().unwrap_or(to_ms))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stretch_is_widened_to_the_readings_around_it() {
+        let times = [0.0, 1000.0, 2000.0, 3000.0];
+        assert_eq!(widened(&times, 1200.0, 1900.0), (1000.0, 2000.0));
+        assert_eq!(widened(&times, 1000.0, 2000.0), (1000.0, 2000.0));
+        assert_eq!(widened(&times, -50.0, 9000.0), (0.0, 3000.0));
+        assert_eq!(widened(&[], 5.0, 6.0), (5.0, 6.0));
+    }
+}

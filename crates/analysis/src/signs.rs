@@ -1,0 +1,152 @@
+//! Signs of why a stretch of time was unlike the rest: counters and gauges that are no waits.
+
+use serde::Serialize;
+use truetps_record::ProbeSeries;
+
+/// What a figure is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SignUnit {
+    /// Of a whole, 0 to 1.
+    Share,
+    PerSecond,
+    BytesPerSecond,
+    /// Cores that were busy.
+    Cores,
+}
+
+/// One figure within a stretch and in the time that it is compared with.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Sign {
+    pub name: &'static str,
+    pub unit: SignUnit,
+    pub value: f64,
+    pub usual: Option<f64>,
+}
+
+/// How a sign is read.
+enum How {
+    /// One gauge of another one.
+    Of(&'static str, &'static str),
+    /// Growth of a counter in a millisecond, times a factor.
+    Rate(&'static str, f64),
+}
+
+const SIGNS: &[(&str, SignUnit, How)] = &[
+    (
+        "checkpoint age of its maximum",
+        SignUnit::Share,
+        How::Of("status.Innodb_checkpoint_age", "status.Innodb_checkpoint_max_age"),
+    ),
+    (
+        "dirty pages of the buffer pool",
+        SignUnit::Share,
+        How::Of("status.Innodb_buffer_pool_pages_dirty", "status.Innodb_buffer_pool_pages_total"),
+    ),
+    ("Innodb_log_waits", SignUnit::PerSecond, How::Rate("status.Innodb_log_waits", 1e3)),
+    ("Innodb_buffer_pool_wait_free", SignUnit::PerSecond, How::Rate("status.Innodb_buffer_pool_wait_free", 1e3)),
+    ("Innodb_row_lock_waits", SignUnit::PerSecond, How::Rate("status.Innodb_row_lock_waits", 1e3)),
+    ("Innodb_pages_written", SignUnit::PerSecond, How::Rate("status.Innodb_pages_written", 1e3)),
+    ("Innodb_pages_read", SignUnit::PerSecond, How::Rate("status.Innodb_pages_read", 1e3)),
+    ("Innodb_data_fsyncs", SignUnit::PerSecond, How::Rate("status.Innodb_data_fsyncs", 1e3)),
+    ("checkpoints (requested)", SignUnit::PerSecond, How::Rate("pg_stat_bgwriter.checkpoints_req", 1e3)),
+    ("WAL syncs", SignUnit::PerSecond, How::Rate("pg_stat_wal.wal_sync", 1e3)),
+    ("server CPU", SignUnit::Cores, How::Rate("server.cpu_us", 1e-3)),
+    ("all processes stopped by the disk", SignUnit::Share, How::Rate("psi.io.full_us", 1e-3)),
+    ("some process waited for a core", SignUnit::Share, How::Rate("psi.cpu.some_us", 1e-3)),
+    ("disk busy", SignUnit::Share, How::Rate("disk.io_ms", 1.0)),
+    ("disk writes", SignUnit::BytesPerSecond, How::Rate("disk.write_bytes", 1e3)),
+    ("disk flushes", SignUnit::PerSecond, How::Rate("disk.flushes", 1e3)),
+];
+
+/// Signs that differ between a stretch and others, in the order of the table. A stretch shorter than the distance of two
+/// readings is widened to them by the caller.
+pub(crate) fn signs(probe: &ProbeSeries, stretch: (f64, f64), elsewhere: &[(f64, f64)]) -> Vec<Sign> {
+    let read = SIGNS.iter().filter_map(|(name, unit, how)| {
+        let value = how.within(probe, stretch)?;
+        let usual = mean_over(elsewhere, |part| how.within(probe, part));
+        let sign = Sign { name, unit: *unit, value, usual };
+        sign.is_telling().then_some(sign)
+    });
+    read.collect()
+}
+
+impl How {
+    fn within(&self, probe: &ProbeSeries, (from_ms, to_ms): (f64, f64)) -> Option<f64> {
+        match self {
+            Self::Of(part, whole) => {
+                Some(highest(probe, part, from_ms, to_ms)? / highest(probe, whole, from_ms, to_ms)?)
+                    .filter(|share| share.is_finite())
+            }
+            Self::Rate(name, factor) => {
+                Some(probe.growth(name, from_ms, to_ms, probe.interval_ms)? / (to_ms - from_ms) * factor)
+                    .filter(|rate| rate.is_finite())
+            }
+        }
+    }
+}
+
+fn highest(probe: &ProbeSeries, name: &str, from_ms: f64, to_ms: f64) -> Option<f64> {
+    let points = probe.points(name);
+    let from = points.partition_point(|point| point.at_ms < from_ms);
+    let to = points.partition_point(|point| point.at_ms <= to_ms).max(from);
+    points[from..to].iter().map(|point| point.value).reduce(f64::max)
+}
+
+/// The mean over stretches, by their length.
+pub(crate) fn mean_over(stretches: &[(f64, f64)], of: impl Fn((f64, f64)) -> Option<f64>) -> Option<f64> {
+    let known = stretches.iter().filter_map(|stretch| Some((of(*stretch)?, stretch.1 - stretch.0)));
+    let (sum, length) = known.fold((0.0, 0.0), |(sum, all), (value, ms)| (sum + value * ms, all + ms));
+    (length > 0.0).then(|| sum / length)
+}
+
+impl Sign {
+    /// Twice as much or half of it; of shares and cores, a difference that can be seen in a chart.
+    fn is_telling(&self) -> bool {
+        const SHARE_MIN: f64 = 0.15;
+        const FACTOR_MIN: f64 = 2.0;
+        const PER_SECOND_MIN: f64 = 1.0;
+        let usual = self.usual.unwrap_or(0.0);
+        let (least, most) = (self.value.min(usual), self.value.max(usual));
+        match self.unit {
+            SignUnit::Share | SignUnit::Cores => most - least >= SHARE_MIN,
+            SignUnit::PerSecond | SignUnit::BytesPerSecond => most >= PER_SECOND_MIN && most >= FACTOR_MIN * least,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use truetps_record::{ProbeHeader, ProbeSample, ProbeSource};
+
+    use super::*;
+
+    #[test]
+    fn only_what_differs_is_told() {
+        let header = ProbeHeader { schema_version: 1, interval_ms: 1e3, family: None, absent: Vec::new() };
+        let sample = |second: u32, values: [(&str, f64); 5]| ProbeSample {
+            source: ProbeSource::Server,
+            at_ms: f64::from(second) * 1e3,
+            took_ms: 1.0,
+            values: values.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect(),
+        };
+        // In the third second the server stands still; the checkpoint age rises, and pages are written as ever.
+        let (cpu, pages) = ([0.0, 9e5, 18e5, 18e5, 27e5], [0.0, 50.0, 100.0, 150.0, 200.0]);
+        let age = [10.0, 10.0, 10.0, 90.0, 10.0];
+        let samples = (0..5).map(|n| {
+            let values = [
+                ("server.cpu_us", cpu[n]),
+                ("status.Innodb_pages_written", pages[n]),
+                ("status.Innodb_checkpoint_age", age[n]),
+                ("status.Innodb_checkpoint_max_age", 100.0),
+                ("disk.flushes", 0.0),
+            ];
+            sample(n as u32, values)
+        });
+        let series = ProbeSeries::of(&header, samples);
+        let found = signs(&series, (2000.0, 3000.0), &[(0.0, 2000.0), (3000.5, 4000.0)]);
+        let told: Vec<_> = found.iter().map(|sign| (sign.name, sign.value)).collect();
+        assert_eq!(told, [("checkpoint age of its maximum", 0.9), ("server CPU", 0.0)]);
+        assert!((found[1].usual.unwrap() - 0.9).abs() < 1e-9);
+    }
+}

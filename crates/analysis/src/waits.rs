@@ -1,0 +1,304 @@
+//! What a server's sessions waited on, over time and within a stretch of it.
+//!
+//! The unit is *sessions*: how many waited at a time, on average. A server that times its waits says how long all of them
+//! took together, which divided by the time that passed is that number; of another one the sessions that are in a state are
+//! counted when it is read.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use truetps_record::{Family, ProbePoint, ProbeSeries, ProbeSource};
+
+use crate::detail::widened;
+use crate::signs::mean_over;
+use crate::wait_class::{WaitClass, of_event, of_mysql_state, of_postgres_event};
+
+/// How the numbers came about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WaitSource {
+    /// The server has timed each wait.
+    Timed,
+    /// Sessions were counted by their state at each reading: what is shorter is seen by chance.
+    Sampled,
+}
+
+/// Sessions that waited, by class, in each step between two readings.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct WaitSeries {
+    pub source: WaitSource,
+    /// Starts of the steps and the end of the last one, on the trial's clock: one more than there are steps.
+    pub edges_ms: Vec<f64>,
+    /// Mean number of waiting sessions in each step; classes without any are left out.
+    pub classes: Vec<(WaitClass, Vec<f64>)>,
+}
+
+/// One thing that is waited on, in the server's own words.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Wait {
+    pub name: String,
+    pub class: WaitClass,
+    /// Sessions that waited on it, on average.
+    pub sessions: f64,
+    /// The same in the time that it is compared with; `None` where there is none.
+    pub usual_sessions: Option<f64>,
+}
+
+/// All that is known of waits in a trial.
+pub(crate) struct Waits<'a> {
+    source: WaitSource,
+    signals: Vec<Signal<'a>>,
+    times: &'a [f64],
+}
+
+struct Signal<'a> {
+    name: String,
+    class: WaitClass,
+    points: &'a [ProbePoint],
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    /// Grows with the time that sessions wait; the number is the length of its unit in milliseconds.
+    Time { unit_ms: f64 },
+    /// Sessions at the moment of reading.
+    Sessions,
+}
+
+impl<'a> Waits<'a> {
+    /// `None` where the probe has seen no wait at all.
+    pub(crate) fn of(probe: &'a ProbeSeries) -> Option<Self> {
+        let times = probe.times(ProbeSource::Server);
+        let mut signals = timed(probe);
+        let source = if signals.is_empty() { WaitSource::Sampled } else { WaitSource::Timed };
+        if signals.is_empty() {
+            signals = sampled(probe);
+        }
+        signals.extend(row_locks(probe, source));
+        (times.len() >= 2 && !signals.is_empty()).then_some(Self { source, signals, times })
+    }
+
+    /// Classes over time.
+    pub(crate) fn series(&self) -> WaitSeries {
+        let mut classes: BTreeMap<WaitClass, Vec<f64>> = BTreeMap::new();
+        for signal in self.signals.iter().filter(|signal| signal.class != WaitClass::Other) {
+            let steps = classes.entry(signal.class).or_insert_with(|| vec![0.0; self.times.len() - 1]);
+            for (step, edges) in steps.iter_mut().zip(self.times.windows(2)) {
+                *step += signal.sessions(edges[0], edges[1]).unwrap_or(0.0);
+            }
+        }
+        classes.retain(|_, steps| steps.iter().any(|sessions| *sessions > 0.0));
+        WaitSeries { source: self.source, edges_ms: self.times.to_vec(), classes: classes.into_iter().collect() }
+    }
+
+    /// What was waited on within a stretch more than elsewhere, the largest change first. `elsewhere`: the stretches that it
+    /// is compared with. The stretch is widened to the readings around it.
+    pub(crate) fn changes(&self, from_ms: f64, to_ms: f64, elsewhere: &[(f64, f64)]) -> Vec<Wait> {
+        const CHANGES_MAX: usize = 5;
+        /// Less than this is no session.
+        const SESSIONS_MIN: f64 = 0.05;
+        let (from_ms, to_ms) = widened(self.times, from_ms, to_ms);
+        let elsewhere = self.within(elsewhere);
+        let mut changes: Vec<_> = self
+            .signals
+            .iter()
+            .filter_map(|signal| {
+                let sessions = signal.sessions(from_ms, to_ms)?;
+                Some(Wait {
+                    name: signal.name.clone(),
+                    class: signal.class,
+                    sessions,
+                    usual_sessions: mean_over(&elsewhere, |(from, to)| signal.sessions(from, to)),
+                })
+            })
+            .filter(|wait| wait.change() >= SESSIONS_MIN)
+            .collect();
+        changes.sort_by(|one, other| other.change().total_cmp(&one.change()));
+        changes.truncate(CHANGES_MAX);
+        changes
+    }
+
+    /// The parts of stretches between the first reading and the last one: nothing is known beyond.
+    fn within(&self, stretches: &[(f64, f64)]) -> Vec<(f64, f64)> {
+        let (first, last) = (self.times[0], self.times[self.times.len() - 1]);
+        stretches.iter().map(|(from, to)| (from.max(first), to.min(last))).filter(|(from, to)| to > from).collect()
+    }
+}
+
+impl Wait {
+    fn change(&self) -> f64 {
+        self.sessions - self.usual_sessions.unwrap_or(0.0)
+    }
+}
+
+impl Signal<'_> {
+    /// Sessions that waited from one time to another, on average. `None` where it was not read there.
+    fn sessions(&self, from_ms: f64, to_ms: f64) -> Option<f64> {
+        if to_ms <= from_ms {
+            return None;
+        }
+        match self.kind {
+            Kind::Time { unit_ms } => {
+                let growth = growth(self.points, from_ms, to_ms)?;
+                Some(growth * unit_ms / (to_ms - from_ms))
+            }
+            Kind::Sessions => {
+                let from = self.points.partition_point(|point| point.at_ms < from_ms);
+                let to = self.points.partition_point(|point| point.at_ms <= to_ms);
+                let inside = &self.points[from..to.max(from)];
+                let sum: f64 = inside.iter().map(|point| point.value).sum();
+                (!inside.is_empty()).then(|| sum / inside.len() as f64)
+            }
+        }
+    }
+}
+
+/// Of a counter that may have been seen for the first time within the stretch: it was zero before.
+fn growth(points: &[ProbePoint], from_ms: f64, to_ms: f64) -> Option<f64> {
+    let at = |ms: f64| {
+        let after = points.partition_point(|point| point.at_ms < ms);
+        match (after.checked_sub(1).map(|index| points[index]), points.get(after)) {
+            (Some(one), Some(next)) => {
+                one.value + (next.value - one.value) * (ms - one.at_ms) / (next.at_ms - one.at_ms)
+            }
+            (Some(last), None) => last.value,
+            (None, Some(first)) if first.at_ms <= ms => first.value,
+            (None, _) => 0.0,
+        }
+    };
+    // A counter that falls is that of a server which was restarted.
+    Some(at(to_ms) - at(from_ms)).filter(|growth| *growth >= 0.0)
+}
+
+/// Waits that the server has timed. Of data files its reads and writes are told apart.
+fn timed(probe: &ProbeSeries) -> Vec<Signal<'_>> {
+    const DATA_FILE: &str = "wait/io/file/innodb/innodb_data_file";
+    const US: Kind = Kind::Time { unit_ms: 1e-3 };
+    let has_files = probe.with_prefix("file.").next().is_some();
+    let waits = probe.with_prefix("wait.").filter_map(|(name, points)| {
+        let event = name.strip_prefix("wait.")?.strip_suffix(".us")?;
+        let class = of_event(event)?;
+        (!has_files || event != DATA_FILE).then(|| Signal { name: event.to_owned(), class, points, kind: US })
+    });
+    let mut signals: Vec<_> = waits.collect();
+    let parts = [("write", WaitClass::PageFlush), ("misc", WaitClass::PageFlush), ("read", WaitClass::BufferPool)];
+    for (part, class) in parts {
+        let points = probe.points(&format!("file.{DATA_FILE}.{part}_us"));
+        if has_files && !points.is_empty() && !signals.is_empty() {
+            signals.push(Signal { name: format!("{DATA_FILE} ({part})"), class, points, kind: US });
+        }
+    }
+    signals
+}
+
+/// Sessions by their state, where nothing is timed.
+fn sampled(probe: &ProbeSeries) -> Vec<Signal<'_>> {
+    let class_of = |state: &str| match probe.family {
+        Some(Family::Postgresql) => of_postgres_event(state),
+        _ => of_mysql_state(state),
+    };
+    let states = probe.with_prefix("session.").filter_map(|(name, points)| {
+        let state = name.strip_prefix("session.")?;
+        Some(Signal { name: state.to_owned(), class: class_of(state)?, points, kind: Kind::Sessions })
+    });
+    states.collect()
+}
+
+/// Neither wait events nor states of the MySQL family show row locks; InnoDB counts and times them itself.
+fn row_locks(probe: &ProbeSeries, source: WaitSource) -> Option<Signal<'_>> {
+    let (name, kind) = match source {
+        WaitSource::Timed => ("status.Innodb_row_lock_time", Kind::Time { unit_ms: 1.0 }),
+        WaitSource::Sampled => ("status.Innodb_row_lock_current_waits", Kind::Sessions),
+    };
+    let points = probe.points(name);
+    let label = name.trim_start_matches("status.").to_owned();
+    (!points.is_empty()).then_some(Signal { name: label, class: WaitClass::RowLock, points, kind })
+}
+
+#[cfg(test)]
+mod tests {
+    use truetps_record::{ProbeHeader, ProbeSample};
+
+    use super::*;
+
+    fn wait_series(probe: &ProbeSeries) -> Option<WaitSeries> {
+        Waits::of(probe).map(|waits| waits.series())
+    }
+
+    fn series(samples: &[(f64, &[(&str, f64)])]) -> ProbeSeries {
+        let header =
+            ProbeHeader { schema_version: 1, interval_ms: 1e3, family: Some(Family::Mysql), absent: Vec::new() };
+        let sample = |(at_ms, values): &(f64, &[(&str, f64)])| ProbeSample {
+            source: ProbeSource::Server,
+            at_ms: *at_ms,
+            took_ms: 1.0,
+            values: values.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect(),
+        };
+        ProbeSeries::of(&header, samples.iter().map(sample))
+    }
+
+    const REDO: &str = "wait.wait/io/file/innodb/innodb_log_file.us";
+    const BINLOG: &str = "wait.wait/io/file/sql/binlog.us";
+
+    /// Half a session waits for the redo log all the time; from 2 s to 4 s three wait for the binlog, never before.
+    fn timed_series() -> ProbeSeries {
+        series(&[
+            (0.0, &[(REDO, 7e6), ("wait.wait/io/table/sql/handler.us", 1e9)]),
+            (1000.0, &[(REDO, 7.5e6)]),
+            (2000.0, &[(REDO, 8e6)]),
+            (3000.0, &[(REDO, 8.5e6), (BINLOG, 3e6)]),
+            (4000.0, &[(REDO, 9e6), (BINLOG, 6e6)]),
+            (5000.0, &[(REDO, 9.5e6)]),
+        ])
+    }
+
+    #[test]
+    fn time_that_was_waited_is_sessions_that_waited() {
+        let waits = wait_series(&timed_series()).unwrap();
+        assert_eq!(waits.source, WaitSource::Timed);
+        assert_eq!(waits.edges_ms, [0.0, 1e3, 2e3, 3e3, 4e3, 5e3]);
+        let expect = [(WaitClass::RedoFlush, vec![0.5; 5]), (WaitClass::BinlogSync, vec![0.0, 0.0, 3.0, 3.0, 0.0])];
+        assert_eq!(waits.classes, expect);
+    }
+
+    #[test]
+    fn what_changed_comes_first_and_what_did_not_is_left_out() {
+        let series = timed_series();
+        let waits = Waits::of(&series).unwrap();
+        let changes = waits.changes(2300.0, 3900.0, &[(-100.0, 2000.0), (4000.0, 6000.0)]);
+        let expect = Wait {
+            name: "wait/io/file/sql/binlog".to_owned(),
+            class: WaitClass::BinlogSync,
+            sessions: 3.0,
+            usual_sessions: Some(0.0),
+        };
+        assert_eq!(changes, [expect]);
+    }
+
+    #[test]
+    fn states_are_counted_where_nothing_is_timed() {
+        let series = series(&[
+            (0.0, &[("session.Commit", 2.0), ("session.Update", 9.0), ("status.Innodb_row_lock_current_waits", 0.0)]),
+            (1000.0, &[("session.Commit", 4.0)]),
+            (2000.0, &[("session.Commit", 40.0), ("status.Innodb_row_lock_current_waits", 1.0)]),
+        ]);
+        let waits = wait_series(&series).unwrap();
+        assert_eq!(waits.source, WaitSource::Sampled);
+        assert_eq!(waits.classes, [(WaitClass::Commit, vec![3.0, 22.0]), (WaitClass::RowLock, vec![0.0, 0.5])]);
+        assert_eq!(wait_series(&self::series(&[(0.0, &[]), (1.0, &[])])), None);
+    }
+
+    #[test]
+    fn reads_of_data_files_are_not_writes() {
+        let file = "wait/io/file/innodb/innodb_data_file";
+        let (all, write, read) =
+            (format!("wait.{file}.us"), format!("file.{file}.write_us"), format!("file.{file}.read_us"));
+        let series = series(&[
+            (0.0, &[(&all, 0.0), (&write, 0.0), (&read, 0.0), (REDO, 0.0)]),
+            (1000.0, &[(&all, 3e6), (&write, 1e6), (&read, 2e6)]),
+        ]);
+        let waits = wait_series(&series).unwrap();
+        assert_eq!(waits.classes, [(WaitClass::PageFlush, vec![1.0]), (WaitClass::BufferPool, vec![2.0])]);
+    }
+}
