@@ -6,7 +6,7 @@ use truetps_record::{Configuration, SettingValue};
 use crate::evidence::{Evidence, p99_ratio_sample, tps_ratio_sample};
 use crate::holm::holm;
 use crate::noise::visible_log;
-use crate::sample::{LogSample, POWER, UPPER, exp, t_quantile};
+use crate::sample::{LogSample, POWER, UPPER, exp, first_that, t_quantile};
 use crate::{Cell, Contrast, Noise, Verdict};
 
 /// The chance of even one false "faster" or "slower" in a whole experiment in which nothing differs.
@@ -133,23 +133,6 @@ impl Judge<'_> {
     }
 }
 
-/// The smallest number in `low..=high` that fulfils a condition which, once fulfilled, stays so.
-fn first_that(mut low: usize, high: usize, fulfils: impl Fn(usize) -> bool) -> Option<usize> {
-    if low > high || !fulfils(high) {
-        return None;
-    }
-    let mut known = high;
-    while low < known {
-        let middle = usize::midpoint(low, known);
-        if fulfils(middle) {
-            known = middle;
-        } else {
-            low = middle + 1;
-        }
-    }
-    Some(known)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -199,13 +182,5 @@ mod tests {
         assert_eq!(judge(&logs, Some(&noise(0.08))), Verdict::Faster);
         // e^0.1 = 1.105: below 20 %. ln(1.2) = 0.1823 falls with √(5/n): 0.0989 at n = 17, with little scatter.
         assert_eq!(judge(&logs, Some(&noise(0.2))), Verdict::NotEnoughData { more_blocks: Some(12) });
-    }
-
-    #[test]
-    fn first_number_that_fulfils() {
-        assert_eq!(first_that(3, 1000, |n| n >= 700), Some(700));
-        assert_eq!(first_that(3, 1000, |_| true), Some(3));
-        assert_eq!(first_that(3, 1000, |_| false), None);
-        assert_eq!(first_that(1001, 1000, |_| true), None);
     }
 }

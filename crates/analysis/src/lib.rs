@@ -4,9 +4,13 @@
 //! explained in `docs/method.md`.
 
 mod cells;
+mod compare;
+#[cfg(test)]
+mod compare_tests;
 mod contrast;
 mod curves;
 mod detail;
+mod effect;
 mod evidence;
 mod holm;
 mod knee;
@@ -30,7 +34,9 @@ mod synthetic;
 #[cfg(test)]
 mod truth_tests;
 
+pub use compare::{CompareSide, ComparedLine, Comparison, Metric, OwnMetric, Pairing, compare};
 pub use detail::{CellDetail, Meanwhile, TrialDetail, TrialRecord, cell_detail, detail};
+pub use effect::Change;
 pub use ledger::{Ledger, LedgerInput, LedgerKey, LedgerLine, LedgerUnit, ledger};
 pub use limited::{GeneratorLimited, generator_reason};
 pub use max_rate::{BrokenRate, HeldRate, MaxRate};

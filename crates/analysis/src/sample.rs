@@ -88,6 +88,23 @@ pub(crate) fn exp(x: f64) -> f64 {
     x.clamp(-LIMIT, LIMIT).exp()
 }
 
+/// The smallest number in `low..=high` that fulfils a condition which, once fulfilled, stays so.
+pub(crate) fn first_that(mut low: usize, high: usize, fulfils: impl Fn(usize) -> bool) -> Option<usize> {
+    if low > high || !fulfils(high) {
+        return None;
+    }
+    let mut known = high;
+    while low < known {
+        let middle = usize::midpoint(low, known);
+        if fulfils(middle) {
+            known = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    Some(known)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -166,5 +183,13 @@ mod tests {
     #[test]
     fn huge_logarithms_stay_finite() {
         assert!(LogSample::of(&[-2000.0, 2000.0]).unwrap().estimate().high.unwrap().is_finite());
+    }
+
+    #[test]
+    fn first_number_that_fulfils() {
+        assert_eq!(first_that(3, 1000, |n| n >= 700), Some(700));
+        assert_eq!(first_that(3, 1000, |_| true), Some(3));
+        assert_eq!(first_that(3, 1000, |_| false), None);
+        assert_eq!(first_that(1001, 1000, |_| true), None);
     }
 }

@@ -1,0 +1,257 @@
+//! Two groups of trials side by side: throughput, response time, gaps, and what a transaction cost.
+
+use serde::Serialize;
+use truetps_record::{Estimate, Phase, WorkloadProfile};
+
+use crate::detail::{CellDetail, TrialDetail, TrialRecord, cell_detail};
+use crate::effect::{Change, Effect};
+use crate::holm::holm;
+use crate::ledger::{LedgerKey, LedgerUnit};
+use crate::middle::median;
+use crate::sample::exp;
+
+/// The chance of a false claim: for throughput, the one declared measure, and for all other figures together.
+const ALPHA: f64 = 0.05;
+/// Shorter gaps are not recorded: a trial without any counts as one of this length.
+const GAP_LEAST_MS: f64 = truetps_record::BUCKET_MS;
+/// Stretches that a single trial is cut into, to see how much it fluctuates within itself.
+const BATCHES: usize = 20;
+const BATCHES_MIN: usize = 5;
+
+/// Valid trials of one configuration.
+#[derive(Debug, Clone)]
+pub struct CompareSide<'a> {
+    /// One and its [`TrialDetail`] each.
+    pub trials: Vec<(TrialRecord<'a>, &'a TrialDetail)>,
+}
+
+/// How trials of the two sides belong together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pairing {
+    /// Of the same experiment: compared block by block, which takes out what slowed a whole block.
+    Blocks,
+    /// Of two experiments: whatever changed on the machine between them is in the difference, and in no interval.
+    None,
+}
+
+/// A figure that is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum Metric {
+    Own(OwnMetric),
+    Ledger(LedgerKey),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OwnMetric {
+    /// Transactions that ended well, a second: the one that decides.
+    Tps,
+    ResponseUsP99,
+    /// Longest stretch without a transaction that ended well, of each trial.
+    MaxGapMs,
+}
+
+impl Metric {
+    /// All of them, in the order of a comparison.
+    pub fn all() -> Vec<Self> {
+        let own = [OwnMetric::Tps, OwnMetric::ResponseUsP99, OwnMetric::MaxGapMs].map(Self::Own);
+        own.into_iter().chain(LedgerKey::ALL.iter().copied().map(Self::Ledger)).collect()
+    }
+
+    /// As JSON and `--fail-if` have it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Own(OwnMetric::Tps) => "tps",
+            Self::Own(OwnMetric::ResponseUsP99) => "response_us_p99",
+            Self::Own(OwnMetric::MaxGapMs) => "max_gap_ms",
+            Self::Ledger(key) => key.word(),
+        }
+    }
+
+    fn of(self, record: &TrialRecord<'_>, detail: &TrialDetail) -> Option<f64> {
+        let measured = record.trial.measured.as_ref()?;
+        let figure = match self {
+            // Half a transaction over the whole phase: a trial without any has a logarithm, too.
+            Self::Own(OwnMetric::Tps) if measured.tps == 0.0 => Some(0.5 / (measured.length_ms / 1e3)),
+            Self::Own(OwnMetric::Tps) => Some(measured.tps),
+            Self::Own(OwnMetric::ResponseUsP99) => measured.response.response_us_p99,
+            Self::Own(OwnMetric::MaxGapMs) if detail.stalls.unknown.is_some() => None,
+            Self::Own(OwnMetric::MaxGapMs) => Some(detail.stalls.max_gap_ms.unwrap_or(0.0).max(GAP_LEAST_MS)),
+            Self::Ledger(key) => detail.ledger.as_ref()?.line(key)?.per_tx,
+        };
+        figure.filter(|figure| figure.is_finite() && *figure >= 0.0)
+    }
+
+    /// Differences that are smaller than this mean nothing to anybody, whatever they are relative to.
+    fn least(self) -> f64 {
+        match self {
+            Self::Own(_) => 0.0,
+            Self::Ledger(key) => match key.unit() {
+                LedgerUnit::Count => 0.005,
+                LedgerUnit::Bytes => 1.0,
+                LedgerUnit::Us => 0.05,
+            },
+        }
+    }
+}
+
+/// One figure of both sides.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ComparedLine {
+    pub metric: Metric,
+    /// Median over the trials of a side; `None` where no trial has the figure.
+    pub a: Option<f64>,
+    pub b: Option<f64>,
+    /// b over a, with its 95 % interval. `None` where a figure is missing or zero.
+    pub ratio: Option<Estimate>,
+    /// b − a in the figure's own unit, where a figure is zero and there is no ratio.
+    pub difference: Option<Estimate>,
+    #[serde(flatten)]
+    pub change: Change,
+    /// Where one of the sides has a single trial, and only for throughput: b over a with an interval from how much the two
+    /// trials fluctuate within themselves. It says nothing of what a repetition would show.
+    pub within_trials: Option<Estimate>,
+}
+
+/// Two sides compared.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Comparison {
+    pub pairing: Pairing,
+    pub trials_a: usize,
+    pub trials_b: usize,
+    /// Pairs of blocks; `None` where trials are not paired.
+    pub pairs: Option<usize>,
+    /// Throughput first.
+    pub lines: Vec<ComparedLine>,
+    pub a: CellDetail,
+    pub b: CellDetail,
+    /// What the clients of each side sent, in terms of keys and pages.
+    pub profile_a: Option<WorkloadProfile>,
+    pub profile_b: Option<WorkloadProfile>,
+    /// Smallest relative difference that matters: 0.03 is 3 %.
+    pub smallest_effect: f64,
+    /// Smallest relative difference in throughput that these trials could have shown with 80 % power.
+    pub smallest_visible_effect: Option<f64>,
+}
+
+impl Comparison {
+    pub fn line(&self, metric: Metric) -> Option<&ComparedLine> {
+        self.lines.iter().find(|line| line.metric == metric)
+    }
+}
+
+/// Compares b with a. `smallest_effect`: 0.03 is 3 %.
+pub fn compare(a: &CompareSide<'_>, b: &CompareSide<'_>, pairing: Pairing, smallest_effect: f64) -> Comparison {
+    let metrics = Metric::all();
+    let compared: Vec<_> = metrics.iter().map(|metric| Compared::of(*metric, a, b, pairing)).collect();
+    let others: Vec<_> = compared.iter().skip(1).map(|one| one.effect.map_or(1.0, |effect| effect.p_value())).collect();
+    let family = holm(&others, ALPHA);
+    let passes = |index: usize, one: &Compared| match index {
+        0 => one.effect.is_some_and(|effect| effect.p_value() <= ALPHA),
+        index => family.rejected[index - 1],
+    };
+    let lines = compared.iter().enumerate().map(|(index, one)| one.line(passes(index, one), smallest_effect));
+    let mut lines: Vec<_> = lines.collect();
+    lines[0].within_trials = within_trials(a, b);
+    let details =
+        |side: &CompareSide<'_>| cell_detail(&side.trials.iter().map(|(_, detail)| *detail).collect::<Vec<_>>());
+    let profile = |side: &CompareSide<'_>| side.trials.iter().find_map(|(record, _)| record.trial.profile);
+    let throughput = compared[0].effect;
+    Comparison {
+        pairing,
+        trials_a: a.trials.len(),
+        trials_b: b.trials.len(),
+        pairs: (pairing == Pairing::Blocks).then(|| throughput.map_or(0, |effect| effect.n)),
+        lines,
+        a: details(a),
+        b: details(b),
+        profile_a: profile(a),
+        profile_b: profile(b),
+        smallest_effect,
+        smallest_visible_effect: throughput.and_then(|effect| effect.visible()).map(|log| exp(log) - 1.0),
+    }
+}
+
+/// A figure of both sides, not yet judged.
+struct Compared {
+    metric: Metric,
+    a: Option<f64>,
+    b: Option<f64>,
+    /// Of logarithms; of the figures themselves where one is zero.
+    effect: Option<Effect>,
+    is_ratio: bool,
+}
+
+impl Compared {
+    fn of(metric: Metric, a: &CompareSide<'_>, b: &CompareSide<'_>, pairing: Pairing) -> Self {
+        let figures = |side: &CompareSide<'_>| {
+            let of = |(record, detail): &(TrialRecord<'_>, &TrialDetail)| {
+                Some((record.trial.block, metric.of(record, detail)?))
+            };
+            side.trials.iter().filter_map(of).collect::<Vec<(u32, f64)>>()
+        };
+        let (of_a, of_b) = (figures(a), figures(b));
+        let is_ratio = of_a.iter().chain(&of_b).all(|(_, figure)| *figure > 0.0);
+        let scale = |figure: f64| if is_ratio { figure.ln() } else { figure };
+        let effect = match pairing {
+            Pairing::Blocks => {
+                let partner = |block: u32| of_a.iter().find(|(other, _)| *other == block);
+                let pairs = of_b.iter().filter_map(|(block, b)| Some(scale(*b) - scale(partner(*block)?.1)));
+                Effect::paired(&pairs.collect::<Vec<_>>())
+            }
+            Pairing::None => {
+                let scaled = |list: &[(u32, f64)]| list.iter().map(|(_, figure)| scale(*figure)).collect::<Vec<_>>();
+                Effect::welch(&scaled(&of_a), &scaled(&of_b))
+            }
+        };
+        let middle = |list: &[(u32, f64)]| median(list.iter().map(|(_, figure)| *figure));
+        Self { metric, a: middle(&of_a), b: middle(&of_b), effect, is_ratio }
+    }
+
+    fn line(&self, passes: bool, smallest_effect: f64) -> ComparedLine {
+        let larger = self.a.unwrap_or(0.0).max(self.b.unwrap_or(0.0));
+        let apart = (self.a.unwrap_or(0.0) - self.b.unwrap_or(0.0)).abs();
+        let margin = if self.is_ratio { smallest_effect.ln_1p() } else { smallest_effect * larger };
+        let change = match self.effect {
+            // Too small to be of interest, however large it is relative to next to nothing.
+            Some(effect) if effect.n >= 2 && larger > 0.0 && apart < self.metric.least() => Change::Equivalent,
+            Some(effect) if effect.n >= 2 && larger == 0.0 => Change::Equivalent,
+            Some(effect) => effect.change(passes, margin),
+            None => Change::NotEnoughData { more_trials: None },
+        };
+        ComparedLine {
+            metric: self.metric,
+            a: self.a,
+            b: self.b,
+            ratio: self.effect.filter(|_| self.is_ratio).map(|effect| effect.estimate(exp)),
+            difference: self.effect.filter(|_| !self.is_ratio).map(|effect| effect.estimate(|x| x)),
+            change,
+            within_trials: None,
+        }
+    }
+}
+
+/// Where a side has one trial: the ratio of the means of stretches within the two.
+fn within_trials(a: &CompareSide<'_>, b: &CompareSide<'_>) -> Option<Estimate> {
+    if a.trials.len() > 1 && b.trials.len() > 1 {
+        return None;
+    }
+    let (of_a, of_b) = (batches(&a.trials.first()?.0)?, batches(&b.trials.first()?.0)?);
+    Some(Effect::welch(&of_a, &of_b)?.estimate(exp))
+}
+
+/// ln(tps) of stretches of equal length: seconds follow each other's ups and downs, stretches less so.
+fn batches(record: &TrialRecord<'_>) -> Option<Vec<f64>> {
+    let measured: Vec<_> = record.intervals.iter().filter(|one| one.phase == Phase::Measure).collect();
+    let size = measured.len().div_ceil(BATCHES).max(1);
+    let whole = measured.chunks_exact(size);
+    let tps = whole.map(|chunk| {
+        let ok: u64 = chunk.iter().map(|one| one.counts.ok).sum();
+        let length_s = chunk.iter().map(|one| one.length_ms).sum::<f64>() / 1e3;
+        (ok as f64).max(0.5) / length_s
+    });
+    let logs: Vec<_> = tps.map(f64::ln).filter(|log| log.is_finite()).collect();
+    (logs.len() >= BATCHES_MIN).then_some(logs)
+}

@@ -1,0 +1,128 @@
+//! Does a comparison find what is there, and nothing where nothing is?
+
+use truetps_record::{Interval, Trial};
+
+use crate::compare::{CompareSide, Comparison, Metric, OwnMetric, Pairing, compare};
+use crate::detail::{TrialDetail, TrialRecord, detail};
+use crate::effect::Change;
+use crate::synthetic::{Random, plan, run};
+
+const REPEATS: u64 = 1000;
+const TPS: Metric = Metric::Own(OwnMetric::Tps);
+const P99: Metric = Metric::Own(OwnMetric::ResponseUsP99);
+
+/// A side whose trials have these throughputs; a trial's response times follow from it.
+struct Made {
+    trials: Vec<Trial>,
+    details: Vec<TrialDetail>,
+    intervals: Vec<Interval>,
+}
+
+impl Made {
+    fn of(tps: &[f64]) -> Self {
+        let plan = plan("[1]", "[8]", tps.len().max(1) as u32);
+        let (_, mut trials) = run(&plan, |block, _| tps.get(block as usize).copied().unwrap_or_default());
+        trials.retain(|trial| (trial.block as usize) < tps.len());
+        let trials: Vec<_> = trials.into_iter().filter(|trial| trial.role == truetps_record::TrialRole::Cell).collect();
+        let record = |trial| TrialRecord { trial, intervals: &[], probe: None, variables: None };
+        let details = trials.iter().map(|trial| detail(&record(trial))).collect();
+        Self { trials, details, intervals: Vec::new() }
+    }
+
+    fn side(&self) -> CompareSide<'_> {
+        let record = |trial| TrialRecord { trial, intervals: &self.intervals, probe: None, variables: None };
+        CompareSide { trials: self.trials.iter().map(record).zip(&self.details).collect() }
+    }
+}
+
+fn compared(a: &[f64], b: &[f64], pairing: Pairing) -> Comparison {
+    compare(&Made::of(a).side(), &Made::of(b).side(), pairing, 0.03)
+}
+
+fn change_of(comparison: &Comparison, metric: Metric) -> Change {
+    comparison.line(metric).unwrap().change
+}
+
+fn is_claim(change: Change) -> bool {
+    matches!(change, Change::Higher | Change::Lower)
+}
+
+/// `n` trials with noise of 5 % over a drift that both sides of a block share.
+fn trials(random: &mut Random, tps: f64, drifts: &[f64]) -> Vec<f64> {
+    drifts.iter().map(|drift| tps * (drift + 0.05 * random.normal()).exp()).collect()
+}
+
+/// 1,000 pairs of equal sides: no more than 5 % may claim a difference, and no more than 5 % (and three binomial errors of
+/// 0.7 points) of the intervals may miss the truth. With different spreads and numbers of trials, too.
+#[test]
+fn nothing_is_found_where_nothing_is() {
+    for (seed, n_a, n_b, pairing) in
+        [(1, 5, 5, Pairing::None), (2, 3, 8, Pairing::None), (3, 2, 2, Pairing::None), (4, 5, 5, Pairing::Blocks)]
+    {
+        let mut random = Random(seed);
+        let (mut claims, mut misses, mut others) = (0, 0, 0);
+        for _ in 0..REPEATS {
+            let drifts: Vec<_> = (0..n_a.max(n_b)).map(|_| 0.1 * random.normal()).collect();
+            let drifts = if pairing == Pairing::None { vec![0.0; drifts.len()] } else { drifts };
+            let a = trials(&mut random, 1000.0, &drifts[..n_a]);
+            let b = trials(&mut random, 1000.0, &drifts[..n_b]);
+            let comparison = compared(&a, &b, pairing);
+            claims += u64::from(is_claim(change_of(&comparison, TPS)));
+            others += u64::from(comparison.lines.iter().skip(1).any(|line| is_claim(line.change)));
+            let ratio = comparison.line(TPS).unwrap().ratio.unwrap();
+            misses += u64::from(!(ratio.low.unwrap() <= 1.0 && 1.0 <= ratio.high.unwrap()));
+        }
+        let bound = REPEATS / 20;
+        assert!(claims <= bound && others <= bound, "{n_a}, {n_b}: {claims} and {others} false claims");
+        assert!(misses <= bound + 21, "{n_a}, {n_b}: {misses} intervals missed the truth");
+    }
+}
+
+/// A difference of 20 % with 5 trials each is found nearly always, and its interval holds it 95 times out of 100.
+#[test]
+fn what_is_there_is_found() {
+    let mut random = Random(7);
+    let (mut found, mut misses) = (0, 0);
+    for _ in 0..REPEATS {
+        let a = trials(&mut random, 1000.0, &[0.0; 5]);
+        let b = trials(&mut random, 1200.0, &[0.0; 5]);
+        let comparison = compared(&a, &b, Pairing::None);
+        found += u64::from(change_of(&comparison, TPS) == Change::Higher);
+        let ratio = comparison.line(TPS).unwrap().ratio.unwrap();
+        misses += u64::from(!(ratio.low.unwrap() <= 1.2 && 1.2 <= ratio.high.unwrap()));
+        assert_ne!(change_of(&comparison, TPS), Change::Lower);
+    }
+    assert!(found > 900, "{found}");
+    assert!((30..=71).contains(&misses), "{misses}");
+}
+
+/// What changes from block to block hides a difference of 10 % from two experiments, and not from one.
+#[test]
+fn blocks_take_out_what_changes_between_them() {
+    let mut random = Random(8);
+    let drifts: Vec<_> = (0..6).map(|_| 0.5 * random.normal()).collect();
+    let exact = |tps: f64, random: &mut Random| -> Vec<f64> {
+        drifts.iter().map(|drift| tps * (drift + 0.01 * random.normal()).exp()).collect()
+    };
+    let (a, b) = (exact(1000.0, &mut random), exact(900.0, &mut random));
+    assert_eq!(change_of(&compared(&a, &b, Pairing::Blocks), TPS), Change::Lower);
+    assert_eq!(change_of(&compared(&a, &b, Pairing::Blocks), P99), Change::Higher);
+    assert!(matches!(change_of(&compared(&a, &b, Pairing::None), TPS), Change::NotEnoughData { .. }));
+}
+
+#[test]
+fn one_trial_each_is_no_evidence() {
+    let comparison = compared(&[1000.0], &[5000.0], Pairing::None);
+    let line = comparison.line(TPS).unwrap();
+    assert_eq!(line.change, Change::NotEnoughData { more_trials: None });
+    assert_eq!((line.ratio.unwrap().low, line.a, line.b), (None, Some(1000.0), Some(5000.0)));
+    // A side without any valid trial.
+    let nothing = compared(&[], &[1000.0, 1000.0], Pairing::None);
+    assert_eq!((nothing.line(TPS).unwrap().ratio, nothing.line(TPS).unwrap().a), (None, None));
+}
+
+#[test]
+fn a_trial_without_a_transaction_has_its_say() {
+    let comparison = compared(&[1000.0, 1010.0, 990.0], &[0.0, 0.0, 0.0], Pairing::None);
+    assert_eq!(change_of(&comparison, TPS), Change::Lower);
+}
