@@ -8,11 +8,12 @@ use truetps_record::{Plan, near_matches};
 use crate::failure::Failure;
 
 /// Plans that ship: name and text.
-pub(crate) const SHIPPED: [(&str, &str); 4] = [
+pub(crate) const SHIPPED: [(&str, &str); 5] = [
     ("durability", include_str!("../../../plans/durability.toml")),
     ("mtls", include_str!("../../../plans/mtls.toml")),
     ("hot-row", include_str!("../../../plans/hot-row.toml")),
     ("hot-rows", include_str!("../../../plans/hot-rows.toml")),
+    ("primary-key", include_str!("../../../plans/primary-key.toml")),
 ];
 
 /// Text of a plan, by name or by path. A name is looked for among those that ship; anything with a `/` or ending in

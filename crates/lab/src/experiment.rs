@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use truetps_driver::{Client, DriverError, server_settings};
+use truetps_driver::{Client, Dialect, DriverError, server_settings};
 use truetps_knowledge::known;
 use truetps_probe::clock;
 use truetps_record::{
     Experiment, ExperimentFolder, Family, HostFacts, Plan, Protocol, SCHEMA_VERSION, ScheduledTrial, ServerFacts,
-    Trial, Validity, is_workload_factor, write_atomically,
+    Trial, Validity, WorkloadProfile, WorkloadSpec, is_workload_factor, write_atomically,
 };
 use truetps_sandbox::{Catalogue, ServerBinary, ServerLoad, ServerUser, SettingError as UnknownSetting};
 use truetps_workload::Workload;
@@ -221,6 +221,8 @@ pub(crate) struct Bench<'a> {
     /// One at least; more where the server is a factor.
     servers: Vec<ServerFacts>,
     ground: Ground<'a>,
+    /// Of each workload that a trial had so far.
+    profiles: Vec<(WorkloadSpec, Dialect, WorkloadProfile)>,
 }
 
 impl<'a> Bench<'a> {
@@ -244,7 +246,7 @@ impl<'a> Bench<'a> {
             Place::Private { home, programs } => private(request, home, programs, records, load, listener)?,
             Place::Given(foreign) => given(request, foreign, records, load, &*workload, listener)?,
         };
-        Ok(Self { request, workload, host, servers, ground })
+        Ok(Self { request, workload, host, servers, ground, profiles: Vec::new() })
     }
 
     /// The folder of a new experiment.
@@ -340,6 +342,7 @@ impl<'a> Bench<'a> {
     ) -> Result<Trial, LabError> {
         let workload = self.workload_of(scheduled)?;
         let mut trial = self.blank_trial(scheduled);
+        trial.profile = Some(self.profile_of(scheduled, &*workload));
         let mut writer = folder.begin_trial(&trial)?;
         let mut health = Health::Gone;
         match self.ground.ready(&scheduled.configuration, listener) {
@@ -394,6 +397,19 @@ impl<'a> Bench<'a> {
         }
         let spec = plan.workload_of(&scheduled.configuration);
         Ok(truetps_workload::build(&spec, dialect, plan.design.seed)?)
+    }
+
+    /// Long before anything is measured, and once for all trials that send the same.
+    fn profile_of(&mut self, scheduled: &ScheduledTrial, workload: &dyn Workload) -> WorkloadProfile {
+        let spec = self.request.plan.workload_of(&scheduled.configuration);
+        let dialect = self.request.place.dialect(scheduled.configuration.server());
+        let known = self.profiles.iter().find(|(one, of, _)| *one == spec && *of == dialect);
+        if let Some((_, _, profile)) = known {
+            return *profile;
+        }
+        let profile = truetps_workload::profile(workload);
+        self.profiles.push((spec, dialect, profile));
+        profile
     }
 
     fn server_of(&self, scheduled: &ScheduledTrial) -> Option<&ServerFacts> {

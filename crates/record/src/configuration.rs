@@ -5,7 +5,7 @@ use std::fmt;
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
-use crate::setting_number;
+use crate::{is_workload_factor, setting_number};
 
 /// A factor that is not a server setting: how many sessions drive the server at once.
 pub const CONNECTIONS: &str = "connections";
@@ -18,15 +18,7 @@ pub fn is_load_factor(name: &str) -> bool {
     name == CONNECTIONS || name == RATE
 }
 
-/// A factor of the workload, neither of the load nor a setting: how many rows all clients of `hot-row` update.
-pub const HOT_ROWS: &str = "hot_rows";
-
-/// Whether a factor changes what is sent.
-pub fn is_workload_factor(name: &str) -> bool {
-    name == HOT_ROWS
-}
-
-/// A factor that is neither: which of the servers with names is measured.
+/// A factor that is neither, nor one of the [workload](is_workload_factor): which of the servers with names is measured.
 pub const SERVER: &str = "server";
 
 /// Doubles below this hold every whole number.

@@ -39,15 +39,14 @@ mod trial;
 mod version;
 mod whole_number;
 mod workload_check;
+mod workload_factor;
 mod workload_profile;
 mod workload_spec;
 
 pub use amount::{amount_in, same_amount};
 pub use calendar::{parse_time, put_date, put_time};
 pub use capture::{CAPTURE_KIND, Capture, CaptureError, CapturedPlugin, CapturedVariable, SchemaShape};
-pub use configuration::{
-    CONNECTIONS, Configuration, HOT_ROWS, RATE, SERVER, SettingValue, is_load_factor, is_workload_factor,
-};
+pub use configuration::{CONNECTIONS, Configuration, RATE, SERVER, SettingValue, is_load_factor};
 pub use counts::{Counts, ErrorCount, ErrorTally};
 pub use distribution::Distribution;
 pub use estimate::Estimate;
@@ -78,6 +77,7 @@ pub use table_spec::{GeneratedTable, TableSection, VALUE_LENGTH};
 pub use text_file::{TextError, read_text};
 pub use trial::{EngineFacts, Measured, ResourceUse, Trial, Validity};
 pub use version::Version;
+pub use workload_factor::is_workload_factor;
 pub use workload_profile::WorkloadProfile;
 pub use workload_spec::{
     CustomStatement, CustomTable, KeyMode, ReadWriteMix, SCRIPT_WORKLOAD, SqlParts, WORKLOADS, WorkloadSpec,

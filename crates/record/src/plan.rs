@@ -9,8 +9,9 @@ use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use thiserror::Error;
 
+use crate::workload_factor::WorkloadFactor;
 use crate::{
-    Configuration, Flavour, HOT_ROWS, Load, Personality, ProbeSpec, SERVER, SettingValue, WorkloadSpec, is_load_factor,
+    Configuration, Flavour, Load, Personality, ProbeSpec, SERVER, SettingValue, WorkloadSpec, is_load_factor,
     is_workload_factor,
 };
 
@@ -31,8 +32,8 @@ pub struct Plan {
     pub workload: WorkloadSpec,
     #[serde(default)]
     pub load: Load,
-    /// Factor → levels: `connections`, `rate`, `hot_rows`, or any setting of the server. Trials run over the product of
-    /// all levels.
+    /// Factor → levels: `connections`, `rate`, one of the workload (`hot_rows`, `key`), or any setting of the server. Trials
+    /// run over the product of all levels.
     pub factors: IndexMap<String, Vec<SettingValue>>,
     #[serde(default)]
     pub design: Design,
@@ -172,7 +173,7 @@ impl Plan {
         let empty = toml::Table::new();
         let section = table.get("workload").and_then(toml::Value::as_table);
         plan.workload.resolve(section.unwrap_or(&empty));
-        plan.resolve_hot_rows();
+        plan.resolve_largest();
         // Records of scripts' runs did not always say so.
         if plan.workload.is_script() {
             plan.recorded_from.get_or_insert(Personality::Sysbench);
@@ -188,10 +189,7 @@ impl Plan {
     pub fn to_toml(&self) -> String {
         let mut table = toml::Table::try_from(self).expect("every field of a plan has a TOML form");
         if let Some(workload) = table.get_mut("workload").and_then(toml::Value::as_table_mut) {
-            self.workload.omit_unused(workload);
-            if self.hot_rows_max().is_some() {
-                workload.remove("table_rows");
-            }
+            self.largest_workload().omit_unused(workload);
         }
         toml::to_string(&table).expect("a table has a TOML form")
     }
@@ -207,36 +205,35 @@ impl Plan {
         for (name, levels) in quick.factors {
             self.factors.insert(name, levels);
         }
-        self.resolve_hot_rows();
+        self.resolve_largest();
         self
     }
 
-    /// The largest level of the factor `hot_rows`, where that is one.
-    fn hot_rows_max(&self) -> Option<u32> {
-        let levels = self.factors.get(HOT_ROWS)?.iter();
-        levels
-            .filter_map(SettingValue::as_int)
-            .filter_map(|rows| u32::try_from(rows).ok())
-            .filter(|rows| *rows > 0)
-            .max()
-    }
-
-    fn resolve_hot_rows(&mut self) {
-        if let Some(rows) = self.hot_rows_max() {
-            self.workload.table_rows = rows.into();
-        }
+    /// The plan's tables are those of the largest workload.
+    fn resolve_largest(&mut self) {
+        let WorkloadSpec { tables, table_rows, .. } = self.largest_workload().with_own_tables();
+        (self.workload.tables, self.workload.table_rows) = (tables, table_rows);
     }
 
     /// The workload whose tables do for every configuration.
     pub fn largest_workload(&self) -> WorkloadSpec {
-        WorkloadSpec { hot_rows: self.hot_rows_max().or(self.workload.hot_rows), ..self.workload.clone() }
+        let largest = |factor: WorkloadFactor| factor.largest(self.factors.get(factor.name())?);
+        self.workload_with(largest)
     }
 
     /// The workload of a configuration, on the tables of [`Self::largest_workload`].
     pub fn workload_of(&self, configuration: &Configuration) -> WorkloadSpec {
-        let level = configuration.levels.get(HOT_ROWS).and_then(SettingValue::as_int);
-        let hot_rows = level.and_then(|rows| u32::try_from(rows).ok()).or(self.workload.hot_rows);
-        WorkloadSpec { hot_rows, ..self.workload.clone() }
+        self.workload_with(|factor| configuration.levels.get(factor.name()))
+    }
+
+    fn workload_with<'a>(&self, level: impl Fn(WorkloadFactor) -> Option<&'a SettingValue>) -> WorkloadSpec {
+        let mut spec = self.workload.clone();
+        for factor in WorkloadFactor::ALL {
+            if let Some(level) = level(factor) {
+                factor.put(level, &mut spec);
+            }
+        }
+        spec
     }
 
     /// The product of all levels, the last factor changing fastest, without what the design leaves out.

@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use crate::load::check_rate;
 use crate::table_spec::GENERATED_TABLE_KEYS;
 use crate::whole_number::WHOLE_MAX;
-use crate::workload_check::{HOT_ROWS_MAX, TABLE_ROWS_MAX, check_workload, check_workload_keys, unused_key};
-use crate::{CONNECTIONS, Configuration, HOT_ROWS, Plan, PlanError, RATE, SERVER, SettingValue};
+use crate::workload_check::{TABLE_ROWS_MAX, check_workload, check_workload_keys, unused_key};
+use crate::workload_factor::WorkloadFactor;
+use crate::{CONNECTIONS, Configuration, Plan, PlanError, RATE, SERVER, SettingValue};
 
 const TRIALS_MAX: usize = 20_000;
 /// MariaDB and MySQL accept at most this many connections.
@@ -109,7 +110,7 @@ pub(crate) fn check_values(plan: &Plan) -> Result<(), PlanError> {
     if plan.factors.contains_key(RATE) && (plan.load.rate.is_some() || plan.load.rate_per_client.is_some()) {
         return Err(value("load.rate", "`rate` is a factor too: remove one of the two"));
     }
-    check_hot_rows(plan)?;
+    WorkloadFactor::ALL.into_iter().try_for_each(|factor| factor.check(plan))?;
     check_numbers(plan)?;
     plan.probe.check()?;
     check_quick(plan)?;
@@ -177,8 +178,8 @@ fn check_factors<'a>(
         if name == CONNECTIONS {
             check_whole(&key, levels, CONNECTIONS_MAX)?;
         }
-        if name == HOT_ROWS {
-            check_whole(&key, levels, HOT_ROWS_MAX.into())?;
+        if let Some(factor) = WorkloadFactor::named(name) {
+            factor.check_levels(&key, levels)?;
         }
         if name == RATE {
             check_rates(&key, levels)?;
@@ -194,7 +195,7 @@ fn is_setting_name(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
 }
 
-fn check_whole(key: &str, levels: &[SettingValue], most: i64) -> Result<(), PlanError> {
+pub(crate) fn check_whole(key: &str, levels: &[SettingValue], most: i64) -> Result<(), PlanError> {
     for level in levels {
         let SettingValue::Int(number) = level else {
             return Err(value(key, format!("`{level}` is not a whole number")));
@@ -216,19 +217,6 @@ fn check_rates(key: &str, levels: &[SettingValue]) -> Result<(), PlanError> {
             }
         };
         check_rate(key, Some(rate))?;
-    }
-    Ok(())
-}
-
-fn check_hot_rows(plan: &Plan) -> Result<(), PlanError> {
-    if !plan.factors.contains_key(HOT_ROWS) {
-        return Ok(());
-    }
-    if !plan.workload.uses(HOT_ROWS) {
-        return Err(unused_key("factors.hot_rows", HOT_ROWS, &plan.workload.name));
-    }
-    if plan.workload.hot_rows.is_some() {
-        return Err(value("workload.hot_rows", "is a factor too: remove one of the two"));
     }
     Ok(())
 }
@@ -338,7 +326,7 @@ fn check_size(plan: &Plan) -> Result<(), PlanError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{DatadirState, GeneratedTable, Personality, Protocol, TableSection, WorkloadSpec};
+    use crate::{DatadirState, GeneratedTable, KeyMode, Personality, Protocol, TableSection, WorkloadSpec};
 
     const SMALL: &str = r#"
         name = "small"
@@ -522,6 +510,32 @@ mod tests {
         check("name = 'hot-row'\nhot_rows = 1", "[1]", "`workload.hot_rows`: is a factor too");
         check("name = 'hot-row'", "[0]", "`factors.hot_rows`: 0 is not between 1 and 100000");
         check("name = 'hot-row'", "['1']", "`1` is not a whole number");
+    }
+
+    #[test]
+    fn the_key_may_be_a_factor() {
+        let with = |workload: &str, levels: &str| {
+            let factors = format!("[factors]\nkey = {levels}");
+            Plan::parse(&SMALL.replace("name = \"insert\"", workload).replace("[factors]", &factors))
+        };
+        let plan = with("name = 'delete-insert'\ntable_rows = 70", "['random', 'auto']").unwrap();
+        assert_eq!(Plan::parse(&plan.to_toml()).unwrap(), plan);
+        assert_eq!((plan.workload.table_rows, plan.largest_workload().table_rows), (70, 70));
+        let modes: Vec<_> = plan.configurations().iter().map(|one| plan.workload_of(one).key).collect();
+        assert_eq!((modes.len(), modes[0], modes[7]), (8, Some(KeyMode::Random), Some(KeyMode::Auto)));
+        assert_eq!(plan.baseline().get("key"), Some(&SettingValue::Text("random".to_owned())));
+        let first = &plan.configurations()[0];
+        assert_eq!(first.settings_label(), "key=random innodb_flush_log_at_trx_commit=1");
+        assert_eq!(first.settings().count(), 1);
+        assert!(!plan.setting_factors().contains_key("key"));
+        let check = |workload, levels, expect: &str| {
+            let error = with(workload, levels).unwrap_err().to_string();
+            assert!(error.contains(expect), "{error}\nshould contain\n{expect}");
+        };
+        check("name = 'insert'", "['auto']", "`factors.key` means nothing to `insert`: it is for `delete-insert`");
+        check("name = 'delete-insert'\nkey = 'auto'", "['auto']", "`workload.key`: is a factor too");
+        check("name = 'delete-insert'", "['automatic']", "`factors.key`: unknown key `automatic` (known: `deleted`");
+        check("name = 'delete-insert'", "[1]", "`factors.key`: unknown key `1`");
     }
 
     #[test]

@@ -232,7 +232,7 @@ mod tests {
         for name in WORKLOADS.iter().filter(|name| !["custom", "sql", "table"].contains(name)) {
             let mut defaults = WorkloadSpec::new(name);
             defaults.resolve(&toml::Table::new());
-            assert_eq!(parse(&format!("name = '{name}'")).unwrap(), defaults);
+            assert_eq!(parse(&format!("name = '{name}'")).unwrap(), defaults.with_own_tables());
         }
         let hot = parse("name = 'hot-row'\nhot_rows = 5").unwrap();
         assert_eq!((hot.tables, hot.table_rows), (1, 5));

@@ -2,31 +2,40 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Found by drawing transactions from the workload's own streams, without a server. All figures are of statements that
-/// write. `None`: the workload's statements do not say (a user's own SQL, a key that the server makes).
+/// Found by drawing transactions from the workload's own streams, without a server. docs/reference/workloads.md has the
+/// formulas.
+///
+/// `None`, where nothing else is said: not known, since the statements are the user's own SQL. Then `writes_per_tx` is
+/// `None`, too.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct WorkloadProfile {
-    /// Transactions that were drawn.
+    /// Transactions that were drawn, of all clients together.
     pub transactions: u64,
     /// Without BEGIN and COMMIT.
     pub statements_per_tx: f64,
     /// Of those, the ones that write.
-    pub writes_per_tx: f64,
+    pub writes_per_tx: Option<f64>,
     /// Rows that statements insert, per transaction.
-    pub inserted_rows_per_tx: f64,
+    pub inserted_rows_per_tx: Option<f64>,
     /// Share of inserted rows whose primary key the client names, 0 to 1; the server makes the others. `None` where nothing
-    /// is inserted.
+    /// is inserted, too.
     pub explicit_key_share: Option<f64>,
-    /// Share of inserted rows with the key of a row that the same transaction has just deleted, 0 to 1.
+    /// Share of inserted rows with the key of a row that the same transaction has just deleted, 0 to 1. `None` where nothing
+    /// is inserted, too.
     pub deleted_key_share: Option<f64>,
-    /// Median number of transactions of the same client from one write of a primary key to its next write. `None` where keys
-    /// are not written again.
+    /// The least number of transactions within which a client writes at least half of its keys again, 0 being the same
+    /// transaction. `None` where that is more than `key_reuse_tx_max`, too.
     pub key_reuse_tx_p50: Option<f64>,
-    /// Share of writes to a primary key that was written within the same or the last 1,000 transactions of the client.
+    /// Transactions of a client after a write in which its key's next write was looked for.
+    pub key_reuse_tx_max: u64,
+    /// Share of written rows whose key the same client has written before, in the same transaction or in one of the 1,000
+    /// before it, 0 to 1.
     pub recent_key_share: Option<f64>,
-    /// Rows written per page of the primary key's index that was touched at all, with as many rows on a page as fit. Small:
-    /// writes are scattered, and each dirties a page of its own.
+    /// Rows written in 1,000 transactions of all clients, over the pages of the primary key's index that they lie on. Near 1:
+    /// writes are scattered, and each changes a page of its own. `None` where tables are not ordered by their key (PostgreSQL),
+    /// too.
     pub rows_per_page: Option<f64>,
-    /// Pages at the end of the index that inserts fill anew, per 1,000 transactions.
+    /// Pages that inserts fill at the end of the primary key's index, per 1,000 transactions. `None` as for
+    /// `rows_per_page`.
     pub new_pages_per_1000_tx: Option<f64>,
 }

@@ -353,8 +353,7 @@ impl WorkloadSpec {
         parts.map_or(0, |parts| parts.tables.len() as u32)
     }
 
-    /// Fills in what the section does not say: the name and the protocol. Makes `tables` and `table_rows` those of the
-    /// workload's own tables, where it brings some.
+    /// Fills in what the section does not say: the name and the protocol.
     pub(crate) fn resolve(&mut self, section: &toml::Table) {
         if self.name.is_empty() {
             implied_name(section).unwrap_or_default().clone_into(&mut self.name);
@@ -362,9 +361,14 @@ impl WorkloadSpec {
         if !section.contains_key("protocol") {
             self.protocol = default_protocol(&self.name);
         }
+    }
+
+    /// With `tables` and `table_rows` of the workload's own tables, where it brings some.
+    pub(crate) fn with_own_tables(mut self) -> Self {
         if let Some((tables, rows)) = self.own_tables() {
             (self.tables, self.table_rows) = (tables, rows);
         }
+        self
     }
 
     /// Takes `tables` and `table_rows` out of the section's TOML form where they say what the workload's own tables say

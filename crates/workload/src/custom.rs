@@ -9,6 +9,7 @@ use truetps_record::{CustomStatement, CustomTable, WorkloadSpec};
 use crate::generate::{Generators, Kept, Place};
 use crate::random::ClientRandom;
 use crate::table::{RowSource, Table};
+use crate::write::Write;
 use crate::{ClientStream, Commit, Step, Workload, WorkloadError};
 
 pub(crate) struct Custom {
@@ -17,6 +18,8 @@ pub(crate) struct Custom {
     script: Arc<[Generators]>,
     statements: Arc<[Statement]>,
     tables: Vec<Table>,
+    /// What all statements but BEGIN and COMMIT write. `None`: they are the user's own.
+    write: Option<Write>,
     seed: u64,
 }
 
@@ -50,7 +53,16 @@ impl Custom {
             script.push(Generators::default());
         }
         let tables = (1..).zip(tables).map(|(number, custom)| table(number, custom, dialect, seed)).collect();
-        Ok(Self { name, script: script.into(), statements: statements.into(), tables, seed })
+        Ok(Self { name, script: script.into(), statements: statements.into(), tables, write: None, seed })
+    }
+}
+
+impl Custom {
+    /// With what its statements are known to write, and what a row of its tables takes.
+    pub(crate) fn with_write(mut self, write: Write, column_bytes: u64) -> Self {
+        self.write = Some(write);
+        self.tables = self.tables.into_iter().map(|table| table.with_column_bytes(column_bytes)).collect();
+        self
     }
 }
 
@@ -103,6 +115,11 @@ impl Workload for Custom {
 
     fn tables(&self) -> Vec<Table> {
         self.tables.clone()
+    }
+
+    fn writes(&self) -> Option<Vec<Option<Write>>> {
+        let write = self.write?;
+        Some(self.statements.iter().map(|statement| (!statement.is_text_only()).then_some(write)).collect())
     }
 }
 

@@ -13,6 +13,7 @@ use truetps_record::{Distribution, KeyMode};
 use crate::keys::Keys;
 use crate::random::ClientRandom;
 use crate::sysbench::SysbenchTables;
+use crate::write::{Write, WriteKind, for_each_table};
 use crate::{ClientStream, Step, Table, Workload, WorkloadError};
 
 /// Distance between the loaded keys: of so many random keys one is taken, and fails with a duplicate-key error.
@@ -64,6 +65,16 @@ impl Workload for DeleteInsert {
 
     fn tables(&self) -> Vec<Table> {
         self.tables.tables()
+    }
+
+    fn writes(&self) -> Option<Vec<Option<Write>>> {
+        let insert = match self.mode {
+            KeyMode::Deleted | KeyMode::Random => WriteKind::Insert { key: 0 },
+            KeyMode::Auto => WriteKind::InsertAuto { rows: 1 },
+        };
+        let of_tables = |kind| for_each_table(self.tables.count, kind);
+        let (deletes, inserts) = (of_tables(WriteKind::Delete { key: 0 }), of_tables(insert));
+        Some([None, None].into_iter().chain(deletes).chain(inserts).collect())
     }
 }
 

@@ -6,6 +6,7 @@ use truetps_driver::{Dialect, Params, Statement};
 
 use crate::random::ClientRandom;
 use crate::sysbench::SysbenchTables;
+use crate::write::{Write, WriteKind, for_each_table};
 use crate::{ClientStream, Step, Table, Workload};
 
 pub struct Insert {
@@ -53,6 +54,10 @@ impl Workload for Insert {
 
     fn tables(&self) -> Vec<Table> {
         self.tables.tables()
+    }
+
+    fn writes(&self) -> Option<Vec<Option<Write>>> {
+        Some(for_each_table(self.tables.count, WriteKind::InsertAuto { rows: self.row_count }).collect())
     }
 }
 

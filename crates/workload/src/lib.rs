@@ -8,6 +8,7 @@ mod delete_insert;
 mod generate;
 mod insert;
 mod keys;
+mod profile;
 mod random;
 mod read_write;
 mod sql_list;
@@ -16,6 +17,7 @@ mod sysbench;
 mod table;
 mod table_insert;
 mod update;
+mod write;
 mod zipf;
 
 use std::num::NonZeroU32;
@@ -26,12 +28,14 @@ use truetps_driver::{Dialect, Params, Statement, StatementError};
 use truetps_record::{PlanError, WorkloadSpec};
 
 pub use insert::Insert;
+pub use profile::profile;
 pub use random::Stream;
 pub use sql_list::{SqlList, SqlStatement};
 pub use table::Table;
 pub use table_insert::TableInsert;
 /// Names of the workloads.
 pub use truetps_record::WORKLOADS as NAMES;
+pub use write::{Write, WriteKind};
 
 use custom::Custom;
 use delete_insert::DeleteInsert;
@@ -95,6 +99,12 @@ pub trait Workload: Send + Sync {
 
     /// Tables that must exist and be filled before a trial.
     fn tables(&self) -> Vec<Table>;
+
+    /// What each of [`Self::statements`] writes, in their order; `None` for one that does not write. `None` as a whole: nobody
+    /// knows, since the SQL is the user's own.
+    fn writes(&self) -> Option<Vec<Option<Write>>> {
+        None
+    }
 }
 
 #[derive(Debug, Error)]
@@ -156,5 +166,7 @@ pub fn build(spec: &WorkloadSpec, dialect: Dialect, seed: u64) -> Result<Arc<dyn
     })
 }
 
+#[cfg(test)]
+mod profile_tests;
 #[cfg(test)]
 mod stream_tests;

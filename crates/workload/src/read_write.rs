@@ -9,13 +9,17 @@ use truetps_record::{Distribution, ReadWriteMix};
 use crate::keys::Keys;
 use crate::random::ClientRandom;
 use crate::sysbench::{SysbenchTables, push_c};
+use crate::write::{Write, WriteKind, for_each_table};
 use crate::{ClientStream, Step, Table, Workload, WorkloadError};
 
 /// What the values of a statement are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Values {
     None,
+    /// Of a row that is read.
     Id,
+    /// Of a row that counts up.
+    CountedId,
     /// Both ends of a range.
     Range,
     /// A new text and the row's id.
@@ -75,7 +79,7 @@ fn actions(mix: &ReadWriteMix) -> [(u32, Sqls); 8] {
         (mix.sum_ranges, &[("SELECT SUM(k) FROM TABLE WHERE id BETWEEN ? AND ?", Values::Range)]),
         (mix.order_ranges, &[("SELECT c FROM TABLE WHERE id BETWEEN ? AND ? ORDER BY c", Values::Range)]),
         (mix.distinct_ranges, &[("SELECT DISTINCT c FROM TABLE WHERE id BETWEEN ? AND ? ORDER BY c", Values::Range)]),
-        (mix.index_updates, &[("UPDATE TABLE SET k = k + 1 WHERE id = ?", Values::Id)]),
+        (mix.index_updates, &[("UPDATE TABLE SET k = k + 1 WHERE id = ?", Values::CountedId)]),
         (mix.non_index_updates, &[("UPDATE TABLE SET c = ? WHERE id = ?", Values::Text)]),
         (
             mix.delete_inserts,
@@ -111,6 +115,22 @@ impl Workload for ReadWrite {
     fn tables(&self) -> Vec<Table> {
         self.tables.tables()
     }
+
+    fn writes(&self) -> Option<Vec<Option<Write>>> {
+        let mut writes = vec![None; self.statements.len()];
+        for action in &*self.script {
+            let kind = match action.values {
+                Values::None | Values::Id | Values::Range => continue,
+                Values::CountedId => WriteKind::Update { key: 0 },
+                Values::Text => WriteKind::Update { key: 1 },
+                Values::Deleted => WriteKind::Delete { key: 0 },
+                Values::Inserted => WriteKind::Insert { key: 0 },
+            };
+            let of_tables = for_each_table(self.tables.count, kind);
+            writes[action.first..].iter_mut().zip(of_tables).for_each(|(write, of_table)| *write = of_table);
+        }
+        Some(writes)
+    }
 }
 
 struct ReadWriteClient {
@@ -143,7 +163,7 @@ impl ClientStream for ReadWriteClient {
         };
         match values {
             Values::None => {}
-            Values::Id => params.push_int(id),
+            Values::Id | Values::CountedId => params.push_int(id),
             Values::Range => {
                 params.push_int(id);
                 params.push_int(id + i64::from(self.range_size) - 1);

@@ -8,7 +8,7 @@ use truetps_record::{KeyMode, Plan, WorkloadSpec};
 use crate::{ClientStream, NAMES, Step, Workload, build};
 
 /// Everything that a `custom` workload may have, with a transaction around it.
-const CUSTOM: &str = r#"
+pub(crate) const CUSTOM: &str = r#"
 [workload]
 name = "custom"
 [[workload.statements]]
@@ -36,7 +36,7 @@ sql = ["INSERT INTO t VALUES ('a;b?')", "DELETE FROM t; -- ; all of them"]
 create = "CREATE TABLE t (a TEXT)"
 "#;
 
-const SQL_BATCHES: &str = r#"
+pub(crate) const SQL_BATCHES: &str = r#"
 [workload]
 sql = "UPDATE t SET a = 1; UPDATE t SET a = 2; UPDATE t SET a = 3"
 create = ["CREATE TABLE t (a INT); INSERT INTO t VALUES (0)", "CREATE TABLE u LIKE t"]
@@ -62,13 +62,13 @@ value_length = 7
 
 const TABLE_COMMIT: &str = "[workload]\ntable = { ints = 1, rows = 2 }\nexplicit_commit = true";
 
-fn custom(text: &str) -> WorkloadSpec {
+pub(crate) fn custom(text: &str) -> WorkloadSpec {
     let text = format!("name = 'p'\nabout = '?'\n[factors]\nconnections = [1]\n{text}");
     Plan::parse(&text).unwrap().workload
 }
 
 /// Each workload with few rows in several tables, and in all its variants.
-fn specs() -> Vec<WorkloadSpec> {
+pub(crate) fn specs() -> Vec<WorkloadSpec> {
     let small = |name: &str| WorkloadSpec { tables: 3, table_rows: 50, ..WorkloadSpec::new(name) };
     let of_its_own = ["custom", "sql", "table"];
     let mut specs: Vec<_> = NAMES.iter().filter(|name| !of_its_own.contains(name)).map(|name| small(name)).collect();

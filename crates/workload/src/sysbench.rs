@@ -12,6 +12,9 @@ use crate::{Stream, WorkloadError};
 const C_GROUPS: usize = 10;
 const PAD_GROUPS: usize = 5;
 
+/// What `k`, `c` and `pad` take in a row: 4 bytes, and texts filled up with blanks to 120 and 60, each with its length.
+const ROW_REST_BYTES: u64 = 4 + 121 + 61;
+
 /// `count` tables of one shape and size.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SysbenchTables {
@@ -74,7 +77,9 @@ impl SysbenchTables {
         };
         let source = RowSource::Digits { spacing: self.spacing };
         let seed = self.seed ^ u64::from(number) << 32;
-        Table::new(self.dialect, name, self.rows, source, seed).with_sql(create, after_load)
+        let id_bytes = if self.spacing > 1 { 8 } else { 4 };
+        let table = Table::new(self.dialect, name, self.rows, source, seed).with_sql(create, after_load);
+        table.with_column_bytes(id_bytes + ROW_REST_BYTES)
     }
 }
 

@@ -22,6 +22,8 @@ pub struct Table {
     source: RowSource,
     /// What a row and its index entries take on the disk, about.
     row_bytes: u64,
+    /// What a row takes in the columns of InnoDB's clustered index. `None`: its columns are the user's own.
+    column_bytes: Option<u64>,
     dialect: Dialect,
     seed: u64,
 }
@@ -41,6 +43,16 @@ pub(crate) enum RowSource {
 const ROWS_PER_INSERT: u64 = 1_000;
 const BYTES_PER_INSERT: usize = 200_000;
 
+/// A page of InnoDB; of it what is kept free for longer rows where rows come in the order of their keys, and what headers,
+/// both ends of the list of rows and the trailer take.
+const PAGE_BYTES: u64 = 16 << 10;
+const PAGE_FREE_BYTES: u64 = PAGE_BYTES / 16;
+const PAGE_FRAME_BYTES: u64 = 128;
+/// A row's header (5), transaction (6) and roll pointer (7).
+const ROW_HEADER_BYTES: u64 = 18;
+/// Longer rows keep their longest columns on other pages.
+const ROW_BYTES_MAX: u64 = PAGE_BYTES / 2;
+
 /// An empty table and its indexes.
 const EMPTY_TABLE_BYTES: u64 = 128 << 10;
 
@@ -54,7 +66,15 @@ impl Table {
             RowSource::Generated(generators) => (generators.columns(), 2 * (generators.bytes_mean() + 32)),
         };
         let (create, after_load) = (Vec::new(), Vec::new());
-        Self { name, rows, create, after_load, columns, source, row_bytes, dialect, seed }
+        let column_bytes = None;
+        Self { name, rows, create, after_load, columns, source, row_bytes, column_bytes, dialect, seed }
+    }
+
+    /// With what a row's columns take in InnoDB's clustered index, the key and the lengths of texts included.
+    #[must_use]
+    pub(crate) fn with_column_bytes(mut self, bytes: u64) -> Self {
+        self.column_bytes = Some(bytes);
+        self
     }
 
     #[must_use]
@@ -77,6 +97,22 @@ impl Table {
     /// About how many bytes the loaded table takes on the disk, its indexes included.
     pub fn data_bytes(&self) -> u64 {
         EMPTY_TABLE_BYTES + self.rows.saturating_mul(self.row_bytes)
+    }
+
+    /// Rows on a page of the primary key's index, where they came in the order of their keys. `None` where that is not known,
+    /// or tables are not ordered by their key.
+    pub fn rows_per_page(&self) -> Option<u64> {
+        let row = self.column_bytes? + ROW_HEADER_BYTES;
+        let is_clustered = self.dialect == Dialect::Mysql && row <= ROW_BYTES_MAX;
+        is_clustered.then(|| (PAGE_BYTES - PAGE_FREE_BYTES - PAGE_FRAME_BYTES) / row)
+    }
+
+    /// Distance from one loaded key to the next.
+    pub(crate) fn key_spacing(&self) -> u64 {
+        match self.source {
+            RowSource::Digits { spacing } => spacing,
+            RowSource::Zeros | RowSource::Generated(_) => 1,
+        }
     }
 
     /// INSERT statements that fill the table, in order. The rows depend on the seed and on nothing else.
@@ -133,6 +169,17 @@ mod tests {
             assert!(inserts[2].contains(&format!("({last},")) && !inserts[2].contains(&format!("({beyond},")));
             assert_eq!(inserts, table.load_sql().collect::<Vec<_>>());
         }
+    }
+
+    #[test]
+    fn rows_per_page_are_those_of_innodb() {
+        let rows_per_page = |dialect, spacing| {
+            SysbenchTables { dialect, count: 1, rows: 1, spacing, seed: 1 }.tables()[0].rows_per_page()
+        };
+        // 15,232 bytes for rows of 4 + 4 + 121 + 61 + 18, and with an id of 8 bytes.
+        assert_eq!(rows_per_page(Dialect::Mysql, 1), Some(15_232 / 208));
+        assert_eq!(rows_per_page(Dialect::Mysql, 1 << 20), Some(15_232 / 212));
+        assert_eq!(rows_per_page(Dialect::Postgres, 1), None);
     }
 
     #[test]

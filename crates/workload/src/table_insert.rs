@@ -12,6 +12,7 @@ use truetps_record::{
 };
 
 use crate::custom::Custom;
+use crate::write::{Write, WriteKind};
 use crate::{Commit, Workload, WorkloadError};
 
 /// Largest value of an `int` column, and of a `bigint` one.
@@ -29,6 +30,8 @@ struct TableColumn {
     /// As CREATE TABLE has it: `varchar(128) not null`.
     sql_type: String,
     value: Generator,
+    /// What a value takes in a row of InnoDB, with its length where that varies.
+    bytes: u64,
 }
 
 /// A generated table and the INSERT into it, in a dialect.
@@ -43,6 +46,8 @@ pub struct TableInsert {
     pub insert_sql: String,
     rows: u64,
     rows_per_insert: u32,
+    /// What a key takes: InnoDB makes one where the table has none.
+    key_bytes: u64,
     after_load: Vec<String>,
     dialect: Dialect,
 }
@@ -71,6 +76,7 @@ impl TableInsert {
             columns,
             rows: table.rows,
             rows_per_insert,
+            key_bytes: if table.auto_primary_key { 4 } else { 6 },
             after_load,
             dialect,
         }
@@ -103,7 +109,10 @@ impl TableInsert {
     /// Clients that insert. A transaction has one INSERT, whatever number `commit` has.
     pub fn workload(&self, commit: Commit, seed: u64) -> Result<Arc<dyn Workload>, WorkloadError> {
         let (statement, table) = (self.statement(), self.table());
-        Ok(Arc::new(Custom::of_parts("table", &[statement], &[table], commit, self.dialect, seed)?))
+        let workload = Custom::of_parts("table", &[statement], &[table], commit, self.dialect, seed)?;
+        let write = Write { table: 0, kind: WriteKind::InsertAuto { rows: self.rows_per_insert } };
+        let column_bytes = self.key_bytes + self.columns.iter().map(|column| column.bytes).sum::<u64>();
+        Ok(Arc::new(workload.with_write(write, column_bytes)))
     }
 }
 
@@ -122,27 +131,50 @@ fn columns(table: &GeneratedTable, dialect: Dialect) -> Vec<TableColumn> {
     let varchar = length.min(table.varchar_length);
     let (precision, scale) = (table.decimal_precision, table.decimal_scale);
     let kinds = [
-        (table.ints, "i", "int".to_owned(), int(INT_MAX)),
-        (table.varchars, "c", format!("varchar({})", table.varchar_length), text(varchar)),
-        (table.floats, "f", either("float", "real"), FLOAT),
-        (table.doubles, "d", either("double", "double precision"), FLOAT),
-        (table.decimals, "dm", format!("decimal({precision},{scale})"), decimal(precision, scale)),
-        (table.texts, "t", "text".to_owned(), text(length)),
-        (table.bigints, "b", "bigint".to_owned(), int(BIGINT_MAX)),
-        (table.datetimes, "dt", either("datetime", "timestamp"), GeneratorKind::Datetime(TimeRange::datetimes())),
-        (table.blobs, "bl", either("blob", "bytea"), GeneratorKind::Bytes { min_length: length, max_length: length }),
+        (table.ints, "i", "int".to_owned(), int(INT_MAX), 4),
+        (table.varchars, "c", format!("varchar({})", table.varchar_length), text(varchar), with_length(varchar)),
+        (table.floats, "f", either("float", "real"), FLOAT, 4),
+        (table.doubles, "d", either("double", "double precision"), FLOAT, 8),
+        (
+            table.decimals,
+            "dm",
+            format!("decimal({precision},{scale})"),
+            decimal(precision, scale),
+            digits_bytes(precision.saturating_sub(scale)) + digits_bytes(scale),
+        ),
+        (table.texts, "t", "text".to_owned(), text(length), with_length(length)),
+        (table.bigints, "b", "bigint".to_owned(), int(BIGINT_MAX), 8),
+        (table.datetimes, "dt", either("datetime", "timestamp"), GeneratorKind::Datetime(TimeRange::datetimes()), 5),
+        (
+            table.blobs,
+            "bl",
+            either("blob", "bytea"),
+            GeneratorKind::Bytes { min_length: length, max_length: length },
+            with_length(length),
+        ),
     ];
     let mut columns = Vec::new();
-    for (count, prefix, sql_type, kind) in kinds {
+    for (count, prefix, sql_type, kind, bytes) in kinds {
         for number in 0..count {
             columns.push(TableColumn {
                 name: format!("{prefix}{number}"),
                 sql_type: format!("{sql_type} not null"),
                 value: Generator { kind: kind.clone(), null_share: 0.0, name: None },
+                bytes,
             });
         }
     }
     columns
+}
+
+/// A text or blob with its length, which takes a second byte beyond 127.
+fn with_length(bytes: u32) -> u64 {
+    u64::from(bytes) + if bytes > 127 { 2 } else { 1 }
+}
+
+/// One side of a decimal's point: 4 bytes for each nine digits, and half a byte, rounded up, for each of the rest.
+fn digits_bytes(digits: u32) -> u64 {
+    u64::from(digits / 9 * 4 + (digits % 9).div_ceil(2))
 }
 
 fn int(max: i64) -> GeneratorKind {

@@ -9,6 +9,7 @@ use crate::keys::Keys;
 use crate::random::ClientRandom;
 use crate::sysbench::{SysbenchTables, push_c};
 use crate::table::RowSource;
+use crate::write::{Write, WriteKind, for_each_table};
 use crate::{ClientStream, Step, Table, Workload, WorkloadError};
 
 /// What an UPDATE changes.
@@ -55,6 +56,12 @@ impl Workload for Update {
 
     fn tables(&self) -> Vec<Table> {
         self.tables.tables()
+    }
+
+    fn writes(&self) -> Option<Vec<Option<Write>>> {
+        // The new text comes first.
+        let key = usize::from(self.column == Column::Plain);
+        Some(for_each_table(self.tables.count, WriteKind::Update { key }).collect())
     }
 }
 
@@ -126,7 +133,12 @@ impl Workload for HotRow {
         let engine = if self.dialect == Dialect::Mysql { " ENGINE=InnoDB" } else { "" };
         let create = format!("CREATE TABLE hot_counter (id INT NOT NULL PRIMARY KEY, cnt BIGINT NOT NULL){engine}");
         let table = Table::new(self.dialect, "hot_counter".to_owned(), self.rows.into(), RowSource::Zeros, self.seed);
-        vec![table.with_sql(vec![create], Vec::new())]
+        // 4 of `id` and 8 of `cnt`.
+        vec![table.with_sql(vec![create], Vec::new()).with_column_bytes(12)]
+    }
+
+    fn writes(&self) -> Option<Vec<Option<Write>>> {
+        Some(vec![Some(Write { table: 0, kind: WriteKind::Update { key: 0 } })])
     }
 }
 

@@ -1,0 +1,90 @@
+//! Factors of the workload: neither of the load nor settings of the server. Each is a key of `[workload]`, too.
+
+use crate::plan_check::{check_whole, value};
+use crate::workload_check::{HOT_ROWS_MAX, unused_key};
+use crate::{KeyMode, Plan, PlanError, SettingValue, WorkloadSpec};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WorkloadFactor {
+    /// How many rows all clients of `hot-row` update.
+    HotRows,
+    /// Which key the row has that `delete-insert` inserts.
+    Key,
+}
+
+/// Whether a factor changes what is sent.
+pub fn is_workload_factor(name: &str) -> bool {
+    WorkloadFactor::named(name).is_some()
+}
+
+impl WorkloadFactor {
+    pub(crate) const ALL: [Self; 2] = [Self::HotRows, Self::Key];
+
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|factor| factor.name() == name)
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::HotRows => "hot_rows",
+            Self::Key => "key",
+        }
+    }
+
+    /// Whether `[workload]` names it as well.
+    fn is_fixed(self, spec: &WorkloadSpec) -> bool {
+        match self {
+            Self::HotRows => spec.hot_rows.is_some(),
+            Self::Key => spec.key.is_some(),
+        }
+    }
+
+    /// Gives the workload this level, or leaves it alone where there is no such one.
+    pub(crate) fn put(self, level: &SettingValue, spec: &mut WorkloadSpec) {
+        match self {
+            Self::HotRows => spec.hot_rows = hot_rows(level).or(spec.hot_rows),
+            Self::Key => spec.key = key_mode(level).ok().or(spec.key),
+        }
+    }
+
+    /// The level whose tables do for all others.
+    pub(crate) fn largest(self, levels: &[SettingValue]) -> Option<&SettingValue> {
+        match self {
+            Self::HotRows => levels.iter().max_by_key(|level| hot_rows(level)),
+            Self::Key => levels.first(),
+        }
+    }
+
+    pub(crate) fn check_levels(self, path: &str, levels: &[SettingValue]) -> Result<(), PlanError> {
+        match self {
+            Self::HotRows => check_whole(path, levels, HOT_ROWS_MAX.into()),
+            Self::Key => levels.iter().try_for_each(|level| match key_mode(level) {
+                Ok(_) => Ok(()),
+                Err(problem) => Err(value(path, problem)),
+            }),
+        }
+    }
+
+    /// Where it is a factor, the workload must have a use for it, and must not fix it.
+    pub(crate) fn check(self, plan: &Plan) -> Result<(), PlanError> {
+        let name = self.name();
+        if !plan.factors.contains_key(name) {
+            return Ok(());
+        }
+        if !plan.workload.uses(name) {
+            return Err(unused_key(&format!("factors.{name}"), name, &plan.workload.name));
+        }
+        if self.is_fixed(&plan.workload) {
+            return Err(value(format!("workload.{name}"), "is a factor too: remove one of the two"));
+        }
+        Ok(())
+    }
+}
+
+fn hot_rows(level: &SettingValue) -> Option<u32> {
+    level.as_int().and_then(|rows| u32::try_from(rows).ok()).filter(|rows| *rows > 0)
+}
+
+fn key_mode(level: &SettingValue) -> Result<KeyMode, String> {
+    level.to_string().parse()
+}
