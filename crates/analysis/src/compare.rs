@@ -70,6 +70,15 @@ impl Metric {
         }
     }
 
+    /// As people say it.
+    pub(crate) fn short(self) -> Option<&'static str> {
+        match self {
+            Self::Own(OwnMetric::ResponseUsP99) => Some("p99"),
+            Self::Own(OwnMetric::MaxGapMs) => Some("max_gap"),
+            _ => None,
+        }
+    }
+
     fn of(self, record: &TrialRecord<'_>, detail: &TrialDetail) -> Option<f64> {
         let measured = record.trial.measured.as_ref()?;
         let figure = match self {
@@ -142,14 +151,22 @@ impl Comparison {
     }
 }
 
-/// Compares b with a. `smallest_effect`: 0.03 is 3 %.
-pub fn compare(a: &CompareSide<'_>, b: &CompareSide<'_>, pairing: Pairing, smallest_effect: f64) -> Comparison {
+/// Compares b with a. `smallest_effect`: 0.03 is 3 %. `of`: so many comparisons are made at once, and share the chance of a
+/// false claim (Bonferroni).
+pub fn compare(
+    a: &CompareSide<'_>,
+    b: &CompareSide<'_>,
+    pairing: Pairing,
+    smallest_effect: f64,
+    of: usize,
+) -> Comparison {
+    let alpha = ALPHA / of.max(1) as f64;
     let metrics = Metric::all();
     let compared: Vec<_> = metrics.iter().map(|metric| Compared::of(*metric, a, b, pairing)).collect();
     let others: Vec<_> = compared.iter().skip(1).map(|one| one.effect.map_or(1.0, |effect| effect.p_value())).collect();
-    let family = holm(&others, ALPHA);
+    let family = holm(&others, alpha);
     let passes = |index: usize, one: &Compared| match index {
-        0 => one.effect.is_some_and(|effect| effect.p_value() <= ALPHA),
+        0 => one.effect.is_some_and(|effect| effect.p_value() <= alpha),
         index => family.rejected[index - 1],
     };
     let lines = compared.iter().enumerate().map(|(index, one)| one.line(passes(index, one), smallest_effect));

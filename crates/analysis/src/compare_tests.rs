@@ -36,7 +36,7 @@ impl Made {
 }
 
 fn compared(a: &[f64], b: &[f64], pairing: Pairing) -> Comparison {
-    compare(&Made::of(a).side(), &Made::of(b).side(), pairing, 0.03)
+    compare(&Made::of(a).side(), &Made::of(b).side(), pairing, 0.03, 1)
 }
 
 fn change_of(comparison: &Comparison, metric: Metric) -> Change {

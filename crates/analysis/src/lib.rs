@@ -25,6 +25,7 @@ mod signs;
 mod stalls;
 #[cfg(test)]
 mod stalls_tests;
+mod threshold;
 mod types;
 mod wait_class;
 mod waits;
@@ -43,6 +44,7 @@ pub use max_rate::{BrokenRate, HeldRate, MaxRate};
 pub use open_loop::{NotSustained, OpenLoopCell, SustainedRange, TrialShare};
 pub use signs::{Sign, SignUnit};
 pub use stalls::{Stall, StallKind, Stalls, StallsUnknown};
+pub use threshold::{Threshold, ThresholdState};
 pub use types::{AaPair, Analysis, Axis, Cell, Contrast, Curve, InvalidTrial, Knee, Noise, Verdict};
 pub use wait_class::WaitClass;
 pub use waits::{Wait, WaitSeries, WaitSource};

@@ -38,6 +38,10 @@ pub(crate) enum Command {
     },
     /// Show an experiment's answer again, from its folder
     Report(ReportArgs),
+    /// Compare two runs or experiments: what differs, by how much, what it cost, and what was different about them
+    Compare(CompareArgs),
+    /// Show where throughput broke down in a run, and what the server waited on meanwhile
+    Stalls(StallsArgs),
     /// Compare the settings of two servers: what differs, most likely to matter first
     Diff(DiffArgs),
     /// Keep servers by name: add, start, ask, stop; clean what killed runs left; capture what any server is set to
@@ -263,6 +267,53 @@ pub(crate) struct ReportArgs {
     #[arg(long, value_name = "DIR", default_value = "runs", env = "TRUETPS_RUNS")]
     pub(crate) runs: PathBuf,
     /// Format of the answer on stdout; report.html in the folder is written anew in any case
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    truetps compare runs/run-insert-1 runs/run-insert-2\n  \
+    truetps compare latest latest --a-levels key=deleted --b-levels key=auto   two levels of one experiment, block by block\n  \
+    truetps compare runs/before runs/after --fail-if 'tps<-5%' --fail-if 'p99>20%'   for scripts\n\n\
+    Exit codes: 0 decided, no threshold crossed; 1 a threshold was crossed; 2 wrong usage; 3 not enough data. A threshold is \
+    crossed where the estimate is beyond it and the interval excludes no change; it is kept where the whole interval is on \
+    its good side. Figures: tps, p99, max_gap and the lines of the cost ledger as --format csv names them.")]
+pub(crate) struct CompareArgs {
+    /// What is compared with: an experiment's folder, a trial's folder, or `latest`
+    pub(crate) a: PathBuf,
+    /// What is compared
+    pub(crate) b: PathBuf,
+    /// Only trials of A with this level; may be given again
+    #[arg(long, value_name = "FACTOR=LEVEL")]
+    pub(crate) a_levels: Vec<String>,
+    /// Only trials of B with this level; may be given again
+    #[arg(long, value_name = "FACTOR=LEVEL")]
+    pub(crate) b_levels: Vec<String>,
+    /// Exit with 1 where a figure of B differs by more than this from that of A; may be given again
+    #[arg(long, value_name = "NAME<PERCENT%")]
+    pub(crate) fail_if: Vec<String>,
+    /// Folder that experiments are recorded in: where `latest` is
+    #[arg(long, value_name = "DIR", default_value = "runs", env = "TRUETPS_RUNS")]
+    pub(crate) runs: PathBuf,
+    /// Format of the answer on stdout
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    truetps stalls                               the newest experiment\n  \
+    truetps stalls runs/run-insert-1/trial-0001  one trial\n\n\
+    A stall is a stretch with less than 30 % of the throughput that is usual around it, for 200 ms or more; a dip has less \
+    than 70 %. docs/method.md")]
+pub(crate) struct StallsArgs {
+    /// An experiment's folder, or a trial's; default: the newest experiment
+    pub(crate) folder: Option<PathBuf>,
+    /// Folder that experiments are recorded in
+    #[arg(long, value_name = "DIR", default_value = "runs", env = "TRUETPS_RUNS")]
+    pub(crate) runs: PathBuf,
+    /// Format of the answer on stdout
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: Format,
 }

@@ -11,6 +11,7 @@ mod login;
 mod pin;
 mod plans;
 mod progress;
+mod records;
 mod server_args;
 mod signals;
 mod site;
@@ -37,6 +38,8 @@ fn main() -> ExitCode {
             commands::plan::check(&plan, basedir.as_deref(), server.as_deref(), &sandbox)
         }
         Command::Report(args) => commands::report::run(&args),
+        Command::Compare(args) => commands::compare::run(&args),
+        Command::Stalls(args) => commands::stalls::run(&args),
         Command::Server { command } => commands::server::run(&command),
         Command::Diff(args) => commands::diff::run(&args),
         // Everything behind these words is theirs: it was taken before.

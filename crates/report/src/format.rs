@@ -103,13 +103,33 @@ pub fn ratio(value: f64) -> String {
     format!("×{}", ratio_digits(value))
 }
 
+/// How often something happens in a transaction, three significant digits and no more than three decimals: `2.00`, `0.031`,
+/// `0.000`.
+pub fn per_tx(value: f64) -> String {
+    let size = value.abs();
+    if size >= 100.0 {
+        count(value.round() as u64)
+    } else if size >= 10.0 {
+        format!("{value:.1}")
+    } else if size >= 0.995 {
+        format!("{value:.2}")
+    } else {
+        format!("{value:.3}")
+    }
+}
+
 /// `×2.31 [2.10, 2.54]`; `×2.31 (1 block)` where there is no interval.
 pub fn ratio_estimate(estimate: &Estimate) -> String {
+    ratio_estimate_of(estimate, "block")
+}
+
+/// The same of `trial`s, or whatever is behind it.
+pub fn ratio_estimate_of(estimate: &Estimate, what: &str) -> String {
     match (estimate.low, estimate.high) {
         (Some(low), Some(high)) => {
             format!("{} [{}, {}]", ratio(estimate.value), ratio_digits(low), ratio_digits(high))
         }
-        _ => format!("{} ({})", ratio(estimate.value), plural(estimate.n as u64, "block")),
+        _ => format!("{} ({})", ratio(estimate.value), plural(estimate.n as u64, what)),
     }
 }
 

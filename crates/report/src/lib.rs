@@ -7,6 +7,7 @@ pub mod format;
 pub mod meaning;
 
 mod cell_tables;
+mod comparison;
 mod csv;
 mod document;
 mod durability;
@@ -21,6 +22,7 @@ mod open_loop;
 mod risk;
 mod sections;
 mod settings_diff;
+mod stalls;
 mod text;
 mod verdicts;
 
@@ -31,11 +33,15 @@ mod fixture_open;
 #[cfg(test)]
 mod schema_check;
 
+pub use comparison::{
+    ComparedSide, ComparisonInput, comparison_csv, comparison_json, comparison_markdown, comparison_text,
+};
 pub use csv::csv;
 pub use html::{TrialSeries, html};
 pub use json::json;
 pub use markdown::markdown;
 pub use settings_diff::{diff_json, diff_markdown, diff_text};
+pub use stalls::{StalledTrial, stalls_csv, stalls_json, stalls_markdown, stalls_text};
 pub use text::text;
 pub use verdicts::verdicts;
 

@@ -5,7 +5,11 @@ use crate::document::{Block, Document, Section, Table, document};
 
 /// The same report as [`crate::text`], as Markdown.
 pub fn markdown(input: &ReportInput<'_>) -> String {
-    let Document { title, facts, sections } = document(input);
+    draw(document(input))
+}
+
+pub(crate) fn draw(document: Document) -> String {
+    let Document { title, facts, sections } = document;
     let mut lines = vec![format!("# {}", escape(&title)), String::new()];
     lines.extend(facts.iter().map(|(word, fact)| format!("- **{word}**: {}", escape(fact))));
     for Section { heading, blocks } in sections {

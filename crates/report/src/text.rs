@@ -13,7 +13,11 @@ const WORDS_WIDTH_MIN: usize = 20;
 
 /// The report as lines of text. `colour` adds emphasis to words that are there without it.
 pub fn text(input: &ReportInput<'_>, colour: bool) -> String {
-    let Document { title, facts, sections } = document(input);
+    draw(document(input), colour)
+}
+
+pub(crate) fn draw(document: Document, colour: bool) -> String {
+    let Document { title, facts, sections } = document;
     let style = Style { colour };
     let mut out = String::new();
     push_wrapped(&mut out, &title, "", "", WIDTH);

@@ -2,6 +2,7 @@
 
 mod again;
 pub(crate) mod capture;
+pub(crate) mod compare;
 pub(crate) mod diff;
 pub(crate) mod instance;
 pub(crate) mod plan;
@@ -11,4 +12,5 @@ pub(crate) mod run;
 pub(crate) mod server;
 pub(crate) mod sql;
 mod sql_text;
+pub(crate) mod stalls;
 pub(crate) mod sweep;

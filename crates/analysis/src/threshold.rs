@@ -1,0 +1,146 @@
+//! `--fail-if 'tps<-5%'`: a bound that a change must not cross, for scripts.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::Serialize;
+use truetps_record::Estimate;
+
+use crate::compare::{Comparison, Metric};
+
+/// A relative change of a figure, b over a, that is too much.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Threshold {
+    metric: Metric,
+    is_below: bool,
+    /// -0.05: five percent less.
+    share: f64,
+}
+
+/// Whether a threshold was crossed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ThresholdState {
+    /// The estimate is beyond it, and the interval excludes "no change".
+    Crossed,
+    /// The whole interval is on its good side.
+    Kept,
+    /// Neither: too few trials, or too much noise.
+    Unsure,
+    /// A side does not have the figure.
+    NoFigure,
+}
+
+impl Threshold {
+    pub fn state(&self, comparison: &Comparison) -> ThresholdState {
+        let Some(line) = comparison.line(self.metric) else { return ThresholdState::NoFigure };
+        let (Some(a), Some(b)) = (line.a, line.b) else { return ThresholdState::NoFigure };
+        match (line.ratio, line.difference) {
+            (Some(ratio), _) => self.judge(&ratio, 1.0, 1.0 + self.share),
+            // From nothing, any more is more than any percentage.
+            (None, Some(difference)) if a == 0.0 && b == 0.0 => self.judge(&difference, 0.0, self.share),
+            (None, Some(difference)) => self.judge(&difference, 0.0, self.share * a),
+            (None, None) => ThresholdState::NoFigure,
+        }
+    }
+
+    fn judge(&self, estimate: &Estimate, no_change: f64, bound: f64) -> ThresholdState {
+        let (Some(low), Some(high)) = (estimate.low, estimate.high) else { return ThresholdState::Unsure };
+        let (is_beyond, is_shown, is_kept) = if self.is_below {
+            (estimate.value < bound, high < no_change, low >= bound)
+        } else {
+            (estimate.value > bound, low > no_change, high <= bound)
+        };
+        if is_beyond && (is_shown || !excludes_crossing(no_change, bound, self.is_below)) {
+            ThresholdState::Crossed
+        } else if is_kept {
+            ThresholdState::Kept
+        } else {
+            ThresholdState::Unsure
+        }
+    }
+}
+
+/// `tps<5%` asks for a gain: an estimate below it is a failure whether or not something changed.
+fn excludes_crossing(no_change: f64, bound: f64, is_below: bool) -> bool {
+    if is_below { bound <= no_change } else { bound >= no_change }
+}
+
+impl FromStr for Threshold {
+    type Err = String;
+
+    /// `NAME<PERCENT%` or `NAME>PERCENT%`, such as `tps<-5%`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        const FORM: &str = "is not of the form NAME<PERCENT% or NAME>PERCENT%, such as tps<-5%";
+        let at = text.find(['<', '>']).ok_or(FORM)?;
+        let (name, percent) = (text[..at].trim(), text[at + 1..].trim());
+        let number = percent.strip_suffix('%').ok_or(FORM)?.trim();
+        let percent: f64 = number.parse().ok().filter(|percent: &f64| percent.is_finite()).ok_or(FORM)?;
+        if percent <= -100.0 {
+            return Err(format!("nothing falls by {} % or more", -percent));
+        }
+        let metric = Metric::all().into_iter().find(|metric| metric.word() == name || metric.short() == Some(name));
+        let metric = metric.ok_or_else(|| {
+            let words: Vec<_> = Metric::all().into_iter().map(Metric::word).collect();
+            format!("there is no figure `{name}`: they are {}", words.join(", "))
+        })?;
+        Ok(Self { metric, is_below: text[at..].starts_with('<'), share: percent / 100.0 })
+    }
+}
+
+impl fmt::Display for Threshold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sign = if self.is_below { '<' } else { '>' };
+        // Percent as they were typed: 0.07 * 100 is not quite 7.
+        let percent = (self.share * 1e8).round() / 1e6;
+        write!(f, "{}{sign}{percent}%", self.metric.word())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn state(text: &str, value: f64, low: f64, high: f64) -> ThresholdState {
+        let threshold: Threshold = text.parse().unwrap();
+        let estimate = Estimate { value, low: Some(low), high: Some(high), n: 5 };
+        threshold.judge(&estimate, 1.0, 1.0 + threshold.share)
+    }
+
+    #[test]
+    fn states() {
+        use ThresholdState::{Crossed, Kept, Unsure};
+        let check =
+            |text: &str, (value, low, high), expect| assert_eq!(state(text, value, low, high), expect, "{text}");
+        check("tps<-5%", (0.90, 0.88, 0.92), Crossed);
+        check("tps<-5%", (0.94, 0.85, 0.99), Crossed);
+        check("tps<-5%", (0.94, 0.80, 1.05), Unsure);
+        check("tps<-5%", (0.99, 0.96, 1.02), Kept);
+        check("tps<-5%", (0.97, 0.94, 1.00), Unsure);
+        check("p99>10%", (1.30, 1.20, 1.40), Crossed);
+        check("p99>10%", (1.00, 0.95, 1.09), Kept);
+        // A gain that was asked for and did not come.
+        check("tps<5%", (1.01, 0.98, 1.04), Crossed);
+        check("tps<5%", (1.10, 1.07, 1.13), Kept);
+        let threshold: Threshold = "tps<-5%".parse().unwrap();
+        let one = Estimate { value: 0.5, low: None, high: None, n: 1 };
+        assert_eq!(threshold.judge(&one, 1.0, 0.95), Unsure);
+    }
+
+    #[test]
+    fn words() {
+        let check = |text: &str, expect: &str| assert_eq!(text.parse::<Threshold>().unwrap().to_string(), expect);
+        check("tps<-5%", "tps<-5%");
+        check(" p99 > 7 %", "response_us_p99>7%");
+        check("redo_syncs_per_tx>2.5%", "redo_syncs_per_tx>2.5%");
+        let wrong = |text: &str, part: &str| {
+            let error = text.parse::<Threshold>().unwrap_err();
+            assert!(error.contains(part), "{text}: {error}");
+        };
+        wrong("tps", "not of the form");
+        wrong("tps<-5", "not of the form");
+        wrong("tps<x%", "not of the form");
+        wrong("qps<-5%", "there is no figure `qps`: they are tps, response_us_p99");
+        wrong("tps<-150%", "nothing falls by 150 %");
+    }
+}

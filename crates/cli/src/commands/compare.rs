@@ -1,0 +1,200 @@
+//! `truetps compare`: two runs side by side.
+
+use std::io::IsTerminal;
+
+use truetps_analysis::{
+    Change, CompareSide, Comparison, Metric, OwnMetric, Pairing, Threshold, ThresholdState, TrialDetail, compare,
+};
+use truetps_inspect::side_of_path;
+use truetps_knowledge::{Diff, diff};
+use truetps_record::{Configuration, SettingValue};
+use truetps_report::{
+    ComparedSide, ComparisonInput, comparison_csv, comparison_json, comparison_markdown, comparison_text,
+};
+
+use crate::args::{CompareArgs, Format};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::print_out;
+use crate::records::{Named, Recorded};
+
+pub(crate) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
+    let thresholds = thresholds(&args.fail_if)?;
+    let a = Side::open(args, &args.a, &args.a_levels, "--a-levels")?;
+    let b = Side::open(args, &args.b, &args.b_levels, "--b-levels")?;
+    let pairs = pairs(&a, &b)?;
+    let compared: Vec<_> = pairs.iter().map(|(of_a, of_b)| Compared::of((&a, of_a), (&b, of_b), pairs.len())).collect();
+    let judged: Vec<Vec<_>> = compared
+        .iter()
+        .map(|one| thresholds.iter().map(|threshold| (*threshold, threshold.state(&one.comparison))).collect())
+        .collect();
+    let inputs: Vec<_> = compared.iter().zip(&judged).map(|(one, judged)| one.input(&a, &b, judged)).collect();
+    let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    let printed = print_out(&match args.format {
+        Format::Text => comparison_text(&inputs, colour),
+        Format::Json => comparison_json(&inputs),
+        Format::Csv => comparison_csv(&inputs),
+        Format::Md => comparison_markdown(&inputs),
+    });
+    Ok(if printed == Exit::Good { judge(&compared, &judged) } else { printed })
+}
+
+fn thresholds(texts: &[String]) -> Result<Vec<Threshold>, Failure> {
+    let parse =
+        |text: &String| text.parse().map_err(|problem| Failure::usage(format!("--fail-if '{text}': {problem}")));
+    texts.iter().map(parse).collect()
+}
+
+/// What the comparison means for a script: a threshold that was crossed, then one that could not be judged, decide. Without
+/// thresholds it is whether throughput could be compared.
+fn judge(compared: &[Compared], judged: &[Vec<(Threshold, ThresholdState)>]) -> Exit {
+    let has = |wanted: ThresholdState| judged.iter().flatten().any(|(_, state)| *state == wanted);
+    if has(ThresholdState::Crossed) {
+        return Exit::No;
+    }
+    let is_open = |one: &Compared| {
+        let line = one.comparison.line(Metric::Own(OwnMetric::Tps));
+        line.is_none_or(|line| matches!(line.change, Change::NotEnoughData { .. }))
+    };
+    let is_unsure = has(ThresholdState::Unsure) || has(ThresholdState::NoFigure);
+    if is_unsure || (judged.iter().all(Vec::is_empty) && compared.iter().any(is_open)) {
+        return Exit::Inconclusive;
+    }
+    Exit::Good
+}
+
+/// What one of the two arguments names.
+struct Side {
+    named: Named,
+    trials: Vec<Recorded>,
+    details: Vec<TrialDetail>,
+    /// Those that were asked for.
+    configurations: Vec<Configuration>,
+}
+
+impl Side {
+    fn open(args: &CompareArgs, path: &std::path::Path, levels: &[String], flag: &str) -> Result<Self, Failure> {
+        let path = if path.as_os_str() == truetps_record::LATEST { args.runs.join(path) } else { path.to_owned() };
+        let named = Named::open(Some(&path), &args.runs)?;
+        let mut trials = named.trials()?;
+        let begun = trials.len();
+        trials.retain(|one| one.trial.validity.is_valid() && one.trial.measured.is_some());
+        if trials.is_empty() {
+            let message = format!("{}: has no valid trial ({begun} begun)", named.name());
+            return Err(Failure::usage(message).hint("`truetps report` says why each trial is not valid".to_owned()));
+        }
+        let all = named.configurations(&trials);
+        let mut configurations = all.clone();
+        for level in levels {
+            configurations.retain(|configuration| has_level(configuration, level));
+        }
+        if configurations.is_empty() {
+            let listed: Vec<_> = all.iter().map(|one| format!("`{one}`")).collect();
+            let message = format!("{flag} {}: {} has no such trial", levels.join(" "), named.name());
+            return Err(Failure::usage(message).hint(format!("it has {}", listed.join(", "))));
+        }
+        let details = trials.iter().map(Recorded::detail).collect();
+        Ok(Self { named, trials, details, configurations })
+    }
+
+    fn side(&self, configuration: &Configuration) -> CompareSide<'_> {
+        let own = self.trials.iter().zip(&self.details).filter(|(one, _)| one.trial.configuration == *configuration);
+        CompareSide { trials: own.map(|(one, detail)| (one.record(), detail)).collect() }
+    }
+
+    fn first<'a>(&'a self, configuration: &Configuration) -> Option<&'a Recorded> {
+        self.trials.iter().find(|one| one.trial.configuration == *configuration)
+    }
+}
+
+/// `key=auto`; levels are compared as text.
+fn has_level(configuration: &Configuration, wanted: &str) -> bool {
+    let Some((name, level)) = wanted.split_once('=') else { return false };
+    let is_same = |own: &SettingValue| own.to_string() == level || own.option_text().eq_ignore_ascii_case(level);
+    configuration.levels.get(name.trim()).is_some_and(is_same)
+}
+
+/// Which configuration of A is compared with which of B: the only ones, or each with its equal.
+fn pairs(a: &Side, b: &Side) -> Result<Vec<(Configuration, Configuration)>, Failure> {
+    let is_same_folder = a.named.path() == b.named.path() && a.named.trial == b.named.trial;
+    let pairs: Vec<_> = match (&a.configurations[..], &b.configurations[..]) {
+        ([of_a], [of_b]) => vec![(of_a.clone(), of_b.clone())],
+        (of_a, of_b) => {
+            let common = of_a.iter().filter(|one| of_b.contains(one));
+            common.map(|one| (one.clone(), one.clone())).collect()
+        }
+    };
+    if pairs.is_empty() {
+        let listed =
+            |side: &Side| side.configurations.iter().map(|one| format!("`{one}`")).collect::<Vec<_>>().join(", ");
+        let message = format!("the two have no configuration in common: A has {}; B has {}", listed(a), listed(b));
+        return Err(
+            Failure::usage(message).hint("name one of each: --a-levels key=deleted --b-levels key=auto".to_owned())
+        );
+    }
+    if is_same_folder && pairs.iter().any(|(of_a, of_b)| of_a == of_b) {
+        let message = format!("A and B are the same trials: {}", a.named.name());
+        return Err(Failure::usage(message)
+            .hint("name two folders, or levels: --a-levels key=deleted --b-levels key=auto".to_owned()));
+    }
+    Ok(pairs)
+}
+
+/// One configuration of each side, compared.
+struct Compared {
+    name_a: String,
+    name_b: String,
+    of_a: Configuration,
+    of_b: Configuration,
+    comparison: Comparison,
+    settings: Option<Diff>,
+}
+
+impl Compared {
+    fn of((a, of_a): (&Side, &Configuration), (b, of_b): (&Side, &Configuration), of: usize) -> Self {
+        // Two trials of a block are a pair whatever else was run: they were measured one soon after the other.
+        let blocks = |side: &Side, of: &Configuration| {
+            let own = side.trials.iter().filter(|one| one.trial.configuration == *of);
+            own.map(|one| one.trial.block).collect::<Vec<_>>()
+        };
+        let of_b_too = |block: &u32| blocks(b, of_b).contains(block);
+        let is_paired = a.named.path() == b.named.path() && blocks(a, of_a).iter().any(of_b_too);
+        let pairing = if is_paired { Pairing::Blocks } else { Pairing::None };
+        let smallest = a.named.plan.design.smallest_effect_percent / 100.0;
+        let settings = a.first(of_a).zip(b.first(of_b)).and_then(|(one, other)| {
+            let side =
+                |named: &Named, recorded: &Recorded| side_of_path(&named.path().join(&recorded.trial.name), None).ok();
+            Some(diff(&side(&a.named, one)?, &side(&b.named, other)?))
+        });
+        Self {
+            name_a: a.named.name(),
+            name_b: b.named.name(),
+            of_a: of_a.clone(),
+            of_b: of_b.clone(),
+            comparison: compare(&a.side(of_a), &b.side(of_b), pairing, smallest, of),
+            settings,
+        }
+    }
+
+    fn input<'a>(
+        &'a self,
+        a: &'a Side,
+        b: &'a Side,
+        thresholds: &'a [(Threshold, ThresholdState)],
+    ) -> ComparisonInput<'a> {
+        let side = |side: &'a Side, name: &'a str, configuration: &'a Configuration| ComparedSide {
+            name,
+            plan: &side.named.plan,
+            experiment: &side.named.experiment,
+            configuration,
+            trial: side.first(configuration).map(|recorded| &recorded.trial),
+        };
+        ComparisonInput {
+            a: side(a, &self.name_a, &self.of_a),
+            b: side(b, &self.name_b, &self.of_b),
+            comparison: &self.comparison,
+            settings: self.settings.as_ref(),
+            thresholds,
+        }
+    }
+}

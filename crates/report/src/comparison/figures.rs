@@ -1,0 +1,137 @@
+//! The tables of a comparison: throughput, response time and gaps, and the cost ledger.
+
+use truetps_analysis::{Change, ComparedLine, LedgerUnit, Metric, OwnMetric};
+use truetps_record::Estimate;
+
+use super::{ComparisonInput, verdict};
+use crate::document::{Block, Entry, Section, Table, Tone};
+use crate::format::{self, NOTHING};
+
+/// Throughput, p99 and the longest gap.
+pub(super) fn own(input: &ComparisonInput<'_>) -> Section {
+    let rows = input.comparison.lines.iter().filter(|line| matches!(line.metric, Metric::Own(_))).map(row);
+    Section { heading: "Figures".to_owned(), blocks: vec![table("", rows.collect())] }
+}
+
+/// What a transaction cost; `None` where neither side knows anything.
+pub(super) fn ledger(input: &ComparisonInput<'_>) -> Option<Section> {
+    let lines = || input.comparison.lines.iter().filter(|line| matches!(line.metric, Metric::Ledger(_)));
+    let rows: Vec<_> = lines().filter(|line| line.a.is_some() || line.b.is_some()).map(row).collect();
+    let absent: Vec<_> = lines().filter(|line| line.a.is_none() && line.b.is_none()).map(name).collect();
+    if rows.is_empty() {
+        return None;
+    }
+    let mut blocks = vec![table("cost of a transaction", rows)];
+    if !absent.is_empty() {
+        blocks.push(Block::Paragraph(format!("Not known of either: {}.", format::list(&absent))));
+    }
+    Some(Section { heading: "What a transaction cost".to_owned(), blocks })
+}
+
+fn table(first: &str, rows: Vec<Vec<Entry>>) -> Block {
+    let header = [first, "A", "B", "change", "verdict"].map(str::to_owned).to_vec();
+    Block::Table(Table { caption: None, header, rows, words_last: true })
+}
+
+fn row(line: &ComparedLine) -> Vec<Entry> {
+    let figure =
+        |value: Option<f64>| Entry::from(value.map_or_else(|| NOTHING.to_owned(), |value| text(line.metric, value)));
+    vec![
+        Entry::from(name(line)),
+        figure(line.a),
+        figure(line.b),
+        Entry::from(change(line)),
+        Entry { text: words(line), tone: tone(line) },
+    ]
+}
+
+fn name(line: &ComparedLine) -> String {
+    match line.metric {
+        Metric::Own(OwnMetric::Tps) => "tps".to_owned(),
+        Metric::Own(OwnMetric::ResponseUsP99) => "response p99".to_owned(),
+        Metric::Own(OwnMetric::MaxGapMs) => "longest gap".to_owned(),
+        Metric::Ledger(key) => key.name().to_owned(),
+    }
+}
+
+/// A figure with its unit.
+pub(super) fn text(metric: Metric, value: f64) -> String {
+    match metric {
+        Metric::Own(OwnMetric::Tps) => format::tps(value),
+        Metric::Own(OwnMetric::ResponseUsP99) => format::duration_us(value),
+        // What is shorter is not recorded.
+        Metric::Own(OwnMetric::MaxGapMs) if value <= truetps_record::BUCKET_MS => "up to 100 ms".to_owned(),
+        Metric::Own(OwnMetric::MaxGapMs) => format::duration_us(value * 1e3),
+        Metric::Ledger(key) => match key.unit() {
+            LedgerUnit::Count => format::per_tx(value),
+            LedgerUnit::Bytes => format::bytes(value.round() as u64),
+            LedgerUnit::Us => format::duration_us(value),
+        },
+    }
+}
+
+fn change(line: &ComparedLine) -> String {
+    match (&line.ratio, &line.difference) {
+        (Some(ratio), _) if is_factor(ratio) => format::ratio_estimate_of(ratio, "trial"),
+        (Some(ratio), _) => format::difference_estimate(ratio),
+        (None, Some(difference)) if line.a.is_some() && line.b.is_some() => {
+            let sign = if difference.value < 0.0 { "-" } else { "+" };
+            format!("{sign}{}", text(line.metric, difference.value.abs()))
+        }
+        _ => NOTHING.to_owned(),
+    }
+}
+
+/// `×5.1` says more than `+410 %`.
+fn is_factor(ratio: &Estimate) -> bool {
+    !(0.5..=2.0).contains(&ratio.value)
+}
+
+fn words(line: &ComparedLine) -> String {
+    match line.change {
+        Change::NotEnoughData { more_trials: Some(more) } if line.a.is_some() && line.b.is_some() => {
+            format!("{} (about {})", verdict::word(line), format::plural(more.into(), "more trial"))
+        }
+        _ => verdict::word(line).to_owned(),
+    }
+}
+
+/// Only throughput is good or bad by itself; a cost that rises may be what makes it faster.
+fn tone(line: &ComparedLine) -> Tone {
+    let more_is_better = line.metric == verdict::TPS;
+    match (line.metric, line.change) {
+        (Metric::Own(_), Change::Higher) => {
+            if more_is_better {
+                Tone::Good
+            } else {
+                Tone::Bad
+            }
+        }
+        (Metric::Own(_), Change::Lower) => {
+            if more_is_better {
+                Tone::Bad
+            } else {
+                Tone::Good
+            }
+        }
+        (Metric::Own(_), Change::NotEnoughData { .. }) => Tone::Unsure,
+        _ => Tone::Plain,
+    }
+}
+
+/// Lines of the ledger that are shown to differ, the largest factor first: `redo log syncs 1.00 -> 0.03`.
+pub(super) fn changed(input: &ComparisonInput<'_>) -> Vec<String> {
+    let is_shown = |line: &&ComparedLine| {
+        matches!(line.metric, Metric::Ledger(_)) && matches!(line.change, Change::Higher | Change::Lower)
+    };
+    let mut lines: Vec<_> = input.comparison.lines.iter().filter(is_shown).collect();
+    // From nothing to something is the largest factor of all.
+    let size = |line: &ComparedLine| line.ratio.map_or(f64::MAX, |ratio| ratio.value.ln().abs());
+    lines.sort_by(|one, other| size(other).total_cmp(&size(one)));
+    let both = |line: &&ComparedLine| Some((line.a?, line.b?));
+    let said = lines.iter().filter_map(|line| {
+        let (a, b) = both(line)?;
+        Some(format!("{} {} -> {}", name(line), text(line.metric, a), text(line.metric, b)))
+    });
+    said.collect()
+}

@@ -1,0 +1,101 @@
+//! A comparison as one JSON document: `docs/reference/comparison.schema.json` describes it.
+
+use serde::Serialize;
+use truetps_analysis::{Comparison, ThresholdState};
+use truetps_record::{Configuration, SCHEMA_VERSION, ServerFacts};
+
+use super::{ComparedSide, ComparisonInput, conditions, profile, verdict};
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema_version: u32,
+    comparisons: Vec<Part<'a>>,
+}
+
+#[derive(Serialize)]
+struct Part<'a> {
+    a: SidePart<'a>,
+    b: SidePart<'a>,
+    /// Sentences for people: the same as in every other format.
+    verdict: String,
+    thresholds: Vec<ThresholdPart>,
+    comparison: &'a Comparison,
+    /// What was different beside the settings.
+    conditions: Vec<ConditionPart>,
+    workload: Vec<String>,
+    /// Settings that differ, most likely to matter first; `null` where a side has not recorded them.
+    settings: Option<Vec<SettingPart<'a>>>,
+    notes: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct SidePart<'a> {
+    name: &'a str,
+    experiment: &'a str,
+    configuration: &'a Configuration,
+    server: Option<&'a ServerFacts>,
+}
+
+#[derive(Serialize)]
+struct ThresholdPart {
+    threshold: String,
+    state: ThresholdState,
+}
+
+#[derive(Serialize)]
+struct ConditionPart {
+    what: &'static str,
+    a: String,
+    b: String,
+}
+
+#[derive(Serialize)]
+struct SettingPart<'a> {
+    name: &'a str,
+    a: Option<&'a str>,
+    b: Option<&'a str>,
+}
+
+/// All comparisons as an indented JSON document that ends with a line feed.
+pub fn comparison_json(inputs: &[ComparisonInput<'_>]) -> String {
+    let document = Document { schema_version: SCHEMA_VERSION, comparisons: inputs.iter().map(part).collect() };
+    let mut text = serde_json::to_string_pretty(&document).expect("every field of a comparison has a JSON form");
+    text.push('\n');
+    text
+}
+
+fn part<'a>(input: &'a ComparisonInput<'a>) -> Part<'a> {
+    let said = |what: &str| verdict::facts(input).into_iter().find(|(word, _)| *word == what).map(|(_, text)| text);
+    Part {
+        a: side(&input.a),
+        b: side(&input.b),
+        verdict: said("Verdict").unwrap_or_default(),
+        thresholds: input
+            .thresholds
+            .iter()
+            .map(|(threshold, state)| ThresholdPart { threshold: threshold.to_string(), state: *state })
+            .collect(),
+        comparison: input.comparison,
+        conditions: conditions::differing(input)
+            .into_iter()
+            .map(|one| ConditionPart { what: one.what, a: one.a, b: one.b })
+            .collect(),
+        workload: profile::sentences(input),
+        settings: input.settings.map(|diff| {
+            let differing = diff.shown().filter(|one| one.same_but_for.is_none());
+            let value = |placed: &'a truetps_knowledge::Placed| placed.value.as_deref();
+            differing.map(|one| SettingPart { name: &one.name, a: value(&one.a), b: value(&one.b) }).collect()
+        }),
+        notes: verdict::notes(input),
+    }
+}
+
+fn side<'a>(side: &ComparedSide<'a>) -> SidePart<'a> {
+    let of_trial = side.trial.and_then(|trial| trial.server.as_ref());
+    SidePart {
+        name: side.name,
+        experiment: &side.experiment.name,
+        configuration: side.configuration,
+        server: of_trial.or(side.experiment.server.as_ref()),
+    }
+}

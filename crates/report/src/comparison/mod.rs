@@ -1,0 +1,124 @@
+//! Two groups of trials side by side, in every format: what differs, by how much, and what was different about them.
+
+mod conditions;
+mod figures;
+mod json;
+mod profile;
+mod verdict;
+
+use std::fmt::Write;
+
+use truetps_analysis::{Comparison, Threshold, ThresholdState};
+use truetps_knowledge::Diff;
+use truetps_record::{Configuration, Experiment, Plan, Trial};
+
+use crate::document::{Block, Document, Section};
+use crate::{markdown, text};
+
+pub use json::comparison_json;
+pub(crate) use verdict::stalls_of;
+
+/// One of the two, as it was recorded.
+#[derive(Debug, Clone, Copy)]
+pub struct ComparedSide<'a> {
+    /// As the user named it.
+    pub name: &'a str,
+    pub plan: &'a Plan,
+    pub experiment: &'a Experiment,
+    pub configuration: &'a Configuration,
+    /// A valid trial of it; `None` where there is none.
+    pub trial: Option<&'a Trial>,
+}
+
+/// Everything that is said about two sides.
+#[derive(Debug, Clone, Copy)]
+pub struct ComparisonInput<'a> {
+    pub a: ComparedSide<'a>,
+    pub b: ComparedSide<'a>,
+    pub comparison: &'a Comparison,
+    /// What the servers were set to; `None` where a side has not recorded it.
+    pub settings: Option<&'a Diff>,
+    pub thresholds: &'a [(Threshold, ThresholdState)],
+}
+
+pub fn comparison_text(inputs: &[ComparisonInput<'_>], colour: bool) -> String {
+    let drawn: Vec<_> = inputs.iter().map(|input| text::draw(document(input), colour)).collect();
+    drawn.join("\n")
+}
+
+pub fn comparison_markdown(inputs: &[ComparisonInput<'_>]) -> String {
+    let drawn: Vec<_> = inputs.iter().map(|input| markdown::draw(document(input))).collect();
+    drawn.join("\n")
+}
+
+/// One line a figure: RFC 4180, in the units that the names end with.
+pub fn comparison_csv(inputs: &[ComparisonInput<'_>]) -> String {
+    let mut out = String::from("a,b,figure,value_a,value_b,ratio,ratio_low,ratio_high,verdict\r\n");
+    let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
+    for input in inputs {
+        let names = [&input.a, &input.b].map(|side| quoted(&verdict::side_name(side, input)));
+        for line in &input.comparison.lines {
+            let number = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
+            let ratio = line.ratio;
+            let cells = [
+                number(line.a),
+                number(line.b),
+                number(ratio.map(|ratio| ratio.value)),
+                number(ratio.and_then(|ratio| ratio.low)),
+                number(ratio.and_then(|ratio| ratio.high)),
+            ];
+            let (figure, verdict) = (line.metric.word(), verdict::word(line));
+            // Writing to a string does not fail.
+            let _ = write!(out, "{},{figure},{},{verdict}\r\n", names.join(","), cells.join(","));
+        }
+    }
+    out
+}
+
+fn document(input: &ComparisonInput<'_>) -> Document {
+    let sections = [
+        Some(figures::own(input)),
+        figures::ledger(input),
+        profile::section(input),
+        conditions::section(input),
+        settings(input),
+        notes(input),
+    ];
+    Document {
+        title: format!("{} compared with {}", verdict::side_name(&input.b, input), verdict::side_name(&input.a, input)),
+        facts: verdict::facts(input),
+        sections: sections.into_iter().flatten().collect(),
+    }
+}
+
+/// The settings that differ, most likely to matter first.
+fn settings(input: &ComparisonInput<'_>) -> Option<Section> {
+    /// The rest is a command away.
+    const SHOWN_MAX: usize = 12;
+    let diff = input.settings?;
+    let quoted = |value: &Option<String>| value.clone().unwrap_or_else(|| "(does not have it)".to_owned());
+    let (differing, _) = diff.counts();
+    let mut items: Vec<_> = diff
+        .shown()
+        .filter(|difference| difference.same_but_for.is_none())
+        .take(SHOWN_MAX)
+        .map(|difference| {
+            let meaning = difference.meaning.as_ref().map(|text| format!(": {text}")).unwrap_or_default();
+            let (a, b) = (quoted(&difference.a.value), quoted(&difference.b.value));
+            format!("{}  A {a}, B {b}{meaning}", difference.name)
+        })
+        .collect();
+    if items.is_empty() {
+        return None;
+    }
+    if differing > items.len() {
+        items.push(format!("… and {} more: `truetps diff` lists all", differing - items.len()));
+    }
+    Some(Section { heading: "Settings that differ".to_owned(), blocks: vec![Block::List(items)] })
+}
+
+/// How the figures were made, where that limits what they say.
+fn notes(input: &ComparisonInput<'_>) -> Option<Section> {
+    let notes = verdict::notes(input);
+    (!notes.is_empty()).then(|| Section { heading: "How far this goes".to_owned(), blocks: vec![Block::List(notes)] })
+}

@@ -1,0 +1,124 @@
+//! How two workloads differ, in terms of keys and pages.
+
+use truetps_record::WorkloadProfile;
+
+use super::ComparisonInput;
+use crate::document::{Block, Section};
+use crate::format;
+
+/// Figures that are closer than this differ by the draw of the keys alone.
+const SAME_SHARE: f64 = 0.02;
+
+pub(super) fn section(input: &ComparisonInput<'_>) -> Option<Section> {
+    let sentences = sentences(input);
+    (!sentences.is_empty())
+        .then(|| Section { heading: "What was sent".to_owned(), blocks: vec![Block::List(sentences)] })
+}
+
+/// One sentence for each thing that differs; empty where nothing does, or a side does not know.
+pub(super) fn sentences(input: &ComparisonInput<'_>) -> Vec<String> {
+    let (Some(a), Some(b)) = (&input.comparison.profile_a, &input.comparison.profile_b) else { return Vec::new() };
+    let mut said: Vec<_> = LINES.iter().filter_map(|line| line.sentence(a, b)).collect();
+    said.extend(meaning(a, b));
+    said
+}
+
+/// One figure of a profile.
+struct Line {
+    name: &'static str,
+    of: fn(&WorkloadProfile) -> Option<f64>,
+    text: fn(f64) -> String,
+    /// What a side without the figure has.
+    without: &'static str,
+}
+
+const LINES: &[Line] = &[
+    Line {
+        name: "statements a transaction",
+        of: |profile| Some(profile.statements_per_tx),
+        text: format::per_tx,
+        without: "",
+    },
+    Line {
+        name: "statements a transaction that write",
+        of: |profile| profile.writes_per_tx,
+        text: format::per_tx,
+        without: "not known",
+    },
+    Line {
+        name: "rows inserted a transaction",
+        of: |profile| profile.inserted_rows_per_tx,
+        text: format::per_tx,
+        without: "not known",
+    },
+    Line {
+        name: "inserts that name their primary key",
+        of: |profile| profile.explicit_key_share,
+        text: format::percent,
+        without: "no insert",
+    },
+    Line {
+        name: "inserts with the key that the same transaction has just deleted",
+        of: |profile| profile.deleted_key_share,
+        text: format::percent,
+        without: "no insert",
+    },
+    Line {
+        name: "transactions of a client until it writes a key again (half of the keys)",
+        of: |profile| profile.key_reuse_tx_p50,
+        text: format::per_tx,
+        without: "hardly ever",
+    },
+    Line {
+        name: "writes of a key that the client has written in its last 1 000 transactions",
+        of: |profile| profile.recent_key_share,
+        text: format::percent,
+        without: "not known",
+    },
+    Line {
+        name: "rows written on each page that 1 000 transactions touch",
+        of: |profile| profile.rows_per_page,
+        text: format::per_tx,
+        without: "not known",
+    },
+    Line {
+        name: "new pages at the end of the table, in 1 000 transactions",
+        of: |profile| profile.new_pages_per_1000_tx,
+        text: format::per_tx,
+        without: "not known",
+    },
+];
+
+impl Line {
+    /// `None` where both are the same.
+    fn sentence(&self, a: &WorkloadProfile, b: &WorkloadProfile) -> Option<String> {
+        let (of_a, of_b) = ((self.of)(a), (self.of)(b));
+        let is_same = match (of_a, of_b) {
+            (None, None) => true,
+            (Some(one), Some(other)) => (one - other).abs() <= SAME_SHARE * one.abs().max(other.abs()),
+            _ => false,
+        };
+        let text = |value: Option<f64>| value.map_or_else(|| self.without.to_owned(), self.text);
+        (!is_same).then(|| format!("{}: A {}, B {}", self.name, text(of_a), text(of_b)))
+    }
+}
+
+/// What the differences do to a server whose tables are ordered by their primary key.
+fn meaning(a: &WorkloadProfile, b: &WorkloadProfile) -> Option<String> {
+    let (new_a, new_b) = (a.new_pages_per_1000_tx?, b.new_pages_per_1000_tx?);
+    let (more, less) = if new_b > new_a { ("B", "A") } else { ("A", "B") };
+    let differ = (new_a - new_b).abs() > SAME_SHARE * new_a.max(new_b);
+    let back = if new_b > new_a { a.deleted_key_share } else { b.deleted_key_share };
+    let comes_back = back.is_some_and(|share| share > 0.5);
+    differ.then(|| {
+        let rest = if comes_back {
+            format!("rows of {less} go back to the page that the delete has just read")
+        } else {
+            format!("rows of {less} go to pages that exist")
+        };
+        format!(
+            "{more} fills new pages all the time, which are written beside those that its deletes empty; {rest}. Pages \
+             created, written and read in the ledger say what that cost here."
+        )
+    })
+}

@@ -1,0 +1,138 @@
+//! The answer of a comparison in sentences.
+
+use truetps_analysis::{CellDetail, Change, ComparedLine, Metric, OwnMetric, Pairing, ThresholdState};
+
+use super::{ComparedSide, ComparisonInput, conditions, figures};
+use crate::format;
+
+pub(super) const TPS: Metric = Metric::Own(OwnMetric::Tps);
+
+/// The name, with the configuration where both are of one folder.
+pub(super) fn side_name(side: &ComparedSide<'_>, input: &ComparisonInput<'_>) -> String {
+    let differs = input.a.configuration != input.b.configuration;
+    let several = input.a.plan.configurations().len() > 1 || input.b.plan.configurations().len() > 1;
+    if differs || several { format!("{} ({})", side.name, side.configuration) } else { side.name.to_owned() }
+}
+
+/// One word for a line: `higher`, `lower`, `equivalent`, `not enough data`.
+pub(super) fn word(line: &ComparedLine) -> &'static str {
+    match line.change {
+        _ if line.a.is_none() && line.b.is_none() => "absent",
+        _ if line.a.is_none() || line.b.is_none() => "absent on one side",
+        Change::Higher => "higher",
+        Change::Lower => "lower",
+        Change::Equivalent => "equivalent",
+        Change::NotEnoughData { .. } => "not enough data",
+    }
+}
+
+pub(super) fn facts(input: &ComparisonInput<'_>) -> Vec<(&'static str, String)> {
+    let mut facts = vec![("Verdict", sentence(input))];
+    facts.extend(
+        input.thresholds.iter().map(|(threshold, state)| ("Fail if", format!("{threshold}: {}", said(*state)))),
+    );
+    facts.extend(cause(input).map(|cause| ("Cost", cause)));
+    let stalls = [("A", &input.comparison.a), ("B", &input.comparison.b)];
+    let stalls = stalls.map(|(letter, side)| format!("{letter} {}", stalls_of(side)));
+    facts.push(("Stalls", stalls.join("; ")));
+    for (letter, side, trials) in
+        [("A", &input.a, input.comparison.trials_a), ("B", &input.b, input.comparison.trials_b)]
+    {
+        let mut parts = vec![side_name(side, input), format::trials(trials)];
+        parts.extend(conditions::server(side));
+        facts.push((letter, parts.join(", ")));
+    }
+    facts
+}
+
+fn said(state: ThresholdState) -> &'static str {
+    match state {
+        ThresholdState::Crossed => "crossed",
+        ThresholdState::Kept => "kept",
+        ThresholdState::Unsure => "not enough data",
+        ThresholdState::NoFigure => "a side does not have this figure",
+    }
+}
+
+fn sentence(input: &ComparisonInput<'_>) -> String {
+    let comparison = input.comparison;
+    let Some(line) = comparison.line(TPS) else { return "no throughput was measured".to_owned() };
+    let Some(ratio) = line.ratio else { return "a side has no valid trial".to_owned() };
+    let difference = format::difference_estimate(&ratio);
+    let order = match comparison.pairing {
+        Pairing::Blocks => "interleaved",
+        Pairing::None => "not interleaved",
+    };
+    let (a, b) = (comparison.trials_a, comparison.trials_b);
+    let trials = if a == b { format!("{} each", format::trials(a)) } else { format!("{a} and {b} trials") };
+    let effect = format::percent(comparison.smallest_effect);
+    match line.change {
+        Change::Higher => format!("B is faster: {difference} tps, {trials}, {order}"),
+        Change::Lower => format!("B is slower: {difference} tps, {trials}, {order}"),
+        Change::Equivalent => format!("no difference of {effect} or more: {difference} tps, {trials}, {order}"),
+        Change::NotEnoughData { more_trials } => {
+            let more =
+                more_trials.map(|more| format!(" (about {} of each)", format::plural(more.into(), "more trial")));
+            format!("not enough data{}: {difference} tps, {trials}, {order}", more.unwrap_or_default())
+        }
+    }
+}
+
+/// The lines of the ledger that changed most, as `redo log syncs 1.00 -> 0.03`.
+fn cause(input: &ComparisonInput<'_>) -> Option<String> {
+    const SHOWN_MAX: usize = 4;
+    let mut changed = figures::changed(input);
+    changed.truncate(SHOWN_MAX);
+    (!changed.is_empty()).then(|| changed.join(", "))
+}
+
+/// `4 of 300 s (1.3 %), longest 1.90 s`.
+pub(crate) fn stalls_of(side: &CellDetail) -> String {
+    if side.trials_watched == 0 {
+        return "not known".to_owned();
+    }
+    let all = format::duration_us(side.watched_ms * 1e3);
+    match side.longest_ms {
+        None => format!("none in {all}"),
+        Some(longest) => {
+            let (count, share) = (side.stalls, format::percent(side.stalled_ms / side.watched_ms.max(1.0)));
+            format!(
+                "{} in {all} ({share} of it), longest {}",
+                format::plural(count as u64, "stall"),
+                format::duration_us(longest * 1e3)
+            )
+        }
+    }
+}
+
+pub(super) fn notes(input: &ComparisonInput<'_>) -> Vec<String> {
+    let comparison = input.comparison;
+    let mut notes = Vec::new();
+    if comparison.pairing == Pairing::None {
+        notes.push(
+            "The two were not interleaved: whatever changed on the machine from one to the other (another load, a fuller disk, \
+             a warmer cache) is in every difference, and in no interval. A plan with both as levels of a factor runs them in \
+             turns."
+                .to_owned(),
+        );
+    }
+    if let Some(within) = comparison.line(TPS).and_then(|line| line.within_trials) {
+        notes.push(format!(
+            "A side has a single trial, and what a repetition would give cannot be known from it. Within these trials \
+             themselves throughput differs by {}: the interval is from their own ups and downs alone.",
+            format::difference_estimate(&within)
+        ));
+    } else if comparison.trials_a.min(comparison.trials_b) == 1 {
+        notes.push("A side has a single trial: what a repetition would give cannot be known from it.".to_owned());
+    }
+    if input.a.plan.workload != input.b.plan.workload {
+        notes.push("The workloads differ: this compares what was sent as much as who answered.".to_owned());
+    }
+    if let Some(visible) = comparison.smallest_visible_effect {
+        notes.push(format!(
+            "Differences in throughput under {} cannot be seen with these trials.",
+            format::percent(visible)
+        ));
+    }
+    notes
+}
