@@ -60,13 +60,9 @@ impl Named {
 
     /// The trial that is meant, or all that stand for their configuration, as far as they were begun.
     pub(crate) fn trials(&self) -> Result<Vec<Recorded>, Failure> {
-        let names: Vec<String> = match &self.trial {
-            Some(name) => vec![name.clone()],
-            None => {
-                let cells = self.experiment.schedule.iter().filter(|one| one.role != TrialRole::AaTwin);
-                cells.map(|one| one.name.clone()).collect()
-            }
-        };
+        let cells = self.experiment.schedule.iter().filter(|one| one.role != TrialRole::AaTwin);
+        let all = || cells.map(|one| one.name.clone()).collect();
+        let names: Vec<String> = self.trial.clone().map_or_else(all, |name| vec![name]);
         let mut trials = Vec::new();
         for name in names {
             if let Some(trial) = self.folder.trial(&name).map_err(Failure::usage)? {
@@ -76,20 +72,20 @@ impl Named {
         Ok(trials)
     }
 
-    /// Configurations that have a trial here.
-    pub(crate) fn configurations(&self, trials: &[Recorded]) -> Vec<Configuration> {
-        let mut found: Vec<Configuration> = Vec::new();
-        for one in trials {
-            if !found.contains(&one.trial.configuration) {
-                found.push(one.trial.configuration.clone());
-            }
-        }
-        found
-    }
-
     pub(crate) fn path(&self) -> PathBuf {
         self.folder.path().to_owned()
     }
+}
+
+/// Configurations that have a trial among these.
+pub(crate) fn configurations(trials: &[Recorded]) -> Vec<Configuration> {
+    let mut found: Vec<Configuration> = Vec::new();
+    for one in trials {
+        if !found.contains(&one.trial.configuration) {
+            found.push(one.trial.configuration.clone());
+        }
+    }
+    found
 }
 
 impl Recorded {

@@ -16,7 +16,7 @@ use crate::args::{CompareArgs, Format};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::print_out;
-use crate::records::{Named, Recorded};
+use crate::records::{Named, Recorded, configurations};
 
 pub(crate) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     let thresholds = thresholds(&args.fail_if)?;
@@ -83,7 +83,7 @@ impl Side {
             let message = format!("{}: has no valid trial ({begun} begun)", named.name());
             return Err(Failure::usage(message).hint("`truetps report` says why each trial is not valid".to_owned()));
         }
-        let all = named.configurations(&trials);
+        let all = configurations(&trials);
         let mut configurations = all.clone();
         for level in levels {
             configurations.retain(|configuration| has_level(configuration, level));
