@@ -126,6 +126,37 @@ fn the_plan_hot_rows_varies_the_rows_on_one_table() {
     assert!(again.stdout.contains("1 table of 70 rows") && again.stdout.contains("hot_rows"), "{}", again.stdout);
 }
 
+#[test]
+fn the_plan_primary_key_varies_the_key_on_one_table() {
+    if !has_server() {
+        return;
+    }
+    let place = Place::new();
+    let plan = shortened(include_str!("../../../plans/primary-key.toml")).replace("[16]", "[5]");
+    let plan = plan.replace("innodb_buffer_pool_size = [\"64M\", \"1G\"]\n", "");
+    let plan =
+        plan.replace("table_rows = 1_000_000", "table_rows = 2_000").replace("warm_up_s = 2.0", "warm_up_s = 0.1");
+    let plan = &plan[..plan.find("[quick]").unwrap()];
+    place.write("primary-key.toml", plan);
+    check(&place, &["sweep", "./primary-key.toml"]);
+    let mut seen = Vec::new();
+    for number in 1..=3 {
+        let (levels, is_evidence) = levels(&place, number);
+        assert!(is_evidence, "{levels}");
+        let profile = &place.run_json(&format!("trial-{number:04}"))["profile"];
+        let share = |name: &str| profile[name].as_f64().unwrap();
+        assert!(profile["transactions"] == 20_000 && profile["writes_per_tx"] == 2.0, "{profile}");
+        seen.push((
+            levels["key"].as_str().unwrap().to_owned(),
+            share("explicit_key_share"),
+            share("deleted_key_share"),
+        ));
+    }
+    seen.sort_by(|one, other| one.0.cmp(&other.0));
+    let expect = [("auto", 0.0, 0.0), ("deleted", 1.0, 1.0), ("random", 1.0, 0.0)];
+    assert_eq!(seen, expect.map(|(key, explicit, deleted)| (key.to_owned(), explicit, deleted)));
+}
+
 /// A second INSERT of the same row, or of an index, would fail: what makes the tables is sent once, and its rows come
 /// back from copies.
 const TWO_TABLES: &str = r#"

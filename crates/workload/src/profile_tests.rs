@@ -140,6 +140,45 @@ fn nothing(key_reuse_tx_max: u64) -> WorkloadProfile {
     WorkloadProfile { key_reuse_tx_max, ..WorkloadProfile::default() }
 }
 
+/// A number to three digits; a dash where it is absent.
+fn cell(number: Option<f64>) -> String {
+    let Some(number) = number else { return "–".to_owned() };
+    let whole_digits = if number < 1.0 { 0 } else { number.log10() as usize + 1 };
+    let text = format!("{number:.*}", 3_usize.saturating_sub(whole_digits));
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+fn row(name: &str, spec: &WorkloadSpec) -> String {
+    let profile = of(spec);
+    let [_, writes, inserted, explicit, deleted] = counts(&profile);
+    let WorkloadProfile { key_reuse_tx_p50, recent_key_share, rows_per_page, new_pages_per_1000_tx, .. } = profile;
+    let rest = [key_reuse_tx_p50, recent_key_share, rows_per_page, new_pages_per_1000_tx];
+    let cells: Vec<_> = [writes, inserted, explicit, deleted].into_iter().chain(rest).map(cell).collect();
+    format!("| {name} | {} |\n", cells.join(" | "))
+}
+
+#[test]
+fn the_documented_table_is_the_programs() {
+    let document = include_str!("../../../docs/reference/workloads.md");
+    let new = WorkloadSpec::new;
+    let rows =
+        ["insert", "bulk-insert", "update-index", "update-non-index"].map(|name| row(&format!("`{name}`"), &new(name)));
+    let modes =
+        [("deleted", KeyMode::Deleted), ("random", KeyMode::Random), ("auto", KeyMode::Auto)].map(|(word, key)| {
+            row(
+                &format!("`delete-insert`, `key = \"{word}\"`"),
+                &WorkloadSpec { key: Some(key), ..new("delete-insert") },
+            )
+        });
+    let hot = [1, 100].map(|rows| {
+        row(&format!("`hot-row`, `hot_rows = {rows}`"), &WorkloadSpec { hot_rows: Some(rows), ..new("hot-row") })
+    });
+    let table = custom("[workload]\ntable = { ints = 4, floats = 2, varchars = 2 }");
+    let last = [row("`read-write`", &new("read-write")), row("`table`, of the plan `mtls`", &table)];
+    let expect = [&rows[..], &modes, &hot, &last].concat().concat();
+    assert!(document.contains(&expect), "docs/reference/workloads.md should have\n{expect}");
+}
+
 #[test]
 fn one_seed_has_one_profile() {
     for spec in specs() {

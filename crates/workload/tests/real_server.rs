@@ -200,6 +200,7 @@ fn every_workload_on_a_real_server() {
     a_custom_workload_fills_columns_of_all_types(&mut server);
     a_list_of_statements_goes_round(&mut server);
     a_generated_table_takes_its_values(&mut server);
+    pages_have_as_many_rows_as_tables_say(&mut server);
 }
 
 fn of_plan(workload: &str) -> WorkloadSpec {
@@ -244,6 +245,37 @@ fn a_generated_table_takes_its_values(server: &mut Server) {
                 assert_eq!(server.number(&format!("SELECT COUNT(*) FROM t WHERE {fine}")), ROWS + rows * ALL);
             });
         }
+    }
+}
+
+/// Rows that came in the order of their keys, against the pages that the server counts.
+fn pages_have_as_many_rows_as_tables_say(server: &mut Server) {
+    const MANY: u64 = 20_000;
+    let many = |name: &str| WorkloadSpec { table_rows: MANY, ..WorkloadSpec::new(name) };
+    let columns =
+        "ints = 4, floats = 2, varchars = 2, decimals = 1, datetimes = 1, doubles = 1, bigints = 1, texts = 1";
+    let generated = [
+        format!("table = {{ rows = {MANY}, {columns} }}"),
+        format!("table = {{ rows = {MANY}, ints = 1, auto_primary_key = false, texts = 1, value_length = 300 }}"),
+    ];
+    let hot = WorkloadSpec { hot_rows: Some(100_000), ..WorkloadSpec::new("hot-row") };
+    let own = [many("insert"), many("delete-insert"), hot];
+    for spec in own.into_iter().chain(generated.iter().map(|text| of_plan(text))) {
+        let table = build(&spec, Dialect::Mysql, SEED).unwrap().tables().remove(0);
+        server.execute(&format!("DROP TABLE IF EXISTS {}", table.name));
+        table
+            .create_sql()
+            .iter()
+            .chain(table.load_sql().collect::<Vec<_>>().iter())
+            .for_each(|sql| server.execute(sql));
+        server.execute(&format!("ANALYZE TABLE {}", table.name));
+        let pages = server.number(&format!(
+            "SELECT stat_value FROM mysql.innodb_index_stats WHERE database_name = 'truetps' AND table_name = '{}' AND \
+             index_name IN ('PRIMARY', 'GEN_CLUST_INDEX') AND stat_name = 'n_leaf_pages'",
+            table.name
+        ));
+        let (found, said) = (table.rows as f64 / pages as f64, table.rows_per_page().unwrap() as f64);
+        assert!((found / said - 1.0).abs() < 0.03, "{}: {found} rows on a page, not {said}", table.name);
     }
 }
 
