@@ -78,6 +78,10 @@ pub(crate) enum Format {
     Csv,
     /// Markdown
     Md,
+    /// One JSON object a trial, each on a line of its own
+    Jsonl,
+    /// The block of lines at the end of a sysbench run, for each trial
+    Sysbench,
 }
 
 #[derive(Debug, Clone, Args)]

@@ -67,7 +67,12 @@ pub enum FolderError {
 impl FolderError {
     /// What to do about it.
     pub fn hint(&self) -> Option<String> {
-        matches!(self, Self::InUse { .. }).then(|| "wait until it has ended, or name another folder".to_owned())
+        let hint = match self {
+            Self::InUse { .. } => "wait until it has ended, or name another folder",
+            Self::Newer { .. } => "use the truetps that has written it, or a newer one",
+            Self::Content { .. } | Self::Io { .. } => return None,
+        };
+        Some(hint.to_owned())
     }
 
     fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {

@@ -1,0 +1,232 @@
+//! Stalls and dips in words and tables: when, how long, how deep, and what the server did meanwhile.
+
+use truetps_analysis::{
+    CellDetail, Meanwhile, Sign, SignUnit, Stall, StallKind, StallsUnknown, TrialDetail, Wait, cell_detail,
+};
+
+use crate::ReportInput;
+use crate::document::{Block, Entry, Section, Table, Tone};
+use crate::format::{self, NOTHING};
+
+/// Stalls of a report; the longest ones. JSON has all.
+pub(crate) const ROWS_MAX: usize = 20;
+/// Waits and signs named with one stall.
+const WAITS_MAX: usize = 2;
+const SIGNS_MAX: usize = 2;
+
+pub(crate) const HOW_TO_READ: &str = "A stall is a stretch under 30 % of the throughput that is usual around it, a dip one under \
+     70 %; the depth is the share of transactions that were missing. \"Meanwhile\" is what the server waited on more than \
+     elsewhere in the trial, by its own words and by sessions that waited at a time, and what else was unlike the rest: \
+     it happened at the same time, which does not show that it was the cause.";
+
+/// For each configuration of the analysis, its valid trials together.
+pub(crate) fn of_cells(input: &ReportInput<'_>) -> Vec<CellDetail> {
+    let known = |name: &String| input.details.iter().find(|detail| detail.name == *name);
+    let of = |trials: &[String]| cell_detail(&trials.iter().filter_map(known).collect::<Vec<_>>());
+    input.analysis.cells.iter().map(|cell| of(&cell.trials)).collect()
+}
+
+/// `4.1 of 300 s (1.3 %) in 2 of 5 trials, longest 1.9 s (trial-0003, at second 41)`; `None` where there is no trial.
+pub(crate) fn fact(input: &ReportInput<'_>) -> Option<String> {
+    let valid = valid(input);
+    let watched: Vec<_> = valid.iter().filter(|detail| detail.stalls.unknown.is_none()).collect();
+    if watched.is_empty() {
+        let first = valid.first()?;
+        return Some(format!("not known: {}", first.stalls.unknown.map_or("", unknown)));
+    }
+    let sum = |of: fn(&TrialDetail) -> f64| watched.iter().map(|detail| of(detail)).sum::<f64>();
+    let (stalled, all) = (sum(|one| one.stalls.stalled_ms), sum(|one| one.stalls.watched_ms));
+    let dips: usize = watched.iter().map(|one| one.stalls.list.len() - one.stalls.stalls().count()).sum();
+    let dips = if dips == 0 { String::new() } else { format!("; {}", format::plural(dips as u64, "dip")) };
+    let longest = watched.iter().flat_map(|one| one.stalls.stalls().map(move |stall| (one, stall)));
+    let Some((of, longest)) = longest.max_by(|(_, one), (_, other)| one.length_ms.total_cmp(&other.length_ms)) else {
+        return Some(format!("none in {}{dips}", seconds(all)));
+    };
+    let with = watched.iter().filter(|one| one.stalls.stalls().next().is_some()).count();
+    let trials =
+        if watched.len() == 1 { String::new() } else { format!(" in {with} of {}", format::trials(watched.len())) };
+    let place = if watched.len() == 1 { String::new() } else { format!("{}, ", of.name) };
+    let while_ = cause(of, longest)
+        .and_then(|cause| cause.waits.first().map(|wait| format!(", waiting for {}", wait.class.name())));
+    Some(format!(
+        "{} of {} ({}){trials}, longest {} ({place}at {}{}){dips}",
+        seconds(stalled).trim_end_matches(" s"),
+        seconds(all),
+        format::percent(stalled / all.max(1.0)),
+        seconds(longest.length_ms),
+        seconds(longest.start_ms),
+        while_.unwrap_or_default(),
+    ))
+}
+
+/// Details of trials that are evidence.
+fn valid<'a>(input: &ReportInput<'a>) -> Vec<&'a TrialDetail> {
+    let is_valid = |name: &str| input.trials.iter().any(|trial| trial.name == name && trial.validity.is_valid());
+    input.details.iter().filter(|detail| is_valid(&detail.name)).collect()
+}
+
+pub(crate) fn unknown(why: StallsUnknown) -> &'static str {
+    match why {
+        StallsUnknown::NoBuckets => "the record has whole seconds only (an older version, or a script's run)",
+        StallsUnknown::TooShort => "the measure phase is shorter than a second",
+    }
+}
+
+/// `1.9 s`, `41.3 s`, `300 s`.
+pub(crate) fn seconds(ms: f64) -> String {
+    let seconds = ms / 1e3;
+    if seconds >= 99.95 { format!("{} s", format::count(seconds.round() as u64)) } else { format!("{seconds:.1} s") }
+}
+
+fn cause<'a>(detail: &'a TrialDetail, stall: &Stall) -> Option<&'a Meanwhile> {
+    let at = detail.stalls.list.iter().position(|one| one == stall)?;
+    detail.causes.get(at)
+}
+
+/// One row of the table of stalls.
+pub(crate) struct Row<'a> {
+    pub(crate) trial: &'a str,
+    pub(crate) kind: StallKind,
+    pub(crate) start: String,
+    pub(crate) length: String,
+    pub(crate) depth: String,
+    pub(crate) usual: String,
+    pub(crate) meanwhile: String,
+}
+
+/// The longest stalls and dips of all trials in the order of their trials, and how many more there are.
+pub(crate) fn rows<'a>(input: &ReportInput<'a>) -> (Vec<Row<'a>>, usize) {
+    let all = input.details.iter().flat_map(|detail| detail.stalls.list.iter().map(move |stall| (detail, stall)));
+    let mut all: Vec<_> = all.enumerate().collect();
+    let rank = |stall: &Stall| (stall.kind == StallKind::Dip, -stall.length_ms);
+    all.sort_by(|(_, (_, one)), (_, (_, other))| {
+        rank(one).partial_cmp(&rank(other)).unwrap_or(std::cmp::Ordering::Equal)
+    });
+    let left_out = all.len().saturating_sub(ROWS_MAX);
+    all.truncate(ROWS_MAX);
+    all.sort_by_key(|(at, _)| *at);
+    (all.into_iter().map(|(_, (detail, stall))| row(detail, stall)).collect(), left_out)
+}
+
+fn row<'a>(detail: &'a TrialDetail, stall: &Stall) -> Row<'a> {
+    Row {
+        trial: &detail.name,
+        kind: stall.kind,
+        start: seconds(stall.start_ms),
+        length: seconds(stall.length_ms),
+        depth: format::percent(stall.depth),
+        usual: format::tps(stall.baseline_tps),
+        meanwhile: cause(detail, stall).map_or_else(|| "nobody watched the server".to_owned(), meanwhile),
+    }
+}
+
+/// What was waited on and what was unlike the rest, the most telling first.
+fn meanwhile(cause: &Meanwhile) -> String {
+    let waits = cause.waits.iter().take(WAITS_MAX).map(wait);
+    let told: Vec<_> = waits.chain(cause.signs.iter().take(SIGNS_MAX).map(sign)).collect();
+    if told.is_empty() { "nothing that was read stands out".to_owned() } else { told.join("; ") }
+}
+
+/// `redo flush (wait/io/file/innodb/innodb_log_file): 12.3 sessions, usually 0.40`.
+fn wait(wait: &Wait) -> String {
+    let usual = wait.usual_sessions.map_or(String::new(), |usual| format!(", usually {}", sessions(usual)));
+    format!("{} ({}): {} sessions{usual}", wait.class.name(), wait.name, sessions(wait.sessions))
+}
+
+pub(crate) fn sessions(number: f64) -> String {
+    if number >= 9.95 { format::count(number.round() as u64) } else { format!("{number:.1}") }
+}
+
+fn sign(sign: &Sign) -> String {
+    let text = |value: f64| match sign.unit {
+        SignUnit::Share => format::percent(value),
+        SignUnit::PerSecond => format!("{}/s", format::tps(value)),
+        SignUnit::BytesPerSecond => format!("{}/s", format::bytes(value.max(0.0) as u64)),
+        SignUnit::Cores => format!("{value:.2} cores"),
+    };
+    let usual = sign.usual.map_or(String::new(), |usual| format!(", usually {}", text(usual)));
+    format!("{}: {}{usual}", sign.name, text(sign.value))
+}
+
+pub(crate) fn kind(kind: StallKind) -> &'static str {
+    match kind {
+        StallKind::Stall => "stall",
+        StallKind::Dip => "dip",
+    }
+}
+
+/// `None` where there was neither a stall nor a dip.
+pub(crate) fn section(input: &ReportInput<'_>) -> Option<Section> {
+    let (rows, left_out) = rows(input);
+    if rows.is_empty() {
+        return None;
+    }
+    let mut blocks = Vec::new();
+    if input.analysis.cells.len() > 1 {
+        blocks.push(Block::Table(cells_table(input)));
+    }
+    let several = input.details.len() > 1;
+    let names = ["trial", "", "start", "length", "depth", "usual tps", "meanwhile"];
+    let header = names.iter().filter(|name| several || **name != "trial").map(|name| (*name).to_owned()).collect();
+    let entries = |row: &Row<'_>| {
+        let tone = if row.kind == StallKind::Stall { Tone::Bad } else { Tone::Unsure };
+        let kind = Entry { text: kind(row.kind).to_owned(), tone };
+        let trial = several.then(|| row.trial.to_owned().into());
+        let texts = [&row.start, &row.length, &row.depth, &row.usual, &row.meanwhile].map(|text| text.clone().into());
+        trial.into_iter().chain([kind]).chain(texts).collect()
+    };
+    blocks.push(Block::Table(Table {
+        caption: None,
+        header,
+        rows: rows.iter().map(entries).collect(),
+        words_last: true,
+    }));
+    let more =
+        if left_out == 0 { String::new() } else { format!(" {left_out} shorter ones are left out: JSON has all.") };
+    blocks.push(Block::Paragraph(format!("{HOW_TO_READ}{more}")));
+    Some(Section { heading: "Stalls and dips".to_owned(), blocks })
+}
+
+/// Texts of a configuration: stalls, stalled share, longest, dips, longest gap.
+pub(crate) fn cell_texts(cell: &CellDetail) -> [String; 5] {
+    if cell.trials_watched == 0 {
+        return [NOTHING; 5].map(str::to_owned);
+    }
+    let time = |ms: Option<f64>| format::or_nothing(ms, seconds);
+    [
+        cell.stalls.to_string(),
+        format::percent(cell.stalled_ms / cell.watched_ms.max(1.0)),
+        time(cell.longest_ms),
+        cell.dips.to_string(),
+        cell.max_gap_ms.map_or_else(|| "< 100 ms".to_owned(), |ms| format::duration_us(ms * 1e3)),
+    ]
+}
+
+pub(crate) const CELL_COLUMNS: [&str; 5] = ["stalls", "stalled", "longest", "dips", "longest gap"];
+
+fn cells_table(input: &ReportInput<'_>) -> Table {
+    let cells = of_cells(input);
+    let row = |(cell, detail): (&truetps_analysis::Cell, &CellDetail)| {
+        let texts = cell_texts(detail).into_iter().chain([cell.configuration.to_string()]);
+        texts.map(Entry::from).collect()
+    };
+    Table {
+        caption: None,
+        header: CELL_COLUMNS.into_iter().chain(["configuration"]).map(str::to_owned).collect(),
+        rows: input.analysis.cells.iter().zip(&cells).map(row).collect(),
+        words_last: true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_are_seconds() {
+        let check = |ms, expect: &str| assert_eq!(seconds(ms), expect);
+        check(1900.0, "1.9 s");
+        check(41_333.0, "41.3 s");
+        check(300_000.0, "300 s");
+    }
+}
