@@ -1,26 +1,16 @@
 //! From an experiment's folder to its answer: read, analyse, write `report.html`, print.
 
-use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
-use truetps_analysis::{Analysis, analyse};
-use truetps_record::{Experiment, ExperimentFolder, FolderError, LATEST, Plan, Trial, write_atomically};
-use truetps_report::{ReportInput, TrialSeries};
+use truetps_analysis::Analysis;
+use truetps_record::{ExperimentFolder, FolderError, LATEST, write_atomically};
 
 use crate::args::Format;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::recorded::Recorded;
 use crate::{print_out, say};
-
-/// Everything in an experiment's folder that an answer needs.
-pub(crate) struct Recorded {
-    plan: Plan,
-    experiment: Experiment,
-    trials: Vec<Trial>,
-    series: Vec<TrialSeries>,
-    variables: BTreeMap<String, BTreeMap<String, String>>,
-}
 
 /// An experiment's folder, or the newest one below `runs`.
 pub(crate) fn open_folder(named: Option<&Path>, runs: &Path) -> Result<ExperimentFolder, Failure> {
@@ -29,44 +19,17 @@ pub(crate) fn open_folder(named: Option<&Path>, runs: &Path) -> Result<Experimen
     ExperimentFolder::open(&path).map_err(|error| Failure::usage(error).hint(hint))
 }
 
-impl Recorded {
-    pub(crate) fn read(folder: &ExperimentFolder) -> Result<Self, FolderError> {
-        let experiment = folder.experiment()?;
-        let mut recorded = Self {
-            plan: folder.plan()?,
-            experiment,
-            trials: Vec::new(),
-            series: Vec::new(),
-            variables: BTreeMap::new(),
-        };
-        for scheduled in &recorded.experiment.schedule {
-            let Some(trial) = folder.trial(&scheduled.name)? else { continue };
-            let intervals = folder.intervals(&scheduled.name).unwrap_or_default();
-            recorded.series.push(TrialSeries { name: trial.name.clone(), intervals });
-            if let Ok(Some(variables)) = folder.variables(&trial.name) {
-                recorded.variables.insert(trial.name.clone(), variables);
-            }
-            recorded.trials.push(trial);
-        }
-        Ok(recorded)
-    }
-
-    pub(crate) fn analyse(&self) -> Analysis {
-        analyse(&self.plan, &self.experiment, &self.trials)
-    }
-}
-
 /// Writes `report.html` and prints the answer.
 pub(crate) fn give(folder: &ExperimentFolder, format: Format) -> Result<Exit, Failure> {
-    let recorded = Recorded::read(folder).map_err(Failure::failed)?;
-    let analysis = recorded.analyse();
-    let input = ReportInput {
-        plan: &recorded.plan,
-        experiment: &recorded.experiment,
-        analysis: &analysis,
-        trials: &recorded.trials,
-        variables: &recorded.variables,
+    let unreadable = |error: FolderError| {
+        let edited = "plan.toml and experiment.json say what was run: where one is missing, cut off or edited, put back the \
+                      file that truetps has written";
+        let hint = error.hint().unwrap_or_else(|| edited.to_owned());
+        Failure::failed(&error).hint(hint)
     };
+    let recorded = Recorded::read(folder).map_err(unreadable)?;
+    let analysis = recorded.analyse();
+    let input = recorded.input(&analysis);
     let page = folder.path().join("report.html");
     let written = write_atomically(&page, truetps_report::html(&input, &recorded.series).as_bytes());
     let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
@@ -75,6 +38,8 @@ pub(crate) fn give(folder: &ExperimentFolder, format: Format) -> Result<Exit, Fa
         Format::Json => truetps_report::json(&input),
         Format::Csv => truetps_report::csv(&input),
         Format::Md => truetps_report::markdown(&input),
+        Format::Jsonl => truetps_report::jsonl(&input),
+        Format::Sysbench => truetps_report::sysbench(&input, &recorded.series),
     };
     let printed = print_out(&text);
     match written {
@@ -83,6 +48,9 @@ pub(crate) fn give(folder: &ExperimentFolder, format: Format) -> Result<Exit, Fa
         }
         // The answer itself is out: a page that cannot be written is worth a word, no more.
         Err(error) => say(&format!("\nwarning: report.html was not written: {error}\n")),
+    }
+    if recorded.lost_a_trial() && printed == Exit::Good {
+        return Ok(Exit::Failed);
     }
     Ok(if printed == Exit::Good { judge(&analysis) } else { printed })
 }

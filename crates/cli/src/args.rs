@@ -82,6 +82,23 @@ pub(crate) enum Format {
     Csv,
     /// Markdown
     Md,
+    /// One JSON object a trial, each on a line of its own
+    Jsonl,
+    /// The block of lines at the end of a sysbench run, for each trial
+    Sysbench,
+}
+
+/// Of answers that are no whole report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TableFormat {
+    /// For the terminal
+    Text,
+    /// One valid JSON document
+    Json,
+    /// One row a figure, or a stall
+    Csv,
+    /// Markdown
+    Md,
 }
 
 #[derive(Debug, Clone, Args)]
@@ -298,7 +315,7 @@ pub(crate) struct CompareArgs {
     pub(crate) runs: PathBuf,
     /// Format of the answer on stdout
     #[arg(long, value_enum, default_value = "text")]
-    pub(crate) format: Format,
+    pub(crate) format: TableFormat,
 }
 
 #[derive(Debug, Args)]
@@ -315,7 +332,7 @@ pub(crate) struct StallsArgs {
     pub(crate) runs: PathBuf,
     /// Format of the answer on stdout
     #[arg(long, value_enum, default_value = "text")]
-    pub(crate) format: Format,
+    pub(crate) format: TableFormat,
 }
 
 #[derive(Debug, Args)]

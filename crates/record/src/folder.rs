@@ -21,8 +21,8 @@ use serde::de::DeserializeOwned;
 use thiserror::Error;
 
 use crate::{
-    Experiment, Histogram, HistogramError, Interval, LatencyLogWriter, Plan, ProbeHeader, ProbeSample, ProbeSeries,
-    SCHEMA_VERSION, Trial,
+    Experiment, Histogram, HistogramError, Interval, LatencyLog, LatencyLogWriter, Plan, ProbeHeader, ProbeSample,
+    ProbeSeries, SCHEMA_VERSION, Trial,
 };
 
 /// Earlier attempts of one trial that are kept.
@@ -31,7 +31,23 @@ const ATTEMPTS_MAX: u32 = 1000;
 /// Name of the link to the newest experiment.
 pub const LATEST: &str = "latest";
 
+const RUN: &str = "run.json";
+const INTERVALS: &str = "intervals.jsonl";
+const LATENCY: &str = "latency.hdr";
 const PROBE: &str = "probe.jsonl";
+
+/// Files that a trial may leave, in the order in which they are shown.
+const TRIAL_FILES: [&str; 9] = [
+    RUN,
+    INTERVALS,
+    LATENCY,
+    PROBE,
+    "sysbench.json",
+    "server/my.cnf",
+    "server/postgresql.conf",
+    "server/variables.json",
+    "server/error.log",
+];
 
 #[derive(Debug, Error)]
 pub enum FolderError {
@@ -51,7 +67,12 @@ pub enum FolderError {
 impl FolderError {
     /// What to do about it.
     pub fn hint(&self) -> Option<String> {
-        matches!(self, Self::InUse { .. }).then(|| "wait until it has ended, or name another folder".to_owned())
+        let hint = match self {
+            Self::InUse { .. } => "wait until it has ended, or name another folder",
+            Self::Newer { .. } => "use the truetps that has written it, or a newer one",
+            Self::Content { .. } | Self::Io { .. } => return None,
+        };
+        Some(hint.to_owned())
     }
 
     fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {
@@ -151,7 +172,13 @@ impl ExperimentFolder {
     pub fn open(path: &Path) -> Result<Self, FolderError> {
         let path = path.canonicalize().map_err(FolderError::io(path))?;
         if !path.join("experiment.json").is_file() {
-            return Err(FolderError::content(&path, "is not an experiment's folder: it has no experiment.json"));
+            let is_trial = path.join(RUN).is_file();
+            let what = if is_trial {
+                "is the folder of one trial: the experiment is the one above it"
+            } else {
+                "is not an experiment's folder: it has no experiment.json"
+            };
+            return Err(FolderError::content(&path, what));
         }
         Ok(Self { path })
     }
@@ -192,8 +219,22 @@ impl ExperimentFolder {
 
     /// The trial of this name; `None` where it has not begun.
     pub fn trial(&self, name: &str) -> Result<Option<Trial>, FolderError> {
-        let path = self.path.join(name).join("run.json");
-        if path.exists() { read_json(&path).map(Some) } else { Ok(None) }
+        let path = self.path.join(name).join(RUN);
+        if path.exists() {
+            let trial: Trial = read_json(&path)?;
+            trial.check().map_err(|problem| FolderError::content(&path, problem))?;
+            return Ok(Some(trial));
+        }
+        if path.with_file_name(INTERVALS).exists() {
+            return Err(FolderError::content(&path, "is missing, although the trial has left other files"));
+        }
+        Ok(None)
+    }
+
+    /// Files of a trial that are there, as paths below its folder.
+    pub fn trial_files(&self, trial: &str) -> Vec<&'static str> {
+        let folder = self.path.join(trial);
+        TRIAL_FILES.into_iter().filter(|name| folder.join(name).is_file()).collect()
     }
 
     /// The server's variables at the end of a trial; `None` where they were not recorded.
@@ -218,11 +259,27 @@ impl ExperimentFolder {
 
     /// Intervals of a trial. A last line that was cut off by a kill is left out.
     pub fn intervals(&self, trial: &str) -> Result<Vec<Interval>, FolderError> {
-        let path = self.path.join(trial).join("intervals.jsonl");
-        let text = fs::read_to_string(&path).map_err(FolderError::io(&path))?;
+        let path = self.path.join(trial).join(INTERVALS);
+        let bytes = fs::read(&path).map_err(FolderError::io(&path))?;
+        // A kill may cut off a line in the middle of a letter.
+        let text = String::from_utf8_lossy(&bytes);
         let whole = text.rfind('\n').map_or(0, |at| at + 1);
-        let lines = text[..whole].lines();
-        lines.map(|line| serde_json::from_str(line).map_err(|error| FolderError::content(&path, error))).collect()
+        let read = |(at, line): (usize, &str)| {
+            let problem = |problem: String| FolderError::content(&path, format!("line {}: {problem}", at + 1));
+            let interval: Interval = serde_json::from_str(line).map_err(|error| problem(error.to_string()))?;
+            interval.check().map_err(problem)?;
+            Ok(interval)
+        };
+        text[..whole].lines().enumerate().map(read).collect()
+    }
+
+    /// Histograms of a trial's intervals; `None` where it has none.
+    pub fn latency(&self, trial: &str) -> Result<Option<LatencyLog>, FolderError> {
+        let path = self.path.join(trial).join(LATENCY);
+        match fs::read(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            other => Ok(Some(LatencyLog::new(other.map_err(FolderError::io(&path))?))),
+        }
     }
 
     /// Begins a trial: its folder, `run.json` and the two series. An earlier attempt of the same name is kept as
@@ -232,7 +289,7 @@ impl ExperimentFolder {
         self.set_aside(&path)?;
         fs::create_dir(&path).map_err(FolderError::io(&path))?;
         fs::create_dir(path.join("server")).map_err(FolderError::io(&path))?;
-        write_json(&path.join("run.json"), trial)?;
+        write_json(&path.join(RUN), trial)?;
         TrialWriter::new(path)
     }
 
@@ -266,8 +323,8 @@ impl TrialWriter {
             let path = path.join(name);
             File::create(&path).map_err(FolderError::io(&path))
         };
-        let intervals = create("intervals.jsonl")?;
-        let latency = LatencyLogWriter::new(create("latency.hdr")?);
+        let intervals = create(INTERVALS)?;
+        let latency = LatencyLogWriter::new(create(LATENCY)?);
         Ok(Self { path, intervals, latency })
     }
 
@@ -287,7 +344,7 @@ impl TrialWriter {
 
     /// Appends one interval to both series.
     pub fn append(&mut self, interval: &Interval, histogram: &Histogram) -> Result<(), FolderError> {
-        let path = self.path.join("intervals.jsonl");
+        let path = self.path.join(INTERVALS);
         let mut line = serde_json::to_vec(interval).map_err(|error| FolderError::content(&path, error))?;
         line.push(b'\n');
         self.intervals.write_all(&line).map_err(FolderError::io(&path))?;
@@ -295,7 +352,7 @@ impl TrialWriter {
         let (start, length) = (time(interval.start_ms), time(interval.length_ms));
         self.latency
             .append(interval.phase, start, length, histogram)
-            .map_err(|error: HistogramError| FolderError::content(&self.path.join("latency.hdr"), error))
+            .map_err(|error: HistogramError| FolderError::content(&self.path.join(LATENCY), error))
     }
 
     /// Begins what is watched during the trial: a file that another thread may write.
@@ -305,7 +362,7 @@ impl TrialWriter {
 
     /// Replaces `run.json`.
     pub fn write_trial(&self, trial: &Trial) -> Result<(), FolderError> {
-        write_json(&self.path.join("run.json"), trial)
+        write_json(&self.path.join(RUN), trial)
     }
 }
 

@@ -74,7 +74,7 @@ impl Phase {
         }
     }
 
-    fn from_tag(tag: &str) -> Option<Self> {
+    pub(crate) fn from_tag(tag: &str) -> Option<Self> {
         [Self::WarmUp, Self::Measure, Self::Drain].into_iter().find(|phase| phase.tag() == tag)
     }
 }
@@ -131,7 +131,8 @@ impl<W: Write> LatencyLogWriter<W> {
     }
 }
 
-/// Reads the intervals of a `latency.hdr`: phase, start, histogram. A last line that was cut off by a kill is left out.
+/// Reads the intervals of a `latency.hdr` as whole histograms (200 KB each): phase, start, histogram. A last line that was cut
+/// off by a kill is left out. [`LatencyLog`](crate::LatencyLog) reads many of them.
 pub fn read_latency_log(text: &[u8]) -> Result<Vec<(Phase, Duration, Histogram)>, HistogramError> {
     let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
     let mut intervals = Vec::new();

@@ -1,10 +1,10 @@
 //! A report as comma-separated values: one row for each configuration, figures as they are, units in the names.
 
-use truetps_analysis::{Cell, Contrast, Curve, OpenLoopCell, Verdict};
+use truetps_analysis::{Cell, CellDetail, Contrast, Curve, LedgerKey, OpenLoopCell, Verdict};
 use truetps_record::Estimate;
 
-use crate::ReportInput;
 use crate::load::Target;
+use crate::{ReportInput, stalls};
 
 /// Columns after those of the factors, which have the factors' names.
 const COLUMNS: [&str; 28] = [
@@ -74,11 +74,22 @@ const MORE_COLUMNS: [&str; 32] = [
     "first_rate_not_sustained",
 ];
 
+/// Columns of stalls, behind those; empty where they are not known. The last ones are the lines of the cost ledger.
+const STALL_COLUMNS: [&str; 6] = ["stalls", "dips", "stalled_ms", "watched_ms", "longest_stall_ms", "max_gap_ms"];
+
+/// Lines of the cost ledger that have no column further in front.
+fn ledger_keys() -> impl Iterator<Item = LedgerKey> {
+    LedgerKey::ALL.iter().copied().filter(|key| !COLUMNS.contains(&key.word()))
+}
+
 /// One header row, then one row for each configuration in the plan's order (RFC 4180, lines end with CR LF).
 pub fn csv(input: &ReportInput<'_>) -> String {
     let mut out = String::new();
     let factors: Vec<_> = input.plan.factors.keys().map(String::as_str).collect();
-    push_row(&mut out, factors.iter().chain(&COLUMNS).chain(&MORE_COLUMNS).map(|name| (*name).to_owned()));
+    let names = factors.iter().chain(&COLUMNS).chain(&MORE_COLUMNS).chain(&STALL_COLUMNS);
+    let names = names.map(|name| (*name).to_owned());
+    push_row(&mut out, names.chain(ledger_keys().map(|key| key.word().to_owned())));
+    let details = stalls::of_cells(input);
     for (index, cell) in input.analysis.cells.iter().enumerate() {
         let levels = factors.iter().map(|name| {
             let level = cell.configuration.levels.get(*name);
@@ -95,6 +106,7 @@ pub fn csv(input: &ReportInput<'_>) -> String {
             target_fields(input, cell),
             open_loop_fields(cell.open_loop.as_ref()),
             range_fields(input, curve),
+            detail_fields(&details[index]),
         ];
         let figures = figures.into_iter().flatten();
         push_row(&mut out, levels.chain(figures));
@@ -203,6 +215,20 @@ fn range_fields(input: &ReportInput<'_>, curve: Option<&Curve>) -> Vec<String> {
     vec![figure(highest.map(rate)), figure(first_not.map(rate))]
 }
 
+fn detail_fields(detail: &CellDetail) -> Vec<String> {
+    let stalls = [
+        Some(detail.stalls as f64),
+        Some(detail.dips as f64),
+        Some(detail.stalled_ms),
+        Some(detail.watched_ms),
+        detail.longest_ms,
+        detail.max_gap_ms,
+    ];
+    let stalls = stalls.map(|value| value.filter(|_| detail.trials_watched > 0));
+    let ledger = ledger_keys().map(|key| detail.ledger.line(key).and_then(|line| line.per_tx));
+    stalls.into_iter().chain(ledger).map(figure).collect()
+}
+
 /// Value, low, high; empty where there is none.
 fn estimate(estimate: Option<&Estimate>) -> [String; 3] {
     [
@@ -247,7 +273,8 @@ mod tests {
             let text = csv(&fixture.input());
             let lines: Vec<_> = text.split_terminator("\r\n").collect();
             assert_eq!(lines.len(), 1 + fixture.analysis.cells.len());
-            let width = COLUMNS.len() + MORE_COLUMNS.len() + fixture.plan.factors.len();
+            let own = COLUMNS.len() + MORE_COLUMNS.len() + STALL_COLUMNS.len() + ledger_keys().count();
+            let width = own + fixture.plan.factors.len();
             assert!(lines.iter().all(|line| line.split(',').count() == width), "{text}");
         }
     }

@@ -5,7 +5,7 @@ use truetps_record::ServerFacts;
 
 use crate::generator::Facts;
 use crate::verdicts::verdicts;
-use crate::{ReportInput, cell_tables, format, load, names, sections};
+use crate::{ReportInput, cell_tables, format, ledger, load, names, sections, stalls};
 
 pub(crate) struct Document {
     pub(crate) title: String,
@@ -60,6 +60,8 @@ pub(crate) fn document(input: &ReportInput<'_>) -> Document {
         cell_tables::figures(input),
         sections::comparisons(input),
         sections::noise(input),
+        stalls::section(input),
+        ledger::section(input),
         sections::knees(input),
         sections::troubles(input),
         sections::words(input),
@@ -73,6 +75,8 @@ pub(crate) fn document(input: &ReportInput<'_>) -> Document {
 
 fn facts(input: &ReportInput<'_>) -> Vec<(&'static str, String)> {
     let mut facts: Vec<_> = verdicts(input).into_iter().map(|verdict| ("Verdict", verdict)).collect();
+    facts.extend(stalls::fact(input).map(|fact| ("Stalls", fact)));
+    facts.extend(ledger::fact(input).map(|fact| ("Ledger", fact)));
     facts.push(("Trials", trials_fact(input)));
     facts.push(("Server", server_fact(input)));
     facts.push(("Load", load_fact(input)));
@@ -86,9 +90,15 @@ pub(crate) const NO_SERVER: &str = "none: the script had connected to no server"
 
 fn trials_fact(input: &ReportInput<'_>) -> String {
     let analysis = input.analysis;
-    let not_run = analysis.trials_planned.saturating_sub(analysis.trials_valid + analysis.invalid.len());
+    let unread = input.unread.iter().filter(|unread| unread.whole_trial).count();
+    let not_run = analysis.trials_planned.saturating_sub(analysis.trials_valid + analysis.invalid.len() + unread);
     let partial = analysis.invalid.iter().filter(|trial| trial.partial).count();
-    let others = [(analysis.invalid.len() - partial, "invalid"), (partial, "partial"), (not_run, "not run")];
+    let others = [
+        (analysis.invalid.len() - partial, "invalid"),
+        (partial, "partial"),
+        (unread, "unreadable"),
+        (not_run, "not run"),
+    ];
     let mut parts = vec![format!("{} of {} valid", analysis.trials_valid, analysis.trials_planned)];
     parts.extend(others.iter().filter(|(number, _)| *number > 0).map(|(number, what)| format!("{number} {what}")));
     let blocks = format::plural(analysis.blocks_planned.into(), "block");

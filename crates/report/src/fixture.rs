@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use truetps_analysis::{Analysis, analyse};
+use truetps_analysis::{Analysis, TrialDetail, analyse};
 use truetps_record::{
     Counts, EngineFacts, ErrorCount, Experiment, Flavour, FlushProbe, HostFacts, LatencyFigures, Measured, Plan,
     Protocol, ResourceUse, SCHEMA_VERSION, ScheduledTrial, ServerFacts, SettingValue, Trial, TrialRole, Validity,
 };
 
-use crate::ReportInput;
+use crate::{ReportInput, Unread};
 
 const FLUSH: &str = "innodb_flush_log_at_trx_commit";
 
@@ -18,6 +18,8 @@ pub(crate) struct Fixture {
     pub(crate) trials: Vec<Trial>,
     pub(crate) analysis: Analysis,
     pub(crate) variables: BTreeMap<String, BTreeMap<String, String>>,
+    pub(crate) details: Vec<TrialDetail>,
+    pub(crate) unread: Vec<Unread>,
 }
 
 impl Fixture {
@@ -66,7 +68,7 @@ impl Fixture {
         let (schedule, trials) = run(&plan);
         let experiment = experiment(&plan, schedule);
         let analysis = analyse(&plan, &experiment, &trials);
-        Self { plan, experiment, trials, analysis, variables: BTreeMap::new() }
+        Self { plan, experiment, trials, analysis, variables: BTreeMap::new(), details: Vec::new(), unread: Vec::new() }
     }
 
     /// The durability experiment after an hour in which things went wrong: an invalid trial, an interrupted one, one
@@ -104,6 +106,8 @@ impl Fixture {
             analysis: &self.analysis,
             trials: &self.trials,
             variables: &self.variables,
+            details: &self.details,
+            unread: &self.unread,
         }
     }
 }

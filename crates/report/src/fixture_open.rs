@@ -52,7 +52,7 @@ impl Fixture {
     pub(crate) fn old_series() -> TrialSeries {
         let lines = include_str!("../testdata/before-open-loops/intervals.jsonl").lines();
         let intervals: Vec<Interval> = lines.map(|line| serde_json::from_str(line).unwrap()).collect();
-        TrialSeries { name: "trial-0028".to_owned(), intervals }
+        TrialSeries { name: "trial-0028".to_owned(), intervals, ..TrialSeries::default() }
     }
 }
 

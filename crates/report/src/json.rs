@@ -1,15 +1,15 @@
 //! A report as one JSON document: `docs/reference/report.schema.json` describes it.
 
 use serde::Serialize;
-use truetps_analysis::Analysis;
+use truetps_analysis::{Analysis, CellDetail, Ledger, Meanwhile, Stalls, TrialDetail};
 use truetps_record::{
     Configuration, Coupling, DriveMode, HostFacts, OpenLoop, Plan, SCHEMA_VERSION, ServerFacts, Trial, TrialRole,
     Validity,
 };
 
-use crate::ReportInput;
 use crate::meaning::{caveats, meaning};
 use crate::verdicts::verdicts;
+use crate::{ReportInput, stalls};
 
 #[derive(Serialize)]
 struct Report<'a> {
@@ -22,7 +22,11 @@ struct Report<'a> {
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     servers: &'a [ServerFacts],
     analysis: &'a Analysis,
+    /// Stalls and cost of each configuration, in the order of `analysis.cells`.
+    cell_details: Vec<CellDetail>,
     trials: Vec<TrialPart<'a>>,
+    /// Files that could not be read, and why.
+    unread: Vec<&'a str>,
     /// Sentences for people: the same as in every other format.
     verdicts: Vec<String>,
     meaning: Vec<String>,
@@ -70,6 +74,12 @@ struct TrialPart<'a> {
     sustained: Option<bool>,
     /// Why the figures say more about the generator than about the server; `null` where they do not.
     generator_limited: Option<&'a str>,
+    /// `null` where its files could not be read.
+    stalls: Option<&'a Stalls>,
+    /// One for each stall and dip, in their order; empty where nobody watched the server.
+    causes: &'a [Meanwhile],
+    /// What a transaction cost; `null` where the trial has no figures.
+    ledger: Option<&'a Ledger>,
     notes: &'a [String],
 }
 
@@ -110,7 +120,9 @@ pub fn json(input: &ReportInput<'_>) -> String {
         server: experiment.server.as_ref(),
         servers: &experiment.servers,
         analysis: input.analysis,
-        trials: input.trials.iter().map(trial_part).collect(),
+        cell_details: stalls::of_cells(input),
+        trials: trial_parts(input).collect(),
+        unread: input.unread.iter().map(|unread| unread.what.as_str()).collect(),
         verdicts: verdicts(input),
         meaning: meaning(input),
         caveats: caveats(input),
@@ -120,7 +132,21 @@ pub fn json(input: &ReportInput<'_>) -> String {
     text
 }
 
-fn trial_part(trial: &Trial) -> TrialPart<'_> {
+/// One JSON object a trial, each on a line of its own.
+pub fn jsonl(input: &ReportInput<'_>) -> String {
+    let line = |part: TrialPart<'_>| {
+        let text = serde_json::to_string(&part).expect("every field of a report has a JSON form");
+        text + "\n"
+    };
+    trial_parts(input).map(line).collect()
+}
+
+fn trial_parts<'a>(input: &ReportInput<'a>) -> impl Iterator<Item = TrialPart<'a>> {
+    let details = input.details;
+    input.trials.iter().map(|trial| trial_part(trial, details.iter().find(|detail| detail.name == trial.name)))
+}
+
+fn trial_part<'a>(trial: &'a Trial, detail: Option<&'a TrialDetail>) -> TrialPart<'a> {
     let measured = trial.measured.as_ref();
     let response = measured.map(|measured| measured.response).unwrap_or_default();
     TrialPart {
@@ -143,6 +169,9 @@ fn trial_part(trial: &Trial) -> TrialPart<'_> {
         open_loop: measured.and_then(|measured| measured.open_loop),
         sustained: measured.and_then(|measured| measured.sustained),
         generator_limited: measured.and_then(|measured| measured.generator_limited.as_deref()),
+        stalls: detail.map(|detail| &detail.stalls),
+        causes: detail.map_or(&[], |detail| &detail.causes),
+        ledger: detail.and_then(|detail| detail.ledger.as_ref()),
         notes: &trial.notes,
     }
 }

@@ -15,6 +15,8 @@ mod errors;
 mod generator;
 mod html;
 mod json;
+mod latency;
+mod ledger;
 mod load;
 mod markdown;
 mod names;
@@ -22,7 +24,9 @@ mod open_loop;
 mod risk;
 mod sections;
 mod settings_diff;
+mod stall_list;
 mod stalls;
+mod sysbench;
 mod text;
 mod verdicts;
 
@@ -38,16 +42,18 @@ pub use comparison::{
 };
 pub use csv::csv;
 pub use html::{TrialSeries, html};
-pub use json::json;
+pub use json::{json, jsonl};
+pub use latency::TrialLatency;
 pub use markdown::markdown;
 pub use settings_diff::{diff_json, diff_markdown, diff_text};
-pub use stalls::{StalledTrial, stalls_csv, stalls_json, stalls_markdown, stalls_text};
+pub use stall_list::{StalledTrial, stalls_csv, stalls_json, stalls_markdown, stalls_text};
+pub use sysbench::sysbench;
 pub use text::text;
 pub use verdicts::verdicts;
 
 use std::collections::BTreeMap;
 
-use truetps_analysis::Analysis;
+use truetps_analysis::{Analysis, TrialDetail};
 use truetps_record::{Experiment, Plan, Trial};
 
 /// Everything that a report is made from.
@@ -61,4 +67,17 @@ pub struct ReportInput<'a> {
     pub trials: &'a [Trial],
     /// What the servers of these trials were set to, by the name of the trial, where they could be asked.
     pub variables: &'a BTreeMap<String, BTreeMap<String, String>>,
+    /// What happened within these trials.
+    pub details: &'a [TrialDetail],
+    /// What could not be read of the folder: said wherever its trials would be shown.
+    pub unread: &'a [Unread],
+}
+
+/// A file that is damaged, of a newer version, or was edited.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unread {
+    /// Its path below the experiment's folder, and what is wrong with it.
+    pub what: String,
+    /// The trial itself is left out, not only a part of what it has left.
+    pub whole_trial: bool,
 }

@@ -164,8 +164,19 @@ pub(crate) fn troubles(input: &ReportInput<'_>) -> Option<Section> {
     let others = [failed_clients(input), notes(input)].concat();
     let list = |lines: Vec<String>| (!lines.is_empty()).then_some(Block::List(lines));
     let blocks: Vec<_> =
-        [list(invalid(input)), errors::table(input).map(Block::Table), list(others)].into_iter().flatten().collect();
+        [list(unread(input)), list(invalid(input)), errors::table(input).map(Block::Table), list(others)]
+            .into_iter()
+            .flatten()
+            .collect();
     (!blocks.is_empty()).then(|| Section { heading: "Invalid trials, errors and notes".to_owned(), blocks })
+}
+
+fn unread(input: &ReportInput<'_>) -> Vec<String> {
+    let line = |unread: &crate::Unread| {
+        let lost = if unread.whole_trial { "; the trial is left out" } else { "" };
+        format!("not read: {}{lost}", unread.what)
+    };
+    input.unread.iter().map(line).collect()
 }
 
 fn invalid(input: &ReportInput<'_>) -> Vec<String> {

@@ -1,138 +1,151 @@
-//! Where throughput broke down, and what the server waited on meanwhile, in every format.
+//! Stalls and dips in words and tables: when, how long, how deep, and what the server did meanwhile.
 
-use serde::Serialize;
 use truetps_analysis::{
-    Meanwhile, Sign, SignUnit, Stall, StallKind, Stalls, StallsUnknown, TrialDetail, Wait, WaitSource,
+    CellDetail, Meanwhile, Sign, SignUnit, Stall, StallKind, StallsUnknown, TrialDetail, Wait, cell_detail,
 };
-use truetps_record::{Configuration, SCHEMA_VERSION, Trial};
 
-use crate::document::{Block, Document, Entry, Section, Table, Tone};
-use crate::{format, markdown, text};
+use crate::ReportInput;
+use crate::document::{Block, Entry, Section, Table, Tone};
+use crate::format::{self, NOTHING};
 
-/// One trial with what happened in it.
-pub type StalledTrial<'a> = (&'a Trial, &'a TrialDetail);
+/// Stalls of a report; the longest ones. JSON has all.
+pub(crate) const ROWS_MAX: usize = 20;
+/// Waits and signs named with one stall.
+const WAITS_MAX: usize = 2;
+const SIGNS_MAX: usize = 2;
 
-/// `name`: the folder, as the user named it.
-pub fn stalls_text(name: &str, trials: &[StalledTrial<'_>], colour: bool) -> String {
-    text::draw(document(name, trials), colour)
+pub(crate) const HOW_TO_READ: &str = "A stall is a stretch under 30 % of the throughput that is usual around it, a dip one under \
+     70 %; the depth is the share of transactions that were missing. \"Meanwhile\" is what the server waited on more than \
+     elsewhere in the trial, by its own words and by sessions that waited at a time, and what else was unlike the rest: \
+     it happened at the same time, which does not show that it was the cause.";
+
+/// For each configuration of the analysis, its valid trials together.
+pub(crate) fn of_cells(input: &ReportInput<'_>) -> Vec<CellDetail> {
+    let known = |name: &String| input.details.iter().find(|detail| detail.name == *name);
+    let of = |trials: &[String]| cell_detail(&trials.iter().filter_map(known).collect::<Vec<_>>());
+    input.analysis.cells.iter().map(|cell| of(&cell.trials)).collect()
 }
 
-pub fn stalls_markdown(name: &str, trials: &[StalledTrial<'_>]) -> String {
-    markdown::draw(document(name, trials))
-}
-
-/// One line a stall or dip.
-pub fn stalls_csv(trials: &[StalledTrial<'_>]) -> String {
-    let mut out = String::from("trial,kind,start_ms,length_ms,depth,baseline_tps,waited_on\r\n");
-    for (trial, detail) in trials {
-        for (index, stall) in detail.stalls.list.iter().enumerate() {
-            let waits = detail.causes.get(index).map(|cause| &cause.waits[..]).unwrap_or_default();
-            let names: Vec<_> = waits.iter().map(|wait| wait.name.as_str()).collect();
-            let line = format!(
-                "{},{},{},{},{},{},\"{}\"\r\n",
-                trial.name,
-                kind(stall.kind),
-                stall.start_ms.round(),
-                stall.length_ms.round(),
-                (stall.depth * 1e3).round() / 1e3,
-                stall.baseline_tps.round(),
-                names.join("; ").replace('"', "\"\"")
-            );
-            out.push_str(&line);
-        }
+/// `4.1 of 300 s (1.3 %) in 2 of 5 trials, longest 1.9 s (trial-0003, at second 41)`; `None` where there is no trial.
+pub(crate) fn fact(input: &ReportInput<'_>) -> Option<String> {
+    let valid = valid(input);
+    let watched: Vec<_> = valid.iter().filter(|detail| detail.stalls.unknown.is_none()).collect();
+    if watched.is_empty() {
+        let first = valid.first()?;
+        return Some(format!("not known: {}", first.stalls.unknown.map_or("", unknown)));
     }
-    out
+    let sum = |of: fn(&TrialDetail) -> f64| watched.iter().map(|detail| of(detail)).sum::<f64>();
+    let (stalled, all) = (sum(|one| one.stalls.stalled_ms), sum(|one| one.stalls.watched_ms));
+    let dips: usize = watched.iter().map(|one| one.stalls.list.len() - one.stalls.stalls().count()).sum();
+    let dips = if dips == 0 { String::new() } else { format!("; {}", format::plural(dips as u64, "dip")) };
+    let longest = watched.iter().flat_map(|one| one.stalls.stalls().map(move |stall| (one, stall)));
+    let Some((of, longest)) = longest.max_by(|(_, one), (_, other)| one.length_ms.total_cmp(&other.length_ms)) else {
+        return Some(format!("none in {}{dips}", seconds(all)));
+    };
+    let with = watched.iter().filter(|one| one.stalls.stalls().next().is_some()).count();
+    let trials =
+        if watched.len() == 1 { String::new() } else { format!(" in {with} of {}", format::trials(watched.len())) };
+    let place = if watched.len() == 1 { String::new() } else { format!("{}, ", of.name) };
+    let while_ = cause(of, longest)
+        .and_then(|cause| cause.waits.first().map(|wait| format!(", waiting for {}", wait.class.name())));
+    Some(format!(
+        "{} of {} ({}){trials}, longest {} ({place}at {}{}){dips}",
+        seconds(stalled).trim_end_matches(" s"),
+        seconds(all),
+        format::percent(stalled / all.max(1.0)),
+        seconds(longest.length_ms),
+        seconds(longest.start_ms),
+        while_.unwrap_or_default(),
+    ))
 }
 
-#[derive(Serialize)]
-struct JsonDocument<'a> {
-    schema_version: u32,
-    trials: Vec<JsonTrial<'a>>,
+/// Details of trials that are evidence.
+fn valid<'a>(input: &ReportInput<'a>) -> Vec<&'a TrialDetail> {
+    let is_valid = |name: &str| input.trials.iter().any(|trial| trial.name == name && trial.validity.is_valid());
+    input.details.iter().filter(|detail| is_valid(&detail.name)).collect()
 }
 
-#[derive(Serialize)]
-struct JsonTrial<'a> {
-    name: &'a str,
-    configuration: &'a Configuration,
-    stalls: &'a Stalls,
-    /// One for each of the stalls and dips; empty where nobody watched.
-    meanwhile: &'a [Meanwhile],
+pub(crate) fn unknown(why: StallsUnknown) -> &'static str {
+    match why {
+        StallsUnknown::NoBuckets => "the record has whole seconds only (an older version, or a script's run)",
+        StallsUnknown::TooShort => "the measure phase is shorter than a second",
+    }
 }
 
-/// An indented JSON document that ends with a line feed.
-pub fn stalls_json(trials: &[StalledTrial<'_>]) -> String {
-    let trials = trials.iter().map(|(trial, detail)| JsonTrial {
-        name: &trial.name,
-        configuration: &trial.configuration,
-        stalls: &detail.stalls,
-        meanwhile: &detail.causes,
+/// `1.9 s`, `41.3 s`, `300 s`.
+pub(crate) fn seconds(ms: f64) -> String {
+    let seconds = ms / 1e3;
+    if seconds >= 99.95 { format!("{} s", format::count(seconds.round() as u64)) } else { format!("{seconds:.1} s") }
+}
+
+fn cause<'a>(detail: &'a TrialDetail, stall: &Stall) -> Option<&'a Meanwhile> {
+    let at = detail.stalls.list.iter().position(|one| one == stall)?;
+    detail.causes.get(at)
+}
+
+/// One row of the table of stalls.
+pub(crate) struct Row<'a> {
+    pub(crate) trial: &'a str,
+    pub(crate) kind: StallKind,
+    pub(crate) start: String,
+    pub(crate) length: String,
+    pub(crate) depth: String,
+    pub(crate) usual: String,
+    pub(crate) meanwhile: String,
+}
+
+/// The longest stalls and dips of all trials in the order of their trials, and how many more there are.
+pub(crate) fn rows<'a>(input: &ReportInput<'a>) -> (Vec<Row<'a>>, usize) {
+    let all = input.details.iter().flat_map(|detail| detail.stalls.list.iter().map(move |stall| (detail, stall)));
+    let mut all: Vec<_> = all.enumerate().collect();
+    let rank = |stall: &Stall| (stall.kind == StallKind::Dip, -stall.length_ms);
+    all.sort_by(|(_, (_, one)), (_, (_, other))| {
+        rank(one).partial_cmp(&rank(other)).unwrap_or(std::cmp::Ordering::Equal)
     });
-    let document = JsonDocument { schema_version: SCHEMA_VERSION, trials: trials.collect() };
-    let mut text = serde_json::to_string_pretty(&document).expect("every field of a stall has a JSON form");
-    text.push('\n');
-    text
+    let left_out = all.len().saturating_sub(ROWS_MAX);
+    all.truncate(ROWS_MAX);
+    all.sort_by_key(|(at, _)| *at);
+    (all.into_iter().map(|(_, (detail, stall))| row(detail, stall)).collect(), left_out)
 }
 
-fn document(name: &str, trials: &[StalledTrial<'_>]) -> Document {
-    let sections = trials.iter().filter(|(_, detail)| !detail.stalls.list.is_empty()).map(|(trial, detail)| Section {
-        heading: format!("{}  {}", trial.name, trial.configuration),
-        blocks: blocks(detail),
-    });
-    Document { title: format!("Stalls of {name}"), facts: facts(trials), sections: sections.collect() }
+fn row<'a>(detail: &'a TrialDetail, stall: &Stall) -> Row<'a> {
+    Row {
+        trial: &detail.name,
+        kind: stall.kind,
+        start: seconds(stall.start_ms),
+        length: seconds(stall.length_ms),
+        depth: format::percent(stall.depth),
+        usual: format::tps(stall.baseline_tps),
+        meanwhile: cause(detail, stall).map_or_else(|| "nobody watched the server".to_owned(), meanwhile),
+    }
 }
 
-fn facts(trials: &[StalledTrial<'_>]) -> Vec<(&'static str, String)> {
-    let known: Vec<_> = trials.iter().map(|(_, detail)| *detail).filter(|one| one.stalls.unknown.is_none()).collect();
-    let summary = truetps_analysis::cell_detail(&known);
-    let mut facts = vec![("Stalls", crate::comparison::stalls_of(&summary))];
-    if summary.dips > 0 {
-        facts.push(("Dips", format::plural(summary.dips as u64, "dip")));
-    }
-    facts.push(("Trials", format::trials(trials.len())));
-    let unknown = |why: StallsUnknown| trials.iter().filter(|(_, one)| one.stalls.unknown == Some(why)).count();
-    for (why, text) in [
-        (StallsUnknown::NoBuckets, "recorded seconds only, so that nothing is known of their stalls"),
-        (StallsUnknown::TooShort, "measured too short for stalls to be told from what is usual"),
-    ] {
-        if unknown(why) > 0 {
-            facts.push(("Note", format!("{} {text}", format::trials(unknown(why)))));
-        }
-    }
-    facts
+/// What was waited on and what was unlike the rest, the most telling first.
+fn meanwhile(cause: &Meanwhile) -> String {
+    let waits = cause.waits.iter().take(WAITS_MAX).map(wait);
+    let told: Vec<_> = waits.chain(cause.signs.iter().take(SIGNS_MAX).map(sign)).collect();
+    if told.is_empty() { "nothing that was read stands out".to_owned() } else { told.join("; ") }
 }
 
-/// A table of a trial's stalls and dips, and a list of what the server did in each.
-pub(crate) fn blocks(detail: &TrialDetail) -> Vec<Block> {
-    let rows = detail.stalls.list.iter().map(row).collect();
-    let header = ["", "start", "length", "missing", "usual"].map(str::to_owned).to_vec();
-    let mut blocks = vec![Block::Table(Table { caption: None, header, rows, words_last: false })];
-    let told = detail.stalls.list.iter().zip(&detail.causes).filter_map(|(stall, cause)| {
-        let told = meanwhile(cause);
-        (!told.is_empty()).then(|| format!("{} at {}: {told}", kind(stall.kind), seconds(stall.start_ms)))
-    });
-    let told: Vec<_> = told.collect();
-    if !told.is_empty() {
-        blocks.push(Block::List(told));
-    }
-    if detail.waits.as_ref().is_some_and(|waits| waits.source == WaitSource::Sampled) {
-        blocks.push(Block::Paragraph(
-            "The server does not time its waits: sessions were counted by their state at each reading. `--waits` times them on a \
-             private server."
-                .to_owned(),
-        ));
-    }
-    blocks
+/// `redo flush (wait/io/file/innodb/innodb_log_file): 12.3 sessions, usually 0.40`.
+pub(crate) fn wait(wait: &Wait) -> String {
+    let usual = wait.usual_sessions.map_or(String::new(), |usual| format!(", usually {}", sessions(usual)));
+    format!("{} ({}): {} sessions{usual}", wait.class.name(), wait.name, sessions(wait.sessions))
 }
 
-fn row(stall: &Stall) -> Vec<Entry> {
-    let tone = if stall.kind == StallKind::Stall { Tone::Bad } else { Tone::Unsure };
-    vec![
-        Entry { text: kind(stall.kind).to_owned(), tone },
-        seconds(stall.start_ms).into(),
-        format::duration_us(stall.length_ms * 1e3).into(),
-        format::percent(stall.depth).into(),
-        format!("{} tps", format::tps(stall.baseline_tps)).into(),
-    ]
+pub(crate) fn sessions(number: f64) -> String {
+    if number >= 9.95 { format::count(number.round() as u64) } else { format!("{number:.1}") }
+}
+
+pub(crate) fn sign(sign: &Sign) -> String {
+    let text = |value: f64| match sign.unit {
+        SignUnit::Share => format::percent(value),
+        SignUnit::PerSecond => format!("{}/s", format::tps(value)),
+        SignUnit::BytesPerSecond => format!("{}/s", format::bytes(value.max(0.0) as u64)),
+        SignUnit::Cores => format!("{value:.2} cores"),
+    };
+    let usual = sign.usual.map_or(String::new(), |usual| format!(", usually {}", text(usual)));
+    format!("{}: {}{usual}", sign.name, text(sign.value))
 }
 
 pub(crate) fn kind(kind: StallKind) -> &'static str {
@@ -142,61 +155,78 @@ pub(crate) fn kind(kind: StallKind) -> &'static str {
     }
 }
 
-/// On the trial's clock, with the step of the series: `12.3 s`.
-fn seconds(ms: f64) -> String {
-    format!("{:.1} s", ms / 1e3)
-}
-
-/// What the server waited on, and what else was unlike the rest; empty where nothing was.
-pub(crate) fn meanwhile(cause: &Meanwhile) -> String {
-    let waits: Vec<_> = cause.waits.iter().map(wait).collect();
-    let signs: Vec<_> = cause.signs.iter().map(sign).collect();
-    let waited = if waits.is_empty() { String::new() } else { format!("waited on {}", waits.join(", ")) };
-    let parts: Vec<_> = [waited, signs.join(", ")].into_iter().filter(|part| !part.is_empty()).collect();
-    parts.join("; ")
-}
-
-/// `wait/io/file/sql/binlog (binlog sync): 3.0 sessions, else 0.1`.
-fn wait(wait: &Wait) -> String {
-    let usual = wait.usual_sessions.map(|usual| format!(", else {usual:.1}")).unwrap_or_default();
-    format!("{} ({}): {:.1} sessions{usual}", wait.name, wait.class.name(), wait.sessions)
-}
-
-fn sign(sign: &Sign) -> String {
-    let text = |value: f64| match sign.unit {
-        SignUnit::Share => format::percent(value),
-        SignUnit::PerSecond => format!("{} a second", format::tps(value)),
-        SignUnit::BytesPerSecond => format!("{} a second", format::bytes(value.max(0.0).round() as u64)),
-        SignUnit::Cores => format!("{value:.2} cores"),
+/// `None` where there was neither a stall nor a dip.
+pub(crate) fn section(input: &ReportInput<'_>) -> Option<Section> {
+    let (rows, left_out) = rows(input);
+    if rows.is_empty() {
+        return None;
+    }
+    let mut blocks = Vec::new();
+    if input.analysis.cells.len() > 1 {
+        blocks.push(Block::Table(cells_table(input)));
+    }
+    let several = input.details.len() > 1;
+    let names = ["trial", "", "start", "length", "depth", "usual tps", "meanwhile"];
+    let header = names.iter().filter(|name| several || **name != "trial").map(|name| (*name).to_owned()).collect();
+    let entries = |row: &Row<'_>| {
+        let tone = if row.kind == StallKind::Stall { Tone::Bad } else { Tone::Unsure };
+        let kind = Entry { text: kind(row.kind).to_owned(), tone };
+        let trial = several.then(|| row.trial.to_owned().into());
+        let texts = [&row.start, &row.length, &row.depth, &row.usual, &row.meanwhile].map(|text| text.clone().into());
+        trial.into_iter().chain([kind]).chain(texts).collect()
     };
-    let usual = sign.usual.map(|usual| format!(" (else {})", text(usual))).unwrap_or_default();
-    format!("{} {}{usual}", sign.name, text(sign.value))
+    blocks.push(Block::Table(Table {
+        caption: None,
+        header,
+        rows: rows.iter().map(entries).collect(),
+        words_last: true,
+    }));
+    let more =
+        if left_out == 0 { String::new() } else { format!(" {left_out} shorter ones are left out: JSON has all.") };
+    blocks.push(Block::Paragraph(format!("{HOW_TO_READ}{more}")));
+    Some(Section { heading: "Stalls and dips".to_owned(), blocks })
+}
+
+/// Texts of a configuration: stalls, stalled share, longest, dips, longest gap.
+pub(crate) fn cell_texts(cell: &CellDetail) -> [String; 5] {
+    if cell.trials_watched == 0 {
+        return [NOTHING; 5].map(str::to_owned);
+    }
+    let time = |ms: Option<f64>| format::or_nothing(ms, seconds);
+    [
+        cell.stalls.to_string(),
+        format::percent(cell.stalled_ms / cell.watched_ms.max(1.0)),
+        time(cell.longest_ms),
+        cell.dips.to_string(),
+        cell.max_gap_ms.map_or_else(|| "< 100 ms".to_owned(), |ms| format::duration_us(ms * 1e3)),
+    ]
+}
+
+pub(crate) const CELL_COLUMNS: [&str; 5] = ["stalls", "stalled", "longest", "dips", "longest gap"];
+
+fn cells_table(input: &ReportInput<'_>) -> Table {
+    let cells = of_cells(input);
+    let row = |(cell, detail): (&truetps_analysis::Cell, &CellDetail)| {
+        let texts = cell_texts(detail).into_iter().chain([cell.configuration.to_string()]);
+        texts.map(Entry::from).collect()
+    };
+    Table {
+        caption: None,
+        header: CELL_COLUMNS.into_iter().chain(["configuration"]).map(str::to_owned).collect(),
+        rows: input.analysis.cells.iter().zip(&cells).map(row).collect(),
+        words_last: true,
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use truetps_analysis::WaitClass;
-
     use super::*;
 
     #[test]
-    fn waits_and_signs_in_words() {
-        let cause = Meanwhile {
-            waits: vec![Wait {
-                name: "Commit".to_owned(),
-                class: WaitClass::Commit,
-                sessions: 12.04,
-                usual_sessions: Some(0.5),
-            }],
-            signs: vec![
-                Sign { name: "server CPU", unit: SignUnit::Cores, value: 0.0, usual: Some(0.9) },
-                Sign { name: "disk busy", unit: SignUnit::Share, value: 0.98, usual: None },
-            ],
-        };
-        assert_eq!(
-            meanwhile(&cause),
-            "waited on Commit (commit): 12.0 sessions, else 0.5; server CPU 0.00 cores (else 0.90 cores), disk busy 98 %"
-        );
-        assert_eq!(meanwhile(&Meanwhile::default()), "");
+    fn lengths_are_seconds() {
+        let check = |ms, expect: &str| assert_eq!(seconds(ms), expect);
+        check(1900.0, "1.9 s");
+        check(41_333.0, "41.3 s");
+        check(300_000.0, "300 s");
     }
 }

@@ -12,11 +12,11 @@ use truetps_report::{
     ComparedSide, ComparisonInput, comparison_csv, comparison_json, comparison_markdown, comparison_text,
 };
 
-use crate::args::{CompareArgs, Format};
+use crate::args::{CompareArgs, TableFormat};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::named_run::{NamedRun, RecordedTrial, configurations};
 use crate::print_out;
-use crate::records::{Named, Recorded, configurations};
 
 pub(crate) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     let thresholds = thresholds(&args.fail_if)?;
@@ -31,10 +31,10 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     let inputs: Vec<_> = compared.iter().zip(&judged).map(|(one, judged)| one.input(&a, &b, judged)).collect();
     let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let printed = print_out(&match args.format {
-        Format::Text => comparison_text(&inputs, colour),
-        Format::Json => comparison_json(&inputs),
-        Format::Csv => comparison_csv(&inputs),
-        Format::Md => comparison_markdown(&inputs),
+        TableFormat::Text => comparison_text(&inputs, colour),
+        TableFormat::Json => comparison_json(&inputs),
+        TableFormat::Csv => comparison_csv(&inputs),
+        TableFormat::Md => comparison_markdown(&inputs),
     });
     Ok(if printed == Exit::Good { judge(&compared, &judged) } else { printed })
 }
@@ -65,8 +65,8 @@ fn judge(compared: &[Compared], judged: &[Vec<(Threshold, ThresholdState)>]) -> 
 
 /// What one of the two arguments names.
 struct Side {
-    named: Named,
-    trials: Vec<Recorded>,
+    named: NamedRun,
+    trials: Vec<RecordedTrial>,
     details: Vec<TrialDetail>,
     /// Those that were asked for.
     configurations: Vec<Configuration>,
@@ -75,7 +75,7 @@ struct Side {
 impl Side {
     fn open(args: &CompareArgs, path: &std::path::Path, levels: &[String], flag: &str) -> Result<Self, Failure> {
         let path = if path.as_os_str() == truetps_record::LATEST { args.runs.join(path) } else { path.to_owned() };
-        let named = Named::open(Some(&path), &args.runs)?;
+        let named = NamedRun::open(Some(&path), &args.runs)?;
         let mut trials = named.trials()?;
         let begun = trials.len();
         trials.retain(|one| one.trial.validity.is_valid() && one.trial.measured.is_some());
@@ -93,7 +93,7 @@ impl Side {
             let message = format!("{flag} {}: {} has no such trial", levels.join(" "), named.name());
             return Err(Failure::usage(message).hint(format!("it has {}", listed.join(", "))));
         }
-        let details = trials.iter().map(Recorded::detail).collect();
+        let details = trials.iter().map(RecordedTrial::detail).collect();
         Ok(Self { named, trials, details, configurations })
     }
 
@@ -102,7 +102,7 @@ impl Side {
         CompareSide { trials: own.map(|(one, detail)| (one.record(), detail)).collect() }
     }
 
-    fn first<'a>(&'a self, configuration: &Configuration) -> Option<&'a Recorded> {
+    fn first<'a>(&'a self, configuration: &Configuration) -> Option<&'a RecordedTrial> {
         self.trials.iter().find(|one| one.trial.configuration == *configuration)
     }
 }
@@ -162,8 +162,9 @@ impl Compared {
         let pairing = if is_paired { Pairing::Blocks } else { Pairing::None };
         let smallest = a.named.plan.design.smallest_effect_percent / 100.0;
         let settings = a.first(of_a).zip(b.first(of_b)).and_then(|(one, other)| {
-            let side =
-                |named: &Named, recorded: &Recorded| side_of_path(&named.path().join(&recorded.trial.name), None).ok();
+            let side = |named: &NamedRun, recorded: &RecordedTrial| {
+                side_of_path(&named.path().join(&recorded.trial.name), None).ok()
+            };
             Some(diff(&side(&a.named, one)?, &side(&b.named, other)?))
         });
         Self {

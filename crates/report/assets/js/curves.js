@@ -23,6 +23,7 @@ function curveChart(figure) {
   // Against a logarithmic rate, a server that keeps up is a straight line on a logarithmic axis alone.
   const isTarget = data.axis === "rate" && measure.name === "tps";
   let log = isTarget || high / low > LOG_FROM_RATIO;
+  let logX = true;
 
   const items = lines.map((line) => ({ line, look: line.look, width: lineWidth(line), label: lineLabel(line) }));
   const show = legend(figure.querySelector(".legend"), data.factors, items, () => redraw());
@@ -31,9 +32,16 @@ function curveChart(figure) {
     const head = chart ? `at ${levelText(level)}` : figure.dataset.rest;
     show(head, lines.map((line) => (chart ? textAt(line, level, measure) : bestText(line, measure))));
   };
-  const redraw = mount(figure.querySelector(".plot"), () => describeCurves(lines, measure, log), read);
+  const redraw = mount(figure.querySelector(".plot"), () => describeCurves(lines, measure, { log, logX }), read);
   choice(figure.querySelector(".choice"), figure.id, ["log", "linear"], log ? "log" : "linear", (chosen) => {
     log = chosen === "log";
+    redraw();
+  });
+  const below = figure.querySelector(".axis-below");
+  const titleX = below.textContent;
+  choice(figure.querySelector(".choice-x"), `${figure.id}-x`, ["log", "linear"], "log", (chosen) => {
+    logX = chosen === "log";
+    below.textContent = logX ? titleX : titleX.replace(" (log scale)", "");
     redraw();
   });
 }
@@ -78,12 +86,12 @@ function extent(lines, measure) {
   return positive.length === 0 ? { low: 1, high: 10 } : { low: Math.min(...positive), high: Math.max(...positive) };
 }
 
-function describeCurves(lines, measure, log) {
+function describeCurves(lines, measure, { log, logX }) {
   const { low, high } = extent(lines, measure);
   const yRange = log ? [low / 1.3, high * 1.4] : [0, high * 1.12];
   const withRule = data.rule != null && !ONE_LEVEL;
   const xs = withRule ? [...LEVELS, data.rule] : LEVELS;
-  const xRange = [Math.min(...xs) / 1.25, Math.max(...xs) * 1.25];
+  const xRange = logX ? [Math.min(...xs) / 1.25, Math.max(...xs) * 1.25] : [0, Math.max(...xs) * 1.06];
   const endLabels = lines.length > 1 && lines.every((line) => line.name.length <= END_LABEL_LETTERS_MAX);
   const series = lines.map((line) => ({
     stroke: colour(line.look.colour),
@@ -97,7 +105,7 @@ function describeCurves(lines, measure, log) {
     height: 380,
     padding: [26, endLabels ? 44 : 16, 0, 0],
     scales: {
-      x: { time: false, distr: 3, range: () => xRange },
+      x: { time: false, distr: logX ? 3 : 1, range: () => xRange },
       y: { distr: log ? 3 : 1, range: () => yRange },
     },
     axes: [
@@ -131,7 +139,8 @@ function drawTarget(chart) {
     ctx.setLineDash([2 * px, 4 * px]);
     ctx.beginPath();
     // A straight line of a linear axis is a curve on the logarithmic one below.
-    const { min, max } = chart.scales.x;
+    const { max } = chart.scales.x;
+    const min = chart.scales.x.min || max / 1e4;
     for (let step = 0; step <= 100; step++) {
       const rate = min * (max / min) ** (step / 100);
       ctx.lineTo(chart.valToPos(rate, "x", true), chart.valToPos(rate, "y", true));

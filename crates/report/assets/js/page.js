@@ -45,3 +45,5 @@ themeButton(document.querySelector(".top > div"));
 preparePrinting();
 document.querySelectorAll("figure[data-measure]").forEach(curveChart);
 document.querySelectorAll("figure[data-series]").forEach(seriesCharts);
+document.querySelectorAll("figure[data-percentiles]").forEach(percentileChart);
+document.querySelectorAll("figure[data-heat]").forEach(heatChart);

@@ -1,11 +1,12 @@
 //! The tables of a comparison: throughput, response time and gaps, and the cost ledger.
 
-use truetps_analysis::{Change, ComparedLine, LedgerUnit, Metric, OwnMetric};
+use truetps_analysis::{Change, ComparedLine, Metric, OwnMetric};
 use truetps_record::Estimate;
 
 use super::{ComparisonInput, verdict};
 use crate::document::{Block, Entry, Section, Table, Tone};
 use crate::format::{self, NOTHING};
+use crate::ledger;
 
 /// Throughput, p99 and the longest gap.
 pub(super) fn own(input: &ComparisonInput<'_>) -> Section {
@@ -62,11 +63,7 @@ pub(super) fn text(metric: Metric, value: f64) -> String {
         // What is shorter is not recorded.
         Metric::Own(OwnMetric::MaxGapMs) if value <= truetps_record::BUCKET_MS => "up to 100 ms".to_owned(),
         Metric::Own(OwnMetric::MaxGapMs) => format::duration_us(value * 1e3),
-        Metric::Ledger(key) => match key.unit() {
-            LedgerUnit::Count => format::per_tx(value),
-            LedgerUnit::Bytes => format::bytes(value.round() as u64),
-            LedgerUnit::Us => format::duration_us(value),
-        },
+        Metric::Ledger(key) => ledger::amount(key.unit(), value),
     }
 }
 

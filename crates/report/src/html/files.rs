@@ -2,7 +2,7 @@
 
 use truetps_record::{Trial, TrialRole, Validity};
 
-use super::labels;
+use super::{TrialSeries, labels};
 use crate::generator::limited_trial;
 use crate::{ReportInput, format};
 
@@ -18,16 +18,19 @@ pub(super) struct TrialFiles<'a> {
     /// By the generator.
     pub(super) limited: bool,
     pub(super) state: &'static str,
+    /// Name and path below the experiment's folder.
+    pub(super) links: Vec<(&'static str, &'static str)>,
 }
 
 /// In order of blocks and positions, which is the order in which they ran.
-pub(super) fn of<'a>(input: &ReportInput<'a>) -> Vec<TrialFiles<'a>> {
+pub(super) fn of<'a>(input: &ReportInput<'a>, series: &[TrialSeries]) -> Vec<TrialFiles<'a>> {
     let mut trials: Vec<_> = input.trials.iter().collect();
     trials.sort_by_key(|trial| (trial.block, trial.position));
-    trials.into_iter().map(describe).collect()
+    let files = |trial: &Trial| series.iter().find(|one| one.name == trial.name).map_or(&[][..], |one| &one.files);
+    trials.into_iter().map(|trial| describe(trial, files(trial))).collect()
 }
 
-fn describe(trial: &Trial) -> TrialFiles<'_> {
+fn describe<'a>(trial: &'a Trial, files: &[&'static str]) -> TrialFiles<'a> {
     let measured = trial.measured.as_ref();
     let response = measured.map(|measured| measured.response).unwrap_or_default();
     TrialFiles {
@@ -40,6 +43,18 @@ fn describe(trial: &Trial) -> TrialFiles<'_> {
         valid: trial.validity.is_valid(),
         limited: limited_trial(trial),
         state: state(trial),
+        links: files.iter().map(|file| (short(file), *file)).collect(),
+    }
+}
+
+/// `server/my.cnf` is `my.cnf`; a file whose name says what it has needs no ending.
+fn short(file: &'static str) -> &'static str {
+    let name = file.rsplit('/').next().unwrap_or(file);
+    match name {
+        "run.json" | "intervals.jsonl" | "latency.hdr" | "probe.jsonl" | "variables.json" => {
+            name.split('.').next().unwrap_or(name)
+        }
+        _ => name,
     }
 }
 

@@ -7,10 +7,12 @@
 mod curves;
 mod files;
 mod forest;
+mod heat;
 mod labels;
 mod noise;
 mod open_loop;
 mod page;
+mod percentiles;
 mod script_data;
 mod series;
 mod setup;
@@ -24,14 +26,18 @@ mod tests;
 use askama::Template;
 use truetps_record::Interval;
 
-use crate::ReportInput;
+use crate::{ReportInput, TrialLatency};
 
-/// The intervals of one trial.
-#[derive(Debug, Clone, PartialEq)]
+/// What one trial has left beside its figures.
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct TrialSeries {
     /// `trial-0007`.
     pub name: String,
     pub intervals: Vec<Interval>,
+    /// `None` where there are no histograms.
+    pub latency: Option<TrialLatency>,
+    /// Files in its folder, as paths below that: what the page links to.
+    pub files: Vec<&'static str>,
 }
 
 /// The whole page. A trial without a series is in all tables but not in the charts over time.

@@ -7,6 +7,7 @@ use super::files::{self, TrialFiles};
 use super::labels::Lines;
 use super::noise::NoiseSection;
 use super::open_loop::OpenLoopSection;
+use super::percentiles::PercentileSection;
 use super::series::SeriesSection;
 use super::setup::Setup;
 use super::table::MainTable;
@@ -25,7 +26,7 @@ macro_rules! asset {
 pub(super) struct Assets {
     css: &'static str,
     /// In this order: later files use what earlier ones define.
-    js: [&'static str; 6],
+    js: [&'static str; 8],
     uplot_css: &'static str,
     uplot_js: &'static str,
     uplot_licence: &'static str,
@@ -39,6 +40,8 @@ const ASSETS: Assets = Assets {
         asset!("js/chart.js"),
         asset!("js/curves.js"),
         asset!("js/series.js"),
+        asset!("js/percentiles.js"),
+        asset!("js/heat.js"),
         asset!("js/page.js"),
     ],
     uplot_css: asset!("vendor/uplot-1.6.32/uPlot.min.css"),
@@ -47,7 +50,7 @@ const ASSETS: Assets = Assets {
 };
 
 /// Anchor and name of each section in the line at the top.
-const SECTIONS: [(&str, &str); 10] = [
+const SECTIONS: [(&str, &str); 11] = [
     ("verdict", "Verdict"),
     ("setup", "What was run"),
     ("curve", "Throughput"),
@@ -55,6 +58,7 @@ const SECTIONS: [(&str, &str); 10] = [
     (OPEN_LOOP, "Open loop"),
     ("table", "All figures"),
     ("series", "Over time"),
+    (PERCENTILES, "Percentiles"),
     ("noise", "Noise"),
     ("errors", "Errors"),
     ("files", "Raw files"),
@@ -62,6 +66,7 @@ const SECTIONS: [(&str, &str); 10] = [
 
 /// Only in a report that has one.
 const OPEN_LOOP: &str = "open-loop";
+const PERCENTILES: &str = "percentiles";
 
 #[derive(Template)]
 #[template(path = "page.html", whitespace = "minimize")]
@@ -77,6 +82,7 @@ pub(super) struct Page<'a> {
     open_loop: Option<OpenLoopSection>,
     table: MainTable,
     series: SeriesSection,
+    percentiles: Option<PercentileSection>,
     noise: Option<NoiseSection>,
     trouble: Trouble<'a>,
     files: Vec<TrialFiles<'a>>,
@@ -87,9 +93,15 @@ pub(super) struct Page<'a> {
 impl<'a> Page<'a> {
     pub(super) fn new(input: &ReportInput<'a>, series: &[TrialSeries]) -> Self {
         let lines = Lines::of(input);
+        let percentiles = PercentileSection::of(input, &lines, series);
+        let files = files::of(input, series);
         let series = SeriesSection::of(input, series);
         let open_loop = OpenLoopSection::of(input, &lines);
-        let has_section = |anchor: &str| anchor != OPEN_LOOP || open_loop.is_some();
+        let has_section = |anchor: &str| match anchor {
+            OPEN_LOOP => open_loop.is_some(),
+            PERCENTILES => percentiles.is_some(),
+            _ => true,
+        };
         Self {
             name: &input.experiment.name,
             tool_version: &input.experiment.tool_version,
@@ -103,9 +115,10 @@ impl<'a> Page<'a> {
             table: MainTable::of(input, &lines),
             noise: NoiseSection::of(input),
             trouble: Trouble::of(input),
-            files: files::of(input),
-            data: script_data::json(input, &lines, &series),
+            files,
+            data: script_data::json(input, &lines, &series, percentiles.as_ref()),
             series,
+            percentiles,
         }
     }
 }

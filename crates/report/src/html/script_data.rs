@@ -4,7 +4,9 @@ use serde::{Serialize, Serializer};
 use truetps_analysis::{Axis, Cell, Curve};
 use truetps_record::{Estimate, Trial};
 
+use super::heat::Picture;
 use super::labels::{Lines, split_range};
+use super::percentiles::{PercentileData, PercentileSection};
 use super::series::{SeriesData, SeriesSection};
 use crate::ReportInput;
 use crate::{format, names};
@@ -35,6 +37,11 @@ impl Figure {
         Self(value)
     }
 
+    #[cfg(test)]
+    pub(super) fn value(self) -> f64 {
+        self.0
+    }
+
     /// All digits before the point, none behind it.
     pub(super) fn whole(value: f64) -> Self {
         Self(value.round())
@@ -57,6 +64,8 @@ struct ScriptData<'a> {
     curves: Vec<CurveData<'a>>,
     #[serde(flatten)]
     series: &'a SeriesData,
+    percentiles: Option<&'a PercentileData>,
+    heat: &'a [Picture],
 }
 
 #[derive(Serialize)]
@@ -88,7 +97,12 @@ struct Measure {
     trials: Vec<Figure>,
 }
 
-pub(super) fn json(input: &ReportInput, lines: &Lines, series: &SeriesSection) -> String {
+pub(super) fn json(
+    input: &ReportInput,
+    lines: &Lines,
+    series: &SeriesSection,
+    percentiles: Option<&PercentileSection>,
+) -> String {
     let curves = input.analysis.curves.iter().zip(&lines.names);
     let data = ScriptData {
         factors: &lines.title,
@@ -96,6 +110,8 @@ pub(super) fn json(input: &ReportInput, lines: &Lines, series: &SeriesSection) -
         rule: rule(input),
         curves: curves.map(|(curve, name)| curve_data(input, curve, name)).collect(),
         series: &series.data,
+        percentiles: percentiles.map(|section| &section.data),
+        heat: percentiles.map_or(&[], |section| &section.heat.data),
     };
     let json = serde_json::to_string(&data).expect("plain structs with text keys have a JSON form");
     // `<` stands in texts only, where JSON has another way to write it: no text can close the script element.

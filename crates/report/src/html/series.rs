@@ -11,8 +11,8 @@ use crate::format::{self, NOTHING};
 use crate::generator::{LIMITED, limited_trial};
 
 /// Intervals in the page, of all trials together. A usual experiment has about 1,500; one takes about 25 bytes, so
-/// that the largest page has half a megabyte of them. Where there are more, neighbours are merged until they fit.
-const INTERVALS_MAX: usize = 20_000;
+/// that the largest page has 300 KB of them. Where there are more, neighbours are merged until they fit.
+const INTERVALS_MAX: usize = 12_000;
 
 pub(super) struct SeriesSection {
     /// One for each configuration that has a series.
@@ -182,6 +182,13 @@ fn note(trial: &Trial) -> &'static str {
     }
 }
 
+/// `trial-0007 (block 2, A/A twin)`.
+pub(super) fn name_of(trial: &Trial) -> String {
+    let note = note(trial);
+    let note = if note.is_empty() { String::new() } else { format!(", {note}") };
+    format!("{} (block {}{note})", trial.name, trial.block + 1)
+}
+
 fn total(trial: &Trial, measured: &Measured) -> String {
     let time = |figure| format::or_nothing(figure, format::duration_us);
     let (p99, max) = (time(measured.response.response_us_p99), time(measured.response.response_us_max));
@@ -190,7 +197,7 @@ fn total(trial: &Trial, measured: &Measured) -> String {
     format!("{} tps · p99 {p99} · max {max}{sustained}{limited}", format::tps(measured.tps))
 }
 
-fn letter(phase: Phase) -> char {
+pub(super) fn letter(phase: Phase) -> char {
     match phase {
         Phase::WarmUp => 'w',
         Phase::Measure => 'm',

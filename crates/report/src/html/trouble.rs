@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use truetps_analysis::Analysis;
 use truetps_record::{ErrorCount, Trial};
 
 use super::labels;
@@ -13,6 +12,8 @@ const TRIALS_NAMED_MAX: usize = 3;
 
 pub(super) struct Trouble<'a> {
     pub(super) summary: String,
+    /// Files that could not be read.
+    pub(super) unread: Vec<&'a str>,
     pub(super) invalid: Vec<InvalidRow<'a>>,
     pub(super) errors: Vec<ErrorRow<'a>>,
     pub(super) notes: Vec<String>,
@@ -47,7 +48,8 @@ impl<'a> Trouble<'a> {
             reason: &trial.reason,
         });
         Self {
-            summary: summary(analysis),
+            summary: summary(input),
+            unread: input.unread.iter().map(|unread| unread.what.as_str()).collect(),
             invalid: invalid.collect(),
             errors: errors(input),
             notes: notes(input.trials),
@@ -55,7 +57,9 @@ impl<'a> Trouble<'a> {
     }
 }
 
-fn summary(analysis: &Analysis) -> String {
+fn summary(input: &ReportInput) -> String {
+    let analysis = input.analysis;
+    let unread = input.unread.iter().filter(|unread| unread.whole_trial).count();
     let ran = analysis.trials_valid + analysis.invalid.len();
     let used = match (ran, analysis.invalid.len()) {
         (0, _) => "No trial has run.".to_owned(),
@@ -64,7 +68,11 @@ fn summary(analysis: &Analysis) -> String {
             format!("No evidence: {unused} of {} that ran. No figure above uses theirs.", format::trials(ran))
         }
     };
-    match analysis.trials_planned.saturating_sub(ran) {
+    let used = match unread {
+        0 => used,
+        _ => format!("{used} {} could not be read.", format::trials(unread)),
+    };
+    match analysis.trials_planned.saturating_sub(ran + unread) {
         0 => used,
         missing => format!("{used} Of the schedule, {} did not run.", format::trials(missing)),
     }

@@ -12,7 +12,7 @@ use crate::answer::shown;
 use crate::failure::Failure;
 
 /// A folder that was named: an experiment, or one trial of it.
-pub(crate) struct Named {
+pub(crate) struct NamedRun {
     pub(crate) folder: ExperimentFolder,
     /// The only trial that is meant.
     pub(crate) trial: Option<String>,
@@ -21,14 +21,14 @@ pub(crate) struct Named {
 }
 
 /// A trial with its files.
-pub(crate) struct Recorded {
+pub(crate) struct RecordedTrial {
     pub(crate) trial: Trial,
     pub(crate) intervals: Vec<Interval>,
     pub(crate) probe: Option<ProbeSeries>,
     pub(crate) variables: Option<BTreeMap<String, String>>,
 }
 
-impl Named {
+impl NamedRun {
     /// Opens what a user has named; `None`: the newest experiment below `runs`.
     pub(crate) fn open(named: Option<&Path>, runs: &Path) -> Result<Self, Failure> {
         let path = named.map_or_else(|| runs.join(LATEST), Path::to_owned);
@@ -59,14 +59,14 @@ impl Named {
     }
 
     /// The trial that is meant, or all that stand for their configuration, as far as they were begun.
-    pub(crate) fn trials(&self) -> Result<Vec<Recorded>, Failure> {
+    pub(crate) fn trials(&self) -> Result<Vec<RecordedTrial>, Failure> {
         let cells = self.experiment.schedule.iter().filter(|one| one.role != TrialRole::AaTwin);
         let all = || cells.map(|one| one.name.clone()).collect();
         let names: Vec<String> = self.trial.clone().map_or_else(all, |name| vec![name]);
         let mut trials = Vec::new();
         for name in names {
             if let Some(trial) = self.folder.trial(&name).map_err(Failure::usage)? {
-                trials.push(Recorded::read(&self.folder, trial).map_err(Failure::usage)?);
+                trials.push(RecordedTrial::read(&self.folder, trial).map_err(Failure::usage)?);
             }
         }
         Ok(trials)
@@ -78,7 +78,7 @@ impl Named {
 }
 
 /// Configurations that have a trial among these.
-pub(crate) fn configurations(trials: &[Recorded]) -> Vec<Configuration> {
+pub(crate) fn configurations(trials: &[RecordedTrial]) -> Vec<Configuration> {
     let mut found: Vec<Configuration> = Vec::new();
     for one in trials {
         if !found.contains(&one.trial.configuration) {
@@ -88,7 +88,7 @@ pub(crate) fn configurations(trials: &[Recorded]) -> Vec<Configuration> {
     found
 }
 
-impl Recorded {
+impl RecordedTrial {
     fn read(folder: &ExperimentFolder, trial: Trial) -> Result<Self, FolderError> {
         Ok(Self {
             intervals: folder.intervals(&trial.name)?,

@@ -1,0 +1,193 @@
+//! What one transaction cost, by resource: configurations side by side.
+
+use truetps_analysis::{CellDetail, Ledger, LedgerKey, LedgerUnit};
+
+use crate::document::{Block, Entry, Section, Table};
+use crate::format::{self, NOTHING};
+use crate::{ReportInput, names, stalls};
+
+/// Configurations beside each other in one table.
+const COLUMNS_MAX: usize = 6;
+/// Lines that the summary names, the most telling first.
+const SUMMARY: [LedgerKey; 6] = [
+    LedgerKey::ServerCpu,
+    LedgerKey::RedoSyncs,
+    LedgerKey::BinlogSyncs,
+    LedgerKey::RedoBytes,
+    LedgerKey::PagesWritten,
+    LedgerKey::RowLockTime,
+];
+
+/// Configurations beside each other, with what each line was made from.
+pub(crate) struct View {
+    /// What all of these configurations have in common: `50 connections`; empty where they have nothing.
+    pub(crate) at: String,
+    pub(crate) columns: Vec<String>,
+    pub(crate) lines: Vec<Line>,
+    /// Configurations that are not shown.
+    pub(crate) left_out: usize,
+}
+
+pub(crate) struct Line {
+    pub(crate) key: LedgerKey,
+    pub(crate) texts: Vec<String>,
+    /// Counters, or why there is no figure.
+    pub(crate) source: String,
+}
+
+/// A figure with its unit: `61.0 µs`, `512 B`, `0.0102`.
+pub(crate) fn amount(unit: LedgerUnit, value: f64) -> String {
+    match unit {
+        LedgerUnit::Us => format::duration_us(value),
+        LedgerUnit::Bytes if value < 99.5 => format!("{value:.1} B"),
+        LedgerUnit::Bytes => format::bytes(value.round() as u64),
+        LedgerUnit::Count if value > 0.0 && value < 0.001 => format!("{value:.1e}"),
+        LedgerUnit::Count => format::tps(value),
+    }
+}
+
+/// Which configurations are compared: where there are several curves, one place on the axis; else the places.
+pub(crate) fn view(input: &ReportInput<'_>) -> Option<View> {
+    let analysis = input.analysis;
+    let cells = stalls::of_cells(input);
+    let level = |index: usize| analysis.axis.level(&analysis.cells[index].configuration);
+    let (at, wanted) = match analysis.curves.as_slice() {
+        [] => return None,
+        [curve] => (String::new(), curve.cells.clone()),
+        curves => {
+            let best = best_level(input)?;
+            let at = names::at_levels(analysis.axis, &[best]);
+            let at_level = |index: &&usize| level(**index).total_cmp(&best).is_eq();
+            (at, curves.iter().filter_map(|curve| curve.cells.iter().find(at_level).copied()).collect())
+        }
+    };
+    let shown = spread(&wanted);
+    let column = |index: &usize| match analysis.curves.iter().find(|curve| curve.cells.contains(index)) {
+        Some(curve) if analysis.curves.len() > 1 => names::short(input.plan, &curve.label).to_owned(),
+        _ => names::at_levels(analysis.axis, &[level(*index)]),
+    };
+    let ledgers: Vec<_> = shown.iter().map(|index| &cells[*index].ledger).collect();
+    let lines = lines(&ledgers);
+    (!lines.is_empty()).then(|| View {
+        at,
+        columns: shown.iter().map(column).collect(),
+        lines,
+        left_out: analysis.cells.len() - shown.len(),
+    })
+}
+
+/// First, last and what lies evenly between.
+fn spread(all: &[usize]) -> Vec<usize> {
+    if all.len() <= COLUMNS_MAX {
+        return all.to_vec();
+    }
+    (0..COLUMNS_MAX).map(|n| all[n * (all.len() - 1) / (COLUMNS_MAX - 1)]).collect()
+}
+
+/// Where the baseline is fastest.
+fn best_level(input: &ReportInput<'_>) -> Option<f64> {
+    let analysis = input.analysis;
+    let baseline = analysis.curves.iter().find(|curve| curve.is_baseline).or_else(|| analysis.curves.first())?;
+    let tps = |index: &usize| analysis.cells[*index].tps.map_or(0.0, |tps| tps.value);
+    let best = baseline.cells.iter().max_by(|one, other| tps(one).total_cmp(&tps(other)))?;
+    Some(analysis.axis.level(&analysis.cells[*best].configuration))
+}
+
+/// All lines of these ledgers side by side; a line that none of them knows says why.
+pub(crate) fn lines(ledgers: &[&Ledger]) -> Vec<Line> {
+    let line = |key: &LedgerKey| {
+        let found: Vec<_> = ledgers.iter().map(|ledger| ledger.line(*key)).collect();
+        let known = found.iter().flatten().find(|line| line.per_tx.is_some());
+        let source = known.or_else(|| found.iter().flatten().next())?.source.clone();
+        let absent = if known.is_some() { NOTHING } else { "absent" };
+        let text = |per_tx: Option<f64>| per_tx.map_or_else(|| absent.to_owned(), |value| amount(key.unit(), value));
+        Some(Line {
+            key: *key,
+            texts: found.iter().map(|line| text(line.and_then(|line| line.per_tx))).collect(),
+            source,
+        })
+    };
+    LedgerKey::ALL.iter().filter_map(line).collect()
+}
+
+/// `61.0 µs server CPU, 1.02 redo log syncs a transaction`; of two configurations, the lines that differ: `redo log syncs
+/// 1.02 → 0.031`. `None` where there is nothing but CPU, or more than two.
+pub(crate) fn fact(input: &ReportInput<'_>) -> Option<String> {
+    let cells = stalls::of_cells(input);
+    let value = |cell: &CellDetail, key: LedgerKey| cell.ledger.line(key).and_then(|line| line.per_tx);
+    let amount_of = |key: LedgerKey, value: f64| amount(key.unit(), value);
+    let told: Vec<_> = match cells.as_slice() {
+        [one] => {
+            let told = |key: LedgerKey| Some(format!("{} {}", key.name(), amount_of(key, value(one, key)?)));
+            SUMMARY.into_iter().filter_map(told).collect()
+        }
+        [one, other] => {
+            let told = |key: LedgerKey| {
+                let (from, to) = (value(one, key)?, value(other, key)?);
+                (from > 0.0 || to > 0.0)
+                    .then(|| format!("{} {} → {}", key.name(), amount_of(key, from), amount_of(key, to)))
+            };
+            SUMMARY.into_iter().filter_map(told).collect()
+        }
+        _ => return None,
+    };
+    (told.len() > 1).then(|| format!("a transaction: {}", told.join(", ")))
+}
+
+pub(crate) fn section(input: &ReportInput<'_>) -> Option<Section> {
+    let view = view(input)?;
+    let row = |line: &Line| {
+        let texts = std::iter::once(line.key.name().to_owned()).chain(line.texts.iter().cloned());
+        texts.chain([line.source.clone()]).map(Entry::from).collect()
+    };
+    let known = view.lines.iter().filter(|line| line.texts.iter().any(|text| text != "absent"));
+    let header =
+        std::iter::once("a transaction".to_owned()).chain(view.columns.iter().cloned()).chain(["from".to_owned()]);
+    let table = Table { caption: None, header: header.collect(), rows: known.map(row).collect(), words_last: true };
+    let mut said =
+        vec!["Medians over the valid trials of a configuration, of transactions that ended well.".to_owned()];
+    said.extend(absent(&view.lines));
+    if view.left_out > 0 {
+        said.push("The other configurations are in report.html and in JSON.".to_owned());
+    }
+    let at = if view.at.is_empty() { String::new() } else { format!(" at {}", view.at) };
+    let blocks = vec![Block::Table(table), Block::Paragraph(said.join(" "))];
+    Some(Section { heading: format!("Cost ledger: what a transaction cost{at}"), blocks })
+}
+
+/// Lines without a figure, by reason.
+pub(crate) fn absent(lines: &[Line]) -> Option<String> {
+    let absent = lines.iter().filter(|line| line.texts.iter().all(|text| text == "absent"));
+    let mut by_reason: Vec<(&str, Vec<&str>)> = Vec::new();
+    for line in absent {
+        match by_reason.iter_mut().find(|(reason, _)| *reason == line.source) {
+            Some((_, names)) => names.push(line.key.name()),
+            None => by_reason.push((&line.source, vec![line.key.name()])),
+        }
+    }
+    let told: Vec<_> = by_reason.iter().map(|(reason, names)| format!("{} ({reason})", format::list(names))).collect();
+    (!told.is_empty()).then(|| format!("Absent: {}.", told.join("; ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_have_their_unit() {
+        let check = |unit, value, expect: &str| assert_eq!(amount(unit, value), expect);
+        check(LedgerUnit::Us, 61.0, "61.0 µs");
+        check(LedgerUnit::Bytes, 512.3, "512 B");
+        check(LedgerUnit::Bytes, 3.25, "3.2 B");
+        check(LedgerUnit::Count, 1.0213, "1.021");
+        check(LedgerUnit::Count, 0.0, "0");
+        check(LedgerUnit::Count, 0.000_12, "1.2e-4");
+    }
+
+    #[test]
+    fn ends_and_middle_of_many_are_shown() {
+        let all: Vec<_> = (0..12).collect();
+        assert_eq!(spread(&all), [0, 2, 4, 6, 8, 11]);
+        assert_eq!(spread(&all[..3]), [0, 1, 2]);
+    }
+}

@@ -1,0 +1,142 @@
+//! Where throughput broke down, and what the server waited on meanwhile, in every format.
+
+use serde::Serialize;
+use truetps_analysis::{Meanwhile, Stall, StallKind, Stalls, StallsUnknown, TrialDetail, WaitSource};
+use truetps_record::{Configuration, SCHEMA_VERSION, Trial};
+
+use crate::document::{Block, Document, Entry, Section, Table, Tone};
+use crate::stalls::{kind, seconds, sign, wait};
+use crate::{format, markdown, text};
+
+/// One trial with what happened in it.
+pub type StalledTrial<'a> = (&'a Trial, &'a TrialDetail);
+
+/// `name`: the folder, as the user named it.
+pub fn stalls_text(name: &str, trials: &[StalledTrial<'_>], colour: bool) -> String {
+    text::draw(document(name, trials), colour)
+}
+
+pub fn stalls_markdown(name: &str, trials: &[StalledTrial<'_>]) -> String {
+    markdown::draw(document(name, trials))
+}
+
+/// One line a stall or dip.
+pub fn stalls_csv(trials: &[StalledTrial<'_>]) -> String {
+    let mut out = String::from("trial,kind,start_ms,length_ms,depth,baseline_tps,waited_on\r\n");
+    for (trial, detail) in trials {
+        for (index, stall) in detail.stalls.list.iter().enumerate() {
+            let waits = detail.causes.get(index).map(|cause| &cause.waits[..]).unwrap_or_default();
+            let names: Vec<_> = waits.iter().map(|wait| wait.name.as_str()).collect();
+            let line = format!(
+                "{},{},{},{},{},{},\"{}\"\r\n",
+                trial.name,
+                kind(stall.kind),
+                stall.start_ms.round(),
+                stall.length_ms.round(),
+                (stall.depth * 1e3).round() / 1e3,
+                stall.baseline_tps.round(),
+                names.join("; ").replace('"', "\"\"")
+            );
+            out.push_str(&line);
+        }
+    }
+    out
+}
+
+#[derive(Serialize)]
+struct JsonDocument<'a> {
+    schema_version: u32,
+    trials: Vec<JsonTrial<'a>>,
+}
+
+#[derive(Serialize)]
+struct JsonTrial<'a> {
+    name: &'a str,
+    configuration: &'a Configuration,
+    stalls: &'a Stalls,
+    /// One for each of the stalls and dips; empty where nobody watched.
+    meanwhile: &'a [Meanwhile],
+}
+
+/// An indented JSON document that ends with a line feed.
+pub fn stalls_json(trials: &[StalledTrial<'_>]) -> String {
+    let trials = trials.iter().map(|(trial, detail)| JsonTrial {
+        name: &trial.name,
+        configuration: &trial.configuration,
+        stalls: &detail.stalls,
+        meanwhile: &detail.causes,
+    });
+    let document = JsonDocument { schema_version: SCHEMA_VERSION, trials: trials.collect() };
+    let mut text = serde_json::to_string_pretty(&document).expect("every field of a stall has a JSON form");
+    text.push('\n');
+    text
+}
+
+fn document(name: &str, trials: &[StalledTrial<'_>]) -> Document {
+    let sections = trials.iter().filter(|(_, detail)| !detail.stalls.list.is_empty()).map(|(trial, detail)| Section {
+        heading: format!("{}  {}", trial.name, trial.configuration),
+        blocks: blocks(detail),
+    });
+    Document { title: format!("Stalls of {name}"), facts: facts(trials), sections: sections.collect() }
+}
+
+fn facts(trials: &[StalledTrial<'_>]) -> Vec<(&'static str, String)> {
+    let known: Vec<_> = trials.iter().map(|(_, detail)| *detail).filter(|one| one.stalls.unknown.is_none()).collect();
+    let summary = truetps_analysis::cell_detail(&known);
+    let mut facts = vec![("Stalls", crate::comparison::stalls_of(&summary))];
+    if summary.dips > 0 {
+        facts.push(("Dips", format::plural(summary.dips as u64, "dip")));
+    }
+    facts.push(("Trials", format::trials(trials.len())));
+    let unknown = |why: StallsUnknown| trials.iter().filter(|(_, one)| one.stalls.unknown == Some(why)).count();
+    for (why, text) in [
+        (StallsUnknown::NoBuckets, "recorded seconds only, so that nothing is known of their stalls"),
+        (StallsUnknown::TooShort, "measured too short for stalls to be told from what is usual"),
+    ] {
+        if unknown(why) > 0 {
+            facts.push(("Note", format!("{} {text}", format::trials(unknown(why)))));
+        }
+    }
+    facts
+}
+
+/// A table of a trial's stalls and dips, and a list of what the server did in each.
+fn blocks(detail: &TrialDetail) -> Vec<Block> {
+    let rows = detail.stalls.list.iter().map(row).collect();
+    let header = ["", "start", "length", "missing", "usual"].map(str::to_owned).to_vec();
+    let mut blocks = vec![Block::Table(Table { caption: None, header, rows, words_last: false })];
+    let told = detail.stalls.list.iter().zip(&detail.causes).filter_map(|(stall, cause)| {
+        let told = meanwhile(cause);
+        (!told.is_empty()).then(|| format!("{} at {}: {told}", kind(stall.kind), seconds(stall.start_ms)))
+    });
+    let told: Vec<_> = told.collect();
+    if !told.is_empty() {
+        blocks.push(Block::List(told));
+    }
+    if detail.waits.as_ref().is_some_and(|waits| waits.source == WaitSource::Sampled) {
+        blocks.push(Block::Paragraph(
+            "The server does not time its waits: sessions were counted by their state at each reading. `--waits` times them on a \
+             private server."
+                .to_owned(),
+        ));
+    }
+    blocks
+}
+
+fn row(stall: &Stall) -> Vec<Entry> {
+    let tone = if stall.kind == StallKind::Stall { Tone::Bad } else { Tone::Unsure };
+    vec![
+        Entry { text: kind(stall.kind).to_owned(), tone },
+        seconds(stall.start_ms).into(),
+        format::duration_us(stall.length_ms * 1e3).into(),
+        format::percent(stall.depth).into(),
+        format!("{} tps", format::tps(stall.baseline_tps)).into(),
+    ]
+}
+
+/// What the server waited on, and what else was unlike the rest; empty where nothing was.
+fn meanwhile(cause: &Meanwhile) -> String {
+    let waits: Vec<_> = cause.waits.iter().map(wait).collect();
+    let signs: Vec<_> = cause.signs.iter().map(sign).collect();
+    [waits, signs].concat().join("; ")
+}

@@ -1,0 +1,96 @@
+//! The block of lines that many scripts read, for each trial: the labels that `truetps sysbench` prints at the end of a run.
+
+use truetps_record::{Measured, Trial};
+
+use crate::html::TrialSeries;
+use crate::{ReportInput, TrialLatency};
+
+/// Lines of all trials with figures, in the order of the schedule. A line whose figure is not known is left out: what a
+/// statement was (a read, a write), and how much each client did.
+pub fn sysbench(input: &ReportInput<'_>, series: &[TrialSeries]) -> String {
+    let mut trials: Vec<_> = input.trials.iter().collect();
+    trials.sort_by_key(|trial| (trial.block, trial.position));
+    let latency = |trial: &Trial| series.iter().find(|one| one.name == trial.name).and_then(|one| one.latency.as_ref());
+    let blocks: Vec<_> = trials.into_iter().map(|trial| block(trial, latency(trial))).collect();
+    let unread = input.unread.iter().map(|unread| format!("# not read: {}\n", unread.what));
+    unread.chain([blocks.join("\n")]).collect()
+}
+
+fn block(trial: &Trial, latency: Option<&TrialLatency>) -> String {
+    let reason = trial.validity.reason().map_or(String::new(), |reason| format!(", no evidence: {reason}"));
+    let mut lines = vec![format!("# {}: {}{reason}", trial.name, trial.configuration)];
+    if let Some(measured) = &trial.measured {
+        lines.extend(figures(measured, trial.engine.as_ref().map(|engine| engine.reconnects)));
+        lines.extend(times(measured, latency));
+    }
+    // A name or a reason has no line of its own to begin.
+    lines.iter().map(|line| line.replace(['\n', '\r'], " ") + "\n").collect()
+}
+
+fn figures(measured: &Measured, reconnects: Option<u64>) -> Vec<String> {
+    let seconds = measured.length_ms / 1e3;
+    let counted = |label: &str, count: u64| {
+        let label = format!("{label}:");
+        format!("    {label:<37}{count:<6} ({:.2} per sec.)", count as f64 / seconds.max(1e-3))
+    };
+    let counts = &measured.counts;
+    let mut lines = vec![
+        "SQL statistics:".to_owned(),
+        counted("transactions", counts.ok),
+        counted("queries", counts.statements),
+        counted("ignored errors", counts.ignored + counts.retried),
+    ];
+    lines.extend(reconnects.map(|count| counted("reconnects", count)));
+    lines.push(String::new());
+    lines.push("General statistics:".to_owned());
+    lines.push(format!("    {:<37}{seconds:.4}s", "total time:"));
+    lines.push(format!("    {:<37}{}", "total number of events:", counts.ok));
+    lines
+}
+
+/// Milliseconds.
+fn times(measured: &Measured, latency: Option<&TrialLatency>) -> Vec<String> {
+    let response = &measured.response;
+    let sum = response.response_us_mean.map(|us| us * measured.counts.ok as f64);
+    let rows = [
+        ("min", latency.and_then(TrialLatency::fastest_us)),
+        ("avg", response.response_us_mean),
+        ("max", response.response_us_max),
+        ("95th percentile", response.response_us_p95),
+        ("sum", sum),
+    ];
+    // Labels end where those of `truetps sysbench` do, and so do the figures.
+    let line = |label: &str, us: f64| {
+        let end = if label.len() > 3 { 25 } else { 13 };
+        format!("{:>end$} {:>width$.2}", format!("{label}:"), us / 1e3, width = 52 - end)
+    };
+    let known = rows.into_iter().filter_map(|(label, us)| Some(line(label, us?)));
+    let lines: Vec<_> = known.collect();
+    if lines.is_empty() {
+        return lines;
+    }
+    [String::new(), "Latency (ms):".to_owned()].into_iter().chain(lines).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::Fixture;
+
+    #[test]
+    fn each_trial_has_its_block() {
+        let fixture = Fixture::connections_only();
+        let text = sysbench(&fixture.input(), &[]);
+        assert_eq!(text.matches("SQL statistics:").count(), 2);
+        let expect = "    transactions:                        2058   (205.80 per sec.)\n    queries:                             2058";
+        assert!(text.contains(expect), "{text}");
+        assert!(text.contains("         95th percentile:"), "{text}");
+        assert!(!text.contains("min:") && !text.contains("fairness"), "not known here: {text}");
+    }
+
+    #[test]
+    fn a_trial_without_figures_is_one_line() {
+        let text = sysbench(&Fixture::troubled().input(), &[]);
+        assert!(text.contains("connections=8, no evidence: the server died: signal 9\n\n#"), "{text}");
+    }
+}
