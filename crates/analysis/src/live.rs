@@ -108,7 +108,7 @@ impl LiveStalls {
             Some(baseline) => self.judge(interval.start_ms, buckets, baseline),
             None => {
                 self.low_ends();
-                buckets.iter().for_each(|bucket| self.remember(*bucket));
+                self.remember(buckets);
             }
         }
         self.so_far
@@ -128,7 +128,7 @@ impl LiveStalls {
                 self.is_low(start_ms, from_ms, from_ms + step_ms, chunk);
             } else {
                 self.low_ends();
-                chunk.iter().for_each(|bucket| self.remember(*bucket));
+                self.remember(chunk);
             }
         }
         self.so_far.going_on_ms = self.low.as_ref().filter(|low| low.is_stall()).map(Low::length_ms);
@@ -143,7 +143,7 @@ impl LiveStalls {
             low.held.extend(chunk);
         } else if low.length_ms() > WINDOW as f64 * BUCKET_MS && chunk.iter().any(|bucket| *bucket > 0) {
             // This is how fast the server is now. Where nothing ends at all, it is a stall however long it lasts.
-            chunk.iter().for_each(|bucket| self.remember(*bucket));
+            self.remember(chunk);
         }
         if low.is_stall() {
             self.stall(&low, interval_ms);
@@ -173,14 +173,13 @@ impl LiveStalls {
     /// What was low and no stall was chance, and as normal as all others.
     fn low_ends(&mut self) {
         let held = self.low.take().map_or_else(Vec::new, |low| low.held);
-        held.into_iter().for_each(|bucket| self.remember(bucket));
+        self.remember(&held);
     }
 
-    fn remember(&mut self, bucket: u32) {
-        if self.normal.len() == WINDOW {
-            self.normal.pop_front();
-        }
-        self.normal.push_back(bucket);
+    fn remember(&mut self, buckets: &[u32]) {
+        self.normal.extend(buckets);
+        let too_many = self.normal.len().saturating_sub(WINDOW);
+        self.normal.drain(..too_many);
     }
 
     /// `None`: too little has been seen, or too little goes on.
