@@ -104,12 +104,11 @@ impl LiveStalls {
         // The last bucket of a short interval is short itself, and has less for that reason alone.
         let whole = (interval.length_ms / BUCKET_MS + 0.01) as usize;
         let buckets = &interval.buckets[..whole.min(interval.buckets.len())];
-        match self.baseline() {
-            Some(baseline) => self.judge(interval.start_ms, buckets, baseline),
-            None => {
-                self.low_ends();
-                self.remember(buckets);
-            }
+        if let Some(baseline) = self.baseline() {
+            self.judge(interval.start_ms, buckets, baseline);
+        } else {
+            self.low_ends();
+            self.remember(buckets);
         }
         self.so_far
     }
