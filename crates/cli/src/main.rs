@@ -11,6 +11,7 @@ mod login;
 mod pin;
 mod plans;
 mod progress;
+mod progress_line;
 mod server_args;
 mod signals;
 mod site;
