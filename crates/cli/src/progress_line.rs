@@ -210,7 +210,7 @@ mod tests {
             119,
             "[1/3]  innodb_flush_log_at_trx_commit=1 connections=50  12s  998.0 tps  p99 2.10 ms  max 9.00 ms  failed 2  STALL 0.3s",
         );
-        check(89, "[1/3]  innodb_flush_log…  12s  998.0 tps  p99 2.10 ms  max 9.00 ms  failed 2  STALL 0.3s");
+        check(89, "[1/3]  innodb_flush_log_…  12s  998.0 tps  p99 2.10 ms  max 9.00 ms  failed 2  STALL 0.3s");
         check(79, "[1/3]  12s  998.0 tps  p99 2.10 ms  max 9.00 ms  failed 2  STALL 0.3s");
         check(40, "12s  998.0 tps  failed 2  STALL 0.3s");
         let short = with_all().fitting(10);
