@@ -16,6 +16,8 @@ mod holm;
 mod knee;
 mod ledger;
 mod limited;
+mod live;
+mod live_probe;
 mod max_rate;
 mod middle;
 mod noise;
@@ -40,6 +42,8 @@ pub use detail::{CellDetail, Meanwhile, TrialDetail, TrialRecord, cell_detail, d
 pub use effect::Change;
 pub use ledger::{Ledger, LedgerInput, LedgerKey, LedgerLine, LedgerUnit, ledger};
 pub use limited::{GeneratorLimited, generator_reason};
+pub use live::{LiveStall, LiveStalls, StallsSoFar};
+pub use live_probe::{LiveProbe, LiveWait, ProbeNow};
 pub use max_rate::{BrokenRate, HeldRate, MaxRate};
 pub use open_loop::{NotSustained, OpenLoopCell, SustainedRange, TrialShare};
 pub use signs::{Sign, SignUnit};

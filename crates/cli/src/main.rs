@@ -12,6 +12,7 @@ mod named_run;
 mod pin;
 mod plans;
 mod progress;
+mod progress_line;
 mod recorded;
 mod server_args;
 mod signals;

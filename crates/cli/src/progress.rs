@@ -5,11 +5,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use truetps_analysis::{LiveProbe, LiveStalls, StallsSoFar};
 use truetps_compat::Farewell;
 use truetps_lab::{Event, Listener};
 use truetps_record::{Interval, Phase, ScheduledTrial, Trial};
 use truetps_report::format;
 
+use crate::progress_line::Line;
 use crate::say;
 
 /// The line is written over at most this often.
@@ -22,18 +24,32 @@ pub(crate) struct Progress {
     drawn: Option<Instant>,
     /// What whoever hears a signal says.
     farewell: Arc<Farewell>,
+    stalls: LiveStalls,
+    /// Those of the last measure phase.
+    measured: StallsSoFar,
+    probe: LiveProbe,
 }
 
 impl Progress {
     pub(crate) fn new() -> Self {
         let quiet = std::env::var_os("TRUETPS_NO_PROGRESS").is_some_and(|value| !value.is_empty());
         let live = std::io::stderr().is_terminal() && !quiet;
-        Self { live, line_is_up: false, drawn: None, farewell: Arc::default() }
+        Self {
+            live,
+            line_is_up: false,
+            drawn: None,
+            farewell: Arc::default(),
+            stalls: LiveStalls::default(),
+            measured: StallsSoFar::default(),
+            probe: LiveProbe::default(),
+        }
     }
 
     /// The same, which keeps these words true.
     pub(crate) fn with_farewell(farewell: Arc<Farewell>) -> Self {
-        Self { farewell, ..Self::new() }
+        let mut progress = Self::new();
+        progress.farewell = farewell;
+        progress
     }
 
     /// While something of ours is in a server of the user.
@@ -52,9 +68,7 @@ impl Progress {
         if !self.live {
             return;
         }
-        let columns =
-            rustix::termios::tcgetwinsize(std::io::stderr()).map_or(COLUMNS_DEFAULT, |size| size.ws_col.into());
-        let shown: String = text.chars().take(columns.max(20) - 1).collect();
+        let shown: String = text.chars().filter(|letter| !letter.is_control()).take(columns()).collect();
         say(&format!("\r\x1b[K{shown}"));
         self.line_is_up = true;
         self.drawn = Some(Instant::now());
@@ -75,17 +89,31 @@ impl Progress {
     }
 
     fn interval(&mut self, trial: &ScheduledTrial, interval: &Interval, index: usize, of: usize, left: Duration) {
-        let phase = if interval.phase == Phase::Measure { "" } else { " (not counted)" };
-        let second = (interval.start_ms + interval.length_ms) / 1e3;
-        let text = format!(
-            "[{}/{of}] {}  {second:.0}s  {}{}{phase}  left {}",
-            index + 1,
-            trial.configuration,
-            throughput(interval),
-            figures(interval),
-            format::duration(left),
-        );
-        self.draw(&text);
+        let stalls = self.stalls.interval(interval);
+        if interval.phase == Phase::Measure {
+            self.measured = stalls;
+        }
+        let place = format!("[{}/{of}]", index + 1);
+        let probe = self.probe.now(interval.start_ms + interval.length_ms);
+        let line = Line::of(interval, stalls, &probe).placed(&place, &trial.configuration.to_string(), left);
+        self.draw(&line.fitting(columns()));
+    }
+
+    /// What is known of a trial is of that one alone.
+    fn trial_begins(&mut self) {
+        (self.stalls, self.probe) = (LiveStalls::default(), LiveProbe::default());
+        self.measured = StallsSoFar::default();
+    }
+
+    /// `  2 stalls, longest 1.90 s`; nothing where there was none.
+    fn stalls_told(&self) -> String {
+        match self.measured {
+            StallsSoFar { count: 0, .. } => String::new(),
+            StallsSoFar { count, longest_ms, .. } => {
+                let longest = format::duration_us(longest_ms * 1e3);
+                format!("  {}, longest {longest}", format::plural(count.into(), "stall"))
+            }
+        }
     }
 
     fn trial_ends(&mut self, trial: &Trial, index: usize, of: usize, left: Duration) {
@@ -104,36 +132,17 @@ impl Progress {
         let sustained =
             measured.sustained.map_or("", |kept_up| if kept_up { "  sustained" } else { "  NOT SUSTAINED" });
         let limited = measured.generator_limited.as_ref().map_or("", |_| "  generator-limited");
-        let failed = measured.counts.failed;
-        self.say(&format!("{place}  {tps}{p99}{sustained}{limited}  failed {failed}  left {left}"));
+        let (failed, stalls) = (measured.counts.failed, self.stalls_told());
+        self.say(&format!("{place}  {tps}{p99}{stalls}{sustained}{limited}  failed {failed}  left {left}"));
     }
 }
 
-/// `998.0 tps`; of an open loop `998.0/1 000 tps`, with what the schedule had.
-fn throughput(interval: &Interval) -> String {
-    let tps = format::tps(interval.tps);
-    let Some(open) = &interval.open_loop else { return format!("{tps} tps") };
-    let scheduled = open.starts.scheduled as f64 / (interval.length_ms.max(1.0) / 1e3);
-    format!("{tps}/{} tps", format::tps(scheduled))
-}
-
-/// Response times and failures; of an open loop also how late the starts were, and how many wait for a client.
-fn figures(interval: &Interval) -> String {
-    let response = &interval.response;
-    let part =
-        |name: &str, us: Option<f64>| us.map_or(String::new(), |us| format!("  {name} {}", format::duration_us(us)));
-    let failed =
-        if interval.counts.failed > 0 { format!("  failed {}", interval.counts.failed) } else { String::new() };
-    let (p50, p99) = (part("p50", response.response_us_p50), part("p99", response.response_us_p99));
-    let Some(open) = &interval.open_loop else {
-        return [p50, p99, part("max", response.response_us_max), failed].concat();
-    };
-    let queue = format!("  queue {}", format::count(open.starts.queued));
-    let skipped = match open.starts.skipped {
-        0 => String::new(),
-        skipped => format!("  skipped {}", format::count(skipped)),
-    };
-    [p50, p99, part("lag p99", open.lag_us_p99), queue, skipped, format!("  err {}", interval.counts.failed)].concat()
+/// What fits in a line of the terminal. The last column stays free: some terminals go to the next line after it.
+fn columns() -> usize {
+    let size = rustix::termios::tcgetwinsize(std::io::stderr());
+    // A terminal that does not know its size says 0.
+    let columns = size.map_or(0, |size| usize::from(size.ws_col));
+    if columns == 0 { COLUMNS_DEFAULT } else { columns.max(20) }.saturating_sub(1)
 }
 
 impl Listener for Progress {
@@ -149,11 +158,12 @@ impl Listener for Progress {
                 }
             }
             Event::TrialBegins { trial, index, of, left } => {
+                self.trial_begins();
                 let left = format::duration(*left);
                 self.draw(&format!("[{}/{of}] {}  starting  left {left}", index + 1, trial.configuration));
             }
             Event::Interval { trial, interval, index, of, left } => self.interval(trial, interval, *index, *of, *left),
-            Event::Sample { .. } => {}
+            Event::Sample { sample, .. } => self.probe.sample(sample),
             Event::TrialEnds { trial, index, of, left } => self.trial_ends(trial, *index, *of, *left),
             Event::Warning(text) => self.say(&format!("warning: {text}")),
         }
@@ -163,54 +173,5 @@ impl Listener for Progress {
 impl Drop for Progress {
     fn drop(&mut self) {
         self.clear();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use truetps_record::{Counts, LatencyFigures, OpenLoop, StartCounts};
-
-    use super::*;
-
-    fn interval(open_loop: Option<OpenLoop>, failed: u64) -> Interval {
-        Interval {
-            phase: Phase::Measure,
-            start_ms: 11_000.0,
-            length_ms: 1000.0,
-            counts: Counts { ok: 998, failed, ..Counts::default() },
-            tps: 998.0,
-            response: LatencyFigures {
-                response_us_p50: Some(300.0),
-                response_us_p99: Some(2100.0),
-                response_us_max: Some(9000.0),
-                ..LatencyFigures::default()
-            },
-            open_loop,
-            buckets: Vec::new(),
-            gaps: Vec::new(),
-        }
-    }
-
-    fn check(interval: &Interval, expect: &str) {
-        assert_eq!(throughput(interval) + &figures(interval), expect);
-    }
-
-    #[test]
-    fn a_closed_loop_shows_its_slowest_transaction() {
-        check(&interval(None, 0), "998.0 tps  p50 300 µs  p99 2.10 ms  max 9.00 ms");
-        check(&interval(None, 2), "998.0 tps  p50 300 µs  p99 2.10 ms  max 9.00 ms  failed 2");
-    }
-
-    #[test]
-    fn an_open_loop_shows_rate_lag_and_queue() {
-        let open = |skipped, queued| {
-            let starts = StartCounts { scheduled: 1000, skipped, queued, ..StartCounts::default() };
-            Some(OpenLoop { starts, lag_us_p99: Some(200.0), ..OpenLoop::default() })
-        };
-        check(&interval(open(0, 0), 0), "998.0/1 000 tps  p50 300 µs  p99 2.10 ms  lag p99 200 µs  queue 0  err 0");
-        check(
-            &interval(open(7, 1234), 3),
-            "998.0/1 000 tps  p50 300 µs  p99 2.10 ms  lag p99 200 µs  queue 1 234  skipped 7  err 3",
-        );
     }
 }

@@ -1,0 +1,237 @@
+//! What the last readings of server and host say while a run goes on.
+
+use std::collections::BTreeMap;
+
+use truetps_record::{ProbeSample, ProbeSource};
+
+use crate::wait_class::{of_event, of_mysql_state, of_postgres_event};
+
+/// Waits that are told, most first.
+const WAITS_MAX: usize = 8;
+/// Less than this is no session that waits.
+const SESSIONS_MIN: f64 = 0.05;
+/// A reading is of now for so long, or for twice the time between two of them.
+const FRESH_MS: f64 = 3000.0;
+
+/// Something that sessions of the server wait on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LiveWait {
+    /// In the server's own words.
+    pub name: String,
+    /// Sessions in this state at the last reading; of timed waits the mean over the time since the reading before.
+    pub sessions: f64,
+}
+
+/// What is known now; what is not read, or was read too long ago, is absent.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ProbeNow {
+    /// Age of the checkpoint as a share of what the redo log has room for, 0 to 1.
+    pub redo_share: Option<f64>,
+    /// States in which sessions wait, those of most sessions first; eight at most. `None`: not read.
+    pub states: Option<Vec<LiveWait>>,
+    /// What the server has timed of its waits, most first; eight at most. `None`: it times none, or was read once.
+    pub timed: Option<Vec<LiveWait>>,
+    pub threads_running: Option<f64>,
+    pub row_lock_waits: Option<f64>,
+    /// Share of the time that the cores of the host were busy, 0 to 1.
+    pub host_busy: Option<f64>,
+    /// Share of the time in which something on the host waited for a disk, 0 to 1.
+    pub io_pressure: Option<f64>,
+}
+
+/// Takes the samples of a trial as they come.
+#[derive(Debug, Clone, Default)]
+pub struct LiveProbe {
+    server: Source,
+    host: Source,
+}
+
+/// What one source has said: its values, and what they were at the reading before.
+#[derive(Debug, Clone, Default)]
+struct Source {
+    values: BTreeMap<String, Pair>,
+    at_ms: f64,
+    before_ms: Option<f64>,
+    readings: u32,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Pair {
+    now: f64,
+    /// `None`: this is its first reading.
+    before: Option<f64>,
+}
+
+impl LiveProbe {
+    /// Takes the next sample.
+    pub fn sample(&mut self, sample: &ProbeSample) {
+        match sample.source {
+            ProbeSource::Server => self.server.take(sample),
+            ProbeSource::Host => self.host.take(sample),
+        }
+    }
+
+    /// What is known at this time of the trial's clock.
+    pub fn now(&self, at_ms: f64) -> ProbeNow {
+        let mut now = ProbeNow::default();
+        if self.server.is_fresh(at_ms) {
+            let status = |name: &str| self.server.values.get(name).map(|pair| pair.now);
+            let max_age = status("status.Innodb_checkpoint_max_age").filter(|age| *age > 0.0);
+            now.redo_share = status("status.Innodb_checkpoint_age").zip(max_age).map(|(age, max)| age / max);
+            now.threads_running = status("status.Threads_running");
+            now.row_lock_waits = status("status.Innodb_row_lock_current_waits");
+            now.timed = self.server.timed_waits();
+            now.states = self.server.waiting_states();
+        }
+        if self.host.is_fresh(at_ms) {
+            let (busy, idle) = (self.host.growth("host.cpu_busy_ms"), self.host.growth("host.cpu_idle_ms"));
+            let all = |(busy, idle): (f64, f64)| (busy + idle > 0.0).then(|| busy / (busy + idle));
+            now.host_busy = busy.zip(idle).and_then(all);
+            let pressure = self.host.growth("psi.io.some_us").zip(self.host.passed_ms());
+            now.io_pressure = pressure.map(|(us, passed_ms)| (us / 1e3 / passed_ms).min(1.0));
+        }
+        now
+    }
+}
+
+impl Source {
+    fn take(&mut self, sample: &ProbeSample) {
+        self.before_ms = (self.readings > 0).then_some(self.at_ms);
+        self.at_ms = sample.at_ms;
+        self.readings += 1;
+        // What is not in the sample has not changed.
+        for pair in self.values.values_mut() {
+            pair.before = Some(pair.now);
+        }
+        for (name, value) in &sample.values {
+            match self.values.get_mut(name) {
+                Some(pair) => pair.now = *value,
+                None => {
+                    self.values.insert(name.clone(), Pair { now: *value, before: None });
+                }
+            }
+        }
+    }
+
+    fn passed_ms(&self) -> Option<f64> {
+        self.before_ms.map(|before_ms| self.at_ms - before_ms).filter(|passed_ms| *passed_ms > 0.0)
+    }
+
+    fn is_fresh(&self, at_ms: f64) -> bool {
+        self.readings > 0 && at_ms - self.at_ms <= FRESH_MS.max(2.0 * self.passed_ms().unwrap_or(0.0))
+    }
+
+    /// `None` where it was read once, or fell: the server was restarted.
+    fn growth(&self, name: &str) -> Option<f64> {
+        let pair = self.values.get(name)?;
+        Some(pair.now - pair.before?).filter(|growth| *growth >= 0.0)
+    }
+
+    fn with_prefix<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = (&'a str, Pair)> {
+        let from = self.values.range::<str, _>((std::ops::Bound::Included(prefix), std::ops::Bound::Unbounded));
+        from.map(|(name, pair)| (name.as_str(), *pair)).take_while(move |(name, _)| name.starts_with(prefix))
+    }
+
+    /// `None`: the server does not time its waits, or was read once.
+    fn timed_waits(&self) -> Option<Vec<LiveWait>> {
+        let passed_ms = self.passed_ms()?;
+        let mut any = false;
+        let waits = self.with_prefix("wait.").filter_map(|(name, _)| {
+            let event = name.strip_prefix("wait.")?.strip_suffix(".us")?;
+            of_event(event)?;
+            any = true;
+            let sessions = self.growth(name)? / 1e3 / passed_ms;
+            Some(LiveWait { name: event.trim_start_matches("wait/").to_owned(), sessions })
+        });
+        let waits = most_first(waits);
+        any.then_some(waits)
+    }
+
+    /// `None`: they are not read.
+    fn waiting_states(&self) -> Option<Vec<LiveWait>> {
+        let mut any = false;
+        let waits = self.with_prefix("session.").filter_map(|(name, pair)| {
+            any = true;
+            let state = name.strip_prefix("session.")?;
+            // PostgreSQL's are `type:event`, in one word.
+            let is_postgres = state.contains(':') && !state.contains(' ');
+            if is_postgres { of_postgres_event(state) } else { of_mysql_state(state) }?;
+            Some(LiveWait { name: state.to_owned(), sessions: pair.now })
+        });
+        let waits = most_first(waits);
+        any.then_some(waits)
+    }
+}
+
+fn most_first(waits: impl Iterator<Item = LiveWait>) -> Vec<LiveWait> {
+    let mut waits: Vec<_> = waits.filter(|wait| wait.sessions >= SESSIONS_MIN).collect();
+    waits.sort_by(|a, b| b.sessions.total_cmp(&a.sessions).then_with(|| a.name.cmp(&b.name)));
+    waits.truncate(WAITS_MAX);
+    waits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(source: ProbeSource, at_ms: f64, values: &[(&str, f64)]) -> ProbeSample {
+        let values = values.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
+        ProbeSample { source, at_ms, took_ms: 1.0, values }
+    }
+
+    fn probe(source: ProbeSource, samples: &[(f64, &[(&str, f64)])]) -> LiveProbe {
+        let mut probe = LiveProbe::default();
+        for (at_ms, values) in samples {
+            probe.sample(&sample(source, *at_ms, values));
+        }
+        probe
+    }
+
+    fn pairs(waits: Option<&Vec<LiveWait>>) -> Option<Vec<(&str, f64)>> {
+        waits.map(|waits| waits.iter().map(|wait| (wait.name.as_str(), wait.sessions)).collect())
+    }
+
+    #[test]
+    fn nothing_is_known_before_it_is_read_nor_long_after() {
+        assert_eq!(LiveProbe::default().now(0.0), ProbeNow::default());
+        let probe = probe(
+            ProbeSource::Server,
+            &[(0.0, &[("status.Innodb_checkpoint_age", 61.0), ("status.Innodb_checkpoint_max_age", 100.0)])],
+        );
+        assert_eq!(probe.now(900.0).redo_share, Some(0.61));
+        assert_eq!(probe.now(9000.0), ProbeNow::default());
+    }
+
+    #[test]
+    fn states_that_wait_are_told_and_those_at_work_are_not() {
+        let first: &[_] = &[("session.Commit", 12.0), ("session.Update", 30.0), ("session.(none)", 3.0)];
+        let second: &[_] = &[("session.Commit", 0.0), ("session.IO:WALSync", 4.0), ("session.Client:ClientRead", 9.0)];
+        let now = probe(ProbeSource::Server, &[(0.0, first)]).now(1.0);
+        assert_eq!((pairs(now.states.as_ref()), now.timed), (Some(vec![("Commit", 12.0)]), None));
+        let now = probe(ProbeSource::Server, &[(0.0, first), (1000.0, second)]).now(1500.0);
+        assert_eq!(pairs(now.states.as_ref()), Some(vec![("IO:WALSync", 4.0)]));
+    }
+
+    #[test]
+    fn waits_that_are_timed_are_sessions_over_the_time_that_passed() {
+        let (log, binlog) = ("wait.wait/io/file/innodb/innodb_log_file.us", "wait.wait/io/file/sql/binlog.us");
+        let both: &[_] = &[(log, 1e6), (binlog, 5e6), ("session.Commit", 7.0)];
+        let now = probe(ProbeSource::Server, &[(0.0, both)]).now(1.0);
+        assert_eq!((pairs(now.states.as_ref()), now.timed), (Some(vec![("Commit", 7.0)]), None));
+        // The binlog has not changed.
+        let now = probe(ProbeSource::Server, &[(0.0, both), (2000.0, &[(log, 4e6)])]).now(2001.0);
+        assert_eq!(pairs(now.timed.as_ref()), Some(vec![("io/file/innodb/innodb_log_file", 1.5)]));
+        // After a restart counters begin anew.
+        let now = probe(ProbeSource::Server, &[(0.0, both), (2000.0, &[(log, 10.0)])]).now(2001.0);
+        assert_eq!(pairs(now.timed.as_ref()), Some(vec![]));
+    }
+
+    #[test]
+    fn a_host_is_busy_for_a_share_of_the_time() {
+        let first: &[_] = &[("host.cpu_busy_ms", 100.0), ("host.cpu_idle_ms", 0.0), ("psi.io.some_us", 0.0)];
+        let second: &[_] = &[("host.cpu_busy_ms", 1600.0), ("host.cpu_idle_ms", 500.0), ("psi.io.some_us", 250_000.0)];
+        let now = probe(ProbeSource::Host, &[(0.0, first), (1000.0, second)]).now(1000.0);
+        assert_eq!((now.host_busy, now.io_pressure, now.redo_share), (Some(0.75), Some(0.25), None));
+        assert_eq!(probe(ProbeSource::Host, &[(0.0, first)]).now(1.0).host_busy, None);
+    }
+}
