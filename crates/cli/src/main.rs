@@ -10,6 +10,7 @@ mod load_args;
 mod login;
 mod pin;
 mod plans;
+mod probe_text;
 mod progress;
 mod server_args;
 mod signals;
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
         Command::Plan { command: PlanCommand::Check { plan, basedir, server, sandbox } } => {
             commands::plan::check(&plan, basedir.as_deref(), server.as_deref(), &sandbox)
         }
+        Command::Probe(args) => commands::probe::run(&args),
         Command::Report(args) => commands::report::run(&args),
         Command::Server { command } => commands::server::run(&command),
         Command::Diff(args) => commands::diff::run(&args),

@@ -268,13 +268,18 @@ impl Sink {
         let took_ms = (ended - began).as_secs_f64() * 1e3;
         let since =
             began.saturating_duration_since(zero).as_secs_f64() - zero.saturating_duration_since(began).as_secs_f64();
-        let sample = ProbeSample { source, at_ms: since * 1e3 + took_ms / 2.0, took_ms, values, lost };
+        let at_ms = to_microseconds(since * 1e3 + took_ms / 2.0);
+        let sample = ProbeSample { source, at_ms, took_ms: to_microseconds(took_ms), values, lost };
         if self.error.is_none() {
             self.error = writer.append(&sample).err();
         }
         // Nobody may be listening.
         let _ = self.samples.send(sample);
     }
+}
+
+fn to_microseconds(ms: f64) -> f64 {
+    (ms * 1e3).round() / 1e3
 }
 
 #[cfg(test)]

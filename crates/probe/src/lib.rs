@@ -18,4 +18,4 @@ pub use host::host_facts;
 pub use host_cpu::{HostCpu, HostCpuShares};
 pub use process::{ProcessUse, process_use};
 pub use server_use::{ServerUse, server_use};
-pub use watch::{Changes, HostWatch, Reading, ServerWatch, Values, is_gauge};
+pub use watch::{Changes, HostWatch, Reading, ServerWatch, Values};

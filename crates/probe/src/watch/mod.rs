@@ -5,7 +5,6 @@
 
 mod changes;
 mod disk;
-mod gauges;
 mod host;
 mod mysql;
 mod mysql_names;
@@ -20,7 +19,6 @@ use std::collections::BTreeMap;
 use truetps_record::AbsentSignal;
 
 pub use changes::Changes;
-pub use gauges::is_gauge;
 pub use host::HostWatch;
 pub use server::ServerWatch;
 
