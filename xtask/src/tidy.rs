@@ -12,7 +12,7 @@ const EDGES: [(&str, &[&str]); 16] = [
     ("driver", &["record"]),
     ("workload", &["record", "driver"]),
     ("engine", &["record", "driver", "workload"]),
-    ("probe", &["record"]),
+    ("probe", &["record", "driver"]),
     ("knowledge", &["record"]),
     ("inspect", &["record", "driver", "probe", "knowledge"]),
     ("sysbench", &["record", "driver", "engine", "probe"]),

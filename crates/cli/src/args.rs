@@ -2,8 +2,10 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use truetps_record::ProbeSpec;
 
 use crate::load_args::{LoadArgs, Mode};
 use crate::login::LoginArgs;
@@ -36,6 +38,8 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: PlanCommand,
     },
+    /// Watch a server without load: status, waits, sessions, and the host, second by second
+    Probe(WatchArgs),
     /// Show an experiment's answer again, from its folder
     Report(ReportArgs),
     /// Compare two runs or experiments: what differs, by how much, what it cost, and what was different about them
@@ -161,6 +165,32 @@ pub(crate) struct EngineArgs {
     pub(crate) format: Format,
 }
 
+/// How server and host are watched during a trial, in place of the plan's.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ProbeArgs {
+    /// How often server and host are read beside the load: 250ms, 1s; default: the plan's, which is a second
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    probe_interval: Option<Duration>,
+    /// Watch neither server nor host beside the load
+    #[arg(long, conflicts_with_all = ["probe_interval", "waits"])]
+    no_probe: bool,
+    /// Start private servers so that they say what they wait for: performance_schema with all wait events, and more
+    /// metrics of InnoDB. That costs throughput
+    #[arg(long)]
+    waits: bool,
+}
+
+impl ProbeArgs {
+    /// The section of a plan that means the same. What is wrong with it is said where plans are checked.
+    pub(crate) fn over(&self, planned: &ProbeSpec) -> ProbeSpec {
+        ProbeSpec {
+            enabled: !self.no_probe && (planned.enabled || self.probe_interval.is_some() || self.waits),
+            interval_s: self.probe_interval.map_or(planned.interval_s, |interval| interval.as_secs_f64()),
+            waits: planned.waits && !self.no_probe || self.waits,
+        }
+    }
+}
+
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     truetps sweep --quick                 what each durability setting costs here, in about two minutes\n  \
@@ -176,7 +206,7 @@ pub(crate) struct SweepArgs {
     #[arg(long)]
     pub(crate) quick: bool,
     /// Go on with an interrupted experiment: its folder; default: the newest one
-    #[arg(long, value_name = "FOLDER", num_args = 0..=1, conflicts_with_all = ["plan", "quick", "blocks", "seed", "server"])]
+    #[arg(long, value_name = "FOLDER", num_args = 0..=1, conflicts_with_all = ["plan", "quick", "blocks", "seed", "server", "probe_interval", "no_probe", "waits"])]
     #[expect(clippy::option_option, reason = "clap's form of a flag whose value may be left out")]
     pub(crate) resume: Option<Option<PathBuf>>,
     /// Replicates, in place of the plan's
@@ -190,6 +220,8 @@ pub(crate) struct SweepArgs {
     pub(crate) yes: bool,
     #[command(flatten)]
     pub(crate) place: Place,
+    #[command(flatten)]
+    pub(crate) probe: ProbeArgs,
     #[command(flatten)]
     pub(crate) engine: EngineArgs,
 }
@@ -245,6 +277,8 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) place: Place,
     #[command(flatten)]
+    pub(crate) probe: ProbeArgs,
+    #[command(flatten)]
     pub(crate) engine: EngineArgs,
 }
 
@@ -277,8 +311,38 @@ pub(crate) enum PlanCommand {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    truetps probe 'mysql://root@?socket=/run/mysqld/mysqld.sock'        until Ctrl-C, once a second\n  \
+    TRUETPS_PASSWORD=… truetps probe mysql://monitor@db1 --interval 250ms --duration 1m\n  \
+    truetps probe 'postgresql://postgres@/app?socket=/run/postgresql' --format csv > signals.csv\n\n\
+    Nothing is changed in the server: one session asks it. A line a sample goes to stderr, the summary to stdout. \
+    docs/reference/probe.md")]
+pub(crate) struct WatchArgs {
+    /// The server: mysql://user@host:port or postgresql://user@host/database, or the name of one that runs (`truetps
+    /// server list`), as its owner. The password for a DSN comes from TRUETPS_PASSWORD, ~/.my.cnf or the terminal
+    #[arg(value_name = "DSN")]
+    pub(crate) server: String,
+    #[command(flatten)]
+    pub(crate) login: LoginArgs,
+    #[command(flatten)]
+    pub(crate) sandbox: SandboxPlace,
+    /// How often server and host are read: 250ms, 1s
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = humantime::parse_duration)]
+    pub(crate) interval: Duration,
+    /// How long they are watched: 30s, 5m; default: until Ctrl-C
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    pub(crate) duration: Option<Duration>,
+    /// Folder that the probe is recorded in
+    #[arg(long, value_name = "DIR", default_value = "runs", env = "TRUETPS_RUNS")]
+    pub(crate) runs: PathBuf,
+    /// Format of the summary on stdout
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct ReportArgs {
-    /// An experiment's folder; default: the newest one
+    /// An experiment's folder, or that of a probe; default: the newest experiment
     pub(crate) folder: Option<PathBuf>,
     /// Folder that experiments are recorded in
     #[arg(long, value_name = "DIR", default_value = "runs", env = "TRUETPS_RUNS")]

@@ -11,6 +11,7 @@ mod login;
 mod named_run;
 mod pin;
 mod plans;
+mod probe_text;
 mod progress;
 mod progress_line;
 mod recorded;
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
         Command::Plan { command: PlanCommand::Check { plan, basedir, server, sandbox } } => {
             commands::plan::check(&plan, basedir.as_deref(), server.as_deref(), &sandbox)
         }
+        Command::Probe(args) => commands::probe::run(&args),
         Command::Report(args) => commands::report::run(&args),
         Command::Compare(args) => commands::compare::run(&args),
         Command::Stalls(args) => commands::stalls::run(&args),

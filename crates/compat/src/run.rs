@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use truetps_driver::{Client, ConnectionIds, Target, server_settings};
 use truetps_engine::{LoadSpec, OpenPacing, Outcome, Pacing, Quota, Rate, RateOf};
-use truetps_lab::{TrialContext, connect_timeout, run_trial};
-use truetps_record::{ErrorPolicy, FolderError, Histogram, Interval, Load, Phase, Spacing, Trial};
+use truetps_lab::{Seen, TrialContext, connect_timeout, run_trial};
+use truetps_record::{ErrorPolicy, FolderError, Load, Phase, Spacing, Trial};
 
 use crate::ending::{Clients, start_of};
 use crate::recording::Recording;
@@ -116,9 +116,11 @@ pub(crate) fn drive(
 ) -> Result<Driven, FolderError> {
     let (mut trial, mut writer) = recording.begin_trial(number)?;
     let response = &mut truth.response;
-    let add = &mut |interval: &Interval, histogram: &Histogram| {
+    let add = &mut |seen: Seen<'_>| {
         // The figures of `run.json` are those of this phase, too.
-        if interval.phase == Phase::Measure {
+        if let Seen::Interval(interval, histogram) = seen
+            && interval.phase == Phase::Measure
+        {
             // All have the same bounds.
             let _ = response.add(histogram);
         }

@@ -22,7 +22,7 @@ use crate::event::{Event, Listener};
 use crate::ground::{Ground, Place, Program, Site};
 use crate::schedule::schedule;
 use crate::setup::{given, private};
-use crate::trial::{FAILED_SHARE_MAX, TrialContext, load_of, run_trial};
+use crate::trial::{FAILED_SHARE_MAX, Seen, TrialContext, load_of, run_trial};
 
 /// So many trials in a row without evidence, and the rest would be no better.
 const FAILURES_IN_A_ROW_MAX: u32 = 5;
@@ -278,10 +278,10 @@ impl<'a> Bench<'a> {
         let (index, left) = (scheduled.position as usize, Duration::ZERO);
         let of = index + 1;
         listener.event(&Event::TrialBegins { trial: scheduled, index, of, left });
-        let mut heard = |interval: &truetps_record::Interval, listener: &mut dyn Listener| {
-            listener.event(&Event::Interval { trial: scheduled, interval, index, of, left });
+        let mut seen = |seen: Seen<'_>, listener: &mut dyn Listener| {
+            listener.event(&event_of(seen, scheduled, index, of, left));
         };
-        let trial = self.trial(folder, scheduled, &mut heard, listener)?;
+        let trial = self.trial(folder, scheduled, &mut seen, listener)?;
         listener.event(&Event::TrialEnds { trial: &trial, index, of, left });
         Ok(trial)
     }
@@ -304,14 +304,10 @@ impl<'a> Bench<'a> {
             }
             let (index, left, began) = (done + n, remaining.left(), Instant::now());
             listener.event(&Event::TrialBegins { trial: scheduled, index, of, left });
-            let trial = match self.trial(
-                folder,
-                scheduled,
-                &mut |interval, listener| {
-                    listener.event(&Event::Interval { trial: scheduled, interval, index, of, left });
-                },
-                listener,
-            ) {
+            let mut seen = |seen: Seen<'_>, listener: &mut dyn Listener| {
+                listener.event(&event_of(seen, scheduled, index, of, left));
+            };
+            let trial = match self.trial(folder, scheduled, &mut seen, listener) {
                 Ok(trial) => trial,
                 // What was measured so far is on disk and has its answer.
                 Err(error) => {
@@ -337,7 +333,7 @@ impl<'a> Bench<'a> {
         &mut self,
         folder: &ExperimentFolder,
         scheduled: &ScheduledTrial,
-        on_interval: &mut dyn FnMut(&truetps_record::Interval, &mut dyn Listener),
+        on_seen: &mut dyn FnMut(Seen<'_>, &mut dyn Listener),
         listener: &mut dyn Listener,
     ) -> Result<Trial, LabError> {
         let workload = self.workload_of(scheduled)?;
@@ -359,9 +355,9 @@ impl<'a> Bench<'a> {
                     server_pid: site.pid,
                     stop: self.request.stop,
                     failed_share_max: FAILED_SHARE_MAX,
+                    probe: Some(&plan.probe),
                 };
-                let kept =
-                    run_trial(&context, &mut trial, &mut writer, &mut |interval, _| on_interval(interval, listener));
+                let kept = run_trial(&context, &mut trial, &mut writer, &mut |seen| on_seen(seen, listener));
                 health = look_at_server(&mut site, &mut trial);
                 let answer = trial.validity.clone();
                 if site.server.is_none() && answer.is_valid() {
@@ -437,6 +433,14 @@ impl<'a> Bench<'a> {
             profile: None,
             notes: Vec::new(),
         }
+    }
+}
+
+/// What is seen of a trial, as those hear it who hear of the whole experiment.
+fn event_of<'a>(seen: Seen<'a>, trial: &'a ScheduledTrial, index: usize, of: usize, left: Duration) -> Event<'a> {
+    match seen {
+        Seen::Interval(interval, _) => Event::Interval { trial, interval, index, of, left },
+        Seen::Sample(sample) => Event::Sample { trial, sample },
     }
 }
 

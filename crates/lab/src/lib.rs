@@ -20,6 +20,7 @@ mod setup;
 mod stand;
 mod tables;
 mod trial;
+mod watch;
 
 pub use duration::estimate;
 pub use error::LabError;
@@ -32,4 +33,5 @@ pub use foreign::{
 pub use ground::{Foreign, Place, Program};
 pub use schedule::schedule;
 pub use setting::SettingError;
-pub use trial::{TrialContext, connect_timeout, run_trial};
+pub use trial::{Seen, TrialContext, connect_timeout, run_trial};
+pub use watch::{Watch, Watched};

@@ -5,7 +5,9 @@ use std::path::Path;
 use truetps_driver::Dialect;
 use truetps_probe::{host_facts, probe_flush};
 use truetps_record::{DatadirState, ExperimentFolder, HostFacts, Plan, ServerFacts};
-use truetps_sandbox::{Home, HostLimits, Needs, ServerLoad, Settings, chosen_settings, clean, raise_open_files};
+use truetps_sandbox::{
+    Home, HostLimits, Needs, ServerLoad, Settings, chosen_settings, clean, raise_open_files, with_waits,
+};
 use truetps_workload::Workload;
 
 use crate::error::LabError;
@@ -38,7 +40,9 @@ pub(crate) fn private<'a>(
     let mut kinds = Vec::new();
     for (program, catalogue) in programs.iter().zip(&catalogues) {
         let Program { name, binary } = program;
-        let chosen = catalogue.keep_known(chosen_settings(host.memory_bytes, load, binary.flavour, binary.version));
+        let chosen = chosen_settings(host.memory_bytes, load, binary.flavour, binary.version);
+        let chosen = if plan.probe.waits { with_waits(chosen, binary.flavour) } else { chosen };
+        let chosen = catalogue.keep_known(chosen);
         let planned = plan.server.settings.iter().map(|(name, value)| (name.as_str(), value));
         let fixed = Settings::new(&chosen).with(planned);
         check_room(plan, &fixed)?;
@@ -73,6 +77,10 @@ pub(crate) fn given<'a>(
     let needs =
         Needs { connections: load.connections_max.into(), table_objects: 0, buffer_pool_bytes: 0, connection_bytes: 0 };
     raise_open_files(&needs)?;
+    if request.plan.probe.waits {
+        let text = "probe.waits is for private servers: what this one times is left as it is";
+        listener.event(&Event::Warning(text.to_owned()));
+    }
     listener.event(&Event::Preparing(format!("logging in to {}", foreign.target)));
     let (mut guest, server) = Guest::enter(request, foreign, workload, listener)?;
     if let Err(error) = guest.prepare(listener) {

@@ -1,18 +1,19 @@
 //! One trial on a server that runs and is in its starting state: load, record, judge whether it is evidence.
 
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use truetps_driver::{Connector, Target};
 use truetps_engine::{Ending, LoadSpec, Observer, Outcome, Quota, WorkerShares, generator_limited, sustained};
 use truetps_probe::{HostCpu, ServerUse, clock, cores_of, own_cores, server_use};
 use truetps_record::{
-    Configuration, EngineFacts, FolderError, Histogram, Interval, Measured, Phase, Plan, Protocol, ResourceUse, Trial,
-    TrialWriter, Validity,
+    Configuration, EngineFacts, FolderError, Histogram, Interval, Measured, Phase, Plan, ProbeSample, ProbeSpec,
+    Protocol, ResourceUse, Trial, TrialWriter, Validity,
 };
 use truetps_workload::Workload;
 
 use crate::pacing::pacing;
+use crate::watch::{Watch, Watched};
 
 /// All clients must be connected within this time.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
@@ -35,6 +36,17 @@ pub struct TrialContext<'a> {
     pub stop: &'a AtomicBool,
     /// A trial of which a larger share has failed is no evidence. 0: each failure counts, also outside the measure phase.
     pub failed_share_max: f64,
+    /// How server and host are watched meanwhile; `None`: they are not.
+    pub probe: Option<&'a ProbeSpec>,
+}
+
+/// What is seen of a trial while it runs.
+#[derive(Debug, Clone, Copy)]
+pub enum Seen<'a> {
+    /// An interval is over.
+    Interval(&'a Interval, &'a Histogram),
+    /// Server or host were read.
+    Sample(&'a ProbeSample),
 }
 
 /// The load of one configuration of a plan. `pin`: cores that the workers are bound to; empty: none.
@@ -70,10 +82,11 @@ pub fn run_trial(
     context: &TrialContext<'_>,
     trial: &mut Trial,
     writer: &mut TrialWriter,
-    on_interval: &mut dyn FnMut(&Interval, &Histogram),
+    on_seen: &mut dyn FnMut(Seen<'_>),
 ) -> Result<Option<Outcome>, FolderError> {
+    let watch = begin_watch(context, trial, writer);
     let mut keeper =
-        Keeper { writer, on_interval, server_pid: context.server_pid, at_start: None, at_end: None, error: None };
+        Keeper { writer, on_seen, watch, server_pid: context.server_pid, at_start: None, at_end: None, error: None };
     let prepared = context.protocol == Protocol::Prepared;
     let outcome = Connector::new(context.target.clone(), context.workload.statements(), prepared)
         .map_err(|error| error.to_string());
@@ -81,6 +94,7 @@ pub fn run_trial(
         truetps_engine::run(&context.load, &connector, context.workload, context.stop, &mut keeper)
             .map_err(|error| error.to_string())
     });
+    trial.notes.extend(keeper.end_watch());
     let (at_start, at_end, error) = (keeper.at_start, keeper.at_end, keeper.error);
     trial.ended_at = Some(clock::now_rfc3339());
     let outcome = match outcome {
@@ -99,6 +113,18 @@ pub fn run_trial(
     error.map_or(Ok(outcome), Err)
 }
 
+/// A trial whose probe cannot be kept is as good as any: it is said, and nobody is watched.
+fn begin_watch(context: &TrialContext<'_>, trial: &mut Trial, writer: &TrialWriter) -> Option<Watch> {
+    let spec = context.probe.filter(|spec| spec.enabled)?;
+    let watched = Watched::beside_load(context.target, context.server_pid);
+    let begun = Watch::begin(watched, Duration::from_secs_f64(spec.interval_s), |header| writer.begin_probe(header));
+    begun.map_err(|error| trial.notes.push(not_kept(&error))).ok()
+}
+
+fn not_kept(error: &FolderError) -> String {
+    format!("what the probe saw was not kept: {error}")
+}
+
 /// What server and host have used so far.
 #[derive(Debug, Clone, Copy)]
 struct Reading {
@@ -115,15 +141,40 @@ impl Reading {
 /// Writes intervals as they come, and reads what the server has used where the measure phase begins and ends.
 struct Keeper<'a> {
     writer: &'a mut TrialWriter,
-    on_interval: &'a mut dyn FnMut(&Interval, &Histogram),
+    on_seen: &'a mut dyn FnMut(Seen<'_>),
+    watch: Option<Watch>,
     server_pid: Option<u32>,
     at_start: Option<Reading>,
     at_end: Option<Reading>,
     error: Option<FolderError>,
 }
 
+impl Keeper<'_> {
+    fn show_samples(&mut self) {
+        for sample in self.watch.iter().flat_map(Watch::samples) {
+            (self.on_seen)(Seen::Sample(&sample));
+        }
+    }
+
+    /// Returns what is to be said with the trial.
+    fn end_watch(&mut self) -> Option<String> {
+        let error = self.watch.as_mut()?.end();
+        self.show_samples();
+        error.as_ref().map(not_kept)
+    }
+}
+
 impl Observer for Keeper<'_> {
+    fn clock(&mut self, zero: Instant) {
+        if let Some(watch) = &self.watch {
+            watch.clock(zero);
+        }
+    }
+
     fn phase(&mut self, phase: Phase) {
+        if let Some(watch) = self.watch.as_ref().filter(|_| phase != Phase::WarmUp) {
+            watch.mark();
+        }
         match phase {
             Phase::WarmUp => {}
             Phase::Measure => self.at_start = Some(Reading::take(self.server_pid)),
@@ -132,7 +183,8 @@ impl Observer for Keeper<'_> {
     }
 
     fn interval(&mut self, interval: &Interval, histogram: &Histogram) -> Result<(), String> {
-        (self.on_interval)(interval, histogram);
+        (self.on_seen)(Seen::Interval(interval, histogram));
+        self.show_samples();
         if self.error.is_some() {
             return Ok(());
         }

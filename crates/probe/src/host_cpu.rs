@@ -19,7 +19,16 @@ pub struct HostCpuShares {
 impl HostCpu {
     /// `None` where /proc cannot be read.
     pub fn read() -> Option<Self> {
-        parse(&std::fs::read_to_string("/proc/stat").ok()?)
+        Self::parse(&std::fs::read_to_string("/proc/stat").ok()?)
+    }
+
+    /// First line of proc_stat(5): user nice system idle iowait irq softirq steal; guest time is in user already.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let rest = text.lines().next()?.strip_prefix("cpu ")?;
+        let ticks: Vec<u64> = rest.split_ascii_whitespace().map(str::parse).collect::<Result<_, _>>().ok()?;
+        let field = |n: usize| ticks.get(n).copied().unwrap_or(0);
+        let idle = ticks.get(3)? + field(4);
+        Some(Self { busy: field(0) + field(1) + field(2) + field(5) + field(6), idle, steal: field(7) })
     }
 
     /// What happened from `self` to `later`; `None` where no time has passed.
@@ -32,27 +41,18 @@ impl HostCpu {
     }
 }
 
-/// First line of proc_stat(5): user nice system idle iowait irq softirq steal; guest time is in user already.
-fn parse(text: &str) -> Option<HostCpu> {
-    let rest = text.lines().next()?.strip_prefix("cpu ")?;
-    let ticks: Vec<u64> = rest.split_ascii_whitespace().map(str::parse).collect::<Result<_, _>>().ok()?;
-    let field = |n: usize| ticks.get(n).copied().unwrap_or(0);
-    let idle = ticks.get(3)? + field(4);
-    Some(HostCpu { busy: field(0) + field(1) + field(2) + field(5) + field(6), idle, steal: field(7) })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn steal_and_idle_are_not_busy() {
-        let first = parse("cpu  10 0 10 100 5 1 1 3 0 0\ncpu0 1 2").unwrap();
+        let first = HostCpu::parse("cpu  10 0 10 100 5 1 1 3 0 0\ncpu0 1 2").unwrap();
         assert_eq!(first, HostCpu { busy: 22, idle: 105, steal: 3 });
-        let later = parse("cpu  60 0 10 140 5 1 1 13 0 0").unwrap();
+        let later = HostCpu::parse("cpu  60 0 10 140 5 1 1 13 0 0").unwrap();
         assert_eq!(first.shares_until(&later), Some(HostCpuShares { busy: 0.5, steal: 0.1 }));
         assert_eq!(first.shares_until(&first), None);
-        assert_eq!(parse("intr 5"), None);
+        assert_eq!(HostCpu::parse("intr 5"), None);
         assert!(HostCpu::read().is_some());
     }
 }

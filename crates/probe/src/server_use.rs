@@ -38,6 +38,42 @@ fn numbers() -> impl Iterator<Item = u32> {
     entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
 }
 
+/// A process and its children at one time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct FamilyUse {
+    /// The process first.
+    pub(crate) pids: Vec<u32>,
+    /// CPU time in clock ticks, ended children included.
+    pub(crate) ticks: u64,
+    pub(crate) threads: u64,
+    /// Of the process alone.
+    pub(crate) rss_pages: u64,
+}
+
+/// The same for whoever looks often: it does not look at all processes of the host where the kernel lists children. `None`
+/// where it is gone, or its children come and go too fast.
+pub(crate) fn family_of(pid: u32) -> Option<FamilyUse> {
+    (0..TRIES).find_map(|_| {
+        let before = Stat::read(pid)?;
+        let children: Vec<_> =
+            children_of(pid).into_iter().filter_map(|child| Some((child, Stat::read(child)?))).collect();
+        let is_stable = Stat::read(pid)?.ended_ticks == before.ended_ticks;
+        is_stable.then(|| FamilyUse {
+            pids: [pid].into_iter().chain(children.iter().map(|(child, _)| *child)).collect(),
+            ticks: before.ticks + before.ended_ticks + children.iter().map(|(_, stat)| stat.ticks).sum::<u64>(),
+            threads: before.threads + children.iter().map(|(_, stat)| stat.threads).sum::<u64>(),
+            rss_pages: before.rss_pages,
+        })
+    })
+}
+
+fn children_of(pid: u32) -> Vec<u32> {
+    match fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")) {
+        Ok(text) => text.split_ascii_whitespace().filter_map(|word| word.parse().ok()).collect(),
+        Err(_) => numbers().filter(|number| Stat::read(*number).is_some_and(|stat| stat.parent == pid)).collect(),
+    }
+}
+
 /// From /proc/PID/stat; times in clock ticks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stat {
@@ -45,6 +81,7 @@ struct Stat {
     ticks: u64,
     /// Of children that have ended.
     ended_ticks: u64,
+    threads: u64,
     rss_pages: u64,
 }
 
@@ -53,7 +90,7 @@ impl Stat {
         Self::parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
     }
 
-    /// Fields 4, 14 to 17 and 24 of proc(5). The name in field 2 may contain spaces and parentheses.
+    /// Fields 4, 14 to 17, 20 and 24 of proc(5). The name in field 2 may contain spaces and parentheses.
     fn parse(text: &str) -> Option<Self> {
         let after_name = &text[text.rfind(')')? + 1..];
         let fields: Vec<_> = after_name.split_ascii_whitespace().collect();
@@ -62,6 +99,7 @@ impl Stat {
             parent: u32::try_from(field(4)?).ok()?,
             ticks: field(14)? + field(15)?,
             ended_ticks: field(16)? + field(17)?,
+            threads: field(20)?,
             rss_pages: field(24)?,
         })
     }
@@ -74,7 +112,7 @@ mod tests {
     #[test]
     fn fields_behind_a_strange_name() {
         let text = "42 (a) b (c) S 7 2 3 4 5 6 7 8 9 10 150 50 30 20 20 0 3 0 100 8192 77 18446744073709551615";
-        let expect = Stat { parent: 7, ticks: 200, ended_ticks: 50, rss_pages: 77 };
+        let expect = Stat { parent: 7, ticks: 200, ended_ticks: 50, threads: 3, rss_pages: 77 };
         assert_eq!(Stat::parse(text), Some(expect));
         assert_eq!(Stat::parse("42 (x) S 1"), None);
     }
@@ -84,6 +122,7 @@ mod tests {
         #[expect(clippy::disallowed_methods, reason = "a child of a test")]
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         assert_eq!(server_use(std::process::id()).unwrap().rss_bytes, None);
+        assert_eq!(family_of(child.id()).unwrap().pids, [child.id()]);
         assert!(server_use(child.id()).unwrap().rss_bytes.is_some_and(|bytes| bytes > 0));
         child.kill().unwrap();
         child.wait().unwrap();

@@ -3,7 +3,8 @@
 //!
 //! ```text
 //! runs/<experiment>/           plan.toml  experiment.json  report.html
-//! runs/<experiment>/<trial>/   run.json  intervals.jsonl  latency.hdr  server/{my.cnf, variables.json, error.log}
+//! runs/<experiment>/<trial>/   run.json  intervals.jsonl  latency.hdr  probe.jsonl
+//!                              server/{my.cnf, variables.json, error.log}
 //! runs/latest                  link to the newest
 //! ```
 //!
@@ -34,7 +35,7 @@ pub const LATEST: &str = "latest";
 const RUN: &str = "run.json";
 const INTERVALS: &str = "intervals.jsonl";
 const LATENCY: &str = "latency.hdr";
-const PROBE: &str = "probe.jsonl";
+pub(crate) const PROBE: &str = "probe.jsonl";
 
 /// Files that a trial may leave, in the order in which they are shown.
 const TRIAL_FILES: [&str; 9] = [
@@ -75,12 +76,12 @@ impl FolderError {
         Some(hint.to_owned())
     }
 
-    fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {
+    pub(crate) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Io { path, source }
     }
 
-    fn content(path: &Path, problem: impl fmt::Display) -> Self {
+    pub(crate) fn content(path: &Path, problem: impl fmt::Display) -> Self {
         Self::Content { path: path.to_owned(), problem: format!("{problem}") }
     }
 }
@@ -104,13 +105,13 @@ pub fn write_atomically(path: &Path, content: &[u8]) -> Result<(), FolderError> 
     })
 }
 
-fn write_json(path: &Path, value: &impl Serialize) -> Result<(), FolderError> {
+pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), FolderError> {
     let mut text = serde_json::to_vec_pretty(value).map_err(|error| FolderError::content(path, error))?;
     text.push(b'\n');
     write_atomically(path, &text)
 }
 
-fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, FolderError> {
+pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, FolderError> {
     let text = fs::read(path).map_err(FolderError::io(path))?;
     let value: serde_json::Value = serde_json::from_slice(&text).map_err(|error| FolderError::content(path, error))?;
     let found = value.get("schema_version").and_then(serde_json::Value::as_u64).unwrap_or(0);
@@ -119,6 +120,19 @@ fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, FolderError> {
     }
     // From the text: a value has its keys by the alphabet, and levels are shown in the plan's order.
     serde_json::from_slice(&text).map_err(|error| FolderError::content(path, error))
+}
+
+/// Makes a folder of this name, or of one with a number behind it.
+pub(crate) fn create_unused(runs: &Path, name: &str) -> Result<PathBuf, FolderError> {
+    for n in 1..10_000_u32 {
+        let path = runs.join(if n == 1 { name.to_owned() } else { format!("{name}-{n}") });
+        match fs::create_dir(&path) {
+            Ok(()) => return Ok(path),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(source) => return Err(FolderError::Io { path, source }),
+        }
+    }
+    Err(FolderError::content(&runs.join(name), "10,000 runs of this name exist"))
 }
 
 /// One experiment on disk.
@@ -138,23 +152,11 @@ impl ExperimentFolder {
     /// Makes `runs/<name>`, or `runs/<name>-2`, … where that exists, and writes the plan and the schedule into it.
     pub fn create(runs: &Path, name: &str, plan: &Plan, experiment: &Experiment) -> Result<Self, FolderError> {
         fs::create_dir_all(runs).map_err(FolderError::io(runs))?;
-        let folder = Self { path: Self::create_unused(runs, name)? };
+        let folder = Self { path: create_unused(runs, name)? };
         folder.write_plan(plan)?;
         folder.write_experiment(experiment)?;
         folder.link_latest(runs)?;
         Ok(folder)
-    }
-
-    fn create_unused(runs: &Path, name: &str) -> Result<PathBuf, FolderError> {
-        for n in 1..10_000_u32 {
-            let path = runs.join(if n == 1 { name.to_owned() } else { format!("{name}-{n}") });
-            match fs::create_dir(&path) {
-                Ok(()) => return Ok(path),
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(source) => return Err(FolderError::Io { path, source }),
-            }
-        }
-        Err(FolderError::content(&runs.join(name), "10,000 experiments of this name exist"))
     }
 
     /// `runs/latest` is made beside its place and renamed into it, so that two experiments at once cannot break it.
@@ -373,7 +375,7 @@ pub struct ProbeWriter {
 }
 
 impl ProbeWriter {
-    fn create(path: &Path, header: &ProbeHeader) -> Result<Self, FolderError> {
+    pub(crate) fn create(path: &Path, header: &ProbeHeader) -> Result<Self, FolderError> {
         let file = File::create(path).map_err(FolderError::io(path))?;
         let mut writer = Self { path: path.to_owned(), file };
         writer.line(header)?;

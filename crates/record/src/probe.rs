@@ -3,7 +3,8 @@
 //! The first line is the [`ProbeHeader`], each further one a [`ProbeSample`]. Values have the server's own names, with the
 //! place that they were read from in front (`status.Innodb_os_log_written`, `host.context_switches`): what they mean is for
 //! whoever reads them. Counters grow; gauges (`session.…`) go up and down. A sample has only those values that have changed
-//! since the last one of the same [`ProbeSource`]; [`ProbeSeries`] fills them in again.
+//! since the last one of the same [`ProbeSource`]; [`ProbeSeries`] fills them in again. What could be read before and cannot be
+//! read now is named in [`ProbeSample::lost`]: it is no value that has not changed.
 
 use std::collections::BTreeMap;
 
@@ -31,6 +32,13 @@ pub struct AbsentSignal {
     pub why: String,
 }
 
+impl AbsentSignal {
+    /// Whether a value of this name is what is absent, or below it.
+    pub fn is_about(&self, name: &str) -> bool {
+        name.strip_prefix(self.what.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    }
+}
+
 /// Who was read. Both are read on their own, since a server that hangs must not keep the host from being seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -50,7 +58,13 @@ pub struct ProbeSample {
     pub took_ms: f64,
     /// What has changed since the last sample of this source; all there is in its first one.
     pub values: BTreeMap<String, f64>,
+    /// Places (or single names) whose values are absent from this sample on, until one has them again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lost: Vec<AbsentSignal>,
 }
+
+/// What is first seen with a value had been zero until then: whole lists of what never happened are not written.
+const FROM_ZERO: [&str; 2] = ["wait.", "session."];
 
 /// One value at one time.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -94,20 +108,33 @@ impl ProbeSeries {
         };
         let mut last: BTreeMap<ProbeSource, BTreeMap<String, f64>> = BTreeMap::new();
         for sample in samples {
-            series.times.entry(sample.source).or_default().push(sample.at_ms);
+            let times = series.times.entry(sample.source).or_default();
+            let before = times.last().copied();
+            times.push(sample.at_ms);
             let known = last.entry(sample.source).or_default();
+            series.lose(sample.lost, known);
             known.extend(sample.values);
             for (name, value) in known.iter() {
                 let point = ProbePoint { at_ms: sample.at_ms, value: *value };
-                match series.values.get_mut(name) {
-                    Some(points) => points.push(point),
-                    None => {
-                        series.values.insert(name.clone(), vec![point]);
-                    }
+                if let Some(points) = series.values.get_mut(name) {
+                    points.push(point);
+                    continue;
                 }
+                let zero = before.filter(|_| FROM_ZERO.iter().any(|place| name.starts_with(place)));
+                let zero = zero.map(|at_ms| ProbePoint { at_ms, value: 0.0 });
+                series.values.insert(name.clone(), zero.into_iter().chain([point]).collect());
             }
         }
         series
+    }
+
+    fn lose(&mut self, lost: Vec<AbsentSignal>, known: &mut BTreeMap<String, f64>) {
+        for signal in lost {
+            known.retain(|name, _| !signal.is_about(name));
+            if !self.absent.contains(&signal) {
+                self.absent.push(signal);
+            }
+        }
     }
 
     /// When a source was read.
@@ -157,7 +184,7 @@ mod tests {
 
     fn sample(source: ProbeSource, at_ms: f64, values: &[(&str, f64)]) -> String {
         let values = values.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
-        serde_json::to_string(&ProbeSample { source, at_ms, took_ms: 1.0, values }).unwrap() + "\n"
+        serde_json::to_string(&ProbeSample { source, at_ms, took_ms: 1.0, values, lost: Vec::new() }).unwrap() + "\n"
     }
 
     fn text() -> String {
@@ -178,9 +205,30 @@ mod tests {
         let series = ProbeSeries::parse(&text()).unwrap();
         let values = |name: &str| series.points(name).iter().map(|point| point.value).collect::<Vec<_>>();
         assert_eq!(values("status.b"), [5.0, 5.0, 5.0]);
-        assert_eq!((values("wait.c"), values("host.x")), (vec![3.0], vec![1.0]));
+        assert_eq!(
+            (values("wait.c"), values("host.x")),
+            (vec![0.0, 3.0], vec![1.0]),
+            "a wait was zero before it was seen"
+        );
         assert_eq!(series.times(ProbeSource::Server), [0.0, 1000.0, 2000.0]);
         assert_eq!(series.with_prefix("status.").map(|(name, _)| name).collect::<Vec<_>>(), ["status.a", "status.b"]);
+    }
+
+    #[test]
+    fn what_is_lost_has_no_value_until_it_is_back() {
+        let lost = AbsentSignal { what: "status".to_owned(), why: "refused".to_owned() };
+        let line = ProbeSample {
+            source: ProbeSource::Server,
+            at_ms: 3000.0,
+            took_ms: 1.0,
+            values: BTreeMap::new(),
+            lost: vec![lost.clone()],
+        };
+        let back = sample(ProbeSource::Server, 4000.0, &[("status.a", 60.0)]);
+        let series = ProbeSeries::parse(&(text() + &serde_json::to_string(&line).unwrap() + "\n" + &back)).unwrap();
+        assert_eq!(series.points("status.a").len(), 4);
+        assert_eq!((series.points("status.b").len(), series.points("wait.c").len()), (3, 4));
+        assert_eq!(series.absent, [lost]);
     }
 
     #[test]

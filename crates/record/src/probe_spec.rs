@@ -25,7 +25,8 @@ impl Default for ProbeSpec {
 }
 
 impl ProbeSpec {
-    pub(crate) fn check(&self) -> Result<(), PlanError> {
+    /// Whether the numbers are ones that a server can be asked with.
+    pub fn check(&self) -> Result<(), PlanError> {
         let (least, most) = INTERVAL_S;
         if (least..=most).contains(&self.interval_s) {
             return Ok(());

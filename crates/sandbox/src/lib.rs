@@ -67,7 +67,7 @@ pub use registry::{Cleaned, Entry, clean, list};
 pub use sandbox::{Sandbox, SandboxOptions};
 pub use server::{RunningServer, StartOptions, Stopped};
 pub use server_user::ServerUser;
-pub use settings::{ServerLoad, Settings, chosen_settings, reserved_reason};
+pub use settings::{ServerLoad, Settings, chosen_settings, reserved_reason, with_waits};
 pub use unfinished::{Unfinished, clean_unfinished, unfinished};
 pub use variables::{Mismatch, effective_variables, mismatches, taken_differently};
 pub use wear::{WornIn, wear_in_redo};

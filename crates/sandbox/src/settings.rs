@@ -248,6 +248,28 @@ pub fn chosen_settings(
     chosen.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
+/// The same for a server that is to say what it waits for: all wait events are timed, and the metrics count that say what
+/// the redo log, flushing and transactions do. What a version does not know is for [`Catalogue::keep_known`] to leave out.
+///
+/// [`Catalogue::keep_known`]: crate::Catalogue::keep_known
+#[must_use]
+pub fn with_waits(mut chosen: Vec<(String, String)>, flavour: Flavour) -> Vec<(String, String)> {
+    let waits: &[(&str, &str)] = match flavour {
+        Flavour::Postgresql => &[("track_io_timing", "on"), ("track_wal_io_timing", "on")],
+        Flavour::Mysql | Flavour::Mariadb | Flavour::Percona => &[
+            ("performance_schema", "ON"),
+            // At the start: of what is made before it is asked for, nothing is timed.
+            ("performance_schema_instrument", "wait/%=ON"),
+            ("innodb_monitor_enable", "log_%,os_log_%,buffer_flush_%,trx_%"),
+        ],
+    };
+    for (name, value) in waits {
+        chosen.retain(|(known, _)| known != name);
+        chosen.push(((*name).to_owned(), (*value).to_owned()));
+    }
+    chosen
+}
+
 fn redo_settings(flavour: Flavour, version: ServerVersion) -> Vec<(&'static str, String)> {
     let megabytes = |bytes: u64| format!("{}M", bytes / MEBI);
     if flavour == Flavour::Mariadb {

@@ -41,7 +41,9 @@ pub fn taken_differently(client: &mut Client, settings: &Settings) -> Result<Vec
 /// Settings that a server of the MySQL family took differently. One that it shows under no such name, or in words that cannot be
 /// compared (a list that it expanded), is not counted.
 pub fn mismatches(settings: &Settings, variables: &BTreeMap<String, String>) -> Vec<Mismatch> {
-    let differing = settings.iter().filter_map(|(name, value)| {
+    // What was asked for last is shown, and not what is on.
+    let compared = settings.iter().filter(|(name, _)| canonical_name(name) != "innodb_monitor_enable");
+    let differing = compared.filter_map(|(name, value)| {
         let found = variables.get(&canonical_name(name))?;
         let wanted = wanted_text(name, value);
         let expanded = found.contains(',');

@@ -6,6 +6,7 @@ pub(crate) mod compare;
 pub(crate) mod diff;
 pub(crate) mod instance;
 pub(crate) mod plan;
+pub(crate) mod probe;
 pub(crate) mod report;
 pub(crate) mod restore;
 pub(crate) mod run;

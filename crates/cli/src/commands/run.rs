@@ -33,7 +33,7 @@ fn plan_of(args: &RunArgs) -> Result<Plan, Failure> {
         load: args.load.load(args.engine.mode.map_or(DriveMode::Auto, Mode::drive_mode)),
         factors: IndexMap::from([(CONNECTIONS.to_owned(), vec![SettingValue::Int(args.connections.into())])]),
         design: Design { blocks: 1, seed: args.seed, aa_pair: false, ..Design::default() },
-        probe: ProbeSpec::default(),
+        probe: args.probe.over(&ProbeSpec::default()),
         quick: QuickOverrides::default(),
     };
     // The flags go the same way as a file, so that the same checks say the same things.

@@ -38,6 +38,8 @@ pub(crate) fn run(args: &SweepArgs) -> Result<Exit, Failure> {
     plan.design.blocks = args.blocks.unwrap_or(plan.design.blocks);
     plan.design.seed = args.seed.unwrap_or(plan.design.seed);
     choose_server(&mut plan, args.place.server.as_deref())?;
+    plan.probe = args.probe.over(&plan.probe);
+    plan.probe.check().map_err(Failure::usage)?;
     plan.load.mode = args.engine.mode.map_or(plan.load.mode, Mode::drive_mode);
     let time = estimate(&plan, &schedule(&plan));
     if time > LONG && !args.yes {

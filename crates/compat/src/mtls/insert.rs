@@ -100,6 +100,8 @@ impl Bench<'_> {
             server_pid: admin.peer_pid(),
             stop: self.stop,
             failed_share_max: FAILED_SHARE_MAX,
+            // One more session than the original opens is one that its users have not asked for.
+            probe: None,
         };
         drive(recording, 0, &context, asked.transactions, truth).map_err(failed)
     }
@@ -170,7 +172,7 @@ impl Bench<'_> {
             load: self.asked().plan_load(),
             factors: self.configuration().levels.into_iter().map(|(name, level)| (name, vec![level])).collect(),
             design: Design { blocks: 1, seed: options.seed, aa_pair: false, ..Design::default() },
-            probe: ProbeSpec::default(),
+            probe: ProbeSpec { enabled: false, ..ProbeSpec::default() },
             quick: QuickOverrides::default(),
         }
     }

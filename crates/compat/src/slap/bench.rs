@@ -321,6 +321,8 @@ impl Bench<'_, '_> {
             server_pid: self.admin.client().peer_pid(),
             stop: &self.world.stop,
             failed_share_max: FAILED_SHARE_MAX,
+            // One more session than the original opens is one that its users have not asked for.
+            probe: None,
         };
         let number = self.trials;
         self.trials += 1;

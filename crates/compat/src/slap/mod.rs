@@ -241,7 +241,7 @@ fn plan(settings: &Settings, script: &Script) -> Plan {
         load: Asked { transactions, ..bench::asked(settings, 1, 1) }.plan_load(),
         factors,
         design: Design { blocks, seed: settings.seed, aa_pair: false, ..Design::default() },
-        probe: ProbeSpec::default(),
+        probe: ProbeSpec { enabled: false, ..ProbeSpec::default() },
         quick: QuickOverrides::default(),
     }
 }

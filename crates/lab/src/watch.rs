@@ -1,0 +1,301 @@
+//! Watching server and host beside a load: two threads with a clock each, so that a server that hangs does not keep the host
+//! from being seen, and one file.
+//!
+//! Ticks are on the engine's clock, once that is known; what was read before is kept back until then.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use truetps_driver::{DriverError, Target};
+use truetps_probe::{Changes, HostWatch, Reading, ServerWatch, Values};
+use truetps_record::{
+    AbsentSignal, Family, FolderError, ProbeHeader, ProbeSample, ProbeSource, ProbeWriter, SCHEMA_VERSION,
+};
+
+/// A reading that was begun so shortly before stands for the one that is asked for.
+const SAME: Duration = Duration::from_millis(20);
+/// What is on the way when it is all over may take this long: a server that hangs does not keep anybody.
+const END_LIMIT: Duration = Duration::from_secs(2);
+
+/// What is watched, and what of it is absent.
+#[derive(Debug)]
+pub struct Watched {
+    family: Family,
+    server: Option<ServerWatch>,
+    host: HostWatch,
+    absent: Vec<AbsentSignal>,
+}
+
+impl Watched {
+    /// The server of a target, with a session of its own, and the host. `pid`: of the server's first process, where it is
+    /// known; behind a unix socket it is found.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be logged in to.
+    pub fn log_in(target: &Target, pid: Option<u32>) -> Result<Self, DriverError> {
+        let (server, absent) = ServerWatch::begin(target)?;
+        let host = HostWatch::new(pid.or(server.pid()));
+        Ok(Self { family: ServerWatch::family(target.dialect), server: Some(server), host, absent })
+    }
+
+    /// The same beside a load: a server that lets nobody else in is absent, and the host is watched.
+    pub(crate) fn beside_load(target: &Target, pid: Option<u32>) -> Self {
+        let why = if target.endpoints.len() > 1 {
+            "the load goes to several servers".to_owned()
+        } else {
+            match Self::log_in(target, pid) {
+                Ok(watched) => return watched,
+                Err(error) => error.to_string(),
+            }
+        };
+        let absent = ServerWatch::all_absent(target.dialect, &why);
+        Self { family: ServerWatch::family(target.dialect), server: None, host: HostWatch::new(pid), absent }
+    }
+
+    /// What the server says of its version; `None` where it is not watched.
+    pub fn version_text(&self) -> Option<&str> {
+        self.server.as_ref().map(ServerWatch::version_text)
+    }
+}
+
+enum Command {
+    /// Ticks count from this moment.
+    Clock(Instant),
+    /// Read now, whatever the clock says.
+    Now,
+    End,
+}
+
+struct Watcher {
+    commands: Sender<Command>,
+    /// Nothing comes: it closes when the thread has ended.
+    ended: Receiver<()>,
+    thread: JoinHandle<()>,
+}
+
+/// Server and host are being watched.
+pub struct Watch {
+    sink: Arc<Mutex<Sink>>,
+    watchers: Vec<Watcher>,
+    samples: Receiver<ProbeSample>,
+}
+
+impl Watch {
+    /// Begins at once. `create` makes the file.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be made.
+    pub fn begin(
+        watched: Watched,
+        interval: Duration,
+        create: impl FnOnce(&ProbeHeader) -> Result<ProbeWriter, FolderError>,
+    ) -> Result<Self, FolderError> {
+        let Watched { family, server, mut host, mut absent } = watched;
+        absent.extend(host.read().absent);
+        let header = ProbeHeader {
+            schema_version: SCHEMA_VERSION,
+            interval_ms: interval.as_secs_f64() * 1e3,
+            family: Some(family),
+            absent: absent.clone(),
+        };
+        let (samples_out, samples) = channel();
+        let sink =
+            Sink { writer: Some(create(&header)?), zero: None, held: Vec::new(), samples: samples_out, error: None };
+        let sink = Arc::new(Mutex::new(sink));
+        let begin = |source: ProbeSource, read: Box<dyn FnMut() -> Option<Reading> + Send>| {
+            let (sink, changes) = (Arc::clone(&sink), Changes::new(&absent));
+            watcher(Loop { source, interval, sink, changes, read, last: None })
+        };
+        let mut watchers = vec![begin(ProbeSource::Host, Box::new(move || Some(host.read())))];
+        if let Some(mut server) = server {
+            watchers.push(begin(ProbeSource::Server, Box::new(move || server.read())));
+        }
+        Ok(Self { sink, watchers: watchers.into_iter().flatten().collect(), samples })
+    }
+
+    /// All times count from here.
+    pub fn clock(&self, zero: Instant) {
+        lock(&self.sink).set_zero(zero);
+        self.tell(|| Command::Clock(zero));
+    }
+
+    /// Reads now: something begins or ends.
+    pub fn mark(&self) {
+        self.tell(|| Command::Now);
+    }
+
+    fn tell(&self, command: impl Fn() -> Command) {
+        for watcher in &self.watchers {
+            // One that has ended hears nothing.
+            let _ = watcher.commands.send(command());
+        }
+    }
+
+    /// Samples that have come since the last look.
+    pub fn samples(&self) -> impl Iterator<Item = ProbeSample> {
+        self.samples.try_iter()
+    }
+
+    /// Ends it: what was asked for is still read, for a moment. Returns why not all was kept.
+    pub fn end(&mut self) -> Option<FolderError> {
+        self.tell(|| Command::End);
+        let deadline = Instant::now() + END_LIMIT;
+        for watcher in self.watchers.drain(..) {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if watcher.ended.recv_timeout(left) == Err(RecvTimeoutError::Disconnected) {
+                // A panic of its has been told; what it had read is on disk.
+                let _ = watcher.thread.join();
+            }
+        }
+        let mut sink = lock(&self.sink);
+        // One that still waits for its server finds nothing to write to.
+        sink.writer = None;
+        sink.error.take()
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        if !self.watchers.is_empty() {
+            self.end();
+        }
+    }
+}
+
+fn lock(sink: &Mutex<Sink>) -> MutexGuard<'_, Sink> {
+    sink.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Starts a thread; `None` where the system has none left.
+fn watcher(body: Loop) -> Option<Watcher> {
+    let (commands, heard) = channel();
+    let (alive, ended) = channel();
+    let name = format!("probe-{:?}", body.source).to_lowercase();
+    let run = move || {
+        body.run(&heard);
+        drop(alive);
+    };
+    let thread = thread::Builder::new().name(name).spawn(run).ok()?;
+    Some(Watcher { commands, ended, thread })
+}
+
+/// What one thread does.
+struct Loop {
+    source: ProbeSource,
+    interval: Duration,
+    sink: Arc<Mutex<Sink>>,
+    changes: Changes,
+    read: Box<dyn FnMut() -> Option<Reading> + Send>,
+    /// When the last reading was begun.
+    last: Option<Instant>,
+}
+
+impl Loop {
+    fn run(mut self, commands: &Receiver<Command>) {
+        let mut zero = Instant::now();
+        let mut next = zero;
+        loop {
+            match commands.recv_timeout(next.saturating_duration_since(Instant::now())) {
+                Ok(Command::Clock(now_known)) => zero = now_known,
+                Ok(Command::Now) | Err(RecvTimeoutError::Timeout) => self.sample(),
+                Ok(Command::End) | Err(RecvTimeoutError::Disconnected) => return,
+            }
+            next = next_tick(zero, self.interval, Instant::now());
+        }
+    }
+
+    fn sample(&mut self) {
+        let began = Instant::now();
+        if self.last.is_some_and(|last| began.saturating_duration_since(last) < SAME) {
+            return;
+        }
+        self.last = Some(began);
+        let Some(reading) = (self.read)() else { return };
+        let ended = Instant::now();
+        let (values, lost) = self.changes.of(reading);
+        lock(&self.sink).take(Taken { source: self.source, began, ended, values, lost });
+    }
+}
+
+/// The first tick after `now`; ticks that were missed are not made up for.
+fn next_tick(zero: Instant, interval: Duration, now: Instant) -> Instant {
+    let Some(since) = now.checked_duration_since(zero) else { return zero };
+    let passed = (since.as_secs_f64() / interval.as_secs_f64()).floor();
+    let next = zero + interval.mul_f64(passed + 1.0);
+    if next > now { next } else { next + interval }
+}
+
+/// A reading whose place on the clock may not be known yet.
+struct Taken {
+    source: ProbeSource,
+    began: Instant,
+    ended: Instant,
+    values: Values,
+    lost: Vec<AbsentSignal>,
+}
+
+struct Sink {
+    /// `None`: it is over.
+    writer: Option<ProbeWriter>,
+    zero: Option<Instant>,
+    held: Vec<Taken>,
+    samples: Sender<ProbeSample>,
+    error: Option<FolderError>,
+}
+
+impl Sink {
+    fn set_zero(&mut self, zero: Instant) {
+        self.zero = Some(zero);
+        for taken in std::mem::take(&mut self.held) {
+            self.write(zero, taken);
+        }
+    }
+
+    fn take(&mut self, taken: Taken) {
+        match self.zero {
+            Some(zero) => self.write(zero, taken),
+            None => self.held.push(taken),
+        }
+    }
+
+    fn write(&mut self, zero: Instant, taken: Taken) {
+        let Some(writer) = &mut self.writer else { return };
+        let Taken { source, began, ended, values, lost } = taken;
+        let took_ms = (ended - began).as_secs_f64() * 1e3;
+        let since =
+            began.saturating_duration_since(zero).as_secs_f64() - zero.saturating_duration_since(began).as_secs_f64();
+        let at_ms = to_microseconds(since * 1e3 + took_ms / 2.0);
+        let sample = ProbeSample { source, at_ms, took_ms: to_microseconds(took_ms), values, lost };
+        if self.error.is_none() {
+            self.error = writer.append(&sample).err();
+        }
+        // Nobody may be listening.
+        let _ = self.samples.send(sample);
+    }
+}
+
+fn to_microseconds(ms: f64) -> f64 {
+    (ms * 1e3).round() / 1e3
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_on_the_clock() {
+        let zero = Instant::now();
+        let ms = Duration::from_millis;
+        let check =
+            |now: u64, expect: u64| assert_eq!(next_tick(zero, ms(250), zero + ms(now)), zero + ms(expect), "{now}");
+        check(0, 250);
+        check(249, 250);
+        check(250, 500);
+        check(1_700, 1_750);
+        assert_eq!(next_tick(zero + ms(5), ms(250), zero), zero + ms(5), "the first one is the zero itself");
+    }
+}

@@ -1,0 +1,110 @@
+//! What has changed since the last reading: what a line of `probe.jsonl` has.
+
+use std::collections::BTreeSet;
+
+use truetps_record::AbsentSignal;
+
+use crate::watch::{Reading, Values};
+
+/// Numbers of sessions in a state: one that nobody is in any more is not shown by the server, and is zero.
+const ZERO_WHEN_GONE: &str = "session.";
+
+/// The last values of one source.
+#[derive(Debug, Default)]
+pub struct Changes {
+    last: Values,
+    /// Places of what was said to be absent.
+    told: BTreeSet<String>,
+}
+
+impl Changes {
+    /// `absent`: what whoever reads has been told already.
+    pub fn new(absent: &[AbsentSignal]) -> Self {
+        Self { last: Values::new(), told: absent.iter().map(|signal| signal.what.clone()).collect() }
+    }
+
+    /// Values that have changed, and what could be read before and cannot be now.
+    pub fn of(&mut self, reading: Reading) -> (Values, Vec<AbsentSignal>) {
+        let Reading { mut values, absent } = reading;
+        let gone: Vec<_> = self.last.keys().filter(|name| !values.contains_key(*name)).cloned().collect();
+        let mut lost: Vec<_> = absent
+            .into_iter()
+            .filter(|signal| {
+                let is_loss = gone.iter().any(|name| signal.is_about(name));
+                self.told.insert(signal.what.clone()) || is_loss
+            })
+            .collect();
+        for name in gone {
+            if self.told.iter().any(|what| is_about(what, &name)) {
+                self.last.remove(&name);
+            } else if name.starts_with(ZERO_WHEN_GONE) {
+                values.insert(name, 0.0);
+            } else {
+                self.last.remove(&name);
+                lost.push(AbsentSignal { what: name, why: "it is not shown any more".to_owned() });
+            }
+        }
+        self.told.retain(|what| !values.keys().any(|name| is_about(what, name)));
+        let changed: Values =
+            values.iter().filter(|(name, value)| self.last.get(*name) != Some(*value)).map(copy).collect();
+        self.last.extend(changed.iter().map(copy));
+        (changed, lost)
+    }
+}
+
+fn is_about(what: &str, name: &str) -> bool {
+    AbsentSignal { what: what.to_owned(), why: String::new() }.is_about(name)
+}
+
+fn copy((name, value): (&String, &f64)) -> (String, f64) {
+    (name.clone(), *value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reading(values: &[(&str, f64)], absent: &[&str]) -> Reading {
+        Reading {
+            values: values.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect(),
+            absent: absent.iter().map(|what| signal(what)).collect(),
+        }
+    }
+
+    fn signal(what: &str) -> AbsentSignal {
+        AbsentSignal { what: what.to_owned(), why: "refused".to_owned() }
+    }
+
+    fn check(changes: &mut Changes, given: Reading, values: &[(&str, f64)], lost: &[&str]) {
+        let (found, gone) = changes.of(given);
+        assert_eq!(found, reading(values, &[]).values);
+        assert_eq!(gone.iter().map(|signal| signal.what.as_str()).collect::<Vec<_>>(), lost);
+    }
+
+    #[test]
+    fn only_what_changed_is_told() {
+        let mut changes = Changes::default();
+        check(&mut changes, reading(&[("a.x", 1.0), ("a.y", 2.0)], &[]), &[("a.x", 1.0), ("a.y", 2.0)], &[]);
+        check(&mut changes, reading(&[("a.x", 1.0), ("a.y", 3.0)], &[]), &[("a.y", 3.0)], &[]);
+    }
+
+    #[test]
+    fn a_state_that_nobody_is_in_is_zero_once() {
+        let mut changes = Changes::default();
+        check(&mut changes, reading(&[("session.Update", 2.0)], &[]), &[("session.Update", 2.0)], &[]);
+        check(&mut changes, reading(&[], &[]), &[("session.Update", 0.0)], &[]);
+        check(&mut changes, reading(&[], &[]), &[], &[]);
+        check(&mut changes, reading(&[("session.Update", 2.0)], &[]), &[("session.Update", 2.0)], &[]);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_lost_and_not_unchanged() {
+        let mut changes = Changes::new(&[signal("wait")]);
+        let all = [("metric.a", 1.0), ("session.x", 1.0)];
+        check(&mut changes, reading(&all, &["wait"]), &all, &[]);
+        check(&mut changes, reading(&[], &["metric", "session"]), &[], &["metric", "session"]);
+        check(&mut changes, reading(&[], &["metric", "session"]), &[], &[]);
+        check(&mut changes, reading(&all, &[]), &all, &[]);
+        check(&mut changes, reading(&all[1..], &[]), &[], &["metric.a"]);
+    }
+}

@@ -1,0 +1,44 @@
+//! What a server and its host do while somebody measures: readings, without any thread or clock of their own.
+//!
+//! [`ServerWatch`] has one session and asks it what its server offers; [`HostWatch`] reads /proc and /sys. Both give a
+//! [`Reading`] whenever they are asked, and [`Changes`] leaves out of it what has not changed.
+
+mod changes;
+mod disk;
+mod host;
+mod mysql;
+mod mysql_names;
+mod postgres;
+mod pressure;
+mod processes;
+mod server;
+mod shape;
+
+use std::collections::BTreeMap;
+
+use truetps_record::AbsentSignal;
+
+pub use changes::Changes;
+pub use host::HostWatch;
+pub use server::ServerWatch;
+
+/// Values by name, as `probe.jsonl` has them.
+pub type Values = BTreeMap<String, f64>;
+
+/// What was read at one time.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Reading {
+    pub values: Values,
+    /// What is offered and could not be read this time, and what has turned out not to be offered.
+    pub absent: Vec<AbsentSignal>,
+}
+
+impl Reading {
+    fn absent(&mut self, what: &str, why: impl Into<String>) {
+        self.absent.push(AbsentSignal { what: what.to_owned(), why: why.into() });
+    }
+
+    fn put(&mut self, name: &str, value: f64) {
+        self.values.insert(name.to_owned(), value);
+    }
+}

@@ -1,0 +1,162 @@
+//! What a server of the MySQL family is asked: all statements are in this file.
+
+use std::collections::BTreeMap;
+
+use truetps_driver::{Client, DriverError};
+
+use crate::watch::mysql_names::{METRICS, NO_STATE_OF_REPLICA, STATUS};
+use crate::watch::server::{Offer, server_said};
+use crate::watch::shape::{Question, Shape};
+
+const LOCK_WAITS: &str = "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'";
+
+/// Sessions that do nothing for a client, or wait for one.
+const NOT_AT_WORK: &str = "('Sleep', 'Daemon', 'Connect', 'Binlog Dump', 'Binlog Dump GTID', 'Slave_IO', 'Slave_SQL', \
+                           'Slave_worker')";
+const NO_USERS: &str = "('system user', 'event_scheduler')";
+
+/// Instruments of files that say where bytes and syncs go.
+const FILES: &str = "(NAME LIKE 'wait/io/file/innodb/%' OR NAME LIKE 'wait/io/file/sql/binlog%')";
+
+/// Places of the values, where the server cannot be asked at all.
+pub(crate) const PLACES: &[&str] = &["status", "metric", "file", "wait", "session", "session_lock_waits", "replica"];
+
+/// What there is to ask. An error is one of the connection: what the server refuses is absent.
+pub(crate) fn offers(client: &mut Client) -> Result<Vec<Offer>, DriverError> {
+    let version = client.query_value("SELECT VERSION()")?.unwrap_or_default();
+    let is_mariadb = version.to_lowercase().contains("mariadb");
+    let schema = performance_schema(client)?;
+    let mut offers = vec![Offer::ask([status()]), Offer::ask(metrics())];
+    if let Err(why) = &schema {
+        offers.extend(["file", "wait"].map(|what| Offer::absent(what, why)));
+    } else {
+        offers.push(files(client)?);
+        offers.push(Offer::ask([waits()]));
+    }
+    offers.push(Offer::ask([Question::new("session_lock_waits", LOCK_WAITS, Shape::Single)]));
+    offers.push(sessions(client, schema.is_ok())?);
+    offers.push(replica(client, is_mariadb)?);
+    Ok(offers)
+}
+
+fn list(names: &[impl AsRef<str>]) -> String {
+    let quoted: Vec<_> = names.iter().map(|name| format!("'{}'", name.as_ref().replace('\'', "''"))).collect();
+    format!("({})", quoted.join(", "))
+}
+
+fn status() -> Question {
+    let sql = format!("SHOW GLOBAL STATUS WHERE Variable_name IN {}", list(STATUS));
+    Question::new("status", sql, Shape::Pairs)
+}
+
+/// MySQL and old MariaDBs have a column `STATUS`, newer ones `ENABLED`.
+fn metrics() -> [Question; 2] {
+    ["STATUS = 'enabled'", "ENABLED = 1"].map(|is_enabled| {
+        let names = list(METRICS);
+        let sql =
+            format!("SELECT NAME, COUNT FROM information_schema.innodb_metrics WHERE {is_enabled} AND NAME IN {names}");
+        Question::new("metric", sql, Shape::Pairs)
+    })
+}
+
+/// Why `performance_schema` says nothing, where it does not.
+fn performance_schema(client: &mut Client) -> Result<Result<(), String>, DriverError> {
+    let rows = client.query("SHOW GLOBAL VARIABLES LIKE 'performance_schema'")?.rows;
+    let value = rows.into_iter().next().and_then(|row| row.into_iter().nth(1).flatten());
+    match value.as_deref() {
+        None => return Ok(Err("this server has no performance_schema".to_owned())),
+        Some("ON" | "1") => {}
+        Some(_) => return Ok(Err("performance_schema is OFF".to_owned())),
+    }
+    let consumer = "SELECT ENABLED FROM performance_schema.setup_consumers WHERE NAME = 'global_instrumentation'";
+    match server_said(client.query_value(consumer))? {
+        Err(why) => Ok(Err(why)),
+        Ok(Some(enabled)) if enabled == "NO" => {
+            Ok(Err("the consumer global_instrumentation of performance_schema is off".to_owned()))
+        }
+        Ok(_) => Ok(Ok(())),
+    }
+}
+
+/// Of the instruments that are on: those of the others would be zeros that mean nothing.
+fn files(client: &mut Client) -> Result<Offer, DriverError> {
+    let sql = format!("SELECT NAME FROM performance_schema.setup_instruments WHERE ENABLED = 'YES' AND {FILES}");
+    let names: Vec<String> = match server_said(client.query(&sql))? {
+        Err(why) => return Ok(Offer::absent("file", &why)),
+        Ok(result) => result.rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect(),
+    };
+    if names.is_empty() {
+        return Ok(Offer::absent("file", "its instruments in performance_schema are off"));
+    }
+    let old = "COUNT_WRITE AS writes, SUM_NUMBER_OF_BYTES_WRITE AS write_bytes, COUNT_READ AS `reads`, \
+               SUM_NUMBER_OF_BYTES_READ AS read_bytes";
+    // Times are in picoseconds.
+    let new = format!(
+        "{old}, COUNT_MISC AS misc, SUM_TIMER_WRITE / 1000000 AS write_us, SUM_TIMER_READ / 1000000 AS read_us, \
+         SUM_TIMER_MISC / 1000000 AS misc_us"
+    );
+    Ok(Offer::ask([new.as_str(), old].map(|columns| {
+        let names = list(&names);
+        let table = "performance_schema.file_summary_by_event_name";
+        let sql = format!("SELECT EVENT_NAME, {columns} FROM {table} WHERE EVENT_NAME IN {names}");
+        Question::new("file", sql, Shape::Named { names: 1 })
+    })))
+}
+
+fn waits() -> Question {
+    let sql = "SELECT EVENT_NAME, COUNT_STAR AS count, SUM_TIMER_WAIT / 1000000 AS us \
+               FROM performance_schema.events_waits_summary_global_by_event_name \
+               WHERE COUNT_STAR > 0 AND SUM_TIMER_WAIT > 0 AND EVENT_NAME <> 'idle'";
+    Question::new("wait", sql, Shape::Named { names: 1 })
+}
+
+/// Of `performance_schema.threads` without any lock where that is on; else of the list of processes, in which an account
+/// without PROCESS sees itself only.
+fn sessions(client: &mut Client, has_schema: bool) -> Result<Offer, DriverError> {
+    let shape = || Shape::States { columns: 1, none: "(none)" };
+    let threads = format!(
+        "SELECT PROCESSLIST_STATE, COUNT(*) FROM performance_schema.threads WHERE TYPE = 'FOREGROUND' \
+         AND PROCESSLIST_ID <> CONNECTION_ID() AND PROCESSLIST_COMMAND NOT IN {NOT_AT_WORK} \
+         AND COALESCE(PROCESSLIST_USER, '') NOT IN {NO_USERS} GROUP BY PROCESSLIST_STATE"
+    );
+    let processes = format!(
+        "SELECT STATE, COUNT(*) FROM information_schema.processlist WHERE ID <> CONNECTION_ID() \
+         AND COMMAND NOT IN {NOT_AT_WORK} AND USER NOT IN {NO_USERS} GROUP BY STATE"
+    );
+    let mut questions = Vec::new();
+    if has_schema {
+        questions.push(Question::new("session", threads, shape()));
+        if server_said(client.query(&questions[0].sql))?.is_ok() {
+            return Ok(Offer::ask(questions));
+        }
+    }
+    if let Err(why) = server_said(client.query(LOCK_WAITS))? {
+        return Ok(Offer::absent("session", &format!("the account sees sessions of its own only: {why}")));
+    }
+    questions.push(Question::new("session", processes, shape()));
+    Ok(Offer::ask(questions))
+}
+
+/// Nothing where the server is no replica: not even absent.
+fn replica(client: &mut Client, is_mariadb: bool) -> Result<Offer, DriverError> {
+    let statements = if is_mariadb {
+        ["SHOW ALL SLAVES STATUS", "SHOW SLAVE STATUS"]
+    } else {
+        ["SHOW REPLICA STATUS", "SHOW SLAVE STATUS"]
+    };
+    let mut refusals = BTreeMap::new();
+    for sql in statements {
+        match server_said(client.query(sql))? {
+            Ok(result) if result.rows.is_empty() => return Ok(Offer::nothing()),
+            Ok(_) => {
+                let channel = ["Channel_Name", "Connection_name"];
+                let shape = Shape::Channels { channel, without: NO_STATE_OF_REPLICA };
+                return Ok(Offer::ask([Question::new("replica", sql, shape)]));
+            }
+            Err(why) => refusals.insert(sql, why),
+        };
+    }
+    // The one that every version understands says why.
+    let why = refusals.remove("SHOW SLAVE STATUS").filter(|why| !why.contains("syntax"));
+    Ok(Offer::absent("replica", &why.or_else(|| refusals.into_values().next()).unwrap_or_default()))
+}

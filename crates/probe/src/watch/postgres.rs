@@ -1,0 +1,103 @@
+//! What a PostgreSQL is asked: all statements are in this file. 13 to 18 have different views, and are asked for all.
+
+use truetps_driver::{Client, DriverError};
+
+use crate::watch::server::{Offer, server_said};
+use crate::watch::shape::{Question, Shape};
+
+/// Places of the values, where the server cannot be asked at all.
+pub(crate) const PLACES: &[&str] = &[
+    "pg_stat_wal",
+    "pg_stat_database",
+    "pg_stat_bgwriter",
+    "pg_stat_checkpointer",
+    "pg_stat_io",
+    "pg_lsn",
+    "session",
+    "pg_locks",
+];
+
+/// Columns with times that are zero as long as these settings are off. The WAL is in `pg_stat_io`, too, from version 18 on.
+const TIMED: [(&str, &[&str], &[&str]); 3] = [
+    ("pg_stat_database", &["blk_read_time", "blk_write_time"], &["track_io_timing"]),
+    ("pg_stat_wal", &["wal_write_time", "wal_sync_time"], &["track_wal_io_timing"]),
+    ("pg_stat_io", &["write_time", "fsync_time", "extend_time"], &["track_io_timing", "track_wal_io_timing"]),
+];
+
+/// Shows the state of everybody's sessions.
+const SEES_ALL: &str = "SELECT rolsuper OR pg_has_role(current_user, 'pg_read_all_stats', 'USAGE') FROM pg_roles \
+                        WHERE rolname = current_user";
+
+const SESSIONS: &str = "SELECT wait_event_type, wait_event, count(*) FROM pg_stat_activity \
+                        WHERE backend_type = 'client backend' AND state = 'active' AND pid <> pg_backend_pid() GROUP BY 1, 2";
+
+/// Writes and flushes of the WAL and of tables, all kinds of processes together. Version 18 has the WAL here, too.
+const IO: &str = "SELECT object, context, sum(writes) AS writes, sum(write_time) AS write_time, sum(fsyncs) AS fsyncs, \
+                  sum(fsync_time) AS fsync_time, sum(extends) AS extends, sum(extend_time) AS extend_time \
+                  FROM pg_stat_io WHERE object IN ('relation', 'wal') GROUP BY 1, 2";
+
+const LSN: &str = "SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn AS insert_bytes, \
+                   pg_current_wal_flush_lsn() - '0/0'::pg_lsn AS flush_bytes";
+
+/// What there is to ask. An error is one of the connection: what the server refuses is absent.
+pub(crate) fn offers(client: &mut Client) -> Result<Vec<Offer>, DriverError> {
+    let mut offers = Vec::new();
+    for what in ["pg_stat_wal", "pg_stat_database", "pg_stat_bgwriter", "pg_stat_checkpointer"] {
+        let mut without = untimed(client, what, &mut offers)?;
+        without.extend(["datid", "datname"]);
+        offers.push(Offer::ask([Question::new(what, format!("SELECT * FROM {what}"), Shape::Columns { without })]));
+    }
+    let io = io(client, &mut offers)?;
+    offers.push(io);
+    offers.push(Offer::ask([Question::new("pg_lsn", LSN, Shape::Columns { without: Vec::new() })]));
+    offers.push(match server_said(client.query_value(SEES_ALL))? {
+        Ok(Some(all)) if all == "t" => {
+            Offer::ask([Question::new("session", SESSIONS, Shape::States { columns: 2, none: "(running)" })])
+        }
+        Ok(_) => Offer::absent("session", "the account sees sessions of its own only: it is not in pg_read_all_stats"),
+        Err(why) => Offer::absent("session", &why),
+    });
+    let locks = "SELECT count(*) AS waiting FROM pg_locks WHERE NOT granted";
+    offers.push(Offer::ask([Question::new("pg_locks", locks, Shape::Columns { without: Vec::new() })]));
+    Ok(offers)
+}
+
+/// Columns of a view that would be zeros; they are told to be absent.
+fn untimed(client: &mut Client, view: &str, offers: &mut Vec<Offer>) -> Result<Vec<&'static str>, DriverError> {
+    let mut without = Vec::new();
+    for (_, columns, settings) in TIMED.iter().filter(|(of, ..)| *of == view) {
+        let Some(off) = off_of(client, settings)? else { continue };
+        for column in *columns {
+            if has_column(client, view, column)? {
+                offers.push(Offer::absent(&format!("{view}.{column}"), &format!("{off} is off")));
+                without.push(*column);
+            }
+        }
+    }
+    Ok(without)
+}
+
+fn has_column(client: &mut Client, view: &str, column: &str) -> Result<bool, DriverError> {
+    let sql = format!(
+        "SELECT count(*) FROM pg_attribute WHERE attrelid = to_regclass('pg_catalog.{view}') AND attname = '{column}'"
+    );
+    Ok(server_said(client.query_value(&sql))?.ok().flatten().is_some_and(|count| count != "0"))
+}
+
+fn io(client: &mut Client, offers: &mut Vec<Offer>) -> Result<Offer, DriverError> {
+    let without = untimed(client, "pg_stat_io", offers)?;
+    let sql =
+        without.iter().fold(IO.to_owned(), |sql, column| sql.replace(&format!(", sum({column}) AS {column}"), ""));
+    Ok(Offer::ask([Question::new("pg_stat_io", sql, Shape::Named { names: 2 })]))
+}
+
+/// The first of these settings that is off.
+fn off_of(client: &mut Client, settings: &[&'static str]) -> Result<Option<&'static str>, DriverError> {
+    for setting in settings {
+        let sql = format!("SELECT current_setting('{setting}', true)");
+        if server_said(client.query_value(&sql))?.ok().flatten().as_deref() != Some("on") {
+            return Ok(Some(setting));
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,43 @@
+//! Pressure of CPU, disk and memory: how long some or all tasks had to wait (PSI).
+
+use crate::watch::Reading;
+
+const RESOURCES: [&str; 3] = ["cpu", "io", "memory"];
+
+pub(crate) fn read(reading: &mut Reading) {
+    for resource in RESOURCES {
+        match std::fs::read_to_string(format!("/proc/pressure/{resource}")) {
+            Ok(text) => take(resource, &text, reading),
+            Err(error) => return reading.absent("psi", format!("/proc/pressure/{resource}: {error}")),
+        }
+    }
+}
+
+/// `some avg10=0.00 avg60=0.00 avg300=0.00 total=12345`, in microseconds. That no task at all had a CPU means nothing for
+/// a whole host: kernels write a zero there.
+fn take(resource: &str, text: &str, reading: &mut Reading) {
+    for line in text.lines() {
+        let mut words = line.split_ascii_whitespace();
+        let share = words.next().unwrap_or_default();
+        let total = words.find_map(|word| word.strip_prefix("total=")?.parse::<f64>().ok());
+        if let Some(total) = total.filter(|_| (resource, share) != ("cpu", "full")) {
+            reading.put(&format!("psi.{resource}.{share}_us"), total);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn totals_are_taken() {
+        let text = "some avg10=0.00 avg60=0.01 avg300=0.00 total=151\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=7\n";
+        let mut reading = Reading::default();
+        take("io", text, &mut reading);
+        take("cpu", text, &mut reading);
+        take("memory", "nonsense", &mut reading);
+        let found: Vec<_> = reading.values.iter().map(|(name, value)| (name.as_str(), *value)).collect();
+        assert_eq!(found, [("psi.cpu.some_us", 151.0), ("psi.io.full_us", 7.0), ("psi.io.some_us", 151.0)]);
+    }
+}

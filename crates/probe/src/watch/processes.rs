@@ -1,0 +1,165 @@
+//! What processes have used: a server, be it one process or one for each session, and the generator.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use crate::server_use::family_of;
+use crate::watch::Reading;
+
+/// With more threads, looking at each would cost more than it tells.
+const THREADS_MAX: usize = 256;
+
+/// A process and its children.
+#[derive(Debug)]
+pub(crate) struct Processes {
+    /// The place in front of the names.
+    what: &'static str,
+    pid: u32,
+    has_children: bool,
+    switches: Switches,
+}
+
+impl Processes {
+    pub(crate) fn of_server(pid: u32) -> Self {
+        Self { what: "server", pid, has_children: true, switches: Switches::default() }
+    }
+
+    /// CPU time and context switches alone.
+    pub(crate) fn of_generator(pid: u32) -> Self {
+        Self { what: "generator", pid, has_children: false, switches: Switches::default() }
+    }
+
+    pub(crate) fn read(&mut self, reading: &mut Reading) {
+        let what = self.what;
+        let pids = if self.has_children { self.with_children(reading) } else { self.alone(reading) };
+        if pids.is_empty() {
+            return reading.absent(what, "its process cannot be read: it has ended, or belongs to another user");
+        }
+        let name = format!("{what}.context_switches");
+        match threads_of(&pids) {
+            Err(threads) => {
+                let why = format!(
+                    "it has more than {THREADS_MAX} threads ({threads}), and looking at each would cost too much"
+                );
+                reading.absent(&name, why);
+            }
+            Ok(threads) => {
+                self.switches.add(threads.iter().filter_map(|path| Some((path.as_str(), switches_of(path)?))));
+                reading.put(&name, self.switches.sum);
+            }
+        }
+    }
+
+    /// The generator's clock is finer than that of other processes.
+    fn alone(&self, reading: &mut Reading) -> Vec<u32> {
+        let cpu = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+        reading.put("generator.cpu_us", cpu.tv_sec as f64 * 1e6 + cpu.tv_nsec as f64 / 1e3);
+        vec![self.pid]
+    }
+
+    fn with_children(&self, reading: &mut Reading) -> Vec<u32> {
+        let Some(family) = family_of(self.pid) else { return Vec::new() };
+        let tick_us = 1e6 / rustix::param::clock_ticks_per_second() as f64;
+        reading.put("server.cpu_us", family.ticks as f64 * tick_us);
+        reading.put("server.threads", family.threads as f64);
+        // What several processes share would be counted once for each of them.
+        if family.pids.len() == 1 {
+            reading.put("server.rss_bytes", (family.rss_pages * rustix::param::page_size() as u64) as f64);
+        } else {
+            reading.absent("server.rss_bytes", "it is several processes, which share memory");
+        }
+        let io: Option<Vec<_>> = family.pids.iter().map(|pid| io_of(*pid)).collect();
+        match io {
+            Some(io) => {
+                reading.put("server.read_bytes", io.iter().map(|(read, _)| read).sum());
+                reading.put("server.write_bytes", io.iter().map(|(_, written)| written).sum());
+            }
+            None => {
+                for name in ["server.read_bytes", "server.write_bytes"] {
+                    reading.absent(name, "/proc/PID/io: it belongs to another user, or a process has just ended");
+                }
+            }
+        }
+        family.pids
+    }
+}
+
+/// `/proc/PID/task/TID/status` of all threads; how many there are, where those are too many.
+fn threads_of(pids: &[u32]) -> Result<Vec<String>, usize> {
+    if pids.len() > THREADS_MAX {
+        return Err(pids.len());
+    }
+    let mut paths = Vec::new();
+    for pid in pids {
+        let entries = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+        paths.extend(entries.map(|entry| format!("{}/status", entry.path().display())));
+    }
+    if paths.len() > THREADS_MAX { Err(paths.len()) } else { Ok(paths) }
+}
+
+/// Bytes that a process had read from disks, and written to them: of its ended threads and children, too.
+fn io_of(pid: u32) -> Option<(f64, f64)> {
+    parse_io(&fs::read_to_string(format!("/proc/{pid}/io")).ok()?)
+}
+
+fn parse_io(text: &str) -> Option<(f64, f64)> {
+    let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name))?.trim().parse::<f64>().ok();
+    Some((field("read_bytes:")?, field("write_bytes:")?))
+}
+
+fn switches_of(path: &str) -> Option<f64> {
+    parse_switches(&fs::read_to_string(path).ok()?)
+}
+
+/// Those of its own will and those of the scheduler's.
+fn parse_switches(text: &str) -> Option<f64> {
+    let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name))?.trim().parse::<f64>().ok();
+    Some(field("voluntary_ctxt_switches:")? + field("nonvoluntary_ctxt_switches:")?)
+}
+
+/// Adds up what threads had: a thread that ends takes its count along, and the sum must not fall.
+#[derive(Debug, Default)]
+struct Switches {
+    last: BTreeMap<String, f64>,
+    sum: f64,
+}
+
+impl Switches {
+    fn add<'a>(&mut self, threads: impl Iterator<Item = (&'a str, f64)>) {
+        let now: BTreeMap<String, f64> = threads.map(|(path, count)| (path.to_owned(), count)).collect();
+        for (path, count) in &now {
+            // A number that is given out again counts from zero.
+            let before = self.last.get(path).copied().filter(|before| before <= count).unwrap_or(0.0);
+            self.sum += count - before;
+        }
+        self.last = now;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_that_ends_takes_nothing_away() {
+        let mut switches = Switches::default();
+        let mut check = |threads: &[(&str, f64)], sum: f64| {
+            switches.add(threads.iter().copied());
+            assert!((switches.sum - sum).abs() < 1e-9, "{switches:?}, not {sum}");
+        };
+        check(&[("1", 10.0), ("2", 5.0)], 15.0);
+        check(&[("1", 12.0)], 17.0);
+        // Another thread, with the number of one that has ended.
+        check(&[("1", 12.0), ("2", 3.0)], 20.0);
+    }
+
+    #[test]
+    fn texts_of_proc() {
+        let status = "Name:\tmariadbd\nThreads:\t8\nvoluntary_ctxt_switches:\t150\nnonvoluntary_ctxt_switches:\t7\n";
+        assert_eq!(parse_switches(status), Some(157.0));
+        assert_eq!(parse_switches("Name:\tx\n"), None);
+        let io =
+            "rchar: 1\nwchar: 2\nsyscr: 3\nsyscw: 4\nread_bytes: 4096\nwrite_bytes: 8192\ncancelled_write_bytes: 0\n";
+        assert_eq!(parse_io(io), Some((4096.0, 8192.0)));
+    }
+}

@@ -1,0 +1,204 @@
+//! One session at a server, and the questions that it answers.
+
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use truetps_driver::{Client, Dialect, DriverError, Target};
+use truetps_record::{AbsentSignal, Family};
+
+use crate::watch::shape::Question;
+use crate::watch::{Reading, Values, mysql, postgres};
+
+/// A login takes no longer.
+const LOGIN_TIMEOUT: Duration = Duration::from_secs(2);
+/// A server that does not answer for so long has lost the session. Up to then its answer is late, and true.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
+/// A session that was lost is made again this often at most.
+const AGAIN: Duration = Duration::from_secs(1);
+/// A statement that the server has refused so often in a row is not asked again.
+const REFUSALS_MAX: u32 = 3;
+
+/// What a server has of one place: the first of the questions that it understands, or why none.
+pub(crate) struct Offer {
+    questions: Vec<Question>,
+    absent: Option<AbsentSignal>,
+}
+
+impl Offer {
+    pub(crate) fn ask(questions: impl IntoIterator<Item = Question>) -> Self {
+        Self { questions: questions.into_iter().collect(), absent: None }
+    }
+
+    pub(crate) fn absent(what: &str, why: &str) -> Self {
+        Self { questions: Vec::new(), absent: Some(AbsentSignal { what: what.to_owned(), why: why.to_owned() }) }
+    }
+
+    pub(crate) fn nothing() -> Self {
+        Self { questions: Vec::new(), absent: None }
+    }
+}
+
+/// Parts what the server has refused, with its reason, from a session that is lost.
+pub(crate) fn server_said<T>(answer: Result<T, DriverError>) -> Result<Result<T, String>, DriverError> {
+    match answer {
+        Ok(value) => Ok(Ok(value)),
+        Err(DriverError::Server(error)) => Ok(Err(error.to_string())),
+        Err(error) => Err(error),
+    }
+}
+
+struct Asked {
+    question: Question,
+    /// In a row.
+    refusals: u32,
+}
+
+/// Watches a server with a session of its own: it is never one that is measured.
+pub struct ServerWatch {
+    target: Target,
+    client: Option<Client>,
+    asked: Vec<Asked>,
+    pid: Option<u32>,
+    version: String,
+    /// When a session that was lost may be made again.
+    next_try: Instant,
+}
+
+impl fmt::Debug for ServerWatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ServerWatch").field("target", &self.target).field("pid", &self.pid).finish_non_exhaustive()
+    }
+}
+
+impl ServerWatch {
+    /// Logs in and finds out what there is to read, and what is absent. Takes a few seconds at most where the server hangs.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be logged in to, or does not answer.
+    pub fn begin(target: &Target) -> Result<(Self, Vec<AbsentSignal>), DriverError> {
+        let mut target = Target { setup: Vec::new(), connections: None, ..target.clone() };
+        if target.dialect == Dialect::Mysql {
+            // Nothing that is asked is in it, and it may be dropped meanwhile.
+            target.login.database = None;
+        }
+        let mut client = Client::connect(&target, LOGIN_TIMEOUT)?;
+        let offers = match target.dialect {
+            Dialect::Mysql => mysql::offers(&mut client)?,
+            Dialect::Postgres => postgres::offers(&mut client)?,
+        };
+        let (mut asked, mut absent) = (Vec::new(), Vec::new());
+        for offer in offers {
+            absent.extend(offer.absent);
+            match understood(&mut client, offer.questions)? {
+                Ok(None) => {}
+                Ok(Some(question)) => asked.push(Asked { question, refusals: 0 }),
+                Err(signal) => absent.push(signal),
+            }
+        }
+        let version = match target.dialect {
+            Dialect::Mysql => "SELECT CONCAT(@@version, ' ', @@version_comment)",
+            Dialect::Postgres => "SELECT version()",
+        };
+        let version = server_said(client.query_value(version))?.ok().flatten().unwrap_or_default();
+        client.set_timeout(ANSWER_TIMEOUT)?;
+        let pid = client.peer_pid();
+        Ok((Self { target, client: Some(client), asked, pid, version, next_try: Instant::now() }, absent))
+    }
+
+    /// All places that a server of this kind could have, where it cannot be asked: none of them is there.
+    pub fn all_absent(dialect: Dialect, why: &str) -> Vec<AbsentSignal> {
+        let places = match dialect {
+            Dialect::Mysql => mysql::PLACES,
+            Dialect::Postgres => postgres::PLACES,
+        };
+        places.iter().map(|what| AbsentSignal { what: (*what).to_owned(), why: why.to_owned() }).collect()
+    }
+
+    pub fn family(dialect: Dialect) -> Family {
+        match dialect {
+            Dialect::Mysql => Family::Mysql,
+            Dialect::Postgres => Family::Postgresql,
+        }
+    }
+
+    /// The process behind a unix socket.
+    pub fn pid(&self) -> Option<u32> {
+        self.pid
+    }
+
+    /// What the server says of its version.
+    pub fn version_text(&self) -> &str {
+        &self.version
+    }
+
+    /// Asks everything once. `None`: there is no session now, and one more try to make it comes with a later reading.
+    pub fn read(&mut self) -> Option<Reading> {
+        if self.client.is_none() && !self.connect_again() {
+            return None;
+        }
+        let client = self.client.as_mut()?;
+        let mut reading = Reading::default();
+        for asked in &mut self.asked {
+            match server_said(client.query(&asked.question.sql)) {
+                Ok(Ok(answer)) => {
+                    asked.refusals = 0;
+                    asked.question.take(&answer, &mut reading.values);
+                }
+                Ok(Err(why)) => {
+                    asked.refusals += 1;
+                    reading.absent(asked.question.what, why);
+                }
+                Err(_) => {
+                    self.client = None;
+                    self.next_try = Instant::now() + AGAIN;
+                    return None;
+                }
+            }
+        }
+        self.asked.retain(|asked| asked.refusals < REFUSALS_MAX);
+        Some(reading)
+    }
+
+    fn connect_again(&mut self) -> bool {
+        if Instant::now() < self.next_try {
+            return false;
+        }
+        self.client = Client::connect(&self.target, LOGIN_TIMEOUT).ok();
+        if let Some(client) = &mut self.client {
+            // One that cannot be told has lost its server: the next question says so.
+            let _ = client.set_timeout(ANSWER_TIMEOUT);
+            self.pid = client.peer_pid();
+        }
+        self.next_try = Instant::now() + AGAIN;
+        self.client.is_some()
+    }
+}
+
+/// The first of these that the server answers; none are no question. Why not comes from the first one.
+fn understood(
+    client: &mut Client,
+    questions: Vec<Question>,
+) -> Result<Result<Option<Question>, AbsentSignal>, DriverError> {
+    let mut refusal = None;
+    for question in questions {
+        match server_said(client.query(&question.sql))? {
+            Ok(answer) if is_empty(&question, &answer) => {
+                let why = "the server shows none of it".to_owned();
+                return Ok(Err(AbsentSignal { what: question.what.to_owned(), why }));
+            }
+            Ok(_) => return Ok(Ok(Some(question))),
+            Err(why) => {
+                refusal.get_or_insert(AbsentSignal { what: question.what.to_owned(), why });
+            }
+        }
+    }
+    Ok(refusal.map_or(Ok(None), Err))
+}
+
+/// An account may be shown a table without its rows. Sessions and waits are none for as long as nobody does anything.
+fn is_empty(question: &Question, answer: &truetps_driver::QueryResult) -> bool {
+    let mut values = Values::new();
+    question.take(answer, &mut values);
+    values.is_empty() && ["status", "metric"].contains(&question.what)
+}

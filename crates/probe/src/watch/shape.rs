@@ -1,0 +1,158 @@
+//! What a server is asked, and how the rows of its answer become values.
+
+use truetps_driver::QueryResult;
+
+use crate::watch::Values;
+
+/// A statement, and the form of its answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Question {
+    /// The place in front of its values' names.
+    pub(crate) what: &'static str,
+    pub(crate) sql: String,
+    pub(crate) shape: Shape,
+}
+
+/// How rows become values. What is no number is left out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// Name and value: `what.name`.
+    Pairs,
+    /// `what.column`, added up over the rows; without these columns.
+    Columns { without: Vec<&'static str> },
+    /// So many columns of names, and the others have values: `what.name.name.column`.
+    Named { names: usize },
+    /// So many columns that describe a state, and one with the sessions in it: `what.state`, or `what.type:event`.
+    States { columns: usize, none: &'static str },
+    /// One number: its name is `what` itself.
+    Single,
+    /// `what.column`, or `what.channel.column` where there are several rows.
+    Channels { channel: [&'static str; 2], without: &'static [&'static str] },
+}
+
+impl Question {
+    pub(crate) fn new(what: &'static str, sql: impl Into<String>, shape: Shape) -> Self {
+        Self { what, sql: sql.into(), shape }
+    }
+
+    /// Adds what an answer says.
+    pub(crate) fn take(&self, answer: &QueryResult, values: &mut Values) {
+        for row in &answer.rows {
+            self.take_row(answer, row, values);
+        }
+    }
+
+    fn take_row(&self, answer: &QueryResult, row: &[Option<String>], values: &mut Values) {
+        let what = self.what;
+        let cell = |index: usize| row.get(index).and_then(Option::as_deref);
+        let mut put = |name: String, value: Option<f64>| {
+            if let Some(value) = value {
+                values.insert(name, value);
+            }
+        };
+        match &self.shape {
+            Shape::Single => put(what.to_owned(), cell(0).and_then(number)),
+            Shape::Pairs => put(format!("{what}.{}", cell(0).unwrap_or_default()), cell(1).and_then(number)),
+            Shape::States { columns, none } => {
+                let words: Vec<_> =
+                    (0..*columns).filter_map(cell).map(str::trim).filter(|word| !word.is_empty()).collect();
+                let state = if words.is_empty() { (*none).to_owned() } else { words.join(":") };
+                put(format!("{what}.{state}"), cell(*columns).and_then(number));
+            }
+            Shape::Named { names } => {
+                let name: Vec<_> = (0..*names).map(|index| cell(index).unwrap_or("(none)")).collect();
+                let name = name.join(".");
+                for (index, column) in answer.columns.iter().enumerate().skip(*names) {
+                    put(format!("{what}.{name}.{column}"), cell(index).and_then(number));
+                }
+            }
+            Shape::Columns { without } => {
+                for (index, column) in answer.columns.iter().enumerate() {
+                    let name = format!("{what}.{column}");
+                    if let Some(value) = cell(index).and_then(number).filter(|_| !without.contains(&column.as_str())) {
+                        *values.entry(name).or_default() += value;
+                    }
+                }
+            }
+            Shape::Channels { channel, without } => {
+                let at = answer.columns.iter().position(|column| channel.contains(&column.as_str()));
+                let channel = at.and_then(cell).filter(|_| answer.rows.len() > 1);
+                let place = channel.map_or(what.to_owned(), |channel| format!("{what}.{channel}"));
+                for (index, column) in answer.columns.iter().enumerate() {
+                    if Some(index) != at && !without.contains(&column.as_str()) {
+                        put(format!("{place}.{column}"), cell(index).and_then(number));
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn number(text: &str) -> Option<f64> {
+    text.trim().parse::<f64>().ok().filter(|number| number.is_finite())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(shape: Shape, columns: &[&str], rows: &[&[Option<&str>]], expect: &[(&str, f64)]) {
+        let answer = QueryResult {
+            columns: columns.iter().map(|column| (*column).to_owned()).collect(),
+            rows: rows.iter().map(|row| row.iter().map(|cell| cell.map(str::to_owned)).collect()).collect(),
+            ..QueryResult::default()
+        };
+        let mut values = Values::new();
+        Question::new("x", "", shape).take(&answer, &mut values);
+        let expect: Values = expect.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
+        assert_eq!(values, expect);
+    }
+
+    #[test]
+    fn what_is_no_number_is_left_out() {
+        let rows: &[&[_]] =
+            &[&[Some("a"), Some("5")], &[Some("b"), Some("ON")], &[Some("c"), None], &[Some("d"), Some("inf")]];
+        check(Shape::Pairs, &["n", "v"], rows, &[("x.a", 5.0)]);
+        check(Shape::Single, &["n"], &[&[Some("3")]], &[("x", 3.0)]);
+    }
+
+    #[test]
+    fn columns_are_added_up_over_rows() {
+        let rows: &[&[_]] = &[&[Some("1"), Some("2"), Some("3.5")], &[Some("1"), Some("4"), None]];
+        check(Shape::Columns { without: vec!["id"] }, &["id", "a", "b"], rows, &[("x.a", 6.0), ("x.b", 3.5)]);
+    }
+
+    #[test]
+    fn names_and_states() {
+        let columns = &["object", "context", "writes"];
+        check(
+            Shape::Named { names: 2 },
+            columns,
+            &[&[Some("wal"), Some("init"), Some("7")]],
+            &[("x.wal.init.writes", 7.0)],
+        );
+        let states = |columns| Shape::States { columns, none: "(none)" };
+        check(
+            states(1),
+            &["s", "n"],
+            &[&[Some(" "), Some("2")], &[Some("Update"), Some("1")]],
+            &[("x.(none)", 2.0), ("x.Update", 1.0)],
+        );
+        check(
+            states(2),
+            &["t", "e", "n"],
+            &[&[Some("LWLock"), Some("WALWrite"), Some("2")], &[None, None, Some("3")]],
+            &[("x.LWLock:WALWrite", 2.0), ("x.(none)", 3.0)],
+        );
+    }
+
+    #[test]
+    fn a_channel_is_named_where_there_are_several() {
+        let shape = || Shape::Channels { channel: ["Channel_Name", "Connection_name"], without: &["Port"] };
+        let columns = &["Channel_Name", "Port", "Lag", "State"];
+        let one: &[Option<&str>] = &[Some("c1"), Some("3306"), Some("4"), Some("waiting")];
+        let two: &[Option<&str>] = &[Some("c2"), Some("3306"), None, Some("waiting")];
+        check(shape(), columns, &[one], &[("x.Lag", 4.0)]);
+        check(shape(), columns, &[one, two], &[("x.c1.Lag", 4.0)]);
+    }
+}
