@@ -337,7 +337,7 @@ pub(crate) struct WatchArgs {
     pub(crate) runs: PathBuf,
     /// Format of the summary on stdout
     #[arg(long, value_enum, default_value = "text")]
-    pub(crate) format: Format,
+    pub(crate) format: TableFormat,
 }
 
 #[derive(Debug, Args)]

@@ -11,7 +11,7 @@ use truetps_probe::{clock, host_facts};
 use truetps_record::{ProbeFolder, ProbeRun, ProbeSource, ProbeSpec, ProbeSummary, SCHEMA_VERSION, ServerFacts};
 
 use crate::answer::shown;
-use crate::args::{Format, WatchArgs};
+use crate::args::{TableFormat, WatchArgs};
 use crate::commands::instance::owner_of;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -88,12 +88,12 @@ fn watch_until(watch: &mut Watch, duration: Option<Duration>, stop: &AtomicBool)
 }
 
 /// What was seen, again from the folder.
-pub(crate) fn show(folder: &ProbeFolder, format: Format) -> Result<Exit, Failure> {
+pub(crate) fn show(folder: &ProbeFolder, format: TableFormat) -> Result<Exit, Failure> {
     let (run, series) = (folder.run().map_err(Failure::failed)?, folder.series().map_err(Failure::failed)?);
     let summary = ProbeSummary::of(run, &series);
     Ok(print_out(&match format {
-        Format::Json => summary.to_json(),
-        Format::Text | Format::Csv | Format::Md => table(&summary, format),
+        TableFormat::Json => summary.to_json(),
+        TableFormat::Text | TableFormat::Csv | TableFormat::Md => table(&summary, format),
     }))
 }
 
