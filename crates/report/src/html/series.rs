@@ -8,9 +8,9 @@ use super::TrialSeries;
 use super::labels::{best_cell, configuration, unbroken};
 use super::script_data::Figure;
 use super::waits::{self, WaitData};
-use crate::ReportInput;
 use crate::format::{self, NOTHING};
 use crate::generator::{LIMITED, limited_trial};
+use crate::{ReportInput, stalls};
 
 /// Intervals in the page, of all trials together. A usual experiment has about 1,500; one takes about 25 bytes, so
 /// that the largest page has 300 KB of them. Where there are more, neighbours are merged until they fit.
@@ -148,8 +148,14 @@ fn configurations(input: &ReportInput, known: &[(&Trial, &[Interval])]) -> Vec<C
     data.filter(|one| !one.trials.is_empty()).collect()
 }
 
-/// The baseline where it is fastest: what all others are compared with.
+/// The one that stalled longest; where none did, the baseline where it is fastest: what all others are compared with.
 fn chosen(input: &ReportInput, configurations: &[ConfigurationData]) -> usize {
+    let details = input.analysis.cells.iter().zip(stalls::of_cells(input));
+    let worst = details.max_by(|(_, one), (_, other)| one.stalled_ms.total_cmp(&other.stalled_ms));
+    if let Some((cell, _)) = worst.filter(|(_, detail)| detail.stalled_ms > 0.0) {
+        let label = configuration(&cell.configuration);
+        return configurations.iter().position(|one| one.label == label).unwrap_or(0);
+    }
     let curves = &input.analysis.curves;
     let baseline = curves.iter().find(|curve| curve.is_baseline).or_else(|| curves.first());
     let best = baseline.and_then(|curve| best_cell(input.analysis, curve));
