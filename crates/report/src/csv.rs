@@ -239,7 +239,8 @@ fn estimate(estimate: Option<&Estimate>) -> [String; 3] {
 }
 
 fn figure(value: Option<f64>) -> String {
-    value.map(|value| value.to_string()).unwrap_or_default()
+    // An empty sum is -0.
+    value.map(|value| (value + 0.0).to_string()).unwrap_or_default()
 }
 
 fn push_row(out: &mut String, fields: impl Iterator<Item = String>) {

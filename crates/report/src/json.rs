@@ -217,6 +217,7 @@ mod tests {
         check(&Fixture::open_run(1000));
         check(&Fixture::open_run(8000));
         check(&Fixture::old());
+        check(&Fixture::watched());
         check(&Fixture::script_without_server());
         check(&Fixture::slap());
         check(&Fixture::durability().with(Vec::clear));

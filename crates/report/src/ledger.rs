@@ -6,8 +6,11 @@ use crate::document::{Block, Entry, Section, Table};
 use crate::format::{self, NOTHING};
 use crate::{ReportInput, names, stalls};
 
+const ABSENT: &str = "absent";
 /// Configurations beside each other in one table.
 const COLUMNS_MAX: usize = 6;
+/// Absent lines that are named one by one.
+const NAMED_MAX: usize = 12;
 /// Lines that the summary names, the most telling first.
 const SUMMARY: [LedgerKey; 6] = [
     LedgerKey::ServerCpu,
@@ -33,6 +36,13 @@ pub(crate) struct Line {
     pub(crate) texts: Vec<String>,
     /// Counters, or why there is no figure.
     pub(crate) source: String,
+}
+
+impl Line {
+    /// Nobody could know it of any of these configurations.
+    pub(crate) fn is_absent(&self) -> bool {
+        self.texts.iter().all(|text| text == ABSENT)
+    }
 }
 
 /// A figure with its unit: `61.0 µs`, `512 B`, `0.0102`.
@@ -99,7 +109,7 @@ pub(crate) fn lines(ledgers: &[&Ledger]) -> Vec<Line> {
         let found: Vec<_> = ledgers.iter().map(|ledger| ledger.line(*key)).collect();
         let known = found.iter().flatten().find(|line| line.per_tx.is_some());
         let source = known.or_else(|| found.iter().flatten().next())?.source.clone();
-        let absent = if known.is_some() { NOTHING } else { "absent" };
+        let absent = if known.is_some() { NOTHING } else { ABSENT };
         let text = |per_tx: Option<f64>| per_tx.map_or_else(|| absent.to_owned(), |value| amount(key.unit(), value));
         Some(Line {
             key: *key,
@@ -134,13 +144,16 @@ pub(crate) fn fact(input: &ReportInput<'_>) -> Option<String> {
     (told.len() > 1).then(|| format!("a transaction: {}", told.join(", ")))
 }
 
+/// `None` where nobody watched: CPU has a place of its own in these formats.
 pub(crate) fn section(input: &ReportInput<'_>) -> Option<Section> {
+    let cpu = [LedgerKey::ClientCpu, LedgerKey::ServerCpu];
     let view = view(input)?;
+    view.lines.iter().find(|line| !cpu.contains(&line.key) && !line.is_absent())?;
     let row = |line: &Line| {
         let texts = std::iter::once(line.key.name().to_owned()).chain(line.texts.iter().cloned());
         texts.chain([line.source.clone()]).map(Entry::from).collect()
     };
-    let known = view.lines.iter().filter(|line| line.texts.iter().any(|text| text != "absent"));
+    let known = view.lines.iter().filter(|line| !line.is_absent());
     let header =
         std::iter::once("a transaction".to_owned()).chain(view.columns.iter().cloned()).chain(["from".to_owned()]);
     let table = Table { caption: None, header: header.collect(), rows: known.map(row).collect(), words_last: true };
@@ -157,7 +170,7 @@ pub(crate) fn section(input: &ReportInput<'_>) -> Option<Section> {
 
 /// Lines without a figure, by reason.
 pub(crate) fn absent(lines: &[Line]) -> Option<String> {
-    let absent = lines.iter().filter(|line| line.texts.iter().all(|text| text == "absent"));
+    let absent = lines.iter().filter(|line| line.is_absent());
     let mut by_reason: Vec<(&str, Vec<&str>)> = Vec::new();
     for line in absent {
         match by_reason.iter_mut().find(|(reason, _)| *reason == line.source) {
@@ -165,7 +178,11 @@ pub(crate) fn absent(lines: &[Line]) -> Option<String> {
             None => by_reason.push((&line.source, vec![line.key.name()])),
         }
     }
-    let told: Vec<_> = by_reason.iter().map(|(reason, names)| format!("{} ({reason})", format::list(names))).collect();
+    let named = |names: &[&str]| match names.len() {
+        0..=NAMED_MAX => format::list(names),
+        many => format!("{many} lines"),
+    };
+    let told: Vec<_> = by_reason.iter().map(|(reason, names)| format!("{} ({reason})", named(names))).collect();
     (!told.is_empty()).then(|| format!("Absent: {}.", told.join("; ")))
 }
 

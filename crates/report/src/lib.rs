@@ -35,6 +35,8 @@ mod fixture;
 #[cfg(test)]
 mod fixture_open;
 #[cfg(test)]
+mod fixture_watched;
+#[cfg(test)]
 mod schema_check;
 
 pub use comparison::{

@@ -195,7 +195,8 @@ pub(crate) fn cell_texts(cell: &CellDetail) -> [String; 5] {
     let time = |ms: Option<f64>| format::or_nothing(ms, seconds);
     [
         cell.stalls.to_string(),
-        format::percent(cell.stalled_ms / cell.watched_ms.max(1.0)),
+        // An empty sum of floating-point numbers is -0.
+        format::percent(cell.stalled_ms / cell.watched_ms.max(1.0) + 0.0),
         time(cell.longest_ms),
         cell.dips.to_string(),
         cell.max_gap_ms.map_or_else(|| "< 100 ms".to_owned(), |ms| format::duration_us(ms * 1e3)),

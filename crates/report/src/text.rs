@@ -349,6 +349,25 @@ connection_lost       –       1        0        –  gone (at innodb_flush_log
     }
 
     #[test]
+    fn a_stall_has_its_line_and_a_transaction_its_cost() {
+        check(
+            &Fixture::watched(),
+            "\
+Stalls    1.8 of 60.0 s (3.0 %) in 1 of 2 trials, longest 1.8 s (trial-0002, at 20.3 s, waiting for
+          redo flush)
+Ledger    a transaction: server CPU 84.0 µs → 84.0 µs, redo log syncs 1.020 → 1.085, redo log 512 B
+          → 545 B
+Stalls and dips
+stalls  stalled  longest  dips  longest gap  configuration
+     0    0.0 %        –     0     < 100 ms  innodb_flush_log_at_trx_commit=1 connections=8
+     1    6.0 %    1.8 s     0       1.80 s  innodb_flush_log_at_trx_commit=2 connections=8
+     trial          start  length  depth  usual tps  meanwhile
+trial-0002  stall  20.3 s   1.8 s  100 %      1 000  redo flush
+",
+        );
+    }
+
+    #[test]
     fn a_script_is_not_said_to_have_what_it_may_not_have() {
         let fixture = Fixture::script_without_server();
         check(

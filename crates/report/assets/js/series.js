@@ -20,10 +20,12 @@ function seriesCharts(figure) {
     return plot ? [mount(plot, () => describe(lines), read)] : [];
   });
   const redraw = () => draws.forEach((draw) => draw());
+  const showWaits = waitChart(figure);
   const choose = (index) => {
     lines = seriesLines(index);
-    show = seriesLegend(figure.querySelector(".legend"), lines, redraw);
-    seriesTable(figure.querySelector(".series-table"), lines);
+    show = seriesLegend(figure.querySelector("[data-trials]"), lines, redraw);
+    seriesTable(figure.querySelector("[data-series-table]"), lines);
+    showWaits(lines);
     redraw();
   };
   select.value = String(data.chosen);
@@ -184,7 +186,7 @@ function describeSeries(lines, column, { height, scales, axes, hooks }) {
     axes: [axis({ size: 30, values: (_chart, splits) => splits.map(tickNumber) }), ...axes],
     series: [{}, ...series],
     cursor: { sync: { key: "seconds" }, y: false, points: { show: false }, drag: { x: true, y: false } },
-    hooks: { drawClear: [(chart) => shadePhases(chart, lines)], ...hooks },
+    hooks: { drawClear: [(chart) => shadePhases(chart, lines), (chart) => shadeStalls(chart, lines)], ...hooks },
   };
   const table = (line) => [line.edges.map((edge) => edge / 1e3), [...column(line), column(line).at(-1)]];
   return { options, columns: uPlot.join(lines.map(table)) };
@@ -211,6 +213,23 @@ function shade(chart, fromMs, toMs, text) {
     ctx.font = `${11 * px}px system-ui, sans-serif`;
     ctx.textBaseline = "top";
     if (ctx.measureText(text).width + 10 * px < to - from) ctx.fillText(text, from + 5 * px, top + 5 * px);
+  });
+}
+
+/** Narrower than this a stall would not be seen. */
+const STALL_PX_MIN = 2;
+
+function shadeStalls(chart, lines) {
+  const { left, top, width, height } = chart.bbox;
+  const { min, max } = chart.scales.x;
+  paint(chart, (ctx, px) => {
+    for (const [start, length, isDip] of lines.filter((line) => line.shown).flatMap((line) => line.stalls ?? [])) {
+      if ((start + length) / 1e3 < min || start / 1e3 > max) continue;
+      const from = Math.max(left, chart.valToPos(start / 1e3, "x", true));
+      const to = Math.min(left + width, chart.valToPos((start + length) / 1e3, "x", true));
+      ctx.fillStyle = colour(isDip ? "--dip" : "--stall");
+      ctx.fillRect(from, top, Math.max(STALL_PX_MIN * px, to - from), height);
+    }
   });
 }
 

@@ -9,6 +9,7 @@ mod files;
 mod forest;
 mod heat;
 mod labels;
+mod ledger;
 mod noise;
 mod open_loop;
 mod page;
@@ -16,9 +17,11 @@ mod percentiles;
 mod script_data;
 mod series;
 mod setup;
+mod stalls;
 mod table;
 mod trouble;
 mod verdict;
+mod waits;
 
 #[cfg(test)]
 mod tests;

@@ -5,11 +5,13 @@ use askama::Template;
 use super::curves::CurveChart;
 use super::files::{self, TrialFiles};
 use super::labels::Lines;
+use super::ledger::LedgerSection;
 use super::noise::NoiseSection;
 use super::open_loop::OpenLoopSection;
 use super::percentiles::PercentileSection;
 use super::series::SeriesSection;
 use super::setup::Setup;
+use super::stalls::StallSection;
 use super::table::MainTable;
 use super::trouble::Trouble;
 use super::verdict::VerdictSection;
@@ -26,7 +28,7 @@ macro_rules! asset {
 pub(super) struct Assets {
     css: &'static str,
     /// In this order: later files use what earlier ones define.
-    js: [&'static str; 8],
+    js: [&'static str; 9],
     uplot_css: &'static str,
     uplot_js: &'static str,
     uplot_licence: &'static str,
@@ -39,6 +41,7 @@ const ASSETS: Assets = Assets {
         asset!("js/look.js"),
         asset!("js/chart.js"),
         asset!("js/curves.js"),
+        asset!("js/waits.js"),
         asset!("js/series.js"),
         asset!("js/percentiles.js"),
         asset!("js/heat.js"),
@@ -50,7 +53,7 @@ const ASSETS: Assets = Assets {
 };
 
 /// Anchor and name of each section in the line at the top.
-const SECTIONS: [(&str, &str); 11] = [
+const SECTIONS: [(&str, &str); 12] = [
     ("verdict", "Verdict"),
     ("setup", "What was run"),
     ("curve", "Throughput"),
@@ -59,6 +62,7 @@ const SECTIONS: [(&str, &str); 11] = [
     ("table", "All figures"),
     ("series", "Over time"),
     (PERCENTILES, "Percentiles"),
+    (LEDGER, "Cost"),
     ("noise", "Noise"),
     ("errors", "Errors"),
     ("files", "Raw files"),
@@ -67,6 +71,7 @@ const SECTIONS: [(&str, &str); 11] = [
 /// Only in a report that has one.
 const OPEN_LOOP: &str = "open-loop";
 const PERCENTILES: &str = "percentiles";
+const LEDGER: &str = "ledger";
 
 #[derive(Template)]
 #[template(path = "page.html", whitespace = "minimize")]
@@ -82,7 +87,9 @@ pub(super) struct Page<'a> {
     open_loop: Option<OpenLoopSection>,
     table: MainTable,
     series: SeriesSection,
+    stalls: Option<StallSection<'a>>,
     percentiles: Option<PercentileSection>,
+    ledger: Option<LedgerSection>,
     noise: Option<NoiseSection>,
     trouble: Trouble<'a>,
     files: Vec<TrialFiles<'a>>,
@@ -94,12 +101,14 @@ impl<'a> Page<'a> {
     pub(super) fn new(input: &ReportInput<'a>, series: &[TrialSeries]) -> Self {
         let lines = Lines::of(input);
         let percentiles = PercentileSection::of(input, &lines, series);
+        let ledger = LedgerSection::of(input);
         let files = files::of(input, series);
         let series = SeriesSection::of(input, series);
         let open_loop = OpenLoopSection::of(input, &lines);
         let has_section = |anchor: &str| match anchor {
             OPEN_LOOP => open_loop.is_some(),
             PERCENTILES => percentiles.is_some(),
+            LEDGER => ledger.is_some(),
             _ => true,
         };
         Self {
@@ -118,7 +127,9 @@ impl<'a> Page<'a> {
             files,
             data: script_data::json(input, &lines, &series, percentiles.as_ref()),
             series,
+            stalls: StallSection::of(input),
             percentiles,
+            ledger,
         }
     }
 }

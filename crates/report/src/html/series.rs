@@ -1,14 +1,16 @@
 //! Series over time: which trials belong to which configuration, and their intervals for the script.
 
 use serde::Serialize;
+use truetps_analysis::{Stall, StallKind, TrialDetail};
 use truetps_record::{Interval, Measured, Phase, Trial, TrialRole, Validity};
 
 use super::TrialSeries;
 use super::labels::{best_cell, configuration, unbroken};
 use super::script_data::Figure;
-use crate::ReportInput;
+use super::waits::{self, WaitData};
 use crate::format::{self, NOTHING};
 use crate::generator::{LIMITED, limited_trial};
+use crate::{ReportInput, stalls};
 
 /// Intervals in the page, of all trials together. A usual experiment has about 1,500; one takes about 25 bytes, so
 /// that the largest page has 300 KB of them. Where there are more, neighbours are merged until they fit.
@@ -20,6 +22,8 @@ pub(super) struct SeriesSection {
     pub(super) how_to_read: String,
     /// Whether any trial is one of an open loop.
     pub(super) is_open: bool,
+    /// What is said of waits; `None` where no trial has any.
+    pub(super) waits_to_read: Option<String>,
     pub(super) data: SeriesData,
 }
 
@@ -58,6 +62,11 @@ struct TrialData {
     tps: Vec<Figure>,
     p99: Vec<Option<Figure>>,
     max: Vec<Option<Figure>>,
+    /// Start and length of each stall and dip in milliseconds, and whether it is a dip.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    stalls: Vec<(Figure, Figure, bool)>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    waits: Option<WaitData>,
 }
 
 #[derive(Serialize)]
@@ -92,14 +101,19 @@ impl SeriesSection {
         let merged = intervals.div_ceil(INTERVALS_MAX).max(1);
         let known: Vec<_> =
             input.trials.iter().filter_map(|trial| Some((trial, intervals_of(trial, series)?))).collect();
-        let trials = known.iter().map(|(trial, intervals)| trial_data(trial, intervals, merged)).collect();
+        let joined_waits = waits::joined(input.details);
+        let data = |(trial, intervals): &(&Trial, &[Interval])| {
+            let detail = input.details.iter().find(|detail| detail.name == trial.name);
+            trial_data(trial, intervals, merged, detail, joined_waits)
+        };
+        let trials: Vec<TrialData> = known.iter().map(data).collect();
         let configurations = configurations(input, &known);
-        let trials: Vec<TrialData> = trials;
         let is_open = trials.iter().any(|trial| trial.open.is_some());
         Self {
             options: configurations.iter().map(|one| one.label.clone()).collect(),
             how_to_read: unbroken(&how_to_read(merged, is_open)),
             is_open,
+            waits_to_read: waits::how_to_read(input.details, joined_waits).map(|text| unbroken(&text)),
             data: SeriesData { chosen: chosen(input, &configurations), trials, configurations },
         }
     }
@@ -110,7 +124,7 @@ fn how_to_read(merged: usize, is_open: bool) -> String {
                 those without a client grows.";
     let open = if is_open { open } else { "" };
     let reading = "Each line is one trial, each step one interval: what an average hides (a stall, a slow start, a trial \
-                   unlike its fellows) shows here. The shaded part is not counted.";
+                   unlike its fellows) shows here. The grey part is not counted; a stall is shaded red, a dip yellow.";
     if merged == 1 {
         return format!("{reading}{open}");
     }
@@ -134,8 +148,14 @@ fn configurations(input: &ReportInput, known: &[(&Trial, &[Interval])]) -> Vec<C
     data.filter(|one| !one.trials.is_empty()).collect()
 }
 
-/// The baseline where it is fastest: what all others are compared with.
+/// The one that stalled longest; where none did, the baseline where it is fastest: what all others are compared with.
 fn chosen(input: &ReportInput, configurations: &[ConfigurationData]) -> usize {
+    let details = input.analysis.cells.iter().zip(stalls::of_cells(input));
+    let worst = details.max_by(|(_, one), (_, other)| one.stalled_ms.total_cmp(&other.stalled_ms));
+    if let Some((cell, _)) = worst.filter(|(_, detail)| detail.stalled_ms > 0.0) {
+        let label = configuration(&cell.configuration);
+        return configurations.iter().position(|one| one.label == label).unwrap_or(0);
+    }
     let curves = &input.analysis.curves;
     let baseline = curves.iter().find(|curve| curve.is_baseline).or_else(|| curves.first());
     let best = baseline.and_then(|curve| best_cell(input.analysis, curve));
@@ -143,7 +163,13 @@ fn chosen(input: &ReportInput, configurations: &[ConfigurationData]) -> usize {
     configurations.iter().position(|one| Some(&one.label) == label.as_ref()).unwrap_or(0)
 }
 
-fn trial_data(trial: &Trial, intervals: &[Interval], merged: usize) -> TrialData {
+fn trial_data(
+    trial: &Trial,
+    intervals: &[Interval],
+    merged: usize,
+    detail: Option<&TrialDetail>,
+    joined_waits: usize,
+) -> TrialData {
     let steps = steps(intervals, merged);
     let edge = |step: &Step| Figure::whole(step.start_ms);
     let end = steps.last().map(|step| Figure::whole(step.start_ms + step.length_ms));
@@ -158,7 +184,13 @@ fn trial_data(trial: &Trial, intervals: &[Interval], merged: usize) -> TrialData
         tps: steps.iter().map(|step| Figure::new(step.ok / step.length_ms.max(1.0) * 1e3)).collect(),
         p99: steps.iter().map(|step| step.p99.map(Figure::new)).collect(),
         max: steps.iter().map(|step| step.max.map(Figure::new)).collect(),
+        stalls: detail.map_or(Vec::new(), |detail| detail.stalls.list.iter().map(span).collect()),
+        waits: detail.and_then(|detail| WaitData::of(detail.waits.as_ref()?, joined_waits)),
     }
+}
+
+fn span(stall: &Stall) -> (Figure, Figure, bool) {
+    (Figure::whole(stall.start_ms), Figure::whole(stall.length_ms), stall.kind == StallKind::Dip)
 }
 
 /// `None` for a closed loop.

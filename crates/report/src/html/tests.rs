@@ -6,9 +6,9 @@ use truetps_record::{
 };
 
 use super::{TrialSeries, html};
-use crate::TrialLatency;
 use crate::fixture::Fixture;
 use crate::fixture_open::open_loop;
+use crate::{TrialLatency, Unread};
 
 const FILES: [&str; 3] = ["run.json", "intervals.jsonl", "latency.hdr"];
 const HOSTILE: &str = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\"'&";
@@ -269,6 +269,37 @@ fn every_shape_of_experiment_has_a_page() {
     let one_level = "name = \"binlog\"\nabout = \"What does the binlog cost?\"\n[workload]\nname = \"insert\"\n\
                      [factors]\nlog_bin = [false, true]\nsync_binlog = [0, 1]\nconnections = [50]\n";
     check("one-level.html", &Fixture::of_plan(one_level), "log_bin=true sync_binlog=1");
+}
+
+#[test]
+fn a_stall_is_shaded_and_explained_and_costs_stand_side_by_side() {
+    let fixture = Fixture::watched();
+    let page = html(&fixture.input(), &fixture.watched_series());
+    keep("watched.html", &page);
+    for part in [
+        "Stalls: 1.8 of 60.0\u{a0}s (3.0\u{a0}%) in 1 of 2 trials, longest 1.8\u{a0}s (trial-0002, at 20.3\u{a0}s, waiting for redo flush).",
+        "redo flush (wait/io/file/innodb/innodb_log_file): ",
+        "href=\"#ledger\">Cost</a>",
+        "Innodb_os_log_fsyncs",
+        "Absent: ",
+        "href=\"./trial-0001/probe.jsonl\">probe</a>",
+        "href=\"./trial-0001/server/my.cnf\">my.cnf</a>",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    let data = script_data(&page);
+    assert_eq!(data["trials"][1]["stalls"], serde_json::json!([[20_300, 1800, false]]));
+    let classes = data["trials"][1]["waits"]["classes"].as_array().unwrap();
+    assert_eq!(classes.iter().map(|class| &class[0]).collect::<Vec<_>>(), ["redo flush", "page flush"]);
+    assert!(data["trials"][0].get("stalls").is_none());
+}
+
+#[test]
+fn what_could_not_be_read_is_said() {
+    let mut fixture = Fixture::connections_only();
+    fixture.unread = vec![Unread { what: format!("trial-0009/run.json: {HOSTILE}"), whole_trial: true }];
+    let page = page("unread.html", &fixture);
+    assert!(page.contains("1 trial could not be read.") && page.contains("trial-0009/run.json: &#60;/script"));
 }
 
 #[test]

@@ -1,0 +1,80 @@
+//! What the server's sessions waited on over time, for the chart under the throughput.
+
+use serde::Serialize;
+use truetps_analysis::{TrialDetail, WaitSeries, WaitSource};
+
+use super::script_data::Figure;
+
+/// Figures of waits in the page, of all trials and classes together: 80 KB. Where there are more, neighbours are joined.
+const FIGURES_MAX: usize = 16_000;
+
+#[derive(Serialize)]
+pub(super) struct WaitData {
+    /// Milliseconds: starts of the steps and the end of the last one.
+    edges: Vec<Figure>,
+    /// By the order in which they are stacked: name, and sessions in each step.
+    classes: Vec<(&'static str, Vec<Figure>)>,
+}
+
+/// How many neighbouring steps are one in the page.
+pub(super) fn joined(details: &[TrialDetail]) -> usize {
+    let figures = details.iter().filter_map(|detail| detail.waits.as_ref());
+    let figures: usize = figures.map(|waits| waits.edges_ms.len() * (waits.classes.len() + 1)).sum();
+    figures.div_ceil(FIGURES_MAX).max(1)
+}
+
+/// `None` where no trial has waits.
+pub(super) fn how_to_read(details: &[TrialDetail], joined: usize) -> Option<String> {
+    let source = details.iter().find_map(|detail| detail.waits.as_ref())?.source;
+    let how = match source {
+        WaitSource::Timed => "The server has timed each wait",
+        WaitSource::Sampled => {
+            "The server times no waits here: its sessions were counted by their state at each reading, so what is short is \
+             seen by chance"
+        }
+    };
+    let merged = if joined == 1 { String::new() } else { format!(" Each step joins {joined} readings.") };
+    Some(format!(
+        "The height is how many sessions waited at a time; each colour is a class of waits, in the order of the list. {how}. \
+         A class that grows where throughput breaks down is where to look first.{merged}"
+    ))
+}
+
+impl WaitData {
+    pub(super) fn of(series: &WaitSeries, joined: usize) -> Option<Self> {
+        let edges: Vec<f64> = series.edges_ms.clone();
+        let last = *edges.last()?;
+        let steps: Vec<_> = edges.windows(2).map(|edge| edge[1] - edge[0]).collect();
+        let starts = edges[..edges.len() - 1].iter().step_by(joined).chain([&last]);
+        let mean = |(values, lengths): (&[f64], &[f64])| {
+            let sum: f64 = values.iter().zip(lengths).map(|(value, length)| value * length).sum();
+            Figure::new(sum / lengths.iter().sum::<f64>().max(1e-9))
+        };
+        let of_class = |values: &[f64]| values.chunks(joined).zip(steps.chunks(joined)).map(mean).collect();
+        Some(Self {
+            edges: starts.map(|edge| Figure::whole(*edge)).collect(),
+            classes: series.classes.iter().map(|(class, values)| (class.name(), of_class(values))).collect(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use truetps_analysis::WaitClass;
+
+    use super::*;
+
+    #[test]
+    fn joined_steps_are_means_over_time() {
+        let series = WaitSeries {
+            source: WaitSource::Timed,
+            edges_ms: vec![0.0, 1000.0, 4000.0, 5000.0],
+            classes: vec![(WaitClass::RedoFlush, vec![4.0, 0.0, 2.0])],
+        };
+        let values = |list: &[Figure]| list.iter().map(|figure| figure.value()).collect::<Vec<_>>();
+        let one = WaitData::of(&series, 1).unwrap();
+        assert_eq!((values(&one.edges), values(&one.classes[0].1)), (series.edges_ms.clone(), vec![4.0, 0.0, 2.0]));
+        let two = WaitData::of(&series, 2).unwrap();
+        assert_eq!((values(&two.edges), values(&two.classes[0].1)), (vec![0.0, 4000.0, 5000.0], vec![1.0, 2.0]));
+    }
+}
