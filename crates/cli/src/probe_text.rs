@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use truetps_record::{ProbeSample, ProbeSource, ProbeSummary};
 use truetps_report::format;
 
-use crate::args::Format;
+use crate::args::TableFormat;
 
 /// The last values, and when they were read.
 #[derive(Debug, Default)]
@@ -85,9 +85,9 @@ fn most<'a>(items: impl Iterator<Item = (&'a str, f64)>) -> Option<(&'a str, f64
 }
 
 /// Rates of what counts, and values of what goes up and down.
-pub(crate) fn table(summary: &ProbeSummary, format: Format) -> String {
+pub(crate) fn table(summary: &ProbeSummary, format: TableFormat) -> String {
     let rows = rows(summary);
-    if format == Format::Csv {
+    if format == TableFormat::Csv {
         let mut text = String::from("signal,kind,growth,per_second,mean,max,last\n");
         for row in &rows {
             let name = if row.name.contains([',', '"']) {
@@ -113,14 +113,14 @@ pub(crate) fn table(summary: &ProbeSummary, format: Format) -> String {
             })
             .collect();
         if !cells.is_empty() {
-            text += &if format == Format::Md { markdown(titles, &cells) } else { columns(titles, &cells) };
+            text += &if format == TableFormat::Md { markdown(titles, &cells) } else { columns(titles, &cells) };
         }
     }
     if !summary.absent.is_empty() {
         text += "\nAbsent\n";
     }
     for signal in &summary.absent {
-        let mark = if format == Format::Md { "- " } else { "  " };
+        let mark = if format == TableFormat::Md { "- " } else { "  " };
         let _ = writeln!(text, "{mark}{}: {}", signal.what, signal.why);
     }
     text
@@ -259,10 +259,10 @@ mod tests {
             gauges: BTreeMap::from([("session.a, b".to_owned(), GaugeSummary { mean: 1.5, max: 3.0, last: 0.0 })]),
             absent: vec![truetps_record::AbsentSignal { what: "wait".to_owned(), why: "off".to_owned() }],
         };
-        let text = table(&summary, Format::Text);
+        let text = table(&summary, TableFormat::Text);
         assert!(text.contains("status.a    4 000     2 000\n") && text.contains("Absent\n  wait: off\n"), "{text}");
-        assert!(table(&summary, Format::Md).contains("| session.a, b | 1.5 | 3.0 | 0.0 |"));
-        let csv = table(&summary, Format::Csv);
+        assert!(table(&summary, TableFormat::Md).contains("| session.a, b | 1.5 | 3.0 | 0.0 |"));
+        let csv = table(&summary, TableFormat::Csv);
         assert!(csv.contains("status.a,counter,4000,2000,,,\n\"session.a, b\",gauge,,,1.5,3,0\n"), "{csv}");
     }
 }
