@@ -83,7 +83,7 @@ fn probe(stalls: bool) -> ProbeSeries {
             ("status.Innodb_os_log_fsyncs", second * 1020.0),
         ];
         let values = values.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-        ProbeSample { source: ProbeSource::Server, at_ms: second * 1e3, took_ms: 1.0, values }
+        ProbeSample { source: ProbeSource::Server, at_ms: second * 1e3, took_ms: 1.0, values, lost: Vec::new() }
     });
     ProbeSeries::of(&header, samples)
 }
