@@ -31,7 +31,7 @@ pub struct WorkloadProfile {
     /// Share of written rows whose key the same client has written before, in the same transaction or in one of the 1,000
     /// before it, 0 to 1.
     pub recent_key_share: Option<f64>,
-    /// Rows written in 1,000 transactions of all clients, over the pages of the primary key's index that they lie on. Near 1:
+    /// Rows written in 1,000 transactions of all clients (in all that were drawn, where they are fewer), over the pages of the primary key's index that they lie on. Near 1:
     /// writes are scattered, and each changes a page of its own. `None` where tables are not ordered by their key (PostgreSQL),
     /// too.
     pub rows_per_page: Option<f64>,

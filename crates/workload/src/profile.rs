@@ -15,7 +15,7 @@ const CLIENTS: usize = 4;
 /// longer than some 50 ms.
 const TRANSACTIONS_MAX: usize = 5_000;
 const VALUES_MAX: usize = 400_000;
-const BYTES_MAX: usize = 32 << 20;
+const BYTES_MAX: usize = 10_000_000;
 /// Transactions in which writes to one key, or to one page, belong together.
 const WINDOW: usize = 1_000;
 
