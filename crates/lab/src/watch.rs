@@ -19,6 +19,8 @@ const SAME: Duration = Duration::from_millis(20);
 /// What is on the way when it is all over may take this long: a server that hangs does not keep anybody.
 const END_LIMIT: Duration = Duration::from_secs(2);
 
+const GOODBYE: Duration = Duration::from_millis(200);
+
 /// What is watched, and what of it is absent.
 #[derive(Debug)]
 pub struct Watched {
@@ -41,14 +43,22 @@ impl Watched {
         Ok(Self { family: ServerWatch::family(target.dialect), server: Some(server), host, absent })
     }
 
-    /// The same beside a load: a server that lets nobody else in is absent, and the host is watched.
-    pub(crate) fn beside_load(target: &Target, pid: Option<u32>) -> Self {
+    /// The same beside a load of so many clients: a server that has no session left is absent, and the host is watched.
+    pub(crate) fn beside_load(target: &Target, pid: Option<u32>, clients: u32) -> Self {
         let why = if target.endpoints.len() > 1 {
             "the load goes to several servers".to_owned()
         } else {
             match Self::log_in(target, pid) {
-                Ok(watched) => return watched,
                 Err(error) => error.to_string(),
+                Ok(mut watched) => {
+                    if watched.server.as_mut().is_none_or(|server| server.leaves_room_for(clients)) {
+                        return watched;
+                    }
+                    drop(watched);
+                    // The server counts a session for a moment after its goodbye.
+                    thread::sleep(GOODBYE);
+                    "the account has no session left beside those of the load".to_owned()
+                }
             }
         };
         let absent = ServerWatch::all_absent(target.dialect, &why);
