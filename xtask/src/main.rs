@@ -16,6 +16,7 @@ cargo xtask bench null      the same against a server that does nothing, client 
 cargo xtask bench lateness  how late an open loop starts its transactions
 cargo xtask bench lua       `truetps sysbench` beside sysbench: the same Lua scripts, alternating, on a private server
 cargo xtask bench slap      `truetps slap` and `mtls` beside mariadb-slap and mtls-perf-bench
+cargo xtask bench probe     what it costs to watch a server: with and without the probe, and with waits timed
     They keep their results under bench/runs; docs/reference/benchmarks.md has all options. Run them as
     `cargo run --release -p xtask -- bench …`.
     engine, null: --connections N,… --pairs N --seconds S --protocol text,prepared --mode auto|blocking|multiplexed
@@ -27,6 +28,8 @@ cargo xtask bench slap      `truetps slap` and `mtls` beside mariadb-slap and mt
                   --prepared auto|disable --truetps PATH --ours OPTION --set NAME=VALUE --no-result
                   --dry (print what would run) -- OPTIONS OF BOTH PROGRAMS
     slap:         --pairs N --truetps PATH --mtls PATH --set NAME=VALUE --no-result
+    probe:        --connections N,… --pairs N --seconds S --interval TIME --workload NAME --truetps PATH --basedir DIR
+                  --set NAME=VALUE --no-result
 ";
 
 fn main() -> ExitCode {
@@ -40,6 +43,7 @@ fn main() -> ExitCode {
         ["bench", "lateness", rest @ ..] => bench::lateness(&root(), rest),
         ["bench", "lua", rest @ ..] => bench::lua(&root(), rest),
         ["bench", "slap", rest @ ..] => bench::slap(&root(), rest),
+        ["bench", "probe", rest @ ..] => bench::probe(&root(), rest),
         ["bench-client", rest @ ..] => bench::client(rest),
         ["bench-null-server", rest @ ..] => bench::null_server(rest),
         ["bench-pin", rest @ ..] => bench::pin(rest),

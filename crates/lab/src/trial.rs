@@ -116,7 +116,7 @@ pub fn run_trial(
 /// A trial whose probe cannot be kept is as good as any: it is said, and nobody is watched.
 fn begin_watch(context: &TrialContext<'_>, trial: &mut Trial, writer: &TrialWriter) -> Option<Watch> {
     let spec = context.probe.filter(|spec| spec.enabled)?;
-    let watched = Watched::beside_load(context.target, context.server_pid);
+    let watched = Watched::beside_load(context.target, context.server_pid, context.load.clients);
     let begun = Watch::begin(watched, Duration::from_secs_f64(spec.interval_s), |header| writer.begin_probe(header));
     begun.map_err(|error| trial.notes.push(not_kept(&error))).ok()
 }

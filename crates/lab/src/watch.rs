@@ -19,6 +19,8 @@ const SAME: Duration = Duration::from_millis(20);
 /// What is on the way when it is all over may take this long: a server that hangs does not keep anybody.
 const END_LIMIT: Duration = Duration::from_secs(2);
 
+const GOODBYE: Duration = Duration::from_millis(200);
+
 /// What is watched, and what of it is absent.
 #[derive(Debug)]
 pub struct Watched {
@@ -41,14 +43,22 @@ impl Watched {
         Ok(Self { family: ServerWatch::family(target.dialect), server: Some(server), host, absent })
     }
 
-    /// The same beside a load: a server that lets nobody else in is absent, and the host is watched.
-    pub(crate) fn beside_load(target: &Target, pid: Option<u32>) -> Self {
+    /// The same beside a load of so many clients: a server that has no session left is absent, and the host is watched.
+    pub(crate) fn beside_load(target: &Target, pid: Option<u32>, clients: u32) -> Self {
         let why = if target.endpoints.len() > 1 {
             "the load goes to several servers".to_owned()
         } else {
             match Self::log_in(target, pid) {
-                Ok(watched) => return watched,
                 Err(error) => error.to_string(),
+                Ok(mut watched) => {
+                    if watched.server.as_mut().is_none_or(|server| server.leaves_room_for(clients)) {
+                        return watched;
+                    }
+                    drop(watched);
+                    // The server counts a session for a moment after its goodbye.
+                    thread::sleep(GOODBYE);
+                    "the account has no session left beside those of the load".to_owned()
+                }
             }
         };
         let absent = ServerWatch::all_absent(target.dialect, &why);
@@ -60,6 +70,9 @@ impl Watched {
         self.server.as_ref().map(ServerWatch::version_text)
     }
 }
+
+/// Who is read, and how: `None` where nothing could be read this time.
+type Reader = (ProbeSource, Box<dyn FnMut() -> Option<Reading> + Send>);
 
 enum Command {
     /// Ticks count from this moment.
@@ -102,19 +115,23 @@ impl Watch {
             family: Some(family),
             absent: absent.clone(),
         };
-        let (samples_out, samples) = channel();
-        let sink =
-            Sink { writer: Some(create(&header)?), zero: None, held: Vec::new(), samples: samples_out, error: None };
-        let sink = Arc::new(Mutex::new(sink));
-        let begin = |source: ProbeSource, read: Box<dyn FnMut() -> Option<Reading> + Send>| {
-            let (sink, changes) = (Arc::clone(&sink), Changes::new(&absent));
-            watcher(Loop { source, interval, sink, changes, read, last: None })
-        };
-        let mut watchers = vec![begin(ProbeSource::Host, Box::new(move || Some(host.read())))];
+        let mut readers: Vec<Reader> = vec![(ProbeSource::Host, Box::new(move || Some(host.read())))];
         if let Some(mut server) = server {
-            watchers.push(begin(ProbeSource::Server, Box::new(move || server.read())));
+            readers.push((ProbeSource::Server, Box::new(move || server.read())));
         }
-        Ok(Self { sink, watchers: watchers.into_iter().flatten().collect(), samples })
+        Ok(Self::of(readers, &absent, interval, create(&header)?))
+    }
+
+    /// A thread for each reader.
+    fn of(readers: Vec<Reader>, absent: &[AbsentSignal], interval: Duration, writer: ProbeWriter) -> Self {
+        let (samples_out, samples) = channel();
+        let sink = Sink { writer: Some(writer), zero: None, held: Vec::new(), samples: samples_out, error: None };
+        let sink = Arc::new(Mutex::new(sink));
+        let watchers = readers.into_iter().filter_map(|(source, read)| {
+            let (sink, changes) = (Arc::clone(&sink), Changes::new(absent));
+            watcher(Loop { source, interval, sink, changes, read, last: None })
+        });
+        Self { watchers: watchers.collect(), sink, samples }
     }
 
     /// All times count from here.
@@ -284,7 +301,72 @@ fn to_microseconds(ms: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use truetps_record::{ProbeFolder, ProbeRun, ServerFacts};
+
     use super::*;
+
+    fn counting() -> impl FnMut() -> Option<Reading> + Send + 'static {
+        let mut n = 0.0;
+        move || {
+            n += 1.0;
+            Some(Reading { values: Values::from([("host.n".to_owned(), n)]), absent: Vec::new() })
+        }
+    }
+
+    fn writer(dir: &tempfile::TempDir) -> (ProbeFolder, ProbeWriter) {
+        let run = ProbeRun {
+            schema_version: SCHEMA_VERSION,
+            tool_version: String::new(),
+            target: String::new(),
+            server: ServerFacts::from_version_text("8.0.36"),
+            hostname: String::new(),
+            started_at: String::new(),
+            ended_at: None,
+        };
+        let folder = ProbeFolder::create(dir.path(), "probe", &run).unwrap();
+        let header =
+            ProbeHeader { schema_version: SCHEMA_VERSION, interval_ms: 50.0, family: None, absent: Vec::new() };
+        let writer = folder.begin(&header).unwrap();
+        (folder, writer)
+    }
+
+    #[test]
+    fn a_server_that_hangs_keeps_neither_the_host_nor_the_end() {
+        let dir = tempfile::tempdir().unwrap();
+        let (folder, writer) = writer(&dir);
+        let hangs = || {
+            thread::sleep(Duration::from_secs(20));
+            Some(Reading::default())
+        };
+        let readers: Vec<Reader> =
+            vec![(ProbeSource::Host, Box::new(counting())), (ProbeSource::Server, Box::new(hangs))];
+        let mut watch = Watch::of(readers, &[], Duration::from_millis(50), writer);
+        watch.clock(Instant::now());
+        thread::sleep(Duration::from_millis(500));
+        watch.mark();
+        let began = Instant::now();
+        assert!(watch.end().is_none());
+        assert!(began.elapsed() < END_LIMIT + Duration::from_secs(1), "{:?}", began.elapsed());
+        let series = folder.series().unwrap();
+        let (host, server) = (series.times(ProbeSource::Host), series.times(ProbeSource::Server));
+        assert!((5..=12).contains(&host.len()) && server.is_empty(), "{host:?} {server:?}");
+    }
+
+    #[test]
+    fn what_was_read_before_the_clock_is_kept_back_until_it_is_known() {
+        let dir = tempfile::tempdir().unwrap();
+        let (folder, writer) = writer(&dir);
+        let readers: Vec<Reader> = vec![(ProbeSource::Host, Box::new(counting()))];
+        let mut watch = Watch::of(readers, &[], Duration::from_mins(1), writer);
+        thread::sleep(Duration::from_millis(200));
+        assert!(folder.series().unwrap().times(ProbeSource::Host).is_empty());
+        watch.clock(Instant::now());
+        watch.mark();
+        assert!(watch.end().is_none());
+        let times = folder.series().unwrap().times(ProbeSource::Host).to_vec();
+        assert!(times.len() >= 2 && times[0] < -100.0 && times[1] > -50.0, "{times:?}");
+        assert_eq!(watch.samples().count(), times.len());
+    }
 
     #[test]
     fn ticks_are_on_the_clock() {

@@ -38,8 +38,17 @@ impl PrivateServer {
 
     /// Without tables.
     pub(crate) fn start_bare(load: ServerLoad, extra: &[(String, String)]) -> anyhow::Result<Self> {
+        Self::start_of(None, load, extra)
+    }
+
+    /// The same of a program of another folder.
+    pub(crate) fn start_of(
+        basedir: Option<&Path>,
+        load: ServerLoad,
+        extra: &[(String, String)],
+    ) -> anyhow::Result<Self> {
         let home = Home::open(None)?;
-        let binary = find(None, None, home.user())?;
+        let binary = find(basedir, None, home.user())?;
         let settings = settings(&home, &binary, load, extra)?;
         let needs = Needs::of(&settings);
         raise_open_files(&needs).map_err(with_hint)?;

@@ -32,6 +32,11 @@ const READS_POSTGRES: &[&str] = &[
     "SELECT from pg_settings, pg_roles, pg_database, pg_stat_activity, pg_stat_replication, pg_control_system()",
     "SELECT current_schema(), has_schema_privilege() and from pg_class and pg_namespace, in a database that is yours",
 ];
+/// What the probe asks, as far as the server has it and the account may read it.
+const PROBE_MYSQL: &str = "SHOW GLOBAL STATUS; SHOW REPLICA STATUS; SELECT from information_schema.innodb_metrics, innodb_trx and \
+                           processlist, and from performance_schema";
+const PROBE_POSTGRES: &str = "SELECT from pg_stat_wal, pg_stat_database, pg_stat_bgwriter, pg_stat_checkpointer, pg_stat_io, \
+                              pg_stat_activity and pg_locks";
 /// Statements that fill tables are longer than this, and are shown to here.
 const SHOWN_MAX: usize = 400;
 
@@ -61,6 +66,13 @@ pub fn rehearse(plan: &Plan, foreign: &Foreign, listener: &mut dyn Listener) -> 
     sent.extend(tables.refill_outline());
     sent.push(format!("-- the load, by up to {} sessions, in transactions of:", plan.connections_max()));
     sent.extend(workload.statements().iter().map(|statement| statement.sql().to_owned()));
+    if plan.probe.enabled {
+        let (seconds, asks) =
+            (plan.probe.interval_s, if target.dialect == Dialect::Mysql { PROBE_MYSQL } else { PROBE_POSTGRES });
+        sent.push(format!(
+            "-- beside the load, every {seconds} s in one session more (--no-probe: none), questions only: {asks}"
+        ));
+    }
     sent.push("-- at the end, also after Ctrl-C and errors:".to_owned());
     sent.extend(put_back(&mut client, &found.scopes)?);
     sent.extend(found.schema.drop_sql());

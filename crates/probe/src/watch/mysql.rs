@@ -21,6 +21,11 @@ const FILES: &str = "(NAME LIKE 'wait/io/file/innodb/%' OR NAME LIKE 'wait/io/fi
 /// Places of the values, where the server cannot be asked at all.
 pub(crate) const PLACES: &[&str] = &["status", "metric", "file", "wait", "session", "session_lock_waits", "replica"];
 
+/// Sessions that the account may have, or -1, and those that it has.
+pub(crate) const ROOM: &str = "SELECT IF(@@SESSION.max_user_connections = 0, -1, @@SESSION.max_user_connections), \
+                               (SELECT COUNT(*) FROM information_schema.processlist \
+                               WHERE user = SUBSTRING_INDEX(USER(), '@', 1))";
+
 /// What there is to ask. An error is one of the connection: what the server refuses is absent.
 pub(crate) fn offers(client: &mut Client) -> Result<Vec<Offer>, DriverError> {
     let version = client.query_value("SELECT VERSION()")?.unwrap_or_default();

@@ -39,6 +39,11 @@ const IO: &str = "SELECT object, context, sum(writes) AS writes, sum(write_time)
 const LSN: &str = "SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn AS insert_bytes, \
                    pg_current_wal_flush_lsn() - '0/0'::pg_lsn AS flush_bytes";
 
+/// Sessions that the account may have, or -1, and those that it has.
+pub(crate) const ROOM: &str = "SELECT CASE WHEN rolsuper THEN -1 ELSE rolconnlimit END, \
+                               (SELECT count(*) FROM pg_stat_activity WHERE usename = current_user) FROM pg_roles \
+                               WHERE rolname = current_user";
+
 /// What there is to ask. An error is one of the connection: what the server refuses is absent.
 pub(crate) fn offers(client: &mut Client) -> Result<Vec<Offer>, DriverError> {
     let mut offers = Vec::new();

@@ -132,6 +132,20 @@ impl ServerWatch {
         &self.version
     }
 
+    /// Whether an account with a limit of its own has room for so many sessions beside those that it has, this one included.
+    /// One that does not say has.
+    pub fn leaves_room_for(&mut self, clients: u32) -> bool {
+        let sql = match self.target.dialect {
+            Dialect::Mysql => mysql::ROOM,
+            Dialect::Postgres => postgres::ROOM,
+        };
+        let answer = self.client.as_mut().and_then(|client| client.query(sql).ok());
+        let row = answer.and_then(|answer| answer.rows.into_iter().next()).unwrap_or_default();
+        let numbers: Vec<i64> = row.into_iter().filter_map(|cell| cell?.parse().ok()).collect();
+        let [limit, in_use] = numbers[..] else { return true };
+        limit < 0 || i64::from(clients) <= limit - in_use
+    }
+
     /// Asks everything once. `None`: there is no session now, and one more try to make it comes with a later reading.
     pub fn read(&mut self) -> Option<Reading> {
         if self.client.is_none() && !self.connect_again() {

@@ -1,0 +1,270 @@
+//! `bench probe`: what it costs to watch a server. The same load on one server without a probe and with it, and on a second
+//! one that times its waits, as neighbours in time.
+//!
+//! Both servers run all the time, and one has a load. Figures are those of `truetps run`, from its folder.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use truetps_probe::clock;
+use truetps_record::{ExperimentFolder, Flavour};
+use truetps_sandbox::{ServerLoad, with_waits};
+
+use crate::bench::figures::{geometric_spread, spread};
+use crate::bench::options::Words;
+use crate::bench::private_server::PrivateServer;
+use crate::bench::programs::{commit, new_command};
+use crate::bench::report::{host_line, result_folder, write_result};
+use crate::bench::server::Server;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Unwatched,
+    Watched,
+    /// On the server that times its waits.
+    Waits,
+}
+
+const KINDS: [Kind; 3] = [Kind::Unwatched, Kind::Watched, Kind::Waits];
+
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Unwatched => "no probe",
+            Self::Watched => "probe",
+            Self::Waits => "probe, waits timed",
+        }
+    }
+}
+
+struct Options {
+    rounds: u32,
+    window: Duration,
+    interval: String,
+    connections: Vec<u32>,
+    workload: String,
+    truetps: Option<PathBuf>,
+    basedir: Option<PathBuf>,
+    settings: Vec<(String, String)>,
+    is_kept: bool,
+}
+
+impl Options {
+    fn parse(args: &[&str]) -> anyhow::Result<Self> {
+        let mut options = Self {
+            rounds: 10,
+            window: Duration::from_secs(10),
+            interval: "1s".to_owned(),
+            connections: vec![8, 64],
+            workload: "insert".to_owned(),
+            truetps: None,
+            basedir: None,
+            settings: Vec::new(),
+            is_kept: true,
+        };
+        let mut words = Words::new(args);
+        while let Some(word) = words.next() {
+            match word {
+                "--pairs" => options.rounds = words.number()?.max(1),
+                "--seconds" => options.window = words.seconds()?,
+                "--interval" => words.value()?.clone_into(&mut options.interval),
+                "--connections" => options.connections = words.list(|word| word.parse().ok().filter(|n| *n > 0))?,
+                "--workload" => words.value()?.clone_into(&mut options.workload),
+                "--truetps" => options.truetps = Some(words.value()?.into()),
+                "--basedir" => options.basedir = Some(words.value()?.into()),
+                "--set" => options.settings.push(words.setting()?),
+                "--no-result" => options.is_kept = false,
+                _ => bail!("unknown option {word}"),
+            }
+        }
+        Ok(options)
+    }
+}
+
+/// One run.
+#[derive(Debug, Clone, Copy)]
+struct Taken {
+    tps: f64,
+    p99_us: f64,
+    server_us: f64,
+}
+
+struct Row {
+    connections: u32,
+    round: u32,
+    kind: Kind,
+    taken: Result<Taken, String>,
+}
+
+pub(crate) fn run(root: &Path, args: &[&str]) -> anyhow::Result<()> {
+    let options = Options::parse(args)?;
+    let truetps = options.truetps.clone().unwrap_or_else(|| root.join("target/release/truetps"));
+    let most = options.connections.iter().copied().max().unwrap_or(1);
+    let load = ServerLoad { connections_max: most, statements_per_connection: 8 };
+    let start = |extra: &[(String, String)]| PrivateServer::start_of(options.basedir.as_deref(), load, extra);
+    let plain = start(&options.settings)?;
+    // All servers of the family have these in the same words.
+    let waits = with_waits(options.settings.clone(), Flavour::Mariadb);
+    let timed = start(&waits)?;
+    let runs = tempfile::tempdir()?;
+    let about = format!(
+        "# What the probe costs\n\n- truetps{}\n{}{}- `{}`, {} rounds of three for each number of clients, who comes first \
+         changes; {} s measured, read every {}\n- {}\n",
+        commit(root),
+        plain.describe(&options.settings),
+        host_line(),
+        options.workload,
+        options.rounds,
+        options.window.as_secs_f64(),
+        options.interval,
+        clock::now_rfc3339(),
+    );
+    println!("{about}");
+    let mut rows = Vec::new();
+    for connections in options.connections.iter().copied() {
+        for round in 0..options.rounds {
+            for turn in 0..KINDS.len() {
+                let kind = KINDS[(turn + round as usize) % KINDS.len()];
+                let server = if kind == Kind::Waits { &timed } else { &plain };
+                let taken = take(&truetps, &options, connections, kind, server.socket(), runs.path());
+                let row = Row { connections, round, kind, taken: taken.map_err(|error| format!("{error:#}")) };
+                println!("{}", line(&row));
+                rows.push(row);
+            }
+        }
+    }
+    let tables = tables(&options.connections, &rows);
+    println!("\n{tables}");
+    if options.is_kept {
+        let folder = result_folder(root, "probe")?;
+        write_result(&folder, &format!("{about}\n{tables}"), &csv(&rows))?;
+        println!("kept in {}", folder.display());
+    }
+    Ok(())
+}
+
+fn take(
+    truetps: &Path,
+    options: &Options,
+    connections: u32,
+    kind: Kind,
+    socket: &Path,
+    runs: &Path,
+) -> anyhow::Result<Taken> {
+    let mut command = new_command(truetps);
+    command.args(["run", &options.workload, "--warm-up=2"]);
+    command.arg(format!("--measure={}", options.window.as_secs_f64())).arg(format!("--connections={connections}"));
+    command.arg(format!("--dsn=mysql://root@?socket={}", socket.display())).arg("--runs").arg(runs);
+    command.arg(match kind {
+        Kind::Unwatched => "--no-probe".to_owned(),
+        Kind::Watched | Kind::Waits => format!("--probe-interval={}", options.interval),
+    });
+    // Journals of these servers are gone with them.
+    command.env("XDG_STATE_HOME", runs.join("state")).env_remove("TRUETPS_DSN");
+    let ran = command.stdin(Stdio::null()).output().with_context(|| truetps.display().to_string())?;
+    if !ran.status.success() {
+        bail!("{}: {}", ran.status, String::from_utf8_lossy(&ran.stderr).lines().last().unwrap_or_default());
+    }
+    let trial = ExperimentFolder::open(&runs.join("latest"))?.trial("trial-0001")?.context("no trial")?;
+    let measured = trial.measured.context("nothing was measured")?;
+    Ok(Taken {
+        tps: measured.tps,
+        p99_us: measured.response.response_us_p99.context("no response time")?,
+        server_us: measured.resources.server_cpu_us_per_tx.context("no CPU of the server")?,
+    })
+}
+
+fn line(row: &Row) -> String {
+    let what = format!("{} clients, round {}: {}", row.connections, row.round + 1, row.kind.name());
+    match &row.taken {
+        Ok(taken) => {
+            format!(
+                "{what}: {:.0} tps, p99 {:.0} µs, server {:.2} µs a transaction",
+                taken.tps, taken.p99_us, taken.server_us
+            )
+        }
+        Err(problem) => format!("{what}: no figure: {problem}"),
+    }
+}
+
+fn tables(connections: &[u32], rows: &[Row]) -> String {
+    let of = |clients: u32, round: u32, kind: Kind| {
+        let found = rows.iter().find(|row| (row.connections, row.round, row.kind) == (clients, round, kind))?;
+        found.taken.as_ref().ok().copied()
+    };
+    let rounds = rows.iter().map(|row| row.round + 1).max().unwrap_or(0);
+    let mut text = String::from(
+        "Ratios to the run without a probe of the same round: geometric means [min..max]:\n\n\
+         | clients | what | tps | p99 | server CPU a transaction | rounds |\n|---|---|---|---|---|---|\n",
+    );
+    for clients in connections.iter().copied() {
+        for kind in [Kind::Watched, Kind::Waits] {
+            let pairs: Vec<(Taken, Taken)> = (0..rounds)
+                .filter_map(|round| of(clients, round, kind).zip(of(clients, round, Kind::Unwatched)))
+                .collect();
+            let ratios = |figure: fn(&Taken) -> f64| -> Vec<f64> {
+                pairs.iter().map(|(watched, unwatched)| figure(watched) / figure(unwatched)).collect()
+            };
+            let _ = writeln!(
+                text,
+                "| {clients} | {} | {} | {} | {} | {} |",
+                kind.name(),
+                geometric_spread(&ratios(|taken| taken.tps), 4),
+                geometric_spread(&ratios(|taken| taken.p99_us), 3),
+                geometric_spread(&ratios(|taken| taken.server_us), 4),
+                pairs.len(),
+            );
+        }
+    }
+    text += "\nFigures of each, medians [min..max]:\n\n| clients | what | tps | p99 µs | server CPU µs a transaction |\n\
+             |---|---|---|---|---|\n";
+    for clients in connections.iter().copied() {
+        for kind in KINDS {
+            let taken: Vec<Taken> = (0..rounds).filter_map(|round| of(clients, round, kind)).collect();
+            let all = |figure: fn(&Taken) -> f64| taken.iter().map(figure).collect::<Vec<_>>();
+            let _ = writeln!(
+                text,
+                "| {clients} | {} | {} | {} | {} |",
+                kind.name(),
+                spread(&all(|taken| taken.tps), 0),
+                spread(&all(|taken| taken.p99_us), 0),
+                spread(&all(|taken| taken.server_us), 2),
+            );
+        }
+    }
+    text
+}
+
+fn csv(rows: &[Row]) -> String {
+    let mut text = String::from("clients,round,what,tps,p99_us,server_us_per_tx,problem\n");
+    for row in rows {
+        let (figures, problem) = match &row.taken {
+            Ok(taken) => (format!("{:.1},{:.1},{:.3}", taken.tps, taken.p99_us, taken.server_us), ""),
+            Err(problem) => (",,".to_owned(), problem.as_str()),
+        };
+        let problem = problem.replace('"', "'");
+        let _ = writeln!(text, "{},{},\"{}\",{figures},\"{problem}\"", row.connections, row.round + 1, row.kind.name());
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ratios_are_those_of_a_round() {
+        let row = |round, kind, tps| {
+            let taken = Ok(Taken { tps, p99_us: 10.0, server_us: 5.0 });
+            Row { connections: 8, round, kind, taken }
+        };
+        let rows = [row(0, Kind::Unwatched, 100.0), row(0, Kind::Watched, 99.0), row(1, Kind::Watched, 50.0)];
+        let text = tables(&[8], &rows);
+        assert!(text.contains("| 8 | probe | **0.9900** [0.9900..0.9900] |"), "{text}");
+        assert!(text.contains("| 8 | probe, waits timed | – | – | – | 0 |"), "{text}");
+        assert!(csv(&rows).contains("8,2,\"probe\",50.0,10.0,5.000,\"\""));
+    }
+}
