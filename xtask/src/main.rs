@@ -16,7 +16,8 @@ cargo xtask bench null      the same against a server that does nothing, client 
 cargo xtask bench lateness  how late an open loop starts its transactions
 cargo xtask bench lua       `truetps sysbench` beside sysbench: the same Lua scripts, alternating, on a private server
 cargo xtask bench slap      `truetps slap` and `mtls` beside mariadb-slap and mtls-perf-bench
-    They keep their results under bench/runs; docs/reference/benchmarks.md has all options. Run them as
+cargo xtask bench report    how long `truetps report` takes over an hour of measurements, and how large its page is
+    The others keep their results under bench/runs; docs/reference/benchmarks.md has all options. Run them as
     `cargo run --release -p xtask -- bench …`.
     engine, null: --connections N,… --pairs N --seconds S --protocol text,prepared --mode auto|blocking|multiplexed
                   --workers N --against sysbench|mysqlslap|mysql_async|self:MODE[:WORKERS]|build:PATH|none
@@ -26,6 +27,7 @@ cargo xtask bench slap      `truetps slap` and `mtls` beside mariadb-slap and mt
     lua:          --clients N,… --scripts NAME,… --pairs N --seconds S --tables N --table-size N
                   --prepared auto|disable --truetps PATH --ours OPTION --set NAME=VALUE --no-result
                   --dry (print what would run) -- OPTIONS OF BOTH PROGRAMS
+    report:       --truetps PATH --keep DIR
     slap:         --pairs N --truetps PATH --mtls PATH --set NAME=VALUE --no-result
 ";
 
@@ -39,6 +41,7 @@ fn main() -> ExitCode {
         ["bench", "null", rest @ ..] => bench::null(&root(), rest),
         ["bench", "lateness", rest @ ..] => bench::lateness(&root(), rest),
         ["bench", "lua", rest @ ..] => bench::lua(&root(), rest),
+        ["bench", "report", rest @ ..] => bench::report(&root(), rest),
         ["bench", "slap", rest @ ..] => bench::slap(&root(), rest),
         ["bench-client", rest @ ..] => bench::client(rest),
         ["bench-null-server", rest @ ..] => bench::null_server(rest),
