@@ -4,6 +4,7 @@
 mod client;
 mod engine;
 mod figures;
+mod folder;
 mod lateness;
 mod lua;
 mod null;
@@ -22,6 +23,7 @@ mod slap;
 
 pub(crate) use client::run as client;
 pub(crate) use engine::run as engine;
+pub(crate) use folder::run as report;
 pub(crate) use lateness::run as lateness;
 pub(crate) use lua::run as lua;
 pub(crate) use null::run as null;

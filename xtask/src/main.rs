@@ -17,7 +17,8 @@ cargo xtask bench lateness  how late an open loop starts its transactions
 cargo xtask bench lua       `truetps sysbench` beside sysbench: the same Lua scripts, alternating, on a private server
 cargo xtask bench slap      `truetps slap` and `mtls` beside mariadb-slap and mtls-perf-bench
 cargo xtask bench probe     what it costs to watch a server: with and without the probe, and with waits timed
-    They keep their results under bench/runs; docs/reference/benchmarks.md has all options. Run them as
+cargo xtask bench report    how long `truetps report` takes over an hour of measurements, and how large its page is
+    The others keep their results under bench/runs; docs/reference/benchmarks.md has all options. Run them as
     `cargo run --release -p xtask -- bench …`.
     engine, null: --connections N,… --pairs N --seconds S --protocol text,prepared --mode auto|blocking|multiplexed
                   --workers N --against sysbench|mysqlslap|mysql_async|self:MODE[:WORKERS]|build:PATH|none
@@ -27,6 +28,7 @@ cargo xtask bench probe     what it costs to watch a server: with and without th
     lua:          --clients N,… --scripts NAME,… --pairs N --seconds S --tables N --table-size N
                   --prepared auto|disable --truetps PATH --ours OPTION --set NAME=VALUE --no-result
                   --dry (print what would run) -- OPTIONS OF BOTH PROGRAMS
+    report:       --truetps PATH --keep DIR
     slap:         --pairs N --truetps PATH --mtls PATH --set NAME=VALUE --no-result
     probe:        --connections N,… --pairs N --seconds S --interval TIME --workload NAME --truetps PATH --basedir DIR
                   --set NAME=VALUE --no-result
@@ -42,6 +44,7 @@ fn main() -> ExitCode {
         ["bench", "null", rest @ ..] => bench::null(&root(), rest),
         ["bench", "lateness", rest @ ..] => bench::lateness(&root(), rest),
         ["bench", "lua", rest @ ..] => bench::lua(&root(), rest),
+        ["bench", "report", rest @ ..] => bench::report(&root(), rest),
         ["bench", "slap", rest @ ..] => bench::slap(&root(), rest),
         ["bench", "probe", rest @ ..] => bench::probe(&root(), rest),
         ["bench-client", rest @ ..] => bench::client(rest),

@@ -4,7 +4,8 @@
 
 mod common;
 
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use common::{Place, SMALL, has_server};
@@ -25,6 +26,41 @@ fn browser() -> Option<PathBuf> {
     found
 }
 
+/// What the browser has made of a page, and what it said meanwhile.
+struct Opened {
+    dom: String,
+    log: String,
+}
+
+impl Opened {
+    fn new(browser: &Path, place: &Place, page: &Path, options: &[&str]) -> Self {
+        let profile = place.path().join("profile");
+        #[expect(clippy::disallowed_methods, reason = "a real browser")]
+        let output = Command::new(browser)
+            .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
+            .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
+            .args(["--enable-logging=stderr", "--virtual-time-budget=5000", "--dump-dom"])
+            .args(options)
+            .arg(format!("--user-data-dir={}", profile.display()))
+            .arg(format!("file://{}", page.display()))
+            .output()
+            .unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        let opened = Self { dom: text(output.stdout), log: text(output.stderr) };
+        let complaints: Vec<_> = opened.log.lines().filter(|line| line.contains("CONSOLE")).collect();
+        assert!(complaints.is_empty(), "{complaints:?}");
+        opened
+    }
+
+    /// Every plot has its canvas.
+    fn has_all_charts(&self, at_least: usize) {
+        let plots = self.dom.matches("class=\"plot").count();
+        let canvases = self.dom.matches("<canvas").count();
+        assert!(plots >= at_least, "{plots} plots\n{}", self.log);
+        assert_eq!(canvases, plots, "each plot is drawn\n{}", self.log);
+    }
+}
+
 #[test]
 fn the_report_draws_its_charts_offline() {
     let Some(browser) = browser() else { return };
@@ -35,20 +71,67 @@ fn the_report_draws_its_charts_offline() {
     place.write("page.toml", &SMALL.replace("a test", "a test <b>with</b> marks"));
     let ran = place.run(&["sweep", "./page.toml"]);
     assert!(matches!(ran.code, Some(0 | 3)), "{}", ran.stderr);
-    let page = place.latest().join("report.html");
-    let profile = place.path().join("profile");
-    #[expect(clippy::disallowed_methods, reason = "a real browser")]
-    let output = Command::new(browser)
-        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
-        .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
-        .args(["--enable-logging=stderr", "--virtual-time-budget=5000", "--dump-dom"])
-        .arg(format!("--user-data-dir={}", profile.display()))
-        .arg(format!("file://{}", page.display()))
-        .output()
-        .unwrap();
-    let (dom, log) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(dom.matches("<canvas").count() >= 3, "charts are drawn: {}\n{log}", dom.len());
-    let complaints: Vec<_> = log.lines().filter(|line| line.contains("CONSOLE")).collect();
-    assert!(complaints.is_empty(), "{complaints:?}");
+    let opened = Opened::new(&browser, &place, &place.latest().join("report.html"), &[]);
+    opened.has_all_charts(6);
+    let dom = &opened.dom;
     assert!(dom.contains("&lt;b&gt;with&lt;/b&gt;") && !dom.contains("<b>with</b>"), "the plan's words are text");
+}
+
+/// A page of a run that is kept in the tree: for what no server is needed.
+fn kept_page(place: &Place) -> PathBuf {
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../report/testdata/before-probe");
+    let folder = place.path().join("kept");
+    for trial in ["trial-0001", "trial-0002"] {
+        fs::create_dir_all(folder.join(trial)).unwrap();
+        for file in ["run.json", "intervals.jsonl", "latency.hdr"] {
+            fs::copy(kept.join(trial).join(file), folder.join(trial).join(file)).unwrap();
+        }
+    }
+    for file in ["plan.toml", "experiment.json"] {
+        fs::copy(kept.join(file), folder.join(file)).unwrap();
+    }
+    place.good(&["report", "kept"]);
+    folder.join("report.html")
+}
+
+#[test]
+fn the_dark_theme_follows_the_system_and_draws_the_same() {
+    let Some(browser) = browser() else { return };
+    let place = Place::new();
+    let page = kept_page(&place);
+    let check = |setting: &str, button: &str| {
+        let opened = Opened::new(&browser, &place, &page, &[setting]);
+        opened.has_all_charts(6);
+        assert!(opened.dom.contains(&format!(">{button}</button>")), "{setting}");
+    };
+    check("--blink-settings=preferredColorScheme=0", "Light theme");
+    check("--blink-settings=preferredColorScheme=1", "Dark theme");
+}
+
+/// The page in a frame as wide as a telephone: it may scroll downwards alone, and so may all but its tables.
+#[test]
+fn a_telephone_shows_the_page_without_scrolling_sideways() {
+    const FRAME: &str = r#"<!doctype html><body><iframe id="page" width="360" height="800" src="report.html"></iframe>
+        <script>page.onload = () => setTimeout(() => {
+          const root = page.contentDocument.documentElement;
+          for (const details of root.querySelectorAll("details")) details.open = true;
+          document.body.dataset.width = `${root.scrollWidth} of ${root.clientWidth}`;
+          const wide = [...root.querySelectorAll("main *")].filter((one) => !one.closest(".scroll, .u-wrap, .hidden"));
+          const beyond = wide.filter((one) => one.getBoundingClientRect().right > root.clientWidth + 1);
+          document.body.dataset.beyond = beyond.map((one) => one.tagName + "." + one.className).join(" ") || "none";
+        }, 1000)</script>"#;
+    let Some(browser) = browser() else { return };
+    let place = Place::new();
+    let page = kept_page(&place);
+    let frame = page.with_file_name("frame.html");
+    fs::write(&frame, FRAME).unwrap();
+    let opened = Opened::new(&browser, &place, &frame, &["--allow-file-access-from-files"]);
+    let dom = &opened.dom;
+    let said = |name: &str| {
+        let rest = dom.split(&format!("data-{name}=\"")).nth(1).unwrap_or_else(|| panic!("{name}: {}", opened.log));
+        rest.split('"').next().unwrap().to_owned()
+    };
+    let (width, of) = said("width").split_once(" of ").map(|(one, other)| (one.to_owned(), other.to_owned())).unwrap();
+    assert_eq!(width, of, "the page is as wide as its frame");
+    assert_eq!(said("beyond"), "none");
 }

@@ -1,0 +1,183 @@
+//! `bench report`: how long `truetps report` takes over an hour of measurements, and how large its page is.
+//!
+//! The folders are made up: as many trials and seconds as an hour has, each second with its buckets, a histogram of some
+//! hundred different response times, and a sample of the probe with the counters of a server.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use anyhow::{Context, bail, ensure};
+use truetps_record::{
+    Configuration, Counts, Experiment, ExperimentFolder, Histogram, Interval, LatencyFigures, Phase, Plan, ProbeHeader,
+    ProbeSample, ProbeSource, SCHEMA_VERSION, ScheduledTrial, Trial, TrialRole, TrialWriter, new_histogram,
+};
+
+use crate::bench::figures::spread;
+use crate::bench::programs::new_command;
+
+/// A real run whose host and server the made-up ones have.
+const EXPERIMENT: &str = include_str!("../../../crates/report/testdata/before-probe/experiment.json");
+const TRIAL: &str = include_str!("../../../crates/report/testdata/before-probe/trial-0001/run.json");
+const REPEATS: u32 = 5;
+/// What an experiment of an hour may take, and its page.
+const SECONDS_MAX: f64 = 2.0;
+const BYTES_MAX: u64 = 600_000;
+
+/// An hour of measurements.
+struct Shape {
+    name: &'static str,
+    connections: &'static [u32],
+    blocks: u32,
+    seconds: u32,
+}
+
+const SHAPES: [Shape; 3] = [
+    Shape { name: "30 trials of 2 minutes", connections: &[4, 50], blocks: 5, seconds: 120 },
+    Shape { name: "3 trials of 20 minutes", connections: &[50], blocks: 1, seconds: 1200 },
+    Shape { name: "3 trials of an hour", connections: &[50], blocks: 1, seconds: 3600 },
+];
+
+/// `--truetps PATH` names the program; `--keep DIR` is where the folders stay.
+pub(crate) fn run(root: &Path, words: &[&str]) -> anyhow::Result<()> {
+    let mut truetps = root.join("target/release/truetps");
+    let mut keep = None;
+    for pair in words.chunks(2) {
+        match pair {
+            ["--truetps", path] => truetps = PathBuf::from(path),
+            ["--keep", path] => keep = Some(PathBuf::from(path)),
+            _ => bail!("bench report takes --truetps PATH and --keep DIR, not `{}`", words.join(" ")),
+        }
+    }
+    ensure!(truetps.is_file(), "{}: not there: cargo build --release, or --truetps PATH", truetps.display());
+    let own = tempfile::tempdir()?;
+    let place = keep.unwrap_or_else(|| own.path().to_owned());
+    let mut is_slow = false;
+    for shape in SHAPES {
+        let folder = shape.make(&place)?;
+        let seconds = (0..REPEATS).map(|_| time(&truetps, &folder)).collect::<anyhow::Result<Vec<_>>>()?;
+        let bytes = folder.join("report.html").metadata()?.len();
+        println!("{}: {} s, page {} KB", shape.name, spread(&seconds, 2), bytes / 1000);
+        is_slow |= seconds.iter().any(|one| *one > SECONDS_MAX) || bytes > BYTES_MAX;
+    }
+    ensure!(!is_slow, "more than {SECONDS_MAX} s, or a page of more than {BYTES_MAX} bytes");
+    Ok(())
+}
+
+fn time(truetps: &Path, folder: &Path) -> anyhow::Result<f64> {
+    let began = now();
+    let output = new_command(truetps).arg("report").arg(folder).output()?;
+    let seconds = began.elapsed().as_secs_f64();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    ensure!(output.status.code().is_some_and(|code| code == 0 || code == 3), "truetps report: {said}");
+    Ok(seconds)
+}
+
+#[expect(clippy::disallowed_methods, reason = "a benchmark looks at the clock")]
+fn now() -> Instant {
+    Instant::now()
+}
+
+impl Shape {
+    fn plan(&self) -> anyhow::Result<Plan> {
+        let text = format!(
+            "name = \"hour\"\nabout = \"made up\"\n[workload]\nname = \"insert\"\n[load]\nmeasure_s = {}\n[design]\nblocks = {}\n\
+             aa_pair = false\n[factors]\ninnodb_flush_log_at_trx_commit = [1, 2, 0]\nconnections = {:?}\n",
+            self.seconds, self.blocks, self.connections
+        );
+        Ok(Plan::parse(&text)?)
+    }
+
+    /// Writes the folder and answers its path.
+    fn make(&self, place: &Path) -> anyhow::Result<PathBuf> {
+        let plan = self.plan()?;
+        let mut experiment: Experiment = serde_json::from_str(EXPERIMENT)?;
+        experiment.schedule = schedule(&plan);
+        let folder = ExperimentFolder::create(place, self.name, &plan, &experiment)?;
+        for (index, scheduled) in experiment.schedule.iter().enumerate() {
+            let mut trial: Trial = serde_json::from_str(TRIAL)?;
+            trial.name.clone_from(&scheduled.name);
+            trial.configuration = scheduled.configuration.clone();
+            (trial.block, trial.position, trial.role) = (scheduled.block, scheduled.position, TrialRole::Cell);
+            let mut writer = folder.begin_trial(&trial)?;
+            self.fill(&mut writer, index as u64)?;
+            let measured = trial.measured.as_mut().context("the trial has figures")?;
+            measured.tps = 3000.0 + 100.0 * (index % 7) as f64;
+            writer.write_trial(&trial)?;
+        }
+        Ok(folder.path().to_owned())
+    }
+
+    fn fill(&self, writer: &mut TrialWriter, seed: u64) -> anyhow::Result<()> {
+        let header = ProbeHeader { schema_version: SCHEMA_VERSION, interval_ms: 1e3, family: None, absent: Vec::new() };
+        let mut probe = writer.begin_probe(&header)?;
+        let mut random = Random(seed + 1);
+        for second in 0..self.seconds {
+            let histogram = histogram(&mut random);
+            writer.append(&interval(second, &histogram, &mut random), &histogram)?;
+            probe.append(&sample(second, &mut random))?;
+        }
+        Ok(())
+    }
+}
+
+fn schedule(plan: &Plan) -> Vec<ScheduledTrial> {
+    let configurations: Vec<Configuration> = plan.configurations();
+    let trials =
+        (0..plan.design.blocks).flat_map(|block| configurations.iter().enumerate().map(move |one| (block, one)));
+    let entry = |(index, (block, (position, configuration))): (usize, (u32, (usize, &Configuration)))| ScheduledTrial {
+        name: format!("trial-{:04}", index + 1),
+        block,
+        position: position as u32,
+        role: TrialRole::Cell,
+        configuration: configuration.clone(),
+    };
+    trials.enumerate().map(entry).collect()
+}
+
+fn interval(second: u32, histogram: &Histogram, random: &mut Random) -> Interval {
+    let ok = histogram.len();
+    let stalled = random.below(200) == 0;
+    Interval {
+        phase: if second == 0 { Phase::WarmUp } else { Phase::Measure },
+        start_ms: f64::from(second) * 1e3,
+        length_ms: 1e3,
+        counts: Counts { started: ok, ok, statements: ok, ..Counts::default() },
+        tps: ok as f64,
+        response: LatencyFigures::of(histogram),
+        open_loop: None,
+        buckets: (0..10).map(|_| if stalled { 3 } else { 280 + random.below(40) as u32 }).collect(),
+        gaps: Vec::new(),
+    }
+}
+
+/// 3,000 response times around 4 ms with a long tail.
+fn histogram(random: &mut Random) -> Histogram {
+    let mut histogram = new_histogram();
+    for _ in 0..3000 {
+        let tail = (random.below(1000) as f64 / 1000.0).powi(6) * 60e6;
+        histogram.saturating_record(1_000_000 + random.below(3_000_000) + tail as u64);
+    }
+    histogram
+}
+
+/// Sixty counters that grow, eight of them waits.
+fn sample(second: u32, random: &mut Random) -> ProbeSample {
+    let grown = |rate: u64| f64::from(second) * rate as f64;
+    let waits = ["innodb_log_file", "innodb_data_file", "innodb_dblwr_file"];
+    let waits = waits.iter().map(|name| (format!("wait.wait/io/file/innodb/{name}.us"), 500_000));
+    let states = (0..5).map(|n| (format!("wait.wait/synch/mutex/sql/LOCK_{n}.us"), 20_000));
+    let counters = (0..52).map(|n| (format!("status.Innodb_counter_{n}"), 1000 + n));
+    let values =
+        waits.chain(states).chain(counters).map(|(name, rate)| (name, grown(rate) + random.below(rate) as f64));
+    ProbeSample { source: ProbeSource::Server, at_ms: f64::from(second) * 1e3, took_ms: 2.0, values: values.collect() }
+}
+
+/// The same numbers in each run.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % bound
+    }
+}
