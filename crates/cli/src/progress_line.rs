@@ -68,7 +68,9 @@ impl Line {
     /// The same with its place in the experiment in front, and the time that is left before a stall.
     pub(crate) fn placed(mut self, place: &str, configuration: &str, left: Duration) -> Self {
         let stall = self.0.pop_if(|(_, text)| text.starts_with(STALL));
-        self.0.push((Worth::Left, format!("left {}", format::duration(left))));
+        if !left.is_zero() {
+            self.0.push((Worth::Left, format!("left {}", format::duration(left))));
+        }
         self.0.extend(stall);
         let front = [(Worth::Place, place.to_owned()), (Worth::Configuration, configuration.to_owned())];
         self.0.splice(0..0, front);

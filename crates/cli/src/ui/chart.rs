@@ -90,7 +90,8 @@ pub(crate) fn throughput(pen: &mut Pen<'_>, area: Rect, running: &Running, zoom:
     let height = area.height.saturating_sub(if has_times { 3 } else { 2 });
     let plot = Rect { x: area.x + LABEL, y: area.y + 1, width: area.width.saturating_sub(LABEL), height };
     let (steps, step_ms) = columns(running, plot.width.into(), zoom);
-    let now = running.last.as_ref().map_or(String::new(), |last| format!("  {} now", format::tps(last.tps)));
+    let last = running.last.as_ref().filter(|_| !running.over);
+    let now = last.map_or(String::new(), |last| format!("  {} now", format::tps(last.tps)));
     pen.heading(area, &format!("tps{now}, a column is {}", format::duration_us(step_ms * 1e3)));
     let max = round_up(steps.iter().map(|step| step.tps).fold(0.0, f64::max));
     pen.text(area, 0, 1, &right_aligned(&format::tps(max)), FAINT);
@@ -165,6 +166,7 @@ pub(crate) fn latency(pen: &mut Pen<'_>, area: Rect, running: &Running) {
     Sparkline::default().data(bars).max(FINENESS as u64).style(PLAIN).absent_value_symbol(" ").render(plot, pen.buffer);
     if area.height > 1 {
         pen.text(area, 0, 0, &right_aligned(&format::duration_us(high)), FAINT);
+        pen.text(area, 0, area.height / 2, &right_aligned("p99"), FAINT);
         pen.text(area, 0, area.height - 1, &right_aligned(&format::duration_us(floor)), FAINT);
     } else {
         pen.text(area, 0, 0, "p99 1 s", FAINT);

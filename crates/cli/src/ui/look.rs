@@ -94,6 +94,16 @@ pub(crate) fn cut(text: &str, room: usize) -> String {
     if room == 0 { String::new() } else { kept + "…" }
 }
 
+/// The same of the end of a text.
+pub(crate) fn cut_front(text: &str, room: usize) -> String {
+    let length = text.chars().count();
+    if length <= room {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().skip(length - room.saturating_sub(1)).collect();
+    if room == 0 { String::new() } else { format!("…{kept}") }
+}
+
 /// A share of a width in eighths of a column: `██▌`.
 pub(crate) fn bar(share: f64, width: u16) -> String {
     const PARTS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];

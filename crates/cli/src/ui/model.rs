@@ -48,7 +48,8 @@ pub(crate) struct Running {
     pub(crate) configuration: String,
     /// From 0.
     pub(crate) index: usize,
-    pub(crate) of: usize,
+    /// `None`: more may come.
+    pub(crate) of: Option<usize>,
     pub(crate) left: Duration,
     pub(crate) over: bool,
     pub(crate) last: Option<Interval>,
@@ -150,22 +151,28 @@ impl Watch {
     fn begins(&mut self, trial: &ScheduledTrial, index: usize, of: usize, left: Duration) {
         (self.stalls, self.probe) = (LiveStalls::default(), LiveProbe::default());
         self.doing("starting the trial".to_owned());
-        self.model.running =
-            Some(Running { configuration: trial.configuration.to_string(), index, of, left, ..Running::default() });
+        self.model.running = Some(Running {
+            configuration: trial.configuration.to_string(),
+            index,
+            of: (!left.is_zero()).then_some(of),
+            left,
+            ..Running::default()
+        });
     }
 
     fn interval(&mut self, interval: &Interval, left: Duration) {
         let Some(running) = &mut self.model.running else { return };
         running.left = left;
-        running.so_far = self.stalls.interval(interval);
-        // Nothing is told of the drain, and what was before it stays.
-        if interval.phase != Phase::Drain {
-            running.stalls = self.stalls.stalls().collect();
+        running.failed += interval.counts.failed;
+        // The drain counts for nothing: what was before it stays.
+        if interval.phase == Phase::Drain {
+            return self.doing("the last transactions end".to_owned());
         }
+        running.so_far = self.stalls.interval(interval);
+        running.stalls = self.stalls.stalls().collect();
         if interval.phase == Phase::Measure {
             running.measured = running.so_far;
         }
-        running.failed += interval.counts.failed;
         running.probe = self.probe.now(interval.start_ms + interval.length_ms);
         let phase = interval.phase;
         let whole = Step { start_ms: interval.start_ms, length_ms: interval.length_ms, tps: interval.tps, phase };
@@ -188,7 +195,7 @@ impl Watch {
     }
 
     fn ends(&mut self, trial: &Trial, index: usize, left: Duration) {
-        self.doing("preparing the next trial".to_owned());
+        self.doing("the trial is over".to_owned());
         let measured = trial.measured.as_ref();
         let running = self.model.running.as_mut().filter(|running| running.index == index);
         let stalls = running.as_ref().map_or_else(StallsSoFar::default, |running| running.measured);

@@ -4,7 +4,7 @@ use ratatui::layout::Rect;
 use truetps_analysis::{LiveWait, StallsSoFar};
 use truetps_report::format;
 
-use crate::ui::look::{FAINT, PLAIN, Pen, STRONG, bar, below, cut};
+use crate::ui::look::{FAINT, PLAIN, Pen, STRONG, bar, below, cut, cut_front};
 use crate::ui::model::{Model, Outcome, Running};
 
 /// Columns of a wait's name, and of its number.
@@ -89,7 +89,8 @@ pub(crate) fn waits(pen: &mut Pen<'_>, area: Rect, running: &Running) {
         (None, Some(timed)) => wait_rows(pen, area, TIMED, timed),
         (Some(states), Some(timed)) => {
             // The second one has what the first one does not need.
-            let rows = (states.len().max(1) as u16 + 1).min(area.height / 2);
+            let wanted = |waits: &[LiveWait]| waits.len().max(1) as u16 + 1;
+            let rows = wanted(states).min(area.height - wanted(timed).min(area.height / 2));
             wait_rows(pen, Rect { height: rows, ..area }, STATES, states);
             let rest = Rect { y: area.y + rows, height: area.height - rows, ..area };
             wait_rows(pen, rest, TIMED, timed);
@@ -161,12 +162,15 @@ pub(crate) fn results(pen: &mut Pen<'_>, area: Rect, model: &Model) {
 
 fn result_row(pen: &mut Pen<'_>, area: Rect, row: u16, outcome: &Outcome, name: u16) {
     let twin = if outcome.is_twin { " (twin)" } else { "" };
-    let label = format!("{} {}{twin}", outcome.number, outcome.configuration);
+    let number = format!("{} ", outcome.number);
+    // What tells configurations apart is rather at the end.
+    let room = usize::from(name).saturating_sub(number.len());
+    let label = cut_front(&format!("{}{twin}", outcome.configuration), room);
+    pen.text(area, 0, row, &(number + &label), PLAIN);
     if let Some(reason) = &outcome.not_valid {
-        pen.text(area, 0, row, &format!("{label}  NOT VALID: {reason}"), pen.palette.warning());
+        pen.text(area, name + 1, row, &format!("NOT VALID: {reason}"), pen.palette.warning());
         return;
     }
-    pen.text(area, 0, row, &cut(&label, name.into()), PLAIN);
     let texts = [
         format::or_nothing(outcome.tps, format::tps),
         format::or_nothing(outcome.p99_us, format::duration_us),

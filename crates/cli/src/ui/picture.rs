@@ -76,10 +76,10 @@ fn state(model: &Model, now: Moment) -> String {
     }
     let Some(last) = model.running.as_ref().and_then(|running| running.last.as_ref()) else { return String::new() };
     let second = format!("{:.0} s", (last.start_ms + last.length_ms) / 1e3);
-    match last.phase {
-        Phase::WarmUp => format!("warm-up, not counted, {second}"),
-        Phase::Measure => format!("measuring, {second}"),
-        Phase::Drain => format!("ending, not counted, {second}"),
+    if last.phase == Phase::Measure {
+        format!("measuring, {second}")
+    } else {
+        format!("warm-up, not counted, {second}")
     }
 }
 
@@ -99,14 +99,16 @@ fn draw_header(pen: &mut Pen<'_>, area: Rect, model: &Model, view: View, now: Mo
         return;
     };
     let done = running.index + usize::from(running.over);
-    let share = done as f64 / running.of.max(1) as f64;
-    let place = format!("trial {} of {}", running.index + 1, running.of);
-    let left = format!("left {}", format::duration(running.left));
+    let of = running.of.map_or(String::new(), |of| format!(" of {of}"));
+    let place = format!("trial {}{of}", running.index + 1);
+    // Zero: nobody can tell, or it takes longer than was thought.
+    let left = if running.left.is_zero() { String::new() } else { format!("left {}", format::duration(running.left)) };
     pen.text(area, 0, 1, &place, STRONG);
     pen.right(area, 1, &left, PLAIN);
     let from = place.chars().count() as u16 + 2;
     let width = area.width.saturating_sub(from + left.chars().count() as u16 + 9);
-    if width >= 5 && running.of > 1 {
+    if let Some(of) = running.of.filter(|of| width >= 5 && *of > 1) {
+        let share = done as f64 / of as f64;
         pen.text(area, from, 1, &"░".repeat(width.into()), FAINT);
         pen.text(area, from, 1, &bar(share, width), pen.palette.bar());
         pen.text(area, from + width + 1, 1, &format::percent(share), FAINT);
@@ -245,12 +247,14 @@ fn with_panels(pen: &mut Pen<'_>, area: Rect, model: &Model, view: View) {
     let warning = u16::from(!model.warnings.is_empty());
     let is_wide = area.width >= WIDE;
     let panel = (area.height / 4).clamp(5, 12);
+    // What has no line yet leaves its room to the chart.
+    let results = (model.outcomes.len() as u16 + 2).min(panel);
     let [plot, figures, p99, upper, lower, last] = Layout::vertical([
         Constraint::Min(6),
         Constraint::Length(2),
         Constraint::Length(if area.height >= 30 { 3 } else { 1 }),
         Constraint::Length(panel),
-        Constraint::Length(if is_wide { 0 } else { panel.min(area.height.saturating_sub(panel + 10)) }),
+        Constraint::Length(if is_wide { 0 } else { results }),
         Constraint::Length(warning),
     ])
     .areas(area);
