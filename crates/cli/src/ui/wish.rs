@@ -22,22 +22,38 @@ pub(crate) enum Wish {
 
 /// What was typed at once. Keys that are more than one byte (arrows, letters of other scripts) mean nothing.
 pub(crate) fn wish(bytes: &[u8]) -> Vec<Wish> {
-    const ESCAPE: u8 = 0x1b;
-    const CTRL_L: u8 = 0x0c;
     const CTRL_C: u8 = 0x03;
-    if bytes == [ESCAPE] {
-        return vec![Wish::Back];
+    const CTRL_L: u8 = 0x0c;
+    const ESCAPE: u8 = 0x1b;
+    let mut wishes = Vec::new();
+    let mut rest = bytes;
+    while let Some((byte, behind)) = rest.split_first() {
+        rest = behind;
+        wishes.extend(match *byte {
+            b'q' | b'Q' | CTRL_C => Some(Wish::Stop),
+            b'p' | b'P' | b' ' => Some(Wish::Freeze),
+            b's' | b'S' => Some(Wish::Zoom),
+            b'?' | b'h' | b'H' => Some(Wish::Help),
+            CTRL_L => Some(Wish::Anew),
+            ESCAPE if behind.is_empty() => Some(Wish::Back),
+            ESCAPE => {
+                rest = after_sequence(behind);
+                None
+            }
+            _ => None,
+        });
     }
-    let typed = bytes.iter().take_while(|byte| **byte != ESCAPE);
-    let wishes = typed.filter_map(|byte| match byte {
-        b'q' | b'Q' | &CTRL_C => Some(Wish::Stop),
-        b'p' | b'P' | b' ' => Some(Wish::Freeze),
-        b's' | b'S' => Some(Wish::Zoom),
-        b'?' | b'h' | b'H' => Some(Wish::Help),
-        &CTRL_L => Some(Wish::Anew),
-        _ => None,
-    });
-    wishes.collect()
+    wishes
+}
+
+/// What comes after a key that is told as an escape sequence: `[`, parameters and a letter, or one letter after another.
+fn after_sequence(bytes: &[u8]) -> &[u8] {
+    let length = match bytes {
+        [b'[', parameters @ ..] => parameters.iter().position(|byte| (0x40..0x7f).contains(byte)).map(|at| at + 2),
+        [b'O', ..] => Some(2),
+        _ => Some(1),
+    };
+    length.and_then(|length| bytes.get(length..)).unwrap_or_default()
 }
 
 /// Signals that stop and continue the program, or end it with a core dump. The terminal is given back before they do what
@@ -98,6 +114,9 @@ mod tests {
         // An arrow, and a letter with q in its bytes nowhere.
         check(b"\x1b[A", &[]);
         check(b"\x1bOq", &[]);
+        check(b"\x1b[1;5Hp\x1b[Aq", &[Wish::Freeze, Wish::Stop]);
+        check(b"\x1b[", &[]);
+        check(b"\x1bq?", &[Wish::Help]);
         check("ä".as_bytes(), &[]);
     }
 }
