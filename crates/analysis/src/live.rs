@@ -44,6 +44,8 @@ pub struct StallsSoFar {
     pub count: u32,
     /// The longest of them; 0 where there is none.
     pub longest_ms: f64,
+    /// Something of this phase could be judged. Where it is not, no stall means nothing.
+    pub judged: bool,
 }
 
 /// Finds stalls in intervals as they come: stretches of at least two buckets in a row with less than 30 % of the local
@@ -105,6 +107,7 @@ impl LiveStalls {
         let whole = (interval.length_ms / BUCKET_MS + 0.01) as usize;
         let buckets = &interval.buckets[..whole.min(interval.buckets.len())];
         if let Some(baseline) = self.baseline() {
+            self.so_far.judged = true;
             self.judge(interval.start_ms, buckets, baseline);
         } else {
             self.low_ends();
@@ -236,7 +239,7 @@ mod tests {
         let stalled: Vec<_> = said.iter().map(|so_far| so_far.stalled_ms).collect();
         assert_eq!(stalled, [0.0, 0.0, 0.0, 0.0, 0.0, 1000.0, 1000.0, 0.0, 0.0, 0.0]);
         assert_eq!((said[5].going_on_ms, said[6].going_on_ms, said[7].going_on_ms), (Some(1e3), Some(2e3), None));
-        assert_eq!(said[9], StallsSoFar { stalled_ms: 0.0, going_on_ms: None, count: 1, longest_ms: 2e3 });
+        assert_eq!(said[9], StallsSoFar { stalled_ms: 0.0, going_on_ms: None, count: 1, longest_ms: 2e3, judged: true });
     }
 
     #[test]
@@ -277,7 +280,8 @@ mod tests {
         slow[250..270].fill(0);
         assert_eq!(watch(&slow).1, [(25_000.0, 2000.0)]);
         // 10 a second: nothing is said.
-        assert_eq!(watch(&[steady(1, 20), steady(0, 10)].concat()).1, []);
+        let (said, stalls) = watch(&[steady(1, 20), steady(0, 10)].concat());
+        assert_eq!((stalls, said[29].judged), (vec![], false));
     }
 
     #[test]
@@ -312,9 +316,10 @@ mod tests {
         }
         // 0.13 s: the second bucket is 30 ms long.
         let short = Interval { length_ms: 130.0, ..interval(Phase::Measure, 5000.0, &[25, 5]) };
-        assert_eq!(stalls.interval(&short), StallsSoFar::default());
+        let nothing = StallsSoFar { judged: true, ..StallsSoFar::default() };
+        assert_eq!(stalls.interval(&short), nothing);
         let old = Interval { length_ms: 1000.0, ..interval(Phase::Measure, 5130.0, &[]) };
-        assert_eq!(stalls.interval(&old), StallsSoFar::default());
+        assert_eq!(stalls.interval(&old), nothing);
     }
 
     /// Poisson, by counting in how many steps a product of uniform draws is used up.

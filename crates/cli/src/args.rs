@@ -160,6 +160,9 @@ pub(crate) struct EngineArgs {
     /// Bind generator and private server to cores of their own: a list for the generator such as 3 or 0-1,4, or auto
     #[arg(long, value_name = "CORES", num_args = 0..=1, default_missing_value = "auto")]
     pub(crate) pin: Option<String>,
+    /// Show the run on the whole terminal while it goes on: throughput, latency, waits, stalls, results (? for keys)
+    #[arg(long)]
+    pub(crate) ui: bool,
     /// Format of the answer on stdout
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: Format,

@@ -18,6 +18,8 @@ mod recorded;
 mod server_args;
 mod signals;
 mod site;
+mod ui;
+mod watcher;
 
 use std::process::ExitCode;
 

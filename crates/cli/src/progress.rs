@@ -56,11 +56,8 @@ impl Progress {
     fn journal(&mut self, path: &Path) {
         self.say(&format!("what is to be put back is written down in {}", path.display()));
         let clear = if self.live { "\r\x1b[K" } else { "" };
-        let restore = format!("truetps server restore --journal '{}'", path.display());
-        self.farewell.set(
-            format!("{clear}ending, and putting back what was there before; once more leaves it, for: {restore}\n"),
-            format!("{clear}left as it is; put it back with: {restore}\n"),
-        );
+        let (first, second) = farewell_of_journal(path, clear);
+        self.farewell.set(first, second);
     }
 
     /// Writes over the line, where there is one.
@@ -135,6 +132,15 @@ impl Progress {
         let (failed, stalls) = (measured.counts.failed, self.stalls_told());
         self.say(&format!("{place}  {tps}{p99}{stalls}{sustained}{limited}  failed {failed}  left {left}"));
     }
+}
+
+/// What whoever hears the first and the second signal says while this journal is open, after the letters that make room.
+pub(crate) fn farewell_of_journal(path: &Path, clear: &str) -> (String, String) {
+    let restore = format!("truetps server restore --journal '{}'", path.display());
+    (
+        format!("{clear}ending, and putting back what was there before; once more leaves it, for: {restore}\n"),
+        format!("{clear}left as it is; put it back with: {restore}\n"),
+    )
 }
 
 /// What fits in a line of the terminal. The last column stays free: some terminals go to the next line after it.

@@ -68,7 +68,9 @@ impl Line {
     /// The same with its place in the experiment in front, and the time that is left before a stall.
     pub(crate) fn placed(mut self, place: &str, configuration: &str, left: Duration) -> Self {
         let stall = self.0.pop_if(|(_, text)| text.starts_with(STALL));
-        self.0.push((Worth::Left, format!("left {}", format::duration(left))));
+        if !left.is_zero() {
+            self.0.push((Worth::Left, format!("left {}", format::duration(left))));
+        }
         self.0.extend(stall);
         let front = [(Worth::Place, place.to_owned()), (Worth::Configuration, configuration.to_owned())];
         self.0.splice(0..0, front);
@@ -195,7 +197,7 @@ mod tests {
             "[1/3]  innodb_flush_log_at_trx_commit=1 connections=50  12s  998.0 tps  p50 300 µs  p99 2.10 ms  \
              max 9.00 ms  failed 2  redo 61%  waits Commit 12  left 1 min 10 s  STALL 0.3s"
         );
-        let going_on = StallsSoFar { stalled_ms: 1e3, going_on_ms: Some(2300.0), count: 1, longest_ms: 2300.0 };
+        let going_on = StallsSoFar { stalled_ms: 1e3, going_on_ms: Some(2300.0), ..StallsSoFar::default() };
         assert_eq!(stall(going_on).as_deref(), Some("STALL 2.3s"));
     }
 

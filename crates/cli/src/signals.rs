@@ -31,10 +31,22 @@ pub(crate) fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
 
 /// The same, and each signal is answered on stderr: a second one, before the program leaves.
 pub(crate) fn stop_flag_that_answers(farewell: Arc<Farewell>) -> Result<Arc<AtomicBool>, Failure> {
-    answering(farewell).map_err(|error| not_handled(&error))
+    let second = Arc::clone(&farewell);
+    stop_flag_that_does(move || say(&farewell.first()), move || say(&second.second()))
 }
 
-fn answering(farewell: Arc<Farewell>) -> io::Result<Arc<AtomicBool>> {
+/// The same, and something is done at the first signal, and something at the second one, before the program leaves.
+pub(crate) fn stop_flag_that_does(
+    first: impl FnOnce() + Send + 'static,
+    second: impl FnOnce() + Send + 'static,
+) -> Result<Arc<AtomicBool>, Failure> {
+    answering(first, second).map_err(|error| not_handled(&error))
+}
+
+fn answering(
+    first: impl FnOnce() + Send + 'static,
+    second: impl FnOnce() + Send + 'static,
+) -> io::Result<Arc<AtomicBool>> {
     let (stop, leaves) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
     let (mut heard, came) = UnixStream::pair()?;
     for signal in SIGNALS {
@@ -45,10 +57,10 @@ fn answering(farewell: Arc<Farewell>) -> io::Result<Arc<AtomicBool>> {
     thread::spawn(move || {
         let mut one = [0];
         if heard.read_exact(&mut one).is_ok() {
-            say(&farewell.first());
+            first();
         }
         if heard.read_exact(&mut one).is_ok() {
-            say(&farewell.second());
+            second();
             leaves.store(true, Ordering::Relaxed);
             leave_now();
         }

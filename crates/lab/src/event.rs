@@ -16,7 +16,8 @@ pub enum Event<'a> {
     Preparing(String),
     /// Rows are being loaded.
     Loading { rows: u64, of: u64 },
-    /// A trial begins: number `index` (from 0) of `of`, with this much still to do.
+    /// A trial begins: number `index` (from 0) of `of`, with this much still to do. An experiment that plans as it goes cannot
+    /// tell: that is zero, and `of` what has been planned so far.
     TrialBegins { trial: &'a ScheduledTrial, index: usize, of: usize, left: Duration },
     /// An interval is over.
     Interval { trial: &'a ScheduledTrial, interval: &'a Interval, index: usize, of: usize, left: Duration },

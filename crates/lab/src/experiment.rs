@@ -305,7 +305,7 @@ impl<'a> Bench<'a> {
             let (index, left, began) = (done + n, remaining.left(), Instant::now());
             listener.event(&Event::TrialBegins { trial: scheduled, index, of, left });
             let mut seen = |seen: Seen<'_>, listener: &mut dyn Listener| {
-                listener.event(&event_of(seen, scheduled, index, of, left));
+                listener.event(&event_of(seen, scheduled, index, of, left.saturating_sub(began.elapsed())));
             };
             let trial = match self.trial(folder, scheduled, &mut seen, listener) {
                 Ok(trial) => trial,

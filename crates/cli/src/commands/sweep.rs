@@ -1,11 +1,9 @@
 //! `truetps sweep`: an experiment, from the plan to the answer.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use truetps_compat::Farewell;
 use truetps_lab::{Finished, LabError, Request, estimate, find_max, resume, schedule, start};
 use truetps_record::{ExperimentFolder, Plan, Slo};
 
@@ -17,10 +15,10 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::load_args::Mode;
 use crate::plans;
-use crate::progress::Progress;
 use crate::say;
-use crate::signals;
 use crate::site::{Site, choose_server};
+use crate::ui;
+use crate::watcher::Watcher;
 
 const DEFAULT_PLAN: &str = "durability";
 /// Longer experiments want `--yes`.
@@ -60,17 +58,18 @@ pub(crate) fn measure(
     place: &Place,
     engine: &EngineArgs,
 ) -> Result<Exit, Failure> {
+    check_ui(place, engine)?;
     let site = Site::open(plan, place, engine)?;
     if place.dry_run {
         return site.rehearse(plan);
     }
-    let (stop, mut progress) = on_the_way(&site)?;
+    let (stop, mut watcher) = Watcher::start(&plan.name, &site, engine.ui)?;
     let request = request(plan, quick, &place.runs, engine, &site, &stop);
     let finished = match slo {
-        None => start(&request, &mut progress),
-        Some(slo) => find_max(&request, slo, &mut progress),
+        None => start(&request, &mut watcher),
+        Some(slo) => find_max(&request, slo, &mut watcher),
     };
-    drop(progress);
+    drop(watcher);
     finish(finished, None, engine, &stop)
 }
 
@@ -79,25 +78,21 @@ fn go_on(args: &SweepArgs, folder: Option<&Path>) -> Result<Exit, Failure> {
     let plan = folder.plan().map_err(Failure::usage)?;
     plans::refuse_record(&plan, &shown(folder.path()).display().to_string())?;
     again::refuse_other_place(&folder, &args.place)?;
+    check_ui(&args.place, &args.engine)?;
     let site = Site::open(&plan, &args.place, &args.engine)?;
     if args.place.dry_run {
         return site.rehearse(&plan);
     }
-    let (stop, mut progress) = on_the_way(&site)?;
+    let (stop, mut watcher) = Watcher::start(&plan.name, &site, args.engine.ui)?;
     let request = request(&plan, false, &args.place.runs, &args.engine, &site, &stop);
-    let finished = resume(&request, &folder, &mut progress);
-    drop(progress);
+    let finished = resume(&request, &folder, &mut watcher);
+    drop(watcher);
     finish(finished, Some(&folder), &args.engine, &stop)
 }
 
-/// What the user hears of while it runs, and how it is ended. Whoever leaves a server of the user in the middle is told
-/// what puts it back.
-fn on_the_way(site: &Site) -> Result<(Arc<AtomicBool>, Progress), Failure> {
-    if let truetps_lab::Place::Private { .. } = site.place() {
-        return Ok((signals::stop_flag()?, Progress::new()));
-    }
-    let farewell = Arc::new(Farewell::default());
-    Ok((signals::stop_flag_that_answers(Arc::clone(&farewell))?, Progress::with_farewell(farewell)))
+/// Before anything is asked or started. A rehearsal shows no picture.
+fn check_ui(place: &Place, engine: &EngineArgs) -> Result<(), Failure> {
+    if engine.ui && !place.dry_run { ui::check() } else { Ok(()) }
 }
 
 fn request<'a>(

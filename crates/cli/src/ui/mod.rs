@@ -1,0 +1,332 @@
+//! `--ui`: the run as a picture on the whole terminal.
+//!
+//! It reads events and nothing else. The run's thread puts down what an event says; another thread copies that a few times
+//! a second and draws it, so that neither a slow terminal nor the picture holds the run.
+
+mod ansi;
+mod chart;
+mod look;
+mod model;
+mod panels;
+mod picture;
+mod screen;
+#[cfg(test)]
+mod tests;
+mod wish;
+
+use std::io::IsTerminal;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use ratatui::buffer::Buffer;
+use truetps_compat::Farewell;
+use truetps_lab::{Event, Listener};
+
+use crate::failure::Failure;
+use crate::progress::{Progress, farewell_of_journal};
+use crate::say;
+use crate::ui::look::Palette;
+use crate::ui::model::{Model, Watch};
+use crate::ui::picture::{Moment, View, draw};
+use crate::ui::screen::Screen;
+use crate::ui::wish::{Jobs, Wish, wish};
+
+/// From one picture to the next, at least.
+const FRAME: Duration = Duration::from_millis(100);
+/// What changes with time alone is drawn so often.
+const SECOND: Duration = Duration::from_secs(1);
+/// A picture that does not end is left behind.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// Lines that are kept for the end; a run that warns more often says so.
+const KEPT_MAX: usize = 1000;
+
+/// What the picture, the run and whoever hears signals share.
+pub(crate) struct Shared {
+    screen: Screen,
+    watch: Mutex<Watch>,
+    kept: Mutex<Kept>,
+}
+
+/// Lines that came while the picture was there.
+#[derive(Debug, Default)]
+struct Kept {
+    lines: Vec<String>,
+    dropped: u64,
+}
+
+impl Shared {
+    /// Keeps a line for later.
+    pub(crate) fn keep(&self, text: &str) {
+        let mut kept = held(&self.kept);
+        if kept.lines.len() < KEPT_MAX {
+            kept.lines.push(text.to_owned());
+        } else {
+            kept.dropped += 1;
+        }
+    }
+
+    /// Shows a line in the picture, which is not worth a word when it is gone.
+    pub(crate) fn notice(&self, text: &str) {
+        if !text.is_empty() {
+            held(&self.watch).warn(text.to_owned());
+        }
+    }
+
+    /// Takes the picture away for good, and says what was kept.
+    pub(crate) fn leave(&self) {
+        self.screen.leave();
+        let kept = std::mem::take(&mut *held(&self.kept));
+        kept.lines.iter().for_each(|line| say(&format!("{line}\n")));
+        if kept.dropped > 0 {
+            say(&format!("and {} more lines\n", kept.dropped));
+        }
+    }
+}
+
+/// Whether there is a terminal that can show it.
+pub(crate) fn check() -> Result<(), Failure> {
+    let hint = || "leave --ui out: progress is then a line on the terminal, and a line a trial elsewhere".to_owned();
+    if !std::io::stderr().is_terminal() {
+        return Err(Failure::usage("--ui: stderr is no terminal, and the picture is drawn there").hint(hint()));
+    }
+    if std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb") {
+        return Err(Failure::usage("--ui: the terminal cannot show a picture: TERM is not set, or `dumb`").hint(hint()));
+    }
+    Ok(())
+}
+
+/// The terminal, prepared for a run with this title. Nothing is shown yet.
+pub(crate) fn prepare(title: &str) -> Result<Arc<Shared>, Failure> {
+    let screen =
+        Screen::of_stderr().map_err(|error| Failure::failed(format!("--ui: cannot use the terminal: {error}")))?;
+    Ok(Arc::new(Shared { screen, watch: Mutex::new(Watch::new(title)), kept: Mutex::default() }))
+}
+
+/// The picture, from here to its drop.
+pub(crate) struct Ui {
+    shared: Arc<Shared>,
+    farewell: Arc<Farewell>,
+    /// Once the picture is gone for whatever reason, the run goes on with a line.
+    line: Progress,
+    /// Dropped, it ends the thread that draws.
+    wake: Option<UnixStream>,
+    ended: Receiver<()>,
+}
+
+impl Ui {
+    /// `stop` is raised by the first signal.
+    pub(crate) fn start(shared: Arc<Shared>, farewell: Arc<Farewell>, stop: Arc<AtomicBool>) -> Result<Self, Failure> {
+        let cannot = |error| Failure::failed(format!("--ui: cannot start: {error}"));
+        let (wake, woken) = UnixStream::pair().map_err(cannot)?;
+        let jobs = Jobs::register(&shared.screen.gone()).map_err(cannot)?;
+        leave_on_panic(&shared);
+        let (ends, ended) = channel();
+        let artist = Artist {
+            shared: Arc::clone(&shared),
+            view: View { keys: shared.screen.has_keys(), ..View::default() },
+            palette: Palette::of_environment(),
+            stop,
+            jobs,
+            frozen: None,
+            shown: None,
+        };
+        thread::Builder::new()
+            .name("picture".to_owned())
+            .spawn(move || {
+                artist.work(&woken);
+                drop(ends);
+            })
+            .map_err(cannot)?;
+        let line = Progress::with_farewell(Arc::clone(&farewell));
+        Ok(Self { shared, farewell, line, wake: Some(wake), ended })
+    }
+
+    fn journal(&self, path: &Path) {
+        self.shared.keep(&format!("what is to be put back is written down in {}", path.display()));
+        let (first, second) = farewell_of_journal(path, "");
+        self.farewell.set(first, second);
+    }
+}
+
+impl Listener for Ui {
+    fn event(&mut self, event: &Event<'_>) {
+        if self.shared.screen.is_gone() {
+            self.shared.leave();
+            return self.line.event(event);
+        }
+        match event {
+            Event::Journal(path) => self.journal(path),
+            Event::PutBack => self.farewell.set(String::new(), String::new()),
+            Event::Warning(text) => self.shared.keep(&format!("warning: {text}")),
+            Event::TrialEnds { trial, index, of, .. } => {
+                if let Some(reason) = trial.validity.reason() {
+                    let place = format!("[{}/{of}] {} block {}", index + 1, trial.name, trial.block + 1);
+                    self.shared.keep(&format!("{place} {}  NOT VALID: {reason}", trial.configuration));
+                }
+            }
+            _ => {}
+        }
+        held(&self.shared.watch).event(event);
+    }
+}
+
+impl Drop for Ui {
+    fn drop(&mut self) {
+        drop(self.wake.take());
+        let _ = self.ended.recv_timeout(PATIENCE);
+        self.shared.leave();
+    }
+}
+
+/// What a panic says is to be read: it is written where the picture was.
+fn leave_on_panic(shared: &Arc<Shared>) {
+    let (shared, before) = (Arc::downgrade(shared), std::panic::take_hook());
+    std::panic::set_hook(Box::new(move |panic| {
+        if let Some(shared) = shared.upgrade() {
+            shared.screen.leave();
+        }
+        before(panic);
+    }));
+}
+
+/// Draws, and listens to keys.
+struct Artist {
+    shared: Arc<Shared>,
+    view: View,
+    palette: Palette,
+    stop: Arc<AtomicBool>,
+    jobs: Jobs,
+    frozen: Option<(Model, Instant)>,
+    /// What the terminal shows. `None`: who knows.
+    shown: Option<Shown>,
+}
+
+struct Shown {
+    buffer: Buffer,
+    version: u64,
+    at: Instant,
+}
+
+impl Artist {
+    fn work(mut self, woken: &UnixStream) {
+        let screen = &Arc::clone(&self.shared).screen;
+        while !screen.is_gone() && !is_closed(woken) {
+            self.job_control();
+            if !screen.is_shown() {
+                self.shown = None;
+                if !screen.show() {
+                    thread::park_timeout(FRAME);
+                    continue;
+                }
+            }
+            if self.picture().is_err() {
+                return screen.leave();
+            }
+            self.listen(woken);
+        }
+    }
+
+    /// What the shell or the user ask of the whole program.
+    fn job_control(&mut self) {
+        let screen = &self.shared.screen;
+        if self.jobs.suspended() {
+            screen.hide();
+            wish::suspend();
+        }
+        if self.jobs.quit() {
+            screen.leave();
+            wish::end();
+        }
+        if self.jobs.resumed() {
+            // Whoever had the terminal meanwhile has changed it.
+            screen.hide();
+        }
+    }
+
+    /// Draws where something has changed.
+    fn picture(&mut self) -> std::io::Result<()> {
+        let now = Instant::now();
+        let size = self.shared.screen.size();
+        let version = held(&self.shared.watch).model.version;
+        if let Some(shown) = &self.shown
+            && *shown.buffer.area() == size
+            && (shown.version == version || self.frozen.is_some())
+            && now.duration_since(shown.at) < SECOND
+        {
+            return Ok(());
+        }
+        let stopping = self.stop.load(Ordering::Relaxed);
+        let mut buffer = Buffer::empty(size);
+        if let Some((model, at)) = &self.frozen {
+            draw(model, self.view, self.palette, Moment { at: *at, stopping }, &mut buffer);
+        } else {
+            let model = held(&self.shared.watch).model.clone();
+            draw(&model, self.view, self.palette, Moment { at: now, stopping }, &mut buffer);
+        }
+        let bytes = ansi::changes(self.shown.as_ref().map(|shown| &shown.buffer), &buffer);
+        self.shown = Some(Shown { buffer, version, at: now });
+        self.shared.screen.write(&bytes)
+    }
+
+    /// Waits for the next picture; keys change it at once.
+    fn listen(&mut self, woken: &UnixStream) {
+        let until = Instant::now() + FRAME;
+        loop {
+            let wait = until.saturating_duration_since(Instant::now());
+            if wait.is_zero() || is_closed(woken) {
+                return;
+            }
+            if !self.view.keys {
+                thread::park_timeout(wait);
+                return;
+            }
+            match self.shared.screen.typed(woken, wait) {
+                None => self.view.keys = false,
+                Some(bytes) if bytes.is_empty() => return,
+                Some(bytes) => {
+                    for wish in wish(&bytes) {
+                        self.grant(wish);
+                    }
+                    let _ = self.picture();
+                }
+            }
+        }
+    }
+
+    fn grant(&mut self, wish: Wish) {
+        match wish {
+            // As Ctrl-C, with all that hears it.
+            Wish::Stop => crate::signals::leave_now(),
+            Wish::Freeze => {
+                let now = || (held(&self.shared.watch).model.clone(), Instant::now());
+                self.frozen = self.frozen.is_none().then(now);
+                self.view.frozen = self.frozen.is_some();
+            }
+            Wish::Zoom => self.view.zoom = self.view.zoom.other(),
+            Wish::Help => self.view.help = !self.view.help,
+            Wish::Back => self.view.help = false,
+            Wish::Anew => self.shown = None,
+        }
+        if let Some(shown) = &mut self.shown {
+            // Due now.
+            shown.at -= SECOND;
+        }
+    }
+}
+
+/// The other end was dropped.
+fn is_closed(woken: &UnixStream) -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let mut one = [PollFd::new(woken, PollFlags::IN)];
+    poll(&mut one, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).is_ok_and(|ready| ready > 0)
+}
+
+/// Whoever died with it has left nothing half done that a picture would mind.
+fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,224 @@
+//! What the picture shows, as far as events have told it. Bounded, so that a copy of it costs next to nothing.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use truetps_analysis::{LiveProbe, LiveStall, LiveStalls, ProbeNow, StallsSoFar};
+use truetps_lab::Event;
+use truetps_record::{BUCKET_MS, Interval, Phase, ScheduledTrial, Trial, TrialRole};
+use truetps_report::format;
+
+/// No terminal has more columns than that.
+const STEPS_MAX: usize = 1000;
+const RESULTS_MAX: usize = 100;
+const WARNINGS_MAX: usize = 20;
+
+/// Throughput of one step of the chart.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Step {
+    pub(crate) start_ms: f64,
+    pub(crate) length_ms: f64,
+    pub(crate) tps: f64,
+    pub(crate) phase: Phase,
+}
+
+impl Step {
+    pub(crate) fn end_ms(&self) -> f64 {
+        self.start_ms + self.length_ms
+    }
+}
+
+/// One trial that is over.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Outcome {
+    pub(crate) number: usize,
+    pub(crate) configuration: String,
+    pub(crate) is_twin: bool,
+    pub(crate) tps: Option<f64>,
+    pub(crate) p99_us: Option<f64>,
+    pub(crate) failed: u64,
+    pub(crate) stalls: StallsSoFar,
+    /// Why it is no evidence.
+    pub(crate) not_valid: Option<String>,
+}
+
+/// The trial that runs, or the last one that did.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Running {
+    pub(crate) configuration: String,
+    /// From 0.
+    pub(crate) index: usize,
+    /// `None`: more may come.
+    pub(crate) of: Option<usize>,
+    pub(crate) left: Duration,
+    pub(crate) over: bool,
+    pub(crate) last: Option<Interval>,
+    /// In the phase of the last interval.
+    pub(crate) so_far: StallsSoFar,
+    /// Of the last measure phase.
+    pub(crate) measured: StallsSoFar,
+    pub(crate) stalls: Vec<LiveStall>,
+    pub(crate) failed: u64,
+    pub(crate) probe: ProbeNow,
+    pub(crate) buckets: VecDeque<Step>,
+    pub(crate) seconds: VecDeque<Step>,
+    /// p99 of each interval, as long as that.
+    pub(crate) p99_us: VecDeque<Option<f64>>,
+}
+
+/// What is done while no trial runs.
+#[derive(Debug, Clone)]
+pub(crate) struct Doing {
+    pub(crate) text: String,
+    pub(crate) since: Instant,
+}
+
+/// What is copied for each picture.
+#[derive(Debug, Clone)]
+pub(crate) struct Model {
+    pub(crate) title: String,
+    pub(crate) doing: Option<Doing>,
+    pub(crate) running: Option<Running>,
+    pub(crate) outcomes: VecDeque<Outcome>,
+    pub(crate) warnings: VecDeque<String>,
+    pub(crate) begun: Instant,
+    /// Grows with each change.
+    pub(crate) version: u64,
+}
+
+/// The model with what finds out what is in it.
+pub(crate) struct Watch {
+    pub(crate) model: Model,
+    stalls: LiveStalls,
+    probe: LiveProbe,
+}
+
+impl Watch {
+    pub(crate) fn new(title: &str) -> Self {
+        let model = Model {
+            title: title.to_owned(),
+            doing: None,
+            running: None,
+            outcomes: VecDeque::new(),
+            warnings: VecDeque::new(),
+            begun: Instant::now(),
+            version: 0,
+        };
+        Self { model, stalls: LiveStalls::default(), probe: LiveProbe::default() }
+    }
+
+    pub(crate) fn event(&mut self, event: &Event<'_>) {
+        self.model.version += 1;
+        match event {
+            Event::Journal(_) | Event::PutBack => {}
+            Event::Preparing(step) => self.doing(step.clone()),
+            Event::Loading { rows, of } => {
+                self.doing(format!("loading rows: {} of {}", format::count(*rows), format::count(*of)));
+            }
+            Event::TrialBegins { trial, index, of, left } => self.begins(trial, *index, *of, *left),
+            Event::Interval { trial, interval, index, of, left } => {
+                if self.model.running.as_ref().is_none_or(|running| running.over || running.index != *index) {
+                    self.begins(trial, *index, *of, *left);
+                }
+                self.model.doing = None;
+                self.interval(interval, *left);
+            }
+            Event::Sample { sample, .. } => {
+                self.probe.sample(sample);
+                if let Some(running) = &mut self.model.running {
+                    let end_ms = running.last.as_ref().map_or(f64::MIN, |last| last.start_ms + last.length_ms);
+                    running.probe = self.probe.now(end_ms.max(sample.at_ms));
+                }
+            }
+            Event::TrialEnds { trial, index, left, .. } => self.ends(trial, *index, *left),
+            Event::Warning(text) => self.warn(format!("warning: {text}")),
+        }
+    }
+
+    pub(crate) fn warn(&mut self, text: String) {
+        self.model.version += 1;
+        push(&mut self.model.warnings, text, WARNINGS_MAX);
+    }
+
+    fn doing(&mut self, text: String) {
+        // How long the same takes is told from its beginning, whatever number is in it.
+        let word = |text: &str| text.split(':').next().unwrap_or_default().to_owned();
+        let same = self.model.doing.as_ref().filter(|doing| word(&doing.text) == word(&text));
+        let since = same.map_or_else(Instant::now, |doing| doing.since);
+        self.model.doing = Some(Doing { text, since });
+    }
+
+    fn begins(&mut self, trial: &ScheduledTrial, index: usize, of: usize, left: Duration) {
+        (self.stalls, self.probe) = (LiveStalls::default(), LiveProbe::default());
+        self.doing("starting the trial".to_owned());
+        self.model.running = Some(Running {
+            configuration: trial.configuration.to_string(),
+            index,
+            of: (!left.is_zero()).then_some(of),
+            left,
+            ..Running::default()
+        });
+    }
+
+    fn interval(&mut self, interval: &Interval, left: Duration) {
+        let Some(running) = &mut self.model.running else { return };
+        running.left = left;
+        running.failed += interval.counts.failed;
+        // The drain counts for nothing: what was before it stays.
+        if interval.phase == Phase::Drain {
+            return self.doing("the last transactions end".to_owned());
+        }
+        running.so_far = self.stalls.interval(interval);
+        running.stalls = self.stalls.stalls().collect();
+        if interval.phase == Phase::Measure {
+            running.measured = running.so_far;
+        }
+        running.probe = self.probe.now(interval.start_ms + interval.length_ms);
+        let phase = interval.phase;
+        let whole = Step { start_ms: interval.start_ms, length_ms: interval.length_ms, tps: interval.tps, phase };
+        push(&mut running.seconds, whole, STEPS_MAX);
+        push(&mut running.p99_us, interval.response.response_us_p99, STEPS_MAX);
+        for (index, bucket) in interval.buckets.iter().enumerate() {
+            let from_ms = BUCKET_MS * index as f64;
+            let length_ms = BUCKET_MS.min(interval.length_ms - from_ms);
+            // The rest of a bucket at the end of a phase is too short for a rate.
+            if length_ms > BUCKET_MS / 2.0 {
+                let tps = f64::from(*bucket) / length_ms * 1e3;
+                push(
+                    &mut running.buckets,
+                    Step { start_ms: interval.start_ms + from_ms, length_ms, tps, phase },
+                    STEPS_MAX,
+                );
+            }
+        }
+        running.last = Some(interval.clone());
+    }
+
+    fn ends(&mut self, trial: &Trial, index: usize, left: Duration) {
+        self.doing("the trial is over".to_owned());
+        let measured = trial.measured.as_ref();
+        let running = self.model.running.as_mut().filter(|running| running.index == index);
+        let stalls = running.as_ref().map_or_else(StallsSoFar::default, |running| running.measured);
+        if let Some(running) = running {
+            (running.left, running.over) = (left, true);
+        }
+        let outcome = Outcome {
+            number: index + 1,
+            configuration: trial.configuration.to_string(),
+            is_twin: trial.role == TrialRole::AaTwin,
+            tps: measured.map(|measured| measured.tps),
+            p99_us: measured.and_then(|measured| measured.response.response_us_p99),
+            failed: measured.map_or(0, |measured| measured.counts.failed),
+            stalls,
+            not_valid: trial.validity.reason().map(str::to_owned),
+        };
+        push(&mut self.model.outcomes, outcome, RESULTS_MAX);
+    }
+}
+
+fn push<T>(kept: &mut VecDeque<T>, new: T, most: usize) {
+    if kept.len() == most {
+        kept.pop_front();
+    }
+    kept.push_back(new);
+}

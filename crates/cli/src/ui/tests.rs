@@ -1,0 +1,262 @@
+//! Pictures of made-up runs, letter by letter, and the terminal before and after.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+use indexmap::IndexMap;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::{Color, Modifier};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{LocalModes, tcgetattr};
+use truetps_analysis::StallsSoFar;
+use truetps_lab::Event;
+use truetps_record::{
+    Configuration, Counts, Interval, LatencyFigures, Phase, ProbeSample, ProbeSource, ScheduledTrial, SettingValue,
+    TrialRole,
+};
+
+use super::look::Palette;
+use super::model::{Outcome, Watch};
+use super::picture::{Moment, View, draw};
+use super::screen::Screen;
+
+fn scheduled() -> ScheduledTrial {
+    let levels = IndexMap::from([
+        ("innodb_flush_log_at_trx_commit".to_owned(), SettingValue::Int(1)),
+        ("connections".to_owned(), SettingValue::Int(50)),
+    ]);
+    let configuration = Configuration { levels };
+    ScheduledTrial { name: "trial-0003".to_owned(), block: 0, position: 2, role: TrialRole::Cell, configuration }
+}
+
+fn interval(second: u32, bucket: impl Fn(usize) -> u32) -> Interval {
+    let buckets: Vec<u32> = (0..10).map(bucket).collect();
+    let ok: u32 = buckets.iter().sum();
+    let p99 = (ok > 0).then_some(2100.0 + f64::from(second));
+    Interval {
+        phase: if second < 2 { Phase::WarmUp } else { Phase::Measure },
+        start_ms: f64::from(second) * 1e3,
+        length_ms: 1e3,
+        counts: Counts { ok: ok.into(), failed: u64::from(second == 4), ..Counts::default() },
+        tps: ok.into(),
+        response: LatencyFigures {
+            response_us_p50: p99.map(|us| us / 7.0),
+            response_us_p95: p99.map(|us| us / 2.0),
+            response_us_p99: p99,
+            response_us_max: p99.map(|us| us * 4.0),
+            ..LatencyFigures::default()
+        },
+        open_loop: None,
+        buckets,
+        gaps: Vec::new(),
+    }
+}
+
+fn sample(at_ms: f64, values: &[(&str, f64)]) -> ProbeSample {
+    let values = values.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
+    ProbeSample { source: ProbeSource::Server, at_ms, took_ms: 1.0, values }
+}
+
+/// Two seconds of warm-up, three of 1,000 transactions, a stall of 1.5 s, and a second of what was before.
+fn with_stall() -> Watch {
+    let mut watch = Watch::new("sync-sweep");
+    let (trial, left) = (scheduled(), Duration::from_secs(250));
+    watch.event(&Event::TrialBegins { trial: &trial, index: 2, of: 64, left });
+    for second in 0..8 {
+        let interval = interval(second, |bucket| match (second, bucket) {
+            (5, 5..) | (6, _) => 0,
+            _ => 100,
+        });
+        watch.event(&Event::Interval { trial: &trial, interval: &interval, index: 2, of: 64, left });
+    }
+    let values = [
+        ("session.Commit", 12.0),
+        ("session.Waiting for table metadata lock", 3.0),
+        ("status.Innodb_checkpoint_age", 61.0),
+        ("status.Innodb_checkpoint_max_age", 100.0),
+        ("wait.wait/io/file/sql/binlog.us", 0.0),
+    ];
+    watch.event(&Event::Sample { trial: &trial, sample: &sample(7000.0, &values) });
+    let waited = [("wait.wait/io/file/sql/binlog.us", 2.5e6)];
+    watch.event(&Event::Sample { trial: &trial, sample: &sample(8000.0, &waited) });
+    watch.event(&Event::Warning("the disk is nearly full".to_owned()));
+    watch
+}
+
+fn picture(watch: &Watch, columns: u16, rows: u16, view: View) -> Buffer {
+    let mut buffer = Buffer::empty(Rect::new(0, 0, columns, rows));
+    let now = Moment { at: watch.model.begun, stopping: false };
+    draw(&watch.model, view, Palette { colour: true }, now, &mut buffer);
+    buffer
+}
+
+fn lines(buffer: &Buffer) -> Vec<String> {
+    let columns = usize::from(buffer.area().width);
+    let rows = buffer.content().chunks(columns);
+    rows.map(|row| row.iter().map(ratatui::buffer::Cell::symbol).collect::<String>().trim_end().to_owned()).collect()
+}
+
+fn check(buffer: &Buffer, expect: &str) {
+    let seen = lines(buffer).join("\n");
+    assert_eq!(seen, expect.trim_matches('\n'), "\n{seen}\n");
+}
+
+const KEYS: View = View { keys: true, ..NO_KEYS };
+const NO_KEYS: View = View { frozen: false, help: false, zoom: super::chart::Zoom::Whole, keys: false };
+
+#[test]
+fn before_the_first_interval() {
+    let mut watch = Watch::new("sync-sweep");
+    watch.event(&Event::Loading { rows: 1000, of: 200_000 });
+    check(&picture(&watch, 60, 16, KEYS), include_str!("pictures/before.txt"));
+}
+
+#[test]
+fn a_small_terminal() {
+    check(&picture(&with_stall(), 60, 16, KEYS), include_str!("pictures/small.txt"));
+}
+
+#[test]
+fn a_usual_terminal() {
+    check(&picture(&with_stall(), 80, 24, NO_KEYS), include_str!("pictures/usual.txt"));
+}
+
+#[test]
+fn a_large_terminal() {
+    let mut watch = with_stall();
+    let judged = StallsSoFar { judged: true, ..StallsSoFar::default() };
+    let outcome = Outcome {
+        number: 1,
+        configuration: "innodb_flush_log_at_trx_commit=2 connections=50".to_owned(),
+        is_twin: false,
+        tps: Some(12_345.0),
+        p99_us: Some(836_000.0),
+        failed: 0,
+        stalls: StallsSoFar { count: 3, longest_ms: 500.0, ..judged },
+        not_valid: None,
+    };
+    let not_judged = Outcome { number: 2, is_twin: true, stalls: StallsSoFar::default(), ..outcome.clone() };
+    let invalid = Outcome { number: 3, not_valid: Some("the server died".to_owned()), ..outcome.clone() };
+    watch.model.outcomes.extend([outcome, not_judged, invalid]);
+    check(&picture(&watch, 130, 34, KEYS), include_str!("pictures/large.txt"));
+}
+
+#[test]
+fn any_size_is_drawn() {
+    let watch = with_stall();
+    let help = View { help: true, ..KEYS };
+    for columns in [1, 2, 7, 9, 29, 30, 31, 45, 59, 79, 119, 120, 121, 300] {
+        for rows in [1, 2, 3, 7, 8, 9, 11, 15, 23, 24, 25, 29, 30, 80] {
+            for view in [KEYS, help] {
+                picture(&watch, columns, rows, view);
+                picture(&Watch::new("x"), columns, rows, view);
+            }
+        }
+    }
+}
+
+#[test]
+fn without_colour_the_same_is_said() {
+    let watch = with_stall();
+    let coloured = picture(&watch, 80, 24, KEYS);
+    let mut plain = Buffer::empty(*coloured.area());
+    let now = Moment { at: watch.model.begun, stopping: false };
+    draw(&watch.model, KEYS, Palette { colour: false }, now, &mut plain);
+    assert_eq!(lines(&plain), lines(&coloured));
+    assert!(plain.content().iter().all(|cell| cell.fg == Color::Reset && cell.bg == Color::Reset));
+    let mark = plain.content().iter().find(|cell| cell.symbol() == "▲").unwrap();
+    assert!(mark.modifier.contains(Modifier::BOLD));
+}
+
+#[test]
+fn a_request_to_end_and_a_frozen_picture_are_words() {
+    let watch = with_stall();
+    let frozen = View { frozen: true, ..KEYS };
+    assert!(lines(&picture(&watch, 80, 24, frozen))[0].ends_with("FROZEN"));
+    let mut buffer = Buffer::empty(Rect::new(0, 0, 80, 24));
+    let now = Moment { at: Instant::now(), stopping: true };
+    draw(&watch.model, frozen, Palette { colour: true }, now, &mut buffer);
+    let lines = lines(&buffer);
+    assert!(lines[0].ends_with("STOPPING") && lines[23].contains("once more leaves now"), "{lines:?}");
+}
+
+/// Both ends of a terminal that is nobody's.
+fn terminal() -> (File, OwnedFd) {
+    let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&ours).unwrap();
+    unlockpt(&ours).unwrap();
+    let name = ptsname(&ours, Vec::new()).unwrap().into_string().unwrap();
+    let theirs = rustix::fs::open(
+        name,
+        rustix::fs::OFlags::RDWR | rustix::fs::OFlags::NOCTTY | rustix::fs::OFlags::NONBLOCK,
+        rustix::fs::Mode::empty(),
+    );
+    (File::from(ours), theirs.unwrap())
+}
+
+fn is_raw(terminal: &OwnedFd) -> bool {
+    !tcgetattr(terminal).unwrap().local_modes.contains(LocalModes::ICANON | LocalModes::ECHO)
+}
+
+fn received(ours: &mut File) -> String {
+    let mut bytes = [0; 4096];
+    let count = ours.read(&mut bytes).unwrap();
+    String::from_utf8_lossy(&bytes[..count]).into_owned()
+}
+
+#[test]
+fn a_terminal_is_left_once_and_nothing_is_written_after() {
+    let (mut ours, theirs) = terminal();
+    let watched = theirs.try_clone().unwrap();
+    let screen = Screen::on(theirs).unwrap();
+    assert!(screen.show() && is_raw(&watched));
+    screen.write(b"one").unwrap();
+    assert_eq!(received(&mut ours), "\x1b[?1049h\x1b[0m\x1b[2J\x1b[H\x1b[?25lone");
+    screen.hide();
+    assert!(!is_raw(&watched) && screen.show() && is_raw(&watched));
+    screen.leave();
+    screen.leave();
+    screen.write(b"two").unwrap();
+    assert!(!is_raw(&watched) && !screen.show());
+    drop(screen);
+    let rest = received(&mut ours);
+    assert_eq!((rest.matches("\x1b[?1049l").count(), rest.matches("\x1b[?1049h").count()), (2, 1), "{rest:?}");
+    assert!(rest.ends_with("\x1b[0m\x1b[?25h\x1b[?1049l"), "{rest:?}");
+}
+
+#[test]
+fn a_terminal_that_takes_nothing_does_not_hold_the_end() {
+    let (_ours, theirs) = terminal();
+    let watched = theirs.try_clone().unwrap();
+    let screen = Screen::on(theirs).unwrap();
+    assert!(screen.show());
+    let begun = Instant::now();
+    std::thread::scope(|scope| {
+        // Nobody reads the other end.
+        scope.spawn(|| screen.write(&vec![b'x'; 10_000_000]).unwrap());
+        std::thread::sleep(Duration::from_millis(100));
+        screen.leave();
+    });
+    assert!(begun.elapsed() < Duration::from_secs(5) && !is_raw(&watched));
+}
+
+#[test]
+fn a_panic_leaves_the_terminal_before_it_is_told() {
+    let (mut ours, theirs) = terminal();
+    let watched = theirs.try_clone().unwrap();
+    let screen = Screen::on(theirs).unwrap();
+    let shared = std::sync::Arc::new(super::Shared {
+        screen,
+        watch: std::sync::Mutex::new(Watch::new("x")),
+        kept: std::sync::Mutex::default(),
+    });
+    assert!(shared.screen.show());
+    super::leave_on_panic(&shared);
+    let died = std::thread::spawn(|| panic!("on purpose")).join();
+    assert!(died.is_err() && !is_raw(&watched) && shared.screen.is_gone());
+    assert!(received(&mut ours).ends_with("\x1b[?1049l"));
+    ours.flush().unwrap();
+}

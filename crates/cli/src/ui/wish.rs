@@ -1,0 +1,122 @@
+//! What the user wants of the picture: keys, and the signals of job control.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use signal_hook::consts::{SIGCONT, SIGQUIT, SIGTSTP};
+use signal_hook::flag;
+use signal_hook::low_level::emulate_default_handler;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wish {
+    /// End the run; a second one: at once.
+    Stop,
+    Freeze,
+    Zoom,
+    Help,
+    Back,
+    /// Draw everything.
+    Anew,
+}
+
+/// What was typed at once. Keys that are more than one byte (arrows, letters of other scripts) mean nothing.
+pub(crate) fn wish(bytes: &[u8]) -> Vec<Wish> {
+    const CTRL_C: u8 = 0x03;
+    const CTRL_L: u8 = 0x0c;
+    const ESCAPE: u8 = 0x1b;
+    let mut wishes = Vec::new();
+    let mut rest = bytes;
+    while let Some((byte, behind)) = rest.split_first() {
+        rest = behind;
+        wishes.extend(match *byte {
+            b'q' | b'Q' | CTRL_C => Some(Wish::Stop),
+            b'p' | b'P' | b' ' => Some(Wish::Freeze),
+            b's' | b'S' => Some(Wish::Zoom),
+            b'?' | b'h' | b'H' => Some(Wish::Help),
+            CTRL_L => Some(Wish::Anew),
+            ESCAPE if behind.is_empty() => Some(Wish::Back),
+            ESCAPE => {
+                rest = after_sequence(behind);
+                None
+            }
+            _ => None,
+        });
+    }
+    wishes
+}
+
+/// What comes after a key that is told as an escape sequence: `[`, parameters and a letter, or one letter after another.
+fn after_sequence(bytes: &[u8]) -> &[u8] {
+    let length = match bytes {
+        [b'[', parameters @ ..] => parameters.iter().position(|byte| (0x40..0x7f).contains(byte)).map(|at| at + 2),
+        [b'O', ..] => Some(2),
+        _ => Some(1),
+    };
+    length.and_then(|length| bytes.get(length..)).unwrap_or_default()
+}
+
+/// Signals that stop and continue the program, or end it with a core dump. The terminal is given back before they do what
+/// they do; once it is left for good, they do it by themselves.
+pub(crate) struct Jobs {
+    stop: Arc<AtomicBool>,
+    go_on: Arc<AtomicBool>,
+    quit: Arc<AtomicBool>,
+}
+
+impl Jobs {
+    pub(crate) fn register(gone: &Arc<AtomicBool>) -> io::Result<Self> {
+        let jobs = Self { stop: Arc::default(), go_on: Arc::default(), quit: Arc::default() };
+        for (signal, raised) in [(SIGTSTP, &jobs.stop), (SIGQUIT, &jobs.quit)] {
+            flag::register_conditional_default(signal, Arc::clone(gone))?;
+            flag::register(signal, Arc::clone(raised))?;
+        }
+        flag::register(SIGCONT, Arc::clone(&jobs.go_on))?;
+        Ok(jobs)
+    }
+
+    pub(crate) fn suspended(&self) -> bool {
+        self.stop.swap(false, Ordering::Relaxed)
+    }
+
+    pub(crate) fn resumed(&self) -> bool {
+        self.go_on.swap(false, Ordering::Relaxed)
+    }
+
+    pub(crate) fn quit(&self) -> bool {
+        self.quit.swap(false, Ordering::Relaxed)
+    }
+}
+
+/// Stops the whole program, and comes back when it goes on.
+pub(crate) fn suspend() {
+    // It fails for unknown signals only.
+    let _ = emulate_default_handler(SIGTSTP);
+}
+
+/// Ends the program, with a core dump where the user wants one.
+pub(crate) fn end() {
+    let _ = emulate_default_handler(SIGQUIT);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys() {
+        let check = |bytes: &[u8], expect: &[Wish]| assert_eq!(wish(bytes), expect, "{bytes:?}");
+        check(b"q", &[Wish::Stop]);
+        check(b"qq", &[Wish::Stop, Wish::Stop]);
+        check(b" p", &[Wish::Freeze, Wish::Freeze]);
+        check(b"?", &[Wish::Help]);
+        check(b"\x1b", &[Wish::Back]);
+        // An arrow, and a letter with q in its bytes nowhere.
+        check(b"\x1b[A", &[]);
+        check(b"\x1bOq", &[]);
+        check(b"\x1b[1;5Hp\x1b[Aq", &[Wish::Freeze, Wish::Stop]);
+        check(b"\x1b[", &[]);
+        check(b"\x1bq?", &[Wish::Help]);
+        check("ä".as_bytes(), &[]);
+    }
+}

@@ -1,0 +1,210 @@
+//! `--ui` on a real terminal: whatever ends the run, the terminal is what it was.
+
+#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test may panic, and says loudly what it skips")]
+
+mod common;
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::{Child, Output, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use common::{Place, has_server, signal, signal_taken, wait_until};
+use rustix::fs::{Mode, OFlags};
+use rustix::process::Signal;
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
+
+const ENTER: &str = "\x1b[?1049h";
+const LEAVE: &str = "\x1b[?1049l";
+const SHORT: [&str; 8] =
+    ["run", "insert", "--connections=2", "--warm-up=0.2", "--measure=1", "--table-rows=500", "--ui", "--seed=1"];
+const LONG: [&str; 8] =
+    ["run", "insert", "--connections=2", "--warm-up=0.2", "--measure=60", "--table-rows=500", "--ui", "--seed=1"];
+
+/// A terminal with a run on it.
+struct Terminal {
+    person: File,
+    program: File,
+    seen: Arc<Mutex<Vec<u8>>>,
+}
+
+impl Terminal {
+    fn new() -> Self {
+        let person = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
+        grantpt(&person).unwrap();
+        unlockpt(&person).unwrap();
+        let name = ptsname(&person, Vec::new()).unwrap();
+        let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let program = rustix::fs::open(name.as_c_str(), flags, Mode::empty()).unwrap();
+        tcsetwinsize(&program, Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
+        let (person, seen) = (File::from(person), Arc::new(Mutex::new(Vec::new())));
+        let (mut reads, keeps) = (person.try_clone().unwrap(), Arc::clone(&seen));
+        thread::spawn(move || {
+            let mut bytes = [0; 4096];
+            while let Ok(count) = reads.read(&mut bytes) {
+                keeps.lock().unwrap().extend(&bytes[..count]);
+            }
+        });
+        Self { person, program: program.into(), seen }
+    }
+
+    /// Its own session has this terminal, so that its keys are signals.
+    fn start(&self, place: &Place, words: &[&str]) -> Child {
+        let all = [&["--ctty", env!("CARGO_BIN_EXE_truetps")], words].concat();
+        let mut command = place.program(Path::new("setsid"), &all);
+        command.stdin(self.program.try_clone().unwrap()).stderr(self.program.try_clone().unwrap());
+        command.stdout(Stdio::piped()).env("TERM", "xterm");
+        command.spawn().unwrap()
+    }
+
+    fn types(&self, keys: &str) {
+        (&self.person).write_all(keys.as_bytes()).unwrap();
+    }
+
+    fn text(&self) -> String {
+        String::from_utf8_lossy(&self.seen.lock().unwrap()).into_owned()
+    }
+
+    fn is_raw(&self) -> bool {
+        !tcgetattr(&self.program).unwrap().local_modes.contains(LocalModes::ICANON | LocalModes::ECHO)
+    }
+
+    /// Waits until the run measures.
+    fn wait_for_measuring(&self) {
+        wait_until("the picture of a run that measures", || self.text().contains("measuring"));
+        assert!(self.is_raw());
+    }
+
+    /// The terminal is what it was; what was said since the picture went away.
+    fn is_left(&self, what: &str) -> String {
+        wait_until("the last letters", || self.text().contains(LEAVE));
+        let text = self.text();
+        assert!(!self.is_raw(), "{what}");
+        assert_eq!(text.matches(ENTER).count(), text.matches(LEAVE).count(), "{what}: {text:?}");
+        let hidden = text.rfind("\x1b[?25l").unwrap();
+        let (shown, left) = (text.rfind("\x1b[?25h").unwrap(), text.rfind(LEAVE).unwrap());
+        assert!(hidden < shown && shown < left, "{what}: {text:?}");
+        let rest = text[left + LEAVE.len()..].to_owned();
+        assert!(!rest.contains('\x1b'), "{what}: {rest:?}");
+        rest
+    }
+}
+
+fn ended(child: Child) -> Output {
+    child.wait_with_output().unwrap()
+}
+
+#[test]
+fn a_run_gives_its_answer_after_the_picture() {
+    if !has_server() {
+        return;
+    }
+    let (place, terminal) = (Place::new(), Terminal::new());
+    let child = terminal.start(&place, &[&SHORT[..], &["--format=json"]].concat());
+    let output = ended(child);
+    let rest = terminal.is_left("a good end");
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{:?}: {rest}", output.status);
+    assert_eq!(serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap()["schema_version"], 1);
+    wait_until("the last line", || terminal.text().contains("Next   open"));
+    let text = terminal.text();
+    assert!(text.contains("run-insert") && text.contains("\x1b[0;32m"), "{text:?}");
+}
+
+#[test]
+fn whoever_ends_the_run_gets_the_terminal_back() {
+    if !has_server() {
+        return;
+    }
+    let place = Place::new();
+    for keys in ["\x03", "\x03\x03", "qq", "?p\x1b[Aq"] {
+        let terminal = Terminal::new();
+        let child = terminal.start(&place, &LONG);
+        terminal.wait_for_measuring();
+        terminal.types(keys);
+        let output = ended(child);
+        let rest = terminal.is_left(keys);
+        assert_eq!(output.status.code(), Some(130), "{keys:?}: {rest}");
+        let is_kept = || terminal.text().contains("what was measured is kept");
+        if !["\x03\x03", "qq"].contains(&keys) {
+            wait_until("the last line", is_kept);
+        }
+    }
+    wait_until("its servers to be gone", || place.servers().is_empty());
+}
+
+#[test]
+fn signals_from_elsewhere_give_the_terminal_back() {
+    if !has_server() {
+        return;
+    }
+    let place = Place::new();
+    for (which, times) in [(Signal::TERM, 1), (Signal::TERM, 2), (Signal::QUIT, 1)] {
+        let terminal = Terminal::new();
+        let child = terminal.start(&place, &LONG);
+        terminal.wait_for_measuring();
+        for _ in 0..times {
+            signal_taken(child.id(), which);
+        }
+        let output = ended(child);
+        let rest = terminal.is_left(&format!("{which:?}"));
+        let expect = (which != Signal::QUIT).then_some(130);
+        assert_eq!(output.status.code(), expect, "{which:?}: {rest}");
+    }
+    wait_until("its servers to be gone", || place.servers().is_empty());
+}
+
+#[test]
+fn a_suspended_run_lends_the_terminal_and_takes_it_again() {
+    if !has_server() {
+        return;
+    }
+    let (place, terminal) = (Place::new(), Terminal::new());
+    let child = terminal.start(&place, &LONG);
+    terminal.wait_for_measuring();
+    terminal.types("\x1a");
+    let state = || {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap_or_default();
+        stat[stat.rfind(')').unwrap() + 2..].chars().next().unwrap()
+    };
+    wait_until("the run to be stopped", || state() == 'T');
+    terminal.is_left("suspended");
+    signal(child.id(), Signal::CONT);
+    wait_until("the picture", || terminal.is_raw() && terminal.text().matches(ENTER).count() >= 2);
+    terminal.types("q");
+    assert_eq!(ended(child).status.code(), Some(130));
+    terminal.is_left("ended");
+}
+
+#[test]
+fn without_colour_there_is_none() {
+    if !has_server() {
+        return;
+    }
+    let (place, terminal) = (Place::new(), Terminal::new());
+    let all = [&["--ctty", env!("CARGO_BIN_EXE_truetps")], &SHORT[..]].concat();
+    let mut command = place.program(Path::new("setsid"), &all);
+    command.stdin(terminal.program.try_clone().unwrap()).stderr(terminal.program.try_clone().unwrap());
+    let child = command.stdout(Stdio::null()).env("TERM", "xterm").env("NO_COLOR", "1").spawn().unwrap();
+    assert!(matches!(ended(child).status.code(), Some(0 | 3)));
+    terminal.is_left("a good end");
+    let text = terminal.text();
+    for colour in 31..38 {
+        assert!(!text.contains(&format!(";{colour}m")), "{text:?}");
+    }
+}
+
+#[test]
+fn a_picture_needs_a_terminal_that_can_show_it() {
+    let place = Place::new();
+    place.refused(&SHORT, &["--ui: stderr is no terminal", "hint: leave --ui out"]);
+    place.refused(&["sweep", "--quick", "--ui"], &["--ui: stderr is no terminal"]);
+    let terminal = Terminal::new();
+    let mut command = place.command(&SHORT);
+    let child = command.stderr(terminal.program.try_clone().unwrap()).env("TERM", "dumb").spawn().unwrap();
+    assert_eq!(ended(child).status.code(), Some(2));
+    wait_until("the error", || terminal.text().contains("TERM is not set, or `dumb`"));
+    assert!(!terminal.text().contains('\x1b'));
+}
