@@ -239,7 +239,10 @@ mod tests {
         let stalled: Vec<_> = said.iter().map(|so_far| so_far.stalled_ms).collect();
         assert_eq!(stalled, [0.0, 0.0, 0.0, 0.0, 0.0, 1000.0, 1000.0, 0.0, 0.0, 0.0]);
         assert_eq!((said[5].going_on_ms, said[6].going_on_ms, said[7].going_on_ms), (Some(1e3), Some(2e3), None));
-        assert_eq!(said[9], StallsSoFar { stalled_ms: 0.0, going_on_ms: None, count: 1, longest_ms: 2e3, judged: true });
+        assert_eq!(
+            said[9],
+            StallsSoFar { stalled_ms: 0.0, going_on_ms: None, count: 1, longest_ms: 2e3, judged: true }
+        );
     }
 
     #[test]

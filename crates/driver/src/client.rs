@@ -25,6 +25,14 @@ pub struct Client {
     input: Box<[u8]>,
     /// A reply is missing: it may still come, and be taken for that to another statement.
     is_lost: bool,
+    traffic: Traffic,
+}
+
+/// Bytes that a client has exchanged with its server, its login among them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Traffic {
+    pub sent_bytes: u64,
+    pub received_bytes: u64,
 }
 
 impl Client {
@@ -44,6 +52,7 @@ impl Client {
             out: Vec::new(),
             input: vec![0; INPUT_BYTES].into(),
             is_lost: false,
+            traffic: Traffic::default(),
         };
         client.session.begin(&mut client.out);
         match client.exchange()? {
@@ -66,6 +75,10 @@ impl Client {
 
     pub fn dialect(&self) -> Dialect {
         self.dialect
+    }
+
+    pub fn traffic(&self) -> Traffic {
+        self.traffic
     }
 
     /// Bounds each read and write from now on.
@@ -116,6 +129,7 @@ impl Client {
         let statement_bytes = self.out.len();
         loop {
             let sent = (&self.socket).write_all(&self.out);
+            self.traffic.sent_bytes += self.out.len() as u64;
             self.out.clear();
             let event = match sent {
                 Ok(()) => self.receive(),
@@ -140,6 +154,7 @@ impl Client {
             return match (&self.socket).read(&mut self.input) {
                 Ok(0) => Err(self.session.closed()),
                 Ok(length) => {
+                    self.traffic.received_bytes += length as u64;
                     let event = self.session.on_bytes(&self.input[..length], &mut self.out);
                     if event.is_err() {
                         // TLS tells the server why; it does not matter whether it hears it.

@@ -57,7 +57,7 @@ fn interval(second: u32, bucket: impl Fn(usize) -> u32) -> Interval {
 
 fn sample(at_ms: f64, values: &[(&str, f64)]) -> ProbeSample {
     let values = values.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
-    ProbeSample { source: ProbeSource::Server, at_ms, took_ms: 1.0, values }
+    ProbeSample { source: ProbeSource::Server, at_ms, took_ms: 1.0, values, lost: Vec::new() }
 }
 
 /// Two seconds of warm-up, three of 1,000 transactions, a stall of 1.5 s, and a second of what was before.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use truetps_driver::{Client, Dialect, DriverError, Target};
+use truetps_driver::{Client, Dialect, DriverError, Target, Traffic};
 use truetps_record::{AbsentSignal, Family};
 
 use crate::watch::shape::Question;
@@ -62,6 +62,8 @@ pub struct ServerWatch {
     version: String,
     /// When a session that was lost may be made again.
     next_try: Instant,
+    /// What earlier sessions have exchanged: the server's count of its traffic has it, and what the load does has not.
+    traffic_before: Traffic,
 }
 
 impl fmt::Debug for ServerWatch {
@@ -103,7 +105,18 @@ impl ServerWatch {
         let version = server_said(client.query_value(version))?.ok().flatten().unwrap_or_default();
         client.set_timeout(ANSWER_TIMEOUT)?;
         let pid = client.peer_pid();
-        Ok((Self { target, client: Some(client), asked, pid, version, next_try: Instant::now() }, absent))
+        Ok((
+            Self {
+                target,
+                client: Some(client),
+                asked,
+                pid,
+                version,
+                next_try: Instant::now(),
+                traffic_before: Traffic::default(),
+            },
+            absent,
+        ))
     }
 
     /// All places that a server of this kind could have, where it cannot be asked: none of them is there.
@@ -164,12 +177,16 @@ impl ServerWatch {
                     reading.absent(asked.question.what, why);
                 }
                 Err(_) => {
-                    self.client = None;
+                    let all = plus(self.traffic_before, client.traffic());
+                    (self.client, self.traffic_before) = (None, all);
                     self.next_try = Instant::now() + AGAIN;
                     return None;
                 }
             }
         }
+        let own = plus(self.traffic_before, client.traffic());
+        reading.put("probe.sent_bytes", own.sent_bytes as f64);
+        reading.put("probe.received_bytes", own.received_bytes as f64);
         self.asked.retain(|asked| asked.refusals < REFUSALS_MAX);
         Some(reading)
     }
@@ -187,6 +204,10 @@ impl ServerWatch {
         self.next_try = Instant::now() + AGAIN;
         self.client.is_some()
     }
+}
+
+fn plus(one: Traffic, other: Traffic) -> Traffic {
+    Traffic { sent_bytes: one.sent_bytes + other.sent_bytes, received_bytes: one.received_bytes + other.received_bytes }
 }
 
 /// The first of these that the server answers; none are no question. Why not comes from the first one.
