@@ -169,7 +169,13 @@ fn sample(second: u32, random: &mut Random) -> ProbeSample {
     let counters = (0..52).map(|n| (format!("status.Innodb_counter_{n}"), 1000 + n));
     let values =
         waits.chain(states).chain(counters).map(|(name, rate)| (name, grown(rate) + random.below(rate) as f64));
-    ProbeSample { source: ProbeSource::Server, at_ms: f64::from(second) * 1e3, took_ms: 2.0, values: values.collect() }
+    ProbeSample {
+        source: ProbeSource::Server,
+        at_ms: f64::from(second) * 1e3,
+        took_ms: 2.0,
+        values: values.collect(),
+        lost: Vec::new(),
+    }
 }
 
 /// The same numbers in each run.
