@@ -176,7 +176,7 @@ mod tests {
 
     fn sample(source: ProbeSource, at_ms: f64, values: &[(&str, f64)]) -> ProbeSample {
         let values = values.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
-        ProbeSample { source, at_ms, took_ms: 1.0, values }
+        ProbeSample { source, at_ms, took_ms: 1.0, values, lost: Vec::new() }
     }
 
     fn probe(source: ProbeSource, samples: &[(f64, &[(&str, f64)])]) -> LiveProbe {
