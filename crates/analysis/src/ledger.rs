@@ -339,6 +339,7 @@ mod tests {
             source: ProbeSource::Server,
             at_ms,
             took_ms: 1.0,
+            lost: Vec::new(),
             values: values
                 .iter()
                 .map(|(name, at_zero, a_second)| ((*name).into(), at_zero + seconds * a_second))

@@ -128,6 +128,7 @@ mod tests {
             source: ProbeSource::Server,
             at_ms: f64::from(second) * 1e3,
             took_ms: 1.0,
+            lost: Vec::new(),
             values: values.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect(),
         };
         // In the third second the server stands still; the checkpoint age rises, and pages are written as ever.

@@ -233,6 +233,7 @@ mod tests {
             source: ProbeSource::Server,
             at_ms: *at_ms,
             took_ms: 1.0,
+            lost: Vec::new(),
             values: values.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect(),
         };
         ProbeSeries::of(&header, samples.iter().map(sample))
