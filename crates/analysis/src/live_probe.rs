@@ -53,6 +53,8 @@ struct Source {
     at_ms: f64,
     before_ms: Option<f64>,
     readings: u32,
+    /// Something could be read before and then not.
+    has_lost: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -99,17 +101,20 @@ impl Source {
         self.before_ms = (self.readings > 0).then_some(self.at_ms);
         self.at_ms = sample.at_ms;
         self.readings += 1;
+        self.has_lost |= !sample.lost.is_empty();
+        self.values.retain(|name, _| !sample.lost.iter().any(|signal| signal.is_about(name)));
         // What is not in the sample has not changed.
         for pair in self.values.values_mut() {
             pair.before = Some(pair.now);
         }
         for (name, value) in &sample.values {
-            match self.values.get_mut(name) {
-                Some(pair) => pair.now = *value,
-                None => {
-                    self.values.insert(name.clone(), Pair { now: *value, before: None });
-                }
+            if let Some(pair) = self.values.get_mut(name) {
+                pair.now = *value;
+                continue;
             }
+            // What never happened is not in the first reading; what was lost and is back was more than nothing.
+            let is_new = self.readings > 1 && !self.has_lost && name.starts_with("wait.");
+            self.values.insert(name.clone(), Pair { now: *value, before: is_new.then_some(0.0) });
         }
     }
 
@@ -172,6 +177,8 @@ fn most_first(waits: impl Iterator<Item = LiveWait>) -> Vec<LiveWait> {
 
 #[cfg(test)]
 mod tests {
+    use truetps_record::AbsentSignal;
+
     use super::*;
 
     fn sample(source: ProbeSource, at_ms: f64, values: &[(&str, f64)]) -> ProbeSample {
@@ -221,9 +228,21 @@ mod tests {
         // The binlog has not changed.
         let now = probe(ProbeSource::Server, &[(0.0, both), (2000.0, &[(log, 4e6)])]).now(2001.0);
         assert_eq!(pairs(now.timed.as_ref()), Some(vec![("io/file/innodb/innodb_log_file", 1.5)]));
+        // What has not happened before was not read before.
+        let now = probe(ProbeSource::Server, &[(0.0, &[(log, 1e6)]), (2000.0, &[(binlog, 1e6)])]).now(2001.0);
+        assert_eq!(pairs(now.timed.as_ref()), Some(vec![("io/file/sql/binlog", 0.5)]));
         // After a restart counters begin anew.
         let now = probe(ProbeSource::Server, &[(0.0, both), (2000.0, &[(log, 10.0)])]).now(2001.0);
         assert_eq!(pairs(now.timed.as_ref()), Some(vec![]));
+    }
+
+    #[test]
+    fn what_is_lost_is_not_told() {
+        let lost = AbsentSignal { what: "session".to_owned(), why: "refused".to_owned() };
+        let mut probe =
+            probe(ProbeSource::Server, &[(0.0, &[("session.Commit", 7.0), ("status.Threads_running", 8.0)])]);
+        probe.sample(&ProbeSample { lost: vec![lost], ..sample(ProbeSource::Server, 1000.0, &[]) });
+        assert_eq!((probe.now(1000.0).states, probe.now(1000.0).threads_running), (None, Some(8.0)));
     }
 
     #[test]
