@@ -88,7 +88,7 @@ ledger_keys! {
     NetworkIn "network_received_bytes_per_tx" Bytes "received by the server",
     NetworkOut "network_sent_bytes_per_tx" Bytes "sent by the server",
     DiskWrites "disk_writes_per_tx" Count "disk writes (whole device)",
-    DiskBytes "disk_write_bytes_per_tx" Bytes "disk writes (whole device)",
+    DiskBytes "disk_write_bytes_per_tx" Bytes "bytes written (whole device)",
     DiskFlushes "disk_flushes_per_tx" Count "disk flushes (whole device)",
 }
 

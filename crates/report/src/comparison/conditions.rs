@@ -10,7 +10,7 @@ use crate::{format, load, names};
 
 /// One thing, as it was on each side.
 pub(super) struct Condition {
-    pub(super) what: &'static str,
+    pub(super) what: String,
     pub(super) a: String,
     pub(super) b: String,
 }
@@ -21,14 +21,27 @@ pub(super) fn server(side: &ComparedSide<'_>) -> Option<String> {
     of_trial.or(side.experiment.server.as_ref()).map(names::server)
 }
 
+/// Factors that the two have not the same level of, or one of them not at all.
+pub(super) fn differing_levels<'a>(input: &ComparisonInput<'a>) -> Vec<&'a str> {
+    let (a, b) = (&input.a.configuration.levels, &input.b.configuration.levels);
+    let names = a.keys().chain(b.keys().filter(|name| !a.contains_key(*name)));
+    names.filter(|name| a.get(*name) != b.get(*name)).map(String::as_str).collect()
+}
+
 /// Everything that differs.
 pub(super) fn differing(input: &ComparisonInput<'_>) -> Vec<Condition> {
-    let (a, b) = (described(&input.a), described(&input.b));
-    let pairs = a.into_iter().zip(b);
-    pairs
-        .filter(|((_, a), (_, b))| a != b)
-        .map(|((what, a), (_, b))| Condition { what, a: known(a), b: known(b) })
-        .collect()
+    let levels = differing_levels(input).into_iter().map(|name| {
+        let level = |side: &ComparedSide<'_>| side.configuration.levels.get(name).map(ToString::to_string);
+        let text = |side| level(side).unwrap_or_else(|| "no factor".to_owned());
+        Condition { what: name.to_owned(), a: text(&input.a), b: text(&input.b) }
+    });
+    let others = described(&input.a).into_iter().zip(described(&input.b));
+    let others = others.filter(|((_, a), (_, b))| a != b).map(|((what, a), (_, b))| Condition {
+        what: what.to_owned(),
+        a: known(a),
+        b: known(b),
+    });
+    levels.chain(others).collect()
 }
 
 fn known(text: String) -> String {
@@ -41,7 +54,7 @@ pub(super) fn section(input: &ComparisonInput<'_>) -> Option<Section> {
         return None;
     }
     let rows =
-        differing.iter().map(|one| vec![one.what.to_owned().into(), one.a.clone().into(), Entry::from(one.b.clone())]);
+        differing.iter().map(|one| vec![one.what.clone().into(), one.a.clone().into(), Entry::from(one.b.clone())]);
     let header = ["", "A", "B"].map(str::to_owned).to_vec();
     let table = Table { caption: None, header, rows: rows.collect(), words_last: true };
     Some(Section { heading: "What was different".to_owned(), blocks: vec![Block::Table(table)] })
@@ -53,7 +66,6 @@ fn described(side: &ComparedSide<'_>) -> Vec<(&'static str, String)> {
     let engine = side.trial.and_then(|trial| trial.engine.as_ref());
     let mut list = vec![
         ("server", server(side).unwrap_or_default()),
-        ("levels", side.configuration.to_string()),
         ("workload", plan.workload.name.clone()),
         ("tables", load::tables(plan)),
     ];
@@ -72,14 +84,15 @@ fn described(side: &ComparedSide<'_>) -> Vec<(&'static str, String)> {
 
 /// What the plan says of the workload beside its name and tables.
 fn workload(side: &ComparedSide<'_>) -> Vec<(&'static str, String)> {
-    let spec = side.plan.workload_of(side.configuration);
+    // Levels of factors are told as such.
+    let spec = &side.plan.workload;
     let text = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
     vec![
         ("keys", text(spec.key.map(as_written))),
         ("distribution", text(spec.distribution.map(as_written))),
         ("hot rows", text(spec.hot_rows.map(|rows| rows.to_string()))),
         ("rows an insert", text(spec.rows_per_insert.map(|rows| rows.to_string()))),
-        ("script", text(spec.script)),
+        ("script", text(spec.script.clone())),
     ]
 }
 

@@ -86,7 +86,8 @@ fn is_factor(ratio: &Estimate) -> bool {
 
 fn words(line: &ComparedLine) -> String {
     match line.change {
-        Change::NotEnoughData { more_trials: Some(more) } if line.a.is_some() && line.b.is_some() => {
+        // Of the one measure that decides: a table that says it of each cost is noise.
+        Change::NotEnoughData { more_trials: Some(more) } if line.metric == verdict::TPS && line.a.is_some() => {
             format!("{} (about {})", verdict::word(line), format::plural(more.into(), "more trial"))
         }
         _ => verdict::word(line).to_owned(),

@@ -44,7 +44,7 @@ struct ThresholdPart {
 
 #[derive(Serialize)]
 struct ConditionPart {
-    what: &'static str,
+    what: String,
     a: String,
     b: String,
 }

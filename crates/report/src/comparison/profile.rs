@@ -64,10 +64,10 @@ const LINES: &[Line] = &[
         without: "no insert",
     },
     Line {
-        name: "transactions of a client until it writes a key again (half of the keys)",
-        of: |profile| profile.key_reuse_tx_p50,
-        text: format::per_tx,
-        without: "hardly ever",
+        name: "a client writes half of its keys again",
+        of: |profile| profile.writes_per_tx.map(|_| profile.key_reuse_tx_p50.unwrap_or(f64::INFINITY)),
+        text: reuse,
+        without: "not known",
     },
     Line {
         name: "writes of a key that the client has written in its last 1 000 transactions",
@@ -89,12 +89,24 @@ const LINES: &[Line] = &[
     },
 ];
 
+/// When half of the keys are written again.
+fn reuse(transactions: f64) -> String {
+    if transactions == 0.0 {
+        "within the same transaction".to_owned()
+    } else if transactions.is_finite() {
+        format!("within {}", format::plural(transactions.ceil() as u64, "transaction"))
+    } else {
+        "hardly ever".to_owned()
+    }
+}
+
 impl Line {
     /// `None` where both are the same.
     fn sentence(&self, a: &WorkloadProfile, b: &WorkloadProfile) -> Option<String> {
         let (of_a, of_b) = ((self.of)(a), (self.of)(b));
         let is_same = match (of_a, of_b) {
             (None, None) => true,
+            (Some(one), Some(other)) if one.is_infinite() && other.is_infinite() => true,
             (Some(one), Some(other)) => (one - other).abs() <= SAME_SHARE * one.abs().max(other.abs()),
             _ => false,
         };

@@ -7,11 +7,17 @@ use crate::format;
 
 pub(super) const TPS: Metric = Metric::Own(OwnMetric::Tps);
 
-/// The name, with the configuration where both are of one folder.
+/// The name, with the levels where it has several configurations: those alone that tell the two apart, where there are such.
 pub(super) fn side_name(side: &ComparedSide<'_>, input: &ComparisonInput<'_>) -> String {
-    let differs = input.a.configuration != input.b.configuration;
     let several = input.a.plan.configurations().len() > 1 || input.b.plan.configurations().len() > 1;
-    if differs || several { format!("{} ({})", side.name, side.configuration) } else { side.name.to_owned() }
+    let differing = conditions::differing_levels(input);
+    let own: Vec<_> =
+        differing.iter().filter_map(|name| Some(format!("{name}={}", side.configuration.levels.get(*name)?))).collect();
+    match (several, own.is_empty()) {
+        (false, true) => side.name.to_owned(),
+        (true, true) => format!("{} ({})", side.name, side.configuration),
+        (_, false) => format!("{} ({})", side.name, own.join(" ")),
+    }
 }
 
 /// One word for a line: `higher`, `lower`, `equivalent`, `not enough data`.
