@@ -19,10 +19,15 @@ const PAGES: &str = "wait.wait/io/file/innodb/innodb_data_file.us";
 impl Fixture {
     /// Two flush levels at 8 connections, one block: the second trial stalls for 1.8 s, while the redo log is waited for.
     pub(crate) fn watched() -> Self {
-        let mut fixture = Self::of_plan(
+        Self::watched_at("8")
+    }
+
+    /// The same at several numbers of connections.
+    pub(crate) fn watched_at(connections: &str) -> Self {
+        let mut fixture = Self::of_plan(&format!(
             "name = \"watched\"\nabout = \"Which flush level stalls?\"\n[workload]\nname = \"insert\"\n[design]\n\
-             blocks = 1\naa_pair = false\n[factors]\ninnodb_flush_log_at_trx_commit = [1, 2]\nconnections = [8]\n",
-        );
+             blocks = 1\naa_pair = false\n[factors]\ninnodb_flush_log_at_trx_commit = [1, 2]\nconnections = [{connections}]\n"
+        ));
         let series = fixture.watched_series();
         let of = |(trial, series): (&Trial, &TrialSeries)| {
             let probe = probe(trial.position == 1);

@@ -218,6 +218,7 @@ mod tests {
         check(&Fixture::open_run(8000));
         check(&Fixture::old());
         check(&Fixture::watched());
+        check(&Fixture::watched_at("1, 8, 64"));
         check(&Fixture::script_without_server());
         check(&Fixture::slap());
         check(&Fixture::durability().with(Vec::clear));

@@ -48,6 +48,7 @@ impl Line {
 /// A figure with its unit: `61.0 µs`, `512 B`, `0.0102`.
 pub(crate) fn amount(unit: LedgerUnit, value: f64) -> String {
     match unit {
+        LedgerUnit::Us if value == 0.0 => "0 µs".to_owned(),
         LedgerUnit::Us => format::duration_us(value),
         LedgerUnit::Bytes if value < 99.5 => format!("{value:.1} B"),
         LedgerUnit::Bytes => format::bytes(value.round() as u64),
@@ -128,7 +129,10 @@ pub(crate) fn fact(input: &ReportInput<'_>) -> Option<String> {
     let amount_of = |key: LedgerKey, value: f64| amount(key.unit(), value);
     let told: Vec<_> = match cells.as_slice() {
         [one] => {
-            let told = |key: LedgerKey| Some(format!("{} {}", key.name(), amount_of(key, value(one, key)?)));
+            let told = |key: LedgerKey| {
+                let figure = value(one, key).filter(|figure| *figure > 0.0)?;
+                Some(format!("{} {}", key.name(), amount_of(key, figure)))
+            };
             SUMMARY.into_iter().filter_map(told).collect()
         }
         [one, other] => {
@@ -194,6 +198,7 @@ mod tests {
     fn amounts_have_their_unit() {
         let check = |unit, value, expect: &str| assert_eq!(amount(unit, value), expect);
         check(LedgerUnit::Us, 61.0, "61.0 µs");
+        check(LedgerUnit::Us, 0.0, "0 µs");
         check(LedgerUnit::Bytes, 512.3, "512 B");
         check(LedgerUnit::Bytes, 3.25, "3.2 B");
         check(LedgerUnit::Count, 1.0213, "1.021");

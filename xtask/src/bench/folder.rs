@@ -64,16 +64,12 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> anyhow::Result<()> {
 }
 
 fn time(truetps: &Path, folder: &Path) -> anyhow::Result<f64> {
-    let began = now();
+    let began = Instant::now();
     let output = new_command(truetps).arg("report").arg(folder).output()?;
     let seconds = began.elapsed().as_secs_f64();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     ensure!(output.status.code().is_some_and(|code| code == 0 || code == 3), "truetps report: {said}");
     Ok(seconds)
-}
-
-fn now() -> Instant {
-    Instant::now()
 }
 
 impl Shape {

@@ -115,7 +115,7 @@ function labeller(chart) {
 /**
  * Keeps a chart drawn in `plot`, whatever its width and theme. `describe()` answers uPlot's options and columns;
  * `read(chart)` is called with the chart while the cursor is on it, and with null when it leaves. Answers a function
- * that draws the chart anew.
+ * that draws the chart, which whoever has all that it shows calls first.
  */
 function mount(plot, describe, read) {
   let chart = null;
@@ -130,7 +130,6 @@ function mount(plot, describe, read) {
   new ResizeObserver(() => chart && chart.width !== plot.clientWidth && draw()).observe(plot);
   plot.addEventListener("keydown", (event) => moveCursor(chart, event));
   redraws.push(draw);
-  draw();
   return draw;
 }
 

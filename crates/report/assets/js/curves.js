@@ -44,6 +44,7 @@ function curveChart(figure) {
     below.textContent = logX ? titleX : titleX.replace(" (log scale)", "");
     redraw();
   });
+  redraw();
 }
 
 function levelText(level) {

@@ -8,9 +8,14 @@ function element(name, properties = {}, ...children) {
 
 /** The colour that a custom property of the style sheet has in the theme that is shown, for a canvas. */
 const probe = document.body.appendChild(element("i", { hidden: true }));
+/** Asked for with every point that is drawn, and slow to ask the page for: kept until the theme changes. */
+const colours = new Map();
 function colour(name) {
-  probe.style.color = `var(${name})`;
-  return getComputedStyle(probe).color;
+  if (!colours.has(name)) {
+    probe.style.color = `var(${name})`;
+    colours.set(name, getComputedStyle(probe).color);
+  }
+  return colours.get(name);
 }
 
 const COLOURS = 8;

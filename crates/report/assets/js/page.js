@@ -3,7 +3,10 @@
 const root = document.documentElement;
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const isDark = () => (root.dataset.theme ? root.dataset.theme === "dark" : dark.matches);
-const redrawAll = () => redraws.forEach((draw) => draw());
+const redrawAll = () => {
+  colours.clear();
+  redraws.forEach((draw) => draw());
+};
 
 function themeButton(holder) {
   const button = element("button", { type: "button", className: "theme" });

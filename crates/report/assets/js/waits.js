@@ -37,7 +37,10 @@ function waitLayer([name, sessions]) {
   return { name, sessions, shown: true, look: { ...look(WAIT_CLASSES.indexOf(name)), dash: [], marker: null } };
 }
 
-const sessionsText = (sessions) => `${sessions >= 9.95 ? grouped(Math.round(sessions)) : sessions.toFixed(1)} sessions`;
+function sessionsText(sessions) {
+  if (sessions > 0 && sessions < 0.05) return "under 0.1 sessions";
+  return `${sessions >= 9.95 ? grouped(Math.round(sessions)) : sessions.toFixed(1)} sessions`;
+}
 
 function waitLegend(holder, trial, layers, redraw) {
   const items = layers.map((layer) => ({ line: layer, look: layer.look, width: 10, label: layer.name }));

@@ -9,9 +9,10 @@ use crate::{ReportInput, stalls};
 pub(super) struct LedgerSection {
     pub(super) view: View,
     pub(super) absent: Option<String>,
-    /// All configurations, where the view leaves some out: their names, and a line for each resource that is known.
-    pub(super) columns: Vec<String>,
-    pub(super) all: Vec<Line>,
+    /// Names of the resources that are known, where the view leaves configurations out.
+    pub(super) resources: Vec<&'static str>,
+    /// All configurations, with what they took of each of these.
+    pub(super) all: Vec<(String, Vec<String>)>,
 }
 
 impl LedgerSection {
@@ -20,13 +21,15 @@ impl LedgerSection {
         let mut view = view(input)?;
         let absent = absent(&view.lines).map(|text| unbroken(&text));
         view.lines.retain(|line| !line.is_absent());
-        let mut section = Self { absent, columns: Vec::new(), all: Vec::new(), view };
+        let mut section = Self { absent, resources: Vec::new(), all: Vec::new(), view };
         if section.view.left_out > 0 {
             let cells = stalls::of_cells(input);
             let ledgers: Vec<&Ledger> = cells.iter().map(|cell| &cell.ledger).collect();
-            section.all = lines(&ledgers);
-            section.all.retain(|line| !line.is_absent());
-            section.columns = input.analysis.cells.iter().map(|cell| configuration(&cell.configuration)).collect();
+            let known: Vec<Line> = lines(&ledgers).into_iter().filter(|line| !line.is_absent()).collect();
+            let texts = |index: usize| known.iter().map(|line| line.texts[index].clone()).collect();
+            let cells = input.analysis.cells.iter().enumerate();
+            section.all = cells.map(|(index, cell)| (configuration(&cell.configuration), texts(index))).collect();
+            section.resources = known.iter().map(|line| line.key.name()).collect();
         }
         Some(section)
     }

@@ -295,6 +295,19 @@ fn a_stall_is_shaded_and_explained_and_costs_stand_side_by_side() {
 }
 
 #[test]
+fn configurations_that_do_not_fit_beside_each_other_have_a_ledger_too() {
+    for connections in ["4, 8", "1, 2, 4, 8, 16, 32, 64, 128"] {
+        let fixture = Fixture::watched_at(connections);
+        let page = html(&fixture.input(), &fixture.watched_series());
+        assert!(page.contains("The ledger of all configurations"), "{connections}");
+        for cell in &fixture.analysis.cells {
+            let name = super::labels::configuration(&cell.configuration);
+            assert!(page.contains(&format!("<th scope=\"row\" class=\"text\">{name}</th><td>11.5 µs</td>")), "{name}");
+        }
+    }
+}
+
+#[test]
 fn what_could_not_be_read_is_said() {
     let mut fixture = Fixture::connections_only();
     fixture.unread = vec![Unread { what: format!("trial-0009/run.json: {HOSTILE}"), whole_trial: true }];
