@@ -61,12 +61,17 @@ pub fn cell_detail(trials: &[&TrialDetail]) -> CellDetail {
         trials_watched: watched.len(),
         stalls: count(StallKind::Stall),
         dips: count(StallKind::Dip),
-        stalled_ms: watched.iter().map(|stalls| stalls.stalled_ms).sum(),
-        watched_ms: watched.iter().map(|stalls| stalls.watched_ms).sum(),
+        stalled_ms: sum(&watched, |stalls| stalls.stalled_ms),
+        watched_ms: sum(&watched, |stalls| stalls.watched_ms),
         longest_ms: largest(watched.iter().filter_map(|stalls| stalls.longest_ms)),
         max_gap_ms: largest(watched.iter().filter_map(|stalls| stalls.max_gap_ms)),
         ledger: Ledger { lines: LedgerKey::ALL.iter().filter_map(|key| median_line(trials, *key)).collect() },
     }
+}
+
+/// An empty sum of floating-point numbers is -0.0, and would be shown as that.
+fn sum(watched: &[&Stalls], of: impl Fn(&Stalls) -> f64) -> f64 {
+    watched.iter().fold(0.0, |sum, one| sum + of(one))
 }
 
 /// `None` where no trial has a ledger.

@@ -114,7 +114,12 @@ pub(crate) fn stalls(intervals: &[Interval]) -> Stalls {
     list.extend(level.dips(&spans).into_iter().map(|span| level.stall(StallKind::Dip, span, &buckets)));
     list.sort_by(|one, other| one.start_ms.total_cmp(&other.start_ms));
     let lengths = || list.iter().filter(|one| one.kind == StallKind::Stall).map(|one| one.length_ms);
-    Stalls { stalled_ms: lengths().sum(), longest_ms: largest(lengths()), list, ..found }
+    Stalls {
+        stalled_ms: lengths().fold(0.0, |sum, length| sum + length),
+        longest_ms: largest(lengths()),
+        list,
+        ..found
+    }
 }
 
 /// A stretch of time.
