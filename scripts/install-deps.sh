@@ -73,6 +73,7 @@ if [ "$goal" = test ]; then
     has chromium || has chromium-browser || has google-chrome || missing="$missing chromium"
     has sysbench && [ -e /usr/share/sysbench/oltp_read_write.lua ] || missing="$missing sysbench"
     has mariadb-slap || missing="$missing mariadb-client"
+    has strace || missing="$missing strace"
     python3 -c 'import ensurepip, venv' 2>/dev/null || missing="$missing python3-venv"
 fi
 

@@ -140,3 +140,27 @@ fn meanwhile(cause: &Meanwhile) -> String {
     let signs: Vec<_> = cause.signs.iter().map(sign).collect();
     [waits, signs].concat().join("; ")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::Fixture;
+    use crate::schema_check::violations;
+
+    const SCHEMA: &str = include_str!("../../../docs/reference/stalls.schema.json");
+
+    #[test]
+    fn stalls_of_a_watched_trial_in_every_format() {
+        let fixture = Fixture::watched();
+        let trial = |name: &str| fixture.trials.iter().find(|trial| trial.name == name).unwrap();
+        let trials: Vec<_> = fixture.details.iter().map(|detail| (trial(&detail.name), detail)).collect();
+        let schema = serde_json::from_str(SCHEMA).unwrap();
+        let document = serde_json::from_str(&stalls_json(&trials)).unwrap();
+        assert_eq!(violations(&schema, &document), Vec::<String>::new());
+        let text = stalls_text("runs/x", &trials, false);
+        assert!(text.starts_with("Stalls of runs/x\n") && text.contains("- stall at "), "{text}");
+        assert!(stalls_markdown("runs/x", &trials).contains("| stall |"));
+        let csv = stalls_csv(&trials);
+        assert!(csv.lines().count() > 1 && csv.starts_with("trial,kind,start_ms,"), "{csv}");
+    }
+}

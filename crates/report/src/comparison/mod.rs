@@ -4,6 +4,8 @@ mod conditions;
 mod figures;
 mod json;
 mod profile;
+#[cfg(test)]
+mod tests;
 mod verdict;
 
 use std::fmt::Write;

@@ -1,0 +1,278 @@
+//! What happened in a run, and what two runs differ by: `truetps stalls` and `truetps compare` on real runs.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+mod support;
+
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command};
+use std::thread::sleep;
+use std::time::Duration;
+
+use common::{Place, Ran, has_server, signal, wait_until};
+use rustix::process::Signal;
+use serde_json::Value;
+use support::Owned;
+use truetps_testkit::mysql_family::mariadb;
+
+fn json(ran: &Ran) -> Value {
+    serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {}{}", ran.stdout, ran.stderr))
+}
+
+/// A run of 12 s, whose server is stopped for 2 s in its middle.
+fn stopped_run(place: &Place, more: &[&str]) {
+    let run = ["run", "insert", "--connections=4", "--table-rows=1000", "--warm-up=1", "--measure=9"];
+    let child = place.start(&[&run[..], more].concat());
+    place.wait_for_interval("trial-0001");
+    sleep(Duration::from_secs(4));
+    let servers = place.servers();
+    assert_eq!(servers.len(), 1, "{servers:?}");
+    signal(servers[0], Signal::STOP);
+    sleep(Duration::from_secs(2));
+    signal(servers[0], Signal::CONT);
+    let ran: Ran = child.wait_with_output().unwrap().into();
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(ran.stdout.contains("Stalls"), "{}", ran.stdout);
+}
+
+#[test]
+fn a_server_that_is_stopped_for_two_seconds_is_one_stall_of_two_seconds() {
+    let Some(binary) = mariadb("a_server_that_is_stopped_for_two_seconds_is_one_stall_of_two_seconds") else { return };
+    let place = Place::new();
+    // A commit that waits for no disk: what a busy machine does to flushes is no stall of this test.
+    let setting = "--set=innodb_flush_log_at_trx_commit=2";
+    stopped_run(&place, &[setting, "--basedir", &binary.path.display().to_string()]);
+    let found = json(&place.good(&["stalls", "--format=json"]));
+    let stalls = found["trials"][0]["stalls"]["list"].as_array().unwrap();
+    let long: Vec<_> = stalls.iter().filter(|stall| stall["length_ms"].as_f64().unwrap() > 1000.0).collect();
+    assert_eq!(long.len(), 1, "{stalls:?}");
+    let length = long[0]["length_ms"].as_f64().unwrap();
+    assert!((length - 2000.0).abs() <= 200.0, "{length}");
+    assert_eq!(long[0]["kind"], "stall");
+    assert!(long[0]["depth"].as_f64().unwrap() > 0.9, "{long:?}");
+    // The server used less CPU than else.
+    let at = stalls.iter().position(|stall| std::ptr::eq(stall, long[0])).unwrap();
+    let signs = found["trials"][0]["meanwhile"][at]["signs"].as_array().unwrap();
+    let cpu = signs.iter().find(|sign| sign["name"] == "server CPU").unwrap_or_else(|| panic!("{signs:?}"));
+    assert!(cpu["value"].as_f64().unwrap() < cpu["usual"].as_f64().unwrap(), "{cpu}");
+
+    let folder = place.latest().join("trial-0001");
+    let text = place.good(&["stalls", folder.to_str().unwrap()]).stdout;
+    assert!(text.contains("stall at ") && text.contains("server CPU"), "{text}");
+    assert!(place.good(&["stalls", "--format=csv"]).stdout.contains("trial-0001,stall,"));
+    assert!(place.good(&["stalls", "--format=md"]).stdout.contains("# Stalls of"));
+    let report = place.good(&["report"]).stdout;
+    assert!(report.contains("Stalls and dips"), "{report}");
+}
+
+/// Counts what a process asks of its disk, until it is ended.
+struct Strace {
+    child: Child,
+    summary: std::path::PathBuf,
+}
+
+impl Strace {
+    #[expect(clippy::disallowed_methods, reason = "a real tool")]
+    fn attach(place: &Place, pid: u32, name: &str) -> Self {
+        let (summary, log) = (place.path().join(name), place.path().join(format!("{name}.log")));
+        let messages = fs::File::create(&log).unwrap();
+        let child = Command::new("strace")
+            .args(["-f", "-c", "-U", "calls,name", "-e", "trace=fsync,fdatasync,sync_file_range,msync", "-o"])
+            .arg(&summary)
+            .args(["-p", &pid.to_string()])
+            .stderr(messages)
+            .spawn()
+            .unwrap();
+        wait_until("strace", || fs::read_to_string(&log).unwrap().contains("attached"));
+        Self { child, summary }
+    }
+
+    /// Calls of all kinds together.
+    fn end(mut self) -> f64 {
+        signal(self.child.id(), Signal::INT);
+        self.child.wait().unwrap();
+        let text = fs::read_to_string(&self.summary).unwrap();
+        let calls = text.lines().filter_map(|line| {
+            let (calls, name) = line.trim().split_once(char::is_whitespace)?;
+            if name.trim() == "total" { None } else { calls.parse::<f64>().ok() }
+        });
+        calls.sum()
+    }
+}
+
+/// Whether this machine has strace, and lets it attach; CI must have it.
+fn has_strace() -> bool {
+    #[expect(clippy::disallowed_methods, reason = "a real tool")]
+    let found = Command::new("strace").arg("-V").output().is_ok_and(|output| output.status.success());
+    assert!(
+        found || std::env::var_os("TRUETPS_REQUIRE_SERVER").is_none(),
+        "TRUETPS_REQUIRE_SERVER is set and there is no strace"
+    );
+    found
+}
+
+/// Two runs of different length under strace: what they differ by is that of the transactions alone, without tables, logins and
+/// goodbyes.
+#[test]
+fn the_ledgers_syncs_are_those_that_strace_sees() {
+    let Some(binary) = mariadb("the_ledgers_syncs_are_those_that_strace_sees") else { return };
+    if !has_strace() {
+        return;
+    }
+    let settings = [
+        ("log_bin", "ON"),
+        ("sync_binlog", "1"),
+        ("innodb_flush_log_at_trx_commit", "1"),
+        ("performance_schema", "ON"),
+    ];
+    let owned = Owned::start(&binary, &settings);
+    let place = Place::new();
+    let run = |transactions: u32| {
+        let strace = Strace::attach(&place, owned.server.pid(), &format!("strace-{transactions}"));
+        let (dsn, number) = (owned.socket_dsn(), transactions.to_string());
+        let args =
+            ["run", "insert", "--dsn", &dsn, "--connections=1", "--table-rows=500", "--warm-up=0", "--measure=60"];
+        let ran = place.good(&[&args[..], &["--format=json", "--transactions", &number]].concat());
+        (strace.end(), json(&ran))
+    };
+    let ((short, _), (long, report)) = (run(500), run(4500));
+    let seen = (long - short) / 4000.0;
+    let lines = report["trials"][0]["ledger"]["lines"].as_array().unwrap();
+    let line = |key: &str| {
+        let line = lines.iter().find(|line| line["key"] == key).unwrap_or_else(|| panic!("{key}: {lines:?}"));
+        line["per_tx"].as_f64().unwrap_or_else(|| panic!("{line}"))
+    };
+    let told = line("engine_syncs_per_tx") + line("binlog_syncs_per_tx");
+    assert!((told / seen - 1.0).abs() < 0.05, "the ledger says {told}, strace {seen}");
+    assert!((line("redo_syncs_per_tx") - 1.0).abs() < 0.05 && (line("binlog_syncs_per_tx") - 1.0).abs() < 0.05);
+}
+
+const TWO_KEYS: &str = r#"
+name = "two-keys"
+about = "a test"
+[workload]
+name = "delete-insert"
+table_rows = 5000
+[load]
+warm_up_s = 0.1
+measure_s = 1.0
+[factors]
+key = ["deleted", "auto"]
+connections = [2]
+[design]
+blocks = 2
+aa_pair = false
+"#;
+
+#[test]
+fn two_keys_of_one_experiment_are_compared_block_by_block() {
+    if !has_server() {
+        return;
+    }
+    let place = Place::new();
+    place.write("two.toml", TWO_KEYS);
+    let swept = place.run(&["sweep", "./two.toml"]);
+    assert!(matches!(swept.code, Some(0 | 3)), "{}", swept.stderr);
+    let levels = ["compare", "latest", "latest", "--a-levels=key=deleted", "--b-levels", "key=auto"];
+    let text = place.run(&levels);
+    assert!(matches!(text.code, Some(0 | 3)), "{}", text.stderr);
+    for part in [
+        "Verdict",
+        "2 trials each, interleaved",
+        "What a transaction cost",
+        "What was sent",
+        "inserts that name their primary key: A 100 %, B 0.0 %",
+        "inserts with the key that the same transaction has just deleted: A 100 %, B 0.0 %",
+        "What was different",
+    ] {
+        assert!(text.stdout.contains(part), "{part}\n{}", text.stdout);
+    }
+    let document = json(&place.run(&[&levels[..], &["--format=json"]].concat()));
+    let comparison = &document["comparisons"][0]["comparison"];
+    assert_eq!((&comparison["pairing"], &comparison["pairs"]), (&"blocks".into(), &2.into()));
+    assert_eq!(document["comparisons"][0]["conditions"][0]["what"], "key");
+    assert!(place.run(&[&levels[..], &["--format=md"]].concat()).stdout.contains("## What a transaction cost"));
+    let csv = place.run(&[&levels[..], &["--format=csv"]].concat()).stdout;
+    assert!(csv.lines().any(|line| line.contains(",tps,")) && csv.starts_with("a,b,figure,"), "{csv}");
+
+    // Each way to cross a threshold, and to keep it: nobody is a hundred times as fast.
+    let judged = |text: &str| place.run(&[&levels[..], &["--fail-if", text]].concat()).code;
+    assert_eq!(judged("tps<10000%"), Some(1));
+    assert_eq!(judged("tps>100000000%"), Some(0));
+    assert_eq!(judged("binlog_syncs_per_tx>5%"), Some(3), "nobody has seen these");
+    place.refused(&[&levels[..], &["--fail-if=qps<1%"]].concat(), &["--fail-if 'qps<1%'", "no figure `qps`"]);
+
+    place.refused(&["compare", "latest", "latest"], &["same trials", "--a-levels"]);
+    place.refused(&["compare", "latest", "latest", "--a-levels=key=x"], &["--a-levels key=x", "key=deleted"]);
+    place.refused(&["compare", "latest", "nowhere"], &["nowhere"]);
+    assert_eq!(place.run(&["stalls", "nowhere"]).code, Some(2));
+}
+
+#[test]
+fn runs_of_different_workloads_are_compared_and_it_is_said() {
+    if !has_server() {
+        return;
+    }
+    let place = Place::new();
+    let run = |workload: &str| {
+        place.good(&["run", workload, "--connections=2", "--table-rows=1000", "--warm-up=0", "--measure=6"]);
+        place.latest()
+    };
+    let (a, b) = (run("insert"), run("update-index"));
+    let compared = place.run(&["compare", a.to_str().unwrap(), b.to_str().unwrap()]);
+    // A single trial each decides nothing.
+    assert_eq!(compared.code, Some(3), "{}", compared.stderr);
+    for part in [
+        "not enough data",
+        "1 trial each, not interleaved",
+        "The workloads differ",
+        "A side has a single trial",
+        "Within these trials",
+        "workload",
+        "not interleaved: whatever changed",
+    ] {
+        assert!(compared.stdout.replace("\n  ", " ").contains(part), "{part}\n{}", compared.stdout);
+    }
+    // One trial's folder does as well as that of its experiment.
+    let trial = b.join("trial-0001");
+    assert_eq!(place.run(&["compare", a.to_str().unwrap(), trial.to_str().unwrap()]).code, Some(3));
+
+    damaged(&place, &a, &b);
+}
+
+/// What is wrong with a folder is told by the name of its file.
+fn damaged(place: &Place, a: &Path, b: &Path) {
+    let (a, trial) = (a.to_str().unwrap(), b.join("trial-0001"));
+    let b = b.to_str().unwrap();
+    let edit = |file: &str, change: &dyn Fn(String) -> String| {
+        let path = trial.join(file);
+        let text = fs::read_to_string(&path).unwrap();
+        fs::write(&path, change(text.clone())).unwrap();
+        (path, text)
+    };
+    let put_back = |(path, text): (std::path::PathBuf, String)| fs::write(path, text).unwrap();
+
+    // Cut off in the middle of a line: that line is missing, and no more.
+    for file in ["intervals.jsonl", "probe.jsonl"] {
+        let whole = edit(file, &|text| text[..text.len() - 30].to_owned());
+        assert_eq!(place.run(&["compare", a, b]).code, Some(3), "{file}");
+        put_back(whole);
+    }
+    let newer = edit("run.json", &|text| text.replacen("\"schema_version\": 1", "\"schema_version\": 99", 1));
+    place.refused(&["compare", a, b], &["run.json", "newer truetps"]);
+    put_back(newer);
+    let edited = edit("intervals.jsonl", &|text| text.replacen("\"start_ms\":", "\"start\":", 1));
+    place.refused(&["compare", a, b], &["intervals.jsonl"]);
+    place.refused(&["stalls", b], &["intervals.jsonl"]);
+    put_back(edited);
+    let nonsense = edit("probe.jsonl", &|_| "nonsense\n".to_owned());
+    let ran = place.run(&["compare", a, b]);
+    assert!(ran.code == Some(3) && ran.stdout.contains("Figures"), "{}{}", ran.stdout, ran.stderr);
+    put_back(nonsense);
+    fs::remove_file(trial.join("probe.jsonl")).unwrap();
+    assert_eq!(place.run(&["compare", a, b]).code, Some(3));
+    fs::create_dir(place.path().join("empty")).unwrap();
+    place.refused(&["compare", a, "empty"], &["empty", "experiment.json"]);
+}

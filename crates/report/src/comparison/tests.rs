@@ -1,0 +1,133 @@
+//! Comparisons of made-up experiments, in every format.
+
+use truetps_analysis::{
+    CompareSide, Comparison, Pairing, Threshold, ThresholdState, TrialDetail, TrialRecord, compare, detail,
+};
+use truetps_record::{Configuration, Trial, WorkloadProfile};
+
+use super::{ComparedSide, ComparisonInput, comparison_csv, comparison_json, comparison_markdown, comparison_text};
+use crate::fixture::Fixture;
+use crate::schema_check::violations;
+
+const SCHEMA: &str = include_str!("../../../../docs/reference/comparison.schema.json");
+
+/// Two configurations of a fixture.
+struct Made {
+    fixture: Fixture,
+    of_a: Configuration,
+    of_b: Configuration,
+    thresholds: Vec<(Threshold, ThresholdState)>,
+    comparison: Comparison,
+}
+
+impl Made {
+    fn of(fixture: Fixture, a: usize, b: usize, pairing: Pairing) -> Self {
+        let configurations = fixture.plan.configurations();
+        let (of_a, of_b) = (configurations[a].clone(), configurations[b].clone());
+        let record = |trial| TrialRecord { trial, intervals: &[], probe: None, variables: None };
+        let details: Vec<TrialDetail> = fixture.trials.iter().map(|trial| detail(&record(trial))).collect();
+        let side = |configuration: &Configuration| {
+            let is_of = |(trial, _): &(&Trial, _)| trial.configuration == *configuration && trial.validity.is_valid();
+            let own = fixture.trials.iter().zip(&details).filter(is_of);
+            CompareSide { trials: own.map(|(trial, detail)| (record(trial), detail)).collect() }
+        };
+        let comparison = compare(&side(&of_a), &side(&of_b), pairing, 0.03, 1);
+        let thresholds = ["tps<-5%", "p99>10%"].map(|text| text.parse::<Threshold>().unwrap());
+        let thresholds = thresholds.map(|threshold| (threshold, threshold.state(&comparison))).to_vec();
+        Self { fixture, of_a, of_b, thresholds, comparison }
+    }
+
+    fn input(&self) -> ComparisonInput<'_> {
+        let side = |name, configuration| ComparedSide {
+            name,
+            plan: &self.fixture.plan,
+            experiment: &self.fixture.experiment,
+            configuration,
+            trial: self.fixture.trials.iter().find(|trial| trial.configuration == *configuration),
+        };
+        ComparisonInput {
+            a: side("runs/before", &self.of_a),
+            b: side("runs/after", &self.of_b),
+            comparison: &self.comparison,
+            settings: None,
+            thresholds: &self.thresholds,
+        }
+    }
+
+    fn check(&self) {
+        let schema = serde_json::from_str(SCHEMA).unwrap();
+        let document = serde_json::from_str(&comparison_json(&[self.input()])).unwrap();
+        assert_eq!(violations(&schema, &document), Vec::<String>::new());
+    }
+}
+
+/// Flush levels 1 and 0 at 8 connections.
+fn flushes(pairing: Pairing) -> Made {
+    Made::of(Fixture::durability(), 1, 7, pairing)
+}
+
+#[test]
+fn documents_match_the_schema() {
+    flushes(Pairing::Blocks).check();
+    flushes(Pairing::None).check();
+    Made::of(Fixture::connections_only(), 0, 1, Pairing::None).check();
+    Made::of(Fixture::troubled(), 0, 3, Pairing::Blocks).check();
+    Made::of(Fixture::script_without_server(), 0, 0, Pairing::None).check();
+    Made::of(Fixture::durability().with(Vec::clear), 0, 3, Pairing::Blocks).check();
+}
+
+#[test]
+fn the_answer_in_words() {
+    let text = comparison_text(&[flushes(Pairing::Blocks).input()], false);
+    for part in [
+        "runs/after (innodb_flush_log_at_trx_commit=0) compared with runs/before\n(innodb_flush_log_at_trx_commit=1)",
+        "Verdict   B is faster: +",
+        "3 trials each, interleaved",
+        "Fail if   tps<-5%: kept",
+        "Stalls    A not known; B not known",
+        "innodb_flush_log_at_trx_commit  1  0",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    assert!(!text.contains("not interleaved"), "{text}");
+    let text = comparison_text(&[flushes(Pairing::None).input()], false);
+    assert!(text.contains("not interleaved") && text.contains("How far this goes"), "{text}");
+    let markdown = comparison_markdown(&[flushes(Pairing::None).input()]);
+    assert!(markdown.contains("| tps |") && markdown.contains("## Figures"), "{markdown}");
+    let csv = comparison_csv(&[flushes(Pairing::None).input()]);
+    assert!(csv.lines().all(|line| line.split(',').count() == 9), "{csv}");
+    assert!(csv.contains(",tps,") && csv.contains(",higher\r\n"), "{csv}");
+}
+
+/// The same key again and again, and new ones at the end: what case 4 was about.
+#[test]
+fn workloads_differ_in_their_own_terms() {
+    let profile = |deleted: f64, new_pages: f64| WorkloadProfile {
+        transactions: 1000,
+        statements_per_tx: 2.0,
+        writes_per_tx: Some(2.0),
+        inserted_rows_per_tx: Some(1.0),
+        explicit_key_share: Some(deleted),
+        deleted_key_share: Some(deleted),
+        key_reuse_tx_p50: (deleted > 0.5).then_some(0.0),
+        key_reuse_tx_max: 2500,
+        recent_key_share: Some(0.5),
+        rows_per_page: Some(2.37),
+        new_pages_per_1000_tx: Some(new_pages),
+    };
+    let mut made = flushes(Pairing::None);
+    made.comparison.profile_a = Some(profile(1.0, 0.0));
+    made.comparison.profile_b = Some(profile(0.0, 14.1));
+    let text = comparison_text(&[made.input()], false);
+    for part in [
+        "inserts that name their primary key: A 100 %, B 0.0 %",
+        "a client writes half of its keys again: A within the same transaction, B hardly ever",
+        "new pages at the end of the table, in 1 000 transactions: A 0.000, B 14.1",
+        "B fills new pages all the time",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    assert!(!text.contains("rows written on each page"), "what is the same is not told: {text}");
+    made.comparison.profile_b = None;
+    assert!(!comparison_text(&[made.input()], false).contains("What was sent"));
+}
