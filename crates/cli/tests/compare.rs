@@ -17,6 +17,11 @@ use serde_json::Value;
 use support::Owned;
 use truetps_testkit::mysql_family::mariadb;
 
+/// The answer without its line breaks.
+fn flat(ran: &Ran) -> String {
+    ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 fn json(ran: &Ran) -> Value {
     serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {}{}", ran.stdout, ran.stderr))
 }
@@ -187,7 +192,7 @@ fn two_keys_of_one_experiment_are_compared_block_by_block() {
         "inserts with the key that the same transaction has just deleted: A 100 %, B 0.0 %",
         "What was different",
     ] {
-        assert!(text.stdout.contains(part), "{part}\n{}", text.stdout);
+        assert!(flat(&text).contains(part), "{part}\n{}", text.stdout);
     }
     let document = json(&place.run(&[&levels[..], &["--format=json"]].concat()));
     let comparison = &document["comparisons"][0]["comparison"];
@@ -233,7 +238,7 @@ fn runs_of_different_workloads_are_compared_and_it_is_said() {
         "workload",
         "not interleaved: whatever changed",
     ] {
-        assert!(compared.stdout.replace("\n  ", " ").contains(part), "{part}\n{}", compared.stdout);
+        assert!(flat(&compared).contains(part), "{part}\n{}", compared.stdout);
     }
     // One trial's folder does as well as that of its experiment.
     let trial = b.join("trial-0001");

@@ -67,7 +67,7 @@ pub(super) fn text(metric: Metric, value: f64) -> String {
     }
 }
 
-fn change(line: &ComparedLine) -> String {
+pub(super) fn change(line: &ComparedLine) -> String {
     match (&line.ratio, &line.difference) {
         (Some(ratio), _) if is_factor(ratio) => format::ratio_estimate_of(ratio, "trial"),
         (Some(ratio), _) => format::difference_estimate(ratio),

@@ -106,7 +106,9 @@ impl Line {
         let (of_a, of_b) = ((self.of)(a), (self.of)(b));
         let is_same = match (of_a, of_b) {
             (None, None) => true,
-            (Some(one), Some(other)) if one.is_infinite() && other.is_infinite() => true,
+            (Some(one), Some(other)) if one.is_infinite() || other.is_infinite() => {
+                one.is_infinite() && other.is_infinite()
+            }
             (Some(one), Some(other)) => (one - other).abs() <= SAME_SHARE * one.abs().max(other.abs()),
             _ => false,
         };

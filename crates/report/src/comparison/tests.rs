@@ -3,7 +3,7 @@
 use truetps_analysis::{
     CompareSide, Comparison, Pairing, Threshold, ThresholdState, TrialDetail, TrialRecord, compare, detail,
 };
-use truetps_record::{Configuration, Trial, WorkloadProfile};
+use truetps_record::{Configuration, Trial, TrialRole, WorkloadProfile};
 
 use super::{ComparedSide, ComparisonInput, comparison_csv, comparison_json, comparison_markdown, comparison_text};
 use crate::fixture::Fixture;
@@ -27,7 +27,9 @@ impl Made {
         let record = |trial| TrialRecord { trial, intervals: &[], probe: None, variables: None };
         let details: Vec<TrialDetail> = fixture.trials.iter().map(|trial| detail(&record(trial))).collect();
         let side = |configuration: &Configuration| {
-            let is_of = |(trial, _): &(&Trial, _)| trial.configuration == *configuration && trial.validity.is_valid();
+            let is_of = |(trial, _): &(&Trial, _)| {
+                trial.configuration == *configuration && trial.validity.is_valid() && trial.role == TrialRole::Cell
+            };
             let own = fixture.trials.iter().zip(&details).filter(is_of);
             CompareSide { trials: own.map(|(trial, detail)| (record(trial), detail)).collect() }
         };
@@ -81,7 +83,7 @@ fn the_answer_in_words() {
     let text = comparison_text(&[flushes(Pairing::Blocks).input()], false);
     for part in [
         "runs/after (innodb_flush_log_at_trx_commit=0) compared with runs/before\n(innodb_flush_log_at_trx_commit=1)",
-        "Verdict   B is faster: +",
+        "Verdict   B is faster: ×1",
         "3 trials each, interleaved",
         "Fail if   tps<-5%: kept",
         "Stalls    A not known; B not known",

@@ -63,8 +63,10 @@ fn said(state: ThresholdState) -> &'static str {
 fn sentence(input: &ComparisonInput<'_>) -> String {
     let comparison = input.comparison;
     let Some(line) = comparison.line(TPS) else { return "no throughput was measured".to_owned() };
-    let Some(ratio) = line.ratio else { return "a side has no valid trial".to_owned() };
-    let difference = format::difference_estimate(&ratio);
+    if line.ratio.is_none() {
+        return "the two have no block in common, or a side has no valid trial".to_owned();
+    }
+    let difference = figures::change(line);
     let order = match comparison.pairing {
         Pairing::Blocks => "interleaved",
         Pairing::None => "not interleaved",
