@@ -72,8 +72,12 @@ impl<'a> Waits<'a> {
         let times = probe.times(ProbeSource::Server);
         let mut signals = timed(probe);
         let source = if signals.is_empty() { WaitSource::Sampled } else { WaitSource::Timed };
+        let has_redo = signals.iter().any(|signal| signal.class == WaitClass::RedoFlush);
         if signals.is_empty() {
             signals = sampled(probe);
+        } else if !has_redo {
+            // MariaDB times no write or flush of its redo log. Sessions that are in their commit show it.
+            signals.extend(sampled(probe).into_iter().filter(|signal| signal.class == WaitClass::Commit));
         }
         signals.extend(row_locks(probe, source));
         (times.len() >= 2 && !signals.is_empty()).then_some(Self { source, signals, times })
@@ -86,6 +90,14 @@ impl<'a> Waits<'a> {
             let steps = classes.entry(signal.class).or_insert_with(|| vec![0.0; self.times.len() - 1]);
             for (step, edges) in steps.iter_mut().zip(self.times.windows(2)) {
                 *step += signal.sessions(edges[0], edges[1]).unwrap_or(0.0);
+            }
+        }
+        // A session that waits for the binlog is in its commit, too.
+        if let (WaitSource::Timed, Some(binlog)) = (self.source, classes.get(&WaitClass::BinlogSync).cloned())
+            && let Some(commit) = classes.get_mut(&WaitClass::Commit)
+        {
+            for (commit, binlog) in commit.iter_mut().zip(binlog) {
+                *commit = (*commit - binlog).max(0.0);
             }
         }
         classes.retain(|_, steps| steps.iter().any(|sessions| *sessions > 0.0));
@@ -288,6 +300,18 @@ mod tests {
         assert_eq!(waits.source, WaitSource::Sampled);
         assert_eq!(waits.classes, [(WaitClass::Commit, vec![3.0, 22.0]), (WaitClass::RowLock, vec![0.0, 0.5])]);
         assert_eq!(wait_series(&self::series(&[(0.0, &[]), (1.0, &[])])), None);
+    }
+
+    /// MariaDB times the binlog and not the redo log: what is left of the commits is that.
+    #[test]
+    fn commits_stand_in_for_a_redo_log_that_is_not_timed() {
+        let series = series(&[
+            (0.0, &[(BINLOG, 0.0), ("session.Commit", 3.0)]),
+            (1000.0, &[(BINLOG, 1e6), ("session.Commit", 3.0)]),
+        ]);
+        let waits = wait_series(&series).unwrap();
+        assert_eq!(waits.source, WaitSource::Timed);
+        assert_eq!(waits.classes, [(WaitClass::BinlogSync, vec![1.0]), (WaitClass::Commit, vec![2.0])]);
     }
 
     #[test]

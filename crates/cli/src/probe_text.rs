@@ -237,7 +237,7 @@ mod tests {
         ));
         let line =
             meter.line(&sample(1000.0, &[("pg_stat_database.xact_commit", 9.0), ("session.LWLock:WALWrite", 2.0)]));
-        assert_eq!(line.unwrap(), "1.0s  running 2  xact_commit 4.0/s  redo 0 B/s  lock waits 1  LWLock:WALWrite 2");
+        assert_eq!(line.unwrap(), "1.0s  running 2  xact_commit 4.000/s  redo 0 B/s  lock waits 1  LWLock:WALWrite 2");
     }
 
     #[test]
