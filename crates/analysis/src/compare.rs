@@ -163,13 +163,18 @@ pub fn compare(
     let alpha = ALPHA / of.max(1) as f64;
     let metrics = Metric::all();
     let compared: Vec<_> = metrics.iter().map(|metric| Compared::of(*metric, a, b, pairing)).collect();
-    let others: Vec<_> = compared.iter().skip(1).map(|one| one.effect.map_or(1.0, |effect| effect.p_value())).collect();
-    let family = holm(&others, alpha);
-    let passes = |index: usize, one: &Compared| match index {
-        0 => one.effect.is_some_and(|effect| effect.p_value() <= alpha),
-        index => family.rejected[index - 1],
-    };
-    let lines = compared.iter().enumerate().map(|(index, one)| one.line(passes(index, one), smallest_effect));
+    let others: Vec<_> = compared.iter().skip(1).filter_map(|one| one.effect).map(|effect| effect.p_value()).collect();
+    let mut family = holm(&others, alpha).rejected.into_iter();
+    let passes: Vec<_> = compared
+        .iter()
+        .enumerate()
+        .map(|(index, one)| match (index, one.effect) {
+            (_, None) => false,
+            (0, Some(effect)) => effect.p_value() <= alpha,
+            (_, Some(_)) => family.next().unwrap_or(false),
+        })
+        .collect();
+    let lines = compared.iter().zip(passes).map(|(one, passes)| one.line(passes, smallest_effect));
     let mut lines: Vec<_> = lines.collect();
     lines[0].within_trials = within_trials(a, b);
     let details =

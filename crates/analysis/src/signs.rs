@@ -78,10 +78,8 @@ impl How {
                 Some(highest(probe, part, from_ms, to_ms)? / highest(probe, whole, from_ms, to_ms)?)
                     .filter(|share| share.is_finite())
             }
-            Self::Rate(name, factor) => {
-                Some(probe.growth(name, from_ms, to_ms, probe.interval_ms)? / (to_ms - from_ms) * factor)
-                    .filter(|rate| rate.is_finite())
-            }
+            Self::Rate(name, factor) => Some(probe.growth(name, from_ms, to_ms, 0.0)? / (to_ms - from_ms) * factor)
+                .filter(|rate| rate.is_finite()),
         }
     }
 }

@@ -59,8 +59,10 @@ impl Stalls {
 pub enum StallsUnknown {
     /// A record of an older version, or of a script's run: it has seconds only.
     NoBuckets,
-    /// The measure phase has fewer than ten steps.
+    /// The measure phase has fewer than ten buckets.
     TooShort,
+    /// Fewer than 20 transactions a second: a second without any may be chance, and no gap was long enough to be none.
+    TooFew,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -102,7 +104,7 @@ pub(crate) fn stalls(intervals: &[Interval]) -> Stalls {
         return Stalls { unknown: Some(StallsUnknown::NoBuckets), ..found };
     }
     let buckets = buckets(&measured);
-    let gaps = gaps(intervals, from_ms, to_ms);
+    let gaps = gaps(intervals, &buckets, from_ms, to_ms);
     let found = Stalls { max_gap_ms: largest(gaps.iter().map(Span::length_ms)), ..found };
     if buckets.len() < STEPS_MIN {
         return Stalls { unknown: Some(StallsUnknown::TooShort), ..found };
@@ -114,7 +116,9 @@ pub(crate) fn stalls(intervals: &[Interval]) -> Stalls {
     list.extend(level.dips(&spans).into_iter().map(|span| level.stall(StallKind::Dip, span, &buckets)));
     list.sort_by(|one, other| one.start_ms.total_cmp(&other.start_ms));
     let lengths = || list.iter().filter(|one| one.kind == StallKind::Stall).map(|one| one.length_ms);
+    let unknown = (!level.is_dense && list.is_empty()).then_some(StallsUnknown::TooFew);
     Stalls {
+        unknown,
         stalled_ms: lengths().fold(0.0, |sum, length| sum + length),
         longest_ms: largest(lengths()),
         list,
@@ -175,13 +179,20 @@ fn buckets(intervals: &[&Interval]) -> Vec<Step> {
     steps
 }
 
-/// Gaps within the measure phase, whatever interval their end is in.
-fn gaps(intervals: &[Interval], from_ms: f64, to_ms: f64) -> Vec<Span> {
+/// Gaps within the measure phase, whatever interval their end is in. One that has no end, since nothing ended any more, is in no
+/// interval: it begins with the empty buckets at the end.
+fn gaps(intervals: &[Interval], buckets: &[Step], from_ms: f64, to_ms: f64) -> Vec<Span> {
     let gaps = intervals
         .iter()
         .flat_map(|interval| &interval.gaps)
         .map(|gap| Span { from_ms: gap.start_ms.max(from_ms), to_ms: (gap.start_ms + gap.length_ms).min(to_ms) });
-    gaps.filter(|span| span.length_ms() >= BUCKET_MS).collect()
+    let mut gaps: Vec<_> = gaps.filter(|span| span.length_ms() >= BUCKET_MS).collect();
+    let last_ms = buckets.iter().rev().find(|step| step.ok > 0.0).map_or(from_ms, |step| step.span.to_ms);
+    let open = Span { from_ms: last_ms, to_ms };
+    if open.length_ms() >= BUCKET_MS && !gaps.iter().any(|gap| gap.to_ms > last_ms) {
+        gaps.push(open);
+    }
+    gaps
 }
 
 /// Steps that are long enough to be judged, and what is usual around each.

@@ -208,6 +208,13 @@ fn what_cannot_be_known_is_said() {
     assert_eq!(stalls(&old).unknown, Some(StallsUnknown::NoBuckets));
     assert_eq!(stalls(&of_buckets(&[50; 5])).unknown, Some(StallsUnknown::TooShort));
     assert_eq!(stalls(&[]).unknown, Some(StallsUnknown::TooShort));
+    // A transaction a second, or fewer: a gap of seconds is nothing.
+    let few: Vec<_> = (0..60).map(|n| f64::from(n) * 700.0).collect();
+    assert_eq!(stalls(&intervals(0, 40_000, &few)).unknown, Some(StallsUnknown::TooFew));
+    // A standstill that lasts to the end, whose gap nobody has closed.
+    let open = of_buckets(&[[100; 60], [0; 60]].concat());
+    let found = stalls(&open);
+    assert_eq!((found.max_gap_ms, found.list.len()), (Some(6000.0), 1), "{found:?}");
     // A whole trial in which nothing ended has no level to fall from, and is no stall but a failure.
     assert_eq!(stalls(&of_buckets(&[0; 100])).list, []);
 }

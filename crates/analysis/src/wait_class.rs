@@ -50,15 +50,20 @@ type Parts = [(&'static str, WaitClass)];
 /// background thread, a client that has nothing to ask).
 pub(crate) fn of_event(event: &str) -> Option<WaitClass> {
     const NOT_WAITS: [&str; 5] = ["idle", "wait/io/table/", "wait/io/socket/", "wait/lock/table/", "wait/synch/cond/"];
-    // Sessions of a group commit wait for their leader by a condition.
-    const CONDITIONS: [&str; 4] =
-        ["mysql_bin_log::cond_done", "cond_binlog_send", "cond_prepare", "cond_wait_for_prior"];
+    // Sessions of a group commit wait for their leader by a condition; the first is MySQL's, the others are MariaDB's.
+    const CONDITIONS: [&str; 4] = [
+        "mysql_bin_log::cond_done",
+        "thd::cond_wakeup_ready",
+        "wait_for_commit::cond_wait_commit",
+        "cond_prepare_ordered",
+    ];
     const PARTS: &Parts = &[
         ("mysql_bin_log", WaitClass::BinlogSync),
         ("/sql/binlog", WaitClass::BinlogSync),
         ("lock_after_binlog_sync", WaitClass::BinlogSync),
         ("lock_commit_ordered", WaitClass::BinlogSync),
         ("lock_prepare_ordered", WaitClass::BinlogSync),
+        ("wait_for_commit::", WaitClass::BinlogSync),
         ("cond_", WaitClass::BinlogSync),
         ("checkpoint", WaitClass::Checkpoint),
         ("innodb_log_file", WaitClass::RedoFlush),
@@ -70,9 +75,6 @@ pub(crate) fn of_event(event: &str) -> Option<WaitClass> {
         ("innodb_data_file", WaitClass::PageFlush),
         ("innodb_temp_file", WaitClass::PageFlush),
         ("buf_pool", WaitClass::BufferPool),
-        ("lock_wait", WaitClass::RowLock),
-        ("lock_sys", WaitClass::RowLock),
-        ("lock_mutex", WaitClass::RowLock),
         ("wait/synch/", WaitClass::Latch),
         ("wait/io/redo_log", WaitClass::RedoFlush),
     ];
@@ -92,6 +94,8 @@ pub(crate) fn of_mysql_state(state: &str) -> Option<WaitClass> {
         ("binlog", WaitClass::BinlogSync),
         ("handler commit", WaitClass::Commit),
         ("commit", WaitClass::Commit),
+        // Up to MySQL 5.7.
+        ("query end", WaitClass::Commit),
         ("metadata lock", WaitClass::Other),
         ("row lock", WaitClass::RowLock),
         ("writing to net", WaitClass::Network),
@@ -107,9 +111,7 @@ pub(crate) fn of_mysql_state(state: &str) -> Option<WaitClass> {
 /// `type:event` of `pg_stat_activity`. `None`: at work, or waiting for its client.
 pub(crate) fn of_postgres_event(event: &str) -> Option<WaitClass> {
     const PARTS: &Parts = &[
-        ("(running)", WaitClass::Other),
         ("client:", WaitClass::Network),
-        ("activity:", WaitClass::Other),
         ("io:wal", WaitClass::RedoFlush),
         ("lwlock:wal", WaitClass::RedoFlush),
         ("ipc:syncrep", WaitClass::Network),
@@ -118,9 +120,12 @@ pub(crate) fn of_postgres_event(event: &str) -> Option<WaitClass> {
         ("io:datafile", WaitClass::PageFlush),
         ("bufferpin:", WaitClass::BufferPool),
         ("lwlock:buffer", WaitClass::BufferPool),
-        ("lwlock:lockmanager", WaitClass::Latch),
         ("lwlock:", WaitClass::Latch),
-        ("lock:", WaitClass::RowLock),
+        ("lock:tuple", WaitClass::RowLock),
+        ("lock:transactionid", WaitClass::RowLock),
+        ("lock:spectoken", WaitClass::RowLock),
+        // A table that grows.
+        ("lock:extend", WaitClass::PageFlush),
         ("timeout:spindelay", WaitClass::Latch),
     ];
     let event = event.to_ascii_lowercase();
@@ -151,6 +156,12 @@ mod tests {
         check("wait/io/table/sql/handler", None);
         check("wait/synch/cond/innodb/srv_monitor", None);
         check("idle", None);
+        check("wait/synch/cond/sql/THD::COND_wakeup_ready", Some(WaitClass::BinlogSync));
+        check("wait/synch/cond/sql/wait_for_commit::COND_wait_commit", Some(WaitClass::BinlogSync));
+        check("wait/synch/mutex/sql/wait_for_commit::LOCK_wait_commit", Some(WaitClass::BinlogSync));
+        check("wait/synch/cond/mysys/COND_timer", None);
+        // InnoDB times row locks itself: this is the latch of their list.
+        check("wait/synch/mutex/innodb/lock_wait_mutex", Some(WaitClass::Latch));
         check("wait/io/file/sql/slow_log", Some(WaitClass::Other));
     }
 
@@ -161,6 +172,7 @@ mod tests {
         check("waiting for handler commit", Some(WaitClass::Commit));
         check("Waiting for prior transaction to commit", Some(WaitClass::BinlogSync));
         check("Waiting for semi-sync ACK from slave", Some(WaitClass::Network));
+        check("query end", Some(WaitClass::Commit));
         check("Update", None);
         check("(none)", None);
         let check = |event: &str, expect| assert_eq!(of_postgres_event(event), expect, "{event}");
@@ -168,6 +180,7 @@ mod tests {
         check("LWLock:WALWrite", Some(WaitClass::RedoFlush));
         check("Lock:transactionid", Some(WaitClass::RowLock));
         check("LWLock:LockManager", Some(WaitClass::Latch));
+        check("Lock:relation", Some(WaitClass::Other));
         check("IO:DataFileExtend", Some(WaitClass::PageFlush));
         check("(running)", None);
         check("Client:ClientRead", None);

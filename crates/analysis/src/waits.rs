@@ -72,11 +72,11 @@ impl<'a> Waits<'a> {
         let times = probe.times(ProbeSource::Server);
         let mut signals = timed(probe);
         let source = if signals.is_empty() { WaitSource::Sampled } else { WaitSource::Timed };
-        let has_redo = signals.iter().any(|signal| signal.class == WaitClass::RedoFlush);
         if signals.is_empty() {
             signals = sampled(probe);
-        } else if !has_redo {
-            // MariaDB times no write or flush of its redo log. Sessions that are in their commit show it.
+        } else {
+            // MariaDB times no write or flush of its redo log, and in MySQL 8 and later it is a thread of the server's that does,
+            // whatever number of sessions wait for it. Sessions that are in their commit show it.
             signals.extend(sampled(probe).into_iter().filter(|signal| signal.class == WaitClass::Commit));
         }
         signals.extend(row_locks(probe, source));
@@ -92,16 +92,23 @@ impl<'a> Waits<'a> {
                 *step += signal.sessions(edges[0], edges[1]).unwrap_or(0.0);
             }
         }
-        // A session that waits for the binlog is in its commit, too.
-        if let (WaitSource::Timed, Some(binlog)) = (self.source, classes.get(&WaitClass::BinlogSync).cloned())
-            && let Some(commit) = classes.get_mut(&WaitClass::Commit)
-        {
-            for (commit, binlog) in commit.iter_mut().zip(binlog) {
-                *commit = (*commit - binlog).max(0.0);
-            }
-        }
+        self.part_commits(&mut classes);
         classes.retain(|_, steps| steps.iter().any(|sessions| *sessions > 0.0));
         WaitSeries { source: self.source, edges_ms: self.times.to_vec(), classes: classes.into_iter().collect() }
+    }
+
+    /// A session that waits for the binlog, or for the redo log where that is timed, is in its commit, too: what is shown as
+    /// commit is the rest.
+    fn part_commits(&self, classes: &mut BTreeMap<WaitClass, Vec<f64>>) {
+        if self.source == WaitSource::Sampled {
+            return;
+        }
+        for part in [WaitClass::BinlogSync, WaitClass::RedoFlush] {
+            let Some(part) = classes.get(&part).cloned() else { continue };
+            for (commit, part) in classes.get_mut(&WaitClass::Commit).into_iter().flatten().zip(part) {
+                *commit = (*commit - part).max(0.0);
+            }
+        }
     }
 
     /// What was waited on within a stretch more than elsewhere, the largest change first. `elsewhere`: the stretches that it
@@ -187,7 +194,8 @@ fn growth(points: &[ProbePoint], from_ms: f64, to_ms: f64) -> Option<f64> {
 fn timed(probe: &ProbeSeries) -> Vec<Signal<'_>> {
     const DATA_FILE: &str = "wait/io/file/innodb/innodb_data_file";
     const US: Kind = Kind::Time { unit_ms: 1e-3 };
-    let has_files = probe.with_prefix("file.").next().is_some();
+    // MySQL 5.5 counts its reads and writes, and does not time them apart.
+    let has_files = !probe.points(&format!("file.{DATA_FILE}.write_us")).is_empty();
     let waits = probe.with_prefix("wait.").filter_map(|(name, points)| {
         let event = name.strip_prefix("wait.")?.strip_suffix(".us")?;
         let class = of_event(event)?;

@@ -91,6 +91,7 @@ fn facts(trials: &[StalledTrial<'_>]) -> Vec<(&'static str, String)> {
     let unknown = |why: StallsUnknown| trials.iter().filter(|(_, one)| one.stalls.unknown == Some(why)).count();
     for (why, text) in [
         (StallsUnknown::NoBuckets, "recorded seconds only, so that nothing is known of their stalls"),
+        (StallsUnknown::TooFew, "had too few transactions to tell a standstill from chance"),
         (StallsUnknown::TooShort, "measured too short for stalls to be told from what is usual"),
     ] {
         if unknown(why) > 0 {

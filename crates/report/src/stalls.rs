@@ -69,6 +69,7 @@ pub(crate) fn unknown(why: StallsUnknown) -> &'static str {
     match why {
         StallsUnknown::NoBuckets => "the record has whole seconds only (an older version, or a script's run)",
         StallsUnknown::TooShort => "the measure phase is shorter than a second",
+        StallsUnknown::TooFew => "there are too few transactions to tell a standstill from chance",
     }
 }
 
