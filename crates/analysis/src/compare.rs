@@ -5,10 +5,12 @@ use truetps_record::{Estimate, Phase, WorkloadProfile};
 
 use crate::detail::{CellDetail, TrialDetail, TrialRecord, cell_detail};
 use crate::effect::{Change, Effect};
+use crate::evidence::Evidence;
 use crate::holm::holm;
 use crate::ledger::{LedgerKey, LedgerUnit};
 use crate::middle::median;
 use crate::sample::exp;
+use crate::{Noise, generator_reason};
 
 /// The chance of a false claim: for throughput, the one declared measure, and for all other figures together.
 const ALPHA: f64 = 0.05;
@@ -23,6 +25,14 @@ const BATCHES_MIN: usize = 5;
 pub struct CompareSide<'a> {
     /// One and its [`TrialDetail`] each.
     pub trials: Vec<(TrialRecord<'a>, &'a TrialDetail)>,
+}
+
+impl<'a> CompareSide<'a> {
+    fn evidence(&self) -> impl Iterator<Item = Evidence<'a>> {
+        self.trials
+            .iter()
+            .filter_map(|(TrialRecord { trial, .. }, _)| Some(Evidence { trial, measured: trial.measured.as_ref()? }))
+    }
 }
 
 /// How trials of the two sides belong together.
@@ -82,9 +92,7 @@ impl Metric {
     fn of(self, record: &TrialRecord<'_>, detail: &TrialDetail) -> Option<f64> {
         let measured = record.trial.measured.as_ref()?;
         let figure = match self {
-            // Half a transaction over the whole phase: a trial without any has a logarithm, too.
-            Self::Own(OwnMetric::Tps) if measured.tps == 0.0 => Some(0.5 / (measured.length_ms / 1e3)),
-            Self::Own(OwnMetric::Tps) => Some(measured.tps),
+            Self::Own(OwnMetric::Tps) => Some(Evidence { trial: record.trial, measured }.tps()),
             Self::Own(OwnMetric::ResponseUsP99) => measured.response.response_us_p99,
             Self::Own(OwnMetric::MaxGapMs) if detail.stalls.unknown.is_some() => None,
             Self::Own(OwnMetric::MaxGapMs) => Some(detail.stalls.max_gap_ms.unwrap_or(0.0).max(GAP_LEAST_MS)),
@@ -141,6 +149,8 @@ pub struct Comparison {
     pub profile_b: Option<WorkloadProfile>,
     /// Smallest relative difference that matters: 0.03 is 3 %.
     pub smallest_effect: f64,
+    /// The generator limited a trial: the servers may differ more, less or the other way.
+    pub generator_limited: bool,
     /// Smallest relative difference in throughput that these trials could have shown with 80 % power.
     pub smallest_visible_effect: Option<f64>,
 }
@@ -151,16 +161,23 @@ impl Comparison {
     }
 }
 
-/// Compares b with a. `smallest_effect`: 0.03 is 3 %. `of`: so many comparisons are made at once, and share the chance of a
-/// false claim (Bonferroni).
-pub fn compare(
-    a: &CompareSide<'_>,
-    b: &CompareSide<'_>,
-    pairing: Pairing,
-    smallest_effect: f64,
-    of: usize,
-) -> Comparison {
-    let alpha = ALPHA / of.max(1) as f64;
+/// How two sides are compared.
+#[derive(Debug, Clone, Copy)]
+pub struct CompareOptions<'a> {
+    pub pairing: Pairing,
+    /// 0.03 is 3 %.
+    pub smallest_effect: f64,
+    /// So many comparisons are made at once, and share the chance of a false claim (Bonferroni).
+    pub of: usize,
+    /// What the twins of the experiment differ by, where both sides are of one that has any: it bounds claims on throughput.
+    pub noise: Option<&'a Noise>,
+}
+
+/// Compares b with a.
+pub fn compare(a: &CompareSide<'_>, b: &CompareSide<'_>, options: &CompareOptions<'_>) -> Comparison {
+    let CompareOptions { pairing, smallest_effect, .. } = *options;
+    let alpha = ALPHA / options.of.max(1) as f64;
+    let noise = options.noise.map_or(0.0, |noise| noise.smallest_visible_effect.ln_1p());
     let metrics = Metric::all();
     let compared: Vec<_> = metrics.iter().map(|metric| Compared::of(*metric, a, b, pairing)).collect();
     let others: Vec<_> = compared.iter().skip(1).filter_map(|one| one.effect).map(|effect| effect.p_value()).collect();
@@ -174,7 +191,7 @@ pub fn compare(
             (_, Some(_)) => family.next().unwrap_or(false),
         })
         .collect();
-    let lines = compared.iter().zip(passes).map(|(one, passes)| one.line(passes, smallest_effect));
+    let lines = compared.iter().zip(passes).map(|(one, passes)| one.line(passes, smallest_effect, noise));
     let mut lines: Vec<_> = lines.collect();
     lines[0].within_trials = within_trials(a, b);
     let details =
@@ -192,9 +209,12 @@ pub fn compare(
         profile_a: profile(a),
         profile_b: profile(b),
         smallest_effect,
+        generator_limited: a.evidence().chain(b.evidence()).any(|one| generator_reason(one.measured).is_some()),
         smallest_visible_effect: throughput.and_then(|effect| effect.visible()).map(|log| exp(log) - 1.0),
     }
 }
+
+const TPS: Metric = Metric::Own(OwnMetric::Tps);
 
 /// A figure of both sides, not yet judged.
 struct Compared {
@@ -220,7 +240,10 @@ impl Compared {
         let effect = match pairing {
             Pairing::Blocks => {
                 let partner = |block: u32| of_a.iter().find(|(other, _)| *other == block);
-                let pairs = of_b.iter().filter_map(|(block, b)| Some(scale(*b) - scale(partner(*block)?.1)));
+                // Neither has finished a transaction: that says nothing of their ratio.
+                let is_void = |block: u32| metric == TPS && has_nothing(a, block) && has_nothing(b, block);
+                let both = of_b.iter().filter(|(block, _)| !is_void(*block));
+                let pairs = both.filter_map(|(block, b)| Some(scale(*b) - scale(partner(*block)?.1)));
                 Effect::paired(&pairs.collect::<Vec<_>>())
             }
             Pairing::None => {
@@ -228,11 +251,13 @@ impl Compared {
                 Effect::welch(&scaled(&of_a), &scaled(&of_b))
             }
         };
+        let effect =
+            effect.map(|effect| effect.with_variance_at_least(if metric == TPS { resolution(a, b) } else { 0.0 }));
         let middle = |list: &[(u32, f64)]| median(list.iter().map(|(_, figure)| *figure));
         Self { metric, a: middle(&of_a), b: middle(&of_b), effect, is_ratio }
     }
 
-    fn line(&self, passes: bool, smallest_effect: f64) -> ComparedLine {
+    fn line(&self, passes: bool, smallest_effect: f64, noise: f64) -> ComparedLine {
         let larger = self.a.unwrap_or(0.0).max(self.b.unwrap_or(0.0));
         let apart = (self.a.unwrap_or(0.0) - self.b.unwrap_or(0.0)).abs();
         let margin = if self.is_ratio { smallest_effect.ln_1p() } else { smallest_effect * larger };
@@ -240,7 +265,7 @@ impl Compared {
             // Too small to be of interest, however large it is relative to next to nothing.
             Some(effect) if effect.n >= 2 && larger > 0.0 && apart < self.metric.least() => Change::Equivalent,
             Some(effect) if effect.n >= 2 && larger == 0.0 => Change::Equivalent,
-            Some(effect) => effect.change(passes, margin),
+            Some(effect) => effect.change(passes, margin, if self.metric == TPS { noise } else { 0.0 }),
             None => Change::NotEnoughData { more_trials: None },
         };
         ComparedLine {
@@ -253,6 +278,19 @@ impl Compared {
             within_trials: None,
         }
     }
+}
+
+/// Variance that counting in whole transactions leaves to the difference of ln(tps) of a trial of each side.
+fn resolution(a: &CompareSide<'_>, b: &CompareSide<'_>) -> f64 {
+    let of_side = |side: &CompareSide<'_>| {
+        let all: Vec<_> = side.evidence().map(|evidence| evidence.resolution()).collect();
+        all.iter().sum::<f64>() / all.len().max(1) as f64
+    };
+    of_side(a) + of_side(b)
+}
+
+fn has_nothing(side: &CompareSide<'_>, block: u32) -> bool {
+    side.evidence().any(|evidence| evidence.trial.block == block && evidence.is_zero())
 }
 
 /// Where a side has one trial: the ratio of the means of stretches within the two.

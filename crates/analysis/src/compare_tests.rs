@@ -2,7 +2,7 @@
 
 use truetps_record::{Interval, Trial};
 
-use crate::compare::{CompareSide, Comparison, Metric, OwnMetric, Pairing, compare};
+use crate::compare::{CompareOptions, CompareSide, Comparison, Metric, OwnMetric, Pairing, compare};
 use crate::detail::{TrialDetail, TrialRecord, detail};
 use crate::effect::Change;
 use crate::synthetic::{Random, plan, run};
@@ -36,7 +36,11 @@ impl Made {
 }
 
 fn compared(a: &[f64], b: &[f64], pairing: Pairing) -> Comparison {
-    compare(&Made::of(a).side(), &Made::of(b).side(), pairing, 0.03, 1)
+    compare(&Made::of(a).side(), &Made::of(b).side(), &options(pairing))
+}
+
+fn options(pairing: Pairing) -> CompareOptions<'static> {
+    CompareOptions { pairing, smallest_effect: 0.03, of: 1, noise: None }
 }
 
 fn change_of(comparison: &Comparison, metric: Metric) -> Change {
@@ -119,6 +123,14 @@ fn one_trial_each_is_no_evidence() {
     // A side without any valid trial.
     let nothing = compared(&[], &[1000.0, 1000.0], Pairing::None);
     assert_eq!((nothing.line(TPS).unwrap().ratio, nothing.line(TPS).unwrap().a), (None, None));
+}
+
+/// Trials of a few transactions each are no measurement without error, equal as they may be.
+#[test]
+fn whole_transactions_are_coarse() {
+    // 0.7 tps for 10 s are seven transactions.
+    let comparison = compared(&[0.7, 0.7], &[0.8, 0.8], Pairing::None);
+    assert!(matches!(change_of(&comparison, TPS), Change::NotEnoughData { .. }), "{:?}", comparison.line(TPS));
 }
 
 #[test]

@@ -76,6 +76,16 @@ impl Effect {
         Some(Self { mean: b.mean - a.mean, n: a.n.min(b.n), spread })
     }
 
+    /// The same, of differences whose variance cannot be known to be less than this.
+    pub(crate) fn with_variance_at_least(self, least: f64) -> Self {
+        let widen = |spread: Spread| Spread {
+            unit: spread.unit.max(least.sqrt()),
+            error: spread.error.max((least / self.n as f64).sqrt()),
+            ..spread
+        };
+        Self { spread: self.spread.map(widen), ..self }
+    }
+
     /// The mean with its 95 % interval, each end turned back by `back`.
     pub(crate) fn estimate(&self, back: impl Fn(f64) -> f64) -> Estimate {
         let half = self.spread.map(|spread| quantile(UPPER, spread.freedom) * spread.error);
@@ -103,14 +113,14 @@ impl Effect {
     }
 
     /// - *higher*, *lower*: the test is passed, **and** the difference is at least `margin`, **and** it is at least the
-    ///   smallest one that these trials could have shown.
+    ///   smallest one that these trials could have shown, **and** it is at least `noise`: what twins leave visible.
     /// - *equivalent*: the whole interval is within ± `margin`.
-    pub(crate) fn change(&self, passes: bool, margin: f64) -> Change {
+    pub(crate) fn change(&self, passes: bool, margin: f64, noise: f64) -> Change {
         let (Some(spread), Some(visible)) = (self.spread, self.visible()) else {
             return Change::NotEnoughData { more_trials: None };
         };
         let size = self.mean.abs();
-        if passes && size >= margin && size >= visible {
+        if passes && size >= margin && size >= visible && size >= noise {
             return if self.mean > 0.0 { Change::Higher } else { Change::Lower };
         }
         if size + quantile(UPPER, spread.freedom) * spread.error < margin {
@@ -170,22 +180,29 @@ mod tests {
     #[test]
     fn changes() {
         let margin = 0.03;
-        let check = |effect: Option<Effect>, passes, expect| assert_eq!(effect.unwrap().change(passes, margin), expect);
+        let check =
+            |effect: Option<Effect>, passes, expect| assert_eq!(effect.unwrap().change(passes, margin, 0.0), expect);
         check(Effect::welch(&[1.0, 1.01, 1.02], &[1.5, 1.51, 1.52]), true, Change::Higher);
         check(Effect::paired(&[-0.5, -0.51, -0.49]), true, Change::Lower);
         check(Effect::paired(&[0.001, -0.001, 0.0, 0.002]), false, Change::Equivalent);
         check(Effect::welch(&[1.0], &[2.0]), false, Change::NotEnoughData { more_trials: None });
         check(Effect::paired(&[-3.0, 3.0, -3.0, 3.1]), false, Change::NotEnoughData { more_trials: None });
-        let unsure = Effect::paired(&[0.0, 0.1, 0.2]).unwrap().change(false, margin);
+        let unsure = Effect::paired(&[0.0, 0.1, 0.2]).unwrap().change(false, margin, 0.0);
         assert!(matches!(unsure, Change::NotEnoughData { more_trials: Some(1..=20) }), "{unsure:?}");
         assert_eq!(Effect::welch(&[], &[1.0]), None);
+        // Below what twins leave visible.
+        let high = Effect::paired(&[0.1, 0.11, 0.09]).unwrap();
+        assert_eq!(
+            (high.change(true, margin, 0.09), high.change(true, margin, 0.2)),
+            (Change::Higher, Change::NotEnoughData { more_trials: Some(1) })
+        );
     }
 
     #[test]
     fn equal_values_have_no_spread() {
         let same = Effect::welch(&[2.0, 2.0], &[2.0, 2.0]).unwrap();
-        assert_eq!((same.p_value(), same.change(false, 0.03)), (1.0, Change::Equivalent));
+        assert_eq!((same.p_value(), same.change(false, 0.03, 0.0)), (1.0, Change::Equivalent));
         let other = Effect::welch(&[2.0, 2.0], &[3.0, 3.0]).unwrap();
-        assert_eq!((other.p_value(), other.change(true, 0.03)), (0.0, Change::Higher));
+        assert_eq!((other.p_value(), other.change(true, 0.03, 0.0)), (0.0, Change::Higher));
     }
 }

@@ -29,7 +29,7 @@ impl Evidence<'_> {
     /// Variance of ln(tps) that counting in whole transactions leaves: a count c stands for anything within half a
     /// transaction of it, and a uniform error of width 1/c has the variance 1/(12 c²). It keeps three trials of 17
     /// transactions each from looking like a measurement without any error.
-    fn resolution(&self) -> f64 {
+    pub(crate) fn resolution(&self) -> f64 {
         let transactions = self.tps() * self.measured.length_ms / 1e3;
         1.0 / (12.0 * transactions.powi(2))
     }

@@ -135,12 +135,15 @@ fn why_absent(input: &LedgerInput<'_>, has_window: bool, key: LedgerKey) -> Stri
     if input.measured.counts.ok == 0 {
         return "no transaction ended".to_owned();
     }
-    if !has_window {
-        return "it was not read in time".to_owned();
+    let names =
+        || sources(key).filter(|source| source.holds(input)).flat_map(|source| source.names).map(|(_, name)| *name);
+    let said = names().find_map(|name| probe.absent.iter().find(|absent| absent.is_about(name)));
+    if let Some(absent) = said {
+        return absent.why.clone();
     }
-    let mut places = sources(key).flat_map(|source| source.names).filter_map(|(_, name)| name.split('.').next());
-    let absent = places.find_map(|place| probe.absent.iter().find(|absent| absent.what == place));
-    absent.map_or_else(|| "the server does not count it".to_owned(), |absent| absent.why.clone())
+    // Read now and then, but not for long enough; or the counter fell, since the server was restarted.
+    let is_read = has_window && names().any(|name| !probe.points(name).is_empty());
+    if is_read { "not read for all of the measure phase" } else { "the server does not count it" }.to_owned()
 }
 
 /// The part of the measure phase that readings cover, and what ended in it.
@@ -165,7 +168,8 @@ impl<'a> Window<'a> {
             for (factor, name) in source.names {
                 sum += factor * self.per_tx(name)?;
             }
-            Some((sum.max(0.0), source.words()))
+            // Two counters that do not fit each other are no figure.
+            (sum >= 0.0).then(|| (sum, source.words()))
         })
     }
 
@@ -248,6 +252,7 @@ const SOURCES: &[(LedgerKey, Source)] = &[
     plain(LedgerKey::ServerSwitches, &[(1.0, "server.context_switches")]),
     plain(LedgerKey::RedoBytes, &[(1.0, "status.Innodb_os_log_written")]),
     plain(LedgerKey::RedoBytes, &[(1.0, "pg_stat_wal.wal_bytes")]),
+    plain(LedgerKey::RedoBytes, &[(1.0, "pg_lsn.insert_bytes")]),
     plain(LedgerKey::RedoWrites, &[(1.0, "status.Innodb_log_writes")]),
     plain(LedgerKey::RedoWrites, &[(1.0, "pg_stat_wal.wal_write")]),
     plain(LedgerKey::RedoWrites, &[(1.0, "pg_stat_io.wal.normal.writes")]),
@@ -281,9 +286,10 @@ const SOURCES: &[(LedgerKey, Source)] = &[
             (1.0, "pg_stat_bgwriter.buffers_backend"),
         ],
     ),
-    plain(
+    noted(
         LedgerKey::PagesWritten,
         &[(1.0, "pg_stat_checkpointer.buffers_written"), (1.0, "pg_stat_bgwriter.buffers_clean")],
+        "without those that sessions wrote themselves",
     ),
     plain(LedgerKey::PagesCreated, &[(1.0, "status.Innodb_pages_created")]),
     plain(LedgerKey::PagesRead, &[(1.0, "status.Innodb_pages_read")]),

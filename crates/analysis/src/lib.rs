@@ -37,7 +37,7 @@ mod synthetic;
 #[cfg(test)]
 mod truth_tests;
 
-pub use compare::{CompareSide, ComparedLine, Comparison, Metric, OwnMetric, Pairing, compare};
+pub use compare::{CompareOptions, CompareSide, ComparedLine, Comparison, Metric, OwnMetric, Pairing, compare};
 pub use detail::{CellDetail, Meanwhile, TrialDetail, TrialRecord, cell_detail, detail};
 pub use effect::Change;
 pub use ledger::{Ledger, LedgerInput, LedgerKey, LedgerLine, LedgerUnit, ledger};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use truetps_analysis::{TrialDetail, TrialRecord, detail};
+use truetps_analysis::{Noise, TrialDetail, TrialRecord, analyse, detail};
 use truetps_record::{
     Configuration, Experiment, ExperimentFolder, FolderError, Interval, LATEST, Plan, ProbeSeries, Trial, TrialRole,
 };
@@ -70,6 +70,13 @@ impl NamedRun {
             }
         }
         Ok(trials)
+    }
+
+    /// What the twins of the experiment differ by.
+    pub(crate) fn noise(&self) -> Result<Option<Noise>, Failure> {
+        let names = self.experiment.schedule.iter().map(|one| self.folder.trial(&one.name));
+        let trials: Vec<_> = names.filter_map(Result::transpose).collect::<Result<_, _>>().map_err(Failure::usage)?;
+        Ok(analyse(&self.plan, &self.experiment, &trials).noise)
     }
 
     pub(crate) fn path(&self) -> PathBuf {

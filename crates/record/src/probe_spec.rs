@@ -14,7 +14,7 @@ pub struct ProbeSpec {
     pub enabled: bool,
     pub interval_s: f64,
     /// Start private servers with all wait events of `performance_schema` and the InnoDB metrics that are off by default. That
-    /// costs throughput (docs/reference/probe.md says how much); a server of the user is left as it is.
+    /// costs throughput; a server of the user is left as it is.
     pub waits: bool,
 }
 

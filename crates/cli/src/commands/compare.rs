@@ -3,7 +3,8 @@
 use std::io::IsTerminal;
 
 use truetps_analysis::{
-    Change, CompareSide, Comparison, Metric, OwnMetric, Pairing, Threshold, ThresholdState, TrialDetail, compare,
+    Change, CompareOptions, CompareSide, Comparison, Metric, Noise, OwnMetric, Pairing, Threshold, ThresholdState,
+    TrialDetail, compare,
 };
 use truetps_inspect::side_of_path;
 use truetps_knowledge::{Diff, diff};
@@ -70,6 +71,8 @@ struct Side {
     details: Vec<TrialDetail>,
     /// Those that were asked for.
     configurations: Vec<Configuration>,
+    /// What the experiment's twins differ by.
+    noise: Option<Noise>,
 }
 
 impl Side {
@@ -94,7 +97,8 @@ impl Side {
             return Err(Failure::usage(message).hint(format!("it has {}", listed.join(", "))));
         }
         let details = trials.iter().map(RecordedTrial::detail).collect();
-        Ok(Self { named, trials, details, configurations })
+        let noise = named.noise()?;
+        Ok(Self { named, trials, details, configurations, noise })
     }
 
     fn side(&self, configuration: &Configuration) -> CompareSide<'_> {
@@ -160,7 +164,12 @@ impl Compared {
         let of_b_too = |block: &u32| blocks(b, of_b).contains(block);
         let is_paired = a.named.path() == b.named.path() && blocks(a, of_a).iter().any(of_b_too);
         let pairing = if is_paired { Pairing::Blocks } else { Pairing::None };
-        let smallest = a.named.plan.design.smallest_effect_percent / 100.0;
+        let options = CompareOptions {
+            pairing,
+            smallest_effect: a.named.plan.design.smallest_effect_percent / 100.0,
+            of,
+            noise: a.noise.as_ref().filter(|_| is_paired),
+        };
         let settings = a.first(of_a).zip(b.first(of_b)).and_then(|(one, other)| {
             let side = |named: &NamedRun, recorded: &RecordedTrial| {
                 side_of_path(&named.path().join(&recorded.trial.name), None).ok()
@@ -172,7 +181,7 @@ impl Compared {
             name_b: b.named.name(),
             of_a: of_a.clone(),
             of_b: of_b.clone(),
-            comparison: compare(&a.side(of_a), &b.side(of_b), pairing, smallest, of),
+            comparison: compare(&a.side(of_a), &b.side(of_b), &options),
             settings,
         }
     }

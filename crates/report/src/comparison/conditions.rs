@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use serde_json::Value;
-use truetps_record::{HostFacts, Plan};
+use truetps_record::{HostFacts, Plan, ProbeSpec};
 
 use super::{ComparedSide, ComparisonInput};
 use crate::document::{Block, Entry, Section, Table};
@@ -74,6 +74,7 @@ fn described(side: &ComparedSide<'_>) -> Vec<(&'static str, String)> {
         ("protocol", format!("{:?}", plan.workload.protocol).to_lowercase()),
         ("load", load::rates(plan).unwrap_or_else(|| "closed loop".to_owned())),
         ("length", length(plan)),
+        ("probe", probe(&plan.probe)),
         ("errors", load::errors(&plan.load.errors).join("; ")),
         ("driven by", engine.map(|engine| format!("{} workers", engine.workers)).unwrap_or_default()),
         ("truetps", experiment.tool_version.clone()),
@@ -108,6 +109,12 @@ fn as_written(value: impl Serialize) -> String {
         Ok(other) => other.to_string(),
         Err(_) => String::new(),
     }
+}
+
+/// Watching costs a little, and timing waits more.
+fn probe(probe: &ProbeSpec) -> String {
+    let waits = if probe.waits { ", waits timed" } else { "" };
+    if probe.enabled { format!("every {} s{waits}", probe.interval_s) } else { "none".to_owned() }
 }
 
 fn length(plan: &Plan) -> String {

@@ -1,7 +1,8 @@
 //! Comparisons of made-up experiments, in every format.
 
 use truetps_analysis::{
-    CompareSide, Comparison, Pairing, Threshold, ThresholdState, TrialDetail, TrialRecord, compare, detail,
+    CompareOptions, CompareSide, Comparison, Pairing, Threshold, ThresholdState, TrialDetail, TrialRecord, compare,
+    detail,
 };
 use truetps_record::{Configuration, Trial, TrialRole, WorkloadProfile};
 
@@ -33,7 +34,11 @@ impl Made {
             let own = fixture.trials.iter().zip(&details).filter(is_of);
             CompareSide { trials: own.map(|(trial, detail)| (record(trial), detail)).collect() }
         };
-        let comparison = compare(&side(&of_a), &side(&of_b), pairing, 0.03, 1);
+        let comparison = compare(
+            &side(&of_a),
+            &side(&of_b),
+            &CompareOptions { pairing, smallest_effect: 0.03, of: 1, noise: fixture.analysis.noise.as_ref() },
+        );
         let thresholds = ["tps<-5%", "p99>10%"].map(|text| text.parse::<Threshold>().unwrap());
         let thresholds = thresholds.map(|threshold| (threshold, threshold.state(&comparison))).to_vec();
         Self { fixture, of_a, of_b, thresholds, comparison }

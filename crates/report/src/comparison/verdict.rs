@@ -133,8 +133,16 @@ pub(super) fn notes(input: &ComparisonInput<'_>) -> Vec<String> {
     } else if comparison.trials_a.min(comparison.trials_b) == 1 {
         notes.push("A side has a single trial: what a repetition would give cannot be known from it.".to_owned());
     }
-    if input.a.plan.workload != input.b.plan.workload {
+    let workload = |side: &ComparedSide<'_>| side.plan.workload_of(side.configuration);
+    if workload(&input.a) != workload(&input.b) {
         notes.push("The workloads differ: this compares what was sent as much as who answered.".to_owned());
+    }
+    if comparison.generator_limited {
+        notes.push(
+            "The generator limited a trial: its figures are a lower bound of what the server can do, and the two may differ more, \
+             less or the other way."
+                .to_owned(),
+        );
     }
     if let Some(visible) = comparison.smallest_visible_effect {
         notes.push(format!(
