@@ -1,15 +1,14 @@
 //! Trials of a run folder with everything that was recorded beside them.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use truetps_analysis::{Noise, TrialDetail, TrialRecord, analyse, detail};
-use truetps_record::{
-    Configuration, Experiment, ExperimentFolder, FolderError, Interval, LATEST, Plan, ProbeSeries, Trial, TrialRole,
-};
+use truetps_record::{Configuration, Experiment, ExperimentFolder, Interval, LATEST, Plan, Trial, TrialRole};
 
 use crate::answer::shown;
 use crate::failure::Failure;
+use crate::recorded::{Histograms, ReadTrial, read_all};
+use crate::say;
 
 /// A folder that was named: an experiment, or one trial of it.
 pub(crate) struct NamedRun {
@@ -20,12 +19,11 @@ pub(crate) struct NamedRun {
     pub(crate) experiment: Experiment,
 }
 
-/// A trial with its files.
+/// A trial with what happened in it.
 pub(crate) struct RecordedTrial {
     pub(crate) trial: Trial,
-    pub(crate) intervals: Vec<Interval>,
-    pub(crate) probe: Option<ProbeSeries>,
-    pub(crate) variables: Option<BTreeMap<String, String>>,
+    intervals: Vec<Interval>,
+    pub(crate) detail: TrialDetail,
 }
 
 impl NamedRun {
@@ -58,25 +56,28 @@ impl NamedRun {
         shown(&path).display().to_string()
     }
 
-    /// The trial that is meant, or all that stand for their configuration, as far as they were begun.
-    pub(crate) fn trials(&self) -> Result<Vec<RecordedTrial>, Failure> {
+    /// The trial that is meant, or all that stand for their configuration, as far as they were begun. What cannot be read of
+    /// them is told, and the rest is there.
+    pub(crate) fn trials(&self) -> Vec<RecordedTrial> {
         let cells = self.experiment.schedule.iter().filter(|one| one.role != TrialRole::AaTwin);
         let all = || cells.map(|one| one.name.clone()).collect();
         let names: Vec<String> = self.trial.clone().map_or_else(all, |name| vec![name]);
         let mut trials = Vec::new();
-        for name in names {
-            if let Some(trial) = self.folder.trial(&name).map_err(Failure::usage)? {
-                trials.push(RecordedTrial::read(&self.folder, trial).map_err(Failure::usage)?);
+        for read in read_all(&self.folder, &names, Histograms::LeftOut) {
+            for unread in &read.unread {
+                say(&format!("warning: {}: cannot be read: {}\n", self.name(), unread.what));
             }
+            trials.extend(RecordedTrial::of(read));
         }
-        Ok(trials)
+        trials
     }
 
     /// What the twins of the experiment differ by.
-    pub(crate) fn noise(&self) -> Result<Option<Noise>, Failure> {
-        let names = self.experiment.schedule.iter().map(|one| self.folder.trial(&one.name));
-        let trials: Vec<_> = names.filter_map(Result::transpose).collect::<Result<_, _>>().map_err(Failure::usage)?;
-        Ok(analyse(&self.plan, &self.experiment, &trials).noise)
+    pub(crate) fn noise(&self) -> Option<Noise> {
+        let read = self.experiment.schedule.iter().map(|one| self.folder.trial(&one.name));
+        // What cannot be read has been told.
+        let trials: Vec<_> = read.filter_map(|trial| trial.ok().flatten()).collect();
+        analyse(&self.plan, &self.experiment, &trials).noise
     }
 
     pub(crate) fn path(&self) -> PathBuf {
@@ -96,25 +97,15 @@ pub(crate) fn configurations(trials: &[RecordedTrial]) -> Vec<Configuration> {
 }
 
 impl RecordedTrial {
-    fn read(folder: &ExperimentFolder, trial: Trial) -> Result<Self, FolderError> {
-        Ok(Self {
-            intervals: folder.intervals(&trial.name)?,
-            probe: folder.probe(&trial.name)?,
-            variables: folder.variables(&trial.name)?,
-            trial,
-        })
+    fn of(read: ReadTrial) -> Option<Self> {
+        let trial = read.trial?;
+        let bare = |trial| detail(&TrialRecord { trial, intervals: &[], probe: None, variables: None });
+        let detail = read.detail.unwrap_or_else(|| bare(&trial));
+        Some(Self { trial, intervals: read.series.intervals, detail })
     }
 
+    /// What a comparison needs beside the detail.
     pub(crate) fn record(&self) -> TrialRecord<'_> {
-        TrialRecord {
-            trial: &self.trial,
-            intervals: &self.intervals,
-            probe: self.probe.as_ref(),
-            variables: self.variables.as_ref(),
-        }
-    }
-
-    pub(crate) fn detail(&self) -> TrialDetail {
-        detail(&self.record())
+        TrialRecord { trial: &self.trial, intervals: &self.intervals, probe: None, variables: None }
     }
 }

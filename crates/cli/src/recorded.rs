@@ -18,12 +18,13 @@ pub(crate) struct Recorded {
 
 /// One trial, with what could not be read of it.
 #[derive(Default)]
-struct ReadTrial {
-    trial: Option<Trial>,
-    series: TrialSeries,
+pub(crate) struct ReadTrial {
+    pub(crate) trial: Option<Trial>,
+    pub(crate) series: TrialSeries,
     variables: Option<BTreeMap<String, String>>,
-    detail: Option<TrialDetail>,
-    unread: Vec<Unread>,
+    /// `None` where the files that it is made from cannot be read.
+    pub(crate) detail: Option<TrialDetail>,
+    pub(crate) unread: Vec<Unread>,
 }
 
 impl Recorded {
@@ -39,7 +40,7 @@ impl Recorded {
             experiment,
         };
         let names: Vec<_> = recorded.experiment.schedule.iter().map(|scheduled| scheduled.name.clone()).collect();
-        for read in read_all(folder, &names) {
+        for read in read_all(folder, &names, Histograms::Read) {
             recorded.unread.extend(read.unread);
             let Some(trial) = read.trial else { continue };
             if let Some(variables) = read.variables {
@@ -74,11 +75,19 @@ impl Recorded {
     }
 }
 
+/// Whether histograms are needed: they are most of what there is to read.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Histograms {
+    Read,
+    LeftOut,
+}
+
 /// All trials in their order. An hour has thousands of histograms: each core reads its part.
-fn read_all(folder: &ExperimentFolder, names: &[String]) -> Vec<ReadTrial> {
+pub(crate) fn read_all(folder: &ExperimentFolder, names: &[String], histograms: Histograms) -> Vec<ReadTrial> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let part = names.len().div_ceil(threads).max(1);
-    let read = |names: &[String]| names.iter().map(|name| ReadTrial::read(folder, name)).collect::<Vec<_>>();
+    let read =
+        |names: &[String]| names.iter().map(|name| ReadTrial::read(folder, name, histograms)).collect::<Vec<_>>();
     std::thread::scope(|scope| {
         let parts: Vec<_> = names.chunks(part).map(|names| scope.spawn(move || read(names))).collect();
         parts.into_iter().flat_map(|part| part.join().expect("reading a folder does not panic")).collect()
@@ -86,7 +95,7 @@ fn read_all(folder: &ExperimentFolder, names: &[String]) -> Vec<ReadTrial> {
 }
 
 impl ReadTrial {
-    fn read(folder: &ExperimentFolder, name: &str) -> Self {
+    fn read(folder: &ExperimentFolder, name: &str, histograms: Histograms) -> Self {
         let mut read = Self::default();
         let trial = match folder.trial(name) {
             Ok(Some(trial)) => trial,
@@ -97,21 +106,27 @@ impl ReadTrial {
             }
         };
         let intervals = folder.intervals(name);
-        let latency = folder.latency(name).map(|log| log.map(|log| read.latency(name, &log)));
+        let latency = match histograms {
+            Histograms::Read => folder.latency(name).map(|log| log.map(|log| read.latency(name, &log))),
+            Histograms::LeftOut => Ok(None),
+        };
         let (probe, variables) = (folder.probe(name), folder.variables(name));
         let mut or_none = |problem: Option<&FolderError>| problem.map(|error| read.cannot(folder, error, false));
         or_none(intervals.as_ref().err());
         or_none(latency.as_ref().err());
         or_none(probe.as_ref().err());
         or_none(variables.as_ref().err());
-        let (intervals, latency) = (intervals.unwrap_or_default(), latency.ok().flatten());
-        let (probe, variables) = (probe.ok().flatten(), variables.ok().flatten());
-        read.detail = Some(detail(&TrialRecord {
-            trial: &trial,
-            intervals: &intervals,
-            probe: probe.as_ref(),
-            variables: variables.as_ref(),
-        }));
+        let (latency, variables) = (latency.ok().flatten(), variables.ok().flatten());
+        // Of files that cannot be read no reason would be true but that one, which is told.
+        if let (Ok(intervals), Ok(probe)) = (&intervals, &probe) {
+            read.detail = Some(detail(&TrialRecord {
+                trial: &trial,
+                intervals,
+                probe: probe.as_ref(),
+                variables: variables.as_ref(),
+            }));
+        }
+        let intervals = intervals.unwrap_or_default();
         read.variables = variables;
         read.series = TrialSeries { name: trial.name.clone(), intervals, latency, files: folder.trial_files(name) };
         read.trial = Some(trial);

@@ -249,14 +249,23 @@ impl ExperimentFolder {
         serde_json::from_slice(&text).map(Some).map_err(|error| FolderError::content(&path, error))
     }
 
-    /// What server and host did during a trial; `None` where nobody watched, or what was kept cannot be understood.
+    /// What server and host did during a trial; `None` where nobody watched.
     pub fn probe(&self, trial: &str) -> Result<Option<ProbeSeries>, FolderError> {
         let path = self.path.join(trial).join(PROBE);
-        match fs::read(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            // A kill may cut off a line in the middle of a letter.
-            other => Ok(ProbeSeries::parse(&String::from_utf8_lossy(&other.map_err(FolderError::io(&path))?))),
+        let bytes = match fs::read(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            other => other.map_err(FolderError::io(&path))?,
+        };
+        // A kill may cut off a line in the middle of a letter, and the first line as well as any other.
+        let text = String::from_utf8_lossy(&bytes);
+        let Some((first, _)) = text.split_once('\n') else { return Ok(None) };
+        let header: serde_json::Value = serde_json::from_str(first).unwrap_or_default();
+        let found = header.get("schema_version").and_then(serde_json::Value::as_u64).unwrap_or(0);
+        if found > u64::from(SCHEMA_VERSION) {
+            return Err(FolderError::Newer { path, found });
         }
+        let series = ProbeSeries::parse(&text);
+        series.map(Some).ok_or_else(|| FolderError::content(&path, "its first line is not the header of a probe"))
     }
 
     /// Intervals of a trial. A last line that was cut off by a kill is left out.

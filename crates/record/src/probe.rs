@@ -110,6 +110,10 @@ impl ProbeSeries {
         for sample in samples {
             let times = series.times.entry(sample.source).or_default();
             let before = times.last().copied();
+            // Readings are one after the other; a file that was edited may say otherwise.
+            if before.is_some_and(|before| sample.at_ms <= before) {
+                continue;
+            }
             times.push(sample.at_ms);
             let known = last.entry(sample.source).or_default();
             series.lose(sample.lost, known);

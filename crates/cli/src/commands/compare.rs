@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 
 use truetps_analysis::{
     Change, CompareOptions, CompareSide, Comparison, Metric, Noise, OwnMetric, Pairing, Threshold, ThresholdState,
-    TrialDetail, compare,
+    compare,
 };
 use truetps_inspect::side_of_path;
 use truetps_knowledge::{Diff, diff};
@@ -68,7 +68,6 @@ fn judge(compared: &[Compared], judged: &[Vec<(Threshold, ThresholdState)>]) -> 
 struct Side {
     named: NamedRun,
     trials: Vec<RecordedTrial>,
-    details: Vec<TrialDetail>,
     /// Those that were asked for.
     configurations: Vec<Configuration>,
     /// What the experiment's twins differ by.
@@ -79,11 +78,11 @@ impl Side {
     fn open(args: &CompareArgs, path: &std::path::Path, levels: &[String], flag: &str) -> Result<Self, Failure> {
         let path = if path.as_os_str() == truetps_record::LATEST { args.runs.join(path) } else { path.to_owned() };
         let named = NamedRun::open(Some(&path), &args.runs)?;
-        let mut trials = named.trials()?;
+        let mut trials = named.trials();
         let begun = trials.len();
         trials.retain(|one| one.trial.validity.is_valid() && one.trial.measured.is_some());
         if trials.is_empty() {
-            let message = format!("{}: has no valid trial ({begun} begun)", named.name());
+            let message = format!("{}: has no valid trial that can be read ({begun} read)", named.name());
             return Err(Failure::usage(message).hint("`truetps report` says why each trial is not valid".to_owned()));
         }
         let all = configurations(&trials);
@@ -96,14 +95,13 @@ impl Side {
             let message = format!("{flag} {}: {} has no such trial", levels.join(" "), named.name());
             return Err(Failure::usage(message).hint(format!("it has {}", listed.join(", "))));
         }
-        let details = trials.iter().map(RecordedTrial::detail).collect();
-        let noise = named.noise()?;
-        Ok(Self { named, trials, details, configurations, noise })
+        let noise = named.noise();
+        Ok(Self { named, trials, configurations, noise })
     }
 
     fn side(&self, configuration: &Configuration) -> CompareSide<'_> {
-        let own = self.trials.iter().zip(&self.details).filter(|(one, _)| one.trial.configuration == *configuration);
-        CompareSide { trials: own.map(|(one, detail)| (one.record(), detail)).collect() }
+        let own = self.trials.iter().filter(|one| one.trial.configuration == *configuration);
+        CompareSide { trials: own.map(|one| (one.record(), &one.detail)).collect() }
     }
 
     fn first<'a>(&'a self, configuration: &Configuration) -> Option<&'a RecordedTrial> {

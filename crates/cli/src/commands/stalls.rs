@@ -12,12 +12,11 @@ use crate::print_out;
 
 pub(crate) fn run(args: &StallsArgs) -> Result<Exit, Failure> {
     let named = NamedRun::open(args.folder.as_deref(), &args.runs)?;
-    let trials = named.trials()?;
+    let trials = named.trials();
     if trials.is_empty() {
-        return Err(Failure::usage(format!("{}: no trial has begun", named.name())));
+        return Err(Failure::usage(format!("{}: has no trial that can be read", named.name())));
     }
-    let details: Vec<_> = trials.iter().map(|one| (&one.trial, one.detail())).collect();
-    let borrowed: Vec<_> = details.iter().map(|(trial, detail)| (*trial, detail)).collect();
+    let borrowed: Vec<_> = trials.iter().map(|one| (&one.trial, &one.detail)).collect();
     let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     Ok(print_out(&match args.format {
         TableFormat::Text => stalls_text(&named.name(), &borrowed, colour),
