@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use truetps_record::{Interval, Phase, ProbeSeries, ProbeSource, Trial};
+use truetps_record::{Interval, Phase, ProbeSeries, Trial};
 
 use crate::ledger::{Ledger, LedgerInput, LedgerKey, LedgerLine, ledger};
 use crate::middle::{largest, median};
@@ -128,7 +128,7 @@ fn ordinary(intervals: &[Interval], stalls: &[Stall]) -> Vec<(f64, f64)> {
 
 fn meanwhile(probe: &ProbeSeries, waits: Option<&Waits<'_>>, stall: &Stall, ordinary: &[(f64, f64)]) -> Meanwhile {
     let waits = waits.map(|waits| waits.changes(stall.start_ms, stall.end_ms(), ordinary));
-    let stretch = widened(probe.times(ProbeSource::Host), stall.start_ms, stall.end_ms());
+    let stretch = (stall.start_ms, stall.end_ms());
     Meanwhile { waits: waits.unwrap_or_default(), signs: signs(probe, stretch, ordinary) }
 }
 

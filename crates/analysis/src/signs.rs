@@ -1,7 +1,9 @@
 //! Signs of why a stretch of time was unlike the rest: counters and gauges that are no waits.
 
 use serde::Serialize;
-use truetps_record::ProbeSeries;
+use truetps_record::{ProbeSeries, ProbeSource};
+
+use crate::detail::widened;
 
 /// What a figure is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -59,11 +61,10 @@ const SIGNS: &[(&str, SignUnit, How)] = &[
     ("disk flushes", SignUnit::PerSecond, How::Rate("disk.flushes", 1e3)),
 ];
 
-/// Signs that differ between a stretch and others, in the order of the table. A stretch shorter than the distance of two
-/// readings is widened to them by the caller.
-pub(crate) fn signs(probe: &ProbeSeries, stretch: (f64, f64), elsewhere: &[(f64, f64)]) -> Vec<Sign> {
+/// Signs that differ between a stretch and others, in the order of the table. The stretch is widened to the readings around it.
+pub(crate) fn signs(probe: &ProbeSeries, (from_ms, to_ms): (f64, f64), elsewhere: &[(f64, f64)]) -> Vec<Sign> {
     let read = SIGNS.iter().filter_map(|(name, unit, how)| {
-        let value = how.within(probe, stretch)?;
+        let value = how.within(probe, widened(probe.times(how.source()), from_ms, to_ms))?;
         let usual = mean_over(elsewhere, |part| how.within(probe, part));
         let sign = Sign { name, unit: *unit, value, usual };
         sign.is_telling().then_some(sign)
@@ -72,6 +73,13 @@ pub(crate) fn signs(probe: &ProbeSeries, stretch: (f64, f64), elsewhere: &[(f64,
 }
 
 impl How {
+    /// Who is asked for it: server and host are read at other moments.
+    fn source(&self) -> ProbeSource {
+        let (Self::Of(name, _) | Self::Rate(name, _)) = self;
+        let is_server = name.starts_with("status.") || name.starts_with("pg_");
+        if is_server { ProbeSource::Server } else { ProbeSource::Host }
+    }
+
     fn within(&self, probe: &ProbeSeries, (from_ms, to_ms): (f64, f64)) -> Option<f64> {
         match self {
             Self::Of(part, whole) => {
@@ -104,7 +112,8 @@ impl Sign {
         const SHARE_MIN: f64 = 0.15;
         const FACTOR_MIN: f64 = 2.0;
         const PER_SECOND_MIN: f64 = 1.0;
-        let usual = self.usual.unwrap_or(0.0);
+        // Without anything to hold it against it tells nothing.
+        let Some(usual) = self.usual else { return false };
         let (least, most) = (self.value.min(usual), self.value.max(usual));
         match self.unit {
             SignUnit::Share | SignUnit::Cores => most - least >= SHARE_MIN,

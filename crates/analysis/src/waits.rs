@@ -56,6 +56,8 @@ struct Signal<'a> {
     class: WaitClass,
     points: &'a [ProbePoint],
     kind: Kind,
+    /// What is first seen with a value had been zero until then: waits that never happened are in no list.
+    begins_at_zero: bool,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -159,7 +161,7 @@ impl Signal<'_> {
         }
         match self.kind {
             Kind::Time { unit_ms } => {
-                let growth = growth(self.points, from_ms, to_ms)?;
+                let growth = growth(self.points, from_ms, to_ms, self.begins_at_zero)?;
                 Some(growth * unit_ms / (to_ms - from_ms))
             }
             Kind::Sessions => {
@@ -173,8 +175,12 @@ impl Signal<'_> {
     }
 }
 
-/// Of a counter that may have been seen for the first time within the stretch: it was zero before.
-fn growth(points: &[ProbePoint], from_ms: f64, to_ms: f64) -> Option<f64> {
+/// `None` where it was not read before and after the stretch, but for one that is known to begin at zero.
+fn growth(points: &[ProbePoint], from_ms: f64, to_ms: f64, begins_at_zero: bool) -> Option<f64> {
+    let (first, last) = (points.first()?, points.last()?);
+    if last.at_ms < to_ms || (first.at_ms > from_ms && !begins_at_zero) {
+        return None;
+    }
     let at = |ms: f64| {
         let after = points.partition_point(|point| point.at_ms < ms);
         match (after.checked_sub(1).map(|index| points[index]), points.get(after)) {
@@ -199,14 +205,26 @@ fn timed(probe: &ProbeSeries) -> Vec<Signal<'_>> {
     let waits = probe.with_prefix("wait.").filter_map(|(name, points)| {
         let event = name.strip_prefix("wait.")?.strip_suffix(".us")?;
         let class = of_event(event)?;
-        (!has_files || event != DATA_FILE).then(|| Signal { name: event.to_owned(), class, points, kind: US })
+        (!has_files || event != DATA_FILE).then(|| Signal {
+            name: event.to_owned(),
+            class,
+            points,
+            kind: US,
+            begins_at_zero: true,
+        })
     });
     let mut signals: Vec<_> = waits.collect();
     let parts = [("write", WaitClass::PageFlush), ("misc", WaitClass::PageFlush), ("read", WaitClass::BufferPool)];
     for (part, class) in parts {
         let points = probe.points(&format!("file.{DATA_FILE}.{part}_us"));
         if has_files && !points.is_empty() && !signals.is_empty() {
-            signals.push(Signal { name: format!("{DATA_FILE} ({part})"), class, points, kind: US });
+            signals.push(Signal {
+                name: format!("{DATA_FILE} ({part})"),
+                class,
+                points,
+                kind: US,
+                begins_at_zero: true,
+            });
         }
     }
     signals
@@ -220,7 +238,13 @@ fn sampled(probe: &ProbeSeries) -> Vec<Signal<'_>> {
     };
     let states = probe.with_prefix("session.").filter_map(|(name, points)| {
         let state = name.strip_prefix("session.")?;
-        Some(Signal { name: state.to_owned(), class: class_of(state)?, points, kind: Kind::Sessions })
+        Some(Signal {
+            name: state.to_owned(),
+            class: class_of(state)?,
+            points,
+            kind: Kind::Sessions,
+            begins_at_zero: true,
+        })
     });
     states.collect()
 }
@@ -233,7 +257,13 @@ fn row_locks(probe: &ProbeSeries, source: WaitSource) -> Option<Signal<'_>> {
     };
     let points = probe.points(name);
     let label = name.trim_start_matches("status.").to_owned();
-    (!points.is_empty()).then_some(Signal { name: label, class: WaitClass::RowLock, points, kind })
+    (!points.is_empty()).then_some(Signal {
+        name: label,
+        class: WaitClass::RowLock,
+        points,
+        kind,
+        begins_at_zero: false,
+    })
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use truetps_analysis::{LiveProbe, LiveWait};
 use truetps_record::{ProbeSample, ProbeSource, ProbeSummary};
 use truetps_report::format;
 
@@ -13,6 +14,7 @@ use crate::args::TableFormat;
 pub(crate) struct Meter {
     last: BTreeMap<String, f64>,
     at_ms: Option<f64>,
+    live: LiveProbe,
 }
 
 /// Transactions a second, in the server's own words; the first that it has.
@@ -29,6 +31,7 @@ impl Meter {
         if sample.source != ProbeSource::Server {
             return None;
         }
+        self.live.sample(sample);
         let (before, before_ms) = (self.last.clone(), self.at_ms.replace(sample.at_ms));
         self.last.retain(|name, _| !sample.lost.iter().any(|signal| signal.is_about(name)));
         self.last.extend(sample.values.iter().map(|(name, value)| (name.clone(), *value)));
@@ -54,7 +57,7 @@ impl Meter {
         parts.extend(age.map(|bytes| format!("checkpoint age {}", format::bytes(bytes.max(0.0) as u64))));
         let waiting = value("status.Innodb_row_lock_current_waits").or_else(|| value("pg_locks.waiting"));
         parts.extend(waiting.map(|n| format!("lock waits {n:.0}")));
-        parts.extend(self.top_wait(&before));
+        parts.extend(self.top_wait(sample.at_ms, seconds));
         Some(parts.join("  "))
     }
 
@@ -65,23 +68,15 @@ impl Meter {
         threads.or_else(|| self.last.contains_key("pg_locks.waiting").then(|| sessions().map(|(_, n)| n).sum()))
     }
 
-    /// What took most of the time since the sample before; else what most sessions are at.
-    fn top_wait(&self, before: &BTreeMap<String, f64>) -> Option<String> {
-        let waits = self.last.iter().filter_map(|(name, us)| {
-            let event = name.strip_prefix("wait.")?.strip_suffix(".us")?;
-            Some((event, us - before.get(name).copied().unwrap_or(0.0)))
-        });
-        if let Some((event, us)) = most(waits).filter(|(_, us)| *us > 0.0) {
-            return Some(format!("{event} {}", format::duration_us(us)));
+    /// What was waited on for most of the time since the sample before; else what most sessions wait in.
+    fn top_wait(&self, at_ms: f64, seconds: f64) -> Option<String> {
+        let now = self.live.now(at_ms);
+        let top = |waits: Option<Vec<LiveWait>>| waits?.into_iter().find(|wait| wait.sessions > 0.0);
+        if let Some(wait) = top(now.timed) {
+            return Some(format!("{} {}", wait.name, format::duration_us(wait.sessions * seconds * 1e6)));
         }
-        let states = self.last.iter().filter_map(|(name, n)| Some((name.strip_prefix("session.")?, *n)));
-        let (state, n) = most(states).filter(|(_, n)| *n > 0.0)?;
-        Some(format!("{state} {n:.0}"))
+        top(now.states).map(|wait| format!("{} {:.0}", wait.name, wait.sessions))
     }
-}
-
-fn most<'a>(items: impl Iterator<Item = (&'a str, f64)>) -> Option<(&'a str, f64)> {
-    items.reduce(|best, other| if other.1 > best.1 { other } else { best })
 }
 
 /// Rates of what counts, and values of what goes up and down.
