@@ -8,7 +8,6 @@ use crate::effect::{Change, Effect};
 use crate::evidence::Evidence;
 use crate::holm::holm;
 use crate::ledger::{LedgerKey, LedgerUnit};
-use crate::middle::median;
 use crate::sample::exp;
 use crate::{Noise, generator_reason};
 
@@ -118,7 +117,7 @@ impl Metric {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ComparedLine {
     pub metric: Metric,
-    /// Median over the trials of a side; `None` where no trial has the figure.
+    /// Geometric mean over the trials of a side, the mean where a figure is zero; `None` where no trial has it.
     pub a: Option<f64>,
     pub b: Option<f64>,
     /// b over a, with its 95 % interval. `None` where a figure is missing or zero.
@@ -253,8 +252,18 @@ impl Compared {
         };
         let effect =
             effect.map(|effect| effect.with_variance_at_least(if metric == TPS { resolution(a, b) } else { 0.0 }));
-        let middle = |list: &[(u32, f64)]| median(list.iter().map(|(_, figure)| *figure));
-        Self { metric, a: middle(&of_a), b: middle(&of_b), effect, is_ratio }
+        // The mean whose ratio is the one that is shown.
+        let middle = |list: &[(u32, f64)]| {
+            let scaled: Vec<_> = list.iter().map(|(_, figure)| scale(*figure)).collect();
+            let mean = scaled.iter().sum::<f64>() / scaled.len().max(1) as f64;
+            (!scaled.is_empty()).then(|| if is_ratio { exp(mean) } else { mean })
+        };
+        // Half a transaction stands in for none where there must be a logarithm, and nowhere else.
+        let shown = |side: &CompareSide<'_>, list: &[(u32, f64)]| {
+            let is_nothing = metric == TPS && !list.is_empty() && side.evidence().all(|evidence| evidence.is_zero());
+            if is_nothing { Some(0.0) } else { middle(list) }
+        };
+        Self { metric, a: shown(a, &of_a), b: shown(b, &of_b), effect, is_ratio }
     }
 
     fn line(&self, passes: bool, smallest_effect: f64, noise: f64) -> ComparedLine {
@@ -272,7 +281,10 @@ impl Compared {
             metric: self.metric,
             a: self.a,
             b: self.b,
-            ratio: self.effect.filter(|_| self.is_ratio).map(|effect| effect.estimate(exp)),
+            ratio: self
+                .effect
+                .filter(|_| self.is_ratio && self.a != Some(0.0) && self.b != Some(0.0))
+                .map(|effect| effect.estimate(exp)),
             difference: self.effect.filter(|_| !self.is_ratio).map(|effect| effect.estimate(|x| x)),
             change,
             within_trials: None,

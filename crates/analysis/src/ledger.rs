@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use truetps_record::{BUCKET_MS, Interval, Measured, Phase, ProbeSeries};
+use truetps_record::{BUCKET_MS, Interval, Measured, Phase, ProbePoint, ProbeSeries};
 
-/// Readings must cover this share of the measure phase for a line that is made from them.
-const COVERED_MIN: f64 = 0.8;
+/// Readings must be so near to the beginning and the end of the measure phase, as a share of its length.
+const EDGE_SHARE: f64 = 0.1;
 
 /// What a transaction that ended well cost, by resource.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -146,20 +146,21 @@ fn why_absent(input: &LedgerInput<'_>, has_window: bool, key: LedgerKey) -> Stri
     if is_read { "not read for all of the measure phase" } else { "the server does not count it" }.to_owned()
 }
 
-/// The part of the measure phase that readings cover, and what ended in it.
+/// The measure phase, and what was read and what ended around it.
 struct Window<'a> {
     probe: &'a ProbeSeries,
     /// The measure phase.
     from_ms: f64,
     to_ms: f64,
-    measured: Vec<&'a Interval>,
+    /// Of all phases: a reading may be a moment before or after the phase.
+    intervals: &'a [Interval],
 }
 
 impl<'a> Window<'a> {
     fn of(input: &LedgerInput<'a>, probe: &'a ProbeSeries) -> Option<Self> {
         let measured: Vec<_> = input.intervals.iter().filter(|one| one.phase == Phase::Measure).collect();
         let (first, last) = measured.first().zip(measured.last())?;
-        Some(Self { probe, from_ms: first.start_ms, to_ms: last.start_ms + last.length_ms, measured })
+        Some(Self { probe, from_ms: first.start_ms, to_ms: last.start_ms + last.length_ms, intervals: input.intervals })
     }
 
     fn figure(&self, key: LedgerKey, input: &LedgerInput<'_>) -> Option<(f64, String)> {
@@ -173,21 +174,31 @@ impl<'a> Window<'a> {
         })
     }
 
-    /// Growth of a counter per transaction, over the part of the measure phase in which it was read.
+    /// Growth of a counter per transaction that ended well, between the readings at the edges of the measure phase. `None` where
+    /// none was made near an edge, or the counter fell.
     fn per_tx(&self, name: &str) -> Option<f64> {
+        let (first, last) = (self.reading_at(name, self.from_ms)?, self.reading_at(name, self.to_ms)?);
+        let transactions = self.ok_between(first.at_ms, last.at_ms);
+        let growth = last.value - first.value;
+        (growth >= 0.0 && transactions > 0.0).then(|| growth / transactions)
+    }
+
+    /// The reading nearest to a time.
+    fn reading_at(&self, name: &str, at_ms: f64) -> Option<ProbePoint> {
         let points = self.probe.points(name);
-        let from_ms = points.first()?.at_ms.max(self.from_ms);
-        let to_ms = points.last()?.at_ms.min(self.to_ms);
-        let transactions = self.ok_between(from_ms, to_ms);
-        if to_ms - from_ms < COVERED_MIN * (self.to_ms - self.from_ms) || transactions <= 0.0 {
-            return None;
-        }
-        Some(self.probe.growth(name, from_ms, to_ms, 0.0)? / transactions)
+        let after = points.partition_point(|point| point.at_ms < at_ms);
+        let near = [after.checked_sub(1).and_then(|before| points.get(before)), points.get(after)];
+        let nearest = near
+            .into_iter()
+            .flatten()
+            .min_by(|one, other| (one.at_ms - at_ms).abs().total_cmp(&(other.at_ms - at_ms).abs()))?;
+        let slack_ms = EDGE_SHARE * (self.to_ms - self.from_ms);
+        ((nearest.at_ms - at_ms).abs() <= slack_ms).then_some(*nearest)
     }
 
     /// Transactions that ended well in a stretch; of a bucket that is in it in part, that part.
     fn ok_between(&self, from_ms: f64, to_ms: f64) -> f64 {
-        let of_interval = |interval: &&Interval| {
+        let of_interval = |interval: &Interval| {
             let end_ms = interval.start_ms + interval.length_ms;
             let part = |start: f64, end: f64| {
                 if end > start { ((end.min(to_ms) - start.max(from_ms)) / (end - start)).clamp(0.0, 1.0) } else { 0.0 }
@@ -199,7 +210,7 @@ impl<'a> Window<'a> {
             let end = |index: usize| if index + 1 == interval.buckets.len() { end_ms } else { start(index + 1) };
             interval.buckets.iter().enumerate().map(|(n, ok)| f64::from(*ok) * part(start(n), end(n))).sum()
         };
-        self.measured.iter().map(of_interval).sum()
+        self.intervals.iter().map(of_interval).sum()
     }
 }
 
@@ -322,10 +333,14 @@ mod tests {
 
     use super::*;
 
-    /// Four seconds of 100 transactions a second after one of warm-up.
+    /// Four seconds of 100 transactions a second after one of warm-up, and what is read a moment later.
     fn intervals() -> Vec<Interval> {
         let of = |second: u32| Interval {
-            phase: if second == 0 { Phase::WarmUp } else { Phase::Measure },
+            phase: match second {
+                0 => Phase::WarmUp,
+                5 => Phase::Drain,
+                _ => Phase::Measure,
+            },
             start_ms: f64::from(second) * 1e3,
             length_ms: 1e3,
             counts: Counts { ok: 100, ..Counts::default() },
@@ -335,7 +350,7 @@ mod tests {
             buckets: vec![10; 10],
             gaps: Vec::new(),
         };
-        (0..5).map(of).collect()
+        (0..6).map(of).collect()
     }
 
     fn probe(values: &[(&str, f64, f64)], absent: &[(&str, &str)]) -> ProbeSeries {

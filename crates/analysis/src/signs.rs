@@ -15,6 +15,7 @@ pub enum SignUnit {
     BytesPerSecond,
     /// Cores that were busy.
     Cores,
+    Seconds,
 }
 
 /// One figure within a stretch and in the time that it is compared with.
@@ -69,7 +70,19 @@ pub(crate) fn signs(probe: &ProbeSeries, (from_ms, to_ms): (f64, f64), elsewhere
         let sign = Sign { name, unit: *unit, value, usual };
         sign.is_telling().then_some(sign)
     });
-    read.collect()
+    silence(probe, from_ms, to_ms).into_iter().chain(read).collect()
+}
+
+/// The server answered the probe's questions for no part of the time: it hung, and not one session of it alone.
+fn silence(probe: &ProbeSeries, from_ms: f64, to_ms: f64) -> Option<Sign> {
+    let (before, after) = widened(probe.times(ProbeSource::Server), from_ms, to_ms);
+    let is_silent = after - before >= 2.0 * probe.interval_ms;
+    is_silent.then_some(Sign {
+        name: "time without an answer to the probe",
+        unit: SignUnit::Seconds,
+        value: (after - before) / 1e3,
+        usual: Some(probe.interval_ms / 1e3),
+    })
 }
 
 impl How {
@@ -116,7 +129,7 @@ impl Sign {
         let Some(usual) = self.usual else { return false };
         let (least, most) = (self.value.min(usual), self.value.max(usual));
         match self.unit {
-            SignUnit::Share | SignUnit::Cores => most - least >= SHARE_MIN,
+            SignUnit::Share | SignUnit::Cores | SignUnit::Seconds => most - least >= SHARE_MIN,
             SignUnit::PerSecond | SignUnit::BytesPerSecond => most >= PER_SECOND_MIN && most >= FACTOR_MIN * least,
         }
     }

@@ -1,7 +1,7 @@
 //! Where throughput broke down: stalls and dips, from the steps of 100 ms that an average hides.
 
 use serde::Serialize;
-use truetps_record::{BUCKET_MS, Interval, Phase};
+use truetps_record::{BUCKET_MS, Interval, OpenLoop, Phase};
 
 use crate::middle::{largest, median};
 
@@ -148,6 +148,8 @@ impl Span {
 struct Step {
     span: Span,
     ok: f64,
+    /// Starts that an open loop's schedule has in it: no more was to be expected.
+    scheduled: Option<f64>,
 }
 
 impl Step {
@@ -157,7 +159,9 @@ impl Step {
 
     fn join(steps: &[Self]) -> Self {
         let span = Span { from_ms: steps[0].span.from_ms, to_ms: steps[steps.len() - 1].span.to_ms };
-        Self { span, ok: steps.iter().map(|step| step.ok).sum() }
+        let scheduled: Option<Vec<f64>> = steps.iter().map(|step| step.scheduled).collect();
+        let scheduled = scheduled.map(|starts| starts.into_iter().sum());
+        Self { span, ok: steps.iter().map(|step| step.ok).sum(), scheduled }
     }
 }
 
@@ -168,7 +172,10 @@ fn buckets(intervals: &[&Interval]) -> Vec<Step> {
         for (index, ok) in interval.buckets.iter().enumerate() {
             let from_ms = interval.start_ms + index as f64 * BUCKET_MS;
             let to_ms = (from_ms + BUCKET_MS).min(interval.start_ms + interval.length_ms);
-            let step = Step { span: Span { from_ms, to_ms: to_ms.max(from_ms) }, ok: f64::from(*ok) };
+            let span = Span { from_ms, to_ms: to_ms.max(from_ms) };
+            let per_ms = |open: &OpenLoop| open.starts.scheduled as f64 / interval.length_ms.max(1.0);
+            let scheduled = interval.open_loop.as_ref().map(|open| per_ms(open) * span.length_ms());
+            let step = Step { span, ok: f64::from(*ok), scheduled };
             match steps.last_mut() {
                 Some(last) if step.span.length_ms() < BUCKET_MS / 2.0 => *last = Step::join(&[*last, step]),
                 _ => steps.push(step),
@@ -210,7 +217,10 @@ impl Level {
         let typical = |steps: &[Step]| usual_of(steps.iter().map(|step| step.ok));
         let chosen = JOINED.iter().find(|count| typical(&joined(**count)) >= EXPECTED_MIN);
         let steps = joined(*chosen.unwrap_or(&JOINED[JOINED.len() - 1]));
-        Self { is_dense: chosen.is_some(), usual: usual_around(&steps), steps }
+        let around = usual_around(&steps).into_iter().zip(&steps);
+        // A schedule that slows down is no stall.
+        let most = |step: &Step| step.scheduled.map_or(f64::INFINITY, |starts| starts / step.span.length_ms());
+        Self { is_dense: chosen.is_some(), usual: around.map(|(usual, step)| usual.min(most(step))).collect(), steps }
     }
 
     /// What is usual at a time.

@@ -1,6 +1,6 @@
 //! Are stalls found where they are, and invented nowhere?
 
-use truetps_record::{Counts, Gap, Interval, LatencyFigures, Phase};
+use truetps_record::{Counts, Gap, Interval, LatencyFigures, OpenLoop, Phase, StartCounts};
 
 use crate::stalls::{Stall, StallKind, Stalls, StallsUnknown, stalls};
 use crate::synthetic::Random;
@@ -130,6 +130,25 @@ fn a_dip_is_no_stall_and_another_level_is_neither() {
     let step = |at: f64| if at < 60_000.0 { 1000.0 } else { 150.0 };
     let found = stalls(&intervals(0, 120_000, &poisson(&mut Random(10), 121_000.0, step)));
     assert_eq!(found.list, [], "{found:?}");
+}
+
+/// A rate that goes from 2,000 to 100 a second, as it was asked for; and one that does not get what it asks for.
+#[test]
+fn a_schedule_that_slows_down_is_no_stall() {
+    let rate = |at: f64| 2000.0 - 1900.0 * (at / 20_000.0).min(1.0);
+    let scheduled = |intervals: &mut Vec<Interval>| {
+        for interval in intervals {
+            let starts = StartCounts { scheduled: rate(interval.start_ms + 500.0) as u64, ..StartCounts::default() };
+            interval.open_loop = Some(OpenLoop { starts, ..OpenLoop::default() });
+        }
+    };
+    let mut ramp = intervals(0, 20_000, &poisson(&mut Random(12), 21_000.0, rate));
+    scheduled(&mut ramp);
+    assert_eq!(stalls(&ramp).stalls().count(), 0, "{:?}", stalls(&ramp).list);
+    let stopped = |at: f64| if (10_000.0..11_000.0).contains(&at) { 0.0 } else { rate(at) };
+    let mut ramp = intervals(0, 20_000, &poisson(&mut Random(13), 21_000.0, stopped));
+    scheduled(&mut ramp);
+    check(only(&stalls(&ramp)), StallKind::Stall, 10_000.0, 1000.0, 1.0);
 }
 
 /// Throughput that scatters by a quarter from step to step and wanders besides, as on a busy disk; and one that comes by

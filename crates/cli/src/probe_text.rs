@@ -65,7 +65,8 @@ impl Meter {
     fn running(&self) -> Option<f64> {
         let threads = self.last.get("status.Threads_running").map(|n| (n - 1.0).max(0.0));
         let sessions = || self.last.iter().filter(|(name, _)| name.starts_with("session."));
-        threads.or_else(|| self.last.contains_key("pg_locks.waiting").then(|| sessions().map(|(_, n)| n).sum()))
+        threads
+            .or_else(|| self.last.contains_key("pg_locks.waiting").then(|| sessions().fold(0.0, |all, (_, n)| all + n)))
     }
 
     /// What was waited on for most of the time since the sample before; else what most sessions wait in.

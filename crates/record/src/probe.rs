@@ -66,6 +66,9 @@ pub struct ProbeSample {
 /// What is first seen with a value had been zero until then: whole lists of what never happened are not written.
 const FROM_ZERO: [&str; 2] = ["wait.", "session."];
 
+/// A reading that took longer is no point of a series.
+const SLOW_MS: f64 = 500.0;
+
 /// One value at one time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ProbePoint {
@@ -114,10 +117,17 @@ impl ProbeSeries {
             if before.is_some_and(|before| sample.at_ms <= before) {
                 continue;
             }
-            times.push(sample.at_ms);
+            // Within a reading that hung nobody knows when its values were true.
+            let is_point = sample.took_ms <= SLOW_MS;
+            if is_point {
+                times.push(sample.at_ms);
+            }
             let known = last.entry(sample.source).or_default();
             series.lose(sample.lost, known);
             known.extend(sample.values);
+            if !is_point {
+                continue;
+            }
             for (name, value) in known.iter() {
                 let point = ProbePoint { at_ms: sample.at_ms, value: *value };
                 if let Some(points) = series.values.get_mut(name) {

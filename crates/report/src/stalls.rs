@@ -144,6 +144,7 @@ pub(crate) fn sign(sign: &Sign) -> String {
         SignUnit::PerSecond => format!("{}/s", format::tps(value)),
         SignUnit::BytesPerSecond => format!("{}/s", format::bytes(value.max(0.0) as u64)),
         SignUnit::Cores => format!("{value:.2} cores"),
+        SignUnit::Seconds => seconds(value * 1e3),
     };
     let usual = sign.usual.map_or(String::new(), |usual| format!(", usually {}", text(usual)));
     format!("{}: {}{usual}", sign.name, text(sign.value))

@@ -63,10 +63,11 @@ fn said(state: ThresholdState) -> &'static str {
 fn sentence(input: &ComparisonInput<'_>) -> String {
     let comparison = input.comparison;
     let Some(line) = comparison.line(TPS) else { return "no throughput was measured".to_owned() };
-    if line.ratio.is_none() {
-        return "the two have no block in common, or a side has no valid trial".to_owned();
-    }
-    let difference = figures::change(line);
+    let difference = match (line.ratio, line.a, line.b) {
+        (Some(_), _, _) => figures::change(line),
+        (None, Some(a), Some(b)) if a == 0.0 || b == 0.0 => format!("{} -> {}", format::tps(a), format::tps(b)),
+        _ => return "the two have no block in common, or a side has no valid trial".to_owned(),
+    };
     let order = match comparison.pairing {
         Pairing::Blocks => "interleaved",
         Pairing::None => "not interleaved",
