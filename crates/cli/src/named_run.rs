@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use truetps_analysis::{Noise, TrialDetail, TrialRecord, analyse, detail};
-use truetps_record::{Configuration, Experiment, ExperimentFolder, Interval, LATEST, Plan, Trial, TrialRole};
+use truetps_record::{Configuration, Experiment, ExperimentFolder, Interval, LATEST, Plan, Trial};
 
 use crate::answer::shown;
 use crate::failure::Failure;
@@ -56,11 +56,9 @@ impl NamedRun {
         shown(&path).display().to_string()
     }
 
-    /// The trial that is meant, or all that stand for their configuration, as far as they were begun. What cannot be read of
-    /// them is told, and the rest is there.
+    /// The trial that is meant, or all, as far as they were begun. What cannot be read of them is told, and the rest is there.
     pub(crate) fn trials(&self) -> Vec<RecordedTrial> {
-        let cells = self.experiment.schedule.iter().filter(|one| one.role != TrialRole::AaTwin);
-        let all = || cells.map(|one| one.name.clone()).collect();
+        let all = || self.experiment.schedule.iter().map(|one| one.name.clone()).collect();
         let names: Vec<String> = self.trial.clone().map_or_else(all, |name| vec![name]);
         let mut trials = Vec::new();
         for read in read_all(&self.folder, &names, Histograms::LeftOut) {

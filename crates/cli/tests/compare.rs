@@ -209,6 +209,7 @@ fn two_keys_of_one_experiment_are_compared_block_by_block() {
     assert_eq!(judged("binlog_syncs_per_tx>5%"), Some(3), "nobody has seen these");
     place.refused(&[&levels[..], &["--fail-if=qps<1%"]].concat(), &["--fail-if 'qps<1%'", "no figure `qps`"]);
 
+    // Connections were not named, and are the same on both sides.
     place.refused(&["compare", "latest", "latest"], &["same trials", "--a-levels"]);
     place.refused(&["compare", "latest", "latest", "--a-levels=key=x"], &["--a-levels key=x", "key=deleted"]);
     place.refused(&["compare", "latest", "nowhere"], &["nowhere"]);

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use truetps_analysis::{Meanwhile, Stall, StallKind, Stalls, StallsUnknown, TrialDetail, WaitSource};
-use truetps_record::{Configuration, SCHEMA_VERSION, Trial};
+use truetps_record::{Configuration, SCHEMA_VERSION, Trial, TrialRole, Validity};
 
 use crate::document::{Block, Document, Entry, Section, Table, Tone};
 use crate::stalls::{kind, seconds, sign, wait};
@@ -74,10 +74,20 @@ pub fn stalls_json(trials: &[StalledTrial<'_>]) -> String {
 
 fn document(name: &str, trials: &[StalledTrial<'_>]) -> Document {
     let sections = trials.iter().filter(|(_, detail)| !detail.stalls.list.is_empty()).map(|(trial, detail)| Section {
-        heading: format!("{}  {}", trial.name, trial.configuration),
+        heading: format!("{}  {}{}", trial.name, trial.configuration, mark(trial)),
         blocks: blocks(detail),
     });
     Document { title: format!("Stalls of {name}"), facts: facts(trials), sections: sections.collect() }
+}
+
+/// A trial that is no evidence, or stands for none.
+fn mark(trial: &Trial) -> String {
+    match (&trial.validity, trial.role) {
+        (Validity::Invalid(reason), _) => format!(" (invalid: {reason})"),
+        (Validity::Partial(reason), _) => format!(" (partial: {reason})"),
+        (Validity::Valid, TrialRole::AaTwin) => " (A/A twin)".to_owned(),
+        (Validity::Valid, TrialRole::Cell | TrialRole::Pilot) => String::new(),
+    }
 }
 
 fn facts(trials: &[StalledTrial<'_>]) -> Vec<(&'static str, String)> {
@@ -87,7 +97,10 @@ fn facts(trials: &[StalledTrial<'_>]) -> Vec<(&'static str, String)> {
     if summary.dips > 0 {
         facts.push(("Dips", format::plural(summary.dips as u64, "dip")));
     }
-    facts.push(("Trials", format::trials(trials.len())));
+    let no_evidence = trials.iter().filter(|(trial, _)| !trial.validity.is_valid()).count();
+    let no_evidence =
+        if no_evidence == 0 { String::new() } else { format!(", {no_evidence} of them invalid or partial") };
+    facts.push(("Trials", format::trials(trials.len()) + &no_evidence));
     let unknown = |why: StallsUnknown| trials.iter().filter(|(_, one)| one.stalls.unknown == Some(why)).count();
     for (why, text) in [
         (StallsUnknown::NoBuckets, "recorded seconds only, so that nothing is known of their stalls"),

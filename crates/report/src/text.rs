@@ -28,7 +28,7 @@ pub(crate) fn draw(document: Document, colour: bool) -> String {
     }
     for Section { heading, blocks } in sections {
         out.push('\n');
-        out.push_str(&style.bold(&heading));
+        out.push_str(&style.bold(&heading.replace(char::is_control, " ")));
         out.push('\n');
         for block in &blocks {
             push_block(&mut out, block, style);
@@ -153,6 +153,8 @@ impl Style {
     }
 
     fn tone(self, text: &str, tone: Tone) -> String {
+        // Names come from elsewhere, and a terminal would obey them.
+        let text = &text.replace(char::is_control, " ");
         match tone {
             Tone::Plain => text.to_owned(),
             Tone::Good => self.sgr("32", text),

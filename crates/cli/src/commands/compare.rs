@@ -8,7 +8,7 @@ use truetps_analysis::{
 };
 use truetps_inspect::side_of_path;
 use truetps_knowledge::{Diff, diff};
-use truetps_record::{Configuration, SettingValue};
+use truetps_record::{Configuration, SettingValue, Trial, TrialRole};
 use truetps_report::{
     ComparedSide, ComparisonInput, comparison_csv, comparison_json, comparison_markdown, comparison_text,
 };
@@ -70,6 +70,8 @@ struct Side {
     trials: Vec<RecordedTrial>,
     /// Those that were asked for.
     configurations: Vec<Configuration>,
+    /// Factors that levels were named of.
+    named_factors: Vec<String>,
     /// What the experiment's twins differ by.
     noise: Option<Noise>,
 }
@@ -80,7 +82,9 @@ impl Side {
         let named = NamedRun::open(Some(&path), &args.runs)?;
         let mut trials = named.trials();
         let begun = trials.len();
-        trials.retain(|one| one.trial.validity.is_valid() && one.trial.measured.is_some());
+        // A twin would give its configuration one trial too many; one that was named is meant.
+        let is_cell = |trial: &Trial| named.trial.is_some() || trial.role != TrialRole::AaTwin;
+        trials.retain(|one| one.trial.validity.is_valid() && one.trial.measured.is_some() && is_cell(&one.trial));
         if trials.is_empty() {
             let message = format!("{}: has no valid trial that can be read ({begun} read)", named.name());
             return Err(Failure::usage(message).hint("`truetps report` says why each trial is not valid".to_owned()));
@@ -96,7 +100,9 @@ impl Side {
             return Err(Failure::usage(message).hint(format!("it has {}", listed.join(", "))));
         }
         let noise = named.noise();
-        Ok(Self { named, trials, configurations, noise })
+        let named_factors =
+            levels.iter().filter_map(|level| Some(level.split_once('=')?.0.trim().to_owned())).collect();
+        Ok(Self { named, trials, configurations, named_factors, noise })
     }
 
     fn side(&self, configuration: &Configuration) -> CompareSide<'_> {
@@ -122,8 +128,14 @@ fn pairs(a: &Side, b: &Side) -> Result<Vec<(Configuration, Configuration)>, Fail
     let pairs: Vec<_> = match (&a.configurations[..], &b.configurations[..]) {
         ([of_a], [of_b]) => vec![(of_a.clone(), of_b.clone())],
         (of_a, of_b) => {
-            let common = of_a.iter().filter(|one| of_b.contains(one));
-            common.map(|one| (one.clone(), one.clone())).collect()
+            // What was named on either side is what is to differ; everything else is the same.
+            let rest = |configuration: &Configuration| {
+                let mut levels = configuration.levels.clone();
+                levels.retain(|name, _| !a.named_factors.contains(name) && !b.named_factors.contains(name));
+                levels
+            };
+            let partner = |one: &Configuration| of_b.iter().find(|other| rest(other) == rest(one)).cloned();
+            of_a.iter().filter_map(|one| Some((one.clone(), partner(one)?))).collect()
         }
     };
     if pairs.is_empty() {

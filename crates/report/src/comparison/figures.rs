@@ -23,6 +23,12 @@ pub(super) fn ledger(input: &ComparisonInput<'_>) -> Option<Section> {
         return None;
     }
     let mut blocks = vec![table("cost of a transaction", rows)];
+    blocks.push(Block::Paragraph(
+        "A and B are geometric means over trials, and so is their ratio. Higher and lower are shown by a test that allows for the \
+         number of figures in both tables; equivalent is what cannot differ by as much as matters, or is next to nothing on both \
+         sides."
+            .to_owned(),
+    ));
     if !absent.is_empty() {
         blocks.push(Block::Paragraph(format!("Not known of either: {}.", format::list(&absent))));
     }
