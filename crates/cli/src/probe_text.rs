@@ -215,12 +215,12 @@ mod tests {
         let second = [
             ("status.Handler_commit", 300.0),
             ("status.Innodb_os_log_written", 8192.0),
-            ("wait.wait/io/file/sql/binlog.us", 1005.0),
+            ("wait.wait/io/file/sql/binlog.us", 1_000_005.0),
         ];
         assert_eq!(
             meter.line(&sample(2000.0, &second)).unwrap(),
             "2.0s  running 2  Handler_commit 100.0/s  redo 4.0 KiB/s  checkpoint age 1.0 KiB  lock waits 0  \
-             wait/io/file/sql/binlog 1.00 ms"
+             io/file/sql/binlog 1.00 s"
         );
     }
 
