@@ -94,17 +94,17 @@ ledger_keys! {
 
 /// Everything that a ledger is made from.
 #[derive(Debug, Clone, Copy)]
-pub struct LedgerInput<'a> {
-    pub measured: &'a Measured,
-    pub intervals: &'a [Interval],
+pub(crate) struct LedgerInput<'a> {
+    pub(crate) measured: &'a Measured,
+    pub(crate) intervals: &'a [Interval],
     /// `None`: nobody watched.
-    pub probe: Option<&'a ProbeSeries>,
+    pub(crate) probe: Option<&'a ProbeSeries>,
     /// What the server was set to, where that is known.
-    pub variables: Option<&'a BTreeMap<String, String>>,
+    pub(crate) variables: Option<&'a BTreeMap<String, String>>,
 }
 
 /// What a transaction of this trial cost.
-pub fn ledger(input: &LedgerInput<'_>) -> Ledger {
+pub(crate) fn ledger(input: &LedgerInput<'_>) -> Ledger {
     let window = input.probe.and_then(|probe| Window::of(input, probe));
     let lines = LedgerKey::ALL.iter().map(|key| {
         let own = own_figure(input, *key);
@@ -307,7 +307,11 @@ const SOURCES: &[(LedgerKey, Source)] = &[
     plain(LedgerKey::PagesRead, &[(1.0, "pg_stat_database.blks_read")]),
     plain(LedgerKey::DoublewritePages, &[(1.0, "status.Innodb_dblwr_pages_written")]),
     plain(LedgerKey::RowLockWaits, &[(1.0, "status.Innodb_row_lock_waits")]),
-    plain(LedgerKey::RowLockTime, &[(1000.0, "status.Innodb_row_lock_time")]),
+    noted(
+        LedgerKey::RowLockTime,
+        &[(1000.0, "status.Innodb_row_lock_time")],
+        "MariaDB cuts each wait to whole milliseconds: at least so much",
+    ),
     noted(
         LedgerKey::NetworkIn,
         &[(1.0, "status.Bytes_received"), (-1.0, "probe.sent_bytes")],

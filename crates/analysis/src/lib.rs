@@ -24,6 +24,7 @@ mod noise;
 mod open_loop;
 mod sample;
 mod signs;
+mod stall_rule;
 mod stalls;
 #[cfg(test)]
 mod stalls_tests;
@@ -40,7 +41,7 @@ mod truth_tests;
 pub use compare::{CompareOptions, CompareSide, ComparedLine, Comparison, Metric, OwnMetric, Pairing, compare};
 pub use detail::{CellDetail, Meanwhile, TrialDetail, TrialRecord, cell_detail, detail};
 pub use effect::Change;
-pub use ledger::{Ledger, LedgerInput, LedgerKey, LedgerLine, LedgerUnit, ledger};
+pub use ledger::{Ledger, LedgerKey, LedgerLine, LedgerUnit};
 pub use limited::{GeneratorLimited, generator_reason};
 pub use live::{LiveStall, LiveStalls, StallsSoFar};
 pub use live_probe::{LiveProbe, LiveWait, ProbeNow};

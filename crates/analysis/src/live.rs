@@ -5,20 +5,10 @@ use std::collections::VecDeque;
 use truetps_record::{BUCKET_MS, Interval, Phase};
 
 use crate::middle::median;
+use crate::stall_rule::{EXPECTED_MIN, JOINED, STALL_SHARE, STALL_STEPS, STEPS_MIN};
 
 /// What the local median is taken of.
 const WINDOW: usize = 300;
-/// Less than this share of the local median is a stall.
-const STALL_SHARE: f64 = 0.3;
-/// Buckets in a row that make one: a single one is chance more often than not.
-const IN_A_ROW: u32 = 2;
-/// Transactions that a bucket has at the median, so that chance alone hardly ever leaves less than [`STALL_SHARE`] of it:
-/// of a Poisson count of 20, once in 10,000 buckets.
-const BASELINE_MIN: f64 = 20.0;
-/// Buckets that are joined until there are that many. All of them divide a second, which is what an interval has.
-const JOINED: [usize; 4] = [1, 2, 5, 10];
-/// Joined buckets that a median is worth something of.
-const SEEN_MIN: usize = 10;
 /// Stalls that are kept one by one; all are counted.
 const KEPT_MAX: usize = 200;
 /// Intervals that are further apart do not follow each other.
@@ -68,14 +58,14 @@ pub struct LiveStalls {
 struct Low {
     start_ms: f64,
     end_ms: f64,
-    joined: u32,
+    joined: usize,
     /// Its buckets, while it may turn out to be chance.
     held: Vec<u32>,
 }
 
 impl Low {
     fn is_stall(&self) -> bool {
-        self.joined >= IN_A_ROW
+        self.joined >= STALL_STEPS
     }
 
     fn length_ms(&self) -> f64 {
@@ -157,7 +147,7 @@ impl LiveStalls {
     /// Counts a new stall, or a known one that goes on.
     fn stall(&mut self, low: &Low, interval_ms: f64) {
         let stall = LiveStall { start_ms: low.start_ms, length_ms: low.length_ms() };
-        let known_ms = if low.joined == IN_A_ROW {
+        let known_ms = if low.joined == STALL_STEPS {
             self.so_far.count += 1;
             if self.kept.len() == KEPT_MAX {
                 self.kept.pop_front();
@@ -191,8 +181,8 @@ impl LiveStalls {
             // The newest ones are whole, whatever the number of all is.
             let chunks = normal.rchunks_exact(joined).map(|chunk| f64::from(chunk.iter().sum::<u32>()));
             let sums: Vec<f64> = chunks.collect();
-            let median = median(sums.iter().copied()).filter(|median| *median >= BASELINE_MIN)?;
-            (sums.len() >= SEEN_MIN).then_some(Baseline { joined, median })
+            let median = median(sums.iter().copied()).filter(|median| *median >= EXPECTED_MIN)?;
+            (sums.len() >= STEPS_MIN).then_some(Baseline { joined, median })
         })
     }
 }

@@ -4,11 +4,8 @@ use serde::Serialize;
 use truetps_record::{BUCKET_MS, Interval, OpenLoop, Phase};
 
 use crate::middle::{largest, median};
+use crate::stall_rule::{EXPECTED_MIN, JOINED, STALL_SHARE, STALL_STEPS, STEPS_MIN};
 
-/// A stall has less than this share of its baseline.
-const STALL_SHARE: f64 = 0.3;
-/// … in so many steps in a row.
-const STALL_STEPS: usize = 2;
 /// A dip has less than this share of its baseline, and less than chance explains, in the mean of so many steps.
 const DIP_SHARE: f64 = 0.7;
 const DIP_STEPS: usize = 5;
@@ -16,15 +13,8 @@ const DIP_SIGMAS: f64 = 4.0;
 /// Nothing ended for so long, and for so many times the median response time: a stall whatever the steps say.
 const GAP_MS: f64 = 250.0;
 const GAP_RESPONSES: f64 = 20.0;
-/// A step (or a gap) is judged only where so many transactions were to be expected in it: with 20, chance alone leaves
-/// fewer than 6 once in 14,000 steps, and twice in a row never.
-const EXPECTED_MIN: f64 = 20.0;
-/// Buckets are joined until a step has as many; longer steps than a second are no stall's measure.
-const JOINED: [usize; 4] = [1, 2, 5, 10];
 /// The baseline is the median of the steps this near on either side: what lasts longer is another level, not a stall.
 const NEAR_MS: f64 = 15_000.0;
-/// Fewer steps say nothing about what is usual.
-const STEPS_MIN: usize = 10;
 /// Stalls this close to each other are one.
 const MERGE_MS: f64 = 2.0 * BUCKET_MS;
 /// From a median absolute deviation to a standard deviation, for a normal distribution.

@@ -17,7 +17,7 @@ use crate::server_args::ServerCommand;
     version,
     about = "How many writes a second does a MySQL database really take, and what decides it?",
     after_help = "Start with:  truetps sweep --quick\n\n\
-        Results go to stdout, progress and warnings to stderr. Exit codes: 0 good; 2 wrong usage or plan; \
+        Results go to stdout, progress and warnings to stderr. Exit codes: 0 good; 1 a threshold was crossed; 2 wrong usage or plan; \
         3 no comparison could be decided; 4 a trial failed (server died, clients failed); 130 interrupted, what was \
         measured is kept.",
     propagate_version = true

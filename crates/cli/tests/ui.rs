@@ -11,10 +11,8 @@ use std::process::{Child, Output, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use common::{Place, has_server, signal, signal_taken, wait_until};
-use rustix::fs::{Mode, OFlags};
+use common::{Place, has_server, open_terminal, signal, signal_taken, wait_until};
 use rustix::process::Signal;
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 
 const ENTER: &str = "\x1b[?1049h";
@@ -33,12 +31,7 @@ struct Terminal {
 
 impl Terminal {
     fn new() -> Self {
-        let person = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
-        grantpt(&person).unwrap();
-        unlockpt(&person).unwrap();
-        let name = ptsname(&person, Vec::new()).unwrap();
-        let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
-        let program = rustix::fs::open(name.as_c_str(), flags, Mode::empty()).unwrap();
+        let (person, program) = open_terminal();
         tcsetwinsize(&program, Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
         let (person, seen) = (File::from(person), Arc::new(Mutex::new(Vec::new())));
         let (mut reads, keeps) = (person.try_clone().unwrap(), Arc::clone(&seen));

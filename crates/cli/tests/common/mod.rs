@@ -8,11 +8,15 @@
 
 use std::fs;
 use std::net::TcpListener;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+
+use rustix::fs::{Mode, OFlags};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 /// Two levels, two numbers of connections, two blocks with their twins: ten trials of a third of a second.
 pub(crate) const SMALL: &str = r#"
@@ -188,6 +192,17 @@ pub(crate) fn wait_until(what: &str, mut is_there: impl FnMut() -> bool) {
         assert!(began.elapsed() < Duration::from_mins(1), "waited a minute for {what}");
         sleep(Duration::from_millis(10));
     }
+}
+
+/// A terminal: the end of the person, and that of the program.
+pub(crate) fn open_terminal() -> (OwnedFd, OwnedFd) {
+    let person = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
+    grantpt(&person).unwrap();
+    unlockpt(&person).unwrap();
+    let name = ptsname(&person, Vec::new()).unwrap();
+    let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let program = rustix::fs::open(name.as_c_str(), flags, Mode::empty()).unwrap();
+    (person, program)
 }
 
 /// Sends a signal to a process that the test has started.

@@ -6,12 +6,10 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use rustix::fs::{Mode, OFlags};
 use rustix::process::Signal;
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, Termios, tcgetattr};
 
-use crate::common::{Place, signal, wait_until};
+use crate::common::{Place, open_terminal, signal, wait_until};
 
 struct Terminal {
     person: File,
@@ -20,12 +18,7 @@ struct Terminal {
 
 impl Terminal {
     fn new() -> Self {
-        let person = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
-        grantpt(&person).unwrap();
-        unlockpt(&person).unwrap();
-        let name = ptsname(&person, Vec::new()).unwrap();
-        let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
-        let program = rustix::fs::open(name.as_c_str(), flags, Mode::empty()).unwrap();
+        let (person, program) = open_terminal();
         Self { person: person.into(), program: program.into() }
     }
 
