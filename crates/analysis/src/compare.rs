@@ -4,15 +4,14 @@ use serde::Serialize;
 use truetps_record::{Estimate, Phase, WorkloadProfile};
 
 use crate::detail::{CellDetail, TrialDetail, TrialRecord, cell_detail};
-use crate::effect::{Change, Effect};
+use crate::effect::{ALPHA, Effect};
 use crate::evidence::Evidence;
 use crate::holm::holm;
+use crate::judge::{Change, Judge};
 use crate::ledger::{LedgerKey, LedgerUnit};
 use crate::sample::exp;
 use crate::{Noise, generator_reason};
 
-/// The chance of a false claim: for throughput, the one declared measure, and for all other figures together.
-const ALPHA: f64 = 0.05;
 /// Shorter gaps are not recorded: a trial without any counts as one of this length.
 const GAP_LEAST_MS: f64 = truetps_record::BUCKET_MS;
 /// Stretches that a single trial is cut into, to see how much it fluctuates within itself.
@@ -129,6 +128,21 @@ pub struct ComparedLine {
     /// Where one of the sides has a single trial, and only for throughput: b over a with an interval from how much the two
     /// trials fluctuate within themselves. It says nothing of what a repetition would show.
     pub within_trials: Option<Estimate>,
+    /// What ratio and difference are made from; a threshold asks it for other intervals.
+    #[serde(skip)]
+    pub(crate) effect: Option<Effect>,
+}
+
+impl ComparedLine {
+    /// b over a, or b − a where there is no ratio, with an interval that misses the truth with the chance `alpha`.
+    pub(crate) fn estimate_at(&self, alpha: f64) -> Option<Estimate> {
+        let effect = self.effect?;
+        match (self.ratio, self.difference) {
+            (Some(_), _) => Some(effect.estimate_at(alpha, exp)),
+            (None, Some(_)) => Some(effect.estimate_at(alpha, |x| x)),
+            (None, None) => None,
+        }
+    }
 }
 
 /// Two sides compared.
@@ -176,21 +190,22 @@ pub struct CompareOptions<'a> {
 pub fn compare(a: &CompareSide<'_>, b: &CompareSide<'_>, options: &CompareOptions<'_>) -> Comparison {
     let CompareOptions { pairing, smallest_effect, .. } = *options;
     let alpha = ALPHA / options.of.max(1) as f64;
-    let noise = options.noise.map_or(0.0, |noise| noise.smallest_visible_effect.ln_1p());
     let metrics = Metric::all();
     let compared: Vec<_> = metrics.iter().map(|metric| Compared::of(*metric, a, b, pairing)).collect();
-    let others: Vec<_> = compared.iter().skip(1).filter_map(|one| one.effect).map(|effect| effect.p_value()).collect();
-    let mut family = holm(&others, alpha).rejected.into_iter();
-    let passes: Vec<_> = compared
-        .iter()
-        .enumerate()
-        .map(|(index, one)| match (index, one.effect) {
-            (_, None) => false,
-            (0, Some(effect)) => effect.p_value() <= alpha,
-            (_, Some(_)) => family.next().unwrap_or(false),
-        })
-        .collect();
-    let lines = compared.iter().zip(passes).map(|(one, passes)| one.line(passes, smallest_effect, noise));
+    let others: Vec<_> = compared.iter().skip(1).filter_map(|one| one.effect).collect();
+    let shared = alpha / others.len().max(1) as f64;
+    let others: Vec<_> = others.iter().map(|effect| effect.p_value(shared)).collect();
+    let family = holm(&others, alpha);
+    let mut rejected = family.rejected.into_iter();
+    let lines = compared.iter().enumerate().map(|(index, one)| {
+        let (passes, alpha) = match (index, one.effect) {
+            (_, None) => (false, alpha),
+            (0, Some(effect)) => (effect.p_value(alpha) <= alpha, alpha),
+            (_, Some(_)) => (rejected.next().unwrap_or(false), family.next_alpha),
+        };
+        let noise = options.noise.filter(|_| one.metric == TPS);
+        one.line(&Judge { passes, alpha, margin: one.margin(smallest_effect), noise })
+    });
     let mut lines: Vec<_> = lines.collect();
     lines[0].within_trials = within_trials(a, b);
     let details =
@@ -247,7 +262,7 @@ impl Compared {
             }
             Pairing::None => {
                 let scaled = |list: &[(u32, f64)]| list.iter().map(|(_, figure)| scale(*figure)).collect::<Vec<_>>();
-                Effect::welch(&scaled(&of_a), &scaled(&of_b))
+                Effect::groups(&scaled(&of_a), &scaled(&of_b))
             }
         };
         let effect =
@@ -266,15 +281,23 @@ impl Compared {
         Self { metric, a: shown(a, &of_a), b: shown(b, &of_b), effect, is_ratio }
     }
 
-    fn line(&self, passes: bool, smallest_effect: f64, noise: f64) -> ComparedLine {
-        let larger = self.a.unwrap_or(0.0).max(self.b.unwrap_or(0.0));
+    fn larger(&self) -> f64 {
+        self.a.unwrap_or(0.0).max(self.b.unwrap_or(0.0))
+    }
+
+    /// The smallest effect of interest (0.03 is 3 %) in the unit of the effect.
+    fn margin(&self, smallest_effect: f64) -> f64 {
+        if self.is_ratio { smallest_effect.ln_1p() } else { smallest_effect * self.larger() }
+    }
+
+    fn line(&self, judge: &Judge<'_>) -> ComparedLine {
+        let larger = self.larger();
         let apart = (self.a.unwrap_or(0.0) - self.b.unwrap_or(0.0)).abs();
-        let margin = if self.is_ratio { smallest_effect.ln_1p() } else { smallest_effect * larger };
         let change = match self.effect {
             // Too small to be of interest, however large it is relative to next to nothing.
             Some(effect) if effect.n >= 2 && larger > 0.0 && apart < self.metric.least() => Change::Equivalent,
             Some(effect) if effect.n >= 2 && larger == 0.0 => Change::Equivalent,
-            Some(effect) => effect.change(passes, margin, if self.metric == TPS { noise } else { 0.0 }),
+            Some(effect) => judge.change(&effect),
             None => Change::NotEnoughData { more_trials: None },
         };
         ComparedLine {
@@ -288,6 +311,7 @@ impl Compared {
             difference: self.effect.filter(|_| !self.is_ratio).map(|effect| effect.estimate(|x| x)),
             change,
             within_trials: None,
+            effect: self.effect,
         }
     }
 }
@@ -311,7 +335,7 @@ fn within_trials(a: &CompareSide<'_>, b: &CompareSide<'_>) -> Option<Estimate> {
         return None;
     }
     let (of_a, of_b) = (batches(&a.trials.first()?.0)?, batches(&b.trials.first()?.0)?);
-    Some(Effect::welch(&of_a, &of_b)?.estimate(exp))
+    Some(Effect::groups(&of_a, &of_b)?.estimate(exp))
 }
 
 /// ln(tps) of stretches of equal length: seconds follow each other's ups and downs, stretches less so.

@@ -4,10 +4,14 @@ use truetps_record::{Interval, Trial};
 
 use crate::compare::{CompareOptions, CompareSide, Comparison, Metric, OwnMetric, Pairing, compare};
 use crate::detail::{TrialDetail, TrialRecord, detail};
-use crate::effect::Change;
+use crate::judge::Change;
+use crate::ledger::{Ledger, LedgerKey, LedgerLine};
 use crate::synthetic::{Random, plan, run};
+use crate::threshold::{Threshold, ThresholdState};
 
 const REPEATS: u64 = 1000;
+/// Standard deviation of ln(tps) of a trial.
+const NOISE: f64 = 0.05;
 const TPS: Metric = Metric::Own(OwnMetric::Tps);
 const P99: Metric = Metric::Own(OwnMetric::ResponseUsP99);
 
@@ -27,6 +31,18 @@ impl Made {
         let record = |trial| TrialRecord { trial, intervals: &[], probe: None, variables: None };
         let details = trials.iter().map(|trial| detail(&record(trial))).collect();
         Self { trials, details, intervals: Vec::new() }
+    }
+
+    /// What a transaction costs, by all lines of the ledger: each scatters for itself.
+    fn with_costs(mut self, random: &mut Random, noise: f64) -> Self {
+        for detail in &mut self.details {
+            let mut line = |key: &LedgerKey| {
+                let per_tx = Some(100.0 * (noise * random.normal()).exp());
+                LedgerLine { key: *key, per_tx, source: String::new() }
+            };
+            detail.ledger = Some(Ledger { lines: LedgerKey::ALL.iter().map(&mut line).collect() });
+        }
+        self
     }
 
     fn side(&self) -> CompareSide<'_> {
@@ -53,31 +69,50 @@ fn is_claim(change: Change) -> bool {
 
 /// `n` trials with noise of 5 % over a drift that both sides of a block share.
 fn trials(random: &mut Random, tps: f64, drifts: &[f64]) -> Vec<f64> {
-    drifts.iter().map(|drift| tps * (drift + 0.05 * random.normal()).exp()).collect()
+    noisy_trials(random, tps, drifts, NOISE)
 }
 
-/// 1,000 pairs of equal sides: no more than 5 % may claim a difference, and no more than 5 % (and three binomial errors of
-/// 0.7 points) of the intervals may miss the truth. With different spreads and numbers of trials, too.
+fn noisy_trials(random: &mut Random, tps: f64, drifts: &[f64], noise: f64) -> Vec<f64> {
+    drifts.iter().map(|drift| tps * (drift + noise * random.normal()).exp()).collect()
+}
+
+/// 1,000 pairs of equal sides: no more than 5 % may claim a difference in throughput, no more than 5 % one in any other figure
+/// (p99 and all lines of the ledger), no more than 5 % may cross any threshold, and no more than 5 % (and three binomial errors
+/// of 0.7 points) of the intervals may miss the truth. With different spreads and numbers of trials, too.
 #[test]
 fn nothing_is_found_where_nothing_is() {
-    for (seed, n_a, n_b, pairing) in
-        [(1, 5, 5, Pairing::None), (2, 3, 8, Pairing::None), (3, 2, 2, Pairing::None), (4, 5, 5, Pairing::Blocks)]
-    {
+    let mut thresholds = vec!["tps<-1%".to_owned(), "p99>1%".to_owned()];
+    thresholds.extend(LedgerKey::ALL.iter().take(6).map(|key| format!("{}>1%", key.word())));
+    let thresholds: Vec<Threshold> = thresholds.iter().map(|text| text.parse().unwrap()).collect();
+    let noisier = 3.0 * NOISE;
+    for (seed, n_a, n_b, noise_a, pairing) in [
+        (1, 5, 5, NOISE, Pairing::None),
+        (2, 3, 8, NOISE, Pairing::None),
+        (3, 2, 2, NOISE, Pairing::None),
+        (4, 5, 5, NOISE, Pairing::Blocks),
+        (5, 3, 8, noisier, Pairing::None),
+        (6, 8, 3, noisier, Pairing::None),
+        (7, 5, 5, noisier, Pairing::None),
+    ] {
         let mut random = Random(seed);
-        let (mut claims, mut misses, mut others) = (0, 0, 0);
+        let (mut claims, mut misses, mut others, mut crossed) = (0, 0, 0, 0);
         for _ in 0..REPEATS {
             let drifts: Vec<_> = (0..n_a.max(n_b)).map(|_| 0.1 * random.normal()).collect();
             let drifts = if pairing == Pairing::None { vec![0.0; drifts.len()] } else { drifts };
-            let a = trials(&mut random, 1000.0, &drifts[..n_a]);
-            let b = trials(&mut random, 1000.0, &drifts[..n_b]);
-            let comparison = compared(&a, &b, pairing);
+            let a = noisy_trials(&mut random, 1000.0, &drifts[..n_a], noise_a);
+            let b = noisy_trials(&mut random, 1000.0, &drifts[..n_b], NOISE);
+            let (a, b) = (Made::of(&a).with_costs(&mut random, noise_a), Made::of(&b).with_costs(&mut random, NOISE));
+            let comparison = compare(&a.side(), &b.side(), &options(pairing));
             claims += u64::from(is_claim(change_of(&comparison, TPS)));
             others += u64::from(comparison.lines.iter().skip(1).any(|line| is_claim(line.change)));
+            let is_crossed = |one: &Threshold| one.state(&comparison, thresholds.len()) == ThresholdState::Crossed;
+            crossed += u64::from(thresholds.iter().any(is_crossed));
             let ratio = comparison.line(TPS).unwrap().ratio.unwrap();
             misses += u64::from(!(ratio.low.unwrap() <= 1.0 && 1.0 <= ratio.high.unwrap()));
         }
         let bound = REPEATS / 20;
         assert!(claims <= bound && others <= bound, "{n_a}, {n_b}: {claims} and {others} false claims");
+        assert!(crossed <= bound, "{n_a}, {n_b}: a threshold was crossed {crossed} times");
         assert!(misses <= bound + 21, "{n_a}, {n_b}: {misses} intervals missed the truth");
     }
 }

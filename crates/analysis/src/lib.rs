@@ -13,6 +13,7 @@ mod detail;
 mod effect;
 mod evidence;
 mod holm;
+mod judge;
 mod knee;
 mod ledger;
 mod limited;
@@ -40,7 +41,7 @@ mod truth_tests;
 
 pub use compare::{CompareOptions, CompareSide, ComparedLine, Comparison, Metric, OwnMetric, Pairing, compare};
 pub use detail::{CellDetail, Meanwhile, TrialDetail, TrialRecord, cell_detail, detail};
-pub use effect::Change;
+pub use judge::Change;
 pub use ledger::{Ledger, LedgerKey, LedgerLine, LedgerUnit};
 pub use limited::{GeneratorLimited, generator_reason};
 pub use live::{LiveStall, LiveStalls, StallsSoFar};

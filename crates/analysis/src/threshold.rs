@@ -7,6 +7,7 @@ use serde::Serialize;
 use truetps_record::Estimate;
 
 use crate::compare::{Comparison, Metric};
+use crate::effect::ALPHA;
 
 /// A relative change of a figure, b over a, that is too much.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -21,7 +22,8 @@ pub struct Threshold {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ThresholdState {
-    /// The estimate is beyond it, and the interval excludes "no change".
+    /// The estimate is beyond it, and it is shown that something changed (or, of a gain that was asked for, that it has not
+    /// come).
     Crossed,
     /// The whole interval is on its good side.
     Kept,
@@ -32,26 +34,37 @@ pub enum ThresholdState {
 }
 
 impl Threshold {
-    pub fn state(&self, comparison: &Comparison) -> ThresholdState {
-        let Some(line) = comparison.line(self.metric) else { return ThresholdState::NoFigure };
-        let (Some(a), Some(b)) = (line.a, line.b) else { return ThresholdState::NoFigure };
-        match (line.ratio, line.difference) {
-            (Some(ratio), _) => self.judge(&ratio, 1.0, 1.0 + self.share),
-            // From nothing, any more is more than any percentage.
-            (None, Some(difference)) if a == 0.0 && b == 0.0 => self.judge(&difference, 0.0, self.share),
-            (None, Some(difference)) => self.judge(&difference, 0.0, self.share * a),
-            (None, None) => ThresholdState::NoFigure,
-        }
+    /// What the comparison says of it. `of` thresholds are judged at once, in all comparisons together: with a share of the
+    /// chance each (Bonferroni), nothing that did not change crosses any of them more often than once in 20. "All are kept" needs
+    /// no share: it is wrong only where each of the broken ones is wrong.
+    pub fn state(&self, comparison: &Comparison, of: usize) -> ThresholdState {
+        let line = comparison.line(self.metric);
+        let Some((line, a, b)) = line.and_then(|line| Some((line, line.a?, line.b?))) else {
+            return ThresholdState::NoFigure;
+        };
+        let estimates = line.estimate_at(ALPHA).zip(line.estimate_at(ALPHA / of.max(1) as f64));
+        let Some((usual, strict)) = estimates else { return ThresholdState::NoFigure };
+        let (no_change, bound) = match line.ratio {
+            Some(_) => (1.0, 1.0 + self.share),
+            // Nothing on both sides: any more than that is too much.
+            None if a == 0.0 && b == 0.0 => (0.0, 0.0),
+            None => (0.0, self.share * a),
+        };
+        self.judge(&usual, &strict, no_change, bound)
     }
 
-    fn judge(&self, estimate: &Estimate, no_change: f64, bound: f64) -> ThresholdState {
-        let (Some(low), Some(high)) = (estimate.low, estimate.high) else { return ThresholdState::Unsure };
-        let (is_beyond, is_shown, is_kept) = if self.is_below {
-            (estimate.value < bound, high < no_change, low >= bound)
-        } else {
-            (estimate.value > bound, low > no_change, high <= bound)
+    fn judge(&self, usual: &Estimate, strict: &Estimate, no_change: f64, bound: f64) -> ThresholdState {
+        let ends = |one: &Estimate| one.low.zip(one.high);
+        let (Some((low, high)), Some((strict_low, strict_high))) = (ends(usual), ends(strict)) else {
+            return ThresholdState::Unsure;
         };
-        if is_beyond && (is_shown || !excludes_crossing(no_change, bound, self.is_below)) {
+        // `tps<5%` asks for a gain: that one has to be missed for sure, where `tps<-5%` needs a loss for sure.
+        let (is_beyond, is_shown, is_kept) = if self.is_below {
+            (usual.value < bound, strict_high < no_change.max(bound), low >= bound)
+        } else {
+            (usual.value > bound, strict_low > no_change.min(bound), high <= bound)
+        };
+        if is_beyond && is_shown {
             ThresholdState::Crossed
         } else if is_kept {
             ThresholdState::Kept
@@ -59,11 +72,6 @@ impl Threshold {
             ThresholdState::Unsure
         }
     }
-}
-
-/// `tps<5%` asks for a gain: an estimate below it is a failure whether or not something changed.
-fn excludes_crossing(no_change: f64, bound: f64, is_below: bool) -> bool {
-    if is_below { bound <= no_change } else { bound >= no_change }
 }
 
 impl FromStr for Threshold {
@@ -104,7 +112,7 @@ mod tests {
     fn state(text: &str, value: f64, low: f64, high: f64) -> ThresholdState {
         let threshold: Threshold = text.parse().unwrap();
         let estimate = Estimate { value, low: Some(low), high: Some(high), n: 5 };
-        threshold.judge(&estimate, 1.0, 1.0 + threshold.share)
+        threshold.judge(&estimate, &estimate, 1.0, 1.0 + threshold.share)
     }
 
     #[test]
@@ -122,9 +130,13 @@ mod tests {
         // A gain that was asked for and did not come.
         check("tps<5%", (1.01, 0.98, 1.04), Crossed);
         check("tps<5%", (1.10, 1.07, 1.13), Kept);
+        check("tps<5%", (1.01, 0.90, 1.12), Unsure);
         let threshold: Threshold = "tps<-5%".parse().unwrap();
         let one = Estimate { value: 0.5, low: None, high: None, n: 1 };
-        assert_eq!(threshold.judge(&one, 1.0, 0.95), Unsure);
+        assert_eq!(threshold.judge(&one, &one, 1.0, 0.95), Unsure);
+        // Shown for itself alone, and not as one of many.
+        let estimate = |low, high| Estimate { value: 0.94, low: Some(low), high: Some(high), n: 5 };
+        assert_eq!(threshold.judge(&estimate(0.89, 0.99), &estimate(0.85, 1.03), 1.0, 0.95), Unsure);
     }
 
     #[test]

@@ -25,9 +25,11 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+use truetps_record::Personality;
+use truetps_report::printable_lines;
+
 use crate::args::{Cli, Command, PlanCommand};
 use crate::exit::Exit;
-use truetps_record::Personality;
 
 fn main() -> ExitCode {
     if let Some((tool, arguments)) = compat::called(compat::arguments()) {
@@ -60,8 +62,14 @@ fn main() -> ExitCode {
     exit.into()
 }
 
-/// Tells the user something, on stderr. Nobody listening is no reason to fail: what was measured is on disk.
+/// Tells the user something, on stderr: lines of text, in which names of a plan or words of a server have no way to move a
+/// terminal's cursor.
 pub(crate) fn say(text: &str) {
+    say_raw(&printable_lines(text));
+}
+
+/// The same with what a terminal obeys, for who draws. Nobody listening is no reason to fail: what was measured is on disk.
+pub(crate) fn say_raw(text: &str) {
     use std::io::Write;
     let _ = std::io::stderr().write_all(text.as_bytes());
 }

@@ -9,10 +9,10 @@ use truetps_analysis::{LiveProbe, LiveStalls, StallsSoFar};
 use truetps_compat::Farewell;
 use truetps_lab::{Event, Listener};
 use truetps_record::{Interval, Phase, ScheduledTrial, Trial};
-use truetps_report::format;
+use truetps_report::{format, printable};
 
 use crate::progress_line::Line;
-use crate::say;
+use crate::{say, say_raw};
 
 /// The line is written over at most this often.
 const REDRAW: Duration = Duration::from_millis(100);
@@ -65,8 +65,8 @@ impl Progress {
         if !self.live {
             return;
         }
-        let shown: String = text.chars().filter(|letter| !letter.is_control()).take(columns()).collect();
-        say(&format!("\r\x1b[K{shown}"));
+        let shown: String = printable(text).chars().take(columns()).collect();
+        say_raw(&format!("\r\x1b[K{shown}"));
         self.line_is_up = true;
         self.drawn = Some(Instant::now());
     }
@@ -80,7 +80,7 @@ impl Progress {
     /// Takes the line away.
     pub(crate) fn clear(&mut self) {
         if self.line_is_up {
-            say("\r\x1b[K");
+            say_raw("\r\x1b[K");
             self.line_is_up = false;
         }
     }

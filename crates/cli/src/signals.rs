@@ -12,7 +12,7 @@ use signal_hook::low_level::pipe;
 use truetps_compat::Farewell;
 
 use crate::failure::Failure;
-use crate::say;
+use crate::say_raw;
 
 const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 const INTERRUPTED: i32 = 130;
@@ -32,7 +32,8 @@ pub(crate) fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
 /// The same, and each signal is answered on stderr: a second one, before the program leaves.
 pub(crate) fn stop_flag_that_answers(farewell: Arc<Farewell>) -> Result<Arc<AtomicBool>, Failure> {
     let second = Arc::clone(&farewell);
-    stop_flag_that_does(move || say(&farewell.first()), move || say(&second.second()))
+    // Its texts are ours, and take the line of progress away.
+    stop_flag_that_does(move || say_raw(&farewell.first()), move || say_raw(&second.second()))
 }
 
 /// The same, and something is done at the first signal, and something at the second one, before the program leaves.

@@ -8,7 +8,7 @@ use truetps_lab::{Event, Listener, Place};
 
 use crate::failure::Failure;
 use crate::progress::Progress;
-use crate::say;
+use crate::say_raw;
 use crate::signals;
 use crate::site::Site;
 use crate::ui::{self, Ui};
@@ -42,7 +42,7 @@ impl Watcher {
             move || first.notice(its_first.first().trim_end()),
             move || {
                 second.leave();
-                say(&its_second.second());
+                say_raw(&its_second.second());
             },
         )?;
         let picture = Ui::start(shared, farewell, Arc::clone(&stop))?;

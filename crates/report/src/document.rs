@@ -34,6 +34,7 @@ pub(crate) struct Table {
 }
 
 /// Text of one place in a table. The tone repeats what the text says; nothing is said by it alone.
+#[derive(Debug, Clone)]
 pub(crate) struct Entry {
     pub(crate) text: String,
     pub(crate) tone: Tone,
@@ -120,7 +121,7 @@ fn one_server(input: &ReportInput<'_>, server: &ServerFacts) -> String {
     let mut parts = vec![names::server(server)];
     let fixed = &input.plan.server.settings;
     parts.extend(fixed.iter().map(|(name, value)| format!("{name}={}", value.option_text())));
-    let chosen = server.chosen_settings.iter().filter(|(name, _)| !fixed.contains_key(name));
+    let chosen = names::chosen_settings(input.plan, server);
     parts.extend(chosen.map(|(name, value)| if value.is_empty() { name.clone() } else { format!("{name}={value}") }));
     parts.join(", ")
 }

@@ -2,6 +2,7 @@
 
 use crate::ReportInput;
 use crate::document::{Block, Document, Section, Table, document};
+use crate::printable::is_obeyed;
 
 /// The same report as [`crate::text`], as Markdown.
 pub fn markdown(input: &ReportInput<'_>) -> String {
@@ -53,7 +54,7 @@ fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
-            c if c.is_control() => out.push(' '),
+            c if is_obeyed(c) => out.push(' '),
             '<' => out.push_str("&lt;"),
             '&' => out.push_str("&amp;"),
             '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' | '~' => {

@@ -22,6 +22,12 @@ pub(crate) fn servers(experiment: &Experiment) -> &[ServerFacts] {
     if experiment.servers.is_empty() { experiment.server.as_slice() } else { &experiment.servers }
 }
 
+/// What truetps chose for a server where the plan is silent: neither sets it, nor has it as a factor.
+pub(crate) fn chosen_settings<'a>(plan: &Plan, server: &'a ServerFacts) -> impl Iterator<Item = &'a (String, String)> {
+    let is_free = |name: &String| !plan.server.settings.contains_key(name) && !plan.factors.contains_key(name);
+    server.chosen_settings.iter().filter(move |(name, _)| is_free(name))
+}
+
 /// What tells the curves apart: the settings, and the rate where that is varied beside the connections.
 pub(crate) fn curve_factors(plan: &Plan, analysis: &Analysis) -> String {
     let names = [setting_names(plan), if rates_beside(analysis) { RATE.to_owned() } else { String::new() }];

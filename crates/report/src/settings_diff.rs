@@ -4,6 +4,8 @@ use std::fmt::Write;
 
 use truetps_knowledge::{Diff, Difference, Placed, SideFacts};
 
+use crate::printable;
+
 /// Values that are longer are cut: `optimizer_switch` has 500 characters.
 const VALUE_CHARS_MAX: usize = 100;
 const UNKNOWN: &str = "others";
@@ -218,14 +220,6 @@ fn quoted(value: &str) -> String {
         short.push('…');
     }
     if short.is_empty() { "\"\"".to_owned() } else { short }
-}
-
-/// A capture is a file of somebody else: nothing in it may move the cursor of a terminal, or turn the text around.
-fn printable(text: &str) -> String {
-    let is_odd = |c: char| {
-        c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
-    text.chars().map(|c| if is_odd(c) { ' ' } else { c }).collect()
 }
 
 /// A name as code, which has no other end than its own.

@@ -3,7 +3,7 @@
 use truetps_record::{Measured, Trial};
 
 use crate::html::TrialSeries;
-use crate::{ReportInput, TrialLatency};
+use crate::{ReportInput, TrialLatency, printable};
 
 /// Lines of all trials with figures, in the order of the schedule. A line whose figure is not known is left out: what a
 /// statement was (a read, a write), and how much each client did.
@@ -12,7 +12,7 @@ pub fn sysbench(input: &ReportInput<'_>, series: &[TrialSeries]) -> String {
     trials.sort_by_key(|trial| (trial.block, trial.position));
     let latency = |trial: &Trial| series.iter().find(|one| one.name == trial.name).and_then(|one| one.latency.as_ref());
     let blocks: Vec<_> = trials.into_iter().map(|trial| block(trial, latency(trial))).collect();
-    let unread = input.unread.iter().map(|unread| format!("# not read: {}\n", unread.what));
+    let unread = input.unread.iter().map(|unread| format!("# not read: {}\n", printable(&unread.what)));
     unread.chain([blocks.join("\n")]).collect()
 }
 
@@ -24,7 +24,7 @@ fn block(trial: &Trial, latency: Option<&TrialLatency>) -> String {
         lines.extend(times(measured, latency));
     }
     // A name or a reason has no line of its own to begin.
-    lines.iter().map(|line| line.replace(['\n', '\r'], " ") + "\n").collect()
+    lines.iter().map(|line| printable(line) + "\n").collect()
 }
 
 fn figures(measured: &Measured, reconnects: Option<u64>) -> Vec<String> {

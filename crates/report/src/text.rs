@@ -1,11 +1,14 @@
 //! A report for a terminal.
 
-use crate::ReportInput;
 use crate::document::{Block, Document, Entry, Section, Table, Tone, document};
+use crate::printable::is_obeyed;
+use crate::{ReportInput, printable};
 
 /// Paragraphs are broken here, and tables try to stay within it.
 const WIDTH: usize = 100;
 const FACT_WIDTH: usize = 10;
+/// A wider table is drawn in parts.
+const TABLE_WIDTH_MAX: usize = 132;
 /// Between the columns of a table.
 const GAP: &str = "  ";
 /// A last column of words is not broken into narrower lines than this.
@@ -28,7 +31,7 @@ pub(crate) fn draw(document: Document, colour: bool) -> String {
     }
     for Section { heading, blocks } in sections {
         out.push('\n');
-        out.push_str(&style.bold(&heading.replace(char::is_control, " ")));
+        out.push_str(&style.bold(&printable(&heading)));
         out.push('\n');
         for block in &blocks {
             push_block(&mut out, block, style);
@@ -56,14 +59,47 @@ fn push_block(out: &mut String, block: &Block, style: Style) {
 fn push_table(out: &mut String, table: &Table, style: Style) {
     out.push('\n');
     if let Some(caption) = &table.caption {
-        out.push_str(caption);
+        out.push_str(&printable(caption));
         out.push('\n');
     }
     let widths = column_widths(table);
     let header: Vec<_> = table.header.iter().map(|text| Entry::from(text.clone())).collect();
-    for row in std::iter::once(&header).chain(&table.rows) {
-        push_row(out, row, &widths, table.words_last, style);
+    for (index, columns) in column_groups(&widths, table.words_last).iter().enumerate() {
+        if index > 0 {
+            out.push('\n');
+        }
+        let has_words = table.words_last && columns.contains(&(widths.len() - 1));
+        let widths: Vec<_> = columns.iter().map(|column| widths[*column]).collect();
+        for row in std::iter::once(&header).chain(&table.rows) {
+            let row: Vec<_> = columns.iter().filter_map(|column| row.get(*column).cloned()).collect();
+            push_row(out, &row, &widths, has_words, style);
+        }
     }
+}
+
+/// Columns that are drawn beside each other. A table that is far too wide goes on below, with its first column again; words
+/// have what is left of the last line.
+fn column_groups(widths: &[usize], words_last: bool) -> Vec<Vec<usize>> {
+    let words = usize::from(words_last);
+    let width =
+        |column: usize| if column + words == widths.len() { WORDS_WIDTH_MIN } else { widths[column] } + GAP.len();
+    let all: Vec<_> = (0..widths.len()).collect();
+    if all.iter().map(|column| width(*column)).sum::<usize>() <= TABLE_WIDTH_MAX {
+        return vec![all];
+    }
+    let mut groups = vec![vec![0]];
+    let mut used = width(0);
+    for column in 1..widths.len() {
+        let last = groups.last_mut().filter(|group| group.len() == 1 || used + width(column) <= WIDTH);
+        used = if let Some(group) = last {
+            group.push(column);
+            used + width(column)
+        } else {
+            groups.push(vec![0, column]);
+            width(0) + width(column)
+        };
+    }
+    groups
 }
 
 /// A row of a table. Words in its last column go on in further lines below themselves, where they are too long.
@@ -128,7 +164,7 @@ fn push_wrapped(out: &mut String, text: &str, first: &str, rest: &str, columns: 
 fn unbreakable(text: &str) -> Vec<String> {
     const UNITS: [&str; 8] = ["µs", "ms", "s", "%", "tps", "GiB", "MiB", "KiB"];
     let mut words: Vec<String> = Vec::new();
-    for word in text.split(|c: char| c == ' ' || c.is_control()).filter(|word| !word.is_empty()) {
+    for word in text.split(|c: char| c == ' ' || is_obeyed(c)).filter(|word| !word.is_empty()) {
         let bare = word.trim_end_matches([',', ';', '.', ')', ']', ':']);
         let continues = UNITS.contains(&bare) || (bare.len() == 3 && bare.bytes().all(|byte| byte.is_ascii_digit()));
         match words.last_mut().filter(|last| continues && last.ends_with(|c: char| c.is_ascii_digit())) {
@@ -154,7 +190,7 @@ impl Style {
 
     fn tone(self, text: &str, tone: Tone) -> String {
         // Names come from elsewhere, and a terminal would obey them.
-        let text = &text.replace(char::is_control, " ");
+        let text = &printable(text);
         match tone {
             Tone::Plain => text.to_owned(),
             Tone::Good => self.sgr("32", text),
@@ -175,6 +211,21 @@ impl Style {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_table_that_is_far_too_wide_goes_on_below() {
+        let check = |widths: &[usize], words_last, expect: &[&[usize]]| {
+            assert_eq!(column_groups(widths, words_last), expect, "{widths:?}");
+        };
+        check(&[20, 30, 30, 30], false, &[&[0, 1, 2, 3]]);
+        check(&[20, 40, 40, 40], false, &[&[0, 1], &[0, 2], &[0, 3]]);
+        check(&[20, 36, 36, 36], false, &[&[0, 1, 2], &[0, 3]]);
+        // Words are broken: what they want does not count.
+        check(&[20, 30, 30, 200], true, &[&[0, 1, 2, 3]]);
+        check(&[20, 36, 36, 36, 200], true, &[&[0, 1, 2], &[0, 3, 4]]);
+        // No column is left out for being wider than a line.
+        check(&[20, 150, 10], false, &[&[0, 1], &[0, 2]]);
+    }
     use crate::fixture::Fixture;
 
     /// Every line of `expect` must be in the report, in this order.

@@ -1,5 +1,7 @@
 //! Repeated figures as text: the middle, and the range beside it.
 
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
 pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
@@ -23,6 +25,15 @@ pub(crate) fn geometric_mean(ratios: &[f64]) -> f64 {
 /// `geometric mean [min..max]`, or a dash where nothing was measured.
 pub(crate) fn geometric_spread(ratios: &[f64], decimals: usize) -> String {
     with_range(geometric_mean(ratios), ratios, decimals)
+}
+
+/// The 95 % interval of the geometric mean, by Student's t on logarithms; a dash for fewer than two.
+pub(crate) fn geometric_interval(ratios: &[f64], decimals: usize) -> String {
+    let (n, mean) = (ratios.len() as f64, geometric_mean(ratios).ln());
+    let Ok(student) = StudentsT::new(0.0, 1.0, n - 1.0) else { return "–".to_owned() };
+    let variance = ratios.iter().map(|ratio| (ratio.ln() - mean).powi(2)).sum::<f64>() / (n - 1.0);
+    let half = student.inverse_cdf(0.975) * (variance / n).sqrt();
+    format!("{:.decimals$} to {:.decimals$}", (mean - half).exp(), (mean + half).exp())
 }
 
 fn with_range(middle: f64, values: &[f64], decimals: usize) -> String {
@@ -49,5 +60,9 @@ mod tests {
         assert_eq!(geometric_spread(&[2.0, 0.5], 2), "**1.00** [0.50..2.00]");
         assert_eq!(geometric_spread(&[], 2), "–");
         assert!(geometric_mean(&[]).is_nan());
+        // Logarithms -0.1, 0, 0.1: s = 0.1, t(0.975, 2) = 4.3027, half = 0.24841.
+        let ratios = [(-0.1_f64).exp(), 1.0, 0.1_f64.exp()];
+        assert_eq!(geometric_interval(&ratios, 3), "0.780 to 1.282");
+        assert_eq!(geometric_interval(&[1.0], 3), "–");
     }
 }

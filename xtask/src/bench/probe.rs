@@ -13,7 +13,7 @@ use truetps_probe::clock;
 use truetps_record::{ExperimentFolder, Flavour};
 use truetps_sandbox::{ServerLoad, with_waits};
 
-use crate::bench::figures::{geometric_spread, spread};
+use crate::bench::figures::{geometric_interval, geometric_spread, spread};
 use crate::bench::options::Words;
 use crate::bench::private_server::PrivateServer;
 use crate::bench::programs::{commit, new_command};
@@ -197,8 +197,9 @@ fn tables(connections: &[u32], rows: &[Row]) -> String {
     };
     let rounds = rows.iter().map(|row| row.round + 1).max().unwrap_or(0);
     let mut text = String::from(
-        "Ratios to the run without a probe of the same round: geometric means [min..max]:\n\n\
-         | clients | what | tps | p99 | server CPU a transaction | rounds |\n|---|---|---|---|---|---|\n",
+        "Ratios to the run without a probe of the same round: geometric means [min..max], for tps with the 95 % interval of the \
+         mean:\n\n\
+         | clients | what | tps | 95 % interval | p99 | server CPU a transaction | rounds |\n|---|---|---|---|---|---|---|\n",
     );
     for clients in connections.iter().copied() {
         for kind in [Kind::Watched, Kind::Waits] {
@@ -210,9 +211,10 @@ fn tables(connections: &[u32], rows: &[Row]) -> String {
             };
             let _ = writeln!(
                 text,
-                "| {clients} | {} | {} | {} | {} | {} |",
+                "| {clients} | {} | {} | {} | {} | {} | {} |",
                 kind.name(),
                 geometric_spread(&ratios(|taken| taken.tps), 4),
+                geometric_interval(&ratios(|taken| taken.tps), 4),
                 geometric_spread(&ratios(|taken| taken.p99_us), 3),
                 geometric_spread(&ratios(|taken| taken.server_us), 4),
                 pairs.len(),
@@ -263,8 +265,8 @@ mod tests {
         };
         let rows = [row(0, Kind::Unwatched, 100.0), row(0, Kind::Watched, 99.0), row(1, Kind::Watched, 50.0)];
         let text = tables(&[8], &rows);
-        assert!(text.contains("| 8 | probe | **0.9900** [0.9900..0.9900] |"), "{text}");
-        assert!(text.contains("| 8 | probe, waits timed | – | – | – | 0 |"), "{text}");
+        assert!(text.contains("| 8 | probe | **0.9900** [0.9900..0.9900] | – |"), "{text}");
+        assert!(text.contains("| 8 | probe, waits timed | – | – | – | – | 0 |"), "{text}");
         assert!(csv(&rows).contains("8,2,\"probe\",50.0,10.0,5.000,\"\""));
     }
 }

@@ -27,7 +27,10 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     let compared: Vec<_> = pairs.iter().map(|(of_a, of_b)| Compared::of((&a, of_a), (&b, of_b), pairs.len())).collect();
     let judged: Vec<Vec<_>> = compared
         .iter()
-        .map(|one| thresholds.iter().map(|threshold| (*threshold, threshold.state(&one.comparison))).collect())
+        .map(|one| {
+            let state = |threshold: &Threshold| threshold.state(&one.comparison, compared.len() * thresholds.len());
+            thresholds.iter().map(|threshold| (*threshold, state(threshold))).collect()
+        })
         .collect();
     let inputs: Vec<_> = compared.iter().zip(&judged).map(|(one, judged)| one.input(&a, &b, judged)).collect();
     let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());

@@ -1,12 +1,14 @@
-//! What was different about two sides beside the settings of their servers: plan, load, workload, server, host.
+//! What was different about two sides beside the settings of their servers: what was asked of the generator, and where.
+
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::Value;
-use truetps_record::{HostFacts, Plan, ProbeSpec};
+use truetps_record::{HostFacts, is_workload_factor};
 
 use super::{ComparedSide, ComparisonInput};
 use crate::document::{Block, Entry, Section, Table};
-use crate::{format, load, names};
+use crate::{format, names};
 
 /// One thing, as it was on each side.
 pub(super) struct Condition {
@@ -28,24 +30,15 @@ pub(super) fn differing_levels<'a>(input: &ComparisonInput<'a>) -> Vec<&'a str> 
     names.filter(|name| a.get(*name) != b.get(*name)).map(String::as_str).collect()
 }
 
-/// Everything that differs.
+/// Everything that differs: levels of factors, then what the plans say by their own keys, then server, program and host.
 pub(super) fn differing(input: &ComparisonInput<'_>) -> Vec<Condition> {
-    let levels = differing_levels(input).into_iter().map(|name| {
+    // Those of the workload are told by its own keys, which a plan without that factor has as well.
+    let levels = differing_levels(input).into_iter().filter(|name| !is_workload_factor(name)).map(|name| {
         let level = |side: &ComparedSide<'_>| side.configuration.levels.get(name).map(ToString::to_string);
         let text = |side| level(side).unwrap_or_else(|| "no factor".to_owned());
         Condition { what: name.to_owned(), a: text(&input.a), b: text(&input.b) }
     });
-    let others = described(&input.a).into_iter().zip(described(&input.b));
-    let others = others.filter(|((_, a), (_, b))| a != b).map(|((what, a), (_, b))| Condition {
-        what: what.to_owned(),
-        a: known(a),
-        b: known(b),
-    });
-    levels.chain(others).collect()
-}
-
-fn known(text: String) -> String {
-    if text.is_empty() { "not known".to_owned() } else { text }
+    levels.chain(asked(input)).chain(surroundings(input)).collect()
 }
 
 pub(super) fn section(input: &ComparisonInput<'_>) -> Option<Section> {
@@ -60,68 +53,86 @@ pub(super) fn section(input: &ComparisonInput<'_>) -> Option<Section> {
     Some(Section { heading: "What was different".to_owned(), blocks: vec![Block::Table(table)] })
 }
 
+/// Keys of the plans with other values: `workload.key`, `load.measure_s`. What a key that somebody adds to a plan does to a
+/// figure nobody knows beforehand, so that all of them are held against each other.
+fn asked(input: &ComparisonInput<'_>) -> Vec<Condition> {
+    let (a, b) = (plan_keys(&input.a), plan_keys(&input.b));
+    let names: Vec<_> = a.keys().chain(b.keys().filter(|name| !a.contains_key(*name))).collect();
+    let differing = names.into_iter().filter(|name| a.get(*name) != b.get(*name)).map(|name| {
+        let text = |keys: &BTreeMap<String, String>| keys.get(name).cloned().unwrap_or_else(|| "not set".to_owned());
+        let (a, b) = shortened(text(&a), text(&b));
+        Condition { what: name.clone(), a, b }
+    });
+    differing.collect()
+}
+
+/// Every key of a plan that says what a trial of this side does, with the levels of the workload's factors in it. Settings of
+/// the server are told apart from it, as the server has them.
+fn plan_keys(side: &ComparedSide<'_>) -> BTreeMap<String, String> {
+    let plan = side.plan;
+    let mut keys = BTreeMap::new();
+    let mut add = |name: &str, value: Result<Value, serde_json::Error>| {
+        add_leaves(name, &value.expect("every part of a plan has a JSON form"), &mut keys);
+    };
+    add("workload", to_value(plan.workload_of(side.configuration)));
+    add("load", to_value(&plan.load));
+    add("probe", to_value(&plan.probe));
+    add("design.datadir", to_value(plan.design.datadir));
+    add("recorded_from", to_value(plan.recorded_from));
+    keys
+}
+
+fn to_value(part: impl Serialize) -> Result<Value, serde_json::Error> {
+    serde_json::to_value(part)
+}
+
+fn add_leaves(name: &str, value: &Value, keys: &mut BTreeMap<String, String>) {
+    match value {
+        Value::Null => {}
+        Value::Object(fields) => {
+            fields.iter().for_each(|(field, value)| add_leaves(&format!("{name}.{field}"), value, keys));
+        }
+        Value::String(text) => drop(keys.insert(name.to_owned(), text.clone())),
+        other => drop(keys.insert(name.to_owned(), other.to_string())),
+    }
+}
+
+/// Two texts that may be whole scripts, so that the place where they differ is in what is left of them.
+fn shortened(a: String, b: String) -> (String, String) {
+    const LONG: usize = 60;
+    const CONTEXT: usize = 10;
+    if a.chars().count().max(b.chars().count()) <= LONG {
+        return (a, b);
+    }
+    let same = a.chars().zip(b.chars()).take_while(|(one, other)| one == other).count();
+    let cut = |text: &str| {
+        let from = same.saturating_sub(CONTEXT);
+        let start = if from > 0 { "…" } else { "" };
+        let middle: String = text.chars().skip(from).take(LONG).collect();
+        let end = if from + LONG < text.chars().count() { "…" } else { "" };
+        format!("{start}{middle}{end}")
+    };
+    (cut(&a), cut(&b))
+}
+
+/// Server, program and machine.
+fn surroundings(input: &ComparisonInput<'_>) -> Vec<Condition> {
+    let known = |text: String| if text.is_empty() { "not known".to_owned() } else { text };
+    let both = place(&input.a).into_iter().zip(place(&input.b));
+    let differing = both.filter(|((_, a), (_, b))| a != b);
+    differing.map(|((what, a), (_, b))| Condition { what: what.to_owned(), a: known(a), b: known(b) }).collect()
+}
+
 /// The same list for each side.
-fn described(side: &ComparedSide<'_>) -> Vec<(&'static str, String)> {
-    let (plan, experiment) = (side.plan, side.experiment);
+fn place(side: &ComparedSide<'_>) -> Vec<(&'static str, String)> {
     let engine = side.trial.and_then(|trial| trial.engine.as_ref());
     let mut list = vec![
         ("server", server(side).unwrap_or_default()),
-        ("workload", plan.workload.name.clone()),
-        ("tables", load::tables(plan)),
+        ("driven by", engine.map(|engine| format::plural(engine.workers.into(), "worker")).unwrap_or_default()),
+        ("truetps", side.experiment.tool_version.clone()),
     ];
-    list.extend(workload(side));
-    list.extend([
-        ("protocol", format!("{:?}", plan.workload.protocol).to_lowercase()),
-        ("load", load::rates(plan).unwrap_or_else(|| "closed loop".to_owned())),
-        ("length", length(plan)),
-        ("probe", probe(&plan.probe)),
-        ("errors", load::errors(&plan.load.errors).join("; ")),
-        ("driven by", engine.map(|engine| format!("{} workers", engine.workers)).unwrap_or_default()),
-        ("truetps", experiment.tool_version.clone()),
-    ]);
-    list.extend(host(&experiment.host));
+    list.extend(host(&side.experiment.host));
     list
-}
-
-/// What the plan says of the workload beside its name and tables.
-fn workload(side: &ComparedSide<'_>) -> Vec<(&'static str, String)> {
-    // Levels of factors are told as such.
-    let spec = &side.plan.workload;
-    let text = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
-    vec![
-        ("keys", text(spec.key.map(as_written))),
-        ("distribution", text(spec.distribution.map(as_written))),
-        ("hot rows", text(spec.hot_rows.map(|rows| rows.to_string()))),
-        ("rows an insert", text(spec.rows_per_insert.map(|rows| rows.to_string()))),
-        ("script", text(spec.script.clone())),
-    ]
-}
-
-/// As a plan writes it: `deleted`, `kind=zipfian theta=0.8`.
-fn as_written(value: impl Serialize) -> String {
-    match serde_json::to_value(value) {
-        Ok(Value::String(text)) => text,
-        Ok(Value::Object(fields)) => {
-            let plain = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            let fields: Vec<_> = fields.iter().map(|(name, value)| format!("{name}={}", plain(value))).collect();
-            fields.join(" ")
-        }
-        Ok(other) => other.to_string(),
-        Err(_) => String::new(),
-    }
-}
-
-/// Watching costs a little, and timing waits more.
-fn probe(probe: &ProbeSpec) -> String {
-    let waits = if probe.waits { ", waits timed" } else { "" };
-    if probe.enabled { format!("every {} s{waits}", probe.interval_s) } else { "none".to_owned() }
-}
-
-fn length(plan: &Plan) -> String {
-    match plan.recorded_from {
-        Some(_) => load::recorded_length(plan),
-        None => format!("{} s after {} s of warm-up", plan.load.measure_s, plan.load.warm_up_s),
-    }
 }
 
 fn host(host: &HostFacts) -> Vec<(&'static str, String)> {
@@ -134,4 +145,22 @@ fn host(host: &HostFacts) -> Vec<(&'static str, String)> {
         ("file system", text(&host.file_system)),
         ("device", text(&host.device)),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_texts_are_cut_around_the_place_where_they_differ() {
+        let check = |a: &str, b: &str, expect: (&str, &str)| {
+            let (got_a, got_b) = shortened(a.to_owned(), b.to_owned());
+            assert_eq!((got_a.as_str(), got_b.as_str()), expect);
+        };
+        check("deleted", "auto", ("deleted", "auto"));
+        let same = "x".repeat(70);
+        check(&format!("{same}one"), &format!("{same}two"), ("…xxxxxxxxxxone", "…xxxxxxxxxxtwo"));
+        let long = format!("{}…", "y".repeat(60));
+        check(&"y".repeat(90), "not set", (&long, "not set"));
+    }
 }

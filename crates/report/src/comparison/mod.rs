@@ -98,7 +98,7 @@ fn settings(input: &ComparisonInput<'_>) -> Option<Section> {
     /// The rest is a command away.
     const SHOWN_MAX: usize = 12;
     let diff = input.settings?;
-    let quoted = |value: &Option<String>| value.clone().unwrap_or_else(|| "(does not have it)".to_owned());
+    let quoted = |value: &Option<String>| value.clone().unwrap_or_else(|| "not there".to_owned());
     let (differing, _) = diff.counts();
     let mut items: Vec<_> = diff
         .shown()

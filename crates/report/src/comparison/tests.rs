@@ -40,7 +40,7 @@ impl Made {
             &CompareOptions { pairing, smallest_effect: 0.03, of: 1, noise: fixture.analysis.noise.as_ref() },
         );
         let thresholds = ["tps<-5%", "p99>10%"].map(|text| text.parse::<Threshold>().unwrap());
-        let thresholds = thresholds.map(|threshold| (threshold, threshold.state(&comparison))).to_vec();
+        let thresholds = thresholds.map(|threshold| (threshold, threshold.state(&comparison, 2))).to_vec();
         Self { fixture, of_a, of_b, thresholds, comparison }
     }
 

@@ -215,8 +215,9 @@ fn settings<'a>(input: &ReportInput<'a>) -> Vec<SettingRow<'a>> {
     let from_plan = plan.iter().map(|(name, value)| (name, value.option_text(), "the plan"));
     // Of several servers each may have others; a line that all have in common is shown once.
     let mut chosen: Vec<_> = Vec::new();
-    for line in names::servers(input.experiment).iter().flat_map(|server| &server.chosen_settings) {
-        if !plan.contains_key(&line.0) && !chosen.contains(&line) {
+    let servers = names::servers(input.experiment);
+    for line in servers.iter().flat_map(|server| names::chosen_settings(input.plan, server)) {
+        if !chosen.contains(&line) {
             chosen.push(line);
         }
     }
