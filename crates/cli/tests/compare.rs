@@ -197,7 +197,7 @@ fn two_keys_of_one_experiment_are_compared_block_by_block() {
     let document = json(&place.run(&[&levels[..], &["--format=json"]].concat()));
     let comparison = &document["comparisons"][0]["comparison"];
     assert_eq!((&comparison["pairing"], &comparison["pairs"]), (&"blocks".into(), &2.into()));
-    assert_eq!(document["comparisons"][0]["conditions"][0]["what"], "key");
+    assert_eq!(document["comparisons"][0]["conditions"][0]["what"], "workload.key");
     assert!(place.run(&[&levels[..], &["--format=md"]].concat()).stdout.contains("## What a transaction cost"));
     let csv = place.run(&[&levels[..], &["--format=csv"]].concat()).stdout;
     assert!(csv.lines().any(|line| line.contains(",tps,")) && csv.starts_with("a,b,figure,"), "{csv}");
