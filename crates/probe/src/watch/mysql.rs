@@ -1,11 +1,9 @@
 //! What a server of the MySQL family is asked: all statements are in this file.
 
-use std::collections::BTreeMap;
-
 use truetps_driver::{Client, DriverError};
 
 use crate::watch::mysql_names::{METRICS, NO_STATE_OF_REPLICA, STATUS};
-use crate::watch::server::{Offer, server_said};
+use crate::watch::server::{Offer, server_said, why_refused};
 use crate::watch::shape::{Question, Shape};
 
 const LOCK_WAITS: &str = "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'";
@@ -75,7 +73,7 @@ fn performance_schema(client: &mut Client) -> Result<Result<(), String>, DriverE
     }
     let consumer = "SELECT ENABLED FROM performance_schema.setup_consumers WHERE NAME = 'global_instrumentation'";
     match server_said(client.query_value(consumer))? {
-        Err(why) => Ok(Err(why)),
+        Err(why) => Ok(Err(why.to_string())),
         Ok(Some(enabled)) if enabled == "NO" => {
             Ok(Err("the consumer global_instrumentation of performance_schema is off".to_owned()))
         }
@@ -87,7 +85,7 @@ fn performance_schema(client: &mut Client) -> Result<Result<(), String>, DriverE
 fn files(client: &mut Client) -> Result<Offer, DriverError> {
     let sql = format!("SELECT NAME FROM performance_schema.setup_instruments WHERE ENABLED = 'YES' AND {FILES}");
     let names: Vec<String> = match server_said(client.query(&sql))? {
-        Err(why) => return Ok(Offer::absent("file", &why)),
+        Err(why) => return Ok(Offer::absent("file", &why.to_string())),
         Ok(result) => result.rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect(),
     };
     if names.is_empty() {
@@ -149,7 +147,7 @@ fn replica(client: &mut Client, is_mariadb: bool) -> Result<Offer, DriverError> 
     } else {
         ["SHOW REPLICA STATUS", "SHOW SLAVE STATUS"]
     };
-    let mut refusals = BTreeMap::new();
+    let mut refusals = Vec::new();
     for sql in statements {
         match server_said(client.query(sql))? {
             Ok(result) if result.rows.is_empty() => return Ok(Offer::nothing()),
@@ -158,10 +156,8 @@ fn replica(client: &mut Client, is_mariadb: bool) -> Result<Offer, DriverError> 
                 let shape = Shape::Channels { channel, without: NO_STATE_OF_REPLICA };
                 return Ok(Offer::ask([Question::new("replica", sql, shape)]));
             }
-            Err(why) => refusals.insert(sql, why),
-        };
+            Err(refusal) => refusals.push(refusal),
+        }
     }
-    // The one that every version understands says why.
-    let why = refusals.remove("SHOW SLAVE STATUS").filter(|why| !why.contains("syntax"));
-    Ok(Offer::absent("replica", &why.or_else(|| refusals.into_values().next()).unwrap_or_default()))
+    Ok(Offer::absent("replica", &why_refused(&refusals).unwrap_or_default()))
 }

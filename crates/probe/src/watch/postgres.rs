@@ -33,8 +33,13 @@ const SESSIONS: &str = "SELECT wait_event_type, wait_event, count(*) FROM pg_sta
 
 /// Writes and flushes of the WAL and of tables, all kinds of processes together. Version 18 has the WAL here, too.
 const IO: &str = "SELECT object, context, sum(writes) AS writes, sum(write_time) AS write_time, sum(fsyncs) AS fsyncs, \
-                  sum(fsync_time) AS fsync_time, sum(extends) AS extends, sum(extend_time) AS extend_time \
+                  sum(fsync_time) AS fsync_time, sum(extends) AS extends, sum(extend_time) AS extend_time, \
+                  sum(WRITE_BYTES) / current_setting('block_size')::numeric AS write_pages, \
+                  sum(EXTEND_BYTES) / current_setting('block_size')::numeric AS extend_pages \
                   FROM pg_stat_io WHERE object IN ('relation', 'wal') GROUP BY 1, 2";
+
+/// Bytes of writes and of extensions, from version 18 on and before: from then on one of them may be several pages.
+const IO_BYTES: [[&str; 2]; 2] = [["write_bytes", "extend_bytes"], ["writes * op_bytes", "extends * op_bytes"]];
 
 const LSN: &str = "SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn AS insert_bytes, \
                    pg_current_wal_flush_lsn() - '0/0'::pg_lsn AS flush_bytes";
@@ -60,7 +65,7 @@ pub(crate) fn offers(client: &mut Client) -> Result<Vec<Offer>, DriverError> {
             Offer::ask([Question::new("session", SESSIONS, Shape::States { columns: 2, none: "(running)" })])
         }
         Ok(_) => Offer::absent("session", "the account sees sessions of its own only: it is not in pg_read_all_stats"),
-        Err(why) => Offer::absent("session", &why),
+        Err(why) => Offer::absent("session", &why.to_string()),
     });
     let locks = "SELECT count(*) AS waiting FROM pg_locks WHERE NOT granted";
     offers.push(Offer::ask([Question::new("pg_locks", locks, Shape::Columns { without: Vec::new() })]));
@@ -91,9 +96,12 @@ fn has_column(client: &mut Client, view: &str, column: &str) -> Result<bool, Dri
 
 fn io(client: &mut Client, offers: &mut Vec<Offer>) -> Result<Offer, DriverError> {
     let without = untimed(client, "pg_stat_io", offers)?;
-    let sql =
+    let timed =
         without.iter().fold(IO.to_owned(), |sql, column| sql.replace(&format!(", sum({column}) AS {column}"), ""));
-    Ok(Offer::ask([Question::new("pg_stat_io", sql, Shape::Named { names: 2 })]))
+    Ok(Offer::ask(IO_BYTES.map(|[write, extend]| {
+        let sql = timed.replace("WRITE_BYTES", write).replace("EXTEND_BYTES", extend);
+        Question::new("pg_stat_io", sql, Shape::Named { names: 2 })
+    })))
 }
 
 /// The first of these settings that is off.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use truetps_driver::{Client, Dialect, DriverError, Target, Traffic};
+use truetps_driver::{Client, Dialect, DriverError, ServerError, Target, Traffic};
 use truetps_record::{AbsentSignal, Family};
 
 use crate::watch::shape::Question;
@@ -39,12 +39,25 @@ impl Offer {
 }
 
 /// Parts what the server has refused, with its reason, from a session that is lost.
-pub(crate) fn server_said<T>(answer: Result<T, DriverError>) -> Result<Result<T, String>, DriverError> {
+pub(crate) fn server_said<T>(answer: Result<T, DriverError>) -> Result<Result<T, ServerError>, DriverError> {
     match answer {
         Ok(value) => Ok(Ok(value)),
-        Err(DriverError::Server(error)) => Ok(Err(error.to_string())),
+        Err(DriverError::Server(error)) => Ok(Err(error)),
         Err(error) => Err(error),
     }
+}
+
+/// The server does not know the statement, the table or the column: another version asks in another form.
+fn is_other_form(error: &ServerError) -> bool {
+    const NUMBERS: [u16; 4] = [1054, 1064, 1109, 1146];
+    const STATES: [&str; 3] = ["42601", "42703", "42P01"];
+    if error.code == 0 { STATES.contains(&error.sqlstate.as_str()) } else { NUMBERS.contains(&error.code) }
+}
+
+/// Why none of several forms of a question is answered: what the first one was refused for that was understood, else the first.
+pub(crate) fn why_refused(refusals: &[ServerError]) -> Option<String> {
+    let understood = refusals.iter().find(|error| !is_other_form(error));
+    understood.or(refusals.first()).map(ToString::to_string)
 }
 
 struct Asked {
@@ -174,7 +187,7 @@ impl ServerWatch {
                 }
                 Ok(Err(why)) => {
                     asked.refusals += 1;
-                    reading.absent(asked.question.what, why);
+                    reading.absent(asked.question.what, why.to_string());
                 }
                 Err(_) => {
                     let all = plus(self.traffic_before, client.traffic());
@@ -210,25 +223,22 @@ fn plus(one: Traffic, other: Traffic) -> Traffic {
     Traffic { sent_bytes: one.sent_bytes + other.sent_bytes, received_bytes: one.received_bytes + other.received_bytes }
 }
 
-/// The first of these that the server answers; none are no question. Why not comes from the first one.
+/// The first of these that the server answers; none are no question.
 fn understood(
     client: &mut Client,
     questions: Vec<Question>,
 ) -> Result<Result<Option<Question>, AbsentSignal>, DriverError> {
-    let mut refusal = None;
+    let Some(what) = questions.first().map(|question| question.what) else { return Ok(Ok(None)) };
+    let absent = |why: String| Ok(Err(AbsentSignal { what: what.to_owned(), why }));
+    let mut refusals = Vec::new();
     for question in questions {
         match server_said(client.query(&question.sql))? {
-            Ok(answer) if is_empty(&question, &answer) => {
-                let why = "the server shows none of it".to_owned();
-                return Ok(Err(AbsentSignal { what: question.what.to_owned(), why }));
-            }
+            Ok(answer) if is_empty(&question, &answer) => return absent("the server shows none of it".to_owned()),
             Ok(_) => return Ok(Ok(Some(question))),
-            Err(why) => {
-                refusal.get_or_insert(AbsentSignal { what: question.what.to_owned(), why });
-            }
+            Err(refusal) => refusals.push(refusal),
         }
     }
-    Ok(refusal.map_or(Ok(None), Err))
+    absent(why_refused(&refusals).unwrap_or_default())
 }
 
 /// An account may be shown a table without its rows. Sessions and waits are none for as long as nobody does anything.
@@ -236,4 +246,34 @@ fn is_empty(question: &Question, answer: &truetps_driver::QueryResult) -> bool {
     let mut values = Values::new();
     question.take(answer, &mut values);
     values.is_empty() && ["status", "metric"].contains(&question.what)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_understood_and_refused_is_the_reason() {
+        let error = |code: u16, sqlstate: &str, message: &str| ServerError {
+            code,
+            sqlstate: sqlstate.to_owned(),
+            message: message.to_owned(),
+            position: 0,
+        };
+        let check = |refusals: &[ServerError], expect: &str| {
+            assert!(why_refused(refusals).is_some_and(|why| why.contains(expect)), "{refusals:?}");
+        };
+        // A MariaDB without PROCESS; the column is MySQL's.
+        let column = error(1054, "42S22", "Unknown column 'STATUS' in 'WHERE'");
+        let denied = error(1227, "42000", "Access denied; you need the PROCESS privilege");
+        check(&[column.clone(), denied.clone()], "PROCESS");
+        check(&[denied, column.clone()], "PROCESS");
+        check(&[column.clone(), error(1054, "42S22", "Unknown column 'ENABLED'")], "'STATUS'");
+        // The words of a server of another language say nothing.
+        let syntax = error(1064, "42000", "Fehler in der SQL-Syntax");
+        check(&[syntax, error(1227, "42000", "Kein Zugriff")], "Kein Zugriff");
+        let relation = error(0, "42P01", "relation \"pg_stat_io\" does not exist");
+        check(&[relation, error(0, "42501", "permission denied")], "denied");
+        assert_eq!(why_refused(&[]), None);
+    }
 }
