@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use truetps_record::{ProbeSample, ProbeSource};
 
+use crate::redo::RedoAge;
 use crate::wait_class::{of_event, of_mysql_state, of_postgres_event};
 
 /// Waits that are told, most first.
@@ -78,8 +79,7 @@ impl LiveProbe {
         let mut now = ProbeNow::default();
         if self.server.is_fresh(at_ms) {
             let status = |name: &str| self.server.values.get(name).map(|pair| pair.now);
-            let max_age = status("status.Innodb_checkpoint_max_age").filter(|age| *age > 0.0);
-            now.redo_share = status("status.Innodb_checkpoint_age").zip(max_age).map(|(age, max)| age / max);
+            now.redo_share = RedoAge::of(status).and_then(|age| age.share());
             now.threads_running = status("status.Threads_running");
             now.row_lock_waits = status("status.Innodb_row_lock_current_waits");
             now.timed = self.server.timed_waits();
@@ -207,6 +207,14 @@ mod tests {
         );
         assert_eq!(probe.now(900.0).redo_share, Some(0.61));
         assert_eq!(probe.now(9000.0), ProbeNow::default());
+    }
+
+    #[test]
+    fn a_mysql_tells_its_redo_log_by_positions() {
+        let values = [("current_lsn", 1050.0), ("checkpoint_lsn", 1000.0), ("capacity_resized", 200.0)]
+            .map(|(name, value)| (format!("status.Innodb_redo_log_{name}"), value));
+        let values: Vec<_> = values.iter().map(|(name, value)| (name.as_str(), *value)).collect();
+        assert_eq!(probe(ProbeSource::Server, &[(0.0, &values)]).now(1.0).redo_share, Some(0.25));
     }
 
     #[test]

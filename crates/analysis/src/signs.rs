@@ -4,6 +4,7 @@ use serde::Serialize;
 use truetps_record::{ProbeSeries, ProbeSource};
 
 use crate::detail::widened;
+use crate::redo::RedoAge;
 
 /// What a figure is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -33,14 +34,12 @@ enum How {
     Of(&'static str, &'static str),
     /// Growth of a counter in a millisecond, times a factor.
     Rate(&'static str, f64),
+    /// Age of the checkpoint, of what the redo log has room for.
+    Redo,
 }
 
 const SIGNS: &[(&str, SignUnit, How)] = &[
-    (
-        "checkpoint age of its maximum",
-        SignUnit::Share,
-        How::Of("status.Innodb_checkpoint_age", "status.Innodb_checkpoint_max_age"),
-    ),
+    ("checkpoint age, of the redo log", SignUnit::Share, How::Redo),
     (
         "dirty pages of the buffer pool",
         SignUnit::Share,
@@ -52,8 +51,11 @@ const SIGNS: &[(&str, SignUnit, How)] = &[
     ("Innodb_pages_written", SignUnit::PerSecond, How::Rate("status.Innodb_pages_written", 1e3)),
     ("Innodb_pages_read", SignUnit::PerSecond, How::Rate("status.Innodb_pages_read", 1e3)),
     ("Innodb_data_fsyncs", SignUnit::PerSecond, How::Rate("status.Innodb_data_fsyncs", 1e3)),
+    // Of PostgreSQL: up to 16 and since 17; up to 17 and since 18.
     ("checkpoints (requested)", SignUnit::PerSecond, How::Rate("pg_stat_bgwriter.checkpoints_req", 1e3)),
+    ("checkpoints (requested)", SignUnit::PerSecond, How::Rate("pg_stat_checkpointer.num_requested", 1e3)),
     ("WAL syncs", SignUnit::PerSecond, How::Rate("pg_stat_wal.wal_sync", 1e3)),
+    ("WAL syncs", SignUnit::PerSecond, How::Rate("pg_stat_io.wal.normal.fsyncs", 1e3)),
     ("server CPU", SignUnit::Cores, How::Rate("server.cpu_us", 1e-3)),
     ("all processes stopped by the disk", SignUnit::Share, How::Rate("psi.io.full_us", 1e-3)),
     ("some process waited for a core", SignUnit::Share, How::Rate("psi.cpu.some_us", 1e-3)),
@@ -73,14 +75,16 @@ pub(crate) fn signs(probe: &ProbeSeries, (from_ms, to_ms): (f64, f64), elsewhere
     silence(probe, from_ms, to_ms).into_iter().chain(read).collect()
 }
 
-/// The server answered the probe's questions for no part of the time: it hung, and not one session of it alone.
+/// The server did not answer the probe's questions for some of the time: it hung, and not one session of it alone.
 fn silence(probe: &ProbeSeries, from_ms: f64, to_ms: f64) -> Option<Sign> {
-    let (before, after) = widened(probe.times(ProbeSource::Server), from_ms, to_ms);
-    let is_silent = after - before >= 2.0 * probe.interval_ms;
-    is_silent.then_some(Sign {
+    let times = probe.times(ProbeSource::Server);
+    let (before, after) = widened(times, from_ms, to_ms);
+    let inside = times.windows(2).filter(|pair| pair[0] >= before && pair[1] <= after);
+    let longest_ms = inside.map(|pair| pair[1] - pair[0]).reduce(f64::max)?;
+    (longest_ms >= 2.0 * probe.interval_ms).then_some(Sign {
         name: "time without an answer to the probe",
         unit: SignUnit::Seconds,
-        value: (after - before) / 1e3,
+        value: longest_ms / 1e3,
         usual: Some(probe.interval_ms / 1e3),
     })
 }
@@ -88,7 +92,7 @@ fn silence(probe: &ProbeSeries, from_ms: f64, to_ms: f64) -> Option<Sign> {
 impl How {
     /// Who is asked for it: server and host are read at other moments.
     fn source(&self) -> ProbeSource {
-        let (Self::Of(name, _) | Self::Rate(name, _)) = self;
+        let (Self::Of(name, _) | Self::Rate(name, _)) = self else { return ProbeSource::Server };
         let is_server = name.starts_with("status.") || name.starts_with("pg_");
         if is_server { ProbeSource::Server } else { ProbeSource::Host }
     }
@@ -101,8 +105,25 @@ impl How {
             }
             Self::Rate(name, factor) => Some(probe.growth(name, from_ms, to_ms, 0.0)? / (to_ms - from_ms) * factor)
                 .filter(|rate| rate.is_finite()),
+            Self::Redo => {
+                let times = probe.times(ProbeSource::Server).iter();
+                times
+                    .filter(|at| (from_ms..=to_ms).contains(*at))
+                    .filter_map(|at| redo_share(probe, *at))
+                    .reduce(f64::max)
+            }
         }
     }
+}
+
+/// From values of one reading.
+fn redo_share(probe: &ProbeSeries, at_ms: f64) -> Option<f64> {
+    let at = |name: &str| {
+        let points = probe.points(name);
+        let found = points.partition_point(|point| point.at_ms < at_ms);
+        points.get(found).filter(|point| point.at_ms.total_cmp(&at_ms).is_eq()).map(|point| point.value)
+    };
+    RedoAge::of(at)?.share()
 }
 
 fn highest(probe: &ProbeSeries, name: &str, from_ms: f64, to_ms: f64) -> Option<f64> {
@@ -167,7 +188,50 @@ mod tests {
         let series = ProbeSeries::of(&header, samples);
         let found = signs(&series, (2000.0, 3000.0), &[(0.0, 2000.0), (3000.5, 4000.0)]);
         let told: Vec<_> = found.iter().map(|sign| (sign.name, sign.value)).collect();
-        assert_eq!(told, [("checkpoint age of its maximum", 0.9), ("server CPU", 0.0)]);
+        assert_eq!(told, [("checkpoint age, of the redo log", 0.9), ("server CPU", 0.0)]);
         assert!((found[1].usual.unwrap() - 0.9).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_server_that_answers_in_time_is_not_silent() {
+        let header = ProbeHeader { schema_version: 1, interval_ms: 1e3, family: None, absent: Vec::new() };
+        let sample = |at_ms: f64| ProbeSample {
+            source: ProbeSource::Server,
+            at_ms,
+            took_ms: 1.0,
+            lost: Vec::new(),
+            values: [("status.x".to_owned(), at_ms)].into(),
+        };
+        let series = ProbeSeries::of(&header, [0.0, 1e3, 2e3, 3e3, 5.5e3].map(sample));
+        let check = |from_ms, to_ms, expect: Option<f64>| {
+            let found = signs(&series, (from_ms, to_ms), &[]);
+            assert_eq!(found.first().map(|sign| sign.value), expect, "{found:?}");
+        };
+        check(900.0, 2100.0, None);
+        check(2900.0, 3100.0, Some(2.5));
+    }
+
+    #[test]
+    fn a_redo_log_that_fills_up_is_seen_in_positions_too() {
+        let header = ProbeHeader { schema_version: 1, interval_ms: 1e3, family: None, absent: Vec::new() };
+        let value = |name: &str, value: f64| (format!("status.Innodb_redo_log_{name}"), value);
+        let sample = |second: u32, checkpoint: f64| ProbeSample {
+            source: ProbeSource::Server,
+            at_ms: f64::from(second) * 1e3,
+            took_ms: 1.0,
+            lost: Vec::new(),
+            values: [value("current_lsn", 1e6), value("checkpoint_lsn", checkpoint), value("capacity_resized", 1e5)]
+                .into(),
+        };
+        // The checkpoint falls behind for a moment.
+        let series = ProbeSeries::of(
+            &header,
+            [9.9e5, 9.9e5, 9.1e5, 9.9e5].into_iter().enumerate().map(|(n, at)| sample(n as u32, at)),
+        );
+        let found = signs(&series, (1500.0, 2500.0), &[(0.0, 1000.0)]);
+        assert_eq!(found.len(), 1, "{found:?}");
+        let (sign, usual) = (found[0], found[0].usual.unwrap());
+        assert_eq!(sign.name, "checkpoint age, of the redo log");
+        assert!((sign.value - 0.9).abs() < 1e-9 && (usual - 0.1).abs() < 1e-9, "{sign:?}");
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use truetps_analysis::{LiveProbe, LiveWait};
+use truetps_analysis::{LiveProbe, LiveWait, RedoAge};
 use truetps_record::{ProbeSample, ProbeSource, ProbeSummary};
 use truetps_report::format;
 
@@ -50,11 +50,7 @@ impl Meter {
         parts.extend(commits.map(|(rate, word)| format!("{word} {}/s", format::tps(rate))));
         let redo = REDO.iter().find_map(|name| rate(name));
         parts.extend(redo.map(|bytes| format!("redo {}/s", format::bytes(bytes as u64))));
-        let age = value("status.Innodb_checkpoint_age").or_else(|| {
-            let lsn = |name: &str| value(&format!("status.Innodb_redo_log_{name}"));
-            Some(lsn("current_lsn")? - lsn("checkpoint_lsn")?)
-        });
-        parts.extend(age.map(|bytes| format!("checkpoint age {}", format::bytes(bytes.max(0.0) as u64))));
+        parts.extend(RedoAge::of(value).map(checkpoint_age));
         let waiting = value("status.Innodb_row_lock_current_waits").or_else(|| value("pg_locks.waiting"));
         parts.extend(waiting.map(|n| format!("lock waits {n:.0}")));
         parts.extend(self.top_wait(sample.at_ms, seconds));
@@ -78,6 +74,12 @@ impl Meter {
         }
         top(now.states).map(|wait| format!("{} {:.0}", wait.name, wait.sessions))
     }
+}
+
+/// `checkpoint age 1.0 KiB (25 % of the redo log)`.
+fn checkpoint_age(age: RedoAge) -> String {
+    let share = age.share().map(|share| format!(" ({} of the redo log)", format::percent(share)));
+    format!("checkpoint age {}{}", format::bytes(age.bytes as u64), share.unwrap_or_default())
 }
 
 /// Rates of what counts, and values of what goes up and down.
@@ -207,7 +209,9 @@ mod tests {
             ("status.Binlog_commits", 0.0),
             ("status.Handler_commit", 100.0),
             ("status.Innodb_os_log_written", 0.0),
-            ("status.Innodb_checkpoint_age", 1024.0),
+            ("status.Innodb_redo_log_current_lsn", 9024.0),
+            ("status.Innodb_redo_log_checkpoint_lsn", 8000.0),
+            ("status.Innodb_redo_log_capacity_resized", 4096.0),
             ("status.Innodb_row_lock_current_waits", 0.0),
             ("wait.wait/io/file/sql/binlog.us", 5.0),
         ];
@@ -219,8 +223,8 @@ mod tests {
         ];
         assert_eq!(
             meter.line(&sample(2000.0, &second)).unwrap(),
-            "2.0s  running 2  Handler_commit 100.0/s  redo 4.0 KiB/s  checkpoint age 1.0 KiB  lock waits 0  \
-             io/file/sql/binlog 1.00 s"
+            "2.0s  running 2  Handler_commit 100.0/s  redo 4.0 KiB/s  checkpoint age 1.0 KiB (25 % of the redo log)  \
+             lock waits 0  io/file/sql/binlog 1.00 s"
         );
     }
 
