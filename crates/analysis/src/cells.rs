@@ -28,7 +28,7 @@ pub(crate) fn summarise(configuration: &Configuration, evidence: &[Evidence<'_>]
         reconnects: sum_of(|one| one.trial.engine.as_ref().map_or(0, |engine| engine.reconnects)),
         errors: merge_errors(evidence),
         client_cpu_us_per_tx: median_of(|measured| measured.resources.client_cpu_us_per_tx),
-        server_cpu_us_per_tx: median_of(|measured| measured.resources.server_cpu_us_per_tx),
+        server_cpu_us_per_tx: median_of(Measured::server_cpu_us_per_tx),
         worker_busy_max: largest_of(|measured| measured.resources.worker_busy_max),
         worker_wait_max: largest_of(|measured| measured.resources.worker_wait_max),
         steal_max: largest_of(|measured| measured.resources.steal),

@@ -1,9 +1,9 @@
 //! What one transaction cost: the cost ledger.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
-use truetps_record::{BUCKET_MS, Interval, Measured, Phase, ProbePoint, ProbeSeries};
+use truetps_record::{BUCKET_MS, CPU_MIN_US, Interval, Measured, Phase, ProbePoint, ProbeSeries};
+
+use crate::ledger_sources::{Variables, cuts_lock_waits, sources, why_not_counted};
 
 /// Readings must be so near to the beginning and the end of the measure phase, as a share of its length.
 const EDGE_SHARE: f64 = 0.1;
@@ -99,51 +99,78 @@ pub(crate) struct LedgerInput<'a> {
     pub(crate) intervals: &'a [Interval],
     /// `None`: nobody watched.
     pub(crate) probe: Option<&'a ProbeSeries>,
-    /// What the server was set to, where that is known.
-    pub(crate) variables: Option<&'a BTreeMap<String, String>>,
+    pub(crate) variables: Variables<'a>,
 }
 
 /// What a transaction of this trial cost.
 pub(crate) fn ledger(input: &LedgerInput<'_>) -> Ledger {
     let window = input.probe.and_then(|probe| Window::of(input, probe));
     let lines = LedgerKey::ALL.iter().map(|key| {
-        let own = own_figure(input, *key);
-        let found = own.or_else(|| window.as_ref()?.figure(*key, input));
-        let (per_tx, source) = match found {
-            Some((figure, source)) => (Some(figure), source),
-            None => (None, why_absent(input, window.is_some(), *key)),
+        let (per_tx, source) = match figure(input, window.as_ref(), *key) {
+            Ok((figure, source)) => (Some(figure), source),
+            Err(why) => (None, why),
         };
         LedgerLine { key: *key, per_tx, source }
     });
     Ledger { lines: lines.collect() }
 }
 
+/// A figure and what it was made from, or why there is none.
+fn figure(input: &LedgerInput<'_>, window: Option<&Window<'_>>, key: LedgerKey) -> Result<(f64, String), String> {
+    let own = own_figure(input, key);
+    let found = own.or_else(|| window?.figure(key, input));
+    let (figure, source) = found.ok_or_else(|| why_absent(input, window, key))?;
+    if let Some(why) = why_not_counted(key, input.variables) {
+        return Err(why);
+    }
+    match (key, window) {
+        (LedgerKey::ServerCpu, _) if figure * (input.measured.counts.ok as f64) < CPU_MIN_US => {
+            Err("too little to be told: less than ten of the 10 ms that CPU time is counted in".to_owned())
+        }
+        (LedgerKey::RowLockTime, Some(window)) if cuts_lock_waits(window.probe, input.variables) => {
+            window.row_lock_time(figure, source)
+        }
+        _ => Ok((figure, source)),
+    }
+}
+
 /// What every trial knows of itself, probe or not.
 fn own_figure(input: &LedgerInput<'_>, key: LedgerKey) -> Option<(f64, String)> {
-    let figure = match key {
-        LedgerKey::ClientCpu => input.measured.resources.client_cpu_us_per_tx,
-        LedgerKey::ServerCpu => input.measured.resources.server_cpu_us_per_tx,
-        _ => None,
+    let resources = &input.measured.resources;
+    let (figure, source) = match key {
+        LedgerKey::ClientCpu => (resources.client_cpu_us_per_tx, "CPU time of the engine's threads"),
+        LedgerKey::ServerCpu => (resources.server_cpu_us_per_tx, "CPU time of the server"),
+        _ => return None,
     };
-    let source =
-        if key == LedgerKey::ClientCpu { "CPU time of the engine's threads" } else { "CPU time of the server" };
     figure.map(|us| (us, source.to_owned()))
 }
 
-fn why_absent(input: &LedgerInput<'_>, has_window: bool, key: LedgerKey) -> String {
+fn why_absent(input: &LedgerInput<'_>, window: Option<&Window<'_>>, key: LedgerKey) -> String {
     let Some(probe) = input.probe else { return "nobody watched the server".to_owned() };
     if input.measured.counts.ok == 0 {
         return "no transaction ended".to_owned();
     }
-    let names =
-        || sources(key).filter(|source| source.holds(input)).flat_map(|source| source.names).map(|(_, name)| *name);
+    let names = || {
+        let known = sources(key).filter(|source| source.holds(input.variables));
+        known.flat_map(|source| source.names).map(|(_, name)| *name)
+    };
     let said = names().find_map(|name| probe.absent.iter().find(|absent| absent.is_about(name)));
     if let Some(absent) = said {
         return absent.why.clone();
     }
     // Read now and then, but not for long enough; or the counter fell, since the server was restarted.
-    let is_read = has_window && names().any(|name| !probe.points(name).is_empty());
+    let is_read = window.is_some() && names().any(|name| all_of(probe, name).next().is_some());
     if is_read { "not read for all of the measure phase" } else { "the server does not count it" }.to_owned()
+}
+
+/// The points of all names that this one stands for.
+fn all_of<'a>(probe: &'a ProbeSeries, name: &'static str) -> impl Iterator<Item = &'a [ProbePoint]> {
+    let (front, back) = name.split_once('*').unwrap_or((name, ""));
+    let is_one = front == name;
+    probe
+        .with_prefix(front)
+        .filter(move |(found, _)| if is_one { *found == name } else { found.ends_with(back) })
+        .map(|(_, points)| points)
 }
 
 /// The measure phase, and what was read and what ended around it.
@@ -164,7 +191,7 @@ impl<'a> Window<'a> {
     }
 
     fn figure(&self, key: LedgerKey, input: &LedgerInput<'_>) -> Option<(f64, String)> {
-        sources(key).filter(|source| source.holds(input)).find_map(|source| {
+        sources(key).filter(|source| source.holds(input.variables)).find_map(|source| {
             let mut sum = 0.0;
             for (factor, name) in source.names {
                 sum += factor * self.per_tx(name)?;
@@ -174,18 +201,53 @@ impl<'a> Window<'a> {
         })
     }
 
-    /// Growth of a counter per transaction that ended well, between the readings at the edges of the measure phase. `None` where
-    /// none was made near an edge, or the counter fell.
-    fn per_tx(&self, name: &str) -> Option<f64> {
-        let (first, last) = (self.reading_at(name, self.from_ms)?, self.reading_at(name, self.to_ms)?);
+    /// Growth of counters per transaction that ended well, between the readings at the edges of the measure phase. `None` where
+    /// none was made near an edge, or a counter fell.
+    fn per_tx(&self, name: &'static str) -> Option<f64> {
+        let counters = all_of(self.probe, name).map(|points| self.growth_per_tx(points));
+        counters.reduce(|sum, one| Some(sum? + one?))?
+    }
+
+    fn growth_per_tx(&self, points: &[ProbePoint]) -> Option<f64> {
+        let (first, last) = (self.reading_at(points, self.from_ms)?, self.reading_at(points, self.to_ms)?);
         let transactions = self.ok_between(first.at_ms, last.at_ms);
         let growth = last.value - first.value;
         (growth >= 0.0 && transactions > 0.0).then(|| growth / transactions)
     }
 
+    /// Of a server that cuts each wait to whole milliseconds. `us`: per transaction, so cut.
+    fn row_lock_time(&self, us: f64, source: String) -> Result<(f64, String), String> {
+        /// From here on at most a quarter is missing.
+        const WAIT_MIN_US: f64 = 3000.0;
+        const CUT: &str = "MariaDB cuts each wait to whole milliseconds";
+        let waits = self.per_tx("status.Innodb_row_lock_waits").unwrap_or(0.0);
+        if waits == 0.0 && us == 0.0 {
+            return Ok((us, source));
+        }
+        if us >= WAIT_MIN_US * waits {
+            return Ok((us, format!("{source} ({CUT}: at least so much)")));
+        }
+        let (us, readings) = self.waiting_us_per_tx("status.Innodb_row_lock_current_waits").ok_or_else(|| {
+            format!("{CUT}, and these were shorter than a few; too few were seen waiting to tell from that")
+        })?;
+        Ok((us, format!("Innodb_row_lock_current_waits at {readings} readings, since {CUT}")))
+    }
+
+    /// Time that sessions waited, per transaction, from how many did at each reading, with the number of readings. `None` where
+    /// so few were seen that chance would decide.
+    fn waiting_us_per_tx(&self, gauge: &'static str) -> Option<(f64, usize)> {
+        /// The standard deviation of a count that chance alone makes is a tenth of it.
+        const SEEN_MIN: f64 = 100.0;
+        let points = self.probe.points(gauge).iter();
+        let inside: Vec<_> = points.filter(|point| (self.from_ms..=self.to_ms).contains(&point.at_ms)).collect();
+        let seen: f64 = inside.iter().map(|point| point.value).sum();
+        let transactions = self.ok_between(self.from_ms, self.to_ms);
+        let waited_us = seen / inside.len() as f64 * (self.to_ms - self.from_ms) * 1e3;
+        (seen >= SEEN_MIN && transactions > 0.0).then(|| (waited_us / transactions, inside.len()))
+    }
+
     /// The reading nearest to a time.
-    fn reading_at(&self, name: &str, at_ms: f64) -> Option<ProbePoint> {
-        let points = self.probe.points(name);
+    fn reading_at(&self, points: &[ProbePoint], at_ms: f64) -> Option<ProbePoint> {
         let after = points.partition_point(|point| point.at_ms < at_ms);
         let near = [after.checked_sub(1).and_then(|before| points.get(before)), points.get(after)];
         let nearest = near
@@ -212,123 +274,6 @@ impl<'a> Window<'a> {
         };
         self.intervals.iter().map(of_interval).sum()
     }
-}
-
-/// One way to know a line: a sum of counters, with their factors.
-struct Source {
-    names: Names,
-    /// What a reader must know about it; empty where that is nothing.
-    note: &'static str,
-    /// Each group of commits flushes the binlog once: true only with this setting.
-    needs_sync_binlog: bool,
-}
-
-impl Source {
-    fn holds(&self, input: &LedgerInput<'_>) -> bool {
-        let set = input.variables.and_then(|variables| variables.get("sync_binlog"));
-        !self.needs_sync_binlog || set.is_some_and(|value| value == "1")
-    }
-
-    /// The counters, as a sum.
-    fn words(&self) -> String {
-        let mut words = String::new();
-        for (factor, name) in self.names {
-            let sign = if *factor < 0.0 { " - " } else { " + " };
-            words += if words.is_empty() { "" } else { sign };
-            words += name.strip_prefix("status.").unwrap_or(name);
-        }
-        if self.note.is_empty() { words } else { format!("{words} ({})", self.note) }
-    }
-}
-
-type Names = &'static [(f64, &'static str)];
-
-const fn plain(key: LedgerKey, names: Names) -> (LedgerKey, Source) {
-    noted(key, names, "")
-}
-
-const fn noted(key: LedgerKey, names: Names, note: &'static str) -> (LedgerKey, Source) {
-    (key, Source { names, note, needs_sync_binlog: false })
-}
-
-const LOG_FILE_MISC: &str = "file.wait/io/file/innodb/innodb_log_file.misc";
-const DATA_FILE_MISC: &str = "file.wait/io/file/innodb/innodb_data_file.misc";
-const BINLOG_MISC: &str = "file.wait/io/file/sql/binlog.misc";
-
-/// The ways to know each line, the best one first. Where a server does not have the counters of one, the next is tried.
-const SOURCES: &[(LedgerKey, Source)] = &[
-    plain(LedgerKey::ClientCpu, &[(1.0, "generator.cpu_us")]),
-    plain(LedgerKey::ServerCpu, &[(1.0, "server.cpu_us")]),
-    plain(LedgerKey::ClientSwitches, &[(1.0, "generator.context_switches")]),
-    plain(LedgerKey::ServerSwitches, &[(1.0, "server.context_switches")]),
-    plain(LedgerKey::RedoBytes, &[(1.0, "status.Innodb_os_log_written")]),
-    plain(LedgerKey::RedoBytes, &[(1.0, "pg_stat_wal.wal_bytes")]),
-    plain(LedgerKey::RedoBytes, &[(1.0, "pg_lsn.insert_bytes")]),
-    plain(LedgerKey::RedoWrites, &[(1.0, "status.Innodb_log_writes")]),
-    plain(LedgerKey::RedoWrites, &[(1.0, "pg_stat_wal.wal_write")]),
-    plain(LedgerKey::RedoWrites, &[(1.0, "pg_stat_io.wal.normal.writes")]),
-    plain(LedgerKey::RedoSyncs, &[(1.0, "status.Innodb_os_log_fsyncs")]),
-    noted(LedgerKey::RedoSyncs, &[(1.0, LOG_FILE_MISC)], "performance_schema"),
-    noted(
-        LedgerKey::RedoSyncs,
-        &[(1.0, "status.Innodb_data_fsyncs"), (-1.0, DATA_FILE_MISC)],
-        "all syncs without those of data files",
-    ),
-    plain(LedgerKey::RedoSyncs, &[(1.0, "pg_stat_wal.wal_sync")]),
-    plain(LedgerKey::RedoSyncs, &[(1.0, "pg_stat_io.wal.normal.fsyncs")]),
-    plain(LedgerKey::EngineSyncs, &[(1.0, "status.Innodb_data_fsyncs")]),
-    plain(LedgerKey::BinlogBytes, &[(1.0, "status.Binlog_bytes_written")]),
-    noted(LedgerKey::BinlogBytes, &[(1.0, "file.wait/io/file/sql/binlog.write_bytes")], "performance_schema"),
-    noted(LedgerKey::BinlogSyncs, &[(1.0, BINLOG_MISC)], "performance_schema"),
-    (
-        LedgerKey::BinlogSyncs,
-        Source {
-            names: &[(1.0, "status.Binlog_group_commits")],
-            note: "one for each group, as sync_binlog is 1",
-            needs_sync_binlog: true,
-        },
-    ),
-    plain(LedgerKey::PagesWritten, &[(1.0, "status.Innodb_pages_written")]),
-    plain(
-        LedgerKey::PagesWritten,
-        &[
-            (1.0, "pg_stat_bgwriter.buffers_checkpoint"),
-            (1.0, "pg_stat_bgwriter.buffers_clean"),
-            (1.0, "pg_stat_bgwriter.buffers_backend"),
-        ],
-    ),
-    noted(
-        LedgerKey::PagesWritten,
-        &[(1.0, "pg_stat_checkpointer.buffers_written"), (1.0, "pg_stat_bgwriter.buffers_clean")],
-        "without those that sessions wrote themselves",
-    ),
-    plain(LedgerKey::PagesCreated, &[(1.0, "status.Innodb_pages_created")]),
-    plain(LedgerKey::PagesRead, &[(1.0, "status.Innodb_pages_read")]),
-    plain(LedgerKey::PagesRead, &[(1.0, "pg_stat_database.blks_read")]),
-    plain(LedgerKey::DoublewritePages, &[(1.0, "status.Innodb_dblwr_pages_written")]),
-    plain(LedgerKey::RowLockWaits, &[(1.0, "status.Innodb_row_lock_waits")]),
-    noted(
-        LedgerKey::RowLockTime,
-        &[(1000.0, "status.Innodb_row_lock_time")],
-        "MariaDB cuts each wait to whole milliseconds: at least so much",
-    ),
-    noted(
-        LedgerKey::NetworkIn,
-        &[(1.0, "status.Bytes_received"), (-1.0, "probe.sent_bytes")],
-        "without the probe's own",
-    ),
-    noted(
-        LedgerKey::NetworkOut,
-        &[(1.0, "status.Bytes_sent"), (-1.0, "probe.received_bytes")],
-        "without the probe's own",
-    ),
-    plain(LedgerKey::DiskWrites, &[(1.0, "disk.writes")]),
-    plain(LedgerKey::DiskBytes, &[(1.0, "disk.write_bytes")]),
-    plain(LedgerKey::DiskFlushes, &[(1.0, "disk.flushes")]),
-];
-
-fn sources(key: LedgerKey) -> impl Iterator<Item = &'static Source> {
-    SOURCES.iter().filter(move |(of, _)| *of == key).map(|(_, source)| source)
 }
 
 #[cfg(test)]
@@ -427,5 +372,100 @@ mod tests {
         let header = ProbeHeader { schema_version: 1, interval_ms: 1e3, family: None, absent: Vec::new() };
         series = ProbeSeries::of(&header, []);
         check(&series, &[], LedgerKey::DiskFlushes, Err("the server does not count it"), "");
+    }
+
+    /// The same load on 13, 16, 17 and 18: contexts that a version does not have, or that nothing happens in, are no reason for
+    /// an absent line.
+    #[test]
+    fn pages_of_postgres_mean_the_same_in_every_version() {
+        let (written, created) = (LedgerKey::PagesWritten, LedgerKey::PagesCreated);
+        let old = [
+            ("pg_stat_bgwriter.buffers_checkpoint", 5.0, 30.0),
+            ("pg_stat_bgwriter.buffers_clean", 0.0, 20.0),
+            ("pg_stat_bgwriter.buffers_backend", 3.0, 60.0),
+        ];
+        let words = "pg_stat_bgwriter.buffers_checkpoint + pg_stat_bgwriter.buffers_clean + pg_stat_bgwriter.buffers_backend \
+                     (with those by which files grew)";
+        let no_view = "relation \"pg_stat_io\" does not exist";
+        let thirteen = probe(&old, &[("pg_stat_io", no_view)]);
+        check(&thirteen, &[], written, Ok(1.1), words);
+        check(&thirteen, &[], created, Err(no_view), "");
+        let io = [
+            ("pg_stat_io.relation.normal.write_pages", 7.0, 90.0),
+            ("pg_stat_io.relation.vacuum.write_pages", 7.0, 0.0),
+            ("pg_stat_io.relation.normal.extend_pages", 0.0, 15.0),
+            ("pg_stat_io.relation.bulkwrite.extend_pages", 0.0, 5.0),
+            // Of the log, and no page of a table.
+            ("pg_stat_io.wal.normal.write_pages", 0.0, 1e3),
+        ];
+        let words =
+            "pg_stat_io.relation.*.write_pages + pg_stat_io.relation.*.extend_pages (with those by which files grew)";
+        check(&probe(&io, &[]), &[], written, Ok(1.1), words);
+        check(&probe(&io, &[]), &[], created, Ok(0.2), "pg_stat_io.relation.*.extend_pages");
+        let recorded =
+            [("pg_stat_checkpointer.buffers_written", 0.0, 30.0), ("pg_stat_bgwriter.buffers_clean", 0.0, 0.0)];
+        let words = "pg_stat_checkpointer.buffers_written + pg_stat_bgwriter.buffers_clean (without those that sessions wrote \
+                     themselves)";
+        check(&probe(&recorded, &[]), &[], written, Ok(0.3), words);
+    }
+
+    #[test]
+    fn syncs_that_are_no_calls_are_not_none() {
+        let series = probe(
+            &[
+                ("status.Innodb_os_log_fsyncs", 0.0, 1.0),
+                ("status.Innodb_data_fsyncs", 0.0, 3.0),
+                ("pg_stat_wal.wal_sync", 0.0, 0.0),
+            ],
+            &[],
+        );
+        let (redo, engine) = (LedgerKey::RedoSyncs, LedgerKey::EngineSyncs);
+        check(&series, &[("innodb_flush_method", "O_DIRECT")], redo, Ok(0.01), "Innodb_os_log_fsyncs");
+        let why = "with innodb_flush_method=O_DSYNC each write is a sync, without a call that could be counted";
+        check(&series, &[("innodb_flush_method", "O_DSYNC")], redo, Err(why), "");
+        check(&series, &[("innodb_flush_method", "O_DSYNC")], engine, Err(why), "");
+        let why = "with innodb_data_file_write_through=ON each write is a sync, without a call that could be counted";
+        check(&series, &[("innodb_data_file_write_through", "ON")], engine, Err(why), "");
+        let postgres = probe(&[("pg_stat_wal.wal_sync", 0.0, 0.0)], &[]);
+        check(&postgres, &[("wal_sync_method", "fdatasync")], redo, Ok(0.0), "pg_stat_wal.wal_sync");
+        let why = "with wal_sync_method=open_datasync each write is a sync, without a call that could be counted";
+        check(&postgres, &[("wal_sync_method", "open_datasync")], redo, Err(why), "");
+    }
+
+    #[test]
+    fn a_few_ticks_of_cpu_are_no_figure() {
+        let why = "too little to be told: less than ten of the 10 ms that CPU time is counted in";
+        check(&probe(&[("server.cpu_us", 5e6, 24e3)], &[]), &[], LedgerKey::ServerCpu, Err(why), "");
+        check(&probe(&[("server.cpu_us", 5e6, 26e3)], &[]), &[], LedgerKey::ServerCpu, Ok(260.0), "server.cpu_us");
+    }
+
+    /// Time in milliseconds, waits, and sessions that wait at each reading.
+    fn lock_waits(ms: f64, waits: f64, waiting: f64, more: &[(&str, f64, f64)]) -> ProbeSeries {
+        let of_locks = [
+            ("status.Innodb_row_lock_time", 0.0, ms),
+            ("status.Innodb_row_lock_waits", 0.0, waits),
+            ("status.Innodb_row_lock_current_waits", waiting, 0.0),
+        ];
+        probe(&[&of_locks, more].concat(), &[])
+    }
+
+    #[test]
+    fn short_waits_of_a_mariadb_are_not_timed() {
+        let mariadb = &[("status.Binlog_group_commit_trigger_count", 0.0, 0.0)];
+        let check = |series, version, expect, source| {
+            check(&series, &[("version", version)], LedgerKey::RowLockTime, expect, source);
+        };
+        let new = "10.11.19-MariaDB";
+        check(lock_waits(6.0, 100.0, 2.0, &[]), "8.0.36", Ok(60.0), "Innodb_row_lock_time");
+        check(lock_waits(6.0, 100.0, 2.0, mariadb), "10.5.29-MariaDB", Ok(60.0), "Innodb_row_lock_time");
+        let words = "Innodb_row_lock_time (MariaDB cuts each wait to whole milliseconds: at least so much)";
+        check(lock_waits(400.0, 100.0, 2.0, mariadb), new, Ok(4000.0), words);
+        check(lock_waits(0.0, 0.0, 0.0, mariadb), new, Ok(0.0), "Innodb_row_lock_time");
+        let why = "MariaDB cuts each wait to whole milliseconds, and these were shorter than a few; too few were seen waiting to \
+                   tell from that";
+        check(lock_waits(6.0, 100.0, 2.0, mariadb), new, Err(why), "");
+        // 200 sessions for 4 s in 400 transactions.
+        let words = "Innodb_row_lock_current_waits at 2 readings, since MariaDB cuts each wait to whole milliseconds";
+        check(lock_waits(6.0, 100.0, 200.0, mariadb), new, Ok(2e6), words);
     }
 }

@@ -16,6 +16,7 @@ mod holm;
 mod judge;
 mod knee;
 mod ledger;
+mod ledger_sources;
 mod limited;
 mod live;
 mod live_probe;

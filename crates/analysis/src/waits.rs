@@ -2,7 +2,8 @@
 //!
 //! The unit is *sessions*: how many waited at a time, on average. A server that times its waits says how long all of them
 //! took together, which divided by the time that passed is that number; of another one the sessions that are in a state are
-//! counted when it is read.
+//! counted when it is read. A server books a wait when it ends: one that is longer than the time between two readings is all in
+//! the step of its end.
 
 use std::collections::BTreeMap;
 
@@ -10,6 +11,7 @@ use serde::Serialize;
 use truetps_record::{Family, ProbePoint, ProbeSeries, ProbeSource};
 
 use crate::detail::widened;
+use crate::ledger_sources::is_mariadb;
 use crate::signs::mean_over;
 use crate::wait_class::{WaitClass, of_event, of_mysql_state, of_postgres_event};
 
@@ -26,7 +28,10 @@ pub enum WaitSource {
 /// Sessions that waited, by class, in each step between two readings.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WaitSeries {
+    /// Of most classes.
     pub source: WaitSource,
+    /// Classes that were counted by state though others were timed.
+    pub sampled: Vec<WaitClass>,
     /// Starts of the steps and the end of the last one, on the trial's clock: one more than there are steps.
     pub edges_ms: Vec<f64>,
     /// Mean number of waiting sessions in each step; classes without any are left out.
@@ -56,6 +61,8 @@ struct Signal<'a> {
     class: WaitClass,
     points: &'a [ProbePoint],
     kind: Kind,
+    /// Sessions that wait on it at the moment of reading: what is told of a stretch in which no wait has ended.
+    unfinished: &'a [ProbePoint],
     /// What is first seen with a value had been zero until then: waits that never happened are in no list.
     begins_at_zero: bool,
 }
@@ -96,7 +103,22 @@ impl<'a> Waits<'a> {
         }
         self.part_commits(&mut classes);
         classes.retain(|_, steps| steps.iter().any(|sessions| *sessions > 0.0));
-        WaitSeries { source: self.source, edges_ms: self.times.to_vec(), classes: classes.into_iter().collect() }
+        WaitSeries {
+            source: self.source,
+            sampled: self.sampled(&classes),
+            edges_ms: self.times.to_vec(),
+            classes: classes.into_iter().collect(),
+        }
+    }
+
+    fn sampled(&self, classes: &BTreeMap<WaitClass, Vec<f64>>) -> Vec<WaitClass> {
+        let is_sampled = |class: &WaitClass| {
+            self.signals.iter().any(|signal| signal.class == *class && signal.kind == Kind::Sessions)
+        };
+        match self.source {
+            WaitSource::Timed => classes.keys().copied().filter(is_sampled).collect(),
+            WaitSource::Sampled => Vec::new(),
+        }
     }
 
     /// A session that waits for the binlog, or for the redo log where that is timed, is in its commit, too: what is shown as
@@ -162,17 +184,21 @@ impl Signal<'_> {
         match self.kind {
             Kind::Time { unit_ms } => {
                 let growth = growth(self.points, from_ms, to_ms, self.begins_at_zero)?;
-                Some(growth * unit_ms / (to_ms - from_ms))
+                let unfinished = (growth <= 0.0).then(|| mean(self.unfinished, from_ms, to_ms)).flatten();
+                unfinished.or(Some(growth * unit_ms / (to_ms - from_ms)))
             }
-            Kind::Sessions => {
-                let from = self.points.partition_point(|point| point.at_ms < from_ms);
-                let to = self.points.partition_point(|point| point.at_ms <= to_ms);
-                let inside = &self.points[from..to.max(from)];
-                let sum: f64 = inside.iter().map(|point| point.value).sum();
-                (!inside.is_empty()).then(|| sum / inside.len() as f64)
-            }
+            Kind::Sessions => mean(self.points, from_ms, to_ms),
         }
     }
+}
+
+/// Of the readings in a stretch.
+fn mean(points: &[ProbePoint], from_ms: f64, to_ms: f64) -> Option<f64> {
+    let from = points.partition_point(|point| point.at_ms < from_ms);
+    let to = points.partition_point(|point| point.at_ms <= to_ms);
+    let inside = &points[from..to.max(from)];
+    let sum: f64 = inside.iter().map(|point| point.value).sum();
+    (!inside.is_empty()).then(|| sum / inside.len() as f64)
 }
 
 /// `None` where it was not read before and after the stretch, but for one that is known to begin at zero.
@@ -210,6 +236,7 @@ fn timed(probe: &ProbeSeries) -> Vec<Signal<'_>> {
             class,
             points,
             kind: US,
+            unfinished: &[],
             begins_at_zero: true,
         })
     });
@@ -223,6 +250,7 @@ fn timed(probe: &ProbeSeries) -> Vec<Signal<'_>> {
                 class,
                 points,
                 kind: US,
+                unfinished: &[],
                 begins_at_zero: true,
             });
         }
@@ -243,17 +271,22 @@ fn sampled(probe: &ProbeSeries) -> Vec<Signal<'_>> {
             class: class_of(state)?,
             points,
             kind: Kind::Sessions,
+            unfinished: &[],
             begins_at_zero: true,
         })
     });
     states.collect()
 }
 
-/// Neither wait events nor states of the MySQL family show row locks; InnoDB counts and times them itself.
+/// Neither wait events nor states of the MySQL family show row locks; InnoDB counts and times them itself. MariaDB cuts each wait
+/// to whole milliseconds: of it sessions are counted.
 fn row_locks(probe: &ProbeSeries, source: WaitSource) -> Option<Signal<'_>> {
-    let (name, kind) = match source {
-        WaitSource::Timed => ("status.Innodb_row_lock_time", Kind::Time { unit_ms: 1.0 }),
-        WaitSource::Sampled => ("status.Innodb_row_lock_current_waits", Kind::Sessions),
+    const WAITING: &str = "status.Innodb_row_lock_current_waits";
+    let (name, kind, unfinished) = match source {
+        WaitSource::Timed if !is_mariadb(probe) => {
+            ("status.Innodb_row_lock_time", Kind::Time { unit_ms: 1.0 }, probe.points(WAITING))
+        }
+        _ => (WAITING, Kind::Sessions, [].as_slice()),
     };
     let points = probe.points(name);
     let label = name.trim_start_matches("status.").to_owned();
@@ -262,6 +295,7 @@ fn row_locks(probe: &ProbeSeries, source: WaitSource) -> Option<Signal<'_>> {
         class: WaitClass::RowLock,
         points,
         kind,
+        unfinished,
         begins_at_zero: false,
     })
 }
@@ -350,6 +384,7 @@ mod tests {
         let waits = wait_series(&series).unwrap();
         assert_eq!(waits.source, WaitSource::Timed);
         assert_eq!(waits.classes, [(WaitClass::BinlogSync, vec![1.0]), (WaitClass::Commit, vec![2.0])]);
+        assert_eq!(waits.sampled, [WaitClass::Commit]);
     }
 
     #[test]
@@ -363,5 +398,25 @@ mod tests {
         ]);
         let waits = wait_series(&series).unwrap();
         assert_eq!(waits.classes, [(WaitClass::PageFlush, vec![1.0]), (WaitClass::BufferPool, vec![2.0])]);
+    }
+
+    #[test]
+    fn a_row_lock_that_is_still_waited_for_is_seen_before_its_time_is_booked() {
+        const TIMED: (&str, f64) = (REDO, 0.0);
+        let lock = |time: f64, waiting: f64| {
+            [TIMED, ("status.Innodb_row_lock_time", time), ("status.Innodb_row_lock_current_waits", waiting)]
+        };
+        let values = [lock(7.0, 0.0), lock(7.0, 2.0), lock(7.0, 2.0), lock(5007.0, 0.0)];
+        let at: Vec<_> = values.iter().enumerate().map(|(n, values)| (n as f64 * 1e3, values.as_slice())).collect();
+        let waits = wait_series(&series(&at)).unwrap();
+        assert_eq!(waits.classes, [(WaitClass::RowLock, vec![1.0, 2.0, 5.0])]);
+        assert_eq!((waits.source, waits.sampled), (WaitSource::Timed, vec![]));
+        // A MariaDB cuts each wait to whole milliseconds.
+        let mut mariadb: Vec<_> = values.iter().map(|values| values.to_vec()).collect();
+        mariadb[0].push(("status.Binlog_group_commit_trigger_count", 0.0));
+        let at: Vec<_> = mariadb.iter().enumerate().map(|(n, values)| (n as f64 * 1e3, values.as_slice())).collect();
+        let waits = wait_series(&series(&at)).unwrap();
+        assert_eq!(waits.classes, [(WaitClass::RowLock, vec![1.0, 2.0, 1.0])]);
+        assert_eq!(waits.sampled, [WaitClass::RowLock]);
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use truetps_engine::Outcome;
-use truetps_record::{ErrorCount, Histogram, LatencyFigures, Trial, Validity, new_histogram};
+use truetps_record::{ErrorCount, Histogram, LatencyFigures, Measured, Trial, Validity, new_histogram};
 
 /// What came of one run.
 #[derive(Debug, Clone)]
@@ -175,7 +175,7 @@ impl Ran {
             clients_failed: trial.engine.as_ref().map_or(clients, |engine| engine.clients_failed),
             errors: errors.unwrap_or_default(),
             client_cpu_us: resources.and_then(|resources| resources.client_cpu_us_per_tx),
-            server_cpu_us: resources.and_then(|resources| resources.server_cpu_us_per_tx),
+            server_cpu_us: measured.and_then(Measured::server_cpu_us_per_tx),
             connect_ms: outcome.map_or(0.0, |outcome| outcome.connect_ms),
             generator_limited: measured.and_then(|measured| measured.generator_limited.clone()),
         }

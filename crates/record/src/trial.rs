@@ -72,6 +72,9 @@ pub struct ResourceUse {
     pub server_rss_bytes: Option<u64>,
 }
 
+/// A process's CPU time is counted in steps of 10 ms: less than ten of them say nothing.
+pub const CPU_MIN_US: f64 = 100_000.0;
+
 /// The measure phase of a trial.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
@@ -96,6 +99,13 @@ pub struct Measured {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generator_limited: Option<String>,
     pub errors: Vec<ErrorCount>,
+}
+
+impl Measured {
+    /// CPU time of the server per transaction, in microseconds. `None` where it could not be read, or was too little to be told.
+    pub fn server_cpu_us_per_tx(&self) -> Option<f64> {
+        self.resources.server_cpu_us_per_tx.filter(|us| us * self.counts.ok as f64 >= CPU_MIN_US)
+    }
 }
 
 /// One trial. `measured` is `None` while it runs and where it never came to the measure phase.

@@ -1,9 +1,12 @@
 //! What the server's sessions waited on over time, for the chart under the throughput.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 use truetps_analysis::{TrialDetail, WaitSeries, WaitSource};
 
 use super::script_data::Figure;
+use crate::format;
 
 /// Figures of waits in the page, of all trials and classes together: 80 KB. Where there are more, neighbours are joined.
 const FIGURES_MAX: usize = 16_000;
@@ -25,19 +28,34 @@ pub(super) fn joined(details: &[TrialDetail]) -> usize {
 
 /// `None` where no trial has waits.
 pub(super) fn how_to_read(details: &[TrialDetail], joined: usize) -> Option<String> {
-    let source = details.iter().find_map(|detail| detail.waits.as_ref())?.source;
-    let how = match source {
-        WaitSource::Timed => "The server has timed each wait",
-        WaitSource::Sampled => {
-            "The server times no waits here: its sessions were counted by their state at each reading, so what is short is \
-             seen by chance"
-        }
-    };
+    let waits: Vec<_> = details.iter().filter_map(|detail| detail.waits.as_ref()).collect();
+    let how = how_counted(&waits)?;
     let merged = if joined == 1 { String::new() } else { format!(" Each step joins {joined} readings.") };
     Some(format!(
         "The height is how many sessions waited at a time; each colour is a class of waits, in the order of the list. {how}. \
          A class that grows where throughput breaks down is where to look first.{merged}"
     ))
+}
+
+/// How the numbers of these trials came about; servers may differ.
+fn how_counted(all: &[&WaitSeries]) -> Option<String> {
+    const BY_STATE: &str = "counted by their state at each reading, so what is short is seen by chance";
+    let timed = || all.iter().filter(|waits| waits.source == WaitSource::Timed);
+    let sampled: BTreeSet<_> = timed().flat_map(|waits| &waits.sampled).map(|class| class.name()).collect();
+    let sampled: Vec<_> = sampled.into_iter().collect();
+    let booked = "each wait, and books it when it ends: a long one is all in the step of its end";
+    Some(match (timed().count(), all.len()) {
+        (_, 0) => return None,
+        (0, _) => format!("The server times no waits here: its sessions were {BY_STATE}"),
+        (timed, all) if timed < all => {
+            format!("A server that times its waits has timed {booked}; of the others sessions were {BY_STATE}")
+        }
+        _ if sampled.is_empty() => format!("The server has timed {booked}"),
+        _ => {
+            let sampled = format::list(&sampled);
+            format!("The server has timed {booked}. But sessions in {sampled} were {BY_STATE}")
+        }
+    })
 }
 
 impl WaitData {
@@ -68,6 +86,7 @@ mod tests {
     fn joined_steps_are_means_over_time() {
         let series = WaitSeries {
             source: WaitSource::Timed,
+            sampled: Vec::new(),
             edges_ms: vec![0.0, 1000.0, 4000.0, 5000.0],
             classes: vec![(WaitClass::RedoFlush, vec![4.0, 0.0, 2.0])],
         };
@@ -76,5 +95,27 @@ mod tests {
         assert_eq!((values(&one.edges), values(&one.classes[0].1)), (series.edges_ms.clone(), vec![4.0, 0.0, 2.0]));
         let two = WaitData::of(&series, 2).unwrap();
         assert_eq!((values(&two.edges), values(&two.classes[0].1)), (vec![0.0, 4000.0, 5000.0], vec![1.0, 2.0]));
+    }
+
+    #[test]
+    fn each_way_of_counting_is_named() {
+        let series = |source, sampled: &[WaitClass]| WaitSeries {
+            source,
+            sampled: sampled.to_vec(),
+            edges_ms: vec![0.0, 1e3],
+            classes: vec![(WaitClass::Commit, vec![1.0])],
+        };
+        let check = |all: &[&WaitSeries], expect: &str| {
+            let told = how_counted(all).unwrap();
+            assert!(told.contains(expect), "{told}");
+        };
+        let timed = series(WaitSource::Timed, &[]);
+        let partly = series(WaitSource::Timed, &[WaitClass::RowLock, WaitClass::Commit]);
+        let sampled = series(WaitSource::Sampled, &[]);
+        check(&[&timed], "a long one is all in the step of its end");
+        check(&[&timed, &partly], "But sessions in commit and row lock were counted by their state");
+        check(&[&sampled], "The server times no waits here");
+        check(&[&timed, &sampled], "of the others sessions were counted by their state");
+        assert_eq!(how_counted(&[]), None);
     }
 }

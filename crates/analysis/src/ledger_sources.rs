@@ -1,0 +1,173 @@
+//! What each line of the ledger is made from, and when a counter does not count what its line says.
+
+use std::collections::BTreeMap;
+
+use truetps_record::ProbeSeries;
+
+use crate::ledger::LedgerKey;
+
+/// One way to know a line: a sum of counters, with their factors.
+pub(crate) struct Source {
+    pub(crate) names: Names,
+    /// What a reader must know about it; empty where that is nothing.
+    note: &'static str,
+    /// Each group of commits flushes the binlog once: true only with this setting.
+    needs_sync_binlog: bool,
+}
+
+impl Source {
+    pub(crate) fn holds(&self, variables: Variables<'_>) -> bool {
+        !self.needs_sync_binlog || setting(variables, "sync_binlog").is_some_and(|value| value == "1")
+    }
+
+    /// The counters, as a sum.
+    pub(crate) fn words(&self) -> String {
+        let mut words = String::new();
+        for (factor, name) in self.names {
+            let sign = if *factor < 0.0 { " - " } else { " + " };
+            words += if words.is_empty() { "" } else { sign };
+            words += name.strip_prefix("status.").unwrap_or(name);
+        }
+        if self.note.is_empty() { words } else { format!("{words} ({})", self.note) }
+    }
+}
+
+/// What the server was set to, where that is known.
+pub(crate) type Variables<'a> = Option<&'a BTreeMap<String, String>>;
+
+fn setting<'a>(variables: Variables<'a>, name: &str) -> Option<&'a str> {
+    variables?.get(name).map(String::as_str)
+}
+
+/// Factors and counters. A `*` stands for whatever is there: what a server does not have is no part of the sum.
+type Names = &'static [(f64, &'static str)];
+
+const fn plain(key: LedgerKey, names: Names) -> (LedgerKey, Source) {
+    noted(key, names, "")
+}
+
+const fn noted(key: LedgerKey, names: Names, note: &'static str) -> (LedgerKey, Source) {
+    (key, Source { names, note, needs_sync_binlog: false })
+}
+
+const LOG_FILE_MISC: &str = "file.wait/io/file/innodb/innodb_log_file.misc";
+const DATA_FILE_MISC: &str = "file.wait/io/file/innodb/innodb_data_file.misc";
+const BINLOG_MISC: &str = "file.wait/io/file/sql/binlog.misc";
+/// In all contexts and by all processes; which contexts there are depends on the version.
+const IO_WRITTEN: &str = "pg_stat_io.relation.*.write_pages";
+const IO_EXTENDED: &str = "pg_stat_io.relation.*.extend_pages";
+const WITH_GROWTH: &str = "with those by which files grew";
+
+/// The ways to know each line, the best one first. Where a server does not have the counters of one, the next is tried.
+const SOURCES: &[(LedgerKey, Source)] = &[
+    plain(LedgerKey::ClientCpu, &[(1.0, "generator.cpu_us")]),
+    plain(LedgerKey::ServerCpu, &[(1.0, "server.cpu_us")]),
+    plain(LedgerKey::ClientSwitches, &[(1.0, "generator.context_switches")]),
+    plain(LedgerKey::ServerSwitches, &[(1.0, "server.context_switches")]),
+    plain(LedgerKey::RedoBytes, &[(1.0, "status.Innodb_os_log_written")]),
+    plain(LedgerKey::RedoBytes, &[(1.0, "pg_stat_wal.wal_bytes")]),
+    plain(LedgerKey::RedoBytes, &[(1.0, "pg_lsn.insert_bytes")]),
+    plain(LedgerKey::RedoWrites, &[(1.0, "status.Innodb_log_writes")]),
+    plain(LedgerKey::RedoWrites, &[(1.0, "pg_stat_wal.wal_write")]),
+    plain(LedgerKey::RedoWrites, &[(1.0, "pg_stat_io.wal.normal.writes")]),
+    plain(LedgerKey::RedoSyncs, &[(1.0, "status.Innodb_os_log_fsyncs")]),
+    noted(LedgerKey::RedoSyncs, &[(1.0, LOG_FILE_MISC)], "performance_schema"),
+    noted(
+        LedgerKey::RedoSyncs,
+        &[(1.0, "status.Innodb_data_fsyncs"), (-1.0, DATA_FILE_MISC)],
+        "all syncs without those of data files",
+    ),
+    plain(LedgerKey::RedoSyncs, &[(1.0, "pg_stat_wal.wal_sync")]),
+    plain(LedgerKey::RedoSyncs, &[(1.0, "pg_stat_io.wal.normal.fsyncs")]),
+    plain(LedgerKey::EngineSyncs, &[(1.0, "status.Innodb_data_fsyncs")]),
+    plain(LedgerKey::BinlogBytes, &[(1.0, "status.Binlog_bytes_written")]),
+    noted(LedgerKey::BinlogBytes, &[(1.0, "file.wait/io/file/sql/binlog.write_bytes")], "performance_schema"),
+    noted(LedgerKey::BinlogSyncs, &[(1.0, BINLOG_MISC)], "performance_schema"),
+    (
+        LedgerKey::BinlogSyncs,
+        Source {
+            names: &[(1.0, "status.Binlog_group_commits")],
+            note: "one for each group, as sync_binlog is 1",
+            needs_sync_binlog: true,
+        },
+    ),
+    plain(LedgerKey::PagesWritten, &[(1.0, "status.Innodb_pages_written")]),
+    // From 16 on; `buffers_backend` has both of these in it, too, and cannot be parted.
+    noted(LedgerKey::PagesWritten, &[(1.0, IO_WRITTEN), (1.0, IO_EXTENDED)], WITH_GROWTH),
+    noted(
+        LedgerKey::PagesWritten,
+        &[
+            (1.0, "pg_stat_bgwriter.buffers_checkpoint"),
+            (1.0, "pg_stat_bgwriter.buffers_clean"),
+            (1.0, "pg_stat_bgwriter.buffers_backend"),
+        ],
+        WITH_GROWTH,
+    ),
+    // Of runs that were recorded before the probe read pages in `pg_stat_io`.
+    noted(
+        LedgerKey::PagesWritten,
+        &[(1.0, "pg_stat_checkpointer.buffers_written"), (1.0, "pg_stat_bgwriter.buffers_clean")],
+        "without those that sessions wrote themselves",
+    ),
+    plain(LedgerKey::PagesCreated, &[(1.0, "status.Innodb_pages_created")]),
+    plain(LedgerKey::PagesCreated, &[(1.0, IO_EXTENDED)]),
+    plain(LedgerKey::PagesRead, &[(1.0, "status.Innodb_pages_read")]),
+    plain(LedgerKey::PagesRead, &[(1.0, "pg_stat_database.blks_read")]),
+    plain(LedgerKey::DoublewritePages, &[(1.0, "status.Innodb_dblwr_pages_written")]),
+    plain(LedgerKey::RowLockWaits, &[(1.0, "status.Innodb_row_lock_waits")]),
+    plain(LedgerKey::RowLockTime, &[(1000.0, "status.Innodb_row_lock_time")]),
+    noted(
+        LedgerKey::NetworkIn,
+        &[(1.0, "status.Bytes_received"), (-1.0, "probe.sent_bytes")],
+        "without the probe's own",
+    ),
+    noted(
+        LedgerKey::NetworkOut,
+        &[(1.0, "status.Bytes_sent"), (-1.0, "probe.received_bytes")],
+        "without the probe's own",
+    ),
+    plain(LedgerKey::DiskWrites, &[(1.0, "disk.writes")]),
+    plain(LedgerKey::DiskBytes, &[(1.0, "disk.write_bytes")]),
+    plain(LedgerKey::DiskFlushes, &[(1.0, "disk.flushes")]),
+];
+
+pub(crate) fn sources(key: LedgerKey) -> impl Iterator<Item = &'static Source> {
+    SOURCES.iter().filter(move |(of, _)| *of == key).map(|(_, source)| source)
+}
+
+/// Settings with which writes of a log or of data files are synchronous: no sync is called, and none counted.
+const NO_CALLS: &[(&[LedgerKey], &str, &[&str])] = &[
+    (&[LedgerKey::RedoSyncs], "wal_sync_method", &["open_sync", "open_datasync"]),
+    (&[LedgerKey::RedoSyncs, LedgerKey::EngineSyncs], "innodb_flush_method", &["O_DSYNC"]),
+    (&[LedgerKey::RedoSyncs, LedgerKey::EngineSyncs], "innodb_log_file_write_through", &["ON"]),
+    (&[LedgerKey::EngineSyncs], "innodb_data_file_write_through", &["ON"]),
+];
+
+/// Why the counters of a line miss what it is about, where they do.
+pub(crate) fn why_not_counted(key: LedgerKey, variables: Variables<'_>) -> Option<String> {
+    let found = NO_CALLS.iter().find(|(keys, name, values)| {
+        let is_set = |set: &str| values.iter().any(|value| value.eq_ignore_ascii_case(set));
+        keys.contains(&key) && setting(variables, name).is_some_and(is_set)
+    });
+    found.map(|(_, name, _)| {
+        let value = setting(variables, name).unwrap_or_default();
+        format!("with {name}={value} each write is a sync, without a call that could be counted")
+    })
+}
+
+/// MariaDB alone has it.
+const OF_MARIADB: &str = "status.Binlog_group_commit_trigger_count";
+
+pub(crate) fn is_mariadb(probe: &ProbeSeries) -> bool {
+    !probe.points(OF_MARIADB).is_empty()
+}
+
+/// From 10.6 on MariaDB adds up row-lock waits in whole milliseconds, each cut off; older ones, and MySQL, in microseconds.
+pub(crate) fn cuts_lock_waits(probe: &ProbeSeries, variables: Variables<'_>) -> bool {
+    const FIRST: (u32, u32) = (10, 6);
+    let version = setting(variables, "version").and_then(|text| {
+        let mut numbers = text.split('.').map_while(|number| number.parse::<u32>().ok());
+        numbers.next().zip(numbers.next())
+    });
+    is_mariadb(probe) && version.is_none_or(|version| version >= FIRST)
+}
