@@ -31,6 +31,8 @@ pub(crate) struct WorkerEnd {
     pub(crate) reconnects: u64,
     /// Connections that were renewed as planned.
     pub(crate) renewed: u64,
+    /// How long ago the oldest transaction was to start that had no end when the measure phase ended.
+    pub(crate) oldest_ns: Option<u64>,
     /// With shares: when the last transaction of the measure phase ended, from the start of the phase.
     pub(crate) last_end_ns: Option<u64>,
 }
@@ -133,12 +135,19 @@ impl<'w, 'a> Drive<'w, 'a> {
                 return;
             }
             self.arrive(end_ns);
-            let is_warm_up = self.recorder.phase() == Phase::WarmUp;
+            let before = self.recorder.phase();
             self.recorder.rotate(end_ns);
-            if is_warm_up && self.recorder.phase() == Phase::Measure {
-                self.count_carried_in();
+            match (before, self.recorder.phase()) {
+                (Phase::WarmUp, Phase::Measure) => self.count_carried_in(),
+                (Phase::Measure, Phase::Drain) => self.end.oldest_ns = self.oldest_ns(end_ns),
+                _ => {}
             }
         }
+    }
+
+    fn oldest_ns(&self, now_ns: u64) -> Option<u64> {
+        let busy = self.worker.clients.iter().filter(|client| client.is_busy());
+        busy.map(|client| now_ns.saturating_sub(client.scheduled_ns)).max()
     }
 
     /// Counts the starts that are scheduled until the end of an interval. A schedule may be faster than anybody counts:

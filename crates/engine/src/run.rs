@@ -121,6 +121,9 @@ pub struct Outcome {
     /// Clients without an answer when the drain was over.
     pub clients_unanswered: u32,
     pub measured: Option<Counts>,
+    /// Of the transactions that were in flight when the measure phase ended ([`Counts::in_flight`]): how long ago the oldest
+    /// one was to start. They are in no response time.
+    pub oldest_in_flight: Option<Duration>,
     pub measure_length: Duration,
     /// Where no more than a number of transactions was to be made ([`Quota::Each`], and any of an open loop): from the
     /// start of the measure phase to the end of its last transaction. The phase itself is a
@@ -264,6 +267,7 @@ fn join(workers: Vec<ScopedJoinHandle<'_, Result<WorkerEnd, EngineError>>>) -> R
             unanswered: sum.unanswered + one.unanswered,
             reconnects: sum.reconnects + one.reconnects,
             renewed: sum.renewed + one.renewed,
+            oldest_ns: sum.oldest_ns.max(one.oldest_ns),
             last_end_ns: sum.last_end_ns.max(one.last_end_ns),
         })
     })
@@ -411,6 +415,7 @@ fn outcome(
         last_end: end.last_end_ns.map(Duration::from_nanos),
         open_loop: totals.open_loop(),
         measured: totals.counts,
+        oldest_in_flight: end.oldest_ns.map(Duration::from_nanos),
         measure_length: Duration::from_nanos(length_ns),
         response: LatencyFigures::of(&totals.histogram),
         errors: sorted(totals.errors),

@@ -302,14 +302,52 @@ fn failed_elsewhere(outcome: &Outcome) -> u64 {
     outcome.errors_elsewhere.iter().map(|error| error.count).sum()
 }
 
+/// Transactions that had waited longer than any that ended: the slowest one that is shown is not the slowest.
+fn unanswered(oldest: Duration, in_flight: u64, slowest_us: Option<f64>) -> Option<String> {
+    /// Some are always in flight at the end, and one of them may be the slowest by chance.
+    const TOLD_MIN: Duration = Duration::from_millis(100);
+    let is_slowest = oldest.as_secs_f64() * 1e6 > slowest_us.unwrap_or(0.0);
+    let (transactions, they_are) =
+        if in_flight == 1 { ("transaction was", "it is") } else { ("transactions were", "they are") };
+    (in_flight > 0 && oldest >= TOLD_MIN && is_slowest).then(|| {
+        format!(
+            "{in_flight} {transactions} unanswered when it ended, the oldest for {:.1} s: {they_are} in no response time",
+            oldest.as_secs_f64()
+        )
+    })
+}
+
 fn notes(outcome: &Outcome) -> Vec<String> {
     let elsewhere = failed_elsewhere(outcome);
     let mut notes = Vec::new();
     if outcome.measured.is_some_and(|counts| counts.ok + counts.failed == 0) {
         notes.push("no transaction ended in the measure phase".to_owned());
     }
+    if let (Some(oldest), Some(counts)) = (outcome.oldest_in_flight, outcome.measured) {
+        notes.extend(unanswered(oldest, counts.in_flight, outcome.response.response_us_max));
+    }
     if elsewhere > 0 {
         notes.push(format!("{elsewhere} transactions failed outside the measure phase"));
     }
     notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_response_time_shows_is_told() {
+        let check = |oldest_ms, in_flight, slowest_us, expect: Option<&str>| {
+            assert_eq!(unanswered(Duration::from_millis(oldest_ms), in_flight, slowest_us).as_deref(), expect);
+        };
+        let many = "4 transactions were unanswered when it ended, the oldest for 2.2 s: they are in no response time";
+        check(2190, 4, Some(9720.0), Some(many));
+        check(2190, 4, None, Some(many));
+        let one = "1 transaction was unanswered when it ended, the oldest for 0.1 s: it is in no response time";
+        check(100, 1, Some(9720.0), Some(one));
+        check(2190, 4, Some(2_300_000.0), None);
+        check(30, 4, Some(9720.0), None);
+        check(2190, 0, Some(9720.0), None);
+    }
 }

@@ -119,6 +119,9 @@ fn a_server_that_hangs_leaves_unanswered_clients() {
     assert_eq!((outcome.ending.clone(), outcome.clients_unanswered), (Ending::Complete, 1));
     check_equations(&outcome, &kept);
     assert_eq!(kept.intervals.last().unwrap().counts.in_flight, 1);
+    // It was sent when the warm-up began.
+    let oldest = outcome.oldest_in_flight.unwrap();
+    assert!((Duration::from_millis(300)..=Duration::from_millis(400)).contains(&oldest), "{oldest:?}");
 }
 
 #[test]
