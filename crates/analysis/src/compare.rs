@@ -12,7 +12,7 @@ use crate::ledger::{LedgerKey, LedgerUnit};
 use crate::sample::exp;
 use crate::{Noise, generator_reason};
 
-/// Shorter gaps are not recorded: a trial without any counts as one of this length.
+/// Shorter gaps are not recorded: of a trial without any it is known that its longest one is under this.
 const GAP_LEAST_MS: f64 = truetps_record::BUCKET_MS;
 /// Stretches that a single trial is cut into, to see how much it fluctuates within itself.
 const BATCHES: usize = 20;
@@ -99,6 +99,13 @@ impl Metric {
         figure.filter(|figure| figure.is_finite() && *figure >= 0.0)
     }
 
+    /// Of the figure it is known only that it is under the one that [`Self::of`] gives.
+    fn is_bound(self, detail: &TrialDetail) -> bool {
+        self == Self::Own(OwnMetric::MaxGapMs)
+            && detail.stalls.unknown.is_none()
+            && detail.stalls.max_gap_ms.is_none_or(|gap| gap < GAP_LEAST_MS)
+    }
+
     /// Differences that are smaller than this mean nothing to anybody, whatever they are relative to.
     fn least(self) -> f64 {
         match self {
@@ -116,10 +123,14 @@ impl Metric {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ComparedLine {
     pub metric: Metric,
-    /// Geometric mean over the trials of a side, the mean where a figure is zero; `None` where no trial has it.
+    /// Geometric mean over the trials of a side, the mean where a figure is zero; `None` where no trial has it, or where it is
+    /// known of one only that it is under a bound.
     pub a: Option<f64>,
     pub b: Option<f64>,
-    /// b over a, with its 95 % interval. `None` where a figure is missing or zero.
+    /// What the mean is under, where that is all that is known of it.
+    pub a_under: Option<f64>,
+    pub b_under: Option<f64>,
+    /// b over a, with its 95 % interval. `None` where a figure is missing, zero, or known by a bound only.
     pub ratio: Option<Estimate>,
     /// b − a in the figure's own unit, where a figure is zero and there is no ratio.
     pub difference: Option<Estimate>,
@@ -142,6 +153,21 @@ impl ComparedLine {
             (None, Some(_)) => Some(effect.estimate_at(alpha, |x| x)),
             (None, None) => None,
         }
+    }
+
+    /// What b over a is at least, where a is known by a bound only.
+    pub fn ratio_at_least(&self) -> Option<f64> {
+        Some(self.b? / self.a_under?)
+    }
+
+    /// What b over a is at most, where b is known by a bound only.
+    pub fn ratio_at_most(&self) -> Option<f64> {
+        Some(self.b_under? / self.a?)
+    }
+
+    /// A side is known by a bound only.
+    pub fn is_bound(&self) -> bool {
+        self.a_under.is_some() || self.b_under.is_some()
     }
 }
 
@@ -235,6 +261,9 @@ struct Compared {
     metric: Metric,
     a: Option<f64>,
     b: Option<f64>,
+    /// Whether a trial of the side has a bound for its figure only, which then stands for it.
+    a_is_bound: bool,
+    b_is_bound: bool,
     /// Of logarithms; of the figures themselves where one is zero.
     effect: Option<Effect>,
     is_ratio: bool,
@@ -278,7 +307,17 @@ impl Compared {
             let is_nothing = metric == TPS && !list.is_empty() && side.evidence().all(|evidence| evidence.is_zero());
             if is_nothing { Some(0.0) } else { middle(list) }
         };
-        Self { metric, a: shown(a, &of_a), b: shown(b, &of_b), effect, is_ratio }
+        let is_bound = |side: &CompareSide<'_>| side.trials.iter().any(|(_, detail)| metric.is_bound(detail));
+        Self {
+            metric,
+            a: shown(a, &of_a),
+            b: shown(b, &of_b),
+            a_is_bound: is_bound(a),
+            b_is_bound: is_bound(b),
+            // Two bounds say nothing of each other.
+            effect: effect.filter(|_| !(is_bound(a) && is_bound(b))),
+            is_ratio,
+        }
     }
 
     fn larger(&self) -> f64 {
@@ -300,20 +339,35 @@ impl Compared {
             Some(effect) => judge.change(&effect),
             None => Change::NotEnoughData { more_trials: None },
         };
+        // With the bound in place of what is below it, the difference is larger in truth, never smaller.
+        let is_sure = match change {
+            Change::Higher => !self.b_is_bound,
+            Change::Lower => !self.a_is_bound,
+            _ => !self.a_is_bound && !self.b_is_bound,
+        };
+        let bound = |figure: Option<f64>, is_bound: bool| figure.filter(|_| is_bound).map(without_rounding);
+        let is_whole = !self.a_is_bound && !self.b_is_bound;
+        let effect = self.effect.filter(|_| is_whole);
         ComparedLine {
             metric: self.metric,
-            a: self.a,
-            b: self.b,
-            ratio: self
-                .effect
+            a: self.a.filter(|_| !self.a_is_bound),
+            b: self.b.filter(|_| !self.b_is_bound),
+            a_under: bound(self.a, self.a_is_bound),
+            b_under: bound(self.b, self.b_is_bound),
+            ratio: effect
                 .filter(|_| self.is_ratio && self.a != Some(0.0) && self.b != Some(0.0))
                 .map(|effect| effect.estimate(exp)),
-            difference: self.effect.filter(|_| !self.is_ratio).map(|effect| effect.estimate(|x| x)),
-            change,
+            difference: effect.filter(|_| !self.is_ratio).map(|effect| effect.estimate(|x| x)),
+            change: if is_sure { change } else { Change::NotEnoughData { more_trials: None } },
             within_trials: None,
             effect: self.effect,
         }
     }
+}
+
+/// A mean of logarithms of equal values is not quite their logarithm.
+fn without_rounding(figure: f64) -> f64 {
+    (figure * 1e9).round() / 1e9
 }
 
 /// Variance that counting in whole transactions leaves to the difference of ln(tps) of a trial of each side.

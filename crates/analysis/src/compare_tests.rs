@@ -6,6 +6,7 @@ use crate::compare::{CompareOptions, CompareSide, Comparison, Metric, OwnMetric,
 use crate::detail::{TrialDetail, TrialRecord, detail};
 use crate::judge::Change;
 use crate::ledger::{Ledger, LedgerKey, LedgerLine};
+use crate::stalls::Stalls;
 use crate::synthetic::{Random, plan, run};
 use crate::threshold::{Threshold, ThresholdState};
 
@@ -176,4 +177,50 @@ fn a_trial_without_a_transaction_has_its_say() {
     // It decides, and is no throughput of half a transaction: there is no ratio to nothing.
     let line = comparison.line(TPS).unwrap();
     assert_eq!((line.b, line.ratio), (Some(0.0), None));
+}
+
+/// Gaps under 100 ms are not recorded: of such a side a bound is known, and no figure.
+#[test]
+fn a_gap_that_is_not_recorded_is_no_figure() {
+    const GAP: Metric = Metric::Own(OwnMetric::MaxGapMs);
+    let side = |gaps: &[Option<f64>]| {
+        let mut made = Made::of(&vec![1000.0; gaps.len()]);
+        for (detail, gap) in made.details.iter_mut().zip(gaps) {
+            detail.stalls = Stalls { max_gap_ms: *gap, watched_ms: 1e4, ..Stalls::default() };
+        }
+        made
+    };
+    let of = |a: &[Option<f64>], b: &[Option<f64>]| compare(&side(a).side(), &side(b).side(), &options(Pairing::None));
+    let state = |comparison: &Comparison, text: &str| text.parse::<Threshold>().unwrap().state(comparison, 1);
+    let (short, long) = ([None; 3], [Some(1900.0), Some(2000.0), Some(2100.0)]);
+    let unsure = Change::NotEnoughData { more_trials: None };
+
+    let neither = of(&short, &short);
+    let line = neither.line(GAP).unwrap();
+    assert_eq!((line.a, line.b, line.ratio, line.difference, line.change), (None, None, None, None, unsure));
+    assert_eq!((line.a_under, line.b_under), (Some(100.0), Some(100.0)));
+    assert_eq!(state(&neither, "max_gap>0%"), ThresholdState::Bound);
+    assert_eq!(state(&neither, "max_gap<-5%"), ThresholdState::Bound);
+
+    let worse = of(&short, &long);
+    let line = worse.line(GAP).unwrap();
+    assert_eq!((line.a, line.ratio, line.change), (None, None, Change::Higher));
+    assert!((line.ratio_at_least().unwrap() - 19.98).abs() < 0.01, "{line:?}");
+    assert_eq!(state(&worse, "max_gap>50%"), ThresholdState::Crossed);
+    assert_eq!(state(&worse, "max_gap>5000%"), ThresholdState::Unsure);
+    assert_eq!(state(&worse, "max_gap<-5%"), ThresholdState::Kept);
+
+    let better = of(&long, &short);
+    let line = better.line(GAP).unwrap();
+    assert_eq!((line.b, line.ratio, line.change), (None, None, Change::Lower));
+    assert!((line.ratio_at_most().unwrap() - 0.05).abs() < 0.01, "{line:?}");
+    assert_eq!(state(&better, "max_gap>0%"), ThresholdState::Kept);
+
+    // One short gap among the others: the mean is under what the others and 100 ms would give, and nobody knows by how much.
+    let mixed = of(&[Some(110.0), None, Some(120.0)], &[Some(100.0), Some(101.0), Some(102.0)]);
+    let line = mixed.line(GAP).unwrap();
+    assert_eq!((line.a, line.ratio, line.change), (None, None, unsure));
+    assert!((line.a_under.unwrap() - 109.7).abs() < 0.1 && line.b.is_some(), "{line:?}");
+    let both = of(&long, &long);
+    assert_eq!((both.line(GAP).unwrap().a_under, both.line(GAP).unwrap().ratio.is_some()), (None, true));
 }

@@ -6,8 +6,9 @@ use std::str::FromStr;
 use serde::Serialize;
 use truetps_record::Estimate;
 
-use crate::compare::{Comparison, Metric};
+use crate::compare::{ComparedLine, Comparison, Metric};
 use crate::effect::ALPHA;
+use crate::judge::Change;
 
 /// A relative change of a figure, b over a, that is too much.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -31,6 +32,8 @@ pub enum ThresholdState {
     Unsure,
     /// A side does not have the figure.
     NoFigure,
+    /// It is known of both sides only that the figure is under what is recorded.
+    Bound,
 }
 
 impl Threshold {
@@ -38,10 +41,11 @@ impl Threshold {
     /// chance each (Bonferroni), nothing that did not change crosses any of them more often than once in 20. "All are kept" needs
     /// no share: it is wrong only where each of the broken ones is wrong.
     pub fn state(&self, comparison: &Comparison, of: usize) -> ThresholdState {
-        let line = comparison.line(self.metric);
-        let Some((line, a, b)) = line.and_then(|line| Some((line, line.a?, line.b?))) else {
-            return ThresholdState::NoFigure;
-        };
+        let Some(line) = comparison.line(self.metric) else { return ThresholdState::NoFigure };
+        if line.is_bound() {
+            return self.judge_bound(line);
+        }
+        let (Some(a), Some(b)) = (line.a, line.b) else { return ThresholdState::NoFigure };
         let estimates = line.estimate_at(ALPHA).zip(line.estimate_at(ALPHA / of.max(1) as f64));
         let Some((usual, strict)) = estimates else { return ThresholdState::NoFigure };
         let (no_change, bound) = match line.ratio {
@@ -51,6 +55,20 @@ impl Threshold {
             None => (0.0, self.share * a),
         };
         self.judge(&usual, &strict, no_change, bound)
+    }
+
+    /// From a side that has gaps of which none is recorded on the other one.
+    fn judge_bound(&self, line: &ComparedLine) -> ThresholdState {
+        let bound = 1.0 + self.share;
+        let is_more = matches!(line.change, Change::Higher) && line.ratio_at_least().is_some_and(|ratio| ratio > bound);
+        let is_less = matches!(line.change, Change::Lower) && line.ratio_at_most().is_some_and(|ratio| ratio < bound);
+        match (is_more, is_less) {
+            (true, _) if self.is_below => ThresholdState::Kept,
+            (_, true) if !self.is_below => ThresholdState::Kept,
+            (false, false) if line.a_under.is_some() && line.b_under.is_some() => ThresholdState::Bound,
+            (false, false) => ThresholdState::Unsure,
+            _ => ThresholdState::Crossed,
+        }
     }
 
     fn judge(&self, usual: &Estimate, strict: &Estimate, no_change: f64, bound: f64) -> ThresholdState {

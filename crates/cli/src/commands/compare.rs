@@ -60,7 +60,7 @@ fn judge(compared: &[Compared], judged: &[Vec<(Threshold, ThresholdState)>]) -> 
         let line = one.comparison.line(Metric::Own(OwnMetric::Tps));
         line.is_none_or(|line| matches!(line.change, Change::NotEnoughData { .. }))
     };
-    let is_unsure = has(ThresholdState::Unsure) || has(ThresholdState::NoFigure);
+    let is_unsure = [ThresholdState::Unsure, ThresholdState::NoFigure, ThresholdState::Bound].into_iter().any(has);
     if is_unsure || (judged.iter().all(Vec::is_empty) && compared.iter().any(is_open)) {
         return Exit::Inconclusive;
     }

@@ -41,12 +41,14 @@ fn table(first: &str, rows: Vec<Vec<Entry>>) -> Block {
 }
 
 fn row(line: &ComparedLine) -> Vec<Entry> {
-    let figure =
-        |value: Option<f64>| Entry::from(value.map_or_else(|| NOTHING.to_owned(), |value| text(line.metric, value)));
+    let figure = |value: Option<f64>, under: Option<f64>| {
+        let under = under.map(|under| format!("under {}", text(line.metric, under)));
+        Entry::from(value.map(|value| text(line.metric, value)).or(under).unwrap_or_else(|| NOTHING.to_owned()))
+    };
     vec![
         Entry::from(name(line)),
-        figure(line.a),
-        figure(line.b),
+        figure(line.a, line.a_under),
+        figure(line.b, line.b_under),
         Entry::from(change(line)),
         Entry { text: words(line), tone: tone(line) },
     ]
@@ -66,8 +68,6 @@ pub(super) fn text(metric: Metric, value: f64) -> String {
     match metric {
         Metric::Own(OwnMetric::Tps) => format::tps(value),
         Metric::Own(OwnMetric::ResponseUsP99) => format::duration_us(value),
-        // What is shorter is not recorded.
-        Metric::Own(OwnMetric::MaxGapMs) if value <= truetps_record::BUCKET_MS => "up to 100 ms".to_owned(),
         Metric::Own(OwnMetric::MaxGapMs) => format::duration_us(value * 1e3),
         Metric::Ledger(key) => ledger::amount(key.unit(), value),
     }
@@ -81,7 +81,11 @@ pub(super) fn change(line: &ComparedLine) -> String {
             let sign = if difference.value < 0.0 { "-" } else { "+" };
             format!("{sign}{}", text(line.metric, difference.value.abs()))
         }
-        _ => NOTHING.to_owned(),
+        _ => {
+            let least = line.ratio_at_least().map(|ratio| format!("at least {}", format::ratio(ratio)));
+            let most = line.ratio_at_most().map(|ratio| format!("at most {}", format::ratio(ratio)));
+            least.or(most).unwrap_or_else(|| NOTHING.to_owned())
+        }
     }
 }
 

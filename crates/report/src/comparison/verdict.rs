@@ -20,16 +20,21 @@ pub(super) fn side_name(side: &ComparedSide<'_>, input: &ComparisonInput<'_>) ->
     }
 }
 
-/// One word for a line: `higher`, `lower`, `equivalent`, `not enough data`.
+/// One word for a line: `higher`, `lower`, `equivalent`, `not enough data`, `not known`.
 pub(super) fn word(line: &ComparedLine) -> &'static str {
     match line.change {
-        _ if line.a.is_none() && line.b.is_none() => "absent",
-        _ if line.a.is_none() || line.b.is_none() => "absent on one side",
+        _ if line.a_under.is_some() && line.b_under.is_some() => "not known",
+        _ if has_neither(line.a, line.a_under) && has_neither(line.b, line.b_under) => "absent",
+        _ if has_neither(line.a, line.a_under) || has_neither(line.b, line.b_under) => "absent on one side",
         Change::Higher => "higher",
         Change::Lower => "lower",
         Change::Equivalent => "equivalent",
         Change::NotEnoughData { .. } => "not enough data",
     }
+}
+
+fn has_neither(figure: Option<f64>, bound: Option<f64>) -> bool {
+    figure.is_none() && bound.is_none()
 }
 
 pub(super) fn facts(input: &ComparisonInput<'_>) -> Vec<(&'static str, String)> {
@@ -57,6 +62,7 @@ fn said(state: ThresholdState) -> &'static str {
         ThresholdState::Kept => "kept",
         ThresholdState::Unsure => "not enough data",
         ThresholdState::NoFigure => "a side does not have this figure",
+        ThresholdState::Bound => "cannot be judged: gaps under 100 ms are not recorded",
     }
 }
 
