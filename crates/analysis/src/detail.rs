@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use truetps_record::{Interval, Phase, ProbeSeries, Trial};
+use truetps_record::{Interval, Phase, ProbeSeries, ProbeSource, Trial};
 
 use crate::ledger::{Ledger, LedgerInput, LedgerKey, LedgerLine, ledger};
 use crate::middle::{largest, median};
 use crate::signs::{Sign, signs};
-use crate::stalls::{Stall, StallKind, Stalls, stalls};
+use crate::stalls::{Stall, StallKind, Stalls, StallsUnknown, stalls};
 use crate::waits::{Wait, WaitSeries, Waits};
 
 /// A trial and everything that was recorded beside its figures.
@@ -85,6 +85,8 @@ fn median_line(trials: &[&TrialDetail], key: LedgerKey) -> Option<LedgerLine> {
 /// What the server waited on in a stretch of time, and what else was unlike the rest.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Meanwhile {
+    /// Readings of the server within the stretch: without any, nobody has seen what its sessions did in it.
+    pub readings: usize,
     /// The largest change first.
     pub waits: Vec<Wait>,
     pub signs: Vec<Sign>,
@@ -92,7 +94,10 @@ pub struct Meanwhile {
 
 /// Looks at one trial.
 pub fn detail(record: &TrialRecord<'_>) -> TrialDetail {
-    let stalls = stalls(record.intervals);
+    let mut stalls = stalls(record.intervals);
+    if has_lost_intervals(record) {
+        stalls.unknown = Some(StallsUnknown::NotRead);
+    }
     let waits = record.probe.and_then(Waits::of);
     let ordinary = ordinary(record.intervals, &stalls.list);
     let causes = record.probe.map(|probe| {
@@ -111,6 +116,11 @@ pub fn detail(record: &TrialRecord<'_>) -> TrialDetail {
     }
 }
 
+fn has_lost_intervals(record: &TrialRecord<'_>) -> bool {
+    let was_measured = record.trial.measured.as_ref().is_some_and(|measured| measured.length_ms > 0.0);
+    was_measured && !record.intervals.iter().any(|interval| interval.phase == Phase::Measure)
+}
+
 /// The measure phase without its stalls and dips.
 fn ordinary(intervals: &[Interval], stalls: &[Stall]) -> Vec<(f64, f64)> {
     let measured: Vec<_> = intervals.iter().filter(|interval| interval.phase == Phase::Measure).collect();
@@ -127,10 +137,24 @@ fn ordinary(intervals: &[Interval], stalls: &[Stall]) -> Vec<(f64, f64)> {
 }
 
 fn meanwhile(probe: &ProbeSeries, waits: Option<&Waits<'_>>, stall: &Stall, ordinary: &[(f64, f64)]) -> Meanwhile {
-    let waits = waits.map(|waits| waits.changes(stall.start_ms, stall.end_ms(), ordinary));
     let stretch = (stall.start_ms, stall.end_ms());
-    Meanwhile { waits: waits.unwrap_or_default(), signs: signs(probe, stretch, ordinary) }
+    let times = probe.times(ProbeSource::Server);
+    let readings = times.iter().filter(|at| (stretch.0..=stretch.1).contains(*at)).count();
+    let changes = waits.map(|waits| waits.changes(stretch.0, stretch.1, ordinary));
+    let mut waits = changes.unwrap_or_default();
+    // Sessions that were counted before and after it say nothing of what they did in it; time that was waited does.
+    waits.retain(|wait| readings > 0 || !is_counted(probe, wait));
+    Meanwhile { readings, waits, signs: signs(probe, stretch, ordinary) }
 }
+
+/// The sessions were counted at each reading: no time was added up.
+fn is_counted(probe: &ProbeSeries, wait: &Wait) -> bool {
+    ["session", "status"].iter().any(|place| !probe.points(&format!("{place}.{}", wait.name)).is_empty())
+        && wait.name != ROW_LOCK_TIME
+}
+
+/// The one wait of the status that is time.
+const ROW_LOCK_TIME: &str = "Innodb_row_lock_time";
 
 /// To the last reading before a stretch and the first one after it: between two readings nothing is known.
 pub(crate) fn widened(times: &[f64], from_ms: f64, to_ms: f64) -> (f64, f64) {
@@ -141,6 +165,8 @@ pub(crate) fn widened(times: &[f64], from_ms: f64, to_ms: f64) -> (f64, f64) {
 
 #[cfg(test)]
 mod tests {
+    use truetps_record::{Family, ProbeHeader, ProbeSample};
+
     use super::*;
 
     #[test]
@@ -150,5 +176,43 @@ mod tests {
         assert_eq!(widened(&times, 1000.0, 2000.0), (1000.0, 2000.0));
         assert_eq!(widened(&times, -50.0, 9000.0), (0.0, 3000.0));
         assert_eq!(widened(&[], 5.0, 6.0), (5.0, 6.0));
+    }
+
+    /// From 2 s on one session at a time waits for the redo log, which is timed, and eight in place of two are in their commit.
+    fn probe(times_ms: &[f64]) -> ProbeSeries {
+        let header =
+            ProbeHeader { schema_version: 1, interval_ms: 1e3, family: Some(Family::Mysql), absent: Vec::new() };
+        let sample = |at_ms: &f64| {
+            let redo_us = (at_ms - 2000.0).max(0.0) * 1e3;
+            let commit = if *at_ms >= 2000.0 { 8.0 } else { 2.0 };
+            let values = [("wait.wait/io/file/innodb/innodb_log_file.us", redo_us), ("session.Commit", commit)];
+            let values = values.map(|(name, value)| (name.to_owned(), value)).into();
+            ProbeSample { source: ProbeSource::Server, at_ms: *at_ms, took_ms: 1.0, values, lost: Vec::new() }
+        };
+        ProbeSeries::of(&header, times_ms.iter().map(sample))
+    }
+
+    #[test]
+    fn sessions_that_were_counted_at_its_edges_are_no_cause() {
+        let stall = Stall { kind: StallKind::Stall, start_ms: 2100.0, length_ms: 800.0, depth: 1.0, baseline_tps: 1e3 };
+        let at = |times_ms: &[f64]| {
+            let probe = probe(times_ms);
+            let waits = Waits::of(&probe);
+            let found = meanwhile(&probe, waits.as_ref(), &stall, &[(0.0, 2000.0)]);
+            (found.readings, found.waits.iter().map(|wait| wait.name.clone()).collect::<Vec<_>>())
+        };
+        let redo = "wait/io/file/innodb/innodb_log_file".to_owned();
+        assert_eq!(at(&[0.0, 1000.0, 2000.0, 3000.0]), (0, vec![redo.clone()]));
+        let (readings, waits) = at(&[0.0, 1000.0, 2000.0, 2500.0, 3000.0]);
+        assert_eq!((readings, waits.len()), (1, 2), "{waits:?}");
+    }
+
+    #[test]
+    fn a_record_that_is_lost_is_no_short_trial() {
+        let plan = crate::synthetic::plan("[1]", "[8]", 1);
+        let (_, trials) = crate::synthetic::run(&plan, |_, _| 1000.0);
+        let of = |trial| detail(&TrialRecord { trial, intervals: &[], probe: None, variables: None }).stalls.unknown;
+        assert_eq!(of(&trials[0]), Some(StallsUnknown::NotRead));
+        assert_eq!(of(&Trial { measured: None, ..trials[0].clone() }), Some(StallsUnknown::TooShort));
     }
 }

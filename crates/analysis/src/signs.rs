@@ -75,13 +75,19 @@ pub(crate) fn signs(probe: &ProbeSeries, (from_ms, to_ms): (f64, f64), elsewhere
     silence(probe, from_ms, to_ms).into_iter().chain(read).collect()
 }
 
-/// The server did not answer the probe's questions for some of the time: it hung, and not one session of it alone.
+/// The longest time in which the server answered none of the probe's questions: it hung, and not one session of it alone.
 fn silence(probe: &ProbeSeries, from_ms: f64, to_ms: f64) -> Option<Sign> {
+    /// A machine without a free core reads this much later.
+    const SILENT_MIN_MS: f64 = 500.0;
     let times = probe.times(ProbeSource::Server);
-    let (before, after) = widened(times, from_ms, to_ms);
-    let inside = times.windows(2).filter(|pair| pair[0] >= before && pair[1] <= after);
-    let longest_ms = inside.map(|pair| pair[1] - pair[0]).reduce(f64::max)?;
-    (longest_ms >= 2.0 * probe.interval_ms).then_some(Sign {
+    let before = times.partition_point(|at| *at <= from_ms).saturating_sub(1);
+    let after = times.partition_point(|at| *at < to_ms);
+    let around = times.get(before..times.len().min(after + 1))?;
+    // Where it never answered again, it was silent to the end of the stretch at least.
+    let open = around.last().filter(|last| **last < to_ms).map(|last| to_ms - last);
+    let between = around.windows(2).map(|pair| pair[1] - pair[0]);
+    let longest_ms = between.chain(open).reduce(f64::max)?;
+    (longest_ms >= SILENT_MIN_MS.max(2.0 * probe.interval_ms)).then_some(Sign {
         name: "time without an answer to the probe",
         unit: SignUnit::Seconds,
         value: longest_ms / 1e3,
@@ -161,6 +167,28 @@ mod tests {
     use truetps_record::{ProbeHeader, ProbeSample, ProbeSource};
 
     use super::*;
+
+    #[test]
+    fn silence_is_the_longest_time_between_two_answers() {
+        let header = ProbeHeader { schema_version: 1, interval_ms: 100.0, family: None, absent: Vec::new() };
+        let sample = |at_ms: f64| ProbeSample {
+            source: ProbeSource::Server,
+            at_ms,
+            took_ms: 1.0,
+            lost: Vec::new(),
+            values: std::collections::BTreeMap::new(),
+        };
+        let silent = |times: &[f64], from_ms: f64, to_ms: f64| {
+            let series = ProbeSeries::of(&header, times.iter().map(|at| sample(*at)));
+            silence(&series, from_ms, to_ms).map(|sign| sign.value)
+        };
+        let answered: Vec<_> = (0..30).map(|tenth| f64::from(tenth) * 100.0).collect();
+        assert_eq!(silent(&answered, 1000.0, 2500.0), None, "it answered all the time");
+        assert_eq!(silent(&[0.0, 900.0, 2600.0, 2700.0], 1000.0, 2500.0), Some(1.7));
+        assert_eq!(silent(&[0.0, 900.0, 1500.0, 2600.0], 1000.0, 2500.0), Some(1.1));
+        assert_eq!(silent(&[0.0, 900.0], 1000.0, 3000.0), Some(2.1), "it never answered again");
+        assert_eq!(silent(&[], 1000.0, 3000.0), None, "nobody asked");
+    }
 
     #[test]
     fn only_what_differs_is_told() {

@@ -5,12 +5,17 @@ use std::path::{Path, PathBuf};
 
 use truetps_analysis::Analysis;
 use truetps_record::{ExperimentFolder, FolderError, LATEST, write_atomically};
+use truetps_report::Unread;
 
 use crate::args::Format;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::recorded::Recorded;
 use crate::{print_out, say};
+
+/// What to do about an experiment's files.
+pub(crate) const EDITED: &str = "plan.toml and experiment.json say what was run: where one is missing, cut off or edited, put back \
+                                 the file that truetps has written";
 
 /// An experiment's folder, or the newest one below `runs`.
 pub(crate) fn open_folder(named: Option<&Path>, runs: &Path) -> Result<ExperimentFolder, Failure> {
@@ -22,9 +27,7 @@ pub(crate) fn open_folder(named: Option<&Path>, runs: &Path) -> Result<Experimen
 /// Writes `report.html` and prints the answer.
 pub(crate) fn give(folder: &ExperimentFolder, format: Format) -> Result<Exit, Failure> {
     let unreadable = |error: FolderError| {
-        let edited = "plan.toml and experiment.json say what was run: where one is missing, cut off or edited, put back the \
-                      file that truetps has written";
-        let hint = error.hint().unwrap_or_else(|| edited.to_owned());
+        let hint = error.hint().unwrap_or_else(|| EDITED.to_owned());
         Failure::failed(&error).hint(hint)
     };
     let recorded = Recorded::read(folder).map_err(unreadable)?;
@@ -41,6 +44,10 @@ pub(crate) fn give(folder: &ExperimentFolder, format: Format) -> Result<Exit, Fa
         Format::Jsonl => truetps_report::jsonl(&input),
         Format::Sysbench => truetps_report::sysbench(&input, &recorded.series),
     };
+    if matches!(format, Format::Csv | Format::Jsonl | Format::Sysbench) {
+        // These have no place for it.
+        warn_of(folder, input.unread);
+    }
     let printed = print_out(&text);
     match written {
         Ok(()) => {
@@ -53,6 +60,13 @@ pub(crate) fn give(folder: &ExperimentFolder, format: Format) -> Result<Exit, Fa
         return Ok(Exit::Failed);
     }
     Ok(if printed == Exit::Good { judge(&analysis) } else { printed })
+}
+
+/// Names what could not be read, where the answer itself does not.
+pub(crate) fn warn_of(folder: &ExperimentFolder, unread: &[Unread]) {
+    for unread in unread {
+        say(&format!("warning: {}: cannot be read: {}\n", shown(folder.path()).display(), unread.what));
+    }
 }
 
 /// What the answer means for a script.

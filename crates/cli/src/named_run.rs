@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use truetps_analysis::{Noise, TrialDetail, TrialRecord, analyse, detail};
-use truetps_record::{Configuration, Experiment, ExperimentFolder, Interval, LATEST, Plan, Trial};
+use truetps_analysis::{Noise, TrialDetail, TrialRecord, analyse};
+use truetps_record::{Configuration, Experiment, ExperimentFolder, FolderError, Interval, LATEST, Plan, Trial};
+use truetps_report::Unread;
 
-use crate::answer::shown;
+use crate::answer::{EDITED, shown};
 use crate::failure::Failure;
 use crate::recorded::{Histograms, ReadTrial, read_all};
-use crate::say;
 
 /// A folder that was named: an experiment, or one trial of it.
 pub(crate) struct NamedRun {
@@ -31,8 +31,12 @@ impl NamedRun {
     pub(crate) fn open(named: Option<&Path>, runs: &Path) -> Result<Self, Failure> {
         let path = named.map_or_else(|| runs.join(LATEST), Path::to_owned);
         let (folder, trial) = Self::find(&path)?;
-        let plan = folder.plan().map_err(Failure::usage)?;
-        let experiment = folder.experiment().map_err(Failure::usage)?;
+        let unreadable = |error: FolderError| {
+            let hint = error.hint().unwrap_or_else(|| EDITED.to_owned());
+            Failure::usage(error).hint(hint)
+        };
+        let plan = folder.plan().map_err(unreadable)?;
+        let experiment = folder.experiment().map_err(unreadable)?;
         Ok(Self { folder, trial, plan, experiment })
     }
 
@@ -56,18 +60,16 @@ impl NamedRun {
         shown(&path).display().to_string()
     }
 
-    /// The trial that is meant, or all, as far as they were begun. What cannot be read of them is told, and the rest is there.
-    pub(crate) fn trials(&self) -> Vec<RecordedTrial> {
+    /// The trial that is meant, or all, as far as they were begun, and what could not be read of them.
+    pub(crate) fn trials(&self) -> (Vec<RecordedTrial>, Vec<Unread>) {
         let all = || self.experiment.schedule.iter().map(|one| one.name.clone()).collect();
         let names: Vec<String> = self.trial.clone().map_or_else(all, |name| vec![name]);
-        let mut trials = Vec::new();
-        for read in read_all(&self.folder, &names, Histograms::LeftOut) {
-            for unread in &read.unread {
-                say(&format!("warning: {}: cannot be read: {}\n", self.name(), unread.what));
-            }
+        let (mut trials, mut unread) = (Vec::new(), Vec::new());
+        for mut read in read_all(&self.folder, &names, Histograms::LeftOut) {
+            unread.append(&mut read.unread);
             trials.extend(RecordedTrial::of(read));
         }
-        trials
+        (trials, unread)
     }
 
     /// What the twins of the experiment differ by.
@@ -96,10 +98,7 @@ pub(crate) fn configurations(trials: &[RecordedTrial]) -> Vec<Configuration> {
 
 impl RecordedTrial {
     fn of(read: ReadTrial) -> Option<Self> {
-        let trial = read.trial?;
-        let bare = |trial| detail(&TrialRecord { trial, intervals: &[], probe: None, variables: None });
-        let detail = read.detail.unwrap_or_else(|| bare(&trial));
-        Some(Self { trial, intervals: read.series.intervals, detail })
+        Some(Self { trial: read.trial?, intervals: read.series.intervals, detail: read.detail? })
     }
 
     /// What a comparison needs beside the detail.

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use truetps_analysis::{Analysis, TrialDetail, TrialRecord, analyse, detail};
-use truetps_record::{Experiment, ExperimentFolder, FolderError, LatencyLog, Plan, Trial};
+use truetps_record::{
+    Experiment, ExperimentFolder, FolderError, KeptSeries, LatencyLog, Plan, ProbeSeries, ProbeSource, Trial,
+};
 use truetps_report::{ReportInput, TrialLatency, TrialSeries, Unread};
 
 pub(crate) struct Recorded {
@@ -22,7 +24,7 @@ pub(crate) struct ReadTrial {
     pub(crate) trial: Option<Trial>,
     pub(crate) series: TrialSeries,
     variables: Option<BTreeMap<String, String>>,
-    /// `None` where the files that it is made from cannot be read.
+    /// Of what could be read: `None` where there is no trial.
     pub(crate) detail: Option<TrialDetail>,
     pub(crate) unread: Vec<Unread>,
 }
@@ -105,32 +107,40 @@ impl ReadTrial {
                 return read;
             }
         };
-        let intervals = folder.intervals(name);
-        let latency = match histograms {
-            Histograms::Read => folder.latency(name).map(|log| log.map(|log| read.latency(name, &log))),
-            Histograms::LeftOut => Ok(None),
+        let intervals = read.named(folder, folder.intervals(name));
+        let log = read.named(folder, folder.latency(name));
+        let probe = read.named(folder, folder.probe(name));
+        let variables = read.named(folder, folder.variables(name)).flatten();
+        let kept = KeptSeries {
+            intervals: intervals.as_deref(),
+            latency: log.as_ref().map(Option::as_ref),
+            probe: probe.as_ref().map(Option::as_ref),
         };
-        let (probe, variables) = (folder.probe(name), folder.variables(name));
-        let mut or_none = |problem: Option<&FolderError>| problem.map(|error| read.cannot(folder, error, false));
-        or_none(intervals.as_ref().err());
-        or_none(latency.as_ref().err());
-        or_none(probe.as_ref().err());
-        or_none(variables.as_ref().err());
-        let (latency, variables) = (latency.ok().flatten(), variables.ok().flatten());
-        // Of files that cannot be read no reason would be true but that one, which is told.
-        if let (Ok(intervals), Ok(probe)) = (&intervals, &probe) {
-            read.detail = Some(detail(&TrialRecord {
-                trial: &trial,
-                intervals,
-                probe: probe.as_ref(),
-                variables: variables.as_ref(),
-            }));
+        let damage = folder.damage(&trial, &kept);
+        for problem in &damage {
+            read.cannot(folder, problem, false);
         }
-        let intervals = intervals.unwrap_or_default();
+        let is_lost = probe.is_none() || damage.iter().any(|problem| problem.path().ends_with("probe.jsonl"));
+        let (intervals, probe) = (intervals.unwrap_or_default(), probe.flatten());
+        let record =
+            TrialRecord { trial: &trial, intervals: &intervals, probe: probe.as_ref(), variables: variables.as_ref() };
+        let mut detail = detail(&record);
+        if is_lost && !has_server(probe.as_ref()) {
+            say_why(&mut detail, "probe.jsonl is damaged");
+        } else if intervals.is_empty() && trial.measured.is_some() {
+            say_why(&mut detail, "intervals.jsonl is damaged");
+        }
+        let latency = log.flatten().filter(|_| histograms == Histograms::Read).map(|log| read.latency(name, &log));
+        read.detail = Some(detail);
         read.variables = variables;
         read.series = TrialSeries { name: trial.name.clone(), intervals, latency, files: folder.trial_files(name) };
         read.trial = Some(trial);
         read
+    }
+
+    /// What could be read; an error is named.
+    fn named<T>(&mut self, folder: &ExperimentFolder, file: Result<T, FolderError>) -> Option<T> {
+        file.map_err(|error| self.cannot(folder, &error, false)).ok()
     }
 
     /// Histograms that can be read; of the others, the first is named.
@@ -148,5 +158,17 @@ impl ReadTrial {
         // The same files make the same report wherever they are.
         let what = error.to_string().replace(&format!("{}/", folder.path().display()), "");
         self.unread.push(Unread { what, whole_trial });
+    }
+}
+
+fn has_server(probe: Option<&ProbeSeries>) -> bool {
+    probe.is_some_and(|probe| !probe.times(ProbeSource::Server).is_empty())
+}
+
+/// Of a file that is damaged no other reason would be true.
+fn say_why(detail: &mut TrialDetail, why: &str) {
+    let lines = detail.ledger.iter_mut().flat_map(|ledger| &mut ledger.lines);
+    for line in lines.filter(|line| line.per_tx.is_none()) {
+        why.clone_into(&mut line.source);
     }
 }

@@ -106,17 +106,22 @@ fn a_folder_of_an_older_version_has_all_formats() {
 }
 
 #[test]
-fn what_a_kill_cut_off_is_left_out() {
+fn what_was_cut_off_is_named() {
     let cut = |file: &str, to: usize| {
         let copied = Copied::new();
         copied.edit(file, |text| text[..to].to_owned());
         copied
     };
     let length = |file: &str| fs::metadata(Path::new(BEFORE_PROBE).join(file)).unwrap().len() as usize;
-    cut("trial-0001/intervals.jsonl", length("trial-0001/intervals.jsonl") - 40).shown(0, &[]);
-    cut("trial-0001/latency.hdr", length("trial-0001/latency.hdr") - 40).shown(0, &[]);
-    cut("trial-0001/latency.hdr", 0).shown(0, &[]);
-    cut("trial-0001/intervals.jsonl", 0).shown(0, &[]);
+    let (intervals, latency) = ("trial-0001/intervals.jsonl", "trial-0001/latency.hdr");
+    cut(intervals, length(intervals) - 40)
+        .shown(0, &["not read: trial-0001/intervals.jsonl: its last line is cut off"]);
+    let half = "trial-0001/intervals.jsonl: has 1.0 of the 2.0 s that were measured: the rest is missing";
+    cut(intervals, length(intervals) - 500).shown(0, &[half]);
+    let all = "trial-0001/intervals.jsonl: has 0.0 of the 2.0 s that were measured: the rest is missing";
+    cut(intervals, 0).shown(0, &[all]);
+    cut(latency, length(latency) - 40).shown(0, &["trial-0001/latency.hdr: has 3 of 4 intervals: the rest is missing"]);
+    cut(latency, 0).shown(0, &["trial-0001/latency.hdr: has 0 of 4 intervals: the rest is missing"]);
     cut("trial-0001/server/variables.json", 20).shown(0, &["trial-0001/server/variables.json: EOF"]);
     let lost = ["not read: trial-0001/run.json: EOF", "1 of 2 valid, 1 unreadable"];
     cut("trial-0001/run.json", 700).shown(4, &lost);
@@ -139,11 +144,18 @@ fn numbers_that_cannot_be_are_named() {
     };
     let (run, intervals) = ("trial-0001/run.json", "trial-0001/intervals.jsonl");
     check(run, "\"tps\": ", "-5.0", 4, "trial-0001/run.json: measured.tps is -5: nothing that was measured can be");
+    check(run, "\"tps\": ", "1e308", 4, "trial-0001/run.json: measured.tps is 1e308: nothing that was measured can be");
     check(run, "\"tps\": ", "NaN", 4, "trial-0001/run.json: expected value at line");
     check(run, "\"tps\": ", "1e999", 4, "trial-0001/run.json: number out of range");
     check(run, "\"tps\": ", "\"fast\"", 4, "trial-0001/run.json: invalid type: string \"fast\"");
     check(run, "\"ok\": ", "-1", 4, "trial-0001/run.json: invalid value: integer `-1`");
-    check(run, "\"ok\": ", "18446744073709551615", 4, "trial-0001/run.json: measured.ok is 18446744073709552000");
+    check(
+        run,
+        "\"ok\": ",
+        "18446744073709551615",
+        4,
+        "trial-0001/run.json: measured.ok is 1.8446744073709552e19: nothing",
+    );
     check(run, "\"state\": ", "\"sure\"", 4, "trial-0001/run.json: unknown variant `sure`");
     check(intervals, "\"tps\":", "-1.0", 0, "trial-0001/intervals.jsonl: line 1: tps is -1");
     check(intervals, "\"length_ms\":", "1e300", 0, "trial-0001/intervals.jsonl: line 1: length_ms is 1");
@@ -166,7 +178,7 @@ fn files_that_are_missing() {
     };
     without("trial-0001/run.json")
         .shown(4, &["trial-0001/run.json: is missing, although the trial has left other files"]);
-    without("trial-0001/latency.hdr").shown(0, &[]);
+    without("trial-0001/latency.hdr").shown(0, &["trial-0001/latency.hdr: is missing, although the trial has left"]);
     without("trial-0001/intervals.jsonl").shown(0, &["trial-0001/intervals.jsonl: No such file"]);
     without("experiment.json").refused(2, &["is not an experiment's folder: it has no experiment.json"]);
     without("plan.toml").refused(4, &["plan.toml: No such file"]);
@@ -211,5 +223,160 @@ fn a_schedule_that_was_edited_is_read_as_it_is() {
         copied.replace("experiment.json", from, to);
         let ran = copied.report();
         assert!(ran.code.is_some_and(|code| code <= 4), "{from} {to}: {ran:?}");
+    }
+}
+
+/// The same run as a version with the probe would have left it: watched twice a second, with buckets.
+fn watched() -> Copied {
+    let copied = Copied::new();
+    copied.edit("plan.toml", |text| text + "\n[probe]\nenabled = true\n");
+    for trial in ["trial-0001", "trial-0002"] {
+        copied.edit(&format!("{trial}/intervals.jsonl"), |text| {
+            text.replace("}\n", &format!(",\"buckets\":{:?}}}\n", [300; 10]))
+        });
+        let sample = |half: u32| {
+            let (at_ms, writes) = (half * 500, half * 1000);
+            let host = format!(
+                "{{\"source\":\"host\",\"at_ms\":{at_ms}.0,\"took_ms\":1.0,\"values\":{{\"disk.writes\":{writes}.0}}}}"
+            );
+            let server = format!(
+                "{{\"source\":\"server\",\"at_ms\":{at_ms}.0,\"took_ms\":1.0,\"values\":{{\"status.Innodb_pages_written\":{writes}.0}}}}"
+            );
+            format!("{server}\n{host}\n")
+        };
+        let header = "{\"schema_version\":1,\"interval_ms\":500.0,\"family\":\"mysql\"}\n".to_owned();
+        let samples: String = (0..=5).map(sample).collect();
+        fs::write(copied.folder.join(trial).join("probe.jsonl"), header + &samples).unwrap();
+    }
+    copied
+}
+
+impl Copied {
+    /// Named by all three commands in every format: where there is a place in the answer, there.
+    fn damaged(&self, said: &str) {
+        self.shown(0, &[&format!("not read: {said}")]);
+        let whole = self.place.path().join("whole");
+        copy(Path::new(BEFORE_PROBE), &whole);
+        let check = |args: &[&str], formats: &[&str], code: i32| {
+            for format in formats {
+                let ran = self.place.run(&[args, &["--format", format]].concat());
+                assert_eq!(ran.code, Some(code), "{args:?} {format}: {}{}", ran.stdout, ran.stderr);
+                // Text is broken into lines.
+                let joined = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ").replace("\\_", "_");
+                let is_in_answer = !["csv", "jsonl", "sysbench"].contains(format);
+                let place = if is_in_answer { &joined } else { &ran.stderr };
+                assert!(place.contains(said), "{args:?} {format}: {place}\nshould contain {said}");
+            }
+        };
+        check(&["report", "a run"], &FORMATS, 0);
+        check(&["stalls", "a run"], &["text", "md", "json", "csv"], 0);
+        // Two trials each are no evidence.
+        check(&["compare", "a run", "whole"], &["text", "md", "json", "csv"], 3);
+        check(&["compare", "whole", "a run"], &["text", "md", "json", "csv"], 3);
+        fs::remove_dir_all(whole).unwrap();
+    }
+
+    fn trial_json(&self) -> serde_json::Value {
+        let lines = self.place.run(&["report", "a run", "--format", "jsonl"]).stdout;
+        serde_json::from_str(lines.lines().next().unwrap()).unwrap()
+    }
+}
+
+/// The ledger's line of the pages written, and why it is absent.
+fn pages(trial: &serde_json::Value) -> (bool, &str) {
+    let lines = trial["ledger"]["lines"].as_array().unwrap();
+    let line = lines.iter().find(|line| line["key"] == "pages_written_per_tx").unwrap();
+    (line["per_tx"].is_null(), line["source"].as_str().unwrap())
+}
+
+#[test]
+fn damage_of_the_probe_is_named_and_what_is_left_is_used() {
+    let whole = watched();
+    assert_eq!(whole.report().code, Some(0));
+    let trial = whole.trial_json();
+    assert_eq!(pages(&trial), (false, "Innodb_pages_written"));
+    assert!(!whole.place.run(&["report", "a run"]).stdout.contains("not read"), "nothing is damaged");
+    let damage = |said: &str, change: &dyn Fn(&Path)| {
+        let copied = watched();
+        change(&copied.folder.join("trial-0001/probe.jsonl"));
+        copied.damaged(&format!("trial-0001/probe.jsonl: {said}"));
+        let trial = copied.trial_json();
+        assert_eq!(
+            (&trial["stalls"]["unknown"], &trial["stalls"]["watched_ms"]),
+            (&serde_json::Value::Null, &2000.0.into())
+        );
+        trial
+    };
+    let lost = (true, "probe.jsonl is damaged");
+    let cut = |to: usize| move |path: &Path| fs::write(path, &fs::read(path).unwrap()[..to]).unwrap();
+    assert_eq!(pages(&damage("is missing, although the plan says", &|path| fs::remove_file(path).unwrap())), lost);
+    assert_eq!(pages(&damage("has nothing in it", &cut(0))), lost);
+    assert_eq!(pages(&damage("has nothing in it", &cut(30))), lost);
+    assert!(pages(&damage("its readings end 2.0 s before the measure phase does", &cut(400))).0);
+    let last = |path: &Path| cut(fs::read(path).unwrap().len() - 9)(path);
+    assert_eq!(pages(&damage("its last line is cut off", &last)), (false, "Innodb_pages_written"));
+    let binary = |path: &Path| fs::write(path, b"\x7fELF\x00\xff\n\x00\xff").unwrap();
+    assert_eq!(pages(&damage("its first line is not the header of a probe", &binary)), lost);
+    let newer = |path: &Path| {
+        let text = fs::read_to_string(path).unwrap().replacen("\"schema_version\":1", "\"schema_version\":99", 1);
+        fs::write(path, text).unwrap();
+    };
+    assert_eq!(pages(&damage("written by a newer truetps (schema version 99;", &newer)), lost);
+}
+
+#[test]
+fn damage_of_the_series_is_named_and_what_is_left_is_used() {
+    let damage = |said: &str, file: &str, change: &dyn Fn(&Path)| {
+        let copied = watched();
+        change(&copied.folder.join("trial-0001").join(file));
+        copied.damaged(&format!("trial-0001/{file}: {said}"));
+        copied.trial_json()
+    };
+    let keep = |lines: usize| {
+        move |path: &Path| {
+            let text = fs::read_to_string(path).unwrap();
+            let kept: String = text.split_inclusive('\n').take(lines).collect();
+            fs::write(path, kept + "{\"phase\":").unwrap();
+        }
+    };
+    let remove = |path: &Path| fs::remove_file(path).unwrap();
+    let intervals = "intervals.jsonl";
+    let trial = damage("has 1.0 of the 2.0 s that were measured: the rest is missing", intervals, &keep(2));
+    assert_eq!(
+        (&trial["stalls"]["unknown"], &trial["stalls"]["watched_ms"]),
+        (&serde_json::Value::Null, &1000.0.into())
+    );
+    for trial in [
+        damage("has 0.0 of the 2.0 s that were measured", intervals, &keep(0)),
+        damage("No such file", intervals, &remove),
+        damage("line 2: expected value", intervals, &|path| {
+            fs::write(path, fs::read_to_string(path).unwrap().replacen("\n{", "\n?", 1)).unwrap();
+        }),
+    ] {
+        assert_eq!(trial["stalls"]["unknown"], "not_read");
+        assert_eq!(pages(&trial), (true, "intervals.jsonl is damaged"));
+    }
+    damage("has 2 of 4 intervals: the rest is missing", "latency.hdr", &|path| {
+        let bytes = fs::read(path).unwrap();
+        fs::write(path, &bytes[..bytes.len() - 700]).unwrap();
+    });
+    damage("is missing, although the trial has left other files", "latency.hdr", &remove);
+}
+
+#[test]
+fn a_plan_or_a_schedule_that_is_cut_off_has_a_hint_everywhere() {
+    for file in ["experiment.json", "plan.toml"] {
+        let copied = Copied::new();
+        copied.edit(file, |text| text[..60].to_owned());
+        for args in [&["stalls", "a run"][..], &["compare", "a run", "a run"]] {
+            copied.place.refused(args, &[file, "hint: plan.toml and experiment.json say what was run"]);
+        }
+    }
+    let copied = Copied::new();
+    for trial in ["trial-0001", "trial-0002"] {
+        copied.edit(&format!("{trial}/run.json"), |text| text[..700].to_owned());
+    }
+    for args in [&["stalls", "a run"][..], &["compare", "a run", "a run"]] {
+        copied.place.refused(args, &["trial-0001/run.json: EOF", "can be read", "hint: `truetps report` says"]);
     }
 }

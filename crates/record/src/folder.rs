@@ -33,8 +33,8 @@ const ATTEMPTS_MAX: u32 = 1000;
 pub const LATEST: &str = "latest";
 
 const RUN: &str = "run.json";
-const INTERVALS: &str = "intervals.jsonl";
-const LATENCY: &str = "latency.hdr";
+pub(crate) const INTERVALS: &str = "intervals.jsonl";
+pub(crate) const LATENCY: &str = "latency.hdr";
 pub(crate) const PROBE: &str = "probe.jsonl";
 
 /// Files that a trial may leave, in the order in which they are shown.
@@ -66,6 +66,13 @@ pub enum FolderError {
 }
 
 impl FolderError {
+    /// The file or folder that it is about.
+    pub fn path(&self) -> &Path {
+        let (Self::Io { path, .. } | Self::InUse { path } | Self::Content { path, .. } | Self::Newer { path, .. }) =
+            self;
+        path
+    }
+
     /// What to do about it.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {

@@ -42,15 +42,23 @@ impl LatencyLog {
         Self { text }
     }
 
+    /// How many intervals there are, whether or not they can be understood.
+    pub(crate) fn lines(&self) -> usize {
+        self.interval_lines().count()
+    }
+
     /// The intervals in the order in which they were written. A last line that was cut off by a kill is left out; any other
     /// line that cannot be understood is an error with its number.
     pub fn intervals(&self) -> impl Iterator<Item = Result<LatencyInterval, HistogramError>> + '_ {
-        let whole = self.text.iter().rposition(|byte| *byte == b'\n').unwrap_or(0);
-        let lines = self.text[..whole].split(|byte| *byte == b'\n').enumerate();
-        lines.filter(|(_, line)| is_interval(line)).map(|(at, line)| {
+        self.interval_lines().map(|(at, line)| {
             let problem = || HistogramError::Read(format!("line {} cannot be understood", at + 1));
             read_line(line).ok_or_else(problem)
         })
+    }
+
+    fn interval_lines(&self) -> impl Iterator<Item = (usize, &[u8])> {
+        let whole = self.text.iter().rposition(|byte| *byte == b'\n').unwrap_or(0);
+        self.text[..whole].split(|byte| *byte == b'\n').enumerate().filter(|(_, line)| is_interval(line))
     }
 }
 

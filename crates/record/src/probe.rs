@@ -86,6 +86,8 @@ pub struct ProbeSeries {
     times: BTreeMap<ProbeSource, Vec<f64>>,
     /// A point for each sample of its source from the first one that had it.
     values: BTreeMap<String, Vec<ProbePoint>>,
+    first_unread_line: Option<usize>,
+    is_cut: bool,
 }
 
 impl ProbeSeries {
@@ -98,7 +100,32 @@ impl ProbeSeries {
         if header.schema_version > SCHEMA_VERSION {
             return None;
         }
-        Some(Self::of(&header, lines.filter_map(|line| serde_json::from_str(line).ok())))
+        let mut first_unread_line = None;
+        let samples = lines.enumerate().filter_map(|(at, line)| {
+            let sample = serde_json::from_str(line).ok();
+            if sample.is_none() {
+                // The header is the first one.
+                first_unread_line.get_or_insert(at + 2);
+            }
+            sample
+        });
+        let series = Self::of(&header, samples);
+        Some(Self { first_unread_line, is_cut: whole < text.len(), ..series })
+    }
+
+    /// Number of the first whole line that cannot be understood, from 1.
+    pub(crate) fn first_unread_line(&self) -> Option<usize> {
+        self.first_unread_line
+    }
+
+    /// The last line had no end.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.is_cut
+    }
+
+    /// When anything was read for the last time.
+    pub(crate) fn last_ms(&self) -> Option<f64> {
+        self.times.values().filter_map(|times| times.last().copied()).reduce(f64::max)
     }
 
     /// Fills in what samples have left out.
@@ -260,6 +287,7 @@ mod tests {
         text.truncate(text.len() - 4);
         let series = ProbeSeries::parse(&text).unwrap();
         assert_eq!(series.times(ProbeSource::Server).len(), 3);
+        assert_eq!((series.first_unread_line(), series.is_cut()), (Some(6), true));
         assert_eq!(ProbeSeries::parse(""), None);
         assert_eq!(ProbeSeries::parse("{\"schema_version\": 99, \"interval_ms\": 1.0, \"family\": null}\n"), None);
     }

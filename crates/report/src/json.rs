@@ -74,9 +74,9 @@ struct TrialPart<'a> {
     sustained: Option<bool>,
     /// Why the figures say more about the generator than about the server; `null` where they do not.
     generator_limited: Option<&'a str>,
-    /// `null` where its files could not be read.
+    /// `null` where nothing was looked at.
     stalls: Option<&'a Stalls>,
-    /// One for each stall and dip, in their order; empty where nobody watched the server.
+    /// One for each stall and dip, in their order; empty where nothing is known of the server.
     causes: &'a [Meanwhile],
     /// What a transaction cost; `null` where the trial has no figures.
     ledger: Option<&'a Ledger>,

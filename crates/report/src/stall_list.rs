@@ -5,37 +5,41 @@ use truetps_analysis::{Meanwhile, Stall, StallKind, Stalls, StallsUnknown, Trial
 use truetps_record::{Configuration, SCHEMA_VERSION, Trial, TrialRole, Validity};
 
 use crate::document::{Block, Document, Entry, Section, Table, Tone};
-use crate::stalls::{kind, seconds, sign, wait};
-use crate::{format, markdown, text};
+use crate::stalls::{has_risen, kind, meanwhile, seconds};
+use crate::{Unread, format, markdown, text};
 
 /// One trial with what happened in it.
 pub type StalledTrial<'a> = (&'a Trial, &'a TrialDetail);
 
 /// `name`: the folder, as the user named it.
-pub fn stalls_text(name: &str, trials: &[StalledTrial<'_>], colour: bool) -> String {
-    text::draw(document(name, trials), colour)
+pub fn stalls_text(name: &str, trials: &[StalledTrial<'_>], unread: &[Unread], colour: bool) -> String {
+    text::draw(document(name, trials, unread), colour)
 }
 
-pub fn stalls_markdown(name: &str, trials: &[StalledTrial<'_>]) -> String {
-    markdown::draw(document(name, trials))
+pub fn stalls_markdown(name: &str, trials: &[StalledTrial<'_>], unread: &[Unread]) -> String {
+    markdown::draw(document(name, trials, unread))
 }
 
 /// One line a stall or dip.
 pub fn stalls_csv(trials: &[StalledTrial<'_>]) -> String {
-    let mut out = String::from("trial,kind,start_ms,length_ms,depth,baseline_tps,waited_on\r\n");
+    let mut out = String::from("trial,kind,start_ms,length_ms,depth,baseline_tps,waited_on,rose\r\n");
+    let quoted = |names: Vec<&str>| format!("\"{}\"", names.join("; ").replace('"', "\"\""));
     for (trial, detail) in trials {
         for (index, stall) in detail.stalls.list.iter().enumerate() {
-            let waits = detail.causes.get(index).map(|cause| &cause.waits[..]).unwrap_or_default();
-            let names: Vec<_> = waits.iter().map(|wait| wait.name.as_str()).collect();
+            let cause = detail.causes.get(index);
+            let waits = cause.iter().flat_map(|cause| &cause.waits).map(|wait| wait.name.as_str());
+            let signs =
+                cause.iter().flat_map(|cause| &cause.signs).filter(|sign| has_risen(sign)).map(|sign| sign.name);
             let line = format!(
-                "{},{},{},{},{},{},\"{}\"\r\n",
+                "{},{},{},{},{},{},{},{}\r\n",
                 trial.name,
                 kind(stall.kind),
                 stall.start_ms.round(),
                 stall.length_ms.round(),
                 (stall.depth * 1e3).round() / 1e3,
                 stall.baseline_tps.round(),
-                names.join("; ").replace('"', "\"\"")
+                quoted(waits.collect()),
+                quoted(signs.collect())
             );
             out.push_str(&line);
         }
@@ -47,6 +51,8 @@ pub fn stalls_csv(trials: &[StalledTrial<'_>]) -> String {
 struct JsonDocument<'a> {
     schema_version: u32,
     trials: Vec<JsonTrial<'a>>,
+    /// Files that could not be read, and why.
+    unread: Vec<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -59,25 +65,26 @@ struct JsonTrial<'a> {
 }
 
 /// An indented JSON document that ends with a line feed.
-pub fn stalls_json(trials: &[StalledTrial<'_>]) -> String {
+pub fn stalls_json(trials: &[StalledTrial<'_>], unread: &[Unread]) -> String {
     let trials = trials.iter().map(|(trial, detail)| JsonTrial {
         name: &trial.name,
         configuration: &trial.configuration,
         stalls: &detail.stalls,
         meanwhile: &detail.causes,
     });
-    let document = JsonDocument { schema_version: SCHEMA_VERSION, trials: trials.collect() };
+    let unread = unread.iter().map(|unread| unread.what.as_str()).collect();
+    let document = JsonDocument { schema_version: SCHEMA_VERSION, trials: trials.collect(), unread };
     let mut text = serde_json::to_string_pretty(&document).expect("every field of a stall has a JSON form");
     text.push('\n');
     text
 }
 
-fn document(name: &str, trials: &[StalledTrial<'_>]) -> Document {
+fn document(name: &str, trials: &[StalledTrial<'_>], unread: &[Unread]) -> Document {
     let sections = trials.iter().filter(|(_, detail)| !detail.stalls.list.is_empty()).map(|(trial, detail)| Section {
         heading: format!("{}  {}{}", trial.name, trial.configuration, mark(trial)),
         blocks: blocks(detail),
     });
-    Document { title: format!("Stalls of {name}"), facts: facts(trials), sections: sections.collect() }
+    Document { title: format!("Stalls of {name}"), facts: facts(trials, unread), sections: sections.collect() }
 }
 
 /// A trial that is no evidence, or stands for none.
@@ -90,7 +97,7 @@ fn mark(trial: &Trial) -> String {
     }
 }
 
-fn facts(trials: &[StalledTrial<'_>]) -> Vec<(&'static str, String)> {
+fn facts(trials: &[StalledTrial<'_>], unread: &[Unread]) -> Vec<(&'static str, String)> {
     let known: Vec<_> = trials.iter().map(|(_, detail)| *detail).filter(|one| one.stalls.unknown.is_none()).collect();
     let summary = truetps_analysis::cell_detail(&known);
     let mut facts = vec![("Stalls", crate::comparison::stalls_of(&summary))];
@@ -105,12 +112,17 @@ fn facts(trials: &[StalledTrial<'_>]) -> Vec<(&'static str, String)> {
     for (why, text) in [
         (StallsUnknown::NoBuckets, "recorded seconds only, so that nothing is known of their stalls"),
         (StallsUnknown::TooFew, "had too few transactions to tell a standstill from chance"),
+        (StallsUnknown::NotRead, "have lost the record of their intervals"),
         (StallsUnknown::TooShort, "measured too short for stalls to be told from what is usual"),
     ] {
         if unknown(why) > 0 {
             facts.push(("Note", format!("{} {text}", format::trials(unknown(why)))));
         }
     }
+    if trials.iter().any(|(_, detail)| !detail.stalls.list.is_empty()) {
+        facts.push(("Starts", "count from the first transaction of a trial, its warm-up included".to_owned()));
+    }
+    facts.extend(unread.iter().map(|unread| ("Not read", unread.what.clone())));
     facts
 }
 
@@ -119,9 +131,9 @@ fn blocks(detail: &TrialDetail) -> Vec<Block> {
     let rows = detail.stalls.list.iter().map(row).collect();
     let header = ["", "start", "length", "missing", "usual"].map(str::to_owned).to_vec();
     let mut blocks = vec![Block::Table(Table { caption: None, header, rows, words_last: false })];
-    let told = detail.stalls.list.iter().zip(&detail.causes).filter_map(|(stall, cause)| {
-        let told = meanwhile(cause);
-        (!told.is_empty()).then(|| format!("{} at {}: {told}", kind(stall.kind), seconds(stall.start_ms)))
+    let told = detail.stalls.list.iter().zip(&detail.causes).map(|(stall, cause)| {
+        let told = meanwhile(cause, usize::MAX, usize::MAX);
+        format!("{} at {}: {told}", kind(stall.kind), seconds(stall.start_ms))
     });
     let told: Vec<_> = told.collect();
     if !told.is_empty() {
@@ -148,13 +160,6 @@ fn row(stall: &Stall) -> Vec<Entry> {
     ]
 }
 
-/// What the server waited on, and what else was unlike the rest; empty where nothing was.
-fn meanwhile(cause: &Meanwhile) -> String {
-    let waits: Vec<_> = cause.waits.iter().map(wait).collect();
-    let signs: Vec<_> = cause.signs.iter().map(sign).collect();
-    [waits, signs].concat().join("; ")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -169,12 +174,28 @@ mod tests {
         let trial = |name: &str| fixture.trials.iter().find(|trial| trial.name == name).unwrap();
         let trials: Vec<_> = fixture.details.iter().map(|detail| (trial(&detail.name), detail)).collect();
         let schema = serde_json::from_str(SCHEMA).unwrap();
-        let document = serde_json::from_str(&stalls_json(&trials)).unwrap();
+        let document = serde_json::from_str(&stalls_json(&trials, &[])).unwrap();
         assert_eq!(violations(&schema, &document), Vec::<String>::new());
-        let text = stalls_text("runs/x", &trials, false);
+        let text = stalls_text("runs/x", &trials, &[], false);
         assert!(text.starts_with("Stalls of runs/x\n") && text.contains("- stall at "), "{text}");
-        assert!(stalls_markdown("runs/x", &trials).contains("| stall |"));
+        assert!(stalls_markdown("runs/x", &trials, &[]).contains("| stall |"));
         let csv = stalls_csv(&trials);
         assert!(csv.lines().count() > 1 && csv.starts_with("trial,kind,start_ms,"), "{csv}");
+        let quoted = csv.lines().skip(1).all(|line| line.split('"').count() == 5);
+        assert!(quoted && csv.contains(",\"wait/io/file/innodb/innodb_log_file\",\""), "{csv}");
+    }
+
+    #[test]
+    fn what_could_not_be_read_is_said() {
+        let fixture = Fixture::watched();
+        let trials = [(&fixture.trials[0], &fixture.details[0])];
+        let what = "trial-0001/probe.jsonl: has nothing in it".to_owned();
+        let unread = [Unread { what, whole_trial: false }];
+        let said = "Not read  trial-0001/probe.jsonl: has nothing in it\n";
+        let text = stalls_text("runs/x", &trials, &unread, false);
+        assert!(text.contains(said), "{text}");
+        assert!(stalls_markdown("runs/x", &trials, &unread).contains("probe.jsonl: has nothing in it"));
+        let document: serde_json::Value = serde_json::from_str(&stalls_json(&trials, &unread)).unwrap();
+        assert_eq!(document["unread"][0], "trial-0001/probe.jsonl: has nothing in it");
     }
 }

@@ -1,7 +1,7 @@
 //! Stalls and dips in words and tables: when, how long, how deep, and what the server did meanwhile.
 
 use truetps_analysis::{
-    CellDetail, Meanwhile, Sign, SignUnit, Stall, StallKind, StallsUnknown, TrialDetail, Wait, cell_detail,
+    CellDetail, Meanwhile, Sign, SignUnit, Stall, StallKind, StallsUnknown, TrialDetail, Wait, WaitClass, cell_detail,
 };
 
 use crate::ReportInput;
@@ -15,9 +15,10 @@ const WAITS_MAX: usize = 2;
 const SIGNS_MAX: usize = 2;
 
 pub(crate) const HOW_TO_READ: &str = "A stall is a stretch under 30 % of the throughput that is usual around it, a dip one under \
-     70 %; the depth is the share of transactions that were missing. \"Meanwhile\" is what the server waited on more than \
-     elsewhere in the trial, by its own words and by sessions that waited at a time, and what else was unlike the rest: \
-     it happened at the same time, which does not show that it was the cause.";
+     70 %; the depth is the share of transactions that were missing. Starts count from the first transaction of the trial, its \
+     warm-up included. \"Meanwhile\" is what the server waited on more than elsewhere in the trial, by its own words and by \
+     sessions that waited at a time, and what else rose (or fell, as most things do where nothing runs): it happened at the \
+     same time, which does not show that it was the cause.";
 
 /// For each configuration of the analysis, its valid trials together.
 pub(crate) fn of_cells(input: &ReportInput<'_>) -> Vec<CellDetail> {
@@ -26,7 +27,8 @@ pub(crate) fn of_cells(input: &ReportInput<'_>) -> Vec<CellDetail> {
     input.analysis.cells.iter().map(|cell| of(&cell.trials)).collect()
 }
 
-/// `4.1 of 300 s (1.3 %) in 2 of 5 trials, longest 1.9 s (trial-0003, at second 41)`; `None` where there is no trial.
+/// `4.1 of 300 s measured (1.3 %) in 2 of 5 trials, longest 1.9 s (trial-0003, 41.2 s after its first transaction; waiting for redo
+/// flush)`; `None` where there is no trial.
 pub(crate) fn fact(input: &ReportInput<'_>) -> Option<String> {
     let valid = valid(input);
     let watched: Vec<_> = valid.iter().filter(|detail| detail.stalls.unknown.is_none()).collect();
@@ -46,10 +48,9 @@ pub(crate) fn fact(input: &ReportInput<'_>) -> Option<String> {
     let trials =
         if watched.len() == 1 { String::new() } else { format!(" in {with} of {}", format::trials(watched.len())) };
     let place = if watched.len() == 1 { String::new() } else { format!("{}, ", of.name) };
-    let while_ = cause(of, longest)
-        .and_then(|cause| cause.waits.first().map(|wait| format!(", waiting for {}", wait.class.name())));
+    let while_ = cause(of, longest).and_then(in_short).map(|cause| format!("; {cause}"));
     Some(format!(
-        "{} of {} ({}){trials}, longest {} ({place}at {}{}){dips}",
+        "{} of {} measured ({}){trials}, longest {} ({place}{} after its first transaction{}){dips}",
         seconds(stalled).trim_end_matches(" s"),
         seconds(all),
         format::percent(stalled / all.max(1.0)),
@@ -68,6 +69,7 @@ fn valid<'a>(input: &ReportInput<'a>) -> Vec<&'a TrialDetail> {
 pub(crate) fn unknown(why: StallsUnknown) -> &'static str {
     match why {
         StallsUnknown::NoBuckets => "the record has whole seconds only (an older version, or a script's run)",
+        StallsUnknown::NotRead => "the record of its intervals is damaged",
         StallsUnknown::TooShort => "the measure phase is shorter than a second",
         StallsUnknown::TooFew => "there are too few transactions to tell a standstill from chance",
     }
@@ -82,6 +84,27 @@ pub(crate) fn seconds(ms: f64) -> String {
 fn cause<'a>(detail: &'a TrialDetail, stall: &Stall) -> Option<&'a Meanwhile> {
     let at = detail.stalls.list.iter().position(|one| one == stall)?;
     detail.causes.get(at)
+}
+
+/// What a stall was, where that is clear: the first thing that a reader hunts.
+fn in_short(cause: &Meanwhile) -> Option<String> {
+    if let Some(silence) = silence(cause) {
+        return Some(format!("the server did not answer the probe for {}", seconds(silence.value * 1e3)));
+    }
+    let wait = cause.waits.iter().find(|wait| cause.readings > 0 && is_clear(wait))?;
+    // Where our class says nothing, the server's own words do.
+    let is_other = wait.class == WaitClass::Other;
+    Some(if is_other { format!("\"{}\"", wait.name) } else { format!("waiting for {}", wait.class.name()) })
+}
+
+/// Sessions that wait more by half than they usually do, and by half a session at least: less is as likely to be chance.
+fn is_clear(wait: &Wait) -> bool {
+    wait.usual_sessions.is_some_and(|usual| wait.sessions >= 1.5 * usual && wait.sessions - usual >= 0.5)
+}
+
+/// The server answered nobody: whatever else was seen was seen before and after.
+fn silence(cause: &Meanwhile) -> Option<&Sign> {
+    cause.signs.iter().find(|sign| sign.unit == SignUnit::Seconds)
 }
 
 /// One row of the table of stalls.
@@ -117,15 +140,33 @@ fn row<'a>(detail: &'a TrialDetail, stall: &Stall) -> Row<'a> {
         length: seconds(stall.length_ms),
         depth: format::percent(stall.depth),
         usual: format::tps(stall.baseline_tps),
-        meanwhile: cause(detail, stall).map_or_else(|| "nobody watched the server".to_owned(), meanwhile),
+        meanwhile: cause(detail, stall).map_or_else(
+            || "nothing is known of the server".to_owned(),
+            |cause| meanwhile(cause, WAITS_MAX, SIGNS_MAX),
+        ),
     }
 }
 
-/// What was waited on and what was unlike the rest, the most telling first.
-fn meanwhile(cause: &Meanwhile) -> String {
-    let waits = cause.waits.iter().take(WAITS_MAX).map(wait);
-    let told: Vec<_> = waits.chain(cause.signs.iter().take(SIGNS_MAX).map(sign)).collect();
+/// What was waited on and what else rose, the most telling first; what fell comes last, as most things do where nothing runs.
+pub(crate) fn meanwhile(cause: &Meanwhile, waits_max: usize, signs_max: usize) -> String {
+    let silence = silence(cause);
+    let (risen, fallen): (Vec<_>, Vec<_>) =
+        cause.signs.iter().filter(|sign| sign.unit != SignUnit::Seconds).partition(|sign| has_risen(sign));
+    let waits = cause.waits.iter().take(waits_max).map(wait);
+    let risen = risen.into_iter().take(signs_max).map(sign);
+    let mut told: Vec<_> = silence.into_iter().map(sign).chain(waits).chain(risen).collect();
+    if cause.readings == 0 && silence.is_none() {
+        told.push("no reading of the server lies within it".to_owned());
+    }
+    if !fallen.is_empty() {
+        let fallen: Vec<_> = fallen.into_iter().take(signs_max).map(sign).collect();
+        told.push(format!("less than usual: {}", fallen.join(", ")));
+    }
     if told.is_empty() { "nothing that was read stands out".to_owned() } else { told.join("; ") }
+}
+
+pub(crate) fn has_risen(sign: &Sign) -> bool {
+    sign.usual.is_none_or(|usual| sign.value > usual)
 }
 
 /// `redo flush (wait/io/file/innodb/innodb_log_file): 12.3 sessions, usually 0.40`.
@@ -231,5 +272,56 @@ mod tests {
         check(1900.0, "1.9 s");
         check(41_333.0, "41.3 s");
         check(300_000.0, "300 s");
+    }
+
+    fn waited(class: WaitClass, sessions: f64, usual: Option<f64>) -> Wait {
+        Wait { name: "Waiting for backup lock".to_owned(), class, sessions, usual_sessions: usual }
+    }
+
+    fn read(name: &'static str, unit: SignUnit, value: f64, usual: f64) -> Sign {
+        Sign { name, unit, value, usual: Some(usual) }
+    }
+
+    #[test]
+    fn a_headline_names_what_is_clear_and_nothing_else() {
+        let check = |readings, waits: &[Wait], signs: &[Sign], expect: Option<&str>| {
+            let cause = Meanwhile { readings, waits: waits.to_vec(), signs: signs.to_vec() };
+            assert_eq!(in_short(&cause).as_deref(), expect, "{cause:?}");
+        };
+        let commit = |sessions, usual| waited(WaitClass::Commit, sessions, usual);
+        check(3, &[commit(12.0, Some(2.9))], &[], Some("waiting for commit"));
+        check(0, &[commit(12.0, Some(2.9))], &[], None);
+        // As usual, or next to it.
+        check(3, &[commit(3.3, Some(2.9))], &[], None);
+        check(3, &[commit(4.0, Some(3.8))], &[], None);
+        check(3, &[commit(0.4, Some(0.0))], &[], None);
+        check(3, &[commit(4.0, None)], &[], None);
+        // The server's own words where our class says nothing.
+        check(3, &[waited(WaitClass::Other, 3.2, Some(0.0))], &[], Some("\"Waiting for backup lock\""));
+        let silent = read("time without an answer to the probe", SignUnit::Seconds, 12.2, 1.0);
+        let said = Some("the server did not answer the probe for 12.2 s");
+        check(3, &[commit(12.0, Some(2.9))], &[silent], said);
+        check(0, &[], &[silent], said);
+    }
+
+    #[test]
+    fn consequences_come_last() {
+        let cause = Meanwhile {
+            readings: 2,
+            waits: vec![waited(WaitClass::Other, 3.2, Some(0.0))],
+            signs: vec![
+                read("time without an answer to the probe", SignUnit::Seconds, 2.0, 1.0),
+                read("Innodb_row_lock_waits", SignUnit::PerSecond, 0.07, 1.8),
+                read("disk busy", SignUnit::Share, 0.9, 0.2),
+                read("server CPU", SignUnit::Cores, 0.1, 0.9),
+            ],
+        };
+        let all = "time without an answer to the probe: 2.0 s, usually 1.0 s; other (Waiting for backup lock): 3.2 sessions, \
+                   usually 0.0; disk busy: 90 %, usually 20 %; less than usual: Innodb_row_lock_waits: 0.070/s, usually 1.800/s, \
+                   server CPU: 0.10 cores, usually 0.90 cores";
+        assert_eq!(meanwhile(&cause, usize::MAX, usize::MAX), all);
+        let unseen = Meanwhile { readings: 0, ..Meanwhile::default() };
+        assert_eq!(meanwhile(&unseen, 2, 2), "no reading of the server lies within it");
+        assert_eq!(meanwhile(&Meanwhile { readings: 1, ..unseen }, 2, 2), "nothing that was read stands out");
     }
 }

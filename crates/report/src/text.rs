@@ -406,8 +406,8 @@ connection_lost       –       1        0        –  gone (at innodb_flush_log
         check(
             &Fixture::watched(),
             "\
-Stalls    1.8 of 60.0 s (3.0 %) in 1 of 2 trials, longest 1.8 s (trial-0002, at 20.3 s, waiting for
-          redo flush)
+Stalls    1.8 of 60.0 s measured (3.0 %) in 1 of 2 trials, longest 1.8 s (trial-0002, 20.3 s after
+          its first transaction; waiting for redo flush)
 Ledger    a transaction: server CPU 84.0 µs → 84.0 µs, redo log syncs 1.020 → 1.085, redo log 512 B
           → 545 B
 Stalls and dips

@@ -10,9 +10,10 @@ use truetps_inspect::side_of_path;
 use truetps_knowledge::{Diff, diff};
 use truetps_record::{Configuration, SettingValue, Trial, TrialRole};
 use truetps_report::{
-    ComparedSide, ComparisonInput, comparison_csv, comparison_json, comparison_markdown, comparison_text,
+    ComparedSide, ComparisonInput, Unread, comparison_csv, comparison_json, comparison_markdown, comparison_text,
 };
 
+use crate::answer::warn_of;
 use crate::args::{CompareArgs, TableFormat};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -71,6 +72,7 @@ fn judge(compared: &[Compared], judged: &[Vec<(Threshold, ThresholdState)>]) -> 
 struct Side {
     named: NamedRun,
     trials: Vec<RecordedTrial>,
+    unread: Vec<Unread>,
     /// Those that were asked for.
     configurations: Vec<Configuration>,
     /// Factors that levels were named of.
@@ -83,11 +85,15 @@ impl Side {
     fn open(args: &CompareArgs, path: &std::path::Path, levels: &[String], flag: &str) -> Result<Self, Failure> {
         let path = if path.as_os_str() == truetps_record::LATEST { args.runs.join(path) } else { path.to_owned() };
         let named = NamedRun::open(Some(&path), &args.runs)?;
-        let mut trials = named.trials();
+        let (mut trials, unread) = named.trials();
         let begun = trials.len();
         // A twin would give its configuration one trial too many; one that was named is meant.
         let is_cell = |trial: &Trial| named.trial.is_some() || trial.role != TrialRole::AaTwin;
         trials.retain(|one| one.trial.validity.is_valid() && one.trial.measured.is_some() && is_cell(&one.trial));
+        if trials.is_empty() || args.format == TableFormat::Csv {
+            // There is no other place for it.
+            warn_of(&named.folder, &unread);
+        }
         if trials.is_empty() {
             let message = format!("{}: has no valid trial that can be read ({begun} read)", named.name());
             return Err(Failure::usage(message).hint("`truetps report` says why each trial is not valid".to_owned()));
@@ -105,7 +111,7 @@ impl Side {
         let noise = named.noise();
         let named_factors =
             levels.iter().filter_map(|level| Some(level.split_once('=')?.0.trim().to_owned())).collect();
-        Ok(Self { named, trials, configurations, named_factors, noise })
+        Ok(Self { named, trials, unread, configurations, named_factors, noise })
     }
 
     fn side(&self, configuration: &Configuration) -> CompareSide<'_> {
@@ -211,6 +217,7 @@ impl Compared {
             experiment: &side.named.experiment,
             configuration,
             trial: side.first(configuration).map(|recorded| &recorded.trial),
+            unread: &side.unread,
         };
         ComparisonInput {
             a: side(a, &self.name_a, &self.of_a),

@@ -4,6 +4,7 @@ use std::io::IsTerminal;
 
 use truetps_report::{stalls_csv, stalls_json, stalls_markdown, stalls_text};
 
+use crate::answer::warn_of;
 use crate::args::{StallsArgs, TableFormat};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -12,16 +13,22 @@ use crate::print_out;
 
 pub(crate) fn run(args: &StallsArgs) -> Result<Exit, Failure> {
     let named = NamedRun::open(args.folder.as_deref(), &args.runs)?;
-    let trials = named.trials();
+    let (trials, unread) = named.trials();
     if trials.is_empty() {
-        return Err(Failure::usage(format!("{}: has no trial that can be read", named.name())));
+        warn_of(&named.folder, &unread);
+        let message = format!("{}: has no trial that can be read", named.name());
+        return Err(Failure::usage(message).hint("`truetps report` says what is wrong with each trial".to_owned()));
+    }
+    if args.format == TableFormat::Csv {
+        // It has no place for it.
+        warn_of(&named.folder, &unread);
     }
     let borrowed: Vec<_> = trials.iter().map(|one| (&one.trial, &one.detail)).collect();
     let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     Ok(print_out(&match args.format {
-        TableFormat::Text => stalls_text(&named.name(), &borrowed, colour),
-        TableFormat::Json => stalls_json(&borrowed),
+        TableFormat::Text => stalls_text(&named.name(), &borrowed, &unread, colour),
+        TableFormat::Json => stalls_json(&borrowed, &unread),
         TableFormat::Csv => stalls_csv(&borrowed),
-        TableFormat::Md => stalls_markdown(&named.name(), &borrowed),
+        TableFormat::Md => stalls_markdown(&named.name(), &borrowed, &unread),
     }))
 }

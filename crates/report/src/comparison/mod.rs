@@ -15,7 +15,7 @@ use truetps_knowledge::Diff;
 use truetps_record::{Configuration, Experiment, Plan, Trial};
 
 use crate::document::{Block, Document, Section};
-use crate::{markdown, text};
+use crate::{Unread, markdown, text};
 
 pub use json::comparison_json;
 pub(crate) use verdict::stalls_of;
@@ -30,6 +30,8 @@ pub struct ComparedSide<'a> {
     pub configuration: &'a Configuration,
     /// A valid trial of it; `None` where there is none.
     pub trial: Option<&'a Trial>,
+    /// What could not be read of its folder.
+    pub unread: &'a [Unread],
 }
 
 /// Everything that is said about two sides.

@@ -51,6 +51,7 @@ impl Made {
             experiment: &self.fixture.experiment,
             configuration,
             trial: self.fixture.trials.iter().find(|trial| trial.configuration == *configuration),
+            unread: &[],
         };
         ComparisonInput {
             a: side("runs/before", &self.of_a),

@@ -123,6 +123,9 @@ pub(crate) fn stalls_of(side: &CellDetail) -> String {
 pub(super) fn notes(input: &ComparisonInput<'_>) -> Vec<String> {
     let comparison = input.comparison;
     let mut notes = Vec::new();
+    for (letter, side) in [("A", &input.a), ("B", &input.b)] {
+        notes.extend(side.unread.iter().map(|unread| format!("{letter}: not read: {}", unread.what)));
+    }
     if comparison.pairing == Pairing::None {
         notes.push(
             "The two were not interleaved: whatever changed on the machine from one to the other (another load, a fuller disk, \

@@ -277,7 +277,7 @@ fn a_stall_is_shaded_and_explained_and_costs_stand_side_by_side() {
     let page = html(&fixture.input(), &fixture.watched_series());
     keep("watched.html", &page);
     for part in [
-        "Stalls: 1.8 of 60.0\u{a0}s (3.0\u{a0}%) in 1 of 2 trials, longest 1.8\u{a0}s (trial-0002, at 20.3\u{a0}s, waiting for redo flush).",
+        "Stalls: 1.8 of 60.0\u{a0}s measured (3.0\u{a0}%) in 1 of 2 trials, longest 1.8\u{a0}s (trial-0002, 20.3\u{a0}s after its first transaction; waiting for redo flush).",
         "redo flush (wait/io/file/innodb/innodb_log_file): ",
         "href=\"#ledger\">Cost</a>",
         "Innodb_os_log_fsyncs",

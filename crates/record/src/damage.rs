@@ -1,0 +1,244 @@
+//! What the files of a trial have lost since they were written: cut off, emptied, deleted. A line that cannot be understood is an
+//! error where it is read.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+
+use crate::folder::{INTERVALS, LATENCY, PROBE};
+use crate::{ExperimentFolder, FolderError, Interval, LatencyLog, Phase, ProbeSeries, Trial};
+
+/// Lengths are sums of floating-point numbers.
+const ROUNDED_MS: f64 = 1.0;
+/// Server and host are read when the measure phase ends. A machine without a free core reads them later, or misses one.
+const LATE_MS: f64 = 500.0;
+
+/// What could be read of a trial's series; `None`: it could not, which is told elsewhere.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct KeptSeries<'a> {
+    pub intervals: Option<&'a [Interval]>,
+    /// `Some(None)`: there is no such file.
+    pub latency: Option<Option<&'a LatencyLog>>,
+    /// `Some(None)`: there is no such file, or nothing in it.
+    pub probe: Option<Option<&'a ProbeSeries>>,
+}
+
+impl ExperimentFolder {
+    /// What is missing of the series of a trial, file by file. One that was killed has what it had written until then, and of an
+    /// older version nothing is missing that it did not know: neither is damage.
+    pub fn damage(&self, trial: &Trial, kept: &KeptSeries<'_>) -> Vec<FolderError> {
+        let folder = self.path().join(&trial.name);
+        let found = [
+            (INTERVALS, kept.intervals.and_then(|intervals| of_intervals(trial, intervals, &folder.join(INTERVALS)))),
+            (LATENCY, kept.latency.and_then(|log| of_latency(trial, log, kept.intervals.unwrap_or_default()))),
+            (PROBE, kept.probe.and_then(|probe| self.of_probe(trial, probe, kept.intervals.unwrap_or_default()))),
+        ];
+        let named = found.into_iter().filter_map(|(name, problem)| Some((name, problem?)));
+        named.map(|(name, problem)| FolderError::content(&folder.join(name), problem)).collect()
+    }
+
+    fn of_probe(&self, trial: &Trial, probe: Option<&ProbeSeries>, intervals: &[Interval]) -> Option<String> {
+        let has_ended = trial.ended_at.is_some();
+        let Some(probe) = probe else {
+            let is_there = self.path().join(&trial.name).join(PROBE).exists();
+            let is_expected = trial.measured.is_some() && self.plan_says_probe();
+            return match (has_ended, is_there) {
+                (true, true) => Some("has nothing in it".to_owned()),
+                (true, false) if is_expected => {
+                    Some("is missing, although the plan says that the server was watched".to_owned())
+                }
+                _ => None,
+            };
+        };
+        if let Some(line) = probe.first_unread_line() {
+            return Some(format!("line {line} cannot be understood"));
+        }
+        let ends_ms = measured(intervals).last().map(|last| last.start_ms + last.length_ms);
+        let missing_ms = ends_ms.map_or(0.0, |ends_ms| ends_ms - probe.last_ms().unwrap_or(0.0));
+        if has_ended && missing_ms > probe.interval_ms + LATE_MS {
+            let missing_s = missing_ms / 1e3;
+            return Some(format!("its readings end {missing_s:.1} s before the measure phase does"));
+        }
+        (has_ended && probe.is_cut()).then(|| CUT.to_owned())
+    }
+
+    /// Plans of versions before the probe have no word of it.
+    fn plan_says_probe(&self) -> bool {
+        let text = std::fs::read_to_string(self.path().join("plan.toml")).unwrap_or_default();
+        let plan: toml::Table = text.parse().unwrap_or_default();
+        let enabled = plan.get("probe").and_then(|probe| probe.get("enabled"));
+        enabled.and_then(toml::Value::as_bool).unwrap_or(false)
+    }
+}
+
+const CUT: &str = "its last line is cut off";
+
+fn measured(intervals: &[Interval]) -> impl Iterator<Item = &Interval> {
+    intervals.iter().filter(|interval| interval.phase == Phase::Measure)
+}
+
+fn of_intervals(trial: &Trial, intervals: &[Interval], path: &Path) -> Option<String> {
+    let figures = trial.measured.as_ref()?;
+    let kept_ms = measured(intervals).fold(0.0, |sum, one| sum + one.length_ms);
+    let kept_ok: u64 = measured(intervals).map(|one| one.counts.ok).sum();
+    if kept_ms + ROUNDED_MS < figures.length_ms || kept_ok < figures.counts.ok {
+        let (kept_s, all_s) = (kept_ms / 1e3, figures.length_ms / 1e3);
+        return Some(format!("has {kept_s:.1} of the {all_s:.1} s that were measured: the rest is missing"));
+    }
+    (trial.ended_at.is_some() && !ends_whole(path)).then(|| CUT.to_owned())
+}
+
+fn of_latency(trial: &Trial, log: Option<&LatencyLog>, intervals: &[Interval]) -> Option<String> {
+    // The histogram of an interval is written after its line: a kill may have come between.
+    trial.ended_at.as_ref()?;
+    let Some(log) = log else {
+        return (!intervals.is_empty()).then(|| "is missing, although the trial has left other files".to_owned());
+    };
+    let (kept, all) = (log.lines(), intervals.len());
+    (kept < all).then(|| format!("has {kept} of {all} intervals: the rest is missing"))
+}
+
+/// Whether the last line of a file has its end. What cannot be read is told elsewhere.
+fn ends_whole(path: &Path) -> bool {
+    let last = || {
+        let mut file = File::open(path)?;
+        file.seek(SeekFrom::End(-1))?;
+        let mut byte = [0];
+        file.read_exact(&mut byte)?;
+        Ok::<_, std::io::Error>(byte)
+    };
+    last().map_or(true, |byte| byte == *b"\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::{Counts, LatencyFigures, Measured, Validity, new_histogram};
+
+    const HEADER: &str = "{\"schema_version\": 1, \"interval_ms\": 100.0, \"family\": \"mysql\"}\n";
+
+    /// A folder with one trial of three measured seconds, as they were written.
+    struct Kept {
+        dir: tempfile::TempDir,
+        trial: Trial,
+    }
+
+    impl Kept {
+        fn new(plan: &str) -> Self {
+            let dir = tempfile::tempdir().unwrap();
+            fs::write(dir.path().join("experiment.json"), "{}").unwrap();
+            fs::write(dir.path().join("plan.toml"), plan).unwrap();
+            let counts = Counts { started: 6, ok: 6, ..Counts::default() };
+            let trial: Trial = serde_json::from_str(
+                r#"{"schema_version": 1, "tool_version": "", "name": "trial-0001", "block": 0, "position": 0, "role": "cell",
+                    "configuration": {}, "workload": "insert", "seed": 1, "server": null, "started_at": "", "ended_at": "",
+                    "validity": {"state": "valid"}, "engine": null, "measured": null, "notes": []}"#,
+            )
+            .unwrap();
+            let measured = Measured { length_ms: 3000.0, counts, ..Measured::default() };
+            let kept = Self { dir, trial: Trial { measured: Some(measured), ..trial } };
+            let mut writer = kept.folder().begin_trial(&kept.trial).unwrap();
+            for second in 0..3_u8 {
+                let interval = Interval {
+                    phase: Phase::Measure,
+                    start_ms: f64::from(second) * 1e3,
+                    length_ms: 1e3,
+                    counts: Counts { started: 2, ok: 2, ..Counts::default() },
+                    tps: 2.0,
+                    response: LatencyFigures::default(),
+                    open_loop: None,
+                    buckets: Vec::new(),
+                    gaps: Vec::new(),
+                };
+                writer.append(&interval, &new_histogram()).unwrap();
+            }
+            let sample = |tenth: u32| {
+                let at_ms = tenth * 100;
+                format!(
+                    "{{\"source\": \"host\", \"at_ms\": {at_ms}.0, \"took_ms\": 1.0, \"values\": {{\"a\": {tenth}.0}}}}\n"
+                )
+            };
+            let samples: String = (0..=30).map(sample).collect();
+            fs::write(kept.path(PROBE), HEADER.to_owned() + &samples).unwrap();
+            kept
+        }
+
+        fn folder(&self) -> ExperimentFolder {
+            ExperimentFolder::open(self.dir.path()).unwrap()
+        }
+
+        fn path(&self, file: &str) -> std::path::PathBuf {
+            self.folder().path().join("trial-0001").join(file)
+        }
+
+        fn cut(&self, file: &str, share: f64) -> &Self {
+            let bytes = fs::read(self.path(file)).unwrap();
+            fs::write(self.path(file), &bytes[..(bytes.len() as f64 * share) as usize]).unwrap();
+            self
+        }
+
+        fn without(&self, file: &str) -> &Self {
+            fs::remove_file(self.path(file)).unwrap();
+            self
+        }
+
+        fn check(&self, expect: &[&str]) {
+            let folder = self.folder();
+            let intervals = folder.intervals("trial-0001").ok();
+            let (latency, probe) = (folder.latency("trial-0001").ok(), folder.probe("trial-0001").ok());
+            let kept = KeptSeries {
+                intervals: intervals.as_deref(),
+                latency: latency.as_ref().map(Option::as_ref),
+                probe: probe.as_ref().map(Option::as_ref),
+            };
+            let found: Vec<_> = folder.damage(&self.trial, &kept).iter().map(ToString::to_string).collect();
+            assert_eq!(found.len(), expect.len(), "{found:?}");
+            for (found, expect) in found.iter().zip(expect) {
+                assert!(found.ends_with(expect), "{found} should end with {expect}");
+            }
+        }
+    }
+
+    const WATCHED: &str = "[probe]\nenabled = true\n";
+
+    #[test]
+    fn what_was_cut_off_emptied_or_deleted_is_named() {
+        let kept = || Kept::new(WATCHED);
+        kept().check(&[]);
+        kept()
+            .cut(INTERVALS, 0.5)
+            .check(&["intervals.jsonl: has 1.0 of the 3.0 s that were measured: the rest is missing"]);
+        kept()
+            .cut(INTERVALS, 0.0)
+            .check(&["intervals.jsonl: has 0.0 of the 3.0 s that were measured: the rest is missing"]);
+        kept().cut(LATENCY, 0.8).check(&["latency.hdr: has 2 of 3 intervals: the rest is missing"]);
+        kept().cut(LATENCY, 0.0).check(&["latency.hdr: has 0 of 3 intervals: the rest is missing"]);
+        kept().without(LATENCY).check(&["latency.hdr: is missing, although the trial has left other files"]);
+        kept().cut(PROBE, 0.5).check(&["probe.jsonl: its readings end 1.6 s before the measure phase does"]);
+        kept().cut(PROBE, 0.99).check(&["probe.jsonl: its last line is cut off"]);
+        kept().cut(PROBE, 0.0).check(&["probe.jsonl: has nothing in it"]);
+        kept().without(PROBE).check(&["probe.jsonl: is missing, although the plan says that the server was watched"]);
+        let edited = kept();
+        let text = fs::read_to_string(edited.path(PROBE)).unwrap().replace("500.0", "\u{0}");
+        fs::write(edited.path(PROBE), text).unwrap();
+        edited.check(&["probe.jsonl: line 7 cannot be understood"]);
+        // A drain that was cut off takes nothing measured with it, and is told all the same.
+        let drained = kept();
+        let text = fs::read_to_string(drained.path(INTERVALS)).unwrap() + "{\"phase\":\"drain\"";
+        fs::write(drained.path(INTERVALS), text).unwrap();
+        drained.check(&["intervals.jsonl: its last line is cut off"]);
+    }
+
+    #[test]
+    fn what_was_never_written_is_no_damage() {
+        Kept::new("").without(PROBE).check(&[]);
+        Kept::new("[probe]\nenabled = false\n").without(PROBE).check(&[]);
+        let mut killed = Kept::new(WATCHED);
+        killed.trial =
+            Trial { measured: None, ended_at: None, validity: Validity::Partial(String::new()), ..killed.trial };
+        killed.cut(INTERVALS, 0.9).cut(LATENCY, 0.7).cut(PROBE, 0.5).check(&[]);
+        killed.without(PROBE).check(&[]);
+    }
+}
