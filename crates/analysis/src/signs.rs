@@ -79,7 +79,7 @@ pub(crate) fn signs(probe: &ProbeSeries, (from_ms, to_ms): (f64, f64), elsewhere
 fn silence(probe: &ProbeSeries, from_ms: f64, to_ms: f64) -> Option<Sign> {
     /// A machine without a free core reads this much later.
     const SILENT_MIN_MS: f64 = 500.0;
-    let times = probe.times(ProbeSource::Server);
+    let times = probe.answers(ProbeSource::Server);
     let before = times.partition_point(|at| *at <= from_ms).saturating_sub(1);
     let after = times.partition_point(|at| *at < to_ms);
     let around = times.get(before..times.len().min(after + 1))?;
@@ -171,15 +171,15 @@ mod tests {
     #[test]
     fn silence_is_the_longest_time_between_two_answers() {
         let header = ProbeHeader { schema_version: 1, interval_ms: 100.0, family: None, absent: Vec::new() };
-        let sample = |at_ms: f64| ProbeSample {
+        let sample = |at_ms: f64, took_ms: f64| ProbeSample {
             source: ProbeSource::Server,
             at_ms,
-            took_ms: 1.0,
+            took_ms,
             lost: Vec::new(),
             values: std::collections::BTreeMap::new(),
         };
         let silent = |times: &[f64], from_ms: f64, to_ms: f64| {
-            let series = ProbeSeries::of(&header, times.iter().map(|at| sample(*at)));
+            let series = ProbeSeries::of(&header, times.iter().map(|at| sample(*at, 1.0)));
             silence(&series, from_ms, to_ms).map(|sign| sign.value)
         };
         let answered: Vec<_> = (0..30).map(|tenth| f64::from(tenth) * 100.0).collect();
@@ -188,6 +188,10 @@ mod tests {
         assert_eq!(silent(&[0.0, 900.0, 1500.0, 2600.0], 1000.0, 2500.0), Some(1.1));
         assert_eq!(silent(&[0.0, 900.0], 1000.0, 3000.0), Some(2.1), "it never answered again");
         assert_eq!(silent(&[], 1000.0, 3000.0), None, "nobody asked");
+        // Asked at 1.0 s and answered at 2.4 s: that is when it answered, though nobody knows when what it said was true.
+        let samples = [sample(900.0, 1.0), sample(1700.0, 1400.0), sample(2900.0, 1.0)];
+        let series = ProbeSeries::of(&header, samples);
+        assert_eq!(silence(&series, 1000.0, 2500.0).map(|sign| sign.value), Some(1.5));
     }
 
     #[test]

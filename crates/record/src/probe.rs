@@ -84,6 +84,8 @@ pub struct ProbeSeries {
     pub absent: Vec<AbsentSignal>,
     /// When the samples of a source were taken.
     times: BTreeMap<ProbeSource, Vec<f64>>,
+    /// When readings of a source ended that are no points.
+    slow_ends: BTreeMap<ProbeSource, Vec<f64>>,
     /// A point for each sample of its source from the first one that had it.
     values: BTreeMap<String, Vec<ProbePoint>>,
     first_unread_line: Option<usize>,
@@ -148,6 +150,8 @@ impl ProbeSeries {
             let is_point = sample.took_ms <= SLOW_MS;
             if is_point {
                 times.push(sample.at_ms);
+            } else {
+                series.slow_ends.entry(sample.source).or_default().push(sample.at_ms + sample.took_ms / 2.0);
             }
             let known = last.entry(sample.source).or_default();
             series.lose(sample.lost, known);
@@ -181,6 +185,14 @@ impl ProbeSeries {
     /// When a source was read.
     pub fn times(&self, source: ProbeSource) -> &[f64] {
         self.times.get(&source).map_or(&[], Vec::as_slice)
+    }
+
+    /// When a source gave an answer, whether or not it came soon enough to be a point.
+    pub fn answers(&self, source: ProbeSource) -> Vec<f64> {
+        let slow = self.slow_ends.get(&source).map_or(&[][..], Vec::as_slice);
+        let mut answers = [self.times(source), slow].concat();
+        answers.sort_by(f64::total_cmp);
+        answers
     }
 
     /// The values of one name in order of time; empty where it is absent.

@@ -97,9 +97,13 @@ fn in_short(cause: &Meanwhile) -> Option<String> {
     Some(if is_other { format!("\"{}\"", wait.name) } else { format!("waiting for {}", wait.class.name()) })
 }
 
-/// Sessions that wait more by half than they usually do, and by half a session at least: less is as likely to be chance.
+/// More by half than usual, and by half a session at least: less is as likely to be chance.
 fn is_clear(wait: &Wait) -> bool {
-    wait.usual_sessions.is_some_and(|usual| wait.sessions >= 1.5 * usual && wait.sessions - usual >= 0.5)
+    is_more(wait) && wait.usual_sessions.is_some_and(|usual| wait.sessions - usual >= 0.5)
+}
+
+fn is_more(wait: &Wait) -> bool {
+    wait.usual_sessions.is_none_or(|usual| wait.sessions >= 1.5 * usual)
 }
 
 /// The server answered nobody: whatever else was seen was seen before and after.
@@ -152,7 +156,7 @@ pub(crate) fn meanwhile(cause: &Meanwhile, waits_max: usize, signs_max: usize) -
     let silence = silence(cause);
     let (risen, fallen): (Vec<_>, Vec<_>) =
         cause.signs.iter().filter(|sign| sign.unit != SignUnit::Seconds).partition(|sign| has_risen(sign));
-    let waits = cause.waits.iter().take(waits_max).map(wait);
+    let waits = cause.waits.iter().filter(|wait| is_more(wait)).take(waits_max).map(wait);
     let risen = risen.into_iter().take(signs_max).map(sign);
     let mut told: Vec<_> = silence.into_iter().map(sign).chain(waits).chain(risen).collect();
     if cause.readings == 0 && silence.is_none() {
@@ -320,6 +324,9 @@ mod tests {
                    usually 0.0; disk busy: 90 %, usually 20 %; less than usual: Innodb_row_lock_waits: 0.070/s, usually 1.800/s, \
                    server CPU: 0.10 cores, usually 0.90 cores";
         assert_eq!(meanwhile(&cause, usize::MAX, usize::MAX), all);
+        let as_ever =
+            Meanwhile { readings: 1, waits: vec![waited(WaitClass::Commit, 2.0, Some(1.8))], signs: Vec::new() };
+        assert_eq!(meanwhile(&as_ever, 2, 2), "nothing that was read stands out");
         let unseen = Meanwhile { readings: 0, ..Meanwhile::default() };
         assert_eq!(meanwhile(&unseen, 2, 2), "no reading of the server lies within it");
         assert_eq!(meanwhile(&Meanwhile { readings: 1, ..unseen }, 2, 2), "nothing that was read stands out");
