@@ -136,18 +136,19 @@ impl<'a> Waits<'a> {
     }
 
     /// What was waited on within a stretch more than elsewhere, the largest change first. `elsewhere`: the stretches that it
-    /// is compared with. The stretch is widened to the readings around it.
+    /// is compared with. The stretch is widened to the readings around it, but for sessions that were counted within it.
     pub(crate) fn changes(&self, from_ms: f64, to_ms: f64, elsewhere: &[(f64, f64)]) -> Vec<Wait> {
         const CHANGES_MAX: usize = 5;
         /// Less than this is no session.
         const SESSIONS_MIN: f64 = 0.05;
-        let (from_ms, to_ms) = widened(self.times, from_ms, to_ms);
+        let (before_ms, after_ms) = widened(self.times, from_ms, to_ms);
         let elsewhere = self.within(elsewhere);
         let mut changes: Vec<_> = self
             .signals
             .iter()
             .filter_map(|signal| {
-                let sessions = signal.sessions(from_ms, to_ms)?;
+                let counted = signal.sessions(from_ms, to_ms).filter(|_| signal.kind == Kind::Sessions);
+                let sessions = counted.or_else(|| signal.sessions(before_ms, after_ms))?;
                 Some(Wait {
                     name: signal.name.clone(),
                     class: signal.class,
@@ -372,6 +373,24 @@ mod tests {
         assert_eq!(waits.source, WaitSource::Sampled);
         assert_eq!(waits.classes, [(WaitClass::Commit, vec![3.0, 22.0]), (WaitClass::RowLock, vec![0.0, 0.5])]);
         assert_eq!(wait_series(&self::series(&[(0.0, &[]), (1.0, &[])])), None);
+    }
+
+    /// Those of the readings around it wait for something else.
+    #[test]
+    fn sessions_are_those_that_were_counted_within_it() {
+        let series = series(&[
+            (0.0, &[("session.Commit", 1.0)]),
+            (1000.0, &[("session.Commit", 1.0)]),
+            (2000.0, &[("session.Commit", 7.0)]),
+            (3000.0, &[("session.Commit", 9.0)]),
+            (4000.0, &[("session.Commit", 1.0)]),
+        ]);
+        let sessions = |from_ms, to_ms| {
+            let changes = Waits::of(&series).unwrap().changes(from_ms, to_ms, &[(0.0, 1000.0)]);
+            changes.first().map(|wait| wait.sessions)
+        };
+        assert_eq!((sessions(1500.0, 3500.0), sessions(1500.0, 2500.0)), (Some(8.0), Some(7.0)));
+        assert_eq!(sessions(1300.0, 1700.0), Some(4.0), "none lies within it: those around it");
     }
 
     /// MariaDB times the binlog and not the redo log: what is left of the commits is that.

@@ -150,13 +150,12 @@ impl ProbeSeries {
             let is_point = sample.took_ms <= SLOW_MS;
             if is_point {
                 times.push(sample.at_ms);
-            } else {
-                series.slow_ends.entry(sample.source).or_default().push(sample.at_ms + sample.took_ms / 2.0);
             }
             let known = last.entry(sample.source).or_default();
             series.lose(sample.lost, known);
             known.extend(sample.values);
             if !is_point {
+                series.slow_ends.entry(sample.source).or_default().push(sample.at_ms + sample.took_ms / 2.0);
                 continue;
             }
             for (name, value) in known.iter() {
