@@ -310,8 +310,9 @@ fn damage_of_the_probe_is_named_and_what_is_left_is_used() {
     let lost = (true, "probe.jsonl is damaged");
     let cut = |to: usize| move |path: &Path| fs::write(path, &fs::read(path).unwrap()[..to]).unwrap();
     assert_eq!(pages(&damage("is missing, although the plan says", &|path| fs::remove_file(path).unwrap())), lost);
-    assert_eq!(pages(&damage("has nothing in it", &cut(0))), lost);
-    assert_eq!(pages(&damage("has nothing in it", &cut(30))), lost);
+    assert_eq!(pages(&damage("has not one whole line", &cut(0))), lost);
+    assert_eq!(pages(&damage("has not one whole line", &cut(30))), lost);
+    assert_eq!(pages(&damage("has no reading", &cut(80))), lost);
     assert!(pages(&damage("its readings end 2.0 s before the measure phase does", &cut(400))).0);
     let last = |path: &Path| cut(fs::read(path).unwrap().len() - 9)(path);
     assert_eq!(pages(&damage("its last line is cut off", &last)), (false, "Innodb_pages_written"));

@@ -43,7 +43,7 @@ impl ExperimentFolder {
             let is_there = self.path().join(&trial.name).join(PROBE).exists();
             let is_expected = trial.measured.is_some() && self.plan_says_probe();
             return match (has_ended, is_there) {
-                (true, true) => Some("has nothing in it".to_owned()),
+                (true, true) => Some("has not one whole line".to_owned()),
                 (true, false) if is_expected => {
                     Some("is missing, although the plan says that the server was watched".to_owned())
                 }
@@ -54,7 +54,8 @@ impl ExperimentFolder {
             return Some(format!("line {line} cannot be understood"));
         }
         let ends_ms = measured(intervals).last().map(|last| last.start_ms + last.length_ms);
-        let missing_ms = ends_ms.map_or(0.0, |ends_ms| ends_ms - probe.last_ms().unwrap_or(0.0));
+        let Some(last_ms) = probe.last_ms() else { return has_ended.then(|| "has no reading".to_owned()) };
+        let missing_ms = ends_ms.map_or(0.0, |ends_ms| ends_ms - last_ms);
         if has_ended && missing_ms > probe.interval_ms + LATE_MS {
             let missing_s = missing_ms / 1e3;
             return Some(format!("its readings end {missing_s:.1} s before the measure phase does"));
@@ -218,12 +219,16 @@ mod tests {
         kept().without(LATENCY).check(&["latency.hdr: is missing, although the trial has left other files"]);
         kept().cut(PROBE, 0.5).check(&["probe.jsonl: its readings end 1.6 s before the measure phase does"]);
         kept().cut(PROBE, 0.99).check(&["probe.jsonl: its last line is cut off"]);
-        kept().cut(PROBE, 0.0).check(&["probe.jsonl: has nothing in it"]);
+        kept().cut(PROBE, 0.0).check(&["probe.jsonl: has not one whole line"]);
         kept().without(PROBE).check(&["probe.jsonl: is missing, although the plan says that the server was watched"]);
         let edited = kept();
         let text = fs::read_to_string(edited.path(PROBE)).unwrap().replace("500.0", "\u{0}");
         fs::write(edited.path(PROBE), text).unwrap();
         edited.check(&["probe.jsonl: line 7 cannot be understood"]);
+        let edited = kept();
+        let text = fs::read_to_string(edited.path(PROBE)).unwrap().replace("900.0", "1e300");
+        fs::write(edited.path(PROBE), text).unwrap();
+        edited.check(&["probe.jsonl: line 11 cannot be understood"]);
         // A drain that was cut off takes nothing measured with it, and is told all the same.
         let drained = kept();
         let text = fs::read_to_string(drained.path(INTERVALS)).unwrap() + "{\"phase\":\"drain\"";

@@ -104,7 +104,7 @@ impl ProbeSeries {
         }
         let mut first_unread_line = None;
         let samples = lines.enumerate().filter_map(|(at, line)| {
-            let sample = serde_json::from_str(line).ok();
+            let sample = serde_json::from_str(line).ok().filter(ProbeSample::is_possible);
             if sample.is_none() {
                 // The header is the first one.
                 first_unread_line.get_or_insert(at + 2);

@@ -4,7 +4,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::{Interval, Trial};
+use crate::{Interval, ProbeSample, Trial};
 
 /// Whole numbers up to here are exact as floating-point ones; nothing that is counted or timed comes near it.
 const FIGURE_MAX: f64 = 9e15;
@@ -13,6 +13,13 @@ impl Trial {
     /// Names the first measured figure that cannot be true.
     pub(crate) fn check(&self) -> Result<(), String> {
         first_wrong("measured", &self.measured)
+    }
+}
+
+impl ProbeSample {
+    /// A reading may have been made before the first transaction.
+    pub(crate) fn is_possible(&self) -> bool {
+        self.at_ms.abs() <= FIGURE_MAX && !is_wrong(self.took_ms)
     }
 }
 

@@ -112,7 +112,7 @@ fn facts(trials: &[StalledTrial<'_>], unread: &[Unread]) -> Vec<(&'static str, S
     for (why, text) in [
         (StallsUnknown::NoBuckets, "recorded seconds only, so that nothing is known of their stalls"),
         (StallsUnknown::TooFew, "had too few transactions to tell a standstill from chance"),
-        (StallsUnknown::NotRead, "have lost the record of their intervals"),
+        (StallsUnknown::NotRead, "left no record of the intervals that can be read"),
         (StallsUnknown::TooShort, "measured too short for stalls to be told from what is usual"),
     ] {
         if unknown(why) > 0 {
@@ -189,13 +189,13 @@ mod tests {
     fn what_could_not_be_read_is_said() {
         let fixture = Fixture::watched();
         let trials = [(&fixture.trials[0], &fixture.details[0])];
-        let what = "trial-0001/probe.jsonl: has nothing in it".to_owned();
+        let what = "trial-0001/probe.jsonl: has not one whole line".to_owned();
         let unread = [Unread { what, whole_trial: false }];
-        let said = "Not read  trial-0001/probe.jsonl: has nothing in it\n";
+        let said = "Not read  trial-0001/probe.jsonl: has not one whole line\n";
         let text = stalls_text("runs/x", &trials, &unread, false);
         assert!(text.contains(said), "{text}");
-        assert!(stalls_markdown("runs/x", &trials, &unread).contains("probe.jsonl: has nothing in it"));
+        assert!(stalls_markdown("runs/x", &trials, &unread).contains("probe.jsonl: has not one whole line"));
         let document: serde_json::Value = serde_json::from_str(&stalls_json(&trials, &unread)).unwrap();
-        assert_eq!(document["unread"][0], "trial-0001/probe.jsonl: has nothing in it");
+        assert_eq!(document["unread"][0], "trial-0001/probe.jsonl: has not one whole line");
     }
 }

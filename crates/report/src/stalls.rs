@@ -69,7 +69,7 @@ fn valid<'a>(input: &ReportInput<'a>) -> Vec<&'a TrialDetail> {
 pub(crate) fn unknown(why: StallsUnknown) -> &'static str {
     match why {
         StallsUnknown::NoBuckets => "the record has whole seconds only (an older version, or a script's run)",
-        StallsUnknown::NotRead => "the record of its intervals is damaged",
+        StallsUnknown::NotRead => "there is no record of the intervals that can be read",
         StallsUnknown::TooShort => "the measure phase is shorter than a second",
         StallsUnknown::TooFew => "there are too few transactions to tell a standstill from chance",
     }
