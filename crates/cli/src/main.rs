@@ -32,6 +32,7 @@ use crate::args::{Cli, Command, PlanCommand};
 use crate::exit::Exit;
 
 fn main() -> ExitCode {
+    signals::outlive_file_limits();
     if let Some((tool, arguments)) = compat::called(compat::arguments()) {
         return compat::run(tool, arguments);
     }

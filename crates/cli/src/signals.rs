@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::flag;
 use signal_hook::low_level::pipe;
 use truetps_compat::Farewell;
@@ -16,6 +16,12 @@ use crate::say_raw;
 
 const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 const INTERRUPTED: i32 = 130;
+
+/// A file that may not grow any more (`ulimit -f`) is a write that fails, which is told, and not the end of the program.
+pub(crate) fn outlive_file_limits() {
+    // Where it cannot be handled, the program dies of it as others do.
+    let _ = flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)));
+}
 
 /// A flag that the first signal raises.
 pub(crate) fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
