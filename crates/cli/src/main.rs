@@ -6,6 +6,7 @@ mod commands;
 mod compat;
 mod exit;
 mod failure;
+mod flags;
 mod load_args;
 mod login;
 mod named_run;

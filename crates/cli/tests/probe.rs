@@ -61,7 +61,7 @@ fn server_and_host_are_seen_beside_a_load() {
 
     place.good(&[&base[..], &["--no-probe"]].concat());
     assert!(!place.latest().join("trial-0001/probe.jsonl").exists());
-    place.refused(&[&base[..], &["--probe-interval=1ms"]].concat(), &["probe.interval_s", "0.05"]);
+    place.refused(&[&base[..], &["--probe-interval=1ms"]].concat(), &["`--probe-interval`", "0.05"]);
 }
 
 #[test]

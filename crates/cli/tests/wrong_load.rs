@@ -36,16 +36,16 @@ fn rates_that_cannot_be() {
         (&["--rate", "1/d"], &["--rate", "`d` is none of the units s, min, h"]),
         (&["--rate", "fast"], &["--rate", "`fast` is not a number"]),
         (&["--rate="], &["--rate", "is not a number"]),
-        (&["--rate", "1e9"], &["`load.rate`: 1000000000 is not between"]),
-        (&["--rate", "0.00001"], &["`load.rate`: 0.00001 is not between"]),
-        (&["--rate-per-client", "1e9"], &["`load.rate_per_client`: 1000000000 is not between"]),
-        (&["--rate-per-client", "1e5", "--clients", "1000"], &["`load.rate_per_client`", "for 1000 clients together"]),
+        (&["--rate", "1e9"], &["`--rate`: 1000000000 is not between"]),
+        (&["--rate", "0.00001"], &["`--rate`: 0.00001 is not between"]),
+        (&["--rate-per-client", "1e9"], &["`--rate-per-client`: 1000000000 is not between"]),
+        (&["--rate-per-client", "1e5", "--clients", "1000"], &["`--rate-per-client`", "for 1000 clients together"]),
         (&["--rate", "5", "--rate-per-client", "1"], &["--rate", "--rate-per-client", "cannot be used with"]),
-        (&["--ramp-to", "10"], &["`load.ramp_to`: needs `rate` or `rate_per_client`"]),
-        (&["--rate", "5", "--ramp-to", "1e9"], &["`load.ramp_to`: 1000000000 is not between"]),
+        (&["--ramp-to", "10"], &["`--ramp-to`: needs `--rate` or `--rate-per-client`"]),
+        (&["--rate", "5", "--ramp-to", "1e9"], &["`--ramp-to`: 1000000000 is not between"]),
         (&["--rate", "5", "--arrivals", "uniform"], &["--arrivals", "poisson"]),
-        (&["--latency-limit", "10ms"], &["`load.latency_limit_ms`: needs `rate` or `rate_per_client`"]),
-        (&["--rate", "5", "--latency-limit", "0s"], &["`load.latency_limit_ms`: 0 is not between"]),
+        (&["--latency-limit", "10ms"], &["`--latency-limit`: needs `--rate` or `--rate-per-client`"]),
+        (&["--rate", "5", "--latency-limit", "0s"], &["`--latency-limit`: 0 is not between", " ms"]),
         (&["--rate", "5", "--latency-limit", "10"], &["--latency-limit", "10"]),
     ]);
 }
@@ -85,14 +85,14 @@ fn cores_and_modes_that_cannot_be() {
 #[test]
 fn error_classes_that_cannot_be() {
     check(&[
-        (&["--retry", "dedlock"], &["`load.errors.retry`: `dedlock` is no error class (did you mean `deadlock`?)"]),
-        (&["--ignore", "1062"], &["`load.errors.ignore`: `1062` is no error class", "`other(NUMBER)`"]),
-        (&["--fatal", "other(toolong)"], &["`load.errors.fatal`", "is no error class"]),
-        (&["--retry", "connection_lost"], &["`load.errors.retry`", "whether its transaction was committed"]),
-        (&["--retry", "deadlock,deadlock"], &["`load.errors.retry`", "is in `retry` already"]),
-        (&["--ignore", "read_only", "--fatal", "read_only"], &["`load.errors.fatal`", "is in `ignore` already"]),
-        (&["--retries-max", "99999999"], &["`load.errors.retries_max`: 99999999 is more than"]),
-        (&["--reconnect=-1"], &["`load.errors.reconnect_s`: -1 is not between"]),
+        (&["--retry", "dedlock"], &["`--retry`: `dedlock` is no error class (did you mean `deadlock`?)"]),
+        (&["--ignore", "1062"], &["`--ignore`: `1062` is no error class", "`other(NUMBER)`"]),
+        (&["--fatal", "other(toolong)"], &["`--fatal`", "is no error class"]),
+        (&["--retry", "connection_lost"], &["`--retry`", "whether its transaction was committed"]),
+        (&["--retry", "deadlock,deadlock"], &["`--retry`", "is in `--retry` already"]),
+        (&["--ignore", "read_only", "--fatal", "read_only"], &["`--fatal`", "is in `--ignore` already"]),
+        (&["--retries-max", "99999999"], &["`--retries-max`: 99999999 is more than"]),
+        (&["--reconnect=-1"], &["`--reconnect`: -1 is not between"]),
     ]);
 }
 

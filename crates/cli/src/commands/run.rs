@@ -11,6 +11,7 @@ use crate::args::RunArgs;
 use crate::commands::sweep::measure;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::flags::by_flag;
 use crate::load_args::Mode;
 use crate::site;
 
@@ -37,7 +38,7 @@ fn plan_of(args: &RunArgs) -> Result<Plan, Failure> {
         quick: QuickOverrides::default(),
     };
     // The flags go the same way as a file, so that the same checks say the same things.
-    Plan::parse(&plan.to_toml()).map_err(Failure::usage)
+    Plan::parse(&plan.to_toml()).map_err(|error| Failure::usage(by_flag("run", error)))
 }
 
 /// What the flags say of the workload. Flags that it has no use for are kept: the plan's checks name them.

@@ -13,6 +13,7 @@ use crate::commands::again;
 use crate::commands::plan::size;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::flags::by_flag;
 use crate::load_args::Mode;
 use crate::plans;
 use crate::say;
@@ -37,7 +38,7 @@ pub(crate) fn run(args: &SweepArgs) -> Result<Exit, Failure> {
     plan.design.seed = args.seed.unwrap_or(plan.design.seed);
     choose_server(&mut plan, args.place.server.as_deref())?;
     plan.probe = args.probe.over(&plan.probe);
-    plan.probe.check().map_err(Failure::usage)?;
+    plan.probe.check().map_err(|error| Failure::usage(by_flag("sweep", error)))?;
     plan.load.mode = args.engine.mode.map_or(plan.load.mode, Mode::drive_mode);
     let time = estimate(&plan, &schedule(&plan));
     if time > LONG && !args.yes {
