@@ -66,7 +66,7 @@ pub enum LabError {
     )]
     Full { max: u64, in_use: u64 },
     #[error(
-        "the account may have {max} sessions (max_user_connections), {in_use} of which it has already: {clients} clients are too many"
+        "the account may have {max} sessions (max_user_connections), {in_use} of which it has already, that of truetps among them: {clients} clients are too many"
     )]
     NoRoomOfAccount { clients: u64, max: u64, in_use: u64 },
     #[error("the schema `{schema}` exists already, and truetps works in a schema that it makes itself")]

@@ -205,7 +205,8 @@ fn validity(outcome: &Outcome, load: &LoadSpec, failed_share_max: f64) -> Validi
     match &outcome.ending {
         Ending::ObserverFailed(error) => return invalid(format!("not recorded to the end: {error}")),
         Ending::NobodyConnected => {
-            return invalid(format!("no client could connect: {}", first(&outcome.connect_errors)));
+            let room = session_of_ours(&outcome.connect_errors);
+            return invalid(format!("no client could connect: {}{room}", first(&outcome.connect_errors)));
         }
         Ending::AllClientsLost => {
             let errors = if outcome.errors.is_empty() { &outcome.errors_elsewhere } else { &outcome.errors };
@@ -217,8 +218,9 @@ fn validity(outcome: &Outcome, load: &LoadSpec, failed_share_max: f64) -> Validi
     }
     if outcome.clients_failed > 0 {
         let (failed, message) = (outcome.clients_failed, first(&outcome.connect_errors));
+        let room = session_of_ours(&outcome.connect_errors);
         return invalid(format!(
-            "{failed} of {} clients could not connect: {message}",
+            "{failed} of {} clients could not connect: {message}{room}",
             failed + outcome.clients_connected
         ));
     }
@@ -246,6 +248,16 @@ fn validity(outcome: &Outcome, load: &LoadSpec, failed_share_max: f64) -> Validi
         // A trial in which nothing ended at all is evidence of a stall.
         Some(_) => Validity::Valid,
     }
+}
+
+/// Where a limit of sessions keeps clients out: whose sessions there are beside theirs.
+fn session_of_ours(errors: &[truetps_record::ErrorCount]) -> &'static str {
+    const LIMITS: [u16; 3] = [1040, 1203, 1226];
+    const LIMIT_OF_POSTGRES: &str = "SQLSTATE 53300";
+    let is_limit = |error: &truetps_record::ErrorCount| {
+        LIMITS.contains(&error.code) || error.first_message.contains(LIMIT_OF_POSTGRES)
+    };
+    if errors.iter().any(is_limit) { " (truetps needs one session more than there are clients)" } else { "" }
 }
 
 fn engine_facts(context: &TrialContext<'_>, outcome: &Outcome) -> EngineFacts {
