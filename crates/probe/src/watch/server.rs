@@ -9,11 +9,11 @@ use truetps_record::{AbsentSignal, Family};
 use crate::watch::shape::Question;
 use crate::watch::{Reading, Values, mysql, postgres};
 
-/// A login takes no longer.
+/// The first login takes no longer.
 const LOGIN_TIMEOUT: Duration = Duration::from_secs(2);
 /// A server that does not answer for so long has lost the session. Up to then its answer is late, and true.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
-/// A session that was lost is made again this often at most.
+/// A session that was lost is made again this often at most, from try to try.
 const AGAIN: Duration = Duration::from_secs(1);
 /// A statement that the server has refused so often in a row is not asked again.
 const REFUSALS_MAX: u32 = 3;
@@ -172,8 +172,13 @@ impl ServerWatch {
         limit < 0 || i64::from(clients) <= limit - in_use
     }
 
-    /// Asks everything once. `None`: there is no session now, and one more try to make it comes with a later reading.
+    /// Asks everything once, in a new session where the last one has been ended. `None`: the server has not answered, and
+    /// one more try to make a session comes with a later reading.
     pub fn read(&mut self) -> Option<Reading> {
+        self.ask_all().or_else(|| self.ask_all())
+    }
+
+    fn ask_all(&mut self) -> Option<Reading> {
         if self.client.is_none() && !self.connect_again() {
             return None;
         }
@@ -192,7 +197,6 @@ impl ServerWatch {
                 Err(_) => {
                     let all = plus(self.traffic_before, client.traffic());
                     (self.client, self.traffic_before) = (None, all);
-                    self.next_try = Instant::now() + AGAIN;
                     return None;
                 }
             }
@@ -208,13 +212,10 @@ impl ServerWatch {
         if Instant::now() < self.next_try {
             return false;
         }
-        self.client = Client::connect(&self.target, LOGIN_TIMEOUT).ok();
-        if let Some(client) = &mut self.client {
-            // One that cannot be told has lost its server: the next question says so.
-            let _ = client.set_timeout(ANSWER_TIMEOUT);
-            self.pid = client.peer_pid();
-        }
         self.next_try = Instant::now() + AGAIN;
+        // As long as for an answer: servers count logins that were begun and given up, and may shut out their host.
+        self.client = Client::connect(&self.target, ANSWER_TIMEOUT).ok();
+        self.pid = self.client.as_ref().and_then(Client::peer_pid).or(self.pid);
         self.client.is_some()
     }
 }
