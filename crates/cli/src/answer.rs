@@ -35,9 +35,8 @@ pub(crate) fn give(folder: &ExperimentFolder, format: Format) -> Result<Exit, Fa
     let input = recorded.input(&analysis);
     let page = folder.path().join("report.html");
     let written = write_atomically(&page, truetps_report::html(&input, &recorded.series).as_bytes());
-    let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let text = match format {
-        Format::Text => truetps_report::text(&input, colour),
+        Format::Text => truetps_report::text(&input, in_colour()),
         Format::Json => truetps_report::json(&input),
         Format::Csv => truetps_report::csv(&input),
         Format::Md => truetps_report::markdown(&input),
@@ -67,6 +66,11 @@ pub(crate) fn warn_of(folder: &ExperimentFolder, unread: &[Unread]) {
     for unread in unread {
         say(&format!("warning: {}: cannot be read: {}\n", shown(folder.path()).display(), unread.what));
     }
+}
+
+/// Whether somebody reads stdout who has not asked for no colours.
+pub(crate) fn in_colour() -> bool {
+    std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
 /// What the answer means for a script.

@@ -1,21 +1,11 @@
-//! What a probe has seen, as text: a line a sample while it runs, and a table at the end.
+//! What a probe sees, as lines while it runs.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
+use std::time::Duration;
 
 use truetps_analysis::{LiveProbe, LiveWait, RedoAge};
-use truetps_record::{ProbeSample, ProbeSource, ProbeSummary};
+use truetps_record::{AbsentSignal, Answers, ProbeSample, ProbeSource, is_gauge, is_reset};
 use truetps_report::format;
-
-use crate::args::TableFormat;
-
-/// The last values, and when they were read.
-#[derive(Debug, Default)]
-pub(crate) struct Meter {
-    last: BTreeMap<String, f64>,
-    at_ms: Option<f64>,
-    live: LiveProbe,
-}
 
 /// Transactions a second, in the server's own words; the first that it has.
 const COMMITS: [(&str, &str); 3] = [
@@ -23,46 +13,169 @@ const COMMITS: [(&str, &str); 3] = [
     ("status.Handler_commit", "Handler_commit"),
     ("pg_stat_database.xact_commit", "xact_commit"),
 ];
-const REDO: [&str; 2] = ["status.Innodb_os_log_written", "pg_lsn.insert_bytes"];
+const REDO: [(&str, &str); 2] = [("status.Innodb_os_log_written", "redo"), ("pg_lsn.insert_bytes", "WAL")];
+const SESSIONS: &str = "session";
+/// Silence is told this often at most.
+const TOLD_AGAIN_MS: f64 = 500.0;
 
-impl Meter {
-    /// What has happened since the sample before; `None` for the first one, and for those of the host.
-    pub(crate) fn line(&mut self, sample: &ProbeSample) -> Option<String> {
+/// All lines of a probe.
+#[derive(Debug)]
+pub(crate) struct Lines {
+    meter: Meter,
+    answers: Answers,
+    interval_ms: f64,
+    /// When the silence was told that goes on.
+    told_ms: Option<f64>,
+    looked_ms: f64,
+}
+
+impl Lines {
+    /// `absent`: what the server does not offer from the start.
+    pub(crate) fn new(interval: Duration, absent: &[AbsentSignal]) -> Self {
+        let interval_ms = interval.as_secs_f64() * 1e3;
+        Self {
+            meter: Meter::new(interval_ms, absent),
+            answers: Answers::new(interval_ms),
+            interval_ms,
+            told_ms: None,
+            looked_ms: 0.0,
+        }
+    }
+
+    /// Somebody looks, before the samples of this moment: where nobody has looked for long, nobody has asked either.
+    pub(crate) fn look(&mut self, now: Duration) {
+        let now_ms = now.as_secs_f64() * 1e3;
+        if self.answers.is_pause(now_ms - self.looked_ms) {
+            self.answers.not_asked_until(now_ms);
+        }
+        self.looked_ms = now_ms;
+    }
+
+    /// Of a sample of the server; those of the host have none.
+    pub(crate) fn sample(&mut self, sample: &ProbeSample) -> Vec<String> {
         if sample.source != ProbeSource::Server {
+            return Vec::new();
+        }
+        let silence = self.answers.answered(sample.at_ms, sample.took_ms);
+        self.told_ms = None;
+        let again = silence.map(|silence| {
+            let length = silence.length_ms() / 1e3;
+            format!("{}  the server answers again, after {length:.1} s without an answer", time(silence.to_ms))
+        });
+        again.into_iter().chain(self.meter.line(sample)).collect()
+    }
+
+    /// While the server does not answer: for how long it has not, once an interval.
+    pub(crate) fn silence(&mut self) -> Option<String> {
+        let silence = self.answers.silence_at(self.looked_ms)?;
+        let wait_ms = self.interval_ms.max(TOLD_AGAIN_MS);
+        if self.told_ms.is_some_and(|told_ms| self.looked_ms - told_ms < wait_ms) {
             return None;
         }
+        self.told_ms = Some(self.looked_ms);
+        let length = silence.length_ms() / 1e3;
+        Some(format!("{}  no answer from the server for {length:.1} s", time(self.looked_ms)))
+    }
+}
+
+fn time(at_ms: f64) -> String {
+    format!("{:.1}s", at_ms / 1e3)
+}
+
+/// The last values, and what they were at the last line.
+#[derive(Debug)]
+struct Meter {
+    interval_ms: f64,
+    last: BTreeMap<String, f64>,
+    told: BTreeMap<String, f64>,
+    told_ms: Option<f64>,
+    /// Of the reading before; `None` where nobody knows when that was true.
+    read_ms: Option<f64>,
+    /// Since the last line.
+    is_restarted: bool,
+    /// The account is shown what others do.
+    sees_sessions: bool,
+    live: LiveProbe,
+}
+
+impl Meter {
+    fn new(interval_ms: f64, absent: &[AbsentSignal]) -> Self {
+        Self {
+            interval_ms,
+            last: BTreeMap::new(),
+            told: BTreeMap::new(),
+            told_ms: None,
+            read_ms: None,
+            is_restarted: false,
+            sees_sessions: !absent.iter().any(|signal| signal.is_about(SESSIONS)),
+            live: LiveProbe::default(),
+        }
+    }
+
+    /// What has happened since the line before; `None` for the first sample, and for one that comes soon after a line.
+    fn line(&mut self, sample: &ProbeSample) -> Option<String> {
+        self.take(sample);
+        let read_ms = self.read_ms.take();
+        if sample.is_late() {
+            return None;
+        }
+        self.read_ms = Some(sample.at_ms);
+        let line = match self.told_ms {
+            // A reading of its own where something begins or ends.
+            Some(told_ms) if sample.at_ms - told_ms < self.interval_ms / 2.0 => return None,
+            Some(told_ms) => Some(self.text(sample.at_ms, (sample.at_ms - told_ms) / 1e3, read_ms)),
+            None => None,
+        };
+        self.told_ms = Some(sample.at_ms);
+        self.told.clone_from(&self.last);
+        self.is_restarted = false;
+        line
+    }
+
+    fn take(&mut self, sample: &ProbeSample) {
         self.live.sample(sample);
-        let (before, before_ms) = (self.last.clone(), self.at_ms.replace(sample.at_ms));
+        let counters = sample.values.iter().filter(|(name, _)| !is_gauge(name));
+        if is_reset(counters.filter_map(|(name, value)| Some((*self.last.get(name)?, *value)))) {
+            self.is_restarted = true;
+            self.told.clear();
+        }
         self.last.retain(|name, _| !sample.lost.iter().any(|signal| signal.is_about(name)));
         self.last.extend(sample.values.iter().map(|(name, value)| (name.clone(), *value)));
-        let seconds = (sample.at_ms - before_ms?) / 1e3;
-        // A counter that fell is that of another server.
+        let is_seen = sample.values.keys().any(|name| is_session(name));
+        self.sees_sessions &= !sample.lost.iter().any(|signal| signal.is_about(SESSIONS));
+        self.sees_sessions |= is_seen;
+    }
+
+    fn text(&self, at_ms: f64, seconds: f64, read_ms: Option<f64>) -> String {
+        // A counter that fell was set back.
         let rate = |name: &str| {
-            let growth = self.last.get(name)? - before.get(name)?;
-            (growth >= 0.0 && seconds > 0.0).then(|| growth / seconds)
+            let growth = self.last.get(name)? - self.told.get(name)?;
+            (growth >= 0.0).then(|| growth / seconds)
         };
         let value = |name: &str| self.last.get(name).copied();
-        let mut parts = vec![format!("{:.1}s", sample.at_ms / 1e3)];
+        let mut parts = vec![time(at_ms)];
+        parts.extend(self.is_restarted.then(|| "counters fell: restarted?".to_owned()));
         parts.extend(self.running().map(|n| format!("running {n:.0}")));
         let commits = COMMITS.iter().filter_map(|(name, word)| Some((rate(name)?, word)));
         // A server without a binlog counts none there.
         let commits = commits.reduce(|best, other| if best.0 > 0.0 { best } else { other });
         parts.extend(commits.map(|(rate, word)| format!("{word} {}/s", format::tps(rate))));
-        let redo = REDO.iter().find_map(|name| rate(name));
-        parts.extend(redo.map(|bytes| format!("redo {}/s", format::bytes(bytes as u64))));
+        let redo = REDO.iter().find_map(|(name, word)| Some((rate(name)?, word)));
+        parts.extend(redo.map(|(bytes, word)| format!("{word} {}/s", format::bytes(bytes as u64))));
         parts.extend(RedoAge::of(value).map(checkpoint_age));
         let waiting = value("status.Innodb_row_lock_current_waits").or_else(|| value("pg_locks.waiting"));
         parts.extend(waiting.map(|n| format!("lock waits {n:.0}")));
-        parts.extend(self.top_wait(sample.at_ms, seconds));
-        Some(parts.join("  "))
+        parts.extend(read_ms.and_then(|read_ms| self.top_wait(at_ms, (at_ms - read_ms) / 1e3)));
+        parts.join("  ")
     }
 
-    /// The probe's own session is one of those that the counter has.
+    /// Sessions at work. The probe's own is one of those that the MySQL family counts.
     fn running(&self) -> Option<f64> {
-        let threads = self.last.get("status.Threads_running").map(|n| (n - 1.0).max(0.0));
-        let sessions = || self.last.iter().filter(|(name, _)| name.starts_with("session."));
-        threads
-            .or_else(|| self.last.contains_key("pg_locks.waiting").then(|| sessions().fold(0.0, |all, (_, n)| all + n)))
+        if let Some(threads) = self.last.get("status.Threads_running") {
+            return Some((threads - 1.0).max(0.0));
+        }
+        let all = || self.last.iter().filter(|(name, _)| is_session(name)).fold(0.0, |all, (_, n)| all + n);
+        (self.sees_sessions && self.last.contains_key("pg_locks.waiting")).then(all)
     }
 
     /// What was waited on for most of the time since the sample before; else what most sessions wait in.
@@ -82,118 +195,12 @@ fn checkpoint_age(age: RedoAge) -> String {
     format!("checkpoint age {}{}", format::bytes(age.bytes as u64), share.unwrap_or_default())
 }
 
-/// Rates of what counts, and values of what goes up and down.
-pub(crate) fn table(summary: &ProbeSummary, format: TableFormat) -> String {
-    let rows = rows(summary);
-    if format == TableFormat::Csv {
-        let mut text = String::from("signal,kind,growth,per_second,mean,max,last\n");
-        for row in &rows {
-            let name = if row.name.contains([',', '"']) {
-                format!("\"{}\"", row.name.replace('"', "\"\""))
-            } else {
-                row.name.to_owned()
-            };
-            let figures: Vec<_> =
-                row.figures.iter().map(|figure| figure.map_or(String::new(), |f| f.to_string())).collect();
-            let _ = writeln!(text, "{name},{},{}", row.kind, figures.join(","));
-        }
-        return text;
-    }
-    let mut text = head(summary);
-    let titles = [["Counter", "grew by", "a second"].as_slice(), ["Gauge", "mean", "max", "last"].as_slice()];
-    for (kind, titles) in ["counter", "gauge"].into_iter().zip(titles) {
-        let cells: Vec<Vec<String>> = rows
-            .iter()
-            .filter(|row| row.kind == kind)
-            .map(|row| {
-                let figures = row.figures.iter().flatten().map(|figure| amount(*figure));
-                [row.name.to_owned()].into_iter().chain(figures).collect()
-            })
-            .collect();
-        if !cells.is_empty() {
-            text += &if format == TableFormat::Md { markdown(titles, &cells) } else { columns(titles, &cells) };
-        }
-    }
-    if !summary.absent.is_empty() {
-        text += "\nAbsent\n";
-    }
-    for signal in &summary.absent {
-        let mark = if format == TableFormat::Md { "- " } else { "  " };
-        let _ = writeln!(text, "{mark}{}: {}", signal.what, signal.why);
-    }
-    text
-}
-
-struct Row<'a> {
-    name: &'a str,
-    kind: &'static str,
-    /// Growth, growth a second; mean, max, last.
-    figures: [Option<f64>; 5],
-}
-
-fn rows(summary: &ProbeSummary) -> Vec<Row<'_>> {
-    let counters = summary.counters.iter().map(|(name, counter)| Row {
-        name,
-        kind: "counter",
-        figures: [Some(counter.growth), Some(counter.per_second), None, None, None],
-    });
-    let gauges = summary.gauges.iter().map(|(name, gauge)| Row {
-        name,
-        kind: "gauge",
-        figures: [None, None, Some(gauge.mean), Some(gauge.max), Some(gauge.last)],
-    });
-    counters.chain(gauges).collect()
-}
-
-fn head(summary: &ProbeSummary) -> String {
-    let run = &summary.run;
-    let seconds = summary.length_ms / 1e3;
-    let samples = format::plural(summary.samples as u64, "sample");
-    format!(
-        "{}: {} {}\n{seconds:.1} s from {}, {samples} of the server\n",
-        run.target, run.server.flavour, run.server.version, run.started_at
-    )
-}
-
-/// Whole numbers from a thousand on.
-fn amount(value: f64) -> String {
-    if value >= 1000.0 { format::count(value.round() as u64) } else { format!("{value:.1}") }
-}
-
-fn columns(titles: &[&str], rows: &[Vec<String>]) -> String {
-    let width = |column: usize| {
-        let cells = rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count());
-        cells.chain([titles[column].len()]).max().unwrap_or(0)
-    };
-    let widths: Vec<_> = (0..titles.len()).map(width).collect();
-    let line = |cells: &mut dyn Iterator<Item = &str>| {
-        let cells: Vec<_> = cells
-            .zip(&widths)
-            .enumerate()
-            .map(|(n, (cell, width))| if n == 0 { format!("{cell:<width$}") } else { format!("{cell:>width$}") })
-            .collect();
-        cells.join("  ").trim_end().to_owned() + "\n"
-    };
-    let mut text = String::from("\n") + &line(&mut titles.iter().copied());
-    for row in rows {
-        text += &line(&mut row.iter().map(String::as_str));
-    }
-    text
-}
-
-fn markdown(titles: &[&str], rows: &[Vec<String>]) -> String {
-    let mut text = format!("\n| {} |\n|{}\n", titles.join(" | "), "---|".repeat(titles.len()));
-    for row in rows {
-        let cells: Vec<_> = row.iter().map(|cell| cell.replace('|', "\\|")).collect();
-        let _ = writeln!(text, "| {} |", cells.join(" | "));
-    }
-    text
+fn is_session(name: &str) -> bool {
+    name.strip_prefix(SESSIONS).is_some_and(|rest| rest.starts_with('.'))
 }
 
 #[cfg(test)]
 mod tests {
-    use truetps_record::{CounterSummary, GaugeSummary, ProbeRun, ServerFacts};
-
     use super::*;
 
     fn sample(at_ms: f64, values: &[(&str, f64)]) -> ProbeSample {
@@ -201,9 +208,13 @@ mod tests {
         ProbeSample { source: ProbeSource::Server, at_ms, took_ms: 1.0, values, lost: Vec::new() }
     }
 
+    fn meter(absent: &[AbsentSignal]) -> Meter {
+        Meter::new(1e3, absent)
+    }
+
     #[test]
     fn a_line_is_about_the_time_since_the_one_before() {
-        let mut meter = Meter::default();
+        let mut meter = meter(&[]);
         let first = [
             ("status.Threads_running", 3.0),
             ("status.Binlog_commits", 0.0),
@@ -226,43 +237,80 @@ mod tests {
             "2.0s  running 2  Handler_commit 100.0/s  redo 4.0 KiB/s  checkpoint age 1.0 KiB (25 % of the redo log)  \
              lock waits 0  io/file/sql/binlog 1.00 s"
         );
+        assert_eq!(meter.line(&sample(2100.0, &[("status.Handler_commit", 999.0)])), None, "too soon for a line");
+        let line = meter.line(&sample(3000.0, &[("status.Handler_commit", 1300.0)])).unwrap();
+        assert!(line.contains("Handler_commit 1 000/s"), "since the last line: {line}");
+    }
+
+    #[test]
+    fn a_late_reading_is_at_no_time() {
+        let mut meter = meter(&[]);
+        let commits = |at_ms, n, took_ms| ProbeSample { took_ms, ..sample(at_ms, &[("status.Handler_commit", n)]) };
+        assert_eq!(meter.line(&commits(0.0, 0.0, 1.0)), None);
+        assert_eq!(meter.line(&commits(2000.0, 500.0, 2000.0)), None);
+        assert_eq!(meter.line(&commits(4000.0, 800.0, 1.0)).unwrap(), "4.0s  Handler_commit 200.0/s");
+    }
+
+    #[test]
+    fn a_restart_has_no_rates() {
+        let mut meter = meter(&[]);
+        let of = |at_ms, commits, redo, more| {
+            let values =
+                [("status.Handler_commit", commits), ("status.Innodb_os_log_written", redo), ("status.x", more)];
+            sample(at_ms, &values)
+        };
+        meter.line(&of(0.0, 50.0, 9e6, 70.0));
+        let line = meter.line(&of(1000.0, 60.0, 512.0, 2.0)).unwrap();
+        assert_eq!(line, "1.0s  counters fell: restarted?", "a counter may already be beyond what it was");
+        assert_eq!(meter.line(&of(2000.0, 61.0, 512.0, 2.0)).unwrap(), "2.0s  Handler_commit 1.000/s  redo 0 B/s");
     }
 
     #[test]
     fn postgres_has_other_words() {
-        let mut meter = Meter::default();
-        meter.line(&sample(
-            0.0,
-            &[("pg_stat_database.xact_commit", 5.0), ("pg_lsn.insert_bytes", 0.0), ("pg_locks.waiting", 1.0)],
-        ));
-        let line =
-            meter.line(&sample(1000.0, &[("pg_stat_database.xact_commit", 9.0), ("session.LWLock:WALWrite", 2.0)]));
-        assert_eq!(line.unwrap(), "1.0s  running 2  xact_commit 4.000/s  redo 0 B/s  lock waits 1  LWLock:WALWrite 2");
+        let first = [("pg_stat_database.xact_commit", 5.0), ("pg_lsn.insert_bytes", 0.0), ("pg_locks.waiting", 1.0)];
+        let second = [("pg_stat_database.xact_commit", 9.0)];
+        let mut all = meter(&[]);
+        all.line(&sample(0.0, &first));
+        let line = all.line(&sample(1000.0, &second)).unwrap();
+        assert_eq!(line, "1.0s  running 0  xact_commit 4.000/s  WAL 0 B/s  lock waits 1", "nobody is at work");
+        let line = all.line(&sample(2000.0, &[("session.LWLock:WALWrite", 2.0)])).unwrap();
+        assert_eq!(line, "2.0s  running 2  xact_commit 0/s  WAL 0 B/s  lock waits 1  LWLock:WALWrite 2");
+        let hidden = AbsentSignal { what: "session".to_owned(), why: "no right".to_owned() };
+        let mut own = meter(&[hidden]);
+        own.line(&sample(0.0, &first));
+        let line = own.line(&sample(1000.0, &second)).unwrap();
+        assert_eq!(line, "1.0s  xact_commit 4.000/s  WAL 0 B/s  lock waits 1", "absent, and not zero");
     }
 
     #[test]
-    fn a_table_in_every_format() {
-        let summary = ProbeSummary {
-            schema_version: 1,
-            run: ProbeRun {
-                schema_version: 1,
-                tool_version: "1".to_owned(),
-                target: "mysql://root@?socket=/s".to_owned(),
-                server: ServerFacts::from_version_text("8.0.36"),
-                hostname: "h".to_owned(),
-                started_at: "2026-11-21T20:34:38Z".to_owned(),
-                ended_at: None,
-            },
-            length_ms: 2000.0,
-            samples: 3,
-            counters: BTreeMap::from([("status.a".to_owned(), CounterSummary { growth: 4000.0, per_second: 2000.0 })]),
-            gauges: BTreeMap::from([("session.a, b".to_owned(), GaugeSummary { mean: 1.5, max: 3.0, last: 0.0 })]),
-            absent: vec![truetps_record::AbsentSignal { what: "wait".to_owned(), why: "off".to_owned() }],
+    fn silence_is_told_while_it_lasts() {
+        let mut lines = Lines::new(Duration::from_secs(1), &[]);
+        let mut told = Vec::new();
+        let mut wait = |lines: &mut Lines, from: u64, to: u64| {
+            for ms in (from..to).step_by(20) {
+                lines.look(Duration::from_millis(ms));
+                told.extend(lines.silence());
+            }
         };
-        let text = table(&summary, TableFormat::Text);
-        assert!(text.contains("status.a    4 000     2 000\n") && text.contains("Absent\n  wait: off\n"), "{text}");
-        assert!(table(&summary, TableFormat::Md).contains("| session.a, b | 1.5 | 3.0 | 0.0 |"));
-        let csv = table(&summary, TableFormat::Csv);
-        assert!(csv.contains("status.a,counter,4000,2000,,,\n\"session.a, b\",gauge,,,1.5,3,0\n"), "{csv}");
+        lines.sample(&sample(1.0, &[("status.Handler_commit", 1.0)]));
+        wait(&mut lines, 20, 1000);
+        lines.sample(&sample(1001.0, &[("status.Handler_commit", 2.0)]));
+        wait(&mut lines, 1020, 4600);
+        assert_eq!(
+            told,
+            [
+                "2.5s  no answer from the server for 0.5 s",
+                "3.5s  no answer from the server for 1.5 s",
+                "4.5s  no answer from the server for 2.5 s"
+            ]
+        );
+        let late = ProbeSample { took_ms: 2600.0, ..sample(3300.0, &[("status.Handler_commit", 2.0)]) };
+        assert_eq!(lines.sample(&late), ["4.6s  the server answers again, after 2.6 s without an answer"]);
+        assert_eq!(lines.sample(&sample(5001.0, &[])), ["5.0s  Handler_commit 0/s"]);
+        // truetps itself was stopped.
+        lines.look(Duration::from_secs(5));
+        lines.look(Duration::from_mins(1));
+        assert_eq!(lines.silence(), None);
+        assert_eq!(lines.sample(&sample(60_001.0, &[])), ["60.0s  Handler_commit 0/s"]);
     }
 }

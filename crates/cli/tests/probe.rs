@@ -14,7 +14,7 @@ use rustix::process::Signal;
 use support::Owned;
 use truetps_record::{ProbeFolder, ProbeSeries, ProbeSource};
 use truetps_testkit::mysql_family::mariadb;
-use truetps_testkit::private_postgres;
+use truetps_testkit::{PostgresOptions, PostgresServer, private_postgres};
 
 fn series_of(folder: &Path) -> ProbeSeries {
     ProbeSeries::parse(&fs::read_to_string(folder.join("probe.jsonl")).unwrap()).unwrap()
@@ -121,6 +121,13 @@ fn a_server_that_hangs_does_not_hide_its_host() {
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     assert!(ran.stdout.contains("status.Questions"), "{}", ran.stdout);
     assert!(ran.stderr.contains("running 0"), "a line a sample: {}", ran.stderr);
+    // It is told while it lasts, when it is over, and as a part of the whole.
+    let told = ran.stderr.matches("no answer from the server for ").count();
+    assert!((2..=5).contains(&told), "every half second: {}", ran.stderr);
+    let again = seconds_in(&ran.stderr, "answers again, after ");
+    assert!((1.8..2.6).contains(&again), "{again} s: {}", ran.stderr);
+    let all = seconds_in(&ran.stdout, "not answering: ");
+    assert!((all - again).abs() < 0.06 || all > again, "{all} s: {}", ran.stdout);
 
     let folder = the_probe(&place);
     let series = folder.series().unwrap();
@@ -142,6 +149,89 @@ fn a_server_that_hangs_does_not_hide_its_host() {
     // The same from the folder.
     let report = place.good(&["report", &folder.path().display().to_string(), "--format=csv"]);
     assert!(report.stdout.contains("status.Questions,counter,"), "{}", report.stdout);
+    assert!(report.stdout.contains("probe.no_answer_ms,counter,"), "{}", report.stdout);
+    assert!(
+        report.stdout.lines().count() > 20
+            && report.stdout.matches('\n').count() == report.stdout.matches("\r\n").count()
+    );
+    // It has no trial for those that are about trials.
+    let path = folder.path().display().to_string();
+    place.refused(&["stalls", &path], &["the folder of a probe", "hint: truetps report"]);
+    place.refused(&["compare", &path, "latest"], &["the folder of a probe", "hint: truetps report"]);
+}
+
+/// The number behind these words.
+fn seconds_in(text: &str, words: &str) -> f64 {
+    let behind = text.split(words).nth(1).unwrap_or_else(|| panic!("no {words:?} in {text}"));
+    behind.split(' ').next().unwrap().parse().unwrap()
+}
+
+#[test]
+fn a_server_that_is_gone_at_the_end_is_no_good_end() {
+    let Some(binary) = mariadb("a_server_that_is_gone_at_the_end_is_no_good_end") else { return };
+    let owned = Owned::start(&binary, &[]);
+    let place = Place::new();
+    let child = place.start(&["probe", &owned.socket_dsn(), "--interval=200ms", "--duration=3s"]);
+    sleep(Duration::from_millis(1200));
+    signal(owned.server.pid(), Signal::KILL);
+    let ran: Ran = child.wait_with_output().unwrap().into();
+    assert_eq!(ran.code, Some(4), "{}", ran.stderr);
+    assert!(ran.stderr.contains("no answer from the server for 1.") && ran.stderr.contains("hint: "), "{}", ran.stderr);
+    assert!(ran.stderr.contains("did not answer at the end"), "{}", ran.stderr);
+    let all = seconds_in(&ran.stdout, "not answering: ");
+    assert!((1.2..2.6).contains(&all) && ran.stdout.contains("status.Questions"), "{}", ran.stdout);
+    let folder = the_probe(&place);
+    let again = place.run(&["report", &folder.path().display().to_string()]);
+    assert_eq!((again.code, again.stdout), (Some(4), ran.stdout));
+}
+
+#[test]
+fn a_restart_and_a_session_that_is_ended_are_told_apart() {
+    let Some(binary) = mariadb("a_restart_and_a_session_that_is_ended") else { return };
+    let owned = Owned::start(&binary, &[]);
+    let (place, dsn) = (Place::new(), owned.socket_dsn());
+    let child = place.start(&["probe", &dsn, "--interval=100ms"]);
+    sleep(Duration::from_millis(1200));
+    let mut admin = owned.admin();
+    let sessions = "SELECT id FROM information_schema.processlist WHERE user = 'root' AND id <> CONNECTION_ID()";
+    let probes = admin.query_value(sessions).unwrap().unwrap();
+    admin.execute(&format!("KILL {probes}")).unwrap();
+    sleep(Duration::from_secs(1));
+    assert_ne!(admin.query_value(sessions).unwrap(), Some(probes), "it has come back");
+    drop(admin);
+    let owned = owned.restarted(&binary, &[]);
+    sleep(Duration::from_millis(1500));
+    signal(child.id(), Signal::INT);
+    let ran: Ran = child.wait_with_output().unwrap().into();
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    let silent = ran.stderr.matches("answers again, after ").count();
+    assert_eq!(silent, 1, "the restart, and not the KILL: {}", ran.stderr);
+    assert!(ran.stderr.contains("counters fell"), "{}", ran.stderr);
+    assert!(ran.stdout.contains("Restart   counters had fallen at "), "{}", ran.stdout);
+    assert!(ran.stdout.contains("status.Questions"), "growth before and after: {}", ran.stdout);
+    drop(owned);
+}
+
+#[test]
+fn a_duration_is_watched_from_end_to_end() {
+    let Some(binary) = mariadb("a_duration_is_watched_from_end_to_end") else { return };
+    let owned = Owned::start(&binary, &[]);
+    let (place, dsn) = (Place::new(), owned.socket_dsn());
+    for (duration, hint) in [("0s", "hint: "), ("999ms", "1s")] {
+        let given = format!("--duration={duration}");
+        place.refused(&["probe", &dsn, &given], &["`--duration`", "shorter than the interval", hint]);
+    }
+    assert!(!place.path().join("runs").exists(), "nothing was begun");
+    let ran = place.good(&["probe", &dsn, "--interval=500ms", "--duration=1s"]);
+    let series = the_probe(&place).series().unwrap();
+    for source in [ProbeSource::Server, ProbeSource::Host] {
+        let times = series.times(source);
+        let (first, last) = (times[0], *times.last().unwrap());
+        assert!((3..=4).contains(&times.len()), "{source:?}: {times:?}");
+        assert!((-100.0..200.0).contains(&first) && (1000.0..1300.0).contains(&last), "{source:?}: {times:?}");
+    }
+    assert!(ran.stdout.contains("Watched   1.0 s") || ran.stdout.contains("Watched   1.1 s"), "{}", ran.stdout);
+    assert!(ran.stderr.contains("\n1.0s  running "), "the last one, too: {}", ran.stderr);
 }
 
 #[test]
@@ -150,7 +240,11 @@ fn a_server_that_is_not_there_is_no_probe() {
     let ran = place.run(&["probe", "mysql://root@?socket=/nowhere/sock"]);
     assert_eq!(ran.code, Some(4), "{}", ran.stderr);
     assert!(ran.stderr.contains("/nowhere/sock") && !place.path().join("runs").exists(), "{}", ran.stderr);
-    place.refused(&["probe", "mysql://root@?socket=/nowhere/sock", "--interval=1ms"], &["--interval", "0.05"]);
+    let dsn = "mysql://root@?socket=/nowhere/sock";
+    place.refused(&["probe", dsn, "--interval=1ms"], &["`--interval`", "0.05", "hint: "]);
+    place
+        .refused(&["probe", "nobody"], &["nobody: neither the name of a server nor an address", "truetps server list"]);
+    place.refused(&["probe", "me:secret@db1"], &["DSN: neither the name of a server nor an address"]);
 }
 
 #[test]
@@ -172,6 +266,44 @@ fn postgres_is_seen_beside_a_load() {
         assert!(why(&series, "pg_stat_wal").contains("pg_stat_wal"));
     }
     assert!(series.points("server.rss_bytes").is_empty(), "its processes share memory");
+}
+
+/// A server of many processes: the probe's own is one of them.
+fn signal_all(postgres: &PostgresServer, which: Signal) {
+    let parent = postgres.pid();
+    signal(parent, which);
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    for pid in processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok()) {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let its_parent = stat.rsplit(')').next().and_then(|rest| rest.split_ascii_whitespace().nth(1));
+        if its_parent == Some(parent.to_string().as_str()) {
+            signal(pid, which);
+        }
+    }
+}
+
+#[test]
+fn a_postgres_that_hangs_and_dies_is_seen() {
+    let test = "a_postgres_that_hangs_and_dies_is_seen";
+    let Some(mut postgres) = PostgresServer::start(test, &PostgresOptions::default()) else { return };
+    // A role without any right but to log in.
+    postgres.connect().unwrap().execute("CREATE ROLE poor LOGIN").unwrap();
+    let place = Place::new();
+    let dsn = format!("postgresql://poor@/postgres?socket={}", postgres.socket().display());
+    let child = place.start(&["probe", &dsn, "--interval=200ms", "--duration=5s"]);
+    sleep(Duration::from_millis(1200));
+    signal_all(&postgres, Signal::STOP);
+    sleep(Duration::from_millis(1500));
+    signal_all(&postgres, Signal::CONT);
+    sleep(Duration::from_secs(1));
+    postgres.kill();
+    let ran: Ran = child.wait_with_output().unwrap().into();
+    assert_eq!(ran.code, Some(4), "{}", ran.stderr);
+    let hung = seconds_in(&ran.stderr, "answers again, after ");
+    assert!((1.2..2.2).contains(&hung), "{}", ran.stderr);
+    assert!(ran.stderr.contains("did not answer at the end"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("running"), "absent, and not zero: {}", ran.stderr);
+    assert!(ran.stdout.contains("2 times") && ran.stdout.contains("session: the account sees"), "{}", ran.stdout);
 }
 
 fn the_probe(place: &Place) -> ProbeFolder {

@@ -140,6 +140,11 @@ impl Watch {
         self.tell(|| Command::Clock(zero));
     }
 
+    /// Whether all that was read so far was kept.
+    pub fn is_recording(&self) -> bool {
+        lock(&self.sink).error.is_none()
+    }
+
     /// Reads now: something begins or ends.
     pub fn mark(&self) {
         self.tell(|| Command::Now);

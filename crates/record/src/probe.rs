@@ -63,11 +63,18 @@ pub struct ProbeSample {
     pub lost: Vec<AbsentSignal>,
 }
 
+impl ProbeSample {
+    /// Within a reading that hung nobody knows when its values were true.
+    pub fn is_late(&self) -> bool {
+        self.took_ms > SLOW_MS
+    }
+}
+
 /// What is first seen with a value had been zero until then: whole lists of what never happened are not written.
 const FROM_ZERO: [&str; 2] = ["wait.", "session."];
 
 /// A reading that took longer is no point of a series.
-const SLOW_MS: f64 = 500.0;
+pub(crate) const SLOW_MS: f64 = 500.0;
 
 /// One value at one time.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -146,8 +153,7 @@ impl ProbeSeries {
             if before.is_some_and(|before| sample.at_ms <= before) {
                 continue;
             }
-            // Within a reading that hung nobody knows when its values were true.
-            let is_point = sample.took_ms <= SLOW_MS;
+            let is_point = !sample.is_late();
             if is_point {
                 times.push(sample.at_ms);
             }

@@ -4,16 +4,17 @@
 //! runs/probe-<time>/           probe.json  probe.jsonl
 //! ```
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use crate::folder::{PROBE, create_unused, read_json, write_json};
+use crate::probe_answers::Timings;
 use crate::{
     AbsentSignal, FolderError, ProbeHeader, ProbePoint, ProbeSeries, ProbeSource, ProbeWriter, SCHEMA_VERSION,
-    ServerFacts, is_gauge,
+    ServerFacts, Silence, is_gauge,
 };
 
 const ABOUT: &str = "probe.json";
@@ -30,7 +31,7 @@ pub struct ProbeRun {
     pub hostname: String,
     /// UTC, RFC 3339. All times of the samples count from here.
     pub started_at: String,
-    /// `None`: it was killed.
+    /// `None`: it was killed, or not all that was seen could be kept.
     pub ended_at: Option<String>,
 }
 
@@ -72,10 +73,22 @@ impl ProbeFolder {
 
     /// What was seen. A last line that was cut off is left out.
     pub fn series(&self) -> Result<ProbeSeries, FolderError> {
+        Ok(self.read()?.0)
+    }
+
+    /// The same as rates and values, from the first reading to the last one.
+    pub fn summary(&self) -> Result<ProbeSummary, FolderError> {
+        let (series, timings) = self.read()?;
+        Ok(ProbeSummary::of(self.run()?, &series, &timings))
+    }
+
+    fn read(&self) -> Result<(ProbeSeries, Timings), FolderError> {
         let path = self.path.join(PROBE);
-        let text = fs::read(&path).map_err(FolderError::io(&path))?;
-        let series = ProbeSeries::parse(&String::from_utf8_lossy(&text));
-        series.ok_or_else(|| FolderError::content(&path, "its first line is no header of a probe"))
+        let bytes = fs::read(&path).map_err(FolderError::io(&path))?;
+        let text = String::from_utf8_lossy(&bytes);
+        let series = ProbeSeries::parse(&text);
+        let series = series.ok_or_else(|| FolderError::content(&path, "its first line is no header of a probe"))?;
+        Ok((series, Timings::parse(&text)))
     }
 }
 
@@ -84,10 +97,19 @@ impl ProbeFolder {
 pub struct ProbeSummary {
     pub schema_version: u32,
     pub run: ProbeRun,
-    /// Between the first and the last sample.
+    /// From the start of the probe to the last reading.
     pub length_ms: f64,
-    /// Samples of the server; 0 where it could not be asked.
+    /// Samples of the server; 0 where it could not be asked. Those that took so long that nobody knows when they were true
+    /// are not counted.
     pub samples: usize,
+    /// When the server did not answer, in order.
+    pub silences: Vec<Silence>,
+    /// All of them together.
+    pub no_answer_ms: f64,
+    /// Whether it answered when the probe ended.
+    pub answers_at_end: bool,
+    /// Readings at which its counters had fallen: it was restarted, or they were set back.
+    pub resets_ms: Vec<f64>,
     /// What counts, as far as it has grown.
     pub counters: BTreeMap<String, CounterSummary>,
     /// What goes up and down.
@@ -97,7 +119,7 @@ pub struct ProbeSummary {
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct CounterSummary {
-    /// From its first sample to its last one.
+    /// From its first sample to its last one, without the steps in which counters were set back.
     pub growth: f64,
     pub per_second: f64,
 }
@@ -111,15 +133,19 @@ pub struct GaugeSummary {
 }
 
 impl ProbeSummary {
-    pub fn of(run: ProbeRun, series: &ProbeSeries) -> Self {
-        let times = || [ProbeSource::Server, ProbeSource::Host].into_iter().flat_map(|source| series.times(source));
-        let first = times().copied().reduce(f64::min);
-        let last = times().copied().reduce(f64::max);
+    fn of(run: ProbeRun, series: &ProbeSeries, timings: &Timings) -> Self {
+        let silences = timings.silences(series.interval_ms);
+        let resets = resets(series);
         let mut summary = Self {
             schema_version: SCHEMA_VERSION,
-            run,
-            length_ms: first.zip(last).map_or(0.0, |(first, last)| last - first),
+            length_ms: timings.length_ms(),
             samples: series.times(ProbeSource::Server).len(),
+            no_answer_ms: silences.iter().fold(0.0, |all, one| all + one.length_ms()),
+            silences,
+            resets_ms: resets.iter().map(|at_ms| f64::from_bits(*at_ms)).collect(),
+            // Whoever was killed has not asked once more.
+            answers_at_end: timings.answers_at_end(series.interval_ms, run.ended_at.is_some()),
+            run,
             counters: BTreeMap::new(),
             gauges: BTreeMap::new(),
             absent: series.absent.clone(),
@@ -128,7 +154,7 @@ impl ProbeSummary {
             if is_gauge(name) {
                 summary.gauges.extend(gauge(points).map(|gauge| (name.to_owned(), gauge)));
             } else {
-                summary.counters.extend(counter(points).map(|counter| (name.to_owned(), counter)));
+                summary.counters.extend(counter(points, &resets).map(|counter| (name.to_owned(), counter)));
             }
         }
         summary
@@ -145,13 +171,41 @@ fn gauge(points: &[ProbePoint]) -> Option<GaugeSummary> {
     Some(GaugeSummary { mean: values().sum::<f64>() / points.len() as f64, max, last: points.last()?.value })
 }
 
-/// `None` where it has not grown, or fell: the server was restarted.
-fn counter(points: &[ProbePoint]) -> Option<CounterSummary> {
-    let (first, last) = (points.first()?, points.last()?);
-    if points.windows(2).any(|pair| pair[1].value < pair[0].value) {
-        return None;
+/// Whether so many counters have fallen between two readings that it is not one of them: of each, its value before and
+/// after.
+pub fn is_reset(steps: impl IntoIterator<Item = (f64, f64)>) -> bool {
+    let (mut fell, mut grew) = (0_u32, 0_u32);
+    for (before, after) in steps {
+        fell += u32::from(after < before);
+        grew += u32::from(after > before);
     }
-    let (growth, seconds) = (last.value - first.value, (last.at_ms - first.at_ms) / 1e3);
+    fell > grew
+}
+
+/// The bits of the times at which counters of one source had fallen; no two sources are read at the same time.
+fn resets(series: &ProbeSeries) -> BTreeSet<u64> {
+    let mut steps: BTreeMap<u64, Vec<(f64, f64)>> = BTreeMap::new();
+    for (_, points) in
+        series.with_prefix("status.").chain(series.with_prefix("pg_")).filter(|(name, _)| !is_gauge(name))
+    {
+        for pair in points.windows(2) {
+            steps.entry(pair[1].at_ms.to_bits()).or_default().push((pair[0].value, pair[1].value));
+        }
+    }
+    steps.into_iter().filter(|(_, steps)| is_reset(steps.iter().copied())).map(|(at_ms, _)| at_ms).collect()
+}
+
+/// `None` where it has not grown, or fell on its own.
+fn counter(points: &[ProbePoint], resets: &BTreeSet<u64>) -> Option<CounterSummary> {
+    let (mut growth, mut seconds) = (0.0, 0.0);
+    for pair in points.windows(2).filter(|pair| !resets.contains(&pair[1].at_ms.to_bits())) {
+        let step = pair[1].value - pair[0].value;
+        if step < 0.0 {
+            return None;
+        }
+        growth += step;
+        seconds += (pair[1].at_ms - pair[0].at_ms) / 1e3;
+    }
     (growth > 0.0 && seconds > 0.0).then(|| CounterSummary { growth, per_second: growth / seconds })
 }
 
@@ -190,11 +244,54 @@ mod tests {
                 sample(2000.0, &[("status.a", 50.0), ("status.c", 9.0), ("session.Update", 0.0)]),
             ],
         );
-        let summary = ProbeSummary::of(run(), &series);
+        let summary = ProbeSummary::of(run(), &series, &Timings::default());
         assert_eq!(summary.counters.keys().collect::<Vec<_>>(), ["status.a"], "c fell, b did not grow");
         assert_eq!(summary.counters["status.a"], CounterSummary { growth: 40.0, per_second: 20.0 });
         assert_eq!(summary.gauges["session.Update"], GaugeSummary { mean: 2.0, max: 3.0, last: 0.0 });
         assert!(summary.to_json().contains("\"per_second\": 20.0"));
+    }
+
+    #[test]
+    fn a_restart_is_no_growth_and_hides_none() {
+        let header = ProbeHeader { schema_version: 1, interval_ms: 1e3, family: None, absent: Vec::new() };
+        let series = ProbeSeries::of(
+            &header,
+            [
+                sample(0.0, &[("status.a", 100.0), ("status.b", 50.0), ("status.c", 1.0)]),
+                sample(1000.0, &[("status.a", 110.0)]),
+                sample(3000.0, &[("status.a", 4.0), ("status.b", 0.0), ("status.c", 9.0)]),
+                sample(4000.0, &[("status.a", 34.0)]),
+            ],
+        );
+        let summary = ProbeSummary::of(run(), &series, &Timings::default());
+        assert_eq!(summary.resets_ms, [3000.0]);
+        assert_eq!(summary.counters.keys().collect::<Vec<_>>(), ["status.a"], "c grew in the step that is left out");
+        assert_eq!(summary.counters["status.a"], CounterSummary { growth: 40.0, per_second: 20.0 });
+    }
+
+    #[test]
+    fn a_server_that_did_not_answer_is_told() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = ProbeFolder::create(dir.path(), "probe-x", &run()).unwrap();
+        let header = ProbeHeader { schema_version: 1, interval_ms: 1e3, family: None, absent: Vec::new() };
+        let mut writer = folder.begin(&header).unwrap();
+        for second in [0, 1, 5] {
+            writer.append(&sample(f64::from(second) * 1e3, &[("status.a", 1.0)])).unwrap();
+        }
+        for second in 0..=6 {
+            let source = ProbeSource::Host;
+            writer.append(&ProbeSample { source, ..sample(f64::from(second) * 1e3, &[]) }).unwrap();
+        }
+        let summary = folder.summary().unwrap();
+        assert_eq!((summary.samples, summary.length_ms), (3, 6000.5));
+        assert_eq!(summary.silences, [Silence { from_ms: 2000.0, to_ms: 5000.5 }]);
+        assert_eq!(
+            (summary.no_answer_ms, summary.answers_at_end),
+            (3000.5, true),
+            "it was killed: nobody asked at 6 s"
+        );
+        folder.write(&ProbeRun { ended_at: Some("now".to_owned()), ..run() }).unwrap();
+        assert!(!folder.summary().unwrap().answers_at_end);
     }
 
     #[test]

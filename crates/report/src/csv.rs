@@ -238,12 +238,12 @@ fn estimate(estimate: Option<&Estimate>) -> [String; 3] {
     ]
 }
 
-fn figure(value: Option<f64>) -> String {
+pub(crate) fn figure(value: Option<f64>) -> String {
     // An empty sum is -0.
     value.map(|value| (value + 0.0).to_string()).unwrap_or_default()
 }
 
-fn push_row(out: &mut String, fields: impl Iterator<Item = String>) {
+pub(crate) fn push_row(out: &mut String, fields: impl Iterator<Item = String>) {
     let fields: Vec<_> = fields.map(|field| quote(&field)).collect();
     out.push_str(&fields.join(","));
     out.push_str("\r\n");

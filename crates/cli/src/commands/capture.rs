@@ -1,19 +1,17 @@
 //! `truetps server capture`: what a server is set to, as a file.
 
-use truetps_driver::Target;
 use truetps_inspect::{CaptureOptions, InspectError, capture};
 use truetps_record::{Capture, write_named};
 
 use crate::answer::shown;
 use crate::args::CaptureArgs;
-use crate::commands::instance::owner_of;
+use crate::commands::instance::target_of;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::login::{Sources, target};
 use crate::{print_out, say};
 
 pub(crate) fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
-    let target = target_of(args)?;
+    let target = target_of(&args.server, &args.sandbox, &args.login)?;
     let options = CaptureOptions {
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
         flush_dir: args.flush_dir.clone(),
@@ -32,13 +30,6 @@ pub(crate) fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
     let path = shown(path);
     say(&format!("{}\nSaved  {}\nNext   truetps diff {} OTHER\n", summary(&captured), path.display(), path.display()));
     Ok(Exit::Good)
-}
-
-/// The owner of a server with a name needs no password, and gets nobody's.
-fn target_of(args: &CaptureArgs) -> Result<Target, Failure> {
-    let named = if args.server.contains("://") { None } else { owner_of(&args.sandbox, &args.server)? };
-    let sources = Sources::of_one(args.login.defaults_file.as_deref(), args.login.ask_password);
-    named.map_or_else(|| target(&args.server, "DSN", &sources), Ok)
 }
 
 fn summary(captured: &Capture) -> String {

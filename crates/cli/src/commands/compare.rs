@@ -1,7 +1,5 @@
 //! `truetps compare`: two runs side by side.
 
-use std::io::IsTerminal;
-
 use truetps_analysis::{
     Change, CompareOptions, CompareSide, Comparison, Metric, Noise, OwnMetric, Pairing, Threshold, ThresholdState,
     compare,
@@ -13,8 +11,9 @@ use truetps_report::{
     ComparedSide, ComparisonInput, Unread, comparison_csv, comparison_json, comparison_markdown, comparison_text,
 };
 
-use crate::answer::warn_of;
+use crate::answer::{in_colour, warn_of};
 use crate::args::{CompareArgs, TableFormat};
+use crate::commands::probe::refuse_folder;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::named_run::{NamedRun, RecordedTrial, configurations};
@@ -34,9 +33,8 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
         })
         .collect();
     let inputs: Vec<_> = compared.iter().zip(&judged).map(|(one, judged)| one.input(&a, &b, judged)).collect();
-    let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let printed = print_out(&match args.format {
-        TableFormat::Text => comparison_text(&inputs, colour),
+        TableFormat::Text => comparison_text(&inputs, in_colour()),
         TableFormat::Json => comparison_json(&inputs),
         TableFormat::Csv => comparison_csv(&inputs),
         TableFormat::Md => comparison_markdown(&inputs),
@@ -84,6 +82,7 @@ struct Side {
 impl Side {
     fn open(args: &CompareArgs, path: &std::path::Path, levels: &[String], flag: &str) -> Result<Self, Failure> {
         let path = if path.as_os_str() == truetps_record::LATEST { args.runs.join(path) } else { path.to_owned() };
+        refuse_folder(Some(&path))?;
         let named = NamedRun::open(Some(&path), &args.runs)?;
         let (mut trials, unread) = named.trials();
         let begun = trials.len();

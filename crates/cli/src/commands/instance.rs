@@ -14,6 +14,7 @@ use crate::commands::run::settings;
 use crate::commands::server::{open, refused};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::login::{LoginArgs, Sources, target};
 use crate::server_args::{LogArgs, NameArgs, StartArgs, StopArgs};
 use crate::{print_out, say, signals};
 
@@ -35,6 +36,23 @@ pub(crate) fn owner_of(place: &SandboxPlace, name: &str) -> Result<Option<Target
             Instance::of(named, &server).owner().map(Some).map_err(|error| refused(&error))
         }
     }
+}
+
+/// The server that a user has named, by its address or its name. The owner of one with a name needs no password, and gets
+/// nobody's.
+pub(crate) fn target_of(server: &str, place: &SandboxPlace, login: &LoginArgs) -> Result<Target, Failure> {
+    if !server.contains("://") {
+        if let Some(owner) = owner_of(place, server)? {
+            return Ok(owner);
+        }
+        // Anything else may have a password in it.
+        let name = if check_server_name(server).is_ok() { server } else { "DSN" };
+        let message = format!("{name}: neither the name of a server nor an address");
+        let hint = "`truetps server list` has the names; an address is like mysql://root@?socket=/run/mysqld/mysqld.sock \
+                    (docs/reference/dsn.md)";
+        return Err(Failure::usage(message).hint(hint.to_owned()));
+    }
+    target(server, "DSN", &Sources::of_one(login.defaults_file.as_deref(), login.ask_password))
 }
 
 pub(crate) fn start(args: &StartArgs) -> Result<Exit, Failure> {

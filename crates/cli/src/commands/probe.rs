@@ -8,26 +8,24 @@ use std::time::{Duration, Instant};
 use truetps_driver::{DriverError, Target};
 use truetps_lab::{Watch, Watched};
 use truetps_probe::{clock, host_facts};
-use truetps_record::{ProbeFolder, ProbeRun, ProbeSource, ProbeSpec, ProbeSummary, SCHEMA_VERSION, ServerFacts};
+use truetps_record::{FolderError, ProbeFolder, ProbeRun, ProbeSpec, SCHEMA_VERSION, ServerFacts};
+use truetps_report::{probe_csv, probe_markdown, probe_text};
 
-use crate::answer::shown;
+use crate::answer::{in_colour, shown};
 use crate::args::{TableFormat, WatchArgs};
-use crate::commands::instance::owner_of;
+use crate::commands::instance::target_of;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::login::{Sources, target};
-use crate::probe_text::{Meter, table};
+use crate::flags::by_flag;
+use crate::probe_text::Lines;
 use crate::{print_out, say, signals};
 
 /// How soon the end is noticed.
 const LOOK: Duration = Duration::from_millis(20);
-/// What comes later than this at the end is not waited for.
-const LAST_SAMPLE: Duration = Duration::from_millis(5);
 
 pub(crate) fn run(args: &WatchArgs) -> Result<Exit, Failure> {
-    let spec = ProbeSpec { interval_s: args.interval.as_secs_f64(), ..ProbeSpec::default() };
-    spec.check().map_err(|error| Failure::usage(format!("--interval: {error}")))?;
-    let target = target_of(args)?;
+    check_times(args)?;
+    let target = target_of(&args.server, &args.sandbox, &args.login)?;
     let watched = Watched::log_in(&target, None).map_err(|error| refused(&target, &error))?;
     let server = ServerFacts::from_version_text(watched.version_text().unwrap_or_default());
     let mut about = ProbeRun {
@@ -41,27 +39,45 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Exit, Failure> {
     };
     let stop = signals::stop_flag()?;
     let name = format!("probe-{}", clock::folder_stamp());
-    let folder = ProbeFolder::create(&args.runs, &name, &about).map_err(Failure::usage)?;
-    let mut watch = Watch::begin(watched, args.interval, |header| folder.begin(header)).map_err(Failure::failed)?;
-    watch.clock(Instant::now());
-    watch_until(&mut watch, args.duration, &stop);
-    let error = watch.end();
-    about.ended_at = Some(clock::now_rfc3339());
-    folder.write(&about).map_err(Failure::failed)?;
-    if let Some(error) = error {
-        return Err(Failure::failed(format!("not recorded to the end: {error}")));
-    }
-    let exit = show(&folder, args.format)?;
+    let folder =
+        ProbeFolder::create(&args.runs, &name, &about).map_err(|error| Failure::usage(&error).hint(room(&error)))?;
+    let mut absent = Vec::new();
+    let watch = Watch::begin(watched, args.interval, |header| {
+        absent.clone_from(&header.absent);
+        folder.begin(header)
+    });
+    let mut watch = watch.map_err(|error| Failure::failed(&error).hint(room(&error)))?;
+    let error = watch_until(&mut watch, args, Lines::new(args.interval, &absent), &stop);
+    let error = error.or_else(|| {
+        about.ended_at = Some(clock::now_rfc3339());
+        folder.write(&about).err()
+    });
+    let exit = show(&folder, args.format);
     let path = shown(folder.path());
     say(&format!("\nSaved  {}\nNext   truetps report {}\n", path.display(), path.display()));
-    Ok(exit)
+    if let Some(error) = error {
+        return Err(Failure::failed(format!("not recorded to the end: {error}")).hint(room(&error)));
+    }
+    exit
 }
 
-/// The owner of a server with a name needs no password, and gets nobody's.
-fn target_of(args: &WatchArgs) -> Result<Target, Failure> {
-    let named = if args.server.contains("://") { None } else { owner_of(&args.sandbox, &args.server)? };
-    let sources = Sources::of_one(args.login.defaults_file.as_deref(), args.login.ask_password);
-    named.map_or_else(|| target(&args.server, "DSN", &sources), Ok)
+/// Before anything is asked: a probe without a rate, or with one that nobody has asked for, is of no use.
+fn check_times(args: &WatchArgs) -> Result<(), Failure> {
+    let spec = ProbeSpec { interval_s: args.interval.as_secs_f64(), ..ProbeSpec::default() };
+    let hint = |text: &str| text.to_owned();
+    spec.check().map_err(|error| Failure::usage(by_flag("probe", error)).hint(hint("for example --interval 250ms")))?;
+    if let Some(duration) = args.duration.filter(|duration| *duration < args.interval) {
+        let (shown, interval) = (humantime::format_duration(duration), humantime::format_duration(args.interval));
+        let message =
+            format!("`--duration`: {shown} is shorter than the interval of {interval}: there would be no rate");
+        return Err(Failure::usage(message).hint(hint("watch for longer, or more often with --interval")));
+    }
+    Ok(())
+}
+
+fn room(error: &FolderError) -> String {
+    let other = || "make room, or name a folder that you may write to with --runs (or TRUETPS_RUNS)".to_owned();
+    error.hint().unwrap_or_else(other)
 }
 
 fn refused(target: &Target, error: &DriverError) -> Failure {
@@ -70,34 +86,61 @@ fn refused(target: &Target, error: &DriverError) -> Failure {
     failure.hint(error.hint())
 }
 
-/// A line for each sample of the server, on stderr.
-fn watch_until(watch: &mut Watch, duration: Option<Duration>, stop: &AtomicBool) {
-    let began = Instant::now();
-    let mut meter = Meter::default();
+/// A line for each sample of the server, on stderr, from the first reading at once to the last one at the end. Returns why
+/// not all was kept: what cannot be kept is not watched any longer.
+fn watch_until(watch: &mut Watch, args: &WatchArgs, mut lines: Lines, stop: &AtomicBool) -> Option<FolderError> {
+    let zero = Instant::now();
+    watch.clock(zero);
+    watch.mark();
     loop {
-        for sample in watch.samples() {
-            if let Some(line) = meter.line(&sample).filter(|_| sample.source == ProbeSource::Server) {
-                say(&(line + "\n"));
-            }
+        let now = zero.elapsed();
+        lines.look(now);
+        tell(watch, &mut lines);
+        lines.silence().iter().for_each(|line| say(&format!("{line}\n")));
+        let left = args.duration.map(|duration| duration.saturating_sub(now));
+        if stop.load(Ordering::Relaxed) || left == Some(Duration::ZERO) || !watch.is_recording() {
+            break;
         }
-        if stop.load(Ordering::Relaxed) || duration.is_some_and(|duration| began.elapsed() >= duration + LAST_SAMPLE) {
-            return watch.mark();
-        }
-        thread::sleep(LOOK);
+        thread::sleep(left.map_or(LOOK, |left| left.min(LOOK)));
+    }
+    watch.mark();
+    let error = watch.end();
+    tell(watch, &mut lines);
+    error
+}
+
+fn tell(watch: &Watch, lines: &mut Lines) {
+    for line in watch.samples().flat_map(|sample| lines.sample(&sample)) {
+        say(&(line + "\n"));
     }
 }
 
-/// What was seen, again from the folder.
+/// What was seen, again from the folder. A server that was gone at the end is no good end.
 pub(crate) fn show(folder: &ProbeFolder, format: TableFormat) -> Result<Exit, Failure> {
-    let (run, series) = (folder.run().map_err(Failure::failed)?, folder.series().map_err(Failure::failed)?);
-    let summary = ProbeSummary::of(run, &series);
-    Ok(print_out(&match format {
+    let summary = folder.summary().map_err(|error| Failure::failed(&error).hint(error.hint()))?;
+    let printed = print_out(&match format {
+        TableFormat::Text => probe_text(&summary, in_colour()),
         TableFormat::Json => summary.to_json(),
-        TableFormat::Text | TableFormat::Csv | TableFormat::Md => table(&summary, format),
-    }))
+        TableFormat::Csv => probe_csv(&summary),
+        TableFormat::Md => probe_markdown(&summary),
+    });
+    if summary.answers_at_end {
+        return Ok(printed);
+    }
+    let message = format!("{}: the server did not answer at the end", summary.run.target);
+    Err(Failure::failed(message)
+        .hint("what was seen until then is kept; the server's error log may say more".to_owned()))
 }
 
 /// The folder of a probe, where this is one.
 pub(crate) fn folder_of(path: Option<&Path>) -> Option<ProbeFolder> {
     ProbeFolder::open(path?)
+}
+
+/// For commands that are about trials.
+pub(crate) fn refuse_folder(path: Option<&Path>) -> Result<(), Failure> {
+    let Some(folder) = folder_of(path) else { return Ok(()) };
+    let path = shown(folder.path()).display().to_string();
+    let message = format!("{path}: the folder of a probe (`truetps probe`): it watched a server and has no trial");
+    Err(Failure::usage(message).hint(format!("truetps report {path}")))
 }

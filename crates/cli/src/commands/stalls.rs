@@ -1,17 +1,17 @@
 //! `truetps stalls`: where throughput broke down in a run.
 
-use std::io::IsTerminal;
-
 use truetps_report::{stalls_csv, stalls_json, stalls_markdown, stalls_text};
 
-use crate::answer::warn_of;
+use crate::answer::{in_colour, warn_of};
 use crate::args::{StallsArgs, TableFormat};
+use crate::commands::probe::refuse_folder;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::named_run::NamedRun;
 use crate::print_out;
 
 pub(crate) fn run(args: &StallsArgs) -> Result<Exit, Failure> {
+    refuse_folder(args.folder.as_deref())?;
     let named = NamedRun::open(args.folder.as_deref(), &args.runs)?;
     let (trials, unread) = named.trials();
     if trials.is_empty() {
@@ -24,9 +24,8 @@ pub(crate) fn run(args: &StallsArgs) -> Result<Exit, Failure> {
         warn_of(&named.folder, &unread);
     }
     let borrowed: Vec<_> = trials.iter().map(|one| (&one.trial, &one.detail)).collect();
-    let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     Ok(print_out(&match args.format {
-        TableFormat::Text => stalls_text(&named.name(), &borrowed, &unread, colour),
+        TableFormat::Text => stalls_text(&named.name(), &borrowed, &unread, in_colour()),
         TableFormat::Json => stalls_json(&borrowed, &unread),
         TableFormat::Csv => stalls_csv(&borrowed),
         TableFormat::Md => stalls_markdown(&named.name(), &borrowed, &unread),

@@ -1,0 +1,223 @@
+//! Whether a server that is watched answers: from the times of its readings, while it is watched and afterwards.
+
+use serde::{Deserialize, Serialize};
+
+use crate::ProbeSource;
+use crate::probe::SLOW_MS;
+
+/// A stretch in which the server did not answer, on the clock of [`ProbeSample::at_ms`](crate::ProbeSample::at_ms).
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Silence {
+    /// When the question was due that had no answer.
+    pub from_ms: f64,
+    /// When an answer came, or the watch ended.
+    pub to_ms: f64,
+}
+
+impl Silence {
+    pub fn length_ms(self) -> f64 {
+        self.to_ms - self.from_ms
+    }
+
+    /// `None` where it is short enough for a busy server.
+    fn if_long(self) -> Option<Self> {
+        (self.length_ms() > SLOW_MS).then_some(self)
+    }
+}
+
+/// Follows the readings of one server.
+#[derive(Debug, Clone)]
+#[expect(clippy::struct_field_names, reason = "a name has its unit last")]
+pub struct Answers {
+    interval_ms: f64,
+    /// When the next question is due.
+    due_ms: f64,
+    /// Up to here nobody has asked.
+    not_asked_ms: f64,
+}
+
+impl Answers {
+    /// The first question is due at 0, and one more at each interval.
+    pub fn new(interval_ms: f64) -> Self {
+        Self { interval_ms, due_ms: 0.0, not_asked_ms: f64::NEG_INFINITY }
+    }
+
+    /// A reading was answered. Returns the silence that it has ended, where there was one.
+    pub fn answered(&mut self, at_ms: f64, took_ms: f64) -> Option<Silence> {
+        let (began_ms, to_ms) = (at_ms - took_ms / 2.0, at_ms + took_ms / 2.0);
+        let from_ms = self.due_ms.min(began_ms).max(self.not_asked_ms.min(to_ms));
+        self.due_ms = ((to_ms / self.interval_ms).floor() + 1.0) * self.interval_ms;
+        Silence { from_ms, to_ms }.if_long()
+    }
+
+    /// The silence that goes on at this time.
+    pub fn silence_at(&self, now_ms: f64) -> Option<Silence> {
+        Silence { from_ms: self.due_ms.max(self.not_asked_ms), to_ms: now_ms }.if_long()
+    }
+
+    /// Whoever asks did not run until now: that nothing was answered says nothing of the server.
+    pub fn not_asked_until(&mut self, now_ms: f64) {
+        self.not_asked_ms = self.not_asked_ms.max(now_ms);
+    }
+
+    /// Whether a pause of whoever asks is longer than a busy host explains.
+    pub fn is_pause(&self, length_ms: f64) -> bool {
+        length_ms > self.interval_ms + SLOW_MS
+    }
+}
+
+/// When one source was read.
+#[derive(Debug, Clone, Copy, Deserialize)]
+struct Timing {
+    source: ProbeSource,
+    at_ms: f64,
+    took_ms: f64,
+}
+
+impl Timing {
+    fn began_ms(self) -> f64 {
+        self.at_ms - self.took_ms / 2.0
+    }
+
+    fn ended_ms(self) -> f64 {
+        self.at_ms + self.took_ms / 2.0
+    }
+}
+
+/// All readings of a probe, late ones too.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Timings {
+    server: Vec<Timing>,
+    host: Vec<Timing>,
+}
+
+impl Timings {
+    /// From the lines of `probe.jsonl`; those that cannot be understood are left out.
+    pub(crate) fn parse(text: &str) -> Self {
+        let all = text.lines().filter_map(|line| serde_json::from_str::<Timing>(line).ok());
+        let is_sane = |one: &Timing| one.at_ms.is_finite() && one.took_ms.is_finite() && one.took_ms >= 0.0;
+        let (server, host) = all.filter(is_sane).partition(|one| one.source == ProbeSource::Server);
+        Self { server, host }
+    }
+
+    /// From the zero of the clock (or the first reading, if that was sooner) to the end of the last reading.
+    pub(crate) fn length_ms(&self) -> f64 {
+        let all = || self.server.iter().chain(&self.host);
+        let first = all().map(|one| one.at_ms).fold(0.0, f64::min);
+        self.end_ms() - first
+    }
+
+    fn end_ms(&self) -> f64 {
+        self.server.iter().chain(&self.host).map(|one| one.ended_ms()).fold(0.0, f64::max)
+    }
+
+    /// When the server did not answer. The host, which always can be read, shows where nobody has asked.
+    pub(crate) fn silences(&self, interval_ms: f64) -> Vec<Silence> {
+        let mut answers = Answers::new(interval_ms);
+        let ends = self.host.windows(2).map(|pair| (pair[0].ended_ms(), pair[1].began_ms()));
+        let mut pauses =
+            ends.filter(|(from, to)| answers.is_pause(to - from)).collect::<Vec<_>>().into_iter().peekable();
+        let mut silences = Vec::new();
+        for reading in &self.server {
+            while let Some((_, to)) = pauses.next_if(|(from, _)| *from < reading.ended_ms()) {
+                answers.not_asked_until(to);
+            }
+            silences.extend(answers.answered(reading.at_ms, reading.took_ms));
+        }
+        pauses.for_each(|(_, to)| answers.not_asked_until(to));
+        silences.extend(answers.silence_at(self.end_ms()));
+        silences
+    }
+
+    /// Whether the server answered when the watch ended. `was_asked`: it was asked at that very moment.
+    pub(crate) fn answers_at_end(&self, interval_ms: f64, was_asked: bool) -> bool {
+        let end_ms = self.end_ms();
+        if self.silences(interval_ms).last().is_some_and(|last| last.to_ms >= end_ms && !self.server_ends_at(end_ms)) {
+            return false;
+        }
+        let Some(host) = self.host.last().filter(|_| was_asked) else { return true };
+        // Both are asked at the end, and one may be asked a little later than the other.
+        let slack_ms = (interval_ms / 2.0).max(100.0);
+        self.server.last().is_some_and(|server| server.ended_ms() >= host.began_ms() - slack_ms)
+    }
+
+    fn server_ends_at(&self, end_ms: f64) -> bool {
+        self.server.last().is_some_and(|server| server.ended_ms() >= end_ms)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(source: &str, readings: &[(f64, f64)]) -> String {
+        let line = |(began, ended): &(f64, f64)| {
+            let (at, took) = (f64::midpoint(*began, *ended), ended - began);
+            format!("{{\"source\":\"{source}\",\"at_ms\":{at},\"took_ms\":{took},\"values\":{{}}}}\n")
+        };
+        readings.iter().map(line).collect()
+    }
+
+    /// Host and server, each read at these seconds; a reading takes a few milliseconds.
+    fn timings(server: &[(f64, f64)], host: impl IntoIterator<Item = u32>) -> Timings {
+        let host: Vec<_> = host.into_iter().map(|s| (f64::from(s) * 1e3, f64::from(s) * 1e3 + 2.0)).collect();
+        Timings::parse(&(lines("server", server) + "nonsense\n" + &lines("host", &host)))
+    }
+
+    fn spans(silences: &[Silence]) -> Vec<(f64, f64)> {
+        silences.iter().map(|one| (one.from_ms, one.to_ms)).collect()
+    }
+
+    #[test]
+    fn a_server_that_answers_is_never_silent() {
+        let seen = timings(&[(-3.0, 4.0), (1000.0, 1400.0), (2000.0, 2005.0), (2500.0, 2510.0)], 0..=2);
+        assert_eq!(spans(&seen.silences(1000.0)), []);
+        assert!(seen.answers_at_end(1000.0, true));
+        assert!((seen.length_ms() - 2510.0).abs() < 1e-6, "{}", seen.length_ms());
+    }
+
+    #[test]
+    fn a_reading_that_hangs_and_questions_without_an_answer_are_one_silence() {
+        let hung = timings(&[(0.0, 4.0), (1000.0, 3500.0), (4000.0, 4005.0)], 0..=4);
+        assert_eq!(spans(&hung.silences(1000.0)), [(1000.0, 3500.0)]);
+        // The session was lost after ten seconds, and the server answered in the middle of the next try.
+        let lost = timings(&[(0.0, 4.0), (13_000.0, 14_500.0), (15_000.0, 15_004.0)], 0..=15);
+        assert_eq!(spans(&lost.silences(1000.0)), [(1000.0, 14_500.0)]);
+        assert!(lost.answers_at_end(1000.0, true));
+    }
+
+    #[test]
+    fn a_server_that_is_gone_is_silent_to_the_end() {
+        let gone = timings(&[(0.0, 4.0), (1000.0, 1004.0)], 0..=5);
+        assert_eq!(spans(&gone.silences(1000.0)), [(2000.0, 5002.0)]);
+        assert!(!gone.answers_at_end(1000.0, true) && !gone.answers_at_end(1000.0, false));
+        // Within the last interval: only who asked at the end knows it.
+        let at_last = timings(&[(0.0, 4.0), (1000.0, 1004.0)], 0..=2);
+        assert_eq!(spans(&at_last.silences(1000.0)), []);
+        assert!(!at_last.answers_at_end(1000.0, true) && at_last.answers_at_end(1000.0, false));
+        let never = timings(&[], 0..=3);
+        assert_eq!(spans(&never.silences(1000.0)), [(0.0, 3002.0)]);
+        assert!(!never.answers_at_end(1000.0, true));
+    }
+
+    #[test]
+    fn an_answer_after_the_end_is_one() {
+        let late = timings(&[(0.0, 4.0), (1000.0, 1004.0), (2000.0, 3500.0)], 0..=2);
+        assert_eq!(spans(&late.silences(1000.0)), [(2000.0, 3500.0)]);
+        assert!(late.answers_at_end(1000.0, true));
+    }
+
+    #[test]
+    fn who_does_not_ask_learns_nothing() {
+        // From 2.0 to 9.0 s truetps itself was stopped, in the middle of a reading.
+        let stopped = timings(&[(0.0, 4.0), (1000.0, 1004.0), (2000.0, 8999.0), (9005.0, 9010.0)], [0, 1, 2, 9]);
+        assert_eq!(spans(&stopped.silences(1000.0)), []);
+        let mut answers = Answers::new(1000.0);
+        assert_eq!(answers.answered(5.0, 10.0), None);
+        assert_eq!(answers.silence_at(1400.0), None);
+        assert_eq!(answers.silence_at(3000.0), Some(Silence { from_ms: 1000.0, to_ms: 3000.0 }));
+        assert!(answers.is_pause(2000.0) && !answers.is_pause(1400.0));
+        answers.not_asked_until(2900.0);
+        assert_eq!((answers.silence_at(3000.0), answers.answered(3000.0, 10.0)), (None, None));
+    }
+}

@@ -1,0 +1,206 @@
+//! What `truetps probe` has seen: rates of what counts, values of what goes up and down, and what is absent.
+
+use truetps_record::ProbeSummary;
+
+use crate::document::{Block, Document, Entry, Section, Table};
+use crate::{csv, format, markdown, text};
+
+pub fn probe_text(summary: &ProbeSummary, colour: bool) -> String {
+    text::draw(document(summary), colour)
+}
+
+pub fn probe_markdown(summary: &ProbeSummary) -> String {
+    markdown::draw(document(summary))
+}
+
+/// One line a signal, and one for how long the server did not answer.
+pub fn probe_csv(summary: &ProbeSummary) -> String {
+    let mut out = String::new();
+    let fields = |name: &str, kind: &str, figures: [Option<f64>; 5]| {
+        let words = [name.to_owned(), kind.to_owned()];
+        words.into_iter().chain(figures.map(csv::figure)).collect::<Vec<_>>()
+    };
+    let header = ["signal", "kind", "growth", "per_second", "mean", "max", "last"].map(str::to_owned);
+    csv::push_row(&mut out, header.into_iter());
+    let silent_ms = summary.no_answer_ms;
+    let share = (summary.length_ms > 0.0).then(|| silent_ms / (summary.length_ms / 1e3));
+    let silence = fields("probe.no_answer_ms", "counter", [Some(silent_ms), share, None, None, None]);
+    csv::push_row(&mut out, silence.into_iter());
+    for (name, counter) in &summary.counters {
+        let figures = [Some(counter.growth), Some(counter.per_second), None, None, None];
+        csv::push_row(&mut out, fields(name, "counter", figures).into_iter());
+    }
+    for (name, gauge) in &summary.gauges {
+        let figures = [None, None, Some(gauge.mean), Some(gauge.max), Some(gauge.last)];
+        csv::push_row(&mut out, fields(name, "gauge", figures).into_iter());
+    }
+    out
+}
+
+fn document(summary: &ProbeSummary) -> Document {
+    let run = &summary.run;
+    let counters =
+        summary.counters.iter().map(|(name, counter)| row(&[counter.growth, counter.per_second], name)).collect();
+    let gauges = summary.gauges.iter().map(|(name, gauge)| row(&[gauge.mean, gauge.max, gauge.last], name)).collect();
+    let sections = [
+        section("Counters", &["grew by", "a second", "signal"], counters),
+        section("Gauges", &["mean", "max", "last", "signal"], gauges),
+        absent(summary),
+    ];
+    Document {
+        title: format!("{}: {} {}", run.target, run.server.flavour, run.server.version),
+        facts: facts(summary),
+        sections: sections.into_iter().flatten().collect(),
+    }
+}
+
+fn facts(summary: &ProbeSummary) -> Vec<(&'static str, String)> {
+    let length = seconds(summary.length_ms);
+    let samples = format::plural(summary.samples as u64, "sample");
+    let cut = if summary.run.ended_at.is_none() { "; the record was cut off, or still goes on" } else { "" };
+    let mut facts =
+        vec![("Watched", format!("{length} from {}, {samples} of the server{cut}", summary.run.started_at))];
+    let longest = summary.silences.iter().copied().max_by(|a, b| a.length_ms().total_cmp(&b.length_ms()));
+    if let Some(longest) = longest {
+        let from = seconds(longest.from_ms);
+        let longest = match &summary.silences[..] {
+            [_] => format!("from {from} on"),
+            all => format!("{} times, longest {} from {from} on", all.len(), seconds(longest.length_ms())),
+        };
+        let all = seconds(summary.no_answer_ms);
+        facts.push(("No answer", format!("not answering: {all} of {length} ({longest})")));
+    }
+    if !summary.resets_ms.is_empty() {
+        let times: Vec<_> = summary.resets_ms.iter().map(|at_ms| seconds(*at_ms)).collect();
+        let times = format::list(&times);
+        facts.push((
+            "Restart",
+            format!(
+                "counters had fallen at {times}: the server was restarted, or they were set back; what they \
+                                        counted in the step before is left out"
+            ),
+        ));
+    }
+    if !summary.answers_at_end {
+        facts.push(("At end", "the server did not answer".to_owned()));
+    }
+    facts
+}
+
+fn section(heading: &str, header: &[&str], rows: Vec<Vec<Entry>>) -> Option<Section> {
+    let header = header.iter().map(|&title| title.to_owned()).collect();
+    let table = Table { caption: None, header, rows, words_last: true };
+    (!table.rows.is_empty()).then(|| Section { heading: heading.to_owned(), blocks: vec![Block::Table(table)] })
+}
+
+fn row(figures: &[f64], name: &str) -> Vec<Entry> {
+    figures.iter().map(|figure| amount(*figure)).chain([name.to_owned()]).map(Entry::from).collect()
+}
+
+fn absent(summary: &ProbeSummary) -> Option<Section> {
+    let items: Vec<_> = summary.absent.iter().map(|signal| format!("{}: {}", signal.what, signal.why)).collect();
+    (!items.is_empty()).then(|| Section { heading: "Absent".to_owned(), blocks: vec![Block::List(items)] })
+}
+
+/// On one clock with the lines of the probe: `4.5 s`.
+fn seconds(ms: f64) -> String {
+    format!("{:.1} s", ms / 1e3)
+}
+
+/// Whole numbers as they are, others with four digits, and no fractions from a thousand on.
+fn amount(value: f64) -> String {
+    let sign = if value < 0.0 { "-" } else { "" };
+    let size = value.abs();
+    if size >= 1e3 || size.fract() == 0.0 {
+        format!("{sign}{}", format::count(size.round() as u64))
+    } else {
+        format!("{sign}{}", format::tps(size))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use truetps_record::{AbsentSignal, CounterSummary, GaugeSummary, ProbeRun, ServerFacts, Silence};
+
+    use super::*;
+
+    fn summary() -> ProbeSummary {
+        ProbeSummary {
+            schema_version: 1,
+            run: ProbeRun {
+                schema_version: 1,
+                tool_version: "1".to_owned(),
+                target: "mysql://root@?socket=/s".to_owned(),
+                server: ServerFacts::from_version_text("8.0.36"),
+                hostname: "h".to_owned(),
+                started_at: "2026-11-21T20:34:38Z".to_owned(),
+                ended_at: Some("2026-11-21T20:34:58Z".to_owned()),
+            },
+            length_ms: 20_000.0,
+            samples: 3,
+            silences: vec![Silence { from_ms: 2000.0, to_ms: 3500.0 }, Silence { from_ms: 6000.0, to_ms: 20_000.0 }],
+            no_answer_ms: 15_500.0,
+            answers_at_end: false,
+            resets_ms: vec![3500.0],
+            counters: BTreeMap::from([
+                ("status.a".to_owned(), CounterSummary { growth: 4000.0, per_second: 2000.4 }),
+                ("status.rare".to_owned(), CounterSummary { growth: 1.0, per_second: 0.05 }),
+            ]),
+            gauges: BTreeMap::from([("session.a, b".to_owned(), GaugeSummary { mean: 1.5, max: 3.0, last: 0.0 })]),
+            absent: vec![AbsentSignal { what: "wait".to_owned(), why: "off \u{1b}[2J".to_owned() }],
+        }
+    }
+
+    #[test]
+    fn a_terminal_sees_rates_outages_and_what_is_absent() {
+        let text = probe_text(&summary(), false);
+        let expect = "\
+mysql://root@?socket=/s: mysql 8.0.36
+
+Watched   20.0 s from 2026-11-21T20:34:38Z, 3 samples of the server
+No answer not answering: 15.5 s of 20.0 s (2 times, longest 14.0 s from 6.0 s on)
+Restart   counters had fallen at 3.5 s: the server was restarted, or they were set back; what they
+          counted in the step before is left out
+At end    the server did not answer
+
+Counters
+
+grew by  a second  signal
+  4 000     2 000  status.a
+      1     0.050  status.rare
+
+Gauges
+
+ mean  max  last  signal
+1.500    3     0  session.a, b
+
+Absent
+
+- wait: off [2J
+";
+        assert_eq!(text, expect);
+        let quiet = ProbeSummary {
+            silences: Vec::new(),
+            no_answer_ms: 0.0,
+            resets_ms: Vec::new(),
+            answers_at_end: true,
+            ..summary()
+        };
+        assert!(!probe_text(&quiet, false).contains("nswer"), "{}", probe_text(&quiet, false));
+    }
+
+    #[test]
+    fn the_same_as_markdown_and_csv() {
+        let text = probe_markdown(&summary());
+        assert!(text.contains("| 4 000 | 2 000 | status.a |") && text.contains("not answering: 15.5 s of"), "{text}");
+        let csv = probe_csv(&summary());
+        let expect = "signal,kind,growth,per_second,mean,max,last\r\n\
+                      probe.no_answer_ms,counter,15500,775,,,\r\n\
+                      status.a,counter,4000,2000.4,,,\r\n\
+                      status.rare,counter,1,0.05,,,\r\n\
+                      \"session.a, b\",gauge,,,1.5,3,0\r\n";
+        assert_eq!(csv, expect);
+    }
+}
