@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use truetps_record::{BUCKET_MS, Interval, Phase};
 
 use crate::middle::median;
-use crate::stall_rule::{EXPECTED_MIN, JOINED, STALL_SHARE, STALL_STEPS, STEPS_MIN};
+use crate::stall_rule::{EXPECTED_MIN, JOINED, MERGE_MS, STALL_SHARE, STALL_STEPS, STEPS_MIN};
 
 /// What the local median is taken of.
 const WINDOW: usize = 300;
@@ -21,6 +21,12 @@ pub struct LiveStall {
     pub start_ms: f64,
     /// So far, where it goes on.
     pub length_ms: f64,
+}
+
+impl LiveStall {
+    fn end_ms(&self) -> f64 {
+        self.start_ms + self.length_ms
+    }
 }
 
 /// What the last interval adds to what is known.
@@ -123,7 +129,8 @@ impl LiveStalls {
                 self.remember(chunk);
             }
         }
-        self.so_far.going_on_ms = self.low.as_ref().filter(|low| low.is_stall()).map(Low::length_ms);
+        let is_stall = self.low.as_ref().is_some_and(Low::is_stall);
+        self.so_far.going_on_ms = self.kept.back().filter(|_| is_stall).map(|stall| stall.length_ms);
     }
 
     fn is_low(&mut self, interval_ms: f64, from_ms: f64, to_ms: f64, chunk: &[u32]) {
@@ -144,20 +151,22 @@ impl LiveStalls {
         self.low = Some(low);
     }
 
-    /// Counts a new stall, or a known one that goes on.
+    /// Counts a new stall, or a known one that goes on, maybe after a moment.
     fn stall(&mut self, low: &Low, interval_ms: f64) {
-        let stall = LiveStall { start_ms: low.start_ms, length_ms: low.length_ms() };
-        let known_ms = if low.joined == STALL_STEPS {
+        let is_new = low.joined == STALL_STEPS;
+        let goes_on = self.kept.back().copied().filter(|last| !is_new || low.start_ms - last.end_ms() <= MERGE_MS);
+        let known_ms = goes_on.filter(|_| !is_new).map_or(low.start_ms, |last| last.end_ms());
+        let start_ms = goes_on.map_or(low.start_ms, |last| last.start_ms);
+        let stall = LiveStall { start_ms, length_ms: low.end_ms - start_ms };
+        if goes_on.is_some() {
+            self.kept.pop_back();
+        } else {
             self.so_far.count += 1;
             if self.kept.len() == KEPT_MAX {
                 self.kept.pop_front();
             }
-            self.kept.push_back(stall);
-            low.start_ms
-        } else {
-            let known = self.kept.back_mut().map(|last| std::mem::replace(last, stall));
-            known.map_or(low.start_ms, |known| known.start_ms + known.length_ms)
-        };
+        }
+        self.kept.push_back(stall);
         self.so_far.stalled_ms += low.end_ms - known_ms.max(interval_ms);
         self.so_far.longest_ms = self.so_far.longest_ms.max(stall.length_ms);
     }
@@ -246,6 +255,17 @@ mod tests {
         assert_eq!((said[2].stalled_ms, said[2].going_on_ms, said[3].stalled_ms), (0.0, None, 100.0));
         assert_eq!((said[4].stalled_ms, said[4].going_on_ms, said[5].stalled_ms), (200.0, Some(200.0), 300.0));
         assert_eq!((said[5].count, said[5].longest_ms), (2, 500.0));
+    }
+
+    #[test]
+    fn a_moment_between_two_is_a_part_of_one() {
+        let mut buckets = steady(100, 6);
+        for low in [28..35, 37..39, 45..47] {
+            buckets[low].fill(0);
+        }
+        let (said, stalls) = watch(&buckets);
+        assert_eq!(stalls, [(2800.0, 1100.0), (4500.0, 200.0)]);
+        assert_eq!((said[5].count, said[5].longest_ms, said[3].stalled_ms), (2, 1100.0, 700.0));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use serde::Serialize;
 use truetps_record::{BUCKET_MS, Interval, OpenLoop, Phase};
 
 use crate::middle::{largest, median};
-use crate::stall_rule::{EXPECTED_MIN, JOINED, STALL_SHARE, STALL_STEPS, STEPS_MIN};
+use crate::stall_rule::{EXPECTED_MIN, JOINED, MERGE_MS, STALL_SHARE, STALL_STEPS, STEPS_MIN};
 
 /// A dip has less than this share of its baseline, and less than chance explains, in the mean of so many steps.
 const DIP_SHARE: f64 = 0.7;
@@ -15,8 +15,6 @@ const GAP_MS: f64 = 250.0;
 const GAP_RESPONSES: f64 = 20.0;
 /// The baseline is the median of the steps this near on either side: what lasts longer is another level, not a stall.
 const NEAR_MS: f64 = 15_000.0;
-/// Stalls this close to each other are one.
-const MERGE_MS: f64 = 2.0 * BUCKET_MS;
 /// From a median absolute deviation to a standard deviation, for a normal distribution.
 const MAD_TO_SIGMA: f64 = 1.4826;
 
