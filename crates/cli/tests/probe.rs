@@ -291,7 +291,11 @@ fn a_postgres_that_hangs_and_dies_is_seen() {
     let place = Place::new();
     let dsn = format!("postgresql://poor@/postgres?socket={}", postgres.socket().display());
     let child = place.start(&["probe", &dsn, "--interval=200ms", "--duration=5s"]);
-    sleep(Duration::from_millis(1200));
+    sleep(Duration::from_millis(600));
+    // A session that somebody ends says nothing of the server, nor of what it offers.
+    let end = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE usename = 'poor'";
+    assert_eq!(postgres.connect().unwrap().query_value(end).unwrap().as_deref(), Some("1"));
+    sleep(Duration::from_millis(600));
     signal_all(&postgres, Signal::STOP);
     sleep(Duration::from_millis(1500));
     signal_all(&postgres, Signal::CONT);
@@ -303,6 +307,7 @@ fn a_postgres_that_hangs_and_dies_is_seen() {
     assert!((1.2..2.2).contains(&hung), "{}", ran.stderr);
     assert!(ran.stderr.contains("did not answer at the end"), "{}", ran.stderr);
     assert!(!ran.stderr.contains("running"), "absent, and not zero: {}", ran.stderr);
+    assert!(!ran.stdout.contains("terminating connection"), "{}", ran.stdout);
     assert!(ran.stdout.contains("2 times") && ran.stdout.contains("session: the account sees"), "{}", ran.stdout);
 }
 

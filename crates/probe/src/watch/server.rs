@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use truetps_driver::{Client, Dialect, DriverError, ServerError, Target, Traffic};
+use truetps_driver::{Client, Dialect, DriverError, ErrorClass, ServerError, Target, Traffic};
 use truetps_record::{AbsentSignal, Family};
 
 use crate::watch::shape::Question;
@@ -38,11 +38,11 @@ impl Offer {
     }
 }
 
-/// Parts what the server has refused, with its reason, from a session that is lost.
+/// Parts what the server has refused, with its reason, from a session that is lost, also where the server says so.
 pub(crate) fn server_said<T>(answer: Result<T, DriverError>) -> Result<Result<T, ServerError>, DriverError> {
     match answer {
         Ok(value) => Ok(Ok(value)),
-        Err(DriverError::Server(error)) => Ok(Err(error)),
+        Err(DriverError::Server(error)) if error.class() != ErrorClass::ConnectionLost => Ok(Err(error)),
         Err(error) => Err(error),
     }
 }
