@@ -235,6 +235,26 @@ fn a_duration_is_watched_from_end_to_end() {
 }
 
 #[test]
+fn what_cannot_be_kept_is_not_watched_any_longer() {
+    let Some(binary) = mariadb("what_cannot_be_kept_is_not_watched_any_longer") else { return };
+    let owned = Owned::start(&binary, &[]);
+    let place = Place::new();
+    // Files of 12 KiB at most: the kernel's signal must not end the program.
+    let limited = "ulimit -f 24; exec \"$0\" \"$@\"";
+    let dsn = owned.socket_dsn();
+    let words = ["-c", limited, env!("CARGO_BIN_EXE_truetps"), "probe", &dsn, "--interval=50ms", "--duration=1m"];
+    let ran: Ran = place.program(Path::new("/bin/sh"), &words).output().unwrap().into();
+    assert_eq!(ran.code, Some(4), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("not recorded to the end: ") && ran.stderr.contains("hint: make room"),
+        "{}",
+        ran.stderr
+    );
+    assert!(ran.stdout.contains("the record was cut off") && ran.stdout.contains("status."), "{}", ran.stdout);
+    assert!(!ran.stdout.contains("did not answer"), "{}", ran.stdout);
+}
+
+#[test]
 fn a_server_that_is_not_there_is_no_probe() {
     let place = Place::new();
     let ran = place.run(&["probe", "mysql://root@?socket=/nowhere/sock"]);
