@@ -318,21 +318,24 @@ pub(crate) enum PlanCommand {
     truetps probe 'mysql://root@?socket=/run/mysqld/mysqld.sock'        until Ctrl-C, once a second\n  \
     TRUETPS_PASSWORD=… truetps probe mysql://monitor@db1 --interval 250ms --duration 1m\n  \
     truetps probe 'postgresql://postgres@/app?socket=/run/postgresql' --format csv > signals.csv\n\n\
-    Nothing is changed in the server: one session asks it. A line a sample goes to stderr, the summary to stdout. \
+    Nothing is changed in the server: one session asks it. A line a sample goes to stderr, the summary to stdout. A server \
+    that does not answer is told while it does not.\n\
+    Exit codes: 0 also after Ctrl-C; 2 wrong usage or login; 4 the server cannot be reached, or does not answer at the end. \
     docs/reference/probe.md")]
 pub(crate) struct WatchArgs {
     /// The server: mysql://user@host:port or postgresql://user@host/database, or the name of one that runs (`truetps
     /// server list`), as its owner. The password for a DSN comes from TRUETPS_PASSWORD, ~/.my.cnf or the terminal
-    #[arg(value_name = "DSN")]
+    #[arg(value_name = "DSN|NAME")]
     pub(crate) server: String,
     #[command(flatten)]
     pub(crate) login: LoginArgs,
     #[command(flatten)]
     pub(crate) sandbox: SandboxPlace,
-    /// How often server and host are read: 250ms, 1s
+    /// How often server and host are read, from every 50ms to every 60s
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = humantime::parse_duration)]
     pub(crate) interval: Duration,
-    /// How long they are watched: 30s, 5m; default: until Ctrl-C
+    /// How long they are watched, from the first reading to the last one: 30s, 5m, at least an interval; default: until
+    /// Ctrl-C
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     pub(crate) duration: Option<Duration>,
     /// Folder that the probe is recorded in
@@ -436,7 +439,7 @@ pub(crate) struct RestoreArgs {
 pub(crate) struct CaptureArgs {
     /// The server: mysql://user@host:port or postgresql://user@host/database, or the name of one that runs (`truetps
     /// server list`), as its owner. The password for a DSN comes from TRUETPS_PASSWORD, ~/.my.cnf or the terminal
-    #[arg(value_name = "DSN")]
+    #[arg(value_name = "DSN|NAME")]
     pub(crate) server: String,
     #[command(flatten)]
     pub(crate) login: LoginArgs,

@@ -18,6 +18,9 @@ const SESSIONS: &str = "session";
 /// Silence is told this often at most.
 const TOLD_AGAIN_MS: f64 = 500.0;
 
+/// Whoever looks more seldom was stopped, or had no processor.
+const LOOK_MAX_MS: f64 = 500.0;
+
 /// All lines of a probe.
 #[derive(Debug)]
 pub(crate) struct Lines {
@@ -45,7 +48,7 @@ impl Lines {
     /// Somebody looks, before the samples of this moment: where nobody has looked for long, nobody has asked either.
     pub(crate) fn look(&mut self, now: Duration) {
         let now_ms = now.as_secs_f64() * 1e3;
-        if self.answers.is_pause(now_ms - self.looked_ms) {
+        if now_ms - self.looked_ms > LOOK_MAX_MS {
             self.answers.not_asked_until(now_ms);
         }
         self.looked_ms = now_ms;

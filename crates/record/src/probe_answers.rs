@@ -59,11 +59,6 @@ impl Answers {
     pub fn not_asked_until(&mut self, now_ms: f64) {
         self.not_asked_ms = self.not_asked_ms.max(now_ms);
     }
-
-    /// Whether a pause of whoever asks is longer than a busy host explains.
-    pub fn is_pause(&self, length_ms: f64) -> bool {
-        length_ms > self.interval_ms + SLOW_MS
-    }
 }
 
 /// When one source was read.
@@ -111,12 +106,13 @@ impl Timings {
         self.server.iter().chain(&self.host).map(|one| one.ended_ms()).fold(0.0, f64::max)
     }
 
-    /// When the server did not answer. The host, which always can be read, shows where nobody has asked.
+    /// When the server did not answer. The host, which can always be read, shows where nobody has asked: where it was not
+    /// read for longer than a busy host explains.
     pub(crate) fn silences(&self, interval_ms: f64) -> Vec<Silence> {
         let mut answers = Answers::new(interval_ms);
         let ends = self.host.windows(2).map(|pair| (pair[0].ended_ms(), pair[1].began_ms()));
         let mut pauses =
-            ends.filter(|(from, to)| answers.is_pause(to - from)).collect::<Vec<_>>().into_iter().peekable();
+            ends.filter(|(from, to)| to - from > interval_ms + SLOW_MS).collect::<Vec<_>>().into_iter().peekable();
         let mut silences = Vec::new();
         for reading in &self.server {
             while let Some((_, to)) = pauses.next_if(|(from, _)| *from < reading.ended_ms()) {
@@ -216,7 +212,6 @@ mod tests {
         assert_eq!(answers.answered(5.0, 10.0), None);
         assert_eq!(answers.silence_at(1400.0), None);
         assert_eq!(answers.silence_at(3000.0), Some(Silence { from_ms: 1000.0, to_ms: 3000.0 }));
-        assert!(answers.is_pause(2000.0) && !answers.is_pause(1400.0));
         answers.not_asked_until(2900.0);
         assert_eq!((answers.silence_at(3000.0), answers.answered(3000.0, 10.0)), (None, None));
     }
