@@ -69,6 +69,7 @@ macro_rules! ledger_keys {
 }
 
 ledger_keys! {
+    RowsChanged "rows_changed_per_tx" Count "rows changed",
     ClientCpu "client_cpu_us_per_tx" Us "client CPU",
     ServerCpu "server_cpu_us_per_tx" Us "server CPU",
     ClientSwitches "client_context_switches_per_tx" Count "client context switches",
@@ -136,16 +137,25 @@ fn figure(input: &LedgerInput<'_>, window: Option<&Window<'_>>, key: LedgerKey) 
 
 /// What every trial knows of itself, probe or not.
 fn own_figure(input: &LedgerInput<'_>, key: LedgerKey) -> Option<(f64, String)> {
-    let resources = &input.measured.resources;
+    let Measured { resources, counts, .. } = input.measured;
     let (figure, source) = match key {
+        // What is not counted, as in a script's run, is not written either.
+        LedgerKey::RowsChanged => {
+            let rows =
+                (counts.rows_changed > 0 && counts.ok > 0).then(|| counts.rows_changed as f64 / counts.ok as f64);
+            (rows, "rows that the server says it has changed, of the transactions' answers")
+        }
         LedgerKey::ClientCpu => (resources.client_cpu_us_per_tx, "CPU time of the engine's threads"),
         LedgerKey::ServerCpu => (resources.server_cpu_us_per_tx, "CPU time of the server"),
         _ => return None,
     };
-    figure.map(|us| (us, source.to_owned()))
+    figure.map(|figure| (figure, source.to_owned()))
 }
 
 fn why_absent(input: &LedgerInput<'_>, window: Option<&Window<'_>>, key: LedgerKey) -> String {
+    if key == LedgerKey::RowsChanged {
+        return "none was changed, or nobody counted".to_owned();
+    }
     let Some(probe) = input.probe else { return "nobody watched the server".to_owned() };
     if input.measured.counts.ok == 0 {
         return "no transaction ended".to_owned();
@@ -430,6 +440,19 @@ mod tests {
         check(&postgres, &[("wal_sync_method", "fdatasync")], redo, Ok(0.0), "pg_stat_wal.wal_sync");
         let why = "with wal_sync_method=open_datasync each write is a sync, without a call that could be counted";
         check(&postgres, &[("wal_sync_method", "open_datasync")], redo, Err(why), "");
+    }
+
+    #[test]
+    fn rows_that_were_changed_are_those_of_the_answers() {
+        let line = |rows_changed| {
+            let counts = Counts { ok: 400, rows_changed, ..Counts::default() };
+            let measured = Measured { counts, ..Measured::default() };
+            let ledger = ledger(&LedgerInput { measured: &measured, intervals: &[], probe: None, variables: None });
+            ledger.line(LedgerKey::RowsChanged).unwrap().clone()
+        };
+        assert_eq!(line(500).per_tx, Some(1.25));
+        let none = line(0);
+        assert_eq!((none.per_tx, none.source.as_str()), (None, "none was changed, or nobody counted"));
     }
 
     #[test]

@@ -148,11 +148,11 @@ pub(crate) fn fact(input: &ReportInput<'_>) -> Option<String> {
     (told.len() > 1).then(|| format!("a transaction: {}", told.join(", ")))
 }
 
-/// `None` where nobody watched: CPU has a place of its own in these formats.
+/// `None` where nobody watched: what a trial knows of itself is no ledger, and CPU has a place of its own in these formats.
 pub(crate) fn section(input: &ReportInput<'_>) -> Option<Section> {
-    let cpu = [LedgerKey::ClientCpu, LedgerKey::ServerCpu];
+    let own = [LedgerKey::RowsChanged, LedgerKey::ClientCpu, LedgerKey::ServerCpu];
     let view = view(input)?;
-    view.lines.iter().find(|line| !cpu.contains(&line.key) && !line.is_absent())?;
+    view.lines.iter().find(|line| !own.contains(&line.key) && !line.is_absent())?;
     let row = |line: &Line| {
         let texts = std::iter::once(line.key.name().to_owned()).chain(line.texts.iter().cloned());
         texts.chain([line.source.clone()]).map(Entry::from).collect()
