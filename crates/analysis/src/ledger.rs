@@ -143,7 +143,7 @@ fn own_figure(input: &LedgerInput<'_>, key: LedgerKey) -> Option<(f64, String)> 
         LedgerKey::RowsChanged => {
             let rows =
                 (counts.rows_changed > 0 && counts.ok > 0).then(|| counts.rows_changed as f64 / counts.ok as f64);
-            (rows, "rows that the server says it has changed, of the transactions' answers")
+            (rows, "the server's answers")
         }
         LedgerKey::ClientCpu => (resources.client_cpu_us_per_tx, "CPU time of the engine's threads"),
         LedgerKey::ServerCpu => (resources.server_cpu_us_per_tx, "CPU time of the server"),

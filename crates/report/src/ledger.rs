@@ -158,8 +158,8 @@ pub(crate) fn section(input: &ReportInput<'_>) -> Option<Section> {
         texts.chain([line.source.clone()]).map(Entry::from).collect()
     };
     let known = view.lines.iter().filter(|line| !line.is_absent());
-    let header =
-        std::iter::once("a transaction".to_owned()).chain(view.columns.iter().cloned()).chain(["from".to_owned()]);
+    let (columns, legend) = headed(&view.columns);
+    let header = std::iter::once("a transaction".to_owned()).chain(columns).chain(["from".to_owned()]);
     let table = Table { caption: None, header: header.collect(), rows: known.map(row).collect(), words_last: true };
     let mut said =
         vec!["Medians over the valid trials of a configuration, of transactions that ended well.".to_owned()];
@@ -168,8 +168,20 @@ pub(crate) fn section(input: &ReportInput<'_>) -> Option<Section> {
         said.push("The other configurations are in report.html and in JSON.".to_owned());
     }
     let at = if view.at.is_empty() { String::new() } else { format!(" at {}", view.at) };
-    let blocks = vec![Block::Table(table), Block::Paragraph(said.join(" "))];
+    let legend = (!legend.is_empty()).then_some(Block::List(legend));
+    let blocks = legend.into_iter().chain([Block::Table(table), Block::Paragraph(said.join(" "))]).collect();
     Some(Section { heading: format!("Cost ledger: what a transaction cost{at}"), blocks })
+}
+
+/// Column heads; letters and what they stand for, where the names would push the figures apart.
+fn headed(names: &[String]) -> (Vec<String>, Vec<String>) {
+    const WIDTH_MAX: usize = 60;
+    if names.iter().map(|name| name.chars().count()).sum::<usize>() <= WIDTH_MAX {
+        return (names.to_vec(), Vec::new());
+    }
+    let letters: Vec<_> = ('A'..='Z').take(names.len()).map(String::from).collect();
+    let legend = letters.iter().zip(names).map(|(letter, name)| format!("{letter}: {name}")).collect();
+    (letters, legend)
 }
 
 /// Lines without a figure, by reason.
@@ -193,6 +205,15 @@ pub(crate) fn absent(lines: &[Line]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_that_are_long_have_letters() {
+        let names = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        assert_eq!(headed(&names(&["=0", "=1"])), (names(&["=0", "=1"]), Vec::new()));
+        let (one, other) = ("key=deleted innodb_buffer_pool_size=64M", "key=auto innodb_buffer_pool_size=64M");
+        let expect = (names(&["A", "B"]), vec![format!("A: {one}"), format!("B: {other}")]);
+        assert_eq!(headed(&names(&[one, other])), expect);
+    }
 
     #[test]
     fn amounts_have_their_unit() {

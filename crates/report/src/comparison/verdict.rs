@@ -1,6 +1,6 @@
 //! The answer of a comparison in sentences.
 
-use truetps_analysis::{CellDetail, Change, ComparedLine, Metric, OwnMetric, Pairing, ThresholdState};
+use truetps_analysis::{CellDetail, Change, ComparedLine, LedgerKey, Metric, OwnMetric, Pairing, ThresholdState};
 
 use super::{ComparedSide, ComparisonInput, conditions, figures};
 use crate::format;
@@ -120,6 +120,21 @@ pub(crate) fn stalls_of(side: &CellDetail) -> String {
     }
 }
 
+/// Transactions that changed fewer rows are faster on any server.
+fn other_work(input: &ComparisonInput<'_>) -> Option<String> {
+    let line = input.comparison.line(Metric::Ledger(LedgerKey::RowsChanged))?;
+    let (a, b) = line.a.zip(line.b)?;
+    let is_same = (a / b).ln().abs() < input.comparison.smallest_effect.ln_1p();
+    (!is_same).then(|| {
+        let rows = |figure| figures::text(line.metric, figure);
+        format!(
+            "A transaction changed {} rows on A and {} on B: the one that did less is no faster server for it.",
+            rows(a),
+            rows(b)
+        )
+    })
+}
+
 pub(super) fn notes(input: &ComparisonInput<'_>) -> Vec<String> {
     let comparison = input.comparison;
     let mut notes = Vec::new();
@@ -147,6 +162,7 @@ pub(super) fn notes(input: &ComparisonInput<'_>) -> Vec<String> {
     if workload(&input.a) != workload(&input.b) {
         notes.push("The workloads differ: this compares what was sent as much as who answered.".to_owned());
     }
+    notes.extend(other_work(input));
     if comparison.generator_limited {
         notes.push(
             "The generator limited a trial: its figures are a lower bound of what the server can do, and the two may differ more, \
