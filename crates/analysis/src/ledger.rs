@@ -3,7 +3,7 @@
 use serde::Serialize;
 use truetps_record::{BUCKET_MS, CPU_MIN_US, Interval, Measured, Phase, ProbePoint, ProbeSeries};
 
-use crate::ledger_sources::{Variables, cuts_lock_waits, sources, why_not_counted};
+use crate::ledger_sources::{IO_WRITTEN, Variables, cuts_lock_waits, sources, why_not_counted};
 
 /// Readings must be so near to the beginning and the end of the measure phase, as a share of its length.
 const EDGE_SHARE: f64 = 0.1;
@@ -128,6 +128,10 @@ fn figure(input: &LedgerInput<'_>, window: Option<&Window<'_>>, key: LedgerKey) 
         (LedgerKey::ServerCpu, _) if figure * (input.measured.counts.ok as f64) < CPU_MIN_US => {
             Err("too little to be told: less than ten of the 10 ms that CPU time is counted in".to_owned())
         }
+        (LedgerKey::PagesWritten, Some(window)) if window.is_too_coarse(input.variables) => {
+            Err("this version tells pages that sessions wrote in steps of half of shared_buffers: too few steps"
+                .to_owned())
+        }
         (LedgerKey::RowLockTime, Some(window)) if cuts_lock_waits(window.probe, input.variables) => {
             window.row_lock_time(figure, source)
         }
@@ -223,6 +227,19 @@ impl<'a> Window<'a> {
         let transactions = self.ok_between(first.at_ms, last.at_ms);
         let growth = last.value - first.value;
         (growth >= 0.0 && transactions > 0.0).then(|| growth / transactions)
+    }
+
+    /// PostgreSQL up to 15 adds up pages that sessions wrote when half of a queue is full that is as long as there are buffers.
+    fn is_too_coarse(&self, variables: Variables<'_>) -> bool {
+        /// The step that may be missing is a tenth at most.
+        const STEPS_MIN: f64 = 10.0;
+        let points = self.probe.points("pg_stat_bgwriter.buffers_backend");
+        let edges = || Some((self.reading_at(points, self.from_ms)?, self.reading_at(points, self.to_ms)?));
+        let Some((first, last)) = edges() else { return false };
+        let is_told_elsewhere = all_of(self.probe, IO_WRITTEN).next().is_some();
+        let buffers = variables.and_then(|all| all.get("shared_buffers")?.parse::<f64>().ok());
+        let is_fine = buffers.is_some_and(|buffers| last.value - first.value >= STEPS_MIN * buffers / 2.0);
+        !is_told_elsewhere && !is_fine
     }
 
     /// Of a server that cuts each wait to whole milliseconds. `us`: per transaction, so cut.
@@ -398,7 +415,10 @@ mod tests {
                      (with those by which files grew)";
         let no_view = "relation \"pg_stat_io\" does not exist";
         let thirteen = probe(&old, &[("pg_stat_io", no_view)]);
-        check(&thirteen, &[], written, Ok(1.1), words);
+        check(&thirteen, &[("shared_buffers", "48")], written, Ok(1.1), words);
+        let why = "this version tells pages that sessions wrote in steps of half of shared_buffers: too few steps";
+        check(&thirteen, &[("shared_buffers", "49")], written, Err(why), "");
+        check(&thirteen, &[], written, Err(why), "");
         check(&thirteen, &[], created, Err(no_view), "");
         let io = [
             ("pg_stat_io.relation.normal.write_pages", 7.0, 90.0),

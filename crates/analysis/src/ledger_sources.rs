@@ -54,7 +54,7 @@ const LOG_FILE_MISC: &str = "file.wait/io/file/innodb/innodb_log_file.misc";
 const DATA_FILE_MISC: &str = "file.wait/io/file/innodb/innodb_data_file.misc";
 const BINLOG_MISC: &str = "file.wait/io/file/sql/binlog.misc";
 /// In all contexts and by all processes; which contexts there are depends on the version.
-const IO_WRITTEN: &str = "pg_stat_io.relation.*.write_pages";
+pub(crate) const IO_WRITTEN: &str = "pg_stat_io.relation.*.write_pages";
 const IO_EXTENDED: &str = "pg_stat_io.relation.*.extend_pages";
 const WITH_GROWTH: &str = "with those by which files grew";
 

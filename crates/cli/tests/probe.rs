@@ -100,6 +100,7 @@ fn what_an_account_may_not_read_is_absent() {
         assert!(!why(&series, what).is_empty());
         assert_eq!(series.with_prefix(&format!("{what}.")).next(), None, "{what}");
     }
+    assert!(why(&series, "metric").contains("PROCESS"), "and not a column of another version's: {:?}", series.absent);
     let summary: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(summary["run"]["server"]["flavour"], "mariadb");
     assert_eq!(owned.belongings(), before);

@@ -1,0 +1,42 @@
+//! The cost ledger of real servers: a line means the same whatever version it is of.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+
+use common::Place;
+use serde_json::Value;
+use truetps_testkit::every_postgres;
+
+fn line<'a>(ledger: &'a Value, key: &str) -> &'a Value {
+    let lines = ledger["lines"].as_array().unwrap();
+    lines.iter().find(|line| line["key"] == key).unwrap_or_else(|| panic!("{key}: {ledger}"))
+}
+
+#[test]
+fn pages_and_syncs_of_every_postgres() {
+    for binary in every_postgres("pages_and_syncs_of_every_postgres") {
+        let (place, basedir) = (Place::new(), binary.basedir.display().to_string());
+        let load = ["run", "insert", "--table-rows=500", "-c=2", "--warm-up=1", "--measure=3", "--format=json"];
+        let set = ["--basedir", &basedir, "--set", "wal_sync_method=open_datasync"];
+        let report: Value = serde_json::from_str(&place.good(&[&load[..], &set].concat()).stdout).unwrap();
+        let ledger = &report["trials"][0]["ledger"];
+        let (written, created) = (line(ledger, "pages_written_per_tx"), line(ledger, "pages_created_per_tx"));
+        // Sessions make the table grow, and write those pages themselves.
+        if binary.version.major >= 16 {
+            assert!(written["source"].as_str().unwrap().contains("(with those by which files grew)"), "{written}");
+            let (pages, created) = (written["per_tx"].as_f64().unwrap(), created["per_tx"].as_f64().unwrap());
+            assert!(created > 0.0 && created <= pages, "{}: {created} of {pages}", binary.version);
+        } else {
+            // So few are not told yet, and none would be false.
+            assert!(written["per_tx"].is_null() && written["source"].as_str().unwrap().contains("steps"), "{written}");
+            assert!(
+                created["per_tx"].is_null() && created["source"].as_str().unwrap().contains("pg_stat_io"),
+                "{created}"
+            );
+        }
+        let syncs = line(ledger, "redo_syncs_per_tx");
+        assert!(syncs["per_tx"].is_null(), "each write is a sync: {syncs}");
+        let why = if binary.version.major >= 14 { "wal_sync_method=open_datasync" } else { "pg_stat_wal" };
+        assert!(syncs["source"].as_str().unwrap().contains(why), "{}: {syncs}", binary.version);
+    }
+}
