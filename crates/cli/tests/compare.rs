@@ -263,7 +263,13 @@ fn damaged(place: &Place, a: &Path, b: &Path) {
     // Cut off in the middle of a line: that line is missing, and no more.
     for file in ["intervals.jsonl", "probe.jsonl"] {
         let whole = edit(file, &|text| text[..text.len() - 30].to_owned());
-        assert_eq!(place.run(&["compare", a, b]).code, Some(3), "{file}");
+        let ran = place.run(&["compare", a, b]);
+        assert_eq!(ran.code, Some(3), "{file}");
+        assert!(
+            flat(&ran).contains(&format!("B: not read: trial-0001/{file}: its last line is cut off")),
+            "{}",
+            ran.stdout
+        );
         put_back(whole);
     }
     let newer = edit("run.json", &|text| text.replacen("\"schema_version\": 1", "\"schema_version\": 99", 1));
@@ -273,13 +279,13 @@ fn damaged(place: &Place, a: &Path, b: &Path) {
     // The trial's figures are in another file.
     for args in [&["compare", a, b][..], &["stalls", b]] {
         let ran = place.run(args);
-        assert!(ran.stderr.contains("warning: ") && ran.stderr.contains("intervals.jsonl"), "{args:?}: {}", ran.stderr);
+        assert!(flat(&ran).contains("trial-0001/intervals.jsonl: line 1: missing field"), "{args:?}: {}", ran.stdout);
     }
     put_back(edited);
     let nonsense = edit("probe.jsonl", &|_| "nonsense\n".to_owned());
     let ran = place.run(&["compare", a, b]);
     assert!(ran.code == Some(3) && ran.stdout.contains("Figures"), "{}{}", ran.stdout, ran.stderr);
-    assert!(ran.stderr.contains("probe.jsonl: its first line is not the header of a probe"), "{}", ran.stderr);
+    assert!(flat(&ran).contains("probe.jsonl: its first line is not the header of a probe"), "{}", ran.stdout);
     put_back(nonsense);
     fs::remove_file(trial.join("probe.jsonl")).unwrap();
     assert_eq!(place.run(&["compare", a, b]).code, Some(3));
