@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use truetps_analysis::{LiveProbe, LiveWait, RedoAge};
-use truetps_record::{AbsentSignal, Answers, ProbeSample, ProbeSource, is_gauge, is_reset};
+use truetps_record::{AbsentSignal, Answers, ProbeSample, ProbeSource, Steps};
 use truetps_report::format;
 
 /// Transactions a second, in the server's own words; the first that it has.
@@ -137,8 +137,11 @@ impl Meter {
 
     fn take(&mut self, sample: &ProbeSample) {
         self.live.sample(sample);
-        let counters = sample.values.iter().filter(|(name, _)| !is_gauge(name));
-        if is_reset(counters.filter_map(|(name, value)| Some((*self.last.get(name)?, *value)))) {
+        let mut steps = Steps::default();
+        for (name, value) in &sample.values {
+            self.last.get(name).into_iter().for_each(|before| steps.add(name, *before, *value));
+        }
+        if steps.are_reset() {
             self.is_restarted = true;
             self.told.clear();
         }

@@ -76,7 +76,7 @@ pub use plan_check::near_matches;
 pub use probe::{AbsentSignal, ProbeHeader, ProbePoint, ProbeSample, ProbeSeries, ProbeSource};
 pub use probe_answers::{Answers, Silence};
 pub use probe_gauges::is_gauge;
-pub use probe_run::{CounterSummary, GaugeSummary, ProbeFolder, ProbeRun, ProbeSummary, is_reset};
+pub use probe_run::{CounterSummary, GaugeSummary, ProbeFolder, ProbeRun, ProbeSummary, Steps};
 pub use probe_spec::ProbeSpec;
 pub use rate::{RATE_MAX, RATE_MIN, parse_rate};
 pub use secret::is_secret;

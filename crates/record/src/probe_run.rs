@@ -171,28 +171,37 @@ fn gauge(points: &[ProbePoint]) -> Option<GaugeSummary> {
     Some(GaugeSummary { mean: values().sum::<f64>() / points.len() as f64, max, last: points.last()?.value })
 }
 
-/// Whether so many counters have fallen between two readings that it is not one of them: of each, its value before and
-/// after.
-pub fn is_reset(steps: impl IntoIterator<Item = (f64, f64)>) -> bool {
-    let (mut fell, mut grew) = (0_u32, 0_u32);
-    for (before, after) in steps {
-        fell += u32::from(after < before);
-        grew += u32::from(after > before);
-    }
-    fell > grew
+/// Counters of a server between two readings: where most of them fell, it is not one of them that did.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Steps {
+    fell: u32,
+    grew: u32,
 }
 
-/// The bits of the times at which counters of one source had fallen; no two sources are read at the same time.
-fn resets(series: &ProbeSeries) -> BTreeSet<u64> {
-    let mut steps: BTreeMap<u64, Vec<(f64, f64)>> = BTreeMap::new();
-    for (_, points) in
-        series.with_prefix("status.").chain(series.with_prefix("pg_")).filter(|(name, _)| !is_gauge(name))
-    {
-        for pair in points.windows(2) {
-            steps.entry(pair[1].at_ms.to_bits()).or_default().push((pair[0].value, pair[1].value));
+impl Steps {
+    /// One value more, before and after. Waits and files have tables of their own, which anybody may empty: they say nothing.
+    pub fn add(&mut self, name: &str, before: f64, after: f64) {
+        if ["status.", "pg_"].iter().any(|place| name.starts_with(place)) && !is_gauge(name) {
+            self.fell += u32::from(after < before);
+            self.grew += u32::from(after > before);
         }
     }
-    steps.into_iter().filter(|(_, steps)| is_reset(steps.iter().copied())).map(|(at_ms, _)| at_ms).collect()
+
+    /// The server was restarted, or its counters were set back.
+    pub fn are_reset(self) -> bool {
+        self.fell > self.grew
+    }
+}
+
+/// The bits of the times at which counters of the server had fallen; no two sources are read at the same time.
+fn resets(series: &ProbeSeries) -> BTreeSet<u64> {
+    let mut steps: BTreeMap<u64, Steps> = BTreeMap::new();
+    for (name, points) in series.with_prefix("") {
+        for pair in points.windows(2) {
+            steps.entry(pair[1].at_ms.to_bits()).or_default().add(name, pair[0].value, pair[1].value);
+        }
+    }
+    steps.into_iter().filter(|(_, steps)| steps.are_reset()).map(|(at_ms, _)| at_ms).collect()
 }
 
 /// `None` where it has not grown, or fell on its own.
