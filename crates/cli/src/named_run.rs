@@ -30,7 +30,8 @@ impl NamedRun {
     /// Opens what a user has named; `None`: the newest experiment below `runs`.
     pub(crate) fn open(named: Option<&Path>, runs: &Path) -> Result<Self, Failure> {
         let path = named.map_or_else(|| runs.join(LATEST), Path::to_owned);
-        let (folder, trial) = Self::find(&path)?;
+        let hint = "name the folder of an experiment, or one trial's folder in it".to_owned();
+        let (folder, trial) = ExperimentFolder::find(&path).map_err(|error| Failure::usage(error).hint(hint))?;
         let unreadable = |error: FolderError| {
             let hint = error.hint().unwrap_or_else(|| EDITED.to_owned());
             Failure::usage(error).hint(hint)
@@ -38,19 +39,6 @@ impl NamedRun {
         let plan = folder.plan().map_err(unreadable)?;
         let experiment = folder.experiment().map_err(unreadable)?;
         Ok(Self { folder, trial, plan, experiment })
-    }
-
-    fn find(path: &Path) -> Result<(ExperimentFolder, Option<String>), Failure> {
-        let hint = "name the folder of an experiment, or one trial's folder in it".to_owned();
-        let whole = path
-            .canonicalize()
-            .map_err(|error| Failure::usage(format!("{}: {error}", path.display())).hint(hint.clone()))?;
-        let is_trial = !whole.join("experiment.json").is_file() && whole.join("run.json").is_file();
-        let (of, trial) = match (whole.parent(), whole.file_name()) {
-            (Some(parent), Some(name)) if is_trial => (parent.to_owned(), Some(name.to_string_lossy().into_owned())),
-            _ => (whole.clone(), None),
-        };
-        ExperimentFolder::open(&of).map(|folder| (folder, trial)).map_err(|error| Failure::usage(error).hint(hint))
     }
 
     /// As a user would write it.

@@ -180,7 +180,7 @@ fn files_that_are_missing() {
         .shown(4, &["trial-0001/run.json: is missing, although the trial has left other files"]);
     without("trial-0001/latency.hdr").shown(0, &["trial-0001/latency.hdr: is missing, although the trial has left"]);
     without("trial-0001/intervals.jsonl").shown(0, &["trial-0001/intervals.jsonl: No such file"]);
-    without("experiment.json").refused(2, &["is not an experiment's folder: it has no experiment.json"]);
+    without("experiment.json").refused(2, &["is no run folder: it has neither experiment.json nor run.json"]);
     without("plan.toml").refused(4, &["plan.toml: No such file"]);
     let copied = Copied::new();
     fs::remove_dir_all(copied.folder.join("trial-0001")).unwrap();
@@ -205,7 +205,7 @@ fn a_newer_version_is_refused_by_name() {
 fn other_folders_are_refused() {
     let place = Place::new();
     fs::create_dir(place.path().join("empty")).unwrap();
-    place.refused(&["report", "empty"], &["is not an experiment's folder", "hint: "]);
+    place.refused(&["report", "empty"], &["is no run folder", "hint: "]);
     place.refused(&["report", "nowhere"], &["nowhere: No such file", "hint: "]);
     let copied = Copied::new();
     copied

@@ -16,8 +16,6 @@ pub enum InspectError {
     Read { path: PathBuf, source: TextError },
     #[error("{}: {source}", path.display())]
     Capture { path: PathBuf, source: CaptureError },
-    #[error("{}: is no run folder: it has neither experiment.json nor run.json", path.display())]
-    NoRunFolder { path: PathBuf },
     #[error("{}: no trial in it has recorded the server's variables", path.display())]
     NoVariables { path: PathBuf },
     #[error(transparent)]
@@ -44,7 +42,6 @@ impl InspectError {
                  one (`truetps server list`)"
             }
             Self::Capture { source, .. } => source.hint(),
-            Self::NoRunFolder { .. } => "name the folder of an experiment (runs/latest) or of one of its trials",
             Self::NoVariables { .. } => "the variables are recorded when a trial ends: name an experiment that has one",
             Self::Options(OptionFileError::Line { .. }) => "a server would refuse that line, too",
             Self::Options(OptionFileError::Read { .. }) => return None,

@@ -81,21 +81,12 @@ fn looks_like_groups(text: &str) -> bool {
 
 /// An experiment, or one trial of it.
 fn side_of_folder(path: &Path) -> Result<Side, InspectError> {
-    let none = || InspectError::NoRunFolder { path: path.to_owned() };
-    if path.join("experiment.json").is_file() {
-        let folder = ExperimentFolder::open(path)?;
-        let experiment = folder.experiment()?;
-        let names: Vec<_> = experiment.schedule.iter().map(|trial| trial.name.clone()).collect();
-        return side_of_trials(path, &folder, &names);
-    }
-    if !path.join("run.json").is_file() {
-        return Err(none());
-    }
-    let whole =
-        path.canonicalize().map_err(|error| InspectError::Read { path: path.to_owned(), source: error.into() })?;
-    let folder = ExperimentFolder::open(whole.parent().ok_or_else(none)?)?;
-    let name = whole.file_name().ok_or_else(none)?.to_string_lossy().into_owned();
-    side_of_trials(path, &folder, &[name])
+    let (folder, trial) = ExperimentFolder::find(path)?;
+    let names = match trial {
+        Some(name) => vec![name],
+        None => folder.experiment()?.schedule.into_iter().map(|trial| trial.name).collect(),
+    };
+    side_of_trials(path, &folder, &names)
 }
 
 /// The first trial that has recorded variables stands for all, with the server that it ran on: the trials of a plan may

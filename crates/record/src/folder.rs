@@ -58,6 +58,8 @@ pub enum FolderError {
     InUse { path: PathBuf },
     #[error("{}: {problem}", path.display())]
     Content { path: PathBuf, problem: String },
+    #[error("{}: is no run folder: it has neither experiment.json nor run.json", path.display())]
+    NoRunFolder { path: PathBuf },
     #[error(
         "{}: written by a newer truetps (schema version {found}; this one reads up to {SCHEMA_VERSION})",
         path.display()
@@ -68,9 +70,13 @@ pub enum FolderError {
 impl FolderError {
     /// The file or folder that it is about.
     pub fn path(&self) -> &Path {
-        let (Self::Io { path, .. } | Self::InUse { path } | Self::Content { path, .. } | Self::Newer { path, .. }) =
-            self;
-        path
+        match self {
+            Self::Io { path, .. }
+            | Self::InUse { path }
+            | Self::Content { path, .. }
+            | Self::NoRunFolder { path }
+            | Self::Newer { path, .. } => path,
+        }
     }
 
     /// What to do about it.
@@ -78,6 +84,7 @@ impl FolderError {
         let hint = match self {
             Self::InUse { .. } => "wait until it has ended, or name another folder",
             Self::Newer { .. } => "use the truetps that has written it, or a newer one",
+            Self::NoRunFolder { .. } => "name the folder of an experiment (runs/latest), or of one of its trials",
             Self::Content { .. } | Self::Io { .. } => return None,
         };
         Some(hint.to_owned())
@@ -181,15 +188,25 @@ impl ExperimentFolder {
     pub fn open(path: &Path) -> Result<Self, FolderError> {
         let path = path.canonicalize().map_err(FolderError::io(path))?;
         if !path.join("experiment.json").is_file() {
-            let is_trial = path.join(RUN).is_file();
-            let what = if is_trial {
-                "is the folder of one trial: the experiment is the one above it"
-            } else {
-                "is not an experiment's folder: it has no experiment.json"
-            };
-            return Err(FolderError::content(&path, what));
+            if path.join(RUN).is_file() {
+                return Err(FolderError::content(
+                    &path,
+                    "is the folder of one trial: the experiment is the one above it",
+                ));
+            }
+            return Err(FolderError::NoRunFolder { path });
         }
         Ok(Self { path })
+    }
+
+    /// The experiment that is named, or the experiment of the one trial that is named, with that trial's name.
+    pub fn find(path: &Path) -> Result<(Self, Option<String>), FolderError> {
+        let path = path.canonicalize().map_err(FolderError::io(path))?;
+        let is_trial = !path.join("experiment.json").is_file() && path.join(RUN).is_file();
+        match (path.parent(), path.file_name()) {
+            (Some(of), Some(name)) if is_trial => Ok((Self::open(of)?, Some(name.to_string_lossy().into_owned()))),
+            _ => Ok((Self::open(&path)?, None)),
+        }
     }
 
     pub fn path(&self) -> &Path {
