@@ -83,11 +83,14 @@ fn silence(probe: &ProbeSeries, from_ms: f64, to_ms: f64) -> Option<Sign> {
     let before = times.partition_point(|at| *at <= from_ms).saturating_sub(1);
     let after = times.partition_point(|at| *at < to_ms);
     let around = times.get(before..times.len().min(after + 1))?;
-    // Where it never answered again, it was silent to the end of the stretch at least.
-    let open = around.last().filter(|last| **last < to_ms).map(|last| to_ms - last);
     let between = around.windows(2).map(|pair| pair[1] - pair[0]);
-    let longest_ms = between.chain(open).reduce(f64::max)?;
-    (longest_ms >= SILENT_MIN_MS.max(2.0 * probe.interval_ms)).then_some(Sign {
+    let between = between.filter(|length_ms| *length_ms >= SILENT_MIN_MS.max(2.0 * probe.interval_ms));
+    // Where it never answered again, it was silent to the end of the stretch at least. That it was asked is known from the host,
+    // who was read then: a file may be cut off.
+    let was_asked = probe.times(ProbeSource::Host).last().is_some_and(|last| *last >= to_ms);
+    let open = around.last().filter(|last| was_asked && **last < to_ms).map(|last| to_ms - last);
+    let longest_ms = between.chain(open.filter(|length_ms| *length_ms >= SILENT_MIN_MS)).reduce(f64::max)?;
+    Some(Sign {
         name: "time without an answer to the probe",
         unit: SignUnit::Seconds,
         value: longest_ms / 1e3,
@@ -178,15 +181,18 @@ mod tests {
             lost: Vec::new(),
             values: std::collections::BTreeMap::new(),
         };
-        let silent = |times: &[f64], from_ms: f64, to_ms: f64| {
-            let series = ProbeSeries::of(&header, times.iter().map(|at| sample(*at, 1.0)));
+        let of = |times: &[f64], more: Option<ProbeSample>, (from_ms, to_ms): (f64, f64)| {
+            let series = ProbeSeries::of(&header, times.iter().map(|at| sample(*at, 1.0)).chain(more));
             silence(&series, from_ms, to_ms).map(|sign| sign.value)
         };
+        let silent = |times: &[f64], from_ms: f64, to_ms: f64| of(times, None, (from_ms, to_ms));
         let answered: Vec<_> = (0..30).map(|tenth| f64::from(tenth) * 100.0).collect();
         assert_eq!(silent(&answered, 1000.0, 2500.0), None, "it answered all the time");
         assert_eq!(silent(&[0.0, 900.0, 2600.0, 2700.0], 1000.0, 2500.0), Some(1.7));
         assert_eq!(silent(&[0.0, 900.0, 1500.0, 2600.0], 1000.0, 2500.0), Some(1.1));
-        assert_eq!(silent(&[0.0, 900.0], 1000.0, 3000.0), Some(2.1), "it never answered again");
+        let host = ProbeSample { source: ProbeSource::Host, ..sample(3000.0, 1.0) };
+        assert_eq!(of(&[0.0, 900.0], Some(host), (1000.0, 3000.0)), Some(2.1), "it never answered again");
+        assert_eq!(silent(&[0.0, 900.0], 1000.0, 3000.0), None, "nobody knows whether it was asked");
         assert_eq!(silent(&[], 1000.0, 3000.0), None, "nobody asked");
         // Asked at 1.0 s and answered at 2.4 s: that is when it answered, though nobody knows when what it said was true.
         let samples = [sample(900.0, 1.0), sample(1700.0, 1400.0), sample(2900.0, 1.0)];

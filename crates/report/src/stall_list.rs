@@ -108,6 +108,9 @@ fn facts(trials: &[StalledTrial<'_>], unread: &[Unread]) -> Vec<(&'static str, S
     let no_evidence =
         if no_evidence == 0 { String::new() } else { format!(", {no_evidence} of them invalid or partial") };
     facts.push(("Trials", format::trials(trials.len()) + &no_evidence));
+    // Those with a stall have it in their heading.
+    let without = trials.iter().filter(|(trial, one)| !trial.validity.is_valid() && one.stalls.list.is_empty());
+    facts.extend(without.map(|(trial, _)| ("Note", format!("{}{}", trial.name, mark(trial)))));
     let unknown = |why: StallsUnknown| trials.iter().filter(|(_, one)| one.stalls.unknown == Some(why)).count();
     for (why, text) in [
         (StallsUnknown::NoBuckets, "recorded seconds only, so that nothing is known of their stalls"),
@@ -183,6 +186,14 @@ mod tests {
         assert!(csv.lines().count() > 1 && csv.starts_with("trial,kind,start_ms,"), "{csv}");
         let quoted = csv.lines().skip(1).all(|line| line.split('"').count() == 5);
         assert!(quoted && csv.contains(",\"wait/io/file/innodb/innodb_log_file\",\""), "{csv}");
+    }
+
+    #[test]
+    fn a_trial_that_is_no_evidence_says_so_without_a_stall_too() {
+        let fixture = Fixture::watched();
+        let trial = Trial { validity: Validity::Invalid("the server died".to_owned()), ..fixture.trials[0].clone() };
+        let text = stalls_text("runs/x", &[(&trial, &fixture.details[0])], &[], false);
+        assert!(text.contains("Note      trial-0001 (invalid: the server died)\n"), "{text}");
     }
 
     #[test]
