@@ -159,6 +159,19 @@ fn a_server_that_hangs_does_not_hide_its_host() {
     let path = folder.path().display().to_string();
     place.refused(&["stalls", &path], &["the folder of a probe", "hint: truetps report"]);
     place.refused(&["compare", &path, "latest"], &["the folder of a probe", "hint: truetps report"]);
+    // What is lost is named, and the rest is shown.
+    let file = folder.path().join("probe.jsonl");
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, &text[..text.len() / 2]).unwrap();
+    let ran = place.good(&["report", &path]);
+    assert!(ran.stderr.contains("bytes: the rest is missing") && ran.stdout.contains("Damaged   "), "{}", ran.stdout);
+    fs::write(&file, text.replacen("\"schema_version\":1", "\"schema_version\":99", 1)).unwrap();
+    let ran = place.run(&["report", &path]);
+    assert!(
+        ran.code == Some(4) && ran.stderr.contains("newer truetps") && ran.stderr.contains("hint: "),
+        "{}",
+        ran.stderr
+    );
 }
 
 /// The number behind these words.

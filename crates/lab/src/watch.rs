@@ -327,6 +327,7 @@ mod tests {
             hostname: String::new(),
             started_at: String::new(),
             ended_at: None,
+            kept_bytes: None,
         };
         let folder = ProbeFolder::create(dir.path(), "probe", &run).unwrap();
         let header =

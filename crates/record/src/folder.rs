@@ -119,6 +119,16 @@ pub fn write_atomically(path: &Path, content: &[u8]) -> Result<(), FolderError> 
     })
 }
 
+/// What was seen, from the text of a file that has one whole line at least.
+pub(crate) fn probe_series(path: &Path, text: &str) -> Result<ProbeSeries, FolderError> {
+    let header: serde_json::Value = serde_json::from_str(text.lines().next().unwrap_or_default()).unwrap_or_default();
+    let found = header.get("schema_version").and_then(serde_json::Value::as_u64).unwrap_or(0);
+    if found > u64::from(SCHEMA_VERSION) {
+        return Err(FolderError::Newer { path: path.to_owned(), found });
+    }
+    ProbeSeries::parse(text).ok_or_else(|| FolderError::content(path, "its first line is not the header of a probe"))
+}
+
 pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), FolderError> {
     let mut text = serde_json::to_vec_pretty(value).map_err(|error| FolderError::content(path, error))?;
     text.push(b'\n');
@@ -282,14 +292,10 @@ impl ExperimentFolder {
         };
         // A kill may cut off a line in the middle of a letter, and the first line as well as any other.
         let text = String::from_utf8_lossy(&bytes);
-        let Some((first, _)) = text.split_once('\n') else { return Ok(None) };
-        let header: serde_json::Value = serde_json::from_str(first).unwrap_or_default();
-        let found = header.get("schema_version").and_then(serde_json::Value::as_u64).unwrap_or(0);
-        if found > u64::from(SCHEMA_VERSION) {
-            return Err(FolderError::Newer { path, found });
+        if !text.contains('\n') {
+            return Ok(None);
         }
-        let series = ProbeSeries::parse(&text);
-        series.map(Some).ok_or_else(|| FolderError::content(&path, "its first line is not the header of a probe"))
+        probe_series(&path, &text).map(Some)
     }
 
     /// Intervals of a trial. A last line that was cut off by a kill is left out.

@@ -39,7 +39,8 @@ pub struct Answers {
 impl Answers {
     /// The first question is due at 0, and one more at each interval.
     pub fn new(interval_ms: f64) -> Self {
-        Self { interval_ms, due_ms: 0.0, not_asked_ms: f64::NEG_INFINITY }
+        // A file that was edited may have none.
+        Self { interval_ms: interval_ms.max(1.0), due_ms: 0.0, not_asked_ms: f64::NEG_INFINITY }
     }
 
     /// A reading was answered. Returns the silence that it has ended, where there was one.
@@ -102,6 +103,7 @@ impl Timings {
         self.end_ms() - first
     }
 
+    /// When the last reading ended.
     fn end_ms(&self) -> f64 {
         self.server.iter().chain(&self.host).map(|one| one.ended_ms()).fold(0.0, f64::max)
     }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::folder::{PROBE, create_unused, read_json, write_json};
+use crate::folder::{PROBE, create_unused, probe_series, read_json, write_json};
 use crate::probe_answers::Timings;
 use crate::{
     AbsentSignal, FolderError, ProbeHeader, ProbePoint, ProbeSeries, ProbeSource, ProbeWriter, SCHEMA_VERSION,
@@ -33,6 +33,9 @@ pub struct ProbeRun {
     pub started_at: String,
     /// `None`: it was killed, or not all that was seen could be kept.
     pub ended_at: Option<String>,
+    /// Length of `probe.jsonl` at its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept_bytes: Option<u64>,
 }
 
 /// The folder of one `truetps probe`.
@@ -79,16 +82,20 @@ impl ProbeFolder {
     /// The same as rates and values, from the first reading to the last one.
     pub fn summary(&self) -> Result<ProbeSummary, FolderError> {
         let (series, timings) = self.read()?;
-        Ok(ProbeSummary::of(self.run()?, &series, &timings))
+        Ok(ProbeSummary::of(self.run()?, &series, &timings, self.kept_bytes()?))
+    }
+
+    /// Length of `probe.jsonl`.
+    pub fn kept_bytes(&self) -> Result<u64, FolderError> {
+        let path = self.path.join(PROBE);
+        Ok(fs::metadata(&path).map_err(FolderError::io(&path))?.len())
     }
 
     fn read(&self) -> Result<(ProbeSeries, Timings), FolderError> {
         let path = self.path.join(PROBE);
         let bytes = fs::read(&path).map_err(FolderError::io(&path))?;
         let text = String::from_utf8_lossy(&bytes);
-        let series = ProbeSeries::parse(&text);
-        let series = series.ok_or_else(|| FolderError::content(&path, "its first line is no header of a probe"))?;
-        Ok((series, Timings::parse(&text)))
+        Ok((probe_series(&path, &text)?, Timings::parse(&text)))
     }
 }
 
@@ -115,6 +122,8 @@ pub struct ProbeSummary {
     /// What goes up and down.
     pub gauges: BTreeMap<String, GaugeSummary>,
     pub absent: Vec<AbsentSignal>,
+    /// What `probe.jsonl` has lost since it was written.
+    pub damage: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -133,9 +142,10 @@ pub struct GaugeSummary {
 }
 
 impl ProbeSummary {
-    fn of(run: ProbeRun, series: &ProbeSeries, timings: &Timings) -> Self {
+    fn of(run: ProbeRun, series: &ProbeSeries, timings: &Timings, has_bytes: u64) -> Self {
         let silences = timings.silences(series.interval_ms);
         let resets = resets(series);
+        let damage = damage(&run, series, has_bytes);
         let mut summary = Self {
             schema_version: SCHEMA_VERSION,
             length_ms: timings.length_ms(),
@@ -143,8 +153,9 @@ impl ProbeSummary {
             no_answer_ms: silences.iter().fold(0.0, |all, one| all + one.length_ms()),
             silences,
             resets_ms: resets.iter().map(|at_ms| f64::from_bits(*at_ms)).collect(),
-            // Whoever was killed has not asked once more.
-            answers_at_end: timings.answers_at_end(series.interval_ms, run.ended_at.is_some()),
+            // Whoever was killed has not asked once more, and what is lost may have been the answer.
+            answers_at_end: timings.answers_at_end(series.interval_ms, run.ended_at.is_some() && damage.is_none()),
+            damage,
             run,
             counters: BTreeMap::new(),
             gauges: BTreeMap::new(),
@@ -169,6 +180,15 @@ fn gauge(points: &[ProbePoint]) -> Option<GaugeSummary> {
     let values = || points.iter().map(|point| point.value);
     let max = values().reduce(f64::max)?;
     Some(GaugeSummary { mean: values().sum::<f64>() / points.len() as f64, max, last: points.last()?.value })
+}
+
+/// `has_bytes`: the length of `probe.jsonl` now. What a killed probe has not written is no damage.
+fn damage(run: &ProbeRun, series: &ProbeSeries, has_bytes: u64) -> Option<String> {
+    if let Some(line) = series.first_unread_line() {
+        return Some(format!("line {line} cannot be understood"));
+    }
+    let kept_bytes = run.kept_bytes.filter(|kept| has_bytes < *kept)?;
+    Some(format!("has {has_bytes} of {kept_bytes} bytes: the rest is missing"))
 }
 
 /// Counters of a server between two readings: where most of them fell, it is not one of them that did.
@@ -232,6 +252,7 @@ mod tests {
             hostname: "h".to_owned(),
             started_at: "2026-11-21T20:34:38Z".to_owned(),
             ended_at: None,
+            kept_bytes: None,
         }
     }
 
@@ -253,7 +274,7 @@ mod tests {
                 sample(2000.0, &[("status.a", 50.0), ("status.c", 9.0), ("session.Update", 0.0)]),
             ],
         );
-        let summary = ProbeSummary::of(run(), &series, &Timings::default());
+        let summary = ProbeSummary::of(run(), &series, &Timings::default(), 0);
         assert_eq!(summary.counters.keys().collect::<Vec<_>>(), ["status.a"], "c fell, b did not grow");
         assert_eq!(summary.counters["status.a"], CounterSummary { growth: 40.0, per_second: 20.0 });
         assert_eq!(summary.gauges["session.Update"], GaugeSummary { mean: 2.0, max: 3.0, last: 0.0 });
@@ -272,7 +293,7 @@ mod tests {
                 sample(4000.0, &[("status.a", 34.0)]),
             ],
         );
-        let summary = ProbeSummary::of(run(), &series, &Timings::default());
+        let summary = ProbeSummary::of(run(), &series, &Timings::default(), 0);
         assert_eq!(summary.resets_ms, [3000.0]);
         assert_eq!(summary.counters.keys().collect::<Vec<_>>(), ["status.a"], "c grew in the step that is left out");
         assert_eq!(summary.counters["status.a"], CounterSummary { growth: 40.0, per_second: 20.0 });
@@ -299,8 +320,21 @@ mod tests {
             (3000.5, true),
             "it was killed: nobody asked at 6 s"
         );
-        folder.write(&ProbeRun { ended_at: Some("now".to_owned()), ..run() }).unwrap();
-        assert!(!folder.summary().unwrap().answers_at_end);
+        let kept_bytes = Some(folder.kept_bytes().unwrap());
+        folder.write(&ProbeRun { ended_at: Some("now".to_owned()), kept_bytes, ..run() }).unwrap();
+        let summary = folder.summary().unwrap();
+        assert_eq!((summary.answers_at_end, summary.damage), (false, None));
+        // Of a file that has lost its end nobody knows what was in it.
+        let path = folder.path().join(PROBE);
+        let text = fs::read_to_string(&path).unwrap();
+        fs::write(&path, &text[..text.len() - 3]).unwrap();
+        let summary = folder.summary().unwrap();
+        let lost = format!("has {} of {} bytes: the rest is missing", text.len() - 3, text.len());
+        assert_eq!((summary.answers_at_end, summary.damage), (true, Some(lost)));
+        fs::write(&path, text.replacen("\"server\"", "\"sever\"", 1)).unwrap();
+        assert_eq!(folder.summary().unwrap().damage.as_deref(), Some("line 2 cannot be understood"));
+        fs::write(&path, text.replacen("\"schema_version\":1", "\"schema_version\":99", 1)).unwrap();
+        assert!(matches!(folder.summary(), Err(FolderError::Newer { found: 99, .. })));
     }
 
     #[test]

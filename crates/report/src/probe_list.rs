@@ -81,6 +81,7 @@ fn facts(summary: &ProbeSummary) -> Vec<(&'static str, String)> {
             ),
         ));
     }
+    facts.extend(summary.damage.as_ref().map(|damage| ("Damaged", format!("probe.jsonl: {damage}"))));
     if !summary.answers_at_end {
         facts.push(("At end", "the server did not answer".to_owned()));
     }
@@ -137,6 +138,7 @@ mod tests {
                 hostname: "h".to_owned(),
                 started_at: "2026-11-21T20:34:38Z".to_owned(),
                 ended_at: Some("2026-11-21T20:34:58Z".to_owned()),
+                kept_bytes: None,
             },
             length_ms: 20_000.0,
             samples: 3,
@@ -144,6 +146,7 @@ mod tests {
             no_answer_ms: 15_500.0,
             answers_at_end: false,
             resets_ms: vec![3500.0],
+            damage: Some("line 5 cannot be understood".to_owned()),
             counters: BTreeMap::from([
                 ("status.a".to_owned(), CounterSummary { growth: 4000.0, per_second: 2000.4 }),
                 ("status.rare".to_owned(), CounterSummary { growth: 1.0, per_second: 0.05 }),
@@ -163,6 +166,7 @@ Watched   20.0 s from 2026-11-21T20:34:38Z, 3 samples of the server
 No answer not answering: 15.5 s of 20.0 s (2 times, longest 14.0 s from 6.0 s on)
 Restart   counters had fallen at 3.5 s: the server was restarted, or they were set back; what they
           counted in the step before is left out
+Damaged   probe.jsonl: line 5 cannot be understood
 At end    the server did not answer
 
 Counters
@@ -185,6 +189,7 @@ Absent
             silences: Vec::new(),
             no_answer_ms: 0.0,
             resets_ms: Vec::new(),
+            damage: None,
             answers_at_end: true,
             ..summary()
         };

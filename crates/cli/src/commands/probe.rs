@@ -36,6 +36,7 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Exit, Failure> {
         hostname: host_facts(&args.runs, None).hostname,
         started_at: clock::now_rfc3339(),
         ended_at: None,
+        kept_bytes: None,
     };
     let stop = signals::stop_flag()?;
     let name = format!("probe-{}", clock::folder_stamp());
@@ -50,6 +51,7 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Exit, Failure> {
     let error = watch_until(&mut watch, args, Lines::new(args.interval, &absent), &stop);
     let error = error.or_else(|| {
         about.ended_at = Some(clock::now_rfc3339());
+        about.kept_bytes = folder.kept_bytes().ok();
         folder.write(&about).err()
     });
     let exit = show(&folder, args.format);
@@ -117,7 +119,15 @@ fn tell(watch: &Watch, lines: &mut Lines) {
 
 /// What was seen, again from the folder. A server that was gone at the end is no good end.
 pub(crate) fn show(folder: &ProbeFolder, format: TableFormat) -> Result<Exit, Failure> {
-    let summary = folder.summary().map_err(|error| Failure::failed(&error).hint(error.hint()))?;
+    let whole = "probe.json and probe.jsonl say what was seen: where one is missing, cut off or edited, put back the file that \
+                 truetps has written";
+    let summary = folder.summary().map_err(|error| {
+        let hint = error.hint().unwrap_or_else(|| whole.to_owned());
+        Failure::failed(&error).hint(hint)
+    })?;
+    if let Some(damage) = &summary.damage {
+        say(&format!("warning: {}: probe.jsonl: {damage}\n", shown(folder.path()).display()));
+    }
     let printed = print_out(&match format {
         TableFormat::Text => probe_text(&summary, in_colour()),
         TableFormat::Json => summary.to_json(),
