@@ -68,7 +68,7 @@ fn facts(summary: &ProbeSummary) -> Vec<(&'static str, String)> {
             all => format!("{} times, longest {} from {from} on", all.len(), seconds(longest.length_ms())),
         };
         let all = seconds(summary.no_answer_ms);
-        facts.push(("No answer", format!("not answering: {all} of {length} ({longest})")));
+        facts.push(("Outage", format!("not answering: {all} of {length} ({longest})")));
     }
     if !summary.resets_ms.is_empty() {
         let times: Vec<_> = summary.resets_ms.iter().map(|at_ms| seconds(*at_ms)).collect();
@@ -163,7 +163,7 @@ mod tests {
 mysql://root@?socket=/s: mysql 8.0.36
 
 Watched   20.0 s from 2026-11-21T20:34:38Z, 3 samples of the server
-No answer not answering: 15.5 s of 20.0 s (2 times, longest 14.0 s from 6.0 s on)
+Outage    not answering: 15.5 s of 20.0 s (2 times, longest 14.0 s from 6.0 s on)
 Restart   counters had fallen at 3.5 s: the server was restarted, or they were set back; what they
           counted in the step before is left out
 Damaged   probe.jsonl: line 5 cannot be understood
