@@ -26,16 +26,17 @@ fn json(ran: &Ran) -> Value {
     serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {}{}", ran.stdout, ran.stderr))
 }
 
-/// A run of 12 s, whose server is stopped for 2 s in its middle.
-fn stopped_run(place: &Place, more: &[&str]) {
-    let run = ["run", "insert", "--connections=4", "--table-rows=1000", "--warm-up=1", "--measure=9"];
+/// A run whose server is stopped for some seconds, some seconds after the warm-up.
+fn stopped_run(place: &Place, measure_s: u64, after_s: u64, stopped_s: u64, more: &[&str]) {
+    let run =
+        ["run", "insert", "--connections=4", "--table-rows=1000", "--warm-up=1", "--measure", &measure_s.to_string()];
     let child = place.start(&[&run[..], more].concat());
     place.wait_for_interval("trial-0001");
-    sleep(Duration::from_secs(4));
+    sleep(Duration::from_secs(after_s));
     let servers = place.servers();
     assert_eq!(servers.len(), 1, "{servers:?}");
     signal(servers[0], Signal::STOP);
-    sleep(Duration::from_secs(2));
+    sleep(Duration::from_secs(stopped_s));
     signal(servers[0], Signal::CONT);
     let ran: Ran = child.wait_with_output().unwrap().into();
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
@@ -48,7 +49,7 @@ fn a_server_that_is_stopped_for_two_seconds_is_one_stall_of_two_seconds() {
     let place = Place::new();
     // A commit that waits for no disk: what a busy machine does to flushes is no stall of this test.
     let setting = "--set=innodb_flush_log_at_trx_commit=2";
-    stopped_run(&place, &[setting, "--basedir", &binary.path.display().to_string()]);
+    stopped_run(&place, 9, 4, 2, &[setting, "--basedir", &binary.path.display().to_string()]);
     let found = json(&place.good(&["stalls", "--format=json"]));
     let stalls = found["trials"][0]["stalls"]["list"].as_array().unwrap();
     let long: Vec<_> = stalls.iter().filter(|stall| stall["length_ms"].as_f64().unwrap() > 1000.0).collect();
@@ -70,6 +71,29 @@ fn a_server_that_is_stopped_for_two_seconds_is_one_stall_of_two_seconds() {
     assert!(place.good(&["stalls", "--format=md"]).stdout.contains("# Stalls of"));
     let report = place.good(&["report"]).stdout;
     assert!(report.contains("Stalls and dips"), "{report}");
+}
+
+/// The server is stopped before the end and goes on after it: nobody's response time has those seconds.
+#[test]
+fn a_standstill_to_the_end_is_told_with_the_age_of_what_waited() {
+    let Some(binary) = mariadb("a_standstill_to_the_end_is_told_with_the_age_of_what_waited") else { return };
+    let place = Place::new();
+    stopped_run(&place, 5, 2, 5, &["--basedir", &binary.path.display().to_string()]);
+    let told = |text: &str| text.contains("4 transactions were unanswered when it ended, the oldest for ");
+    let report = place.good(&["report"]);
+    assert!(told(&flat(&report)), "{}", report.stdout);
+    assert!(flat(&report).contains("the server did not answer the probe for "), "{}", report.stdout);
+    let found = json(&place.good(&["report", "--format=json"]));
+    let trial = &found["trials"][0];
+    assert!(told(trial["notes"][0].as_str().unwrap()), "{trial}");
+    // Whatever a busy machine has made of the seconds before.
+    let last = trial["causes"].as_array().unwrap().last().unwrap();
+    assert_eq!(last["signs"][0]["name"], "time without an answer to the probe", "{trial}");
+    assert!(told(&place.good(&["report", "--format=md"]).stdout));
+    assert!(told(&fs::read_to_string(place.latest().join("report.html")).unwrap()));
+    let other = concat!(env!("CARGO_MANIFEST_DIR"), "/../report/testdata/before-probe/trial-0001");
+    let compared = place.run(&["compare", "latest", other]);
+    assert!(flat(&compared).contains("A: trial-0001: 4 transactions were unanswered"), "{}", compared.stdout);
 }
 
 /// Counts what a process asks of its disk, until it is ended.

@@ -118,6 +118,12 @@ impl Side {
         CompareSide { trials: own.map(|one| (one.record(), &one.detail)).collect() }
     }
 
+    /// What is said with the figures of these trials.
+    fn notes(&self, configuration: &Configuration) -> Vec<String> {
+        let own = self.trials.iter().map(|one| &one.trial).filter(|trial| trial.configuration == *configuration);
+        own.flat_map(|trial| trial.notes.iter().map(|note| format!("{}: {note}", trial.name))).collect()
+    }
+
     fn first<'a>(&'a self, configuration: &Configuration) -> Option<&'a RecordedTrial> {
         self.trials.iter().find(|one| one.trial.configuration == *configuration)
     }
@@ -168,6 +174,8 @@ struct Compared {
     name_b: String,
     of_a: Configuration,
     of_b: Configuration,
+    notes_a: Vec<String>,
+    notes_b: Vec<String>,
     comparison: Comparison,
     settings: Option<Diff>,
 }
@@ -199,6 +207,8 @@ impl Compared {
             name_b: b.named.name(),
             of_a: of_a.clone(),
             of_b: of_b.clone(),
+            notes_a: a.notes(of_a),
+            notes_b: b.notes(of_b),
             comparison: compare(&a.side(of_a), &b.side(of_b), &options),
             settings,
         }
@@ -216,11 +226,12 @@ impl Compared {
             experiment: &side.named.experiment,
             configuration,
             trial: side.first(configuration).map(|recorded| &recorded.trial),
+            notes: &[],
             unread: &side.unread,
         };
         ComparisonInput {
-            a: side(a, &self.name_a, &self.of_a),
-            b: side(b, &self.name_b, &self.of_b),
+            a: ComparedSide { notes: &self.notes_a, ..side(a, &self.name_a, &self.of_a) },
+            b: ComparedSide { notes: &self.notes_b, ..side(b, &self.name_b, &self.of_b) },
             comparison: &self.comparison,
             settings: self.settings.as_ref(),
             thresholds,

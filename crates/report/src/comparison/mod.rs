@@ -30,6 +30,8 @@ pub struct ComparedSide<'a> {
     pub configuration: &'a Configuration,
     /// A valid trial of it; `None` where there is none.
     pub trial: Option<&'a Trial>,
+    /// What is said with the figures of its trials, each with its trial.
+    pub notes: &'a [String],
     /// What could not be read of its folder.
     pub unread: &'a [Unread],
 }

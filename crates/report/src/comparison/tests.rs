@@ -51,6 +51,7 @@ impl Made {
             experiment: &self.fixture.experiment,
             configuration,
             trial: self.fixture.trials.iter().find(|trial| trial.configuration == *configuration),
+            notes: &[],
             unread: &[],
         };
         ComparisonInput {

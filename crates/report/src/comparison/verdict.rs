@@ -140,6 +140,7 @@ pub(super) fn notes(input: &ComparisonInput<'_>) -> Vec<String> {
     let mut notes = Vec::new();
     for (letter, side) in [("A", &input.a), ("B", &input.b)] {
         notes.extend(side.unread.iter().map(|unread| format!("{letter}: not read: {}", unread.what)));
+        notes.extend(side.notes.iter().map(|note| format!("{letter}: {note}")));
     }
     if comparison.pairing == Pairing::None {
         notes.push(
