@@ -175,13 +175,13 @@ impl Meter {
         parts.join("  ")
     }
 
-    /// Sessions at work. The probe's own is one of those that the MySQL family counts.
+    /// Sessions at work. Where the account may not see them, the threads that the MySQL family counts: the probe's own is one
+    /// of them, and from MySQL 8.0 on that of the event scheduler, which does nothing.
     fn running(&self) -> Option<f64> {
-        if let Some(threads) = self.last.get("status.Threads_running") {
-            return Some((threads - 1.0).max(0.0));
+        if self.sees_sessions {
+            return Some(self.last.iter().filter(|(name, _)| is_session(name)).fold(0.0, |all, (_, n)| all + n));
         }
-        let all = || self.last.iter().filter(|(name, _)| is_session(name)).fold(0.0, |all, (_, n)| all + n);
-        (self.sees_sessions && self.last.contains_key("pg_locks.waiting")).then(all)
+        self.last.get("status.Threads_running").map(|threads| (threads - 1.0).max(0.0))
     }
 
     /// What was waited on for most of the time since the sample before; else what most sessions wait in.
@@ -214,13 +214,17 @@ mod tests {
         ProbeSample { source: ProbeSource::Server, at_ms, took_ms: 1.0, values, lost: Vec::new() }
     }
 
+    fn no_sessions() -> AbsentSignal {
+        AbsentSignal { what: "session".to_owned(), why: "no right".to_owned() }
+    }
+
     fn meter(absent: &[AbsentSignal]) -> Meter {
         Meter::new(1e3, absent)
     }
 
     #[test]
     fn a_line_is_about_the_time_since_the_one_before() {
-        let mut meter = meter(&[]);
+        let mut meter = meter(&[no_sessions()]);
         let first = [
             ("status.Threads_running", 3.0),
             ("status.Binlog_commits", 0.0),
@@ -250,7 +254,7 @@ mod tests {
 
     #[test]
     fn a_late_reading_is_at_no_time() {
-        let mut meter = meter(&[]);
+        let mut meter = meter(&[no_sessions()]);
         let commits = |at_ms, n, took_ms| ProbeSample { took_ms, ..sample(at_ms, &[("status.Handler_commit", n)]) };
         assert_eq!(meter.line(&commits(0.0, 0.0, 1.0)), None);
         assert_eq!(meter.line(&commits(2000.0, 500.0, 2000.0)), None);
@@ -259,7 +263,7 @@ mod tests {
 
     #[test]
     fn a_restart_has_no_rates() {
-        let mut meter = meter(&[]);
+        let mut meter = meter(&[no_sessions()]);
         let of = |at_ms, commits, redo, more| {
             let values =
                 [("status.Handler_commit", commits), ("status.Innodb_os_log_written", redo), ("status.x", more)];
@@ -281,8 +285,7 @@ mod tests {
         assert_eq!(line, "1.0s  running 0  xact_commit 4.000/s  WAL 0 B/s  lock waits 1", "nobody is at work");
         let line = all.line(&sample(2000.0, &[("session.LWLock:WALWrite", 2.0)])).unwrap();
         assert_eq!(line, "2.0s  running 2  xact_commit 0/s  WAL 0 B/s  lock waits 1  LWLock:WALWrite 2");
-        let hidden = AbsentSignal { what: "session".to_owned(), why: "no right".to_owned() };
-        let mut own = meter(&[hidden]);
+        let mut own = meter(&[no_sessions()]);
         own.line(&sample(0.0, &first));
         let line = own.line(&sample(1000.0, &second)).unwrap();
         assert_eq!(line, "1.0s  xact_commit 4.000/s  WAL 0 B/s  lock waits 1", "absent, and not zero");
@@ -290,7 +293,7 @@ mod tests {
 
     #[test]
     fn silence_is_told_while_it_lasts() {
-        let mut lines = Lines::new(Duration::from_secs(1), &[]);
+        let mut lines = Lines::new(Duration::from_secs(1), &[no_sessions()]);
         let mut told = Vec::new();
         let mut wait = |lines: &mut Lines, from: u64, to: u64| {
             for ms in (from..to).step_by(20) {
