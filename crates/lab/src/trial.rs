@@ -363,3 +363,26 @@ mod tests {
         check(2190, 0, Some(9720.0), None);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_of_sessions_is_that_of_truetps_too() {
+        let says = |code, message: &str| {
+            let error = truetps_record::ErrorCount {
+                class: "connect_failed".to_owned(),
+                code,
+                count: 1,
+                retried: 0,
+                first_message: message.to_owned(),
+            };
+            session_of_ours(&[error]).contains("one session more")
+        };
+        assert!(says(1226, "User 'a' has exceeded the 'max_user_connections' resource"));
+        assert!(says(0, "too many connections for role \"a\" (SQLSTATE 53300)"));
+        assert!(!says(1045, "Access denied") && !says(0, "permission denied (SQLSTATE 42501)"));
+        assert_eq!(session_of_ours(&[]), "");
+    }
+}
