@@ -43,7 +43,8 @@ fn how_counted(all: &[&WaitSeries]) -> Option<String> {
     let timed = || all.iter().filter(|waits| waits.source == WaitSource::Timed);
     let sampled: BTreeSet<_> = timed().flat_map(|waits| &waits.sampled).map(|class| class.name()).collect();
     let sampled: Vec<_> = sampled.into_iter().collect();
-    let booked = "each wait, and books it when it ends: a long one is all in the step of its end";
+    let booked = "each wait, those of its own threads among them, and books it when it ends: a long one is all in the step of its \
+                  end";
     Some(match (timed().count(), all.len()) {
         (_, 0) => return None,
         (0, _) => format!("The server times no waits here: its sessions were {BY_STATE}"),
