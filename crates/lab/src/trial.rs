@@ -362,11 +362,6 @@ mod tests {
         check(30, 4, Some(9720.0), None);
         check(2190, 0, Some(9720.0), None);
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
 
     #[test]
     fn a_limit_of_sessions_is_that_of_truetps_too() {
