@@ -75,7 +75,8 @@ pub(crate) fn signs(probe: &ProbeSeries, (from_ms, to_ms): (f64, f64), elsewhere
     silence(probe, from_ms, to_ms).into_iter().chain(read).collect()
 }
 
-/// The longest time in which the server answered none of the probe's questions: it hung, and not one session of it alone.
+/// The longest time in which the server did not answer a question of the probe, from when that was due, as `truetps probe` counts
+/// it: it hung, and not one session of it alone.
 fn silence(probe: &ProbeSeries, from_ms: f64, to_ms: f64) -> Option<Sign> {
     /// A machine without a free core reads this much later.
     const SILENT_MIN_MS: f64 = 500.0;
@@ -84,17 +85,16 @@ fn silence(probe: &ProbeSeries, from_ms: f64, to_ms: f64) -> Option<Sign> {
     let after = times.partition_point(|at| *at < to_ms);
     let around = times.get(before..times.len().min(after + 1))?;
     let between = around.windows(2).map(|pair| pair[1] - pair[0]);
-    let between = between.filter(|length_ms| *length_ms >= SILENT_MIN_MS.max(2.0 * probe.interval_ms));
     // Where it never answered again, it was silent to the end of the stretch at least. That it was asked is known from the host,
     // who was read then: a file may be cut off.
     let was_asked = probe.times(ProbeSource::Host).last().is_some_and(|last| *last >= to_ms);
     let open = around.last().filter(|last| was_asked && **last < to_ms).map(|last| to_ms - last);
-    let longest_ms = between.chain(open.filter(|length_ms| *length_ms >= SILENT_MIN_MS)).reduce(f64::max)?;
-    Some(Sign {
+    let waited_ms = between.chain(open).reduce(f64::max)? - probe.interval_ms;
+    (waited_ms >= SILENT_MIN_MS).then_some(Sign {
         name: "time without an answer to the probe",
         unit: SignUnit::Seconds,
-        value: longest_ms / 1e3,
-        usual: Some(probe.interval_ms / 1e3),
+        value: waited_ms / 1e3,
+        usual: None,
     })
 }
 
@@ -246,7 +246,7 @@ mod tests {
             assert_eq!(found.first().map(|sign| sign.value), expect, "{found:?}");
         };
         check(900.0, 2100.0, None);
-        check(2900.0, 3100.0, Some(2.5));
+        check(2900.0, 3100.0, Some(1.5));
     }
 
     #[test]

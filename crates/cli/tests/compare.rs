@@ -65,7 +65,7 @@ fn a_server_that_is_stopped_for_two_seconds_is_one_stall_of_two_seconds() {
     assert!(cpu["value"].as_f64().unwrap() < cpu["usual"].as_f64().unwrap(), "{cpu}");
 
     let folder = place.latest().join("trial-0001");
-    let text = place.good(&["stalls", folder.to_str().unwrap()]).stdout;
+    let text = flat(&place.good(&["stalls", folder.to_str().unwrap()]));
     assert!(text.contains("stall at ") && text.contains("server CPU"), "{text}");
     assert!(place.good(&["stalls", "--format=csv"]).stdout.contains("trial-0001,stall,"));
     assert!(place.good(&["stalls", "--format=md"]).stdout.contains("# Stalls of"));
