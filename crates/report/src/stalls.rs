@@ -60,6 +60,11 @@ pub(crate) fn fact(input: &ReportInput<'_>) -> Option<String> {
     ))
 }
 
+/// Whether throughput broke down in a trial that is evidence.
+pub(crate) fn any(input: &ReportInput<'_>) -> bool {
+    valid(input).iter().any(|detail| detail.stalls.stalls().next().is_some())
+}
+
 /// Details of trials that are evidence.
 fn valid<'a>(input: &ReportInput<'a>) -> Vec<&'a TrialDetail> {
     let is_valid = |name: &str| input.trials.iter().any(|trial| trial.name == name && trial.validity.is_valid());

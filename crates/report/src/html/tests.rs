@@ -130,6 +130,7 @@ fn script_data(page: &str) -> serde_json::Value {
 fn an_ordinary_page_is_small_and_complete() {
     let fixture = ordinary();
     let page = page("ordinary.html", &fixture);
+    assert!(!page.contains("broke down</a>"), "nobody looked for stalls");
     assert_eq!(fixture.trials.len(), 140);
     assert!(page.len() < SIZE_MAX, "{} bytes", page.len());
     for trial in &fixture.trials {
@@ -278,6 +279,7 @@ fn a_stall_is_shaded_and_explained_and_costs_stand_side_by_side() {
     keep("watched.html", &page);
     for part in [
         "Stalls: 1.8 of 60.0\u{a0}s measured (3.0\u{a0}%) in 1 of 2 trials, longest 1.8\u{a0}s (trial-0002, 20.3\u{a0}s after its first transaction; waiting for redo flush).",
+        "<p><a href=\"#stalls-title\">Throughput broke down</a>: 1.8 of 60.0\u{a0}s measured",
         "redo flush (wait/io/file/innodb/innodb_log_file): ",
         "href=\"#ledger\">Cost</a>",
         "Innodb_os_log_fsyncs",

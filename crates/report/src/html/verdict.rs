@@ -4,12 +4,14 @@ use truetps_analysis::{Cell, Curve, Knee, SustainedRange};
 
 use super::labels::{Lines, best_cell, split_range, unbroken};
 use crate::generator::{self, LIMITED};
-use crate::{ReportInput, format, meaning, names, open_loop, verdicts};
+use crate::{ReportInput, format, meaning, names, open_loop, stalls, verdicts};
 
 pub(super) struct VerdictSection {
     pub(super) facts: String,
     pub(super) question: String,
     pub(super) verdicts: Vec<String>,
+    /// Of all trials, where there are any: no mean and no percentile shows them.
+    pub(super) stalls: Option<String>,
     pub(super) meaning: Vec<String>,
     pub(super) caveats: Vec<String>,
     pub(super) tiles: Vec<Tile>,
@@ -28,14 +30,15 @@ pub(super) struct Tile {
 
 impl VerdictSection {
     pub(super) fn of(input: &ReportInput, lines: &Lines) -> Self {
-        let unbroken = |list: Vec<String>| list.iter().map(|text| unbroken(text)).collect();
+        let each = |list: Vec<String>| list.iter().map(|text| unbroken(text)).collect();
         let tiles = input.analysis.curves.iter().enumerate();
         Self {
             facts: facts(input),
             question: input.plan.about.clone(),
-            verdicts: unbroken(verdicts(input)),
-            meaning: unbroken(meaning::meaning(input)),
-            caveats: unbroken(meaning::caveats(input)),
+            verdicts: each(verdicts(input)),
+            stalls: stalls::fact(input).filter(|_| stalls::any(input)).map(|fact| unbroken(&fact)),
+            meaning: each(meaning::meaning(input)),
+            caveats: each(meaning::caveats(input)),
             tiles: tiles.filter_map(|(index, curve)| tile(input, curve, lines.full(index, curve))).collect(),
         }
     }
