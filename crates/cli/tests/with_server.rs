@@ -91,15 +91,22 @@ fn a_level_is_what_a_server_started_with_it_has() {
     if !has_server() {
         return;
     }
+    levels_are_started_with("[2, 1]", 1);
+    // A log that is buffered once stays so until the server ends: there is a way from 1 to 2, and none back.
+    levels_are_started_with("[1, 2]", 3);
+}
+
+fn levels_are_started_with(levels: &str, blocks: u32) {
     let place = Place::new();
+    let blocks_line = format!("blocks = {blocks}");
     place.write(
         "plan.toml",
-        &SMALL.replace("[1, 0]", "[2, 1]").replace("[1, 4]", "[1]").replace("blocks = 2", "blocks = 1"),
+        &SMALL.replace("[1, 0]", levels).replace("[1, 4]", "[1]").replace("blocks = 2", &blocks_line),
     );
     let ran = place.run(&["sweep", "./plan.toml"]);
     assert!(matches!(ran.code, Some(0 | 3)), "{}", ran.stderr);
     let couplings = json(&place, "experiment.json")["couplings"].as_array().unwrap().clone();
-    for n in 1..=3 {
+    for n in 1..=3 * blocks {
         let trial = place.run_json(&format!("trial-{n:04}"));
         let level = &trial["configuration"]["innodb_flush_log_at_trx_commit"];
         let path = place.latest().join(format!("trial-{n:04}/server/variables.json"));

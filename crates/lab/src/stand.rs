@@ -158,8 +158,9 @@ impl<'a> Stands<'a> {
         Ok((sandbox, live))
     }
 
-    /// Sets every level of every factor once, and sorts the factors by whether that works. Returns the levels that a server
-    /// that runs does not take, and one that is started with them may.
+    /// Sets every level of every factor, there and back, and sorts the factors by whether that works: trials are in random order, and
+    /// some settings have no way back. Returns the levels that a server that runs does not take, and one that is started
+    /// with them may.
     fn try_levels(&mut self, kind: usize, client: &mut Client) -> Result<Vec<RefusedLevel>, LabError> {
         let mut refused = Vec::new();
         for (name, levels) in self.plan.setting_factors() {
@@ -174,7 +175,8 @@ impl<'a> Stands<'a> {
                     Err(refusal) => return Err(refusal.into()),
                 }
             }
-            if !is_dynamic {
+            let is_taken = |level| matches!(private_setting::set(client, name, level), Ok(Changeable::Dynamic));
+            if !is_dynamic || !levels.iter().rev().all(is_taken) {
                 self.kinds[kind].at_start.push(name.to_owned());
             }
         }
@@ -204,10 +206,13 @@ impl<'a> Stands<'a> {
         let base_again = effective_variables(&mut client)?;
         let name = self.factor_name(kind);
         let found = coupling::find(self.plan, name.as_deref(), base, &base_again, &started);
-        for coupling in &found {
+        // There and back: a MariaDB whose log is buffered once (`innodb_log_file_buffering`) says yes to OFF, and leaves it ON.
+        for coupling in found.iter().chain(found.iter().rev()) {
             let value = SettingValue::Text(coupling.value.clone());
             // What comes along and cannot be set later makes its factor one that needs a restart.
-            if !matches!(private_setting::set(&mut client, &coupling.name, &value), Ok(Changeable::Dynamic)) {
+            if !self.kinds[kind].needs_start(&coupling.factor)
+                && !matches!(private_setting::set(&mut client, &coupling.name, &value), Ok(Changeable::Dynamic))
+            {
                 self.kinds[kind].at_start.push(coupling.factor.clone());
             }
         }
