@@ -256,6 +256,9 @@ pub fn compare(a: &CompareSide<'_>, b: &CompareSide<'_>, options: &CompareOption
 
 const TPS: Metric = Metric::Own(OwnMetric::Tps);
 
+/// Block and figure of each trial.
+type Figures = Vec<(u32, f64)>;
+
 /// A figure of both sides, not yet judged.
 struct Compared {
     metric: Metric,
@@ -275,9 +278,12 @@ impl Compared {
             let of = |(record, detail): &(TrialRecord<'_>, &TrialDetail)| {
                 Some((record.trial.block, metric.of(record, detail)?))
             };
-            side.trials.iter().filter_map(of).collect::<Vec<(u32, f64)>>()
+            side.trials.iter().filter_map(of).collect::<Figures>()
         };
-        let (of_a, of_b) = (figures(a), figures(b));
+        let (of_a, of_b) = match pairing {
+            Pairing::Blocks => in_both(figures(a), figures(b)),
+            Pairing::None => (figures(a), figures(b)),
+        };
         let is_ratio = of_a.iter().chain(&of_b).all(|(_, figure)| *figure > 0.0);
         let scale = |figure: f64| if is_ratio { figure.ln() } else { figure };
         let effect = match pairing {
@@ -368,6 +374,16 @@ impl Compared {
 /// A mean of logarithms of equal values is not quite their logarithm.
 fn without_rounding(figure: f64) -> f64 {
     (figure * 1e9).round() / 1e9
+}
+
+/// Figures of the blocks that both sides have one of, so that the means which are shown have the ratio which is shown. All, where
+/// there is no such block.
+fn in_both(a: Figures, b: Figures) -> (Figures, Figures) {
+    let only = |list: &Figures, other: &Figures| -> Figures {
+        list.iter().filter(|(block, _)| other.iter().any(|(its, _)| its == block)).copied().collect()
+    };
+    let (shared_a, shared_b) = (only(&a, &b), only(&b, &a));
+    if shared_a.is_empty() { (a, b) } else { (shared_a, shared_b) }
 }
 
 /// Variance that counting in whole transactions leaves to the difference of ln(tps) of a trial of each side.

@@ -170,6 +170,16 @@ fn whole_transactions_are_coarse() {
     assert!(matches!(change_of(&comparison, TPS), Change::NotEnoughData { .. }), "{:?}", comparison.line(TPS));
 }
 
+/// A side that has lost a trial: what is shown of the other one are those of the same blocks.
+#[test]
+fn a_block_that_one_side_lacks_is_in_no_mean() {
+    let comparison = compared(&[1000.0, 1000.0, 9000.0], &[2000.0, 2000.0], Pairing::Blocks);
+    let line = comparison.line(TPS).unwrap();
+    let (a, b, ratio) = (line.a.unwrap(), line.b.unwrap(), line.ratio.unwrap().value);
+    assert!((b / a - ratio).abs() < 1e-9 && (ratio - 2.0).abs() < 1e-9, "{line:?}");
+    assert_eq!((comparison.trials_a, comparison.trials_b, comparison.pairs), (3, 2, Some(2)));
+}
+
 #[test]
 fn a_trial_without_a_transaction_has_its_say() {
     let comparison = compared(&[1000.0, 1010.0, 990.0], &[0.0, 0.0, 0.0], Pairing::None);

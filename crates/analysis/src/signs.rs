@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn silence_is_the_longest_time_between_two_answers() {
+    fn silence_begins_when_a_question_was_due() {
         let header = ProbeHeader { schema_version: 1, interval_ms: 100.0, family: None, absent: Vec::new() };
         let sample = |at_ms: f64, took_ms: f64| ProbeSample {
             source: ProbeSource::Server,
@@ -188,16 +188,16 @@ mod tests {
         let silent = |times: &[f64], from_ms: f64, to_ms: f64| of(times, None, (from_ms, to_ms));
         let answered: Vec<_> = (0..30).map(|tenth| f64::from(tenth) * 100.0).collect();
         assert_eq!(silent(&answered, 1000.0, 2500.0), None, "it answered all the time");
-        assert_eq!(silent(&[0.0, 900.0, 2600.0, 2700.0], 1000.0, 2500.0), Some(1.7));
-        assert_eq!(silent(&[0.0, 900.0, 1500.0, 2600.0], 1000.0, 2500.0), Some(1.1));
+        assert_eq!(silent(&[0.0, 900.0, 2600.0, 2700.0], 1000.0, 2500.0), Some(1.6));
+        assert_eq!(silent(&[0.0, 900.0, 1500.0, 2600.0], 1000.0, 2500.0), Some(1.0));
         let host = ProbeSample { source: ProbeSource::Host, ..sample(3000.0, 1.0) };
-        assert_eq!(of(&[0.0, 900.0], Some(host), (1000.0, 3000.0)), Some(2.1), "it never answered again");
+        assert_eq!(of(&[0.0, 900.0], Some(host), (1000.0, 3000.0)), Some(2.0), "it never answered again");
         assert_eq!(silent(&[0.0, 900.0], 1000.0, 3000.0), None, "nobody knows whether it was asked");
         assert_eq!(silent(&[], 1000.0, 3000.0), None, "nobody asked");
         // Asked at 1.0 s and answered at 2.4 s: that is when it answered, though nobody knows when what it said was true.
         let samples = [sample(900.0, 1.0), sample(1700.0, 1400.0), sample(2900.0, 1.0)];
         let series = ProbeSeries::of(&header, samples);
-        assert_eq!(silence(&series, 1000.0, 2500.0).map(|sign| sign.value), Some(1.5));
+        assert_eq!(silence(&series, 1000.0, 2500.0).map(|sign| sign.value), Some(1.4));
     }
 
     #[test]

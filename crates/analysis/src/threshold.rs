@@ -107,7 +107,8 @@ impl FromStr for Threshold {
         }
         let metric = Metric::all().into_iter().find(|metric| metric.word() == name || metric.short() == Some(name));
         let metric = metric.ok_or_else(|| {
-            let words: Vec<_> = Metric::all().into_iter().map(Metric::word).collect();
+            let words: Vec<_> =
+                Metric::all().into_iter().map(|metric| metric.short().unwrap_or(metric.word())).collect();
             format!("there is no figure `{name}`: they are {}", words.join(", "))
         })?;
         Ok(Self { metric, is_below: text[at..].starts_with('<'), share: percent / 100.0 })
@@ -170,7 +171,7 @@ mod tests {
         wrong("tps", "not of the form");
         wrong("tps<-5", "not of the form");
         wrong("tps<x%", "not of the form");
-        wrong("qps<-5%", "there is no figure `qps`: they are tps, response_us_p99");
+        wrong("qps<-5%", "there is no figure `qps`: they are tps, p99, max_gap");
         wrong("tps<-150%", "nothing falls by 150 %");
     }
 }

@@ -10,6 +10,7 @@ use truetps_record::ProbeSpec;
 use crate::load_args::{LoadArgs, Mode};
 use crate::login::LoginArgs;
 use crate::server_args::ServerCommand;
+use crate::times;
 
 #[derive(Debug, Parser)]
 #[command(
@@ -172,7 +173,7 @@ pub(crate) struct EngineArgs {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ProbeArgs {
     /// How often server and host are read beside the load: 250ms, 1s; default: the plan's, which is a second
-    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = times::time)]
     probe_interval: Option<Duration>,
     /// Watch neither server nor host beside the load
     #[arg(long, conflicts_with_all = ["probe_interval", "waits"])]
@@ -332,11 +333,11 @@ pub(crate) struct WatchArgs {
     #[command(flatten)]
     pub(crate) sandbox: SandboxPlace,
     /// How often server and host are read, from every 50ms to every 60s
-    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = times::time)]
     pub(crate) interval: Duration,
     /// How long they are watched, from the first reading to the last one: 30s, 5m, at least an interval; default: until
     /// Ctrl-C
-    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = times::time)]
     pub(crate) duration: Option<Duration>,
     /// Folder that the probe is recorded in
     #[arg(long, value_name = "DIR", default_value = "runs", env = "TRUETPS_RUNS")]

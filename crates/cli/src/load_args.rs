@@ -5,13 +5,15 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use truetps_record::{DriveMode, ErrorPolicy, Load, Slo, Spacing, parse_rate};
 
+use crate::times::seconds;
+
 #[derive(Debug, Clone, Args)]
 pub(crate) struct LoadArgs {
-    /// Seconds of warm-up, which are not counted
-    #[arg(long, value_name = "SECONDS", default_value_t = 1.0)]
+    /// Time of warm-up, which is not counted: seconds, or with a unit, as in 500ms
+    #[arg(long, value_name = "TIME", default_value = "1", value_parser = seconds)]
     warm_up: f64,
-    /// Seconds that are measured
-    #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
+    /// Time that is measured: seconds, or with a unit, as in 5m
+    #[arg(long, value_name = "TIME", default_value = "10", value_parser = seconds)]
     measure: f64,
     /// End the measure phase after this many transactions, if that is sooner
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=i64::MAX as u64))]

@@ -19,6 +19,7 @@ mod recorded;
 mod server_args;
 mod signals;
 mod site;
+mod times;
 mod ui;
 mod watcher;
 

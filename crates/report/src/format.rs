@@ -98,9 +98,12 @@ pub fn cpu_us(us: f64) -> String {
     duration_us(us)
 }
 
+/// What is more is told as more than this: an interval of two trials may have any end.
+const RATIO_MAX: f64 = 1e6;
+
 /// `×2.31`, `×1.012`: three decimals near 1, where they matter.
 pub fn ratio(value: f64) -> String {
-    format!("×{}", ratio_digits(value))
+    if value > RATIO_MAX { format!("over ×{}", ratio_digits(RATIO_MAX)) } else { format!("×{}", ratio_digits(value)) }
 }
 
 /// How often something happens in a transaction, three significant digits and no more than three decimals: `2.00`, `0.031`,
@@ -133,8 +136,12 @@ pub fn ratio_estimate_of(estimate: &Estimate, what: &str) -> String {
     }
 }
 
-/// A ratio as a difference, with its sign: 0.988 → `-1.2 %`.
+/// A ratio as a difference, with its sign: 0.988 → `-1.2 %`. What is a thousand times as much is not told in percent.
 pub fn difference(ratio: f64) -> String {
+    const MANY: f64 = 1000.0;
+    if ratio > MANY {
+        return format!("over ×{}", ratio_digits(MANY));
+    }
     let change = ratio - 1.0;
     let sign = if change < 0.0 { '-' } else { '+' };
     format!("{sign}{}", percent(change.abs()))
@@ -244,7 +251,9 @@ fn three_digits(value: f64) -> String {
 }
 
 fn ratio_digits(value: f64) -> String {
-    if value >= 99.95 {
+    if value > RATIO_MAX {
+        format!("over {}", count(RATIO_MAX as u64))
+    } else if value >= 99.95 {
         count(value.round() as u64)
     } else if value >= 9.995 {
         format!("{value:.1}")
@@ -316,6 +325,8 @@ mod tests {
         check(12.3, "1 230 %");
         assert_eq!(difference(0.988), "-1.2 %");
         assert_eq!(difference(1.25), "+25 %");
+        assert_eq!((difference(90.0).as_str(), difference(1e16).as_str()), ("+8 900 %", "over ×1 000"));
+        assert_eq!(ratio(1e16), "over ×1 000 000");
     }
 
     #[test]

@@ -43,6 +43,7 @@ mod schema_check;
 
 pub use comparison::{
     ComparedSide, ComparisonInput, comparison_csv, comparison_json, comparison_markdown, comparison_text,
+    threshold_word,
 };
 pub use csv::csv;
 pub use html::{TrialSeries, html};

@@ -9,6 +9,7 @@ use truetps_knowledge::{Diff, diff};
 use truetps_record::{Configuration, SettingValue, Trial, TrialRole};
 use truetps_report::{
     ComparedSide, ComparisonInput, Unread, comparison_csv, comparison_json, comparison_markdown, comparison_text,
+    threshold_word,
 };
 
 use crate::answer::{in_colour, warn_of};
@@ -17,7 +18,7 @@ use crate::commands::probe::refuse_folder;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::named_run::{NamedRun, RecordedTrial, configurations};
-use crate::print_out;
+use crate::{print_out, say};
 
 pub(crate) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     let thresholds = thresholds(&args.fail_if)?;
@@ -33,6 +34,10 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
         })
         .collect();
     let inputs: Vec<_> = compared.iter().zip(&judged).map(|(one, judged)| one.input(&a, &b, judged)).collect();
+    if args.format == TableFormat::Csv {
+        // It has no place for them.
+        tell_thresholds(&judged);
+    }
     let printed = print_out(&match args.format {
         TableFormat::Text => comparison_text(&inputs, in_colour()),
         TableFormat::Json => comparison_json(&inputs),
@@ -40,6 +45,12 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
         TableFormat::Md => comparison_markdown(&inputs),
     });
     Ok(if printed == Exit::Good { judge(&compared, &judged) } else { printed })
+}
+
+fn tell_thresholds(judged: &[Vec<(Threshold, ThresholdState)>]) {
+    for (threshold, state) in judged.iter().flatten() {
+        say(&format!("--fail-if {threshold}: {}\n", threshold_word(*state)));
+    }
 }
 
 fn thresholds(texts: &[String]) -> Result<Vec<Threshold>, Failure> {

@@ -18,7 +18,6 @@ pub(super) fn own(input: &ComparisonInput<'_>) -> Section {
 pub(super) fn ledger(input: &ComparisonInput<'_>) -> Option<Section> {
     let lines = || input.comparison.lines.iter().filter(|line| matches!(line.metric, Metric::Ledger(_)));
     let rows: Vec<_> = lines().filter(|line| line.a.is_some() || line.b.is_some()).map(row).collect();
-    let absent: Vec<_> = lines().filter(|line| line.a.is_none() && line.b.is_none()).map(name).collect();
     if rows.is_empty() {
         return None;
     }
@@ -29,9 +28,8 @@ pub(super) fn ledger(input: &ComparisonInput<'_>) -> Option<Section> {
          sides."
             .to_owned(),
     ));
-    if !absent.is_empty() {
-        blocks.push(Block::Paragraph(format!("Not known of either: {}.", format::list(&absent))));
-    }
+    let both = ledger::lines(&[&input.comparison.a.ledger, &input.comparison.b.ledger]);
+    blocks.extend(ledger::absent(&both).map(Block::Paragraph));
     Some(Section { heading: "What a transaction cost".to_owned(), blocks })
 }
 

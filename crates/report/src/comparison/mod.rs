@@ -19,6 +19,7 @@ use crate::{Unread, markdown, text};
 
 pub use json::comparison_json;
 pub(crate) use verdict::stalls_of;
+pub use verdict::threshold_word;
 
 /// One of the two, as it was recorded.
 #[derive(Debug, Clone, Copy)]

@@ -89,7 +89,8 @@ fn documents_match_the_schema() {
 fn the_answer_in_words() {
     let text = comparison_text(&[flushes(Pairing::Blocks).input()], false);
     for part in [
-        "runs/after (innodb_flush_log_at_trx_commit=0) compared with runs/before\n(innodb_flush_log_at_trx_commit=1)",
+        "runs/after (innodb_flush_log_at_trx_commit=0 connections=8) compared with runs/before\n\
+         (innodb_flush_log_at_trx_commit=1 connections=8)",
         "Verdict   B is faster: ×1",
         "3 trials each, interleaved",
         "Fail if   tps<-5%: kept",

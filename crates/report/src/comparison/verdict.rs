@@ -7,12 +7,19 @@ use crate::format;
 
 pub(super) const TPS: Metric = Metric::Own(OwnMetric::Tps);
 
-/// The name, with the levels where it has several configurations: those alone that tell the two apart, where there are such.
+/// The name, with the levels where it has several configurations: those that tell the two apart, and those of which the plan has
+/// several, so that no two comparisons have the same name.
 pub(super) fn side_name(side: &ComparedSide<'_>, input: &ComparisonInput<'_>) -> String {
     let several = input.a.plan.configurations().len() > 1 || input.b.plan.configurations().len() > 1;
     let differing = conditions::differing_levels(input);
-    let own: Vec<_> =
-        differing.iter().filter_map(|name| Some(format!("{name}={}", side.configuration.levels.get(*name)?))).collect();
+    let is_several = |name: &str| {
+        [&input.a, &input.b].iter().any(|side| side.plan.factors.get(name).is_some_and(|levels| levels.len() > 1))
+    };
+    let levels = side.configuration.levels.iter();
+    let own: Vec<_> = levels
+        .filter(|(name, _)| differing.contains(&name.as_str()) || is_several(name))
+        .map(|(name, level)| format!("{name}={level}"))
+        .collect();
     match (several, own.is_empty()) {
         (false, true) => side.name.to_owned(),
         (true, true) => format!("{} ({})", side.name, side.configuration),
@@ -40,7 +47,10 @@ fn has_neither(figure: Option<f64>, bound: Option<f64>) -> bool {
 pub(super) fn facts(input: &ComparisonInput<'_>) -> Vec<(&'static str, String)> {
     let mut facts = vec![("Verdict", sentence(input))];
     facts.extend(
-        input.thresholds.iter().map(|(threshold, state)| ("Fail if", format!("{threshold}: {}", said(*state)))),
+        input
+            .thresholds
+            .iter()
+            .map(|(threshold, state)| ("Fail if", format!("{threshold}: {}", threshold_word(*state)))),
     );
     facts.extend(cause(input).map(|cause| ("Cost", cause)));
     let stalls = [("A", &input.comparison.a), ("B", &input.comparison.b)];
@@ -56,7 +66,8 @@ pub(super) fn facts(input: &ComparisonInput<'_>) -> Vec<(&'static str, String)> 
     facts
 }
 
-fn said(state: ThresholdState) -> &'static str {
+/// What became of a threshold.
+pub fn threshold_word(state: ThresholdState) -> &'static str {
     match state {
         ThresholdState::Crossed => "crossed",
         ThresholdState::Kept => "kept",
@@ -74,12 +85,15 @@ fn sentence(input: &ComparisonInput<'_>) -> String {
         (None, Some(a), Some(b)) if a == 0.0 || b == 0.0 => format!("{} -> {}", format::tps(a), format::tps(b)),
         _ => return "the two have no block in common, or a side has no valid trial".to_owned(),
     };
-    let order = match comparison.pairing {
-        Pairing::Blocks => "interleaved",
-        Pairing::None => "not interleaved",
-    };
     let (a, b) = (comparison.trials_a, comparison.trials_b);
     let trials = if a == b { format!("{} each", format::trials(a)) } else { format!("{a} and {b} trials") };
+    let order = match (comparison.pairing, comparison.pairs) {
+        (Pairing::Blocks, Some(pairs)) if pairs < a.max(b) => {
+            format!("interleaved, compared in the {} that both have", format::plural(pairs as u64, "block"))
+        }
+        (Pairing::Blocks, _) => "interleaved".to_owned(),
+        (Pairing::None, _) => "not interleaved".to_owned(),
+    };
     let effect = format::percent(comparison.smallest_effect);
     match line.change {
         Change::Higher => format!("B is faster: {difference} tps, {trials}, {order}"),

@@ -1,0 +1,37 @@
+//! Times on the command line: a number of seconds, or a number with its unit.
+
+use std::time::Duration;
+
+const WRONG: &str = "is neither a number of seconds nor a time with a unit, such as 500ms, 10s or 5m";
+
+/// `10`, `0.5`, `500ms`, `1m 30s`. Whether the number makes sense is said where it is used.
+pub(crate) fn seconds(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|seconds: &f64| seconds.is_finite());
+    let with_unit = || humantime::parse_duration(text).ok().map(|time| time.as_secs_f64());
+    number.or_else(with_unit).ok_or_else(|| WRONG.to_owned())
+}
+
+/// The same, of a time that can pass.
+pub(crate) fn time(text: &str) -> Result<Duration, String> {
+    Duration::try_from_secs_f64(seconds(text)?).map_err(|_| WRONG.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn with_a_unit_and_without() {
+        let check = |text: &str, expect| assert_eq!(seconds(text), Ok(expect));
+        check("10", 10.0);
+        check("0.5", 0.5);
+        check("500ms", 0.5);
+        check("1m 30s", 90.0);
+        check("-1", -1.0);
+        assert_eq!(time("2"), Ok(Duration::from_secs(2)));
+        for wrong in ["", "soon", "10 parsecs", "nan", "inf"] {
+            assert_eq!((seconds(wrong), time(wrong)), (Err(WRONG.to_owned()), Err(WRONG.to_owned())), "{wrong}");
+        }
+        assert_eq!(time("-1"), Err(WRONG.to_owned()));
+    }
+}
