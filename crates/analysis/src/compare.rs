@@ -405,10 +405,12 @@ fn within_trials(a: &CompareSide<'_>, b: &CompareSide<'_>) -> Option<Estimate> {
         return None;
     }
     let (of_a, of_b) = (batches(&a.trials.first()?.0)?, batches(&b.trials.first()?.0)?);
-    Some(Effect::groups(&of_a, &of_b)?.estimate(exp))
+    let mean_a = of_a.iter().sum::<f64>() / of_a.len() as f64;
+    (mean_a > 0.0).then_some(())?;
+    Some(Effect::groups(&of_a, &of_b)?.estimate(|difference| (1.0 + difference / mean_a).max(0.0)))
 }
 
-/// ln(tps) of stretches of equal length: seconds follow each other's ups and downs, stretches less so.
+/// Throughput of stretches of equal length: seconds follow each other's ups and downs, stretches less so.
 fn batches(record: &TrialRecord<'_>) -> Option<Vec<f64>> {
     let measured: Vec<_> = record.intervals.iter().filter(|one| one.phase == Phase::Measure).collect();
     let size = measured.len().div_ceil(BATCHES).max(1);
@@ -416,8 +418,8 @@ fn batches(record: &TrialRecord<'_>) -> Option<Vec<f64>> {
     let tps = whole.map(|chunk| {
         let ok: u64 = chunk.iter().map(|one| one.counts.ok).sum();
         let length_s = chunk.iter().map(|one| one.length_ms).sum::<f64>() / 1e3;
-        (ok as f64).max(0.5) / length_s
+        ok as f64 / length_s
     });
-    let logs: Vec<_> = tps.map(f64::ln).filter(|log| log.is_finite()).collect();
-    (logs.len() >= BATCHES_MIN).then_some(logs)
+    let tps: Vec<_> = tps.filter(|tps| tps.is_finite()).collect();
+    (tps.len() >= BATCHES_MIN).then_some(tps)
 }

@@ -1,6 +1,6 @@
 //! Does a comparison find what is there, and nothing where nothing is?
 
-use truetps_record::{Interval, Trial};
+use truetps_record::{Counts, Interval, LatencyFigures, Phase, Trial};
 
 use crate::compare::{CompareOptions, CompareSide, Comparison, Metric, OwnMetric, Pairing, compare};
 use crate::detail::{TrialDetail, TrialRecord, detail};
@@ -160,6 +160,32 @@ fn one_trial_each_is_no_evidence() {
     // A side without any valid trial.
     let nothing = compared(&[], &[1000.0, 1000.0], Pairing::None);
     assert_eq!((nothing.line(TPS).unwrap().ratio, nothing.line(TPS).unwrap().a), (None, None));
+}
+
+/// Two of ten seconds without a transaction are a fifth less, whatever their logarithms would say.
+#[test]
+fn two_single_trials_are_held_against_their_own_ups_and_downs() {
+    let seconds = |tps: &dyn Fn(u32) -> u64| -> Vec<Interval> {
+        let of = |second: u32| Interval {
+            phase: Phase::Measure,
+            start_ms: f64::from(second) * 1e3,
+            length_ms: 1e3,
+            counts: Counts { ok: tps(second), ..Counts::default() },
+            tps: tps(second) as f64,
+            response: LatencyFigures::default(),
+            open_loop: None,
+            buckets: Vec::new(),
+            gaps: Vec::new(),
+        };
+        (0..10).map(of).collect()
+    };
+    let (mut a, mut b) = (Made::of(&[1000.0]), Made::of(&[800.0]));
+    a.intervals = seconds(&|second| 990 + u64::from(second % 3) * 10);
+    b.intervals = seconds(&|second| if (4..6).contains(&second) { 0 } else { 1000 });
+    let comparison = compare(&a.side(), &b.side(), &options(Pairing::None));
+    let within = comparison.line(TPS).unwrap().within_trials.unwrap();
+    assert!((within.value - 0.8).abs() < 0.01, "{within:?}");
+    assert!(within.low.unwrap() > 0.4 && within.high.unwrap() > 1.0, "{within:?}");
 }
 
 /// Trials of a few transactions each are no measurement without error, equal as they may be.

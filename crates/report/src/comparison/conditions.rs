@@ -118,9 +118,19 @@ fn shortened(a: String, b: String) -> (String, String) {
 /// Server, program and machine.
 fn surroundings(input: &ComparisonInput<'_>) -> Vec<Condition> {
     let known = |text: String| if text.is_empty() { "not known".to_owned() } else { text };
+    let flush = flush(&input.a.experiment.host, &input.b.experiment.host);
     let both = place(&input.a).into_iter().zip(place(&input.b));
     let differing = both.filter(|((_, a), (_, b))| a != b);
-    differing.map(|((what, a), (_, b))| Condition { what: what.to_owned(), a: known(a), b: known(b) }).collect()
+    let differing = differing.map(|((what, a), (_, b))| Condition { what: what.to_owned(), a: known(a), b: known(b) });
+    differing.chain(flush).collect()
+}
+
+/// What a flush of this disk took before the trials, where one was twice as slow: a busy disk is no property of a setting.
+fn flush(a: &HostFacts, b: &HostFacts) -> Option<Condition> {
+    let (a, b) = (a.flush?.us_p50, b.flush?.us_p50);
+    let differs = a.max(b) > 2.0 * a.min(b);
+    let text = |us: f64| format!("{} (p50)", format::duration_us(us));
+    differs.then(|| Condition { what: "one flush beforehand".to_owned(), a: text(a), b: text(b) })
 }
 
 /// The same list for each side.
@@ -149,7 +159,21 @@ fn host(host: &HostFacts) -> Vec<(&'static str, String)> {
 
 #[cfg(test)]
 mod tests {
+    use truetps_record::FlushProbe;
+
     use super::*;
+
+    #[test]
+    fn a_disk_that_was_twice_as_slow_is_told() {
+        let host = |us_p50| {
+            let mut host = crate::fixture::Fixture::durability().experiment.host;
+            host.flush = Some(FlushProbe { writes: 400, us_p50, us_p99: 1e3, us_max: 1e3 });
+            host
+        };
+        let told = flush(&host(127.0), &host(3370.0)).unwrap();
+        assert_eq!((told.a.as_str(), told.b.as_str()), ("127 µs (p50)", "3.37 ms (p50)"));
+        assert!(flush(&host(127.0), &host(140.0)).is_none());
+    }
 
     #[test]
     fn long_texts_are_cut_around_the_place_where_they_differ() {

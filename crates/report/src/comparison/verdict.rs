@@ -159,8 +159,8 @@ pub(super) fn notes(input: &ComparisonInput<'_>) -> Vec<String> {
     if comparison.pairing == Pairing::None {
         notes.push(
             "The two were not interleaved: whatever changed on the machine from one to the other (another load, a fuller disk, \
-             a warmer cache) is in every difference, and in no interval. A plan with both as levels of a factor runs them in \
-             turns."
+             a warmer cache) is in every difference, and in no interval. `truetps sweep` of a plan with both as levels \
+             of a factor runs them in turns, as often as its `blocks` say."
                 .to_owned(),
         );
     }
