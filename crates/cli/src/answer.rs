@@ -20,8 +20,15 @@ pub(crate) const EDITED: &str = "plan.toml and experiment.json say what was run:
 /// An experiment's folder, or the newest one below `runs`.
 pub(crate) fn open_folder(named: Option<&Path>, runs: &Path) -> Result<ExperimentFolder, Failure> {
     let path = named.map_or_else(|| runs.join(LATEST), Path::to_owned);
-    let hint = "start an experiment with `truetps sweep`, or name the folder of one".to_owned();
-    ExperimentFolder::open(&path).map_err(|error| Failure::usage(error).hint(hint))
+    ExperimentFolder::open(&path).map_err(|error| {
+        let is_trial = matches!(ExperimentFolder::find(&path), Ok((_, Some(_))));
+        let hint = if is_trial {
+            "name the folder above it; `truetps stalls` and `truetps compare` take that of a trial"
+        } else {
+            "start an experiment with `truetps sweep`, or name the folder of one"
+        };
+        Failure::usage(error).hint(hint.to_owned())
+    })
 }
 
 /// Writes `report.html` and prints the answer.

@@ -141,6 +141,11 @@ fn blocks(detail: &TrialDetail) -> Vec<Block> {
     let told: Vec<_> = told.collect();
     if !told.is_empty() {
         blocks.push(Block::List(told));
+        blocks.push(Block::Paragraph(
+            "Rates and shares are those between the readings around a stall: where it is shorter than that, the time beside it is in \
+             them."
+                .to_owned(),
+        ));
     }
     if detail.waits.as_ref().is_some_and(|waits| waits.source == WaitSource::Sampled) {
         blocks.push(Block::Paragraph(

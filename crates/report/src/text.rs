@@ -166,7 +166,9 @@ fn unbreakable(text: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     for word in text.split(|c: char| c == ' ' || is_obeyed(c)).filter(|word| !word.is_empty()) {
         let bare = word.trim_end_matches([',', ';', '.', ')', ']', ':']);
-        let continues = UNITS.contains(&bare) || (bare.len() == 3 && bare.bytes().all(|byte| byte.is_ascii_digit()));
+        // `194`, and `194/s` too.
+        let group = bare.split('/').next().unwrap_or(bare);
+        let continues = UNITS.contains(&bare) || (group.len() == 3 && group.bytes().all(|byte| byte.is_ascii_digit()));
         match words.last_mut().filter(|last| continues && last.ends_with(|c: char| c.is_ascii_digit())) {
             Some(last) => {
                 last.push(' ');
@@ -494,8 +496,8 @@ innodb_flush_log_at_trx_commit / sync_binlog  knee  knee to best        best at 
     #[test]
     fn numbers_are_not_broken() {
         assert_eq!(
-            unbreakable("of 200 000 rows, 4.2 % in 2.10 ms;"),
-            ["of", "200 000", "rows,", "4.2 %", "in", "2.10 ms;"]
+            unbreakable("of 200 000 rows, 4.2 % in 2.10 ms; 1 194/s"),
+            ["of", "200 000", "rows,", "4.2 %", "in", "2.10 ms;", "1 194/s"]
         );
     }
 }
