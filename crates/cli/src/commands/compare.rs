@@ -36,7 +36,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     let inputs: Vec<_> = compared.iter().zip(&judged).map(|(one, judged)| one.input(&a, &b, judged)).collect();
     if args.format == TableFormat::Csv {
         // It has no place for them.
-        tell_thresholds(&judged);
+        tell_thresholds(&compared, &judged);
     }
     let printed = print_out(&match args.format {
         TableFormat::Text => comparison_text(&inputs, in_colour()),
@@ -47,9 +47,12 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     Ok(if printed == Exit::Good { judge(&compared, &judged) } else { printed })
 }
 
-fn tell_thresholds(judged: &[Vec<(Threshold, ThresholdState)>]) {
-    for (threshold, state) in judged.iter().flatten() {
-        say(&format!("--fail-if {threshold}: {}\n", threshold_word(*state)));
+fn tell_thresholds(compared: &[Compared], judged: &[Vec<(Threshold, ThresholdState)>]) {
+    for (one, judged) in compared.iter().zip(judged) {
+        for (threshold, state) in judged {
+            let (name, levels) = (&one.name_b, &one.of_b);
+            say(&format!("{name} ({levels}): --fail-if {threshold}: {}\n", threshold_word(*state)));
+        }
     }
 }
 
