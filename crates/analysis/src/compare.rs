@@ -142,17 +142,16 @@ pub struct ComparedLine {
     /// What ratio and difference are made from; a threshold asks it for other intervals.
     #[serde(skip)]
     pub(crate) effect: Option<Effect>,
+    /// Whether that is one of logarithms: also where a throughput of nothing has no ratio that is shown.
+    #[serde(skip)]
+    pub(crate) is_ratio: bool,
 }
 
 impl ComparedLine {
     /// b over a, or b − a where there is no ratio, with an interval that misses the truth with the chance `alpha`.
     pub(crate) fn estimate_at(&self, alpha: f64) -> Option<Estimate> {
         let effect = self.effect?;
-        match (self.ratio, self.difference) {
-            (Some(_), _) => Some(effect.estimate_at(alpha, exp)),
-            (None, Some(_)) => Some(effect.estimate_at(alpha, |x| x)),
-            (None, None) => None,
-        }
+        Some(if self.is_ratio { effect.estimate_at(alpha, exp) } else { effect.estimate_at(alpha, |x| x) })
     }
 
     /// What b over a is at least, where a is known by a bound only.
@@ -256,9 +255,6 @@ pub fn compare(a: &CompareSide<'_>, b: &CompareSide<'_>, options: &CompareOption
 
 const TPS: Metric = Metric::Own(OwnMetric::Tps);
 
-/// Block and figure of each trial.
-type Figures = Vec<(u32, f64)>;
-
 /// A figure of both sides, not yet judged.
 struct Compared {
     metric: Metric,
@@ -278,12 +274,13 @@ impl Compared {
             let of = |(record, detail): &(TrialRecord<'_>, &TrialDetail)| {
                 Some((record.trial.block, metric.of(record, detail)?))
             };
-            side.trials.iter().filter_map(of).collect::<Figures>()
+            side.trials.iter().filter_map(of).collect::<Vec<(u32, f64)>>()
         };
-        let (of_a, of_b) = match pairing {
-            Pairing::Blocks => in_both(figures(a), figures(b)),
-            Pairing::None => (figures(a), figures(b)),
+        let (a, b) = &match pairing {
+            Pairing::Blocks => in_both(a, b, |side| figures(side).into_iter().map(|(block, _)| block).collect()),
+            Pairing::None => (a.clone(), b.clone()),
         };
+        let (of_a, of_b) = (figures(a), figures(b));
         let is_ratio = of_a.iter().chain(&of_b).all(|(_, figure)| *figure > 0.0);
         let scale = |figure: f64| if is_ratio { figure.ln() } else { figure };
         let effect = match pairing {
@@ -367,6 +364,7 @@ impl Compared {
             change: if is_sure { change } else { Change::NotEnoughData { more_trials: None } },
             within_trials: None,
             effect: self.effect,
+            is_ratio: self.is_ratio,
         }
     }
 }
@@ -376,14 +374,23 @@ fn without_rounding(figure: f64) -> f64 {
     (figure * 1e9).round() / 1e9
 }
 
-/// Figures of the blocks that both sides have one of, so that the means which are shown have the ratio which is shown. All, where
-/// there is no such block.
-fn in_both(a: Figures, b: Figures) -> (Figures, Figures) {
-    let only = |list: &Figures, other: &Figures| -> Figures {
-        list.iter().filter(|(block, _)| other.iter().any(|(its, _)| its == block)).copied().collect()
+/// Trials of the blocks in which both sides have the figure, so that the means which are shown have the ratio which is shown. All,
+/// where there is no such block.
+fn in_both<'a>(
+    a: &CompareSide<'a>,
+    b: &CompareSide<'a>,
+    blocks: impl Fn(&CompareSide<'a>) -> Vec<u32>,
+) -> (CompareSide<'a>, CompareSide<'a>) {
+    let (of_a, of_b) = (blocks(a), blocks(b));
+    let is_shared = |block: &u32| of_a.contains(block) && of_b.contains(block);
+    if !of_a.iter().any(is_shared) {
+        return (a.clone(), b.clone());
+    }
+    let only = |side: &CompareSide<'a>| {
+        let trials = side.trials.iter().filter(|(record, _)| is_shared(&record.trial.block));
+        CompareSide { trials: trials.copied().collect() }
     };
-    let (shared_a, shared_b) = (only(&a, &b), only(&b, &a));
-    if shared_a.is_empty() { (a, b) } else { (shared_a, shared_b) }
+    (only(a), only(b))
 }
 
 /// Variance that counting in whole transactions leaves to the difference of ln(tps) of a trial of each side.

@@ -213,6 +213,9 @@ fn a_trial_without_a_transaction_has_its_say() {
     // It decides, and is no throughput of half a transaction: there is no ratio to nothing.
     let line = comparison.line(TPS).unwrap();
     assert_eq!((line.b, line.ratio), (Some(0.0), None));
+    // And a script that asks whether it has become slower hears so.
+    let state = |text: &str| text.parse::<Threshold>().unwrap().state(&comparison, 1);
+    assert_eq!((state("tps<-5%"), state("tps>5%")), (ThresholdState::Crossed, ThresholdState::Kept));
 }
 
 /// Gaps under 100 ms are not recorded: of such a side a bound is known, and no figure.

@@ -48,11 +48,11 @@ impl Threshold {
         let (Some(a), Some(b)) = (line.a, line.b) else { return ThresholdState::NoFigure };
         let estimates = line.estimate_at(ALPHA).zip(line.estimate_at(ALPHA / of.max(1) as f64));
         let Some((usual, strict)) = estimates else { return ThresholdState::NoFigure };
-        let (no_change, bound) = match line.ratio {
-            Some(_) => (1.0, 1.0 + self.share),
+        let (no_change, bound) = match line.is_ratio {
+            true => (1.0, 1.0 + self.share),
             // Nothing on both sides: any more than that is too much.
-            None if a == 0.0 && b == 0.0 => (0.0, 0.0),
-            None => (0.0, self.share * a),
+            false if a == 0.0 && b == 0.0 => (0.0, 0.0),
+            false => (0.0, self.share * a),
         };
         self.judge(&usual, &strict, no_change, bound)
     }

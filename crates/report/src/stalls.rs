@@ -291,6 +291,10 @@ mod tests {
         Sign { name, unit, value, usual: Some(usual) }
     }
 
+    fn silent(seconds: f64) -> Sign {
+        Sign { name: "time without an answer to the probe", unit: SignUnit::Seconds, value: seconds, usual: None }
+    }
+
     #[test]
     fn a_headline_names_what_is_clear_and_nothing_else() {
         let check = |readings, waits: &[Wait], signs: &[Sign], expect: Option<&str>| {
@@ -307,7 +311,7 @@ mod tests {
         check(3, &[commit(4.0, None)], &[], None);
         // The server's own words where our class says nothing.
         check(3, &[waited(WaitClass::Other, 3.2, Some(0.0))], &[], Some("\"Waiting for backup lock\""));
-        let silent = read("time without an answer to the probe", SignUnit::Seconds, 12.2, 1.0);
+        let silent = silent(12.2);
         let said = Some("the server did not answer the probe for 12.2 s");
         check(3, &[commit(12.0, Some(2.9))], &[silent], said);
         check(0, &[], &[silent], said);
@@ -319,13 +323,13 @@ mod tests {
             readings: 2,
             waits: vec![waited(WaitClass::Other, 3.2, Some(0.0))],
             signs: vec![
-                read("time without an answer to the probe", SignUnit::Seconds, 2.0, 1.0),
+                silent(2.0),
                 read("Innodb_row_lock_waits", SignUnit::PerSecond, 0.07, 1.8),
                 read("disk busy", SignUnit::Share, 0.9, 0.2),
                 read("server CPU", SignUnit::Cores, 0.1, 0.9),
             ],
         };
-        let all = "time without an answer to the probe: 2.0 s, usually 1.0 s; other (Waiting for backup lock): 3.2 sessions, \
+        let all = "time without an answer to the probe: 2.0 s; other (Waiting for backup lock): 3.2 sessions, \
                    usually 0.0; disk busy: 90 %, usually 20 %; less than usual: Innodb_row_lock_waits: 0.070/s, usually 1.800/s, \
                    server CPU: 0.10 cores, usually 0.90 cores";
         assert_eq!(meanwhile(&cause, usize::MAX, usize::MAX), all);
