@@ -6,7 +6,7 @@ use truetps_record::{Configuration, SCHEMA_VERSION, Trial, TrialRole, Validity};
 
 use crate::document::{Block, Document, Entry, Section, Table, Tone};
 use crate::stalls::{has_risen, kind, meanwhile, seconds};
-use crate::{Unread, format, markdown, text};
+use crate::{Unread, csv, format, markdown, text};
 
 /// One trial with what happened in it.
 pub type StalledTrial<'a> = (&'a Trial, &'a TrialDetail);
@@ -22,26 +22,26 @@ pub fn stalls_markdown(name: &str, trials: &[StalledTrial<'_>], unread: &[Unread
 
 /// One line a stall or dip.
 pub fn stalls_csv(trials: &[StalledTrial<'_>]) -> String {
-    let mut out = String::from("trial,kind,start_ms,length_ms,depth,baseline_tps,waited_on,rose\r\n");
-    let quoted = |names: Vec<&str>| format!("\"{}\"", names.join("; ").replace('"', "\"\""));
+    let mut out = String::new();
+    let header = ["trial", "kind", "start_ms", "length_ms", "depth", "baseline_tps", "waited_on", "rose"];
+    csv::push_row(&mut out, header.into_iter().map(str::to_owned));
     for (trial, detail) in trials {
         for (index, stall) in detail.stalls.list.iter().enumerate() {
             let cause = detail.causes.get(index);
             let waits = cause.iter().flat_map(|cause| &cause.waits).map(|wait| wait.name.as_str());
             let signs =
                 cause.iter().flat_map(|cause| &cause.signs).filter(|sign| has_risen(sign)).map(|sign| sign.name);
-            let line = format!(
-                "{},{},{},{},{},{},{},{}\r\n",
-                trial.name,
-                kind(stall.kind),
-                stall.start_ms.round(),
-                stall.length_ms.round(),
-                (stall.depth * 1e3).round() / 1e3,
-                stall.baseline_tps.round(),
-                quoted(waits.collect()),
-                quoted(signs.collect())
-            );
-            out.push_str(&line);
+            let fields = [
+                trial.name.clone(),
+                kind(stall.kind).to_owned(),
+                stall.start_ms.round().to_string(),
+                stall.length_ms.round().to_string(),
+                ((stall.depth * 1e3).round() / 1e3).to_string(),
+                stall.baseline_tps.round().to_string(),
+                waits.collect::<Vec<_>>().join("; "),
+                signs.collect::<Vec<_>>().join("; "),
+            ];
+            csv::push_row(&mut out, fields.into_iter());
         }
     }
     out
@@ -189,8 +189,8 @@ mod tests {
         assert!(stalls_markdown("runs/x", &trials, &[]).contains("| stall |"));
         let csv = stalls_csv(&trials);
         assert!(csv.lines().count() > 1 && csv.starts_with("trial,kind,start_ms,"), "{csv}");
-        let quoted = csv.lines().skip(1).all(|line| line.split('"').count() == 5);
-        assert!(quoted && csv.contains(",\"wait/io/file/innodb/innodb_log_file\",\""), "{csv}");
+        let cells = csv.lines().skip(1).all(|line| line.split(',').count() == 8);
+        assert!(cells && csv.contains(",wait/io/file/innodb/innodb_log_file,"), "{csv}");
     }
 
     #[test]

@@ -8,12 +8,11 @@ mod profile;
 mod tests;
 mod verdict;
 
-use std::fmt::Write;
-
 use truetps_analysis::{Comparison, Threshold, ThresholdState};
 use truetps_knowledge::Diff;
 use truetps_record::{Configuration, Experiment, Plan, Trial};
 
+use crate::csv;
 use crate::document::{Block, Document, Section};
 use crate::{Unread, markdown, text};
 
@@ -60,23 +59,23 @@ pub fn comparison_markdown(inputs: &[ComparisonInput<'_>]) -> String {
 
 /// One line a figure: RFC 4180, in the units that the names end with.
 pub fn comparison_csv(inputs: &[ComparisonInput<'_>]) -> String {
-    let mut out = String::from("a,b,figure,value_a,value_b,ratio,ratio_low,ratio_high,verdict\r\n");
-    let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
+    let mut out = String::new();
+    let header = ["a", "b", "figure", "value_a", "value_b", "ratio", "ratio_low", "ratio_high", "verdict"];
+    csv::push_row(&mut out, header.into_iter().map(str::to_owned));
     for input in inputs {
-        let names = [&input.a, &input.b].map(|side| quoted(&verdict::side_name(side, input)));
+        let names = [&input.a, &input.b].map(|side| verdict::side_name(side, input));
         for line in &input.comparison.lines {
-            let number = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
             let ratio = line.ratio;
-            let cells = [
-                number(line.a),
-                number(line.b),
-                number(ratio.map(|ratio| ratio.value)),
-                number(ratio.and_then(|ratio| ratio.low)),
-                number(ratio.and_then(|ratio| ratio.high)),
+            let figures = [
+                line.a,
+                line.b,
+                ratio.map(|ratio| ratio.value),
+                ratio.and_then(|ratio| ratio.low),
+                ratio.and_then(|ratio| ratio.high),
             ];
-            let (figure, verdict) = (line.metric.word(), verdict::word(line));
-            // Writing to a string does not fail.
-            let _ = write!(out, "{},{figure},{},{verdict}\r\n", names.join(","), cells.join(","));
+            let fields = names.iter().cloned().chain([line.metric.word().to_owned()]);
+            let fields = fields.chain(figures.map(csv::figure)).chain([verdict::word(line).to_owned()]);
+            csv::push_row(&mut out, fields);
         }
     }
     out
