@@ -1,11 +1,11 @@
 //! What the files of a trial have lost since they were written: cut off, emptied, deleted. A line that cannot be understood is an
 //! error where it is read.
 
-use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
 use crate::folder::{INTERVALS, LATENCY, PROBE};
+use crate::run_file::{TEXT_MAX, open_regular, read_bytes};
 use crate::{ExperimentFolder, FolderError, Interval, LatencyLog, Phase, ProbeSeries, Trial};
 
 /// Lengths are sums of floating-point numbers.
@@ -65,8 +65,8 @@ impl ExperimentFolder {
 
     /// Plans of versions before the probe have no word of it.
     fn plan_says_probe(&self) -> bool {
-        let text = std::fs::read_to_string(self.path().join("plan.toml")).unwrap_or_default();
-        let plan: toml::Table = text.parse().unwrap_or_default();
+        let bytes = read_bytes(&self.path().join("plan.toml"), TEXT_MAX).unwrap_or_default();
+        let plan: toml::Table = toml::from_slice(&bytes).unwrap_or_default();
         let enabled = plan.get("probe").and_then(|probe| probe.get("enabled"));
         enabled.and_then(toml::Value::as_bool).unwrap_or(false)
     }
@@ -81,7 +81,7 @@ fn measured(intervals: &[Interval]) -> impl Iterator<Item = &Interval> {
 fn of_intervals(trial: &Trial, intervals: &[Interval], path: &Path) -> Option<String> {
     let figures = trial.measured.as_ref()?;
     let kept_ms = measured(intervals).fold(0.0, |sum, one| sum + one.length_ms);
-    let kept_ok: u64 = measured(intervals).map(|one| one.counts.ok).sum();
+    let kept_ok = measured(intervals).fold(0, |sum: u64, one| sum.saturating_add(one.counts.ok));
     if kept_ms + ROUNDED_MS < figures.length_ms || kept_ok < figures.counts.ok {
         let (kept_s, all_s) = (kept_ms / 1e3, figures.length_ms / 1e3);
         return Some(format!("has {kept_s:.1} of the {all_s:.1} s that were measured: the rest is missing"));
@@ -102,7 +102,7 @@ fn of_latency(trial: &Trial, log: Option<&LatencyLog>, intervals: &[Interval]) -
 /// Whether the last line of a file has its end. What cannot be read is told elsewhere.
 fn ends_whole(path: &Path) -> bool {
     let last = || {
-        let mut file = File::open(path)?;
+        let mut file = open_regular(path)?;
         file.seek(SeekFrom::End(-1))?;
         let mut byte = [0];
         file.read_exact(&mut byte)?;

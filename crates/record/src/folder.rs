@@ -14,13 +14,18 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rustix::fs::OFlags;
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 use thiserror::Error;
 
+use crate::run_file::{
+    LINES_MAX, TEXT_MAX, create_line_file, read_bytes, read_if_there, read_json, sync_folder, write_atomically,
+    write_json,
+};
 use crate::{
     Experiment, Histogram, HistogramError, Interval, LatencyLog, LatencyLogWriter, Plan, ProbeHeader, ProbeSample,
     ProbeSeries, SCHEMA_VERSION, Trial,
@@ -100,25 +105,6 @@ impl FolderError {
     }
 }
 
-/// Writes a file of truetps's own so that a reader (and a crash) sees the old content or the new, never a part. Whatever
-/// was there is replaced: what a user has named is for [`write_named`](crate::write_named).
-pub fn write_atomically(path: &Path, content: &[u8]) -> Result<(), FolderError> {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".tmp");
-    let beside = path.with_file_name(name);
-    let write = || -> io::Result<()> {
-        let mut file = File::create(&beside)?;
-        file.write_all(content)?;
-        file.sync_data()?;
-        fs::rename(&beside, path)
-    };
-    write().map_err(|source| {
-        // The half-written file is of no use to anybody; the first error is the one to tell.
-        let _ = fs::remove_file(&beside);
-        FolderError::Io { path: path.to_owned(), source }
-    })
-}
-
 /// What was seen, from the text of a file that has one whole line at least.
 pub(crate) fn probe_series(path: &Path, text: &str) -> Result<ProbeSeries, FolderError> {
     let header: serde_json::Value = serde_json::from_str(text.lines().next().unwrap_or_default()).unwrap_or_default();
@@ -127,23 +113,6 @@ pub(crate) fn probe_series(path: &Path, text: &str) -> Result<ProbeSeries, Folde
         return Err(FolderError::Newer { path: path.to_owned(), found });
     }
     ProbeSeries::parse(text).ok_or_else(|| FolderError::content(path, "its first line is not the header of a probe"))
-}
-
-pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), FolderError> {
-    let mut text = serde_json::to_vec_pretty(value).map_err(|error| FolderError::content(path, error))?;
-    text.push(b'\n');
-    write_atomically(path, &text)
-}
-
-pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, FolderError> {
-    let text = fs::read(path).map_err(FolderError::io(path))?;
-    let value: serde_json::Value = serde_json::from_slice(&text).map_err(|error| FolderError::content(path, error))?;
-    let found = value.get("schema_version").and_then(serde_json::Value::as_u64).unwrap_or(0);
-    if found > u64::from(SCHEMA_VERSION) {
-        return Err(FolderError::Newer { path: path.to_owned(), found });
-    }
-    // From the text: a value has its keys by the alphabet, and levels are shown in the plan's order.
-    serde_json::from_slice(&text).map_err(|error| FolderError::content(path, error))
 }
 
 /// Makes a folder of this name, or of one with a number behind it.
@@ -170,7 +139,9 @@ impl ExperimentFolder {
     pub fn check_writable(runs: &Path) -> Result<(), FolderError> {
         fs::create_dir_all(runs).map_err(FolderError::io(runs))?;
         let probe = runs.join(format!(".writable.{}", std::process::id()));
-        File::create(&probe).and_then(|_| fs::remove_file(&probe)).map_err(FolderError::io(runs))
+        // Of an earlier process with this number.
+        let _ = fs::remove_file(&probe);
+        File::create_new(&probe).and_then(|_| fs::remove_file(&probe)).map_err(FolderError::io(runs))
     }
 
     /// Makes `runs/<name>`, or `runs/<name>-2`, … where that exists, and writes the plan and the schedule into it.
@@ -180,6 +151,7 @@ impl ExperimentFolder {
         folder.write_plan(plan)?;
         folder.write_experiment(experiment)?;
         folder.link_latest(runs)?;
+        sync_folder(runs)?;
         Ok(folder)
     }
 
@@ -227,7 +199,7 @@ impl ExperimentFolder {
     /// system gives the lock back however the process ends.
     pub fn lock(&self) -> Result<FolderLock, FolderError> {
         let path = self.path.join("lock");
-        let file = File::create(&path).map_err(FolderError::io(&path))?;
+        let file = open_lock(&path).map_err(FolderError::io(&path))?;
         match file.try_lock() {
             Ok(()) => Ok(FolderLock { _file: file }),
             Err(TryLockError::WouldBlock) => Err(FolderError::InUse { path: self.path.clone() }),
@@ -237,8 +209,9 @@ impl ExperimentFolder {
 
     pub fn plan(&self) -> Result<Plan, FolderError> {
         let path = self.path.join("plan.toml");
-        let text = fs::read_to_string(&path).map_err(FolderError::io(&path))?;
-        Plan::parse(&text).map_err(|error| FolderError::content(&path, error))
+        let bytes = read_bytes(&path, TEXT_MAX)?;
+        let text = std::str::from_utf8(&bytes).map_err(|error| FolderError::content(&path, error))?;
+        Plan::parse(text).map_err(|error| FolderError::content(&path, error))
     }
 
     pub fn write_plan(&self, plan: &Plan) -> Result<(), FolderError> {
@@ -246,7 +219,10 @@ impl ExperimentFolder {
     }
 
     pub fn experiment(&self) -> Result<Experiment, FolderError> {
-        read_json(&self.path.join("experiment.json"))
+        let path = self.path.join("experiment.json");
+        let experiment: Experiment = read_json(&path)?;
+        experiment.check().map_err(|problem| FolderError::content(&path, problem))?;
+        Ok(experiment)
     }
 
     pub fn write_experiment(&self, experiment: &Experiment) -> Result<(), FolderError> {
@@ -258,7 +234,7 @@ impl ExperimentFolder {
         let path = self.path.join(name).join(RUN);
         if path.exists() {
             let trial: Trial = read_json(&path)?;
-            trial.check().map_err(|problem| FolderError::content(&path, problem))?;
+            trial.check(name).map_err(|problem| FolderError::content(&path, problem))?;
             return Ok(Some(trial));
         }
         if path.with_file_name(INTERVALS).exists() {
@@ -276,20 +252,14 @@ impl ExperimentFolder {
     /// The server's variables at the end of a trial; `None` where they were not recorded.
     pub fn variables(&self, trial: &str) -> Result<Option<BTreeMap<String, String>>, FolderError> {
         let path = self.path.join(trial).join("server/variables.json");
-        let text = match fs::read(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            other => other.map_err(FolderError::io(&path))?,
-        };
+        let Some(text) = read_if_there(&path, TEXT_MAX)? else { return Ok(None) };
         serde_json::from_slice(&text).map(Some).map_err(|error| FolderError::content(&path, error))
     }
 
     /// What server and host did during a trial; `None` where nobody watched.
     pub fn probe(&self, trial: &str) -> Result<Option<ProbeSeries>, FolderError> {
         let path = self.path.join(trial).join(PROBE);
-        let bytes = match fs::read(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            other => other.map_err(FolderError::io(&path))?,
-        };
+        let Some(bytes) = read_if_there(&path, LINES_MAX)? else { return Ok(None) };
         // A kill may cut off a line in the middle of a letter, and the first line as well as any other.
         let text = String::from_utf8_lossy(&bytes);
         if !text.contains('\n') {
@@ -301,7 +271,7 @@ impl ExperimentFolder {
     /// Intervals of a trial. A last line that was cut off by a kill is left out.
     pub fn intervals(&self, trial: &str) -> Result<Vec<Interval>, FolderError> {
         let path = self.path.join(trial).join(INTERVALS);
-        let bytes = fs::read(&path).map_err(FolderError::io(&path))?;
+        let bytes = read_bytes(&path, LINES_MAX)?;
         // A kill may cut off a line in the middle of a letter.
         let text = String::from_utf8_lossy(&bytes);
         let whole = text.rfind('\n').map_or(0, |at| at + 1);
@@ -317,10 +287,7 @@ impl ExperimentFolder {
     /// Histograms of a trial's intervals; `None` where it has none.
     pub fn latency(&self, trial: &str) -> Result<Option<LatencyLog>, FolderError> {
         let path = self.path.join(trial).join(LATENCY);
-        match fs::read(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            other => Ok(Some(LatencyLog::new(other.map_err(FolderError::io(&path))?))),
-        }
+        Ok(read_if_there(&path, LINES_MAX)?.map(LatencyLog::new))
     }
 
     /// Begins a trial: its folder, `run.json` and the two series. An earlier attempt of the same name is kept as
@@ -331,6 +298,7 @@ impl ExperimentFolder {
         fs::create_dir(&path).map_err(FolderError::io(&path))?;
         fs::create_dir(path.join("server")).map_err(FolderError::io(&path))?;
         write_json(&path.join(RUN), trial)?;
+        sync_folder(&self.path)?;
         TrialWriter::new(path)
     }
 
@@ -360,12 +328,8 @@ pub struct TrialWriter {
 
 impl TrialWriter {
     fn new(path: PathBuf) -> Result<Self, FolderError> {
-        let create = |name: &str| {
-            let path = path.join(name);
-            File::create(&path).map_err(FolderError::io(&path))
-        };
-        let intervals = create(INTERVALS)?;
-        let latency = LatencyLogWriter::new(create(LATENCY)?);
+        let intervals = create_line_file(&path.join(INTERVALS))?;
+        let latency = LatencyLogWriter::new(create_line_file(&path.join(LATENCY))?);
         Ok(Self { path, intervals, latency })
     }
 
@@ -401,8 +365,11 @@ impl TrialWriter {
         ProbeWriter::create(&self.path.join(PROBE), header)
     }
 
-    /// Replaces `run.json`.
+    /// Replaces `run.json`. The two series reach the disk first: they are never behind the figures.
     pub fn write_trial(&self, trial: &Trial) -> Result<(), FolderError> {
+        for (name, file) in [(INTERVALS, &self.intervals), (LATENCY, self.latency.out())] {
+            file.sync_data().map_err(FolderError::io(&self.path.join(name)))?;
+        }
         write_json(&self.path.join(RUN), trial)
     }
 }
@@ -415,7 +382,7 @@ pub struct ProbeWriter {
 
 impl ProbeWriter {
     pub(crate) fn create(path: &Path, header: &ProbeHeader) -> Result<Self, FolderError> {
-        let file = File::create(path).map_err(FolderError::io(path))?;
+        let file = create_line_file(path)?;
         let mut writer = Self { path: path.to_owned(), file };
         writer.line(header)?;
         Ok(writer)
@@ -433,29 +400,23 @@ impl ProbeWriter {
     }
 }
 
+impl Drop for ProbeWriter {
+    fn drop(&mut self) {
+        // A reading that a power failure takes is missing in the report, which names it.
+        let _ = self.file.sync_data();
+    }
+}
+
+/// The file that a measuring process locks. It is neither truncated nor followed: it may be a link to another file.
+fn open_lock(path: &Path) -> io::Result<File> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    File::options().write(true).create(true).truncate(false).custom_flags(flags.bits() as i32).open(path)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{Counts, LatencyFigures, Phase, new_histogram};
-
-    #[test]
-    fn atomic_write_replaces_and_leaves_nothing_beside() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("a file.json");
-        write_atomically(&path, b"one").unwrap();
-        write_atomically(&path, b"two").unwrap();
-        assert_eq!(fs::read(&path).unwrap(), b"two");
-        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
-    }
-
-    #[test]
-    fn a_newer_schema_is_refused_by_name() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("experiment.json");
-        fs::write(&path, r#"{"schema_version": 99}"#).unwrap();
-        let error = read_json::<Experiment>(&path).unwrap_err().to_string();
-        assert!(error.contains("experiment.json") && error.contains("schema version 99"), "{error}");
-    }
 
     #[test]
     fn intervals_of_a_killed_run_are_readable_to_the_last_whole_line() {

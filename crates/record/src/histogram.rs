@@ -91,6 +91,10 @@ impl<W: Write> LatencyLogWriter<W> {
         Self { out, serializer: V2DeflateSerializer::new(), has_header: false }
     }
 
+    pub(crate) fn out(&self) -> &W {
+        &self.out
+    }
+
     /// `start` counts from the first transaction of the trial.
     pub fn append(
         &mut self,

@@ -17,7 +17,7 @@ const PLAIN_COOKIE: u32 = 0x1c84_9313;
 /// Length, offset, digits, lowest, highest, ratio: what comes between the cookie and the counts.
 const HEADER_BYTES: usize = 4 + 4 + 4 + 8 + 8 + 8;
 /// A histogram of these bounds takes up to 230 KB when it is unpacked. A file that somebody edited may claim any size.
-const UNPACKED_MAX: u64 = 4 << 20;
+const UNPACKED_MAX: u64 = 512 << 10;
 const DIGITS_MAX: u32 = 5;
 
 /// The text of a `latency.hdr`.
@@ -127,7 +127,7 @@ impl Places {
             None => (within, self.unit),
             Some(doubling) => (within + (1 << self.half), self.unit.checked_add(u32::try_from(doubling).ok()?)?),
         };
-        (shift + self.half < u64::BITS - 1).then(|| step << shift)
+        (shift.saturating_add(self.half) < u64::BITS - 1).then(|| step << shift)
     }
 
     /// A number is a count for the next place, or, negative, how many places are empty.

@@ -10,8 +10,9 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::folder::{PROBE, create_unused, probe_series, read_json, write_json};
+use crate::folder::{PROBE, create_unused, probe_series};
 use crate::probe_answers::Timings;
+use crate::run_file::{LINES_MAX, read_bytes, read_json, write_json};
 use crate::{
     AbsentSignal, FolderError, ProbeHeader, ProbePoint, ProbeSeries, ProbeSource, ProbeWriter, SCHEMA_VERSION,
     ServerFacts, Silence, is_gauge,
@@ -93,7 +94,7 @@ impl ProbeFolder {
 
     fn read(&self) -> Result<(ProbeSeries, Timings), FolderError> {
         let path = self.path.join(PROBE);
-        let bytes = fs::read(&path).map_err(FolderError::io(&path))?;
+        let bytes = read_bytes(&path, LINES_MAX)?;
         let text = String::from_utf8_lossy(&bytes);
         Ok((probe_series(&path, &text)?, Timings::parse(&text)))
     }

@@ -1,0 +1,173 @@
+//! The files of a run folder, one by one: how they are opened, read and written.
+//!
+//! A run folder may come from another machine. A reader opens regular files only (a pipe would make it wait for ever) and
+//! reads at most a fixed number of bytes. A writer follows no link at the names that it makes.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use rustix::fs::OFlags;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::{FolderError, SCHEMA_VERSION};
+
+/// JSON files and plans. The schedule of 20,000 trials with ten factors has 15 MB.
+pub(crate) const TEXT_MAX: u64 = 64 << 20;
+/// Files of one line an interval. A day, the longest trial, has 86,400 intervals of about 2 KB.
+pub(crate) const LINES_MAX: u64 = 1 << 30;
+
+/// Opens a file for reading. A pipe or a device is an error, and opening it does not wait.
+pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
+    let file = File::options().read(true).custom_flags(OFlags::NONBLOCK.bits() as i32).open(path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("is not a regular file")) }
+}
+
+/// The content of a file of at most `bytes_max` bytes.
+pub(crate) fn read_bytes(path: &Path, bytes_max: u64) -> Result<Vec<u8>, FolderError> {
+    let mut bytes = Vec::new();
+    let mut read = || open_regular(path)?.take(bytes_max + 1).read_to_end(&mut bytes);
+    read().map_err(FolderError::io(path))?;
+    if bytes.len() as u64 > bytes_max {
+        return Err(FolderError::content(path, format!("is larger than {bytes_max} bytes")));
+    }
+    Ok(bytes)
+}
+
+/// The same; `None` where there is no such file.
+pub(crate) fn read_if_there(path: &Path, bytes_max: u64) -> Result<Option<Vec<u8>>, FolderError> {
+    match read_bytes(path, bytes_max) {
+        Err(FolderError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(None),
+        other => other.map(Some),
+    }
+}
+
+pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, FolderError> {
+    #[derive(Deserialize)]
+    struct Version {
+        schema_version: u64,
+    }
+    let text = read_bytes(path, TEXT_MAX)?;
+    let version = serde_json::from_slice::<Version>(&text).ok();
+    if let Some(found) = version.map(|it| it.schema_version).filter(|found| *found > u64::from(SCHEMA_VERSION)) {
+        return Err(FolderError::Newer { path: path.to_owned(), found });
+    }
+    serde_json::from_slice(&text).map_err(|error| FolderError::content(path, error))
+}
+
+pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), FolderError> {
+    let mut text = serde_json::to_vec_pretty(value).map_err(|error| FolderError::content(path, error))?;
+    text.push(b'\n');
+    write_atomically(path, &text)
+}
+
+/// Writes a file of truetps's own so that a reader (and a power failure) sees the old content or the new, never a part.
+/// Whatever was there is replaced: what a user has named is for [`write_named`](crate::write_named).
+pub fn write_atomically(path: &Path, content: &[u8]) -> Result<(), FolderError> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".tmp");
+    let beside = path.with_file_name(name);
+    let write = || -> io::Result<()> {
+        // Left by a killed process, or a link: the new file is neither.
+        let _ = fs::remove_file(&beside);
+        let mut file = File::create_new(&beside)?;
+        file.write_all(content)?;
+        file.sync_data()?;
+        fs::rename(&beside, path)?;
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        sync_names(folder.unwrap_or(Path::new(".")))
+    };
+    write().map_err(|source| {
+        // The half-written file is of no use to anybody; the first error is the one to tell.
+        let _ = fs::remove_file(&beside);
+        FolderError::Io { path: path.to_owned(), source }
+    })
+}
+
+/// A new file that lines are appended to. What has its name is removed first: nothing is written through a link.
+pub(crate) fn create_line_file(path: &Path) -> Result<File, FolderError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => File::create_new(path),
+    }
+    .map_err(FolderError::io(path))
+}
+
+/// Makes the names in a folder last a power failure.
+pub(crate) fn sync_folder(path: &Path) -> Result<(), FolderError> {
+    sync_names(path).map_err(FolderError::io(path))
+}
+
+fn sync_names(folder: &Path) -> io::Result<()> {
+    match File::open(folder)?.sync_all() {
+        // A file system that cannot sync a folder.
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+    use super::*;
+    use crate::Experiment;
+
+    #[test]
+    fn atomic_write_replaces_and_leaves_nothing_beside() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a file.json");
+        write_atomically(&path, b"one").unwrap();
+        write_atomically(&path, b"two").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"two");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn nothing_is_written_through_a_link() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        fs::write(path("precious"), "whole").unwrap();
+        for name in ["run.json.tmp", "lines"] {
+            symlink(path("precious"), path(name)).unwrap();
+        }
+        write_atomically(&path("run.json"), b"new").unwrap();
+        create_line_file(&path("lines")).unwrap().write_all(b"new").unwrap();
+        assert_eq!(fs::read(path("precious")).unwrap(), b"whole");
+        assert_eq!(
+            (fs::read(path("run.json")).unwrap(), fs::read(path("lines")).unwrap()),
+            (b"new".into(), b"new".into())
+        );
+    }
+
+    #[test]
+    fn a_newer_schema_is_refused_by_name() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("experiment.json");
+        fs::write(&path, r#"{"schema_version": 99}"#).unwrap();
+        let error = read_json::<Experiment>(&path).unwrap_err().to_string();
+        assert!(error.contains("experiment.json") && error.contains("schema version 99"), "{error}");
+    }
+
+    #[test]
+    fn only_regular_files_of_a_limited_length_are_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let pipe = dir.path().join("pipe");
+        mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        let device = dir.path().join("device");
+        symlink("/dev/zero", &device).unwrap();
+        for path in [&pipe, &device, dir.path()] {
+            let error = read_bytes(path, 10).unwrap_err().to_string();
+            assert!(error.ends_with(": is not a regular file"), "{error}");
+        }
+        let long = dir.path().join("long");
+        fs::write(&long, [0; 11]).unwrap();
+        assert!(read_bytes(&long, 10).unwrap_err().to_string().ends_with("is larger than 10 bytes"));
+        assert_eq!(read_bytes(&long, 11).unwrap().len(), 11);
+        assert!(read_if_there(&dir.path().join("none"), 1).unwrap().is_none());
+    }
+}
