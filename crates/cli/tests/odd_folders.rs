@@ -9,6 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use common::{Place, Ran};
+use rustix::fs::{CWD, FileType, Mode, mknodat};
 
 /// A run of a version before the probe: two trials, without buckets, gaps and profile.
 const BEFORE_PROBE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../report/testdata/before-probe");
@@ -62,6 +63,11 @@ impl Copied {
             assert!(joined.contains(part), "{joined}\nshould contain {part}");
             assert!(page.contains("Files that could not be read"), "{part}");
         }
+    }
+
+    fn shown_whole(&self) {
+        let ran = self.report();
+        assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
     }
 
     fn refused(&self, code: i32, expect: &[&str]) {
@@ -213,17 +219,88 @@ fn other_folders_are_refused() {
         .refused(&["report", "a run/trial-0001"], &["is the folder of one trial: the experiment is the one above it"]);
 }
 
-/// The schedule of somebody's editor: trials twice, with other names, or none.
+/// Nobody's schedule has a trial twice; its trial is read twice.
 #[test]
 fn a_schedule_that_was_edited_is_read_as_it_is() {
-    for (from, to) in
-        [("\"trial-0001\"", "\"trial-0002\""), ("\"trial-0001\"", "\"\""), ("\"trial-0001\"", "\"../a run\"")]
-    {
+    let copied = Copied::new();
+    copied.replace("experiment.json", "\"trial-0001\"", "\"trial-0002\"");
+    let ran = copied.report();
+    assert!(ran.code.is_some_and(|code| code <= 4), "{ran:?}");
+}
+
+#[test]
+fn names_of_trials_stay_within_the_folder() {
+    for name in ["", "../a run/trial-0001", "/tmp/trial-0001", ".."] {
         let copied = Copied::new();
-        copied.replace("experiment.json", from, to);
-        let ran = copied.report();
-        assert!(ran.code.is_some_and(|code| code <= 4), "{from} {to}: {ran:?}");
+        copied.replace("experiment.json", "\"trial-0001\"", &format!("\"{name}\""));
+        copied.refused(4, &["experiment.json: schedule.name is `", "a trial's name has"]);
+        let ran = copied.place.run(&["sweep", "--resume", "a run"]);
+        assert!(ran.code == Some(2) && ran.stderr.contains("a trial's name has"), "{ran:?}");
     }
+    let copied = Copied::new();
+    copied.replace("trial-0001/run.json", "\"name\": \"trial-0001\"", "\"name\": \"../x\"");
+    copied.shown(4, &["trial-0001/run.json: name is `../x`: not the name of its folder"]);
+}
+
+#[test]
+fn a_record_without_connections_is_named() {
+    let (run, levels) = ("trial-0001/run.json", ["0.5", "0", "-8", "true", "\"many\"", "4294967296"]);
+    for level in levels {
+        let copied = Copied::new();
+        copied.replace(run, "\"connections\": 2", &format!("\"connections\": {level}"));
+        copied.shown(4, &[&format!("not read: {run}: configuration.connections is ")]);
+        let copied = Copied::new();
+        copied.replace("experiment.json", "\"connections\": 2", &format!("\"connections\": {level}"));
+        copied.refused(4, &["experiment.json: trial-000", ": configuration.connections is "]);
+    }
+    let copied = Copied::new();
+    copied.replace(run, "\"connections\": 2", "\"clients\": 2");
+    copied.shown(4, &["configuration.connections is missing"]);
+    let copied = Copied::new();
+    copied.edit("plan.toml", |text| {
+        format!("recorded_from = \"slap\"\n{text}").replace("connections = ", "sync_binlog = ")
+    });
+    copied.refused(4, &["plan.toml: `factors`: `connections` is missing"]);
+}
+
+/// Largest numbers that a file can hold.
+#[test]
+fn numbers_at_the_end_of_their_range_are_shown() {
+    let copied = Copied::new();
+    for trial in ["trial-0001", "trial-0002"] {
+        let run = format!("{trial}/run.json");
+        copied.edit(&run, |text| {
+            let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+            let with = |name: &str| (format!("\"{name}\": {}", json[name]), format!("\"{name}\": {}", u32::MAX));
+            let (block, position) = (with("block"), with("position"));
+            text.replacen(&block.0, &block.1, 1).replacen(&position.0, &position.1, 1)
+        });
+    }
+    copied.shown_whole();
+}
+
+/// A pipe has no end, and a reader that waits for one hangs.
+#[test]
+fn what_is_no_file_is_named() {
+    let files = ["run.json", "intervals.jsonl", "latency.hdr", "probe.jsonl", "server/variables.json"];
+    for file in files {
+        let copied = Copied::new();
+        let path = copied.folder.join("trial-0001").join(file);
+        let _ = fs::remove_file(&path);
+        mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        let code = if file == "run.json" { 4 } else { 0 };
+        copied.shown(code, &[&format!("trial-0001/{file}: is not a regular file")]);
+    }
+    for file in ["plan.toml", "experiment.json"] {
+        let copied = Copied::new();
+        let path = copied.folder.join(file);
+        fs::remove_file(&path).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", &path).unwrap();
+        assert_ne!(copied.report().code, Some(0));
+    }
+    let copied = Copied::new();
+    fs::File::options().write(true).open(copied.folder.join("trial-0001/run.json")).unwrap().set_len(1 << 40).unwrap();
+    copied.shown(4, &["trial-0001/run.json: is larger than"]);
 }
 
 /// The same run as a version with the probe would have left it: watched twice a second, with buckets.

@@ -46,6 +46,11 @@ impl SettingValue {
         }
     }
 
+    /// The value as a number of connections.
+    pub(crate) fn as_connections(&self) -> Option<u32> {
+        self.as_int().and_then(|number| u32::try_from(number).ok()).filter(|number| *number > 0)
+    }
+
     /// How an option file or a command line writes it.
     pub fn option_text(&self) -> String {
         match self {
@@ -84,13 +89,10 @@ impl Configuration {
         }
     }
 
-    /// Number of sessions. A checked plan has a whole positive number here.
+    /// Number of sessions: a positive number in every plan, schedule and trial that was read from a file.
     pub fn connections(&self) -> u32 {
-        self.levels
-            .get(CONNECTIONS)
-            .and_then(SettingValue::as_int)
-            .and_then(|n| u32::try_from(n).ok())
-            .expect("a checked plan gives every configuration its connections")
+        let level = self.levels.get(CONNECTIONS).and_then(SettingValue::as_connections);
+        level.expect("plans and records are checked where they are read")
     }
 
     /// Name of the server, where that is a factor.

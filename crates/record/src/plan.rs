@@ -186,6 +186,11 @@ impl Plan {
         Ok(plan)
     }
 
+    /// Whether the plan has no more trials than an experiment may have: for a caller that changes a parsed plan.
+    pub fn check_size(&self) -> Result<(), PlanError> {
+        crate::plan_check::check_size(self)
+    }
+
     pub fn to_toml(&self) -> String {
         let mut table = toml::Table::try_from(self).expect("every field of a plan has a TOML form");
         if let Some(workload) = table.get_mut("workload").and_then(toml::Value::as_table_mut) {

@@ -10,6 +10,10 @@ use crate::workload_factor::WorkloadFactor;
 use crate::{CONNECTIONS, Configuration, Plan, PlanError, RATE, SERVER, SettingValue};
 
 const TRIALS_MAX: usize = 20_000;
+/// Configurations have all factors: with the levels' product, this bounds their memory.
+const FACTORS_MAX: usize = 100;
+/// Each is looked for in each configuration.
+const LEFT_OUT_MAX: usize = 1000;
 /// MariaDB and MySQL accept at most this many connections.
 const CONNECTIONS_MAX: i64 = 100_000;
 const DAY_S: f64 = 86_400.0;
@@ -104,8 +108,9 @@ pub(crate) fn check_values(plan: &Plan) -> Result<(), PlanError> {
     check_workload(&plan.workload)?;
     check_factors("factors", plan.factors.iter())?;
     check_factors("quick.factors", plan.quick.factors.iter())?;
+    check_size(plan)?;
     if !plan.factors.contains_key(CONNECTIONS) {
-        return Err(value("factors", format!("`{CONNECTIONS}` is missing: name at least one number of connections")));
+        return Err(no_connections());
     }
     if plan.factors.contains_key(RATE) && (plan.load.rate.is_some() || plan.load.rate_per_client.is_some()) {
         return Err(value("load.rate", "`rate` is a factor too: remove one of the two"));
@@ -116,7 +121,6 @@ pub(crate) fn check_values(plan: &Plan) -> Result<(), PlanError> {
     check_quick(plan)?;
     check_baseline(plan)?;
     check_overlap(plan)?;
-    check_size(plan)?;
     check_left_out(plan)
 }
 
@@ -125,10 +129,18 @@ pub(crate) fn check_recorded(plan: &Plan) -> Result<(), PlanError> {
     if plan.workload.is_script() && plan.workload.script.as_ref().is_none_or(String::is_empty) {
         return Err(value("workload.script", "is missing: which script was run"));
     }
-    match plan.factors.iter().find(|(_, levels)| levels.is_empty()) {
-        Some((name, _)) => Err(value(format!("factors.{name}"), "has no level")),
-        None => Ok(()),
+    if let Some((name, _)) = plan.factors.iter().find(|(_, levels)| levels.is_empty()) {
+        return Err(value(format!("factors.{name}"), "has no level"));
     }
+    let Some(connections) = plan.factors.get(CONNECTIONS) else { return Err(no_connections()) };
+    if let Some(level) = connections.iter().find(|level| level.as_connections().is_none()) {
+        return Err(value(format!("factors.{CONNECTIONS}"), format!("`{level}` is not between 1 and {}", u32::MAX)));
+    }
+    check_size(plan)
+}
+
+fn no_connections() -> PlanError {
+    value("factors", format!("`{CONNECTIONS}` is missing: name at least one number of connections"))
 }
 
 pub(crate) fn value(key: impl Into<String>, problem: impl Into<String>) -> PlanError {
@@ -314,13 +326,35 @@ fn check_overlap(plan: &Plan) -> Result<(), PlanError> {
     Ok(())
 }
 
-fn check_size(plan: &Plan) -> Result<(), PlanError> {
-    let cells = plan.factors.values().map(Vec::len).try_fold(1_usize, usize::checked_mul);
-    let trials = cells.and_then(|cells| cells.checked_mul(plan.design.blocks as usize));
-    if trials.is_none_or(|trials| trials > TRIALS_MAX) {
-        return Err(value("factors", format!("their product times `blocks` is more than {TRIALS_MAX} trials")));
+/// Before anything makes the product of the levels, which may be larger than any memory.
+pub(crate) fn check_size(plan: &Plan) -> Result<(), PlanError> {
+    if plan.factors.len() > FACTORS_MAX {
+        return Err(value("factors", format!("{} factors are more than {FACTORS_MAX}", plan.factors.len())));
+    }
+    if plan.design.leave_out.len() > LEFT_OUT_MAX {
+        let problem = format!("{} combinations are more than {LEFT_OUT_MAX}", plan.design.leave_out.len());
+        return Err(value("design.leave_out", problem));
+    }
+    let quick_blocks = plan.quick.blocks.unwrap_or(plan.design.blocks);
+    let quick_levels = |name: &str, levels: &Vec<_>| plan.quick.factors.get(name).map_or(levels.len(), Vec::len);
+    let quick = product(plan.factors.iter().map(|(name, levels)| quick_levels(name, levels)));
+    let forms = [
+        ("factors", product(plan.factors.values().map(Vec::len)), plan.design.blocks),
+        ("quick.factors", quick, quick_blocks),
+    ];
+    for (key, cells, blocks) in forms {
+        // A record has as many repetitions as its program was asked for.
+        let blocks = if plan.recorded_from.is_some() { 1 } else { blocks as usize };
+        let trials = cells.and_then(|cells| cells.checked_mul(blocks));
+        if trials.is_none_or(|trials| trials > TRIALS_MAX) {
+            return Err(value(key, format!("their product times `blocks` is more than {TRIALS_MAX} trials")));
+        }
     }
     Ok(())
+}
+
+fn product(mut levels: impl Iterator<Item = usize>) -> Option<usize> {
+    levels.try_fold(1, usize::checked_mul)
 }
 
 #[cfg(test)]
@@ -558,5 +592,40 @@ mod tests {
         check("[quick]", "[design.baseline]\nconnections = 9\n[quick]", "`9` is not one of the factor's levels");
         check("about = \"a test\"", "about = 1", "line 3");
         check("factors = { connections = [4] }", "factors = { conections = [4] }", "did you mean `connections`?");
+    }
+
+    /// Nothing of the size of the product is made: these would take hours, or all memory.
+    #[test]
+    fn plans_that_are_too_large_are_refused_at_once() {
+        let factor = |n: u32| format!("        f{n} = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]\n");
+        let factors: String = (0..9).map(factor).collect();
+        let product = "their product times `blocks` is more than 20000 trials";
+        let large = SMALL.replace("[factors]", &format!("[factors]\n{factors}"));
+        assert!(error_of(&large).contains(product));
+        assert!(error_of(&large.replace("about", "recorded_from = 'slap'\nabout")).contains(product));
+        let levels: Vec<_> = (1..2000).map(|n| n.to_string()).collect();
+        let quick = SMALL
+            .replace("connections = [4]", &format!("connections = [{}], f = [{}]", levels.join(","), levels.join(",")));
+        let quick = quick.replace("[factors]", "[factors]\nf = [1]");
+        assert!(error_of(&quick).starts_with("`quick.factors`: their product"), "{}", error_of(&quick));
+        let many: String = (0..101).map(|n| format!("f{n} = [1]\n")).collect();
+        assert!(
+            error_of(&SMALL.replace("[factors]", &format!("[factors]\n{many}")))
+                .contains("103 factors are more than 100")
+        );
+        let left_out = vec!["{ connections = 8 }"; 1001].join(",");
+        let design = format!("{SMALL}\n[design]\nleave_out = [{left_out}]");
+        assert!(error_of(&design).contains("1001 combinations are more than 1000"));
+    }
+
+    #[test]
+    fn records_have_connections() {
+        let record = SMALL.replace("about", "recorded_from = 'slap'\nabout");
+        Plan::parse(&record).unwrap();
+        assert!(error_of(&record.replace("connections = [1, 8]", "")).contains("`connections` is missing"));
+        for level in ["0", "0.5", "-1", "true", "'many'", "4294967296"] {
+            let error = error_of(&record.replace("[1, 8]", &format!("[{level}]")));
+            assert!(error.starts_with("`factors.connections`: `"), "{error}");
+        }
     }
 }

@@ -1,18 +1,62 @@
-//! Figures that no measurement can have: a folder may have been edited by hand, and one such number would spoil every mean
-//! that it goes into.
+//! What no measurement can have: a folder may have been edited by hand, or made by another program. One such figure would
+//! spoil every mean that it goes into.
 
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::{Interval, ProbeSample, Trial};
+use crate::{CONNECTIONS, Configuration, Experiment, Interval, ProbeSample, Trial};
 
-/// Whole numbers up to here are exact as floating-point ones; nothing that is counted or timed comes near it.
-const FIGURE_MAX: f64 = 9e15;
+/// Nothing that is counted or timed comes near it: 10^14 microseconds are three years. The sum of 100,000 counts fits 64 bits.
+const FIGURE_MAX: f64 = 1e14;
+/// Letters of a trial's name.
+const NAME_MAX: usize = 100;
+
+impl Configuration {
+    /// Every reader relies on the number of connections.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        match self.levels.get(CONNECTIONS) {
+            None => Err(format!("configuration.{CONNECTIONS} is missing")),
+            Some(level) if level.as_connections().is_none() => {
+                Err(format!("configuration.{CONNECTIONS} is {level}: not a whole number between 1 and {}", u32::MAX))
+            }
+            Some(_) => Ok(()),
+        }
+    }
+}
+
+impl Experiment {
+    /// Names the first entry of the schedule that no experiment has.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        self.schedule.iter().try_for_each(|scheduled| {
+            check_trial_name(&scheduled.name)?;
+            scheduled.configuration.check().map_err(|problem| format!("{}: {problem}", scheduled.name))
+        })
+    }
+}
+
+/// A trial's name is the name of its folder, within the folder of the experiment.
+fn check_trial_name(name: &str) -> Result<(), String> {
+    let fine = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' || byte == b'.';
+    if (1..=NAME_MAX).contains(&name.len()) && !name.starts_with('.') && name.bytes().all(fine) {
+        return Ok(());
+    }
+    Err(format!(
+        "schedule.name is `{}`: a trial's name has 1 to {NAME_MAX} of the characters a-z, 0-9, `-` and `.`, and does not begin \
+         with `.`",
+        name.escape_debug()
+    ))
+}
 
 impl Trial {
-    /// Names the first measured figure that cannot be true.
-    pub(crate) fn check(&self) -> Result<(), String> {
-        first_wrong("measured", &self.measured)
+    /// Names the first part of a trial of this name that cannot be true.
+    pub(crate) fn check(&self, name: &str) -> Result<(), String> {
+        if self.name != name {
+            return Err(format!("name is `{}`: not the name of its folder", self.name.escape_debug()));
+        }
+        self.configuration.check()?;
+        first_wrong("measured", &self.measured)?;
+        first_wrong("engine", &self.engine)?;
+        first_wrong("profile", &self.profile)
     }
 }
 
@@ -98,5 +142,15 @@ mod tests {
         check("p99\": 2.0", "p99\": -0.5", Some("response_us_p99 is -0.5"));
         check("\"ok\": 5", "\"ok\": 18446744073709551615", Some("ok is 1.8446744073709552e19"));
         check("\"length_ms\": 100.0", "\"length_ms\": -1.0", Some("gaps.length_ms is -1"));
+    }
+
+    #[test]
+    fn names_of_trials_stay_within_the_experiment() {
+        for name in ["trial-0001", "trial-20000", "a.1"] {
+            check_trial_name(name).unwrap();
+        }
+        for name in ["", ".", "..", "../a", "/tmp/a", "a/b", ".latest", "a\nb", "A", &"a".repeat(101)] {
+            assert!(check_trial_name(name).unwrap_err().contains("a trial's name has"), "{name}");
+        }
     }
 }

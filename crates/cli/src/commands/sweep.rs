@@ -35,6 +35,7 @@ pub(crate) fn run(args: &SweepArgs) -> Result<Exit, Failure> {
         plan = plan.into_quick();
     }
     plan.design.blocks = args.blocks.unwrap_or(plan.design.blocks);
+    plan.check_size().map_err(|error| Failure::usage(format!("plan `{name}`: {error}")))?;
     plan.design.seed = args.seed.unwrap_or(plan.design.seed);
     choose_server(&mut plan, args.place.server.as_deref())?;
     plan.probe = args.probe.over(&plan.probe);

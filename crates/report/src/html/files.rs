@@ -35,7 +35,7 @@ fn describe<'a>(trial: &'a Trial, files: &[&'static str]) -> TrialFiles<'a> {
     let response = measured.map(|measured| measured.response).unwrap_or_default();
     TrialFiles {
         name: &trial.name,
-        block: trial.block + 1,
+        block: trial.block.saturating_add(1),
         configuration: labels::configuration(&trial.configuration),
         tps: format::or_nothing(measured.map(|measured| measured.tps), format::tps),
         p99: format::or_nothing(response.response_us_p99, format::duration_us),

@@ -77,7 +77,7 @@ fn ratio_of(pair: &AaPair) -> Estimate {
 
 fn pair_row(pair: &AaPair, ratio: &Estimate, scale: &Scale) -> PairRow {
     PairRow {
-        block: pair.block + 1,
+        block: pair.block.saturating_add(1),
         configuration: labels::configuration(&pair.configuration),
         first: format::tps(pair.first_tps),
         second: format::tps(pair.second_tps),

@@ -175,7 +175,7 @@ fn trial_data(
     let end = steps.last().map(|step| Figure::whole(step.start_ms + step.length_ms));
     TrialData {
         name: trial.name.clone(),
-        block: trial.block + 1,
+        block: trial.block.saturating_add(1),
         note: note(trial),
         total: trial.measured.as_ref().map_or_else(|| NOTHING.to_owned(), |measured| total(trial, measured)),
         open: open_data(&steps),
@@ -218,7 +218,7 @@ fn note(trial: &Trial) -> &'static str {
 pub(super) fn name_of(trial: &Trial) -> String {
     let note = note(trial);
     let note = if note.is_empty() { String::new() } else { format!(", {note}") };
-    format!("{} (block {}{note})", trial.name, trial.block + 1)
+    format!("{} (block {}{note})", trial.name, trial.block.saturating_add(1))
 }
 
 fn total(trial: &Trial, measured: &Measured) -> String {
