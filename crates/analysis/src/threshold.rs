@@ -34,6 +34,8 @@ pub enum ThresholdState {
     NoFigure,
     /// It is known of both sides only that the figure is under what is recorded.
     Bound,
+    /// It is not known of both sides what a commit survives.
+    DurabilityUnknown,
 }
 
 impl Threshold {
@@ -97,7 +99,7 @@ impl FromStr for Threshold {
 
     /// `NAME<PERCENT%` or `NAME>PERCENT%`, such as `tps<-5%`.
     fn from_str(text: &str) -> Result<Self, String> {
-        const FORM: &str = "is not of the form NAME<PERCENT% or NAME>PERCENT%, such as tps<-5%";
+        const FORM: &str = "is neither `durability` nor of the form NAME<PERCENT% or NAME>PERCENT%, such as tps<-5%";
         let at = text.find(['<', '>']).ok_or(FORM)?;
         let (name, percent) = (text[..at].trim(), text[at + 1..].trim());
         let number = percent.strip_suffix('%').ok_or(FORM)?.trim();
@@ -168,9 +170,9 @@ mod tests {
             let error = text.parse::<Threshold>().unwrap_err();
             assert!(error.contains(part), "{text}: {error}");
         };
-        wrong("tps", "not of the form");
-        wrong("tps<-5", "not of the form");
-        wrong("tps<x%", "not of the form");
+        wrong("tps", "nor of the form");
+        wrong("tps<-5", "nor of the form");
+        wrong("tps<x%", "nor of the form");
         wrong("qps<-5%", "there is no figure `qps`: they are tps, p99, max_gap");
         wrong("tps<-150%", "nothing falls by 150 %");
     }

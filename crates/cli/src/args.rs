@@ -363,10 +363,11 @@ pub(crate) struct ReportArgs {
 #[command(after_help = "Examples:\n  \
     truetps compare runs/run-insert-1 runs/run-insert-2\n  \
     truetps compare latest latest --a-levels key=deleted --b-levels key=auto   two levels of one experiment, block by block\n  \
-    truetps compare runs/before runs/after --fail-if 'tps<-5%' --fail-if 'p99>20%'   for scripts\n\n\
+    truetps compare runs/before runs/after --fail-if 'tps<-5%' --fail-if durability   for scripts\n\n\
     Exit codes: 0 decided, no threshold crossed; 1 a threshold was crossed; 2 wrong usage; 3 not enough data. A threshold is \
     crossed where the estimate is beyond it and the interval excludes no change; it is kept where the whole interval is on \
-    its good side. Figures: tps, p99, max_gap and the lines of the cost ledger as --format csv names them.")]
+    its good side. Figures: tps, p99, max_gap and the lines of the cost ledger as --format csv names them. `durability` is crossed \
+    where a crash can cost B more acknowledged commits than A, and cannot be judged where a side has not recorded its settings.")]
 pub(crate) struct CompareArgs {
     /// What is compared with: an experiment's folder, a trial's folder, or `latest`
     pub(crate) a: PathBuf,
@@ -378,8 +379,9 @@ pub(crate) struct CompareArgs {
     /// Only trials of B with this level; may be given again
     #[arg(long, value_name = "FACTOR=LEVEL")]
     pub(crate) b_levels: Vec<String>,
-    /// Exit with 1 where a figure of B differs by more than this from that of A; may be given again
-    #[arg(long, value_name = "NAME<PERCENT%")]
+    /// Exit with 1 where a figure of B differs from A by more than this, or with `durability` where commits survive less on B
+    /// than on A; may be given again
+    #[arg(long, value_name = "NAME<PERCENT%|durability")]
     pub(crate) fail_if: Vec<String>,
     /// Folder that experiments are recorded in: where `latest` is
     #[arg(long, value_name = "DIR", default_value = "runs", env = "TRUETPS_RUNS")]

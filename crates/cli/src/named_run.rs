@@ -1,5 +1,6 @@
 //! Trials of a run folder with everything that was recorded beside them.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use truetps_analysis::{Noise, TrialDetail, TrialRecord, analyse};
@@ -24,6 +25,8 @@ pub(crate) struct RecordedTrial {
     pub(crate) trial: Trial,
     intervals: Vec<Interval>,
     pub(crate) detail: TrialDetail,
+    /// What its server was set to, where that is recorded.
+    pub(crate) variables: Option<BTreeMap<String, String>>,
 }
 
 impl NamedRun {
@@ -86,7 +89,8 @@ pub(crate) fn configurations(trials: &[RecordedTrial]) -> Vec<Configuration> {
 
 impl RecordedTrial {
     fn of(read: ReadTrial) -> Option<Self> {
-        Some(Self { trial: read.trial?, intervals: read.series.intervals, detail: read.detail? })
+        let ReadTrial { series, variables, .. } = read;
+        Some(Self { trial: read.trial?, intervals: series.intervals, detail: read.detail?, variables })
     }
 
     /// What a comparison needs beside the detail.

@@ -23,7 +23,7 @@ pub(crate) struct Recorded {
 pub(crate) struct ReadTrial {
     pub(crate) trial: Option<Trial>,
     pub(crate) series: TrialSeries,
-    variables: Option<BTreeMap<String, String>>,
+    pub(crate) variables: Option<BTreeMap<String, String>>,
     /// Of what could be read: `None` where there is no trial.
     pub(crate) detail: Option<TrialDetail>,
     pub(crate) unread: Vec<Unread>,

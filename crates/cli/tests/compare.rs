@@ -246,11 +246,13 @@ fn runs_of_different_workloads_are_compared_and_it_is_said() {
         return;
     }
     let place = Place::new();
-    let run = |workload: &str| {
-        place.good(&["run", workload, "--connections=2", "--table-rows=1000", "--warm-up=0", "--measure=6"]);
+    let run = |workload: &str, level: u8| {
+        let level = format!("--set=innodb_flush_log_at_trx_commit={level}");
+        let run = ["run", workload, &level, "--connections=2", "--table-rows=1000", "--warm-up=0", "--measure=6"];
+        place.good(&run);
         place.latest()
     };
-    let (a, b) = (run("insert"), run("update-index"));
+    let (a, b) = (run("insert", 1), run("update-index", 0));
     let compared = place.run(&["compare", a.to_str().unwrap(), b.to_str().unwrap()]);
     // A single trial each decides nothing.
     assert_eq!(compared.code, Some(3), "{}", compared.stderr);
@@ -269,7 +271,30 @@ fn runs_of_different_workloads_are_compared_and_it_is_said() {
     let trial = b.join("trial-0001");
     assert_eq!(place.run(&["compare", a.to_str().unwrap(), trial.to_str().unwrap()]).code, Some(3));
 
+    survives_less(&place, &a, &b);
     damaged(&place, &a, &b);
+}
+
+/// B may lose a second of commits: that is told whatever is known of its speed.
+fn survives_less(place: &Place, a: &Path, b: &Path) {
+    let (from, to) = (a.to_str().unwrap(), b.to_str().unwrap());
+    let judged = |a: &str, b: &str| place.run(&["compare", a, b, "--fail-if=durability"]);
+    let less = judged(from, to);
+    assert_eq!(less.code, Some(1), "{}", less.stdout);
+    let risk =
+        "a crash of the server process or a power failure can cost B up to about 1 s of acknowledged transactions";
+    assert!(flat(&less).contains(risk) && less.stdout.contains("durability: crossed"), "{}", less.stdout);
+    assert_eq!(judged(to, from).code, Some(0));
+    let csv = place.run(&["compare", from, to, "--fail-if=durability", "--format=csv"]);
+    assert!(csv.code == Some(1) && csv.stderr.contains("--fail-if durability: crossed"), "{}", csv.stderr);
+    // An old folder has no settings: neither the same nor less.
+    let recorded = b.join("trial-0001/server/variables.json");
+    let text = fs::read(&recorded).unwrap();
+    fs::remove_file(&recorded).unwrap();
+    let unknown = judged(from, to);
+    assert_eq!(unknown.code, Some(3), "{}", unknown.stdout);
+    assert!(flat(&unknown).contains("durability: cannot be judged") && !flat(&unknown).contains(risk));
+    fs::write(&recorded, text).unwrap();
 }
 
 /// What is wrong with a folder is told by the name of its file.

@@ -9,6 +9,7 @@ mod inert;
 mod irreversible;
 mod option_text;
 mod setting;
+mod survival;
 mod units;
 
 pub use diff::{Diff, Difference, Placed, Side, SideFacts, SideValue, diff};
@@ -17,4 +18,5 @@ pub use inert::inert_reason;
 pub use irreversible::irreversible_reason;
 pub use option_text::{GroupUse, group_use, is_loose, option_family, server_setting, setting_note};
 pub use setting::{Change, Crash, Group, Setting, Span, known, settings};
+pub use survival::{DurabilityPair, Survival};
 pub use truetps_record::Version;

@@ -1,30 +1,84 @@
 //! What a commit on the servers of an experiment survives: one line for each distinct verdict on what they were set to.
 
-use truetps_knowledge::judge_text;
+use std::collections::BTreeMap;
 
-use crate::{ReportInput, format};
+use serde::Serialize;
+use truetps_analysis::Curve;
+use truetps_knowledge::{Durability, DurabilityPair, Survival, judge_text};
+use truetps_record::{Configuration, Trial};
+
+use crate::{ReportInput, format, names};
 
 /// More configurations than this are not named with a verdict.
 const LABELS_TOLD_MAX: usize = 6;
 
+/// One verdict on durability, and the configurations that it holds for.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct DurabilityPart {
+    configurations: Vec<String>,
+    #[serde(flatten)]
+    durability: Durability,
+    /// Compared with the baseline; `null` where there is none.
+    survives: Option<Survival>,
+}
+
+/// What commits survive on the server of these trials, each with its settings where they are recorded. `None` where no
+/// trial has them, or where trials of one side do not agree.
+pub fn durability_of<'a>(
+    trials: impl IntoIterator<Item = (&'a Trial, Option<&'a BTreeMap<String, String>>)>,
+) -> Option<Durability> {
+    let judge = |(trial, variables): (&Trial, Option<&BTreeMap<String, String>>)| {
+        let server = trial.server.as_ref()?;
+        let settings = variables?.iter().map(|(name, value)| (name.as_str(), value.as_str(), None));
+        judge_text(server.flavour, &server.version, settings)
+    };
+    let mut judged = trials.into_iter().filter_map(judge);
+    let first = judged.next()?;
+    let losses = |one: &Durability| (one.process_crash, one.power_cut, one.replica);
+    judged.all(|other| losses(&other) == losses(&first)).then_some(first)
+}
+
 /// In the order in which the trials were to be run first. Nothing is said of trials whose server could not be asked.
-pub(crate) fn sentences(input: &ReportInput<'_>) -> Vec<String> {
-    let mut verdicts: Vec<(String, Vec<String>)> = Vec::new();
+pub(crate) fn parts(input: &ReportInput<'_>) -> Vec<DurabilityPart> {
+    let mut parts: Vec<DurabilityPart> = Vec::new();
+    let baseline = input.analysis.curves.iter().find(|curve| curve.is_baseline && input.analysis.curves.len() > 1);
+    let baseline = baseline.and_then(|curve| of_curve(input, curve));
     for trial in input.trials {
-        let Some(variables) = input.variables.get(&trial.name) else { continue };
-        let Some(server) = &trial.server else { continue };
-        let settings = variables.iter().map(|(name, value)| (name.as_str(), value.as_str(), None));
-        let Some(judged) = judge_text(server.flavour, &server.version, settings) else { continue };
-        let sentence = judged.sentence;
+        let Some(durability) = durability_of([(trial, input.variables.get(&trial.name))]) else { continue };
         let label = trial.configuration.settings_label();
-        match verdicts.iter_mut().find(|(told, _)| *told == sentence) {
-            Some((_, labels)) if labels.contains(&label) => {}
-            Some((_, labels)) => labels.push(label),
-            None => verdicts.push((sentence, vec![label])),
+        match parts.iter_mut().find(|part| part.durability.sentence == durability.sentence) {
+            Some(part) if part.configurations.contains(&label) => {}
+            Some(part) => part.configurations.push(label),
+            None => {
+                let pair = |baseline| DurabilityPair::of(Some(baseline), Some(durability.clone())).b_survives;
+                let survives = baseline.clone().map(pair);
+                parts.push(DurabilityPart { configurations: vec![label], durability, survives });
+            }
         }
     }
-    let is_one = verdicts.len() == 1;
-    verdicts.into_iter().map(|(sentence, labels)| line(&sentence, &labels, is_one)).collect()
+    parts
+}
+
+/// Of the trials of one combination of settings.
+fn of_curve(input: &ReportInput<'_>, curve: &Curve) -> Option<Durability> {
+    let of_cell = |configuration: &Configuration| {
+        curve.cells.iter().any(|cell| input.analysis.cells[*cell].configuration == *configuration)
+    };
+    let own = input.trials.iter().filter(|trial| of_cell(&trial.configuration));
+    durability_of(own.map(|trial| (trial, input.variables.get(&trial.name))))
+}
+
+/// What a combination of settings loses more or less than the baseline does, to stand beside a verdict on its speed.
+pub(crate) fn risk(input: &ReportInput<'_>, curve: &Curve) -> Option<String> {
+    let baseline = input.analysis.curves.iter().find(|curve| curve.is_baseline)?;
+    let name = names::short(input.plan, input.analysis.baseline_label.as_ref()?);
+    DurabilityPair::of(of_curve(input, baseline), of_curve(input, curve)).risk(name, "it")
+}
+
+pub(crate) fn sentences(input: &ReportInput<'_>) -> Vec<String> {
+    let parts = parts(input);
+    let is_one = parts.len() == 1;
+    parts.iter().map(|part| line(&part.durability.sentence, &part.configurations, is_one)).collect()
 }
 
 fn line(sentence: &str, labels: &[String], is_one: bool) -> String {
@@ -38,23 +92,36 @@ fn line(sentence: &str, labels: &[String], is_one: bool) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
     use crate::fixture::Fixture;
+
+    #[test]
+    fn a_verdict_on_speed_says_what_it_costs() {
+        let fixture = Fixture::durability().with_settings();
+        let said = crate::verdicts(&fixture.input());
+        assert!(said[0].ends_with("(×2.26 to ×28.8); a power failure can cost it up to about 1 s of acknowledged transactions (=1: nothing)."), "{said:#?}");
+        let crash = "; a crash of the server process or a power failure can cost it up to about 1 s";
+        assert!(said[1].contains(crash), "{said:#?}");
+        let survives: Vec<_> = parts(&fixture.input()).iter().map(|part| part.survives).collect();
+        assert_eq!(survives.iter().filter(|one| **one == Some(Survival::Less)).count(), 2, "{survives:?}");
+        // Nothing is known of the baseline: nothing is claimed.
+        let mut fixture = fixture;
+        let of_baseline: Vec<_> = fixture
+            .trials
+            .iter()
+            .filter(|trial| trial.configuration.settings_label().ends_with("=1"))
+            .map(|trial| trial.name.clone())
+            .collect();
+        fixture.variables.retain(|name, _| !of_baseline.contains(name));
+        assert!(!crate::verdicts(&fixture.input()).concat().contains("cost it"));
+    }
 
     #[test]
     fn one_line_for_each_verdict() {
         let mut fixture = Fixture::durability();
         assert!(sentences(&fixture.input()).is_empty(), "nothing is known");
         let name = "innodb_flush_log_at_trx_commit";
-        for trial in &fixture.trials {
-            let level = trial.configuration.settings().find(|(setting, _)| *setting == name).unwrap().1.option_text();
-            let had = [(name, level.as_str()), ("log_bin", "OFF")];
-            let had: BTreeMap<_, _> =
-                had.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-            fixture.variables.insert(trial.name.clone(), had);
-        }
+        fixture = fixture.with_settings();
         let said = sentences(&fixture.input());
         assert_eq!(said.len(), 3, "{said:#?}");
         assert!(said.iter().all(|line| line.starts_with(&format!("Durability with {name}="))), "{said:#?}");

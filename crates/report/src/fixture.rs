@@ -99,6 +99,16 @@ impl Fixture {
         self
     }
 
+    /// Servers without a binlog that had the settings of their configurations.
+    pub(crate) fn with_settings(mut self) -> Self {
+        for trial in &self.trials {
+            let own = trial.configuration.settings().map(|(name, level)| (name.to_owned(), level.option_text()));
+            let all = own.chain([("log_bin".to_owned(), "OFF".to_owned())]);
+            self.variables.insert(trial.name.clone(), all.collect());
+        }
+        self
+    }
+
     pub(crate) fn input(&self) -> ReportInput<'_> {
         ReportInput {
             plan: &self.plan,

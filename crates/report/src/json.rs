@@ -7,9 +7,10 @@ use truetps_record::{
     Validity,
 };
 
+use crate::durability::DurabilityPart;
 use crate::meaning::{caveats, meaning};
 use crate::verdicts::verdicts;
-use crate::{ReportInput, stalls};
+use crate::{ReportInput, durability, stalls};
 
 #[derive(Serialize)]
 struct Report<'a> {
@@ -30,6 +31,8 @@ struct Report<'a> {
     /// Sentences for people: the same as in every other format.
     verdicts: Vec<String>,
     meaning: Vec<String>,
+    /// What commits survive, one part for each distinct answer.
+    durability: Vec<DurabilityPart>,
     caveats: Vec<String>,
 }
 
@@ -125,6 +128,7 @@ pub fn json(input: &ReportInput<'_>) -> String {
         unread: input.unread.iter().map(|unread| unread.what.as_str()).collect(),
         verdicts: verdicts(input),
         meaning: meaning(input),
+        durability: durability::parts(input),
         caveats: caveats(input),
     };
     let mut text = serde_json::to_string_pretty(&report).expect("every field of a report has a JSON form");

@@ -42,10 +42,11 @@ mod fixture_watched;
 mod schema_check;
 
 pub use comparison::{
-    ComparedSide, ComparisonInput, comparison_csv, comparison_json, comparison_markdown, comparison_text,
+    ComparedSide, ComparisonInput, FailIf, comparison_csv, comparison_json, comparison_markdown, comparison_text,
     threshold_word,
 };
 pub use csv::csv;
+pub use durability::durability_of;
 pub use html::{TrialSeries, html};
 pub use json::{json, jsonl};
 pub use latency::TrialLatency;

@@ -4,7 +4,7 @@ use truetps_analysis::{Analysis, Cell, Contrast, Curve, Verdict};
 
 use crate::ReportInput;
 use crate::generator::{self, LIMITED};
-use crate::{format, names, open_loop};
+use crate::{durability, format, names, open_loop};
 
 /// What a verdict is in a sentence, apart from its numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,7 +77,8 @@ fn against_baseline(input: &ReportInput<'_>, curve: &Curve) -> Option<String> {
     if parts.is_empty() {
         return None;
     }
-    Some(format!("{}: {}.", names::curve_name(curve), parts.join("; ")))
+    let risk = durability::risk(input, curve).map_or(String::new(), |risk| format!("; {risk}"));
+    Some(format!("{}: {}{risk}.", names::curve_name(curve), parts.join("; ")))
 }
 
 fn part(analysis: &Analysis, contrasts: &[&Contrast], kind: Kind, baseline: &str) -> Option<String> {

@@ -1,15 +1,14 @@
 //! `truetps compare`: two runs side by side.
 
 use truetps_analysis::{
-    Change, CompareOptions, CompareSide, Comparison, Metric, Noise, OwnMetric, Pairing, Threshold, ThresholdState,
-    compare,
+    Change, CompareOptions, CompareSide, Comparison, Metric, Noise, OwnMetric, Pairing, ThresholdState, compare,
 };
 use truetps_inspect::side_of_path;
-use truetps_knowledge::{Diff, diff};
+use truetps_knowledge::{Diff, Durability, DurabilityPair, diff};
 use truetps_record::{Configuration, SettingValue, Trial, TrialRole};
 use truetps_report::{
-    ComparedSide, ComparisonInput, Unread, comparison_csv, comparison_json, comparison_markdown, comparison_text,
-    threshold_word,
+    ComparedSide, ComparisonInput, FailIf, Unread, comparison_csv, comparison_json, comparison_markdown,
+    comparison_text, durability_of, threshold_word,
 };
 
 use crate::answer::{in_colour, warn_of};
@@ -26,10 +25,11 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     let b = Side::open(args, &args.b, &args.b_levels, "--b-levels")?;
     let pairs = pairs(&a, &b)?;
     let compared: Vec<_> = pairs.iter().map(|(of_a, of_b)| Compared::of((&a, of_a), (&b, of_b), pairs.len())).collect();
+    let figures = compared.len() * thresholds.iter().filter(|threshold| threshold.is_figure()).count();
     let judged: Vec<Vec<_>> = compared
         .iter()
         .map(|one| {
-            let state = |threshold: &Threshold| threshold.state(&one.comparison, compared.len() * thresholds.len());
+            let state = |threshold: &FailIf| threshold.state(&one.comparison, &one.durability, figures);
             thresholds.iter().map(|threshold| (*threshold, state(threshold))).collect()
         })
         .collect();
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     Ok(if printed == Exit::Good { judge(&compared, &judged) } else { printed })
 }
 
-fn tell_thresholds(compared: &[Compared], judged: &[Vec<(Threshold, ThresholdState)>]) {
+fn tell_thresholds(compared: &[Compared], judged: &[Vec<(FailIf, ThresholdState)>]) {
     for (one, judged) in compared.iter().zip(judged) {
         for (threshold, state) in judged {
             let (name, levels) = (&one.name_b, &one.of_b);
@@ -56,7 +56,7 @@ fn tell_thresholds(compared: &[Compared], judged: &[Vec<(Threshold, ThresholdSta
     }
 }
 
-fn thresholds(texts: &[String]) -> Result<Vec<Threshold>, Failure> {
+fn thresholds(texts: &[String]) -> Result<Vec<FailIf>, Failure> {
     let parse =
         |text: &String| text.parse().map_err(|problem| Failure::usage(format!("--fail-if '{text}': {problem}")));
     texts.iter().map(parse).collect()
@@ -64,7 +64,7 @@ fn thresholds(texts: &[String]) -> Result<Vec<Threshold>, Failure> {
 
 /// What the comparison means for a script: a threshold that was crossed, then one that could not be judged, decide. Without
 /// thresholds it is whether throughput could be compared.
-fn judge(compared: &[Compared], judged: &[Vec<(Threshold, ThresholdState)>]) -> Exit {
+fn judge(compared: &[Compared], judged: &[Vec<(FailIf, ThresholdState)>]) -> Exit {
     let has = |wanted: ThresholdState| judged.iter().flatten().any(|(_, state)| *state == wanted);
     if has(ThresholdState::Crossed) {
         return Exit::No;
@@ -73,7 +73,9 @@ fn judge(compared: &[Compared], judged: &[Vec<(Threshold, ThresholdState)>]) -> 
         let line = one.comparison.line(Metric::Own(OwnMetric::Tps));
         line.is_none_or(|line| matches!(line.change, Change::NotEnoughData { .. }))
     };
-    let is_unsure = [ThresholdState::Unsure, ThresholdState::NoFigure, ThresholdState::Bound].into_iter().any(has);
+    let unsure =
+        [ThresholdState::Unsure, ThresholdState::NoFigure, ThresholdState::Bound, ThresholdState::DurabilityUnknown];
+    let is_unsure = unsure.into_iter().any(has);
     if is_unsure || (judged.iter().all(Vec::is_empty) && compared.iter().any(is_open)) {
         return Exit::Inconclusive;
     }
@@ -130,6 +132,12 @@ impl Side {
     fn side(&self, configuration: &Configuration) -> CompareSide<'_> {
         let own = self.trials.iter().filter(|one| one.trial.configuration == *configuration);
         CompareSide { trials: own.map(|one| (one.record(), &one.detail)).collect() }
+    }
+
+    /// What commits survive on its server.
+    fn durability(&self, configuration: &Configuration) -> Option<Durability> {
+        let own = self.trials.iter().filter(|one| one.trial.configuration == *configuration);
+        durability_of(own.map(|one| (&one.trial, one.variables.as_ref())))
     }
 
     /// What is said with the figures of these trials.
@@ -191,6 +199,7 @@ struct Compared {
     notes_a: Vec<String>,
     notes_b: Vec<String>,
     comparison: Comparison,
+    durability: DurabilityPair,
     settings: Option<Diff>,
 }
 
@@ -224,6 +233,7 @@ impl Compared {
             notes_a: a.notes(of_a),
             notes_b: b.notes(of_b),
             comparison: compare(&a.side(of_a), &b.side(of_b), &options),
+            durability: DurabilityPair::of(a.durability(of_a), b.durability(of_b)),
             settings,
         }
     }
@@ -232,7 +242,7 @@ impl Compared {
         &'a self,
         a: &'a Side,
         b: &'a Side,
-        thresholds: &'a [(Threshold, ThresholdState)],
+        thresholds: &'a [(FailIf, ThresholdState)],
     ) -> ComparisonInput<'a> {
         let side = |side: &'a Side, name: &'a str, configuration: &'a Configuration| ComparedSide {
             name,
@@ -248,6 +258,7 @@ impl Compared {
             b: ComparedSide { notes: &self.notes_b, ..side(b, &self.name_b, &self.of_b) },
             comparison: &self.comparison,
             settings: self.settings.as_ref(),
+            durability: &self.durability,
             thresholds,
         }
     }

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use truetps_analysis::{Comparison, ThresholdState};
+use truetps_knowledge::DurabilityPair;
 use truetps_record::{Configuration, SCHEMA_VERSION, ServerFacts};
 
 use super::{ComparedSide, ComparisonInput, conditions, profile, verdict};
@@ -19,6 +20,8 @@ struct Part<'a> {
     /// Sentences for people: the same as in every other format.
     verdict: String,
     thresholds: Vec<ThresholdPart>,
+    /// What commits survive on each side, and on B compared with A.
+    durability: &'a DurabilityPair,
     comparison: &'a Comparison,
     /// What was different beside the settings.
     conditions: Vec<ConditionPart>,
@@ -75,6 +78,7 @@ fn part<'a>(input: &'a ComparisonInput<'a>) -> Part<'a> {
             .iter()
             .map(|(threshold, state)| ThresholdPart { threshold: threshold.to_string(), state: *state })
             .collect(),
+        durability: input.durability,
         comparison: input.comparison,
         conditions: conditions::differing(input)
             .into_iter()

@@ -1,6 +1,7 @@
 //! Two groups of trials side by side, in every format: what differs, by how much, and what was different about them.
 
 mod conditions;
+mod fail_if;
 mod figures;
 mod json;
 mod profile;
@@ -8,14 +9,15 @@ mod profile;
 mod tests;
 mod verdict;
 
-use truetps_analysis::{Comparison, Threshold, ThresholdState};
-use truetps_knowledge::Diff;
+use truetps_analysis::{Comparison, ThresholdState};
+use truetps_knowledge::{Diff, DurabilityPair, Survival};
 use truetps_record::{Configuration, Experiment, Plan, Trial};
 
 use crate::csv;
 use crate::document::{Block, Document, Section};
 use crate::{Unread, markdown, text};
 
+pub use fail_if::FailIf;
 pub use json::comparison_json;
 pub(crate) use verdict::stalls_of;
 pub use verdict::threshold_word;
@@ -44,7 +46,9 @@ pub struct ComparisonInput<'a> {
     pub comparison: &'a Comparison,
     /// What the servers were set to; `None` where a side has not recorded it.
     pub settings: Option<&'a Diff>,
-    pub thresholds: &'a [(Threshold, ThresholdState)],
+    /// What commits survive on each side.
+    pub durability: &'a DurabilityPair,
+    pub thresholds: &'a [(FailIf, ThresholdState)],
 }
 
 pub fn comparison_text(inputs: &[ComparisonInput<'_>], colour: bool) -> String {
@@ -77,8 +81,22 @@ pub fn comparison_csv(inputs: &[ComparisonInput<'_>]) -> String {
             let fields = fields.chain(figures.map(csv::figure)).chain([verdict::word(line).to_owned()]);
             csv::push_row(&mut out, fields);
         }
+        let none = std::iter::repeat_n(String::new(), 5);
+        let verdict = survival_word(input.durability.b_survives).to_owned();
+        csv::push_row(&mut out, names.into_iter().chain(["durability".to_owned()]).chain(none).chain([verdict]));
     }
     out
+}
+
+/// Commits on B, compared with commits on A.
+fn survival_word(survival: Survival) -> &'static str {
+    match survival {
+        Survival::Same => "same",
+        Survival::Less => "less",
+        Survival::More => "more",
+        Survival::Mixed => "mixed",
+        Survival::Unknown => "not known",
+    }
 }
 
 fn document(input: &ComparisonInput<'_>) -> Document {

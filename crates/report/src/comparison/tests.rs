@@ -1,12 +1,15 @@
 //! Comparisons of made-up experiments, in every format.
 
 use truetps_analysis::{
-    CompareOptions, CompareSide, Comparison, Pairing, Threshold, ThresholdState, TrialDetail, TrialRecord, compare,
-    detail,
+    CompareOptions, CompareSide, Comparison, Pairing, ThresholdState, TrialDetail, TrialRecord, compare, detail,
 };
+use truetps_knowledge::DurabilityPair;
 use truetps_record::{Configuration, Trial, TrialRole, WorkloadProfile};
 
-use super::{ComparedSide, ComparisonInput, comparison_csv, comparison_json, comparison_markdown, comparison_text};
+use super::{
+    ComparedSide, ComparisonInput, FailIf, comparison_csv, comparison_json, comparison_markdown, comparison_text,
+};
+use crate::durability_of;
 use crate::fixture::Fixture;
 use crate::schema_check::violations;
 
@@ -17,8 +20,9 @@ struct Made {
     fixture: Fixture,
     of_a: Configuration,
     of_b: Configuration,
-    thresholds: Vec<(Threshold, ThresholdState)>,
+    thresholds: Vec<(FailIf, ThresholdState)>,
     comparison: Comparison,
+    durability: DurabilityPair,
 }
 
 impl Made {
@@ -39,9 +43,14 @@ impl Made {
             &side(&of_b),
             &CompareOptions { pairing, smallest_effect: 0.03, of: 1, noise: fixture.analysis.noise.as_ref() },
         );
-        let thresholds = ["tps<-5%", "p99>10%"].map(|text| text.parse::<Threshold>().unwrap());
-        let thresholds = thresholds.map(|threshold| (threshold, threshold.state(&comparison, 2))).to_vec();
-        Self { fixture, of_a, of_b, thresholds, comparison }
+        let judged = |configuration: &Configuration| {
+            let own = fixture.trials.iter().filter(|trial| trial.configuration == *configuration);
+            durability_of(own.map(|trial| (trial, fixture.variables.get(&trial.name))))
+        };
+        let durability = DurabilityPair::of(judged(&of_a), judged(&of_b));
+        let thresholds = ["tps<-5%", "p99>10%", "durability"].map(|text| text.parse::<FailIf>().unwrap());
+        let thresholds = thresholds.map(|one| (one, one.state(&comparison, &durability, 2))).to_vec();
+        Self { fixture, of_a, of_b, thresholds, comparison, durability }
     }
 
     fn input(&self) -> ComparisonInput<'_> {
@@ -59,6 +68,7 @@ impl Made {
             b: side("runs/after", &self.of_b),
             comparison: &self.comparison,
             settings: None,
+            durability: &self.durability,
             thresholds: &self.thresholds,
         }
     }
@@ -107,6 +117,43 @@ fn the_answer_in_words() {
     let csv = comparison_csv(&[flushes(Pairing::None).input()]);
     assert!(csv.lines().all(|line| line.split(',').count() == 9), "{csv}");
     assert!(csv.contains(",tps,") && csv.contains(",higher\r\n"), "{csv}");
+}
+
+/// A side that loses commits is not only faster.
+#[test]
+fn a_side_that_survives_less_is_told_beside_the_verdict() {
+    let with = |said: &str| {
+        let mut made = Made::of(Fixture::durability().with_settings(), 1, 7, Pairing::Blocks);
+        made.thresholds.retain(|(one, _)| one.to_string() == said);
+        made
+    };
+    let less = with("durability");
+    less.check();
+    assert_eq!(less.thresholds[0].1, ThresholdState::Crossed);
+    let text = comparison_text(&[less.input()], false);
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in [
+        "3 trials each, interleaved; a crash of the server process or a power failure can cost B up to about 1 s of \
+         acknowledged transactions (A: nothing) Fail if durability: crossed",
+        "Crash A: a commit of InnoDB tables survives a process crash and a power cut, if the disk",
+        "B: a process crash or a power cut can lose up to about 1 s",
+    ] {
+        assert!(flat.contains(part), "{part}\n{text}");
+    }
+    assert!(comparison_markdown(&[less.input()]).contains("can cost B up to about 1 s"));
+    assert!(comparison_csv(&[less.input()]).contains(",durability,,,,,,less\r\n"));
+    let json: serde_json::Value = serde_json::from_str(&comparison_json(&[less.input()])).unwrap();
+    assert_eq!(json["comparisons"][0]["durability"]["b_survives"], "less");
+
+    let mut unknown = with("durability");
+    unknown.durability = DurabilityPair::of(unknown.durability.a.clone(), None);
+    let state = FailIf::Durability.state(&unknown.comparison, &unknown.durability, 1);
+    assert_eq!(state, ThresholdState::DurabilityUnknown);
+    unknown.thresholds = vec![(FailIf::Durability, state)];
+    unknown.check();
+    let text = comparison_text(&[unknown.input()], false);
+    assert!(text.contains("durability: cannot be judged") && text.contains("the settings of B"), "{text}");
+    assert!(!text.contains("can cost B"), "{text}");
 }
 
 /// The same key again and again, and new ones at the end: what case 4 was about.

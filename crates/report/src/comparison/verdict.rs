@@ -52,6 +52,7 @@ pub(super) fn facts(input: &ComparisonInput<'_>) -> Vec<(&'static str, String)> 
             .iter()
             .map(|(threshold, state)| ("Fail if", format!("{threshold}: {}", threshold_word(*state)))),
     );
+    facts.extend(durability(input).map(|text| ("Crash", text)));
     facts.extend(cause(input).map(|cause| ("Cost", cause)));
     let stalls = [("A", &input.comparison.a), ("B", &input.comparison.b)];
     let stalls = stalls.map(|(letter, side)| format!("{letter} {}", stalls_of(side)));
@@ -74,10 +75,38 @@ pub fn threshold_word(state: ThresholdState) -> &'static str {
         ThresholdState::Unsure => "not enough data",
         ThresholdState::NoFigure => "a side does not have this figure",
         ThresholdState::Bound => "cannot be judged: gaps under 100 ms are not recorded",
+        ThresholdState::DurabilityUnknown => "cannot be judged: it is not known of both sides what a commit survives",
     }
 }
 
+/// The answer, and what it costs in a crash.
 fn sentence(input: &ComparisonInput<'_>) -> String {
+    let risk = input.durability.risk("A", "B").map_or(String::new(), |risk| format!("; {risk}"));
+    format!("{}{risk}", speed(input))
+}
+
+/// What commits survive on each side; `None` where no side had a server.
+fn durability(input: &ComparisonInput<'_>) -> Option<String> {
+    let sides = [("A", &input.a, &input.durability.a), ("B", &input.b, &input.durability.b)];
+    if sides.iter().all(|(_, side, _)| conditions::server(side).is_none()) {
+        return None;
+    }
+    let [Some(a), Some(b)] = [&input.durability.a, &input.durability.b].map(Option::as_ref) else {
+        let missing: Vec<_> =
+            sides.iter().filter(|(.., known)| known.is_none()).map(|(letter, ..)| (*letter).to_owned()).collect();
+        let whose = if missing.len() == 2 { "A and B".to_owned() } else { missing.concat() };
+        return Some(format!(
+            "not known: what a commit survives cannot be judged without the settings of {whose}, which are not recorded or \
+             differ between trials"
+        ));
+    };
+    if a.sentence == b.sentence {
+        return Some(format!("the same on both sides: {}", a.sentence));
+    }
+    Some(format!("A: {}. B: {}", a.sentence, b.sentence))
+}
+
+fn speed(input: &ComparisonInput<'_>) -> String {
     let comparison = input.comparison;
     let Some(line) = comparison.line(TPS) else { return "no throughput was measured".to_owned() };
     let difference = match (line.ratio, line.a, line.b) {
