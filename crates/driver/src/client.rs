@@ -157,7 +157,8 @@ impl Client {
                     self.traffic.received_bytes += length as u64;
                     let event = self.session.on_bytes(&self.input[..length], &mut self.out);
                     if event.is_err() {
-                        // TLS tells the server why; it does not matter whether it hears it.
+                        // TLS tells the server why, if anything: a session that fails says nothing itself. It does not
+                        // matter whether the server hears it.
                         let _ = (&self.socket).write_all(&self.out);
                     }
                     event

@@ -73,6 +73,9 @@ pub trait Session: Send {
     fn begin(&mut self, out: &mut Vec<u8>);
 
     /// Takes all bytes that came; appends to `out` what must be sent now.
+    ///
+    /// With an error, that is what TLS has to say, if anything: of what the session itself was about to say, nothing
+    /// is appended.
     fn on_bytes(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<Event, DriverError>;
 
     /// Appends the statement with this index to `out`.

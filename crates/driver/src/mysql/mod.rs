@@ -5,7 +5,6 @@ mod auth;
 mod binary;
 mod collect;
 mod command;
-mod encryption;
 mod handshake;
 mod login;
 mod packets;

@@ -1,17 +1,19 @@
 //! One measured session as a state machine without I/O.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use super::ad_hoc::{AdHoc, PrepareEnd, Preparing, parse_prepared};
 use super::command::{put_close, put_execute, put_prepare, put_query, put_quit, put_text_statement};
-use super::encryption::Encryption;
-use super::handshake::{NOT_A_GREETING, parse_greeting, put_tls_request};
+use super::handshake::{Greeting, NOT_A_GREETING, parse_greeting, put_tls_request};
 use super::login::{LoginExchange, LoginStep};
 use super::packets::{PAYLOAD_BYTES_MAX, Packet, Packets, Wanted};
 use super::reply::{Outcome, ReplyReader, parse_error};
 use super::wire::put_packets;
+use crate::tls::say_plain;
 use crate::{
-    DriverError, Endpoint, Event, ParamType, Params, Reply, ResultSets, Session, Statement, Target, TlsClient, TlsError,
+    DriverError, Endpoint, Event, ParamType, Params, Reply, ResultSets, Session, Statement, Target, TlsClient,
+    TlsError, TlsLayer,
 };
 
 /// Servers have some twenty, with the names of their builds.
@@ -50,7 +52,7 @@ pub struct MysqlSession {
     client: u32,
     tls_client: Option<TlsClient>,
     /// From the server's agreement to TLS on.
-    encryption: Option<Box<Encryption>>,
+    encryption: Option<Box<TlsLayer>>,
 }
 
 impl MysqlSession {
@@ -113,17 +115,32 @@ impl MysqlSession {
     }
 
     fn on_encrypted(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<Event, DriverError> {
-        let Some(mut encryption) = self.encryption.take() else { return Ok(Event::Pending) };
-        let plain = encryption.open(bytes, out);
-        self.encryption = Some(encryption);
-        let plain = plain?;
-        let from = out.len();
-        let event = self.on_plain(&plain, out).map(|(_, event)| event);
-        if let Some(encryption) = &mut self.encryption {
-            encryption.seal(out, from);
-            encryption.give_back(plain);
-        }
+        let Some(mut layer) = self.encryption.take() else { return Ok(Event::Pending) };
+        let event = layer.on_bytes(bytes, out, |plain, said| self.on_plain(plain, said).map(|(_, event)| event));
+        self.encryption = Some(layer);
         event
+    }
+
+    /// Appends what `say` appends, encrypted from the agreement on TLS on; nothing where `say` fails.
+    #[inline]
+    fn say<T, E>(
+        &mut self,
+        out: &mut Vec<u8>,
+        say: impl FnOnce(&mut Self, &mut Vec<u8>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let Some(mut layer) = self.encryption.take() else { return say_plain(out, |out| say(self, out)) };
+        let outcome = layer.say(out, |said| say(self, said));
+        self.encryption = Some(layer);
+        outcome
+    }
+
+    /// The same for what cannot fail.
+    #[inline]
+    fn say_all(&mut self, out: &mut Vec<u8>, say: impl FnOnce(&mut Self, &mut Vec<u8>)) {
+        let Ok(()) = self.say(out, |session, out| {
+            say(session, out);
+            Ok::<_, Infallible>(())
+        });
     }
 
     #[inline]
@@ -204,22 +221,20 @@ impl MysqlSession {
             self.packets.sequence =
                 put_packets(out, self.packets.sequence, |out| put_tls_request(out, login, &greeting));
             if let Some(client) = &self.tls_client {
-                self.encryption = Some(Box::new(Encryption::begin(client, self.endpoint(), out)?));
+                self.encryption = Some(Box::new(TlsLayer::client(client, self.endpoint(), out)?));
             }
         }
         let is_encrypted = self.encryption.is_some();
-        let from = out.len();
-        let mut login = Ok(None);
-        self.packets.sequence = put_packets(out, self.packets.sequence, |out| {
-            login = LoginExchange::begin(&self.target, self.endpoint(), is_encrypted, &greeting, out).map(Some);
-        });
-        if let Some(login) = login? {
-            self.phase = Phase::Login(Box::new(login));
-        }
-        if let Some(encryption) = &mut self.encryption {
-            encryption.seal(out, from);
-        }
+        self.say(out, |session, out| session.log_in(&greeting, is_encrypted, out))?;
         Ok(Event::Pending)
+    }
+
+    fn log_in(&mut self, greeting: &Greeting, is_encrypted: bool, out: &mut Vec<u8>) -> Result<(), DriverError> {
+        let mut payload = Vec::new();
+        let login = LoginExchange::begin(&self.target, self.endpoint(), is_encrypted, greeting, &mut payload)?;
+        self.packets.sequence = put_packets(out, self.packets.sequence, |out| out.extend_from_slice(&payload));
+        self.phase = Phase::Login(Box::new(login));
+        Ok(())
     }
 
     fn encrypts(&self, is_offered: bool) -> Result<bool, DriverError> {
@@ -299,17 +314,10 @@ impl MysqlSession {
         if matches!(self.phase, Phase::Idle) { Ok(()) } else { Err(DriverError::NOT_IDLE) }
     }
 
-    /// A command was appended to `out` from `from` on; its reply is waited for.
-    fn sent(&mut self, is_binary: bool, out: &mut Vec<u8>, from: usize) {
+    /// A command is on its way; its reply is waited for.
+    fn sent(&mut self, is_binary: bool) {
         self.phase = Phase::InFlight;
         self.reply.begin(is_binary, self.keeps_rows);
-        self.seal(out, from);
-    }
-
-    fn seal(&mut self, out: &mut Vec<u8>, from: usize) {
-        if let Some(encryption) = &mut self.encryption {
-            encryption.seal(out, from);
-        }
     }
 }
 
@@ -337,7 +345,7 @@ impl Session for MysqlSession {
         if self.encryption.is_some() {
             return self.on_encrypted(bytes, out);
         }
-        match self.on_plain(bytes, out) {
+        match say_plain(out, |out| self.on_plain(bytes, out)) {
             Ok(([], event)) => Ok(event),
             // They came with the greeting, before anybody knew of TLS: they are no more trusted for that.
             Ok((rest, _)) => self.on_encrypted(rest, out),
@@ -347,46 +355,41 @@ impl Session for MysqlSession {
     }
 
     fn send(&mut self, statement: usize, params: &Params, out: &mut Vec<u8>) {
-        let from = out.len();
         let is_text = !self.prepared || self.statements[statement].is_text_only();
-        self.packets.sequence = if is_text {
-            put_text_statement(out, &self.statements[statement], params)
-        } else {
-            put_execute(out, self.ids[statement], params)
-        };
-        self.sent(!is_text, out, from);
+        self.say_all(out, |session, out| {
+            session.packets.sequence = if is_text {
+                put_text_statement(out, &session.statements[statement], params)
+            } else {
+                put_execute(out, session.ids[statement], params)
+            };
+        });
+        self.sent(!is_text);
     }
 
     fn send_bytes(&mut self, sql: &[u8], out: &mut Vec<u8>) {
-        let from = out.len();
-        self.packets.sequence = put_query(out, sql);
-        self.sent(false, out, from);
+        self.say_all(out, |session, out| session.packets.sequence = put_query(out, sql));
+        self.sent(false);
     }
 
     fn prepare(&mut self, sql: &[u8], _types: &[ParamType], out: &mut Vec<u8>) -> Result<(), DriverError> {
         self.check_idle()?;
-        let from = out.len();
-        self.packets.sequence = put_prepare(out, sql);
+        self.say_all(out, |session, out| session.packets.sequence = put_prepare(out, sql));
         self.phase = Phase::PrepareOne(Preparing::Asked);
-        self.seal(out, from);
         Ok(())
     }
 
     fn execute(&mut self, handle: u32, params: &Params, out: &mut Vec<u8>) -> Result<(), DriverError> {
         self.check_idle()?;
         let id = self.ad_hoc.id(handle, params)?;
-        let from = out.len();
-        self.packets.sequence = put_execute(out, id, params);
-        self.sent(true, out, from);
+        self.say_all(out, |session, out| session.packets.sequence = put_execute(out, id, params));
+        self.sent(true);
         Ok(())
     }
 
     fn close_statement(&mut self, handle: u32, out: &mut Vec<u8>) -> Result<(), DriverError> {
         self.check_idle()?;
         let id = self.ad_hoc.close(handle)?;
-        let from = out.len();
-        put_close(out, id);
-        self.seal(out, from);
+        self.say_all(out, |_, out| put_close(out, id));
         Ok(())
     }
 
@@ -403,11 +406,9 @@ impl Session for MysqlSession {
     }
 
     fn quit(&mut self, out: &mut Vec<u8>) {
-        let from = out.len();
-        put_quit(out);
-        if let Some(encryption) = &mut self.encryption {
-            encryption.seal(out, from);
-            encryption.close(out);
+        self.say_all(out, |_, out| put_quit(out));
+        if let Some(layer) = &mut self.encryption {
+            layer.close(out);
         }
     }
 

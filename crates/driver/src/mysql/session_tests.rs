@@ -453,7 +453,8 @@ fn nothing_of_a_large_row_stays_with_an_idle_session() {
     assert!(size_of::<MysqlSession>() <= 512, "{}", size_of::<MysqlSession>());
 }
 
-/// All events until the session is ready or has failed, for bytes cut at `cuts`; and all that it said.
+/// All events until the session is ready or has failed, for bytes cut at `cuts`; and all that it said. What it was about
+/// to say when it failed is not sent, so that a stream in larger pieces may have less.
 fn outcome(session: &mut MysqlSession, bytes: &[u8], piece: impl Fn(usize) -> usize) -> (String, Vec<u8>) {
     let (mut out, mut at, mut n) = (Vec::new(), 0, 0);
     while at < bytes.len() {
@@ -466,6 +467,10 @@ fn outcome(session: &mut MysqlSession, bytes: &[u8], piece: impl Fn(usize) -> us
         (at, n) = (end, n + 1);
     }
     ("pending".to_owned(), out)
+}
+
+fn is_error(outcome: &str) -> bool {
+    !["pending", "Ready", "Reply", "Prepared"].iter().any(|event| outcome.starts_with(event))
 }
 
 /// Sessions in each of their phases, and the sequence number that comes next.
@@ -553,7 +558,9 @@ proptest! {
             if other.0 == too_many {
                 prop_assert!(["Re", "Prepared"].iter().any(|event| singly.0.starts_with(event)), "{}", singly.0);
             } else {
-                prop_assert_eq!(&singly, other);
+                prop_assert_eq!(&singly.0, &other.0);
+                prop_assert!(singly.1.starts_with(&other.1));
+                prop_assert!(singly.1 == other.1 || is_error(&singly.0), "{singly:?} and {other:?}");
             }
         }
     }

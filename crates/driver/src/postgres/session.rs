@@ -1,18 +1,17 @@
 //! One session as a state machine without I/O: TLS where it is wanted, then the framing, then the messages.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use super::command::put_terminate;
 use super::framer::Framer;
 use super::machine::{Machine, TransactionStatus};
 use super::startup::{put_ssl_request, put_startup};
+use crate::tls::say_plain;
 use crate::{
     DriverError, Endpoint, Event, ParamType, Params, ResultSets, Session, Statement, Target, TlsClient, TlsError,
     TlsLayer,
 };
-
-/// What a session keeps of its buffer for plain text: sessions are many, large replies are rare.
-const PLAIN_BYTES_KEPT: usize = 16 << 10;
 
 /// A session of a PostgreSQL server. A few hundred bytes without TLS: thousands are cheap.
 pub struct PgSession {
@@ -25,18 +24,12 @@ enum Encryption {
     Off,
     /// To be asked for, or asked for.
     Wanted(Wanted),
-    On(Box<Encrypted>),
+    On(Box<TlsLayer>),
 }
 
 struct Wanted {
     client: TlsClient,
     endpoint: Endpoint,
-}
-
-struct Encrypted {
-    layer: TlsLayer,
-    /// What came, decrypted.
-    plain: Vec<u8>,
 }
 
 impl PgSession {
@@ -60,37 +53,44 @@ impl PgSession {
         Self { framer: Framer::default(), machine: Machine::new(target, statements, prepared, is_local), encryption }
     }
 
-    /// The server has answered to the request for TLS.
-    fn on_tls_answer(&mut self, wanted: &Wanted, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), DriverError> {
-        self.encryption = match bytes {
-            b"S" => {
-                let mut layer = TlsLayer::client(&wanted.client, &wanted.endpoint, out)?;
-                let mut startup = Vec::new();
-                put_startup(&mut startup, &self.machine.target().login);
-                layer.write(&startup, out);
-                self.machine.becomes_encrypted();
-                Encryption::On(Box::new(Encrypted { layer, plain: Vec::new() }))
-            }
-            b"N" if wanted.client.is_required() => return Err(TlsError::NotOffered.into()),
-            b"N" => {
-                put_startup(out, &self.machine.target().login);
-                Encryption::Off
-            }
-            // Above all, bytes behind the answer: somebody on the way may have put them there, to be taken for the
-            // server's own once TLS has begun (CVE-2021-23222).
-            _ => return Err(DriverError::Protocol("an answer to the request for TLS that is neither yes nor no")),
-        };
-        Ok(())
+    /// Appends what `say` appends, encrypted where that is on; nothing where `say` fails.
+    #[inline]
+    fn say<T, E>(
+        &mut self,
+        out: &mut Vec<u8>,
+        say: impl FnOnce(&mut Machine, &mut Vec<u8>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let Self { machine, encryption, .. } = self;
+        match encryption {
+            Encryption::Off => say_plain(out, |out| say(machine, out)),
+            Encryption::On(layer) => layer.say(out, |said| say(machine, said)),
+            // The request for TLS was not answered, or was refused: nothing may be said.
+            Encryption::Wanted(_) => say(machine, &mut Vec::new()),
+        }
     }
 
-    /// Appends what `say` appends, encrypted where that is on.
-    fn say<T>(&mut self, out: &mut Vec<u8>, say: impl FnOnce(&mut Machine, &mut Vec<u8>) -> T) -> T {
-        let from = out.len();
-        let said = say(&mut self.machine, out);
-        if let Encryption::On(encrypted) = &mut self.encryption {
-            encrypted.layer.seal(out, from);
+    /// The same for what cannot fail.
+    #[inline]
+    fn say_all(&mut self, out: &mut Vec<u8>, say: impl FnOnce(&mut Machine, &mut Vec<u8>)) {
+        let Ok(()) = self.say(out, |machine, out| {
+            say(machine, out);
+            Ok::<_, Infallible>(())
+        });
+    }
+}
+
+impl Wanted {
+    /// The server has answered to the request for TLS: `Some` is the TLS that it agreed to, `None` that it has none
+    /// and that none is required.
+    fn on_answer(&self, bytes: &[u8], out: &mut Vec<u8>) -> Result<Option<TlsLayer>, DriverError> {
+        match bytes {
+            b"S" => TlsLayer::client(&self.client, &self.endpoint, out).map(Some),
+            b"N" if self.client.is_required() => Err(TlsError::NotOffered.into()),
+            b"N" => Ok(None),
+            // Above all, bytes behind the answer: an attacker on the way may have put them there, to be taken for the
+            // server's own once TLS has begun (CVE-2021-23222).
+            _ => Err(DriverError::Protocol("an answer to the request for TLS that is neither yes nor no")),
         }
-        said
     }
 }
 
@@ -105,33 +105,29 @@ impl Session for PgSession {
     fn on_bytes(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<Event, DriverError> {
         let Self { framer, machine, encryption } = self;
         match encryption {
-            Encryption::Off => machine.on_bytes(framer, bytes, out),
-            Encryption::On(encrypted) => {
-                let Encrypted { layer, plain } = &mut **encrypted;
-                layer.on_bytes(bytes, plain, out)?;
-                let from = out.len();
-                let event = machine.on_bytes(framer, plain, out)?;
-                layer.seal(out, from);
-                plain.clear();
-                plain.shrink_to(PLAIN_BYTES_KEPT);
-                Ok(event)
-            }
+            Encryption::Off => say_plain(out, |out| machine.on_bytes(framer, bytes, out)),
+            Encryption::On(layer) => layer.on_bytes(bytes, out, |plain, said| machine.on_bytes(framer, plain, said)),
             Encryption::Wanted(_) if bytes.is_empty() => Ok(Event::Pending),
-            Encryption::Wanted(_) => {
-                if let Encryption::Wanted(wanted) = std::mem::replace(encryption, Encryption::Off) {
-                    self.on_tls_answer(&wanted, bytes, out)?;
-                }
+            Encryption::Wanted(wanted) => {
+                *encryption = match wanted.on_answer(bytes, out)? {
+                    Some(layer) => {
+                        machine.becomes_encrypted();
+                        Encryption::On(Box::new(layer))
+                    }
+                    None => Encryption::Off,
+                };
+                self.say_all(out, |machine, out| put_startup(out, &machine.target().login));
                 Ok(Event::Pending)
             }
         }
     }
 
     fn send(&mut self, statement: usize, params: &Params, out: &mut Vec<u8>) {
-        self.say(out, |machine, out| machine.send(statement, params, out));
+        self.say_all(out, |machine, out| machine.send(statement, params, out));
     }
 
     fn send_bytes(&mut self, sql: &[u8], out: &mut Vec<u8>) {
-        self.say(out, |machine, out| machine.send_bytes(sql, out));
+        self.say_all(out, |machine, out| machine.send_bytes(sql, out));
     }
 
     fn prepare(&mut self, sql: &[u8], types: &[ParamType], out: &mut Vec<u8>) -> Result<(), DriverError> {
@@ -163,16 +159,16 @@ impl Session for PgSession {
     }
 
     fn quit(&mut self, out: &mut Vec<u8>) {
-        self.say(out, |_, out| put_terminate(out));
-        if let Encryption::On(encrypted) = &mut self.encryption {
-            encrypted.layer.close(out);
+        self.say_all(out, |_, out| put_terminate(out));
+        if let Encryption::On(layer) = &mut self.encryption {
+            layer.close(out);
         }
     }
 
     fn closed(&self) -> DriverError {
         let (when, likely) = match &self.encryption {
             Encryption::Wanted(_) => ("before it said anything", "it may be shutting down, or be no PostgreSQL"),
-            Encryption::On(encrypted) if encrypted.layer.is_handshaking() => (
+            Encryption::On(layer) if layer.is_handshaking() => (
                 "in the middle of the TLS handshake",
                 "its TLS may be set up wrongly, or too old; its log may say more. tls=off connects without",
             ),

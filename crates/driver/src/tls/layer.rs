@@ -1,5 +1,6 @@
 //! One encrypted connection, as bytes in and bytes out.
 
+use std::fmt;
 use std::io::{Read as _, Write as _};
 
 use rustls::ClientConnection;
@@ -10,12 +11,21 @@ use crate::{DriverError, Endpoint};
 /// How much plain text is taken from the library at once: one record's worth.
 const READ_BYTES: usize = 16 << 10;
 
+/// What the layer keeps of each of its buffers: sessions are many, large statements and replies are rare.
+const BUFFER_BYTES_KEPT: usize = 16 << 10;
+
 /// The TLS of one connection, between the socket's bytes and the session's.
 ///
+/// The session never sees the buffer whose bytes go to the socket: what it says lies in a buffer of the layer until it
+/// is encrypted, and is dropped where the session fails.
+///
 /// About 20 KB: it lives in a box where sessions are many.
-#[derive(Debug)]
 pub struct TlsLayer {
     connection: ClientConnection,
+    /// What came, decrypted.
+    heard: Vec<u8>,
+    /// What is to be encrypted.
+    said: Vec<u8>,
 }
 
 impl TlsLayer {
@@ -26,7 +36,7 @@ impl TlsLayer {
         let mut connection = ClientConnection::new(client.config().clone(), name).map_err(TlsError::of_rustls)?;
         // One statement is in flight: what waits to be encrypted is bounded by it, and must not be cut off.
         connection.set_buffer_limit(None);
-        let mut layer = Self { connection };
+        let mut layer = Self { connection, heard: Vec::new(), said: Vec::new() };
         layer.take_encrypted(out);
         Ok(layer)
     }
@@ -36,9 +46,41 @@ impl TlsLayer {
         self.connection.is_handshaking()
     }
 
-    /// Takes all bytes that came from the socket. Appends to `plain` what the server said, and to `out` what must be
-    /// sent now. Records may be cut anywhere.
-    pub fn on_bytes(&mut self, mut cipher: &[u8], plain: &mut Vec<u8>, out: &mut Vec<u8>) -> Result<(), DriverError> {
+    /// Takes all bytes that came from the socket, which may be cut anywhere. `answer` gets what the server said with
+    /// them, and appends what there is to say to it; see [`TlsLayer::say`]. Appends to `out` what must be sent now.
+    pub fn on_bytes<T>(
+        &mut self,
+        cipher: &[u8],
+        out: &mut Vec<u8>,
+        answer: impl FnOnce(&[u8], &mut Vec<u8>) -> Result<T, DriverError>,
+    ) -> Result<T, DriverError> {
+        let mut heard = std::mem::take(&mut self.heard);
+        let opened = self.open(cipher, &mut heard, out);
+        let answered = opened.and_then(|()| self.say(out, |said| answer(&heard, said)));
+        self.heard = heard;
+        empty(&mut self.heard);
+        answered
+    }
+
+    /// Encrypts what `say` appends, and appends that to `out`. Where `say` fails, nothing of what it appended is sent.
+    pub fn say<T, E>(&mut self, out: &mut Vec<u8>, say: impl FnOnce(&mut Vec<u8>) -> Result<T, E>) -> Result<T, E> {
+        let outcome = say(&mut self.said);
+        if outcome.is_ok() && !self.said.is_empty() {
+            // Into memory without a limit: it cannot fail.
+            let _ = self.connection.writer().write_all(&self.said);
+            self.take_encrypted(out);
+        }
+        empty(&mut self.said);
+        outcome
+    }
+
+    /// Appends the goodbye of TLS.
+    pub fn close(&mut self, out: &mut Vec<u8>) {
+        self.connection.send_close_notify();
+        self.take_encrypted(out);
+    }
+
+    fn open(&mut self, mut cipher: &[u8], plain: &mut Vec<u8>, out: &mut Vec<u8>) -> Result<(), DriverError> {
         while !cipher.is_empty() {
             // Reads from memory do not fail; the library refuses more only while plain text waits, which is taken
             // each time round.
@@ -53,29 +95,6 @@ impl TlsLayer {
             }
         }
         Ok(())
-    }
-
-    /// Encrypts `plain` and appends it to `out`.
-    pub fn write(&mut self, plain: &[u8], out: &mut Vec<u8>) {
-        // Into memory without a limit: it cannot fail.
-        let _ = self.connection.writer().write_all(plain);
-        self.take_encrypted(out);
-    }
-
-    /// Encrypts what was appended to `out` from `from` on, in its place.
-    pub fn seal(&mut self, out: &mut Vec<u8>, from: usize) {
-        if out.len() == from {
-            return;
-        }
-        let _ = self.connection.writer().write_all(&out[from..]);
-        out.truncate(from);
-        self.take_encrypted(out);
-    }
-
-    /// Appends the goodbye of TLS.
-    pub fn close(&mut self, out: &mut Vec<u8>) {
-        self.connection.send_close_notify();
-        self.take_encrypted(out);
     }
 
     fn take_plain(&mut self, bytes: usize, plain: &mut Vec<u8>) {
@@ -95,6 +114,28 @@ impl TlsLayer {
                 break;
             }
         }
+    }
+}
+
+/// Appends what `say` appends, as it is, for a session without TLS; nothing where `say` fails.
+pub(crate) fn say_plain<T, E>(out: &mut Vec<u8>, say: impl FnOnce(&mut Vec<u8>) -> Result<T, E>) -> Result<T, E> {
+    let from = out.len();
+    let outcome = say(out);
+    if outcome.is_err() {
+        out.truncate(from);
+    }
+    outcome
+}
+
+fn empty(buffer: &mut Vec<u8>) {
+    buffer.clear();
+    buffer.shrink_to(BUFFER_BYTES_KEPT);
+}
+
+/// Neither what is heard nor what is said belongs into a log.
+impl fmt::Debug for TlsLayer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TlsLayer").field("connection", &self.connection).finish_non_exhaustive()
     }
 }
 

@@ -2,57 +2,26 @@
 
 use std::io::{Read as _, Write as _};
 use std::path::PathBuf;
-use std::sync::Arc;
 
-use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, KeyUsagePurpose};
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::{ServerConfig, ServerConnection};
+use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair};
 
 use super::*;
+use crate::tls::test_server::{Made, client, made, server};
 use crate::{Tls, TlsMode};
 
-/// An authority, and what it signed for a server.
-struct Made {
-    ca_pem: String,
-    chain: Vec<CertificateDer<'static>>,
-    key: Vec<u8>,
+fn say(layer: &mut TlsLayer, text: &[u8], out: &mut Vec<u8>) {
+    let said: Result<(), DriverError> = layer.say(out, |said| {
+        said.extend_from_slice(text);
+        Ok(())
+    });
+    said.unwrap();
 }
 
-fn made(name: &str, change: impl FnOnce(&mut CertificateParams)) -> Made {
-    let ca_key = KeyPair::generate().unwrap();
-    let mut ca = CertificateParams::new(Vec::new()).unwrap();
-    ca.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    ca.key_usages = vec![KeyUsagePurpose::KeyCertSign];
-    let ca_pem = ca.self_signed(&ca_key).unwrap().pem();
-    let issuer = Issuer::new(ca, ca_key);
-    let key = KeyPair::generate().unwrap();
-    let mut params = CertificateParams::new(vec![name.to_owned()]).unwrap();
-    change(&mut params);
-    let certificate = params.signed_by(&key, &issuer).unwrap();
-    Made { ca_pem, chain: vec![certificate.der().clone()], key: key.serialize_der() }
-}
-
-fn server(made: &Made) -> ServerConnection {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let key = PrivateKeyDer::try_from(made.key.clone()).unwrap();
-    let config = ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_no_client_auth()
-        .with_single_cert(made.chain.clone(), key)
-        .unwrap();
-    let mut server = ServerConnection::new(Arc::new(config)).unwrap();
-    server.set_buffer_limit(None);
-    server
-}
-
-fn client(mode: TlsMode, ca: Option<&str>) -> (tempfile::TempDir, Result<TlsClient, TlsError>) {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("ca.pem");
-    std::fs::write(&path, ca.unwrap_or_default()).unwrap();
-    let tls = Tls { mode, ca: ca.map(|_| path), ..Tls::default() };
-    let client = TlsClient::new(&tls).map(Option::unwrap);
-    (dir, client)
+fn hear(layer: &mut TlsLayer, bytes: &[u8], plain: &mut Vec<u8>, out: &mut Vec<u8>) -> Result<(), DriverError> {
+    layer.on_bytes(bytes, out, |heard, _| {
+        plain.extend_from_slice(heard);
+        Ok(())
+    })
 }
 
 /// Talks `piece` bytes at a time; the server sends back what it hears. Returns what comes back of `text`.
@@ -61,7 +30,7 @@ fn echo(client: &TlsClient, host: &str, made: &Made, piece: usize, text: &[u8]) 
     let endpoint = Endpoint::Tcp { host: host.to_owned(), port: 1 };
     let mut layer = TlsLayer::client(client, &endpoint, &mut to_server)?;
     // Before the handshake is over: it waits.
-    layer.write(text, &mut to_server);
+    say(&mut layer, text, &mut to_server);
     while plain.len() < text.len() {
         let mut from_client = &to_server[..];
         while !from_client.is_empty() {
@@ -79,7 +48,7 @@ fn echo(client: &TlsClient, host: &str, made: &Made, piece: usize, text: &[u8]) 
         }
         assert!(!to_client.is_empty(), "both wait");
         for bytes in to_client.chunks(piece) {
-            layer.on_bytes(bytes, &mut plain, &mut to_server)?;
+            hear(&mut layer, bytes, &mut plain, &mut to_server)?;
         }
     }
     assert!(!layer.is_handshaking());
@@ -108,7 +77,7 @@ fn bytes_come_back_whatever_the_pieces() {
 }
 
 #[test]
-fn what_is_sealed_is_what_was_appended() {
+fn what_is_said_is_sealed_and_nothing_is_sent_of_what_failed() {
     let made = made("db.example", |_| {});
     let (_dir, client) = client(TlsMode::Required, None);
     let mut out = b"kept".to_vec();
@@ -121,11 +90,16 @@ fn what_is_sealed_is_what_was_appended() {
     let mut hello = Vec::new();
     server.write_tls(&mut hello).unwrap();
     out.clear();
-    layer.on_bytes(&hello, &mut plain, &mut out).unwrap();
+    hear(&mut layer, &hello, &mut plain, &mut out).unwrap();
     server.read_tls(&mut &out[..]).unwrap();
     server.process_new_packets().unwrap();
-    let mut sealed = b"kept SELECT 1".to_vec();
-    layer.seal(&mut sealed, 5);
+    let mut sealed = b"kept ".to_vec();
+    let failed = layer.say(&mut sealed, |said| {
+        said.extend_from_slice(b"half of it");
+        Err::<(), _>(DriverError::Closed)
+    });
+    assert!(failed.is_err() && sealed == b"kept ");
+    say(&mut layer, b"SELECT 1", &mut sealed);
     assert!(sealed.starts_with(b"kept \x17\x03\x03") && !sealed.ends_with(b"1"));
     server.read_tls(&mut &sealed[5..]).unwrap();
     server.process_new_packets().unwrap();
@@ -232,7 +206,7 @@ fn noise_is_an_error_and_no_panic() {
     {
         let (mut out, mut plain) = (Vec::new(), Vec::new());
         let mut layer = TlsLayer::client(&client, &endpoint, &mut out).unwrap();
-        let error = layer.on_bytes(noise, &mut plain, &mut out).unwrap_err();
+        let error = hear(&mut layer, noise, &mut plain, &mut out).unwrap_err();
         assert_eq!(matches!(&error, DriverError::Tls(TlsError::OldProtocol)), noise[0] == 21, "{error}");
         assert!(plain.is_empty());
     }
