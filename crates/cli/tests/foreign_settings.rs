@@ -7,12 +7,16 @@ mod common;
 mod support;
 
 use std::collections::BTreeMap;
+use std::ffi::CStr;
 use std::fs;
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
 use std::thread::sleep;
 use std::time::Duration;
 
 use common::{Place, Ran, signal, wait_until};
+use rustix::mount::{MountFlags, UnmountFlags};
 use rustix::process::Signal;
 use support::foreign::{PLAN, binaries, globals, journals, schemas, server};
 use support::{ACCOUNT, Owned, PASSWORD, assert_secret, short_run, valid_trial};
@@ -114,6 +118,96 @@ fn what_others_have_set_is_left() {
     assert!(ran.stdout.contains("sync_binlog is 77") && ran.stdout.contains("was 3"), "{}", ran.stdout);
     assert_eq!(globals(&owned)["sync_binlog"], "77");
     assert!(!schemas(&owned).contains(&"truetps".to_owned()));
+}
+
+/// A small disk for journals; `None` where the tests may mount none.
+struct SmallDisk(PathBuf);
+
+impl SmallDisk {
+    fn mount(place: &Place, size: &CStr) -> Option<Self> {
+        let at = place.path().join("state/truetps/journals");
+        fs::create_dir_all(&at).unwrap();
+        match rustix::mount::mount("none", &at, "tmpfs", MountFlags::empty(), size) {
+            Ok(()) => Some(Self(at)),
+            Err(error) => {
+                eprintln!("SKIPPED: a small file system cannot be mounted here: {error}");
+                None
+            }
+        }
+    }
+
+    fn fill(&self) {
+        let room_that_is_reserved = fs::read_dir(&self.0).unwrap().flatten().map(|entry| entry.path());
+        for path in room_that_is_reserved.filter(|path| path.extension().is_some_and(|found| found == "spare")) {
+            fs::remove_file(path).unwrap();
+        }
+        let mut file = fs::File::create(self.0.join("fill")).unwrap();
+        while file.write_all(&[0; 1024]).is_ok() {}
+    }
+
+    fn remount(&self, flags: MountFlags) {
+        rustix::mount::mount_remount(&self.0, flags, c"").unwrap();
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = rustix::mount::unmount(&self.0, UnmountFlags::DETACH);
+    }
+}
+
+#[test]
+fn a_journal_that_cannot_be_written_keeps_no_setting() {
+    let Some(binary) = mariadb("a_journal_that_cannot_be_written_keeps_no_setting") else { return };
+    let owned = server(&binary);
+    let (before, dsn) = ((globals(&owned), schemas(&owned)), owned.socket_dsn());
+    let flags = ["--set=sync_binlog=0", "--rate=50", "--measure=60", "--table-rows=300"];
+    let args = [&["run", "insert", "--dsn", &dsn][..], &flags].concat();
+    // Full: the journal can still be removed.
+    let place = Place::new();
+    let Some(disk) = SmallDisk::mount(&place, c"size=1m") else { return };
+    let child = place.start(&args);
+    place.wait_for_interval("trial-0001");
+    disk.fill();
+    signal(child.id(), Signal::INT);
+    let ran: Ran = child.wait_with_output().unwrap().into();
+    assert_eq!((globals(&owned), schemas(&owned)), before, "{}", ran.stderr);
+    assert!(ran.code == Some(130) && ran.stderr.contains("the journal could not be written"), "{}", ran.stderr);
+    assert!(journals(&place).is_empty());
+    // Read-only: the server is as it was, and the journal says what is not true any more.
+    let place = Place::new();
+    let Some(disk) = SmallDisk::mount(&place, c"size=1m") else { return };
+    let mut child = place.start(&args);
+    place.wait_for_interval("trial-0001");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(globals(&owned)["sync_binlog"], "0");
+    disk.remount(MountFlags::RDONLY);
+    let ran = place.run(&["server", "restore"]);
+    assert_eq!((globals(&owned), schemas(&owned)), before, "{}", ran.stderr);
+    assert!(ran.code == Some(4) && ran.stderr.contains("its journal could not be removed"), "{}", ran.stderr);
+    disk.remount(MountFlags::empty());
+    let ran = place.run(&["server", "restore"]);
+    assert_eq!((ran.code, journals(&place).len()), (Some(0), 0), "{}", ran.stderr);
+    // Unmounted.
+    let place = Place::new();
+    let Some(disk) = SmallDisk::mount(&place, c"size=1m") else { return };
+    let child = place.start(&args);
+    place.wait_for_interval("trial-0001");
+    drop(disk);
+    signal(child.id(), Signal::INT);
+    let ran: Ran = child.wait_with_output().unwrap().into();
+    assert_eq!((globals(&owned), schemas(&owned)), before, "{}", ran.stderr);
+    assert!(ran.code == Some(4) && ran.stderr.contains("its journal could not be removed"), "{}", ran.stderr);
+    // Too little room for a journal: nothing is begun, however little it is.
+    let place = Place::new();
+    for size in [c"size=4k", c"size=8k", c"size=64k"] {
+        let Some(disk) = SmallDisk::mount(&place, size) else { return };
+        let ran = place.run(&args);
+        assert!(ran.code == Some(2) && ran.stderr.contains("point XDG_STATE_HOME"), "{size:?}: {}", ran.stderr);
+        assert_eq!((globals(&owned), schemas(&owned), journals(&place).len()), (before.0.clone(), before.1.clone(), 0));
+        drop(disk);
+    }
 }
 
 #[test]

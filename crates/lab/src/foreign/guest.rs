@@ -243,7 +243,7 @@ impl<'a> Guest<'a> {
         match self.clean_up(hold, listener) {
             Ok(restored) => {
                 listener.event(&Event::PutBack);
-                restored.left.into_iter().for_each(|text| listener.event(&Event::Warning(text)));
+                restored.left.into_iter().chain(restored.notes).for_each(|text| listener.event(&Event::Warning(text)));
                 if let Some(kept) = restored.kept {
                     let text = format!("what the variables were before is kept in {}", kept.display());
                     listener.event(&Event::Warning(text));
@@ -258,10 +258,10 @@ impl<'a> Guest<'a> {
     /// puts them back; where it is gone, another one does.
     fn clean_up(&mut self, mut hold: Hold, listener: &mut dyn Listener) -> Result<Restored, LabError> {
         let mut restored = Restored::default();
+        hold.begin_leaving();
         if !self.is_made && hold.has_set_nothing() {
             // The server is as it was, whoever may have it now: there is nothing that it would have to be asked.
-            hold.finish(&mut restored)?;
-            return Ok(restored);
+            return finished(hold, restored);
         }
         let mut client = match self.client.take() {
             // A session inside a database of PostgreSQL keeps it from being dropped.
@@ -300,12 +300,17 @@ impl<'a> Guest<'a> {
                 ));
             }
         }
-        hold.finish(&mut restored)?;
-        if restored.failed.is_empty() {
-            return Ok(restored);
-        }
-        Err(super::ForeignError::NotAsBefore { what: restored.failed }.into())
+        finished(hold, restored)
     }
+}
+
+/// What is not as before is an error, be it in the server or in the journal.
+fn finished(hold: Hold, mut restored: Restored) -> Result<Restored, LabError> {
+    hold.finish(&mut restored);
+    if restored.failed.is_empty() {
+        return Ok(restored);
+    }
+    Err(super::ForeignError::NotAsBefore { what: restored.failed }.into())
 }
 
 impl Drop for Guest<'_> {

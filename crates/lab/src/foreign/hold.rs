@@ -338,20 +338,39 @@ impl Hold {
         put_back(client, &mut self.journal, false, restored)
     }
 
+    /// The run ends: see [`OpenJournal::begin_leaving`].
+    pub(crate) fn begin_leaving(&mut self) {
+        self.journal.begin_leaving();
+    }
+
     /// All that could be put back is: the journal goes, or has what could not.
-    pub(crate) fn finish(self, restored: &mut Restored) -> Result<(), ForeignError> {
-        finish(self.journal, restored)
+    pub(crate) fn finish(self, restored: &mut Restored) {
+        finish(self.journal, restored);
     }
 }
 
-/// The journal goes, or has what could not be put back.
-pub(crate) fn finish(mut journal: OpenJournal, restored: &mut Restored) -> Result<(), ForeignError> {
+/// The journal goes, or has what could not be put back. A disk that does not take that is a failure, too: the journal says
+/// what is not true any more.
+pub(crate) fn finish(mut journal: OpenJournal, restored: &mut Restored) {
     if restored.failed.is_empty() {
-        restored.kept = journal.finish(!restored.left.is_empty())?;
-        return Ok(());
+        let unwritten = journal.unwritten().map(|error| format!("the journal could not be written: {error}"));
+        match journal.finish(!restored.left.is_empty()) {
+            Ok(kept) => {
+                restored.kept = kept;
+                restored.notes.extend(unwritten);
+            }
+            Err(error) => {
+                let text = "the server is as it was, but its journal could not be removed";
+                restored.failed.push(format!("{text}: {error}"));
+            }
+        }
+        return;
     }
     journal.journal.session = None;
-    journal.write()
+    let written = journal.write();
+    if let Some(error) = written.as_ref().err().or(journal.unwritten()) {
+        restored.failed.push(format!("the journal lists more than is left to restore: {error}"));
+    }
 }
 
 /// The number that the server knows this session by.

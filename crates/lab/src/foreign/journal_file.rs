@@ -5,7 +5,7 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -21,6 +21,10 @@ pub(crate) struct OpenJournal {
     path: PathBuf,
     lock: File,
     pub(crate) journal: Journal,
+    /// From the beginning of a restore on, the server's settings matter more than this file.
+    is_leaving: bool,
+    /// Why the file is older than `journal`.
+    unwritten: Option<ForeignError>,
 }
 
 impl OpenJournal {
@@ -38,11 +42,15 @@ impl OpenJournal {
         let path = std::path::absolute(&path).map_err(|error| problem(&path, &error))?;
         journal.home.clone_from(&path);
         let lock = take_lock(&path, &path)?;
-        let open = Self { path, lock, journal };
-        open.write()?;
+        let mut open = Self { path, lock, journal, is_leaving: false, unwritten: None };
+        if let Err(error) = open.reserve().and_then(|()| open.write()) {
+            open.remove_beside();
+            return Err(error);
+        }
         // Some file systems give modes and owners of their own: a journal that nobody trusts puts nothing back.
         if let Err(error) = Journal::read(&open.path) {
             let _ = fs::remove_file(&open.path);
+            open.remove_beside();
             return Err(ForeignError::Journal { path: open.path, problem: error.to_string() });
         }
         Ok(open)
@@ -56,15 +64,36 @@ impl OpenJournal {
         let _all = lock_folder(home.parent().unwrap_or(Path::new(".")))?;
         let lock = take_lock(&home, path)?;
         // Between the first look and the lock it may have been put back.
-        Ok(Self { path: path.to_owned(), lock, journal: Journal::read(path)? })
+        let journal = Journal::read(path)?;
+        Ok(Self { path: path.to_owned(), lock, journal, is_leaving: true, unwritten: None })
+    }
+
+    /// The run ends: from here on a disk that takes no journal keeps no setting from its restore.
+    pub(crate) fn begin_leaving(&mut self) {
+        self.is_leaving = true;
     }
 
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Replaces the file; it is on the disk when this returns.
-    pub(crate) fn write(&self) -> Result<(), ForeignError> {
+    /// Replaces the file; it is on the disk when this returns. While leaving, a failure is kept for [`Self::finish`] to
+    /// report: the old file says what to restore, too.
+    pub(crate) fn write(&mut self) -> Result<(), ForeignError> {
+        let first = self.replace();
+        // The room that was reserved for this.
+        let written = if first.is_err() && fs::remove_file(self.spare()).is_ok() { self.replace() } else { first };
+        match written {
+            Err(error) if self.is_leaving => self.unwritten = Some(error),
+            other => {
+                other?;
+                self.unwritten = None;
+            }
+        }
+        Ok(())
+    }
+
+    fn replace(&self) -> Result<(), ForeignError> {
         let beside = self.path.with_extension("tmp");
         let write = || -> io::Result<()> {
             let mut text = serde_json::to_vec_pretty(&self.journal)?;
@@ -76,12 +105,49 @@ impl OpenJournal {
             // The name must survive, too.
             File::open(self.path.parent().unwrap_or(Path::new(".")))?.sync_all()
         };
-        write().map_err(|error| problem(&self.path, &error))
+        write().map_err(|error| {
+            let _ = fs::remove_file(&beside);
+            problem(&self.path, &error)
+        })
     }
 
-    /// Nothing is left to be put back. `keep`: something was left as somebody else has set it, and the file, under another
-    /// name that no other one has, is the only one who knows what it was.
+    fn spare(&self) -> PathBuf {
+        self.path.with_extension(SPARE)
+    }
+
+    /// Takes room on the disk for later writes: other programs may fill it while the run lasts.
+    fn reserve(&self) -> Result<(), ForeignError> {
+        const BYTES: usize = 128 << 10;
+        let path = self.spare();
+        let write = || -> io::Result<()> {
+            let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&path)?;
+            file.write_all(&vec![0; BYTES])?;
+            file.sync_all()
+        };
+        write().map_err(|error| problem(&path, &error))
+    }
+
+    /// The lock goes where no journal is left that it stands for: it may be the lock of the file that this is a copy of.
+    fn remove_beside(&self) {
+        let _ = fs::remove_file(self.spare());
+        if !self.journal.home.exists() {
+            let _ = fs::remove_file(lock_path(&self.journal.home));
+        }
+    }
+
+    /// Why the file on the disk is older than what is known.
+    pub(crate) fn unwritten(&self) -> Option<&ForeignError> {
+        self.unwritten.as_ref()
+    }
+
+    /// Nothing is left to restore. `keep`: a variable was left with a value of another session, and the file, under a new
+    /// name, is the only record of the value before.
     pub(crate) fn finish(self, keep: bool) -> Result<Option<PathBuf>, ForeignError> {
+        if !self.path.exists() && self.lock.metadata().is_ok_and(|lock| lock.nlink() == 0) {
+            // Its user has removed the folder. On a disk that was unmounted, the lock is still in its folder.
+            return Ok(None);
+        }
+        let was_unmounted = self.was_unmounted();
         let home = self.journal.home.parent().filter(|folder| folder.is_dir());
         let _all = lock_folder(home.unwrap_or_else(|| self.path.parent().unwrap_or(Path::new("."))))?;
         let kept = keep.then(|| free_name(&self.path, &self.journal.begun_at));
@@ -90,12 +156,21 @@ impl OpenJournal {
             None => fs::remove_file(&self.path),
         }
         .map_err(|error| problem(&self.path, &error))?;
-        // The lock of a journal that is still there stays: this was a copy of it.
-        if !self.journal.home.exists() {
-            let _ = fs::remove_file(lock_path(&self.journal.home));
+        self.remove_beside();
+        if was_unmounted {
+            let problem = "its disk was unmounted during the run, and still has the journal".to_owned();
+            return Err(ForeignError::Journal { path: self.path, problem });
         }
         drop(self.lock);
         Ok(kept)
+    }
+
+    /// Whether the file that is locked is in a folder still, and not in this one.
+    fn was_unmounted(&self) -> bool {
+        let Ok(lock) = self.lock.metadata() else { return false };
+        let (home, path) = (&self.journal.home, &self.path);
+        let is_it = |path: &Path| fs::metadata(path).is_ok_and(|it| (it.dev(), it.ino()) == (lock.dev(), lock.ino()));
+        lock.nlink() > 0 && !is_it(&lock_path(home)) && !is_it(&lock_path(path)) && !is_it(home) && !is_it(path)
     }
 }
 
@@ -219,7 +294,7 @@ fn lock_path(path: &Path) -> PathBuf {
 
 /// The lock of a journal; `named` is the file that the user knows it by.
 fn take_lock(journal: &Path, named: &Path) -> Result<File, ForeignError> {
-    let file = open_lock(&lock_path(journal)).map_err(|error| problem(named, &error))?;
+    let file = open_lock(&lock_path(journal), named).map_err(|error| problem(named, &error))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(ForeignError::InUse { path: named.to_owned() }),
@@ -229,7 +304,12 @@ fn take_lock(journal: &Path, named: &Path) -> Result<File, ForeignError> {
 
 /// Whether somebody lives who holds it. A lock file that is not there is held by nobody, and is not made.
 fn is_held(journal: &Path) -> Result<bool, ForeignError> {
-    let file = match OpenOptions::new().write(true).open(lock_path(journal)) {
+    let path = lock_path(journal);
+    let file = match OpenOptions::new().write(true).open(&path) {
+        Err(error) if takes_no_file(&error) => File::open(&path),
+        other => other,
+    };
+    let file = match file {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
         Err(error) => return Err(problem(journal, &error)),
@@ -241,11 +321,24 @@ fn is_held(journal: &Path) -> Result<bool, ForeignError> {
     }
 }
 
-fn open_lock(path: &Path) -> io::Result<File> {
-    OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)
+/// Opens a lock. A disk that is full or read-only takes no new file: there the lock is what can be read of it, or `instead`.
+fn open_lock(path: &Path, instead: &Path) -> io::Result<File> {
+    match OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path) {
+        Err(error) if takes_no_file(&error) => File::open(path).or_else(|_| File::open(instead)),
+        other => other,
+    }
+}
+
+fn takes_no_file(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+    )
 }
 
 const FOLDER_LOCK: &str = ".lock";
+/// Room on the disk that a journal has for itself.
+const SPARE: &str = "spare";
 
 /// It is held for moments only: whoever has it for so long was stopped, or the file system has lost it.
 const FOLDER_LOCK_WAIT: Duration = Duration::from_secs(30);
@@ -257,7 +350,7 @@ fn lock_folder(folder: &Path) -> Result<File, ForeignError> {
 fn lock_folder_within(folder: &Path, wait: Duration) -> Result<File, ForeignError> {
     const PAUSE: Duration = Duration::from_millis(5);
     let path = folder.join(FOLDER_LOCK);
-    let file = open_lock(&path).map_err(|error| problem(&path, &error))?;
+    let file = open_lock(&path, folder).map_err(|error| problem(&path, &error))?;
     let end = Instant::now() + wait;
     loop {
         match file.try_lock() {
@@ -447,6 +540,25 @@ mod tests {
         fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
         OpenJournal::take(&path).unwrap();
         assert!(matches!(Journal::read(&dir), Err(ForeignError::Damaged { .. })), "a folder");
+        fs::remove_dir_all(&dir).unwrap();
+    }
+
+    #[test]
+    fn a_disk_that_is_gone_keeps_no_run_from_leaving() {
+        let (dir, folder) = place("gone");
+        let mut open = OpenJournal::begin(&folder, journal("s", "a"), true).unwrap();
+        assert!(open.spare().exists());
+        fs::rename(&folder, dir.join("elsewhere")).unwrap();
+        assert!(open.write().is_err(), "nothing is set without a journal");
+        open.begin_leaving();
+        open.write().unwrap();
+        assert!(open.unwritten().unwrap().to_string().contains("No such file"));
+        let error = open.finish(false).unwrap_err();
+        assert!(matches!(error, ForeignError::Journal { .. }), "{error}");
+        // One that its user has removed is not missed.
+        let open = OpenJournal::begin(&folder, journal("s", "a"), true).unwrap();
+        fs::remove_dir_all(&folder).unwrap();
+        open.finish(false).unwrap();
         fs::remove_dir_all(&dir).unwrap();
     }
 

@@ -25,6 +25,8 @@ pub struct Restored {
     pub failed: Vec<String>,
     /// Where it is kept what the variables that were left had been.
     pub kept: Option<std::path::PathBuf>,
+    /// What else its user should know.
+    pub notes: Vec<String>,
 }
 
 /// What is known of a variable after a round.
