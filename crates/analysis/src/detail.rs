@@ -98,6 +98,9 @@ pub fn detail(record: &TrialRecord<'_>) -> TrialDetail {
     if has_lost_intervals(record) {
         stalls.unknown = Some(StallsUnknown::NotRead);
     }
+    if was_suspended(record.trial) {
+        stalls = Stalls { watched_ms: stalls.watched_ms, unknown: Some(StallsUnknown::Suspended), ..Stalls::default() };
+    }
     let waits = record.probe.and_then(Waits::of);
     let ordinary = ordinary(record.intervals, &stalls.list);
     let causes = record.probe.map(|probe| {
@@ -114,6 +117,10 @@ pub fn detail(record: &TrialRecord<'_>) -> TrialDetail {
         ledger,
         stalls,
     }
+}
+
+fn was_suspended(trial: &Trial) -> bool {
+    trial.engine.as_ref().is_some_and(|engine| !engine.suspensions.is_empty())
 }
 
 fn has_lost_intervals(record: &TrialRecord<'_>) -> bool {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use truetps_record::{BUCKET_MS, Interval, Phase};
+use truetps_record::{BUCKET_MS, Interval, Phase, Suspension};
 
 use crate::middle::median;
 use crate::stall_rule::{EXPECTED_MIN, JOINED, MERGE_MS, STALL_SHARE, STALL_STEPS, STEPS_MIN};
@@ -57,6 +57,8 @@ pub struct LiveStalls {
     low: Option<Low>,
     kept: VecDeque<LiveStall>,
     so_far: StallsSoFar,
+    /// End of the last time in which the generator was suspended.
+    suspended_until_ms: Option<f64>,
 }
 
 /// Buckets in a row that are low: a stall, or the one that may become one.
@@ -87,16 +89,26 @@ struct Baseline {
 }
 
 impl LiveStalls {
+    /// The generator was suspended: nothing up to the end of that is a stall.
+    pub fn suspended(&mut self, suspension: Suspension) {
+        self.suspended_until_ms = Some(suspension.end_ms());
+    }
+
     /// Takes the next interval of a trial. Nothing is a stall while the trial drains.
     pub fn interval(&mut self, interval: &Interval) -> StallsSoFar {
         if self.phase != Some(interval.phase) {
-            *self = Self { phase: Some(interval.phase), ..Self::default() };
+            let suspended_until_ms = self.suspended_until_ms;
+            *self = Self { phase: Some(interval.phase), suspended_until_ms, ..Self::default() };
         } else if (interval.start_ms - self.end_ms).abs() > APART_MS {
             self.low_ends();
         }
         self.end_ms = interval.start_ms + interval.length_ms;
         (self.so_far.stalled_ms, self.so_far.going_on_ms) = (0.0, None);
         if interval.phase == Phase::Drain {
+            return self.so_far;
+        }
+        if self.suspended_until_ms.is_some_and(|until_ms| interval.start_ms < until_ms) {
+            self.low_ends();
             return self.so_far;
         }
         // The last bucket of a short interval is short itself, and has less for that reason alone.

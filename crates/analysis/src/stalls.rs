@@ -49,6 +49,8 @@ pub enum StallsUnknown {
     NoBuckets,
     /// The measure phase has fewer than ten buckets.
     TooShort,
+    /// The load generator was suspended: what looks like a stall is its own.
+    Suspended,
     /// Something was measured, and there is no record of its intervals any more.
     NotRead,
     /// Fewer than 20 transactions a second: a second without any may be chance, and no gap was long enough to be none.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use truetps_analysis::{LiveProbe, LiveStalls, StallsSoFar};
 use truetps_compat::Farewell;
 use truetps_lab::{Event, Listener};
-use truetps_record::{Interval, Phase, ScheduledTrial, Trial};
+use truetps_record::{Interval, Phase, ScheduledTrial, Suspension, Trial};
 use truetps_report::{format, printable};
 
 use crate::progress_line::Line;
@@ -170,10 +170,20 @@ impl Listener for Progress {
             }
             Event::Interval { trial, interval, index, of, left } => self.interval(trial, interval, *index, *of, *left),
             Event::Sample { sample, .. } => self.probe.sample(sample),
+            Event::Suspended { suspension, .. } => {
+                self.stalls.suspended(*suspension);
+                self.say(&format!("warning: {}", suspended(*suspension)));
+            }
             Event::TrialEnds { trial, index, of, left } => self.trial_ends(trial, *index, *of, *left),
             Event::Warning(text) => self.say(&format!("warning: {text}")),
         }
     }
+}
+
+/// What is said of a suspension while the trial goes on.
+pub(crate) fn suspended(suspension: Suspension) -> String {
+    let length = format::duration_us(suspension.length_ms * 1e3);
+    format!("the load generator was suspended for {length}: this trial is invalid")
 }
 
 impl Drop for Progress {

@@ -96,6 +96,31 @@ fn files_below(path: &Path, found: &mut Vec<std::path::PathBuf>) {
 }
 
 #[test]
+fn a_suspended_script_run_is_no_evidence() {
+    let place = Place::new();
+    let script = place.write("busy.lua", "function event() for i = 1, 10000 do end end");
+    let flags = ["--threads=2", "--time=2", "--report-interval=1"];
+    let child = place.start(&sysbench(script.to_str().unwrap(), &flags));
+    place.wait_for_interval("trial-0001");
+    signal(child.id(), Signal::STOP);
+    std::thread::sleep(std::time::Duration::from_millis(600));
+    signal(child.id(), Signal::CONT);
+    let ran = Ran::from(child.wait_with_output().unwrap());
+    let trial = place.run_json("trial-0001");
+    assert_eq!(trial["validity"]["state"], "invalid", "{trial}{}", ran.stderr);
+    assert!(
+        (ran.stdout.clone() + &ran.stderr).contains("the load generator was suspended for 0."),
+        "{}{}",
+        ran.stdout,
+        ran.stderr
+    );
+    let (text, document) = reports(&place);
+    let reason = document["trials"][0]["validity"]["reason"].as_str().unwrap();
+    assert!(reason.contains("the load generator was suspended for 0."), "{document}");
+    assert!(text.stdout.contains("suspended"), "{}", text.stdout);
+}
+
+#[test]
 fn a_run_on_a_server_is_a_folder_that_can_be_reported() {
     let Some(binary) = mariadb("a_run_on_a_server_is_a_folder") else { return };
     let owned = Owned::start(&binary, &[]);

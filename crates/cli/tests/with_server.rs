@@ -264,6 +264,43 @@ fn a_server_that_dies_or_hangs_costs_its_trial_only() {
     }
 }
 
+/// A suspended generator has measured nothing, and nothing of it is the server's doing: not in a closed loop, not in an open one.
+#[test]
+fn a_suspended_generator_blames_no_server() {
+    if !has_server() {
+        return;
+    }
+    for loop_flags in [&["-c", "2"][..], &["-c", "4", "--rate", "300"]] {
+        let place = Place::new();
+        let flags = ["run", "insert", "--table-rows=500", "--warm-up=0.1", "--measure=2.5"];
+        let child = place.start(&[&flags, loop_flags].concat());
+        place.wait_for_interval("trial-0001");
+        signal(child.id(), Signal::STOP);
+        std::thread::sleep(Duration::from_millis(1100));
+        signal(child.id(), Signal::CONT);
+        let ran = Ran::from(child.wait_with_output().unwrap());
+        assert_ne!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+        let trial = place.run_json("trial-0001");
+        assert_eq!(trial["validity"]["state"], "invalid", "{trial}");
+        let reason = trial["validity"]["reason"].as_str().unwrap();
+        assert!(reason.contains("the load generator was suspended for 1."), "{reason}");
+        let suspensions = trial["engine"]["suspensions"].as_array().unwrap();
+        assert_eq!(suspensions.len(), 1, "{trial}");
+        assert!(trial["measured"]["sustained"].is_null(), "{trial}");
+        let stalls = place.run(&["stalls", "runs/latest"]);
+        let report = place.run(&["report", "runs/latest"]);
+        for text in [&ran.stdout, &ran.stderr, &stalls.stdout, &report.stdout] {
+            for blame in ["did not answer the probe", "sustained: yes", "longest", "hangs"] {
+                assert!(!text.contains(blame), "{blame}: {text}");
+            }
+        }
+        assert!(stalls.stdout.contains("the load generator was suspended"), "{}{}", stalls.stdout, stalls.stderr);
+        let stalls: serde_json::Value =
+            serde_json::from_str(&place.run(&["stalls", "runs/latest", "--format=json"]).stdout).unwrap();
+        assert_eq!(stalls["trials"][0]["stalls"]["unknown"], "suspended", "{stalls}");
+    }
+}
+
 #[test]
 fn clients_that_cannot_connect_make_the_trial_invalid() {
     if !has_server() {

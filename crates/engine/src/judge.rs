@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use truetps_record::{OpenLoop, StartCounts};
+use truetps_record::{OpenLoop, StartCounts, Suspension};
 
 /// A worker that runs for so much of its time has none left: what it measures is itself.
 const WORKER_BUSY_MAX: f64 = 0.90;
@@ -28,6 +28,14 @@ pub fn sustained(starts: &StartCounts, measured: Duration) -> bool {
     let (scheduled, a_second) = (starts.scheduled as f64, starts.scheduled as f64 / seconds);
     let allowed = (QUEUED_SHARE_MAX * scheduled).max(QUEUED_S * a_second).min(QUEUED_S_MAX * a_second) + 1.0;
     starts.skipped == 0 && starts.queued as f64 <= allowed
+}
+
+/// Why a run whose generator was suspended is no evidence: what it saw of the server in that time is its own doing.
+pub fn was_suspended(suspensions: &[Suspension]) -> Option<String> {
+    let all_s = suspensions.iter().map(|one| one.length_ms).sum::<f64>() / 1e3;
+    let reason =
+        || format!("the load generator was suspended for {all_s:.1} s (stopped, frozen, or its machine was paused)");
+    (!suspensions.is_empty()).then(reason)
 }
 
 /// What the workers of a run have done in its measure phase. Shares are those of the busiest worker, 0 to 1.

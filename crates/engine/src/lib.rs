@@ -20,15 +20,17 @@ mod quota;
 mod reconnect;
 mod recorder;
 mod run;
+mod suspension;
 mod thread_use;
 mod timeline;
 mod worker;
 
 pub use arrivals::Rate;
-pub use judge::{WorkerShares, generator_limited, sustained};
+pub use judge::{WorkerShares, generator_limited, sustained, was_suspended};
 pub use pace::{OpenPacing, Pacing, RateOf};
 pub use quota::Quota;
 pub use recorder::Recorder;
 pub use run::{Ending, EngineError, LoadSpec, Observer, Outcome, run};
+pub use suspension::SuspensionWatch;
 pub use thread_use::ThreadUse;
 pub use timeline::Timeline;

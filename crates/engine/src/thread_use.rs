@@ -31,6 +31,11 @@ impl ThreadUse {
         since
     }
 
+    /// Whether the kernel says how long the thread waits for a core.
+    pub(crate) fn sees_waits(&self) -> bool {
+        self.schedstat.is_some()
+    }
+
     fn waited_ns(&self) -> Option<u64> {
         let mut text = [0; 96];
         let length = self.schedstat.as_ref()?.read_at(&mut text, 0).ok()?;

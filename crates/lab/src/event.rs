@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use truetps_record::{Interval, ProbeSample, ScheduledTrial, Trial};
+use truetps_record::{Interval, ProbeSample, ScheduledTrial, Suspension, Trial};
 
 /// One thing that happened.
 #[derive(Debug)]
@@ -23,6 +23,8 @@ pub enum Event<'a> {
     Interval { trial: &'a ScheduledTrial, interval: &'a Interval, index: usize, of: usize, left: Duration },
     /// Server or host were read; what has not changed is left out, as in `probe.jsonl`.
     Sample { trial: &'a ScheduledTrial, sample: &'a ProbeSample },
+    /// The load generator itself was suspended: the trial is invalid.
+    Suspended { trial: &'a ScheduledTrial, suspension: Suspension },
     /// A trial is over and on disk.
     TrialEnds { trial: &'a Trial, index: usize, of: usize, left: Duration },
     /// Something that the user should know; the experiment goes on.

@@ -441,6 +441,7 @@ fn event_of<'a>(seen: Seen<'a>, trial: &'a ScheduledTrial, index: usize, of: usi
     match seen {
         Seen::Interval(interval, _) => Event::Interval { trial, interval, index, of, left },
         Seen::Sample(sample) => Event::Sample { trial, sample },
+        Seen::Suspended(suspension) => Event::Suspended { trial, suspension },
     }
 }
 

@@ -1,8 +1,8 @@
 //! An experiment that searches the highest rate which keeps to an objective.
 
 use truetps_record::{
-    CONNECTIONS, Configuration, Experiment, ExperimentFolder, Plan, RATE, ScheduledTrial, SettingValue, Slo, Trial,
-    TrialRole, Validity,
+    CONNECTIONS, Configuration, EngineFacts, Experiment, ExperimentFolder, Plan, RATE, ScheduledTrial, SettingValue,
+    Slo, Trial, TrialRole, Validity,
 };
 
 use crate::error::LabError;
@@ -86,11 +86,13 @@ fn search(
     }
 }
 
-/// Why a trial says nothing about its rate: the server could not be made ready or died, or clients were missing.
+/// Why a trial says nothing about its rate: the server could not be made ready or died, clients were missing, or the load
+/// generator was suspended.
 fn failure(trial: &Trial) -> Option<String> {
-    let had_all = trial.engine.as_ref().is_some_and(|engine| engine.clients_failed == 0);
+    let had_all = |engine: &EngineFacts| engine.clients_failed == 0 && engine.suspensions.is_empty();
+    let was_driven = trial.engine.as_ref().is_some_and(had_all);
     match &trial.validity {
-        Validity::Invalid(reason) if trial.measured.is_none() || !had_all => Some(reason.clone()),
+        Validity::Invalid(reason) if trial.measured.is_none() || !was_driven => Some(reason.clone()),
         _ => None,
     }
 }

@@ -4,11 +4,14 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use truetps_driver::{Connector, Target};
-use truetps_engine::{Ending, LoadSpec, Observer, Outcome, Quota, WorkerShares, generator_limited, sustained};
+use truetps_engine::{
+    Ending, LoadSpec, Observer, Outcome, Quota, SuspensionWatch, WorkerShares, generator_limited, sustained,
+    was_suspended,
+};
 use truetps_probe::{HostCpu, ServerUse, clock, cores_of, own_cores, server_use};
 use truetps_record::{
     Configuration, EngineFacts, FolderError, Histogram, Interval, Measured, Phase, Plan, ProbeSample, ProbeSpec,
-    Protocol, ResourceUse, Trial, TrialWriter, Validity,
+    Protocol, ResourceUse, Suspension, Trial, TrialWriter, Validity,
 };
 use truetps_workload::Workload;
 
@@ -47,6 +50,8 @@ pub enum Seen<'a> {
     Interval(&'a Interval, &'a Histogram),
     /// Server or host were read.
     Sample(&'a ProbeSample),
+    /// This process was suspended: the trial is invalid.
+    Suspended(Suspension),
 }
 
 /// The load of one configuration of a plan. `pin`: cores that the workers are bound to; empty: none.
@@ -85,8 +90,18 @@ pub fn run_trial(
     on_seen: &mut dyn FnMut(Seen<'_>),
 ) -> Result<Option<Outcome>, FolderError> {
     let watch = begin_watch(context, trial, writer);
-    let mut keeper =
-        Keeper { writer, on_seen, watch, server_pid: context.server_pid, at_start: None, at_end: None, error: None };
+    let mut keeper = Keeper {
+        writer,
+        on_seen,
+        watch,
+        server_pid: context.server_pid,
+        at_start: None,
+        at_end: None,
+        error: None,
+        suspension_watch: SuspensionWatch::start(),
+        zero: Instant::now(),
+        suspensions: Vec::new(),
+    };
     let prepared = context.protocol == Protocol::Prepared;
     let outcome = Connector::new(context.target.clone(), context.workload.statements(), prepared)
         .map_err(|error| error.to_string());
@@ -95,7 +110,9 @@ pub fn run_trial(
             .map_err(|error| error.to_string())
     });
     trial.notes.extend(keeper.end_watch());
+    keeper.look_for_suspensions();
     let (at_start, at_end, error) = (keeper.at_start, keeper.at_end, keeper.error);
+    let suspensions = keeper.suspensions;
     trial.ended_at = Some(clock::now_rfc3339());
     let outcome = match outcome {
         Err(error) => {
@@ -104,12 +121,19 @@ pub fn run_trial(
         }
         Ok(outcome) => {
             trial.validity = validity(&outcome, &context.load, context.failed_share_max);
-            trial.engine = Some(engine_facts(context, &outcome));
+            trial.engine = Some(EngineFacts { suspensions: suspensions.clone(), ..engine_facts(context, &outcome) });
             trial.measured = measured(&outcome, at_start.zip(at_end));
             trial.notes.extend(notes(&outcome));
             Some(outcome)
         }
     };
+    if let Some(reason) = was_suspended(&suspensions)
+        && !matches!(trial.validity, Validity::Partial(_))
+    {
+        trial.validity = Validity::Invalid(reason);
+        // Neither yes nor no: the schedule was not kept by the generator.
+        trial.measured.as_mut().into_iter().for_each(|measured| measured.sustained = None);
+    }
     error.map_or(Ok(outcome), Err)
 }
 
@@ -147,9 +171,21 @@ struct Keeper<'a> {
     at_start: Option<Reading>,
     at_end: Option<Reading>,
     error: Option<FolderError>,
+    suspension_watch: SuspensionWatch,
+    /// When the first transaction started, or this began.
+    zero: Instant,
+    suspensions: Vec<Suspension>,
 }
 
 impl Keeper<'_> {
+    fn look_for_suspensions(&mut self) {
+        let all = self.suspension_watch.since(self.zero);
+        for new in &all[self.suspensions.len().min(all.len())..] {
+            (self.on_seen)(Seen::Suspended(*new));
+        }
+        self.suspensions = all;
+    }
+
     fn show_samples(&mut self) {
         for sample in self.watch.iter().flat_map(Watch::samples) {
             (self.on_seen)(Seen::Sample(&sample));
@@ -166,6 +202,7 @@ impl Keeper<'_> {
 
 impl Observer for Keeper<'_> {
     fn clock(&mut self, zero: Instant) {
+        self.zero = zero;
         if let Some(watch) = &self.watch {
             watch.clock(zero);
         }
@@ -183,6 +220,7 @@ impl Observer for Keeper<'_> {
     }
 
     fn interval(&mut self, interval: &Interval, histogram: &Histogram) -> Result<(), String> {
+        self.look_for_suspensions();
         (self.on_seen)(Seen::Interval(interval, histogram));
         self.show_samples();
         if self.error.is_some() {
@@ -274,6 +312,7 @@ fn engine_facts(context: &TrialContext<'_>, outcome: &Outcome) -> EngineFacts {
         pinned_to: pin.clone(),
         shares_cores,
         reconnects: outcome.reconnects,
+        suspensions: Vec::new(),
     }
 }
 

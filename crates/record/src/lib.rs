@@ -88,7 +88,7 @@ pub use slo::Slo;
 pub use sql_script::{SqlDialect, SqlScriptError, split_sql};
 pub use table_spec::{GeneratedTable, TableSection, VALUE_LENGTH};
 pub use text_file::{TextError, read_text};
-pub use trial::{CPU_MIN_US, EngineFacts, Measured, ResourceUse, Trial, Validity};
+pub use trial::{CPU_MIN_US, EngineFacts, Measured, ResourceUse, Suspension, Trial, Validity};
 pub use version::Version;
 pub use workload_factor::is_workload_factor;
 pub use workload_profile::WorkloadProfile;

@@ -52,6 +52,23 @@ pub struct EngineFacts {
     /// Connections that broke and were made again.
     #[serde(default)]
     pub reconnects: u64,
+    /// When the generator did not run at all, as its process or machine was suspended: such a trial is invalid.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub suspensions: Vec<Suspension>,
+}
+
+/// A stretch of time in which the generator's process was suspended.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Suspension {
+    /// On the trial's clock: 0 is its first transaction.
+    pub start_ms: f64,
+    pub length_ms: f64,
+}
+
+impl Suspension {
+    pub fn end_ms(&self) -> f64 {
+        self.start_ms + self.length_ms
+    }
 }
 
 /// What generator and server used in the measure phase. `None` = could not be read.

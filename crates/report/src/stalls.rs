@@ -74,6 +74,7 @@ fn valid<'a>(input: &ReportInput<'a>) -> Vec<&'a TrialDetail> {
 pub(crate) fn unknown(why: StallsUnknown) -> &'static str {
     match why {
         StallsUnknown::NoBuckets => "the record has whole seconds only (an older version, or a script's run)",
+        StallsUnknown::Suspended => "the load generator was suspended: what looks like a stall is its own",
         StallsUnknown::NotRead => "there is no record of the intervals that can be read",
         StallsUnknown::TooShort => "the measure phase is shorter than a second",
         StallsUnknown::TooFew => "there are too few transactions to tell a standstill from chance",

@@ -8,6 +8,8 @@ use truetps_lab::Event;
 use truetps_record::{BUCKET_MS, Interval, Phase, ScheduledTrial, Trial, TrialRole};
 use truetps_report::format;
 
+use crate::progress::suspended;
+
 /// No terminal has more columns than that.
 const STEPS_MAX: usize = 1000;
 const RESULTS_MAX: usize = 100;
@@ -129,6 +131,10 @@ impl Watch {
                     let end_ms = running.last.as_ref().map_or(f64::MIN, |last| last.start_ms + last.length_ms);
                     running.probe = self.probe.now(end_ms.max(sample.at_ms));
                 }
+            }
+            Event::Suspended { suspension, .. } => {
+                self.stalls.suspended(*suspension);
+                self.warn(format!("warning: {}", suspended(*suspension)));
             }
             Event::TrialEnds { trial, index, left, .. } => self.ends(trial, *index, *left),
             Event::Warning(text) => self.warn(format!("warning: {text}")),

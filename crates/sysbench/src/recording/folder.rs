@@ -1,12 +1,14 @@
 //! The run folder of one run, written as it goes on.
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use truetps_driver::{Client, server_settings};
+use truetps_engine::{SuspensionWatch, was_suspended};
 use truetps_probe::{HostCpu, clock};
 use truetps_record::{
-    Experiment, ExperimentFolder, FolderError, Interval, Phase, Trial, TrialWriter, Validity, write_atomically,
+    EngineFacts, Experiment, ExperimentFolder, FolderError, Interval, Phase, Suspension, Trial, TrialWriter, Validity,
+    write_atomically,
 };
 
 use super::document;
@@ -38,6 +40,8 @@ pub(crate) struct Recording {
     phase: Phase,
     /// When the first event began.
     zero_ns: u64,
+    zero: Instant,
+    suspension_watch: SuspensionWatch,
     series: Series,
     measured: Option<Step>,
     host_at_start: Option<HostCpu>,
@@ -78,6 +82,8 @@ impl Recording {
             writer,
             phase: Phase::WarmUp,
             zero_ns: 0,
+            zero: Instant::now(),
+            suspension_watch: SuspensionWatch::start(),
             series: Series::default(),
             measured: None,
             host_at_start: None,
@@ -93,7 +99,7 @@ impl Recording {
 
     /// The first events begin now.
     pub(crate) fn start(&mut self, now_ns: u64, has_warm_up: bool) {
-        self.zero_ns = now_ns;
+        (self.zero_ns, self.zero) = (now_ns, Instant::now());
         self.series.begin(Snapshot::take(&self.crew.run, now_ns));
         if !has_warm_up {
             self.count_usage();
@@ -167,13 +173,18 @@ impl Recording {
 
     /// Writes what came out, and says whether the folder has the whole run.
     pub(crate) fn finish(&mut self, end: &End<'_>) -> bool {
-        self.trial.validity = self.validity(end.ending);
+        let suspensions = self.suspension_watch.since(self.zero);
+        self.trial.validity = self.validity(end.ending, &suspensions);
+        if let Some(reason) = was_suspended(&suspensions) {
+            self.crew.run.log.text(Level::Alert, &format!("this run is no evidence: {reason}"));
+        }
         self.trial.ended_at = Some(clock::now_rfc3339());
         self.trial.server = facts::server(&self.crew);
         self.trial.notes = self.crew.run.notes();
         let host = HostReadings { at_start: self.host_at_start, at_end: HostCpu::read() };
         let reconnects = self.measured.map_or(0, |step| step.reconnects);
-        self.trial.engine = Some(facts::engine(&self.crew, self.connect_ms, self.failed, reconnects));
+        let engine = facts::engine(&self.crew, self.connect_ms, self.failed, reconnects);
+        self.trial.engine = Some(EngineFacts { suspensions, ..engine });
         self.trial.measured =
             self.measured.map(|step| facts::measured(&self.crew, &step, &end.count.whole.share, host));
         // The figures matter most: they are written first, also where the series could not be.
@@ -207,11 +218,14 @@ impl Recording {
     }
 
     /// What the ending says of the figures.
-    fn validity(&self, ending: Ending) -> Validity {
+    fn validity(&self, ending: Ending, suspensions: &[Suspension]) -> Validity {
         if let Some(error) = &self.broken {
             return Validity::Invalid(format!("not recorded to the end: {error}"));
         }
         match (document::validity(ending), &self.reason) {
+            (Validity::Valid | Validity::Invalid(_), _) if !suspensions.is_empty() => {
+                Validity::Invalid(was_suspended(suspensions).unwrap_or_default())
+            }
             (Validity::Invalid(_), Some(reason)) => Validity::Invalid(format!("a client failed: {reason}")),
             (Validity::Valid, _) if self.measured.is_none() => {
                 Validity::Invalid("the measured time was never reached".to_owned())
