@@ -466,6 +466,32 @@ fn a_schema_of_ours_with_a_table_of_somebody_else_s() {
     assert!(ran.code == Some(0) && ran.stdout.contains("theirs"), "{}{}", ran.stdout, ran.stderr);
     assert_eq!(owned.admin().query_value("SELECT id FROM truetps.theirs").unwrap().as_deref(), Some("7"));
     assert_eq!(owned.admin().query("SHOW TABLES FROM truetps").unwrap().rows.len(), 1);
+    // Whenever the run ends: here while it fills its tables.
+    for how in [Signal::INT, Signal::KILL] {
+        owned.execute(&["DROP DATABASE truetps"]);
+        let place = Place::new();
+        let child = place.start(&["run", "insert", "--dsn", &dsn, "--table-rows=2000000"]);
+        wait_until("rows", || owned.admin().query_value("SELECT 1 FROM truetps.sbtest1 LIMIT 1").is_ok());
+        owned.execute(&["CREATE TABLE truetps.theirs (id INT)", "INSERT INTO truetps.theirs VALUES (7)"]);
+        signal(child.id(), how);
+        let ran: Ran = child.wait_with_output().unwrap().into();
+        let ran = if how == Signal::KILL { place.run(&["server", "restore"]) } else { ran };
+        assert!(format!("{}{}", ran.stdout, ran.stderr).contains("theirs"), "{how:?} {}{}", ran.stdout, ran.stderr);
+        assert_eq!(owned.admin().query_value("SELECT id FROM truetps.theirs").unwrap().as_deref(), Some("7"));
+        assert_eq!(owned.admin().query("SHOW TABLES FROM truetps").unwrap().rows.len(), 1, "{}", ran.stderr);
+    }
+    // A view and a table that the workload makes are no other user's.
+    owned.execute(&["DROP DATABASE truetps"]);
+    let place = Place::new();
+    place.write(
+        "view.toml",
+        "name = 'view'\nabout = 'a test'\n[workload]\nname = 'sql'\nsql = 'INSERT INTO t VALUES (1)'\n\
+         create = 'CREATE TABLE t (id INT); CREATE VIEW v AS SELECT id FROM t'\n[factors]\nconnections = [1]\n\
+         [load]\nwarm_up_s = 0.1\nmeasure_s = 0.2\n[design]\nblocks = 1\naa_pair = false\n",
+    );
+    let ran = place.run(&["sweep", "./view.toml", "--dsn", &dsn]);
+    assert!(!ran.stderr.contains("somebody else made"), "{}", ran.stderr);
+    assert!(!schemas(&owned).contains(&"truetps".to_owned()), "{}", ran.stderr);
 }
 
 #[test]

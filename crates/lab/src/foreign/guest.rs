@@ -13,7 +13,7 @@ use super::globals::Scopes;
 use super::hold::{CLIENT_TIMEOUT, Hold};
 use super::journal_file::OpenJournal;
 use super::put_back::Restored;
-use super::schema::{Made, Schema};
+use super::schema::Schema;
 use super::session_settings;
 use super::survey::survey;
 use crate::error::LabError;
@@ -127,23 +127,19 @@ impl<'a> Guest<'a> {
         if self.is_loaded {
             return Ok(());
         }
-        let Self { client: Some(client), hold: Some(hold), schema, tables, stop, .. } = self else {
+        let Self { client: Some(client), hold: Some(hold), tables, stop, .. } = self else {
             unreachable!("it has just been connected, and is not left yet")
         };
-        let is_theirs = hold.schema().is_theirs;
         let loaded = tables.load(
             client,
             &mut |rows, of| {
                 listener.event(&Event::Loading { rows, of });
                 !stop.load(Ordering::Relaxed)
             },
-            &mut |made| if is_theirs { Ok(hold.note(made)?) } else { Ok(()) },
+            &mut |made| Ok(hold.note(made)?),
         )?;
         if !loaded {
             return Err(LabError::Interrupted);
-        }
-        if !is_theirs {
-            hold.note(&Made::All(&schema.all_there(client)?))?;
         }
         self.is_loaded = true;
         Ok(())

@@ -56,18 +56,17 @@ impl Hold {
         &mut self.journal.journal
     }
 
-    /// What is made in the schema, as it is made.
+    /// What is made in a schema of the user's, as it is made.
     pub(crate) fn note(&mut self, made: &Made<'_>) -> Result<(), ForeignError> {
         let schema: &mut LeftSchema = &mut self.journal().schema;
+        if !schema.is_theirs {
+            return Ok(());
+        }
         match made {
             Made::Begins(names) => schema.making = names.to_vec(),
             Made::Ends(names) => {
                 schema.making.clear();
                 schema.made.extend_from_slice(names);
-            }
-            Made::All(names) => {
-                schema.made = names.to_vec();
-                schema.is_complete = true;
             }
         }
         self.journal.write()

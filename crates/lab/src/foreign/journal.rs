@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::error::ForeignError;
 use super::identity::Identity;
 
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Journal {
@@ -47,12 +47,12 @@ pub struct LeftSchema {
     pub is_theirs: bool,
     /// What PostgreSQL calls a schema, in the user's database: where the tables are.
     pub namespace: Option<String>,
-    /// Tables that are being made just now: they may be there, and be empty.
+    /// All tables and views that the run makes, listed before the first: in a schema of ours, others belong to other users.
+    pub planned: Vec<String>,
+    /// In a schema of the user's, tables that are being made just now: they may be there, and be empty.
     pub making: Vec<String>,
-    /// Tables that were made; in a schema of ours they are written down when all are there.
+    /// In a schema of the user's, tables that were made.
     pub made: Vec<String>,
-    /// Nothing more is made: what else is there is somebody else's.
-    pub is_complete: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

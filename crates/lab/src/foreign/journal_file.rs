@@ -413,9 +413,9 @@ mod tests {
             mark: "m".into(),
             is_theirs: false,
             namespace: None,
+            planned: Vec::new(),
             making: Vec::new(),
             made: Vec::new(),
-            is_complete: false,
         };
         Journal::new("1", server, "mysql://root@h:1/".into(), schema)
     }

@@ -64,6 +64,22 @@ fn is_allowed(sql: &str, tables: &[String]) -> bool {
     has(&counter) && is_own(words[counter.len()].trim_end_matches(',').trim_matches('\''), tables)
 }
 
+/// Names of the tables and views that a text makes. One too many is only a name that nothing else in our schema may have.
+pub(crate) fn made_by(sql: &str) -> Vec<String> {
+    /// `OR REPLACE ALGORITHM = MERGE DEFINER = a SQL SECURITY INVOKER` and the like stand before the word.
+    const BEFORE_MAX: usize = 16;
+    let spaced = sql.replace('(', " ( ").replace(';', " ; ");
+    let words: Vec<_> = spaced.split_whitespace().collect();
+    let is = |n: usize, wanted: &str| words.get(n).is_some_and(|word| word.eq_ignore_ascii_case(wanted));
+    let created = (0..words.len()).filter(|n| is(*n, "CREATE"));
+    let named = created.filter_map(|create| {
+        let kind = (create + 1..create + BEFORE_MAX).find(|n| is(*n, "TABLE") || is(*n, "VIEW"))?;
+        let name = words.get(if is(kind + 1, "IF") { kind + 4 } else { kind + 1 })?;
+        Some(name.rsplit('.').next().unwrap_or(name).trim_matches(['`', '"']).to_owned())
+    });
+    named.collect()
+}
+
 /// The name of one of our tables, and not one with a schema before it.
 fn is_own(word: &str, tables: &[String]) -> bool {
     let plain = |text: &str| text.trim_matches(['`', '"']).to_lowercase();
@@ -73,6 +89,18 @@ fn is_own(word: &str, tables: &[String]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_text_makes_is_known_by_name() {
+        for (sql, names) in [
+            ("CREATE TABLE t (v INT); create table if not exists `u`(v INT)", &["t", "u"][..]),
+            ("CREATE OR REPLACE ALGORITHM = MERGE SQL SECURITY INVOKER VIEW truetps.v AS SELECT 1", &["v"]),
+            ("DO $$ BEGIN CREATE MATERIALIZED VIEW m AS SELECT 1; END $$", &["m"]),
+            ("INSERT INTO t VALUES (1)", &[]),
+        ] {
+            assert_eq!(made_by(sql), names, "{sql}");
+        }
+    }
 
     #[test]
     fn only_own_tables_are_made() {

@@ -31,8 +31,6 @@ pub(crate) enum Made<'n> {
     Begins(&'n [String]),
     /// They are there.
     Ends(&'n [String]),
-    /// These are all that there are.
-    All(&'n [String]),
 }
 
 pub(crate) struct Schema {
@@ -47,13 +45,23 @@ pub(crate) struct Schema {
     namespace: Option<String>,
     /// All that are to be made.
     tables: Vec<String>,
+    /// What the statements that make them make beside them: views, and tables without rows.
+    others: Vec<String>,
 }
 
 impl Schema {
     pub(crate) fn new(target: &Target, name: &str, is_theirs: bool, workload: &dyn Workload) -> Self {
         let both = workload.tables().into_iter().flat_map(|table| [pristine_name(&table.name), table.name]);
         let tables = both.chain([TABLE.to_owned()]).collect();
-        Self { tables, ..Self::named(target, name, Mark::new(), is_theirs) }
+        let sent = workload.tables().into_iter();
+        let others = sent.flat_map(|table| {
+            [table.create_sql(), table.after_load_sql()]
+                .concat()
+                .iter()
+                .flat_map(|sql| owned_sql::made_by(sql))
+                .collect::<Vec<_>>()
+        });
+        Self { tables, others: others.collect(), ..Self::named(target, name, Mark::new(), is_theirs) }
     }
 
     /// What a killed run has left.
@@ -63,9 +71,18 @@ impl Schema {
     }
 
     fn named(target: &Target, name: &str, mark: Mark, is_theirs: bool) -> Self {
-        let (mut inside, tables) = (target.clone(), Vec::new());
+        let (mut inside, tables, others) = (target.clone(), Vec::new(), Vec::new());
         inside.login.database = Some(name.to_owned());
-        Self { outside: target.clone(), inside, name: name.to_owned(), mark, is_theirs, namespace: None, tables }
+        Self {
+            outside: target.clone(),
+            inside,
+            name: name.to_owned(),
+            mark,
+            is_theirs,
+            namespace: None,
+            tables,
+            others,
+        }
     }
 
     pub(crate) fn record(&self) -> LeftSchema {
@@ -74,9 +91,9 @@ impl Schema {
             mark: self.mark.id().to_owned(),
             is_theirs: self.is_theirs,
             namespace: self.namespace.clone(),
+            planned: [&self.tables[..], &self.others].concat(),
             making: Vec::new(),
             made: Vec::new(),
-            is_complete: false,
         }
     }
 
@@ -193,11 +210,6 @@ impl Schema {
         )
     }
 
-    /// All that is there now is ours: nobody else knew of the schema while it was filled.
-    pub(crate) fn all_there(&self, client: &mut Client) -> Result<Vec<String>, DriverError> {
-        Ok(self.tables_there(client)?.into_iter().collect())
-    }
-
     /// Makes it, and leaves our mark in it, on this server and no other.
     pub(crate) fn make(
         &self,
@@ -295,10 +307,10 @@ impl Schema {
         if !is_marked {
             return self.leave_unmarked(inside, &there, restored);
         }
-        let ours = lower(&made.made);
-        let others: Vec<_> = there.iter().filter(|table| !ours.contains(&table.to_lowercase())).cloned().collect();
-        if made.is_complete && !others.is_empty() {
-            return self.drop_beside(inside, made, &there, &others, restored);
+        let planned = lower(&made.planned);
+        let (ours, others): (Vec<_>, Vec<_>) = there.into_iter().partition(|table| planned.contains(&plain(table)));
+        if !others.is_empty() {
+            return self.drop_beside(inside, &ours, &others, restored);
         }
         if self.outside.dialect == Dialect::Postgres {
             own = None;
@@ -332,15 +344,14 @@ impl Schema {
     fn drop_beside(
         &self,
         inside: &mut Client,
-        made: &LeftSchema,
-        there: &BTreeSet<String>,
+        ours: &[String],
         others: &[String],
         restored: &mut Restored,
     ) -> Result<(), LabError> {
         let name = &self.name;
         // As the server writes them, and so as they are between quotes.
-        let mine = made.made.iter().filter(|table| there.contains(*table));
-        let mine: Vec<_> = mine.map(|table| if table == TABLE { table.clone() } else { self.quote(table) }).collect();
+        let mine = ours.iter().map(|table| if table == TABLE { table.clone() } else { self.quote(table) });
+        let mine: Vec<_> = mine.collect();
         self.drop_tables(inside, &mine)?;
         restored.done.push(format!("the tables of truetps in `{name}` were dropped"));
         restored.left.push(format!("the schema `{name}` has tables that somebody else made: {}", listed(others)));
