@@ -103,6 +103,24 @@ fn no_server_program_is_an_error_that_says_where_it_looked() {
 }
 
 #[test]
+fn a_folder_of_the_user_is_no_place_for_private_servers() {
+    let place = Place::new();
+    let precious = place.path().join("disk/servers/prod/data/file");
+    std::fs::create_dir_all(precious.parent().unwrap()).unwrap();
+    std::fs::write(&precious, "precious").unwrap();
+    let disk = place.path().join("disk");
+    for words in [&["server", "list"][..], &["server", "clean"], &["server", "add", "a"], &["sweep", "--quick"]] {
+        let ran: Ran = place.command(words).env("TRUETPS_SANDBOX_DIR", &disk).output().unwrap().into();
+        assert_eq!(ran.code, Some(2), "{words:?}: {}", ran.stderr);
+        for expect in ["has not made", "servers/prod", "hint: ", "--sandbox-dir", "disk/truetps"] {
+            assert!(ran.stderr.contains(expect), "{words:?}: {}\nshould contain {expect}", ran.stderr);
+        }
+    }
+    assert_eq!(std::fs::read_to_string(&precious).unwrap(), "precious");
+    assert_eq!(std::fs::read_dir(&disk).unwrap().count(), 1, "nothing was made beside it");
+}
+
+#[test]
 fn folders_that_cannot_be_used() {
     let place = Place::new();
     let file = place.write("a file", "");

@@ -94,9 +94,10 @@ fn copy_file(from: &Path, to: &Path, user: &ServerUser, buffer: &mut [u8]) -> io
     }
 }
 
-/// Opens a file that may belong to another user: never through a link that he put there.
+/// Opens a file that another user may have put there: no link is followed, and no pipe waited for.
 pub(crate) fn open_no_link(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
-    options.custom_flags(OFlags::NOFOLLOW.bits().cast_signed()).open(path)
+    let file = options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed()).open(path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is no regular file")) }
 }
 
 #[cfg(test)]

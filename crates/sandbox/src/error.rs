@@ -23,6 +23,11 @@ pub enum SandboxError {
     #[error("the folder for private servers, {}, cannot be used: {problem}", path.display())]
     Home { path: PathBuf, problem: String },
     #[error(
+        "{} is no folder of private servers: it has no file `truetps-home`, and truetps has not made {}",
+        path.display(), found.display()
+    )]
+    ForeignHome { path: PathBuf, found: PathBuf },
+    #[error(
         "not enough disk space: {what} needs {}, and {} has {} free",
         megabytes(*needed), path.display(), megabytes(*free)
     )]
@@ -75,6 +80,10 @@ impl SandboxError {
                 Some(format!("free some space, or {elsewhere}"))
             }
             Self::Home { .. } => Some(elsewhere.to_owned()),
+            Self::ForeignHome { path, .. } => {
+                let below = path.join("truetps");
+                Some(format!("name a new or an empty folder on that disk: --sandbox-dir {}", below.display()))
+            }
             Self::DiskFull { .. } => {
                 Some(format!("free some space (`truetps server clean` removes leftovers), or {elsewhere}"))
             }

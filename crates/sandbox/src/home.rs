@@ -1,6 +1,7 @@
 //! The folder that private servers and their templates live in.
 //!
 //! ```text
+//! <home>/truetps-home        marker: truetps uses no other folder, but for one that is empty; see `proof.rs`
 //! <home>/templates/<key>/   an initialised data folder and its list of files; `<key>.lock` beside it
 //! <home>/servers/<id>/      owner.json  lock  data/  run/  tmp/  error.log  console.log
 //! <home>/named/<name>/      server.json  instance.json  tree/  data/  run/  tmp/  error.log  console.log; `.<name>.lock`
@@ -16,7 +17,10 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::geteuid;
 
+use crate::copy::open_no_link;
 use crate::error::SandboxError;
+use crate::proof::{mark, outer_home};
+use crate::registry::HOME_LOCK;
 use crate::server_user::ServerUser;
 
 const ROOT_HOME: &str = "/var/cache/truetps";
@@ -35,10 +39,14 @@ impl Home {
     pub fn open(explicit: Option<&Path>) -> Result<Self, SandboxError> {
         let named = explicit.map_or_else(default_path, |path| Ok(path.to_owned()))?;
         let user = ServerUser::choose();
+        if let Some(outer) = outer_home(&named) {
+            return Err(SandboxError::home(&named, format!("it lies in {}, another one", outer.display())));
+        }
         make_folder(&named, &user)?;
         let path = named.canonicalize().map_err(|error| SandboxError::home(&named, error.to_string()))?;
         check_name(&path)?;
         check_passable(&path, &user)?;
+        mark(&path, default_path().is_ok_and(|usual| usual == named))?;
         let home = Self { path, user };
         for folder in [home.templates(), home.servers()] {
             make_folder(&folder, &home.user)?;
@@ -78,7 +86,7 @@ impl Home {
     /// Held while a server's folder is being made, and while leftovers are looked for: a folder that has no owner yet
     /// is not a leftover. Opening it for writing also tells a read-only disk early.
     pub(crate) fn lock_file(&self) -> Result<File, SandboxError> {
-        let path = self.servers().join(".lock");
+        let path = self.servers().join(HOME_LOCK);
         open_lock(&path).map_err(|error| SandboxError::home(&self.path, error.to_string()))
     }
 }
@@ -86,7 +94,8 @@ impl Home {
 /// Opens a lock file, making it where it is missing.
 pub(crate) fn open_lock(path: &Path) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
-    OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)
+    let mut options = OpenOptions::new();
+    open_no_link(options.write(true).create(true).truncate(false).mode(0o600), path)
 }
 
 fn default_path() -> Result<PathBuf, SandboxError> {

@@ -5,7 +5,8 @@
 //! it. Two rules hold everywhere:
 //!
 //! - A server that truetps did not start is never touched: a process is only ever signalled through the handle of its
-//!   start, or, for leftovers of a killed run, when it holds a data folder below our own [`Home`].
+//!   start, or, for leftovers of a killed run, when it was started on a data folder that provably is truetps's; see
+//!   `proof.rs`.
 //! - A server never outlives truetps, not even `kill -9` of truetps: see `spawn.rs`. The one exception is what the user
 //!   asks for by name: an [`Instance`] runs until it is stopped.
 //!
@@ -35,6 +36,7 @@ mod old_redo;
 mod options;
 mod postgres;
 mod processes;
+mod proof;
 mod readiness;
 mod registry;
 mod run;

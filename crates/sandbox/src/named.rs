@@ -25,6 +25,7 @@ use crate::named_error::NamedError;
 use crate::old_redo;
 use crate::postgres::forget_shared_memory;
 use crate::processes::{KILL_TIME_LIMIT, holder_of, kill_marked};
+use crate::proof::{is_empty_folder, is_file, is_folder, read_json, remove_proven};
 use crate::run::wait_for_lock;
 use crate::template;
 use crate::unfinished::clean_templates;
@@ -35,6 +36,9 @@ const NAME_BYTES_MAX: usize = 40;
 const REGISTRATION: &str = "server.json";
 /// A tree that is being unpacked; see `unfinished.rs`. No name begins with a dot, so it is none.
 pub(crate) const UNFINISHED: &str = ".adding";
+/// Behind the name in that of its locks.
+const LOCK: &str = ".lock";
+const USE: &str = ".use";
 /// The tree that a new one takes the place of, until the new one is registered.
 const OLD_TREE: &str = "tree.old";
 /// Whoever holds the lock to look and to signal is done in a moment; a start makes data, which takes a few seconds.
@@ -163,7 +167,7 @@ impl<'a> Named<'a> {
 
     /// The same; another one who holds it is waited for.
     pub(crate) fn lock_within(self, name: &str, time_limit: Duration) -> Result<File, SandboxError> {
-        let path = self.home.make_named()?.join(format!(".{name}.lock"));
+        let path = self.home.make_named()?.join(format!(".{name}{LOCK}"));
         let lock = open_lock(&path).map_err(SandboxError::io("open", &path))?;
         match wait_for_lock(&lock, time_limit) {
             Ok(()) if is_at(&lock, &path) => Ok(lock),
@@ -194,7 +198,7 @@ impl<'a> Named<'a> {
     }
 
     fn use_path(self, name: &str) -> PathBuf {
-        self.home.named().join(format!(".{name}.use"))
+        self.home.named().join(format!(".{name}{USE}"))
     }
 
     /// For a run that needs the server's program to its end. Starting and stopping the instance goes on meanwhile.
@@ -231,6 +235,7 @@ impl<'a> Named<'a> {
         check_server_name(add.name)?;
         self.check_source(add)?;
         let _lock = self.lock(add.name)?;
+        self.check_own(add.name)?;
         self.mend_tree(add.name)?;
         let mut unused = None;
         let before = self.read(add.name)?;
@@ -261,6 +266,15 @@ impl<'a> Named<'a> {
         }
         drop(unused);
         added
+    }
+
+    /// What the name would mean is truetps's own, or not there.
+    fn check_own(self, name: &str) -> Result<(), SandboxError> {
+        let path = self.folder(name);
+        if path.symlink_metadata().is_err() || is_empty_folder(&path) || is_ours(&path) {
+            return Ok(());
+        }
+        Err(NamedError::Foreign { path }.into())
     }
 
     /// A tree of another name, or of this one, would go with it.
@@ -325,8 +339,9 @@ impl<'a> Named<'a> {
             let (was, is) = (before.what(), server.what());
             return Err(NamedError::OtherData { name: server.name, was, is }.into());
         }
-        if !folder.exists() {
-            make_passable(&folder, self.home.user()).map_err(SandboxError::io("make", &folder))?;
+        if !is_ours(&folder) {
+            self.put_new(&server, beside, &folder)?;
+            return Ok(server);
         }
         let (tree, old) = (folder.join("tree"), folder.join(OLD_TREE));
         if tree.exists() {
@@ -342,6 +357,15 @@ impl<'a> Named<'a> {
         Ok(server)
     }
 
+    /// The folder gets its name when the registration stands in it: what is there without one is not ours.
+    fn put_new(self, server: &NamedServer, beside: &Path, folder: &Path) -> Result<(), SandboxError> {
+        if !server.unpacked {
+            make_passable(beside, self.home.user()).map_err(SandboxError::io("make", beside))?;
+        }
+        write_json(&beside.join(REGISTRATION), server)?;
+        fs::rename(beside, folder).map_err(SandboxError::io("rename", beside))
+    }
+
     fn put_tree(self, server: &NamedServer, beside: &Path, tree: &Path) -> Result<(), SandboxError> {
         if server.unpacked {
             fs::rename(beside.join("tree"), tree).map_err(SandboxError::io("rename", beside))?;
@@ -355,6 +379,7 @@ impl<'a> Named<'a> {
     pub fn remove(self, name: &str, force: bool) -> Result<(), SandboxError> {
         check_server_name(name)?;
         let folder = self.folder(name);
+        self.check_own(name)?;
         if !folder.is_dir() {
             return Err(self.unknown(name)?.into());
         }
@@ -381,13 +406,7 @@ impl<'a> Named<'a> {
         template::remove_of(self.home, &folder);
         // One that was begun does not say yet of which program it is.
         clean_templates(self.home);
-        // The registration goes last: what is cut short can be removed again.
-        for entry in fs::read_dir(&folder).map_err(SandboxError::io("read", &folder))?.filter_map(Result::ok) {
-            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                remove_tree(&entry.path())?;
-            }
-        }
-        remove_tree(&folder)?;
+        remove_proven(&folder, &[REGISTRATION])?;
         self.remove_locks(name);
         drop((lock, unused));
         Ok(())
@@ -402,10 +421,27 @@ impl<'a> Named<'a> {
 
     /// For whoever holds them: a name that means nothing leaves nothing.
     fn remove_locks(self, name: &str) {
-        for path in [self.use_path(name), self.home.named().join(format!(".{name}.lock"))] {
+        for path in [self.use_path(name), self.home.named().join(format!(".{name}{LOCK}"))] {
             let _ = fs::remove_file(path);
         }
     }
+}
+
+/// Whether truetps has made this folder: by its name and the registration in it, be that readable or not.
+pub(crate) fn is_ours(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_str().unwrap_or_default();
+    check_server_name(name).is_ok() && is_folder(path) && is_file(&path.join(REGISTRATION))
+}
+
+/// Whether an entry beside these folders was made by truetps.
+pub(crate) fn is_known(path: &Path, name: &str) -> bool {
+    let of_name = |ending: &str| {
+        let name = name.strip_prefix('.').and_then(|rest| rest.strip_suffix(ending));
+        name.is_some_and(|name| check_server_name(name).is_ok())
+    };
+    let is_lock = (of_name(LOCK) || of_name(USE)) && is_file(path);
+    let is_registered = is_ours(path) && read_json::<NamedServer>(&path.join(REGISTRATION)).is_some();
+    is_lock || of_name(UNFINISHED) && is_folder(path) || is_registered
 }
 
 /// The lock of a name that was given up meanwhile is nobody's.
@@ -532,6 +568,21 @@ mod tests {
         assert!(named.remove("whole", false).unwrap_err().to_string().contains("instance.json"));
         named.remove("whole", true).unwrap();
         assert_eq!(fs::read_dir(home.named()).unwrap().count(), 0, "not even a lock");
+    }
+
+    #[test]
+    fn a_folder_of_the_user_is_neither_replaced_nor_removed() {
+        let (_dir, home) = home();
+        let named = Named::of(&home);
+        let precious = named.home.make_named().unwrap().join("a/tree.old/file");
+        fs::create_dir_all(precious.parent().unwrap()).unwrap();
+        fs::write(&precious, "").unwrap();
+        let add = Add { name: "a", source: None, replace: true, stop: &AtomicBool::new(false) };
+        let errors = [named.register(&add).unwrap_err(), named.remove("a", true).unwrap_err()];
+        for error in errors {
+            assert!(matches!(error, SandboxError::Named(NamedError::Foreign { .. })), "{error}");
+        }
+        assert!(precious.exists() && named.list().unwrap().is_empty());
     }
 
     #[test]

@@ -45,6 +45,8 @@ pub enum NamedError {
     InUse { name: String },
     #[error("{}: lies in the folder of servers with names, and would go with one of them", path.display())]
     Inside { path: PathBuf },
+    #[error("{} is there, and truetps has not made it", path.display())]
+    Foreign { path: PathBuf },
     #[error("the start of server `{name}` was interrupted: it does not run")]
     Interrupted { name: String },
     #[error("server `{name}` (pid {pid}) does not end, though it was killed")]
@@ -77,6 +79,7 @@ impl NamedError {
             }
             Self::InUse { .. } => "wait until that run has ended, or stop it with Ctrl-C".to_owned(),
             Self::Inside { .. } => "name the archive or the folder that it came from".to_owned(),
+            Self::Foreign { .. } => "take another name, or move that folder to another place".to_owned(),
             Self::LongSocket { .. } => "name a shorter folder with --sandbox-dir, or the server shorter".to_owned(),
             Self::Unknown { .. }
             | Self::BadName { .. }

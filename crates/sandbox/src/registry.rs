@@ -13,16 +13,29 @@ use serde::{Deserialize, Serialize};
 use truetps_record::{Flavour, write_atomically};
 
 use crate::binary::ServerBinary;
+use crate::copy::open_no_link;
 use crate::error::SandboxError;
-use crate::home::{Home, make_passable, open_lock, remove_tree};
+use crate::home::{Home, make_passable, open_lock};
+use crate::instance_note::marks;
 use crate::postgres::forget_shared_memory;
-use crate::processes::{kill_servers_on, servers_on};
+use crate::processes::{holder_of, kill_marked, servers_on};
+use crate::proof::{is_empty_folder, is_file, is_folder, read_json, remove_proven};
 use crate::run;
 use crate::unfinished::clean_unfinished;
 
 const SCHEMA_VERSION: u32 = 1;
+const OWNER: &str = "owner.json";
+const LOCK: &str = "lock";
+/// What is in a folder that was just made.
+const FIRST_FILES: [&str; 3] = [OWNER, "owner.json.tmp", LOCK];
+/// What proves that a folder is ours is removed last.
+pub(crate) const PROOFS: [&str; 2] = [LOCK, OWNER];
 /// More than this many servers of one process at a time is a mistake of ours.
 const SERVERS_MAX: u32 = 10_000;
+/// Behind the name of a folder that has no owner yet; a dot is before it.
+const MAKING: &str = ".making";
+/// Of all servers' folders.
+pub(crate) const HOME_LOCK: &str = ".lock";
 const KILL_TIME_LIMIT: Duration = Duration::from_secs(20);
 const LOCK_TIME_LIMIT: Duration = Duration::from_secs(30);
 /// A socket folder of ours outside the home folder starts with this; see `sandbox.rs`.
@@ -56,14 +69,14 @@ impl Owner {
     }
 
     pub(crate) fn write(&self, folder: &Path) -> Result<(), SandboxError> {
-        let path = folder.join("owner.json");
+        let path = folder.join(OWNER);
         let text = serde_json::to_vec_pretty(self)
             .map_err(|error| SandboxError::Content { path: path.clone(), problem: error.to_string() })?;
         write_atomically(&path, &text).map_err(|error| SandboxError::Content { path, problem: error.to_string() })
     }
 
     fn read(folder: &Path) -> Option<Self> {
-        serde_json::from_slice(&fs::read(folder.join("owner.json")).ok()?).ok()
+        read_json(&folder.join(OWNER))
     }
 }
 
@@ -78,28 +91,65 @@ pub(crate) struct Claim {
 /// Makes a new folder and takes its lock.
 pub(crate) fn claim(home: &Home, binary: &ServerBinary) -> Result<Claim, SandboxError> {
     let _making = wait_for_lock(home.lock_file()?, &home.servers())?;
-    let path = make_unused(home)?;
-    let lock_path = path.join("lock");
+    let path = unused_path(home)?;
+    let beside = path.with_file_name(format!(".{}{MAKING}", path.file_name().unwrap_or_default().display()));
+    remove_first_files(&beside);
+    make_passable(&beside, home.user()).map_err(|error| SandboxError::home(home.path(), error.to_string()))?;
+    let made = make_owned(&beside, &path, Owner::of(binary));
+    if made.is_err() {
+        remove_first_files(&beside);
+    }
+    made
+}
+
+/// The folder gets its name when its owner stands in it: what is there without one is not ours.
+fn make_owned(beside: &Path, path: &Path, owner: Owner) -> Result<Claim, SandboxError> {
+    let lock_path = beside.join(LOCK);
     let lock = open_lock(&lock_path).map_err(SandboxError::io("make", &lock_path))?;
-    // Free but for a moment's look of somebody who lists the folders.
     let lock = wait_for_lock(lock, &lock_path)?;
-    let owner = Owner::of(binary);
-    owner.write(&path)?;
-    Ok(Claim { path, owner, _lock: lock })
+    owner.write(beside)?;
+    fs::rename(beside, path).map_err(SandboxError::io("rename", beside))?;
+    Ok(Claim { path: path.to_owned(), owner, _lock: lock })
 }
 
 /// Names are short, because a socket's path may have 107 bytes in all.
-fn make_unused(home: &Home) -> Result<PathBuf, SandboxError> {
+fn unused_path(home: &Home) -> Result<PathBuf, SandboxError> {
     let us = std::process::id();
-    for n in 1..=SERVERS_MAX {
-        let path = home.servers().join(format!("{us}-{n}"));
-        match make_passable(&path, home.user()) {
-            Ok(()) => return Ok(path),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(SandboxError::home(home.path(), error.to_string())),
-        }
+    let mut paths = (1..=SERVERS_MAX).map(|n| home.servers().join(format!("{us}-{n}")));
+    let unused = paths.find(|path| path.symlink_metadata().is_err());
+    unused.ok_or_else(|| {
+        SandboxError::home(home.path(), format!("it holds {SERVERS_MAX} servers of this process already"))
+    })
+}
+
+/// Removes a folder that was being made when its owner was killed, with the files that it was given by then.
+fn remove_first_files(beside: &Path) {
+    for name in FIRST_FILES {
+        let _ = fs::remove_file(beside.join(name));
     }
-    Err(SandboxError::home(home.path(), format!("it holds {SERVERS_MAX} servers of this process already")))
+    let _ = fs::remove_dir(beside);
+}
+
+/// `4711-1`: the names of servers' folders.
+fn is_id(name: &str) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    name.split_once('-').is_some_and(|(pid, n)| is_number(pid) && is_number(n))
+}
+
+/// `.4711-1.making`
+fn is_in_the_making(name: &str) -> bool {
+    name.strip_prefix('.').and_then(|rest| rest.strip_suffix(MAKING)).is_some_and(is_id)
+}
+
+/// Whether truetps has made this folder: by its name and the owner in it, or by its name where it has lost all it had.
+pub(crate) fn is_ours(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_str().unwrap_or_default();
+    is_id(name) && is_folder(path) && (Owner::read(path).is_some() || is_empty_folder(path))
+}
+
+/// Whether an entry beside these folders was made by truetps.
+pub(crate) fn is_known(path: &Path, name: &str) -> bool {
+    name == HOME_LOCK && is_file(path) || is_in_the_making(name) && is_folder(path) || is_ours(path)
 }
 
 /// Takes a lock that is held for moments only.
@@ -138,7 +188,7 @@ pub fn list(home: &Home) -> Result<Vec<Entry>, SandboxError> {
 
 fn entry(path: &Path) -> Entry {
     let owner = Owner::read(path);
-    let lock = path.join("lock");
+    let lock = path.join(LOCK);
     let server_alive = !servers_on(&path.join("data")).is_empty();
     Entry {
         id: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
@@ -158,9 +208,9 @@ fn folders(home: &Home) -> Result<Vec<PathBuf>, SandboxError> {
     let servers = home.servers();
     let mut found = Vec::new();
     for entry in fs::read_dir(&servers).map_err(SandboxError::io("read", &servers))? {
-        let entry = entry.map_err(SandboxError::io("read", &servers))?;
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            found.push(entry.path());
+        let path = entry.map_err(SandboxError::io("read", &servers))?.path();
+        if is_ours(&path) {
+            found.push(path);
         }
     }
     found.sort();
@@ -169,7 +219,8 @@ fn folders(home: &Home) -> Result<Vec<PathBuf>, SandboxError> {
 
 /// A lock of our own process counts too: locks belong to the open file, not to the process.
 pub(crate) fn is_held(lock: &Path) -> bool {
-    File::open(lock).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+    let opened = open_no_link(File::options().read(true), lock);
+    opened.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
 pub(crate) fn disk_bytes(path: &Path) -> u64 {
@@ -194,7 +245,8 @@ pub struct Cleaned {
 /// Removes what killed runs left: folders whose owner is dead, killing a server that still runs there first.
 pub fn clean(home: &Home) -> Result<Vec<Cleaned>, SandboxError> {
     let leftovers = take_leftovers(home)?;
-    let cleaned: Result<Vec<_>, _> = leftovers.into_iter().map(|(path, _lock)| remove_leftover(home, &path)).collect();
+    let removed = leftovers.into_iter().map(|(path, _lock)| remove_leftover(home, &path));
+    let cleaned: Result<Vec<_>, _> = removed.filter_map(Result::transpose).collect();
     // What cannot be removed now is in nobody's way: the next one tries again.
     let _ = clean_unfinished(home);
     cleaned
@@ -203,30 +255,44 @@ pub fn clean(home: &Home) -> Result<Vec<Cleaned>, SandboxError> {
 /// Folders whose lock was free, with the lock: from here on no other cleaner takes them.
 fn take_leftovers(home: &Home) -> Result<Vec<(PathBuf, Option<File>)>, SandboxError> {
     let _looking = wait_for_lock(home.lock_file()?, &home.servers())?;
+    remove_unmade(home);
     let mut taken = Vec::new();
     for path in folders(home)? {
-        match File::open(path.join("lock")) {
+        match open_no_link(File::options().read(true), &path.join(LOCK)) {
             Ok(lock) if lock.try_lock().is_ok() => taken.push((path, Some(lock))),
             Ok(_) => {}
-            // Its owner died between making the folder and the lock.
+            // Its removal was cut short.
             Err(error) if error.kind() == io::ErrorKind::NotFound => taken.push((path, None)),
-            Err(error) => return Err(SandboxError::io("open", &path.join("lock"))(error)),
+            Err(error) => return Err(SandboxError::io("open", &path.join(LOCK))(error)),
         }
     }
     Ok(taken)
 }
 
-fn remove_leftover(home: &Home, path: &Path) -> Result<Cleaned, SandboxError> {
-    let mut entry = entry(path);
+/// Folders that were being made by a process that is dead: all are made under the lock that is held here.
+fn remove_unmade(home: &Home) {
+    for entry in fs::read_dir(home.servers()).into_iter().flatten().flatten() {
+        if entry.file_name().to_str().is_some_and(is_in_the_making) {
+            remove_first_files(&entry.path());
+        }
+    }
+}
+
+/// `None`: a server that truetps did not start runs on it, so that both stay.
+fn remove_leftover(home: &Home, path: &Path) -> Result<Option<Cleaned>, SandboxError> {
+    let (mut entry, data) = (entry(path), path.join("data"));
     entry.owner_alive = false;
-    let servers_killed =
-        kill_servers_on(&path.join("data"), KILL_TIME_LIMIT).map_err(SandboxError::io("stop the server of", path))?;
+    let killed = kill_marked(&data, &marks(path), KILL_TIME_LIMIT);
+    let servers_killed = killed.map_err(SandboxError::io("stop the server of", path))?;
+    if holder_of(&data).is_some() {
+        return Ok(None);
+    }
     if let Some(socket_dir) = Owner::read(path).and_then(|owner| owner.socket_dir) {
         remove_socket_dir(&socket_dir, home);
     }
-    forget_shared_memory(&path.join("data"), home.user());
-    remove_tree(path)?;
-    Ok(Cleaned { entry, servers_killed })
+    forget_shared_memory(&data, home.user());
+    remove_proven(path, &PROOFS)?;
+    Ok(Some(Cleaned { entry, servers_killed }))
 }
 
 /// Removes a socket folder that we made below a folder which is open to everybody: only one that has our name, is no

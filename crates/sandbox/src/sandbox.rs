@@ -12,7 +12,8 @@ use crate::error::SandboxError;
 use crate::family::{Family, Places};
 use crate::home::{Home, give, make_private, remove_tree};
 use crate::postgres::forget_shared_memory;
-use crate::registry::{Claim, SOCKET_DIR_PREFIX, claim, remove_socket_dir};
+use crate::proof::remove_proven;
+use crate::registry::{Claim, PROOFS, SOCKET_DIR_PREFIX, claim, remove_socket_dir};
 use crate::server::{RunningServer, StartOptions};
 use crate::settings::Settings;
 use crate::template::copy_template;
@@ -125,7 +126,7 @@ impl Folder {
     fn remove(&self) -> Result<(), SandboxError> {
         self.remove_data()?;
         remove_socket_dir(self.socket.parent().unwrap_or(&self.socket), &self.home);
-        remove_tree(&self.path)
+        remove_proven(&self.path, &PROOFS)
     }
 }
 

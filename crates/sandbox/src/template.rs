@@ -11,13 +11,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use truetps_record::{fnv1a, write_atomically};
+use truetps_record::{Flavour, fnv1a, write_atomically};
 
 use crate::binary::ServerBinary;
 use crate::copy::copy_datadir;
 use crate::error::SandboxError;
 use crate::home::{Home, open_lock, remove_tree};
 use crate::options::OptionLine;
+use crate::proof::{is_file, is_folder, read_json, remove_proven};
 use crate::run::wait_for_lock;
 use crate::settings::Settings;
 use crate::template_build::build;
@@ -28,6 +29,7 @@ const RECIPE: u32 = 1;
 const TEMPLATES_MAX: usize = 8;
 /// Behind the name of one that is being made.
 const BUILDING: &str = ".building";
+const MANIFEST: &str = "template.json";
 /// Another truetps may be making the same template: MySQL takes 2 to 5 s, longer on a busy machine.
 const LOCK_TIME_LIMIT: Duration = Duration::from_mins(3);
 
@@ -121,16 +123,37 @@ fn finish(binary: &ServerBinary, beside: &Path, path: &Path) -> Result<(), Sandb
     let manifest = Manifest { recipe: RECIPE, version_text: binary.version_text.clone(), program, files };
     let content = |problem: String| SandboxError::Content { path: beside.to_owned(), problem };
     let text = serde_json::to_vec_pretty(&manifest).map_err(|error| content(error.to_string()))?;
-    write_atomically(&beside.join("template.json"), &text).map_err(|error| content(error.to_string()))?;
+    write_atomically(&beside.join(MANIFEST), &text).map_err(|error| content(error.to_string()))?;
     let folder = File::open(beside).map_err(SandboxError::io("open", beside))?;
     rustix::fs::syncfs(&folder).map_err(|error| SandboxError::io("sync", beside)(error.into()))?;
-    remove_tree(path)?;
+    remove_proven(path, &[MANIFEST])?;
     fs::rename(beside, path).map_err(SandboxError::io("rename", beside))
 }
 
 fn manifest(path: &Path) -> Option<Manifest> {
-    let text = fs::read(path.join("template.json")).ok()?;
-    serde_json::from_slice(&text).ok()
+    read_json(&path.join(MANIFEST))
+}
+
+/// `mariadb-10.11.19-0123456789abcdef`: the names of templates.
+fn is_key(name: &str) -> bool {
+    let is_hash = |text: &str| text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_version = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let parts = name.rsplit_once('-').and_then(|(rest, hash)| Some((rest.split_once('-')?, hash)));
+    parts.is_some_and(|((flavour, version), hash)| {
+        Flavour::ALL.iter().any(|known| known.to_string() == flavour) && is_version(version) && is_hash(hash)
+    })
+}
+
+/// Whether truetps has made this folder: by its name and the list in it.
+pub(crate) fn is_ours(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_str().unwrap_or_default();
+    is_key(name) && is_folder(path) && manifest(path).is_some()
+}
+
+/// Whether an entry beside the templates was made by truetps.
+pub(crate) fn is_known(path: &Path, name: &str) -> bool {
+    let is_lock = name.strip_suffix(".lock").is_some_and(is_key) && is_file(path);
+    is_lock || name.strip_suffix(BUILDING).is_some_and(is_key) && is_folder(path) || is_ours(path)
 }
 
 fn is_whole(path: &Path) -> bool {
@@ -160,7 +183,7 @@ fn list_files(data: &Path) -> io::Result<BTreeMap<String, u64>> {
 /// Removes the templates that were not used for the longest time, beyond a few. One that is in use is passed over.
 fn remove_old(home: &Home, in_use: &str) {
     let mut others: Vec<_> =
-        names(home).into_iter().filter(|name| name != in_use && !name.contains(".build")).collect();
+        names(home).into_iter().filter(|name| name != in_use && is_ours(&home.templates().join(name))).collect();
     let last_use = |name: &String| fs::metadata(lock_path(home, name)).and_then(|metadata| metadata.modified()).ok();
     others.sort_by_key(|name| std::cmp::Reverse(last_use(name)));
     for name in others.iter().skip(TEMPLATES_MAX - 1) {
@@ -181,7 +204,7 @@ pub(crate) fn remove_of(home: &Home, folder: &Path) {
 /// Templates that are being made, or were by a killed run, each with its lock.
 pub(crate) fn unfinished(home: &Home) -> Vec<(PathBuf, PathBuf)> {
     let pair = |folder: String| {
-        let key = folder.strip_suffix(BUILDING)?;
+        let key = folder.strip_suffix(BUILDING).filter(|key| is_key(key))?;
         Some((home.templates().join(&folder), lock_path(home, key)))
     };
     names(home).into_iter().filter_map(pair).collect()
@@ -190,8 +213,9 @@ pub(crate) fn unfinished(home: &Home) -> Vec<(PathBuf, PathBuf)> {
 /// A folder that cannot be removed now is tried again by the next start.
 fn remove_if_unused(home: &Home, key: &str) {
     let lock = open_lock(&lock_path(home, key));
-    if lock.is_ok_and(|lock| lock.try_lock().is_ok()) {
-        let _ = remove_tree(&home.templates().join(key));
+    let path = home.templates().join(key);
+    if is_ours(&path) && lock.is_ok_and(|lock| lock.try_lock().is_ok()) {
+        let _ = remove_proven(&path, &[MANIFEST]);
     }
 }
 
@@ -209,6 +233,29 @@ mod tests {
         let files = list_files(&path.join("data")).unwrap();
         let manifest = Manifest { recipe: RECIPE, version_text: String::new(), program: None, files };
         fs::write(path.join("template.json"), serde_json::to_vec(&manifest).unwrap()).unwrap();
+    }
+
+    #[test]
+    fn old_templates_go_and_folders_of_the_user_stay() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::tempdir().unwrap();
+        fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o711)).unwrap();
+        let home = Home::open(Some(&dir.path().join("home"))).unwrap();
+        let key = |n: usize| format!("mysql-8.0.36-{n:016x}");
+        for n in 0..TEMPLATES_MAX + 2 {
+            let path = home.templates().join(key(n));
+            fs::create_dir_all(path.join("data")).unwrap();
+            manifest_of(&path);
+        }
+        let foreign = ["mail".to_owned(), "mysql-8.0.36-mine".to_owned(), key(99)];
+        for name in &foreign {
+            fs::create_dir_all(home.templates().join(name).join("data")).unwrap();
+        }
+        remove_old(&home, &key(0));
+        let left = names(&home);
+        assert!(foreign.iter().all(|name| left.contains(name)) && left.contains(&key(0)), "{left:?}");
+        assert_eq!(left.len(), TEMPLATES_MAX + foreign.len(), "{left:?}");
+        assert!(is_key("postgresql-15.18-00000000deadbeef") && !is_key("mail-1.0-00000000deadbeef"));
     }
 
     #[test]

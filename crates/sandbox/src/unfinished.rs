@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use crate::error::SandboxError;
 use crate::home::{Home, open_lock, remove_tree};
-use crate::named::{Named, UNFINISHED, is_at};
+use crate::named::{Named, UNFINISHED, check_server_name, is_at, is_ours};
+use crate::proof::is_folder;
 use crate::registry::{disk_bytes, is_held};
 use crate::template;
 
@@ -62,7 +63,7 @@ fn clean(home: &Home, found: Vec<Beside>) -> Result<Vec<Unfinished>, SandboxErro
             continue;
         }
         // Its owner may have finished it while we looked.
-        if one.path.is_dir() {
+        if is_folder(&one.path) {
             let described = one.described();
             remove_tree(&one.path)?;
             removed.push(described);
@@ -93,11 +94,12 @@ fn of_named(named: &Path) -> Vec<Beside> {
     names.sort();
     let beside = |entry: String| {
         let (name, path) = match entry.strip_prefix('.').and_then(|rest| rest.strip_suffix(UNFINISHED)) {
-            Some(name) => (name.to_owned(), named.join(&entry)),
-            None => (entry.clone(), named.join(&entry).join(COPY)),
+            Some(name) if check_server_name(name).is_ok() => (name.to_owned(), named.join(&entry)),
+            None if is_ours(&named.join(&entry)) => (entry.clone(), named.join(&entry).join(COPY)),
+            _ => return None,
         };
         let lock = named.join(format!(".{name}.lock"));
-        path.is_dir().then_some(Beside { path, lock, name: Some(name) })
+        is_folder(&path).then_some(Beside { path, lock, name: Some(name) })
     };
     names.into_iter().filter_map(beside).collect()
 }
@@ -113,15 +115,23 @@ mod tests {
         fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o711)).unwrap();
         let home = Home::open(Some(&dir.path().join("home"))).unwrap();
         let named = home.make_named().unwrap();
-        let folders = [home.templates().join("k-1.building"), named.join(".a.adding"), named.join("b").join(COPY)];
+        const KEY: &str = "mysql-8.0.36-0123456789abcdef";
+        let folders =
+            [home.templates().join(format!("{KEY}.building")), named.join(".a.adding"), named.join("b").join(COPY)];
         for folder in &folders {
             fs::create_dir_all(folder.join("tree")).unwrap();
             fs::write(folder.join("tree/of"), "a killed run").unwrap();
         }
+        fs::write(named.join("b/server.json"), "{").unwrap();
+        // Of the user: names that truetps gives none, and a folder without registration.
+        let foreign = [home.templates().join("mine.building"), named.join(".A b.adding"), named.join("c").join(COPY)];
+        for folder in &foreign {
+            fs::create_dir_all(folder).unwrap();
+        }
         let paths = |found: Vec<Unfinished>| found.into_iter().map(|one| one.path).collect::<Vec<_>>();
         assert_eq!(paths(unfinished(&home)), folders);
         // One that somebody is making is his.
-        let locks = [home.templates().join("k-1.lock"), named.join(".a.lock"), named.join(".b.lock")];
+        let locks = [home.templates().join(format!("{KEY}.lock")), named.join(".a.lock"), named.join(".b.lock")];
         let held = locks.each_ref().map(|lock| open_lock(lock).unwrap());
         for lock in &held {
             lock.lock().unwrap();
@@ -129,6 +139,7 @@ mod tests {
         assert_eq!((paths(unfinished(&home)), clean_unfinished(&home).unwrap()), (vec![], vec![]));
         drop(held);
         assert_eq!(paths(clean_unfinished(&home).unwrap()), folders);
+        assert!(foreign.iter().all(|folder| folder.is_dir()));
         assert!(folders.iter().all(|folder| !folder.exists()) && named.join("b").is_dir());
         let left: Vec<_> = fs::read_dir(&named).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert!(!left.iter().any(|name| name == ".a.lock"), "a lock of nobody's: {left:?}");

@@ -95,13 +95,13 @@ fn a_server_never_outlives_a_killed_owner() {
 /// With the end of its input, which would wake it.
 struct Stray(Killed, #[allow(dead_code, reason = "its end would be read")] Option<ChildStdin>);
 
-/// A process with the argument that our servers have, which nobody owns.
-fn stray(datadir: &Path) -> Stray {
+/// A process with the argument that servers on these data have; with this one, too, where truetps has started it.
+fn stray(datadir: &Path, pid_file: Option<&Path>) -> Stray {
     #[allow(clippy::disallowed_methods, reason = "stands for a server whose owner is dead")]
     let mut command = Command::new("/bin/sh");
     // It waits for a line that never comes, and starts no process that would be counted too.
-    command.args(["-c", "read line", "mysqld"]);
-    command.arg(format!("--datadir={}", datadir.display()));
+    command.args(["-c", "read line", "mysqld"]).arg(format!("--datadir={}", datadir.display()));
+    command.args(pid_file.map(|path| format!("--pid-file={}", path.display())));
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let input = child.stdin.take();
     let pid = child.id();
@@ -121,11 +121,11 @@ fn cleaning_kills_what_runs_on_a_leftover_and_nothing_else() {
     }
     fs::write(outside.join("file"), "precious").unwrap();
     std::os::unix::fs::symlink(&outside, leftover.join("data/link")).unwrap();
-    File::create(leftover.join("lock")).unwrap();
-    let mut on_leftover = stray(&leftover.join("data"));
-    let mut on_its_neighbour = stray(&leftover.join("data2"));
+    own(&leftover);
+    let mut on_leftover = stray(&leftover.join("data"), Some(&leftover.join("run/pid")));
+    let mut on_its_neighbour = stray(&leftover.join("data2"), Some(&leftover.join("run/pid")));
     let entry = list(&home).unwrap().remove(0);
-    assert!(entry.server_alive && !entry.owner_alive && entry.version.is_none(), "{entry:?}");
+    assert!(entry.server_alive && !entry.owner_alive && entry.version.as_deref() == Some("8.0.36"), "{entry:?}");
 
     // The stray is our child: somebody must ask for its end.
     let reaper = std::thread::spawn(move || on_leftover.0.0.wait().unwrap());
@@ -137,12 +137,59 @@ fn cleaning_kills_what_runs_on_a_leftover_and_nothing_else() {
     assert!(on_its_neighbour.0.0.try_wait().unwrap().is_none(), "another folder's process was killed");
 }
 
+/// What a killed truetps leaves in a server's folder.
+fn own(folder: &Path) {
+    let owner = r#"{"schema_version":1,"owner_pid":999999,"flavour":"mysql","version":"8.0.36"}"#;
+    fs::create_dir_all(folder).unwrap();
+    fs::write(folder.join("owner.json"), owner).unwrap();
+    File::create(folder.join("lock")).unwrap();
+}
+
+#[test]
+fn only_what_proves_to_be_of_truetps_is_removed_or_ended() {
+    let (_dir, home) = home();
+    let servers = home.path().join("servers");
+    let foreign = ["prod", "1-2-3", "4711-1", "4711-2", "x.making", "4711-1.bak"].map(|name| servers.join(name));
+    for folder in &foreign {
+        fs::create_dir_all(folder.join("data")).unwrap();
+        fs::write(folder.join("data/file"), "precious").unwrap();
+    }
+    fs::write(foreign[3].join("owner.json"), "{").unwrap();
+    for folder in [&foreign[0], &foreign[5]] {
+        own(folder);
+    }
+    std::os::unix::fs::symlink(&foreign[0], servers.join("4711-3")).unwrap();
+    let mut theirs = stray(&foreign[0].join("data"), Some(&foreign[0].join("run/pid")));
+    // A server that was started by hand on what a killed run has left.
+    let by_hand = servers.join("999999-1");
+    own(&by_hand);
+    let mut started_by_hand = stray(&by_hand.join("data"), None);
+    // Folders that a killed run was making, or removing.
+    for folder in [servers.join("999999-2"), servers.join(".999999-3.making")] {
+        fs::create_dir(&folder).unwrap();
+    }
+    fs::write(servers.join(".999999-3.making/owner.json.tmp"), "").unwrap();
+
+    let ids = |entries: Vec<truetps_sandbox::Entry>| entries.into_iter().map(|entry| entry.id).collect::<Vec<_>>();
+    let mut listed = ids(list(&home).unwrap());
+    listed.sort();
+    assert_eq!(listed, ["999999-1", "999999-2"]);
+    let cleaned = clean(&home).unwrap().into_iter().map(|one| one.entry).collect();
+    assert_eq!(ids(cleaned), ["999999-2"]);
+    assert!(foreign.iter().all(|folder| fs::read_to_string(folder.join("data/file")).unwrap() == "precious"));
+    assert!(by_hand.join("owner.json").is_file() && servers.join("4711-3").symlink_metadata().is_ok());
+    assert!(!servers.join(".999999-3.making").exists());
+    for process in [&mut theirs, &mut started_by_hand] {
+        assert!(process.0.0.try_wait().unwrap().is_none(), "a foreign process was ended");
+    }
+}
+
 #[test]
 fn a_folder_in_the_making_is_not_a_leftover_but_one_without_a_lock_is() {
     let (_dir, home) = home();
     let folder = home.path().join("servers/999999-2");
-    fs::create_dir(&folder).unwrap();
-    let lock = File::create(folder.join("lock")).unwrap();
+    own(&folder);
+    let lock = File::open(folder.join("lock")).unwrap();
     lock.lock().unwrap();
     assert_eq!(clean(&home).unwrap(), []);
     fs::remove_file(folder.join("lock")).unwrap();
