@@ -11,6 +11,8 @@ use crate::{Cell, InvalidTrial, limited, open_loop};
 pub(crate) fn summarise(configuration: &Configuration, evidence: &[Evidence<'_>], invalid: &[InvalidTrial]) -> Cell {
     let median_of = |figure: fn(&Measured) -> Option<f64>| median(figures(evidence, figure));
     let largest_of = |figure: fn(&Measured) -> Option<f64>| largest(figures(evidence, figure));
+    // A folder of an older version may have more than all of the time.
+    let share_of = |figure: fn(&Measured) -> Option<f64>| largest_of(figure).map(|share| share.min(1.0));
     let sum_of = |count: fn(&Evidence<'_>) -> u64| evidence.iter().map(count).sum();
     Cell {
         configuration: configuration.clone(),
@@ -29,9 +31,9 @@ pub(crate) fn summarise(configuration: &Configuration, evidence: &[Evidence<'_>]
         errors: merge_errors(evidence),
         client_cpu_us_per_tx: median_of(|measured| measured.resources.client_cpu_us_per_tx),
         server_cpu_us_per_tx: median_of(Measured::server_cpu_us_per_tx),
-        worker_busy_max: largest_of(|measured| measured.resources.worker_busy_max),
-        worker_wait_max: largest_of(|measured| measured.resources.worker_wait_max),
-        steal_max: largest_of(|measured| measured.resources.steal),
+        worker_busy_max: share_of(|measured| measured.resources.worker_busy_max),
+        worker_wait_max: share_of(|measured| measured.resources.worker_wait_max),
+        steal_max: share_of(|measured| measured.resources.steal),
         open_loop: open_loop::summarise(evidence),
         generator_limited: limited::of_cell(evidence),
     }

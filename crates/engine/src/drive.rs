@@ -136,7 +136,7 @@ impl<'w, 'a> Drive<'w, 'a> {
             }
             self.arrive(end_ns);
             let before = self.recorder.phase();
-            self.recorder.rotate(end_ns);
+            self.recorder.rotate(end_ns, now_ns);
             match (before, self.recorder.phase()) {
                 (Phase::WarmUp, Phase::Measure) => self.count_carried_in(),
                 (Phase::Measure, Phase::Drain) => self.end.oldest_ns = self.oldest_ns(end_ns),

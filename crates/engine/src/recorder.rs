@@ -7,7 +7,7 @@ use truetps_record::{Counts, ErrorTally, Histogram, Phase, StartCounts, new_hist
 
 use crate::buckets::Buckets;
 use crate::client::Failure;
-use crate::thread_use::ThreadUse;
+use crate::thread_use::SplitUse;
 use crate::timeline::{Slice, Timeline};
 
 /// One worker's share of one interval.
@@ -62,7 +62,7 @@ pub struct Recorder {
     buckets: Buckets,
     open: Option<Box<OpenCell>>,
     errors: ErrorTally,
-    usage: ThreadUse,
+    usage: SplitUse,
 }
 
 /// Receives what a [`Recorder`] hands on, where only the recorder itself is of interest.
@@ -83,7 +83,7 @@ impl Recorder {
             buckets: Buckets::new(slice.start_ns),
             open: is_open.then(|| Box::new(OpenCell::new(StartCounts::default()))),
             errors: ErrorTally::default(),
-            usage: ThreadUse::new(),
+            usage: SplitUse::new(slice.start_ns),
         }
     }
 
@@ -179,15 +179,16 @@ impl Recorder {
 
     /// Hands on what there is; the last interval ends now.
     pub(crate) fn finish(mut self, now_ns: u64) {
-        self.rotate(now_ns.max(self.slice.start_ns));
+        let ended_ns = now_ns.max(self.slice.start_ns);
+        self.rotate(ended_ns, ended_ns);
     }
 
-    /// Ends the interval.
-    pub fn rotate(&mut self, ended_ns: u64) {
-        let (cpu_ns, wait_ns) = self.usage.since_last();
+    /// Ends the interval, at `now_ns`.
+    pub fn rotate(&mut self, ended_ns: u64, now_ns: u64) {
+        let (cpu_ns, wait_ns) = self.usage.up_to(ended_ns, now_ns);
         let open = self.open.take();
         let queued = open.as_ref().map(|open| open.starts.queued);
-        let slice = self.timeline.next_slice(ended_ns);
+        let slice = self.timeline.next_slice(ended_ns, now_ns);
         let cell = Cell {
             worker: self.worker,
             slice: self.slice,

@@ -397,7 +397,7 @@ fn outcome(
     let length_ns = totals.length_ns;
     let most = |per_worker: &[u64]| {
         let ns = per_worker.iter().copied().max().unwrap_or(0);
-        if length_ns > 0 { ns as f64 / length_ns as f64 } else { 0.0 }
+        if length_ns > 0 { (ns as f64 / length_ns as f64).min(1.0) } else { 0.0 }
     };
     let sorted = ErrorTally::into_sorted;
     Outcome {

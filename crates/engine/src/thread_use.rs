@@ -43,7 +43,64 @@ impl ThreadUse {
     }
 }
 
+/// What a thread uses in stretches of time that are told apart later than they end: what was used since the last look goes to
+/// the stretches by their lengths.
+#[derive(Debug)]
+pub(crate) struct SplitUse {
+    usage: ThreadUse,
+    /// Up to here everything has been given out.
+    from_ns: u64,
+    cpu_ns: u64,
+    wait_ns: u64,
+}
+
+impl SplitUse {
+    pub(crate) fn new(from_ns: u64) -> Self {
+        Self { usage: ThreadUse::new(), from_ns, cpu_ns: 0, wait_ns: 0 }
+    }
+
+    /// CPU time and waiting time up to `end_ns`, in nanoseconds, as seen at `now_ns`.
+    pub(crate) fn up_to(&mut self, end_ns: u64, now_ns: u64) -> (u64, u64) {
+        let (cpu_ns, wait_ns) = self.usage.since_last();
+        self.cpu_ns += cpu_ns;
+        self.wait_ns += wait_ns;
+        self.take(end_ns, now_ns)
+    }
+
+    fn take(&mut self, end_ns: u64, now_ns: u64) -> (u64, u64) {
+        let (length_ns, seen_ns) = (end_ns.saturating_sub(self.from_ns), now_ns.saturating_sub(self.from_ns));
+        let share = if seen_ns > length_ns { length_ns as f64 / seen_ns as f64 } else { 1.0 };
+        // No thread runs or waits for longer than the time that passes; the kernel's clocks differ by a little.
+        let part = |all_ns: &mut u64| {
+            let part_ns = ((*all_ns as f64 * share) as u64).min(*all_ns);
+            *all_ns -= part_ns;
+            part_ns.min(length_ns)
+        };
+        self.from_ns = end_ns.max(self.from_ns);
+        (part(&mut self.cpu_ns), part(&mut self.wait_ns))
+    }
+}
+
 fn thread_cpu_ns() -> u64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A thread that sees the end of a second 4 s late has not waited for a CPU for 5 s of that second.
+    #[test]
+    fn what_is_seen_late_goes_to_the_time_that_it_was_used_in() {
+        const S: u64 = 1_000_000_000;
+        let mut split = SplitUse::new(0);
+        (split.cpu_ns, split.wait_ns) = (S / 2, 4 * S);
+        assert_eq!(split.take(S, 5 * S), (S / 10, 4 * S / 5));
+        assert_eq!(split.take(3 * S, 5 * S), (S / 5, 8 * S / 5));
+        assert_eq!(split.take(5 * S, 5 * S), (S / 5, 8 * S / 5));
+        assert_eq!(split.take(6 * S, 6 * S), (0, 0));
+        split.wait_ns = 2 * S;
+        assert_eq!(split.take(7 * S, 7 * S), (0, S), "a share is 1 at most");
+    }
 }

@@ -1,11 +1,16 @@
 //! Phases and intervals on one monotonic clock.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use truetps_record::Phase;
 
 const INTERVAL_NS: u64 = 1_000_000_000;
+
+/// Where so many intervals have passed before anybody opens the next one, they become one: after hours in which nothing ran,
+/// each worker would hand on thousands of empty ones.
+const MISSED_MAX: u64 = 3;
 
 /// An early end is set so far ahead that no worker has passed it already, even if the thread that sets it has to wait
 /// for a core. The length of the phase is exact either way.
@@ -18,6 +23,16 @@ pub struct Timeline {
     start: Instant,
     warm_up_ns: u64,
     end_ns: AtomicU64,
+    opened: Mutex<Opened>,
+}
+
+/// Which slices have been opened: all workers have the same ones.
+#[derive(Debug, Default)]
+struct Opened {
+    /// Start of the latest.
+    latest_ns: u64,
+    /// Start and planned end of those that are longer than an interval.
+    long: Vec<(u64, u64)>,
 }
 
 /// One stretch of time with one set of counters.
@@ -38,7 +53,8 @@ impl Timeline {
     /// `Duration::MAX` is no limit of time.
     pub fn new(start: Instant, warm_up: Duration, measure: Duration) -> Self {
         let (warm_up_ns, measure_ns) = (ns(warm_up), ns(measure));
-        Self { start, warm_up_ns, end_ns: AtomicU64::new(warm_up_ns.saturating_add(measure_ns)) }
+        let end_ns = AtomicU64::new(warm_up_ns.saturating_add(measure_ns));
+        Self { start, warm_up_ns, end_ns, opened: Mutex::default() }
     }
 
     pub(crate) fn start(&self) -> Instant {
@@ -65,15 +81,15 @@ impl Timeline {
     }
 
     pub(crate) fn first_slice(&self) -> Slice {
-        self.slice_from(0)
+        self.slice_from(0, 0)
     }
 
-    /// The slice that follows one which ended then.
-    pub(crate) fn next_slice(&self, ended_ns: u64) -> Slice {
-        self.slice_from(ended_ns)
+    /// The slice that follows one which ended then, opened at `now_ns`.
+    pub(crate) fn next_slice(&self, ended_ns: u64, now_ns: u64) -> Slice {
+        self.slice_from(ended_ns, now_ns)
     }
 
-    fn slice_from(&self, start_ns: u64) -> Slice {
+    fn slice_from(&self, start_ns: u64, now_ns: u64) -> Slice {
         let end_ns = self.end_ns();
         let (phase, phase_end_ns) = if start_ns >= end_ns {
             return Slice { phase: Phase::Drain, start_ns, end_ns: u64::MAX };
@@ -82,7 +98,19 @@ impl Timeline {
         } else {
             (Phase::Measure, end_ns)
         };
-        Slice { phase, start_ns, end_ns: (start_ns + INTERVAL_NS).min(phase_end_ns) }
+        Slice { phase, start_ns, end_ns: self.planned_end_ns(start_ns, now_ns).min(phase_end_ns) }
+    }
+
+    /// Where a slice ends that no phase cuts short. Whoever opens it first decides.
+    fn planned_end_ns(&self, start_ns: u64, now_ns: u64) -> u64 {
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        let missed = now_ns.saturating_sub(start_ns) / INTERVAL_NS;
+        if start_ns > opened.latest_ns && missed > MISSED_MAX {
+            opened.long.push((start_ns, start_ns + missed * INTERVAL_NS));
+        }
+        opened.latest_ns = opened.latest_ns.max(start_ns);
+        let long = opened.long.iter().find(|(long_ns, _)| *long_ns == start_ns);
+        long.map_or(start_ns + INTERVAL_NS, |(_, end_ns)| *end_ns)
     }
 
     /// Where this slice ends as things stand: the measure phase may have been cut short since it was made.
@@ -102,7 +130,7 @@ mod tests {
         let mut list = Vec::new();
         while slice.phase != Phase::Drain {
             list.push((slice.phase, slice.start_ns / 1_000_000, slice.end_ns / 1_000_000));
-            slice = timeline.next_slice(slice.end_ns);
+            slice = timeline.next_slice(slice.end_ns, slice.end_ns);
         }
         list
     }
@@ -129,11 +157,37 @@ mod tests {
             let timeline = Timeline::new(Instant::now(), warm_up, Duration::MAX);
             let slice = timeline.first_slice();
             assert_eq!((slice.phase, slice.end_ns), (phase, INTERVAL_NS));
-            assert_eq!(timeline.next_slice(5 * INTERVAL_NS).end_ns, 6 * INTERVAL_NS);
+            assert_eq!(timeline.next_slice(5 * INTERVAL_NS, 5 * INTERVAL_NS).end_ns, 6 * INTERVAL_NS);
             assert_eq!(timeline.end_ns(), u64::MAX);
             timeline.end_now();
-            assert_eq!(timeline.next_slice(timeline.slice_end_ns(&slice)).phase, Phase::Drain);
+            assert_eq!(timeline.next_slice(timeline.slice_end_ns(&slice), 0).phase, Phase::Drain);
         }
+    }
+
+    /// Two workers that have come differently far when everything stands still for four hours.
+    #[test]
+    fn hours_that_nobody_saw_are_one_interval_for_all() {
+        const S: u64 = INTERVAL_NS;
+        let timeline = Timeline::new(Instant::now(), Duration::from_secs(2), Duration::from_hours(2));
+        let now_ns = 4 * 3600 * S;
+        // The first is in [3, 4), the second still in [2, 3).
+        timeline.next_slice(2 * S, 2 * S);
+        timeline.next_slice(3 * S, 3 * S);
+        let slices = |mut start_ns| {
+            let mut list = Vec::new();
+            loop {
+                let slice = timeline.next_slice(start_ns, now_ns);
+                list.push((slice.phase, slice.start_ns / S, slice.end_ns / S));
+                if slice.phase == Phase::Drain {
+                    return list;
+                }
+                start_ns = slice.end_ns;
+            }
+        };
+        let second = slices(3 * S);
+        assert_eq!(second[..2], [(Phase::Measure, 3, 4), (Phase::Measure, 4, 7202)]);
+        assert_eq!(slices(4 * S), second[1..]);
+        assert_eq!(second.len(), 3);
     }
 
     #[test]
@@ -143,7 +197,7 @@ mod tests {
         timeline.end_now();
         let end = timeline.slice_end_ns(&slice);
         assert!(end < 1_000_000_000);
-        assert_eq!(timeline.next_slice(end).phase, Phase::Drain);
+        assert_eq!(timeline.next_slice(end, end).phase, Phase::Drain);
         assert_eq!(timeline.measure_start_ns(), timeline.end_ns());
     }
 }

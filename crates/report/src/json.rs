@@ -191,8 +191,8 @@ fn engine_part(trial: &Trial) -> Option<EnginePart<'_>> {
         reconnects: engine.reconnects,
         pinned_to: &engine.pinned_to,
         shares_cores: engine.shares_cores,
-        worker_busy_max: resources.worker_busy_max,
-        worker_wait_max: resources.worker_wait_max,
+        worker_busy_max: resources.worker_busy_max.map(|share| share.min(1.0)),
+        worker_wait_max: resources.worker_wait_max.map(|share| share.min(1.0)),
         steal: resources.steal,
     })
 }
