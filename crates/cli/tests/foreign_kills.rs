@@ -15,10 +15,10 @@ use std::process::Child;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use common::{Place, signal};
+use common::{Place, Ran, signal};
 use rustix::process::Signal;
-use support::Owned;
 use support::foreign::{PLAN, binaries, globals, journals, schemas, server};
+use support::{ACCOUNT, Owned, PASSWORD, run_with_password};
 use truetps_driver::Client;
 use truetps_testkit::mysql_family::mariadb;
 
@@ -99,6 +99,53 @@ fn put_back(owned: &Owned, place: &Place, what: &str, before: &(BTreeMap<String,
     let again = place.run(&["server", "restore"]);
     assert_eq!((again.code, again.stdout.as_str()), (Some(0), ""), "{what}: {}", again.stderr);
     restored.stdout
+}
+
+/// Not seeing a schema is no proof that it does not exist.
+#[test]
+fn a_right_that_is_revoked_during_a_run_hides_no_schema() {
+    let Some(binary) = mariadb("a_right_that_is_revoked_during_a_run_hides_no_schema") else { return };
+    let owned = server(&binary);
+    let before = schemas(&owned);
+    let grant = format!("GRANT ALL ON `truetps%`.* TO {ACCOUNT}@'%'");
+    let user = format!("CREATE USER {ACCOUNT}@'%' IDENTIFIED BY '{PASSWORD}'");
+    owned.execute(&["CREATE DATABASE truetps_app", "CREATE TABLE truetps_app.mine (id INT)"]);
+    let theirs = &["--schema=truetps_app", "--i-own-this-schema"][..];
+    for (revoke, flags) in [
+        (format!("REVOKE ALL ON `truetps%`.* FROM {ACCOUNT}@'%'"), &[][..]),
+        (format!("REVOKE ALL ON `truetps%`.* FROM {ACCOUNT}@'%'"), theirs),
+        (format!("REVOKE DROP ON `truetps%`.* FROM {ACCOUNT}@'%'"), &[]),
+        (format!("DROP USER {ACCOUNT}@'%'"), theirs),
+    ] {
+        let place = Place::new();
+        let args =
+            [&["run", "insert", "--dsn", &owned.tcp_dsn(), "--rate=50", "--measure=60", "--table-rows=300"], flags];
+        let mut command = place.command(&args.concat());
+        let piped = std::process::Stdio::piped;
+        let child = command.env("TRUETPS_PASSWORD", PASSWORD).stdout(piped()).stderr(piped()).spawn().unwrap();
+        place.wait_for_interval("trial-0001");
+        owned.execute(&[&revoke]);
+        signal(child.id(), Signal::INT);
+        let ran: Ran = child.wait_with_output().unwrap().into();
+        let tables = "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema LIKE 'truetps%' AND table_name <> 'mine'";
+        let left = owned.admin().query_value(tables).unwrap().unwrap();
+        if ran.code == Some(130) {
+            assert_eq!(left, "0", "{revoke}: {}", ran.stderr);
+            assert!(journals(&place).is_empty(), "{revoke}");
+        } else {
+            assert!(ran.code == Some(4) && ran.stderr.contains("truetps server restore"), "{revoke}: {}", ran.stderr);
+            assert_eq!(journals(&place).len(), 1, "{revoke}: {}", ran.stderr);
+        }
+        if revoke.starts_with("DROP") {
+            owned.execute(&[&user]);
+        }
+        owned.execute(&[&grant]);
+        let ran = run_with_password(&place, &["server", "restore"]);
+        assert_eq!(ran.code, Some(0), "{revoke}: {}", ran.stderr);
+        assert_eq!(owned.admin().query_value(tables).unwrap().as_deref(), Some("0"), "{revoke}: {}", ran.stdout);
+    }
+    owned.execute(&["DROP DATABASE truetps_app"]);
+    assert_eq!(schemas(&owned), before);
 }
 
 type State = (&'static str, fn(&mut Seen<'_>) -> bool);

@@ -77,6 +77,8 @@ pub enum ForeignError {
     NotOnlyTables { sql: String },
     #[error("session {session} of the run is still busy with what it was told")]
     StillBusy { session: u64 },
+    #[error("the account does not see the tables of the schema `{schema}` any more")]
+    Hidden { schema: String },
     #[error("not everything is as it was: {}", what.join("; "))]
     NotAsBefore { what: Vec<String> },
     #[error("the server has no answer to: {sql}")]
@@ -165,6 +167,7 @@ impl ForeignError {
             | Self::Journal { .. }
             | Self::StillBusy { .. }
             | Self::NotAsBefore { .. }
+            | Self::Hidden { .. }
             | Self::NoAnswer { .. } => return None,
         })
     }
@@ -177,6 +180,7 @@ impl ForeignError {
                 | Self::Journal { .. }
                 | Self::StillBusy { .. }
                 | Self::NotAsBefore { .. }
+                | Self::Hidden { .. }
                 | Self::NoAnswer { .. }
         )
     }

@@ -282,11 +282,11 @@ impl Schema {
 
     /// Drops what is ours, by our mark and by what was written down. What cannot be told is left, and told.
     pub(crate) fn clean(&self, mut client: Client, made: &LeftSchema, restored: &mut Restored) -> Result<(), LabError> {
-        if !self.exists(&mut client)? {
-            // Who has no right to a schema is not shown that it is there; the mark's question says which it is.
-            if self.outside.dialect == Dialect::Mysql {
-                self.mark.is_in(&mut client, &self.whole(TABLE))?;
-            }
+        // An account without rights to a schema is not shown that it exists: then the mark's question fails, or is answered by
+        // rights that the session still has.
+        let is_there = self.exists(&mut client)?
+            || (self.outside.dialect == Dialect::Mysql && self.is_marked_there(&mut client)?);
+        if !is_there {
             return Ok(());
         }
         let commented = self.commented_there(&mut client)?;
@@ -301,6 +301,9 @@ impl Schema {
             }
         };
         let is_marked = self.is_marked_there(inside)?;
+        if is_marked && !commented.contains_key(TABLE) {
+            return Err(ForeignError::Hidden { schema: self.name.clone() }.into());
+        }
         if self.is_theirs {
             return self.clean_theirs(inside, made, &commented, is_marked, restored);
         }
