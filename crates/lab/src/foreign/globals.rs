@@ -196,12 +196,8 @@ pub(crate) enum Outcome {
     PutBack {
         from: String,
     },
-    /// Somebody has set it since.
+    /// Another session has set it since, or the server has forgotten what was set.
     Left {
-        found: String,
-    },
-    /// The server has forgotten what was set, and has this value again: whose it is nobody can tell.
-    Unclear {
         found: String,
     },
     /// The server has made another value of what it was told.
@@ -222,12 +218,13 @@ pub(crate) fn put_back(
     is_ours_anyway: bool,
     restarted: bool,
 ) -> Result<Outcome, ForeignError> {
-    let found = value(client, &entry.name)?;
+    let found = match value(client, &entry.name) {
+        // It was started as another version, or without a plugin.
+        Err(ForeignError::Unknown { .. }) if restarted => return Ok(Outcome::Left { found: "unknown".to_owned() }),
+        other => other?,
+    };
     if same_setting(&entry.original, &found) {
         return Ok(Outcome::AsBefore);
-    }
-    if restarted && entry.ours.iter().any(|ours| same_setting(ours, &found)) {
-        return Ok(Outcome::Unclear { found });
     }
     if restarted || !(is_ours_anyway || is_ours(entry, &found)) {
         return Ok(Outcome::Left { found });

@@ -58,10 +58,6 @@ pub(crate) fn put_back(
                 // Where something else keeps the journal, it is the only one that knows what this was.
                 remaining.push(entry.clone());
             }
-            Known::Is(Outcome::Unclear { found }) => {
-                restored.failed.push(unclear_text(entry, found));
-                remaining.push(entry.clone());
-            }
             Known::Is(Outcome::Adjusted { found }) => {
                 let JournalEntry { name, original, .. } = entry;
                 restored.failed.push(format!("the server made {found} of {name} = {original}"));
@@ -105,7 +101,7 @@ fn rounds(
             // What was right a moment ago has moved with another one.
             let was_right = match known.get(&n) {
                 Some(Known::Is(Outcome::AsBefore | Outcome::PutBack { .. } | Outcome::Adjusted { .. })) => true,
-                Some(Known::Is(Outcome::Left { .. } | Outcome::Unclear { .. })) => continue,
+                Some(Known::Is(Outcome::Left { .. })) => continue,
                 Some(Known::Failed(_)) | None => false,
             };
             let now = match globals::put_back(client, entry, was_right, restarted) {
@@ -149,17 +145,11 @@ fn still_differing(client: &mut Client, open: &OpenJournal) -> Result<Vec<String
 fn left_text(entry: &JournalEntry, found: &str, restarted: bool) -> String {
     let JournalEntry { name, original, .. } = entry;
     if restarted {
+        let is_ours = entry.ours.iter().any(|ours| same_setting(ours, found));
+        let as_set = if is_ours { ", which the run had set, too, in a way that no restart keeps" } else { "" };
         return format!(
-            "{name} is {found} since the server was restarted, and is left so; before the run it was {original}"
+            "{name} is {found} since the server was restarted{as_set}, and is left so; before the run it was {original}"
         );
     }
     format!("{name} is {found}, which is not what this run has set, and is left so; before the run it was {original}")
-}
-
-fn unclear_text(entry: &JournalEntry, found: &str) -> String {
-    let JournalEntry { name, original, .. } = entry;
-    format!(
-        "{name} is {found}, as the run had set it, though the server was restarted since: somebody has made it permanent, \
-         or has set it again; before the run it was {original}, and that is for you to decide"
-    )
 }
