@@ -5,6 +5,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 
 use truetps_driver::{Client, DriverError, ServerError};
 use truetps_probe::clock;
+use truetps_record::fnv1a;
 
 pub(crate) const TABLE: &str = "truetps_owner";
 
@@ -32,6 +33,12 @@ impl Mark {
     /// The comment of tables that are made in a schema of the user's. No letter of it means anything in SQL.
     pub(crate) fn signature(&self) -> String {
         format!("truetps {}", self.id)
+    }
+
+    /// A number that a database of PostgreSQL has from its first moment on, as a limit of connections that none reaches.
+    pub(crate) fn connection_limit(&self) -> u64 {
+        const LEAST: u64 = 1_000_000_000;
+        LEAST + fnv1a(self.id.as_bytes()) % LEAST
     }
 
     pub(crate) fn leave_sql(&self) -> [String; 2] {

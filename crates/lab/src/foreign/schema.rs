@@ -23,6 +23,8 @@ use crate::tables::{Ownership, Tables, pristine_name};
 /// Errors "database exists" of MySQL and of PostgreSQL.
 const DATABASE_EXISTS: u16 = 1007;
 const DUPLICATE_DATABASE: &str = "42P04";
+/// MySQL, and MariaDB before 10.5, have no comments of schemas.
+const NO_SUCH_COLUMN: u16 = 1054;
 
 /// What has happened in the schema, to be written down.
 #[derive(Debug)]
@@ -230,8 +232,33 @@ impl Schema {
         create.into_iter().chain(self.mark.leave_sql()).chain(seen).collect()
     }
 
+    /// With a mark that it has from its first moment on, where the server knows one: MariaDB from 10.5 on, PostgreSQL.
     fn create_sql(&self) -> String {
-        format!("CREATE DATABASE {}", self.quoted())
+        let mark = match self.outside.dialect {
+            Dialect::Mysql => format!("/*M!100500 COMMENT '{}' */", self.mark.signature()),
+            Dialect::Postgres => format!("CONNECTION LIMIT {}", self.mark.connection_limit()),
+        };
+        format!("CREATE DATABASE {} {mark}", self.quoted())
+    }
+
+    /// Whether the schema itself has the mark of [`Self::create_sql`].
+    fn is_created_by_us(&self, client: &mut Client) -> Result<bool, DriverError> {
+        let name = self.literal();
+        let (sql, mark) = match self.outside.dialect {
+            Dialect::Mysql => (
+                format!("SELECT schema_comment FROM information_schema.schemata WHERE schema_name = {name}"),
+                self.mark.signature(),
+            ),
+            Dialect::Postgres => (
+                format!("SELECT datconnlimit::text FROM pg_database WHERE datname = {name}"),
+                self.mark.connection_limit().to_string(),
+            ),
+        };
+        match client.query_value(&sql) {
+            Ok(found) => Ok(found.as_ref() == Some(&mark)),
+            Err(DriverError::Server(error)) if error.code == NO_SUCH_COLUMN => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     fn create(&self, client: &mut Client) -> Result<(), LabError> {
@@ -308,7 +335,12 @@ impl Schema {
             return self.clean_theirs(inside, made, &commented, is_marked, restored);
         }
         if !is_marked {
-            return self.leave_unmarked(inside, &there, restored);
+            // A run that was killed between the schema and its mark.
+            let is_bare = there.is_empty() || (there.iter().eq([TABLE]) && self.is_empty(inside, TABLE)?);
+            if !(is_bare && self.is_created_by_us(inside)?) {
+                restored.left.push(self.unmarked_text(&there, is_bare));
+                return Ok(());
+            }
         }
         let planned = lower(&made.planned);
         let (ours, others): (Vec<_>, Vec<_>) = there.into_iter().partition(|table| planned.contains(&plain(table)));
@@ -325,22 +357,15 @@ impl Schema {
     }
 
     /// A schema of the name that we would have made, without our mark.
-    fn leave_unmarked(
-        &self,
-        inside: &mut Client,
-        there: &BTreeSet<String>,
-        restored: &mut Restored,
-    ) -> Result<(), LabError> {
+    fn unmarked_text(&self, there: &BTreeSet<String>, is_bare: bool) -> String {
         let name = &self.name;
-        let is_bare = there.is_empty() || (there.iter().eq([TABLE]) && self.is_empty(inside, TABLE)?);
-        restored.left.push(if is_bare {
+        if is_bare {
             format!(
                 "the schema `{name}` is empty and may have been made by the run: if it is not yours, DROP DATABASE {name}"
             )
         } else {
             format!("the schema `{name}` has not the mark of the run, and is left with its tables: {}", listed(there))
-        });
-        Ok(())
+        }
     }
 
     /// In a schema of ours that somebody else works in, too.
