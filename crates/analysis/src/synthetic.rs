@@ -144,6 +144,7 @@ fn experiment(schedule: Vec<ScheduledTrial>) -> Experiment {
         schedule,
         random_order: true,
         slo: None,
+        guest: None,
         command: Vec::new(),
     }
 }

@@ -11,7 +11,7 @@ use std::fs;
 use common::{Place, Ran, signal, wait_until};
 use rustix::process::Signal;
 use support::{ACCOUNT, Owned, PASSWORD_ENCODED, assert_secret, run_with_password, short_run, valid_trial};
-use truetps_testkit::mysql_family::mariadb;
+use truetps_testkit::mysql_family::{fetched_server, mariadb};
 
 const SMALL: &[&str] = &["--table-rows=500"];
 
@@ -50,6 +50,37 @@ fn a_server_that_belongs_to_somebody_is_left_as_it_was() {
     assert!(!place.home().exists(), "no private server was needed");
     let report = place.run(&["report", "--format", "json"]);
     assert_eq!(report.code, Some(0), "{}", report.stderr);
+}
+
+#[test]
+fn who_else_gets_what_is_written_is_told_and_recorded() {
+    let test = "who_else_gets_what_is_written";
+    let mysql = fetched_server(test, "mysql-8.0").map(|server| server.binary);
+    for binary in mariadb(test).into_iter().chain(mysql) {
+        let owned = Owned::start(&binary, &[("log_bin", "ON")]);
+        let place = Place::new();
+        let dsn = format!("mysql://{ACCOUNT}@?socket={}", owned.server.socket().display());
+        let ran = run_with_password(&place, &short_run("insert", &dsn, SMALL));
+        valid_trial(&place, &ran);
+        // MariaDB counts replicas in a status that every account sees.
+        let (count, words) = match binary.is_mariadb() {
+            true => (Some(0), "no replica is connected now"),
+            false => (None, "whether replicas follow this server is unknown: the account lacks PROCESS"),
+        };
+        assert!(ran.stderr.contains("log_bin = ON") && ran.stderr.contains(words), "{}", ran.stderr);
+        let report = place.good(&["report", "--format", "json"]).stdout;
+        let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+        let replication = &report["experiment"]["guest"]["replication"];
+        assert_eq!((replication["replicas"].as_u64(), &replication["log_bin"]), (count, &true.into()), "{replication}");
+        let report = place.good(&["report"]).stdout;
+        assert!(report.split_whitespace().collect::<Vec<_>>().join(" ").contains(words), "{report}");
+        if binary.is_mariadb() {
+            continue;
+        }
+        owned.execute(&[&format!("GRANT PROCESS ON *.* TO {ACCOUNT}@'%'")]);
+        let ran = run_with_password(&place, &short_run("insert", &dsn, SMALL));
+        assert!(ran.stderr.contains("no replica is connected now"), "{}", ran.stderr);
+    }
 }
 
 #[test]

@@ -97,6 +97,23 @@ fn every_workload_runs_over_the_socket() {
 }
 
 #[test]
+fn a_slot_that_no_consumer_reads_is_told_and_recorded() {
+    let Some(server) = server("a_slot_that_no_consumer_reads", &PostgresOptions::default()) else { return };
+    server.connect().unwrap().query("SELECT pg_create_physical_replication_slot('left_behind', true)").unwrap();
+    let place = Place::new();
+    let ran = place.run(&short_run("insert", &socket_dsn(&server), &["--table-rows=500"]));
+    valid_trial(&place, &ran);
+    let words = "replication slots that no consumer reads (`left_behind`)";
+    assert!(ran.stderr.contains(words), "{}", ran.stderr);
+    let report = place.good(&["report"]).stdout;
+    assert!(report.split_whitespace().collect::<Vec<_>>().join(" ").contains(words), "{report}");
+    let experiment = std::fs::read_to_string(place.latest().join("experiment.json")).unwrap();
+    let experiment: serde_json::Value = serde_json::from_str(&experiment).unwrap();
+    assert_eq!(experiment["guest"]["replication"]["slots"][0]["is_active"], false);
+    assert_eq!(experiment["guest"]["is_on_this_host"], true);
+}
+
+#[test]
 fn scram_over_tcp_with_the_password_of_the_environment() {
     let hba = ["local all all trust", "host all all 127.0.0.1/32 scram-sha-256"].map(str::to_owned).to_vec();
     let options = PostgresOptions { hba, tcp: true, ..PostgresOptions::default() };

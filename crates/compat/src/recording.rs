@@ -85,6 +85,7 @@ impl Recording {
             schedule,
             random_order: false,
             slo: None,
+            guest: None,
             command,
         };
         let name = format!("{}-{}", plan.name, clock::folder_stamp());

@@ -144,6 +144,7 @@ pub(crate) fn new_experiment(request: &Request<'_>, bench: &Bench<'_>, schedule:
         schedule,
         random_order: true,
         slo: None,
+        guest: bench.ground.guest_facts().cloned(),
         command: request.command.clone(),
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use truetps_driver::{Client, Target};
-use truetps_record::{Configuration, Coupling};
+use truetps_record::{Configuration, Coupling, GuestFacts};
 use truetps_sandbox::{Home, RunningServer, ServerBinary};
 
 use crate::error::LabError;
@@ -76,6 +76,14 @@ impl Ground<'_> {
         match self {
             Self::Private(stands) => stands.couplings(),
             Self::Guest(_) => &[],
+        }
+    }
+
+    /// What was found on a server of the user before the load.
+    pub(crate) fn guest_facts(&self) -> Option<&GuestFacts> {
+        match self {
+            Self::Private(_) => None,
+            Self::Guest(guest) => Some(guest.facts()),
         }
     }
 

@@ -12,6 +12,7 @@ mod find_max;
 mod foreign;
 mod ground;
 mod pacing;
+mod portions;
 mod private_setting;
 mod schedule;
 mod search;

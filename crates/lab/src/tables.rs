@@ -7,6 +7,7 @@ use truetps_workload::{Table, Workload};
 
 use crate::error::LabError;
 use crate::foreign::Made;
+use crate::portions::{self, Parts};
 
 /// Schema that all of truetps's tables live in, but for a private PostgreSQL, which has one database.
 pub(crate) const SCHEMA: &str = "truetps";
@@ -79,14 +80,12 @@ impl Tables {
             execute_all(client, table.create_sql())?;
             execute_all(client, &self.sign_sql(&names))?;
             ledger(&Made::Ends(&names))?;
-            client.execute("BEGIN")?;
-            for insert in table.load_sql() {
-                loaded += client.execute(&insert)?;
-                if !progress(loaded, all) {
-                    return Ok(false);
-                }
+            if !self.fill(client, table, &mut |rows| {
+                loaded += rows;
+                progress(loaded, all)
+            })? {
+                return Ok(false);
             }
-            client.execute("COMMIT")?;
             // Before the statements that follow a filling: they run again after each refill from this copy.
             if self.keep_pristine {
                 let copy = [pristine(table)];
@@ -94,13 +93,66 @@ impl Tables {
                 client.execute(&self.copy_sql(table))?;
                 execute_all(client, &self.sign_sql(&copy))?;
                 ledger(&Made::Ends(&copy))?;
-                client.execute(&fill_copy_sql(table))?;
+                let parts = self.parts(client, table, &table.name)?;
+                if !parts.copy(client, &table.name, &pristine(table), &mut || progress(loaded, all))? {
+                    return Ok(false);
+                }
             }
             execute_all(client, table.after_load_sql())?;
             client.execute(&self.analyze_sql(table))?;
         }
         self.flush(client)?;
         Ok(true)
+    }
+
+    /// Sends the rows, in transactions of bounded size where the server is the user's; `go_on` hears how many each statement
+    /// has brought.
+    fn fill(
+        &self,
+        client: &mut Client,
+        table: &Table,
+        go_on: &mut dyn FnMut(u64) -> bool,
+    ) -> Result<bool, DriverError> {
+        let rows_max = if self.is_bounded() { portions::rows_max(table) } else { u64::MAX };
+        let mut open = (0, 0);
+        for insert in table.load_sql() {
+            if open == (0, 0) {
+                client.execute("BEGIN")?;
+            }
+            let rows = client.execute(&insert)?;
+            open = (open.0 + rows, open.1 + insert.len() as u64);
+            if open.0 >= rows_max || self.is_bounded() && open.1 >= portions::BYTES_MAX {
+                client.execute("COMMIT")?;
+                open = (0, 0);
+            }
+            if !go_on(rows) {
+                return Ok(false);
+            }
+        }
+        if open != (0, 0) {
+            client.execute("COMMIT")?;
+        }
+        Ok(true)
+    }
+
+    /// Whether replicas, or the undo log of others, may have to take what fills the tables.
+    fn is_bounded(&self) -> bool {
+        matches!(self.ownership, Ownership::Guest(_))
+    }
+
+    fn parts(&self, client: &mut Client, table: &Table, from: &str) -> Result<Parts, DriverError> {
+        if self.is_bounded() { Parts::of(client, table, from) } else { Ok(Parts::Whole) }
+    }
+
+    /// Names of loaded tables of the user's server that are refilled in one transaction although they are large.
+    pub(crate) fn refilled_whole(&self, client: &mut Client) -> Result<Vec<String>, DriverError> {
+        let mut whole = Vec::new();
+        for table in self.list.iter().filter(|table| self.is_bounded() && table.rows > portions::rows_max(table)) {
+            if self.parts(client, table, &table.name)? == Parts::Whole {
+                whole.push(table.name.clone());
+            }
+        }
+        Ok(whole)
     }
 
     /// Names of the tables that are there when the statements of the table number `n` are through: statements that make
@@ -120,7 +172,8 @@ impl Tables {
         self.enter(client)?;
         execute_all(client, &self.truncate_sql())?;
         for table in &self.list {
-            client.execute(&refill_sql(table))?;
+            let copy = pristine(table);
+            self.parts(client, table, &copy)?.copy(client, &copy, &table.name, &mut || true)?;
             execute_all(client, table.after_load_sql())?;
             // Statistics of the emptied table would make the optimiser read all of the refilled one.
             client.execute(&self.analyze_sql(table))?;
@@ -139,10 +192,14 @@ impl Tables {
             sent.extend(self.sign_sql(&self.made_with(n)));
             sent.push("BEGIN".to_owned());
             sent.extend(table.load_sql().next());
-            sent.push(format!("-- … until {} has {} rows", table.name, table.rows));
+            let rows = portions::rows_max(table);
+            sent.push(format!(
+                "-- … until {} has {} rows, with COMMIT and BEGIN after at most {rows} rows",
+                table.name, table.rows
+            ));
             sent.extend(["COMMIT".to_owned(), self.copy_sql(table)]);
             sent.extend(self.sign_sql(&[pristine(table)]));
-            sent.push(fill_copy_sql(table));
+            sent.push(self.copy_outline(table, &table.name, &pristine(table)));
             sent.extend_from_slice(table.after_load_sql());
             sent.push(self.analyze_sql(table));
         }
@@ -153,11 +210,19 @@ impl Tables {
     pub(crate) fn refill_outline(&self) -> Vec<String> {
         let mut sent = self.truncate_sql();
         for table in &self.list {
-            sent.push(refill_sql(table));
+            sent.push(self.copy_outline(table, &pristine(table), &table.name));
             sent.extend_from_slice(table.after_load_sql());
             sent.push(self.analyze_sql(table));
         }
         sent
+    }
+
+    fn copy_outline(&self, table: &Table, from: &str, to: &str) -> String {
+        let parts = match self.dialect() {
+            Dialect::Mysql => format!("the primary key, of at most {} rows", portions::rows_max(table)),
+            Dialect::Postgres => format!("ctid, of at most {} pages", portions::PAGES_MAX),
+        };
+        format!("{} -- in transactions by ranges of {parts}", portions::whole_sql(from, to))
     }
 
     /// Writes all changed pages, so that no trial pays for those of the refill before it. What is left is a note. A
@@ -258,14 +323,6 @@ impl Tables {
 
 fn execute_all(client: &mut Client, statements: &[String]) -> Result<(), DriverError> {
     statements.iter().try_for_each(|sql| client.execute(sql).map(drop))
-}
-
-fn fill_copy_sql(table: &Table) -> String {
-    format!("INSERT INTO {} SELECT * FROM {}", pristine(table), table.name)
-}
-
-fn refill_sql(table: &Table) -> String {
-    format!("INSERT INTO {} SELECT * FROM {}", table.name, pristine(table))
 }
 
 fn pristine(table: &Table) -> String {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Configuration, HostFacts, ServerFacts, SettingValue, Slo};
+use crate::{Configuration, GuestFacts, HostFacts, ServerFacts, SettingValue, Slo};
 
 /// Why a trial is in its block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -73,6 +73,9 @@ pub struct Experiment {
     /// Set where the experiment searches the highest rate that keeps to these.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slo: Option<Slo>,
+    /// `None`: private servers, or a record of an older version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guest: Option<GuestFacts>,
     /// Command line, as typed.
     pub command: Vec<String>,
 }

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use truetps_analysis::{Analysis, TrialDetail, analyse};
 use truetps_record::{
-    Counts, EngineFacts, ErrorCount, Experiment, Flavour, FlushProbe, HostFacts, LatencyFigures, Measured, Plan,
-    Protocol, ResourceUse, SCHEMA_VERSION, ScheduledTrial, ServerFacts, SettingValue, Trial, TrialRole, Validity,
+    Counts, EngineFacts, ErrorCount, Experiment, Flavour, FlushProbe, GuestFacts, HostFacts, LatencyFigures, Measured,
+    Plan, Protocol, Replication, ReplicationSlot, ResourceUse, SCHEMA_VERSION, ScheduledTrial, ServerFacts,
+    SettingValue, Trial, TrialRole, Validity,
 };
 
 use crate::{ReportInput, Unread};
@@ -69,6 +70,16 @@ impl Fixture {
         let experiment = experiment(&plan, schedule);
         let analysis = analyse(&plan, &experiment, &trials);
         Self { plan, experiment, trials, analysis, variables: BTreeMap::new(), details: Vec::new(), unread: Vec::new() }
+    }
+
+    /// On a server that truetps did not start.
+    pub(crate) fn guest() -> Self {
+        let mut fixture = Self::durability();
+        let slots = vec![ReplicationSlot { name: "left".to_owned(), is_active: false }];
+        let replication = Replication { log_bin: Some(true), slots: Some(slots), ..Replication::default() };
+        let warnings = vec!["log_bin = ON: made up".to_owned()];
+        fixture.experiment.guest = Some(GuestFacts { is_on_this_host: false, replication, warnings });
+        fixture
     }
 
     /// The durability experiment after an hour in which things went wrong: an invalid trial, an interrupted one, one
@@ -252,6 +263,7 @@ fn experiment(plan: &Plan, schedule: Vec<ScheduledTrial>) -> Experiment {
         schedule,
         random_order: true,
         slo: None,
+        guest: None,
         command: vec!["truetps".to_owned(), "sweep".to_owned()],
     }
 }

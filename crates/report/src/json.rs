@@ -3,8 +3,8 @@
 use serde::Serialize;
 use truetps_analysis::{Analysis, CellDetail, Ledger, Meanwhile, Stalls, TrialDetail};
 use truetps_record::{
-    Configuration, Coupling, DriveMode, HostFacts, OpenLoop, Plan, SCHEMA_VERSION, ServerFacts, Trial, TrialRole,
-    Validity,
+    Configuration, Coupling, DriveMode, GuestFacts, HostFacts, OpenLoop, Plan, SCHEMA_VERSION, ServerFacts, Trial,
+    TrialRole, Validity,
 };
 
 use crate::durability::DurabilityPart;
@@ -47,6 +47,9 @@ struct ExperimentPart<'a> {
     command: &'a [String],
     sandbox_dir: &'a str,
     couplings: &'a [Coupling],
+    /// What was found on a server that truetps did not start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    guest: Option<&'a GuestFacts>,
     /// Every configuration has a valid trial.
     complete: bool,
     /// Every comparison has a verdict.
@@ -115,6 +118,7 @@ pub fn json(input: &ReportInput<'_>) -> String {
             command: &experiment.command,
             sandbox_dir: &experiment.sandbox_dir,
             couplings: &experiment.couplings,
+            guest: experiment.guest.as_ref(),
             complete: input.analysis.complete(),
             decided: input.analysis.decided(),
         },
@@ -225,6 +229,7 @@ mod tests {
         check(&Fixture::watched_at("1, 8, 64"));
         check(&Fixture::script_without_server());
         check(&Fixture::slap());
+        check(&Fixture::guest());
         check(&Fixture::durability().with(Vec::clear));
         check(&Fixture::durability().with(|trials| {
             for trial in trials {

@@ -13,6 +13,7 @@ mod document;
 mod durability;
 mod errors;
 mod generator;
+mod guest;
 mod html;
 mod json;
 mod latency;

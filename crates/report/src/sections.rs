@@ -7,7 +7,7 @@ use truetps_analysis::{Cell, Contrast, Curve, Verdict};
 use crate::document::{Block, Entry, Section, Table, Tone};
 use crate::format::{self, NOTHING};
 use crate::generator::{self, LIMITED, SIGN};
-use crate::{ReportInput, errors, meaning, names};
+use crate::{ReportInput, errors, guest, meaning, names};
 
 /// Combinations of settings that fit beside each other in one table.
 pub(crate) const COLUMNS_MAX: usize = 4;
@@ -161,7 +161,7 @@ pub(crate) fn knees(input: &ReportInput<'_>) -> Option<Section> {
 /// Trials that are not evidence, errors, clients that failed and notes, each with its reason; left out where there is
 /// none.
 pub(crate) fn troubles(input: &ReportInput<'_>) -> Option<Section> {
-    let others = [failed_clients(input), notes(input)].concat();
+    let others = [failed_clients(input), notes(input), guest::lines(input)].concat();
     let list = |lines: Vec<String>| (!lines.is_empty()).then_some(Block::List(lines));
     let blocks: Vec<_> =
         [list(unread(input)), list(invalid(input)), errors::table(input).map(Block::Table), list(others)]

@@ -15,8 +15,6 @@ use super::schema::refuse_system_schema;
 const WATCH: Duration = Duration::from_secs(1);
 /// Questions a second by others that are worth a word.
 const BUSY_QUESTIONS: f64 = 5.0;
-/// "Access denied; you need … privilege".
-const NO_PRIVILEGE: u16 = 1227;
 
 /// What a session that makes and sets things sends first.
 ///
@@ -51,7 +49,7 @@ pub(crate) fn look_around(
             if sets {
                 one_server(client, target)?;
             }
-            said.extend(replication_mysql(client)?);
+            said.extend(modes_mysql(client)?);
             said.extend(others_mysql(client)?);
             Ok(said)
         }
@@ -109,12 +107,12 @@ pub(crate) fn account(client: &mut Client) -> Result<String, DriverError> {
 }
 
 /// What `SHOW … LIKE` says of one name.
-fn shown(client: &mut Client, what: &str, name: &str) -> Result<Option<String>, DriverError> {
+pub(crate) fn shown(client: &mut Client, what: &str, name: &str) -> Result<Option<String>, DriverError> {
     let rows = client.query(&format!("SHOW GLOBAL {what} LIKE '{name}'"))?.rows;
     Ok(rows.into_iter().next().and_then(|row| row.into_iter().nth(1).flatten()))
 }
 
-fn is_on(client: &mut Client, name: &str) -> Result<bool, DriverError> {
+pub(crate) fn is_on(client: &mut Client, name: &str) -> Result<bool, DriverError> {
     let found = shown(client, "VARIABLES", name)?;
     Ok(found.is_some_and(|value| !["OFF", "0", ""].contains(&value.to_uppercase().as_str())))
 }
@@ -131,57 +129,9 @@ fn writable_mysql(client: &mut Client) -> Result<(), ForeignError> {
     Ok(())
 }
 
-/// What is written here goes elsewhere, or may be overwritten from elsewhere.
-fn replication_mysql(client: &mut Client) -> Result<Vec<String>, ForeignError> {
+/// What commits wait for, and who may be thrown out.
+fn modes_mysql(client: &mut Client) -> Result<Vec<String>, DriverError> {
     let mut said = Vec::new();
-    match is_replica(client)? {
-        Some(true) => said.push(
-            "this server is a replica: it does its source's work beside the load, and what is written here is \
-             not in its source"
-                .to_owned(),
-        ),
-        Some(false) => {}
-        None => said.push(
-            "the account is not allowed to see whether this server is a replica (REPLICATION CLIENT, or REPLICA MONITOR)"
-                .to_owned(),
-        ),
-    }
-    let sql = "SELECT COUNT(*) FROM information_schema.processlist WHERE command LIKE 'Binlog Dump%'";
-    let dumps = client.query_value(sql).ok().flatten().and_then(|text| text.parse::<u32>().ok()).unwrap_or(0);
-    if dumps > 0 {
-        said.push(format!("{dumps} replicas follow this server: all that is written here goes to them"));
-    }
-    said.extend(cluster_mysql(client)?);
-    Ok(said)
-}
-
-/// `None`: the account may not ask.
-fn is_replica(client: &mut Client) -> Result<Option<bool>, DriverError> {
-    let mut is_denied = false;
-    // Of MariaDB, which has several sources; of newer servers; of older ones.
-    for sql in ["SHOW ALL SLAVES STATUS", "SHOW REPLICA STATUS", "SHOW SLAVE STATUS"] {
-        match client.query(sql) {
-            Ok(result) => return Ok(Some(!result.rows.is_empty())),
-            Err(DriverError::Server(error)) => is_denied |= error.code == NO_PRIVILEGE,
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(if is_denied { None } else { Some(false) })
-}
-
-/// Others that take part in each commit here.
-fn cluster_mysql(client: &mut Client) -> Result<Vec<String>, DriverError> {
-    let mut said = Vec::new();
-    let number = |text: Option<String>| text.and_then(|text| text.parse::<u32>().ok()).unwrap_or(0);
-    let members = number(shown(client, "STATUS", "wsrep_cluster_size")?);
-    if members > 1 {
-        said.push(format!("this server is one of {members} of a Galera cluster: each commit waits for all of them"));
-    }
-    let sql = "SELECT COUNT(*) FROM performance_schema.replication_group_members WHERE member_state = 'ONLINE'";
-    let members = number(client.query_value(sql).ok().flatten());
-    if members > 1 {
-        said.push(format!("this server is one of {members} of a group: each commit waits for most of them"));
-    }
     for name in ["rpl_semi_sync_master_enabled", "rpl_semi_sync_source_enabled"] {
         if is_on(client, name)? {
             said.push(format!("{name} = ON: each commit waits for a replica, where one is there"));
@@ -268,10 +218,6 @@ fn others_postgres(client: &mut Client) -> Result<Vec<String>, ForeignError> {
     let sql = "SELECT usename::text, COUNT(*)::text FROM pg_stat_activity WHERE pid <> pg_backend_pid() \
                AND backend_type = 'client backend' GROUP BY 1 ORDER BY 1";
     said.extend(sessions_of_others(client.query(sql)?.rows));
-    let standbys = client.query_value("SELECT COUNT(*)::text FROM pg_stat_replication")?;
-    if let Some(n) = standbys.filter(|n| n != "0") {
-        said.push(format!("{n} standbys follow this server: all that is written here goes to them"));
-    }
     Ok(said)
 }
 

@@ -108,6 +108,19 @@ pub(crate) fn is_without_limit(client: &mut Client) -> Result<bool, DriverError>
     Ok(shown.iter().filter_map(|line| parse_grant(line)).any(may))
 }
 
+/// Whether the account sees the sessions of others. Where SHOW GRANTS is refused there are no grants, and everything is
+/// allowed.
+pub(crate) fn may_see_all_sessions(client: &mut Client) -> Result<bool, DriverError> {
+    match shown_grants(client) {
+        Ok(shown) => {
+            let sees = |grant: Grant| grant.on == "*.*" && !grant.takes && grant.has("PROCESS");
+            Ok(shown.iter().filter_map(|line| parse_grant(line)).any(sees))
+        }
+        Err(DriverError::Server(_)) => Ok(true),
+        Err(error) => Err(error),
+    }
+}
+
 /// Refuses what the account may not do; says where it cannot be told.
 pub(crate) fn check(
     client: &mut Client,

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use truetps_driver::{Client, Dialect, DriverError, Endpoint, ServerError, Target};
-use truetps_record::{Configuration, Plan, ServerFacts};
+use truetps_record::{Configuration, GuestFacts, Plan, ServerFacts};
 use truetps_workload::Workload;
 
 use super::access;
@@ -51,6 +51,7 @@ pub(crate) struct Guest<'a> {
     hold: Option<Hold>,
     is_made: bool,
     presence: Presence,
+    facts: GuestFacts,
     /// What was odd since the last trial, to be said with the next one.
     notes: Vec<String>,
 }
@@ -83,6 +84,7 @@ impl<'a> Guest<'a> {
             scopes: found.scopes,
             is_made: false,
             presence: Presence::There,
+            facts: found.guest,
             notes: Vec::new(),
         };
         let moved_in = guest.move_in(&mut client);
@@ -91,6 +93,11 @@ impl<'a> Guest<'a> {
             Ok(()) => Ok((guest, found.facts)),
             Err(error) => Err(error.and_not_left(guest.leave(listener))),
         }
+    }
+
+    /// What was found before the load.
+    pub(crate) fn facts(&self) -> &GuestFacts {
+        &self.facts
     }
 
     fn move_in(&mut self, client: &mut Client) -> Result<(), LabError> {
@@ -140,6 +147,12 @@ impl<'a> Guest<'a> {
         )?;
         if !loaded {
             return Err(LabError::Interrupted);
+        }
+        for name in tables.refilled_whole(client)? {
+            listener.event(&Event::Warning(format!(
+                "the table `{name}` has no primary key that its rows could be copied by in parts: before each trial it is \
+                 refilled in one transaction"
+            )));
         }
         self.is_loaded = true;
         Ok(())

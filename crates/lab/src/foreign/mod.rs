@@ -2,7 +2,7 @@
 //! made, to set its variables, and to put them back, whatever becomes of this process.
 //!
 //! - `survey`: all that is asked first; `access`, `grants`: what the account may do, and who else is there; `room`: whether
-//!   the clients fit in.
+//!   the clients fit in; `replication`: who else gets what is written.
 //! - `journal`, `journal_file`: what was there before, on disk before the first change.
 //! - `hold`: the settings of a run, from its journal to the last one that is put back; `put_back`: how that is done.
 //! - `schema`, `mark`, `owned_sql`: where tables are made, and how they are known again.
@@ -22,6 +22,7 @@ mod mark;
 mod owned_sql;
 mod put_back;
 mod rehearsal;
+mod replication;
 mod restore;
 mod room;
 mod schema;

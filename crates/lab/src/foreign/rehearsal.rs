@@ -22,14 +22,15 @@ const READS_MYSQL: &[&str] = &[
     "SELECT CURRENT_USER(), CURRENT_ROLE(), UNIX_TIMESTAMP(), IS_FREE_LOCK(); SHOW GRANTS",
     "SHOW GLOBAL VARIABLES, all of them, and LIKE 'max_connections'",
     "SHOW ALL SLAVES STATUS, SHOW REPLICA STATUS or SHOW SLAVE STATUS; SHOW GLOBAL STATUS of Queries, Threads_running, \
-     Threads_connected, wsrep_ready, wsrep_cluster_size, Innodb_redo_log_enabled and Rpl_semi_sync_*_status",
+     Threads_connected, Slaves_connected, wsrep_ready, wsrep_cluster_size, Innodb_redo_log_enabled and Rpl_semi_sync_*_status",
     "SELECT from information_schema.processlist, schemata, tables and global_status, performance_schema.global_status and \
      replication_group_members",
     "START TRANSACTION and ROLLBACK, with a SELECT between them, where settings are to be set: a proxy would show there",
 ];
 const READS_POSTGRES: &[&str] = &[
     "SELECT version(), pg_is_in_recovery(), pg_postmaster_start_time(), pg_backend_pid(); SHOW of transaction_read_only and its default",
-    "SELECT from pg_settings, pg_roles, pg_database, pg_stat_activity, pg_stat_replication, pg_control_system()",
+    "SELECT from pg_settings, pg_roles, pg_database, pg_stat_activity, pg_stat_replication, pg_replication_slots, pg_control_system(); \
+     SHOW archive_mode",
     "SELECT current_schema(), has_schema_privilege() and from pg_class and pg_namespace, in a database that is yours",
 ];
 /// What the probe asks, as far as the server has it and the account may read it.

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use truetps_driver::{Client, Dialect, DriverError};
+use truetps_driver::{Client, Dialect, DriverError, Endpoint};
 use truetps_knowledge::{Loss, Setting, Version, judge, known};
-use truetps_record::{Plan, ServerFacts, same_setting, setting_number};
+use truetps_record::{GuestFacts, Plan, ServerFacts, same_setting, setting_number};
 use truetps_workload::Workload;
 
 use super::error::ForeignError;
@@ -13,7 +13,7 @@ use super::identity::Identity;
 use super::journal::Journal;
 use super::journal_file::refuse_unfinished;
 use super::schema::Schema;
-use super::{access, room, session_settings};
+use super::{access, replication, room, session_settings};
 use crate::error::LabError;
 use crate::event::{Event, Listener};
 use crate::ground::Foreign;
@@ -23,6 +23,8 @@ pub(crate) struct Survey {
     pub(crate) facts: ServerFacts,
     pub(crate) scopes: Scopes,
     pub(crate) schema: Schema,
+    /// What the user was warned of, and who else gets what is written.
+    pub(crate) guest: GuestFacts,
     /// To be begun, if it comes to that.
     pub(crate) journal: Journal,
 }
@@ -62,18 +64,21 @@ pub(crate) fn survey(
     if !schema_is_theirs {
         check_schema(client, &mut named, foreign, workload)?;
     }
-    for text in access::look_around(client, target, schema, *schema_is_theirs, workload, sets)? {
-        listener.event(&Event::Warning(text));
-    }
+    let mut warnings = access::look_around(client, target, schema, *schema_is_theirs, workload, sets)?;
+    let replication = replication::ask(client)?;
+    warnings.extend(replication::warnings(&replication, client.dialect()));
     room::check(client, target, plan)?;
     if *schema_is_theirs {
         check_schema(client, &mut named, foreign, workload)?;
     }
-    for text in durability(client, plan, &facts, &scopes)? {
-        listener.event(&Event::Warning(text));
+    warnings.extend(durability(client, plan, &facts, &scopes)?);
+    for text in &warnings {
+        listener.event(&Event::Warning(text.clone()));
     }
+    let is_on_this_host = target.endpoints.iter().all(|endpoint| matches!(endpoint, Endpoint::Unix(_)));
+    let guest = GuestFacts { is_on_this_host, replication, warnings };
     let journal = new(&named, identity);
-    Ok(Survey { facts, scopes, schema: named, journal })
+    Ok(Survey { facts, scopes, schema: named, guest, journal })
 }
 
 /// What a killed run has left there is told as what it is.

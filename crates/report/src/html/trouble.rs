@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use truetps_record::{ErrorCount, Trial};
 
 use super::labels;
-use crate::{ReportInput, format, load};
+use crate::{ReportInput, format, guest, load};
 
 /// Trials named with a note or an error; the raw files name the rest.
 const TRIALS_NAMED_MAX: usize = 3;
@@ -52,7 +52,7 @@ impl<'a> Trouble<'a> {
             unread: input.unread.iter().map(|unread| unread.what.as_str()).collect(),
             invalid: invalid.collect(),
             errors: errors(input),
-            notes: notes(input.trials),
+            notes: [notes(input.trials), guest::lines(input)].concat(),
         }
     }
 }

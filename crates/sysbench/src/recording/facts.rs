@@ -146,6 +146,7 @@ pub(super) fn experiment(crew: &Crew, plan: &Plan) -> Experiment {
         schedule: vec![schedule],
         random_order: false,
         slo: None,
+        guest: None,
         command: command(crew),
     }
 }

@@ -1,0 +1,239 @@
+//! Who else gets what is written to a server of the user: replicas, clusters, slots, archives. Only questions are sent.
+
+use truetps_driver::{Client, Dialect, DriverError, ErrorClass};
+use truetps_record::{Replication, ReplicationSlot};
+
+use super::access::{is_on, shown};
+use super::grants;
+
+/// "Access denied; you need … privilege".
+const NO_PRIVILEGE: u16 = 1227;
+
+/// What the server says; what the account may not see is `None`.
+pub(crate) fn ask(client: &mut Client) -> Result<Replication, DriverError> {
+    match client.dialect() {
+        Dialect::Mysql => ask_mysql(client),
+        Dialect::Postgres => ask_postgres(client),
+    }
+}
+
+/// `Ok(None)`: the server has refused to say.
+fn allowed<T>(answer: Result<T, DriverError>) -> Result<Option<T>, DriverError> {
+    match answer {
+        Ok(value) => Ok(Some(value)),
+        Err(DriverError::Server(error)) if error.class() != ErrorClass::ConnectionLost => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn number(client: &mut Client, sql: &str) -> Result<Option<u64>, DriverError> {
+    let answer = allowed(client.query_value(sql))?.flatten();
+    Ok(answer.and_then(|text| text.parse().ok()))
+}
+
+fn ask_mysql(client: &mut Client) -> Result<Replication, DriverError> {
+    let log_bin = is_on(client, "log_bin")?;
+    let is_mariadb = shown(client, "VARIABLES", "version")?.is_some_and(|version| version.contains("MariaDB"));
+    Ok(Replication {
+        is_replica: is_replica(client)?,
+        replicas: if log_bin { replicas(client)? } else { Some(0) },
+        cluster_members: cluster_members(client)?,
+        log_bin: Some(log_bin),
+        gtid: Some(log_bin && (is_mariadb || is_on(client, "gtid_mode")?)),
+        slots: Some(Vec::new()),
+        archives: Some(false),
+    })
+}
+
+/// `None`: the account may not ask.
+fn is_replica(client: &mut Client) -> Result<Option<bool>, DriverError> {
+    let mut is_denied = false;
+    // Of MariaDB, which has several sources; of newer servers; of older ones.
+    for sql in ["SHOW ALL SLAVES STATUS", "SHOW REPLICA STATUS", "SHOW SLAVE STATUS"] {
+        match client.query(sql) {
+            Ok(result) => return Ok(Some(!result.rows.is_empty())),
+            Err(DriverError::Server(error)) => is_denied |= error.code == NO_PRIVILEGE,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(if is_denied { None } else { Some(false) })
+}
+
+/// MariaDB counts them in a status that every account may read. Elsewhere the threads that send the binlog to them are
+/// counted, which an account sees with PROCESS alone.
+fn replicas(client: &mut Client) -> Result<Option<u64>, DriverError> {
+    let counted = shown(client, "STATUS", "Slaves_connected")?.and_then(|text| text.parse::<u64>().ok());
+    let sql = "SELECT COUNT(*) FROM information_schema.processlist WHERE command LIKE 'Binlog Dump%'";
+    let seen = number(client, sql)?;
+    Ok(match (counted, seen) {
+        (Some(counted), seen) => Some(counted.max(seen.unwrap_or(0))),
+        (None, Some(0)) if !grants::may_see_all_sessions(client)? => None,
+        (None, seen) => seen,
+    })
+}
+
+fn cluster_members(client: &mut Client) -> Result<Option<u64>, DriverError> {
+    let galera = shown(client, "STATUS", "wsrep_cluster_size")?.and_then(|text| text.parse::<u64>().ok());
+    if let Some(members) = galera.filter(|members| *members > 0) {
+        return Ok(Some(members));
+    }
+    if shown(client, "VARIABLES", "group_replication_group_name")?.is_none_or(|name| name.is_empty()) {
+        return Ok(Some(0));
+    }
+    let sql = "SELECT COUNT(*) FROM performance_schema.replication_group_members WHERE member_state = 'ONLINE'";
+    number(client, sql)
+}
+
+fn ask_postgres(client: &mut Client) -> Result<Replication, DriverError> {
+    let sql = "SELECT slot_name::text, active::text FROM pg_replication_slots ORDER BY 1";
+    let slots = allowed(client.query(sql))?.map(|answer| {
+        let slot = |row: Vec<Option<String>>| {
+            let mut cells = row.into_iter().flatten();
+            Some(ReplicationSlot { name: cells.next()?, is_active: cells.next()? == "true" })
+        };
+        answer.rows.into_iter().filter_map(slot).collect()
+    });
+    let archives = allowed(client.query_value("SHOW archive_mode"))?.flatten();
+    Ok(Replication {
+        is_replica: Some(false),
+        replicas: number(client, "SELECT COUNT(*)::text FROM pg_stat_replication")?,
+        cluster_members: Some(0),
+        log_bin: Some(false),
+        gtid: Some(false),
+        slots,
+        archives: archives.map(|mode| mode != "off"),
+    })
+}
+
+/// What the user should know of it before the load.
+pub(crate) fn warnings(found: &Replication, dialect: Dialect) -> Vec<String> {
+    let own = match dialect {
+        Dialect::Mysql => of_mysql(found),
+        Dialect::Postgres => of_postgres(found),
+    };
+    let mut all = Vec::new();
+    match found.is_replica {
+        Some(true) => all.push(
+            "this server is a replica: it does its source's work beside the load, and what is written here is not in its \
+             source"
+                .to_owned(),
+        ),
+        Some(false) => {}
+        None => all.push(
+            "the account is not allowed to see whether this server is a replica (REPLICATION CLIENT, or REPLICA MONITOR)"
+                .to_owned(),
+        ),
+    }
+    all.extend(own);
+    match found.cluster_members {
+        Some(members) if members > 1 => all.push(format!(
+            "this server is one of {members} of a cluster (Galera, group replication): each commit waits for others of it"
+        )),
+        Some(_) => {}
+        None => all.push(
+            "this server is configured for group replication; how many members it has is unknown: the account lacks \
+             SELECT on performance_schema"
+                .to_owned(),
+        ),
+    }
+    all
+}
+
+fn of_mysql(found: &Replication) -> Vec<String> {
+    if found.log_bin != Some(true) {
+        return Vec::new();
+    }
+    let gtid = if found.gtid == Some(true) { ", with a GTID for each transaction" } else { "" };
+    let replicas = match found.replicas {
+        Some(0) => "no replica is connected now; one that comes later gets it, too".to_owned(),
+        Some(1) => "1 replica follows this server, and gets all of it".to_owned(),
+        Some(n) => format!("{n} replicas follow this server, and get all of it"),
+        None => "whether replicas follow this server is unknown: the account lacks PROCESS".to_owned(),
+    };
+    vec![format!("log_bin = ON: the tables and the load are written to the binlog{gtid}; {replicas}")]
+}
+
+fn of_postgres(found: &Replication) -> Vec<String> {
+    let mut all = Vec::new();
+    match found.replicas {
+        Some(0) => {}
+        Some(1) => all.push("1 standby follows this server, and gets all that is written here".to_owned()),
+        Some(n) => all.push(format!("{n} standbys follow this server, and get all that is written here")),
+        None => all.push("whether standbys follow this server is unknown: the account lacks pg_monitor".to_owned()),
+    }
+    match &found.slots {
+        None => {
+            all.push(
+                "whether replication slots keep the WAL of the load is unknown: the account may not look".to_owned(),
+            );
+        }
+        Some(slots) => {
+            let names = |is_active| {
+                let of = slots.iter().filter(move |slot| slot.is_active == is_active);
+                of.map(|slot| format!("`{}`", slot.name)).collect::<Vec<_>>().join(", ")
+            };
+            let (active, idle) = (names(true), names(false));
+            if !idle.is_empty() {
+                all.push(format!(
+                    "replication slots that no consumer reads ({idle}) keep all WAL of the load on the disk until one does \
+                     (or up to max_slot_wal_keep_size)"
+                ));
+            }
+            if !active.is_empty() {
+                all.push(format!("the consumers of replication slots ({active}) get what is written here"));
+            }
+        }
+    }
+    if found.archives == Some(true) {
+        all.push("archive_mode is on: all WAL of the load goes to the archive, too".to_owned());
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_seen_is_unknown_and_not_absent() {
+        let mut found = Replication {
+            is_replica: Some(false),
+            replicas: None,
+            cluster_members: Some(0),
+            log_bin: Some(true),
+            gtid: Some(true),
+            ..Replication::default()
+        };
+        let said = |found: &Replication, dialect| warnings(found, dialect).join("\n");
+        assert_eq!(
+            said(&found, Dialect::Mysql),
+            "log_bin = ON: the tables and the load are written to the binlog, with a GTID for each transaction; whether \
+             replicas follow this server is unknown: the account lacks PROCESS"
+        );
+        found.replicas = Some(2);
+        assert!(said(&found, Dialect::Mysql).ends_with("2 replicas follow this server, and get all of it"));
+        (found.is_replica, found.cluster_members) = (None, Some(3));
+        assert!(said(&found, Dialect::Mysql).contains("one of 3 of a cluster"));
+        assert!(said(&found, Dialect::Mysql).contains("not allowed to see whether this server is a replica"));
+        let none = Replication { log_bin: Some(false), cluster_members: Some(0), is_replica: Some(false), ..found };
+        assert_eq!(said(&none, Dialect::Mysql), "");
+    }
+
+    #[test]
+    fn slots_without_a_consumer_are_named() {
+        let slot = |name: &str, is_active| ReplicationSlot { name: name.to_owned(), is_active };
+        let found = Replication {
+            is_replica: Some(false),
+            replicas: Some(0),
+            cluster_members: Some(0),
+            slots: Some(vec![slot("gone", false), slot("there", true)]),
+            archives: Some(true),
+            ..Replication::default()
+        };
+        let said = warnings(&found, Dialect::Postgres);
+        assert_eq!(said.len(), 3, "{said:#?}");
+        assert!(said[0].contains("(`gone`)") && said[1].contains("(`there`)") && said[2].contains("archive"));
+        let unseen = Replication { is_replica: Some(false), cluster_members: Some(0), ..Replication::default() };
+        assert_eq!(warnings(&unseen, Dialect::Postgres).iter().filter(|said| said.contains("unknown")).count(), 2);
+    }
+}

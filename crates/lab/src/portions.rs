@@ -1,0 +1,296 @@
+//! Rows of a table copied to another one in transactions of bounded size: on a server of the user, replicas, clusters and the
+//! undo log would have to take one as large as the table.
+
+use truetps_driver::{Client, Dialect, DriverError};
+use truetps_workload::Table;
+
+/// Limits of one transaction that fills a table.
+pub(crate) const ROWS_MAX: u64 = 10_000;
+pub(crate) const BYTES_MAX: u64 = 4 << 20;
+/// The same for a part of a PostgreSQL table, of 8 KiB pages.
+pub(crate) const PAGES_MAX: u64 = 128;
+
+/// Types whose values are in the same order for ORDER BY and for a comparison with a user variable.
+const ORDERED_TYPES: [&str; 12] = [
+    "tinyint",
+    "smallint",
+    "mediumint",
+    "int",
+    "bigint",
+    "decimal",
+    "char",
+    "varchar",
+    "binary",
+    "varbinary",
+    "date",
+    "datetime",
+];
+
+/// How the rows of a table are divided.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Parts {
+    /// By ranges of the primary key's columns, quoted, of so many rows.
+    Key { columns: Vec<String>, rows: u64 },
+    /// By ranges of pages.
+    Pages,
+    /// The table has no primary key that parts can be made by.
+    Whole,
+}
+
+impl Parts {
+    /// Asks the server how the rows of `from` can be divided.
+    pub(crate) fn of(client: &mut Client, table: &Table, from: &str) -> Result<Self, DriverError> {
+        if client.dialect() == Dialect::Postgres {
+            return Ok(Self::Pages);
+        }
+        let sql = format!(
+            "SELECT s.column_name, c.data_type FROM information_schema.statistics s JOIN information_schema.columns c \
+             ON c.table_schema = s.table_schema AND c.table_name = s.table_name AND c.column_name = s.column_name \
+             WHERE s.table_schema = DATABASE() AND s.table_name = '{from}' AND s.index_name = 'PRIMARY' \
+             ORDER BY s.seq_in_index"
+        );
+        let columns = client.query(&sql)?.rows.into_iter().map(|row| {
+            let mut cells = row.into_iter().flatten();
+            let (name, kind) = (cells.next()?, cells.next()?.to_lowercase());
+            ORDERED_TYPES.contains(&kind.as_str()).then(|| format!("`{}`", name.replace('`', "``")))
+        });
+        Ok(match columns.collect::<Option<Vec<_>>>() {
+            Some(columns) if !columns.is_empty() => Self::Key { columns, rows: rows_max(table) },
+            _ => Self::Whole,
+        })
+    }
+
+    /// Copies all rows. `go_on` is asked between parts; false: it did not want to.
+    pub(crate) fn copy(
+        &self,
+        client: &mut Client,
+        from: &str,
+        to: &str,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<bool, DriverError> {
+        match self {
+            Self::Whole => client.execute(&whole_sql(from, to)).map(|_| true),
+            Self::Key { columns, rows } => copy_by_key(client, from, to, columns, *rows, go_on),
+            Self::Pages => copy_by_pages(client, from, to, go_on),
+        }
+    }
+}
+
+/// Rows of one transaction.
+pub(crate) fn rows_max(table: &Table) -> u64 {
+    if table.rows == 0 {
+        return ROWS_MAX;
+    }
+    let row_bytes = (table.data_bytes() / table.rows).max(1);
+    (BYTES_MAX / row_bytes).clamp(1, ROWS_MAX)
+}
+
+/// The copy in one statement.
+pub(crate) fn whole_sql(from: &str, to: &str) -> String {
+    format!("INSERT INTO {to} SELECT * FROM {from}")
+}
+
+const LOW: &str = "@truetps_low_";
+const HIGH: &str = "@truetps_high_";
+
+fn copy_by_key(
+    client: &mut Client,
+    from: &str,
+    to: &str,
+    columns: &[String],
+    rows: u64,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<bool, DriverError> {
+    let mut is_first = true;
+    loop {
+        // Its key is the last one of this part. No row: what is left is the last part.
+        let has_more = client.execute(&end_of_part_sql(from, columns, rows, is_first))? > 0;
+        client.execute(&part_sql(from, to, columns, is_first, !has_more))?;
+        if !has_more {
+            return Ok(true);
+        }
+        let next = (0..columns.len()).map(|n| format!("{LOW}{n} = {HIGH}{n}"));
+        client.execute(&format!("SET {}", next.collect::<Vec<_>>().join(", ")))?;
+        is_first = false;
+        if !go_on() {
+            return Ok(false);
+        }
+    }
+}
+
+/// Finds the last key of the part that begins behind the last one.
+fn end_of_part_sql(from: &str, columns: &[String], rows: u64, is_first: bool) -> String {
+    let variables: Vec<_> = (0..columns.len()).map(|n| format!("{HIGH}{n}")).collect();
+    let behind = if is_first { String::new() } else { format!(" WHERE {}", compared(columns, ">", ">", LOW)) };
+    let keys = columns.join(", ");
+    let (variables, offset) = (variables.join(", "), rows - 1);
+    format!("SELECT {keys} INTO {variables} FROM {from}{behind} ORDER BY {keys} LIMIT 1 OFFSET {offset}")
+}
+
+fn part_sql(from: &str, to: &str, columns: &[String], is_first: bool, is_last: bool) -> String {
+    let low = (!is_first).then(|| compared(columns, ">", ">", LOW));
+    let high = (!is_last).then(|| compared(columns, "<", "<=", HIGH));
+    let both: Vec<_> = low.into_iter().chain(high).collect();
+    let limits = if both.is_empty() { String::new() } else { format!(" WHERE {}", both.join(" AND ")) };
+    format!("{}{limits}", whole_sql(from, to))
+}
+
+/// The order of whole keys in words that an index is used for: comparisons of rows are not, in MySQL.
+fn compared(columns: &[String], operator: &str, at_last: &str, variable: &str) -> String {
+    let terms = (0..columns.len()).map(|n| {
+        let equal = columns[..n].iter().enumerate().map(|(at, column)| format!("{column} = {variable}{at}"));
+        let operator = if n + 1 == columns.len() { at_last } else { operator };
+        let last = format!("{} {operator} {variable}{n}", columns[n]);
+        equal.chain([last]).collect::<Vec<_>>().join(" AND ")
+    });
+    let terms: Vec<_> = terms.collect();
+    if let [one] = &terms[..] { one.clone() } else { format!("(({}))", terms.join(") OR (")) }
+}
+
+fn copy_by_pages(
+    client: &mut Client,
+    from: &str,
+    to: &str,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<bool, DriverError> {
+    let sql = format!("SELECT (pg_relation_size('{from}') / current_setting('block_size')::bigint)::text");
+    let pages = client.query_value(&sql)?.and_then(|text| text.parse::<u64>().ok()).unwrap_or(u64::MAX);
+    let mut first = 0;
+    loop {
+        // A size that cannot be read is one part.
+        let end = first + PAGES_MAX;
+        let is_last = end >= pages || pages == u64::MAX;
+        let high = if is_last { String::new() } else { format!(" AND ctid < '({end},0)'::tid") };
+        client.execute(&format!("{} WHERE ctid >= '({first},0)'::tid{high}", whole_sql(from, to)))?;
+        if is_last {
+            return Ok(true);
+        }
+        first = end;
+        if !go_on() {
+            return Ok(false);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+    use std::time::Duration;
+
+    use truetps_sandbox::{Home, Sandbox, SandboxOptions, Settings, StartOptions};
+    use truetps_testkit::mysql_family::{fetched_server, mariadb};
+    use truetps_testkit::{PostgresOptions, PostgresServer};
+
+    use super::*;
+    use crate::tables::{Ownership, Tables};
+
+    #[test]
+    fn parts_of_one_column_and_of_several() {
+        let columns = |names: &[&str]| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>();
+        let one = columns(&["id"]);
+        assert_eq!(
+            end_of_part_sql("p", &one, 10, true),
+            "SELECT `id` INTO @truetps_high_0 FROM p ORDER BY `id` LIMIT 1 OFFSET 9"
+        );
+        assert_eq!(part_sql("p", "t", &one, true, true), "INSERT INTO t SELECT * FROM p");
+        assert_eq!(
+            part_sql("p", "t", &one, false, false),
+            "INSERT INTO t SELECT * FROM p WHERE `id` > @truetps_low_0 AND `id` <= @truetps_high_0"
+        );
+        let two = columns(&["a", "b"]);
+        assert_eq!(
+            compared(&two, "<", "<=", HIGH),
+            "((`a` < @truetps_high_0) OR (`a` = @truetps_high_0 AND `b` <= @truetps_high_1))"
+        );
+    }
+
+    const PLAN: &str = r#"
+name = "p"
+about = "a test"
+[workload]
+name = "custom"
+[[workload.table]]
+name = "pairs"
+create = ["CREATE TABLE pairs (a INT, b VARCHAR(20), c VARCHAR(200), PRIMARY KEY (b, a))"]
+rows = 25000
+columns.a = { kind = "sequence" }
+columns.b = { kind = "int", min = 1, max = 7 }
+columns.c = { kind = "text", length = 100 }
+[[workload.statements]]
+sql = "DELETE FROM pairs WHERE a = 0"
+[factors]
+connections = [1]
+"#;
+
+    fn load_and_refill(client: &mut Client, count: &str) {
+        let plan = truetps_record::Plan::parse(PLAN).unwrap();
+        let workload = truetps_workload::build(&plan.workload, client.dialect(), 1).unwrap();
+        let tables = Tables::new(&*workload, true, Ownership::Guest(client.dialect()));
+        assert!(tables.load(client, &mut |_, _| true, &mut |_| Ok(())).unwrap());
+        let loaded = client.query_value(count).unwrap();
+        client.execute("DELETE FROM pairs WHERE a < 20000").unwrap();
+        tables.refill(client).unwrap();
+        assert_eq!(client.query_value(count).unwrap(), loaded, "every row is there again, once");
+        assert!(tables.refilled_whole(client).unwrap().is_empty());
+    }
+
+    /// Bytes of the largest transaction that inserts in the binlogs.
+    fn largest_transaction(client: &mut Client) -> u64 {
+        let mut largest = 0;
+        for log in client.query("SHOW BINARY LOGS").unwrap().rows {
+            let name = log[0].as_deref().unwrap();
+            let events = client.query(&format!("SHOW BINLOG EVENTS IN '{name}'")).unwrap().rows;
+            let (mut begin, mut inserts) = (0, false);
+            for event in events {
+                let number = |at: usize| event[at].as_deref().unwrap().parse::<u64>().unwrap();
+                match event[2].as_deref().unwrap() {
+                    "Gtid" | "Anonymous_Gtid" => (begin, inserts) = (number(1), false),
+                    kind if kind.starts_with("Write_rows") => inserts = true,
+                    "Xid" if inserts => largest = largest.max(number(4) - begin),
+                    _ => {}
+                }
+            }
+        }
+        largest
+    }
+
+    #[test]
+    fn a_table_goes_to_the_binlog_in_transactions_of_bounded_size() {
+        let test = "a_table_goes_to_the_binlog";
+        let mysql = fetched_server(test, "mysql-8.0").map(|server| server.binary);
+        for binary in mariadb(test).into_iter().chain(mysql) {
+            let dir = tempfile::tempdir().unwrap();
+            std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o711)).unwrap();
+            let home = Home::open(Some(&dir.path().join("home"))).unwrap();
+            let sandbox = Sandbox::create(&home, &binary, &SandboxOptions::default()).unwrap();
+            let mut settings = Settings::default();
+            for (name, value) in [("log_bin", "ON"), ("binlog_format", "ROW"), ("innodb_buffer_pool_size", "64M")] {
+                settings.set(name, truetps_record::SettingValue::Text(value.to_owned()));
+            }
+            let server = sandbox.start(&StartOptions::new(settings)).unwrap();
+            let mut client = server.connect(Duration::from_secs(20)).unwrap();
+            client.execute("CREATE DATABASE truetps").unwrap();
+            client.execute("USE truetps").unwrap();
+            load_and_refill(
+                &mut client,
+                "SELECT CONCAT(COUNT(*), '/', SUM(CRC32(CONCAT_WS(',', a, b, c)))) FROM pairs",
+            );
+            let largest = largest_transaction(&mut client);
+            // MariaDB notes the statement, too. The table in one transaction is 3 MB, and 5 MB with the statements.
+            assert!((200_000..2_500_000).contains(&largest), "{}: {largest}", binary.version_text);
+        }
+    }
+
+    #[test]
+    fn a_table_of_postgresql_is_filled_in_transactions_of_bounded_size() {
+        let test = "a_table_of_postgresql_is_filled";
+        let Some(server) = PostgresServer::start(test, &PostgresOptions::default()) else { return };
+        let mut client = server.connect().unwrap();
+        load_and_refill(&mut client, "SELECT COUNT(*) || md5(string_agg(a || b || c, ',' ORDER BY a)) FROM pairs");
+        for table in ["pairs", "pairs_pristine"] {
+            let sql = format!("SELECT max(n)::text FROM (SELECT count(*) AS n FROM {table} GROUP BY xmin::text) AS t");
+            let largest: u64 = client.query_value(&sql).unwrap().unwrap().parse().unwrap();
+            assert!((100..=ROWS_MAX).contains(&largest), "{table}: {largest}");
+        }
+    }
+}
