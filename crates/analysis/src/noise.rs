@@ -21,7 +21,7 @@ pub(crate) fn from_twins(valid: &[Evidence<'_>], blocks_planned: u32) -> Option<
 }
 
 /// The twin and the trial of the same configuration in the same block, in the order in which they ran. `None` for a
-/// trial that is no twin, or whose partner is missing, or where neither finished a transaction.
+/// trial that is no twin, or whose partner is missing, or where either finished no transaction: that is a standstill, and no noise.
 fn first_and_second<'a>(valid: &[Evidence<'a>], twin: &Evidence<'a>) -> Option<(Evidence<'a>, Evidence<'a>)> {
     if is_cell(twin.trial) {
         return None;
@@ -32,7 +32,7 @@ fn first_and_second<'a>(valid: &[Evidence<'a>], twin: &Evidence<'a>) -> Option<(
             && other.trial.configuration == twin.trial.configuration
     };
     let cell = valid.iter().find(same)?;
-    if twin.is_zero() && cell.is_zero() {
+    if twin.is_zero() || cell.is_zero() {
         return None;
     }
     Some(if twin.trial.position < cell.trial.position { (*twin, *cell) } else { (*cell, *twin) })

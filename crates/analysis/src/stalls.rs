@@ -74,7 +74,7 @@ pub struct Stall {
     pub length_ms: f64,
     /// Share of the baseline's transactions that were missing, 0 to 1: 1 = none ended.
     pub depth: f64,
-    /// Throughput that was usual around it.
+    /// Throughput that was usual around it; 0 where nothing ended before the stall or after it.
     pub baseline_tps: f64,
 }
 
@@ -101,6 +101,10 @@ pub(crate) fn stalls(intervals: &[Interval]) -> Stalls {
     if buckets.len() < STEPS_MIN {
         return Stalls { unknown: Some(StallsUnknown::TooShort), ..found };
     }
+    if let Some(standstill) = standstill(intervals, &buckets) {
+        let length_ms = standstill.length_ms;
+        return Stalls { stalled_ms: length_ms, longest_ms: Some(length_ms), list: vec![standstill], ..found };
+    }
     let level = Level::of(&buckets);
     let response_ms = median(measured.iter().filter_map(|one| one.response.response_us_p50)).unwrap_or(0.0) / 1e3;
     let spans = level.stalled(&gaps, GAP_MS.max(GAP_RESPONSES * response_ms));
@@ -116,6 +120,20 @@ pub(crate) fn stalls(intervals: &[Interval]) -> Stalls {
         list,
         ..found
     }
+}
+
+/// A measure phase in which transactions were under way and none ended well is one stall. What is usual is known from the
+/// warm-up alone, and is 0 where nothing ended there either.
+fn standstill(intervals: &[Interval], buckets: &[Step]) -> Option<Stall> {
+    let in_phase = |phase: Phase| intervals.iter().filter(move |interval| interval.phase == phase);
+    let is_busy = in_phase(Phase::Measure).any(|one| one.counts.in_flight > 0);
+    let (first, last) = buckets.first().zip(buckets.last())?;
+    if !is_busy || buckets.iter().any(|step| step.ok > 0.0) {
+        return None;
+    }
+    let (start_ms, length_ms) = (first.span.from_ms, last.span.to_ms - first.span.from_ms);
+    let baseline_tps = usual_of(in_phase(Phase::WarmUp).map(|interval| interval.tps));
+    Some(Stall { kind: StallKind::Stall, start_ms, length_ms, depth: 1.0, baseline_tps })
 }
 
 /// A stretch of time.

@@ -234,6 +234,18 @@ fn what_cannot_be_known_is_said() {
     let open = of_buckets(&[[100; 60], [0; 60]].concat());
     let found = stalls(&open);
     assert_eq!((found.max_gap_ms, found.list.len()), (Some(6000.0), 1), "{found:?}");
-    // A whole trial in which nothing ended has no level to fall from, and is no stall but a failure.
+    // Nothing ended, though there was something to end: the whole phase is a stall.
+    let stands_still = |warm_up: &[f64]| {
+        let mut list = intervals(1000, 3000, warm_up);
+        list.iter_mut().filter(|one| one.phase == Phase::Measure).for_each(|one| one.counts.in_flight = 4);
+        stalls(&list)
+    };
+    let ends: Vec<_> = (0..100).map(|n| f64::from(n) * 10.0).collect();
+    for (warm_up, baseline_tps) in [(&ends[..], 100.0), (&[], 0.0)] {
+        let stall = Stall { kind: StallKind::Stall, start_ms: 1000.0, length_ms: 3000.0, depth: 1.0, baseline_tps };
+        let found = stands_still(warm_up);
+        assert_eq!((found.list.as_slice(), found.unknown, found.stalled_ms), (&[stall][..], None, 3000.0));
+    }
+    // A whole trial in which nothing ended and nothing was sent has no level to fall from, and is no stall but a failure.
     assert_eq!(stalls(&of_buckets(&[0; 100])).list, []);
 }

@@ -67,6 +67,8 @@ pub(crate) struct Client {
     pub(crate) absence: Option<Box<Absence>>,
     /// Transactions that it still has to end, where it has a share of its own.
     pub(crate) share_left: Option<u64>,
+    /// It has ended a transaction in the measure phase, well or not.
+    pub(crate) has_finished: bool,
     /// Transactions that ended on this connection; counted where connections are renewed.
     pub(crate) on_connection: u64,
 }
@@ -88,6 +90,7 @@ impl Client {
             free_since_ns: 0,
             absence: None,
             share_left: None,
+            has_finished: false,
             on_connection: 0,
         }
     }

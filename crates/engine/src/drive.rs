@@ -27,6 +27,11 @@ pub(crate) struct WorkerEnd {
     pub(crate) lost: u32,
     /// Clients that had no answer when the drain was over.
     pub(crate) unanswered: u32,
+    /// Clients that ended a transaction in the measure phase, and those that had one under way at its end and none before.
+    pub(crate) finished: u32,
+    pub(crate) unfinished: u32,
+    /// Statements that were answered in the drain.
+    pub(crate) drain_answers: u64,
     /// Connections that broke and were made again.
     pub(crate) reconnects: u64,
     /// Connections that were renewed as planned.
@@ -101,6 +106,7 @@ impl<'w, 'a> Drive<'w, 'a> {
         let away = self.worker.clients.iter().filter(is_away).count();
         self.end.lost += away as u32;
         self.end.unanswered = self.recorder.in_flight() as u32;
+        self.end.drain_answers = self.recorder.answers();
         self.recorder.finish(now_ns);
         self.worker.quit();
         Ok(self.end)
@@ -139,10 +145,18 @@ impl<'w, 'a> Drive<'w, 'a> {
             self.recorder.rotate(end_ns, now_ns);
             match (before, self.recorder.phase()) {
                 (Phase::WarmUp, Phase::Measure) => self.count_carried_in(),
-                (Phase::Measure, Phase::Drain) => self.end.oldest_ns = self.oldest_ns(end_ns),
+                (Phase::Measure, Phase::Drain) => self.measure_phase_ended(end_ns),
                 _ => {}
             }
         }
+    }
+
+    fn measure_phase_ended(&mut self, end_ns: u64) {
+        self.end.oldest_ns = self.oldest_ns(end_ns);
+        let count = |is: fn(&Client) -> bool| self.worker.clients.iter().filter(|client| is(client)).count() as u32;
+        let finished = count(|client| client.has_finished);
+        let unfinished = count(|client| !client.has_finished && client.is_busy());
+        (self.end.finished, self.end.unfinished) = (finished, unfinished);
     }
 
     fn oldest_ns(&self, now_ns: u64) -> Option<u64> {

@@ -40,6 +40,7 @@ impl Quota {
 impl Drive<'_, '_> {
     /// The client in this slot has just ended a transaction, well or not: what is next?
     pub(crate) fn transaction_ended(&mut self, slot: usize, now_ns: u64) {
+        self.worker.clients[slot].has_finished |= self.recorder.phase() == Phase::Measure;
         let is_reached = self.count_down(slot, now_ns);
         let has_share = self.worker.clients[slot].share_left.is_some();
         let is_worn = self.is_worn(slot);

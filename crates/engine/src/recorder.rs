@@ -101,6 +101,11 @@ impl Recorder {
         self.counts.in_flight
     }
 
+    /// Statements that were answered in the current interval.
+    pub(crate) fn answers(&self) -> u64 {
+        self.counts.statements
+    }
+
     /// Starts that wait.
     pub(crate) fn queued(&self) -> u64 {
         self.open.as_ref().map_or(0, |open| open.starts.queued)

@@ -120,6 +120,12 @@ pub struct Outcome {
     pub renewed: u64,
     /// Clients without an answer when the drain was over.
     pub clients_unanswered: u32,
+    /// Statements that were answered in the drain.
+    pub drain_answers: u64,
+    /// Clients that ended at least one transaction in the measure phase, well or not.
+    pub clients_finished: u32,
+    /// Clients that had a transaction under way when the measure phase ended, and had ended none before.
+    pub clients_unfinished: u32,
     pub measured: Option<Counts>,
     /// Of the transactions that were in flight when the measure phase ended ([`Counts::in_flight`]): how long ago the oldest
     /// one was to start. They are in no response time.
@@ -265,6 +271,9 @@ fn join(workers: Vec<ScopedJoinHandle<'_, Result<WorkerEnd, EngineError>>>) -> R
         Ok(WorkerEnd {
             lost: sum.lost + one.lost,
             unanswered: sum.unanswered + one.unanswered,
+            finished: sum.finished + one.finished,
+            unfinished: sum.unfinished + one.unfinished,
+            drain_answers: sum.drain_answers + one.drain_answers,
             reconnects: sum.reconnects + one.reconnects,
             renewed: sum.renewed + one.renewed,
             oldest_ns: sum.oldest_ns.max(one.oldest_ns),
@@ -410,6 +419,9 @@ fn outcome(
         connect_errors: sorted(connected.errors),
         clients_lost: end.lost,
         clients_unanswered: end.unanswered,
+        drain_answers: end.drain_answers,
+        clients_finished: end.finished,
+        clients_unfinished: end.unfinished,
         reconnects: end.reconnects,
         renewed: end.renewed,
         last_end: end.last_end_ns.map(Duration::from_nanos),

@@ -264,7 +264,10 @@ fn validity(outcome: &Outcome, load: &LoadSpec, failed_share_max: f64) -> Validi
     }
     if outcome.clients_unanswered > 0 {
         let (n, s) = (outcome.clients_unanswered, load.drain_timeout.as_secs());
-        return invalid(format!("{n} clients had no answer {s} s after the end: the server hangs"));
+        let of = outcome.clients_connected;
+        // One that answers some of them is slow.
+        let hangs = if outcome.drain_answers == 0 { ": the server hangs" } else { ", while others were answered" };
+        return invalid(format!("{n} of {of} clients had no answer {s} s after the end{hangs}"));
     }
     if outcome.clients_lost > 0 {
         let errors = if outcome.errors.is_empty() { &outcome.errors_elsewhere } else { &outcome.errors };
@@ -283,9 +286,22 @@ fn validity(outcome: &Outcome, load: &LoadSpec, failed_share_max: f64) -> Validi
             failed_elsewhere(outcome),
             first(&outcome.errors_elsewhere)
         )),
-        // A trial in which nothing ended at all is evidence of a stall.
-        Some(_) => Validity::Valid,
+        Some(_) => match never_finished(outcome) {
+            // What the others have done says how they began, and nothing of what all of them get.
+            Some(text) if load.quota.is_none() && outcome.clients_unfinished > outcome.clients_finished => {
+                invalid(text)
+            }
+            _ => Validity::Valid,
+        },
     }
+}
+
+/// `3 675 of 5 500 clients never finished a transaction in the 0.8 s that were measured`.
+fn never_finished(outcome: &Outcome) -> Option<String> {
+    let (n, of) = (outcome.clients_unfinished, outcome.clients_finished + outcome.clients_unfinished);
+    let seconds = outcome.measure_length.as_secs_f64();
+    (n > 0)
+        .then(|| format!("{n} of {of} clients never finished a transaction in the {seconds:.1} s that were measured"))
 }
 
 /// Where a limit of sessions keeps clients out: whose sessions there are beside theirs.
@@ -312,6 +328,7 @@ fn engine_facts(context: &TrialContext<'_>, outcome: &Outcome) -> EngineFacts {
         pinned_to: pin.clone(),
         shares_cores,
         reconnects: outcome.reconnects,
+        clients_finished: outcome.measured.map(|_| outcome.clients_finished),
         suspensions: Vec::new(),
     }
 }
@@ -377,6 +394,7 @@ fn notes(outcome: &Outcome) -> Vec<String> {
     if let (Some(oldest), Some(counts)) = (outcome.oldest_in_flight, outcome.measured) {
         notes.extend(unanswered(oldest, counts.in_flight, outcome.response.response_us_max));
     }
+    notes.extend(never_finished(outcome));
     if elsewhere > 0 {
         notes.push(format!("{elsewhere} transactions failed outside the measure phase"));
     }
@@ -400,6 +418,59 @@ mod tests {
         check(2190, 4, Some(2_300_000.0), None);
         check(30, 4, Some(9720.0), None);
         check(2190, 0, Some(9720.0), None);
+    }
+
+    fn outcome(finished: u32, unfinished: u32, unanswered: u32, drain_answers: u64) -> Outcome {
+        Outcome {
+            ending: Ending::Complete,
+            workers: 1,
+            mode: truetps_record::DriveMode::Multiplexed,
+            connect_ms: 1.0,
+            clients_connected: finished + unfinished,
+            clients_failed: 0,
+            connect_errors: Vec::new(),
+            clients_lost: 0,
+            reconnects: 0,
+            renewed: 0,
+            clients_unanswered: unanswered,
+            drain_answers,
+            clients_finished: finished,
+            clients_unfinished: unfinished,
+            measured: Some(truetps_record::Counts::default()),
+            oldest_in_flight: None,
+            measure_length: Duration::from_millis(800),
+            last_end: None,
+            response: truetps_record::LatencyFigures::default(),
+            open_loop: None,
+            errors: Vec::new(),
+            errors_elsewhere: Vec::new(),
+            client_cpu: Duration::ZERO,
+            worker_busy_max: 0.0,
+            worker_wait_max: 0.0,
+        }
+    }
+
+    #[test]
+    fn a_trial_that_most_clients_never_finished_is_no_evidence() {
+        let load = LoadSpec::closed(5500, 2, Duration::from_millis(800));
+        let check = |outcome: &Outcome, load: &LoadSpec, expect: Option<&str>| {
+            assert_eq!(validity(outcome, load, 0.01).reason(), expect);
+        };
+        let most = "3675 of 5500 clients never finished a transaction in the 0.8 s that were measured";
+        check(&outcome(1825, 3675, 0, 9), &load, Some(most));
+        let none = "5500 of 5500 clients never finished a transaction in the 0.8 s that were measured";
+        check(&outcome(0, 5500, 0, 0), &load, Some(none));
+        check(&outcome(5500, 0, 0, 0), &load, None);
+        // A few are marked.
+        let few = outcome(5000, 500, 0, 0);
+        check(&few, &load, None);
+        assert_eq!(notes(&few)[1], "500 of 5500 clients never finished a transaction in the 0.8 s that were measured");
+        // Ten transactions were asked for: no more can finish one.
+        check(&outcome(10, 5490, 0, 0), &LoadSpec { quota: Some(Quota::Together(10)), ..load.clone() }, None);
+        // A server that answers some is slow; one that answers none hangs.
+        let slow = "3697 of 5000 clients had no answer 10 s after the end, while others were answered";
+        check(&outcome(1303, 3697, 3697, 1303), &load, Some(slow));
+        check(&outcome(0, 4, 4, 0), &load, Some("4 of 4 clients had no answer 10 s after the end: the server hangs"));
     }
 
     #[test]

@@ -52,6 +52,10 @@ pub struct EngineFacts {
     /// Connections that broke and were made again.
     #[serde(default)]
     pub reconnects: u64,
+    /// Clients that ended at least one transaction in the measure phase, well or not; `None` in older records, and where
+    /// there was no measure phase.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clients_finished: Option<u32>,
     /// When the generator did not run at all, as its process or machine was suspended: such a trial is invalid.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub suspensions: Vec<Suspension>,

@@ -164,8 +164,16 @@ fn row(stall: &Stall) -> Vec<Entry> {
         seconds(stall.start_ms).into(),
         format::duration_us(stall.length_ms * 1e3).into(),
         format::percent(stall.depth).into(),
-        format!("{} tps", format::tps(stall.baseline_tps)).into(),
+        usual(stall).into(),
     ]
+}
+
+fn usual(stall: &Stall) -> String {
+    if stall.baseline_tps > 0.0 {
+        format!("{} tps", format::tps(stall.baseline_tps))
+    } else {
+        format::NOTHING.to_owned()
+    }
 }
 
 #[cfg(test)]

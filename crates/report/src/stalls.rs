@@ -149,7 +149,7 @@ fn row<'a>(detail: &'a TrialDetail, stall: &Stall) -> Row<'a> {
         start: seconds(stall.start_ms),
         length: seconds(stall.length_ms),
         depth: format::percent(stall.depth),
-        usual: format::tps(stall.baseline_tps),
+        usual: if stall.baseline_tps > 0.0 { format::tps(stall.baseline_tps) } else { NOTHING.to_owned() },
         meanwhile: cause(detail, stall).map_or_else(
             || "nothing is known of the server".to_owned(),
             |cause| meanwhile(cause, WAITS_MAX, SIGNS_MAX),

@@ -51,6 +51,23 @@ fn a_stall_is_in_the_response_times() {
     assert!(outcome.response.response_us_p50.unwrap() < 50_000.0, "one of many transactions stalled");
 }
 
+/// Three of four clients wait for longer than is measured: two are answered in the drain, one never.
+#[test]
+fn clients_that_finish_nothing_are_counted() {
+    let server = FakeServer::start(
+        |_| Welcome::Greet,
+        |number, _, _| match number {
+            0 => Act::Ok,
+            1 => Act::Hang,
+            _ => Act::OkAfter(Duration::from_millis(600)),
+        },
+    );
+    let (outcome, kept) = drive_simply(&server, &load(4, 300));
+    assert_eq!((outcome.clients_finished, outcome.clients_unfinished), (1, 3));
+    assert_eq!((outcome.clients_unanswered, outcome.drain_answers >= 2), (1, true), "{outcome:?}");
+    check_equations(&outcome, &kept);
+}
+
 #[test]
 fn clients_that_cannot_connect_are_counted_and_named() {
     let server = FakeServer::start(

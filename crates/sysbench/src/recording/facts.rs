@@ -194,6 +194,7 @@ pub(super) fn engine(crew: &Crew, connect_ms: f64, clients_failed: u32, reconnec
         pinned_to: Vec::new(),
         shares_cores: None,
         reconnects,
+        clients_finished: None,
         suspensions: Vec::new(),
     }
 }

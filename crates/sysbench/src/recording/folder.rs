@@ -7,8 +7,8 @@ use truetps_driver::{Client, server_settings};
 use truetps_engine::{SuspensionWatch, was_suspended};
 use truetps_probe::{HostCpu, clock};
 use truetps_record::{
-    EngineFacts, Experiment, ExperimentFolder, FolderError, Interval, Phase, Suspension, Trial, TrialWriter, Validity,
-    write_atomically,
+    Counts, EngineFacts, Experiment, ExperimentFolder, FolderError, Interval, Phase, Suspension, Trial, TrialWriter,
+    Validity, write_atomically,
 };
 
 use super::document;
@@ -184,7 +184,9 @@ impl Recording {
         let host = HostReadings { at_start: self.host_at_start, at_end: HostCpu::read() };
         let reconnects = self.measured.map_or(0, |step| step.reconnects);
         let engine = facts::engine(&self.crew, self.connect_ms, self.failed, reconnects);
-        self.trial.engine = Some(EngineFacts { suspensions, ..engine });
+        let finished = || end.clients.iter().filter(|client| client.events > 0).count() as u32;
+        let clients_finished = (!end.clients.is_empty()).then(finished);
+        self.trial.engine = Some(EngineFacts { suspensions, clients_finished, ..engine });
         self.trial.measured =
             self.measured.map(|step| facts::measured(&self.crew, &step, &end.count.whole.share, host));
         // The figures matter most: they are written first, also where the series could not be.
@@ -230,7 +232,15 @@ impl Recording {
             (Validity::Valid, _) if self.measured.is_none() => {
                 Validity::Invalid("the measured time was never reached".to_owned())
             }
+            (Validity::Valid, _) if self.measured.is_some_and(|step| nothing_ended(&step.counts)) => {
+                Validity::Invalid("no event ended in the measured time".to_owned())
+            }
             (validity, _) => validity,
         }
     }
+}
+
+/// Events were under way, and none ended.
+fn nothing_ended(counts: &Counts) -> bool {
+    counts.ok + counts.failed == 0 && counts.in_flight > 0
 }
