@@ -131,7 +131,7 @@ fn of_open<'a>(text: impl Fn(&OpenLoopCell) -> String + 'a) -> Box<dyn Fn(&Cell)
 }
 
 fn whole(number: Option<f64>) -> String {
-    format::or_nothing(number, |number| format::count(number.round() as u64))
+    format::or_nothing(number, format::whole)
 }
 
 fn keeping_up<'a>(input: &'a ReportInput<'_>) -> Columns<'a> {

@@ -26,6 +26,21 @@ pub fn count(number: u64) -> String {
     text
 }
 
+/// What is more cannot be a figure of a run, and most of its digits would be made up.
+const WHOLE_MAX: f64 = 1e15;
+
+/// A figure without decimals: `2 159`, `-12`.
+pub fn whole(value: f64) -> String {
+    let rounded = value.round();
+    let sign = if rounded < 0.0 { "-" } else { "" };
+    let size = rounded.abs();
+    if size > WHOLE_MAX {
+        format!("{sign}over {}", count(WHOLE_MAX as u64))
+    } else {
+        format!("{sign}{}", count(size as u64))
+    }
+}
+
 /// Four significant digits: `17.61`, `802.3`, `5 230`, `12 350`; at most three decimals.
 pub fn tps(value: f64) -> String {
     number(value, 4)
@@ -43,8 +58,14 @@ pub fn tps_estimate(estimate: &Estimate) -> String {
                 format!("{value} [{}, {}]", tps(low), tps(high))
             }
         }
-        _ => format!("{value} ({})", trials(estimate.n)),
+        _ => format!("{value} ({})", without_interval(estimate, "trial")),
     }
+}
+
+/// Why an estimate has no interval: `1 trial`, `3 trials, too far apart for an interval`.
+fn without_interval(estimate: &Estimate, what: &str) -> String {
+    let n = plural(estimate.n as u64, what);
+    if estimate.n > 1 && estimate.value > 0.0 { format!("{n}, too far apart for an interval") } else { n }
 }
 
 /// `1 trial`, `3 trials`.
@@ -59,7 +80,7 @@ pub fn plural(n: u64, word: &str) -> String {
 
 /// A rate or a number that somebody chose: all of its digits, `1 000`, `2.5`.
 pub fn rate(value: f64) -> String {
-    if value.fract() == 0.0 && value.abs() < 1e15 { count(value as u64) } else { value.to_string() }
+    if value.fract() == 0.0 && value.abs() < WHOLE_MAX { whole(value) } else { value.to_string() }
 }
 
 /// `1 retry`, `10 retries`.
@@ -111,7 +132,7 @@ pub fn ratio(value: f64) -> String {
 pub fn per_tx(value: f64) -> String {
     let size = value.abs();
     if size >= 100.0 {
-        count(value.round() as u64)
+        whole(value)
     } else if size >= 10.0 {
         format!("{value:.1}")
     } else if size >= 0.995 {
@@ -132,7 +153,7 @@ pub fn ratio_estimate_of(estimate: &Estimate, what: &str) -> String {
         (Some(low), Some(high)) => {
             format!("{} [{}, {}]", ratio(estimate.value), ratio_digits(low), ratio_digits(high))
         }
-        _ => format!("{} ({})", ratio(estimate.value), plural(estimate.n as u64, what)),
+        _ => format!("{} ({})", ratio(estimate.value), without_interval(estimate, what)),
     }
 }
 
@@ -161,7 +182,7 @@ pub fn difference_estimate(estimate: &Estimate) -> String {
 pub fn percent(share: f64) -> String {
     let percent = share * 100.0;
     if percent >= 9.95 {
-        format!("{} %", count(percent.round() as u64))
+        format!("{} %", whole(percent))
     } else if percent >= 0.995 || percent == 0.0 {
         format!("{percent:.1} %")
     } else {
@@ -232,7 +253,7 @@ fn number(value: f64, digits: i32) -> String {
     // 999.96 becomes 1000: one digit more before the point, one less after it.
     let magnitude = rounded.abs().log10().floor() as i32;
     let decimals = (digits - 1 - magnitude).clamp(0, 3) as usize;
-    if decimals == 0 { count(rounded as u64) } else { format!("{rounded:.decimals$}") }
+    if decimals == 0 { whole(rounded) } else { format!("{rounded:.decimals$}") }
 }
 
 fn round_to(value: f64, decimals: i32) -> f64 {
@@ -242,7 +263,7 @@ fn round_to(value: f64, decimals: i32) -> f64 {
 
 fn three_digits(value: f64) -> String {
     if value >= 99.95 {
-        count(value.round() as u64)
+        whole(value)
     } else if value >= 9.995 {
         format!("{value:.1}")
     } else {
@@ -254,7 +275,7 @@ fn ratio_digits(value: f64) -> String {
     if value > RATIO_MAX {
         format!("over {}", count(RATIO_MAX as u64))
     } else if value >= 99.95 {
-        count(value.round() as u64)
+        whole(value)
     } else if value >= 9.995 {
         format!("{value:.1}")
     } else if value >= 1.9995 {
@@ -291,8 +312,17 @@ mod tests {
         };
         check(5230.0, Some(5030.0), Some(5450.0), "5 230 ±4.2 %");
         check(5230.0, Some(2000.0), Some(13_700.0), "5 230 [2 000, 13 700]");
-        check(5230.0, None, None, "5 230 (3 trials)");
+        check(5230.0, None, None, "5 230 (3 trials, too far apart for an interval)");
         check(0.0, None, None, "0 (3 trials)");
+    }
+
+    #[test]
+    fn no_integer_is_saturated() {
+        assert_eq!((whole(2159.4), whole(-12.0), whole(-0.2)), ("2 159".into(), "-12".into(), "0".into()));
+        let most = "over 1 000 000 000 000 000";
+        assert_eq!((tps(4.5e21), percent(1e30), per_tx(1e40)), (most.into(), format!("{most} %"), most.into()));
+        assert_eq!((duration_us(1e40), rate(-5.0)), (format!("{most} s"), "-5".to_owned()));
+        assert_eq!(tps(-1234.0), "-1 234");
     }
 
     #[test]

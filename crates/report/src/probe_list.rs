@@ -113,7 +113,7 @@ fn amount(value: f64) -> String {
     let sign = if value < 0.0 { "-" } else { "" };
     let size = value.abs();
     if size >= 1e3 || size.fract() == 0.0 {
-        format!("{sign}{}", format::count(size.round() as u64))
+        format!("{sign}{}", format::whole(size))
     } else {
         format!("{sign}{}", format::tps(size))
     }

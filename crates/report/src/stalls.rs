@@ -84,7 +84,7 @@ pub(crate) fn unknown(why: StallsUnknown) -> &'static str {
 /// `1.9 s`, `41.3 s`, `300 s`.
 pub(crate) fn seconds(ms: f64) -> String {
     let seconds = ms / 1e3;
-    if seconds >= 99.95 { format!("{} s", format::count(seconds.round() as u64)) } else { format!("{seconds:.1} s") }
+    if seconds >= 99.95 { format!("{} s", format::whole(seconds)) } else { format!("{seconds:.1} s") }
 }
 
 fn cause<'a>(detail: &'a TrialDetail, stall: &Stall) -> Option<&'a Meanwhile> {
@@ -186,7 +186,7 @@ pub(crate) fn wait(wait: &Wait) -> String {
 }
 
 pub(crate) fn sessions(number: f64) -> String {
-    if number >= 9.95 { format::count(number.round() as u64) } else { format!("{number:.1}") }
+    if number >= 9.95 { format::whole(number) } else { format!("{number:.1}") }
 }
 
 pub(crate) fn sign(sign: &Sign) -> String {

@@ -74,7 +74,7 @@ fn group(input: &ReportInput, curve: &Curve, label: String) -> Group {
 
 fn row(input: &ReportInput, cell: &Cell, open: &OpenLoopCell) -> Row {
     let time = |us: Option<f64>| format::or_nothing(us, format::duration_us);
-    let whole = |number: Option<f64>| format::or_nothing(number, |number| format::count(number.round() as u64));
+    let whole = |number: Option<f64>| format::or_nothing(number, format::whole);
     let response = [cell.response_us_p50, cell.response_us_p95, cell.response_us_p99, cell.response_us_p999];
     let [p50, p95, p99, p999] = response.map(time);
     Row {
