@@ -3,13 +3,14 @@
 use serde::Serialize;
 use truetps_record::{Estimate, Phase, WorkloadProfile};
 
-use crate::detail::{CellDetail, TrialDetail, TrialRecord, cell_detail};
+use crate::detail::{CellDetail, TrialDetail, TrialRecord, all_waits, cell_detail};
 use crate::effect::{ALPHA, Effect};
 use crate::evidence::Evidence;
 use crate::holm::holm;
 use crate::judge::{Change, Judge};
 use crate::ledger::{LedgerKey, LedgerUnit};
 use crate::sample::exp;
+use crate::waits::ComparedWaits;
 use crate::{Noise, generator_reason};
 
 /// Shorter gaps are not recorded: of a trial without any it is known that its longest one is under this.
@@ -26,6 +27,10 @@ pub struct CompareSide<'a> {
 }
 
 impl<'a> CompareSide<'a> {
+    fn details(&self) -> Vec<&'a TrialDetail> {
+        self.trials.iter().map(|(_, detail)| *detail).collect()
+    }
+
     fn evidence(&self) -> impl Iterator<Item = Evidence<'a>> {
         self.trials
             .iter()
@@ -182,6 +187,8 @@ pub struct Comparison {
     pub lines: Vec<ComparedLine>,
     pub a: CellDetail,
     pub b: CellDetail,
+    /// The longest waits of either side, a transaction.
+    pub waits: ComparedWaits,
     /// What the clients of each side sent, in terms of keys and pages.
     pub profile_a: Option<WorkloadProfile>,
     pub profile_b: Option<WorkloadProfile>,
@@ -233,8 +240,7 @@ pub fn compare(a: &CompareSide<'_>, b: &CompareSide<'_>, options: &CompareOption
     });
     let mut lines: Vec<_> = lines.collect();
     lines[0].within_trials = within_trials(a, b);
-    let details =
-        |side: &CompareSide<'_>| cell_detail(&side.trials.iter().map(|(_, detail)| *detail).collect::<Vec<_>>());
+    let [details_a, details_b] = [a, b].map(CompareSide::details);
     let profile = |side: &CompareSide<'_>| side.trials.iter().find_map(|(record, _)| record.trial.profile);
     let throughput = compared[0].effect;
     Comparison {
@@ -243,8 +249,9 @@ pub fn compare(a: &CompareSide<'_>, b: &CompareSide<'_>, options: &CompareOption
         trials_b: b.trials.len(),
         pairs: (pairing == Pairing::Blocks).then(|| throughput.map_or(0, |effect| effect.n)),
         lines,
-        a: details(a),
-        b: details(b),
+        a: cell_detail(&details_a),
+        b: cell_detail(&details_b),
+        waits: ComparedWaits::of(all_waits(&details_a).as_ref(), all_waits(&details_b).as_ref()),
         profile_a: profile(a),
         profile_b: profile(b),
         smallest_effect,

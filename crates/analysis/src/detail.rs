@@ -9,7 +9,7 @@ use crate::ledger::{Ledger, LedgerInput, LedgerKey, LedgerLine, ledger};
 use crate::middle::{largest, median};
 use crate::signs::{Sign, signs};
 use crate::stalls::{Stall, StallKind, Stalls, StallsUnknown, stalls};
-use crate::waits::{Wait, WaitSeries, Waits};
+use crate::waits::{TopWaits, Wait, WaitSeries, Waits};
 
 /// A trial and everything that was recorded beside its figures.
 #[derive(Debug, Clone, Copy)]
@@ -33,6 +33,9 @@ pub struct TrialDetail {
     /// Not in JSON documents: it is as long as the trial.
     #[serde(skip)]
     pub waits: Option<WaitSeries>,
+    /// All waits of the measure phase; documents have the first few.
+    #[serde(skip)]
+    pub top_waits: Option<TopWaits>,
     /// `None` where the trial has no figures.
     pub ledger: Option<Ledger>,
 }
@@ -51,6 +54,8 @@ pub struct CellDetail {
     pub max_gap_ms: Option<f64>,
     /// Medians over trials; the source is that of the first trial that knows the line.
     pub ledger: Ledger,
+    /// What sessions waited on, longest first; `None` where no trial has seen a wait.
+    pub waits: Option<TopWaits>,
 }
 
 /// What the trials of one configuration have in common.
@@ -66,7 +71,13 @@ pub fn cell_detail(trials: &[&TrialDetail]) -> CellDetail {
         longest_ms: largest(watched.iter().filter_map(|stalls| stalls.longest_ms)),
         max_gap_ms: largest(watched.iter().filter_map(|stalls| stalls.max_gap_ms)),
         ledger: Ledger { lines: LedgerKey::ALL.iter().filter_map(|key| median_line(trials, *key)).collect() },
+        waits: all_waits(trials).map(|waits| waits.bounded()),
     }
+}
+
+/// Means over trials, of all waits that any of them has seen.
+pub(crate) fn all_waits(trials: &[&TrialDetail]) -> Option<TopWaits> {
+    TopWaits::of_trials(trials.iter().filter_map(|one| one.top_waits.as_ref()))
 }
 
 /// An empty sum of floating-point numbers is -0.0, and would be shown as that.
@@ -113,6 +124,10 @@ pub fn detail(record: &TrialRecord<'_>) -> TrialDetail {
     TrialDetail {
         name: record.trial.name.clone(),
         causes: causes.unwrap_or_default(),
+        top_waits: record
+            .probe
+            .zip(waits.as_ref())
+            .and_then(|(probe, waits)| waits.of_measured(probe, record.intervals)),
         waits: waits.map(|waits| waits.series()).filter(|series| !series.classes.is_empty()),
         ledger,
         stalls,

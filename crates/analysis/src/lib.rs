@@ -56,7 +56,7 @@ pub use stalls::{Stall, StallKind, Stalls, StallsUnknown};
 pub use threshold::{Threshold, ThresholdState};
 pub use types::{AaPair, Analysis, Axis, Cell, Contrast, Curve, InvalidTrial, Knee, Noise, Verdict};
 pub use wait_class::WaitClass;
-pub use waits::{Wait, WaitSeries, WaitSource};
+pub use waits::{ComparedWait, ComparedWaits, TopWait, TopWaits, Wait, WaitSeries, WaitSource, top_waits};
 
 use truetps_record::{Configuration, Experiment, Plan, Trial, TrialRole};
 

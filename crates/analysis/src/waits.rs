@@ -5,6 +5,8 @@
 //! counted when it is read. A server books a wait when it ends: one that is longer than the time between two readings is all in
 //! the step of its end.
 
+mod top;
+
 use std::collections::BTreeMap;
 
 use serde::Serialize;
@@ -13,6 +15,8 @@ use truetps_record::{Family, ProbePoint, ProbeSeries, ProbeSource};
 use crate::detail::widened;
 use crate::ledger_sources::is_mariadb;
 use crate::signs::mean_over;
+pub use top::{ComparedWait, ComparedWaits, TopWait, TopWaits, top_waits};
+
 use crate::wait_class::{WaitClass, of_event, of_mysql_state, of_postgres_event};
 
 /// How the numbers came about.
@@ -63,6 +67,8 @@ struct Signal<'a> {
     kind: Kind,
     /// Sessions that wait on it at the moment of reading: what is told of a stretch in which no wait has ended.
     unfinished: &'a [ProbePoint],
+    /// How many waits have ended; empty where they are not counted.
+    counted: &'a [ProbePoint],
     /// What is first seen with a value had been zero until then: waits that never happened are in no list.
     begins_at_zero: bool,
 }
@@ -238,12 +244,17 @@ fn timed(probe: &ProbeSeries) -> Vec<Signal<'_>> {
             points,
             kind: US,
             unfinished: &[],
+            counted: probe.points(&format!("wait.{event}.count")),
             begins_at_zero: true,
         })
     });
     let mut signals: Vec<_> = waits.collect();
-    let parts = [("write", WaitClass::PageFlush), ("misc", WaitClass::PageFlush), ("read", WaitClass::BufferPool)];
-    for (part, class) in parts {
+    let parts = [
+        ("write", "writes", WaitClass::PageFlush),
+        ("misc", "misc", WaitClass::PageFlush),
+        ("read", "reads", WaitClass::BufferPool),
+    ];
+    for (part, calls, class) in parts {
         let points = probe.points(&format!("file.{DATA_FILE}.{part}_us"));
         if has_files && !points.is_empty() && !signals.is_empty() {
             signals.push(Signal {
@@ -252,6 +263,7 @@ fn timed(probe: &ProbeSeries) -> Vec<Signal<'_>> {
                 points,
                 kind: US,
                 unfinished: &[],
+                counted: probe.points(&format!("file.{DATA_FILE}.{calls}")),
                 begins_at_zero: true,
             });
         }
@@ -273,6 +285,7 @@ fn sampled(probe: &ProbeSeries) -> Vec<Signal<'_>> {
             points,
             kind: Kind::Sessions,
             unfinished: &[],
+            counted: &[],
             begins_at_zero: true,
         })
     });
@@ -297,6 +310,7 @@ fn row_locks(probe: &ProbeSeries, source: WaitSource) -> Option<Signal<'_>> {
         points,
         kind,
         unfinished,
+        counted: probe.points("status.Innodb_row_lock_waits"),
         begins_at_zero: false,
     })
 }
@@ -311,7 +325,7 @@ mod tests {
         Waits::of(probe).map(|waits| waits.series())
     }
 
-    fn series(samples: &[(f64, &[(&str, f64)])]) -> ProbeSeries {
+    pub(super) fn series(samples: &[(f64, &[(&str, f64)])]) -> ProbeSeries {
         let header =
             ProbeHeader { schema_version: 1, interval_ms: 1e3, family: Some(Family::Mysql), absent: Vec::new() };
         let sample = |(at_ms, values): &(f64, &[(&str, f64)])| ProbeSample {
@@ -324,8 +338,8 @@ mod tests {
         ProbeSeries::of(&header, samples.iter().map(sample))
     }
 
-    const REDO: &str = "wait.wait/io/file/innodb/innodb_log_file.us";
-    const BINLOG: &str = "wait.wait/io/file/sql/binlog.us";
+    pub(super) const REDO: &str = "wait.wait/io/file/innodb/innodb_log_file.us";
+    pub(super) const BINLOG: &str = "wait.wait/io/file/sql/binlog.us";
 
     /// Half a session waits for the redo log all the time; from 2 s to 4 s three wait for the binlog, never before.
     fn timed_series() -> ProbeSeries {

@@ -79,6 +79,23 @@ fn waits_are_timed_where_the_plan_asks() {
     assert!(series.with_prefix("wait.wait/synch/mutex/").next().is_some(), "mutexes are timed");
     let binlog = "file.wait/io/file/sql/binlog.write_bytes";
     assert!(series.growth(binlog, 0.0, 1000.0, 500.0).unwrap() > 0.0);
+    assert!(ran.stdout.contains("What sessions waited on") && ran.stdout.contains("wait/io/file/"), "{}", ran.stdout);
+    ranked_waits(&place, "timed");
+}
+
+/// A stall or none: what sessions waited on is in the answer, longest first.
+fn ranked_waits(place: &Place, source: &str) {
+    let report: serde_json::Value = serde_json::from_str(&place.good(&["report", "--format=json"]).stdout).unwrap();
+    let waits = &report["cell_details"][0]["waits"];
+    let list = waits["list"].as_array().unwrap_or_else(|| panic!("{report:#}"));
+    assert!((1..=6).contains(&list.len()), "{waits}");
+    assert!(list.iter().any(|wait| wait["source"] == source), "{waits}");
+    let sessions: Vec<_> = list.iter().map(|wait| wait["sessions"].as_f64().unwrap()).collect();
+    assert!(sessions.is_sorted_by(|one, next| one >= next), "{sessions:?}");
+    assert!(list.iter().all(|wait| wait["us_per_tx"].as_f64().unwrap() > 0.0), "{waits}");
+    assert_eq!(report["trials"][0]["waits"]["list"][0]["name"], list[0]["name"]);
+    let html = fs::read_to_string(place.latest().join("report.html")).unwrap();
+    assert!(html.contains("id=\"waits\""));
 }
 
 #[test]
@@ -300,6 +317,7 @@ fn postgres_is_seen_beside_a_load() {
         assert!(why(&series, "pg_stat_wal").contains("pg_stat_wal"));
     }
     assert!(series.points("server.rss_bytes").is_empty(), "its processes share memory");
+    ranked_waits(&place, "sampled");
 }
 
 /// A server of many processes: the probe's own is one of them.

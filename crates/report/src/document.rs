@@ -5,7 +5,7 @@ use truetps_record::ServerFacts;
 
 use crate::generator::Facts;
 use crate::verdicts::verdicts;
-use crate::{ReportInput, cell_tables, format, ledger, load, names, sections, stalls};
+use crate::{ReportInput, cell_tables, format, ledger, load, names, sections, stalls, waits};
 
 pub(crate) struct Document {
     pub(crate) title: String,
@@ -63,6 +63,7 @@ pub(crate) fn document(input: &ReportInput<'_>) -> Document {
         sections::noise(input),
         stalls::section(input),
         ledger::section(input),
+        waits::section(input),
         sections::knees(input),
         sections::troubles(input),
         sections::words(input),

@@ -1,7 +1,7 @@
 //! A report as one JSON document: `docs/reference/report.schema.json` describes it.
 
 use serde::Serialize;
-use truetps_analysis::{Analysis, CellDetail, Ledger, Meanwhile, Stalls, TrialDetail};
+use truetps_analysis::{Analysis, CellDetail, Ledger, Meanwhile, Stalls, TopWaits, TrialDetail};
 use truetps_record::{
     Configuration, Coupling, DriveMode, GuestFacts, HostFacts, OpenLoop, Plan, SCHEMA_VERSION, ServerFacts, Trial,
     TrialRole, Validity,
@@ -86,6 +86,8 @@ struct TrialPart<'a> {
     causes: &'a [Meanwhile],
     /// What a transaction cost; `null` where the trial has no figures.
     ledger: Option<&'a Ledger>,
+    /// What sessions waited on, longest first; `null` where no wait was seen.
+    waits: Option<TopWaits>,
     notes: &'a [String],
 }
 
@@ -180,6 +182,7 @@ fn trial_part<'a>(trial: &'a Trial, detail: Option<&'a TrialDetail>) -> TrialPar
         stalls: detail.map(|detail| &detail.stalls),
         causes: detail.map_or(&[], |detail| &detail.causes),
         ledger: detail.and_then(|detail| detail.ledger.as_ref()),
+        waits: detail.and_then(|detail| Some(detail.top_waits.as_ref()?.bounded())),
         notes: &trial.notes,
     }
 }

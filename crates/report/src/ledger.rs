@@ -57,10 +57,10 @@ pub(crate) fn amount(unit: LedgerUnit, value: f64) -> String {
     }
 }
 
-/// Which configurations are compared: where there are several curves, one place on the axis; else the places.
-pub(crate) fn view(input: &ReportInput<'_>) -> Option<View> {
+/// Which configurations stand beside each other, with their names: where there are several curves, one place on the axis, which
+/// is named first; else the places.
+pub(crate) fn shown(input: &ReportInput<'_>) -> Option<(String, Vec<String>, Vec<usize>)> {
     let analysis = input.analysis;
-    let cells = stalls::of_cells(input);
     let level = |index: usize| analysis.axis.level(&analysis.cells[index].configuration);
     let (at, wanted) = match analysis.curves.as_slice() {
         [] => return None,
@@ -77,14 +77,17 @@ pub(crate) fn view(input: &ReportInput<'_>) -> Option<View> {
         Some(curve) if analysis.curves.len() > 1 => names::short(input.plan, &curve.label).to_owned(),
         _ => names::at_levels(analysis.axis, &[level(*index)]),
     };
+    Some((at, shown.iter().map(column).collect(), shown))
+}
+
+/// Their ledgers side by side.
+pub(crate) fn view(input: &ReportInput<'_>) -> Option<View> {
+    let (at, columns, shown) = shown(input)?;
+    let cells = stalls::of_cells(input);
     let ledgers: Vec<_> = shown.iter().map(|index| &cells[*index].ledger).collect();
     let lines = lines(&ledgers);
-    (!lines.is_empty()).then(|| View {
-        at,
-        columns: shown.iter().map(column).collect(),
-        lines,
-        left_out: analysis.cells.len() - shown.len(),
-    })
+    let left_out = input.analysis.cells.len() - shown.len();
+    (!lines.is_empty()).then_some(View { at, columns, lines, left_out })
 }
 
 /// First, last and what lies evenly between.

@@ -32,6 +32,7 @@ mod stalls;
 mod sysbench;
 mod text;
 mod verdicts;
+mod waits;
 
 #[cfg(test)]
 mod fixture;
@@ -53,7 +54,7 @@ pub use json::{json, jsonl};
 pub use latency::TrialLatency;
 pub use markdown::markdown;
 pub use printable::{printable, printable_lines};
-pub use probe_list::{probe_csv, probe_markdown, probe_text};
+pub use probe_list::{probe_csv, probe_json, probe_markdown, probe_text};
 pub use settings_diff::{diff_json, diff_markdown, diff_text};
 pub use stall_list::{StalledTrial, stalls_csv, stalls_json, stalls_markdown, stalls_text};
 pub use sysbench::sysbench;

@@ -1,16 +1,30 @@
 //! What `truetps probe` has seen: rates of what counts, values of what goes up and down, and what is absent.
 
+use serde::Serialize;
+use truetps_analysis::TopWaits;
 use truetps_record::ProbeSummary;
 
 use crate::document::{Block, Document, Entry, Section, Table};
-use crate::{csv, format, markdown, text};
+use crate::{csv, format, markdown, text, waits};
 
-pub fn probe_text(summary: &ProbeSummary, colour: bool) -> String {
-    text::draw(document(summary), colour)
+pub fn probe_text(summary: &ProbeSummary, waits: Option<&TopWaits>, colour: bool) -> String {
+    text::draw(document(summary, waits), colour)
 }
 
-pub fn probe_markdown(summary: &ProbeSummary) -> String {
-    markdown::draw(document(summary))
+pub fn probe_markdown(summary: &ProbeSummary, waits: Option<&TopWaits>) -> String {
+    markdown::draw(document(summary, waits))
+}
+
+/// The summary with the longest waits, as an indented JSON document that ends with a line feed.
+pub fn probe_json(summary: &ProbeSummary, waits: Option<&TopWaits>) -> String {
+    #[derive(Serialize)]
+    struct Document<'a> {
+        #[serde(flatten)]
+        summary: &'a ProbeSummary,
+        waits: Option<TopWaits>,
+    }
+    let document = Document { summary, waits: waits.map(TopWaits::bounded) };
+    serde_json::to_string_pretty(&document).expect("names and numbers have a JSON form") + "\n"
 }
 
 /// One line a signal, and one for how long the server did not answer.
@@ -37,12 +51,13 @@ pub fn probe_csv(summary: &ProbeSummary) -> String {
     out
 }
 
-fn document(summary: &ProbeSummary) -> Document {
+fn document(summary: &ProbeSummary, waits: Option<&TopWaits>) -> Document {
     let run = &summary.run;
     let counters =
         summary.counters.iter().map(|(name, counter)| row(&[counter.growth, counter.per_second], name)).collect();
     let gauges = summary.gauges.iter().map(|(name, gauge)| row(&[gauge.mean, gauge.max, gauge.last], name)).collect();
     let sections = [
+        waits.map(waits::watched),
         section("Counters", &["grew by", "a second", "signal"], counters),
         section("Gauges", &["mean", "max", "last", "signal"], gauges),
         absent(summary),
@@ -158,7 +173,7 @@ mod tests {
 
     #[test]
     fn a_terminal_sees_rates_outages_and_what_is_absent() {
-        let text = probe_text(&summary(), false);
+        let text = probe_text(&summary(), None, false);
         let expect = "\
 mysql://root@?socket=/s: mysql 8.0.36
 
@@ -193,12 +208,12 @@ Absent
             answers_at_end: true,
             ..summary()
         };
-        assert!(!probe_text(&quiet, false).contains("nswer"), "{}", probe_text(&quiet, false));
+        assert!(!probe_text(&quiet, None, false).contains("nswer"), "{}", probe_text(&quiet, None, false));
     }
 
     #[test]
     fn the_same_as_markdown_and_csv() {
-        let text = probe_markdown(&summary());
+        let text = probe_markdown(&summary(), None);
         assert!(text.contains("| 4 000 | 2 000 | status.a |") && text.contains("not answering: 15.5 s of"), "{text}");
         let csv = probe_csv(&summary());
         let expect = "signal,kind,growth,per_second,mean,max,last\r\n\

@@ -5,11 +5,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use truetps_analysis::top_waits;
 use truetps_driver::{DriverError, Target};
 use truetps_lab::{Watch, Watched};
 use truetps_probe::{clock, host_facts};
 use truetps_record::{FolderError, ProbeFolder, ProbeRun, ProbeSpec, SCHEMA_VERSION, ServerFacts};
-use truetps_report::{probe_csv, probe_markdown, probe_text};
+use truetps_report::{probe_csv, probe_json, probe_markdown, probe_text};
 
 use crate::answer::{in_colour, shown};
 use crate::args::{TableFormat, WatchArgs};
@@ -121,18 +122,21 @@ fn tell(watch: &Watch, lines: &mut Lines) {
 pub(crate) fn show(folder: &ProbeFolder, format: TableFormat) -> Result<Exit, Failure> {
     let whole = "probe.json and probe.jsonl say what was seen: where one is missing, cut off or edited, put back the file that \
                  truetps has written";
-    let summary = folder.summary().map_err(|error| {
+    let unreadable = |error: FolderError| {
         let hint = error.hint().unwrap_or_else(|| whole.to_owned());
         Failure::failed(&error).hint(hint)
-    })?;
+    };
+    let summary = folder.summary().map_err(unreadable)?;
+    let waits = top_waits(&folder.series().map_err(unreadable)?);
+    let waits = waits.as_ref();
     if let Some(damage) = &summary.damage {
         say(&format!("warning: {}: probe.jsonl: {damage}\n", shown(folder.path()).display()));
     }
     let printed = print_out(&match format {
-        TableFormat::Text => probe_text(&summary, in_colour()),
-        TableFormat::Json => summary.to_json(),
+        TableFormat::Text => probe_text(&summary, waits, in_colour()),
+        TableFormat::Json => probe_json(&summary, waits),
         TableFormat::Csv => probe_csv(&summary),
-        TableFormat::Md => probe_markdown(&summary),
+        TableFormat::Md => probe_markdown(&summary, waits),
     });
     if summary.answers_at_end {
         return Ok(printed);

@@ -15,7 +15,7 @@ use truetps_record::{Configuration, Experiment, Plan, Trial};
 
 use crate::csv;
 use crate::document::{Block, Document, Section};
-use crate::{Unread, markdown, text};
+use crate::{Unread, markdown, text, waits};
 
 pub use fail_if::FailIf;
 pub use json::comparison_json;
@@ -103,6 +103,7 @@ fn document(input: &ComparisonInput<'_>) -> Document {
     let sections = [
         Some(figures::own(input)),
         figures::ledger(input),
+        waits(input),
         profile::section(input),
         conditions::section(input),
         settings(input),
@@ -113,6 +114,11 @@ fn document(input: &ComparisonInput<'_>) -> Document {
         facts: verdict::facts(input),
         sections: sections.into_iter().flatten().collect(),
     }
+}
+
+fn waits(input: &ComparisonInput<'_>) -> Option<Section> {
+    let Comparison { waits, a, b, .. } = input.comparison;
+    waits::compared(waits, (a.waits.is_some(), b.waits.is_some()))
 }
 
 /// The settings that differ, most likely to matter first.

@@ -16,7 +16,7 @@ use super::table::MainTable;
 use super::trouble::Trouble;
 use super::verdict::VerdictSection;
 use super::{TrialSeries, script_data};
-use crate::ReportInput;
+use crate::{ReportInput, waits};
 
 macro_rules! asset {
     ($path:literal) => {
@@ -53,7 +53,7 @@ const ASSETS: Assets = Assets {
 };
 
 /// Anchor and name of each section in the line at the top.
-const SECTIONS: [(&str, &str); 12] = [
+const SECTIONS: [(&str, &str); 13] = [
     ("verdict", "Verdict"),
     ("setup", "What was run"),
     ("curve", "Throughput"),
@@ -63,6 +63,7 @@ const SECTIONS: [(&str, &str); 12] = [
     ("series", "Over time"),
     (PERCENTILES, "Percentiles"),
     (LEDGER, "Cost"),
+    (WAITS, "Waits"),
     ("noise", "Noise"),
     ("errors", "Errors"),
     ("files", "Raw files"),
@@ -72,6 +73,7 @@ const SECTIONS: [(&str, &str); 12] = [
 const OPEN_LOOP: &str = "open-loop";
 const PERCENTILES: &str = "percentiles";
 const LEDGER: &str = "ledger";
+const WAITS: &str = "waits";
 
 #[derive(Template)]
 #[template(path = "page.html", whitespace = "minimize")]
@@ -90,6 +92,8 @@ pub(super) struct Page<'a> {
     stalls: Option<StallSection<'a>>,
     percentiles: Option<PercentileSection>,
     ledger: Option<LedgerSection>,
+    waits: Vec<waits::View>,
+    waits_explained: String,
     noise: Option<NoiseSection>,
     trouble: Trouble<'a>,
     files: Vec<TrialFiles<'a>>,
@@ -102,6 +106,7 @@ impl<'a> Page<'a> {
         let lines = Lines::of(input);
         let percentiles = PercentileSection::of(input, &lines, series);
         let ledger = LedgerSection::of(input);
+        let waits = waits::views(input);
         let files = files::of(input, series);
         let series = SeriesSection::of(input, series);
         let open_loop = OpenLoopSection::of(input, &lines);
@@ -109,6 +114,7 @@ impl<'a> Page<'a> {
             OPEN_LOOP => open_loop.is_some(),
             PERCENTILES => percentiles.is_some(),
             LEDGER => ledger.is_some(),
+            WAITS => !waits.is_empty(),
             _ => true,
         };
         Self {
@@ -130,6 +136,8 @@ impl<'a> Page<'a> {
             stalls: StallSection::of(input),
             percentiles,
             ledger,
+            waits_explained: waits::explained(&waits),
+            waits,
         }
     }
 }

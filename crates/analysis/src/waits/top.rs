@@ -1,0 +1,251 @@
+//! What sessions waited on over a whole trial, longest first, whether or not it stalled.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use truetps_record::{Interval, Phase, ProbePoint, ProbeSeries, ProbeSource};
+
+use super::{Kind, Signal, WaitSource, Waits, growth};
+use crate::wait_class::WaitClass;
+
+/// Waits of a configuration that a document has.
+const SHOWN_MAX: usize = 6;
+
+/// One thing that sessions waited on, in the server's own words.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TopWait {
+    pub name: String,
+    pub class: WaitClass,
+    pub source: WaitSource,
+    /// Sessions that waited on it at a time, on average.
+    pub sessions: f64,
+    /// Of all sessions that were counted at work; `None` of a wait that the server has timed.
+    pub share: Option<f64>,
+    /// Waits that have ended, where the server counts them; of sessions that were counted by state, how many were seen in it.
+    pub count: Option<f64>,
+    /// Sessions that waited, over transactions a second: how long a transaction waited on it. `None` without transactions.
+    pub us_per_tx: Option<f64>,
+}
+
+/// Waits of a stretch of time, longest first.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TopWaits {
+    pub list: Vec<TopWait>,
+    /// Waits that are not in the list.
+    pub more: usize,
+    /// How often the server was read.
+    pub readings: usize,
+}
+
+impl TopWaits {
+    fn ranked(mut list: Vec<TopWait>, readings: usize) -> Option<Self> {
+        list.sort_by(|one, other| other.sessions.total_cmp(&one.sessions));
+        (!list.is_empty()).then_some(Self { list, more: 0, readings })
+    }
+
+    /// The first few.
+    #[must_use]
+    pub fn bounded(&self) -> Self {
+        let mut list = self.list.clone();
+        list.truncate(SHOWN_MAX);
+        Self { more: self.more + self.list.len() - list.len(), list, readings: self.readings }
+    }
+
+    /// Means over the trials of a configuration; a trial in which a wait was not seen counts as none of it.
+    pub(crate) fn of_trials<'a>(trials: impl Iterator<Item = &'a Self>) -> Option<Self> {
+        let trials: Vec<_> = trials.collect();
+        let n = trials.len() as f64;
+        let mut by_name: BTreeMap<&str, Vec<&TopWait>> = BTreeMap::new();
+        for wait in trials.iter().flat_map(|one| &one.list) {
+            by_name.entry(&wait.name).or_default().push(wait);
+        }
+        let sum = |waits: &[&TopWait], of: &dyn Fn(&TopWait) -> Option<f64>| {
+            let values: Vec<_> = waits.iter().filter_map(|wait| of(wait)).collect();
+            (!values.is_empty()).then(|| values.iter().sum::<f64>())
+        };
+        let list = by_name.into_values().map(|waits| TopWait {
+            sessions: waits.iter().map(|wait| wait.sessions).sum::<f64>() / n,
+            share: sum(&waits, &|wait| wait.share).map(|sum| sum / n),
+            count: sum(&waits, &|wait| wait.count),
+            us_per_tx: sum(&waits, &|wait| wait.us_per_tx).map(|sum| sum / n),
+            ..waits[0].clone()
+        });
+        Self::ranked(list.collect(), trials.iter().map(|one| one.readings).sum())
+    }
+}
+
+/// One wait on two sides; `None` where it was not seen on that side.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ComparedWait {
+    pub name: String,
+    pub class: WaitClass,
+    pub source: WaitSource,
+    pub us_per_tx_a: Option<f64>,
+    pub us_per_tx_b: Option<f64>,
+}
+
+/// The longest waits of either side.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct ComparedWaits {
+    pub list: Vec<ComparedWait>,
+    pub more: usize,
+}
+
+impl ComparedWaits {
+    pub(crate) fn of(a: Option<&TopWaits>, b: Option<&TopWaits>) -> Self {
+        let of = |side: Option<&TopWaits>| side.map(|waits| waits.list.clone()).unwrap_or_default();
+        let (a, b) = (of(a), of(b));
+        let per_tx = |side: &[TopWait], name: &str| side.iter().find(|wait| wait.name == name)?.us_per_tx;
+        let only_b = b.iter().filter(|wait| !a.iter().any(|other| other.name == wait.name));
+        let both = a.iter().chain(only_b).map(|wait| ComparedWait {
+            name: wait.name.clone(),
+            class: wait.class,
+            source: wait.source,
+            us_per_tx_a: per_tx(&a, &wait.name),
+            us_per_tx_b: per_tx(&b, &wait.name),
+        });
+        let longer = |wait: &ComparedWait| wait.us_per_tx_a.unwrap_or(0.0).max(wait.us_per_tx_b.unwrap_or(0.0));
+        let mut list: Vec<_> = both.filter(|wait| longer(wait) > 0.0).collect();
+        list.sort_by(|one, other| longer(other).total_cmp(&longer(one)));
+        let more = list.len().saturating_sub(SHOWN_MAX);
+        list.truncate(SHOWN_MAX);
+        Self { list, more }
+    }
+}
+
+/// Of a server that was watched without a load, from the first reading to the last one.
+pub fn top_waits(probe: &ProbeSeries) -> Option<TopWaits> {
+    let times = probe.times(ProbeSource::Server);
+    Waits::of(probe)?.top(probe, (*times.first()?, *times.last()?), None)
+}
+
+impl Waits<'_> {
+    /// Of the measure phase.
+    pub(crate) fn of_measured(&self, probe: &ProbeSeries, intervals: &[Interval]) -> Option<TopWaits> {
+        let measured: Vec<_> = intervals.iter().filter(|interval| interval.phase == Phase::Measure).collect();
+        let (first, last) = measured.first().zip(measured.last())?;
+        let ok: u64 = measured.iter().map(|interval| interval.counts.ok).sum();
+        let length_ms: f64 = measured.iter().map(|interval| interval.length_ms).sum();
+        let tps = (ok > 0 && length_ms > 0.0).then(|| ok as f64 / length_ms * 1e3);
+        self.top(probe, (first.start_ms, last.start_ms + last.length_ms), tps)
+    }
+
+    fn top(&self, probe: &ProbeSeries, stretch: (f64, f64), tps: Option<f64>) -> Option<TopWaits> {
+        let stretch = self.within(&[stretch]).into_iter().next()?;
+        let mut edges: Vec<f64> = self.times.iter().copied().filter(|at| *at > stretch.0 && *at < stretch.1).collect();
+        edges.insert(0, stretch.0);
+        edges.push(stretch.1);
+        let at_work: f64 = probe.with_prefix("session.").map(|(_, points)| seen(points, stretch)).sum();
+        let wait = |signal: &Signal<'_>| {
+            let (sessions, share, count) = match signal.kind {
+                Kind::Time { unit_ms } => {
+                    let grown = grown(signal.points, &edges, signal.begins_at_zero) * unit_ms;
+                    let count = (!signal.counted.is_empty())
+                        .then(|| grown_count(signal.counted, &edges, signal.begins_at_zero));
+                    let sessions = grown / (stretch.1 - stretch.0);
+                    let unfinished = super::mean(signal.unfinished, stretch.0, stretch.1).unwrap_or(0.0);
+                    (if sessions > 0.0 { sessions } else { unfinished }, None, count)
+                }
+                Kind::Sessions => {
+                    let seen = seen(signal.points, stretch);
+                    let sessions = super::mean(signal.points, stretch.0, stretch.1)?;
+                    (sessions, (at_work > 0.0).then(|| seen / at_work), Some(seen))
+                }
+            };
+            (sessions > 0.0).then(|| TopWait {
+                name: signal.name.clone(),
+                class: signal.class,
+                source: signal.source(),
+                sessions,
+                share,
+                count,
+                us_per_tx: tps.map(|tps| sessions / tps * 1e6),
+            })
+        };
+        let readings = self.times.iter().filter(|at| (stretch.0..=stretch.1).contains(*at)).count();
+        TopWaits::ranked(self.signals.iter().filter_map(wait).collect(), readings)
+    }
+}
+
+impl Signal<'_> {
+    fn source(&self) -> WaitSource {
+        match self.kind {
+            Kind::Time { .. } => WaitSource::Timed,
+            Kind::Sessions => WaitSource::Sampled,
+        }
+    }
+}
+
+/// Without the steps in which a counter fell, or was not read: a restart is no wait.
+fn grown(points: &[ProbePoint], edges: &[f64], begins_at_zero: bool) -> f64 {
+    edges.windows(2).filter_map(|edge| growth(points, edge[0], edge[1], begins_at_zero)).sum()
+}
+
+fn grown_count(points: &[ProbePoint], edges: &[f64], begins_at_zero: bool) -> f64 {
+    grown(points, edges, begins_at_zero).round()
+}
+
+/// All sessions of all readings.
+fn seen(points: &[ProbePoint], (from_ms, to_ms): (f64, f64)) -> f64 {
+    points.iter().filter(|point| (from_ms..=to_ms).contains(&point.at_ms)).map(|point| point.value).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{BINLOG, REDO, series};
+    use super::*;
+
+    #[test]
+    fn timed_waits_are_ranked_by_time() {
+        let count = "wait.wait/io/file/sql/binlog.count";
+        let probe = series(&[
+            (0.0, &[(REDO, 7e6), ("wait.wait/io/table/sql/handler.us", 1e9), ("wait.idle.us", 5e9)]),
+            (1000.0, &[(REDO, 7.5e6), (BINLOG, 3e6), (count, 30.0)]),
+            (2000.0, &[(REDO, 8e6), (BINLOG, 6e6), (count, 50.0), ("wait.idle.us", 9e9)]),
+        ]);
+        let top = top_waits(&probe).unwrap();
+        let got: Vec<_> = top.list.iter().map(|one| (one.name.as_str(), one.sessions, one.count)).collect();
+        let expect = [("wait/io/file/sql/binlog", 3.0, Some(50.0)), ("wait/io/file/innodb/innodb_log_file", 0.5, None)];
+        assert_eq!((got.as_slice(), top.readings), (&expect[..], 3));
+        assert!(top.list.iter().all(|one| one.source == WaitSource::Timed && one.share.is_none()));
+        // A restart sets all counters back: that step is left out.
+        let probe = series(&[(0.0, &[(REDO, 7e6)]), (1000.0, &[(REDO, 1e5)]), (2000.0, &[(REDO, 6e5)])]);
+        assert_eq!(top_waits(&probe).unwrap().list[0].sessions, 0.25);
+    }
+
+    #[test]
+    fn sampled_sessions_are_a_share_of_those_at_work() {
+        let probe = series(&[
+            (0.0, &[("session.Commit", 2.0), ("session.Update", 2.0)]),
+            (1000.0, &[("session.Commit", 4.0), ("session.Update", 0.0)]),
+        ]);
+        let [wait] = &top_waits(&probe).unwrap().list[..] else { panic!("an update is at work") };
+        assert_eq!((wait.sessions, wait.share, wait.count, wait.us_per_tx), (3.0, Some(0.75), Some(6.0), None));
+    }
+
+    #[test]
+    fn a_few_of_many_and_means_over_trials() {
+        let wait = |n: u32| TopWait {
+            name: format!("w{n}"),
+            class: WaitClass::Latch,
+            source: WaitSource::Timed,
+            sessions: f64::from(n),
+            share: None,
+            count: Some(1.0),
+            us_per_tx: Some(f64::from(n) * 10.0),
+        };
+        let of = |list: &[u32]| TopWaits::ranked(list.iter().map(|n| wait(*n)).collect(), 5).unwrap();
+        let many = of(&[1, 2, 3, 4, 5, 6, 7, 8]).bounded();
+        assert_eq!((many.list[0].name.as_str(), many.list.len(), many.more), ("w8", 6, 2));
+        let mean = TopWaits::of_trials([of(&[2, 4]), of(&[2])].iter()).unwrap();
+        let got: Vec<_> = mean.list.iter().map(|one| (one.name.as_str(), one.us_per_tx, one.count)).collect();
+        assert_eq!(got, [("w2", Some(20.0), Some(2.0)), ("w4", Some(20.0), Some(1.0))]);
+        assert_eq!(TopWaits::of_trials(std::iter::empty()), None);
+        let compared = ComparedWaits::of(Some(&of(&[1, 3])), Some(&of(&[2, 3])));
+        let got: Vec<_> =
+            compared.list.iter().map(|one| (one.name.as_str(), one.us_per_tx_a, one.us_per_tx_b)).collect();
+        let expect = [("w3", Some(30.0), Some(30.0)), ("w2", None, Some(20.0)), ("w1", Some(10.0), None)];
+        assert_eq!(got, expect);
+        assert_eq!(ComparedWaits::of(None, None), ComparedWaits::default());
+    }
+}

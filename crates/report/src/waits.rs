@@ -1,0 +1,189 @@
+//! What sessions waited on, longest first: of configurations, of two sides, and of a server that was watched.
+
+use truetps_analysis::{ComparedWait, ComparedWaits, TopWait, TopWaits, WaitClass, WaitSource};
+
+use crate::document::{Block, Entry, Section, Table};
+use crate::format::{self, NOTHING};
+use crate::{ReportInput, ledger, stalls};
+
+pub(crate) const HEADING: &str = "What sessions waited on";
+const HEADER: [&str; 6] = ["rank", "a transaction", "sessions", "counted", "class", "wait"];
+
+/// A few waits as rows of words, with what has no row.
+pub(crate) struct View {
+    /// Its configuration; empty where there is one.
+    pub(crate) label: String,
+    pub(crate) rows: Vec<[String; 6]>,
+    pub(crate) more: Option<String>,
+}
+
+impl View {
+    fn of(label: String, waits: &TopWaits) -> Self {
+        let waits = waits.bounded();
+        let rows = waits.list.iter().enumerate().map(|(index, wait)| row(index + 1, wait)).collect();
+        Self { label, rows, more: more(waits.more) }
+    }
+
+    fn table(&self) -> Table {
+        let header: Vec<_> = HEADER.map(str::to_owned).to_vec();
+        let entries = |row: &[String; 6]| row.iter().cloned().map(Entry::from).collect();
+        let caption = (!self.label.is_empty()).then(|| self.label.clone());
+        Table { caption, header, rows: self.rows.iter().map(entries).collect(), words_last: true }
+    }
+}
+
+fn more(more: usize) -> Option<String> {
+    (more > 0).then(|| format!("{more} more."))
+}
+
+fn row(rank: usize, wait: &TopWait) -> [String; 6] {
+    let counted = wait.count.map(|count| format::count(count.round() as u64));
+    let counted = match (wait.source, counted) {
+        (WaitSource::Timed, counted) => counted.unwrap_or_else(|| NOTHING.to_owned()),
+        (WaitSource::Sampled, counted) => {
+            let share = wait.share.map_or(String::new(), |share| format!(" ({})", format::percent(share)));
+            format!("{}{share} †", counted.unwrap_or_default())
+        }
+    };
+    [
+        rank.to_string(),
+        per_tx(wait.us_per_tx),
+        format::tps(wait.sessions),
+        counted,
+        wait.class.name().to_owned(),
+        wait.name.clone(),
+    ]
+}
+
+fn per_tx(us: Option<f64>) -> String {
+    us.map_or_else(|| NOTHING.to_owned(), format::duration_us)
+}
+
+/// Those configurations that the ledger shows, each with its longest waits.
+pub(crate) fn views(input: &ReportInput<'_>) -> Vec<View> {
+    let Some((at, columns, shown)) = ledger::shown(input) else { return Vec::new() };
+    let cells = stalls::of_cells(input);
+    let is_one = input.analysis.cells.len() == 1;
+    let label = |column: &String| match () {
+        () if is_one => String::new(),
+        () if at.is_empty() => column.clone(),
+        () => format!("{column} at {at}"),
+    };
+    let of = |(column, index): (&String, &usize)| Some(View::of(label(column), cells[*index].waits.as_ref()?));
+    columns.iter().zip(&shown).filter_map(of).collect()
+}
+
+/// `None` where no wait was seen.
+pub(crate) fn section(input: &ReportInput<'_>) -> Option<Section> {
+    let views = views(input);
+    let mut blocks: Vec<_> = views.iter().flat_map(blocks_of).collect();
+    blocks.push(Block::Paragraph(explained(&views)));
+    (!views.is_empty()).then(|| Section { heading: HEADING.to_owned(), blocks })
+}
+
+fn blocks_of(view: &View) -> impl Iterator<Item = Block> {
+    std::iter::once(Block::Table(view.table())).chain(view.more.clone().map(Block::Paragraph))
+}
+
+/// How to read the columns.
+pub(crate) fn explained(views: &[View]) -> String {
+    let rows = || views.iter().flat_map(|view| &view.rows);
+    let is_sampled = |row: &&[String; 6]| row[3].ends_with('†');
+    let mut said = vec![
+        "Sessions: how many waited at a time, on average. A transaction: these sessions over the throughput, which is how long \
+         a transaction waited."
+            .to_owned(),
+    ];
+    if rows().any(|row| !is_sampled(&row)) {
+        said.push("Waits without a mark are timed by the server, those of its own threads among them.".to_owned());
+    }
+    if rows().any(|row| is_sampled(&row)) {
+        said.push(SAMPLED.to_owned());
+    }
+    if rows().any(|row| is_sampled(&row) && row[4] == WaitClass::Commit.name()) {
+        said.push("A commit contains its waits for the logs.".to_owned());
+    }
+    said.join(" ")
+}
+
+const SAMPLED: &str = "†: sessions that were seen in this state when the server was read, and their share of all sessions at work: \
+                       what is short is seen by chance.";
+
+/// Of a server that was watched without a load of truetps's.
+pub(crate) fn watched(waits: &TopWaits) -> Section {
+    let view = View::of(String::new(), waits);
+    let without_tx = |row: &[String; 6]| [0, 2, 3, 4, 5].map(|at| Entry::from(row[at].clone())).to_vec();
+    let header = [0, 2, 3, 4, 5].map(|at| HEADER[at].to_owned()).to_vec();
+    let table = Table { caption: None, header, rows: view.rows.iter().map(without_tx).collect(), words_last: true };
+    let mut said =
+        "Sessions: how many waited at a time, on average; the server's own threads are among them where it times \
+                    its waits. †: sessions that were seen in this state, and their share of all at work."
+            .to_owned();
+    if let Some(more) = &view.more {
+        said = format!("{more} {said}");
+    }
+    Section { heading: HEADING.to_owned(), blocks: vec![Block::Table(table), Block::Paragraph(said)] }
+}
+
+/// The longest waits of either side; `None` where no side has any.
+pub(crate) fn compared(waits: &ComparedWaits, watched: (bool, bool)) -> Option<Section> {
+    let mark = |wait: &ComparedWait| if wait.source == WaitSource::Sampled { " †" } else { "" };
+    let row = |(index, wait): (usize, &ComparedWait)| {
+        let words = [
+            (index + 1).to_string(),
+            per_tx(wait.us_per_tx_a),
+            per_tx(wait.us_per_tx_b),
+            wait.class.name().to_owned(),
+            format!("{}{}", wait.name, mark(wait)),
+        ];
+        words.into_iter().map(Entry::from).collect()
+    };
+    let rows: Vec<_> = waits.list.iter().enumerate().map(row).collect();
+    if rows.is_empty() {
+        return None;
+    }
+    let header = ["rank", "A", "B", "class", "wait"].map(str::to_owned).to_vec();
+    let table = Block::Table(Table { caption: None, header, rows, words_last: true });
+    let mut said = Vec::from_iter(more(waits.more));
+    said.push(
+        "Time that a transaction waited: sessions that waited over the throughput, means over trials, not tested. –: not seen on \
+         this side."
+            .to_owned(),
+    );
+    if waits.list.iter().any(|wait| wait.source == WaitSource::Sampled) {
+        said.push("†: from sessions that were counted by their state; the others are timed by the server.".to_owned());
+    }
+    let unseen = match watched {
+        (true, true) => None,
+        (false, _) => Some("A"),
+        (true, false) => Some("B"),
+    };
+    said.extend(unseen.map(|side| format!("Of {side} no waits are recorded.")));
+    let heading = format!("{HEADING}, a transaction");
+    Some(Section { heading, blocks: vec![table, Block::Paragraph(said.join(" "))] })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::Fixture;
+
+    #[test]
+    fn waits_are_ranked_without_a_stall() {
+        let fixture = Fixture::watched();
+        let views = views(&fixture.input());
+        let first = &views[0];
+        assert_eq!(first.label, "=1 at 8 connections");
+        let names: Vec<_> = first.rows.iter().map(|row| (row[0].as_str(), row[4].as_str(), row[5].as_str())).collect();
+        let expect = [
+            ("1", "redo flush", "wait/io/file/innodb/innodb_log_file"),
+            ("2", "page flush", "wait/io/file/innodb/innodb_data_file"),
+        ];
+        assert_eq!(names, expect);
+        // Half a session at 1,000 tps.
+        assert!(first.rows[0][1].starts_with("50") && first.rows[0][1].ends_with(" µs"), "{:?}", first.rows);
+        let text = crate::text(&fixture.input(), false);
+        assert!(text.contains(HEADING) && text.contains("innodb_data_file"), "{text}");
+        assert!(section(&Fixture::durability().input()).is_none(), "nobody has watched");
+    }
+}
