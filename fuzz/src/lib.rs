@@ -1,11 +1,17 @@
 //! What a fuzzer calls with the bytes that it makes up. `src/bin/noise.rs` calls the same with random ones.
 
+mod postgres;
+mod tls_sealing;
+
 use std::sync::Arc;
 
 use truetps_driver::{
     Dialect, Endpoint, Event, Login, MysqlSession, Params, Password, Session, Statement, Target, Tls, TlsClient,
     TlsMode,
 };
+
+pub use postgres::postgres_session;
+pub use tls_sealing::tls_sealing;
 
 const OK: &[u8] = &[0, 1, 0, 2, 0, 0, 0];
 const EOF: &[u8] = &[0xfe, 0, 0, 2, 0];
@@ -27,10 +33,10 @@ pub fn mysql_session(data: &[u8]) {
         // Whether a packet too many is seen together with the reply before it depends on where the bytes are cut.
         if other.0 == TOO_MANY {
             assert!(["Re", "Prepared"].iter().any(|event| singly.0.starts_with(event)), "{singly:?} and {other:?}");
-        } else if !is_random(*phase, *kind) {
-            assert_eq!(singly, other);
         } else {
             assert_eq!(singly.0, other.0);
+            // What a session was about to say when it failed is not sent: larger pieces may have less.
+            assert!(is_random(*phase, *kind) || singly.1.starts_with(&other.1), "{singly:?} and {other:?}");
         }
     }
 }
@@ -85,6 +91,7 @@ fn session(phase: u8, kind: u8) -> MysqlSession {
         },
         tls: Tls { mode, ..Tls::default() },
         setup: Vec::new(),
+        connections: None,
     };
     let tls = TlsClient::new(&target.tls).expect("no authorities to read");
     let statements = ["DO ?", "SELECT 1"].map(|sql| Statement::new(sql).expect("no open quote"));
@@ -132,7 +139,8 @@ fn bring_to(session: &mut MysqlSession, phase: u8, kind: u8, prepared: bool) {
         8 => {
             session.prepare(b"SELECT ?", &[], &mut Vec::new()).expect("idle");
             let described = [packet(1, &[0, 9, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0]), packet(2, b"param"), packet(3, EOF)];
-            let event = session.on_bytes(&described.concat(), &mut Vec::new()).expect("a server that is as it should be");
+            let event =
+                session.on_bytes(&described.concat(), &mut Vec::new()).expect("a server that is as it should be");
             assert!(matches!(event, Event::Prepared(_)));
             session.collect(Box::default());
             session.execute(0, &params, &mut Vec::new()).expect("it was prepared");

@@ -21,6 +21,46 @@ const PIECES: [&[u8]; 14] = [
     &[0, 9, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0],
 ];
 
+const MESSAGES: [&[u8]; 14] = [
+    b"R\0\0\0\0",
+    b"R\0\0\0\x03",
+    b"R\0\0\0\x05salt",
+    b"R\0\0\0\x0aSCRAM-SHA-256\0\0",
+    b"ZI",
+    b"ZE",
+    b"1",
+    b"2",
+    b"CINSERT 0 3\0",
+    b"D\0\x01\0\0\0\x01a",
+    b"T\0\x01name\0\0\0\0\0\0\0\0\0\0\x19\xff\xff\xff\xff\xff\xff\0\0",
+    b"EVERROR\0C40P01\0Mdeadlock\0\0",
+    b"EVFATAL\0C57P01\0Mbye\0\0",
+    b"G\0\0\0",
+];
+
+/// `head` random bytes, then messages with a byte of length each.
+fn random_messages(random: &mut impl FnMut() -> u64, head: usize, pieces: &[&[u8]]) -> Vec<u8> {
+    let mut data = random().to_le_bytes()[..head].to_vec();
+    for _ in 0..random() % 6 {
+        let bytes = random().to_le_bytes();
+        let piece = if random() % 8 == 0 { &bytes[..] } else { pieces[random() as usize % pieces.len()] };
+        data.push(piece.len() as u8);
+        data.extend_from_slice(piece);
+    }
+    data
+}
+
+/// A session of this kind, and records with up to five messages each.
+fn random_records(random: &mut impl FnMut() -> u64, kind: u8, pieces: &[&[u8]]) -> Vec<u8> {
+    let mut data = vec![kind, random() as u8];
+    for _ in 0..random() % 4 {
+        let flags = if random() % 8 == 0 { random() as u8 & 0x70 } else { random() as u8 & 0x20 };
+        data.push(flags | 5);
+        data.extend_from_slice(&random_messages(random, 0, pieces));
+    }
+    data
+}
+
 fn main() {
     let argument = |n| std::env::args().nth(n).and_then(|text| text.parse::<u64>().ok());
     let (seconds, mut state) = (argument(1).unwrap_or(10), argument(2).unwrap_or(1));
@@ -48,6 +88,12 @@ fn main() {
             data[at] = random() as u8;
         }
         truetps_fuzz::mysql_session(&data);
+        truetps_fuzz::postgres_session(&random_messages(&mut random, 3, &MESSAGES));
+        // A handshake takes as long as thousands of the others.
+        if runs % 64 == 0 {
+            let pieces: &[&[u8]] = if data[0] % 2 == 0 { &PIECES } else { &MESSAGES };
+            truetps_fuzz::tls_sealing(&random_records(&mut random, data[0], pieces));
+        }
         truetps_fuzz::dsn(&[b"mysql://", &data[..]].concat());
         runs += 1;
     }
