@@ -86,10 +86,9 @@ impl Client {
         Ok(self.socket.set_timeout(timeout)?)
     }
 
-    /// The process that listens on a unix socket, as the kernel knows it.
+    /// The process that listens on a unix socket, as the kernel knows it. `None` over TCP.
     pub fn peer_pid(&self) -> Option<u32> {
-        let credentials = rustix::net::sockopt::socket_peercred(&self.socket).ok()?;
-        u32::try_from(credentials.pid.as_raw_nonzero().get()).ok()
+        self.socket.peer_pid()
     }
 
     /// Runs a statement and returns the number of rows that it changed.
@@ -170,16 +169,29 @@ impl Client {
     }
 }
 
+/// What a row (or a column's name) takes that is kept as text, at most: its bytes, of which those that are no text are
+/// written with two letters each, and the places of its cells, with what the allocator adds to each.
+pub(crate) fn kept_bytes(bytes: usize, cells: usize) -> usize {
+    const ALLOCATION_BYTES: usize = 32;
+    // A list of rows doubles when it is full.
+    const ROW_BYTES: usize = 2 * size_of::<Vec<Option<String>>>() + ALLOCATION_BYTES;
+    ROW_BYTES + 2 * bytes + cells * (size_of::<Option<String>>() + ALLOCATION_BYTES)
+}
+
 /// A value as text, and none of its bytes as another one: what is no text is shown as MySQL's client shows binary values.
 pub(crate) fn cell_text(bytes: &[u8]) -> String {
     use std::fmt::Write;
     match str::from_utf8(bytes) {
         Ok(text) => text.to_owned(),
-        Err(_) => bytes.iter().fold("0x".to_owned(), |mut text, byte| {
-            // Writing to a string does not fail.
-            let _ = write!(text, "{byte:02X}");
+        Err(_) => {
+            let mut text = String::with_capacity(2 + 2 * bytes.len());
+            text.push_str("0x");
+            for byte in bytes {
+                // Writing to a string does not fail.
+                let _ = write!(text, "{byte:02X}");
+            }
             text
-        }),
+        }
     }
 }
 

@@ -11,6 +11,10 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::{DriverError, Event, ParamType, Params, ResultSets, Session, Socket};
 
+/// Reads of one call of [`Link::receive`], of 64 KB each: a large result must not keep a thread from its other clients,
+/// its clock and its end.
+const READS_MAX: usize = 16;
+
 /// Longer than anybody waits.
 const LONG: Timespec = Timespec { tv_sec: 1 << 31, tv_nsec: 0 };
 
@@ -45,12 +49,13 @@ pub struct Link {
     unsent: Vec<u8>,
     /// Why a write failed. The server may have said its reason before it hung up, so that it is read first.
     hung_up: Option<io::Error>,
+    has_more: bool,
 }
 
 impl Link {
     /// `socket` is as [`Socket::begin`] makes it; it may still be connecting.
     pub fn new(socket: Socket, session: Box<dyn Session>) -> Self {
-        Self { socket, session, unsent: Vec::new(), hung_up: None }
+        Self { socket, session, unsent: Vec::new(), hung_up: None, has_more: false }
     }
 
     /// Says what the client says first. A socket that is not connected yet takes it later.
@@ -142,12 +147,13 @@ impl Link {
         }
     }
 
-    /// Reads what came. `None`: nothing that matters yet.
+    /// Reads what came, up to 1 MB. `None`: nothing that matters yet; see [`Link::has_more`].
     pub fn receive(&mut self, scratch: &mut Scratch) -> Result<Option<Event>, DriverError> {
         if !self.unsent.is_empty() {
             self.flush()?;
         }
-        loop {
+        self.has_more = false;
+        for _ in 0..READS_MAX {
             let length = match (&self.socket).read(&mut scratch.input) {
                 Ok(0) => {
                     let refused = self.hung_up.take().filter(|error| error.kind() == io::ErrorKind::ConnectionRefused);
@@ -172,6 +178,14 @@ impl Link {
                 return Ok(None);
             }
         }
+        self.has_more = true;
+        Ok(None)
+    }
+
+    /// The last [`Link::receive`] has left bytes in the socket, perhaps: who waits for the edges of events must arm the
+    /// wait anew.
+    pub fn has_more(&self) -> bool {
+        self.has_more
     }
 
     /// Says goodbye. The server closes the connection; an error now is of no interest.
@@ -232,5 +246,69 @@ impl Link {
 impl AsFd for Link {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+
+    /// Wants ever more, and lets the server send it.
+    struct Endless {
+        server: UnixStream,
+        reads: usize,
+    }
+
+    impl Session for Endless {
+        fn begin(&mut self, _: &mut Vec<u8>) {}
+
+        fn on_bytes(&mut self, bytes: &[u8], _: &mut Vec<u8>) -> Result<Event, DriverError> {
+            self.reads += 1;
+            assert!(self.reads <= READS_MAX, "a thread that never comes back");
+            self.server.write_all(bytes)?;
+            Ok(Event::Pending)
+        }
+
+        fn send(&mut self, _: usize, _: &Params, _: &mut Vec<u8>) {}
+
+        fn send_bytes(&mut self, _: &[u8], _: &mut Vec<u8>) {}
+
+        fn prepare(&mut self, _: &[u8], _: &[ParamType], _: &mut Vec<u8>) -> Result<(), DriverError> {
+            Ok(())
+        }
+
+        fn execute(&mut self, _: u32, _: &Params, _: &mut Vec<u8>) -> Result<(), DriverError> {
+            Ok(())
+        }
+
+        fn close_statement(&mut self, _: u32, _: &mut Vec<u8>) -> Result<(), DriverError> {
+            Ok(())
+        }
+
+        fn collect(&mut self, _: Box<ResultSets>) -> Option<Box<ResultSets>> {
+            None
+        }
+
+        fn keep_rows(&mut self) {}
+
+        fn server_version(&self) -> &str {
+            ""
+        }
+
+        fn quit(&mut self, _: &mut Vec<u8>) {}
+    }
+
+    #[test]
+    fn a_result_without_end_does_not_keep_the_thread() {
+        let (server, client) = UnixStream::pair().unwrap();
+        client.set_nonblocking(true).unwrap();
+        let mut scratch = Scratch::new();
+        (&server).write_all(&vec![0; scratch.input.len()]).unwrap();
+        let session = Endless { server: server.try_clone().unwrap(), reads: 0 };
+        let mut link = Link::new(Socket::Unix(client), Box::new(session));
+        assert_eq!(link.receive(&mut scratch).unwrap(), None);
+        assert!(link.has_more());
     }
 }

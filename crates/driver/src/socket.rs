@@ -6,6 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
+use rustix::net::sockopt::socket_peercred;
 use rustix::net::{AddressFamily, SendFlags, SocketAddrUnix, SocketFlags, SocketType, connect, send, socket_with};
 
 use crate::{DriverError, Endpoint};
@@ -116,6 +117,16 @@ impl Socket {
     }
 }
 
+impl Socket {
+    /// The process at the other end of a unix socket. A TCP socket is not asked: the kernel answers with process 0,
+    /// which is no value of the type that the answer is put into.
+    pub(crate) fn peer_pid(&self) -> Option<u32> {
+        let Self::Unix(stream) = self else { return None };
+        let credentials = socket_peercred(stream).ok()?;
+        u32::try_from(credentials.pid.as_raw_nonzero().get()).ok()
+    }
+}
+
 impl AsFd for Socket {
     fn as_fd(&self) -> BorrowedFd<'_> {
         match self {
@@ -151,6 +162,15 @@ mod tests {
 
     fn tcp(host: &str) -> Endpoint {
         Endpoint::Tcp { host: host.to_owned(), port: 3306 }
+    }
+
+    #[test]
+    fn only_a_unix_socket_has_a_process_behind_it() {
+        let (socket, _other) = UnixStream::pair().unwrap();
+        assert_eq!(Socket::Unix(socket).peer_pid(), Some(std::process::id()));
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let socket = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        assert_eq!(Socket::Tcp(socket).peer_pid(), None);
     }
 
     #[test]

@@ -227,8 +227,7 @@ impl<'w, 'a> Drive<'w, 'a> {
         client.at_last = step.is_last;
         client.state = State::InFlight;
         match link.send(step.statement, scratch) {
-            Ok(()) if link.wants_to_write() => self.worker.watch_for_room(slot),
-            Ok(()) => {}
+            Ok(()) => self.worker.watch_for_more(slot),
             Err(error) => self.lose(slot, error),
         }
     }
@@ -245,7 +244,7 @@ impl<'w, 'a> Drive<'w, 'a> {
                     self.on_reply(slot, reply);
                 }
                 Ok(Some(Event::Ready)) => self.on_ready(slot),
-                Ok(None | Some(Event::Pending | Event::Prepared(_))) => {}
+                Ok(None | Some(Event::Pending | Event::Prepared(_))) => self.worker.watch_for_more(slot),
                 Err(error) => self.lose(slot, error),
             }
         }

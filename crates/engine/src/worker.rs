@@ -112,10 +112,13 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// The socket took only a part: the rest goes when there is room. It is watched from then on for as long as it
-    /// lives; a wake-up too many is cheaper than taking the watch back.
-    pub(crate) fn watch_for_room(&mut self, slot: usize) {
-        if let Some(link) = self.clients[slot].link.as_ref().filter(|link| link.wants_to_write()) {
+    /// Where the socket took only a part, the rest goes when there is room; where it has more than was read, the next
+    /// wait says so again. It is watched for both from then on for as long as it lives; a wake-up too many is cheaper
+    /// than taking the watch back.
+    #[inline]
+    pub(crate) fn watch_for_more(&mut self, slot: usize) {
+        let link = self.clients[slot].link.as_ref();
+        if let Some(link) = link.filter(|link| link.wants_to_write() || link.has_more()) {
             let flags = epoll::EventFlags::IN | epoll::EventFlags::OUT | epoll::EventFlags::ET;
             // It is registered since it was opened, so that this cannot fail.
             let _ = epoll::modify(&self.epoll, link, epoll::EventData::new_u64(slot as u64), flags);

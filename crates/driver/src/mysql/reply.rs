@@ -3,7 +3,7 @@
 use super::collect;
 use super::packets::{PAYLOAD_BYTES_MAX, Wanted};
 use super::wire::Reader;
-use crate::client::cell_text;
+use crate::client::{cell_text, kept_bytes};
 use crate::{COLLECTED_BYTES_MAX, DriverError, QueryResult, Reply, ResultSets, ServerError};
 
 const MORE_RESULTS: u64 = 0x0008;
@@ -109,7 +109,7 @@ impl ReplyReader {
         match self.part {
             Part::First | Part::EndOfColumns => Wanted::Whole(PAYLOAD_BYTES_MAX),
             Part::Columns { .. } | Part::Rows if self.rows == Rows::Counted => Wanted::Kind,
-            Part::Columns { .. } | Part::Rows if self.rows == Rows::Kept => Wanted::Whole(KEPT_BYTES_MAX),
+            Part::Columns { .. } | Part::Rows if self.rows == Rows::Kept => Wanted::Whole(KEPT_BYTES_MAX / 2),
             Part::Columns { .. } if self.rows == Rows::Binary => Wanted::Whole(PAYLOAD_BYTES_MAX),
             Part::Columns { .. } => Wanted::Kind,
             Part::Rows => Wanted::Whole(COLLECTED_BYTES_MAX),
@@ -248,9 +248,9 @@ impl ReplyReader {
         self.reply.result.get_or_insert_default()
     }
 
-    /// Counts what is about to be kept: bytes of the server's, and the places of its cells here.
+    /// Counts what is about to be kept: so many bytes of the server's, in so many cells.
     fn keep(&mut self, bytes: usize, cells: usize) -> Result<(), DriverError> {
-        self.kept_bytes += bytes + cells * size_of::<Option<String>>();
+        self.kept_bytes = self.kept_bytes.saturating_add(kept_bytes(bytes, cells));
         if self.kept_bytes > KEPT_BYTES_MAX {
             return Err(DriverError::Protocol("a result of more than 1 GB, which cannot be kept"));
         }
@@ -306,8 +306,10 @@ fn column_name(payload: &[u8]) -> Result<String, DriverError> {
 
 fn text_row(payload: &[u8], columns: usize) -> Result<Vec<Option<String>>, DriverError> {
     let mut reader = Reader::new(payload);
-    let cell = |_| reader.lenenc_bytes().map(|bytes| bytes.map(cell_text));
-    let row = (0..columns).map(cell).collect::<Result<_, _>>()?;
+    let mut row = Vec::with_capacity(columns);
+    for _ in 0..columns {
+        row.push(reader.lenenc_bytes()?.map(cell_text));
+    }
     if !reader.rest().is_empty() {
         return Err(DriverError::Protocol("a row with more cells than columns"));
     }
@@ -378,6 +380,27 @@ mod tests {
         let result = done(reader.packet(&end)).result.unwrap();
         assert_eq!((result.columns, result.warnings), (vec!["a".to_owned(), "b".to_owned()], 3));
         assert_eq!(result.rows, [[Some("1".to_owned()), None]]);
+    }
+
+    #[test]
+    fn what_is_kept_is_counted() {
+        let rows: [&[u8]; 3] = [&b"\x01a".repeat(20), &[0xfb; 20], &b"\x05\xff\xff\xff\xff\xff".repeat(20)];
+        for row in rows {
+            let mut reader = ReplyReader::default();
+            let measured = allocation_counter::measure(|| {
+                reader.begin(false, true);
+                reader.packet(&[20]).unwrap();
+                for _ in 0..20 {
+                    reader.packet(b"\0\0\0\0\x01a").unwrap();
+                }
+                reader.packet(&EOF).unwrap();
+                for _ in 0..1100 {
+                    reader.packet(row).unwrap();
+                }
+            });
+            let counted = reader.kept_bytes as i64;
+            assert!(measured.bytes_current <= counted, "{} of {counted}", measured.bytes_current);
+        }
     }
 
     #[test]

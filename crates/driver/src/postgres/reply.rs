@@ -2,7 +2,7 @@
 
 use super::report::parse_report;
 use super::wire::Reader;
-use crate::client::cell_text;
+use crate::client::{cell_text, kept_bytes};
 use crate::{COLLECTED_BYTES_MAX, DriverError, QueryResult, Reply, ResultSets, ServerError};
 
 /// A result that is kept may have this many bytes, all its rows together: results that are kept are settings and
@@ -157,10 +157,10 @@ impl ReplyReader {
             return Ok(());
         }
         self.kept_bytes = 0;
-        self.keep(body.len())?;
         let mut reader = Reader::new(body);
         let count = reader.u16()?;
-        let mut columns = Vec::new();
+        self.keep(body.len(), count)?;
+        let mut columns = Vec::with_capacity(count.into());
         for _ in 0..count {
             columns.push(text(reader.string()?));
             // Table, number in it, type, its size and modifier, format
@@ -180,15 +180,17 @@ impl ReplyReader {
         }
         let mut reader = Reader::new(body);
         let count = reader.u16()?;
-        // What a row takes here is more than its bytes there.
-        self.keep(body.len() + (1 + usize::from(count)) * size_of::<Option<String>>())?;
-        let row = (0..count).map(|_| reader.value().map(|value| value.map(cell_text))).collect::<Result<_, _>>()?;
+        self.keep(body.len(), count)?;
+        let mut row = Vec::with_capacity(count.into());
+        for _ in 0..count {
+            row.push(reader.value()?.map(cell_text));
+        }
         self.reply.result.get_or_insert_default().rows.push(row);
         Ok(())
     }
 
-    fn keep(&mut self, bytes: usize) -> Result<(), DriverError> {
-        self.kept_bytes += bytes;
+    fn keep(&mut self, bytes: usize, cells: u16) -> Result<(), DriverError> {
+        self.kept_bytes = self.kept_bytes.saturating_add(kept_bytes(bytes, cells.into()));
         if self.kept_bytes > RESULT_BYTES_MAX {
             return Err(DriverError::Protocol("a result that is larger than any that is expected"));
         }
@@ -367,6 +369,21 @@ mod tests {
             reader.begin(0);
             reader.message(b'T', COLUMN).unwrap();
             assert!(reader.message(b'D', body).is_err(), "{body:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_kept_is_counted() {
+        for cell in [&b"\0\0\0\x01a"[..], b"\xff\xff\xff\xff", b"\0\0\0\x04\xff\xff\xff\xff"] {
+            let row = [b"\0\x14", &cell.repeat(20)[..]].concat();
+            let mut reader = ReplyReader { keeps_rows: true, ..ReplyReader::default() };
+            let measured = allocation_counter::measure(|| {
+                for _ in 0..1100 {
+                    reader.message(b'D', &row).unwrap();
+                }
+            });
+            let counted = reader.kept_bytes as i64;
+            assert!(measured.bytes_current <= counted, "{} of {counted}", measured.bytes_current);
         }
     }
 

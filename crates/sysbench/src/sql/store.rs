@@ -367,7 +367,13 @@ impl Store {
             return Step::Wait;
         }
         match received {
-            Ok(None) => Step::Wait,
+            Ok(None) => {
+                if link.has_more() {
+                    // Its edge has been seen: the wait is armed anew.
+                    self.watch(handle, false);
+                }
+                Step::Wait
+            }
             Ok(Some(event)) => self.on_event(handle, event),
             Err(error) => self.on_loss(handle, &error),
         }
