@@ -52,6 +52,7 @@ pub(crate) fn sort_out<'a>(experiment: &Experiment, trials: &'a [Trial]) -> (Vec
                 name: trial.name.clone(),
                 configuration: trial.configuration.clone(),
                 partial: matches!(trial.validity, Validity::Partial(_)),
+                suspended: trial.engine.as_ref().is_some_and(|engine| !engine.suspensions.is_empty()),
                 reason,
             }),
         }

@@ -48,7 +48,7 @@ pub use ledger::{Ledger, LedgerKey, LedgerLine, LedgerUnit};
 pub use limited::{GeneratorLimited, generator_reason};
 pub use live::{LiveStall, LiveStalls, StallsSoFar};
 pub use live_probe::{LiveProbe, LiveWait, ProbeNow};
-pub use max_rate::{BrokenRate, HeldRate, MaxRate};
+pub use max_rate::{BrokenRate, HeldRate, MaxRate, TriedRate};
 pub use open_loop::{NotSustained, OpenLoopCell, SustainedRange, TrialShare};
 pub use redo::RedoAge;
 pub use signs::{Sign, SignUnit};

@@ -13,21 +13,41 @@ pub struct MaxRate {
     pub slo: String,
     pub held: Option<HeldRate>,
     pub broken: Option<BrokenRate>,
+    /// All rates that were tried, in the plan's order.
+    pub rates: Vec<TriedRate>,
+}
+
+/// One rate of a search.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TriedRate {
+    pub rate: f64,
+    /// Trials at which it held, …
+    pub held: usize,
+    /// … of these.
+    pub of: usize,
+    /// The first trial that did not hold, and why.
+    pub broken_by: Option<(String, String)>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct HeldRate {
     pub rate: f64,
-    /// All of them held.
-    pub trials: usize,
+    /// Names of its trials: all of them held.
+    pub trials: Vec<String>,
     pub generator_limited: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct BrokenRate {
     pub rate: f64,
-    /// Of the first trial that did not hold.
+    /// The first trial that did not hold, …
+    pub trial: String,
+    /// … and why it did not.
     pub why: String,
+    /// Trials that did not hold, …
+    pub broken: usize,
+    /// … of so many at this rate.
+    pub of: usize,
     pub generator_limited: bool,
 }
 
@@ -40,17 +60,23 @@ pub(crate) fn of(
 ) -> Option<MaxRate> {
     let slo = experiment.slo.as_ref()?;
     let mut broken: Option<BrokenRate> = None;
-    let mut rates = Vec::new();
+    let (mut rates, mut tried) = (Vec::new(), Vec::new());
     for (configuration, evidence) in plan.configurations().iter().zip(by_cell) {
         let Some(rate) = configuration.rate() else { continue };
-        let failed = invalid.iter().find(|trial| trial.configuration == *configuration && !trial.partial);
-        let why = failed
-            .map(|trial| (trial.reason.clone(), false))
-            .or_else(|| evidence.iter().find_map(|one| Some((broken_by(one, slo)?, is_limited(one)))));
-        match why {
+        let says = |trial: &&InvalidTrial| trial.configuration == *configuration && !trial.partial && !trial.suspended;
+        let invalid = invalid.iter().filter(says).map(|trial| (trial.name.clone(), trial.reason.clone(), false));
+        let crossed = |one: &Evidence<'_>| Some((one.trial.name.clone(), broken_by(one, slo)?, is_limited(one)));
+        let mut not: Vec<_> = invalid.collect();
+        let of = evidence.len() + not.len();
+        not.extend(evidence.iter().filter_map(crossed));
+        not.sort();
+        let first = not.first().cloned();
+        let broken_by = first.clone().map(|(trial, why, _)| (trial, why));
+        tried.push(TriedRate { rate, held: of - not.len(), of, broken_by });
+        match first {
             None => rates.push((rate, evidence)),
-            Some((why, generator_limited)) if broken.as_ref().is_none_or(|lowest| rate < lowest.rate) => {
-                broken = Some(BrokenRate { rate, why, generator_limited });
+            Some((trial, why, generator_limited)) if broken.as_ref().is_none_or(|lowest| rate < lowest.rate) => {
+                broken = Some(BrokenRate { rate, trial, why, broken: not.len(), of, generator_limited });
             }
             Some(_) => {}
         }
@@ -59,10 +85,10 @@ pub(crate) fn of(
     let held = rates.into_iter().filter(|(rate, evidence)| below(*rate) && !evidence.is_empty());
     let held = held.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(rate, evidence)| HeldRate {
         rate,
-        trials: evidence.len(),
+        trials: evidence.iter().map(|one| one.trial.name.clone()).collect(),
         generator_limited: evidence.iter().any(is_limited),
     });
-    Some(MaxRate { slo: slo.to_string(), held, broken })
+    Some(MaxRate { slo: slo.to_string(), held, broken, rates: tried })
 }
 
 fn broken_by(evidence: &Evidence<'_>, slo: &Slo) -> Option<String> {

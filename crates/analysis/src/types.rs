@@ -202,5 +202,8 @@ pub struct InvalidTrial {
     pub name: String,
     pub configuration: Configuration,
     pub partial: bool,
+    /// The load generator was suspended: it says nothing of the server.
+    #[serde(skip)]
+    pub suspended: bool,
     pub reason: String,
 }

@@ -19,10 +19,10 @@ const QUEUED_S: f64 = 0.05;
 /// … but never more than this, however long the run was.
 const QUEUED_S_MAX: f64 = 1.0;
 
-/// Whether the server kept up with the schedule.
+/// Whether the server kept up with the schedule. Where that had no start, there was nothing to keep up with.
 pub fn sustained(starts: &StartCounts, measured: Duration) -> bool {
     let seconds = measured.as_secs_f64();
-    if seconds <= 0.0 {
+    if seconds <= 0.0 || starts.scheduled + starts.queued_in == 0 {
         return false;
     }
     let (scheduled, a_second) = (starts.scheduled as f64, starts.scheduled as f64 / seconds);

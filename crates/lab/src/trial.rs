@@ -286,6 +286,12 @@ fn validity(outcome: &Outcome, load: &LoadSpec, failed_share_max: f64) -> Validi
             failed_elsewhere(outcome),
             first(&outcome.errors_elsewhere)
         )),
+        Some(_) if nothing_scheduled(outcome) => {
+            let s = outcome.measure_length.as_secs_f64();
+            invalid(format!(
+                "nothing was scheduled in the {s:.1} s that were measured: raise the rate, or measure for longer"
+            ))
+        }
         Some(_) => match never_finished(outcome) {
             // What the others have done says how they began, and nothing of what all of them get.
             Some(text) if load.quota.is_none() && outcome.clients_unfinished > outcome.clients_finished => {
@@ -294,6 +300,10 @@ fn validity(outcome: &Outcome, load: &LoadSpec, failed_share_max: f64) -> Validi
             _ => Validity::Valid,
         },
     }
+}
+
+fn nothing_scheduled(outcome: &Outcome) -> bool {
+    outcome.open_loop.as_ref().is_some_and(|open| open.starts.scheduled + open.starts.queued_in == 0)
 }
 
 /// `3 675 of 5 500 clients never finished a transaction in the 0.8 s that were measured`.
@@ -471,6 +481,19 @@ mod tests {
         let slow = "3697 of 5000 clients had no answer 10 s after the end, while others were answered";
         check(&outcome(1303, 3697, 3697, 1303), &load, Some(slow));
         check(&outcome(0, 4, 4, 0), &load, Some("4 of 4 clients had no answer 10 s after the end: the server hangs"));
+    }
+
+    #[test]
+    fn a_schedule_without_a_start_is_no_evidence() {
+        let idle = Outcome { open_loop: Some(truetps_record::OpenLoop::default()), ..outcome(0, 0, 0, 0) };
+        let load = LoadSpec::closed(4, 2, Duration::from_millis(800));
+        let reason = validity(&idle, &load, 0.01);
+        assert!(
+            reason.reason().is_some_and(|text| text.starts_with("nothing was scheduled in the 0.8 s")),
+            "{reason:?}"
+        );
+        let measured = measured(&idle, None).unwrap();
+        assert_eq!(measured.sustained, Some(false));
     }
 
     #[test]

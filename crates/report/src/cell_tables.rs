@@ -97,7 +97,8 @@ fn curve_table(input: &ReportInput<'_>, curve: &Curve, columns: &Columns<'_>) ->
         place.chain(columns.iter().map(|(_, text)| text(cell))).map(Entry::from).collect()
     };
     let header = std::iter::once(axis.factor()).chain(columns.iter().map(|(name, _)| *name)).map(str::to_owned);
-    let words_last = columns.last().is_some_and(|(name, _)| [MARK, SUSTAINED].contains(name));
+    let search = input.analysis.max_rate.as_ref().map_or(SUSTAINED, |found| &found.slo);
+    let words_last = columns.last().is_some_and(|(name, _)| [MARK, SUSTAINED, search].contains(name));
     let rows = names::cells(input.analysis, curve).iter().map(row).collect();
     Table { caption: caption(input, curve), header: header.collect(), rows, words_last }
 }
@@ -147,6 +148,10 @@ fn keeping_up<'a>(input: &'a ReportInput<'_>) -> Columns<'a> {
         ("queue at end", of_open(|open| whole(open.queued))),
         (SUSTAINED, of_open(open_loop::sustained_with_reason)),
     ]);
+    if let Some(found) = &input.analysis.max_rate {
+        columns.pop();
+        columns.push((&found.slo, Box::new(|cell| open_loop::held(input, cell).unwrap_or_else(|| NOTHING.to_owned()))));
+    }
     columns
 }
 

@@ -1,6 +1,6 @@
 //! Open loops in words: whether the server kept up with the schedule, and why not.
 
-use truetps_analysis::{Analysis, Cell, Curve, MaxRate, NotSustained, OpenLoopCell, SustainedRange};
+use truetps_analysis::{Analysis, BrokenRate, Cell, Curve, MaxRate, NotSustained, OpenLoopCell, SustainedRange};
 use truetps_record::Plan;
 
 use crate::ReportInput;
@@ -106,17 +106,33 @@ fn is_sustained(cell: &Cell) -> bool {
     cell.open_loop.as_ref().is_some_and(|open| open.sustained.is_all())
 }
 
-/// `Highest rate that keeps to p99<1s: 4 590 tps (3 trials); at 4 790 tps: p99 was 72.679 ms.`
+/// `Highest rate that keeps to p99<1s: 4 590 tps (held in all of trial-0007, trial-0009 and trial-0012); at 4 790 tps it did not in 1 of
+/// 3 trials (trial-0011: p99 was 72.679 ms).`
 pub(crate) fn max_rate_line(found: &MaxRate) -> String {
     let mark = |limited: bool| if limited { format!("; {LIMITED}") } else { String::new() };
     let held = found.held.as_ref().map_or("none that was tried".to_owned(), |held| {
-        let trials = format::plural(held.trials as u64, "trial");
-        format!("{} tps ({trials}{})", format::tps(held.rate), mark(held.generator_limited))
+        let all = if held.trials.len() > 1 { "all of " } else { "" };
+        let (rate, trials, mark) = (format::tps(held.rate), format::list(&held.trials), mark(held.generator_limited));
+        format!("{rate} tps (held in {all}{trials}{mark})")
     });
     let broken = found.broken.as_ref().map_or("no higher one was tried".to_owned(), |broken| {
-        format!("at {} tps: {}{}", format::tps(broken.rate), broken.why, mark(broken.generator_limited))
+        let BrokenRate { trial, why, broken: n, of, .. } = broken;
+        let (rate, mark) = (format::tps(broken.rate), mark(broken.generator_limited));
+        format!("{rate} tps did not in {n} of {} ({trial}: {why}{mark})", format::trials(*of))
     });
     format!("Highest rate that is sustained and keeps to {}: {held}; {broken}.", found.slo)
+}
+
+/// In a search: in how many of its trials a rate held, `in all of 3 trials`; `None` elsewhere.
+pub(crate) fn held(input: &ReportInput<'_>, cell: &Cell) -> Option<String> {
+    let rate = cell.configuration.rate()?;
+    let tried = input.analysis.max_rate.as_ref()?.rates.iter().find(|tried| tried.rate.total_cmp(&rate).is_eq())?;
+    let of = format::trials(tried.of);
+    Some(match &tried.broken_by {
+        None if tried.of == 1 => format!("in {of}"),
+        None => format!("in all of {of}"),
+        Some((trial, why)) => format!("in {} of {of}: {trial}: {why}", tried.held),
+    })
 }
 
 /// `Sustained up to a target rate of 1 000 tps (p99 2.10 ms there); not at 2 000 tps: …`.
@@ -183,7 +199,7 @@ pub(crate) fn rate_text(plan: &Plan, cell: &Cell) -> String {
 
 #[cfg(test)]
 mod tests {
-    use truetps_analysis::{BrokenRate, HeldRate};
+    use truetps_analysis::HeldRate;
 
     use super::*;
     use crate::fixture::Fixture;
@@ -196,16 +212,43 @@ mod tests {
     fn a_search_has_an_answer() {
         let mut found = MaxRate {
             slo: "p99<20ms".to_owned(),
-            held: Some(HeldRate { rate: 4590.0, trials: 3, generator_limited: false }),
-            broken: Some(BrokenRate { rate: 4790.0, why: "p99 was 72 ms".to_owned(), generator_limited: true }),
+            held: Some(HeldRate {
+                rate: 4590.0,
+                trials: ["trial-0004", "trial-0006", "trial-0007"].map(str::to_owned).to_vec(),
+                generator_limited: false,
+            }),
+            broken: Some(BrokenRate {
+                rate: 4790.0,
+                trial: "trial-0005".to_owned(),
+                why: "p99 was 72 ms".to_owned(),
+                broken: 1,
+                of: 3,
+                generator_limited: true,
+            }),
+            rates: Vec::new(),
         };
         assert_eq!(
             max_rate_line(&found),
-            "Highest rate that is sustained and keeps to p99<20ms: 4 590 tps (3 trials); at 4 790 tps: p99 was 72 ms; \
-             generator-limited."
+            "Highest rate that is sustained and keeps to p99<20ms: 4 590 tps (held in all of trial-0004, trial-0006 and trial-0007); \
+             4 790 tps did not in 1 of 3 trials (trial-0005: p99 was 72 ms; generator-limited)."
         );
         (found.held, found.broken) = (None, None);
         assert!(max_rate_line(&found).ends_with("none that was tried; no higher one was tried."));
+    }
+
+    #[test]
+    fn a_rate_is_marked_by_all_of_its_trials() {
+        let mut fixture = Fixture::rates();
+        let rate = fixture.analysis.cells[0].configuration.rate().unwrap();
+        let broken_by = Some(("trial-0002".to_owned(), "p99 was 66 ms".to_owned()));
+        let rates = vec![truetps_analysis::TriedRate { rate, held: 2, of: 3, broken_by }];
+        let found = MaxRate { slo: "p99<20ms".to_owned(), held: None, broken: None, rates };
+        fixture.analysis.max_rate = Some(found);
+        let input = fixture.input();
+        let text = "in 2 of 3 trials: trial-0002: p99 was 66 ms";
+        assert_eq!(held(&input, &input.analysis.cells[0]).as_deref(), Some(text));
+        assert!(crate::text(&input, false).contains("in 2 of 3 trials"), "{}", crate::text(&input, false));
+        assert!(crate::html(&input, &[]).contains("in 2 of 3 trials"));
     }
 
     #[test]

@@ -25,9 +25,10 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
 }
 
 fn plan_of(args: &RunArgs) -> Result<Plan, Failure> {
+    let what = if args.load.find_max { "Search for the highest rate" } else { "One trial" };
     let plan = Plan {
         name: format!("run-{}", args.workload),
-        about: format!("One trial of {} with {} connections", args.workload, args.connections),
+        about: format!("{what} of {} with {} connections", args.workload, args.connections),
         recorded_from: None,
         server: ServerSpec { name: args.place.server.clone(), flavour: None, settings: settings(&args.settings)? },
         workload: workload_spec(args)?,

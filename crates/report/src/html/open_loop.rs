@@ -86,7 +86,7 @@ fn row(input: &ReportInput, cell: &Cell, open: &OpenLoopCell) -> Row {
         queued: whole(open.queued),
         symbol: symbol(open),
         sustained: open_loop::sustained(open),
-        why_not: open_loop::why_not(open).map(|why| unbroken(&why)),
+        why_not: open_loop::held(input, cell).or_else(|| open_loop::why_not(open)).map(|why| unbroken(&why)),
         mark: generator::is_limited(cell).then_some(LIMITED),
         response: [p50, p95, p99, p999, time(cell.response_us_max)],
         service: [open.service_us_p50, open.service_us_p95, open.service_us_p99, open.service_us_max].map(time),
