@@ -4,16 +4,18 @@
 //! server's first write to a place dearer than its second. The file system is synced at the end, so that the kernel
 //! does not write the copy back behind a measurement.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{OpenOptionsExt, fchown};
+use std::os::fd::AsFd;
+use std::os::unix::fs::fchown;
 use std::path::Path;
 
-use rustix::fs::{OFlags, statvfs, syncfs};
+use rustix::fs::{FileType, statvfs, syncfs};
 
 use crate::error::SandboxError;
-use crate::home::make_private;
+use crate::home::make_own;
 use crate::server_user::ServerUser;
+use crate::tree::{OpenFolder, kind_of, walk};
 
 const BLOCK_BYTES: usize = 1 << 20;
 /// Left free beside what is needed: the server's own temporary files, logs, and a margin.
@@ -36,73 +38,79 @@ pub(crate) fn check_free(path: &Path, what: &'static str, needed: u64) -> Result
 /// Bytes of all files below `path`.
 pub(crate) fn tree_bytes(path: &Path) -> Result<u64, SandboxError> {
     let mut bytes = 0;
-    for entry in fs::read_dir(path).map_err(SandboxError::io("read", path))? {
-        let entry = entry.map_err(SandboxError::io("read", path))?;
-        let metadata = entry.metadata().map_err(SandboxError::io("look at", &entry.path()))?;
-        bytes += if metadata.is_dir() { tree_bytes(&entry.path())? } else { metadata.len() };
-    }
+    walk(path, &mut |_, stat| bytes += stat.st_size.cast_unsigned()).map_err(SandboxError::io("read", path))?;
     Ok(bytes)
 }
 
 /// Copies a folder to a place where nothing is yet, and gives it to the server's user. Returns the bytes written.
+///
+/// The copy is ours alone until all below is written: nothing can be put in its way. The original may be the user's.
 pub(crate) fn copy_datadir(from: &Path, to: &Path, user: &ServerUser) -> Result<u64, SandboxError> {
     let parent = to.parent().unwrap_or(to);
     check_free(parent, "a copy of the data folder", tree_bytes(from)?)?;
-    let mut buffer = vec![0; BLOCK_BYTES];
-    let bytes = copy_tree(from, to, user, &mut buffer)?;
-    let folder = File::open(to).map_err(SandboxError::io("open", to))?;
+    let source = OpenFolder::open(from).map_err(SandboxError::io("open", from))?;
+    make_own(to)?;
+    let target = OpenFolder::open(to).map_err(SandboxError::io("open", to))?;
+    let mut copying = Copying { user, buffer: vec![0; BLOCK_BYTES], bytes: 0 };
+    copying.tree(&source, from, &target)?;
     // One sync for all: a sync a file would cost a journal commit for each of some 300 files.
-    syncfs(&folder).map_err(|error| SandboxError::io("sync", to)(error.into()))?;
-    Ok(bytes)
+    syncfs(target.fd()).map_err(|error| SandboxError::io("sync", to)(error.into()))?;
+    Ok(copying.bytes)
 }
 
-fn copy_tree(from: &Path, to: &Path, user: &ServerUser, buffer: &mut [u8]) -> Result<u64, SandboxError> {
-    make_private(to, user)?;
-    let mut bytes = 0;
-    for entry in fs::read_dir(from).map_err(SandboxError::io("read", from))? {
-        let entry = entry.map_err(SandboxError::io("read", from))?;
-        let (source, target) = (entry.path(), to.join(entry.file_name()));
-        let kind = entry.file_type().map_err(SandboxError::io("look at", &source))?;
-        if kind.is_dir() {
-            bytes += copy_tree(&source, &target, user, buffer)?;
-        } else if kind.is_file() {
-            bytes += copy_file(&source, &target, user, buffer).map_err(SandboxError::io("copy", &source))?;
-        } else {
-            let problem = "is neither a file nor a folder, and a data folder has nothing else".to_owned();
-            return Err(SandboxError::Content { path: source, problem });
+struct Copying<'a> {
+    user: &'a ServerUser,
+    buffer: Vec<u8>,
+    bytes: u64,
+}
+
+impl Copying<'_> {
+    /// `path`: of the original, for messages. The folder is given away after all that is in it.
+    fn tree(&mut self, from: &OpenFolder, path: &Path, to: &OpenFolder) -> Result<(), SandboxError> {
+        for (name, stat) in from.entries().map_err(SandboxError::io("read", path))? {
+            let source = path.join(&name);
+            match kind_of(&stat) {
+                FileType::Directory => {
+                    let below = from.folder(&name).and_then(|below| Ok((below, to.make_folder(&name)?)));
+                    let (below, copy) = below.map_err(SandboxError::io("copy", &source))?;
+                    self.tree(&below, &source, &copy)?;
+                }
+                FileType::RegularFile => {
+                    let copied = from.file(&name).and_then(|file| self.file(file, to.make_file(&name)?));
+                    copied.map_err(SandboxError::io("copy", &source))?;
+                }
+                _ => {
+                    let problem = "is neither a file nor a folder, and a data folder has nothing else".to_owned();
+                    return Err(SandboxError::Content { path: source, problem });
+                }
+            }
+        }
+        self.give(to.fd()).map_err(SandboxError::io("give to the server's user", path))
+    }
+
+    fn file(&mut self, mut source: File, mut target: File) -> io::Result<()> {
+        loop {
+            match source.read(&mut self.buffer) {
+                Ok(0) => return self.give(&target),
+                Ok(n) => {
+                    target.write_all(&self.buffer[..n])?;
+                    self.bytes += n as u64;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
         }
     }
-    Ok(bytes)
-}
 
-fn copy_file(from: &Path, to: &Path, user: &ServerUser, buffer: &mut [u8]) -> io::Result<u64> {
-    let mut source = open_no_link(OpenOptions::new().read(true), from)?;
-    let mut target = OpenOptions::new().write(true).create_new(true).mode(0o600).open(to)?;
-    if user.switch {
-        fchown(&target, Some(user.uid), Some(user.gid))?;
+    fn give(&self, file: impl AsFd) -> io::Result<()> {
+        if self.user.switch { fchown(file, Some(self.user.uid), Some(self.user.gid)) } else { Ok(()) }
     }
-    let mut bytes = 0;
-    loop {
-        let n = match source.read(buffer) {
-            Ok(0) => return Ok(bytes),
-            Ok(n) => n,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(error),
-        };
-        target.write_all(&buffer[..n])?;
-        bytes += n as u64;
-    }
-}
-
-/// Opens a file that another user may have put there: no link is followed, and no pipe waited for.
-pub(crate) fn open_no_link(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
-    let file = options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed()).open(path)?;
-    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is no regular file")) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
     use std::os::unix::fs::{MetadataExt, symlink};
 
     #[test]
@@ -120,6 +128,30 @@ mod tests {
         let log = fs::metadata(to.join("log")).unwrap();
         assert!(log.len() == 3 << 20 && log.blocks() * 512 >= 3 << 20, "has holes: {} blocks", log.blocks());
         assert!(copy_datadir(&from, &to, &user).unwrap_err().to_string().contains("a copy"));
+    }
+
+    #[test]
+    fn a_copy_is_given_away_when_it_is_whole() {
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let (from, to) = (dir.path().join("from"), dir.path().join("to"));
+        fs::create_dir_all(from.join("mysql")).unwrap();
+        fs::write(from.join("mysql/table"), "rows").unwrap();
+        let user = ServerUser { name: "test".to_owned(), uid: 4711, gid: 4712, switch: true };
+        copy_datadir(&from, &to, &user).unwrap();
+        for path in [to.clone(), to.join("mysql"), to.join("mysql/table")] {
+            let metadata = fs::metadata(&path).unwrap();
+            assert_eq!((metadata.uid(), metadata.gid()), (4711, 4712), "{}", path.display());
+            assert_eq!(metadata.mode() & 0o077, 0, "{}", path.display());
+        }
+        // One that ends before: the user, who might put links in the way, could not enter it.
+        fs::remove_dir_all(&to).unwrap();
+        symlink("/etc/passwd", from.join("link")).unwrap();
+        copy_datadir(&from, &to, &user).unwrap_err();
+        let metadata = fs::metadata(&to).unwrap();
+        assert_eq!((metadata.uid(), metadata.mode() & 0o777), (0, 0o700));
     }
 
     #[test]

@@ -12,16 +12,16 @@
 
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, chown};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, lchown};
 use std::path::{Path, PathBuf};
 
 use rustix::process::geteuid;
 
-use crate::copy::open_no_link;
 use crate::error::SandboxError;
 use crate::proof::{mark, outer_home};
 use crate::registry::HOME_LOCK;
 use crate::server_user::ServerUser;
+use crate::tree::open_no_link;
 
 const ROOT_HOME: &str = "/var/cache/truetps";
 /// Servers keep paths in buffers of 512 bytes, and the longest name below the home folder takes about 150.
@@ -179,8 +179,13 @@ fn check_passable(path: &Path, user: &ServerUser) -> Result<(), SandboxError> {
 
 /// Makes a folder that belongs to the server's user alone.
 pub(crate) fn make_private(path: &Path, user: &ServerUser) -> Result<(), SandboxError> {
-    DirBuilder::new().mode(0o700).create(path).map_err(SandboxError::io("make", path))?;
+    make_own(path)?;
     give(path, user)
+}
+
+/// Makes a folder that is ours alone.
+pub(crate) fn make_own(path: &Path) -> Result<(), SandboxError> {
+    DirBuilder::new().mode(0o700).create(path).map_err(SandboxError::io("make", path))
 }
 
 /// Makes a folder of ours that the server's user may pass through.
@@ -188,11 +193,12 @@ pub(crate) fn make_passable(path: &Path, user: &ServerUser) -> io::Result<()> {
     DirBuilder::new().mode(if user.switch { 0o711 } else { 0o700 }).create(path)
 }
 
+/// Gives what lies in a folder of ours to the server's user. A link is given itself.
 pub(crate) fn give(path: &Path, user: &ServerUser) -> Result<(), SandboxError> {
     if !user.switch {
         return Ok(());
     }
-    chown(path, Some(user.uid), Some(user.gid)).map_err(SandboxError::io("give to the server's user", path))
+    lchown(path, Some(user.uid), Some(user.gid)).map_err(SandboxError::io("give to the server's user", path))
 }
 
 /// Removes a tree. Links in it are removed, never followed.

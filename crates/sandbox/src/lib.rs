@@ -47,6 +47,7 @@ mod settings;
 mod spawn;
 mod template;
 mod template_build;
+mod tree;
 mod unfinished;
 mod variables;
 mod wear;

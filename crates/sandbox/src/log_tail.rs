@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
+use crate::tree::open_no_link;
+
 /// Lines of a log that an error message carries: this many of its errors, and this many of its last lines.
 const EXCERPT_LINES: usize = 6;
 const TAIL_BYTES_MAX: u64 = 64 << 10;
@@ -30,7 +32,7 @@ fn is_error(line: &str) -> bool {
 /// The end of a file, after its first `from` bytes.
 pub(crate) fn tail_text(path: &Path, from: u64) -> String {
     let read = || -> std::io::Result<Vec<u8>> {
-        let mut file = File::open(path)?;
+        let mut file = open_no_link(File::options().read(true), path)?;
         let length = file.metadata()?.len();
         // A log that became shorter was begun anew.
         let from = if from > length { 0 } else { from };

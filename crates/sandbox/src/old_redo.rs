@@ -44,7 +44,7 @@ pub(crate) fn fit(data: &Path, settings: &Settings) -> Result<bool, SandboxError
 
 fn fits(data: &Path, settings: &Settings) -> bool {
     let (size, files) = settings.redo_files();
-    let lengths = || (0..).map_while(|n| fs::metadata(log_path(data, n)).ok()).map(|metadata| metadata.len());
+    let lengths = || (0..).map_while(|n| fs::symlink_metadata(log_path(data, n)).ok()).map(|metadata| metadata.len());
     let (size, files) = (size.unwrap_or(FILE_BYTES_DEFAULT), files.unwrap_or(FILES_DEFAULT));
     lengths().count() as u64 == files && lengths().all(|length| length == size)
 }

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal};
 
 use crate::children::Children;
+use crate::tree::read_text;
 
 /// After SIGKILL a process ends as soon as its system calls do; a stuck disk may take this long.
 pub(crate) const KILL_TIME_LIMIT: Duration = Duration::from_mins(1);
@@ -73,8 +74,7 @@ pub(crate) fn processes() -> impl Iterator<Item = u32> {
 /// the system tablespace open, or has left its number there.
 pub(crate) fn holder_of(datadir: &Path) -> Option<u32> {
     let tablespace = datadir.join("ibdata1");
-    let noted =
-        fs::read_to_string(datadir.join("postmaster.pid")).ok().and_then(|text| text.lines().next()?.parse().ok());
+    let noted = read_text(&datadir.join("postmaster.pid")).and_then(|text| text.lines().next()?.parse().ok());
     let works_there = |pid: &u32| {
         let is = |link: &str, path: &Path| fs::read_link(format!("/proc/{pid}/{link}")).is_ok_and(|to| to == path);
         let open = || fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().filter_map(Result::ok);

@@ -13,7 +13,6 @@ use serde::{Deserialize, Serialize};
 use truetps_record::{Flavour, write_atomically};
 
 use crate::binary::ServerBinary;
-use crate::copy::open_no_link;
 use crate::error::SandboxError;
 use crate::home::{Home, make_passable, open_lock};
 use crate::instance_note::marks;
@@ -21,6 +20,7 @@ use crate::postgres::forget_shared_memory;
 use crate::processes::{holder_of, kill_marked, servers_on};
 use crate::proof::{is_empty_folder, is_file, is_folder, read_json, remove_proven};
 use crate::run;
+use crate::tree::{open_no_link, walk};
 use crate::unfinished::clean_unfinished;
 
 const SCHEMA_VERSION: u32 = 1;
@@ -224,14 +224,11 @@ pub(crate) fn is_held(lock: &Path) -> bool {
 }
 
 pub(crate) fn disk_bytes(path: &Path) -> u64 {
-    let Ok(entries) = fs::read_dir(path) else { return 0 };
-    let sizes = entries.filter_map(Result::ok).map(|entry| match entry.metadata() {
-        Ok(metadata) if metadata.is_dir() => disk_bytes(&entry.path()),
-        // A block is 512 bytes here, whatever the file system's own is.
-        Ok(metadata) => metadata.blocks() * 512,
-        Err(_) => 0,
-    });
-    sizes.sum()
+    let mut blocks = 0;
+    // What can be seen of it.
+    let _ = walk(path, &mut |_, stat| blocks += stat.st_blocks.cast_unsigned());
+    // A block has 512 bytes here, whatever the file system's own has.
+    blocks * 512
 }
 
 /// A leftover that is gone now.

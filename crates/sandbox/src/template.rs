@@ -22,6 +22,7 @@ use crate::proof::{is_file, is_folder, read_json, remove_proven};
 use crate::run::wait_for_lock;
 use crate::settings::Settings;
 use crate::template_build::build;
+use crate::tree::walk;
 
 /// Grows when templates are made differently.
 const RECIPE: u32 = 1;
@@ -164,19 +165,9 @@ fn is_whole(path: &Path) -> bool {
 
 fn list_files(data: &Path) -> io::Result<BTreeMap<String, u64>> {
     let mut files = BTreeMap::new();
-    let mut folders = vec![data.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder)? {
-            let entry = entry?;
-            let (path, metadata) = (entry.path(), entry.metadata()?);
-            if metadata.is_dir() {
-                folders.push(path);
-            } else {
-                let name = path.strip_prefix(data).unwrap_or(&path).to_string_lossy().into_owned();
-                files.insert(name, metadata.len());
-            }
-        }
-    }
+    walk(data, &mut |path, stat| {
+        files.insert(path.to_string_lossy().into_owned(), stat.st_size.cast_unsigned());
+    })?;
     Ok(files)
 }
 

@@ -10,7 +10,7 @@ use crate::binary::{ServerBinary, ServerVersion, bootstrap_file};
 use crate::copy::{check_free, copy_datadir};
 use crate::error::SandboxError;
 use crate::family::Family;
-use crate::home::{make_passable, make_private, remove_tree};
+use crate::home::{give, make_own, make_passable, make_private, remove_tree};
 use crate::log_tail::excerpt;
 use crate::old_redo;
 use crate::options::OptionLine;
@@ -129,8 +129,10 @@ fn prepare(
             Ok(None)
         }
         Way::Bootstrap(files) => {
-            make_private(&data, user)?;
+            // Given away when the folder in it is made: what is below would be the user's to change.
+            make_own(&data)?;
             make_private(&data.join("mysql"), user)?;
+            give(&data, user)?;
             bootstrap_script(binary, files, folder).map(Some)
         }
         Way::Shipped(tables) => {

@@ -185,6 +185,20 @@ fn only_what_proves_to_be_of_truetps_is_removed_or_ended() {
 }
 
 #[test]
+fn a_pipe_in_a_data_folder_is_not_waited_for() {
+    let (_dir, home) = home();
+    let folder = home.path().join("servers/999999-1");
+    own(&folder);
+    fs::create_dir(folder.join("data")).unwrap();
+    let (pipe, mode) = (folder.join("data/postmaster.pid"), rustix::fs::Mode::RUSR);
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+    let (done, ended) = std::sync::mpsc::channel();
+    std::thread::spawn(move || done.send(clean(&home).unwrap().len()));
+    assert_eq!(ended.recv_timeout(SOON).unwrap(), 1);
+    assert!(!folder.exists());
+}
+
+#[test]
 fn a_folder_in_the_making_is_not_a_leftover_but_one_without_a_lock_is() {
     let (_dir, home) = home();
     let folder = home.path().join("servers/999999-2");

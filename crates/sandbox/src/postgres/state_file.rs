@@ -12,6 +12,7 @@ use std::time::Duration;
 use crate::processes::start_ticks;
 use crate::run::run_to_end;
 use crate::server_user::ServerUser;
+use crate::tree::read_text;
 
 /// In the data folder: the first process, and what it holds.
 const STATE_FILE: &str = "postmaster.pid";
@@ -20,14 +21,14 @@ const TIME_LIMIT: Duration = Duration::from_secs(5);
 
 /// The state is in line 8: `starting`, `ready`, `stopping`.
 pub(crate) fn says_that_it_is_ready(data: &Path) -> bool {
-    let state = fs::read_to_string(data.join(STATE_FILE)).unwrap_or_default();
+    let state = read_text(&data.join(STATE_FILE)).unwrap_or_default();
     state.lines().nth(7).is_some_and(|line| line.trim() == "ready")
 }
 
 /// Gives back what a killed server on these data has left. Only memory that this server has named, that belongs to its
 /// user and that nobody is attached to is removed; what cannot be removed is small, and worth no error.
 pub(crate) fn forget_shared_memory(data: &Path, user: &ServerUser) {
-    let Ok(state) = fs::read_to_string(data.join(STATE_FILE)) else { return };
+    let Some(state) = read_text(&data.join(STATE_FILE)) else { return };
     let all = fs::read_to_string("/proc/sysvipc/shm").unwrap_or_default();
     if let Some(id) = left_behind(&state, &all, user.uid) {
         let arguments = ["-m".into(), id.into()];
@@ -40,7 +41,7 @@ pub(crate) fn forget_shared_memory(data: &Path, user: &ServerUser) {
 /// while any of its processes is attached to its memory.
 pub(crate) fn forget_dead_server(data: &Path, user: &ServerUser) -> io::Result<()> {
     let path = data.join(STATE_FILE);
-    let Ok(state) = fs::read_to_string(&path) else { return Ok(()) };
+    let Some(state) = read_text(&path) else { return Ok(()) };
     let is_alive =
         state.lines().next().and_then(|pid| pid.trim().parse().ok()).is_none_or(|pid| start_ticks(pid).is_some());
     let all = fs::read_to_string("/proc/sysvipc/shm").unwrap_or_default();
