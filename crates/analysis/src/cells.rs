@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use truetps_record::{Configuration, ErrorCount, Estimate, Measured};
 
 use crate::evidence::{Evidence, tps_sample};
-use crate::middle::{largest, median};
+use crate::middle::{largest, mean};
 use crate::{Cell, InvalidTrial, limited, open_loop};
 
 pub(crate) fn summarise(configuration: &Configuration, evidence: &[Evidence<'_>], invalid: &[InvalidTrial]) -> Cell {
-    let median_of = |figure: fn(&Measured) -> Option<f64>| median(figures(evidence, figure));
+    let mean_of = |figure: fn(&Measured) -> Option<f64>| mean(figures(evidence, figure));
     let largest_of = |figure: fn(&Measured) -> Option<f64>| largest(figures(evidence, figure));
     // A folder of an older version may have more than all of the time.
     let share_of = |figure: fn(&Measured) -> Option<f64>| largest_of(figure).map(|share| share.min(1.0));
@@ -19,18 +19,18 @@ pub(crate) fn summarise(configuration: &Configuration, evidence: &[Evidence<'_>]
         trials: evidence.iter().map(|one| one.trial.name.clone()).collect(),
         invalid_trials: invalid.iter().filter(|trial| trial.configuration == *configuration).count(),
         tps: throughput(evidence),
-        response_us_p50: median_of(|measured| measured.response.response_us_p50),
-        response_us_p95: median_of(|measured| measured.response.response_us_p95),
-        response_us_p99: median_of(|measured| measured.response.response_us_p99),
-        response_us_p999: median_of(|measured| measured.response.response_us_p999),
+        response_us_p50: mean_of(|measured| measured.response.response_us_p50),
+        response_us_p95: mean_of(|measured| measured.response.response_us_p95),
+        response_us_p99: mean_of(|measured| measured.response.response_us_p99),
+        response_us_p999: mean_of(|measured| measured.response.response_us_p999),
         response_us_max: largest_of(|measured| measured.response.response_us_max),
         failed: sum_of(|one| one.measured.counts.failed),
         ignored: sum_of(|one| one.measured.counts.ignored),
         retried: sum_of(|one| one.measured.counts.retried),
         reconnects: sum_of(|one| one.trial.engine.as_ref().map_or(0, |engine| engine.reconnects)),
         errors: merge_errors(evidence),
-        client_cpu_us_per_tx: median_of(|measured| measured.resources.client_cpu_us_per_tx),
-        server_cpu_us_per_tx: median_of(Measured::server_cpu_us_per_tx),
+        client_cpu_us_per_tx: mean_of(|measured| measured.resources.client_cpu_us_per_tx),
+        server_cpu_us_per_tx: mean_of(Measured::server_cpu_us_per_tx),
         worker_busy_max: share_of(|measured| measured.resources.worker_busy_max),
         worker_wait_max: share_of(|measured| measured.resources.worker_wait_max),
         steal_max: share_of(|measured| measured.resources.steal),

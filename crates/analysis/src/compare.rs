@@ -7,8 +7,9 @@ use crate::detail::{CellDetail, TrialDetail, TrialRecord, all_waits, cell_detail
 use crate::effect::{ALPHA, Effect};
 use crate::evidence::Evidence;
 use crate::holm::holm;
-use crate::judge::{Change, Judge};
+use crate::judge::{Change, Judge, Missing};
 use crate::ledger::{LedgerKey, LedgerUnit};
+use crate::middle::mean_on;
 use crate::sample::exp;
 use crate::waits::ComparedWaits;
 use crate::{Noise, generator_reason};
@@ -141,6 +142,8 @@ pub struct ComparedLine {
     pub difference: Option<Estimate>,
     #[serde(flatten)]
     pub change: Change,
+    /// What the verdict on throughput lacks, where its interval excludes "no difference" and there is none.
+    pub missing: Option<Missing>,
     /// Where one of the sides has a single trial, and only for throughput: b over a with an interval from how much the two
     /// trials fluctuate within themselves. It says nothing of what a repetition would show.
     pub within_trials: Option<Estimate>,
@@ -308,9 +311,8 @@ impl Compared {
             effect.map(|effect| effect.with_variance_at_least(if metric == TPS { resolution(a, b) } else { 0.0 }));
         // The mean whose ratio is the one that is shown.
         let middle = |list: &[(u32, f64)]| {
-            let scaled: Vec<_> = list.iter().map(|(_, figure)| scale(*figure)).collect();
-            let mean = scaled.iter().sum::<f64>() / scaled.len().max(1) as f64;
-            (!scaled.is_empty()).then(|| if is_ratio { exp(mean) } else { mean })
+            let figures: Vec<_> = list.iter().map(|(_, figure)| *figure).collect();
+            mean_on(&figures, is_ratio)
         };
         // Half a transaction stands in for none where there must be a logarithm, and nowhere else.
         let shown = |side: &CompareSide<'_>, list: &[(u32, f64)]| {
@@ -368,6 +370,10 @@ impl Compared {
                 .filter(|_| self.is_ratio && self.a != Some(0.0) && self.b != Some(0.0))
                 .map(|effect| effect.estimate(exp)),
             difference: effect.filter(|_| !self.is_ratio).map(|effect| effect.estimate(|x| x)),
+            missing: match (change, self.effect) {
+                (Change::NotEnoughData { .. }, Some(effect)) if self.metric == TPS => judge.missing(&effect),
+                _ => None,
+            },
             change: if is_sure { change } else { Change::NotEnoughData { more_trials: None } },
             within_trials: None,
             effect: self.effect,

@@ -6,7 +6,7 @@ use serde::Serialize;
 use truetps_record::{Interval, Phase, ProbeSeries, ProbeSource, Trial};
 
 use crate::ledger::{Ledger, LedgerInput, LedgerKey, LedgerLine, ledger};
-use crate::middle::{largest, median};
+use crate::middle::{largest, mean};
 use crate::signs::{Sign, signs};
 use crate::stalls::{Stall, StallKind, Stalls, StallsUnknown, stalls};
 use crate::waits::{TopWaits, Wait, WaitSeries, Waits};
@@ -52,7 +52,7 @@ pub struct CellDetail {
     pub longest_ms: Option<f64>,
     /// Longest of all trials; `None`: none was as long as 100 ms.
     pub max_gap_ms: Option<f64>,
-    /// Medians over trials; the source is that of the first trial that knows the line.
+    /// Geometric means over trials (means where one is zero); the source is that of the first trial that knows the line.
     pub ledger: Ledger,
     /// What sessions waited on, longest first; `None` where no trial has seen a wait.
     pub waits: Option<TopWaits>,
@@ -70,7 +70,7 @@ pub fn cell_detail(trials: &[&TrialDetail]) -> CellDetail {
         watched_ms: sum(&watched, |stalls| stalls.watched_ms),
         longest_ms: largest(watched.iter().filter_map(|stalls| stalls.longest_ms)),
         max_gap_ms: largest(watched.iter().filter_map(|stalls| stalls.max_gap_ms)),
-        ledger: Ledger { lines: LedgerKey::ALL.iter().filter_map(|key| median_line(trials, *key)).collect() },
+        ledger: Ledger { lines: LedgerKey::ALL.iter().filter_map(|key| mean_line(trials, *key)).collect() },
         waits: all_waits(trials).map(|waits| waits.bounded()),
     }
 }
@@ -86,10 +86,10 @@ fn sum(watched: &[&Stalls], of: impl Fn(&Stalls) -> f64) -> f64 {
 }
 
 /// `None` where no trial has a ledger.
-fn median_line(trials: &[&TrialDetail], key: LedgerKey) -> Option<LedgerLine> {
+fn mean_line(trials: &[&TrialDetail], key: LedgerKey) -> Option<LedgerLine> {
     let lines: Vec<_> = trials.iter().filter_map(|one| one.ledger.as_ref()?.line(key)).collect();
     let known = lines.iter().find(|line| line.per_tx.is_some()).or_else(|| lines.first())?;
-    let per_tx = median(lines.iter().filter_map(|line| line.per_tx));
+    let per_tx = mean(lines.iter().filter_map(|line| line.per_tx));
     Some(LedgerLine { key, per_tx, source: known.source.clone() })
 }
 

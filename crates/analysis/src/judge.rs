@@ -24,6 +24,20 @@ pub enum Change {
     },
 }
 
+/// Why nothing is claimed of a throughput whose 95 % interval excludes "no difference".
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(tag = "what", rename_all = "snake_case")]
+pub enum Missing {
+    /// Several comparisons share the 5 %: the test has to be passed at this level.
+    Test { alpha: f64 },
+    /// The difference is smaller than the smallest one of interest, and may be larger.
+    Interest,
+    /// These trials see differences of this size (0.03 is 3 %) four times out of five, and none that is smaller.
+    Power { least: f64 },
+    /// Two runs of the same configuration leave differences of this size visible, and none that is smaller.
+    Twins { least: f64 },
+}
+
 /// What one claim is made from, beside the effect. Effects on throughput are natural logarithms of ratios, so that "twice" and
 /// "half" are equally far from "the same".
 pub(crate) struct Judge<'a> {
@@ -56,6 +70,24 @@ impl Judge<'_> {
             return Change::Equivalent;
         }
         Change::NotEnoughData { more_trials: self.more_trials(effect) }
+    }
+
+    /// The first condition that is not met, where the 95 % interval excludes "no difference". Effects are logarithms.
+    pub(crate) fn missing(&self, effect: &Effect) -> Option<Missing> {
+        let (half, visible) = (effect.half_width()?, effect.visible()?);
+        let size = effect.mean.abs();
+        if size <= half {
+            return None;
+        }
+        let twins = self.noise.map_or(0.0, |noise| noise.smallest_visible_effect);
+        let missing = match () {
+            () if !self.passes => Missing::Test { alpha: self.alpha },
+            () if size < self.margin => Missing::Interest,
+            () if size < twins.ln_1p() => Missing::Twins { least: twins },
+            () if size < visible => Missing::Power { least: visible.exp_m1() },
+            () => return None,
+        };
+        Some(missing)
     }
 
     /// Trials of each (pairs, where there are pairs) beyond those seen after which a verdict is likely (about 80 %), if effect and
@@ -141,6 +173,13 @@ mod tests {
             alarm: false,
         };
         let effect = Effect::paired(&[0.095, 0.1, 0.1, 0.105, 0.1]);
+        let missing = |passes: bool, visible: f64| {
+            let noise = noise(visible);
+            Judge { passes, alpha: 0.01, margin: 0.03_f64.ln_1p(), noise: Some(&noise) }.missing(&effect.unwrap())
+        };
+        assert_eq!(missing(true, 0.2), Some(Missing::Twins { least: 0.2 }));
+        assert_eq!(missing(false, 0.2), Some(Missing::Test { alpha: 0.01 }));
+        assert_eq!(missing(true, 0.08), None);
         assert_eq!(judge(effect, Some(&noise(0.08))), Change::Higher);
         // e^0.1 = 1.105: below 20 %. ln(1.2) = 0.1823 falls with √(5/n): 0.0989 at n = 17, with little scatter.
         assert_eq!(judge(effect, Some(&noise(0.2))), Change::NotEnoughData { more_trials: Some(12) });

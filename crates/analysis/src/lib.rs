@@ -43,7 +43,7 @@ mod truth_tests;
 
 pub use compare::{CompareOptions, CompareSide, ComparedLine, Comparison, Metric, OwnMetric, Pairing, compare};
 pub use detail::{CellDetail, Meanwhile, TrialDetail, TrialRecord, cell_detail, detail};
-pub use judge::Change;
+pub use judge::{Change, Missing};
 pub use ledger::{Ledger, LedgerKey, LedgerLine, LedgerUnit};
 pub use limited::{GeneratorLimited, generator_reason};
 pub use live::{LiveStall, LiveStalls, StallsSoFar};

@@ -13,6 +13,26 @@ pub(crate) fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
     }
 }
 
+/// The figure of a configuration: the geometric mean of its trials' own figures, the mean where one is zero. Comparisons have the
+/// same, so that figures that are shown have the ratio that is shown.
+pub(crate) fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let values: Vec<_> = values.filter(|value| value.is_finite()).collect();
+    let is_ratio = values.iter().all(|value| *value > 0.0);
+    mean_on(&values, is_ratio)
+}
+
+/// The mean, of logarithms where ratios are compared.
+pub(crate) fn mean_on(values: &[f64], of_logarithms: bool) -> Option<f64> {
+    let (first, n) = (values.first()?, values.len() as f64);
+    // The mean of logarithms of equal values is not quite their logarithm.
+    if values.iter().all(|value| value == first) {
+        return Some(*first);
+    }
+    let of = |value: f64| if of_logarithms { value.ln() } else { value };
+    let mean = values.iter().map(|value| of(*value)).sum::<f64>() / n;
+    Some(if of_logarithms { mean.exp() } else { mean })
+}
+
 pub(crate) fn largest(values: impl Iterator<Item = f64>) -> Option<f64> {
     values.filter(|value| value.is_finite()).reduce(f64::max)
 }
@@ -20,6 +40,22 @@ pub(crate) fn largest(values: impl Iterator<Item = f64>) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn means_are_geometric_but_for_zeros() {
+        let check = |values: &[f64], expect: Option<f64>| {
+            let got = mean(values.iter().copied());
+            assert!(
+                got.zip(expect).map_or(got == expect, |(got, expect)| (got - expect).abs() < 1e-9),
+                "{values:?}: {got:?}"
+            );
+        };
+        check(&[], None);
+        check(&[3.3], Some(3.3));
+        check(&[2.0, 8.0, f64::NAN], Some(4.0));
+        check(&[0.0, 8.0], Some(4.0));
+        check(&[0.0, 0.0], Some(0.0));
+    }
 
     #[test]
     fn medians() {

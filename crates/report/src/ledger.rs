@@ -165,7 +165,7 @@ pub(crate) fn section(input: &ReportInput<'_>) -> Option<Section> {
     let header = std::iter::once("a transaction".to_owned()).chain(columns).chain(["from".to_owned()]);
     let table = Table { caption: None, header: header.collect(), rows: known.map(row).collect(), words_last: true };
     let mut said =
-        vec!["Medians over the valid trials of a configuration, of transactions that ended well.".to_owned()];
+        vec!["Geometric means over the valid trials of a configuration, of transactions that ended well.".to_owned()];
     said.extend(absent(&view.lines));
     if view.left_out > 0 {
         said.push("The other configurations are in report.html and in JSON.".to_owned());

@@ -199,11 +199,14 @@ fn undecided(analysis: &Analysis) -> Option<String> {
     if open.is_empty() {
         return None;
     }
-    let text = format!("{} of {} comparisons are not decided", open.len(), analysis.contrasts.len());
+    let (text, them) = match analysis.contrasts.len() {
+        1 => ("The comparison is not decided".to_owned(), "it"),
+        all => (format!("{} of {all} comparisons are not decided", open.len()), "them all"),
+    };
     let most = open.iter().flatten().max();
     Some(match most {
         Some(most) if open.iter().all(Option::is_some) => {
-            format!("{text}; {} would decide them all.", format::more_blocks(*most))
+            format!("{text}; {} would decide {them}.", format::more_blocks(*most))
         }
         _ => format!("{text}."),
     })
@@ -316,6 +319,17 @@ mod tests {
         let fixture = Fixture::durability().with(|trials| trials.retain(|trial| trial.block == 0));
         check(&meaning(&fixture.input()), "6 of 6 comparisons are not decided.");
         check(&meaning(&fixture.input()), "whether =2 differs is not decided (×2.22 (1 block))");
+    }
+
+    #[test]
+    fn one_comparison_is_not_counted() {
+        let fixture = Fixture::of_plan(
+            "name = \"b\"\nabout = \"?\"\n[workload]\nname = \"insert\"\n[design]\nblocks = 1\naa_pair = false\n\
+             [factors]\nsync_binlog = [1, 0]\nconnections = [1]\n",
+        );
+        check(&meaning(&fixture.input()), "The comparison is not decided");
+        let text = crate::text(&fixture.input(), false);
+        assert!(text.contains("passes a t test at 5 %") && !text.contains("all 1 comparisons"), "{text}");
     }
 
     #[test]

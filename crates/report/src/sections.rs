@@ -50,10 +50,13 @@ pub(crate) fn comparisons(input: &ReportInput<'_>) -> Option<Section> {
         .collect();
     blocks.push(Block::Paragraph(format!(
         "Ratios are paired by block, with their 95 % interval. \"sees\": the smallest effect that the pairs could have \
-         shown. faster and slower: the difference passes Holm's correction over all {} comparisons, and is at least \
+         shown. faster and slower: the difference passes {}, and is at least \
          {}, at least what the comparison sees and at least what the A/A pairs leave visible. equivalent: the whole \
          interval is within {}.",
-        analysis.contrasts.len(),
+        match analysis.contrasts.len() {
+            1 => "a t test at 5 %".to_owned(),
+            all => format!("Holm's correction over all {all} comparisons"),
+        },
         format::percent(analysis.smallest_effect),
         format::percent(analysis.smallest_effect)
     )));

@@ -295,7 +295,7 @@ What it means
 Trials    27 of 30 valid, 1 invalid, 1 partial, 1 not run; 3 blocks in random order, seed 42
 connections  trials      p50      p95      p99     max  failed  client CPU  server CPU  mark
           8       2  8.96 ms  17.9 ms  29.9 ms  402 ms       0     11.5 µs     84.0 µs  1 not used
-         50       3  17.0 ms  34.0 ms  56.7 ms  764 ms       6     11.5 µs     84.0 µs  †
+         50       3  17.0 ms  33.9 ms  56.6 ms  764 ms       6     11.5 µs     84.0 µs  †
 † generator-limited: \"What it means\" has the reason.
          50  ×2.26 [2.11, 2.43]  ×0.442 [0.411, 0.475]  9.4 %  faster, generator-limited
 Invalid trials, errors and notes

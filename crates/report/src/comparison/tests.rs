@@ -1,7 +1,8 @@
 //! Comparisons of made-up experiments, in every format.
 
 use truetps_analysis::{
-    CompareOptions, CompareSide, Comparison, Pairing, ThresholdState, TrialDetail, TrialRecord, compare, detail,
+    Change, CompareOptions, CompareSide, Comparison, Missing, Pairing, ThresholdState, TrialDetail, TrialRecord,
+    compare, detail,
 };
 use truetps_knowledge::DurabilityPair;
 use truetps_record::{Configuration, Trial, TrialRole, WorkloadProfile};
@@ -154,6 +155,23 @@ fn a_side_that_survives_less_is_told_beside_the_verdict() {
     let text = comparison_text(&[unknown.input()], false);
     assert!(text.contains("durability: cannot be judged") && text.contains("the settings of B"), "{text}");
     assert!(!text.contains("can cost B"), "{text}");
+}
+
+/// An interval that excludes "no difference" beside "not enough data" needs a reason.
+#[test]
+fn what_a_verdict_lacks_is_told() {
+    let mut made = flushes(Pairing::Blocks);
+    made.comparison.lines[0].change = Change::NotEnoughData { more_trials: None };
+    for (missing, expect) in [
+        (Missing::Twins { least: 0.66 }, "leave only differences from 66 % on visible"),
+        (Missing::Test { alpha: 0.05 / 3.0 }, "the test at 1.7 % that decides is not passed"),
+    ] {
+        made.comparison.lines[0].missing = Some(missing);
+        made.check();
+        let text = comparison_text(&[made.input()], false);
+        let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(flat.contains("excludes no difference, but") && flat.contains(expect), "{text}");
+    }
 }
 
 /// The same key again and again, and new ones at the end: what case 4 was about.

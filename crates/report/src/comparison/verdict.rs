@@ -1,6 +1,8 @@
 //! The answer of a comparison in sentences.
 
-use truetps_analysis::{CellDetail, Change, ComparedLine, LedgerKey, Metric, OwnMetric, Pairing, ThresholdState};
+use truetps_analysis::{
+    CellDetail, Change, ComparedLine, LedgerKey, Metric, Missing, OwnMetric, Pairing, ThresholdState,
+};
 
 use super::{ComparedSide, ComparisonInput, conditions, figures};
 use crate::format;
@@ -131,9 +133,31 @@ fn speed(input: &ComparisonInput<'_>) -> String {
         Change::NotEnoughData { more_trials } => {
             let more =
                 more_trials.map(|more| format!(" (about {} of each)", format::plural(more.into(), "more trial")));
-            format!("not enough data{}: {difference} tps, {trials}, {order}", more.unwrap_or_default())
+            let missing = line.missing.map_or(String::new(), |missing| format!("; {}", self::missing(missing, effect)));
+            format!("not enough data{}: {difference} tps, {trials}, {order}{missing}", more.unwrap_or_default())
         }
     }
+}
+
+/// Why an interval that excludes "no difference" is no verdict.
+fn missing(missing: Missing, effect: String) -> String {
+    let lacks = match missing {
+        Missing::Test { alpha } => {
+            format!(
+                "several comparisons share the 5 %, and the test at {} that decides is not passed",
+                format::percent(alpha)
+            )
+        }
+        Missing::Interest => format!("it is smaller than the {effect} that matter, and not shown to be"),
+        Missing::Power { least } => {
+            format!("these trials show differences reliably from {} on", format::percent(least))
+        }
+        Missing::Twins { least } => {
+            let least = format::percent(least);
+            format!("the A/A pairs, two runs of the same configuration, leave only differences from {least} on visible")
+        }
+    };
+    format!("the 95 % interval excludes no difference, but {lacks}")
 }
 
 /// The lines of the ledger that changed most, as `redo log syncs 1.00 -> 0.03`.

@@ -49,7 +49,7 @@ impl CurveChart {
     }
 
     pub(super) fn response(input: &ReportInput, lines: &Lines) -> Self {
-        let points = "A point is the time within which 99 of 100 transactions ended (median over trials, the short strokes \
+        let points = "A point is the time within which 99 of 100 transactions ended (geometric mean over trials, the short strokes \
                       beside it are the single trials)";
         let knees = ": past the knee of the throughput, which is circled here too, this is what more connections cost";
         let open = " Response time counts from the scheduled start of a transaction: where the server falls behind, the wait \

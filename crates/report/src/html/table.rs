@@ -90,7 +90,7 @@ impl MainTable {
 }
 
 fn how_to_read(analysis: &Analysis) -> String {
-    let times = "Response times are medians over trials, max is the slowest transaction of all.";
+    let times = "Response times are geometric means over trials, max is the slowest transaction of all.";
     let is_open = open_loop::has_figures(analysis);
     let best = if is_open { "" } else { "The bar at the left marks the highest throughput of each setting. " };
     match &analysis.baseline_label {
