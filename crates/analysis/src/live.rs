@@ -6,6 +6,7 @@ use truetps_record::{BUCKET_MS, Interval, Phase, Suspension};
 
 use crate::middle::median;
 use crate::stall_rule::{EXPECTED_MIN, JOINED, MERGE_MS, STALL_SHARE, STALL_STEPS, STEPS_MIN};
+use crate::stalls::{Stalls, stalls};
 
 /// What the local median is taken of.
 const WINDOW: usize = 300;
@@ -59,6 +60,8 @@ pub struct LiveStalls {
     so_far: StallsSoFar,
     /// End of the last time in which the generator was suspended.
     suspended_until_ms: Option<f64>,
+    /// All intervals, to be judged again when there are no more.
+    seen: Vec<Interval>,
 }
 
 /// Buckets in a row that are low: a stall, or the one that may become one.
@@ -96,9 +99,10 @@ impl LiveStalls {
 
     /// Takes the next interval of a trial. Nothing is a stall while the trial drains.
     pub fn interval(&mut self, interval: &Interval) -> StallsSoFar {
+        self.seen.push(interval.clone());
         if self.phase != Some(interval.phase) {
-            let suspended_until_ms = self.suspended_until_ms;
-            *self = Self { phase: Some(interval.phase), suspended_until_ms, ..Self::default() };
+            let (suspended_until_ms, seen) = (self.suspended_until_ms, std::mem::take(&mut self.seen));
+            *self = Self { phase: Some(interval.phase), suspended_until_ms, seen, ..Self::default() };
         } else if (interval.start_ms - self.end_ms).abs() > APART_MS {
             self.low_ends();
         }
@@ -122,6 +126,17 @@ impl LiveStalls {
             self.remember(buckets);
         }
         self.so_far
+    }
+
+    /// The trial is over: the stalls of its measure phase by the same rule as in every report, with what came after them.
+    pub fn in_the_end(&self) -> StallsSoFar {
+        let whole = if self.suspended_until_ms.is_some() { Stalls::default() } else { stalls(&self.seen) };
+        StallsSoFar {
+            count: whole.stalls().count() as u32,
+            longest_ms: whole.longest_ms.unwrap_or(0.0),
+            judged: whole.unknown.is_none() && self.suspended_until_ms.is_none(),
+            ..StallsSoFar::default()
+        }
     }
 
     /// Stalls of this phase in order of time, with one that goes on; the last 200.
@@ -286,6 +301,26 @@ mod tests {
         (buckets[25], buckets[29], buckets[32]) = (0, 0, 0);
         buckets[40..50].fill(31);
         assert_eq!(watch(&buckets).1, []);
+    }
+
+    #[test]
+    fn what_is_told_in_the_end_is_what_the_report_says() {
+        let mut stalls = LiveStalls::default();
+        // A gap of 290 ms that no two buckets in a row show as a whole, and one in the first second.
+        let mut buckets = steady(100, 6);
+        buckets[3..6].fill(0);
+        buckets[31..33].fill(0);
+        let list: Vec<_> =
+            buckets.chunks(10).enumerate().map(|(n, chunk)| interval(Phase::Measure, n as f64 * 1e3, chunk)).collect();
+        for one in &list {
+            stalls.interval(one);
+        }
+        stalls.interval(&interval(Phase::Drain, 6000.0, &[1]));
+        let report = crate::stalls::stalls(&list);
+        let told = stalls.in_the_end();
+        assert_eq!((told.count, Some(told.longest_ms)), (2, report.longest_ms), "{report:?}");
+        assert_eq!(report.stalls().count(), 2);
+        assert_eq!(stalls.so_far.count, 0, "the drain is a phase of its own");
     }
 
     #[test]

@@ -108,8 +108,9 @@ pub(crate) fn stalls(intervals: &[Interval]) -> Stalls {
     let level = Level::of(&buckets);
     let response_ms = median(measured.iter().filter_map(|one| one.response.response_us_p50)).unwrap_or(0.0) / 1e3;
     let spans = level.stalled(&gaps, GAP_MS.max(GAP_RESPONSES * response_ms));
-    let mut list: Vec<_> = spans.iter().map(|span| level.stall(StallKind::Stall, *span, &buckets)).collect();
-    list.extend(level.dips(&spans).into_iter().map(|span| level.stall(StallKind::Dip, span, &buckets)));
+    let ends = Ends { buckets: &buckets, gaps: &gaps };
+    let mut list: Vec<_> = spans.iter().map(|span| level.stall(StallKind::Stall, *span, ends)).collect();
+    list.extend(level.dips(&spans).into_iter().map(|span| level.stall(StallKind::Dip, span, ends)));
     list.sort_by(|one, other| one.start_ms.total_cmp(&other.start_ms));
     let lengths = || list.iter().filter(|one| one.kind == StallKind::Stall).map(|one| one.length_ms);
     let unknown = (!level.is_dense && list.is_empty()).then_some(StallsUnknown::TooFew);
@@ -146,6 +147,12 @@ struct Span {
 impl Span {
     fn length_ms(&self) -> f64 {
         self.to_ms - self.from_ms
+    }
+
+    /// What both have; without length where that is nothing.
+    fn shared(&self, other: Self) -> Self {
+        let from_ms = self.from_ms.max(other.from_ms);
+        Self { from_ms, to_ms: self.to_ms.min(other.to_ms).max(from_ms) }
     }
 
     fn touches(&self, other: &Self, within_ms: f64) -> bool {
@@ -285,10 +292,10 @@ impl Level {
         runs.map(|run| Span { from_ms: run[0].0.from_ms, to_ms: run[run.len() - 1].0.to_ms }).collect()
     }
 
-    fn stall(&self, kind: StallKind, span: Span, buckets: &[Step]) -> Stall {
+    fn stall(&self, kind: StallKind, span: Span, ends: Ends<'_>) -> Stall {
         let usual = self.usual_at(span.from_ms);
         let expected = usual * span.length_ms();
-        let missing = if expected > 0.0 { 1.0 - ok_in(buckets, span) / expected } else { 0.0 };
+        let missing = if expected > 0.0 { 1.0 - ends.within(span) / expected } else { 0.0 };
         Stall {
             kind,
             start_ms: span.from_ms,
@@ -349,13 +356,28 @@ impl Window {
     }
 }
 
-/// Transactions that ended in a stretch; of a bucket that is in it in part, that part.
-fn ok_in(buckets: &[Step], span: Span) -> f64 {
-    let part = |step: &Step| {
-        let shared = step.span.to_ms.min(span.to_ms) - step.span.from_ms.max(span.from_ms);
-        step.ok * (shared / step.span.length_ms()).clamp(0.0, 1.0)
-    };
-    buckets.iter().map(part).sum()
+/// When transactions ended, as far as that is known: in which bucket, and in no gap.
+#[derive(Clone, Copy)]
+struct Ends<'a> {
+    buckets: &'a [Step],
+    gaps: &'a [Span],
+}
+
+impl Ends<'_> {
+    /// Transactions that ended in a stretch; of a bucket that is in it in part, that part. Those of a bucket that a gap reaches
+    /// into ended beside the gap: what was queued behind a standstill ends at once after it.
+    fn within(&self, span: Span) -> f64 {
+        let part = |step: &Step| {
+            let (shared, open) = (self.outside_gaps(step.span.shared(span)), self.outside_gaps(step.span));
+            if open > 0.0 { step.ok * (shared / open).clamp(0.0, 1.0) } else { 0.0 }
+        };
+        self.buckets.iter().map(part).sum()
+    }
+
+    fn outside_gaps(&self, span: Span) -> f64 {
+        let in_gaps: f64 = self.gaps.iter().map(|gap| gap.shared(span).length_ms()).sum();
+        (span.length_ms() - in_gaps).max(0.0)
+    }
 }
 
 fn merge(mut spans: Vec<Span>) -> Vec<Span> {

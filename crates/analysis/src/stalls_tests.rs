@@ -210,6 +210,20 @@ fn of_buckets(list: &[u32]) -> Vec<Interval> {
     list.chunks(10).enumerate().map(of).collect()
 }
 
+/// An open loop of 1,000 a second stops for 290 ms, and all that has queued ends within 5 ms after it: nothing ended in the stall.
+#[test]
+fn what_ends_at_once_after_a_standstill_is_not_in_it() {
+    let mut ends: Vec<f64> = (0..10_000).map(f64::from).collect();
+    for end in &mut ends {
+        if (5050.0..5340.0).contains(end) {
+            *end = 5340.0 + (*end - 5050.0) / 290.0 * 5.0;
+        }
+    }
+    let found = stalls(&intervals(0, 10_000, &ends));
+    assert_eq!(found.list.len(), 1, "{found:?}");
+    assert!(found.list[0].depth > 0.98 && (found.list[0].length_ms - 291.0).abs() < 2.0, "{found:?}");
+}
+
 /// Where a transaction takes a second (one client, a slow disk), a gap of a second is nothing.
 #[test]
 fn slow_is_not_stalled() {

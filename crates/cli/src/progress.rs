@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use truetps_analysis::{LiveProbe, LiveStalls, StallsSoFar};
 use truetps_compat::Farewell;
 use truetps_lab::{Event, Listener};
-use truetps_record::{Interval, Phase, ScheduledTrial, Suspension, Trial};
+use truetps_record::{Interval, ScheduledTrial, Suspension, Trial};
 use truetps_report::{format, printable};
 
 use crate::progress_line::Line;
@@ -25,8 +25,6 @@ pub(crate) struct Progress {
     /// What whoever hears a signal says.
     farewell: Arc<Farewell>,
     stalls: LiveStalls,
-    /// Those of the last measure phase.
-    measured: StallsSoFar,
     probe: LiveProbe,
 }
 
@@ -40,7 +38,6 @@ impl Progress {
             drawn: None,
             farewell: Arc::default(),
             stalls: LiveStalls::default(),
-            measured: StallsSoFar::default(),
             probe: LiveProbe::default(),
         }
     }
@@ -87,9 +84,6 @@ impl Progress {
 
     fn interval(&mut self, trial: &ScheduledTrial, interval: &Interval, index: usize, of: usize, left: Duration) {
         let stalls = self.stalls.interval(interval);
-        if interval.phase == Phase::Measure {
-            self.measured = stalls;
-        }
         let place = format!("[{}/{of}]", index + 1);
         let probe = self.probe.now(interval.start_ms + interval.length_ms);
         let line = Line::of(interval, stalls, &probe).placed(&place, &trial.configuration.to_string(), left);
@@ -99,12 +93,11 @@ impl Progress {
     /// What is known of a trial is of that one alone.
     fn trial_begins(&mut self) {
         (self.stalls, self.probe) = (LiveStalls::default(), LiveProbe::default());
-        self.measured = StallsSoFar::default();
     }
 
     /// `  2 stalls, longest 1.90 s`; nothing where there was none.
     fn stalls_told(&self) -> String {
-        match self.measured {
+        match self.stalls.in_the_end() {
             StallsSoFar { count: 0, .. } => String::new(),
             StallsSoFar { count, longest_ms, .. } => {
                 let longest = format::duration_us(longest_ms * 1e3);

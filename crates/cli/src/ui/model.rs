@@ -172,6 +172,7 @@ impl Watch {
         running.failed += interval.counts.failed;
         // The drain counts for nothing: what was before it stays.
         if interval.phase == Phase::Drain {
+            self.stalls.interval(interval);
             return self.doing("the last transactions end".to_owned());
         }
         running.so_far = self.stalls.interval(interval);
@@ -204,9 +205,10 @@ impl Watch {
         self.doing("the trial is over".to_owned());
         let measured = trial.measured.as_ref();
         let running = self.model.running.as_mut().filter(|running| running.index == index);
-        let stalls = running.as_ref().map_or_else(StallsSoFar::default, |running| running.measured);
+        let stalls = running.as_ref().map_or_else(StallsSoFar::default, |_| self.stalls.in_the_end());
         if let Some(running) = running {
             (running.left, running.over) = (left, true);
+            running.measured = stalls;
         }
         let outcome = Outcome {
             number: index + 1,

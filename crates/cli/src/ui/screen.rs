@@ -157,8 +157,7 @@ impl Screen {
     pub(crate) fn size(&self) -> Rect {
         const USUAL: (u16, u16) = (80, 24);
         let size = tcgetwinsize(&self.terminal).map_or((0, 0), |size| (size.ws_col, size.ws_row));
-        let (columns, rows) = if size.0 == 0 || size.1 == 0 { USUAL } else { size };
-        Rect::new(0, 0, columns, rows)
+        bounded(if size.0 == 0 || size.1 == 0 { USUAL } else { size })
     }
 
     /// What was typed since the last time; waits for it so long. `None`: nothing will ever be typed.
@@ -195,6 +194,12 @@ impl Drop for Screen {
     }
 }
 
+/// A terminal may claim any size, and each of its cells takes memory: beyond this it stays empty.
+fn bounded((columns, rows): (u16, u16)) -> Rect {
+    const MOST: (u16, u16) = (1000, 300);
+    Rect::new(0, 0, columns.min(MOST.0), rows.min(MOST.1))
+}
+
 /// Keys come one by one and are not shown. Ctrl-C and Ctrl-Z stay the terminal's, so that they mean what they mean without
 /// a picture; Ctrl-S would hold the picture, and Ctrl-\ end the program in the middle of it.
 fn for_keys(before: &Termios) -> Termios {
@@ -211,4 +216,15 @@ fn for_keys(before: &Termios) -> Termios {
 /// What a thread that died has held is as good as before: nothing in it is left half done.
 fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_of_any_size_takes_bounded_memory() {
+        assert_eq!(bounded((u16::MAX, u16::MAX)), Rect::new(0, 0, 1000, 300));
+        assert_eq!(bounded((80, 24)), Rect::new(0, 0, 80, 24));
+    }
 }

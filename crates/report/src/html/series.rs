@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use truetps_analysis::{Stall, StallKind, TrialDetail};
-use truetps_record::{Interval, Measured, Phase, Trial, TrialRole, Validity};
+use truetps_record::{BUCKET_MS, Interval, Measured, Phase, Trial, TrialRole, Validity};
 
 use super::TrialSeries;
 use super::labels::{best_cell, configuration, unbroken};
@@ -123,7 +123,7 @@ fn how_to_read(merged: usize, is_open: bool) -> String {
     let open = " The thin dotted line is the schedule's rate: where throughput stays below it, starts wait, and the queue of \
                 those without a client grows.";
     let open = if is_open { open } else { "" };
-    let reading = "Each line is one trial, each step one interval: what an average hides (a stall, a slow start, a trial \
+    let reading = "Each line is one trial, each step one interval (those under 100 ms have no rate and are left out): what an average hides (a stall, a slow start, a trial \
                    unlike its fellows) shows here. The grey part is not counted; a stall is shaded red, a dip yellow.";
     if merged == 1 {
         return format!("{reading}{open}");
@@ -240,7 +240,12 @@ pub(super) fn letter(phase: Phase) -> char {
 /// Joins up to `merged` neighbours of the same phase into one step.
 fn steps(intervals: &[Interval], merged: usize) -> Vec<Step> {
     let phases = intervals.chunk_by(|one, next| one.phase == next.phase);
-    phases.flat_map(|phase| phase.chunks(merged)).filter_map(join).collect()
+    phases.flat_map(|phase| phase.chunks(merged)).filter_map(join).filter(is_drawn).collect()
+}
+
+/// A rate of less than a bucket's time is none: 50 transactions that drain within 0.5 ms would be a spike of 100,000 tps.
+fn is_drawn(step: &Step) -> bool {
+    step.length_ms >= BUCKET_MS
 }
 
 fn join(intervals: &[Interval]) -> Option<Step> {
@@ -304,6 +309,14 @@ mod tests {
             buckets: Vec::new(),
             gaps: Vec::new(),
         }
+    }
+
+    #[test]
+    fn a_moment_is_no_rate() {
+        let drained = Interval { length_ms: 0.48, ..interval(Phase::Drain, 1000.0, 50, Some(5.0)) };
+        let found: Vec<_> =
+            steps(&[interval(Phase::Measure, 0.0, 20, None), drained], 1).iter().map(|one| one.ok).collect();
+        assert_eq!(found, [20.0]);
     }
 
     #[test]
