@@ -1,6 +1,10 @@
 //! What a fuzzer calls with the bytes that it makes up. `src/bin/noise.rs` calls the same with random ones.
 
 mod postgres;
+// The command is a program without a library: its reader is compiled here once more.
+#[path = "../../crates/cli/src/recorded.rs"]
+mod recorded;
+mod run_folder;
 mod tls_sealing;
 
 use std::sync::Arc;
@@ -11,6 +15,7 @@ use truetps_driver::{
 };
 
 pub use postgres::postgres_session;
+pub use run_folder::{run_folder, whole_files};
 pub use tls_sealing::tls_sealing;
 
 const OK: &[u8] = &[0, 1, 0, 2, 0, 0, 0];

@@ -61,6 +61,48 @@ fn random_records(random: &mut impl FnMut() -> u64, kind: u8, pieces: &[&[u8]]) 
     data
 }
 
+/// What replaces a number of a file, or a part of it.
+const NUMBERS: [&[u8]; 12] = [
+    b"0",
+    b"-1",
+    b"0.5",
+    b"1e308",
+    b"-1e-308",
+    b"4294967295",
+    b"9007199254740993",
+    b"18446744073709551615",
+    b"null",
+    b"true",
+    b"\"\"",
+    b"[]",
+];
+
+/// One or two files of a run folder, each edited in a few places.
+fn edited(random: &mut impl FnMut() -> u64) -> Vec<u8> {
+    let mut data = Vec::new();
+    for (letter, whole) in truetps_fuzz::whole_files() {
+        if random() % 4 != 0 {
+            continue;
+        }
+        data.push(letter);
+        let mut content = whole.to_vec();
+        for _ in 0..random() % 4 {
+            let at = random() as usize % content.len().max(1);
+            let digits = content.iter().skip(at).take_while(|byte| byte.is_ascii_digit()).count();
+            let number = NUMBERS[random() as usize % NUMBERS.len()];
+            match random() % 8 {
+                0 => content.truncate(at),
+                1 => content.iter_mut().skip(at).take(1).for_each(|byte| *byte ^= 1 << (random() % 8)),
+                _ if digits > 0 => drop(content.splice(at..at + digits, number.iter().copied())),
+                _ => {}
+            }
+        }
+        data.extend(content);
+        data.push(0x1e);
+    }
+    data
+}
+
 fn main() {
     let argument = |n| std::env::args().nth(n).and_then(|text| text.parse::<u64>().ok());
     let (seconds, mut state) = (argument(1).unwrap_or(10), argument(2).unwrap_or(1));
@@ -87,6 +129,7 @@ fn main() {
             let at = random() as usize % data.len();
             data[at] = random() as u8;
         }
+        truetps_fuzz::run_folder(&edited(&mut random));
         truetps_fuzz::mysql_session(&data);
         truetps_fuzz::postgres_session(&random_messages(&mut random, 3, &MESSAGES));
         // A handshake takes as long as thousands of the others.

@@ -1,0 +1,185 @@
+//! A run folder that was edited, or made by another program: it is read, analysed and reported in every format.
+
+use std::cell::OnceCell;
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
+use truetps_analysis::{CompareOptions, CompareSide, Pairing, TrialDetail, TrialRecord, compare};
+use truetps_knowledge::DurabilityPair;
+use truetps_record::{Experiment, ExperimentFolder, Plan, ProbeSeries, Trial};
+use truetps_report::{ComparedSide, ComparisonInput, FailIf, durability_of};
+
+use crate::recorded::{Histograms, ReadTrial, Recorded, read_all};
+
+/// Ends each file of the input.
+const SEPARATOR: u8 = 0x1e;
+const TRIALS: [&str; 2] = ["trial-0001", "trial-0002"];
+
+macro_rules! whole_file {
+    ($path:literal) => {
+        ($path, include_bytes!(concat!("../../crates/report/testdata/before-probe/", $path)))
+    };
+}
+
+/// Letters of the files that the folder has, with their content: what a mutation begins with.
+pub fn whole_files() -> impl Iterator<Item = (u8, &'static [u8])> {
+    let content = |file: &str| WHOLE.iter().find(|(name, _)| *name == file).map(|(_, content)| *content);
+    (b'a'..=b'z').filter_map(move |letter| Some((letter, content(file_of(&[letter])?.0)?)))
+}
+
+/// What the folder has where the input says nothing: two trials of a real run.
+const WHOLE: [(&str, &[u8]); 10] = [
+    whole_file!("experiment.json"),
+    whole_file!("plan.toml"),
+    whole_file!("trial-0001/run.json"),
+    whole_file!("trial-0001/intervals.jsonl"),
+    whole_file!("trial-0001/latency.hdr"),
+    whole_file!("trial-0001/server/variables.json"),
+    whole_file!("trial-0002/run.json"),
+    whole_file!("trial-0002/intervals.jsonl"),
+    whole_file!("trial-0002/latency.hdr"),
+    whole_file!("trial-0002/server/variables.json"),
+];
+
+/// Files, each with a letter in front that names it, separated by the byte 0x1e.
+///
+/// Whatever they have, all that reads a run folder ends, with an answer or an error.
+pub fn run_folder(data: &[u8]) {
+    thread_local! {
+        static FOLDER: OnceCell<tempfile::TempDir> = const { OnceCell::new() };
+    }
+    FOLDER.with(|folder| {
+        let folder = folder.get_or_init(whole_folder).path();
+        let changed: Vec<_> = data.split(|byte| *byte == SEPARATOR).filter_map(file_of).collect();
+        for (file, content) in &changed {
+            fs::write(folder.join(file), content).expect("a folder of the fuzzer's own");
+        }
+        read(folder);
+        for (file, _) in &changed {
+            match WHOLE.iter().find(|(name, _)| name == file) {
+                Some((_, content)) => fs::write(folder.join(file), content).expect("a folder of the fuzzer's own"),
+                None => _ = fs::remove_file(folder.join(file)),
+            }
+        }
+    });
+}
+
+fn whole_folder() -> tempfile::TempDir {
+    let memory = Path::new("/dev/shm");
+    let place = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
+    let folder = tempfile::tempdir_in(place).expect("a temporary folder can be made");
+    for trial in TRIALS {
+        fs::create_dir_all(folder.path().join(trial).join("server")).expect("an empty folder");
+    }
+    for (file, content) in WHOLE {
+        fs::write(folder.path().join(file), content).expect("an empty folder");
+    }
+    folder
+}
+
+fn file_of(part: &[u8]) -> Option<(&'static str, Vec<u8>)> {
+    let (letter, content) = part.split_first()?;
+    let file = match letter {
+        b'e' => "experiment.json",
+        b'p' => "plan.toml",
+        b'r' => "trial-0001/run.json",
+        b's' => "trial-0002/run.json",
+        b'i' => "trial-0001/intervals.jsonl",
+        b'b' => "trial-0001/probe.jsonl",
+        b'l' | b'h' => "trial-0001/latency.hdr",
+        b'v' => "trial-0001/server/variables.json",
+        b'y' => "trial-0001/sysbench.json",
+        _ => return None,
+    };
+    Some((file, if *letter == b'h' { histogram_line(content) } else { content.to_vec() }))
+}
+
+/// Bytes of a histogram, packed as a line of `latency.hdr`: no fuzzer finds the checksum of a compressed stream.
+fn histogram_line(plain: &[u8]) -> Vec<u8> {
+    let mut packed = ZlibEncoder::new(Vec::new(), Compression::fast());
+    packed.write_all(plain).expect("memory takes everything");
+    let packed = packed.finish().expect("memory takes everything");
+    let bytes = [&0x1c84_9314_u32.to_be_bytes()[..], &(packed.len() as u32).to_be_bytes(), &packed].concat();
+    format!("Tag=measure,1.000,1.000,0.100,{}\n", STANDARD.encode(bytes)).into_bytes()
+}
+
+fn read(path: &Path) {
+    let Ok(folder) = ExperimentFolder::open(path) else { return };
+    if let Ok(recorded) = Recorded::read(&folder) {
+        report(&recorded);
+    }
+    let names = TRIALS.map(str::to_owned);
+    let trials = read_all(&folder, &names, Histograms::LeftOut);
+    stalls(&trials);
+    if let [a, b] = &trials[..] {
+        compare_trials(&folder, a, b);
+        compare_trials(&folder, a, a);
+    }
+}
+
+fn report(recorded: &Recorded) {
+    let analysis = recorded.analyse();
+    let input = recorded.input(&analysis);
+    truetps_report::html(&input, &recorded.series);
+    truetps_report::text(&input, false);
+    truetps_report::json(&input);
+    truetps_report::csv(&input);
+    truetps_report::markdown(&input);
+    truetps_report::jsonl(&input);
+    truetps_report::sysbench(&input, &recorded.series);
+}
+
+fn stalls(trials: &[ReadTrial]) {
+    let both: Vec<_> = trials.iter().filter_map(|one| one.trial.as_ref().zip(one.detail.as_ref())).collect();
+    truetps_report::stalls_text("a", &both, &[], false);
+    truetps_report::stalls_json(&both, &[]);
+    truetps_report::stalls_csv(&both);
+    truetps_report::stalls_markdown("a", &both, &[]);
+}
+
+fn compare_trials(folder: &ExperimentFolder, a: &ReadTrial, b: &ReadTrial) {
+    let (Ok(plan), Ok(experiment)) = (folder.plan(), folder.experiment()) else { return };
+    let probes = [a, b].map(|one| folder.probe(&one.series.name).ok().flatten());
+    let (Some(of_a), Some(of_b)) = (side(a, probes[0].as_ref()), side(b, probes[1].as_ref())) else { return };
+    let variables = folder.variables(&a.series.name).ok().flatten();
+    let survives = |trial| durability_of([(trial, variables.as_ref())]);
+    let durability = DurabilityPair::of(survives(of_a.0.trial), survives(of_b.0.trial));
+    for pairing in [Pairing::Blocks, Pairing::None] {
+        let smallest_effect = plan.design.smallest_effect_percent / 100.0;
+        let options = CompareOptions { pairing, smallest_effect, of: 1, noise: None };
+        let comparison = compare(&CompareSide { trials: vec![of_a] }, &CompareSide { trials: vec![of_b] }, &options);
+        let judged = ["tps<-5%", "durability"].map(|text| {
+            let threshold: FailIf = text.parse().expect("a threshold");
+            (threshold, threshold.state(&comparison, &durability, 1))
+        });
+        let input = ComparisonInput {
+            a: compared("a", &plan, &experiment, of_a.0.trial),
+            b: compared("b", &plan, &experiment, of_b.0.trial),
+            comparison: &comparison,
+            settings: None,
+            durability: &durability,
+            thresholds: &judged,
+        };
+        truetps_report::comparison_text(&[input], false);
+        truetps_report::comparison_json(&[input]);
+        truetps_report::comparison_csv(&[input]);
+        truetps_report::comparison_markdown(&[input]);
+    }
+}
+
+/// `None`: no valid trial, which is never compared.
+fn side<'a>(one: &'a ReadTrial, probe: Option<&'a ProbeSeries>) -> Option<(TrialRecord<'a>, &'a TrialDetail)> {
+    let trial = one.trial.as_ref().filter(|trial| trial.validity.is_valid() && trial.measured.is_some())?;
+    let detail = one.detail.as_ref()?;
+    Some((TrialRecord { trial, intervals: &one.series.intervals, probe, variables: None }, detail))
+}
+
+fn compared<'a>(name: &'a str, plan: &'a Plan, experiment: &'a Experiment, trial: &'a Trial) -> ComparedSide<'a> {
+    let configuration = &trial.configuration;
+    ComparedSide { name, plan, experiment, configuration, trial: Some(trial), notes: &[], unread: &[] }
+}
