@@ -1,5 +1,7 @@
 //! A report as comma-separated values: one row for each configuration, figures as they are, units in the names.
 
+use std::borrow::Cow;
+
 use truetps_analysis::{Cell, CellDetail, Contrast, Curve, LedgerKey, OpenLoopCell, Verdict};
 use truetps_record::Estimate;
 
@@ -250,11 +252,19 @@ pub(crate) fn push_row(out: &mut String, fields: impl Iterator<Item = String>) {
 }
 
 fn quote(field: &str) -> String {
+    let field = without_formula(field);
     if field.contains(['"', ',', '\n', '\r']) {
         format!("\"{}\"", field.replace('"', "\"\""))
     } else {
-        field.to_owned()
+        field.into_owned()
     }
+}
+
+/// A spreadsheet evaluates a cell that begins like a formula, also between quotes; an apostrophe in front makes it a text. Texts
+/// of servers and of other people's run folders are in these cells. Numbers stay numbers.
+fn without_formula(field: &str) -> Cow<'_, str> {
+    let is_formula = field.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']) && field.parse::<f64>().is_err();
+    if is_formula { Cow::Owned(format!("'{field}")) } else { Cow::Borrowed(field) }
 }
 
 #[cfg(test)]
@@ -345,5 +355,21 @@ mod tests {
     fn quotes() {
         assert_eq!(quote("a,\"b\""), "\"a,\"\"b\"\"\"");
         assert_eq!(quote("O_DIRECT"), "O_DIRECT");
+    }
+
+    #[test]
+    fn no_cell_is_a_formula() {
+        let check = |field: &str, expect: &str| assert_eq!(quote(field), expect);
+        for number in ["-5", "-0.25", "+1", "1e-7", "-1e300"] {
+            check(number, number);
+        }
+        check("=1+2", "'=1+2");
+        check("@SUM(A1)", "'@SUM(A1)");
+        check("-2+3", "'-2+3");
+        check("+cmd|' /C calc'!A0", "'+cmd|' /C calc'!A0");
+        check("\t=1", "'\t=1");
+        check("\r=1", "\"'\r=1\"");
+        check("=HYPERLINK(\"u\",\"t\")", "\"'=HYPERLINK(\"\"u\"\",\"\"t\"\")\"");
+        check("a=1", "a=1");
     }
 }
