@@ -161,6 +161,26 @@ pub enum PlanError {
     UnusedKey { key: String, workload: String, used_by: Vec<String> },
     #[error("`{key}`: {problem}")]
     Value { key: String, problem: String },
+    #[error("{} problems:\n  {}", .0.len(), .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n  "))]
+    Several(Vec<PlanError>),
+}
+
+impl PlanError {
+    /// All errors among these results; one alone as it is.
+    pub(crate) fn all(results: impl IntoIterator<Item = Result<(), Self>>) -> Result<(), Self> {
+        let mut problems = Vec::new();
+        for error in results.into_iter().filter_map(Result::err) {
+            match error {
+                Self::Several(more) => problems.extend(more),
+                one => problems.push(one),
+            }
+        }
+        match problems.len() {
+            0 => Ok(()),
+            1 => Err(problems.remove(0)),
+            _ => Err(Self::Several(problems)),
+        }
+    }
 }
 
 impl Plan {

@@ -18,7 +18,7 @@ const LEFT_OUT_MAX: usize = 1000;
 const CONNECTIONS_MAX: i64 = 100_000;
 const DAY_S: f64 = 86_400.0;
 
-const WORKLOAD_SECTION: [&str; 17] = [
+pub(crate) const WORKLOAD_SECTION: [&str; 17] = [
     "name",
     "protocol",
     "tables",
@@ -64,6 +64,9 @@ const LOAD_KEYS: [&str; 10] = [
     "errors",
 ];
 
+/// A name that is as like a known one as this is that name, misspelt.
+const MISSPELT_MIN: f64 = 0.9;
+
 /// The candidates that are most like `word`, best first, at most three.
 pub fn near_matches<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     const LIKENESS_MIN: f64 = 0.75;
@@ -86,42 +89,89 @@ pub(crate) fn suggestion(near: &[String], known: &[String]) -> String {
     }
 }
 
+/// What the text of a plan shows before it is read as one: all unknown keys, then what is missing, then levels that are none.
 pub(crate) fn check_keys(table: &toml::Table) -> Result<(), PlanError> {
-    for (section, known) in SECTIONS {
-        let mut path = section.split('.').filter(|name| !name.is_empty());
-        let inside = path.try_fold(table, |table, name| table.get(name)?.as_table());
-        let Some(inside) = inside else { continue };
-        if let Some(key) = inside.keys().find(|key| !known.contains(&key.as_str())) {
-            return Err(PlanError::UnknownKey {
-                section: if section.is_empty() { "plan".to_owned() } else { section.to_owned() },
-                key: key.clone(),
-                near: near_matches(key, known.iter().copied()),
-                known: known.iter().map(|name| (*name).to_owned()).collect(),
-            });
-        }
-    }
-    table.get("workload").and_then(toml::Value::as_table).map_or(Ok(()), check_workload_keys)
+    let unknown = SECTIONS.iter().flat_map(|(section, known)| unknown_keys(table, section, known));
+    let of_workload = table.get("workload").and_then(toml::Value::as_table).map_or(Ok(()), check_workload_keys);
+    let missing = REQUIRED.iter().filter(|(key, _)| !table.contains_key(*key));
+    let missing = missing.map(|(key, what)| Err(value(*key, format!("is missing: {what}"))));
+    let factors = [table.get("factors"), table.get("quick").and_then(|quick| quick.get("factors"))];
+    let sections = factors.into_iter().zip(["factors", "quick.factors"]);
+    let levels = sections.filter_map(|(factors, section)| Some(check_levels(section, factors?.as_table()?)));
+    PlanError::all(unknown.map(Err).chain([of_workload]).chain(missing).chain(levels))
+}
+
+/// Keys that every plan has, and what they say.
+const REQUIRED: [(&str, &str); 4] = [
+    ("name", "a short name, such as `my-plan`"),
+    ("about", "one sentence, the question that the plan answers"),
+    ("workload", "the section [workload], such as `name = \"insert\"`"),
+    ("factors", "the section [factors], such as `connections = [1, 8]`"),
+];
+
+fn unknown_keys(table: &toml::Table, section: &str, known: &[&str]) -> Vec<PlanError> {
+    let mut path = section.split('.').filter(|name| !name.is_empty());
+    let inside = path.try_fold(table, |table, name| table.get(name)?.as_table());
+    let unknown = inside.into_iter().flat_map(toml::Table::keys).filter(|key| !known.contains(&key.as_str()));
+    let error = |key: &String| PlanError::UnknownKey {
+        section: if section.is_empty() { "plan".to_owned() } else { section.to_owned() },
+        key: key.clone(),
+        near: near_matches(key, known.iter().copied()),
+        known: known.iter().map(|name| (*name).to_owned()).collect(),
+    };
+    unknown.map(error).collect()
+}
+
+/// Each factor has a list of levels.
+fn check_levels(section: &str, factors: &toml::Table) -> Result<(), PlanError> {
+    PlanError::all(factors.iter().map(|(name, levels)| {
+        let problem = match levels {
+            toml::Value::Array(levels) => {
+                let is_level =
+                    |level: &toml::Value| level.is_integer() || level.is_float() || level.is_str() || level.is_bool();
+                match levels.iter().find(|level| !is_level(level)) {
+                    None => return Ok(()),
+                    Some(level) => format!("`{level}` is no level: write a number, a text in quotes, true or false"),
+                }
+            }
+            other => format!(
+                "is not a list of levels: write `{name} = [{other}]`; a setting of all trials is for [server.settings]"
+            ),
+        };
+        Err(value(format!("{section}.{name}"), problem))
+    }))
 }
 
 pub(crate) fn check_values(plan: &Plan) -> Result<(), PlanError> {
-    check_name(&plan.name)?;
-    check_workload(&plan.workload)?;
-    check_factors("factors", plan.factors.iter())?;
-    check_factors("quick.factors", plan.quick.factors.iter())?;
+    PlanError::all([
+        check_name(&plan.name),
+        check_workload(&plan.workload),
+        check_factors("factors", plan.factors.iter()),
+        check_factors("quick.factors", plan.quick.factors.iter()),
+        check_connections(plan),
+    ])?;
     check_size(plan)?;
-    if !plan.factors.contains_key(CONNECTIONS) {
-        return Err(no_connections());
-    }
     if plan.factors.contains_key(RATE) && (plan.load.rate.is_some() || plan.load.rate_per_client.is_some()) {
         return Err(value("load.rate", "`rate` is a factor too: remove one of the two"));
     }
-    WorkloadFactor::ALL.into_iter().try_for_each(|factor| factor.check(plan))?;
-    check_numbers(plan)?;
-    plan.probe.check()?;
-    check_quick(plan)?;
-    check_baseline(plan)?;
-    check_overlap(plan)?;
+    PlanError::all(WorkloadFactor::ALL.into_iter().map(|factor| factor.check(plan)).chain([
+        check_numbers(plan),
+        plan.probe.check(),
+        check_quick(plan),
+        check_baseline(plan),
+        check_overlap(plan),
+    ]))?;
     check_left_out(plan)
+}
+
+fn check_connections(plan: &Plan) -> Result<(), PlanError> {
+    if plan.factors.contains_key(CONNECTIONS) {
+        return Ok(());
+    }
+    let missing = format!("`{CONNECTIONS}` is missing: name at least one number of connections");
+    let near = near_matches(CONNECTIONS, plan.factors.keys().map(String::as_str));
+    let near = near.iter().find(|near| strsim::jaro_winkler(near, CONNECTIONS) >= MISSPELT_MIN);
+    Err(value("factors", missing + &near.map(|near| format!(" (is it `{near}`?)")).unwrap_or_default()))
 }
 
 /// What was run is no wish that could be refused: only what readers rely on is looked at.
@@ -132,15 +182,11 @@ pub(crate) fn check_recorded(plan: &Plan) -> Result<(), PlanError> {
     if let Some((name, _)) = plan.factors.iter().find(|(_, levels)| levels.is_empty()) {
         return Err(value(format!("factors.{name}"), "has no level"));
     }
-    let Some(connections) = plan.factors.get(CONNECTIONS) else { return Err(no_connections()) };
-    if let Some(level) = connections.iter().find(|level| level.as_connections().is_none()) {
+    check_connections(plan)?;
+    if let Some(level) = plan.factors[CONNECTIONS].iter().find(|level| level.as_connections().is_none()) {
         return Err(value(format!("factors.{CONNECTIONS}"), format!("`{level}` is not between 1 and {}", u32::MAX)));
     }
     check_size(plan)
-}
-
-fn no_connections() -> PlanError {
-    value("factors", format!("`{CONNECTIONS}` is missing: name at least one number of connections"))
 }
 
 pub(crate) fn value(key: impl Into<String>, problem: impl Into<String>) -> PlanError {
@@ -627,5 +673,29 @@ mod tests {
             let error = error_of(&record.replace("[1, 8]", &format!("[{level}]")));
             assert!(error.starts_with("`factors.connections`: `"), "{error}");
         }
+    }
+
+    #[test]
+    fn all_problems_of_a_plan_are_told() {
+        let text = "nam = 'p'\n[workload]\nname = 'insert'\n[load]\nmesure_s = 1\n[factors]\nsync_binlog = 1\nconnectons = [[1]]";
+        let error = error_of(text);
+        let expect = [
+            "5 problems:",
+            "  unknown key `nam` in `plan` (did you mean `name`?)",
+            "  unknown key `mesure_s` in `load` (did you mean `measure_s`",
+            "  `name`: is missing: a short name",
+            "  `about`: is missing: one sentence",
+            "  2 problems",
+        ];
+        for (line, expect) in error.lines().zip(expect).take(5) {
+            assert!(line.starts_with(&expect.replace("5 problems", "6 problems")), "{error}");
+        }
+        assert!(error.contains("`factors.sync_binlog`: is not a list of levels: write `sync_binlog = [1]`"), "{error}");
+        assert!(error.contains("`factors.connectons`: `[1]` is no level"), "{error}");
+        let typo =
+            SMALL.replace("connections = [1, 8]", "connectons = [1, 8]").replace("name = \"small\"", "name = \"a b\"");
+        let error = error_of(&typo);
+        assert!(error.starts_with("2 problems:\n  `name`: `a b` must be"), "{error}");
+        assert!(error.contains("at least one number of connections (is it `connectons`?)"), "{error}");
     }
 }

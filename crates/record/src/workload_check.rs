@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::plan_check::WORKLOAD_SECTION;
 use crate::plan_check::value;
 use crate::sql_script::first_word;
 use crate::table_spec::check_generated;
@@ -37,8 +38,10 @@ pub(crate) fn check_workload_keys(section: &toml::Table) -> Result<(), PlanError
         let known = WORKLOADS.map(str::to_owned).to_vec();
         return Err(PlanError::UnknownWorkload { name: name.to_owned(), near, known });
     };
-    let unused =
-        section.keys().find(|key| !["name", "protocol"].contains(&key.as_str()) && !has.contains(&key.as_str()));
+    // A key that no workload has is named as such.
+    let is_unused =
+        |key: &str| WORKLOAD_SECTION.contains(&key) && !["name", "protocol"].contains(&key) && !has.contains(&key);
+    let unused = section.keys().find(|key| is_unused(key));
     unused.map_or(Ok(()), |key| Err(unused_key(&format!("workload.{key}"), key, name)))
 }
 

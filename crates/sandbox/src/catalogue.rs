@@ -125,11 +125,7 @@ impl Catalogue {
     /// The server's own description of a setting, cut to a few lines.
     pub fn description(&self, name: &str) -> Option<String> {
         let text = self.descriptions.get(&canonical_name(name)).filter(|text| !text.is_empty())?;
-        let mut short: String = text.chars().take(DESCRIPTION_CHARS_MAX).collect();
-        if short.len() < text.len() {
-            short.push('…');
-        }
-        Some(short)
+        Some(shortened(text))
     }
 
     /// Leaves out what this program does not know: our own choices are made for many versions.
@@ -272,6 +268,15 @@ fn help(binary: &ServerBinary, user: &ServerUser, option: Option<&OptionLine>) -
     run_to_end(&binary.path, &arguments, None, user, HELP_TIME_LIMIT).map_err(fail)
 }
 
+/// At most [`DESCRIPTION_CHARS_MAX`], up to the end of a sentence or of a word.
+fn shortened(text: &str) -> String {
+    let Some((end, _)) = text.char_indices().nth(DESCRIPTION_CHARS_MAX) else { return text.to_owned() };
+    match (text[..end].rfind(". "), text[..end].rfind(' ')) {
+        (Some(sentence), _) => text[..=sentence].to_owned(),
+        (None, word) => format!("{} …", &text[..word.unwrap_or(end)]),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -296,5 +301,13 @@ mod tests {
         let near = vec!["sync_binlog".to_owned()];
         let unknown = SettingError::Unknown { name: "sync_binlo".into(), server: "mariadb 10.11.19".into(), near };
         assert_eq!(unknown.to_string(), "mariadb 10.11.19 has no setting `sync_binlo` (did you mean `sync_binlog`?)");
+    }
+
+    #[test]
+    fn descriptions_end_with_a_sentence_or_a_word() {
+        assert_eq!(shortened("Short."), "Short.");
+        let sentences = format!("{}. One more", "word ".repeat(DESCRIPTION_CHARS_MAX / 5 - 1).trim());
+        assert!(shortened(&format!("{sentences} {}", "x".repeat(100))).ends_with("word."), "{sentences}");
+        assert!(shortened(&"word ".repeat(DESCRIPTION_CHARS_MAX)).ends_with("word …"));
     }
 }
