@@ -101,6 +101,7 @@ fn trial(name: &str, place: (u32, u32, TrialRole), configuration: &Configuration
         engine: None,
         measured: Some(measured),
         profile: None,
+        script: None,
         notes: Vec::new(),
     }
 }

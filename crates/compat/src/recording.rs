@@ -123,6 +123,7 @@ impl Recording {
             engine: None,
             measured: None,
             profile: None,
+            script: None,
             notes: Vec::new(),
         };
         let writer = self.folder.begin_trial(&trial)?;

@@ -432,6 +432,7 @@ impl<'a> Bench<'a> {
             engine: None,
             measured: None,
             profile: None,
+            script: None,
             notes: Vec::new(),
         }
     }

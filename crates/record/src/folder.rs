@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! runs/<experiment>/           plan.toml  experiment.json  report.html
-//! runs/<experiment>/<trial>/   run.json  intervals.jsonl  latency.hdr  probe.jsonl
+//! runs/<experiment>/<trial>/   run.json  intervals.jsonl  latency.hdr  probe.jsonl  sysbench.json  script.json
 //!                              server/{my.cnf, variables.json, error.log}
 //! runs/latest                  link to the newest
 //! ```
@@ -20,6 +20,7 @@ use std::time::Duration;
 
 use rustix::fs::OFlags;
 use serde::Serialize;
+use serde_json::Value;
 use thiserror::Error;
 
 use crate::run_file::{
@@ -28,7 +29,7 @@ use crate::run_file::{
 };
 use crate::{
     Experiment, Histogram, HistogramError, Interval, LatencyLog, LatencyLogWriter, Plan, ProbeHeader, ProbeSample,
-    ProbeSeries, SCHEMA_VERSION, Trial,
+    ProbeSeries, SCHEMA_VERSION, ScriptRecord, Trial,
 };
 
 /// Earlier attempts of one trial that are kept.
@@ -41,14 +42,17 @@ const RUN: &str = "run.json";
 pub(crate) const INTERVALS: &str = "intervals.jsonl";
 pub(crate) const LATENCY: &str = "latency.hdr";
 pub(crate) const PROBE: &str = "probe.jsonl";
+const SYSBENCH: &str = "sysbench.json";
+const SCRIPT: &str = "script.json";
 
 /// Files that a trial may leave, in the order in which they are shown.
-const TRIAL_FILES: [&str; 9] = [
+const TRIAL_FILES: [&str; 10] = [
     RUN,
     INTERVALS,
     LATENCY,
     PROBE,
-    "sysbench.json",
+    SYSBENCH,
+    SCRIPT,
     "server/my.cnf",
     "server/postgresql.conf",
     "server/variables.json",
@@ -256,6 +260,28 @@ impl ExperimentFolder {
         serde_json::from_slice(&text).map(Some).map_err(|error| FolderError::content(&path, error))
     }
 
+    /// What a script's run executed and sent; `None` of any other run, and where an older version recorded it.
+    pub fn script(&self, trial: &str) -> Result<Option<ScriptRecord>, FolderError> {
+        let path = self.path.join(trial).join(SCRIPT);
+        if !path.exists() {
+            return Ok(None);
+        }
+        let record: ScriptRecord = read_json(&path)?;
+        record.check().map_err(|problem| FolderError::content(&path, problem))?;
+        Ok(Some(record))
+    }
+
+    /// Options of a script's run by name, without secrets; `None` of any other run.
+    pub fn script_options(&self, trial: &str) -> Result<Option<BTreeMap<String, Value>>, FolderError> {
+        let path = self.path.join(trial).join(SYSBENCH);
+        if !path.exists() {
+            return Ok(None);
+        }
+        let mut document: Value = read_json(&path)?;
+        let options = document.get_mut("options").map(Value::take);
+        Ok(options.and_then(|options| serde_json::from_value(options).ok()))
+    }
+
     /// What server and host did during a trial; `None` where nobody watched.
     pub fn probe(&self, trial: &str) -> Result<Option<ProbeSeries>, FolderError> {
         let path = self.path.join(trial).join(PROBE);
@@ -363,6 +389,16 @@ impl TrialWriter {
     /// Begins what is watched during the trial: a file that another thread may write.
     pub fn begin_probe(&self, header: &ProbeHeader) -> Result<ProbeWriter, FolderError> {
         ProbeWriter::create(&self.path.join(PROBE), header)
+    }
+
+    /// Replaces `script.json`.
+    pub fn write_script(&self, record: &ScriptRecord) -> Result<(), FolderError> {
+        write_json(&self.path.join(SCRIPT), record)
+    }
+
+    /// Replaces `sysbench.json`.
+    pub fn write_sysbench(&self, document: &str) -> Result<(), FolderError> {
+        write_atomically(&self.path.join(SYSBENCH), document.as_bytes())
     }
 
     /// Replaces `run.json`. The two series reach the disk first: they are never behind the figures.

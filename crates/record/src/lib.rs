@@ -36,6 +36,7 @@ mod probe_spec;
 mod rate;
 mod run_file;
 mod sane;
+mod script_record;
 mod secret;
 mod server;
 mod setting_text;
@@ -83,6 +84,7 @@ pub use probe_run::{CounterSummary, GaugeSummary, ProbeFolder, ProbeRun, ProbeSu
 pub use probe_spec::ProbeSpec;
 pub use rate::{RATE_MAX, RATE_MIN, parse_rate};
 pub use run_file::write_atomically;
+pub use script_record::{ScriptFairness, ScriptRecord, ScriptRun, ScriptText, SentShape, SentStatements};
 pub use secret::is_secret;
 pub use server::{Family, Flavour, ServerFacts};
 pub use setting_text::{is_off, same_setting, setting_number};

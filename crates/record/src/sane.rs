@@ -4,7 +4,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::{CONNECTIONS, Configuration, Experiment, Interval, ProbeSample, Trial};
+use crate::{CONNECTIONS, Configuration, Experiment, Interval, ProbeSample, ScriptRecord, Trial};
 
 /// Nothing that is counted or timed comes near it: 10^14 microseconds are three years. The sum of 100,000 counts fits 64 bits.
 const FIGURE_MAX: f64 = 1e14;
@@ -56,7 +56,15 @@ impl Trial {
         self.configuration.check()?;
         first_wrong("measured", &self.measured)?;
         first_wrong("engine", &self.engine)?;
-        first_wrong("profile", &self.profile)
+        first_wrong("profile", &self.profile)?;
+        first_wrong("script", &self.script)
+    }
+}
+
+impl ScriptRecord {
+    /// Names the first figure that cannot be true.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        first_wrong("statements", &self.statements)
     }
 }
 

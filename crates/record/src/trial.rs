@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Configuration, Counts, DriveMode, ErrorCount, LatencyFigures, OpenLoop, Protocol, ServerFacts, TrialRole,
-    WorkloadProfile,
+    Configuration, Counts, DriveMode, ErrorCount, LatencyFigures, OpenLoop, Protocol, ScriptRun, ServerFacts,
+    TrialRole, WorkloadProfile,
 };
 
 /// Whether a trial may be used as evidence.
@@ -155,6 +155,9 @@ pub struct Trial {
     /// of an older version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<WorkloadProfile>,
+    /// Of a script's run alone; `None` in records of older versions, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub script: Option<ScriptRun>,
     /// Said with the trial's figures wherever they are shown: what was odd but does not make them untrue.
     pub notes: Vec<String>,
 }

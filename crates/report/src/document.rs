@@ -23,6 +23,8 @@ pub(crate) enum Block {
     Table(Table),
     Paragraph(String),
     List(Vec<String>),
+    /// A difference of two texts: lines as they are, by their first character in A alone (`-`) or in B alone (`+`).
+    Lines(Vec<String>),
 }
 
 pub(crate) struct Table {
@@ -129,7 +131,8 @@ fn one_server(input: &ReportInput<'_>, server: &ServerFacts) -> String {
 
 fn load_fact(input: &ReportInput<'_>) -> String {
     let (workload, load) = (&input.plan.workload, &input.plan.load);
-    if let Some(parts) = load::of_script(input.plan) {
+    if let Some(mut parts) = load::of_script(input.plan) {
+        parts.extend(load::script_hash(input.trials));
         return parts.join("; ");
     }
     let protocol = match workload.protocol {

@@ -219,6 +219,7 @@ fn trial(entry: &ScheduledTrial) -> Trial {
             ..Measured::default()
         }),
         profile: None,
+        script: None,
         notes: Vec::new(),
     }
 }

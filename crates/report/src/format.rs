@@ -127,6 +127,12 @@ pub fn ratio(value: f64) -> String {
     if value > RATIO_MAX { format!("over ×{}", ratio_digits(RATIO_MAX)) } else { format!("×{}", ratio_digits(value)) }
 }
 
+/// The letters of a hash that tell two texts apart.
+pub fn short_hash(hash: &str) -> &str {
+    const SHOWN: usize = 12;
+    hash.get(..SHOWN).unwrap_or(hash)
+}
+
 /// How often something happens in a transaction, three significant digits and no more than three decimals: `2.00`, `0.031`,
 /// `0.000`.
 pub fn per_tx(value: f64) -> String {

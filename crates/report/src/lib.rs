@@ -44,8 +44,8 @@ mod fixture_watched;
 mod schema_check;
 
 pub use comparison::{
-    ComparedSide, ComparisonInput, FailIf, comparison_csv, comparison_json, comparison_markdown, comparison_text,
-    threshold_word,
+    ComparedScript, ComparedSide, ComparisonInput, FailIf, comparison_csv, comparison_json, comparison_markdown,
+    comparison_text, threshold_word,
 };
 pub use csv::csv;
 pub use durability::durability_of;

@@ -1,6 +1,6 @@
 //! What a plan asks of the generator, in words.
 
-use truetps_record::{Configuration, DriveMode, ErrorPolicy, Load, Personality, Plan, RATE, Spacing};
+use truetps_record::{Configuration, DriveMode, ErrorPolicy, Load, Personality, Plan, RATE, Spacing, Trial};
 
 use crate::format;
 
@@ -72,6 +72,12 @@ pub(crate) fn of_script(plan: &Plan) -> Option<Vec<String>> {
         parts.push(format!("open loop: {rates}, {}", arrivals(plan.load.arrivals)));
     }
     Some(parts)
+}
+
+/// `sha256 0123456789ab`, of the script's text; `None` where it is not recorded.
+pub(crate) fn script_hash(trials: &[Trial]) -> Option<String> {
+    let hash = trials.iter().find_map(|trial| trial.script.as_ref()?.sha256.as_deref())?;
+    Some(format!("sha256 {}", format::short_hash(hash)))
 }
 
 /// `no warm-up`, `5 s of warm-up`.

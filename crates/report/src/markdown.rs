@@ -1,8 +1,8 @@
 //! A report as GitHub-flavoured Markdown.
 
-use crate::ReportInput;
 use crate::document::{Block, Document, Section, Table, document};
 use crate::printable::is_obeyed;
+use crate::{ReportInput, printable};
 
 /// The same report as [`crate::text`], as Markdown.
 pub fn markdown(input: &ReportInput<'_>) -> String {
@@ -28,7 +28,17 @@ fn push_block(lines: &mut Vec<String>, block: &Block) {
         Block::Table(table) => push_table(lines, table),
         Block::Paragraph(text) => lines.push(escape(text)),
         Block::List(items) => lines.extend(items.iter().map(|item| format!("- {}", escape(item)))),
+        Block::Lines(text) => push_lines(lines, text),
     }
+}
+
+/// A block of code whose fence is longer than any within it.
+fn push_lines(lines: &mut Vec<String>, text: &[String]) {
+    let longest = text.iter().flat_map(|line| line.split(|c| c != '`')).map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest.max(2) + 1);
+    lines.push(format!("{fence}diff"));
+    lines.extend(text.iter().map(|line| printable(line)));
+    lines.push(fence);
 }
 
 fn push_table(lines: &mut Vec<String>, table: &Table) {

@@ -1,12 +1,12 @@
 //! The block of lines that many scripts read, for each trial: the labels that `truetps sysbench` prints at the end of a run.
 
-use truetps_record::{Measured, Trial};
+use truetps_record::{Measured, ScriptFairness, ScriptRun, Trial};
 
 use crate::html::TrialSeries;
 use crate::{ReportInput, TrialLatency, printable};
 
-/// Lines of all trials with figures, in the order of the schedule. A line whose figure is not known is left out: what a
-/// statement was (a read, a write), and how much each client did.
+/// Lines of all trials with figures, in the order of the schedule. A line whose figure is not known is left out: only the
+/// runs of scripts record what their statements were (reads, writes) and how evenly their clients were served.
 pub fn sysbench(input: &ReportInput<'_>, series: &[TrialSeries]) -> String {
     let mut trials: Vec<_> = input.trials.iter().collect();
     trials.sort_by_key(|trial| (trial.block, trial.position));
@@ -20,27 +20,47 @@ fn block(trial: &Trial, latency: Option<&TrialLatency>) -> String {
     let reason = trial.validity.reason().map_or(String::new(), |reason| format!(", no evidence: {reason}"));
     let mut lines = vec![format!("# {}: {}{reason}", trial.name, trial.configuration)];
     if let Some(measured) = &trial.measured {
-        lines.extend(figures(measured, trial.engine.as_ref().map(|engine| engine.reconnects)));
+        lines.extend(figures(measured, trial));
         lines.extend(times(measured, latency));
+        lines.extend(trial.script.iter().filter_map(|script| script.fairness.as_ref()).flat_map(fairness));
     }
     // A name or a reason has no line of its own to begin.
     lines.iter().map(|line| printable(line) + "\n").collect()
 }
 
-fn figures(measured: &Measured, reconnects: Option<u64>) -> Vec<String> {
+/// Statements by what they were.
+fn performed(script: &ScriptRun) -> Vec<String> {
+    let ScriptRun { reads, writes, other, .. } = script;
+    let rows = [("read:", *reads), ("write:", *writes), ("other:", *other), ("total:", reads + writes + other)];
+    let rows = rows.into_iter().map(|(label, count)| format!("        {label:<33}{count}"));
+    ["    queries performed:".to_owned()].into_iter().chain(rows).collect()
+}
+
+fn fairness(fairness: &ScriptFairness) -> [String; 4] {
+    let ScriptFairness { events_mean, events_deviation, time_s_mean, time_s_deviation } = fairness;
+    [
+        String::new(),
+        "Threads fairness:".to_owned(),
+        format!("    events (avg/stddev):           {events_mean:.4}/{events_deviation:.2}"),
+        format!("    execution time (avg/stddev):   {time_s_mean:.4}/{time_s_deviation:.2}"),
+    ]
+}
+
+fn figures(measured: &Measured, trial: &Trial) -> Vec<String> {
     let seconds = measured.length_ms / 1e3;
     let counted = |label: &str, count: u64| {
         let label = format!("{label}:");
         format!("    {label:<37}{count:<6} ({:.2} per sec.)", count as f64 / seconds.max(1e-3))
     };
     let counts = &measured.counts;
-    let mut lines = vec![
-        "SQL statistics:".to_owned(),
+    let mut lines = vec!["SQL statistics:".to_owned()];
+    lines.extend(trial.script.iter().flat_map(performed));
+    lines.extend([
         counted("transactions", counts.ok),
         counted("queries", counts.statements),
         counted("ignored errors", counts.ignored + counts.retried),
-    ];
-    lines.extend(reconnects.map(|count| counted("reconnects", count)));
+    ]);
+    lines.extend(trial.engine.as_ref().map(|engine| counted("reconnects", engine.reconnects)));
     lines.push(String::new());
     lines.push("General statistics:".to_owned());
     lines.push(format!("    {:<37}{seconds:.4}s", "total time:"));
@@ -86,6 +106,21 @@ mod tests {
         assert!(text.contains(expect), "{text}");
         assert!(text.contains("         95th percentile:"), "{text}");
         assert!(!text.contains("min:") && !text.contains("fairness"), "not known here: {text}");
+    }
+
+    #[test]
+    fn the_run_of_a_script_knows_what_its_statements_were() {
+        let fairness =
+            ScriptFairness { events_mean: 20.5, events_deviation: 0.5, time_s_mean: 1.0, time_s_deviation: 0.25 };
+        let script = ScriptRun { reads: 140, writes: 40, other: 20, fairness: Some(fairness), ..ScriptRun::default() };
+        let fixture = Fixture::script_without_server().with(|trials| trials[0].script = Some(script));
+        let text = sysbench(&fixture.input(), &[]);
+        let read = "    queries performed:\n        read:                            140\n        write:      ";
+        let fair = "Threads fairness:\n    events (avg/stddev):           20.5000/0.50\n    \
+                    execution time (avg/stddev):   1.0000/0.25\n";
+        for part in [read, "        total:                           200\n    transactions:", fair] {
+            assert!(text.contains(part), "{part}\n{text}");
+        }
     }
 
     #[test]

@@ -53,6 +53,18 @@ fn push_block(out: &mut String, block: &Block, style: Style) {
                 push_wrapped(out, item, "- ", "  ", WIDTH);
             }
         }
+        Block::Lines(lines) => {
+            out.push('\n');
+            for line in lines {
+                let tone = match line.as_bytes().first() {
+                    Some(b'-') => Tone::Bad,
+                    Some(b'+') => Tone::Good,
+                    _ => Tone::Plain,
+                };
+                out.push_str(format!("  {}", style.tone(&line.replace('\t', "    "), tone)).trim_end());
+                out.push('\n');
+            }
+        }
     }
 }
 

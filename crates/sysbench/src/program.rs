@@ -12,7 +12,7 @@ use mlua::Table;
 use truetps_probe::clock;
 
 use crate::interrupt::Interrupt;
-use crate::lua::{self, Role, Script, Source, State, lua_error_text};
+use crate::lua::{self, Role, Script, Source, Sources, State, lua_error_text};
 use crate::options::{
     self, Compat, FirstPass, Format, LuaIsolation, Options, Refusal, Settings, Stream, Surroundings, Wish,
 };
@@ -492,6 +492,10 @@ fn find_script(pass: &FirstPass, settings: &Settings, world: &World<'_>, log: &L
             FAILED
         })?,
     };
+    let sources = Sources::default();
+    if let Source::Text { name, text } = &source {
+        sources.add_script(name.trim_start_matches('='), text);
+    }
     Ok(Script {
         source,
         name: name.unwrap_or_default(),
@@ -503,6 +507,7 @@ fn find_script(pass: &FirstPass, settings: &Settings, world: &World<'_>, log: &L
         package_cpath: lua::package_cpath(world.environment),
         memory_limit_bytes: Some(settings.ours.lua_memory_limit.map_or_else(memory_limit, |bytes| bytes as usize)),
         luajit_command: settings.luajit_cmd.clone(),
+        sources: Arc::new(sources),
     })
 }
 

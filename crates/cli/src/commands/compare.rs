@@ -1,14 +1,16 @@
 //! `truetps compare`: two runs side by side.
 
+use std::collections::BTreeMap;
+
 use truetps_analysis::{
     Change, CompareOptions, CompareSide, Comparison, Metric, Noise, OwnMetric, Pairing, ThresholdState, compare,
 };
 use truetps_inspect::side_of_path;
 use truetps_knowledge::{Diff, Durability, DurabilityPair, diff};
-use truetps_record::{Configuration, SettingValue, Trial, TrialRole};
+use truetps_record::{Configuration, FolderError, SettingValue, Trial, TrialRole};
 use truetps_report::{
-    ComparedSide, ComparisonInput, FailIf, Unread, comparison_csv, comparison_json, comparison_markdown,
-    comparison_text, durability_of, threshold_word,
+    ComparedScript, ComparedSide, ComparisonInput, FailIf, Unread, comparison_csv, comparison_json,
+    comparison_markdown, comparison_text, durability_of, threshold_word,
 };
 
 use crate::answer::{in_colour, warn_of};
@@ -93,6 +95,25 @@ struct Side {
     named_factors: Vec<String>,
     /// What the experiment's twins differ by.
     noise: Option<Noise>,
+    /// `None`: it is no run of a script.
+    script: Option<ComparedScript>,
+}
+
+/// What the first trial of a script's run has of the script. What cannot be read is told.
+fn script_of(named: &NamedRun, trials: &[RecordedTrial], unread: &mut Vec<Unread>) -> Option<ComparedScript> {
+    named.plan.workload.script.as_ref()?;
+    let trial = &trials.first()?.trial.name;
+    let mut tell = |error: FolderError| unread.push(Unread { what: error.to_string(), whole_trial: false });
+    Some(ComparedScript {
+        record: named.folder.script(trial).unwrap_or_else(|error| {
+            tell(error);
+            None
+        }),
+        options: named.folder.script_options(trial).map(Option::unwrap_or_default).unwrap_or_else(|error| {
+            tell(error);
+            BTreeMap::new()
+        }),
+    })
 }
 
 impl Side {
@@ -100,11 +121,12 @@ impl Side {
         let path = if path.as_os_str() == truetps_record::LATEST { args.runs.join(path) } else { path.to_owned() };
         refuse_folder(Some(&path))?;
         let named = NamedRun::open(Some(&path), &args.runs)?;
-        let (mut trials, unread) = named.trials();
+        let (mut trials, mut unread) = named.trials();
         let begun = trials.len();
         // A twin would give its configuration one trial too many; one that was named is meant.
         let is_cell = |trial: &Trial| named.trial.is_some() || trial.role != TrialRole::AaTwin;
         trials.retain(|one| one.trial.validity.is_valid() && one.trial.measured.is_some() && is_cell(&one.trial));
+        let script = script_of(&named, &trials, &mut unread);
         if trials.is_empty() || args.format == TableFormat::Csv {
             // There is no other place for it.
             warn_of(&named.folder, &unread);
@@ -126,7 +148,7 @@ impl Side {
         let noise = named.noise();
         let named_factors =
             levels.iter().filter_map(|level| Some(level.split_once('=')?.0.trim().to_owned())).collect();
-        Ok(Self { named, trials, unread, configurations, named_factors, noise })
+        Ok(Self { named, trials, unread, configurations, named_factors, noise, script })
     }
 
     fn side(&self, configuration: &Configuration) -> CompareSide<'_> {
@@ -250,6 +272,7 @@ impl Compared {
             experiment: &side.named.experiment,
             configuration,
             trial: side.first(configuration).map(|recorded| &recorded.trial),
+            script: side.script.as_ref(),
             notes: &[],
             unread: &side.unread,
         };

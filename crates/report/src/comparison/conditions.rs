@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 use truetps_record::{HostFacts, is_workload_factor};
 
+use super::scripts::{self, ScriptsDiffer};
 use super::{ComparedSide, ComparisonInput};
 use crate::document::{Block, Entry, Section, Table};
 use crate::{format, names};
@@ -30,7 +31,7 @@ pub(super) fn differing_levels<'a>(input: &ComparisonInput<'a>) -> Vec<&'a str> 
     names.filter(|name| a.get(*name) != b.get(*name)).map(String::as_str).collect()
 }
 
-/// Everything that differs: levels of factors, then what the plans say by their own keys, then server, program and host.
+/// Everything that differs: scripts first, then levels of factors, then what the plans say by their own keys, then server, program and host.
 pub(super) fn differing(input: &ComparisonInput<'_>) -> Vec<Condition> {
     // Those of the workload are told by its own keys, which a plan without that factor has as well.
     let levels = differing_levels(input).into_iter().filter(|name| !is_workload_factor(name)).map(|name| {
@@ -38,19 +39,30 @@ pub(super) fn differing(input: &ComparisonInput<'_>) -> Vec<Condition> {
         let text = |side| level(side).unwrap_or_else(|| "no factor".to_owned());
         Condition { what: name.to_owned(), a: text(&input.a), b: text(&input.b) }
     });
-    levels.chain(asked(input)).chain(surroundings(input)).collect()
+    let scripts = scripts::differ(input).map(|differ| scripts::conditions(input, &differ)).unwrap_or_default();
+    scripts.into_iter().chain(levels).chain(asked(input)).chain(surroundings(input)).collect()
 }
 
 pub(super) fn section(input: &ComparisonInput<'_>) -> Option<Section> {
+    let mut blocks = scripts::differ(input).map(|differ| scripts::blocks(input, &differ)).unwrap_or_default();
     let differing = differing(input);
-    if differing.is_empty() {
-        return None;
+    if !differing.is_empty() {
+        let row = |one: Condition| vec![one.what.into(), one.a.into(), Entry::from(one.b)];
+        let header = ["", "A", "B"].map(str::to_owned).to_vec();
+        let rows = differing.into_iter().map(row).collect();
+        blocks.push(Block::Table(Table { caption: None, header, rows, words_last: true }));
     }
-    let rows =
-        differing.iter().map(|one| vec![one.what.clone().into(), one.a.clone().into(), Entry::from(one.b.clone())]);
-    let header = ["", "A", "B"].map(str::to_owned).to_vec();
-    let table = Table { caption: None, header, rows: rows.collect(), words_last: true };
-    Some(Section { heading: "What was different".to_owned(), blocks: vec![Block::Table(table)] })
+    (!blocks.is_empty()).then(|| Section { heading: "What was different".to_owned(), blocks })
+}
+
+/// Whether the two were asked to do other work: then throughput compares what was sent, too.
+pub(super) fn is_other_work(input: &ComparisonInput<'_>) -> bool {
+    let workload = |side: &ComparedSide<'_>| side.plan.workload_of(side.configuration);
+    let scripts_differ = scripts::differ(input).is_some_and(|differ| {
+        let ScriptsDiffer { texts, statements, transaction } = &differ;
+        !(texts.is_empty() && statements.is_empty() && transaction.is_empty())
+    });
+    scripts_differ || workload(&input.a) != workload(&input.b)
 }
 
 /// Keys of the plans with other values: `workload.key`, `load.measure_s`. What a key that somebody adds to a plan does to a

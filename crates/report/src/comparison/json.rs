@@ -5,6 +5,7 @@ use truetps_analysis::{Comparison, ThresholdState};
 use truetps_knowledge::DurabilityPair;
 use truetps_record::{Configuration, SCHEMA_VERSION, ServerFacts};
 
+use super::scripts::{self, ScriptsDiffer};
 use super::{ComparedSide, ComparisonInput, conditions, profile, verdict};
 
 #[derive(Serialize)]
@@ -26,6 +27,8 @@ struct Part<'a> {
     /// What was different beside the settings.
     conditions: Vec<ConditionPart>,
     workload: Vec<String>,
+    /// `null` where a side is no run of a script.
+    scripts: Option<ScriptsDiffer>,
     /// Settings that differ, most likely to matter first; `null` where a side has not recorded them.
     settings: Option<Vec<SettingPart<'a>>>,
     notes: Vec<String>,
@@ -85,6 +88,7 @@ fn part<'a>(input: &'a ComparisonInput<'a>) -> Part<'a> {
             .map(|one| ConditionPart { what: one.what, a: one.a, b: one.b })
             .collect(),
         workload: profile::sentences(input),
+        scripts: scripts::differ(input),
         settings: input.settings.map(|diff| {
             let differing = diff.shown().filter(|one| one.same_but_for.is_none());
             let value = |placed: &'a truetps_knowledge::Placed| placed.value.as_deref();

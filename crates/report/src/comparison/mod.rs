@@ -4,7 +4,9 @@ mod conditions;
 mod fail_if;
 mod figures;
 mod json;
+mod line_diff;
 mod profile;
+mod scripts;
 #[cfg(test)]
 mod tests;
 mod verdict;
@@ -19,6 +21,7 @@ use crate::{Unread, markdown, text, waits};
 
 pub use fail_if::FailIf;
 pub use json::comparison_json;
+pub use scripts::ComparedScript;
 pub(crate) use verdict::stalls_of;
 pub use verdict::threshold_word;
 
@@ -32,6 +35,8 @@ pub struct ComparedSide<'a> {
     pub configuration: &'a Configuration,
     /// A valid trial of it; `None` where there is none.
     pub trial: Option<&'a Trial>,
+    /// `None` where it is no run of a script.
+    pub script: Option<&'a ComparedScript>,
     /// What is said with the figures of its trials, each with its trial.
     pub notes: &'a [String],
     /// What could not be read of its folder.

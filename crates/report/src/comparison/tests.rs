@@ -61,6 +61,7 @@ impl Made {
             experiment: &self.fixture.experiment,
             configuration,
             trial: self.fixture.trials.iter().find(|trial| trial.configuration == *configuration),
+            script: None,
             notes: &[],
             unread: &[],
         };

@@ -4,7 +4,7 @@ use truetps_analysis::{
     CellDetail, Change, ComparedLine, LedgerKey, Metric, Missing, OwnMetric, Pairing, ThresholdState,
 };
 
-use super::{ComparedSide, ComparisonInput, conditions, figures};
+use super::{ComparedSide, ComparisonInput, conditions, figures, scripts};
 use crate::format;
 
 pub(super) const TPS: Metric = Metric::Own(OwnMetric::Tps);
@@ -48,6 +48,9 @@ fn has_neither(figure: Option<f64>, bound: Option<f64>) -> bool {
 
 pub(super) fn facts(input: &ComparisonInput<'_>) -> Vec<(&'static str, String)> {
     let mut facts = vec![("Verdict", sentence(input))];
+    if conditions::is_other_work(input) {
+        facts.push(("Caution", "the workloads differ: see what was different below".to_owned()));
+    }
     facts.extend(
         input
             .thresholds
@@ -226,10 +229,10 @@ pub(super) fn notes(input: &ComparisonInput<'_>) -> Vec<String> {
     } else if comparison.trials_a.min(comparison.trials_b) == 1 {
         notes.push("A side has a single trial: what a repetition would give cannot be known from it.".to_owned());
     }
-    let workload = |side: &ComparedSide<'_>| side.plan.workload_of(side.configuration);
-    if workload(&input.a) != workload(&input.b) {
+    if conditions::is_other_work(input) {
         notes.push("The workloads differ: this compares what was sent as much as who answered.".to_owned());
     }
+    notes.extend(scripts::note(input));
     notes.extend(other_work(input));
     if comparison.generator_limited {
         notes.push(

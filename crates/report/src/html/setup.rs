@@ -5,7 +5,7 @@ use truetps_record::{DatadirState, DriveMode, HostFacts, Personality, Plan, Prot
 use super::labels::unbroken;
 use crate::document::NO_SERVER;
 use crate::generator::{Facts, shares_text};
-use crate::load::{self, arrivals, latency_limit, rates};
+use crate::load::{self, arrivals, latency_limit, rates, script_hash};
 use crate::{ReportInput, format, names};
 
 pub(super) struct Setup<'a> {
@@ -140,7 +140,10 @@ fn load(input: &ReportInput) -> FactGroup {
         None => format!("{} s{}", load.measure_s, until.unwrap_or_default()),
     };
     let mut facts = match &workload.script {
-        Some(script) => vec![("Script", format!("{script}, of sysbench"))],
+        Some(script) => {
+            let hash = script_hash(input.trials).map_or_else(String::new, |hash| format!(", {hash}"));
+            vec![("Script", format!("{script}, of sysbench{hash}"))]
+        }
         None => vec![
             ("Workload", workload.name.clone()),
             ("Tables", unbroken(&load::tables(input.plan))),

@@ -6,6 +6,7 @@ mod released;
 mod request;
 mod script;
 mod shapes;
+mod sources;
 mod state;
 mod symbols;
 
@@ -14,5 +15,6 @@ pub(crate) use released::{Released, has_released, next_store, take_released};
 pub(crate) use request::{Request, begin};
 pub(crate) use script::{Script, Source, find, package_cpath, package_path};
 pub(crate) use shapes::{BindShape, ConnectionShape, DriverShape, ResultShape, Shape, Shapes, StatementShape};
+pub(crate) use sources::Sources;
 pub(crate) use state::{Role, State, lua_error_text};
 pub(crate) use symbols::{GO, LATER, STOP};

@@ -3,6 +3,9 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::sources::Sources;
 
 /// Where sysbench's packages have their scripts.
 const DATA_DIR: &str = "/usr/share/sysbench";
@@ -36,6 +39,8 @@ pub(crate) struct Script {
     /// Of one state.
     pub(crate) memory_limit_bytes: Option<usize>,
     pub(crate) luajit_command: Vec<u8>,
+    /// The texts that its states have loaded.
+    pub(crate) sources: Arc<Sources>,
 }
 
 impl Script {

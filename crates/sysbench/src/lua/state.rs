@@ -9,6 +9,7 @@ use mlua::{Function, Lua, LuaOptions, LuaString, StdLib, Table, Thread, Value};
 use super::declared::{Declaration, read_declared};
 use super::request::Request;
 use super::script::Script;
+use super::sources::Sources;
 use super::symbols;
 use crate::options::{self, LuaIsolation, Options};
 use crate::output::{Level, Log};
@@ -91,6 +92,7 @@ impl State {
         let (declared, findings) = (Declared::default(), Rc::default());
         let host = host_table(&lua, script, role)?;
         add_functions(&lua, &host, &store)?;
+        add_sources(&lua, &host, &script.sources)?;
         add_declarations(&lua, &host, &declared, log)?;
         add_findings(&lua, &host, &findings, (role == Role::Shared).then_some(&run))?;
         let part = lua.create_function(load_part)?;
@@ -320,6 +322,24 @@ fn add_functions(lua: &Lua, host: &Table, store: &Shared) -> mlua::Result<()> {
         Ok((answer.code, answer.value))
     };
     host.set("answer_now", lua.create_function(now)?)
+}
+
+/// `read_source(path, name)`: the text of a file, or nil and what is wrong; `note_module(name, path)`.
+fn add_sources(lua: &Lua, host: &Table, sources: &Arc<Sources>) -> mlua::Result<()> {
+    let of = Arc::clone(sources);
+    let read = move |lua: &Lua, (path, name): (LuaString, Option<LuaString>)| match of
+        .read(&path.as_bytes(), name.as_ref().map(LuaString::as_bytes).as_deref())
+    {
+        Ok(text) => Ok((Some(lua.create_string(&text)?), None)),
+        Err(problem) => Ok((None, Some(problem))),
+    };
+    host.set("read_source", lua.create_function(read)?)?;
+    let of = Arc::clone(sources);
+    let note = move |_: &Lua, (name, path): (LuaString, Option<LuaString>)| {
+        of.add_module(&name.as_bytes(), path.as_ref().map(LuaString::as_bytes).as_deref());
+        Ok(())
+    };
+    host.set("note_module", lua.create_function(note)?)
 }
 
 #[expect(unsafe_code, reason = "the address of an array that sql.lua has made for this call")]

@@ -9,14 +9,15 @@ use truetps_probe::{HostCpu, clock, host_facts};
 use truetps_record::{
     CONNECTIONS, Configuration, Design, DriveMode, EngineFacts, ErrorCount, ErrorPolicy, Experiment, Flavour,
     Histogram, LatencyFigures, Load, Measured, OpenLoop, Personality, Plan, ProbeSpec, Protocol, QuickOverrides,
-    ResourceUse, SCHEMA_VERSION, SCRIPT_WORKLOAD, ScheduledTrial, ServerFacts, ServerSpec, SettingValue, Spacing,
-    Trial, TrialRole, Validity, WorkloadSpec,
+    ResourceUse, SCHEMA_VERSION, SCRIPT_WORKLOAD, ScheduledTrial, ScriptFairness, ScriptRecord, ScriptRun,
+    SentStatements, ServerFacts, ServerSpec, SettingValue, Spacing, Trial, TrialRole, Validity, WorkloadSpec,
 };
 
 use super::document::TOOL_VERSION;
 use super::series::Step;
 use crate::options::{Ignored, words_without_secrets};
-use crate::run::{Crew, ServerSeen, Share};
+use crate::output::ClientFigures;
+use crate::run::{Crew, ServerSeen, Share, fairness};
 
 /// Letters of a plan's name: it becomes the name of a folder.
 const NAME_MAX: usize = 64;
@@ -156,6 +157,30 @@ pub(super) fn place(crew: &Crew) -> String {
     crew.run.server.get().map(|server| server.target.endpoint(0).to_string()).unwrap_or_default()
 }
 
+/// What the script's texts are, and what they sent.
+pub(super) fn script_record(crew: &Crew, statements: Option<SentStatements>) -> ScriptRecord {
+    let (script, modules, modules_left_out) = crew.script.sources.recorded();
+    ScriptRecord { schema_version: SCHEMA_VERSION, script, modules, modules_left_out, statements }
+}
+
+/// What the measured time has of the script alone.
+pub(super) fn script_run(crew: &Crew, step: &Step, clients: &[ClientFigures]) -> ScriptRun {
+    let (script, ..) = crew.script.sources.recorded();
+    let fair = fairness(clients);
+    ScriptRun {
+        sha256: script.sha256,
+        reads: step.reads,
+        writes: step.writes,
+        other: step.other,
+        fairness: Some(ScriptFairness {
+            events_mean: fair.events_avg,
+            events_deviation: fair.events_stddev,
+            time_s_mean: fair.seconds_avg,
+            time_s_deviation: fair.seconds_stddev,
+        }),
+    }
+}
+
 /// The trial as it begins.
 pub(super) fn trial(crew: &Crew) -> Trial {
     Trial {
@@ -175,6 +200,7 @@ pub(super) fn trial(crew: &Crew) -> Trial {
         engine: None,
         measured: None,
         profile: None,
+        script: None,
         notes: Vec::new(),
     }
 }

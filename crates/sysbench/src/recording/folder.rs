@@ -8,7 +8,7 @@ use truetps_engine::{SuspensionWatch, was_suspended};
 use truetps_probe::{HostCpu, clock};
 use truetps_record::{
     Counts, EngineFacts, Experiment, ExperimentFolder, FolderError, Interval, Phase, Suspension, Trial, TrialWriter,
-    Validity, write_atomically,
+    Validity,
 };
 
 use super::document;
@@ -73,6 +73,7 @@ impl Recording {
         let folder = ExperimentFolder::create(runs, &name, &plan, &experiment)?;
         let trial = facts::trial(crew);
         let writer = folder.begin_trial(&trial)?;
+        writer.write_script(&facts::script_record(crew, None))?;
         Ok(Self {
             crew: crew.clone(),
             connect_ms,
@@ -189,6 +190,8 @@ impl Recording {
         self.trial.engine = Some(EngineFacts { suspensions, clients_finished, ..engine });
         self.trial.measured =
             self.measured.map(|step| facts::measured(&self.crew, &step, &end.count.whole.share, host));
+        let clients = end.count.whole.clients(&self.crew.run.board);
+        self.trial.script = self.measured.map(|step| facts::script_run(&self.crew, &step, &clients));
         // The figures matter most: they are written first, also where the series could not be.
         if let Err(error) = self.writer.write_trial(&self.trial).and_then(|()| self.write_rest(end)) {
             self.break_off(&error);
@@ -203,8 +206,10 @@ impl Recording {
             self.experiment.sandbox_dir = facts::place(&self.crew);
             self.folder.write_experiment(&self.experiment)?;
         }
+        let sent = end.count.sent.record_of(&self.crew.run.board.shapes);
+        self.writer.write_script(&facts::script_record(&self.crew, Some(sent)))?;
         let text = document::with_circumstances(end, &self.crew, &self.trial);
-        write_atomically(&self.writer.path().join("sysbench.json"), text.as_bytes())
+        self.writer.write_sysbench(&text)
     }
 
     /// Keeps what the server is set to, when all else is done. One that is gone, or has no connection left, says nothing.

@@ -30,6 +30,9 @@ pub(super) struct Step {
     pub(super) length_ns: u64,
     pub(super) counts: Counts,
     pub(super) starts: StartCounts,
+    pub(super) reads: u64,
+    pub(super) writes: u64,
+    pub(super) other: u64,
     pub(super) reconnects: u64,
 }
 
@@ -73,7 +76,16 @@ impl Series {
         starts.assert_consistent(counts.started);
         self.last = now;
         let length_ns = now.now_ns.saturating_sub(last.now_ns);
-        Step { began_ns: last.now_ns, length_ns, counts, starts, reconnects: seen.reconnects }
+        Step {
+            began_ns: last.now_ns,
+            length_ns,
+            counts,
+            starts,
+            reads: seen.reads,
+            writes: seen.writes,
+            other: seen.other,
+            reconnects: seen.reconnects,
+        }
     }
 }
 
@@ -83,6 +95,9 @@ impl Step {
         self.length_ns += next.length_ns;
         self.counts.append(&next.counts);
         self.starts.append(&next.starts);
+        self.reads += next.reads;
+        self.writes += next.writes;
+        self.other += next.other;
         self.reconnects += next.reconnects;
     }
 

@@ -5,6 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use truetps_record::{ErrorTally, Histogram, new_histogram};
 
+use super::sent::{KnownShapes, SentCounts, ShapeNumber};
 use super::statements::StatementTimes;
 
 /// The outcome of a statement, by the numbers of `sb_counter_type`.
@@ -220,7 +221,25 @@ pub(crate) struct Board {
     slots: Box<[Slot]>,
     shares: Box<[Mutex<Share>]>,
     /// Apart from the shares: each is large, and there is one stretch of time only that wants them.
-    statements: Box<[Mutex<StatementTimes>]>,
+    statements: Box<[Mutex<Statements>]>,
+    pub(crate) shapes: KnownShapes,
+}
+
+/// What a thread knows of its statements.
+#[derive(Debug, Default)]
+struct Statements {
+    times: StatementTimes,
+    sent: SentCounts,
+}
+
+/// A statement that was answered.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Answered {
+    /// Place in the list of statement kinds.
+    pub(crate) kind: usize,
+    pub(crate) shape: ShapeNumber,
+    pub(crate) outcome: Counter,
+    pub(crate) length_ns: u64,
 }
 
 impl Board {
@@ -229,6 +248,7 @@ impl Board {
             slots: (0..=clients).map(|_| Slot::default()).collect(),
             shares: (0..shares.max(1)).map(|_| Mutex::new(Share::new())).collect(),
             statements: (0..shares.max(1)).map(|_| Mutex::default()).collect(),
+            shapes: KnownShapes::default(),
         }
     }
 
@@ -246,15 +266,31 @@ impl Board {
         f(&mut lock(&self.shares[number % self.shares.len()]))
     }
 
-    /// A statement has ended. `share`: as in [`Self::with_share`].
-    pub(crate) fn record_statement(&self, share: usize, kind: usize, length_ns: u64) {
-        lock(&self.statements[share % self.statements.len()]).record(kind, length_ns);
+    /// `share`: as in [`Self::with_share`].
+    pub(crate) fn record_statement(&self, share: usize, answered: &Answered) {
+        let mut statements = lock(&self.statements[share % self.statements.len()]);
+        statements.times.record(answered.kind, answered.length_ns);
+        statements.sent.record(answered.shape, answered.outcome, answered.length_ns);
+    }
+
+    /// A statement that would have been sent, and was not.
+    pub(crate) fn record_unsent(&self, share: usize, shape: ShapeNumber) {
+        lock(&self.statements[share % self.statements.len()]).sent.record(shape, Counter::Other, 0);
     }
 
     /// Moves what all shares have to where it is added up.
-    pub(crate) fn drain(&self, into: &mut Share, statements: &mut StatementTimes) {
+    pub(crate) fn drain(&self, into: &mut Share, times: &mut StatementTimes, sent: &mut SentCounts) {
         self.shares.iter().for_each(|share| into.take(&mut lock(share)));
-        self.statements.iter().for_each(|share| statements.take(&mut lock(share)));
+        for statements in &self.statements {
+            let mut statements = lock(statements);
+            times.take(&mut statements.times);
+            sent.take(&mut statements.sent);
+        }
+    }
+
+    /// Statements from now on are counted by shape, and no earlier ones.
+    pub(crate) fn forget_sent(&self) {
+        self.statements.iter().for_each(|statements| lock(statements).sent.clear());
     }
 
     /// The range of each client's events begins anew.
@@ -312,10 +348,12 @@ mod tests {
     fn what_is_taken_away_is_gone() {
         let board = Board::new(1, 2);
         board.with_share(0, |share| share.record(1_000_000));
-        board.record_statement(3, 0, 5_000);
-        let (mut total, mut statements) = (Share::new(), StatementTimes::default());
-        board.drain(&mut total, &mut statements);
-        board.drain(&mut total, &mut statements);
+        let answered = Answered { kind: 0, shape: ShapeNumber::default(), outcome: Counter::Read, length_ns: 5_000 };
+        board.record_statement(3, &answered);
+        let (mut total, mut statements, mut sent) = (Share::new(), StatementTimes::default(), SentCounts::default());
+        board.drain(&mut total, &mut statements, &mut sent);
+        board.drain(&mut total, &mut statements, &mut sent);
+        assert_eq!(sent.record_of(&board.shapes).left_out.map(|left_out| left_out.reads), Some(1));
         assert_eq!((total.events.len(), total.sum_ns), (1, 1_000_000));
         assert_eq!(statements.iter().map(|(name, h)| (name, h.len())).collect::<Vec<_>>(), [("select", 1)]);
     }

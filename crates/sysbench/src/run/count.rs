@@ -2,6 +2,7 @@
 
 use super::board::{Board, Share};
 use super::ledger::Stretch;
+use super::sent::SentCounts;
 use super::statements::StatementTimes;
 use crate::output::Figures;
 
@@ -16,6 +17,8 @@ pub(crate) struct Count {
     pub(crate) whole: Stretch,
     /// Of `total`.
     pub(crate) statements: StatementTimes,
+    /// Of the measured time, without what `thread_init` sent.
+    pub(crate) sent: SentCounts,
     fresh: Share,
     pub(crate) intervals: Vec<Figures>,
     pub(crate) checkpoints: Vec<Figures>,
@@ -25,6 +28,7 @@ pub(crate) struct Count {
 
 impl Count {
     pub(crate) fn begin(board: &Board, now_ns: u64, zero_ns: u64) -> Self {
+        board.forget_sent();
         let stretch = |by_client| Stretch::begin(board, now_ns, by_client).since_the_start();
         Self {
             interval: stretch(false),
@@ -32,6 +36,7 @@ impl Count {
             second: stretch(false),
             whole: stretch(true),
             statements: StatementTimes::default(),
+            sent: SentCounts::default(),
             fresh: Share::new(),
             intervals: Vec::new(),
             checkpoints: Vec::new(),
@@ -41,7 +46,7 @@ impl Count {
 
     /// Takes what the clients have recorded since the last call.
     pub(crate) fn collect(&mut self, board: &Board) {
-        board.drain(&mut self.fresh, &mut self.statements);
+        board.drain(&mut self.fresh, &mut self.statements, &mut self.sent);
         for stretch in [&mut self.interval, &mut self.total, &mut self.second, &mut self.whole] {
             stretch.share.add(&self.fresh);
         }
@@ -60,11 +65,12 @@ impl Count {
     pub(crate) fn end_warm_up(&mut self, board: &Board, now_ns: u64, begin: impl FnOnce()) -> Share {
         board.forget_ranges();
         let mut last = std::mem::replace(&mut self.second.share, Share::new());
-        board.drain(&mut self.fresh, &mut self.statements);
+        board.drain(&mut self.fresh, &mut self.statements, &mut self.sent);
         for stretch in [&mut self.interval, &mut self.total, &mut self.second, &mut self.whole] {
             stretch.restart(board, now_ns);
         }
         self.statements.clear();
+        self.sent.clear();
         // Last, so that no event that counts against a limit is lost: those that run now may be counted beyond it.
         begin();
         self.zero_ns = now_ns;

@@ -14,7 +14,7 @@ use super::libpq;
 use super::statement::Statement;
 use super::store::{Answer, Step, Store};
 use crate::output::Level;
-use crate::run::{Counter, statement_kind};
+use crate::run::{Counter, ShapeNumber, statement_kind};
 
 /// The statement cannot be prepared: MySQL's number for it.
 const UNSUPPORTED: u16 = 1295;
@@ -32,7 +32,10 @@ impl Store {
     /// `con:query()`.
     pub(crate) fn query(&mut self, handle: u32, text: &[u8]) -> Step {
         match self.connections.get(handle) {
-            Some(connection) if connection.is_dry => return self.dry(handle),
+            Some(connection) if connection.is_dry => {
+                let shape = self.shape_of(handle, text);
+                return self.dry(handle, shape);
+            }
             Some(connection) if connection.is_open() && connection.doing == Doing::Nothing => {}
             _ => return self.closed_already(),
         }
@@ -40,11 +43,13 @@ impl Store {
         if let Some(step) = self.lost_meanwhile(handle, text, Doing::Query) {
             return step;
         }
-        self.send_text(handle, text, Doing::Query, statement_kind(text))
+        let shape = self.shape_of(handle, text);
+        self.send_text(handle, text, statement_kind(text), shape)
     }
 
     /// Where nothing is sent, every statement has gone well and has done nothing.
-    fn dry(&mut self, handle: u32) -> Step {
+    fn dry(&mut self, handle: u32, shape: ShapeNumber) -> Step {
+        self.record_unsent(shape);
         if let Some(connection) = self.connections.get(handle) {
             connection.show_success();
             self.run.board.slot(connection.tid).count(Counter::Other, 1);
@@ -67,13 +72,14 @@ impl Store {
         Some(self.on_loss(handle, &error))
     }
 
-    fn send_text(&mut self, handle: u32, text: &[u8], doing: Doing, kind: usize) -> Step {
+    fn send_text(&mut self, handle: u32, text: &[u8], kind: usize, shape: ShapeNumber) -> Step {
         let (token, now_ns) = (self.token(), self.run.control.now_ns());
         let Some(connection) = self.connections.get_mut(handle) else { return Step::Done(Answer::MISUSE) };
         let Some(link) = &mut connection.link else { return self.closed_already() };
         connection.text.clear();
         connection.text.extend_from_slice(text);
-        (connection.doing, connection.kind, connection.sent_ns) = (doing, kind, now_ns);
+        (connection.doing, connection.kind, connection.sent_ns) = (Doing::Query, kind, now_ns);
+        connection.statement_shape = shape;
         link.collect(token);
         connection.awaits_sets = true;
         let sent = link.send_bytes(text, &mut self.scratch);
@@ -118,7 +124,8 @@ impl Store {
         place.with(|place| place.statement = shape.address());
         let text = self.shared_text(text);
         let waits_for_types = !is_mysql && text.contains(&b'?');
-        self.statements.insert(Statement::new(handle, shape, text, is_emulated));
+        let statement_shape = self.shape_of(handle, &text);
+        self.statements.insert(Statement::new(handle, shape, text, statement_shape, is_emulated));
         if let Some(connection) = self.connections.get_mut(handle) {
             connection.statements.push(number);
         }
@@ -260,10 +267,10 @@ impl Store {
             self.run.log.text(Level::Alert, "attempt to use an already closed statement");
             return Step::Done(Answer::MISUSE);
         };
-        let (handle, kind, is_emulated, prepared) =
-            (statement.connection, statement.kind, statement.is_emulated, statement.handle);
+        let (handle, kind, shape) = (statement.connection, statement.kind, statement.statement_shape);
+        let (is_emulated, prepared) = (statement.is_emulated, statement.handle);
         match self.connections.get(handle) {
-            Some(connection) if connection.is_dry => return self.dry(handle),
+            Some(connection) if connection.is_dry => return self.dry(handle, shape),
             Some(connection) if connection.is_open() && connection.doing == Doing::Nothing => {}
             _ => return self.closed_already(),
         }
@@ -273,19 +280,19 @@ impl Store {
             return step;
         }
         match prepared {
-            _ if is_emulated => self.send_emulated(handle, number, kind),
+            _ if is_emulated => self.send_emulated(handle, number, kind, shape),
             Some(prepared) => self.send_execute(handle, number, prepared),
             None => self.send_prepare(handle, number, Goal::Execute),
         }
     }
 
-    fn send_emulated(&mut self, handle: u32, number: u32, kind: usize) -> Step {
+    fn send_emulated(&mut self, handle: u32, number: u32, kind: usize, shape: ShapeNumber) -> Step {
         let mut text = std::mem::take(&mut self.text);
         text.clear();
         if let Some(statement) = self.statements.get(number) {
             statement.emulated(&mut text);
         }
-        let step = self.send_text(handle, &text, Doing::Query, kind);
+        let step = self.send_text(handle, &text, kind, shape);
         self.text = text;
         step
     }
@@ -298,6 +305,7 @@ impl Store {
         };
         connection.doing = Doing::Execute { statement: number };
         (connection.kind, connection.sent_ns) = (statement.kind, now_ns);
+        connection.statement_shape = statement.statement_shape;
         connection.text.clear();
         connection.text.extend_from_slice(&statement.text);
         if !statement.fill(&mut self.scratch.params) {
@@ -347,8 +355,8 @@ impl Store {
 
     pub(super) fn on_reply(&mut self, handle: u32, reply: Reply, prepared: Option<u32>) -> Step {
         self.idle(handle);
-        self.record(handle);
         if let Some(error) = reply.error {
+            self.record(handle, Counter::Error);
             self.keep_buffer(reply.sets);
             let class = error.class().to_string();
             return self.failed(handle, &SqlError::of_server(&error), &class, error.code, prepared.is_some());
@@ -372,6 +380,8 @@ impl Store {
         let counter = counter_of(has_rows, affected_rows);
         connection.result.with(|result| result.counter = counter as i32);
         self.run.board.slot(connection.tid).count(counter, 1);
+        self.record(handle, counter);
+        let Some(connection) = self.connections.get_mut(handle) else { return Step::Done(Answer::MISUSE) };
         // A prepared statement always has a result of its own, which may have no rows.
         let is_object = has_rows || prepared.is_some();
         if !connection.has_more_sets() && !has_rows {
@@ -382,6 +392,7 @@ impl Store {
 
     /// PostgreSQL has an answer of its own to a text without a statement, which libpq's users take for an error.
     fn nothing_asked(&mut self, handle: u32) -> Step {
+        self.record(handle, Counter::Error);
         if let Some(connection) = self.connections.get(handle) {
             connection.show_failure();
             self.run.board.slot(connection.tid).count(Counter::Error, 1);

@@ -5,6 +5,7 @@ use truetps_driver::{DriverError, Link, ResultSets, Values};
 use super::bulk::Bulk;
 use super::driver::SqlError;
 use crate::lua::{ConnectionShape, ResultShape, Shape};
+use crate::run::ShapeNumber;
 
 /// What a connection waits for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,6 +72,8 @@ pub(crate) struct Connection {
     pub(crate) sent_ns: u64,
     /// Kind of the statement that is in flight.
     pub(crate) kind: usize,
+    /// … and its shape.
+    pub(crate) statement_shape: ShapeNumber,
     /// Text of the statement in flight, for messages.
     pub(crate) text: Vec<u8>,
     /// When something is to be done even if the server stays silent; u64::MAX: never.
@@ -108,6 +111,7 @@ impl Connection {
             awaits_sets: false,
             sent_ns: 0,
             kind: 0,
+            statement_shape: ShapeNumber::default(),
             text: Vec::new(),
             wakes_ns: u64::MAX,
             gives_up_ns: u64::MAX,

@@ -6,7 +6,7 @@ use truetps_driver::Params;
 
 use super::bound::Binds;
 use crate::lua::{Shape, StatementShape};
-use crate::run::statement_kind;
+use crate::run::{ShapeNumber, statement_kind};
 
 pub(crate) struct Statement {
     pub(crate) connection: u32,
@@ -15,6 +15,7 @@ pub(crate) struct Statement {
     pub(crate) text: Rc<[u8]>,
     /// Place in the list of statement kinds.
     pub(crate) kind: usize,
+    pub(crate) statement_shape: ShapeNumber,
     /// The text has the values written into it in place of `?`: the server prepares nothing.
     pub(crate) is_emulated: bool,
     /// What the server knows it by; `None`: it has to be prepared first.
@@ -25,11 +26,18 @@ pub(crate) struct Statement {
 }
 
 impl Statement {
-    pub(crate) fn new(connection: u32, shape: Shape<StatementShape>, text: Rc<[u8]>, is_emulated: bool) -> Self {
+    pub(crate) fn new(
+        connection: u32,
+        shape: Shape<StatementShape>,
+        text: Rc<[u8]>,
+        statement_shape: ShapeNumber,
+        is_emulated: bool,
+    ) -> Self {
         Self {
             connection,
             shape,
             kind: statement_kind(&text),
+            statement_shape,
             text,
             is_emulated,
             handle: None,

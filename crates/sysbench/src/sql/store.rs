@@ -20,7 +20,7 @@ use crate::lua::{
     take_released,
 };
 use crate::output::Level;
-use crate::run::{Counter, Run, ServerSeen};
+use crate::run::{Answered, Counter, Run, ServerSeen, ShapeFinder, ShapeNumber};
 
 /// What a script is told.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -92,6 +92,7 @@ pub(crate) struct Store {
     pub(super) text: Vec<u8>,
     /// Texts of statements that were prepared.
     pub(super) texts: HashSet<Rc<[u8]>>,
+    shapes: ShapeFinder,
 }
 
 impl Store {
@@ -116,6 +117,7 @@ impl Store {
             drivers,
             text: Vec::new(),
             texts: HashSet::new(),
+            shapes: ShapeFinder::default(),
         };
         for number in 0..Drivers::COUNT {
             let name = std::ffi::CString::new(Drivers::name(number)).unwrap_or_default();
@@ -477,11 +479,24 @@ impl Store {
         self.failed(handle, &SqlError::of_driver(error, dialect), &class, code, is_prepared)
     }
 
-    pub(super) fn record(&mut self, handle: u32) {
+    /// The statement in flight has been answered.
+    pub(super) fn record(&mut self, handle: u32, outcome: Counter) {
         let now_ns = self.run.control.now_ns();
         let Some(connection) = self.connections.get(handle) else { return };
-        let (kind, length_ns) = (connection.kind, now_ns.saturating_sub(connection.sent_ns));
-        self.run.board.record_statement(self.share, kind, length_ns);
+        let (kind, shape) = (connection.kind, connection.statement_shape);
+        let length_ns = now_ns.saturating_sub(connection.sent_ns);
+        self.run.board.record_statement(self.share, &Answered { kind, shape, outcome, length_ns });
+    }
+
+    /// The shape of a statement on this connection.
+    pub(super) fn shape_of(&mut self, handle: u32, sql: &[u8]) -> ShapeNumber {
+        let Some(dialect) = self.dialect_of(handle) else { return ShapeNumber::default() };
+        self.shapes.find(sql, dialect, &self.run.board.shapes)
+    }
+
+    /// A statement was not sent, as nothing is in a dry run.
+    pub(super) fn record_unsent(&self, shape: ShapeNumber) {
+        self.run.board.record_unsent(self.share, shape);
     }
 
     pub(super) fn tally(&self, class: &str, code: u16, message: &str) {

@@ -42,15 +42,14 @@ end
 
 local files = {}
 
--- The function of a file. Each file is read once, so that all clients run the same text.
-function chunks.of_file(path, environment)
+-- The function of a file. Each file is read once, so that all clients run the same text: that of the script and those of
+-- modules, which have a name, once for all states.
+function chunks.of_file(path, environment, name)
   local source = files[path]
   if not source then
-    local file, problem = io.open(path, "rb")
-    if not file then return nil, "cannot open " .. problem end
-    source, problem = file:read("*a")
-    file:close()
-    if not source then return nil, "cannot read " .. path .. ": " .. tostring(problem) end
+    local problem
+    source, problem = host.read_source(path, name)
+    if not source then return nil, problem end
     files[path] = source
   end
   return chunks.of_text(source, "@" .. path, environment)

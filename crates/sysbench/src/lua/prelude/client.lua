@@ -70,7 +70,7 @@ local function run_body(client)
   if facts.source then
     chunk, problem = chunks.of_text(facts.source, facts.source_name, environment)
   else
-    chunk, problem = chunks.of_file(facts.path, environment)
+    chunk, problem = chunks.of_file(facts.path, environment, facts.path)
   end
   if not chunk then error(problem, 0) end
   chunk()

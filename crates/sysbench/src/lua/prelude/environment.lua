@@ -63,7 +63,7 @@ base.ffi = shared_ffi
 local function find_and_load(name, package, environment)
   local path, tried = package.searchpath(name, package.path)
   if path then
-    local chunk, problem = chunks.of_file(path, environment)
+    local chunk, problem = chunks.of_file(path, environment, name)
     if chunk then return chunk end
     error("error loading module '" .. name .. "' from file '" .. path .. "':\n\t" .. problem, 3)
   end
@@ -71,7 +71,10 @@ local function find_and_load(name, package, environment)
   if native then
     host.finds("uses the C module `" .. name .. "`")
     local open, problem = package.loadlib(native, "luaopen_" .. name:gsub("^.*%-", ""):gsub("%.", "_"))
-    if open then return open end
+    if open then
+      host.note_module(name, native)
+      return open
+    end
     error("error loading module '" .. name .. "' from file '" .. native .. "':\n\t" .. problem, 3)
   end
   error("module '" .. name .. "' not found:\n\tno field package.preload['" .. name .. "']" .. tried .. tried_native, 3)
@@ -86,7 +89,8 @@ function base.require(name)
   local value = loaded[name]
   if value == LOADING then error("loop or previous error loading module '" .. name .. "'", 2) end
   if value ~= nil then return value end
-  local load = package.preload[name] or find_and_load(name, package, environment)
+  local load = package.preload[name]
+  if load then host.note_module(name) else load = find_and_load(name, package, environment) end
   loaded[name] = LOADING
   local made = load(name)
   if made ~= nil then

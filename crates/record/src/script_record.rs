@@ -1,0 +1,80 @@
+//! `script.json`: the texts that the run of a script executed, and the statements that they sent.
+
+use serde::{Deserialize, Serialize};
+
+/// Written when the run begins, and again with the statements when it ends.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ScriptRecord {
+    pub schema_version: u32,
+    pub script: ScriptText,
+    /// What the script loaded from files, in the order in which it did: by `require`, `dofile` or `loadfile`.
+    pub modules: Vec<ScriptText>,
+    /// Modules beyond the number that is kept.
+    #[serde(default)]
+    pub modules_left_out: u64,
+    /// Statements of the measured time, most frequent first. `None` where the run did not come to its end.
+    #[serde(default)]
+    pub statements: Option<SentStatements>,
+}
+
+/// A text in Lua, or a library, as it was loaded.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScriptText {
+    /// As the script, or the user, named it.
+    pub name: String,
+    /// `None`: the standard input, or a text that is built in.
+    pub path: Option<String>,
+    /// Of all bytes, in hexadecimal. `None` where they could not be read.
+    pub sha256: Option<String>,
+    pub bytes: u64,
+    /// `None` where it is no text: byte code, a library. Bytes that are not UTF-8 are U+FFFD.
+    pub text: Option<String>,
+    /// `text` is the beginning alone.
+    #[serde(default)]
+    pub is_cut: bool,
+}
+
+/// Statements by shape: the text with its literals replaced by `?`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct SentStatements {
+    pub shapes: Vec<SentShape>,
+    /// Statements of further shapes, all together: `sql` is empty.
+    pub left_out: Option<SentShape>,
+}
+
+/// Statements of one shape that were answered. `count` is the sum of the four numbers behind it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct SentShape {
+    pub sql: String,
+    pub count: u64,
+    pub reads: u64,
+    pub writes: u64,
+    pub other: u64,
+    pub errors: u64,
+    /// From sending to the end of the reply, of all together.
+    pub time_ms: f64,
+    pub time_ms_max: f64,
+}
+
+/// What is known of a script's run beside the figures of every trial.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ScriptRun {
+    /// Of the script's text; `script.json` has the text.
+    pub sha256: Option<String>,
+    /// Statements of the measured time by their outcome.
+    pub reads: u64,
+    pub writes: u64,
+    pub other: u64,
+    /// How evenly the clients were served; `None` where the run did not come to its end.
+    pub fairness: Option<ScriptFairness>,
+}
+
+/// Means and standard deviations over the clients.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct ScriptFairness {
+    pub events_mean: f64,
+    pub events_deviation: f64,
+    /// Time inside of events.
+    pub time_s_mean: f64,
+    pub time_s_deviation: f64,
+}

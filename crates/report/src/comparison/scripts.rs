@@ -1,0 +1,312 @@
+//! How two runs of scripts differ: in their texts, in what they sent, and in what a transaction did.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::Value;
+use truetps_record::{ScriptRecord, ScriptText, SentShape};
+
+use super::conditions::Condition;
+use super::line_diff::{LineDiff, line_diff};
+use super::{ComparedSide, ComparisonInput};
+use crate::document::{Block, Entry, Table};
+use crate::format;
+
+/// Figures that are closer than this differ by the moment at which the run ended.
+const SAME_SHARE: f64 = 0.02;
+/// Numbers of statements are held apart from chance by so many standard deviations of theirs.
+const DEVIATIONS: f64 = 3.0;
+/// Shapes that are shown; JSON has all.
+const SHAPES_SHOWN_MAX: usize = 20;
+/// Options that are compared by the names that plans have for them, and those that only say where a run is recorded.
+const OPTIONS_NOT_SHOWN: [&str; 7] = ["threads", "time", "events", "warmup_time", "rate", "runs", "report_format"];
+
+/// What is recorded of a script's run beside its plan.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ComparedScript {
+    /// `None`: an older version recorded it.
+    pub record: Option<ScriptRecord>,
+    /// By name, without secrets.
+    pub options: BTreeMap<String, Value>,
+}
+
+/// Everything by which the two differ.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct ScriptsDiffer {
+    /// The script and its modules, where they are not the same.
+    pub(super) texts: Vec<TextDiffers>,
+    /// Statements by shape, where a transaction sent another number of them.
+    pub(super) statements: Vec<ShapeDiffers>,
+    /// Statements by their outcome, all three where one differs.
+    pub(super) transaction: Vec<WorkDiffers>,
+}
+
+/// A text that one side alone has, or that is another one on each.
+#[derive(Debug, Serialize)]
+pub(super) struct TextDiffers {
+    /// `script`, or `module` and its name.
+    pub(super) what: String,
+    pub(super) a: Option<NamedText>,
+    pub(super) b: Option<NamedText>,
+    /// `None` where a side has no text.
+    pub(super) diff: Option<LineDiff>,
+}
+
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub(super) struct NamedText {
+    pub(super) name: String,
+    pub(super) sha256: Option<String>,
+}
+
+/// Statements per transaction; 0: that side sent none.
+#[derive(Debug, PartialEq, Serialize)]
+pub(super) struct ShapeDiffers {
+    pub(super) sql: String,
+    pub(super) a_per_tx: f64,
+    pub(super) b_per_tx: f64,
+}
+
+/// `reads`, `writes` and `other` per transaction.
+#[derive(Debug, PartialEq, Serialize)]
+pub(super) struct WorkDiffers {
+    pub(super) what: &'static str,
+    pub(super) a_per_tx: f64,
+    pub(super) b_per_tx: f64,
+}
+
+/// `None` where a side is no run of a script.
+pub(super) fn differ(input: &ComparisonInput<'_>) -> Option<ScriptsDiffer> {
+    let (a, b) = (input.a.script?, input.b.script?);
+    let mut differ = ScriptsDiffer { transaction: transaction(input), ..ScriptsDiffer::default() };
+    if let (Some(a), Some(b)) = (&a.record, &b.record) {
+        differ.texts = texts(a, b);
+        differ.statements = statements((a, transactions(&input.a)), (b, transactions(&input.b)));
+    }
+    Some(differ)
+}
+
+/// What `script.json` would have said, where a side does not have it.
+pub(super) fn note(input: &ComparisonInput<'_>) -> Option<String> {
+    let lacks = |side: &ComparedSide<'_>| side.script.is_some_and(|script| script.record.is_none());
+    let which = match (lacks(&input.a), lacks(&input.b)) {
+        (true, true) => "A and B have",
+        (true, false) => "A has",
+        (false, true) => "B has",
+        (false, false) => return None,
+    };
+    Some(format!(
+        "{which} no record of the script's text and its statements (not recorded by the older version): whether the \
+         scripts differ is not known."
+    ))
+}
+
+/// The same as rows of the table of conditions.
+pub(super) fn conditions(input: &ComparisonInput<'_>, differ: &ScriptsDiffer) -> Vec<Condition> {
+    let text = |text: &Option<NamedText>| text.as_ref().map_or_else(|| "not loaded".to_owned(), NamedText::text);
+    let mut rows: Vec<_> =
+        differ.texts.iter().map(|one| Condition { what: one.what.clone(), a: text(&one.a), b: text(&one.b) }).collect();
+    let (Some(a), Some(b)) = (input.a.script, input.b.script) else { return rows };
+    if a.record.is_some() != b.record.is_some() {
+        let text = |script: &ComparedScript| {
+            let record = script.record.as_ref().map(|record| NamedText::of(&record.script).text());
+            record.unwrap_or_else(|| "not recorded by the older version".to_owned())
+        };
+        rows.push(Condition { what: "script".to_owned(), a: text(a), b: text(b) });
+    }
+    rows.extend(options(a, b));
+    rows
+}
+
+fn options(a: &ComparedScript, b: &ComparedScript) -> Vec<Condition> {
+    let names = a.options.keys().chain(b.options.keys().filter(|name| !a.options.contains_key(*name)));
+    let names = names.filter(|name| !OPTIONS_NOT_SHOWN.contains(&&*name.replace('-', "_")));
+    let text = |value: Option<&Value>| match value {
+        None | Some(Value::Null) => "not set".to_owned(),
+        Some(Value::String(text)) if text.is_empty() => "not set".to_owned(),
+        Some(Value::String(text)) => text.clone(),
+        Some(other) => other.to_string(),
+    };
+    let both = names.map(|name| (name, text(a.options.get(name)), text(b.options.get(name))));
+    both.filter(|(_, a, b)| a != b).map(|(name, a, b)| Condition { what: format!("--{name}"), a, b }).collect()
+}
+
+impl NamedText {
+    fn of(text: &ScriptText) -> Self {
+        Self { name: text.name.clone(), sha256: text.sha256.clone() }
+    }
+
+    fn text(&self) -> String {
+        let name = if self.name.is_empty() { "a text" } else { &self.name };
+        match &self.sha256 {
+            Some(hash) => format!("{name}, sha256 {}", format::short_hash(hash)),
+            None => format!("{name}, which could not be read"),
+        }
+    }
+}
+
+fn texts(a: &ScriptRecord, b: &ScriptRecord) -> Vec<TextDiffers> {
+    let mut found = Vec::new();
+    if a.script.sha256 != b.script.sha256 {
+        found.push(TextDiffers::of("script".to_owned(), Some(&a.script), Some(&b.script)));
+    }
+    let mut left: Vec<&ScriptText> = b.modules.iter().collect();
+    for module in &a.modules {
+        let same = left.iter().position(|other| is_same_text(module, other));
+        let partner = same.or_else(|| left.iter().position(|other| file_name(other) == file_name(module)));
+        let partner = partner.map(|at| left.remove(at));
+        if partner.is_none_or(|partner| !is_same_text(module, partner)) {
+            found.push(TextDiffers::of(format!("module {}", file_name(module)), Some(module), partner));
+        }
+    }
+    found.extend(left.into_iter().map(|one| TextDiffers::of(format!("module {}", file_name(one)), None, Some(one))));
+    found
+}
+
+/// The text counts; without one, the name.
+fn is_same_text(a: &ScriptText, b: &ScriptText) -> bool {
+    file_name(a) == file_name(b) && a.sha256 == b.sha256
+}
+
+/// `oltp_common`, of whatever folder.
+fn file_name(text: &ScriptText) -> &str {
+    text.name.rsplit('/').next().unwrap_or_default()
+}
+
+impl TextDiffers {
+    fn of(what: String, a: Option<&ScriptText>, b: Option<&ScriptText>) -> Self {
+        let both = a.and_then(|a| a.text.as_deref()).zip(b.and_then(|b| b.text.as_deref()));
+        let diff = both.map(|(a, b)| line_diff(a, b));
+        Self { what, a: a.map(NamedText::of), b: b.map(NamedText::of), diff }
+    }
+}
+
+fn transactions(side: &ComparedSide<'_>) -> u64 {
+    side.trial.and_then(|trial| trial.measured.as_ref()).map_or(0, |measured| measured.counts.ok)
+}
+
+/// Shapes of which a transaction of the two sends other numbers, the largest difference first.
+fn statements((a, tx_a): (&ScriptRecord, u64), (b, tx_b): (&ScriptRecord, u64)) -> Vec<ShapeDiffers> {
+    let (Some(of_a), Some(of_b)) = (&a.statements, &b.statements) else { return Vec::new() };
+    if tx_a == 0 || tx_b == 0 {
+        return Vec::new();
+    }
+    let count = |shapes: &[SentShape]| -> BTreeMap<String, u64> {
+        shapes.iter().map(|shape| (shape.sql.clone(), shape.count)).collect()
+    };
+    let (a, b) = (count(&of_a.shapes), count(&of_b.shapes));
+    let shapes: Vec<_> = a.keys().chain(b.keys().filter(|sql| !a.contains_key(*sql))).collect();
+    let of = |counts: &BTreeMap<String, u64>, sql: &String| counts.get(sql).copied().unwrap_or(0);
+    let mut found: Vec<_> = shapes
+        .into_iter()
+        .filter(|sql| is_other_number((of(&a, sql), tx_a), (of(&b, sql), tx_b)))
+        .map(|sql| ShapeDiffers {
+            sql: sql.clone(),
+            a_per_tx: of(&a, sql) as f64 / tx_a as f64,
+            b_per_tx: of(&b, sql) as f64 / tx_b as f64,
+        })
+        .collect();
+    let size = |one: &ShapeDiffers| (one.a_per_tx - one.b_per_tx).abs();
+    found.sort_by(|one, other| size(other).total_cmp(&size(one)).then_with(|| one.sql.cmp(&other.sql)));
+    found
+}
+
+/// Whether two counts, each of so many transactions, are apart by more than chance. None at all is apart from some.
+fn is_other_number((a, tx_a): (u64, u64), (b, tx_b): (u64, u64)) -> bool {
+    if (a == 0) != (b == 0) {
+        return true;
+    }
+    let (rate_a, rate_b) = (a as f64 / tx_a as f64, b as f64 / tx_b as f64);
+    let deviation = (rate_a / tx_a as f64 + rate_b / tx_b as f64).sqrt();
+    let difference = (rate_a - rate_b).abs();
+    difference > SAME_SHARE * rate_a.max(rate_b) && difference > DEVIATIONS * deviation
+}
+
+fn transaction(input: &ComparisonInput<'_>) -> Vec<WorkDiffers> {
+    let of = |side: &ComparedSide<'_>| {
+        let run = side.trial.and_then(|trial| trial.script.as_ref());
+        run.map(|run| ([run.reads, run.writes, run.other], transactions(side)))
+    };
+    let Some(((a, tx_a), (b, tx_b))) = of(&input.a).zip(of(&input.b)).filter(|((_, a), (_, b))| *a > 0 && *b > 0)
+    else {
+        return Vec::new();
+    };
+    if !a.iter().zip(&b).any(|(a, b)| is_other_number((*a, tx_a), (*b, tx_b))) {
+        return Vec::new();
+    }
+    let rows = ["reads", "writes", "other"].into_iter().zip(a.into_iter().zip(b));
+    rows.map(|(what, (a, b))| WorkDiffers { what, a_per_tx: a as f64 / tx_a as f64, b_per_tx: b as f64 / tx_b as f64 })
+        .collect()
+}
+
+/// What stands first among what was different.
+pub(super) fn blocks(input: &ComparisonInput<'_>, differ: &ScriptsDiffer) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    for text in &differ.texts {
+        blocks.extend(text_blocks(text));
+    }
+    if !differ.statements.is_empty() {
+        blocks.extend(statement_blocks(input, differ));
+    }
+    if !differ.transaction.is_empty() {
+        let rows = differ.transaction.iter();
+        let rows = rows.map(|one| row(one.what.to_owned(), one.a_per_tx, one.b_per_tx));
+        blocks.push(table("statements of a transaction, by what they did", rows.collect()));
+    }
+    blocks
+}
+
+fn text_blocks(text: &TextDiffers) -> Vec<Block> {
+    let what = &text.what;
+    let said = match (&text.a, &text.b, &text.diff) {
+        (None, ..) => format!("{what}: B alone loads it."),
+        (_, None, _) => format!("{what}: A alone loads it."),
+        (.., None) => format!("{what}: a side has no text (byte code, a library, or a file that could not be read)."),
+        (.., Some(diff)) if diff.lines.is_empty() => {
+            format!("{what}: the texts differ behind the part of them that is recorded, or in bytes that are no text.")
+        }
+        (Some(a), Some(b), Some(_)) => format!("{what}: - {} (A), + {} (B)", a.text(), b.text()),
+    };
+    let mut blocks = vec![Block::Paragraph(said)];
+    if let Some(diff) = text.diff.as_ref().filter(|diff| !diff.lines.is_empty()) {
+        let mut lines = diff.lines.clone();
+        if diff.left_out > 0 {
+            lines.push(format!("… and {}", format::plural(diff.left_out as u64, "more line")));
+        }
+        blocks.push(Block::Lines(lines));
+    }
+    blocks
+}
+
+fn statement_blocks(input: &ComparisonInput<'_>, differ: &ScriptsDiffer) -> Vec<Block> {
+    let shown = differ.statements.iter().take(SHAPES_SHOWN_MAX);
+    let rows = shown.map(|one| row(one.sql.clone(), one.a_per_tx, one.b_per_tx)).collect();
+    let mut blocks = vec![table("statements of a transaction (values as ?)", rows)];
+    let more = differ.statements.len().saturating_sub(SHAPES_SHOWN_MAX);
+    if more > 0 {
+        blocks.push(Block::Paragraph(format!("… and {more} more: `--format json` has all.")));
+    }
+    for (letter, side) in [("A", &input.a), ("B", &input.b)] {
+        let record = side.script.and_then(|script| script.record.as_ref());
+        let left_out = record.and_then(|record| record.statements.as_ref()?.left_out.as_ref());
+        blocks.extend(left_out.map(|left_out| {
+            let count = format::plural(left_out.count, "statement");
+            Block::Paragraph(format!("{letter} sent {count} of further shapes, which are not told apart."))
+        }));
+    }
+    blocks
+}
+
+fn table(last: &str, rows: Vec<Vec<Entry>>) -> Block {
+    let header = ["A", "B", last].map(str::to_owned).to_vec();
+    Block::Table(Table { caption: None, header, rows, words_last: true })
+}
+
+fn row(what: String, a: f64, b: f64) -> Vec<Entry> {
+    const SHOWN_MIN: f64 = 0.0005;
+    let figure = |value: f64| match value {
+        0.0 => "none".to_owned(),
+        value if value < SHOWN_MIN => "under 0.001".to_owned(),
+        value => format::per_tx(value),
+    };
+    vec![figure(a).into(), figure(b).into(), what.into()]
+}
