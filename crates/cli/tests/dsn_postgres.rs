@@ -9,11 +9,11 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use common::{Place, Ran, signal};
+use common::{Place, Ran, signal, wait_until};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use rustix::process::Signal;
 use support::{ACCOUNT, PASSWORD, PASSWORD_ENCODED, assert_secret, run_with_password, short_run, valid_trial};
-use truetps_driver::Client;
+use truetps_driver::{Client, Target};
 use truetps_testkit::{PostgresOptions, PostgresServer, TlsFiles};
 
 const ORDERS: &str = include_str!("plans/orders.toml");
@@ -270,6 +270,70 @@ fn ctrl_c_errors_and_limits_leave_no_schema() {
 
 /// Also what the account of the load may not see.
 #[test]
+fn statements_of_a_run_end_with_it() {
+    let Some(server) = server("statements_of_a_run_end_with_it", &PostgresOptions::default()) else { return };
+    let (before, dsn) = (belongings(&server), socket_dsn(&server));
+    let mut other = server.connect().unwrap();
+    let _other = std::thread::spawn(move || other.query("SELECT pg_sleep(1001)"));
+    let running = || {
+        let sql =
+            "SELECT count(*)::text FROM pg_stat_activity WHERE query LIKE 'SELECT pg_sleep%' AND state = 'active'";
+        server.connect().unwrap().query_value(sql).unwrap().unwrap()
+    };
+    for (how, flags) in [Signal::INT, Signal::KILL]
+        .into_iter()
+        .flat_map(|how| [(how, &[][..]), (how, &["--schema=postgres", "--i-own-this-schema"])])
+    {
+        let place = Place::new();
+        let workload = "[workload]\nname = 'sql'\nsql = 'SELECT pg_sleep(1000)'\ncreate = 'CREATE TABLE g (id INT)'\n";
+        place.write("endless.toml", &format!("{}{workload}", SHORT.replace("0.2", "60")));
+        let args = [&["sweep", "./endless.toml", "--dsn", &dsn][..], flags].concat();
+        let child = place.start(&args);
+        wait_until("statements", || running() == "3");
+        signal(child.id(), how);
+        let ran: Ran = child.wait_with_output().unwrap().into();
+        let ran = if how == Signal::KILL { place.run(&["server", "restore"]) } else { ran };
+        assert_eq!((running().as_str(), belongings(&server)), ("1", before.clone()), "{how:?}: {}", ran.stderr);
+    }
+}
+
+/// A killed run's CREATE DATABASE goes on in the server, and comes to its end after the run.
+#[test]
+fn a_database_that_was_being_created_is_dropped() {
+    let Some(server) = server("a_database_that_was_being_created", &PostgresOptions::default()) else { return };
+    let (before, dsn) = (belongings(&server), socket_dsn(&server));
+    let exists = || {
+        let sql = "SELECT 1 FROM pg_database WHERE datname = 'truetps'";
+        server.connect().unwrap().query_value(sql).unwrap().is_some()
+    };
+    for is_there_first in [false, true] {
+        let place = Place::new();
+        // The server waits up to 5 s for the end of sessions in the database that is copied.
+        let template =
+            Client::connect(&Target::postgres_unix(server.socket(), "truetps", "template1"), Duration::from_secs(5))
+                .unwrap();
+        let mut child = place.start(&["run", "insert", "--dsn", &dsn, "--table-rows=300"]);
+        wait_until("CREATE DATABASE", || {
+            let sql = "SELECT 1 FROM pg_stat_activity WHERE query LIKE 'CREATE DATABASE%' AND state = 'active'";
+            server.connect().unwrap().query_value(sql).unwrap().is_some()
+        });
+        child.kill().unwrap();
+        child.wait().unwrap();
+        drop(template);
+        if is_there_first {
+            wait_until("the database", exists);
+        }
+        let ran = place.run(&["server", "restore"]);
+        assert_eq!((ran.code, belongings(&server)), (Some(0), before.clone()), "{}{}", ran.stdout, ran.stderr);
+        valid_trial(&place, &place.run(&short_run("insert", &dsn, &["--table-rows=300"])));
+    }
+    // One of another user is left, however empty it is.
+    server.connect().unwrap().execute("CREATE DATABASE truetps").unwrap();
+    let ran = Place::new().run(&short_run("insert", &dsn, &[]));
+    assert!(ran.code == Some(2) && exists(), "{}", ran.stderr);
+}
+
+#[test]
 fn a_table_of_somebody_else_s_keeps_the_database() {
     let Some(server) = server("a_table_of_somebody_else_s_keeps_the_database", &PostgresOptions::default()) else {
         return;
@@ -304,4 +368,33 @@ fn settings_of_sessions() {
     assert_eq!(belongings(&server), before);
     let report = place.run(&["report"]).stdout;
     assert!(report.contains("Durability: a process crash"), "{report}");
+}
+
+/// `TRUETPS_KILLS=15` kills that many runs at random moments.
+#[test]
+fn runs_that_are_killed_at_random() {
+    let Some(kills) = std::env::var("TRUETPS_KILLS").ok().and_then(|text| text.parse::<u32>().ok()) else { return };
+    let Some(server) = server("runs_that_are_killed_at_random", &PostgresOptions::default()) else { return };
+    let (before, dsn) = (belongings(&server), socket_dsn(&server));
+    let mut left = 0;
+    for n in 0..kills {
+        let place = Place::new();
+        let mut child = place.start(&["run", "insert", "--dsn", &dsn, "--table-rows=300", "--measure=2"]);
+        let delay = Duration::from_millis(950 + u64::from(n * 97 % 1500));
+        std::thread::sleep(delay);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        left += u32::from(belongings(&server) != before);
+        let ran = place.run(&["server", "restore"]);
+        assert_eq!(
+            (ran.code, belongings(&server)),
+            (Some(0), before.clone()),
+            "{delay:?}: {}{}",
+            ran.stdout,
+            ran.stderr
+        );
+        let sql = "SELECT count(*)::text FROM pg_stat_activity WHERE application_name LIKE 'truetps 2%'";
+        assert_eq!(server.connect().unwrap().query_value(sql).unwrap().as_deref(), Some("0"), "{delay:?}");
+    }
+    eprintln!("{kills} runs killed, {left} of them had left something; all restored");
 }

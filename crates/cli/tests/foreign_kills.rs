@@ -11,15 +11,18 @@ mod support;
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Write;
 use std::process::Child;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use common::{Place, Ran, signal};
+use common::{Place, Ran, signal, wait_until};
+use rustix::mount::{MountFlags, UnmountFlags};
 use rustix::process::Signal;
 use support::foreign::{PLAN, binaries, globals, journals, schemas, server};
 use support::{ACCOUNT, Owned, PASSWORD, run_with_password};
 use truetps_driver::Client;
+use truetps_sandbox::ServerBinary;
 use truetps_testkit::mysql_family::mariadb;
 
 /// What a run has done so far, as it is seen from outside.
@@ -80,6 +83,13 @@ fn kill_when(mut child: Child, what: &str, seen: &mut Seen<'_>, is_there: &mut d
     child.wait().unwrap();
 }
 
+/// How many sessions are in the run's schema, or are at work elsewhere.
+fn sessions(owned: &Owned) -> String {
+    let sql = "SELECT COUNT(*) FROM information_schema.processlist WHERE id <> CONNECTION_ID() \
+               AND (db = 'truetps' OR command IN ('Query', 'Execute'))";
+    owned.admin().query_value(sql).unwrap().unwrap()
+}
+
 /// The next run refuses, everything is put back, and a second time there is nothing to do.
 fn put_back(owned: &Owned, place: &Place, what: &str, before: &(BTreeMap<String, String>, Vec<String>)) -> String {
     if !journals(place).is_empty() {
@@ -93,12 +103,45 @@ fn put_back(owned: &Owned, place: &Place, what: &str, before: &(BTreeMap<String,
     let said_so = restored.stdout.contains("the schema `truetps` is empty");
     assert!(schemas(owned) == before.1 || said_so, "{what}: {}", restored.stdout);
     assert!(said_so || journals(place).is_empty(), "{what}: {:?} {}", journals(place), restored.stdout);
+    assert_eq!(sessions(owned), "0", "{what}: {}", restored.stderr);
     if said_so {
         owned.execute(&["DROP DATABASE IF EXISTS truetps"]);
     }
     let again = place.run(&["server", "restore"]);
     assert_eq!((again.code, again.stdout.as_str()), (Some(0), ""), "{what}: {}", again.stderr);
     restored.stdout
+}
+
+const ENDLESS: &str = "name = 'endless'\nabout = 'a test'\n[workload]\nname = 'sql'\nsql = 'SELECT SLEEP(1000) FROM g'\n\
+                       create = 'CREATE TABLE g (id INT); INSERT INTO g VALUES (1)'\n[factors]\nconnections = [3]\n\
+                       [load]\nwarm_up_s = 0.1\nmeasure_s = 0.5\n[design]\nblocks = 1\naa_pair = false\n";
+
+#[test]
+fn statements_of_a_run_end_with_it() {
+    let Some(binary) = mariadb("statements_of_a_run_end_with_it") else { return };
+    let owned = server(&binary);
+    let before = schemas(&owned);
+    // Of the same account, and none of the run's.
+    let mut other = owned.admin();
+    let _other = std::thread::spawn(move || other.query("SELECT SLEEP(1001)"));
+    let running = || {
+        let sql = "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE 'SELECT SLEEP%'";
+        owned.admin().query_value(sql).unwrap().unwrap().parse::<u32>().unwrap()
+    };
+    for how in [None, Some(Signal::INT), Some(Signal::TERM), Some(Signal::KILL)] {
+        let place = Place::new();
+        let length = if how.is_some() { "measure_s = 60" } else { "measure_s = 0.5" };
+        place.write("endless.toml", &ENDLESS.replace("measure_s = 0.5", length));
+        let child = place.start(&["sweep", "./endless.toml", "--dsn", &owned.socket_dsn()]);
+        wait_until("statements", || running() == 4);
+        if let Some(how) = how {
+            signal(child.id(), how);
+        }
+        let ran: Ran = child.wait_with_output().unwrap().into();
+        let restored = if how == Some(Signal::KILL) { place.run(&["server", "restore"]) } else { ran };
+        assert_eq!((running(), schemas(&owned)), (1, before.clone()), "{how:?}: {}", restored.stderr);
+        assert!(journals(&place).is_empty(), "{how:?}: {}", restored.stderr);
+    }
 }
 
 /// Not seeing a schema is no proof that it does not exist.
@@ -215,7 +258,7 @@ fn runs_that_are_killed_at_random() {
     let Some(kills) = std::env::var("TRUETPS_KILLS").ok().and_then(|text| text.parse::<u32>().ok()) else { return };
     let seed = truetps_probe::clock::epoch_s().to_bits() | 1;
     let mut random = Random(seed);
-    let (mut with_settings, mut with_schema, mut done) = (0, 0, 0);
+    let (mut with_settings, mut with_schema, mut with_sessions, mut done) = (0, 0, 0, 0);
     let servers = binaries("runs_that_are_killed_at_random");
     for (name, binary) in &servers {
         let owned = server(binary);
@@ -232,12 +275,97 @@ fn runs_that_are_killed_at_random() {
             done += 1;
             with_settings += u32::from(globals(&owned) != before.0);
             with_schema += u32::from(schemas(&owned) != before.1);
+            with_sessions += u32::from(sessions(&owned) != "0");
             put_back(&owned, &place, &format!("{name}, seed {seed}, kill {n} after {delay:?}"), &before);
         }
     }
     eprintln!(
-        "seed {seed}: {done} runs killed, {with_settings} of them with settings of theirs and {with_schema} with a schema \
-         left; all put back"
+        "seed {seed}: {done} runs killed, {with_settings} of them with settings of theirs, {with_schema} with a schema and \
+         {with_sessions} with sessions left; all restored"
     );
     assert!(with_settings > 0 && with_schema > 0, "no kill has hit anything");
+}
+
+/// What happens to a server while a run uses it.
+const DISTURBANCES: [&str; 7] =
+    ["REVOKE", "DROP USER", "KILL", "read_only", "restart", "full disk", "REVOKE and kill -9"];
+
+fn disturb(what: &str, owned: Owned, binary: &ServerBinary, place: &Place) -> Owned {
+    match what {
+        "DROP USER" => owned.execute(&["DROP USER admin@localhost"]),
+        "KILL" => {
+            let sql = "SELECT id FROM information_schema.processlist WHERE user = 'admin'";
+            let mut admin = owned.admin();
+            for row in admin.query(sql).unwrap().rows {
+                let _ = admin.execute(&format!("KILL {}", row[0].as_ref().unwrap()));
+            }
+        }
+        "read_only" => owned.execute(&["SET GLOBAL read_only = 1"]),
+        "restart" => return owned.restarted(binary, SETTINGS),
+        "full disk" => {
+            let folder = place.path().join("state/truetps/journals");
+            for file in fs::read_dir(&folder).into_iter().flatten().flatten() {
+                if file.path().extension().is_some_and(|end| end == "spare") {
+                    let _ = fs::remove_file(file.path());
+                }
+            }
+            let mut file = fs::File::create(folder.join("fill")).unwrap();
+            while file.write_all(&[0; 1024]).is_ok() {}
+        }
+        _ => owned.execute(&["REVOKE ALL PRIVILEGES, GRANT OPTION FROM admin@localhost"]),
+    }
+    owned
+}
+
+/// As [`server`] has it.
+const SETTINGS: &[(&str, &str)] = &[("log_bin", "ON"), ("sync_binlog", "3"), ("innodb_flush_log_at_trx_commit", "1")];
+
+#[test]
+fn runs_that_are_disturbed_at_random() {
+    let Some(kills) = std::env::var("TRUETPS_KILLS").ok().and_then(|text| text.parse::<u32>().ok()) else { return };
+    let Some(binary) = mariadb("runs_that_are_disturbed_at_random") else { return };
+    let seed = truetps_probe::clock::epoch_s().to_bits() | 1;
+    let mut random = Random(seed);
+    let mut owned = server(&binary);
+    let grant = ["CREATE USER IF NOT EXISTS admin@localhost", "GRANT ALL ON *.* TO admin@localhost"];
+    owned.execute(&grant);
+    let before = (globals(&owned), schemas(&owned));
+    let mut ends = BTreeMap::new();
+    for n in 0..kills {
+        let disturbance = DISTURBANCES[n as usize % DISTURBANCES.len()];
+        let place = Place::new();
+        place.write("levels.toml", &PLAN.replace("blocks = 1", "blocks = 2"));
+        let folder = place.path().join("state/truetps/journals");
+        fs::create_dir_all(&folder).unwrap();
+        let is_full = disturbance == "full disk";
+        if is_full {
+            rustix::mount::mount("none", &folder, "tmpfs", MountFlags::empty(), c"size=1m").unwrap();
+        }
+        let dsn = owned.socket_dsn().replace("root@", "admin@");
+        let mut child = place.start(&["sweep", "./levels.toml", "--dsn", &dsn]);
+        let delay = Duration::from_millis(1000 + random.below(4000));
+        sleep(delay);
+        owned = disturb(disturbance, owned, &binary, &place);
+        if disturbance.ends_with("kill -9") {
+            sleep(Duration::from_millis(random.below(500)));
+            child.kill().unwrap();
+        }
+        let ran: Ran = child.wait_with_output().unwrap().into();
+        let what = format!("seed {seed}, {n} {disturbance} after {delay:?}, {:?}: {}", ran.code, ran.stderr);
+        owned.execute(&["SET GLOBAL read_only = 0"]);
+        owned.execute(&grant);
+        let is_clean = globals(&owned) == before.0 && schemas(&owned) == before.1;
+        *ends.entry((disturbance, ran.code, is_clean)).or_insert(0) += 1;
+        // What is left is said, and the journal is there for it.
+        assert!(is_clean || (matches!(ran.code, Some(4) | None) && !journals(&place).is_empty()), "{what}");
+        let _ = fs::remove_file(folder.join("fill"));
+        let restored = place.run(&["server", "restore"]);
+        assert_eq!(restored.code, Some(0), "{what}{}", restored.stderr);
+        assert_eq!((globals(&owned), schemas(&owned)), before, "{what}{}", restored.stdout);
+        assert_eq!(sessions(&owned), "0", "{what}{}", restored.stderr);
+        if is_full {
+            rustix::mount::unmount(&folder, UnmountFlags::DETACH).unwrap();
+        }
+    }
+    eprintln!("seed {seed}: {kills} runs disturbed, all restored: {ends:#?}");
 }

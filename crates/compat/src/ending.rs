@@ -5,6 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use truetps_driver::{Client, ConnectionIds, DriverError, Target};
+use truetps_lab::ServerSession;
 
 /// It takes no longer to end a statement.
 const KILL_TIMEOUT: Duration = Duration::from_secs(2);
@@ -53,25 +54,17 @@ pub(crate) fn end_statements(
 ) -> Result<(), DriverError> {
     let mut client = Client::connect(target, KILL_TIMEOUT)?;
     // Behind a proxy this may be another server, where the number is somebody else's.
-    for row in client.query("SHOW FULL PROCESSLIST")?.rows {
-        if let Some(connection) = number_of(&row).filter(|number| which(*number) && begins(&row, starts)) {
-            let what = if with_connection { "" } else { "QUERY " };
-            // It may have ended of itself.
-            let _ = client.execute(&format!("KILL {what}{connection}"));
+    for session in ServerSession::list(&mut client)? {
+        if which(session.id) && begins(&session.statement, starts) {
+            session.end(&mut client, with_connection)?;
         }
     }
     Ok(())
 }
 
-/// Of a row of the list of connections.
-fn number_of(row: &[Option<String>]) -> Option<u64> {
-    row.first()?.as_deref()?.parse().ok()
-}
-
-/// Whether the statement of such a row begins like one of these: its text is in the eighth column.
-fn begins(row: &[Option<String>], starts: &[&str]) -> bool {
-    const INFO: usize = 7;
-    let text = row.get(INFO).and_then(Option::as_deref).unwrap_or_default().trim_start();
+/// Whether a statement begins like one of these.
+fn begins(statement: &str, starts: &[&str]) -> bool {
+    let text = statement.trim_start();
     starts.iter().any(|start| !start.is_empty() && text.starts_with(start))
 }
 
@@ -98,7 +91,9 @@ mod tests {
             row.push(Some("0.000".to_owned()));
             row
         };
-        let is_of = |row: &[Option<String>]| number_of(row) == Some(7) && begins(row, &starts);
+        let is_of = |row: &[Option<String>]| {
+            ServerSession::of_row(row).is_some_and(|session| session.id == 7 && begins(&session.statement, &starts))
+        };
         assert!(is_of(&row("7", Some("INSERT INTO t VALUES ('?')"))));
         assert!(is_of(&row("7", Some("select a from t where id = 5"))));
         for other in
@@ -106,6 +101,6 @@ mod tests {
         {
             assert!(!is_of(&other), "{other:?}");
         }
-        assert!(!begins(&row("7", Some("anything")), &[start_of("é")]), "what has no beginning is left alone");
+        assert!(!begins("anything", &[start_of("é")]), "what has no beginning is left alone");
     }
 }

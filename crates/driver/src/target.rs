@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 use std::fmt;
+use std::fs::File;
+use std::io::Write;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -89,18 +91,48 @@ pub struct Login {
 
 /// Numbers of connections, as their server counts them: those that are open, and those that were.
 #[derive(Debug, Clone, Default)]
-pub struct ConnectionIds(Arc<Mutex<HashSet<u32>>>);
+pub struct ConnectionIds(Arc<Mutex<IdList>>);
+
+#[derive(Debug, Default)]
+struct IdList {
+    ids: HashSet<u32>,
+    /// A copy, one number a line.
+    file: Option<File>,
+}
 
 impl ConnectionIds {
-    pub(crate) fn add(&self, id: u32) {
-        self.ids().insert(id);
+    pub fn add(&self, id: u32) {
+        let mut list = self.list();
+        if list.ids.insert(id)
+            && let Some(file) = &mut list.file
+        {
+            // One write for each: a process that is killed leaves whole lines. A full disk only leaves a shorter copy.
+            let _ = file.write_all(format!("{id}\n").as_bytes());
+        }
     }
 
     pub fn contains(&self, id: u32) -> bool {
-        self.ids().contains(&id)
+        self.list().ids.contains(&id)
     }
 
-    fn ids(&self) -> MutexGuard<'_, HashSet<u32>> {
+    /// The server was restarted: its numbers begin anew, and those that are known are other sessions' now.
+    pub fn clear(&self) {
+        let mut list = self.list();
+        list.ids.clear();
+        if let Some(file) = &list.file {
+            let _ = file.set_len(0);
+        }
+    }
+
+    /// Copies all numbers to a file, which is open for appending: for whoever ends sessions after this process was killed.
+    pub fn copy_to(&self, mut file: File) {
+        let mut list = self.list();
+        let ids: Vec<_> = list.ids.iter().map(u32::to_string).collect();
+        let _ = file.write_all((ids.join("\n") + "\n").as_bytes());
+        list.file = Some(file);
+    }
+
+    fn list(&self) -> MutexGuard<'_, IdList> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

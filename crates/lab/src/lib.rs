@@ -5,6 +5,7 @@
 
 mod coupling;
 mod duration;
+mod ending;
 mod error;
 mod event;
 mod experiment;
@@ -24,6 +25,7 @@ mod trial;
 mod watch;
 
 pub use duration::estimate;
+pub use ending::ServerSession;
 pub use error::LabError;
 pub use event::{Event, Listener};
 pub use experiment::{Finished, Pin, Request, check_settings, resume, start};

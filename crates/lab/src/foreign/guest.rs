@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use truetps_driver::{Client, Dialect, DriverError, Endpoint, ServerError, Target};
+use truetps_driver::{Client, ConnectionIds, Dialect, DriverError, Endpoint, ServerError, Target};
 use truetps_record::{Configuration, GuestFacts, Plan, ServerFacts};
 use truetps_workload::Workload;
 
@@ -66,12 +66,15 @@ impl<'a> Guest<'a> {
         listener: &mut dyn Listener,
     ) -> Result<(Self, ServerFacts), LabError> {
         let (plan, target) = (request.plan, &foreign.target);
-        let mut client = Client::connect(&access::control(target), CLIENT_TIMEOUT).map_err(LabError::GuestLogin)?;
+        let ids = ConnectionIds::default();
+        let control = Target { connections: Some(ids.clone()), ..access::control(target) };
+        let mut client = Client::connect(&control, CLIENT_TIMEOUT).map_err(LabError::GuestLogin)?;
         let found = survey(&mut client, plan, foreign, workload, request.tool_version, listener)?;
         let sets = found.sets();
         let journal = OpenJournal::begin(&foreign.journals, found.journal, sets)?;
         listener.event(&Event::Journal(journal.path()));
-        let schema = found.schema;
+        let mut schema = found.schema;
+        let sessions = schema.own_sessions(&ids);
         let mut guest = Self {
             plan,
             inside: schema.inside().clone(),
@@ -80,7 +83,7 @@ impl<'a> Guest<'a> {
             stop: request.stop,
             client: None,
             is_loaded: false,
-            hold: Some(Hold::new(journal, found.scopes.clone())),
+            hold: Some(Hold::new(journal, found.scopes.clone(), sessions)),
             scopes: found.scopes,
             is_made: false,
             presence: Presence::There,
@@ -103,6 +106,9 @@ impl<'a> Guest<'a> {
     fn move_in(&mut self, client: &mut Client) -> Result<(), LabError> {
         let hold = self.hold.as_mut().expect("it has just been entered");
         hold.adopt(client)?;
+        if client.dialect() == Dialect::Postgres {
+            self.schema.outside().setup.iter().try_for_each(|sql| client.execute(sql).map(drop))?;
+        }
         let server = hold.server().clone();
         let made = self.schema.make(client, &server, &mut |made| hold.note(made));
         // Also where the making fails half-way: what has our mark is ours.
@@ -185,7 +191,9 @@ impl<'a> Guest<'a> {
         notes.extend(hold.sure_of(client)?);
         hold.apply(client, plan, configuration)?;
         let own = session_settings::try_out(inside, scopes, plan, configuration)?;
-        inside.setup = own.setup;
+        inside.setup = [&schema.inside().setup[..], &own.setup].concat();
+        // Their locks would be in the way.
+        notes.extend(hold.end_sessions(client)?);
         notes.extend(tables.refill(client)?);
         // One server behind several addresses, or a PostgreSQL with a process for each session, is not one process.
         let is_one = inside.dialect == Dialect::Mysql && matches!(inside.endpoints[..], [Endpoint::Unix(_)]);
@@ -299,8 +307,12 @@ impl<'a> Guest<'a> {
                 client
             }
         };
+        client.set_timeout(CLIENT_TIMEOUT)?;
+        match hold.end_sessions(&mut client) {
+            Ok(left) => restored.failed.extend(left),
+            Err(error) => restored.failed.push(format!("sessions of the run could not be looked for: {error}")),
+        }
         if self.is_made {
-            client.set_timeout(CLIENT_TIMEOUT)?;
             if let Err(error) = self.schema.clean(client, hold.schema(), &mut restored) {
                 restored.failed.push(format!(
                     "the schema `{}` could not be dropped ({})",

@@ -1,7 +1,7 @@
 //! The settings of a run on somebody's server, from its journal to the last one that is put back.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use truetps_driver::{Client, Dialect, DriverError};
 use truetps_record::{Configuration, Plan, SettingValue, same_setting};
@@ -13,6 +13,7 @@ use super::journal::{Journal, JournalEntry, LeftSchema};
 use super::journal_file::OpenJournal;
 use super::put_back::{Restored, put_back};
 use super::schema::Made;
+use super::sessions::{OwnSessions, end_one, left_text};
 use crate::error::LabError;
 use crate::setting::{Changeable, SettingError, set_global};
 
@@ -21,8 +22,6 @@ pub(crate) const CLIENT_TIMEOUT: Duration = Duration::from_mins(1);
 /// A lock in the server: two runs of two users or hosts do not see each other's journals.
 pub(crate) const LOCK_IS_FREE: &str = "SELECT IS_FREE_LOCK('truetps.settings')";
 pub(crate) const TAKE_LOCK: &str = "SELECT GET_LOCK('truetps.settings', 0)";
-/// "Unknown thread id".
-const NO_SUCH_THREAD: u16 = 1094;
 
 /// Variables that servers move when another one is set. What else moves is found when the levels are tried; these are
 /// known before the first SET, and so written down before it.
@@ -36,11 +35,21 @@ pub(crate) struct Hold {
     scopes: Scopes,
     /// What moved when a variable was set.
     companions: BTreeMap<String, Vec<String>>,
+    sessions: OwnSessions,
 }
 
 impl Hold {
-    pub(crate) fn new(journal: OpenJournal, scopes: Scopes) -> Self {
-        Self { journal, scopes, companions: BTreeMap::new() }
+    pub(crate) fn new(journal: OpenJournal, scopes: Scopes, sessions: OwnSessions) -> Self {
+        if let Some(file) = journal.sessions_file() {
+            sessions.ids.copy_to(file);
+        }
+        Self { journal, scopes, companions: BTreeMap::new(), sessions }
+    }
+
+    /// Ends the sessions of the trials before: see [`OwnSessions::end`]. Returns what is to be said of those that stay.
+    pub(crate) fn end_sessions(&self, client: &mut Client) -> Result<Vec<String>, DriverError> {
+        let left = self.sessions.end(client)?;
+        Ok(left.into_iter().map(|id| left_text(client.dialect(), id)).collect())
     }
 
     pub(crate) fn path(&self) -> &std::path::Path {
@@ -110,6 +119,9 @@ impl Hold {
         }
         if restarted {
             self.after_restart(client, &now)?;
+            // The server counts anew.
+            self.sessions.ids.clear();
+            session.and_then(|id| u32::try_from(id).ok()).into_iter().for_each(|id| self.sessions.ids.add(id));
         }
         self.adopt(client)?;
         Ok(restarted.then(|| "the server was restarted".to_owned()))
@@ -388,21 +400,9 @@ pub(crate) fn take_lock(client: &mut Client) -> Result<(), ForeignError> {
 
 /// A session that we have given up may still be busy with a SET, which would take effect after all was put back: it is
 /// ended, and its end is waited for.
-pub(crate) fn end_session(client: &mut Client, session: Option<u64>) -> Result<(), ForeignError> {
-    const PAUSE: Duration = Duration::from_millis(20);
-    let Some(session) = session else { return Ok(()) };
-    match client.execute(&format!("KILL {session}")) {
-        Err(DriverError::Server(error)) if error.code == NO_SUCH_THREAD => return Ok(()),
-        // It may be another account's, who may not be disturbed: then it is waited for.
-        Ok(_) | Err(DriverError::Server(_)) => {}
-        Err(error) => return Err(error.into()),
+fn end_session(client: &mut Client, session: Option<u64>) -> Result<(), ForeignError> {
+    match session {
+        Some(session) if end_one(client, session)? => Err(ForeignError::StillBusy { session }),
+        _ => Ok(()),
     }
-    let (began, sql) = (Instant::now(), format!("SELECT id FROM information_schema.processlist WHERE id = {session}"));
-    while client.query_value(&sql)?.is_some() {
-        if began.elapsed() > CLIENT_TIMEOUT {
-            return Err(ForeignError::StillBusy { session });
-        }
-        std::thread::sleep(PAUSE);
-    }
-    Ok(())
 }

@@ -43,6 +43,7 @@ impl OpenJournal {
         journal.home.clone_from(&path);
         let lock = take_lock(&path, &path)?;
         let mut open = Self { path, lock, journal, is_leaving: false, unwritten: None };
+        let _ = fs::remove_file(open.path.with_extension(SESSIONS));
         if let Err(error) = open.reserve().and_then(|()| open.write()) {
             open.remove_beside();
             return Err(error);
@@ -111,6 +112,18 @@ impl OpenJournal {
         })
     }
 
+    /// The file of the numbers of the run's sessions: see [`truetps_driver::ConnectionIds::copy_to`].
+    pub(crate) fn sessions_file(&self) -> Option<File> {
+        OpenOptions::new().append(true).create(true).mode(0o600).open(self.path.with_extension(SESSIONS)).ok()
+    }
+
+    /// What a killed run has written there.
+    pub(crate) fn sessions(&self) -> Vec<u32> {
+        let beside = [&self.path, &self.journal.home].map(|path| path.with_extension(SESSIONS));
+        let text = beside.iter().find_map(|path| fs::read_to_string(path).ok()).unwrap_or_default();
+        text.lines().filter_map(|line| line.parse().ok()).collect()
+    }
+
     fn spare(&self) -> PathBuf {
         self.path.with_extension(SPARE)
     }
@@ -130,6 +143,7 @@ impl OpenJournal {
     /// The lock goes where no journal is left that it stands for: it may be the lock of the file that this is a copy of.
     fn remove_beside(&self) {
         let _ = fs::remove_file(self.spare());
+        let _ = fs::remove_file(self.path.with_extension(SESSIONS));
         if !self.journal.home.exists() {
             let _ = fs::remove_file(lock_path(&self.journal.home));
         }
@@ -339,6 +353,8 @@ fn takes_no_file(error: &io::Error) -> bool {
 const FOLDER_LOCK: &str = ".lock";
 /// Room on the disk that a journal has for itself.
 const SPARE: &str = "spare";
+/// Numbers of the run's sessions.
+const SESSIONS: &str = "sessions";
 
 /// It is held for moments only: whoever has it for so long was stopped, or the file system has lost it.
 const FOLDER_LOCK_WAIT: Duration = Duration::from_secs(30);

@@ -7,6 +7,7 @@
 //! - `hold`: the settings of a run, from its journal to the last one that is put back; `put_back`: how that is done.
 //! - `schema`, `mark`, `owned_sql`: where tables are made, and how they are known again.
 //! - `guest`: a run; `rehearsal`: what one would send; `restore`: what a killed one left.
+//! - `sessions`: which sessions are the run's, and their end.
 //! - `globals`, `session_settings`: one variable; `identity`: which server.
 
 mod access;
@@ -27,6 +28,7 @@ mod restore;
 mod room;
 mod schema;
 mod session_settings;
+mod sessions;
 mod survey;
 
 pub use error::ForeignError;

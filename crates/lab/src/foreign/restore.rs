@@ -2,17 +2,18 @@
 
 use std::path::Path;
 
-use truetps_driver::{Client, Dialect, Target};
+use truetps_driver::{Client, ConnectionIds, Dialect, Target};
 
 use super::access;
 use super::error::ForeignError;
 use super::globals;
-use super::hold::{CLIENT_TIMEOUT, end_session, finish, take_lock};
+use super::hold::{CLIENT_TIMEOUT, finish, take_lock};
 use super::identity::Identity;
 use super::journal::Journal;
 use super::journal_file::OpenJournal;
 use super::put_back::{Restored, put_back};
 use super::schema::{Schema, refuse_system_schema};
+use super::sessions::{OwnSessions, left_text};
 use crate::error::LabError;
 
 /// How it is known that a server is the one of the journal.
@@ -30,7 +31,8 @@ pub enum Surety {
 pub fn restore(path: &Path, target: &Target, surety: Surety) -> Result<Restored, LabError> {
     let mut open = OpenJournal::take(path)?;
     check(path, &open.journal, target.dialect)?;
-    let target = &access::control(target);
+    let ids = ConnectionIds::default();
+    let target = &Target { connections: Some(ids.clone()), ..access::control(target) };
     let mut client = Client::connect(target, CLIENT_TIMEOUT).map_err(LabError::GuestLogin)?;
     let was = &open.journal.server;
     let now = match was.ask_again(&mut client) {
@@ -53,14 +55,20 @@ pub fn restore(path: &Path, target: &Target, surety: Surety) -> Result<Restored,
         return Err(ForeignError::MaybeOther { path: path.to_owned() }.into());
     }
     let mut restored = Restored::default();
-    if target.dialect == Dialect::Mysql && !open.journal.settings.is_empty() {
-        if !restarted {
-            end_session(&mut client, open.journal.session)?;
+    let schema = Schema::left(target, &open.journal.schema);
+    if !restarted {
+        let session = open.journal.session.filter(|_| target.dialect == Dialect::Mysql);
+        open.sessions().into_iter().chain(session.and_then(|id| id.try_into().ok())).for_each(|id| ids.add(id));
+        let left = OwnSessions { ids, name: schema.sessions_name() }.end(&mut client).map_err(ForeignError::from)?;
+        if let Some(session) = session.filter(|id| left.contains(id) && !open.journal.settings.is_empty()) {
+            return Err(ForeignError::StillBusy { session }.into());
         }
+        restored.failed.extend(left.into_iter().map(|id| left_text(target.dialect, id)));
+    }
+    if target.dialect == Dialect::Mysql && !open.journal.settings.is_empty() {
         take_lock(&mut client)?;
         put_back(&mut client, &mut open, restarted, &mut restored)?;
     }
-    let schema = Schema::left(target, &open.journal.schema);
     // The settings are everybody's, and are told whatever becomes of the schema.
     if let Err(error) = schema.clean(client, &open.journal.schema, &mut restored) {
         restored.failed.push(format!("the schema `{}` could not be dropped ({})", schema.name(), error.plain()));

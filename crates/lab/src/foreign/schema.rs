@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use truetps_driver::{Client, Dialect, DriverError, Target};
+use truetps_driver::{Client, ConnectionIds, Dialect, DriverError, Target};
 use truetps_workload::Workload;
 
 use super::access;
@@ -16,6 +16,7 @@ use super::journal_file::journals;
 use super::mark::{Mark, TABLE};
 use super::owned_sql;
 use super::put_back::Restored;
+use super::sessions::OwnSessions;
 use crate::error::LabError;
 use crate::setting::quoted;
 use crate::tables::{Ownership, Tables, pristine_name};
@@ -75,16 +76,11 @@ impl Schema {
     fn named(target: &Target, name: &str, mark: Mark, is_theirs: bool) -> Self {
         let (mut inside, tables, others) = (target.clone(), Vec::new(), Vec::new());
         inside.login.database = Some(name.to_owned());
-        Self {
-            outside: target.clone(),
-            inside,
-            name: name.to_owned(),
-            mark,
-            is_theirs,
-            namespace: None,
-            tables,
-            others,
+        let (mut target, name_of_sessions) = (target.clone(), mark.signature());
+        for target in [&mut target, &mut inside] {
+            target.setup.extend(OwnSessions::setup_sql(target.dialect, &name_of_sessions));
         }
+        Self { outside: target, inside, name: name.to_owned(), mark, is_theirs, namespace: None, tables, others }
     }
 
     pub(crate) fn record(&self) -> LeftSchema {
@@ -97,6 +93,19 @@ impl Schema {
             making: Vec::new(),
             made: Vec::new(),
         }
+    }
+
+    /// Lists the sessions that connect from now on; returns what they are known by.
+    pub(crate) fn own_sessions(&mut self, ids: &ConnectionIds) -> OwnSessions {
+        for target in [&mut self.outside, &mut self.inside] {
+            target.connections = Some(ids.clone());
+        }
+        OwnSessions { ids: ids.clone(), name: self.sessions_name() }
+    }
+
+    /// What PostgreSQL knows sessions of the run by.
+    pub(crate) fn sessions_name(&self) -> String {
+        self.mark.signature()
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -229,7 +238,7 @@ impl Schema {
     pub(crate) fn make_sql(&self) -> Vec<String> {
         let create = (!self.is_theirs).then(|| self.create_sql());
         let seen = (self.inside.endpoints.len() > 1).then(|| Mark::question(TABLE));
-        create.into_iter().chain(self.mark.leave_sql()).chain(seen).collect()
+        self.outside.setup.iter().cloned().chain(create).chain(self.mark.leave_sql()).chain(seen).collect()
     }
 
     /// With a mark that it has from its first moment on, where the server knows one: MariaDB from 10.5 on, PostgreSQL.
