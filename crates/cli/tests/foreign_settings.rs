@@ -375,6 +375,28 @@ fn a_schema_of_its_owner() {
     assert_eq!(tables(), before);
     let ran = place.run(&short_run("insert", &dsn, &["--schema=absent", "--i-own-this-schema"]));
     assert!(ran.code == Some(2) && ran.stderr.contains("`absent` is not there"), "{}", ran.stderr);
+    // The owner makes a table of the name of one that he has renamed: no trial empties it.
+    place.write("two.toml", &PLAN.replace("measure_s = 0.2", "measure_s = 2").replace("[1, 2, 0]", "[1]"));
+    let child = place.start(&["sweep", "./two.toml", "--dsn", &dsn, flags[0], flags[1]]);
+    wait_until("a table with rows", || {
+        owned
+            .admin()
+            .query_value("SELECT COUNT(*) FROM app.sbtest1")
+            .ok()
+            .flatten()
+            .is_some_and(|n| n.parse::<u32>().unwrap() > 300)
+    });
+    owned.execute(&[
+        "RENAME TABLE app.sbtest1 TO app.kept",
+        "CREATE TABLE app.sbtest1 (id INT)",
+        "INSERT INTO app.sbtest1 VALUES (8)",
+    ]);
+    let ran: Ran = child.wait_with_output().unwrap().into();
+    let row = owned.admin().query_value("SELECT id FROM app.sbtest1").unwrap();
+    assert_eq!((ran.code, row.as_deref()), (Some(4), Some("8")), "{}", ran.stderr);
+    assert!(ran.stderr.contains("is not the one that the run made"), "{}", ran.stderr);
+    owned.execute(&["DROP TABLE app.sbtest1, app.kept"]);
+    assert_eq!(tables(), before, "{}", ran.stderr);
     owned.execute(&["CREATE TABLE app.truetps_owner (id INT)"]);
     let before = tables();
     let ran = place.run(&short_run("insert", &dsn, &flags));

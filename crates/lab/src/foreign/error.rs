@@ -77,6 +77,8 @@ pub enum ForeignError {
     NotOnlyTables { sql: String },
     #[error("session {session} of the run is still busy with what it was told")]
     StillBusy { session: u64 },
+    #[error("the table `{table}` in the schema `{schema}` is not the one that the run made, and is not emptied")]
+    OtherTable { schema: String, table: String },
     #[error("the account does not see the tables of the schema `{schema}` any more")]
     Hidden { schema: String },
     #[error("not everything is as it was: {}", what.join("; "))]
@@ -168,6 +170,7 @@ impl ForeignError {
             | Self::StillBusy { .. }
             | Self::NotAsBefore { .. }
             | Self::Hidden { .. }
+            | Self::OtherTable { .. }
             | Self::NoAnswer { .. } => return None,
         })
     }
@@ -181,6 +184,7 @@ impl ForeignError {
                 | Self::StillBusy { .. }
                 | Self::NotAsBefore { .. }
                 | Self::Hidden { .. }
+                | Self::OtherTable { .. }
                 | Self::NoAnswer { .. }
         )
     }

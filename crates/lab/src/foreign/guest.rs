@@ -194,6 +194,7 @@ impl<'a> Guest<'a> {
         inside.setup = [&schema.inside().setup[..], &own.setup].concat();
         // Their locks would be in the way.
         notes.extend(hold.end_sessions(client)?);
+        schema.check_signatures(client)?;
         notes.extend(tables.refill(client)?);
         // One server behind several addresses, or a PostgreSQL with a process for each session, is not one process.
         let is_one = inside.dialect == Dialect::Mysql && matches!(inside.endpoints[..], [Endpoint::Unix(_)]);
@@ -312,14 +313,14 @@ impl<'a> Guest<'a> {
             Ok(left) => restored.failed.extend(left),
             Err(error) => restored.failed.push(format!("sessions of the run could not be looked for: {error}")),
         }
-        if self.is_made {
-            if let Err(error) = self.schema.clean(client, hold.schema(), &mut restored) {
-                restored.failed.push(format!(
-                    "the schema `{}` could not be dropped ({})",
-                    self.schema.name(),
-                    error.plain()
-                ));
-            }
+        if self.is_made
+            && let Err(error) = self.schema.clean(client, hold.schema(), &mut restored)
+        {
+            restored.failed.push(format!(
+                "the schema `{}` could not be dropped ({})",
+                self.schema.name(),
+                error.plain()
+            ));
         }
         finished(hold, restored)
     }

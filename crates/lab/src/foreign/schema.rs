@@ -202,11 +202,29 @@ impl Schema {
             }
             Dialect::Postgres => Client::connect(&self.inside, CLIENT_TIMEOUT)?.query(&self.relations_sql())?.rows,
         };
+        Ok(Self::pairs(rows))
+    }
+
+    /// Refuses to empty a table of the user's that has taken the place of one of ours: a name alone proves nothing.
+    pub(crate) fn check_signatures(&self, client: &mut Client) -> Result<(), LabError> {
+        if !self.is_theirs {
+            return Ok(());
+        }
+        let signature = self.mark.signature();
+        let names = lower(self.tables.iter().filter(|name| *name != TABLE));
+        let mut there = self.commented_there(client)?.into_iter();
+        match there.find(|(table, comment)| names.contains(&plain(table)) && *comment != signature) {
+            Some((table, _)) => Err(ForeignError::OtherTable { schema: self.name.clone(), table }.into()),
+            None => Ok(()),
+        }
+    }
+
+    fn pairs(rows: Vec<Vec<Option<String>>>) -> BTreeMap<String, String> {
         let pair = |row: Vec<Option<String>>| {
             let mut cells = row.into_iter();
             Some((cells.next()??, cells.next().flatten().unwrap_or_default()))
         };
-        Ok(rows.into_iter().filter_map(pair).collect())
+        rows.into_iter().filter_map(pair).collect()
     }
 
     /// `information_schema.tables` of PostgreSQL shows only what the account may see, and a database goes with all of it.
