@@ -13,7 +13,12 @@ const CONNECT_S_PER_SESSION: f64 = 0.0003;
 const FRESH_COPY_S: f64 = 2.5;
 /// A server stops with its changed pages written, and the next one wears in its redo log.
 const RESTART_S: f64 = 3.5;
-const PREPARE_S: f64 = 4.0;
+const PREPARE_S: f64 = 6.0;
+/// Before the first trial a server is started once with each level, to see what that brings along.
+const LEVEL_START_S: f64 = 1.5;
+/// Beside load and refill each trial takes this: pages are written out, the clients drain and leave, the server is asked what it is set
+/// to, and the records are written.
+const AROUND_A_TRIAL_S: f64 = 0.4;
 const LOAD_S_PER_MILLION_ROWS: f64 = 10.0;
 
 /// The whole experiment, preparation included.
@@ -21,7 +26,8 @@ pub fn estimate(plan: &Plan, schedule: &[ScheduledTrial]) -> Duration {
     let million_rows = plan.workload.table_rows as f64 * f64::from(plan.workload.tables) / 1e6;
     let trials: Duration = schedule.iter().map(|trial| estimate_trial(plan, trial)).sum();
     let prepare_s = (PREPARE_S + LOAD_S_PER_MILLION_ROWS * million_rows) * servers_made(plan) as f64;
-    trials + Duration::from_secs_f64(prepare_s)
+    let levels: usize = plan.setting_factors().values().map(|levels| levels.len()).sum();
+    trials + Duration::from_secs_f64(prepare_s + LEVEL_START_S * levels as f64)
 }
 
 /// Data folders that are filled: one for each server and each combination of levels that a server is started with, as far
@@ -48,7 +54,7 @@ pub(crate) fn estimate_trial(plan: &Plan, trial: &ScheduledTrial) -> Duration {
         DatadirState::FreshCopy => FRESH_COPY_S + million_rows,
     };
     let connect_s = CONNECT_S_PER_SESSION * f64::from(trial.configuration.connections());
-    Duration::from_secs_f64(plan.load.warm_up_s + plan.load.measure_s + reset_s + connect_s)
+    Duration::from_secs_f64(plan.load.warm_up_s + plan.load.measure_s + reset_s + connect_s + AROUND_A_TRIAL_S)
 }
 
 /// Corrects the estimate of what is left by what the trials so far have taken.
@@ -74,8 +80,10 @@ impl Remaining {
     pub(crate) fn left(&self) -> Duration {
         let (done, left) = self.estimates.split_at(self.done.min(self.estimates.len()));
         let expected: Duration = done.iter().sum();
-        let pace = if expected.is_zero() { 1.0 } else { self.taken.as_secs_f64() / expected.as_secs_f64() };
-        left.iter().sum::<Duration>().mul_f64(pace.clamp(0.1, 20.0))
+        // What a trial takes beside its load is much the same for all, however long they measure.
+        let more_s = (self.taken.as_secs_f64() - expected.as_secs_f64()) / done.len().max(1) as f64;
+        let left_s = left.iter().sum::<Duration>().as_secs_f64();
+        Duration::from_secs_f64((left_s + more_s * left.len() as f64).max(0.1 * left_s))
     }
 }
 
@@ -97,6 +105,18 @@ mod tests {
         let ((one, without), (two, with)) = (of("sync_binlog = [1, 0]"), of("log_bin = [true, false]"));
         assert_eq!((one, two, of("server = [\"a\", \"b\", \"c\"]").0), (1, 2, 3));
         assert!((3.5..4.5).contains(&(with - without)), "{without} {with}");
+    }
+
+    /// Two trials that took a second more than was expected: each of those that are left will.
+    #[test]
+    fn what_was_left_out_is_counted_once_a_trial() {
+        let seconds = Duration::from_secs_f64;
+        let mut remaining =
+            Remaining { estimates: [1.0, 1.0, 10.0, 1.0].map(seconds).to_vec(), taken: Duration::ZERO, done: 0 };
+        assert_eq!(remaining.left(), seconds(13.0));
+        remaining.trial_took(seconds(2.0));
+        remaining.trial_took(seconds(2.0));
+        assert_eq!(remaining.left(), seconds(13.0));
     }
 
     #[test]
