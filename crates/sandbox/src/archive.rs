@@ -6,9 +6,9 @@
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, BufReader, Read};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, symlink};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, symlink};
 use std::path::{Component, Path, PathBuf};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,6 +21,7 @@ use crate::binary::{BinaryError, ServerBinary};
 use crate::binary_search::find;
 use crate::copy::{SPARE_BYTES, check_free, free_bytes};
 use crate::error::SandboxError;
+use crate::home::make_all;
 use crate::named_error::NamedError;
 use crate::server_user::ServerUser;
 
@@ -81,8 +82,10 @@ fn unpack_within(path: &Path, tree: &Path, limits: Limits, stop: &AtomicBool) ->
         Box::new(file)
     };
     let between = Rc::new(Cell::new(HEADER_BYTES_MAX));
-    let mut unpacking = Unpacking { path, tree, links: Vec::new(), left: limits.bytes, between: Rc::clone(&between) };
-    let mut archive = Archive::new(Watched { inner: reader, zeros: 0, between, stop });
+    let mut unpacking =
+        Unpacking { path, tree, links: Vec::new(), left: limits.bytes, between: Rc::clone(&between), stop };
+    let reader = Stoppable { inner: reader, stop };
+    let mut archive = Archive::new(Watched { inner: reader, zeros: 0, between });
     let entries = archive.entries().map_err(|error| refused(path, broken(&error)))?;
     for (n, entry) in entries.enumerate() {
         let mut entry = entry.map_err(|error| refused(path, broken(&error)))?;
@@ -122,19 +125,15 @@ fn broken(error: &io::Error) -> String {
 }
 
 /// Counts the zeros that a stream ends with, and bounds what is read of it for anything but the bytes of files.
-struct Watched<'a, R> {
+struct Watched<R> {
     inner: R,
     zeros: usize,
     /// Bytes that may still be read.
     between: Rc<Cell<u64>>,
-    stop: &'a AtomicBool,
 }
 
-impl<R: Read> Read for Watched<'_, R> {
+impl<R: Read> Read for Watched<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.stop.load(Ordering::Relaxed) {
-            return Err(io::Error::other("interrupted"));
-        }
         let n = self.inner.read(buffer)?;
         let Some(left) = self.between.get().checked_sub(n as u64) else {
             return Err(io::Error::other("what stands between its files is too long"));
@@ -143,6 +142,21 @@ impl<R: Read> Read for Watched<'_, R> {
         let zeros = buffer[..n].iter().rev().take_while(|byte| **byte == 0).count();
         self.zeros = if zeros == n { self.zeros + n } else { zeros };
         Ok(n)
+    }
+}
+
+/// Ends with an error when `stop` is raised.
+struct Stoppable<'a, R> {
+    inner: R,
+    stop: &'a AtomicBool,
+}
+
+impl<R: Read> Read for Stoppable<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(io::Error::other("interrupted"));
+        }
+        self.inner.read(buffer)
     }
 }
 
@@ -155,6 +169,7 @@ struct Unpacking<'a> {
     left: u64,
     /// Of [`Watched`]: not bounded while a file is written, which `left` bounds.
     between: Rc<Cell<u64>>,
+    stop: &'a AtomicBool,
 }
 
 impl Unpacking<'_> {
@@ -222,7 +237,11 @@ impl Unpacking<'_> {
         let mode = if is_program { 0o755 } else { 0o644 };
         let file = OpenOptions::new().write(true).create_new(true).mode(mode).open(to);
         let mut file = file.map_err(SandboxError::io("make", to)).map_err(|error| self.cannot_be(name, error))?;
-        let copied = io::copy(&mut entry.take(needed), &mut file).map_err(|error| match error.kind() {
+        // The umask may have closed it to the server's user.
+        file.set_permissions(Permissions::from_mode(mode)).map_err(SandboxError::io("open", to))?;
+        // Holes are read from no file: nothing else would notice the end of the wait for them.
+        let mut content = Stoppable { inner: entry.take(needed), stop: self.stop };
+        let copied = io::copy(&mut content, &mut file).map_err(|error| match error.kind() {
             io::ErrorKind::StorageFull => SandboxError::io("write", to)(error),
             _ => refused(self.path, format!("`{}`: {}", shown(name), broken(&error))),
         })?;
@@ -292,7 +311,7 @@ fn stays_inside(path: &Path) -> bool {
 
 /// The server's own user must read it.
 fn make_folder(path: &Path) -> Result<(), SandboxError> {
-    DirBuilder::new().recursive(true).mode(0o755).create(path).map_err(SandboxError::io("make", path))
+    make_all(path, 0o755).map_err(SandboxError::io("make", path))
 }
 
 fn make_parent(path: &Path) -> Result<(), SandboxError> {
@@ -450,6 +469,40 @@ mod tests {
         assert_eq!(long(200), Ok(()));
         let problem = long(2 << 20).unwrap_err();
         assert!(problem.contains("between its files is too long"), "{problem}");
+    }
+
+    #[test]
+    fn a_hole_ends_with_the_stop() {
+        const HOLE: u64 = 4 << 30;
+        let mut header = tar::Header::new_gnu();
+        header.set_path("s/hole").unwrap();
+        header.set_entry_type(EntryType::GNUSparse);
+        header.set_mode(0o644);
+        header.set_size(BLOCK as u64);
+        let gnu = header.as_gnu_mut().unwrap();
+        // All of it but for its last block.
+        let octal = |field: &mut [u8; 12], number: u64| field.copy_from_slice(format!("{number:011o}\0").as_bytes());
+        octal(&mut gnu.sparse[0].offset, HOLE);
+        octal(&mut gnu.sparse[0].numbytes, BLOCK as u64);
+        octal(&mut gnu.realsize, HOLE + BLOCK as u64);
+        header.set_cksum();
+        let mut builder = tar::Builder::new(Vec::new());
+        builder.append(&header, [7; BLOCK].as_slice()).unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let (path, tree) = (dir.path().join("s.tar"), dir.path().join("tree"));
+        fs::write(&path, builder.into_inner().unwrap()).unwrap();
+        let stop = AtomicBool::new(false);
+        let limits = Limits { entries: 9, bytes: 2 * HOLE };
+        let error = std::thread::scope(|scope| {
+            let unpacking = scope.spawn(|| unpack_within(&path, &tree, limits, &stop));
+            while !tree.join("s/hole").exists() && !unpacking.is_finished() {
+                std::thread::yield_now();
+            }
+            stop.store(true, Ordering::Relaxed);
+            unpacking.join().unwrap().unwrap_err()
+        });
+        assert!(error.to_string().contains("interrupted"), "{error}");
+        assert!(fs::metadata(tree.join("s/hole")).unwrap().len() < HOLE);
     }
 
     #[test]

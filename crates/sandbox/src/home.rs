@@ -10,9 +10,9 @@
 //! As root, the folders that are ours have mode 0711: the server's own user passes through them to what is his, and
 //! nobody can list them. Otherwise they have 0700.
 
-use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
+use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, Permissions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, lchown};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, lchown};
 use std::path::{Path, PathBuf};
 
 use rustix::process::geteuid;
@@ -49,7 +49,7 @@ impl Home {
         mark(&path, default_path().is_ok_and(|usual| usual == named))?;
         let home = Self { path, user };
         for folder in [home.templates(), home.servers()] {
-            make_folder(&folder, &home.user)?;
+            make_inner(&folder, &home.user)?;
         }
         home.lock_file()?;
         Ok(home)
@@ -79,7 +79,7 @@ impl Home {
 
     pub(crate) fn make_named(&self) -> Result<PathBuf, SandboxError> {
         let path = self.named();
-        make_folder(&path, &self.user)?;
+        make_inner(&path, &self.user)?;
         Ok(path)
     }
 
@@ -115,11 +115,7 @@ fn make_folder(path: &Path, user: &ServerUser) -> Result<(), SandboxError> {
     match fs::symlink_metadata(path) {
         Ok(metadata) => check_ours(&metadata).map_err(fail),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let mode = if user.switch { 0o711 } else { 0o700 };
-            match DirBuilder::new().recursive(true).mode(mode).create(path) {
-                Ok(()) => Ok(()),
-                Err(error) => Err(fail(error.to_string())),
-            }
+            make_all(path, passable_mode(user)).map_err(|error| fail(error.to_string()))
         }
         Err(error) => Err(fail(error.to_string())),
     }
@@ -190,7 +186,39 @@ pub(crate) fn make_own(path: &Path) -> Result<(), SandboxError> {
 
 /// Makes a folder of ours that the server's user may pass through.
 pub(crate) fn make_passable(path: &Path, user: &ServerUser) -> io::Result<()> {
-    DirBuilder::new().mode(if user.switch { 0o711 } else { 0o700 }).create(path)
+    make_with_mode(path, passable_mode(user))
+}
+
+fn passable_mode(user: &ServerUser) -> u32 {
+    if user.switch { 0o711 } else { 0o700 }
+}
+
+/// Makes a folder with this mode, whatever the umask of our caller is: the server's user must get through.
+fn make_with_mode(path: &Path, mode: u32) -> io::Result<()> {
+    DirBuilder::new().mode(mode).create(path)?;
+    fs::set_permissions(path, Permissions::from_mode(mode))
+}
+
+/// The same with the folders above it, where they are missing.
+pub(crate) fn make_all(path: &Path, mode: u32) -> io::Result<()> {
+    match (make_with_mode(path, mode), path.parent()) {
+        (Err(error), Some(above)) if error.kind() == io::ErrorKind::NotFound && above != Path::new("") => {
+            make_all(above, mode)?;
+            make_with_mode(path, mode)
+        }
+        (Err(error), _) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
+        (made, _) => made,
+    }
+}
+
+/// A folder in a home. One that was made under a closed umask is opened.
+fn make_inner(path: &Path, user: &ServerUser) -> Result<(), SandboxError> {
+    make_folder(path, user)?;
+    let mode = fs::metadata(path).map_err(SandboxError::io("look at", path))?.mode() & 0o7777;
+    if user.switch && mode & 0o111 != 0o111 {
+        fs::set_permissions(path, Permissions::from_mode(mode | 0o111)).map_err(SandboxError::io("open", path))?;
+    }
+    Ok(())
 }
 
 /// Gives what lies in a folder of ours to the server's user. A link is given itself.
@@ -212,7 +240,7 @@ pub(crate) fn remove_tree(path: &Path) -> Result<(), SandboxError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::os::unix::fs::symlink;
 
     fn problem(path: &Path) -> String {
         let error = Home::open(Some(path)).expect_err("not a usable home");
@@ -236,6 +264,26 @@ mod tests {
         let mode = fs::metadata(home.servers()).unwrap().mode() & 0o777;
         assert_eq!(mode, if home.user().switch { 0o711 } else { 0o700 });
         Home::open(Some(&path)).unwrap();
+    }
+
+    #[test]
+    fn folders_that_a_closed_umask_has_closed_are_opened() {
+        let dir = open_dir();
+        let path = dir.path().join("home");
+        let home = Home::open(Some(&path)).unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().mode() & 0o777;
+        for folder in [home.servers(), home.templates()] {
+            fs::set_permissions(folder, Permissions::from_mode(0o700)).unwrap();
+        }
+        let home = Home::open(Some(&path)).unwrap();
+        assert_eq!([mode(&home.servers()), mode(&home.templates())], [passable_mode(home.user()); 2]);
+        // A file in the way is an error, and a folder that is there is none.
+        make_all(&path.join("a/b"), 0o755).unwrap();
+        make_all(&path.join("a/b"), 0o755).unwrap();
+        assert_eq!([mode(&path.join("a")), mode(&path.join("a/b"))], [0o755; 2]);
+        fs::write(path.join("file"), "").unwrap();
+        make_all(&path.join("file"), 0o755).unwrap_err();
+        make_all(&path.join("file/below"), 0o755).unwrap_err();
     }
 
     #[test]
