@@ -170,6 +170,7 @@ pub struct Entry {
     pub owner_pid: Option<u32>,
     /// `false`: a leftover, which [`clean`] removes.
     pub owner_alive: bool,
+    /// One that runs there now.
     pub server_pid: Option<u32>,
     pub server_alive: bool,
     pub flavour: Option<Flavour>,
@@ -189,14 +190,16 @@ pub fn list(home: &Home) -> Result<Vec<Entry>, SandboxError> {
 fn entry(path: &Path) -> Entry {
     let owner = Owner::read(path);
     let lock = path.join(LOCK);
-    let server_alive = !servers_on(&path.join("data")).is_empty();
+    let servers = servers_on(&path.join("data"));
+    // The one that was noted, where it is one of them: the number alone may be another process's by now.
+    let noted = owner.as_ref().and_then(|owner| owner.server_pid).filter(|pid| servers.contains(pid));
     Entry {
         id: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
         path: path.to_owned(),
         owner_pid: owner.as_ref().map(|owner| owner.pid),
         owner_alive: is_held(&lock),
-        server_pid: owner.as_ref().and_then(|owner| owner.server_pid),
-        server_alive,
+        server_pid: noted.or_else(|| servers.first().copied()),
+        server_alive: !servers.is_empty(),
         flavour: owner.as_ref().map(|owner| owner.flavour),
         created: fs::metadata(&lock).and_then(|metadata| metadata.modified()).ok(),
         size_bytes: disk_bytes(path),

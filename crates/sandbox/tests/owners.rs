@@ -83,6 +83,7 @@ fn a_server_never_outlives_a_killed_owner() {
     wait_until("the server of a killed owner is gone", || is_gone(pid));
     let entry = list(&home).unwrap().remove(0);
     assert!(!entry.owner_alive && !entry.server_alive && entry.size_bytes > 1 << 20, "{entry:?}");
+    assert_eq!(entry.server_pid, None, "the number of a dead process");
     assert!(entry.created.is_some() && entry.version.is_some());
 
     let cleaned = clean(&home).unwrap();
