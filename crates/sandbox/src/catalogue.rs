@@ -181,6 +181,8 @@ impl Catalogue {
             "has a control character"
         } else if canonical_name(name) == "log_bin" && text.contains('/') {
             "the binlog stays in the private server's folder: true, false, or a name without `/`"
+        } else if canonical_name(name) == "innodb_data_file_path" && text.contains('/') {
+            "its files stay in the private server's folder: names without `/`"
         } else if self.is_switch(name) && switch_of(value).is_none() {
             "is neither true nor false"
         } else if canonical_name(name) == "innodb_flush_method" && self.binary.is_of_mysql() {

@@ -16,6 +16,16 @@ pub(crate) const PROBE_TIME_LIMIT: Duration = Duration::from_secs(5);
 const PAUSE_MIN: Duration = Duration::from_millis(2);
 const PAUSE_MAX: Duration = Duration::from_millis(20);
 
+/// A server that refuses each login for as long as this will not take one later.
+const REFUSED_TIME_LIMIT: Duration = Duration::from_secs(3);
+/// A PostgreSQL that starts or recovers, and a server that has no room for a session just now.
+const NOT_YET: [&str; 3] = ["57P03", "53300", "08004"];
+
+/// Whether a server that is up refuses its owner, in words that are not about its start.
+fn is_refused_for_good(error: &DriverError) -> bool {
+    matches!(error, DriverError::Server(refusal) if !NOT_YET.contains(&refusal.sqlstate.as_str()))
+}
+
 /// A server that was started and has not answered yet.
 #[derive(Debug)]
 pub(crate) struct Awaited<'a> {
@@ -37,13 +47,15 @@ impl Awaited<'_> {
     ) -> Result<Duration, SandboxError> {
         let began = Instant::now();
         let mut last = "it has not opened its socket".to_owned();
+        let mut refused_since = None;
         let mut pause = PAUSE_MIN;
         loop {
             if let Some(status) = look()? {
                 let (binary, log) = (self.program.to_owned(), self.log_excerpt());
                 return Err(SandboxError::Start { binary, how: status.to_string(), log });
             }
-            let is_late = began.elapsed() >= time_limit;
+            let is_refused = refused_since.is_some_and(|since: Instant| since.elapsed() >= REFUSED_TIME_LIMIT);
+            let is_late = is_refused || began.elapsed() >= time_limit;
             // The last question is for the words of one that is not ready.
             if is_late || self.family.may_answer(self.places) {
                 match self.probe() {
@@ -52,13 +64,17 @@ impl Awaited<'_> {
                         let socket = self.places.socket.clone();
                         return Err(SandboxError::OtherServer { socket, started: self.pid, found });
                     }
-                    Err(error) if self.places.socket.exists() => last = error.to_string(),
+                    Err(error) if self.places.socket.exists() => {
+                        let refused = is_refused_for_good(&error);
+                        refused_since = if refused { refused_since.or_else(|| Some(Instant::now())) } else { None };
+                        last = error.to_string();
+                    }
                     Err(_) => {}
                 }
             }
             if is_late {
                 let (binary, log) = (self.program.to_owned(), self.log_excerpt());
-                return Err(SandboxError::NotReady { binary, waited: time_limit, last, log });
+                return Err(SandboxError::NotReady { binary, waited: began.elapsed(), last, log });
             }
             thread::sleep(pause);
             pause = (pause * 2).min(PAUSE_MAX);

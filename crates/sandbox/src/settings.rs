@@ -22,7 +22,7 @@ pub(crate) const REDO_BYTES: u64 = 512 * MEBI;
 const STATEMENTS_PER_CONNECTION: u32 = 16;
 
 /// Settings that would take a private server out of its folder or out of our hands, with the reason.
-const RESERVED: [(&str, &[&str]); 4] = [
+const RESERVED: [(&str, &[&str]); 5] = [
     (
         "the private server's files stay in its own folder",
         &[
@@ -31,6 +31,10 @@ const RESERVED: [(&str, &[&str]); 4] = [
             "character_sets_dir",
             "chroot",
             "datadir",
+            "debug",
+            "debug_dbug",
+            "des_key_file",
+            "ft_stopword_file",
             "general_log_file",
             "innodb_buffer_pool_filename",
             "innodb_data_home_dir",
@@ -43,12 +47,17 @@ const RESERVED: [(&str, &[&str]); 4] = [
             "innodb_temp_tablespaces_dir",
             "innodb_tmpdir",
             "innodb_undo_directory",
+            "language",
             "lc_messages_dir",
+            "log",
             "log_basename",
             "log_bin_index",
             "log_error",
             "log_isam",
+            "log_slow_queries",
+            "log_slow_query_file",
             "log_tc",
+            "master_info_file",
             "pid_file",
             "plugin_dir",
             "relay_log",
@@ -79,6 +88,10 @@ const RESERVED: [(&str, &[&str]); 4] = [
             "ssl",
         ],
     ),
+    (
+        "it would have the private server load or run other code",
+        &["early_plugin_load", "log_error_services", "plugin_load", "plugin_load_add"],
+    ),
     ("the private server runs as the user that truetps chose", &["user", "skip_grant_tables", "daemonize", "gdb"]),
     (
         "it is not a setting of a running server",
@@ -101,6 +114,33 @@ const RESERVED: [(&str, &[&str]); 4] = [
     ),
 ];
 
+/// The same for all settings whose names begin so.
+const RESERVED_PREFIXES: [(&str, &[&str]); 3] = [
+    ("it would have the private server load or run other code", &["wsrep_"]),
+    (
+        "the private server is reached by its own socket only",
+        &["admin_ssl_", "admin_tls_", "feedback", "group_replication_", "mysqlx_ssl_", "ndb_", "ssl_"],
+    ),
+    (
+        "the private server's files stay in its own folder",
+        &[
+            "audit_log_file",
+            "caching_sha2_password_p",
+            "file_key_management_",
+            "keyring_",
+            "rocksdb_datadir",
+            "rocksdb_persistent_cache_path",
+            "rocksdb_tmpdir",
+            "rocksdb_wal_dir",
+            "server_audit_file_path",
+            "sha256_password_p",
+            "tokudb_data_dir",
+            "tokudb_log_dir",
+            "tokudb_tmp_dir",
+        ],
+    ),
+];
+
 /// Settings that decide how a data folder is initialised; a template is made for each combination of them.
 const INITIAL: [&str; 6] = [
     "aria_block_size",
@@ -114,7 +154,10 @@ const INITIAL: [&str; 6] = [
 /// Why a plan may not set this; `None` where it may.
 pub fn reserved_reason(name: &str) -> Option<&'static str> {
     let name = canonical_name(name);
-    RESERVED.into_iter().find(|(_, names)| names.contains(&name.as_str())).map(|(reason, _)| reason)
+    let named = RESERVED.into_iter().find(|(_, names)| names.contains(&name.as_str()));
+    let begins = |names: &[&str]| names.iter().any(|prefix| name.starts_with(prefix));
+    let found = named.or_else(|| RESERVED_PREFIXES.into_iter().find(|(_, prefixes)| begins(prefixes)));
+    found.map(|(reason, _)| reason)
 }
 
 fn is_initial(name: &str) -> bool {
@@ -346,6 +389,18 @@ mod tests {
         assert!(reserved_reason("data-dir").is_none());
         assert!(reserved_reason("pid-file").unwrap().contains("own folder"));
         assert!(reserved_reason("PORT").unwrap().contains("socket only"));
-        assert!(reserved_reason("innodb_flush_log_at_trx_commit").is_none());
+        for name in ["innodb_flush_log_at_trx_commit", "log_bin", "log_slow_admin_statements", "plugin_maturity"] {
+            assert!(reserved_reason(name).is_none(), "{name}");
+        }
+        for name in ["wsrep_provider", "wsrep-notify-cmd", "plugin_load", "plugin-load-add", "early_plugin_load"] {
+            assert!(reserved_reason(name).unwrap().contains("other code"), "{name}");
+        }
+        for name in ["ssl_key", "admin_ssl_ca", "skip_networking", "feedback_url"] {
+            assert!(reserved_reason(name).unwrap().contains("socket only"), "{name}");
+        }
+        for name in ["keyring_file_data", "rocksdb_wal_dir", "log_slow_query_file", "sha256_password_private_key_path"]
+        {
+            assert!(reserved_reason(name).unwrap().contains("own folder"), "{name}");
+        }
     }
 }

@@ -165,7 +165,8 @@ fn the_program_says_which_settings_there_are() {
         ("shared_buffers", text("1 GBit"), "invalid value for parameter"),
         ("synchronous_commit", text("sometimes"), "Available values: local, remote_write, remote_apply, on, off."),
         ("max_connections", SettingValue::Int(0), "outside the valid range"),
-        ("archive_command", text("cp %p /x"), "run other programs"),
+        ("archive_command", text("cp %p /x"), "load or run other code"),
+        ("local_preload_libraries", text("x"), "load or run other code"),
         ("data_directory", text("/x"), "own folder"),
         ("block_size", SettingValue::Int(8192), "cannot be changed"),
         ("data_checksums", text("perhaps"), "initdb"),
@@ -194,6 +195,13 @@ fn what_a_data_folder_is_made_with_and_what_a_server_refuses() {
     wrong.set("shared_preload_libraries", text("nosuch"));
     let error = sandbox.start(&StartOptions::new(wrong)).unwrap_err();
     assert!(matches!(&error, SandboxError::Start { log, .. } if log.contains("nosuch")), "{error}");
+    // One that is up and refuses each login is not waited for.
+    let mut refusing = settings(&binary);
+    refusing.set("local_preload_libraries", text("nosuch"));
+    let began = std::time::Instant::now();
+    let error = sandbox.start(&StartOptions::new(refusing)).unwrap_err();
+    assert!(matches!(&error, SandboxError::NotReady { last, .. } if last.contains("nosuch")), "{error}");
+    assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
     // The file that it was started with is for people, too.
     let server = sandbox.start(&options(&binary)).unwrap();
     let (name, file) = server.option_file();

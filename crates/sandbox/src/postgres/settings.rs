@@ -27,10 +27,12 @@ const RESERVED: [(&str, &[&str]); 3] = [
             "external_pid_file",
             "hba_file",
             "ident_file",
+            "krb_server_keyfile",
             "log_destination",
             "log_directory",
             "log_filename",
             "logging_collector",
+            "promote_trigger_file",
             "stats_temp_directory",
             "syslog_facility",
             "syslog_ident",
@@ -42,19 +44,34 @@ const RESERVED: [(&str, &[&str]); 3] = [
             "bonjour",
             "listen_addresses",
             "port",
+            "primary_conninfo",
             "ssl",
+            "ssl_ca_file",
+            "ssl_cert_file",
+            "ssl_crl_dir",
+            "ssl_crl_file",
+            "ssl_dh_params_file",
+            "ssl_key_file",
             "unix_socket_directories",
             "unix_socket_group",
             "unix_socket_permissions",
         ],
     ),
     (
-        "it would have the private server run other programs",
+        "it would have the private server load or run other code",
         &[
             "archive_cleanup_command",
             "archive_command",
+            "archive_library",
+            "dynamic_library_path",
+            "extension_control_path",
+            "jit_provider",
+            "local_preload_libraries",
+            "oauth_validator_libraries",
             "recovery_end_command",
             "restore_command",
+            "session_preload_libraries",
+            "shared_preload_libraries",
             "ssl_passphrase_command",
         ],
     ),
@@ -109,6 +126,9 @@ mod tests {
         assert_eq!((settings.buffer_pool_bytes(), settings.redo_bytes()), (256 << 20, 2 << 30));
         settings.set("shared_buffers", SettingValue::Int(1024));
         assert_eq!(settings.buffer_pool_bytes(), 8 << 20, "in pages");
-        assert!(reserved_reason("archive_command").is_some() && reserved_reason("fsync").is_none());
+        assert!(reserved_reason("fsync").is_none() && reserved_reason("jit").is_none());
+        for name in ["archive_command", "archive_library", "shared_preload_libraries", "local_preload_libraries"] {
+            assert!(reserved_reason(name).unwrap().contains("other code"), "{name}");
+        }
     }
 }
