@@ -209,6 +209,7 @@ fn session(dialect: Dialect) -> Box<dyn Session> {
         tls: stage().tls.clone(),
         setup: vec![format!("SET x = '{MARK}'").into()],
         connections: None,
+        connect_timeout: None,
     });
     let tls = Some(stage().client.clone());
     match dialect {

@@ -3,10 +3,19 @@
 use std::io::{self, Read, Write};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use crate::postgres::put_ssl_request;
 use crate::session::{Event, Reply, Session};
-use crate::{Connector, Dialect, DriverError, Socket, Target};
+use crate::{Address, Connector, Dialect, DriverError, Socket, Target};
+
+/// How long a client waits for a connection, and then for the end of its login: a server that looks up the name of its
+/// client in vain takes ten seconds for that.
+pub const LOGIN_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// A server of the MySQL family speaks first, and at once. Where it does not, it may be a PostgreSQL, which waits for the
+/// client.
+const SILENCE: Duration = Duration::from_secs(1);
 
 /// Rows of one query, as text. `None` is NULL; bytes that are no UTF-8 are written in hexadecimal, `0x00FF`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -26,6 +35,14 @@ pub struct Client {
     /// A reply is missing: it may still come, and be taken for that to another statement.
     is_lost: bool,
     traffic: Traffic,
+    login: Option<LoginInTime>,
+}
+
+/// A login that has not ended.
+struct LoginInTime {
+    ends: Instant,
+    /// Asked once, when the server is silent.
+    other_family: Option<Address>,
 }
 
 /// Bytes that a client has exchanged with its server, its login among them.
@@ -36,13 +53,15 @@ pub struct Traffic {
 }
 
 impl Client {
-    /// Connects and logs in. `timeout` bounds each read and write, now and later.
+    /// Connects and logs in, each in at most [`Target::connect_timeout`] or else [`LOGIN_TIMEOUT`], where `timeout` is not
+    /// shorter. `timeout` bounds each read and write from then on.
     pub fn connect(target: &Target, timeout: Duration) -> Result<Self, DriverError> {
         const INPUT_BYTES: usize = 64 << 10;
         let connector = Connector::new(target.clone(), Arc::new([]), false)?;
         let failed = |source| DriverError::Connect { endpoint: connector.endpoint(0).clone(), source };
-        let socket = Socket::connect(connector.address(0), timeout).map_err(failed)?;
-        socket.set_timeout(timeout)?;
+        let limit = target.connect_timeout.unwrap_or(LOGIN_TIMEOUT).min(timeout);
+        let socket = Socket::connect(connector.address(0), limit).map_err(failed)?;
+        let other_family = (target.dialect == Dialect::Mysql).then(|| connector.address(0).clone());
         let mut session = connector.session(0);
         session.keep_rows();
         let mut client = Self {
@@ -53,9 +72,18 @@ impl Client {
             input: vec![0; INPUT_BYTES].into(),
             is_lost: false,
             traffic: Traffic::default(),
+            login: Some(LoginInTime { ends: Instant::now() + limit, other_family }),
         };
         client.session.begin(&mut client.out);
-        match client.exchange()? {
+        let event = client.exchange().map_err(|error| match error {
+            DriverError::Io(source) if source.kind() == io::ErrorKind::TimedOut => {
+                failed(client.login_took_too_long(limit))
+            }
+            other => other,
+        });
+        client.login = None;
+        client.socket.set_timeout(timeout)?;
+        match event? {
             Event::Ready => Ok(client),
             Event::Pending | Event::Reply(_) | Event::Prepared(_) => {
                 Err(DriverError::Protocol("a reply in place of a greeting"))
@@ -147,9 +175,43 @@ impl Client {
         }
     }
 
+    /// What was waited for, in vain.
+    fn login_took_too_long(&self, limit: Duration) -> io::Error {
+        let waited_for = match (self.traffic.received_bytes, self.dialect) {
+            (0, Dialect::Mysql) => "it accepts connections but sends no greeting",
+            (0, Dialect::Postgres) => "it accepts connections but does not answer",
+            _ => "it has answered, but the login has not ended",
+        };
+        let message = format!("no login within {} s: {waited_for}", limit.as_secs_f64());
+        io::Error::new(io::ErrorKind::TimedOut, message)
+    }
+
+    /// Gives the next read the time that is left for the login. A server that sends a byte from time to time gets no
+    /// more than others.
+    fn bound_login(&mut self) -> Result<(), DriverError> {
+        let Some(login) = &self.login else { return Ok(()) };
+        let left = login.ends.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::Error::from(io::ErrorKind::TimedOut).into());
+        }
+        let may_be_other = self.traffic.received_bytes == 0 && login.other_family.is_some();
+        Ok(self.socket.set_timeout(if may_be_other { left.min(SILENCE) } else { left })?)
+    }
+
+    /// A read has brought nothing in its time: whether there is another one. The server may be of the other family.
+    fn waits_on(&mut self) -> Result<bool, DriverError> {
+        let Some(login) = &mut self.login else { return Ok(false) };
+        let other_family = login.other_family.take().filter(|_| self.traffic.received_bytes == 0);
+        if other_family.is_some_and(|address| is_postgres(&address)) {
+            return Err(DriverError::OtherFamily { is: Dialect::Postgres });
+        }
+        Ok(Instant::now() < login.ends)
+    }
+
     /// Reads once.
     fn receive(&mut self) -> Result<Event, DriverError> {
         loop {
+            self.bound_login()?;
             return match (&self.socket).read(&mut self.input) {
                 Ok(0) => Err(self.session.closed()),
                 Ok(length) => {
@@ -163,10 +225,25 @@ impl Client {
                     event
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock && self.waits_on()? => continue,
                 Err(error) => Err(in_time(error).into()),
             };
         }
     }
+}
+
+/// Asks for TLS as clients of PostgreSQL do, on a connection of its own. The answer is one letter.
+fn is_postgres(address: &Address) -> bool {
+    let ask = || {
+        let socket = Socket::connect(address, SILENCE)?;
+        socket.set_timeout(SILENCE)?;
+        let (mut request, mut answer) = (Vec::new(), [0; 2]);
+        put_ssl_request(&mut request);
+        (&socket).write_all(&request)?;
+        let length = (&socket).read(&mut answer)?;
+        Ok::<_, io::Error>(matches!(answer[..length], [b'S' | b'N']))
+    };
+    ask().unwrap_or(false)
 }
 
 /// What a row (or a column's name) takes that is kept as text, at most: its bytes, of which those that are no text are
@@ -230,6 +307,62 @@ impl Drop for Client {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What comes of a login at a server that answers to each of its connections with `serve`.
+    fn failed_login(
+        dialect: Dialect,
+        timeout: Duration,
+        serve: impl Fn(std::net::TcpStream) + Send + Sync + Copy + 'static,
+    ) -> (String, Duration) {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                std::thread::spawn(move || serve(stream.unwrap()));
+            }
+        });
+        let mut target = Target { dialect, ..Target::mysql_unix("/s", "u", None) };
+        target.endpoints = vec![crate::Endpoint::Tcp { host: "127.0.0.1".to_owned(), port }];
+        let began = Instant::now();
+        let error = Client::connect(&target, timeout).err().unwrap();
+        (error.to_string(), began.elapsed())
+    }
+
+    #[test]
+    fn a_postgresql_where_a_mysql_was_meant_is_recognised_at_once() {
+        let (text, took) = failed_login(Dialect::Mysql, Duration::from_mins(1), |mut stream| {
+            let mut request = [0; 8];
+            // As it waits for its client, the first connection gets nothing.
+            if stream.read_exact(&mut request).is_ok() && request[4..] == [4, 210, 22, 47] {
+                stream.write_all(b"N").unwrap();
+            }
+        });
+        assert_eq!(text, "the server is a PostgreSQL, and not of the MySQL family");
+        assert!(took < Duration::from_secs(15), "{took:?}");
+    }
+
+    #[test]
+    fn a_login_ends_in_time_whatever_comes_of_it() {
+        let limit = Duration::from_secs(2);
+        for dialect in [Dialect::Mysql, Dialect::Postgres] {
+            let (text, took) = failed_login(dialect, limit, |stream| {
+                std::thread::sleep(Duration::from_secs(30));
+                drop(stream);
+            });
+            assert!(text.contains("no login within 2 s: it accepts connections but"), "{text}");
+            assert!(took < Duration::from_secs(15), "{took:?}");
+            // One long message, a byte at a time.
+            let (text, took) = failed_login(dialect, limit, move |mut stream| {
+                let begin = if dialect == Dialect::Mysql { [0, 16, 0, 0] } else { [b'N', 0, 0, 16] };
+                stream.write_all(&begin).unwrap();
+                while stream.write_all(&[0]).is_ok() {
+                    std::thread::sleep(Duration::from_millis(300));
+                }
+            });
+            assert!(text.contains("no login within 2 s: it has answered"), "{text}");
+            assert!(took < Duration::from_secs(15), "{took:?}");
+        }
+    }
 
     #[test]
     fn what_is_no_text_is_shown_in_hexadecimal() {

@@ -3,6 +3,7 @@
 use std::fmt::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::time::Duration;
 
 use thiserror::Error;
 use truetps_record::near_matches;
@@ -15,7 +16,9 @@ const SCHEMES: [(&str, Dialect); 4] = [
     ("postgresql", Dialect::Postgres),
     ("postgres", Dialect::Postgres),
 ];
-const OPTIONS: [&str; 5] = ["socket", "tls", "ca", "cert", "key"];
+const OPTIONS: [&str; 7] = ["socket", "tls", "ca", "cert", "key", "get_server_public_key", "connect_timeout"];
+/// The longest time that a control connection has.
+const CONNECT_TIMEOUT_MAX_S: u64 = 60;
 const TLS_MODES: [(&str, TlsMode); 5] = [
     ("off", TlsMode::Off),
     ("preferred", TlsMode::Preferred),
@@ -48,6 +51,12 @@ pub enum DsnError {
     #[error("`cert` and `key` go together: `{0}` is missing")]
     HalfACertificate(&'static str),
     /// What stands there is not shown: it may be a password, where the host or a percent sign was forgotten.
+    #[error("connect_timeout is a number of seconds from 1 to {CONNECT_TIMEOUT_MAX_S}")]
+    BadTimeout,
+    #[error("get_server_public_key is `true` or `false`")]
+    BadSwitch,
+    #[error("get_server_public_key is for servers of the MySQL family")]
+    NoServerKey,
     #[error("the port is not a number from 1 to 65535")]
     BadPort,
     #[error(
@@ -94,8 +103,12 @@ impl Target {
         let mut login = login(user, dialect)?;
         login.database = Some(decoded(schema, "schema")?).filter(|schema| !schema.is_empty());
         let endpoints = endpoints(hosts, options.socket.as_deref(), dialect)?;
+        let connect_timeout = options.connect_timeout()?;
         let tls = options.tls(&endpoints)?;
-        Ok(Self { dialect, endpoints, login, tls, setup: Vec::new(), connections: None })
+        if tls.takes_server_key && dialect == Dialect::Postgres {
+            return Err(DsnError::NoServerKey);
+        }
+        Ok(Self { dialect, endpoints, login, tls, setup: Vec::new(), connections: None, connect_timeout })
     }
 
     /// The same with this password, in place of the one that it may have.
@@ -138,9 +151,12 @@ impl fmt::Display for Target {
         let mode = TLS_MODES.iter().find(|(_, mode)| *mode == self.tls.mode && *mode != usual);
         let tls = mode.map(|(name, _)| format!("tls={name}"));
         let file = |name, path: &Option<PathBuf>| path.as_ref().map(|path| format!("{name}={}", encoded_path(path)));
-        let Tls { ca, cert, key, .. } = &self.tls;
+        let Tls { ca, cert, key, takes_server_key, .. } = &self.tls;
         let files = [file("ca", ca), file("cert", cert), file("key", key)];
-        for (n, option) in [socket, tls].into_iter().chain(files).flatten().enumerate() {
+        let server_key = takes_server_key.then(|| "get_server_public_key=true".to_owned());
+        let timeout = self.connect_timeout.map(|timeout| format!("connect_timeout={}", timeout.as_secs()));
+        let options = [socket, tls].into_iter().chain(files).chain([server_key, timeout]);
+        for (n, option) in options.flatten().enumerate() {
             write!(f, "{}{option}", if n == 0 { '?' } else { '&' })?;
         }
         Ok(())
@@ -247,6 +263,8 @@ struct Options {
     ca: Option<String>,
     cert: Option<String>,
     key: Option<String>,
+    get_server_public_key: Option<String>,
+    connect_timeout: Option<String>,
 }
 
 impl Options {
@@ -260,6 +278,8 @@ impl Options {
                 "ca" => ("ca", &mut options.ca),
                 "cert" => ("cert", &mut options.cert),
                 "key" => ("key", &mut options.key),
+                "get_server_public_key" => ("get_server_public_key", &mut options.get_server_public_key),
+                "connect_timeout" => ("connect_timeout", &mut options.connect_timeout),
                 other => {
                     let near = near_matches(other, OPTIONS);
                     return Err(DsnError::UnknownOption { option: other.to_owned(), near });
@@ -276,12 +296,25 @@ impl Options {
         Ok(options)
     }
 
+    fn connect_timeout(&self) -> Result<Option<Duration>, DsnError> {
+        let Some(text) = &self.connect_timeout else { return Ok(None) };
+        match text.parse() {
+            Ok(seconds @ 1..=CONNECT_TIMEOUT_MAX_S) => Ok(Some(Duration::from_secs(seconds))),
+            _ => Err(DsnError::BadTimeout),
+        }
+    }
+
     fn tls(self, endpoints: &[Endpoint]) -> Result<Tls, DsnError> {
         let mode = match &self.tls {
             // Whoever names an authority wants it to be asked.
             None if self.ca.is_some() => TlsMode::VerifyCa,
             None => usual_mode(endpoints),
             Some(name) => tls_mode(name)?,
+        };
+        let takes_server_key = match self.get_server_public_key.as_deref() {
+            None | Some("false" | "0") => false,
+            Some("true" | "1") => true,
+            Some(_) => return Err(DsnError::BadSwitch),
         };
         match (self.ca, self.cert, self.key) {
             (Some(ca), ..) if !matches!(mode, TlsMode::VerifyCa | TlsMode::VerifyIdentity) => {
@@ -292,7 +325,7 @@ impl Options {
             (_, Some(cert), _) if mode == TlsMode::Off => Err(DsnError::UnusedCert(cert)),
             (ca, cert, key) => {
                 let [ca, cert, key] = [ca, cert, key].map(|file| file.map(PathBuf::from));
-                Ok(Tls { mode, ca, cert, key })
+                Ok(Tls { mode, ca, cert, key, takes_server_key })
             }
         }
     }

@@ -66,6 +66,11 @@ fn tls_by_name_and_by_habit() {
         (Some(Path::new("/c c")), Some(Path::new("/k")))
     );
     assert_eq!(target.to_string(), text);
+    let text = "mysql://root@db:3306/?get_server_public_key=true&connect_timeout=7";
+    let target = parse(text);
+    assert!(target.tls.takes_server_key && target.connect_timeout == Some(std::time::Duration::from_secs(7)));
+    assert_eq!(target.to_string(), text);
+    assert!(!parse("mysql://db?get_server_public_key=false").tls.takes_server_key);
 }
 
 #[test]
@@ -87,6 +92,10 @@ fn what_is_wrong_is_named() {
     check("mysql://db?tls=required&key=/x", "`cert` and `key` go together: `cert` is missing");
     check("mysql://db?tls=off&cert=/x&key=/y", "cert=/x is sent over TLS only");
     check("mysql:///s?socket=/s&cert=/x&key=/y", "cert=/x is sent over TLS only");
+    check("mysql://db?connect_timeout=0", "connect_timeout is a number of seconds from 1 to 60");
+    check("mysql://db?connect_timeout=1s", "connect_timeout is a number");
+    check("mysql://db?get_server_public_key=yes", "get_server_public_key is `true` or `false`");
+    check("postgres://db?get_server_public_key=true", "for servers of the MySQL family");
     check("mysql://db:0", "the port is not a number");
     check("mysql://db:70000", "the port is not a number");
     check("mysql://::1", "the port is not a number");

@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use crate::dsn::is_socket_of_postgres;
 use crate::postgres::sqlstate;
-use crate::{Endpoint, TlsError};
+use crate::{Dialect, Endpoint, TlsError};
 
 /// An error that the server reports.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -76,6 +76,11 @@ pub enum LoginError {
          connection that others can read or answer"
     )]
     NotSecret { plugin: String, account: String },
+    #[error(
+        "the account `{account}` logs in with the plugin `{plugin}`: without TLS the password would be encrypted with the \
+         key that the server sends, which may be the key of an attacker"
+    )]
+    UnknownKey { plugin: String, account: String },
     #[error("the login of `{account}` with the plugin `{plugin}` went wrong: {problem}")]
     Exchange { plugin: String, account: String, problem: &'static str },
 }
@@ -91,6 +96,10 @@ impl LoginError {
             Self::NotSecret { .. } => Some(
                 "connect with a checked certificate (tls=verify-identity, ca=FILE) or over a unix socket, or give the \
                  account another plugin",
+            ),
+            Self::UnknownKey { .. } => Some(
+                "connect with TLS (tls=verify-identity, ca=FILE; or tls=required), or agree to take the server's key: \
+                 get_server_public_key=true",
             ),
             Self::Exchange { .. } => None,
         }
@@ -129,6 +138,8 @@ pub enum DriverError {
     #[error("{0}")]
     Misuse(&'static str),
     /// The login cannot give what a PostgreSQL server asks for.
+    #[error("the server is {}", family(*.is))]
+    OtherFamily { is: Dialect },
     #[error("the server asks for {asks_for}")]
     Authentication { asks_for: String, hint: &'static str },
 }
@@ -173,6 +184,7 @@ impl DriverError {
             Self::Connect { .. }
             | Self::ClosedEarly { .. }
             | Self::TooOld { .. }
+            | Self::OtherFamily { .. }
             | Self::Tls(_)
             | Self::Login(_)
             | Self::Setup { .. }
@@ -194,6 +206,8 @@ impl DriverError {
             Self::LostSending { .. } => {
                 "the server's max_allowed_packet may be smaller (SHOW VARIABLES LIKE 'max_allowed_packet')"
             }
+            Self::OtherFamily { is: Dialect::Mysql } => "give its address as mysql://…",
+            Self::OtherFamily { is: Dialect::Postgres } => "give its address as postgresql://…",
             Self::TooOld { .. } => "truetps needs MySQL 4.1 or newer",
             Self::Io(_) | Self::Closed | Self::Protocol(_) | Self::Misuse(_) => return None,
         };
@@ -207,6 +221,13 @@ impl DriverError {
             Self::Setup { error, .. } => error.code,
             _ => 0,
         }
+    }
+}
+
+fn family(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::Mysql => "of the MySQL family, and not a PostgreSQL",
+        Dialect::Postgres => "a PostgreSQL, and not of the MySQL family",
     }
 }
 
@@ -224,9 +245,9 @@ fn connect_hint(endpoint: &Endpoint, source: &io::Error) -> Option<&'static str>
             Some("the server does not run, or has its socket elsewhere: SHOW VARIABLES LIKE 'socket'")
         }
         (io::ErrorKind::PermissionDenied, Endpoint::Unix(_)) => Some("the socket's folder is not open to this user"),
-        (io::ErrorKind::TimedOut, Endpoint::Tcp { .. }) => {
-            Some("nothing answers at that address; is the port another one, or a firewall in between?")
-        }
+        (io::ErrorKind::TimedOut, Endpoint::Tcp { .. }) => Some(
+            "is the port another one, or a firewall in between? connect_timeout=SECONDS in the address waits longer",
+        ),
         (_, Endpoint::Tcp { .. }) if source.raw_os_error().is_none() => Some("check the host's name"),
         _ => None,
     }

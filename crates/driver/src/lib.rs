@@ -20,7 +20,7 @@ mod statement;
 mod target;
 mod tls;
 
-pub use client::{Client, QueryResult, Traffic};
+pub use client::{Client, LOGIN_TIMEOUT, QueryResult, Traffic};
 pub use connector::Connector;
 pub use dsn::DsnError;
 pub use error::{DriverError, ErrorClass, LoginError, ServerError};

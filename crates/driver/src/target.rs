@@ -4,8 +4,10 @@ use std::collections::HashSet;
 use std::fmt;
 use std::fs::File;
 use std::io::Write;
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use crate::Dialect;
 
@@ -14,6 +16,18 @@ use crate::Dialect;
 pub enum Endpoint {
     Unix(PathBuf),
     Tcp { host: String, port: u16 },
+}
+
+impl Endpoint {
+    /// What is sent there does not leave this machine.
+    pub(crate) fn is_local(&self) -> bool {
+        match self {
+            Self::Unix(_) => true,
+            Self::Tcp { host, .. } => {
+                host.eq_ignore_ascii_case("localhost") || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
+            }
+        }
+    }
 }
 
 impl fmt::Display for Endpoint {
@@ -72,6 +86,9 @@ pub struct Tls {
     pub cert: Option<PathBuf>,
     /// PEM file with the certificate's private key, which is not encrypted.
     pub key: Option<PathBuf>,
+    /// A public key that a server of the MySQL family sends over a network without TLS may encrypt the password: the key
+    /// of whoever answers.
+    pub takes_server_key: bool,
 }
 
 impl Tls {
@@ -160,6 +177,9 @@ pub struct Target {
     pub setup: Vec<String>,
     /// Gets the number of each connection that a server of the MySQL family takes, for whoever wants to end statements.
     pub connections: Option<ConnectionIds>,
+    /// How long a [`Client`](crate::Client) waits for a connection and for its login, where that is not
+    /// [`LOGIN_TIMEOUT`](crate::LOGIN_TIMEOUT).
+    pub connect_timeout: Option<Duration>,
 }
 
 impl Target {
@@ -172,6 +192,7 @@ impl Target {
             tls: Tls::default(),
             setup: Vec::new(),
             connections: None,
+            connect_timeout: None,
         }
     }
 

@@ -19,6 +19,7 @@ fn ready(prepared: bool, out: &mut Vec<u8>) -> PgSession {
         tls: Tls::default(),
         setup: Vec::new(),
         connections: None,
+        connect_timeout: None,
     };
     let statements: Arc<[Statement]> = Arc::new([Statement::new("INSERT INTO t VALUES (?, ?, ?, ?, ?)").unwrap()]);
     let mut session = PgSession::new(Arc::new(target), statements, prepared, None, 0);

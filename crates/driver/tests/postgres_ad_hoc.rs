@@ -179,7 +179,7 @@ fn a_client_shows_its_certificate() {
     let Some(server) = PostgresServer::start("a_client_shows_its_certificate", &options) else { return };
     let (cert, key) = (write(folder.path(), "client.pem", &cert), write(folder.path(), "client.key", &key));
     let target = |cert: Option<&Path>, key: Option<&Path>| Target {
-        tls: Tls { mode: TlsMode::Required, ca: None, cert: cert.map(Into::into), key: key.map(Into::into) },
+        tls: Tls { mode: TlsMode::Required, cert: cert.map(Into::into), key: key.map(Into::into), ..Tls::default() },
         ..server.tcp_target_for("127.0.0.1", "truetps", None)
     };
     let mut link = AdHoc::connect(&target(Some(&cert), Some(&key)));

@@ -35,6 +35,7 @@ fn target() -> Target {
         tls: Tls::default(),
         setup: Vec::new(),
         connections: None,
+        connect_timeout: None,
     }
 }
 

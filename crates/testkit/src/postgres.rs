@@ -162,6 +162,7 @@ impl PostgresServer {
             tls: Tls::default(),
             setup: Vec::new(),
             connections: None,
+            connect_timeout: None,
         }
     }
 

@@ -112,6 +112,7 @@ fn target(options: &Options) -> Target {
         tls: Tls::default(),
         setup: Vec::new(),
         connections: None,
+        connect_timeout: None,
     }
 }
 

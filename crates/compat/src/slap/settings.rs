@@ -320,7 +320,15 @@ pub(super) fn target(
     let login = Login { user, password: password.filter(|text| !text.is_empty()).map(Password::new), database: None };
     let tls = tls(words)?;
     let endpoints = vec![endpoint(words, &text_of)?];
-    let mut target = Target { dialect: Dialect::Mysql, endpoints, login, tls, setup: setup(words), connections: None };
+    let mut target = Target {
+        dialect: Dialect::Mysql,
+        endpoints,
+        login,
+        tls,
+        setup: setup(words),
+        connections: None,
+        connect_timeout: None,
+    };
     if matches!(target.endpoints[0], Endpoint::Unix(_)) && !target.tls.is_required() {
         // Nobody listens in on a socket of this machine.
         target.tls.mode = TlsMode::Off;
@@ -394,7 +402,8 @@ fn tls(words: &Words) -> Result<Tls, Refusal> {
     if cert.is_some() != key.is_some() {
         return refuse("--ssl-cert and --ssl-key go together");
     }
-    Ok(Tls { mode, ca, cert, key })
+    let takes_server_key = words.is_on("get-server-public-key");
+    Ok(Tls { mode, ca, cert, key, takes_server_key })
 }
 
 #[cfg(test)]

@@ -16,8 +16,10 @@ const KEY_BYTES_MAX: usize = 16 << 10;
 /// What the connection hides from others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Channel {
-    /// TCP without TLS: nothing.
+    /// TCP without TLS: nothing, not even who answers.
     Open,
+    /// The same, and whoever answers may get the password: the address is of this machine, or the user has agreed.
+    Trusted,
     /// The kernel carries it.
     Unix,
     /// TLS, and whoever it is with.
@@ -63,6 +65,8 @@ impl Plugin {
 pub(super) enum Problem {
     /// The answer would be the password itself, and others could read it.
     NotSecret,
+    /// The answer would be encrypted with the key of whoever answers.
+    UnknownKey,
     /// The server's part of the exchange makes no sense.
     Exchange(&'static str),
 }
@@ -96,7 +100,7 @@ impl Auth {
             Plugin::Ed25519 => ed25519(nonce, password),
             Plugin::Sha256 if password.is_empty() => vec![0],
             Plugin::Sha256 if matches!(channel, Channel::Encrypted | Channel::Verified) => clear(password),
-            Plugin::Sha256 => auth.ask_key(1),
+            Plugin::Sha256 => auth.ask_key(1, channel)?,
             // Unlike the others, a server of this plugin wants to know the password: it must be known to be the one.
             Plugin::ClearPassword if matches!(channel, Channel::Unix | Channel::Verified) => clear(password),
             Plugin::ClearPassword => return Err(Problem::NotSecret),
@@ -113,15 +117,21 @@ impl Auth {
         }
         match (self.plugin, data) {
             (Plugin::CachingSha2, FAST_PATH_IS_ENOUGH) => Ok(None),
-            (Plugin::CachingSha2, FULL_EXCHANGE) if channel == Channel::Open => Ok(Some(self.ask_key(2))),
+            (Plugin::CachingSha2, FULL_EXCHANGE) if matches!(channel, Channel::Open | Channel::Trusted) => {
+                self.ask_key(2, channel).map(Some)
+            }
             (Plugin::CachingSha2, FULL_EXCHANGE) => Ok(Some(clear(password))),
             _ => Err(Problem::Exchange("the server asks for something that does not belong to it")),
         }
     }
 
-    fn ask_key(&mut self, request: u8) -> Vec<u8> {
+    /// Nothing shows that the key is the server's, and whoever has its other half reads the password.
+    fn ask_key(&mut self, request: u8, channel: Channel) -> Result<Vec<u8>, Problem> {
+        if channel == Channel::Open {
+            return Err(Problem::UnknownKey);
+        }
         self.asked_key = true;
-        vec![request]
+        Ok(vec![request])
     }
 
     /// The password, mixed with the nonce and encrypted with the server's public key.
@@ -205,21 +215,24 @@ mod tests {
 
     #[test]
     fn the_password_itself_goes_only_where_nobody_listens() {
-        for channel in [Channel::Open, Channel::Encrypted] {
+        for channel in [Channel::Open, Channel::Trusted, Channel::Encrypted] {
             assert_eq!(first(Plugin::ClearPassword, b"p", channel), Err(Problem::NotSecret));
         }
         for channel in [Channel::Unix, Channel::Verified] {
             assert_eq!(first(Plugin::ClearPassword, b"p", channel).unwrap(), b"p\0");
         }
         assert_eq!(first(Plugin::Sha256, b"p", Channel::Encrypted).unwrap(), b"p\0");
-        assert_eq!(first(Plugin::Sha256, b"p", Channel::Open).unwrap(), [1], "the key is asked for");
+        assert_eq!(first(Plugin::Sha256, b"p", Channel::Trusted).unwrap(), [1], "the key is asked for");
+        assert_eq!(first(Plugin::Sha256, b"p", Channel::Open), Err(Problem::UnknownKey));
+        assert_eq!(first(Plugin::Sha256, b"", Channel::Open).unwrap(), [0], "there is nothing to hide");
         let full = |channel| {
             let (mut auth, _) = Auth::begin(Plugin::CachingSha2, &[1; NONCE_BYTES], b"p", channel).unwrap();
-            auth.more(&[4], b"p", channel).unwrap().unwrap()
+            auth.more(&[4], b"p", channel).map(Option::unwrap)
         };
-        assert_eq!(full(Channel::Open), [2]);
-        assert_eq!(full(Channel::Unix), b"p\0");
-        assert_eq!(full(Channel::Encrypted), b"p\0");
+        assert_eq!(full(Channel::Open), Err(Problem::UnknownKey));
+        assert_eq!(full(Channel::Trusted).unwrap(), [2]);
+        assert_eq!(full(Channel::Unix).unwrap(), b"p\0");
+        assert_eq!(full(Channel::Encrypted).unwrap(), b"p\0");
     }
 
     #[test]
@@ -232,8 +245,8 @@ mod tests {
         let long = vec![b'-'; 20_000];
         let keys = [&b""[..], b"\xff", b"-----BEGIN PUBLIC KEY-----\nMAA=\n-----END PUBLIC KEY-----", &long];
         for key in keys {
-            let (mut auth, _) = Auth::begin(Plugin::Sha256, &[1; NONCE_BYTES], b"p", Channel::Open).unwrap();
-            assert!(auth.more(key, b"p", Channel::Open).is_err());
+            let (mut auth, _) = Auth::begin(Plugin::Sha256, &[1; NONCE_BYTES], b"p", Channel::Trusted).unwrap();
+            assert!(auth.more(key, b"p", Channel::Trusted).is_err());
         }
         let (mut auth, _) = Auth::begin(Plugin::NativePassword, &[1; NONCE_BYTES], b"p", Channel::Unix).unwrap();
         assert!(auth.more(&[4], b"p", Channel::Unix).is_err());

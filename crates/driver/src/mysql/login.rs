@@ -2,7 +2,7 @@
 
 use super::auth::{Auth, Channel, Plugin, Problem};
 use super::handshake::{Greeting, LoginReply, parse_login_reply, put_login};
-use crate::{DriverError, Endpoint, LoginError, Target, TlsMode};
+use crate::{DriverError, Endpoint, LoginError, Target, Tls, TlsMode};
 
 /// A server with several plugins for one account asks for each in turn; MariaDB allows some.
 const SWITCHES_MAX: u8 = 16;
@@ -33,7 +33,7 @@ impl LoginExchange {
         greeting: &Greeting,
         out: &mut Vec<u8>,
     ) -> Result<Self, DriverError> {
-        let channel = channel(target.tls.mode, endpoint, is_encrypted);
+        let channel = channel(&target.tls, endpoint, is_encrypted);
         // The account's own plugin is not known yet. Where the server's default is not one that can be answered
         // without telling the password, the oldest is: the server then asks for the right one.
         let plugin = Plugin::of_name(&greeting.plugin).filter(|plugin| plugin.suits_a_greeting());
@@ -74,13 +74,14 @@ impl LoginExchange {
     }
 }
 
-fn channel(mode: TlsMode, endpoint: &Endpoint, is_encrypted: bool) -> Channel {
+fn channel(tls: &Tls, endpoint: &Endpoint, is_encrypted: bool) -> Channel {
     let is_unix = matches!(endpoint, Endpoint::Unix(_));
-    let is_verified = is_unix || matches!(mode, TlsMode::VerifyCa | TlsMode::VerifyIdentity);
+    let is_verified = is_unix || matches!(tls.mode, TlsMode::VerifyCa | TlsMode::VerifyIdentity);
     match (is_encrypted, is_verified) {
         (true, true) => Channel::Verified,
         (true, false) => Channel::Encrypted,
         (false, _) if is_unix => Channel::Unix,
+        (false, _) if tls.takes_server_key || endpoint.is_local() => Channel::Trusted,
         (false, _) => Channel::Open,
     }
 }
@@ -93,6 +94,7 @@ fn error(target: &Target, plugin: Plugin, problem: Problem) -> DriverError {
     let (plugin, account) = (plugin.name().to_owned(), target.login.user.clone());
     match problem {
         Problem::NotSecret => LoginError::NotSecret { plugin, account }.into(),
+        Problem::UnknownKey => LoginError::UnknownKey { plugin, account }.into(),
         Problem::Exchange(problem) => LoginError::Exchange { plugin, account, problem }.into(),
     }
 }

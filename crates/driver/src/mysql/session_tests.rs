@@ -16,6 +16,7 @@ fn target(mode: TlsMode, password: Option<&str>) -> Target {
         tls: Tls { mode, ..Tls::default() },
         setup: Vec::new(),
         connections: None,
+        connect_timeout: None,
     }
 }
 
@@ -134,6 +135,28 @@ fn plugins_that_are_not_there_are_named() {
     check(b"\xfedialog\0Password: ", "account `me` logs in with the plugin `dialog`", "caching_sha2_password");
     check(b"\xfe", "plugin `mysql_old_password`", "ALTER USER");
     check(b"\xfemysql_clear_password\0", "would send the password itself", "tls=verify-identity");
+}
+
+#[test]
+fn the_server_s_key_is_used_on_this_machine_or_with_consent() {
+    let full_exchange = |host: &str, agrees: bool, switch: &[u8]| {
+        let mut target = target(TlsMode::Off, Some("secret"));
+        target.endpoints = vec![Endpoint::Tcp { host: host.to_owned(), port: 3306 }];
+        target.tls.takes_server_key = agrees;
+        let mut session = session_to(target, &[]);
+        feed(&mut session, &greeting(WITHOUT_TLS, "caching_sha2_password")).unwrap();
+        feed(&mut session, &packet(2, switch))
+    };
+    let remembers_nothing = b"\x01\x04";
+    let another_plugin = b"\xfesha256_password\x0001234567890123456789\0";
+    for asks in [&remembers_nothing[..], another_plugin] {
+        let error = full_exchange("db.example", false, asks).unwrap_err();
+        assert!(error.to_string().contains("may be the key of an attacker"), "{error}");
+        assert!(error.hint().unwrap().contains("get_server_public_key=true"));
+        for (host, agrees) in [("db.example", true), ("127.0.0.1", false), ("::1", false), ("localhost", false)] {
+            assert!(full_exchange(host, agrees, asks).is_ok(), "{host}");
+        }
+    }
 }
 
 #[test]

@@ -96,6 +96,11 @@ impl Machine {
         }
     }
 
+    /// No message of the server has come.
+    pub(crate) fn has_heard_nothing(&self) -> bool {
+        matches!(self.phase, Phase::Login(Authentication::Open))
+    }
+
     pub(crate) fn target(&self) -> &Target {
         &self.target
     }

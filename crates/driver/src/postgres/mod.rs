@@ -18,3 +18,4 @@ mod wire;
 pub use command::{count_parameters, with_numbered_parameters};
 pub use machine::TransactionStatus;
 pub use session::PgSession;
+pub(crate) use startup::put_ssl_request;

@@ -9,8 +9,8 @@ use super::machine::{Machine, TransactionStatus};
 use super::startup::{put_ssl_request, put_startup};
 use crate::tls::say_plain;
 use crate::{
-    DriverError, Endpoint, Event, ParamType, Params, ResultSets, Session, Statement, Target, TlsClient, TlsError,
-    TlsLayer,
+    Dialect, DriverError, Endpoint, Event, ParamType, Params, ResultSets, Session, Statement, Target, TlsClient,
+    TlsError, TlsLayer,
 };
 
 /// A session of a PostgreSQL server. A few hundred bytes without TLS: thousands are cheap.
@@ -87,11 +87,18 @@ impl Wanted {
             b"S" => TlsLayer::client(&self.client, &self.endpoint, out).map(Some),
             b"N" if self.client.is_required() => Err(TlsError::NotOffered.into()),
             b"N" => Ok(None),
+            _ if is_greeting_of_mysql(bytes) => Err(DriverError::OtherFamily { is: Dialect::Mysql }),
             // Above all, bytes behind the answer: an attacker on the way may have put them there, to be taken for the
             // server's own once TLS has begun (CVE-2021-23222).
             _ => Err(DriverError::Protocol("an answer to the request for TLS that is neither yes nor no")),
         }
     }
+}
+
+/// One whole packet, the first of a connection: a greeting, or the reason why there is none.
+fn is_greeting_of_mysql(bytes: &[u8]) -> bool {
+    let [low, middle, high, 0, 9 | 10 | 0xff, rest @ ..] = bytes else { return false };
+    u32::from_le_bytes([*low, *middle, *high, 0]) as usize == rest.len() + 1
 }
 
 impl Session for PgSession {
@@ -105,6 +112,9 @@ impl Session for PgSession {
     fn on_bytes(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<Event, DriverError> {
         let Self { framer, machine, encryption } = self;
         match encryption {
+            Encryption::Off if machine.has_heard_nothing() && is_greeting_of_mysql(bytes) => {
+                Err(DriverError::OtherFamily { is: Dialect::Mysql })
+            }
             Encryption::Off => say_plain(out, |out| machine.on_bytes(framer, bytes, out)),
             Encryption::On(layer) => layer.on_bytes(bytes, out, |plain, said| machine.on_bytes(framer, plain, said)),
             Encryption::Wanted(_) if bytes.is_empty() => Ok(Event::Pending),
@@ -181,6 +191,22 @@ impl Session for PgSession {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Tls, TlsMode};
+
+    #[test]
+    fn a_server_of_the_mysql_family_is_recognised() {
+        for first in [&b"\x0b\0\0\0\x0a9.7.4\0\x01\0\0\0"[..], b"\x08\0\0\0\xff\x10\x04Too m"] {
+            for tls in [TlsMode::Off, TlsMode::Preferred] {
+                let tls = TlsClient::new(&Tls { mode: tls, ..Tls::default() }).unwrap();
+                let mut target = Target::postgres_unix("/s", "u", "d");
+                target.endpoints = vec![Endpoint::Tcp { host: "db".to_owned(), port: 1 }];
+                let mut session = PgSession::new(Arc::new(target), Arc::new([]), false, tls, 0);
+                let error = session.on_bytes(first, &mut Vec::new()).unwrap_err();
+                assert_eq!(error.to_string(), "the server is of the MySQL family, and not a PostgreSQL");
+                assert!(error.hint().unwrap().contains("mysql://"));
+            }
+        }
+    }
 
     #[test]
     fn a_session_is_small() {

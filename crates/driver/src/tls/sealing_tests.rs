@@ -17,6 +17,7 @@ fn target(dialect: Dialect, port: u16, ca: &Path) -> Target {
         tls: Tls { mode: TlsMode::VerifyIdentity, ca: Some(ca.to_owned()), ..Tls::default() },
         setup: Vec::new(),
         connections: None,
+        connect_timeout: None,
     }
 }
 

@@ -182,7 +182,7 @@ fn a_client_s_certificate_that_cannot_be_used_is_named() {
     let other_key = file("other.pem", &KeyPair::generate().unwrap().serialize_pem());
     let client = |cert: &Option<PathBuf>, key: &Option<PathBuf>| {
         let (cert, key) = (cert.clone(), key.clone());
-        TlsClient::new(&Tls { mode: TlsMode::Required, ca: None, cert, key }).map(drop)
+        TlsClient::new(&Tls { mode: TlsMode::Required, cert, key, ..Tls::default() }).map(drop)
     };
     assert_eq!(client(&cert, &key), Ok(()));
     let check = |cert: &Option<PathBuf>, key: &Option<PathBuf>, expect: &str| {

@@ -163,14 +163,24 @@ fn mysql(settings: &MysqlSettings) -> Result<Driver, String> {
         SslMode::VerifyCa => TlsMode::VerifyCa,
         SslMode::VerifyIdentity => TlsMode::VerifyIdentity,
     };
-    let tls = Tls { mode, ca: exists(&files.ca), cert: exists(&files.cert), key: exists(&files.key) };
+    // As the client library of Debian's sysbench does; there is no option for it.
+    let takes_server_key = true;
+    let tls = Tls { mode, ca: exists(&files.ca), cert: exists(&files.cert), key: exists(&files.key), takes_server_key };
     let database = (!settings.db.is_empty()).then(|| text(&settings.db));
     let login = Login { user: text(&settings.user), password: password(&settings.password), database };
     let ignored = match &settings.ignore_errors {
         options::Ignored::All => Ignored::All,
         options::Ignored::These(numbers) => Ignored::Numbers(numbers.iter().map(|number| i32::from(*number)).collect()),
     };
-    let target = Target { dialect: Dialect::Mysql, endpoints, login, tls, setup: Vec::new(), connections: None };
+    let target = Target {
+        dialect: Dialect::Mysql,
+        endpoints,
+        login,
+        tls,
+        setup: Vec::new(),
+        connections: None,
+        connect_timeout: None,
+    };
     Ok(Driver { dialect: Dialect::Mysql, target, ignored, is_dry_run: settings.dry_run })
 }
 
@@ -206,6 +216,7 @@ fn pgsql(settings: &PgsqlSettings) -> Driver {
         tls,
         setup: Vec::new(),
         connections: None,
+        connect_timeout: None,
     };
     Driver { dialect: Dialect::Postgres, target, ignored, is_dry_run: false }
 }

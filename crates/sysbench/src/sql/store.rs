@@ -317,6 +317,7 @@ impl Store {
                     endpoints: vec![driver.target.endpoint(connection.number).clone()],
                     setup: Vec::new(),
                     connections: None,
+                    connect_timeout: None,
                     ..driver.target.clone()
                 },
             });
