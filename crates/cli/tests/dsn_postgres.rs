@@ -398,3 +398,22 @@ fn runs_that_are_killed_at_random() {
     }
     eprintln!("{kills} runs killed, {left} of them had left something; all restored");
 }
+
+#[test]
+fn the_right_to_one_parameter_is_named_and_is_enough() {
+    let Some(server) = server("the_right_to_one_parameter", &PostgresOptions::default()) else { return };
+    let mut root = server.connect().unwrap();
+    let version = root.query_value("SHOW server_version_num").unwrap().unwrap();
+    if version.parse::<u32>().unwrap() < 150_000 {
+        return;
+    }
+    let place = Place::new();
+    let dsn = format!("postgresql://{ACCOUNT}@/postgres?socket={}", server.socket().display());
+    let args = short_run("insert", &dsn, &["--table-rows=300", "--set=commit_delay=1"]);
+    let ran = run_with_password(&place, &args);
+    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+    let grant = format!("GRANT SET ON PARAMETER commit_delay TO {ACCOUNT}");
+    assert!(ran.stderr.contains(&grant), "{}", ran.stderr);
+    root.execute(&grant).unwrap();
+    valid_trial(&place, &run_with_password(&place, &args));
+}

@@ -19,8 +19,27 @@ use common::{Place, Ran, signal, wait_until};
 use rustix::mount::{MountFlags, UnmountFlags};
 use rustix::process::Signal;
 use support::foreign::{PLAN, binaries, globals, journals, schemas, server};
-use support::{ACCOUNT, Owned, PASSWORD, assert_secret, short_run, valid_trial};
-use truetps_testkit::mysql_family::mariadb;
+use support::{ACCOUNT, Owned, PASSWORD, assert_secret, run_with_password, short_run, valid_trial};
+use truetps_testkit::mysql_family::{fetched_server, mariadb};
+
+/// MariaDB has a privilege for each kind of variable: that one is named, and is enough.
+#[test]
+fn the_narrowest_right_to_a_setting_is_named_and_is_enough() {
+    let test = "the_narrowest_right_to_a_setting";
+    let fetched = fetched_server(test, "mariadb-11.8").map(|server| server.binary);
+    for binary in mariadb(test).into_iter().chain(fetched) {
+        let owned = Owned::start(&binary, &[("log_bin", "ON"), ("sync_binlog", "1")]);
+        let place = Place::new();
+        let dsn = owned.tcp_dsn();
+        let args = short_run("insert", &dsn, &["--table-rows=300", "--set=sync_binlog=0"]);
+        let ran = run_with_password(&place, &args);
+        assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+        assert!(ran.stderr.contains("GRANT BINLOG ADMIN ON *.* TO 'loader'@'%'"), "{}", ran.stderr);
+        owned.execute(&[&format!("GRANT BINLOG ADMIN ON *.* TO {ACCOUNT}@'%'")]);
+        valid_trial(&place, &run_with_password(&place, &args));
+        assert_eq!(globals(&owned)["sync_binlog"], "1");
+    }
+}
 
 #[test]
 fn levels_are_set_and_put_back() {

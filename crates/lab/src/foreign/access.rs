@@ -40,13 +40,13 @@ pub(crate) fn look_around(
     schema: &str,
     schema_is_theirs: bool,
     workload: &dyn Workload,
-    sets: bool,
+    sets: &[&str],
 ) -> Result<Vec<String>, ForeignError> {
     match client.dialect() {
         Dialect::Mysql => {
             writable_mysql(client)?;
             let mut said = grants::check(client, schema, schema_is_theirs, workload, sets)?;
-            if sets {
+            if !sets.is_empty() {
                 one_server(client, target)?;
             }
             said.extend(modes_mysql(client)?);

@@ -5,6 +5,7 @@ use truetps_workload::Workload;
 
 use super::access::account;
 use super::error::ForeignError;
+use super::privileges::Privileges;
 
 /// What every run needs in its schema; the rest depends on what its workload sends.
 const NEEDED: [&str; 4] = ["CREATE", "DROP", "SELECT", "INSERT"];
@@ -127,7 +128,7 @@ pub(crate) fn check(
     schema: &str,
     schema_is_theirs: bool,
     workload: &dyn Workload,
-    sets: bool,
+    sets: &[&str],
 ) -> Result<Vec<String>, ForeignError> {
     let account = account(client)?;
     let shown = match shown_grants(client) {
@@ -152,17 +153,33 @@ pub(crate) fn check(
         let grant = format!("{only}GRANT {} ON `{schema}`.* TO {account}", needed.join(", "));
         return Err(ForeignError::Privilege { what, grant });
     }
-    // MariaDB has one for each kind of variable; the server says which, when it is asked to set one.
-    let sets_some = |name: &String| name == "SYSTEM_VARIABLES_ADMIN" || name.ends_with(" ADMIN");
-    let may_set = |grant: &Grant| grant.on == "*.*" && (grant.has("SUPER") || grant.privileges.iter().any(sets_some));
-    if sets && !grants.iter().any(may_set) {
-        let version = client.query_value("SELECT @@version")?.unwrap_or_default();
-        let is_new = !version.contains("MariaDB") && !version.starts_with("5.");
-        let name = if is_new { "SYSTEM_VARIABLES_ADMIN" } else { "SUPER" };
-        let what = "set global variables".to_owned();
-        return Err(ForeignError::Privilege { what, grant: format!("GRANT {name} ON *.* TO {account}") });
-    }
+    check_sets(client, &grants, sets, &account)?;
     Ok(Vec::new())
+}
+
+/// Refuses global variables that the account may not set, with the narrowest privileges that would do.
+fn check_sets(client: &mut Client, grants: &[Grant], sets: &[&str], account: &str) -> Result<(), ForeignError> {
+    if sets.is_empty() {
+        return Ok(());
+    }
+    let privileges = Privileges::of(client)?;
+    let has = |privilege: &str| grants.iter().any(|grant| grant.on == "*.*" && !grant.takes && grant.has(privilege));
+    let (mut variables, mut missing) = (Vec::new(), Vec::new());
+    for name in sets {
+        let (privilege, super_is_enough) = privileges.to_set(name);
+        if has(privilege) || super_is_enough && has("SUPER") {
+            continue;
+        }
+        variables.push(*name);
+        if !missing.contains(&privilege) {
+            missing.push(privilege);
+        }
+    }
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let what = format!("set global variables ({})", variables.join(", "));
+    Err(ForeignError::Privilege { what, grant: format!("GRANT {} ON *.* TO {account}", missing.join(", ")) })
 }
 
 #[cfg(test)]

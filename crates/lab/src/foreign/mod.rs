@@ -1,7 +1,7 @@
 //! What it takes to be a guest on a server that is somebody's: to know which server it is, to ask before anything is
 //! made, to set its variables, and to put them back, whatever becomes of this process.
 //!
-//! - `survey`: all that is asked first; `access`, `grants`: what the account may do, and who else is there; `room`: whether
+//! - `survey`: all that is asked first; `access`, `grants`, `privileges`: what the account may do, and who else is there; `room`: whether
 //!   the clients fit in; `replication`: who else gets what is written.
 //! - `journal`, `journal_file`: what was there before, on disk before the first change.
 //! - `hold`: the settings of a run, from its journal to the last one that is put back; `put_back`: how that is done.
@@ -21,6 +21,7 @@ mod journal;
 mod journal_file;
 mod mark;
 mod owned_sql;
+mod privileges;
 mod put_back;
 mod rehearsal;
 mod replication;

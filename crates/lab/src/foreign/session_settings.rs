@@ -21,13 +21,37 @@ pub(crate) fn check_postgres(client: &mut Client, name: &str) -> Result<(), LabE
     }
     let context = client.query_value(&format!("SELECT context FROM pg_settings WHERE name = '{name}'"))?;
     let reason = match context.as_deref() {
-        Some("user" | "superuser") => return Ok(()),
+        Some("user") => return Ok(()),
+        Some("superuser") => return check_right_postgres(client, name),
         None => return Err(unknown()),
         Some("sighup") => "belongs to the whole server (ALTER SYSTEM and a reload)",
         Some("postmaster") => "is read when the server starts",
         Some(_) => "cannot be set by a session",
     };
     Err(LabError::NotOfSession { name: name.to_owned(), reason: reason.to_owned() })
+}
+
+/// Refuses a parameter that the role may not set, with the statement that lets it.
+fn check_right_postgres(client: &mut Client, name: &str) -> Result<(), LabError> {
+    /// From this version on a right to one parameter can be granted.
+    const PARAMETER_RIGHTS: u32 = 150_000;
+    let version = client.query_value("SHOW server_version_num")?.and_then(|text| text.parse::<u32>().ok());
+    let has_rights = version.is_some_and(|version| version >= PARAMETER_RIGHTS);
+    let sql = if has_rights {
+        format!("SELECT has_parameter_privilege('{name}', 'SET')::text")
+    } else {
+        "SELECT rolsuper::text FROM pg_roles WHERE rolname = current_user".to_owned()
+    };
+    if client.query_value(&sql)?.as_deref() == Some("true") {
+        return Ok(());
+    }
+    let user = client.query_value("SELECT quote_ident(current_user)")?.unwrap_or_default();
+    let grant = if has_rights {
+        format!("GRANT SET ON PARAMETER {name} TO {user}")
+    } else {
+        format!("ALTER ROLE {user} SUPERUSER")
+    };
+    Err(ForeignError::Privilege { what: format!("set {name}"), grant }.into())
 }
 
 /// What the sessions of the load send for these levels.

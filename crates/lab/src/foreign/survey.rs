@@ -64,7 +64,8 @@ pub(crate) fn survey(
     if !schema_is_theirs {
         check_schema(client, &mut named, foreign, workload)?;
     }
-    let mut warnings = access::look_around(client, target, schema, *schema_is_theirs, workload, sets)?;
+    let global: Vec<_> = scopes.global_names().collect();
+    let mut warnings = access::look_around(client, target, schema, *schema_is_theirs, workload, &global)?;
     let replication = replication::ask(client)?;
     warnings.extend(replication::warnings(&replication, client.dialect()));
     room::check(client, target, plan)?;

@@ -1,0 +1,222 @@
+//! Which privilege an account needs to set a global variable: the narrowest one that the server takes.
+//!
+//! MariaDB 10.5 and later have one for each kind of variable. The lists are what servers of 10.11 and 11.8 answer an account
+//! without rights; a test asks them again.
+
+use truetps_driver::{Client, DriverError};
+use truetps_knowledge::Version;
+use truetps_record::ServerFacts;
+
+/// What decides which privileges a server has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Privileges {
+    /// MySQL before 8.0, MariaDB before 10.5.
+    Super,
+    /// MySQL 8.0 and later; SUPER is enough there, too.
+    SystemVariables,
+    /// MariaDB 10.5 and later. From 11.0 on SUPER has none of the others in it.
+    OfKinds { super_is_enough: bool },
+}
+
+const SUPER: &str = "SUPER";
+
+const KINDS: [(&str, &[&str]); 5] = [
+    (
+        "BINLOG ADMIN",
+        &[
+            "binlog_annotate_row_events",
+            "binlog_cache_size",
+            "binlog_commit_wait_count",
+            "binlog_commit_wait_usec",
+            "binlog_direct_non_transactional_updates",
+            "binlog_expire_logs_seconds",
+            "binlog_file_cache_size",
+            "binlog_format",
+            "binlog_gtid_index",
+            "binlog_gtid_index_page_size",
+            "binlog_gtid_index_span_min",
+            "binlog_legacy_event_pos",
+            "binlog_row_image",
+            "binlog_row_metadata",
+            "binlog_space_limit",
+            "binlog_stmt_cache_size",
+            "expire_logs_days",
+            "log_bin_compress",
+            "log_bin_compress_min_len",
+            "log_bin_trust_function_creators",
+            "max_binlog_cache_size",
+            "max_binlog_size",
+            "max_binlog_stmt_cache_size",
+            "max_binlog_total_size",
+            "slave_connections_needed_for_purge",
+            "sql_log_bin",
+            "sync_binlog",
+        ],
+    ),
+    (
+        "CONNECTION ADMIN",
+        &[
+            "connect_timeout",
+            "disconnect_on_expired_password",
+            "extra_max_connections",
+            "init_connect",
+            "max_connect_errors",
+            "max_connections",
+            "max_password_errors",
+            "proxy_protocol_networks",
+            "secure_auth",
+            "slow_launch_time",
+            "thread_pool_dedicated_listener",
+            "thread_pool_exact_stats",
+            "thread_pool_idle_timeout",
+            "thread_pool_max_threads",
+            "thread_pool_oversubscribe",
+            "thread_pool_prio_kickup_timer",
+            "thread_pool_priority",
+            "thread_pool_size",
+            "thread_pool_stall_limit",
+        ],
+    ),
+    ("READ_ONLY ADMIN", &["read_only"]),
+    (
+        "REPLICATION MASTER ADMIN",
+        &[
+            "gtid_binlog_state",
+            "gtid_domain_id",
+            "master_verify_checksum",
+            "rpl_semi_sync_master_enabled",
+            "rpl_semi_sync_master_timeout",
+            "rpl_semi_sync_master_trace_level",
+            "rpl_semi_sync_master_wait_no_slave",
+            "rpl_semi_sync_master_wait_point",
+            "server_id",
+        ],
+    ),
+    (
+        "REPLICATION SLAVE ADMIN",
+        &[
+            "gtid_cleanup_batch_size",
+            "gtid_ignore_duplicates",
+            "gtid_pos_auto_engines",
+            "gtid_slave_pos",
+            "gtid_strict_mode",
+            "init_slave",
+            "read_binlog_speed_limit",
+            "relay_log_purge",
+            "relay_log_recovery",
+            "slave_abort_blocking_timeout",
+            "slave_compressed_protocol",
+            "slave_ddl_exec_mode",
+            "slave_domain_parallel_threads",
+            "slave_exec_mode",
+            "slave_max_allowed_packet",
+            "slave_max_statement_time",
+            "slave_net_timeout",
+            "slave_parallel_max_queued",
+            "slave_parallel_mode",
+            "slave_parallel_threads",
+            "slave_parallel_workers",
+            "slave_run_triggers_for_rbr",
+            "slave_sql_verify_checksum",
+            "slave_transaction_retry_interval",
+            "slave_type_conversions",
+            "sync_master_info",
+            "sync_relay_log",
+            "sync_relay_log_info",
+        ],
+    ),
+];
+const OF_REPLICAS: [&str; 2] = ["replicate_", "rpl_semi_sync_slave_"];
+
+impl Privileges {
+    /// A version that cannot be read is taken for an old one.
+    pub(crate) fn of(client: &mut Client) -> Result<Self, DriverError> {
+        let text = client.query_value("SELECT CONCAT(@@version, ' ', @@version_comment)")?.unwrap_or_default();
+        let version = Version::parse(&ServerFacts::from_version_text(&text).version);
+        let from = |least: &str| version.clone().zip(Version::parse(least)).is_some_and(|(own, least)| own >= least);
+        Ok(match text.contains("MariaDB") {
+            true if from("10.5.0") => Self::OfKinds { super_is_enough: !from("11.0.0") },
+            false if from("8.0.0") => Self::SystemVariables,
+            _ => Self::Super,
+        })
+    }
+
+    /// The narrowest privilege to set this variable, and whether SUPER is enough in its place.
+    pub(crate) fn to_set(self, variable: &str) -> (&'static str, bool) {
+        let name = variable.to_lowercase();
+        match self {
+            Self::Super => (SUPER, true),
+            Self::SystemVariables => ("SYSTEM_VARIABLES_ADMIN", true),
+            Self::OfKinds { super_is_enough } => {
+                let kind = KINDS.iter().find(|(_, names)| names.contains(&name.as_str())).map(|(kind, _)| *kind);
+                let of_replica = OF_REPLICAS.iter().any(|start| name.starts_with(start));
+                let kind = kind.or(of_replica.then_some("REPLICATION SLAVE ADMIN")).unwrap_or(SUPER);
+                // These were never SUPER's.
+                let apart = ["read_only", "slave_max_statement_time"].contains(&name.as_str());
+                // New in 11.4, and SUPER's none the less.
+                let is_both = name == "binlog_legacy_event_pos";
+                (kind, kind == SUPER || is_both || super_is_enough && !apart)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+    use std::time::Duration;
+
+    use truetps_sandbox::{Home, Sandbox, SandboxOptions, Settings, StartOptions};
+    use truetps_testkit::mysql_family::{fetched_server, mariadb};
+
+    use super::*;
+
+    /// `you need (at least one of) the SUPER, BINLOG ADMIN privilege(s)`.
+    fn named(message: &str) -> Option<(&str, bool)> {
+        let (_, rest) = message.split_once(") the ")?;
+        let (names, _) = rest.split_once(" privilege")?;
+        let last = names.rsplit(", ").next()?;
+        Some((last, names.split(", ").any(|name| name == SUPER)))
+    }
+
+    #[test]
+    fn servers_name_the_same_privileges() {
+        let test = "servers_name_the_same_privileges";
+        let fetched = fetched_server(test, "mariadb-11.8").map(|server| server.binary);
+        for binary in mariadb(test).into_iter().chain(fetched) {
+            let dir = tempfile::tempdir().unwrap();
+            std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o711)).unwrap();
+            let home = Home::open(Some(&dir.path().join("home"))).unwrap();
+            let sandbox = Sandbox::create(&home, &binary, &SandboxOptions::default()).unwrap();
+            let server = sandbox.start(&StartOptions::new(Settings::default())).unwrap();
+            let mut root = server.connect(Duration::from_secs(20)).unwrap();
+            root.execute("CREATE USER low@localhost").unwrap();
+            let target = truetps_driver::Target::parse(&format!("mysql://low@?socket={}", server.socket().display()));
+            let mut low = Client::connect(&target.unwrap(), Duration::from_secs(20)).unwrap();
+            let privileges = Privileges::of(&mut low).unwrap();
+            let sql = "SELECT LOWER(variable_name) FROM information_schema.system_variables WHERE read_only = 'NO' AND \
+                       variable_scope = 'GLOBAL' AND variable_name NOT LIKE '%.%'";
+            let mut asked = 0;
+            for row in root.query(sql).unwrap().rows {
+                let name = row[0].clone().unwrap();
+                let Err(error) = low.execute(&format!("SET GLOBAL {name} = @@GLOBAL.{name}")) else { continue };
+                let text = error.to_string();
+                if let Some(named) = named(&text) {
+                    assert_eq!(privileges.to_set(&name), named, "{name}: {text}");
+                    asked += 1;
+                }
+            }
+            assert!(asked > 100, "{asked}");
+        }
+    }
+
+    #[test]
+    fn other_servers_have_one_for_all() {
+        assert_eq!(Privileges::Super.to_set("sync_binlog"), ("SUPER", true));
+        assert_eq!(Privileges::SystemVariables.to_set("sync_binlog"), ("SYSTEM_VARIABLES_ADMIN", true));
+        let of_kinds = |super_is_enough| Privileges::OfKinds { super_is_enough };
+        assert_eq!(of_kinds(true).to_set("SYNC_BINLOG"), ("BINLOG ADMIN", true));
+        assert_eq!(of_kinds(false).to_set("sync_binlog"), ("BINLOG ADMIN", false));
+        assert_eq!(of_kinds(false).to_set("innodb_io_capacity"), ("SUPER", true));
+    }
+}
