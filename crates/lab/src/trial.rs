@@ -350,6 +350,8 @@ fn measured(outcome: &Outcome, readings: Option<(Reading, Reading)>) -> Option<M
     let a_second = |n: u64| if seconds > 0.0 { n as f64 / seconds } else { 0.0 };
     let per_tx = |cpu: Duration| (counts.ok > 0).then(|| cpu.as_secs_f64() * 1e6 / counts.ok as f64);
     let server = readings.and_then(|(start, end)| start.server.zip(end.server));
+    // Another process may have the number of one that has ended.
+    let server = server.filter(|(start, end)| start.started == end.started);
     let host = readings.and_then(|(start, end)| start.host?.shares_until(&end.host?));
     let resources = ResourceUse {
         client_cpu_us_per_tx: per_tx(outcome.client_cpu),

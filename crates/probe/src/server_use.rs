@@ -6,6 +6,8 @@ use std::time::Duration;
 /// CPU time and memory of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ServerUse {
+    /// When the process began, in ticks since boot: with its number it names it for ever.
+    pub started: u64,
     /// Of the process and all its children, ended ones included.
     pub cpu: Duration,
     /// `None` where there are children: what they share would be counted once for each of them.
@@ -26,6 +28,7 @@ pub fn server_use(pid: u32) -> Option<ServerUse> {
             let ticks: u64 = children.iter().map(|child| child.ticks).sum();
             let ticks = before.ticks + before.ended_ticks + ticks;
             ServerUse {
+                started: before.started,
                 cpu: Duration::from_secs_f64(ticks as f64 / rustix::param::clock_ticks_per_second() as f64),
                 rss_bytes: children.is_empty().then(|| before.rss_pages * rustix::param::page_size() as u64),
             }
@@ -43,6 +46,8 @@ fn numbers() -> impl Iterator<Item = u32> {
 pub(crate) struct FamilyUse {
     /// The process first.
     pub(crate) pids: Vec<u32>,
+    /// When the process began, in ticks since boot.
+    pub(crate) started: u64,
     /// CPU time in clock ticks, ended children included.
     pub(crate) ticks: u64,
     pub(crate) threads: u64,
@@ -60,6 +65,7 @@ pub(crate) fn family_of(pid: u32) -> Option<FamilyUse> {
         let is_stable = Stat::read(pid)?.ended_ticks == before.ended_ticks;
         is_stable.then(|| FamilyUse {
             pids: [pid].into_iter().chain(children.iter().map(|(child, _)| *child)).collect(),
+            started: before.started,
             ticks: before.ticks + before.ended_ticks + children.iter().map(|(_, stat)| stat.ticks).sum::<u64>(),
             threads: before.threads + children.iter().map(|(_, stat)| stat.threads).sum::<u64>(),
             rss_pages: before.rss_pages,
@@ -82,6 +88,7 @@ struct Stat {
     /// Of children that have ended.
     ended_ticks: u64,
     threads: u64,
+    started: u64,
     rss_pages: u64,
 }
 
@@ -90,7 +97,7 @@ impl Stat {
         Self::parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
     }
 
-    /// Fields 4, 14 to 17, 20 and 24 of proc(5). The name in field 2 may contain spaces and parentheses.
+    /// Fields 4, 14 to 17, 20, 22 and 24 of proc(5). The name in field 2 may contain spaces and parentheses.
     fn parse(text: &str) -> Option<Self> {
         let after_name = &text[text.rfind(')')? + 1..];
         let fields: Vec<_> = after_name.split_ascii_whitespace().collect();
@@ -100,6 +107,7 @@ impl Stat {
             ticks: field(14)? + field(15)?,
             ended_ticks: field(16)? + field(17)?,
             threads: field(20)?,
+            started: field(22)?,
             rss_pages: field(24)?,
         })
     }
@@ -112,7 +120,7 @@ mod tests {
     #[test]
     fn fields_behind_a_strange_name() {
         let text = "42 (a) b (c) S 7 2 3 4 5 6 7 8 9 10 150 50 30 20 20 0 3 0 100 8192 77 18446744073709551615";
-        let expect = Stat { parent: 7, ticks: 200, ended_ticks: 50, threads: 3, rss_pages: 77 };
+        let expect = Stat { parent: 7, ticks: 200, ended_ticks: 50, threads: 3, started: 100, rss_pages: 77 };
         assert_eq!(Stat::parse(text), Some(expect));
         assert_eq!(Stat::parse("42 (x) S 1"), None);
     }

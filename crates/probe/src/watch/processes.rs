@@ -15,18 +15,26 @@ pub(crate) struct Processes {
     /// The place in front of the names.
     what: &'static str,
     pid: u32,
+    /// When the server's process began: a number that is given out again is not it. `None`: it was gone already.
+    started: Option<u64>,
     has_children: bool,
     switches: Switches,
 }
 
 impl Processes {
     pub(crate) fn of_server(pid: u32) -> Self {
-        Self { what: "server", pid, has_children: true, switches: Switches::default() }
+        Self {
+            what: "server",
+            pid,
+            started: family_of(pid).map(|family| family.started),
+            has_children: true,
+            switches: Switches::default(),
+        }
     }
 
     /// CPU time and context switches alone.
     pub(crate) fn of_generator(pid: u32) -> Self {
-        Self { what: "generator", pid, has_children: false, switches: Switches::default() }
+        Self { what: "generator", pid, started: None, has_children: false, switches: Switches::default() }
     }
 
     pub(crate) fn read(&mut self, reading: &mut Reading) {
@@ -58,7 +66,9 @@ impl Processes {
     }
 
     fn with_children(&self, reading: &mut Reading) -> Vec<u32> {
-        let Some(family) = family_of(self.pid) else { return Vec::new() };
+        let Some(family) = family_of(self.pid).filter(|family| Some(family.started) == self.started) else {
+            return Vec::new();
+        };
         let tick_us = 1e6 / rustix::param::clock_ticks_per_second() as f64;
         reading.put("server.cpu_us", family.ticks as f64 * tick_us);
         reading.put("server.threads", family.threads as f64);
@@ -151,6 +161,19 @@ mod tests {
         check(&[("1", 12.0)], 17.0);
         // Another thread, with the number of one that has ended.
         check(&[("1", 12.0), ("2", 3.0)], 20.0);
+    }
+
+    #[test]
+    fn a_number_that_is_given_out_again_is_another_process() {
+        let mut server = Processes::of_server(std::process::id());
+        let mut reading = Reading::default();
+        server.read(&mut reading);
+        assert!(reading.values.contains_key("server.cpu_us"), "{reading:?}");
+        // As after the end of a server: a process that began later has its number.
+        server.started = server.started.map(|ticks| ticks - 1);
+        let mut reading = Reading::default();
+        server.read(&mut reading);
+        assert!(reading.values.is_empty() && reading.absent[0].what == "server", "{reading:?}");
     }
 
     #[test]

@@ -215,7 +215,7 @@ impl ServerWatch {
         self.next_try = Instant::now() + AGAIN;
         // As long as for an answer: servers count logins that were begun and given up, and may shut out their host.
         self.client = Client::connect(&self.target, ANSWER_TIMEOUT).ok();
-        self.pid = self.client.as_ref().and_then(Client::peer_pid).or(self.pid);
+        self.pid = self.client.as_ref().and_then(Client::peer_pid);
         self.client.is_some()
     }
 }
