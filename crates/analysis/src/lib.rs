@@ -97,13 +97,23 @@ pub fn analyse(plan: &Plan, experiment: &Experiment, trials: &[Trial]) -> Analys
         noise,
         smallest_effect,
         invalid,
-        rule_connections: rule_connections(experiment.host.cores),
+        rule_connections: is_server_here(plan, experiment).then(|| rule_connections(experiment.host.cores)),
     }
 }
 
 fn baseline_label(plan: &Plan) -> Option<String> {
     let baseline = Configuration { levels: plan.baseline() };
     (!baseline.levels.is_empty()).then(|| baseline.to_string())
+}
+
+/// Whether the server is known to have run on the host of the load generator. Older records have the address alone.
+fn is_server_here(plan: &Plan, experiment: &Experiment) -> bool {
+    let place = &experiment.sandbox_dir;
+    match &experiment.guest {
+        Some(guest) => guest.is_on_this_host,
+        None if plan.recorded_from.is_some() => place.starts_with('/'),
+        None => !place.contains("://") || place.contains("socket="),
+    }
 }
 
 /// The rule of thumb "cores × 2 + effective spindles", with one spindle: a host's facts name one device, and a solid

@@ -33,8 +33,9 @@ pub struct Analysis {
     pub smallest_effect: f64,
     /// Trials that are not evidence, with the reason.
     pub invalid: Vec<InvalidTrial>,
-    /// Connections by the rule "cores × 2 + spindles" on this host.
-    pub rule_connections: u32,
+    /// Connections by the rule "cores × 2 + spindles" on the server's host; `None`: the server is not known to be on the host
+    /// whose cores were counted.
+    pub rule_connections: Option<u32>,
 }
 
 /// The factor that curves run along.

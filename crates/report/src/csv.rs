@@ -148,7 +148,7 @@ fn curve_fields(input: &ReportInput<'_>, curve: Option<&Curve>) -> Vec<String> {
     vec![
         knee.map(|knee| knee.connections.to_string()).unwrap_or_default(),
         knee.map(|knee| knee.best_connections.to_string()).unwrap_or_default(),
-        input.analysis.rule_connections.to_string(),
+        input.analysis.rule_connections.map_or_else(String::new, |number| number.to_string()),
         figure(input.analysis.noise.as_ref().map(|noise| noise.sigma)),
     ]
 }

@@ -79,7 +79,7 @@ impl Fixture {
         let replication = Replication { log_bin: Some(true), slots: Some(slots), ..Replication::default() };
         let warnings = vec!["log_bin = ON: made up".to_owned()];
         fixture.experiment.guest = Some(GuestFacts { is_on_this_host: false, replication, warnings });
-        fixture
+        fixture.with(|_| {})
     }
 
     /// The durability experiment after an hour in which things went wrong: an invalid trial, an interrupted one, one

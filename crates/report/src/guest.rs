@@ -1,5 +1,9 @@
 //! What is told of an experiment on a server that truetps did not start.
 
+use std::collections::BTreeSet;
+
+use truetps_record::{Flavour, ServerFacts};
+
 use crate::ReportInput;
 
 /// What the user was warned of before the load.
@@ -8,10 +12,44 @@ pub(crate) fn lines(input: &ReportInput<'_>) -> Vec<String> {
     warnings.map(|warning| format!("before the load: {warning}")).collect()
 }
 
+/// What decides what a commit survives.
+const OF_MYSQL: [&str; 3] = ["log_bin", "sync_binlog", "innodb_flush_log_at_trx_commit"];
+const OF_POSTGRES: [&str; 3] = ["fsync", "synchronous_commit", "full_page_writes"];
+
+/// `sync_binlog=1` and its like, as the server had them in all trials; those that the plan sets have a place of their own.
+/// Empty for private servers, where the plan and truetps have chosen them.
+pub(crate) fn durability_settings(input: &ReportInput<'_>, server: &ServerFacts) -> Vec<String> {
+    let is_guest = input.experiment.guest.is_some() || input.experiment.sandbox_dir.contains("://");
+    let names = if server.flavour == Flavour::Postgresql { OF_POSTGRES } else { OF_MYSQL };
+    let plan = input.plan;
+    let is_free = |name: &&str| !plan.server.settings.contains_key(*name) && !plan.factors.contains_key(*name);
+    let found = names.into_iter().filter(|name| is_guest && is_free(name)).filter_map(|name| {
+        let values: BTreeSet<_> = input.variables.values().filter_map(|variables| variables.get(name)).collect();
+        let value = values.first().filter(|_| values.len() == 1)?;
+        Some(format!("{name}={value}"))
+    });
+    found.collect()
+}
+
 #[cfg(test)]
 mod tests {
     use crate::fixture::Fixture;
     use crate::{html, json, text};
+
+    #[test]
+    fn the_pool_rule_is_for_the_servers_host_and_its_settings_are_named() {
+        let mut fixture = Fixture::guest();
+        let had = [("sync_binlog", "1"), ("log_bin", "ON"), ("innodb_flush_log_at_trx_commit", "1")];
+        let had = had.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        fixture.variables = fixture.trials.iter().map(|trial| (trial.name.clone(), had.clone().into())).collect();
+        // The plan sets log_bin, and its factor is the flush level.
+        let text_of = |fixture: &Fixture| text(&fixture.input(), false);
+        assert!(text_of(&fixture).contains("sync_binlog=1") && !text_of(&fixture).contains("log_bin=ON"));
+        assert!(!text_of(&fixture).contains("spindles"), "{}", text_of(&fixture));
+        fixture.experiment.guest.as_mut().unwrap().is_on_this_host = true;
+        let there = fixture.with(|_| {});
+        assert!(text_of(&there).contains("spindles"), "{}", text_of(&there));
+    }
 
     #[test]
     fn warnings_before_the_load_are_in_every_report() {

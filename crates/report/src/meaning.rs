@@ -168,7 +168,7 @@ fn rule(analysis: &Analysis) -> Option<String> {
     let found: Vec<_> = knees.iter().map(|number| format::count((*number).into())).collect();
     Some(format!(
         "The rule of thumb \"cores × 2 + spindles\" gives {} on this host; measured: {}.",
-        names::connections(analysis.rule_connections),
+        names::connections(analysis.rule_connections?),
         format::list(&found)
     ))
 }

@@ -152,11 +152,12 @@ pub(crate) fn knees(input: &ReportInput<'_>) -> Option<Section> {
     if !names::setting_names(input.plan).is_empty() {
         header.insert(0, names::setting_names(input.plan));
     }
-    let rule = format!(
-        "The knee is the smallest number of connections that is not shown to be below 95 % of the best. The rule \
-         \"cores × 2 + spindles\" gives {} on this host.",
-        format::count(analysis.rule_connections.into())
-    );
+    let mut rule =
+        "The knee is the smallest number of connections that is not shown to be below 95 % of the best.".to_owned();
+    if let Some(number) = analysis.rule_connections {
+        let number = format::count(number.into());
+        rule.push_str(&format!(" The rule \"cores × 2 + spindles\" gives {number} on this host."));
+    }
     let blocks = vec![Block::Table(Table { caption: None, header, rows, words_last: true }), Block::Paragraph(rule)];
     Some(Section { heading: "Where more connections stop helping".to_owned(), blocks })
 }

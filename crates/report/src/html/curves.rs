@@ -29,12 +29,15 @@ impl CurveChart {
     pub(super) fn throughput(input: &ReportInput, lines: &Lines) -> Self {
         let points = "A point is the geometric mean over trials with its 95 % interval, the short strokes beside it are the \
                       single trials";
-        let knees = "; a circle marks the knee, the fewest connections that are not shown to stay below 95 % of the best, \
-                     and the dashed upright line the rule of thumb for pools, to compare the knees with";
+        let knees =
+            "; a circle marks the knee, the fewest connections that are not shown to stay below 95 % of the best";
+        let pool_rule = ", and the dashed upright line the rule of thumb for pools, to compare the knees with";
+        let has_rule = has_knee(input) && input.analysis.rule_connections.is_some();
         let rate = "; on the dotted line throughput is the target rate, and the server keeps up";
         let how_to_read = format!(
-            "{points}{}{}.{}",
+            "{points}{}{}{}.{}",
             if has_knee(input) { knees } else { "" },
+            if has_rule { pool_rule } else { "" },
             if input.analysis.axis == Axis::Rate { rate } else { "" },
             marks_explained(input)
         );

@@ -136,7 +136,7 @@ fn curve_data<'a>(input: &ReportInput, curve: &Curve, name: &'a str) -> CurveDat
 
 fn rule(input: &ReportInput) -> Option<u32> {
     let is_closed = !crate::load::is_open(input.plan);
-    (input.analysis.axis == Axis::Connections && is_closed).then_some(input.analysis.rule_connections)
+    input.analysis.rule_connections.filter(|_| input.analysis.axis == Axis::Connections && is_closed)
 }
 
 fn sustained(cell: &Cell) -> Option<bool> {
