@@ -7,6 +7,7 @@ mod common;
 mod support;
 
 use std::fs;
+use std::process::Stdio;
 
 use common::{Place, Ran, signal, wait_until};
 use rustix::process::Signal;
@@ -81,6 +82,35 @@ fn who_else_gets_what_is_written_is_told_and_recorded() {
         let ran = run_with_password(&place, &short_run("insert", &dsn, SMALL));
         assert!(ran.stderr.contains("no replica is connected now"), "{}", ran.stderr);
     }
+}
+
+#[test]
+fn two_runs_on_one_host_learn_of_each_other() {
+    let Some(binary) = mariadb("two_runs_on_one_host") else { return };
+    let owned = Owned::start(&binary, &[]);
+    let (first, second) = (Place::new(), Place::new());
+    let dsn = owned.socket_dsn();
+    let together = format!("t{}", std::process::id());
+    let mut command = first.command(&["run", "insert", "--dsn", &dsn, "--rate=50", "--measure=60", "--table-rows=300"]);
+    let child = command.env("TRUETPS_PRESENCE", &together).stderr(Stdio::piped()).stdout(Stdio::null());
+    let child = child.spawn().unwrap();
+    first.wait_for_interval("trial-0001");
+    let pid = child.id();
+    let args = short_run("insert", &dsn, &["--table-rows=300", "--schema=truetps_2"]);
+    let ran: Ran = second.command(&args).env("TRUETPS_PRESENCE", &together).output().unwrap().into();
+    let trial = valid_trial(&second, &ran);
+    let words = format!("truetps run (process {pid})");
+    assert!(ran.stderr.contains(&words), "{}", ran.stderr);
+    assert_eq!(trial["beside"][0]["pid"], pid, "{trial}");
+    let report = second.good(&["report"]).stdout;
+    assert!(report.split_whitespace().collect::<Vec<_>>().join(" ").contains(&words), "{report}");
+    // The first one hears of what began during it, whether it is there still or not.
+    signal(pid, Signal::INT);
+    let ran: Ran = child.wait_with_output().unwrap().into();
+    assert!(ran.stderr.contains("truetps run (process "), "{}", ran.stderr);
+    let trial = first.run_json("trial-0001");
+    assert_eq!(trial["beside"][0]["command"], "run", "{trial}");
+    assert_ne!(trial["beside"][0]["pid"], pid);
 }
 
 #[test]

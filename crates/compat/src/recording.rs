@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::{TempDir, tempdir};
 use truetps_driver::{Client, DriverError};
-use truetps_probe::{clock, host_facts};
+use truetps_probe::{Presence, clock, host_facts};
 use truetps_record::{
     Configuration, Experiment, ExperimentFolder, FolderError, Plan, SCHEMA_VERSION, ScheduledTrial, ServerFacts, Trial,
     TrialRole, TrialWriter, Validity,
@@ -44,6 +44,7 @@ pub(crate) struct Recording {
     plan: Plan,
     server: ServerFacts,
     is_kept: bool,
+    presence: Presence,
 }
 
 /// One trial among all: when and with what.
@@ -90,12 +91,18 @@ impl Recording {
         };
         let name = format!("{}-{}", plan.name, clock::folder_stamp());
         let folder = ExperimentFolder::create(place.path(), &name, &plan, &experiment)?;
-        Ok(Self { folder, experiment, plan, server, is_kept: matches!(place, Place::Kept(_)) })
+        let presence = Presence::announce(&plan.name);
+        Ok(Self { folder, experiment, plan, server, is_kept: matches!(place, Place::Kept(_)), presence })
     }
 
     /// Where it is kept, for the block.
     pub(crate) fn kept_in(&self) -> Option<String> {
         self.path().map(|path| path.display().to_string())
+    }
+
+    /// Where other runs of truetps are seen.
+    pub(crate) fn presence(&self) -> &Presence {
+        &self.presence
     }
 
     /// Where it is kept, if it is.
@@ -124,6 +131,7 @@ impl Recording {
             measured: None,
             profile: None,
             script: None,
+            beside: Vec::new(),
             notes: Vec::new(),
         };
         let writer = self.folder.begin_trial(&trial)?;

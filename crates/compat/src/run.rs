@@ -10,7 +10,7 @@ use std::time::Duration;
 use truetps_driver::{Client, ConnectionIds, Target, server_settings};
 use truetps_engine::{LoadSpec, OpenPacing, Outcome, Pacing, Quota, Rate, RateOf};
 use truetps_lab::{Seen, TrialContext, connect_timeout, run_trial};
-use truetps_record::{ErrorPolicy, FolderError, Load, Phase, Spacing, Trial};
+use truetps_record::{ErrorPolicy, FolderError, Load, OtherRun, Phase, Spacing, Trial};
 
 use crate::ending::{Clients, start_of};
 use crate::recording::Recording;
@@ -96,6 +96,8 @@ pub(crate) struct Driven {
     pub(crate) trial: Trial,
     /// `None`: the load could not be driven at all, and `trial` has the reason.
     pub(crate) outcome: Option<Outcome>,
+    /// Other runs of truetps that were met for the first time.
+    pub(crate) others: Vec<OtherRun>,
 }
 
 impl Driven {
@@ -116,7 +118,11 @@ pub(crate) fn drive(
 ) -> Result<Driven, FolderError> {
     let (mut trial, mut writer) = recording.begin_trial(number)?;
     let response = &mut truth.response;
+    let mut others = Vec::new();
     let add = &mut |seen: Seen<'_>| {
+        if let Seen::OtherRun(other) = seen {
+            others.push(other.clone());
+        }
         // The figures of `run.json` are those of this phase, too.
         if let Seen::Interval(interval, histogram) = seen
             && interval.phase == Phase::Measure
@@ -133,7 +139,7 @@ pub(crate) fn drive(
         writer.write_variables(&variables)?;
     }
     truth.runs.push(Ran::of(&trial, outcome.as_ref(), context.load.clients, transactions));
-    Ok(Driven { trial, outcome })
+    Ok(Driven { trial, outcome, others })
 }
 
 /// What the server is set to, when all is measured. A server that is gone, or has no connection left, says nothing, and

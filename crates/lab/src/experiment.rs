@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use truetps_driver::{Client, Dialect, DriverError, server_settings};
 use truetps_knowledge::known;
-use truetps_probe::clock;
+use truetps_probe::{Presence, clock};
 use truetps_record::{
-    Experiment, ExperimentFolder, Family, HostFacts, Plan, Protocol, SCHEMA_VERSION, ScheduledTrial, ServerFacts,
-    Trial, Validity, WorkloadProfile, WorkloadSpec, is_workload_factor, write_atomically,
+    Experiment, ExperimentFolder, Family, HostFacts, OtherRun, Plan, Protocol, SCHEMA_VERSION, ScheduledTrial,
+    ServerFacts, Trial, Validity, WorkloadProfile, WorkloadSpec, is_workload_factor, write_atomically,
 };
 use truetps_sandbox::{Catalogue, ServerBinary, ServerLoad, ServerUser, SettingError as UnknownSetting};
 use truetps_workload::Workload;
@@ -222,6 +222,7 @@ pub(crate) struct Bench<'a> {
     /// One at least; more where the server is a factor.
     servers: Vec<ServerFacts>,
     ground: Ground<'a>,
+    presence: Presence,
     /// Of each workload that a trial had so far.
     profiles: Vec<(WorkloadSpec, Dialect, WorkloadProfile)>,
 }
@@ -242,12 +243,16 @@ impl<'a> Bench<'a> {
         if in_all > PREPARED_STATEMENTS_MAX {
             return Err(LabError::TooManyStatements { in_all });
         }
+        let presence = Presence::announce(command_word(request));
+        for other in presence.meet(presence.others(), &mut Vec::new()) {
+            listener.event(&Event::Warning(beside(&other)));
+        }
         let load = ServerLoad { connections_max: plan.connections_max(), statements_per_connection: statements as u32 };
         let (ground, host, servers) = match request.place {
             Place::Private { home, programs } => private(request, home, programs, records, load, listener)?,
             Place::Given(foreign) => given(request, foreign, records, load, &*workload, listener)?,
         };
-        Ok(Self { request, workload, host, servers, ground, profiles: Vec::new() })
+        Ok(Self { request, workload, host, servers, ground, presence, profiles: Vec::new() })
     }
 
     /// The folder of a new experiment.
@@ -356,6 +361,7 @@ impl<'a> Bench<'a> {
                     server_pid: site.pid,
                     stop: self.request.stop,
                     failed_share_max: FAILED_SHARE_MAX,
+                    presence: &self.presence,
                     probe: Some(&plan.probe),
                 };
                 let kept = run_trial(&context, &mut trial, &mut writer, &mut |seen| on_seen(seen, listener));
@@ -433,6 +439,7 @@ impl<'a> Bench<'a> {
             measured: None,
             profile: None,
             script: None,
+            beside: Vec::new(),
             notes: Vec::new(),
         }
     }
@@ -443,8 +450,19 @@ fn event_of<'a>(seen: Seen<'a>, trial: &'a ScheduledTrial, index: usize, of: usi
     match seen {
         Seen::Interval(interval, _) => Event::Interval { trial, interval, index, of, left },
         Seen::Sample(sample) => Event::Sample { trial, sample },
+        Seen::OtherRun(other) => Event::Warning(beside(other)),
         Seen::Suspended(suspension) => Event::Suspended { trial, suspension },
     }
+}
+
+fn beside(other: &OtherRun) -> String {
+    format!("{other} puts load on this host, too: the figures of both will be lower than alone")
+}
+
+/// The command of truetps that this is, for others that run beside it.
+fn command_word(request: &Request<'_>) -> &'static str {
+    let is_word = |word: &&'static str| request.command.iter().any(|typed| typed == word);
+    ["sweep", "run"].into_iter().find(is_word).unwrap_or("load")
 }
 
 /// What a server is good for after a trial.

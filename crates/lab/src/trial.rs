@@ -8,10 +8,10 @@ use truetps_engine::{
     Ending, LoadSpec, Observer, Outcome, Quota, SuspensionWatch, WorkerShares, generator_limited, sustained,
     was_suspended,
 };
-use truetps_probe::{HostCpu, ServerUse, clock, cores_of, own_cores, server_use};
+use truetps_probe::{HostCpu, Presence, ServerUse, clock, cores_of, own_cores, server_use};
 use truetps_record::{
-    Configuration, EngineFacts, FolderError, Histogram, Interval, Measured, Phase, Plan, ProbeSample, ProbeSpec,
-    Protocol, ResourceUse, Suspension, Trial, TrialWriter, Validity,
+    Configuration, EngineFacts, FolderError, Histogram, Interval, Measured, OtherRun, Phase, Plan, ProbeSample,
+    ProbeSpec, Protocol, ResourceUse, Suspension, Trial, TrialWriter, Validity,
 };
 use truetps_workload::Workload;
 
@@ -39,6 +39,8 @@ pub struct TrialContext<'a> {
     pub stop: &'a AtomicBool,
     /// A trial of which a larger share has failed is no evidence. 0: each failure counts, also outside the measure phase.
     pub failed_share_max: f64,
+    /// Where other runs of truetps are seen.
+    pub presence: &'a Presence,
     /// How server and host are watched meanwhile; `None`: they are not.
     pub probe: Option<&'a ProbeSpec>,
 }
@@ -50,6 +52,8 @@ pub enum Seen<'a> {
     Interval(&'a Interval, &'a Histogram),
     /// Server or host were read.
     Sample(&'a ProbeSample),
+    /// Another run of truetps puts load on this host; each is seen once.
+    OtherRun(&'a OtherRun),
     /// This process was suspended: the trial is invalid.
     Suspended(Suspension),
 }
@@ -94,6 +98,8 @@ pub fn run_trial(
         writer,
         on_seen,
         watch,
+        presence: context.presence,
+        beside: Vec::new(),
         server_pid: context.server_pid,
         at_start: None,
         at_end: None,
@@ -102,6 +108,9 @@ pub fn run_trial(
         zero: Instant::now(),
         suspensions: Vec::new(),
     };
+    // Those that have ended before this trial are none of its.
+    context.presence.arrivals();
+    keeper.meet(context.presence.others());
     let prepared = context.protocol == Protocol::Prepared;
     let outcome = Connector::new(context.target.clone(), context.workload.statements(), prepared)
         .map_err(|error| error.to_string());
@@ -109,6 +118,8 @@ pub fn run_trial(
         truetps_engine::run(&context.load, &connector, context.workload, context.stop, &mut keeper)
             .map_err(|error| error.to_string())
     });
+    keeper.meet(context.presence.arrivals());
+    trial.beside = std::mem::take(&mut keeper.beside);
     trial.notes.extend(keeper.end_watch());
     keeper.look_for_suspensions();
     let (at_start, at_end, error) = (keeper.at_start, keeper.at_end, keeper.error);
@@ -167,6 +178,8 @@ struct Keeper<'a> {
     writer: &'a mut TrialWriter,
     on_seen: &'a mut dyn FnMut(Seen<'_>),
     watch: Option<Watch>,
+    presence: &'a Presence,
+    beside: Vec<OtherRun>,
     server_pid: Option<u32>,
     at_start: Option<Reading>,
     at_end: Option<Reading>,
@@ -178,6 +191,12 @@ struct Keeper<'a> {
 }
 
 impl Keeper<'_> {
+    fn meet(&mut self, runs: Vec<OtherRun>) {
+        for news in self.presence.meet(runs, &mut self.beside) {
+            (self.on_seen)(Seen::OtherRun(&news));
+        }
+    }
+
     fn look_for_suspensions(&mut self) {
         let all = self.suspension_watch.since(self.zero);
         for new in &all[self.suspensions.len().min(all.len())..] {
@@ -222,6 +241,7 @@ impl Observer for Keeper<'_> {
     fn interval(&mut self, interval: &Interval, histogram: &Histogram) -> Result<(), String> {
         self.look_for_suspensions();
         (self.on_seen)(Seen::Interval(interval, histogram));
+        self.meet(self.presence.arrivals());
         self.show_samples();
         if self.error.is_some() {
             return Ok(());

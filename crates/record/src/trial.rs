@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Configuration, Counts, DriveMode, ErrorCount, LatencyFigures, OpenLoop, Protocol, ScriptRun, ServerFacts,
+    Configuration, Counts, DriveMode, ErrorCount, LatencyFigures, OpenLoop, OtherRun, Protocol, ScriptRun, ServerFacts,
     TrialRole, WorkloadProfile,
 };
 
@@ -158,6 +158,9 @@ pub struct Trial {
     /// Of a script's run alone; `None` in records of older versions, too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub script: Option<ScriptRun>,
+    /// Other runs of truetps that put load on the host meanwhile.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<OtherRun>,
     /// Said with the trial's figures wherever they are shown: what was odd but does not make them untrue.
     pub notes: Vec<String>,
 }

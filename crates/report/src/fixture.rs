@@ -220,6 +220,7 @@ fn trial(entry: &ScheduledTrial) -> Trial {
         }),
         profile: None,
         script: None,
+        beside: Vec::new(),
         notes: Vec::new(),
     }
 }

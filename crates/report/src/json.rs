@@ -3,8 +3,8 @@
 use serde::Serialize;
 use truetps_analysis::{Analysis, CellDetail, Ledger, Meanwhile, Stalls, TopWaits, TrialDetail};
 use truetps_record::{
-    Configuration, Coupling, DriveMode, GuestFacts, HostFacts, OpenLoop, Plan, SCHEMA_VERSION, ServerFacts, Trial,
-    TrialRole, Validity,
+    Configuration, Coupling, DriveMode, GuestFacts, HostFacts, OpenLoop, OtherRun, Plan, SCHEMA_VERSION, ServerFacts,
+    Trial, TrialRole, Validity,
 };
 
 use crate::durability::DurabilityPart;
@@ -88,6 +88,8 @@ struct TrialPart<'a> {
     ledger: Option<&'a Ledger>,
     /// What sessions waited on, longest first; `null` where no wait was seen.
     waits: Option<TopWaits>,
+    /// Other runs of truetps that put load on the host meanwhile.
+    beside: &'a [OtherRun],
     notes: &'a [String],
 }
 
@@ -183,6 +185,7 @@ fn trial_part<'a>(trial: &'a Trial, detail: Option<&'a TrialDetail>) -> TrialPar
         causes: detail.map_or(&[], |detail| &detail.causes),
         ledger: detail.and_then(|detail| detail.ledger.as_ref()),
         waits: detail.and_then(|detail| Some(detail.top_waits.as_ref()?.bounded())),
+        beside: &trial.beside,
         notes: &trial.notes,
     }
 }

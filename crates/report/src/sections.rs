@@ -7,7 +7,7 @@ use truetps_analysis::{Cell, Contrast, Curve, Verdict};
 use crate::document::{Block, Entry, Section, Table, Tone};
 use crate::format::{self, NOTHING};
 use crate::generator::{self, LIMITED, SIGN};
-use crate::{ReportInput, errors, guest, meaning, names};
+use crate::{ReportInput, errors, guest, meaning, names, remarks};
 
 /// Combinations of settings that fit beside each other in one table.
 pub(crate) const COLUMNS_MAX: usize = 4;
@@ -201,9 +201,9 @@ fn failed_clients(input: &ReportInput<'_>) -> Vec<String> {
 }
 
 fn notes(input: &ReportInput<'_>) -> Vec<String> {
-    let mut by_text: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    let mut by_text: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for trial in input.trials {
-        for note in &trial.notes {
+        for note in remarks(trial) {
             by_text.entry(note).or_default().push(&trial.name);
         }
     }

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use mlua::Table;
+use truetps_probe::Presence;
 use truetps_probe::clock;
 
 use crate::interrupt::Interrupt;
@@ -421,8 +422,16 @@ impl<'a> Program<'a> {
         }
         self.log.text(Level::Notice, &banner(&banner_of(&crew.run.settings)));
         let reporter = self.reporter(&crew)?;
-        let load =
-            Load { crew, threads, main: &mut self.host, main_client: self.client.clone(), reporter, recording: None };
+        let load = Load {
+            crew,
+            threads,
+            main: &mut self.host,
+            main_client: self.client.clone(),
+            reporter,
+            recording: None,
+            presence: Presence::announce("sysbench"),
+            beside: Vec::new(),
+        };
         Ok(load.run())
     }
 

@@ -10,7 +10,7 @@ use truetps_knowledge::{Diff, Durability, DurabilityPair, diff};
 use truetps_record::{Configuration, FolderError, SettingValue, Trial, TrialRole};
 use truetps_report::{
     ComparedScript, ComparedSide, ComparisonInput, FailIf, Unread, comparison_csv, comparison_json,
-    comparison_markdown, comparison_text, durability_of, threshold_word,
+    comparison_markdown, comparison_text, durability_of, remarks, threshold_word,
 };
 
 use crate::answer::{in_colour, warn_of};
@@ -165,7 +165,7 @@ impl Side {
     /// What is said with the figures of these trials.
     fn notes(&self, configuration: &Configuration) -> Vec<String> {
         let own = self.trials.iter().map(|one| &one.trial).filter(|trial| trial.configuration == *configuration);
-        own.flat_map(|trial| trial.notes.iter().map(|note| format!("{}: {note}", trial.name))).collect()
+        own.flat_map(|trial| remarks(trial).into_iter().map(|note| format!("{}: {note}", trial.name))).collect()
     }
 
     fn first<'a>(&'a self, configuration: &Configuration) -> Option<&'a RecordedTrial> {

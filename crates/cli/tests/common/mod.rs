@@ -87,6 +87,8 @@ impl Place {
         command.args(args).current_dir(self.path()).env("TRUETPS_SANDBOX_DIR", self.home()).stdin(Stdio::null());
         // Journals of foreign servers: not among those of the user who runs the tests.
         command.env("XDG_STATE_HOME", self.path().join("state"));
+        // Runs of other tests are no company.
+        command.env("TRUETPS_PRESENCE", self.path().file_name().unwrap());
         // And no login of his.
         command.env("HOME", self.path());
         for name in ["TRUETPS_RUNS", "TRUETPS_BASEDIR", "TRUETPS_DSN", "NO_COLOR"] {

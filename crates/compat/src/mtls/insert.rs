@@ -43,6 +43,9 @@ impl Bench<'_> {
         self.log_beginning(&insert, log);
         let mut truth = Truth::new(if options.batch == 1 { "rows" } else { "INSERTs" }, options.seed);
         let driven = self.drive(&insert, &admin, &recording, &mut truth)?;
+        for other in &driven.others {
+            log.info(&format!("{other} put load on this host, too"));
+        }
         self.log_end(&driven, &truth, log);
         if !options.classic {
             // Nobody listening is no reason to fail: what was measured is on disk.
@@ -100,6 +103,7 @@ impl Bench<'_> {
             server_pid: admin.peer_pid(),
             stop: self.stop,
             failed_share_max: FAILED_SHARE_MAX,
+            presence: recording.presence(),
             // One more session than the original opens is one that its users have not asked for.
             probe: None,
         };

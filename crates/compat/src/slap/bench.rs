@@ -321,12 +321,18 @@ impl Bench<'_, '_> {
             server_pid: self.admin.client().peer_pid(),
             stop: &self.world.stop,
             failed_share_max: FAILED_SHARE_MAX,
+            presence: self.recording.presence(),
             // One more session than the original opens is one that its users have not asked for.
             probe: None,
         };
         let number = self.trials;
         self.trials += 1;
-        drive(&self.recording, number, &context, self.transactions(clients), truth).map_err(|error| failed(&error))
+        let driven = drive(&self.recording, number, &context, self.transactions(clients), truth);
+        let driven = driven.map_err(|error| failed(&error))?;
+        for other in &driven.others {
+            self.warn(&format!("{other} put load on this host, too"));
+        }
+        Ok(driven)
     }
 
     /// Errors of clients, in the original's words.

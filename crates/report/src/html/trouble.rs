@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use truetps_record::{ErrorCount, Trial};
 
 use super::labels;
-use crate::{ReportInput, format, guest, load};
+use crate::{ReportInput, format, guest, load, remarks};
 
 /// Trials named with a note or an error; the raw files name the rest.
 const TRIALS_NAMED_MAX: usize = 3;
@@ -133,7 +133,7 @@ fn notes(trials: &[Trial]) -> Vec<String> {
     for trial in trials {
         let clients = trial.engine.as_ref().filter(|engine| engine.clients_failed > 0);
         let failed = clients.map(|engine| format!("{} of {} clients failed", engine.clients_failed, engine.clients));
-        for note in trial.notes.iter().cloned().chain(failed) {
+        for note in remarks(trial).into_iter().chain(failed) {
             by_text.entry(note).or_default().push(&trial.name);
         }
     }

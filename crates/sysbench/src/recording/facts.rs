@@ -201,6 +201,7 @@ pub(super) fn trial(crew: &Crew) -> Trial {
         measured: None,
         profile: None,
         script: None,
+        beside: Vec::new(),
         notes: Vec::new(),
     }
 }

@@ -7,8 +7,8 @@ use truetps_driver::{Client, server_settings};
 use truetps_engine::{SuspensionWatch, was_suspended};
 use truetps_probe::{HostCpu, clock};
 use truetps_record::{
-    Counts, EngineFacts, Experiment, ExperimentFolder, FolderError, Interval, Phase, Suspension, Trial, TrialWriter,
-    Validity,
+    Counts, EngineFacts, Experiment, ExperimentFolder, FolderError, Interval, OtherRun, Phase, Suspension, Trial,
+    TrialWriter, Validity,
 };
 
 use super::document;
@@ -165,6 +165,11 @@ impl Recording {
             self.crew.run.log.text(Level::Alert, &format!("this run is recorded no further: {error}"));
             self.broken = Some(error.to_string());
         }
+    }
+
+    /// Other runs of truetps put load on this host meanwhile.
+    pub(crate) fn ran_beside(&mut self, others: &[OtherRun]) {
+        self.trial.beside = others.to_vec();
     }
 
     pub(crate) fn client_failed(&mut self, line: &str) {

@@ -5,6 +5,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 use mlua::Table;
+use truetps_probe::Presence;
+use truetps_record::OtherRun;
 
 use super::count::Count;
 use super::ticks::Ticks;
@@ -42,6 +44,9 @@ pub(crate) struct Load<'a> {
     pub(crate) reporter: Option<(Host, Table)>,
     /// `None`: the run is not kept, or has not begun.
     pub(crate) recording: Option<Recording>,
+    /// Where other runs of truetps are seen, and those that were.
+    pub(crate) presence: Presence,
+    pub(crate) beside: Vec<OtherRun>,
 }
 
 /// Why the events are over.
@@ -82,6 +87,7 @@ impl Load<'_> {
         let connect_ms = self.crew.run.control.now_ns().saturating_sub(began_ns) as f64 / 1e6;
         // Before anything is measured: a slow disk costs no event its time.
         self.recording = Recording::begin(&self.crew, connect_ms);
+        self.meet(self.presence.others());
         let (mut moments, mut count) = self.begin();
         self.crew.run.log.text(Level::Notice, lines::THREADS_STARTED);
         self.say_warm_up();
@@ -91,6 +97,15 @@ impl Load<'_> {
         }
         let ending = self.watch(&news, go.len(), &mut moments, &mut count);
         self.finish(ending, &mut count)
+    }
+
+    /// A warning on stderr for each that is new: the standard output is sysbench's.
+    pub(super) fn meet(&mut self, runs: Vec<OtherRun>) {
+        for other in self.presence.meet(runs, &mut self.beside) {
+            let line = format!("truetps: {other} puts load on this host, too\n");
+            // Nobody has to listen.
+            let _ = rustix::io::write(rustix::stdio::stderr(), line.as_bytes());
+        }
     }
 
     fn start_threads(&mut self, news: &Sender<News>) -> Vec<Sender<bool>> {
@@ -261,6 +276,7 @@ impl Load<'_> {
         // Behind the reports: a slow disk keeps none of them waiting.
         if moments.seconds.take(now_ns) {
             self.record_second(count, run.control.now_ns());
+            self.meet(self.presence.arrivals());
         }
     }
 

@@ -102,6 +102,10 @@ impl Load<'_> {
         let figures = count.total.figures(&run.board, count.zero_ns, now_ns, self.percentile());
         let clients = count.total.clients(&run.board);
         self.record_second(count, now_ns);
+        self.meet(self.presence.arrivals());
+        if let Some(recording) = &mut self.recording {
+            recording.ran_beside(&self.beside);
+        }
         let end = End { ending, count, totals: &figures, clients: &clients, style: self.style() };
         // Saved first: whoever reads the report may keep it waiting.
         let is_recorded = self.recording.as_mut().is_some_and(|recording| recording.finish(&end));
