@@ -7,6 +7,7 @@ mod compat;
 mod exit;
 mod failure;
 mod flags;
+mod foreign_words;
 mod load_args;
 mod login;
 mod named_run;
@@ -38,7 +39,15 @@ fn main() -> ExitCode {
     if let Some((tool, arguments)) = compat::called(compat::arguments()) {
         return compat::run(tool, arguments);
     }
-    let cli = Cli::parse();
+    let typed = std::env::args_os().nth(1).map(|word| word.to_string_lossy().into_owned());
+    let cli = match Cli::try_parse().map_err(|error| foreign_words::explain(error, typed.as_deref())) {
+        Ok(cli) => cli,
+        Err(Ok(error)) => error.exit(),
+        Err(Err(failure)) => {
+            say(&failure.to_string());
+            return failure.exit.into();
+        }
+    };
     let result = match cli.command {
         Command::Sweep(args) => commands::sweep::run(&args),
         Command::Run(args) => commands::run::run(&args),

@@ -33,8 +33,11 @@ impl NamedRun {
     /// Opens what a user has named; `None`: the newest experiment below `runs`.
     pub(crate) fn open(named: Option<&Path>, runs: &Path) -> Result<Self, Failure> {
         let path = named.map_or_else(|| runs.join(LATEST), Path::to_owned);
-        let hint = "name the folder of an experiment, or one trial's folder in it".to_owned();
-        let (folder, trial) = ExperimentFolder::find(&path).map_err(|error| Failure::usage(error).hint(hint))?;
+        let hint = "name the folder of an experiment, or one trial's folder in it";
+        let (folder, trial) = ExperimentFolder::find(&path).map_err(|error| {
+            let hint = error.hint().unwrap_or_else(|| hint.to_owned());
+            Failure::usage(error).hint(hint)
+        })?;
         let unreadable = |error: FolderError| {
             let hint = error.hint().unwrap_or_else(|| EDITED.to_owned());
             Failure::usage(error).hint(hint)

@@ -93,6 +93,12 @@ impl FolderError {
         let hint = match self {
             Self::InUse { .. } => "wait until it has ended, or name another folder",
             Self::Newer { .. } => "use the truetps that has written it, or a newer one",
+            Self::NoRunFolder { path } if path.join(LATEST).exists() => {
+                return Some(format!(
+                    "it has run folders in it: name one of them, such as {}",
+                    path.join(LATEST).display()
+                ));
+            }
             Self::NoRunFolder { .. } => "name the folder of an experiment (runs/latest), or of one of its trials",
             Self::Content { .. } | Self::Io { .. } => return None,
         };

@@ -1,0 +1,206 @@
+//! What is wrong with a command line, for a reader who knows other programs: their words, and numbers that are none.
+
+use std::error::Error as _;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+use crate::failure::Failure;
+
+/// Names that are less alike than this are not misspelt: `--duration` is no `--rate`.
+const MISSPELT_MIN: f64 = 0.85;
+
+/// Flags of sysbench, pgbench, wrk, hyperfine and mysqlslap: what `run` has in their place.
+const FLAGS: [(&[&str], &str); 13] = [
+    (&["--duration", "--time", "--max-time", "--runtime", "-d", "-T"], "--measure TIME sets the time that is measured"),
+    (
+        &["--threads", "--client", "--concurrency", "-t"],
+        "--connections N sets the number of clients, --workers N the threads that drive them",
+    ),
+    (&["--jobs", "-j"], "--workers N sets the threads that drive the clients"),
+    (&["--warmup", "--warmup-time", "-w"], "--warm-up TIME sets the time of the warm-up"),
+    (
+        &["--events", "--requests", "--max-requests", "--number-of-queries"],
+        "--transactions N ends the measure phase after N transactions",
+    ),
+    (&["--table-size", "--table_size", "--scale", "-s"], "--table-rows N sets the rows in each table"),
+    (&["--rand-type"], "--distribution NAME says how keys are drawn"),
+    (&["--report-interval"], "each second is recorded in intervals.jsonl of the run folder; --ui shows it"),
+    (
+        &["--runs-count", "--repeat", "--iterations", "--min-runs", "-n", "-i"],
+        "`truetps sweep` repeats trials: --blocks N",
+    ),
+    (
+        &[
+            "--mysql-host",
+            "--mysql-user",
+            "--mysql-password",
+            "--mysql-socket",
+            "--host",
+            "--user",
+            "--password",
+            "-h",
+            "-u",
+            "-p",
+        ],
+        "--dsn mysql://USER@HOST/ names a server of yours; TRUETPS_PASSWORD has its password",
+    ),
+    (&["--quiet", "--silent", "-q"], "progress goes to stderr: append 2>/dev/null"),
+    (&["--json", "--output", "-o"], "--format json prints the answer as JSON; all files are in the run folder"),
+    (&["--config", "--config-file"], "a plan is the file of an experiment: `truetps plan show durability`"),
+];
+
+/// Flags of `run` that `sweep` does not have: a plan says it.
+const IN_PLAN: [(&[&str], &str); 3] = [
+    (
+        &["--duration", "--time", "--measure", "-d", "-T"],
+        "the plan sets it: measure_s in [load]; `truetps plan show durability` shows one",
+    ),
+    (&["--set"], "the plan sets it: [server.settings] for all trials, [factors] for levels; `truetps run` has --set"),
+    (&["--connections", "--threads", "--client", "-c", "-t"], "the plan sets it: connections = [1, 8] in [factors]"),
+];
+
+const COMMANDS: [(&[&str], &str); 4] = [
+    (
+        &["bench", "benchmark", "measure", "test", "start", "load"],
+        "`truetps run WORKLOAD` measures one load, `truetps sweep` a plan",
+    ),
+    (&["show", "list", "ls"], "`truetps plan list`, `truetps server list`, `truetps report`"),
+    (&["results", "result", "analyse", "analyze"], "`truetps report` shows the newest run"),
+    (&["mysqlslap"], "`truetps slap` takes the options of mysqlslap"),
+];
+
+/// The same error with a tip that fits, or none; an error of a number is told in our own words. `command` is the word that was
+/// typed first.
+pub(crate) fn explain(mut error: clap::Error, command: Option<&str>) -> Result<clap::Error, Failure> {
+    match error.kind() {
+        ErrorKind::UnknownArgument => {
+            let of_plan = if command == Some("sweep") { &IN_PLAN[..] } else { &[] };
+            let of_run = if matches!(command, Some("run" | "sweep")) { &FLAGS[..] } else { &[] };
+            let known = of_plan.iter().chain(of_run);
+            retip(&mut error, ContextKind::InvalidArg, ContextKind::SuggestedArg, known);
+        }
+        ErrorKind::InvalidSubcommand => {
+            retip(&mut error, ContextKind::InvalidSubcommand, ContextKind::SuggestedSubcommand, COMMANDS.iter());
+        }
+        ErrorKind::ValueValidation => return number_error(&error).map_or(Ok(error), Err),
+        _ => {}
+    }
+    Ok(error)
+}
+
+/// Replaces what clap takes for similar.
+fn retip<'a>(
+    error: &mut clap::Error,
+    invalid: ContextKind,
+    suggested: ContextKind,
+    mut known: impl Iterator<Item = &'a (&'a [&'a str], &'a str)>,
+) {
+    let Some(ContextValue::String(word)) = error.get(invalid) else { return };
+    let word = word.split('=').next().unwrap_or_default().to_owned();
+    // `use '-- --time'`: no argument here is meant to begin with a dash.
+    error.remove(ContextKind::Suggested);
+    if let Some((_, tip)) = known.find(|(words, _)| words.contains(&word.as_str())) {
+        error.remove(suggested);
+        error.remove(ContextKind::Usage);
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![(*tip).to_owned().into()]));
+        return;
+    }
+    let is_like = |other: &String| strsim::jaro_winkler(other, &word) >= MISSPELT_MIN;
+    let is_misspelt = match error.get(suggested) {
+        Some(ContextValue::String(other)) => is_like(other),
+        Some(ContextValue::Strings(others)) => others.iter().any(is_like),
+        _ => true,
+    };
+    if !is_misspelt {
+        error.remove(suggested);
+        error.remove(ContextKind::Usage);
+    }
+}
+
+/// `None` where the value is not refused by the library's readers of numbers, whose words name neither value nor form.
+fn number_error(error: &clap::Error) -> Option<Failure> {
+    let form = match error.source()?.to_string().as_str() {
+        "invalid digit found in string" | "cannot parse integer from empty string" => "not a whole number, such as 8",
+        "number too large to fit in target type" => "too large",
+        "invalid float literal" | "cannot parse float from empty string" => "not a number, such as 0.5",
+        _ => return None,
+    };
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.as_str()),
+        _ => None,
+    };
+    let (flag, value) = (text(ContextKind::InvalidArg)?, text(ContextKind::InvalidValue)?);
+    let is_list = flag.starts_with("--connections") && value.contains(',');
+    let hint = is_list.then(|| {
+        "a trial has one number of connections; `truetps sweep` measures several: connections = [1, 8] in a plan"
+            .to_owned()
+    });
+    Some(Failure::usage(format!("invalid value '{value}' for '{flag}': {form}")).hint(hint))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{CommandFactory, Parser};
+
+    use super::*;
+    use crate::args::Cli;
+
+    fn told(line: &str) -> String {
+        let words: Vec<_> = line.split(' ').collect();
+        let error = Cli::try_parse_from(["truetps"].iter().chain(&words)).expect_err(line);
+        match explain(error, words.first().copied()) {
+            Ok(error) => error.to_string(),
+            Err(failure) => failure.to_string(),
+        }
+    }
+
+    #[test]
+    fn words_of_other_programs_have_ours_as_a_tip() {
+        let check = |line: &str, tip: &str, not: &str| {
+            let told = told(line);
+            assert!(told.contains(&format!("tip: {tip}")) && !told.contains(not), "{line}: {told}");
+        };
+        check("run insert --duration 5", "--measure TIME", "--rate");
+        check("run insert --duration=5", "--measure TIME", "--rate");
+        check("run insert --quiet", "progress goes to stderr", "--ui");
+        check("run insert -q", "progress goes to stderr", "-- -q");
+        check("run insert --threads 4", "--connections N", "-- --threads");
+        check("sweep --set a=1", "the plan sets it", "--seed");
+        check("sweep --duration 1", "the plan sets it: measure_s", "--measure TIME");
+        check("bench", "`truetps run WORKLOAD`", "sysbench");
+        check("run insert --mesure 5", "a similar argument exists: '--measure'", "xxx");
+        check("repport", "a similar subcommand exists: 'report'", "xxx");
+    }
+
+    #[test]
+    fn unlike_words_have_no_tip() {
+        for line in ["completions", "run insert --foobar", "sweep --zzz"] {
+            assert!(!told(line).contains("tip:"), "{}", told(line));
+        }
+    }
+
+    #[test]
+    fn a_number_that_is_none_is_told_with_its_flag() {
+        let list = told("run insert -c 1,8,50");
+        assert!(list.contains("invalid value '1,8,50' for '--connections <N>': not a whole number"), "{list}");
+        assert!(list.contains("hint: a trial has one number of connections; `truetps sweep`"), "{list}");
+        assert!(told("run insert --tables abc").contains("'--tables <N>': not a whole number, such as 8"));
+        assert!(told("run insert --reconnect soon").contains("'--reconnect <SECONDS>': not a number, such as 0.5"));
+    }
+
+    /// A tip that names a flag which is not there would be worse than none.
+    #[test]
+    fn tips_name_flags_that_there_are() {
+        let cli = Cli::command();
+        let run = cli.find_subcommand("run").unwrap();
+        let has = |flag: &str| run.get_arguments().any(|arg| arg.get_long() == Some(flag));
+        for (words, tip) in &FLAGS[..] {
+            for flag in tip.split([' ', ',']).filter_map(|word| word.strip_prefix("--")) {
+                assert!(has(flag) || flag == "blocks", "{tip}");
+            }
+            for word in words.iter().filter_map(|word| word.strip_prefix("--")) {
+                assert!(!has(word), "{word} is one of ours");
+            }
+        }
+    }
+}
