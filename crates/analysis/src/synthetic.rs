@@ -144,6 +144,7 @@ fn experiment(schedule: Vec<ScheduledTrial>) -> Experiment {
         couplings: Vec::new(),
         sandbox_dir: "sandbox".to_owned(),
         schedule,
+        extensions: Vec::new(),
         random_order: true,
         slo: None,
         guest: None,

@@ -3,11 +3,12 @@
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
-use truetps_analysis::Analysis;
+use truetps_analysis::{Analysis, Contrast, Verdict};
 use truetps_record::{ExperimentFolder, FolderError, LATEST, write_atomically};
-use truetps_report::Unread;
+use truetps_report::{ReportInput, Unread};
 
 use crate::args::Format;
+use crate::commands::again;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::recorded::Recorded;
@@ -58,6 +59,10 @@ pub(crate) fn give(folder: &ExperimentFolder, format: Format) -> Result<Exit, Fa
     match written {
         Ok(()) => {
             say(&format!("\nSaved  {}\nNext   open {}\n", shown(folder.path()).display(), shown(&page).display()));
+            if let Some(blocks) = blocks_that_decide(&input) {
+                let command = again::command(folder, input.experiment);
+                say(&format!("       {command} --blocks {blocks}   (may decide more)\n"));
+            }
         }
         // The answer itself is out: a page that cannot be written is worth a word, no more.
         Err(error) => say(&format!("\nwarning: report.html was not written: {error}\n")),
@@ -66,6 +71,19 @@ pub(crate) fn give(folder: &ExperimentFolder, format: Format) -> Result<Exit, Fa
         return Ok(Exit::Failed);
     }
     Ok(if printed == Exit::Good { judge(&analysis) } else { printed })
+}
+
+/// How many blocks in all may give every comparison its verdict, as far as they can be estimated; `None` where more blocks
+/// cannot be added or nobody would wait for them.
+fn blocks_that_decide(input: &ReportInput<'_>) -> Option<u32> {
+    const WORTH_WAITING_MAX: u32 = 20;
+    let more = |contrast: &Contrast| match contrast.verdict {
+        Verdict::NotEnoughData { more_blocks } => more_blocks.filter(|more| *more <= WORTH_WAITING_MAX),
+        _ => None,
+    };
+    let most = input.analysis.contrasts.iter().filter_map(more).max()?;
+    let is_planned = input.experiment.slo.is_none() && input.plan.recorded_from.is_none();
+    is_planned.then(|| input.plan.design.blocks.saturating_add(most))
 }
 
 /// Names what could not be read, where the answer itself does not.
@@ -85,9 +103,7 @@ fn judge(analysis: &Analysis) -> Exit {
     if analysis.invalid.iter().any(|trial| !trial.partial) {
         return Exit::Failed;
     }
-    let undecided = |contrast: &truetps_analysis::Contrast| {
-        matches!(contrast.verdict, truetps_analysis::Verdict::NotEnoughData { .. })
-    };
+    let undecided = |contrast: &Contrast| matches!(contrast.verdict, Verdict::NotEnoughData { .. });
     let none_decided = !analysis.contrasts.is_empty() && analysis.contrasts.iter().all(undecided);
     if !analysis.complete() || none_decided {
         return Exit::Inconclusive;

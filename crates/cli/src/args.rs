@@ -210,10 +210,10 @@ pub(crate) struct SweepArgs {
     #[arg(long)]
     pub(crate) quick: bool,
     /// Go on with an interrupted experiment: its folder; default: the newest one
-    #[arg(long, value_name = "FOLDER", num_args = 0..=1, conflicts_with_all = ["plan", "quick", "blocks", "seed", "server", "probe_interval", "no_probe", "waits"])]
+    #[arg(long, value_name = "FOLDER", num_args = 0..=1, conflicts_with_all = ["plan", "quick", "seed", "server", "probe_interval", "no_probe", "waits"])]
     #[expect(clippy::option_option, reason = "clap's form of a flag whose value may be left out")]
     pub(crate) resume: Option<Option<PathBuf>>,
-    /// Replicates, in place of the plan's
+    /// Replicates, in place of the plan's; with --resume: the number in all, to extend an experiment that has fewer
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) blocks: Option<u32>,
     /// Seed of all random choices, in place of the plan's

@@ -214,6 +214,32 @@ fn ctrl_c_keeps_what_was_measured_and_resume_does_the_rest() {
 }
 
 #[test]
+fn an_experiment_is_extended_by_more_blocks() {
+    if !has_server() {
+        return;
+    }
+    let place = Place::new();
+    place.write("small.toml", &SMALL.replace("blocks = 2", "blocks = 1"));
+    let first = place.run(&["sweep", "./small.toml"]);
+    assert!(!first.stdout.contains("extended"), "{}", first.stdout);
+    let experiment = || serde_json::from_slice(&fs::read(place.latest().join("experiment.json")).unwrap()).unwrap();
+    let before: serde_json::Value = experiment();
+    place.refused(&["sweep", "--resume", "--blocks", "0"], &["--blocks"]);
+
+    let ran = place.run(&["sweep", "--resume", "--blocks", "2"]);
+    assert!(ran.stdout.contains("10 of 10 valid; 2 blocks in random order"), "{}{}", ran.stdout, ran.stderr);
+    assert!(ran.stdout.contains("extended from 1 to 2 blocks"), "{}", ran.stdout);
+    let after: serde_json::Value = experiment();
+    let trials = |json: &serde_json::Value| json["schedule"].as_array().unwrap().clone();
+    assert_eq!((trials(&before).len(), trials(&after).len()), (5, 10));
+    assert_eq!(trials(&after)[..5], trials(&before)[..]);
+    let extension = &after["extensions"][0];
+    assert_eq!((&extension["blocks_before"], &extension["blocks"]), (&1.into(), &2.into()));
+    place.refused(&["sweep", "--resume", "--blocks", "1"], &["the experiment has 2 blocks", "hint: "]);
+    assert_nothing_left(&place);
+}
+
+#[test]
 fn kill_9_leaves_a_readable_folder_and_no_server() {
     if !has_server() {
         return;

@@ -84,6 +84,7 @@ impl Recording {
             couplings: Vec::new(),
             sandbox_dir: endpoint,
             schedule,
+            extensions: Vec::new(),
             random_order: false,
             slo: None,
             guest: None,

@@ -79,6 +79,8 @@ pub enum LabError {
     SearchFailed { reason: String },
     #[error("the search of {name} cannot be gone on with: which rate comes next depends on those before")]
     ResumedSearch { name: String },
+    #[error("the experiment cannot be extended: its plan and seed no longer give the blocks that it has")]
+    OtherSchedule,
     #[error("the schema `{schema}` cannot be made: {source}")]
     Schema { schema: String, source: DriverError },
     #[error("the server could not be left as it was: {why}{}", after.as_ref().map_or_else(String::new, |after| format!("\nbefore that: {after}")))]
@@ -124,6 +126,10 @@ impl LabError {
             Self::ResumedSearch { .. } => {
                 Some("start a new one; `truetps report` shows what this one has found".to_owned())
             }
+            Self::OtherSchedule => Some(
+                "restore plan.toml and experiment.json as truetps has written them, or start a new experiment"
+                    .to_owned(),
+            ),
             Self::GuestLogin(error) => login_hint(error).or_else(|| error.hint()),
             Self::Schema { source: error, .. } => error.hint(),
             Self::Foreign(error) => error.hint(),
@@ -202,6 +208,7 @@ impl LabError {
             | Self::OtherSchema { .. }
             | Self::NoAutocommit
             | Self::ResumedSearch { .. }
+            | Self::OtherSchedule
             | Self::TooManyStatements { .. }
             | Self::BegunWithAnother { .. } => true,
         }

@@ -10,8 +10,8 @@ use truetps_driver::{Client, Dialect, DriverError, server_settings};
 use truetps_knowledge::known;
 use truetps_probe::{Presence, clock};
 use truetps_record::{
-    Experiment, ExperimentFolder, Family, HostFacts, OtherRun, Plan, Protocol, SCHEMA_VERSION, ScheduledTrial,
-    ServerFacts, Trial, Validity, WorkloadProfile, WorkloadSpec, is_workload_factor, write_atomically,
+    Experiment, ExperimentFolder, Extension, Family, HostFacts, OtherRun, Plan, Protocol, SCHEMA_VERSION,
+    ScheduledTrial, ServerFacts, Trial, Validity, WorkloadProfile, WorkloadSpec, is_workload_factor, write_atomically,
 };
 use truetps_sandbox::{Catalogue, ServerBinary, ServerLoad, ServerUser, SettingError as UnknownSetting};
 use truetps_workload::Workload;
@@ -142,6 +142,7 @@ pub(crate) fn new_experiment(request: &Request<'_>, bench: &Bench<'_>, schedule:
         couplings: bench.ground.couplings().to_vec(),
         sandbox_dir: request.place.data_dir(),
         schedule,
+        extensions: Vec::new(),
         random_order: true,
         slo: None,
         guest: bench.ground.guest_facts().cloned(),
@@ -156,7 +157,7 @@ pub fn resume(
     listener: &mut dyn Listener,
 ) -> Result<Finished, LabError> {
     let _lock = folder.lock()?;
-    let experiment = folder.experiment()?;
+    let mut experiment = folder.experiment()?;
     if experiment.slo.is_some() {
         return Err(LabError::ResumedSearch { name: experiment.name });
     }
@@ -166,6 +167,7 @@ pub fn resume(
     }
     // The number of workers is a part of what was measured.
     let request = &Request { workers: experiment.workers, command: request.command.clone(), ..*request };
+    let is_extended = extend(&mut experiment, request)?;
     let mut todo = Vec::new();
     for scheduled in &experiment.schedule {
         let done = folder.trial(&scheduled.name)?.is_some_and(|trial| trial.validity.is_valid());
@@ -179,7 +181,9 @@ pub fn resume(
     let done = experiment.schedule.len() - todo.len();
     let mut bench = Bench::set_up(request, folder.path(), listener)?;
     let same = same_conditions(&bench, &experiment);
-    let finished = same.map(|()| {
+    let recorded =
+        same.and_then(|()| if is_extended { record_extension(folder, request, &experiment) } else { Ok(()) });
+    let finished = recorded.map(|()| {
         if let Some(what) = other_host(&experiment.host, &bench.host) {
             let text = format!("{what}: comparisons between old and new trials are comparisons between hosts");
             listener.event(&Event::Warning(text));
@@ -187,6 +191,31 @@ pub fn resume(
         bench.run(folder, &todo, done, listener)
     });
     bench.end(finished, listener)
+}
+
+/// Adds the blocks that the plan has and the schedule has not. Each block is drawn from the seed and its own number: those that
+/// are there stay as they are.
+fn extend(experiment: &mut Experiment, request: &Request<'_>) -> Result<bool, LabError> {
+    let blocks_before = experiment.schedule.iter().map(|trial| trial.block.saturating_add(1)).max().unwrap_or(0);
+    let blocks = request.plan.design.blocks;
+    if blocks <= blocks_before {
+        return Ok(false);
+    }
+    let extended = schedule(request.plan);
+    if !extended.starts_with(&experiment.schedule) {
+        return Err(LabError::OtherSchedule);
+    }
+    experiment.schedule = extended;
+    let (extended_at, command) = (clock::now_rfc3339(), request.command.clone());
+    experiment.extensions.push(Extension { extended_at, blocks_before, blocks, command });
+    Ok(true)
+}
+
+/// The plan first: a plan with more blocks than the schedule is extended by the next `--resume`.
+fn record_extension(folder: &ExperimentFolder, request: &Request<'_>, experiment: &Experiment) -> Result<(), LabError> {
+    folder.write_plan(request.plan)?;
+    folder.write_experiment(experiment)?;
+    Ok(())
 }
 
 /// Trials of other servers, or of servers that are set otherwise, are not those of one experiment.

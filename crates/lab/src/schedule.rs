@@ -81,6 +81,15 @@ mod tests {
         assert_ne!(trials[..6], trials[6..12], "blocks have orders of their own");
     }
 
+    /// What `sweep --resume --blocks` relies on.
+    #[test]
+    fn more_blocks_leave_the_first_ones_as_they_are() {
+        let (four, mut seven) = (plan(""), plan(""));
+        seven.design.blocks = 7;
+        let (four, seven) = (schedule(&four), schedule(&seven));
+        assert!(seven.starts_with(&four) && seven.len() == 7 * 7);
+    }
+
     #[test]
     fn every_place_in_a_block_is_as_likely() {
         let mut first = BTreeMap::new();

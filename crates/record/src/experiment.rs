@@ -42,6 +42,17 @@ pub struct Coupling {
     pub otherwise: String,
 }
 
+/// More blocks for an experiment that has results: `truetps sweep --resume --blocks N`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Extension {
+    /// RFC 3339, UTC.
+    pub extended_at: String,
+    pub blocks_before: u32,
+    pub blocks: u32,
+    /// Command line, as typed.
+    pub command: Vec<String>,
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Experiment {
     pub schema_version: u32,
@@ -67,6 +78,9 @@ pub struct Experiment {
     pub sandbox_dir: String,
     /// Planned before the first trial starts. A search for the highest rate plans as it goes.
     pub schedule: Vec<ScheduledTrial>,
+    /// Blocks that were added after trials had been measured, and their results may have been read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub extensions: Vec<Extension>,
     /// Whether the trials of each block are in random order: not where a personality keeps another program's order.
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     pub random_order: bool,

@@ -61,7 +61,7 @@ pub use counts::{Counts, ErrorCount, ErrorTally};
 pub use damage::KeptSeries;
 pub use distribution::Distribution;
 pub use estimate::Estimate;
-pub use experiment::{Coupling, Experiment, ScheduledTrial, TrialRole};
+pub use experiment::{Coupling, Experiment, Extension, ScheduledTrial, TrialRole};
 pub use fnv::fnv1a;
 pub use folder::{ExperimentFolder, FolderError, FolderLock, LATEST, ProbeWriter, TrialWriter};
 pub use generator::{Alphabet, Generator, GeneratorKind, Scalar, TimeRange, UuidForm, UuidVersion};

@@ -1,7 +1,7 @@
 //! What a report says and in which order, apart from how it looks: text and Markdown are drawn from it.
 
 use truetps_analysis::Axis;
-use truetps_record::ServerFacts;
+use truetps_record::{Experiment, ServerFacts};
 
 use crate::generator::Facts;
 use crate::verdicts::verdicts;
@@ -112,7 +112,19 @@ fn trials_fact(input: &ReportInput<'_>) -> String {
         (false, 0 | 1) => "",
         (false, _) => " in the order of the command line",
     };
-    format!("{}; {blocks}{order}, seed {}{quick}", parts.join(", "), input.experiment.seed)
+    let extended = extended(input.experiment).map(|said| format!("; {said}")).unwrap_or_default();
+    format!("{}; {blocks}{order}, seed {}{quick}{extended}", parts.join(", "), input.experiment.seed)
+}
+
+/// What an interval does not know: that more blocks were measured because of what the first ones had shown.
+pub(crate) fn extended(experiment: &Experiment) -> Option<String> {
+    let first = experiment.extensions.first()?.blocks_before;
+    let steps: Vec<_> = experiment.extensions.iter().map(|step| step.blocks.to_string()).collect();
+    Some(format!(
+        "extended from {first} to {} blocks after results were there: with each extension a chance difference is found more \
+         often than the intervals say (docs/method.md)",
+        steps.join(", then ")
+    ))
 }
 
 fn server_fact(input: &ReportInput<'_>) -> String {

@@ -263,6 +263,7 @@ fn experiment(plan: &Plan, schedule: Vec<ScheduledTrial>) -> Experiment {
         couplings: Vec::new(),
         sandbox_dir: "sandbox".to_owned(),
         schedule,
+        extensions: Vec::new(),
         random_order: true,
         slo: None,
         guest: None,

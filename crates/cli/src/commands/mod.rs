@@ -1,6 +1,6 @@
 //! One file a command.
 
-mod again;
+pub(crate) mod again;
 pub(crate) mod capture;
 pub(crate) mod compare;
 pub(crate) mod diff;

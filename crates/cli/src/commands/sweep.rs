@@ -77,8 +77,11 @@ pub(crate) fn measure(
 
 fn go_on(args: &SweepArgs, folder: Option<&Path>) -> Result<Exit, Failure> {
     let folder = open_folder(folder, &args.place.runs)?;
-    let plan = folder.plan().map_err(Failure::usage)?;
+    let mut plan = folder.plan().map_err(Failure::usage)?;
     plans::refuse_record(&plan, &shown(folder.path()).display().to_string())?;
+    if let Some(blocks) = args.blocks {
+        extend(&mut plan, blocks, args.yes)?;
+    }
     again::refuse_other_place(&folder, &args.place)?;
     check_ui(&args.place, &args.engine)?;
     let site = Site::open(&plan, &args.place, &args.engine)?;
@@ -90,6 +93,25 @@ fn go_on(args: &SweepArgs, folder: Option<&Path>) -> Result<Exit, Failure> {
     let finished = resume(&request, &folder, &mut watcher);
     drop(watcher);
     finish(finished, Some(&folder), &args.engine, &stop)
+}
+
+/// Gives the plan of an earlier experiment more blocks.
+fn extend(plan: &mut Plan, blocks: u32, yes: bool) -> Result<(), Failure> {
+    let before = plan.design.blocks;
+    if blocks < before {
+        let message = format!("--blocks {blocks}: the experiment has {before} blocks");
+        return Err(
+            Failure::usage(message).hint("with --resume, --blocks names the number of blocks in all".to_owned())
+        );
+    }
+    let now = estimate(plan, &schedule(plan));
+    plan.design.blocks = blocks;
+    plan.check_size().map_err(Failure::usage)?;
+    if estimate(plan, &schedule(plan)).saturating_sub(now) > LONG && !yes {
+        let message = format!("{} more blocks take long: {} in all", blocks - before, size(plan));
+        return Err(Failure::usage(message).hint("add --yes to start them".to_owned()));
+    }
+    Ok(())
 }
 
 /// Before anything is asked or started. A rehearsal shows no picture.

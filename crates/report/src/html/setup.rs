@@ -3,7 +3,7 @@
 use truetps_record::{DatadirState, DriveMode, HostFacts, Personality, Plan, Protocol, SettingValue};
 
 use super::labels::unbroken;
-use crate::document::NO_SERVER;
+use crate::document::{NO_SERVER, extended};
 use crate::generator::{Facts, shares_text};
 use crate::load::{self, arrivals, latency_limit, rates, script_hash};
 use crate::{ReportInput, format, names};
@@ -49,8 +49,9 @@ impl<'a> Setup<'a> {
 
 fn summary(input: &ReportInput) -> String {
     let (analysis, plan) = (input.analysis, input.plan);
+    let extended = extended(input.experiment).map(|said| format!(" The experiment was {said}.")).unwrap_or_default();
     format!(
-        "{} of {} in {}, one trial after another; {} of {} are evidence.",
+        "{} of {} in {}, one trial after another; {} of {} are evidence.{extended}",
         format::plural(analysis.trials_planned as u64, "trial"),
         format::plural(analysis.cells.len() as u64, "configuration"),
         format::plural(

@@ -145,6 +145,7 @@ pub(super) fn experiment(crew: &Crew, plan: &Plan) -> Experiment {
         couplings: Vec::new(),
         sandbox_dir: place(crew),
         schedule: vec![schedule],
+        extensions: Vec::new(),
         random_order: false,
         slo: None,
         guest: None,
