@@ -109,13 +109,14 @@ mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;
 
+    const KEY: &str = "mysql-8.0.36-0123456789abcdef";
+
     #[test]
     fn what_nobody_finishes_is_found_and_removed() {
         let dir = tempfile::tempdir().unwrap();
         fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o711)).unwrap();
         let home = Home::open(Some(&dir.path().join("home"))).unwrap();
         let named = home.make_named().unwrap();
-        const KEY: &str = "mysql-8.0.36-0123456789abcdef";
         let folders =
             [home.templates().join(format!("{KEY}.building")), named.join(".a.adding"), named.join("b").join(COPY)];
         for folder in &folders {
