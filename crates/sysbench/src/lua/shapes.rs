@@ -5,8 +5,9 @@
 //! it, never memory that is somebody else's.
 #![allow(unsafe_code, reason = "the one place where memory is shared with LuaJIT; see the types' documentation")]
 
+use std::cell::{Cell, UnsafeCell};
 use std::ffi::{c_char, c_int};
-use std::ptr::NonNull;
+use std::rc::Rc;
 
 /// `sql_driver`.
 #[repr(C)]
@@ -88,34 +89,46 @@ macro_rules! zeroed {
 }
 zeroed!(DriverShape, ConnectionShape, StatementShape, ResultShape);
 
-/// The place of one structure. It is written and read by the thread that owns the Lua state alone.
-pub(crate) struct Shape<T>(NonNull<T>);
+/// The place of one structure, which is there as long as anybody knows it. It is written and read by the thread that owns
+/// the Lua state alone.
+pub(crate) struct Shape<T>(Rc<Place<T>>);
+
+struct Place<T> {
+    is_in_use: Cell<bool>,
+    structure: UnsafeCell<T>,
+}
 
 impl<T> Clone for Shape<T> {
     fn clone(&self) -> Self {
-        *self
+        Self(Rc::clone(&self.0))
     }
 }
 
-impl<T> Copy for Shape<T> {}
-
 impl<T> Shape<T> {
-    pub(crate) fn address(self) -> *mut T {
-        self.0.as_ptr()
+    pub(crate) fn address(&self) -> *mut T {
+        self.0.structure.get()
     }
 
     /// Changes the structure. `change` must not call into Lua.
-    pub(crate) fn with<R>(self, change: impl FnOnce(&mut T) -> R) -> R {
-        // SAFETY: the memory lives as long as the `Shapes` that it came from, which its owner drops after all shapes;
-        // Lua code, the only other reader and writer, does not run while `change` does.
-        unsafe { change(&mut *self.0.as_ptr()) }
+    ///
+    /// # Panics
+    ///
+    /// Inside of another change of the same structure.
+    pub(crate) fn with<R>(&self, change: impl FnOnce(&mut T) -> R) -> R {
+        assert!(!self.0.is_in_use.replace(true), "a structure is changed by one at a time");
+        // SAFETY: the memory lives as long as this handle; no other handle gives a reference out meanwhile; Lua code, the
+        // only other reader and writer, does not run while `change` does.
+        let result = unsafe { change(&mut *self.0.structure.get()) };
+        self.0.is_in_use.set(false);
+        result
     }
 }
 
 /// Places for structures of one kind.
 pub(crate) struct Shapes<T> {
-    all: Vec<NonNull<T>>,
-    free: Vec<NonNull<T>>,
+    /// Scripts may have the address of each.
+    all: Vec<Shape<T>>,
+    free: Vec<Shape<T>>,
 }
 
 impl<T: Default> Shapes<T> {
@@ -125,28 +138,19 @@ impl<T: Default> Shapes<T> {
 
     /// A place with a fresh structure.
     pub(crate) fn take(&mut self) -> Shape<T> {
-        let place = self.free.pop().unwrap_or_else(|| {
-            let place = NonNull::from(Box::leak(Box::new(T::default())));
-            self.all.push(place);
-            place
-        });
-        let shape = Shape(place);
-        shape.with(|structure| *structure = T::default());
+        if let Some(shape) = self.free.pop() {
+            shape.with(|structure| *structure = T::default());
+            return shape;
+        }
+        let place = Place { is_in_use: Cell::new(false), structure: UnsafeCell::new(T::default()) };
+        let shape = Shape(Rc::new(place));
+        self.all.push(shape.clone());
         shape
     }
 
     /// The object is gone: its place may be taken by the next one.
     pub(crate) fn give_back(&mut self, shape: Shape<T>) {
-        self.free.push(shape.0);
-    }
-}
-
-impl<T> Drop for Shapes<T> {
-    fn drop(&mut self) {
-        for place in self.all.drain(..) {
-            // SAFETY: each place came from a box of its own in `take`, and is dropped once, here.
-            drop(unsafe { Box::from_raw(place.as_ptr()) });
-        }
+        self.free.push(shape);
     }
 }
 
@@ -159,10 +163,19 @@ mod tests {
         let mut shapes = Shapes::<ConnectionShape>::new();
         let first = shapes.take();
         first.with(|connection| connection.sql_errno = 7);
-        shapes.give_back(first);
+        shapes.give_back(first.clone());
         let second = shapes.take();
         assert_eq!(first.address(), second.address());
         assert_eq!(second.with(|connection| connection.sql_errno), 0);
         assert_ne!(shapes.take().address(), second.address());
+        drop(shapes);
+        assert_eq!(second.with(|connection| connection.sql_errno), 0, "a handle keeps its memory");
+    }
+
+    #[test]
+    #[should_panic(expected = "by one at a time")]
+    fn a_structure_is_not_lent_twice() {
+        let shape = Shapes::<ResultShape>::new().take();
+        shape.with(|_| shape.with(|result| result.rows = 1));
     }
 }

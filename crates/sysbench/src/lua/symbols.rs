@@ -5,6 +5,7 @@
 #![allow(unsafe_code, reason = "functions that C code calls by name, with pointers that it made")]
 
 use std::ffi::{CStr, c_char, c_double, c_int};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::context::{self, Context, Turn};
@@ -70,7 +71,16 @@ pub(crate) unsafe extern "C" fn sb_rand_str(format: *const c_char, out: *mut c_c
     }
     // SAFETY: the caller's promise.
     let format = unsafe { CStr::from_ptr(format) }.to_bytes();
-    // SAFETY: the same.
+    let (begin, other) = (format.as_ptr().addr(), out.addr());
+    if begin < other.saturating_add(format.len()) && other < begin.saturating_add(format.len()) {
+        // A script may fill the model itself: no two references to one memory.
+        let model = format.to_owned();
+        // SAFETY: `out` has room for the bytes of `format`, which is not read any more.
+        let out = unsafe { std::slice::from_raw_parts_mut(out.cast::<u8>(), model.len()) };
+        context::with(|context| rand::string(&mut context.random.borrow_mut(), &model, out));
+        return;
+    }
+    // SAFETY: the caller's promise; the two do not overlap.
     let out = unsafe { std::slice::from_raw_parts_mut(out.cast::<u8>(), format.len()) };
     context::with(|context| rand::string(&mut context.random.borrow_mut(), format, out));
 }
@@ -147,18 +157,33 @@ pub(crate) extern "C" fn sb_counter_val(tid: c_int, counter: c_int) -> u64 {
     with_slot(tid, |slot| slot.value(counter)).unwrap_or(0)
 }
 
-/// A histogram of a script's own; null where the range is none.
+/// A histogram of a script's own, which it may hand to other threads.
+type ScriptHistogram = Mutex<LogHistogram>;
+
+/// Null where the range is none.
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn sb_histogram_new(size: usize, range_min: c_double, range_max: c_double) -> *mut LogHistogram {
+pub(crate) extern "C" fn sb_histogram_new(
+    size: usize,
+    range_min: c_double,
+    range_max: c_double,
+) -> *mut ScriptHistogram {
     let is_range =
         size > 0 && size <= HISTOGRAM_SIZE_MAX && range_min > 0.0 && range_max > range_min && range_max.is_finite();
-    if is_range { Box::into_raw(Box::new(LogHistogram::new(size, range_min, range_max))) } else { std::ptr::null_mut() }
+    if is_range {
+        Box::into_raw(Box::new(Mutex::new(LogHistogram::new(size, range_min, range_max))))
+    } else {
+        std::ptr::null_mut()
+    }
+}
+
+fn lock(histogram: &ScriptHistogram) -> MutexGuard<'_, LogHistogram> {
+    histogram.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// # Safety
 /// `histogram` is null, or came from [`sb_histogram_new`] and has not been deleted.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn sb_histogram_delete(histogram: *mut LogHistogram) {
+pub(crate) unsafe extern "C" fn sb_histogram_delete(histogram: *mut ScriptHistogram) {
     if !histogram.is_null() {
         // SAFETY: the caller's promise.
         drop(unsafe { Box::from_raw(histogram) });
@@ -168,20 +193,20 @@ pub(crate) unsafe extern "C" fn sb_histogram_delete(histogram: *mut LogHistogram
 /// # Safety
 /// As of [`sb_histogram_delete`].
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn sb_histogram_update(histogram: *mut LogHistogram, value: c_double) {
+pub(crate) unsafe extern "C" fn sb_histogram_update(histogram: *mut ScriptHistogram, value: c_double) {
     // SAFETY: the caller's promise.
-    if let Some(histogram) = unsafe { histogram.as_mut() } {
-        histogram.update(value);
+    if let Some(histogram) = unsafe { histogram.as_ref() } {
+        lock(histogram).update(value);
     }
 }
 
 /// # Safety
 /// As of [`sb_histogram_delete`].
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn sb_histogram_print(histogram: *mut LogHistogram) {
+pub(crate) unsafe extern "C" fn sb_histogram_print(histogram: *mut ScriptHistogram) {
     // SAFETY: the caller's promise.
     if let Some(histogram) = unsafe { histogram.as_ref() } {
-        context::with(|context| context.run.log.script(histogram.text().as_bytes()));
+        context::with(|context| context.run.log.script(lock(histogram).text().as_bytes()));
     }
 }
 

@@ -116,7 +116,7 @@ impl Store {
         let is_emulated = is_dry || self.drivers.emulates_prepared();
         let shape = self.statement_shapes.take();
         let number = self.statements.next_handle();
-        let Some(place) = self.connections.get(handle).map(|connection| connection.shape) else {
+        let Some(place) = self.connections.get(handle).map(|connection| connection.shape.clone()) else {
             return Step::Done(Answer::MISUSE);
         };
         let store = self.number();
