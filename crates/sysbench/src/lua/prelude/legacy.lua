@@ -111,15 +111,26 @@ function functions.db_close(handle)
   statements[handle] = nil
 end
 
+-- Scripts of 0.5 pass options as the texts that were typed.
+local function number_of(value)
+  if type(value) == "string" then return tonumber(value) or value end
+  return value
+end
+
+local function of_numbers(draw)
+  return function(a, b) return draw(number_of(a), number_of(b)) end
+end
+
 functions.sb_rnd = function() return rand.uniform(0, 0x7fffffff) end
-functions.sb_rand = rand.default
+functions.sb_rand = of_numbers(rand.default)
 functions.sb_rand_str = rand.string
-functions.sb_rand_uniform = rand.uniform
-functions.sb_rand_gaussian = rand.gaussian
-functions.sb_rand_special = rand.special
+functions.sb_rand_uniform = of_numbers(rand.uniform)
+functions.sb_rand_gaussian = of_numbers(rand.gaussian)
+functions.sb_rand_special = of_numbers(rand.special)
 
 function functions.sb_rand_uniq(a, b)
   if not a then return rand.unique() end
+  a, b = number_of(a), number_of(b)
   local drawn
   repeat drawn = rand.unique() until drawn >= a and drawn <= b
   return drawn
