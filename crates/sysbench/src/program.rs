@@ -468,8 +468,8 @@ fn make_host(
     made().map_err(|error| lua_error_text(&error))
 }
 
-/// The version of the LuaJIT that is built in.
-const LUAJIT_VERSION: &str = "2.1";
+/// LuaJIT's last numbered version: programs look for it in the first line. What is built in is later, of the same branch.
+const LUAJIT_VERSION: &str = "2.1.0-beta3";
 
 fn find_script(pass: &FirstPass, settings: &Settings, world: &World<'_>, log: &Log) -> Result<Script, Stopped> {
     let line = pass.command_line();
