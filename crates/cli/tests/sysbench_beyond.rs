@@ -39,6 +39,72 @@ fn a_json_document_is_alone_on_the_standard_output() {
     }
 }
 
+/// In the style of sysbench 0.5: no options are declared, and those that were typed are texts.
+const OF_THE_OLDER_API: &str = "
+function event()
+  assert(type(old_rows) == 'string' and old_rows == '20')
+  for _, draw in ipairs({ sb_rand, sb_rand_uniform, sb_rand_gaussian, sb_rand_special }) do
+    local drawn = draw('1', old_rows)
+    assert(drawn >= 1 and drawn <= 20, drawn)
+  end
+  assert(sb_rand_uniq('0', '4294967295') >= 0)
+  assert(not pcall(sb_rand, 1, 'many'))
+end
+";
+
+#[test]
+fn scripts_of_the_older_api_give_numbers_as_texts() {
+    let place = Place::new();
+    place.write("old.lua", OF_THE_OLDER_API);
+    let ran = place.run(&["sysbench", "--test=./old.lua", "--old-rows=20", "--events=50", "--runs=none", "run"]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    assert_eq!(ran.stdout.lines().find(|line| line.starts_with("sysbench")), Some(FIRST_LINE));
+    assert!(!ran.stderr.contains("truetps"), "{}", ran.stderr);
+}
+
+/// As programs that read sysbench's output expect it: a version of three numbers, and of LuaJIT's with its beta.
+const FIRST_LINE: &str = "sysbench 1.0.20 (using bundled LuaJIT 2.1.0-beta3)";
+
+#[test]
+fn options_that_a_script_never_reads_are_named_at_the_end() {
+    let place = Place::new();
+    place.write("old.lua", &format!("-- tables\nlocal n = oltp_tables_count {OF_THE_OLDER_API}"));
+    let given =
+        ["--old-rows=20", "--tables=8", "--table-size=9", "--old-raws=3", "--mysql-user=x", "--rand-type=uniform"];
+    let flags = [&["sysbench", "./old.lua"], &given[..], &["--events=5", "--runs=none", "run"]].concat();
+    let ran = place.run(&flags);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    let lines: Vec<_> = ran.stderr.lines().collect();
+    let expect = [
+        "truetps: the script never reads --old-raws; did you mean --old-rows?",
+        "truetps: the script never reads --table-size",
+        "truetps: the script never reads --tables; did you mean --oltp-tables-count?",
+    ];
+    assert_eq!(lines.len(), 3, "{}", ran.stderr);
+    for (line, expect) in lines.iter().zip(expect) {
+        assert!(line.starts_with(expect), "{line}\n{expect}");
+    }
+}
+
+#[test]
+fn buffers_and_histograms_may_be_used_as_in_c() {
+    let place = Place::new();
+    let script = "
+        function event()
+          local both = ffi.new('char[?]', 8, '##-@@@')
+          ffi.C.sb_rand_str(both, both)
+          assert(ffi.string(both):match('^%d%d%-%l%l%l$'), ffi.string(both))
+          local behind = ffi.new('char[?]', 16, '####')
+          ffi.C.sb_rand_str(behind, behind + 2)
+          assert(ffi.string(behind, 6):match('^##%d%d%d%d$'), ffi.string(behind, 6))
+          local histogram = sysbench.histogram.new(10, 1, 100)
+          histogram:update(5)
+        end";
+    place.write("buffers.lua", script);
+    let ran = place.run(&["sysbench", "./buffers.lua", "--threads=4", "--events=100", "--runs=none", "run"]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+}
+
 /// What was decided for four clients of a script, the notes of its run, and what it printed.
 fn isolation(place: &Place, script: &str, flags: &[&str]) -> (String, String, Ran) {
     let ran = place.run(&[&["sysbench", script, "--threads=4", "--events=4"], flags, &["run"]].concat());

@@ -210,7 +210,25 @@ impl<'a> Program<'a> {
         self.host.state.set_options(&options).map_err(|error| self.fatal(&lua_error_text(&error)))?;
         self.host.state.show_options(&self.client).map_err(|error| self.fatal(&lua_error_text(&error)))?;
         self.renew_drivers(&options);
-        let name = String::from_utf8_lossy(&command).into_owned();
+        let given = options.given_to_script();
+        let status = self.execute(&command, options);
+        self.tell_unread(&given);
+        status
+    }
+
+    /// Options that mean nothing to the script: sysbench takes them without a word.
+    fn tell_unread(&self, given: &[(String, u32)]) {
+        for unread in self.script.sources.unread(given) {
+            let option = |name: &str| format!("--{}", name.replace('_', "-"));
+            let near = unread.near.first().map(|near| format!("; did you mean {}?", option(near)));
+            let text =
+                format!("truetps: the script never reads {}{}\n", option(&unread.name), near.unwrap_or_default());
+            write_to(Stream::Stderr, text.as_bytes());
+        }
+    }
+
+    fn execute(&mut self, command: &[u8], options: Options) -> Result<u8, Stopped> {
+        let name = String::from_utf8_lossy(command).into_owned();
         if self.cmdline_says("command_defined", &name)? {
             let is_parallel = self.cmdline_says("command_parallel", &name)? && options.settings().threads > 1;
             return if is_parallel { Ok(self.run_parallel(options)) } else { self.run_command(&name) };

@@ -9,6 +9,7 @@ mod shapes;
 mod sources;
 mod state;
 mod symbols;
+mod words;
 
 pub(crate) use context::{Context, Turn, enter};
 pub(crate) use released::{Released, has_released, next_store, take_released};

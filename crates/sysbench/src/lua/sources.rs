@@ -13,6 +13,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use sha2::{Digest, Sha256};
 use truetps_record::ScriptText;
 
+use super::words::{Unread, Words};
+
 /// Texts that are recorded besides the script's own; generated ones have no end.
 const MODULES_MAX: usize = 200;
 /// Bytes that are recorded of one text, and of all together. Scripts in the wild have some kilobytes.
@@ -32,6 +34,7 @@ struct Loaded {
     modules: Vec<ScriptText>,
     modules_left_out: u64,
     texts_bytes: usize,
+    words: Words,
 }
 
 impl Sources {
@@ -74,6 +77,11 @@ impl Sources {
         (loaded.script.clone().unwrap_or_default(), loaded.modules.clone(), loaded.modules_left_out)
     }
 
+    /// Of options that were given, those that no text reads: see [`Words::unread`].
+    pub(crate) fn unread(&self, given: &[(String, u32)]) -> Vec<Unread> {
+        self.lock().words.unread(given)
+    }
+
     fn lock(&self) -> MutexGuard<'_, Loaded> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -95,6 +103,10 @@ impl Loaded {
             return;
         }
         let is_script = self.script.is_none();
+        // What is in `package.preload` is in a text that was loaded.
+        if path.is_some() || bytes.is_some() {
+            self.words.add(bytes.filter(|bytes| is_text(bytes)));
+        }
         if !is_script && self.modules.len() >= MODULES_MAX {
             self.modules_left_out += 1;
             return;

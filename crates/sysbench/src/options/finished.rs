@@ -112,6 +112,19 @@ impl Options {
         self.lookup().is_given(name)
     }
 
+    /// Options for the script that the user gave, with `_` in their names, and how often the script has named each by
+    /// declaring it.
+    pub(crate) fn given_to_script(&self) -> Vec<(String, u32)> {
+        let group = |name: &Vec<u8>| self.registry.get(name).map(|spec| spec.group);
+        let given = self.values.keys().filter(|name| self.given.get(name).is_some());
+        let of_script = given.filter_map(|name| match group(name)? {
+            Group::Script => Some((String::from_utf8_lossy(name).into_owned(), 1)),
+            Group::Unknown => Some((String::from_utf8_lossy(name).into_owned(), 0)),
+            _ => None,
+        });
+        of_script.collect()
+    }
+
     fn lookup(&self) -> Lookup<'_> {
         Lookup { registry: &self.registry, given: &self.given, strict: true }
     }
