@@ -109,10 +109,13 @@ fn script_of(named: &NamedRun, trials: &[RecordedTrial], unread: &mut Vec<Unread
             tell(error);
             None
         }),
-        options: named.folder.script_options(trial).map(Option::unwrap_or_default).unwrap_or_else(|error| {
-            tell(error);
-            BTreeMap::new()
-        }),
+        options: match named.folder.script_options(trial) {
+            Ok(options) => options.unwrap_or_default(),
+            Err(error) => {
+                tell(error);
+                BTreeMap::new()
+            }
+        },
     })
 }
 

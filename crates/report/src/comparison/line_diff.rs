@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn lines_that_differ_have_their_neighbours() {
-        let a: String = (1..=20).map(|n| format!("line {n}\n")).collect();
+        let a = (1..=20).map(|n| format!("line {n}\n")).collect::<Vec<_>>().concat();
         let b = a.replace("line 7\n", "line seven\n") + "line 21";
         let diff = line_diff(&a, &b);
         let expect = [
@@ -81,7 +81,8 @@ mod tests {
 
     #[test]
     fn a_difference_has_an_end() {
-        let text = |word: &str| (0..20_000).map(|n| format!("{word} {n} {}\n", "x".repeat(500))).collect::<String>();
+        let text =
+            |word: &str| (0..20_000).map(|n| format!("{word} {n} {}\n", "x".repeat(500))).collect::<Vec<_>>().concat();
         let diff = line_diff(&text("a"), &text("b"));
         assert_eq!((diff.lines.len(), diff.left_out), (SHOWN_MAX, 2 * LINES_MAX + 1 - SHOWN_MAX));
         assert!(diff.lines.iter().all(|line| line.chars().count() <= LINE_MAX + 1));

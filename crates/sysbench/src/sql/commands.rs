@@ -79,7 +79,7 @@ impl Store {
         connection.text.clear();
         connection.text.extend_from_slice(text);
         (connection.doing, connection.kind, connection.sent_ns) = (Doing::Query, kind, now_ns);
-        connection.statement_shape = shape;
+        connection.shape_number = shape;
         link.collect(token);
         connection.awaits_sets = true;
         let sent = link.send_bytes(text, &mut self.scratch);
@@ -124,8 +124,8 @@ impl Store {
         place.with(|place| place.statement = shape.address());
         let text = self.shared_text(text);
         let waits_for_types = !is_mysql && text.contains(&b'?');
-        let statement_shape = self.shape_of(handle, &text);
-        self.statements.insert(Statement::new(handle, shape, text, statement_shape, is_emulated));
+        let shape_number = self.shape_of(handle, &text);
+        self.statements.insert(Statement::new(handle, shape, text, shape_number, is_emulated));
         if let Some(connection) = self.connections.get_mut(handle) {
             connection.statements.push(number);
         }
@@ -267,7 +267,7 @@ impl Store {
             self.run.log.text(Level::Alert, "attempt to use an already closed statement");
             return Step::Done(Answer::MISUSE);
         };
-        let (handle, kind, shape) = (statement.connection, statement.kind, statement.statement_shape);
+        let (handle, kind, shape) = (statement.connection, statement.kind, statement.shape_number);
         let (is_emulated, prepared) = (statement.is_emulated, statement.handle);
         match self.connections.get(handle) {
             Some(connection) if connection.is_dry => return self.dry(handle, shape),
@@ -305,7 +305,7 @@ impl Store {
         };
         connection.doing = Doing::Execute { statement: number };
         (connection.kind, connection.sent_ns) = (statement.kind, now_ns);
-        connection.statement_shape = statement.statement_shape;
+        connection.shape_number = statement.shape_number;
         connection.text.clear();
         connection.text.extend_from_slice(&statement.text);
         if !statement.fill(&mut self.scratch.params) {

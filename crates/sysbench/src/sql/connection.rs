@@ -73,7 +73,7 @@ pub(crate) struct Connection {
     /// Kind of the statement that is in flight.
     pub(crate) kind: usize,
     /// … and its shape.
-    pub(crate) statement_shape: ShapeNumber,
+    pub(crate) shape_number: ShapeNumber,
     /// Text of the statement in flight, for messages.
     pub(crate) text: Vec<u8>,
     /// When something is to be done even if the server stays silent; u64::MAX: never.
@@ -111,7 +111,7 @@ impl Connection {
             awaits_sets: false,
             sent_ns: 0,
             kind: 0,
-            statement_shape: ShapeNumber::default(),
+            shape_number: ShapeNumber::default(),
             text: Vec::new(),
             wakes_ns: u64::MAX,
             gives_up_ns: u64::MAX,

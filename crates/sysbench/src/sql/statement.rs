@@ -15,7 +15,7 @@ pub(crate) struct Statement {
     pub(crate) text: Rc<[u8]>,
     /// Place in the list of statement kinds.
     pub(crate) kind: usize,
-    pub(crate) statement_shape: ShapeNumber,
+    pub(crate) shape_number: ShapeNumber,
     /// The text has the values written into it in place of `?`: the server prepares nothing.
     pub(crate) is_emulated: bool,
     /// What the server knows it by; `None`: it has to be prepared first.
@@ -30,14 +30,14 @@ impl Statement {
         connection: u32,
         shape: Shape<StatementShape>,
         text: Rc<[u8]>,
-        statement_shape: ShapeNumber,
+        shape_number: ShapeNumber,
         is_emulated: bool,
     ) -> Self {
         Self {
             connection,
             shape,
             kind: statement_kind(&text),
-            statement_shape,
+            shape_number,
             text,
             is_emulated,
             handle: None,

@@ -484,7 +484,7 @@ impl Store {
     pub(super) fn record(&mut self, handle: u32, outcome: Counter) {
         let now_ns = self.run.control.now_ns();
         let Some(connection) = self.connections.get(handle) else { return };
-        let (kind, shape) = (connection.kind, connection.statement_shape);
+        let (kind, shape) = (connection.kind, connection.shape_number);
         let length_ns = now_ns.saturating_sub(connection.sent_ns);
         self.run.board.record_statement(self.share, &Answered { kind, shape, outcome, length_ns });
     }
