@@ -1,8 +1,8 @@
 //! A report as GitHub-flavoured Markdown.
 
 use crate::document::{Block, Document, Section, Table, document};
-use crate::printable::is_obeyed;
 use crate::{ReportInput, printable};
+use truetps_record::is_obeyed;
 
 /// The same report as [`crate::text`], as Markdown.
 pub fn markdown(input: &ReportInput<'_>) -> String {

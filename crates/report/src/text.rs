@@ -1,8 +1,8 @@
 //! A report for a terminal.
 
 use crate::document::{Block, Document, Entry, Section, Table, Tone, document};
-use crate::printable::is_obeyed;
 use crate::{ReportInput, printable};
+use truetps_record::is_obeyed;
 
 /// Paragraphs are broken here, and tables try to stay within it.
 const WIDTH: usize = 100;

@@ -18,4 +18,5 @@ mod run;
 mod sql;
 
 pub use interrupt::Interrupt;
+pub use options::masked;
 pub use program::{World, run as run_program};

@@ -35,7 +35,7 @@ pub(crate) fn arguments() -> Vec<OsString> {
 fn masks(given: &[OsString]) -> Vec<Option<OsString>> {
     let Some((tool, arguments)) = called(given.to_vec()) else { return Vec::new() };
     let behind = match tool {
-        Personality::Sysbench => return Vec::new(),
+        Personality::Sysbench => truetps_sysbench::masked(&arguments),
         Personality::Slap => masked_slap(&arguments),
         Personality::Mtls => masked_mtls(&arguments),
     };

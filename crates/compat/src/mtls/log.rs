@@ -24,7 +24,12 @@ impl Log<'_> {
 
     fn line(&mut self, level: LogLevel, name: &str, text: &str) {
         if level >= self.level {
-            let line = format!("{}  {NAME}  {}  MainThread  {name}  {text}\n", stamp(&(self.now)()), self.pid);
+            let line = format!(
+                "{}  {NAME}  {}  MainThread  {name}  {}\n",
+                stamp(&(self.now)()),
+                self.pid,
+                truetps_record::printable(text)
+            );
             // Nobody listening is no reason to fail.
             let _ = self.out.write_all(line.as_bytes());
         }

@@ -357,7 +357,7 @@ impl Bench<'_, '_> {
     }
 
     fn warn(&mut self, text: &str) {
-        let _ = writeln!(self.world.err, "{}: {text}", super::NAME);
+        let _ = writeln!(self.world.err, "{}: {}", super::NAME, truetps_record::printable_lines(text));
     }
 
     fn report(&mut self, engine: Option<&Engine>, clients: u32, truth: &Truth, lengths: &[Duration]) {

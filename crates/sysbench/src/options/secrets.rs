@@ -1,5 +1,6 @@
 //! What is kept from records: passwords, wherever they were typed.
 
+use std::ffi::OsString;
 use std::fmt::Write;
 
 use truetps_driver::Target;
@@ -10,7 +11,21 @@ const DSN: &str = "dsn";
 /// Whether the value of an option of this name may hold a password.
 pub(crate) fn is_secret(name: &str) -> bool {
     let name = name.to_ascii_lowercase().replace('_', "-");
-    name == DSN || ["passw", "secret", "token"].iter().any(|part| name.contains(part))
+    let has = |parts: &[&str]| parts.iter().any(|part| name.contains(part));
+    let is_called = |words: &[&str]| name.split('-').any(|word| words.contains(&word));
+    name == DSN
+        || has(&["passw", "passphrase", "secret", "token", "pwd", "credential", "apikey", "api-key"])
+        || is_called(&["pass", "pw", "pswd", "psw"])
+}
+
+/// What the list of processes shows in place of each argument, where that is something else.
+pub fn masked(arguments: &[OsString]) -> Vec<Option<OsString>> {
+    let mask = |argument: &OsString| {
+        let word = argument.to_string_lossy();
+        let shown = without_secret(&word);
+        (shown != word).then(|| shown.into())
+    };
+    arguments.iter().map(mask).collect()
 }
 
 /// The words of a command line with passwords replaced.
@@ -58,6 +73,14 @@ mod tests {
         check("--DSN=nothing of the kind", "--DSN=***");
         check("--target=http://me:hid:den@there/@", "--target=http://me:***@");
         check("--target=http://me@there", "--target=http://me@there");
+        for name in ["pass", "pwd", "pw", "redis_pass", "db-pw", "PGPWD", "ssl_passphrase", "api_key"] {
+            check(&format!("--{name}=tops3cret"), &format!("--{name}=***"));
+        }
+        for harmless in ["--passes=3", "--bypass=on", "--powers=2", "--tables=4"] {
+            check(harmless, harmless);
+        }
+        let words = ["sysbench", "--mysql-password=tops3cret", "run"].map(OsString::from);
+        assert_eq!(masked(&words), [None, Some("--mysql-password=***".into()), None]);
         check("--mysql-user=me", "--mysql-user=me");
         check("oltp_read_write", "oltp_read_write");
         check("--mysql-password", "--mysql-password");

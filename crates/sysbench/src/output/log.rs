@@ -6,6 +6,7 @@
 
 use std::io::{self, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use truetps_record::printable_lines;
 
 /// How important a message is: `--verbosity` is the number of the last level that is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -86,7 +87,9 @@ impl Log {
             state.repeats += 1;
             return;
         }
-        let line = format!("{}{}{message}\n", state.take_repeats(), level.prefix());
+        // Messages of servers and scripts: the terminal must not obey them.
+        let shown: String = message.split('\t').map(printable_lines).collect::<Vec<_>>().join("\t");
+        let line = format!("{}{}{shown}\n", state.take_repeats(), level.prefix());
         state.last = Some(message.to_owned());
         self.write_message(&mut state, line.as_bytes());
     }

@@ -2,7 +2,7 @@
 //! turn the text around it.
 
 /// Whether a terminal would obey this character, or read what follows from the right.
-pub(crate) fn is_obeyed(c: char) -> bool {
+pub fn is_obeyed(c: char) -> bool {
     c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
