@@ -1,11 +1,12 @@
 //! From an experiment's folder to its answer: read, analyse, write `report.html`, print.
 
 use std::io::IsTerminal;
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 use truetps_analysis::{Analysis, Contrast, Verdict};
 use truetps_record::{ExperimentFolder, FolderError, LATEST, write_atomically};
-use truetps_report::{ReportInput, Unread};
+use truetps_report::{ReportInput, Screen, Unread};
 
 use crate::args::Format;
 use crate::commands::again;
@@ -44,7 +45,7 @@ pub(crate) fn give(folder: &ExperimentFolder, format: Format) -> Result<Exit, Fa
     let page = folder.path().join("report.html");
     let written = write_atomically(&page, truetps_report::html(&input, &recorded.series).as_bytes());
     let text = match format {
-        Format::Text => truetps_report::text(&input, in_colour()),
+        Format::Text => truetps_report::text(&input, screen()),
         Format::Json => truetps_report::json(&input),
         Format::Csv => truetps_report::csv(&input),
         Format::Md => truetps_report::markdown(&input),
@@ -93,9 +94,18 @@ pub(crate) fn warn_of(folder: &ExperimentFolder, unread: &[Unread]) {
     }
 }
 
-/// Whether somebody reads stdout who has not asked for no colours.
-pub(crate) fn in_colour() -> bool {
-    std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+/// What stdout is shown on: in colours where it is a terminal and NO_COLOR is not set.
+pub(crate) fn screen() -> Screen {
+    let has_colour =
+        std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    let width = terminal_columns(std::io::stdout()).or_else(|| std::env::var("COLUMNS").ok()?.parse().ok());
+    Screen::new(has_colour, width.filter(|width| *width > 0))
+}
+
+/// `None` where it is no terminal, or one that does not know its size.
+pub(crate) fn terminal_columns(file: impl AsFd) -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(file).ok()?;
+    (size.ws_col > 0).then_some(size.ws_col.into())
 }
 
 /// What the answer means for a script.

@@ -30,11 +30,13 @@ pub(crate) struct Lines {
     /// When the silence was told that goes on.
     told_ms: Option<f64>,
     looked_ms: f64,
+    /// Of the terminal that they are shown on.
+    columns: Option<usize>,
 }
 
 impl Lines {
     /// `absent`: what the server does not offer from the start.
-    pub(crate) fn new(interval: Duration, absent: &[AbsentSignal]) -> Self {
+    pub(crate) fn new(interval: Duration, absent: &[AbsentSignal], columns: Option<usize>) -> Self {
         let interval_ms = interval.as_secs_f64() * 1e3;
         Self {
             meter: Meter::new(interval_ms, absent),
@@ -42,6 +44,7 @@ impl Lines {
             interval_ms,
             told_ms: None,
             looked_ms: 0.0,
+            columns,
         }
     }
 
@@ -65,7 +68,7 @@ impl Lines {
             let length = silence.length_ms() / 1e3;
             format!("{}  the server answers again, after {length:.1} s without an answer", time(silence.to_ms))
         });
-        again.into_iter().chain(self.meter.line(sample)).collect()
+        again.into_iter().chain(self.meter.line(sample)).map(|line| in_columns(&line, self.columns)).collect()
     }
 
     /// While the server does not answer: for how long it has not, once an interval.
@@ -79,6 +82,31 @@ impl Lines {
         let length = silence.length_ms() / 1e3;
         Some(format!("{}  no answer from the server for {length:.1} s", time(self.looked_ms)))
     }
+}
+
+/// A line that is too long goes on below, between two of its parts.
+fn in_columns(line: &str, columns: Option<usize>) -> String {
+    const BETWEEN: &str = "  ";
+    let chars = |text: &str| text.chars().count();
+    let mut out = String::new();
+    let mut used = 0;
+    for part in line.split(BETWEEN) {
+        let needed = BETWEEN.len() + chars(part);
+        match used {
+            0 => {}
+            used_now if columns.is_some_and(|columns| used_now + needed > columns) => {
+                out.push_str("\n      ");
+                used = 6;
+            }
+            _ => {
+                out.push_str(BETWEEN);
+                used += BETWEEN.len();
+            }
+        }
+        out.push_str(part);
+        used += chars(part);
+    }
+    out
 }
 
 fn time(at_ms: f64) -> String {
@@ -223,6 +251,13 @@ mod tests {
     }
 
     #[test]
+    fn a_line_goes_on_between_its_parts() {
+        let line = "1.0s  running 2  Handler_commit 4 000/s  redo 1.0 KiB/s";
+        assert_eq!(in_columns(line, None), line);
+        assert_eq!(in_columns(line, Some(40)), "1.0s  running 2  Handler_commit 4 000/s\n      redo 1.0 KiB/s");
+    }
+
+    #[test]
     fn a_line_is_about_the_time_since_the_one_before() {
         let mut meter = meter(&[no_sessions()]);
         let first = [
@@ -293,7 +328,7 @@ mod tests {
 
     #[test]
     fn silence_is_told_while_it_lasts() {
-        let mut lines = Lines::new(Duration::from_secs(1), &[no_sessions()]);
+        let mut lines = Lines::new(Duration::from_secs(1), &[no_sessions()], None);
         let mut told = Vec::new();
         let mut wait = |lines: &mut Lines, from: u64, to: u64| {
             for ms in (from..to).step_by(20) {

@@ -11,6 +11,7 @@ use truetps_lab::{Event, Listener};
 use truetps_record::{Interval, ScheduledTrial, Suspension, Trial};
 use truetps_report::{format, printable};
 
+use crate::answer::terminal_columns;
 use crate::progress_line::Line;
 use crate::{say, say_raw};
 
@@ -138,10 +139,7 @@ pub(crate) fn farewell_of_journal(path: &Path, clear: &str) -> (String, String) 
 
 /// What fits in a line of the terminal. The last column stays free: some terminals go to the next line after it.
 fn columns() -> usize {
-    let size = rustix::termios::tcgetwinsize(std::io::stderr());
-    // A terminal that does not know its size says 0.
-    let columns = size.map_or(0, |size| usize::from(size.ws_col));
-    if columns == 0 { COLUMNS_DEFAULT } else { columns.max(20) }.saturating_sub(1)
+    terminal_columns(std::io::stderr()).map_or(COLUMNS_DEFAULT, |columns| columns.max(20)).saturating_sub(1)
 }
 
 impl Listener for Progress {

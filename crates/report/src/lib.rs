@@ -58,7 +58,7 @@ pub use remarks::remarks;
 pub use settings_diff::{diff_json, diff_markdown, diff_text};
 pub use stall_list::{StalledTrial, stalls_csv, stalls_json, stalls_markdown, stalls_text};
 pub use sysbench::sysbench;
-pub use text::text;
+pub use text::{Screen, text};
 pub use truetps_record::{printable, printable_lines};
 pub use verdicts::verdicts;
 

@@ -247,7 +247,11 @@ mod tests {
         let input = fixture.input();
         let text = "in 2 of 3 trials: trial-0002: p99 was 66 ms";
         assert_eq!(held(&input, &input.analysis.cells[0]).as_deref(), Some(text));
-        assert!(crate::text(&input, false).contains("in 2 of 3 trials"), "{}", crate::text(&input, false));
+        assert!(
+            crate::text(&input, crate::Screen::PLAIN).contains("in 2 of 3 trials"),
+            "{}",
+            crate::text(&input, crate::Screen::PLAIN)
+        );
         assert!(crate::html(&input, &[]).contains("in 2 of 3 trials"));
     }
 

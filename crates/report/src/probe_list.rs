@@ -5,10 +5,10 @@ use truetps_analysis::TopWaits;
 use truetps_record::ProbeSummary;
 
 use crate::document::{Block, Document, Entry, Section, Table};
-use crate::{csv, format, markdown, text, waits};
+use crate::{Screen, csv, format, markdown, text, waits};
 
-pub fn probe_text(summary: &ProbeSummary, waits: Option<&TopWaits>, colour: bool) -> String {
-    text::draw(document(summary, waits), colour)
+pub fn probe_text(summary: &ProbeSummary, waits: Option<&TopWaits>, screen: Screen) -> String {
+    text::draw(document(summary, waits), screen)
 }
 
 pub fn probe_markdown(summary: &ProbeSummary, waits: Option<&TopWaits>) -> String {
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn a_terminal_sees_rates_outages_and_what_is_absent() {
-        let text = probe_text(&summary(), None, false);
+        let text = probe_text(&summary(), None, Screen::PLAIN);
         let expect = "\
 mysql://root@?socket=/s: mysql 8.0.36
 
@@ -208,7 +208,11 @@ Absent
             answers_at_end: true,
             ..summary()
         };
-        assert!(!probe_text(&quiet, None, false).contains("nswer"), "{}", probe_text(&quiet, None, false));
+        assert!(
+            !probe_text(&quiet, None, Screen::PLAIN).contains("nswer"),
+            "{}",
+            probe_text(&quiet, None, Screen::PLAIN)
+        );
     }
 
     #[test]

@@ -6,14 +6,14 @@ use truetps_record::{Configuration, SCHEMA_VERSION, Trial, TrialRole, Validity};
 
 use crate::document::{Block, Document, Entry, Section, Table, Tone};
 use crate::stalls::{has_risen, kind, meanwhile, seconds};
-use crate::{Unread, csv, format, markdown, text};
+use crate::{Screen, Unread, csv, format, markdown, text};
 
 /// One trial with what happened in it.
 pub type StalledTrial<'a> = (&'a Trial, &'a TrialDetail);
 
 /// `name`: the folder, as the user named it.
-pub fn stalls_text(name: &str, trials: &[StalledTrial<'_>], unread: &[Unread], colour: bool) -> String {
-    text::draw(document(name, trials, unread), colour)
+pub fn stalls_text(name: &str, trials: &[StalledTrial<'_>], unread: &[Unread], screen: Screen) -> String {
+    text::draw(document(name, trials, unread), screen)
 }
 
 pub fn stalls_markdown(name: &str, trials: &[StalledTrial<'_>], unread: &[Unread]) -> String {
@@ -192,7 +192,7 @@ mod tests {
         let schema = serde_json::from_str(SCHEMA).unwrap();
         let document = serde_json::from_str(&stalls_json(&trials, &[])).unwrap();
         assert_eq!(violations(&schema, &document), Vec::<String>::new());
-        let text = stalls_text("runs/x", &trials, &[], false);
+        let text = stalls_text("runs/x", &trials, &[], Screen::PLAIN);
         assert!(text.starts_with("Stalls of runs/x\n") && text.contains("- stall at "), "{text}");
         assert!(stalls_markdown("runs/x", &trials, &[]).contains("| stall |"));
         let csv = stalls_csv(&trials);
@@ -205,7 +205,7 @@ mod tests {
     fn a_trial_that_is_no_evidence_says_so_without_a_stall_too() {
         let fixture = Fixture::watched();
         let trial = Trial { validity: Validity::Invalid("the server died".to_owned()), ..fixture.trials[0].clone() };
-        let text = stalls_text("runs/x", &[(&trial, &fixture.details[0])], &[], false);
+        let text = stalls_text("runs/x", &[(&trial, &fixture.details[0])], &[], Screen::PLAIN);
         assert!(text.contains("Note      trial-0001 (invalid: the server died)\n"), "{text}");
     }
 
@@ -216,7 +216,7 @@ mod tests {
         let what = "trial-0001/probe.jsonl: has not one whole line".to_owned();
         let unread = [Unread { what, whole_trial: false }];
         let said = "Not read  trial-0001/probe.jsonl: has not one whole line\n";
-        let text = stalls_text("runs/x", &trials, &unread, false);
+        let text = stalls_text("runs/x", &trials, &unread, Screen::PLAIN);
         assert!(text.contains(said), "{text}");
         assert!(stalls_markdown("runs/x", &trials, &unread).contains("probe.jsonl: has not one whole line"));
         let document: serde_json::Value = serde_json::from_str(&stalls_json(&trials, &unread)).unwrap();

@@ -4,35 +4,59 @@ use crate::document::{Block, Document, Entry, Section, Table, Tone, document};
 use crate::{ReportInput, printable};
 use truetps_record::is_obeyed;
 
-/// Paragraphs are broken here, and tables try to stay within it.
-const WIDTH: usize = 100;
+/// Paragraphs are not wider than this: longer lines are hard to read.
+const TEXT_WIDTH: usize = 100;
+/// Where no terminal has a width, a wider table is drawn in parts.
+const TABLE_WIDTH: usize = 132;
+/// A narrower terminal breaks lines by itself.
+const WIDTH_MIN: usize = 60;
 const FACT_WIDTH: usize = 10;
-/// A wider table is drawn in parts.
-const TABLE_WIDTH_MAX: usize = 132;
 /// Between the columns of a table.
 const GAP: &str = "  ";
 /// A last column of words is not broken into narrower lines than this.
 const WORDS_WIDTH_MIN: usize = 20;
 
-/// The report as lines of text. `colour` adds emphasis to words that are there without it.
-pub fn text(input: &ReportInput<'_>, colour: bool) -> String {
-    draw(document(input), colour)
+/// What the text is shown on.
+#[derive(Debug, Clone, Copy)]
+pub struct Screen {
+    /// Adds emphasis to words that are there without it.
+    colour: bool,
+    text_width: usize,
+    table_width: usize,
 }
 
-pub(crate) fn draw(document: Document, colour: bool) -> String {
+impl Screen {
+    /// No terminal: a file, or a program that reads.
+    pub const PLAIN: Self = Self { colour: false, text_width: TEXT_WIDTH, table_width: TABLE_WIDTH };
+
+    /// `width`: columns, where a terminal has a number of them.
+    pub fn new(colour: bool, width: Option<usize>) -> Self {
+        let Some(width) = width.map(|width| width.max(WIDTH_MIN)) else { return Self { colour, ..Self::PLAIN } };
+        Self { colour, text_width: width.min(TEXT_WIDTH), table_width: width }
+    }
+}
+
+/// The report as lines of text.
+pub fn text(input: &ReportInput<'_>, screen: Screen) -> String {
+    draw(document(input), screen)
+}
+
+pub(crate) fn draw(document: Document, screen: Screen) -> String {
     let Document { title, facts, sections } = document;
-    let style = Style { colour };
+    let style = Style(screen);
+    let width = screen.text_width;
     let mut out = String::new();
-    push_wrapped(&mut out, &title, "", "", WIDTH);
+    push_wrapped(&mut out, &title, "", "", width);
     out.push('\n');
     for (word, fact) in facts {
         let first = format!("{word:<FACT_WIDTH$}");
-        push_wrapped(&mut out, &fact, &first, &" ".repeat(FACT_WIDTH), WIDTH);
+        push_wrapped(&mut out, &fact, &first, &" ".repeat(FACT_WIDTH), width);
     }
     for Section { heading, blocks } in sections {
         out.push('\n');
-        out.push_str(&style.bold(&printable(&heading)));
-        out.push('\n');
+        let mut lines = String::new();
+        push_wrapped(&mut lines, &heading, "", "", width);
+        lines.lines().for_each(|line| out.push_str(&(style.bold(line) + "\n")));
         for block in &blocks {
             push_block(&mut out, block, style);
         }
@@ -45,12 +69,12 @@ fn push_block(out: &mut String, block: &Block, style: Style) {
         Block::Table(table) => push_table(out, table, style),
         Block::Paragraph(text) => {
             out.push('\n');
-            push_wrapped(out, text, "", "", WIDTH);
+            push_wrapped(out, text, "", "", style.0.text_width);
         }
         Block::List(items) => {
             out.push('\n');
             for item in items {
-                push_wrapped(out, item, "- ", "  ", WIDTH);
+                push_wrapped(out, item, "- ", "  ", style.0.text_width);
             }
         }
         Block::Lines(lines) => {
@@ -71,17 +95,17 @@ fn push_block(out: &mut String, block: &Block, style: Style) {
 fn push_table(out: &mut String, table: &Table, style: Style) {
     out.push('\n');
     if let Some(caption) = &table.caption {
-        out.push_str(&printable(caption));
-        out.push('\n');
+        push_wrapped(out, caption, "", "", style.0.table_width);
     }
     let widths = column_widths(table);
     let header: Vec<_> = table.header.iter().map(|text| Entry::from(text.clone())).collect();
-    for (index, columns) in column_groups(&widths, table.words_last).iter().enumerate() {
+    for (index, columns) in column_groups(&widths, table.words_last, style.0).iter().enumerate() {
         if index > 0 {
             out.push('\n');
         }
         let has_words = table.words_last && columns.contains(&(widths.len() - 1));
         let widths: Vec<_> = columns.iter().map(|column| widths[*column]).collect();
+        let widths = fitted(widths, has_words, style.0.table_width);
         for row in std::iter::once(&header).chain(&table.rows) {
             let row: Vec<_> = columns.iter().filter_map(|column| row.get(*column).cloned()).collect();
             push_row(out, &row, &widths, has_words, style);
@@ -91,18 +115,18 @@ fn push_table(out: &mut String, table: &Table, style: Style) {
 
 /// Columns that are drawn beside each other. A table that is far too wide goes on below, with its first column again; words
 /// have what is left of the last line.
-fn column_groups(widths: &[usize], words_last: bool) -> Vec<Vec<usize>> {
+fn column_groups(widths: &[usize], words_last: bool, screen: Screen) -> Vec<Vec<usize>> {
     let words = usize::from(words_last);
     let width =
         |column: usize| if column + words == widths.len() { WORDS_WIDTH_MIN } else { widths[column] } + GAP.len();
     let all: Vec<_> = (0..widths.len()).collect();
-    if all.iter().map(|column| width(*column)).sum::<usize>() <= TABLE_WIDTH_MAX {
+    if all.iter().map(|column| width(*column)).sum::<usize>() <= screen.table_width + GAP.len() {
         return vec![all];
     }
     let mut groups = vec![vec![0]];
     let mut used = width(0);
     for column in 1..widths.len() {
-        let last = groups.last_mut().filter(|group| group.len() == 1 || used + width(column) <= WIDTH);
+        let last = groups.last_mut().filter(|group| group.len() == 1 || used + width(column) <= screen.text_width);
         used = if let Some(group) = last {
             group.push(column);
             used + width(column)
@@ -114,24 +138,63 @@ fn column_groups(widths: &[usize], words_last: bool) -> Vec<Vec<usize>> {
     groups
 }
 
-/// A row of a table. Words in its last column go on in further lines below themselves, where they are too long.
+/// Columns that are too wide even as the only one beside the first: the wider ones get what the others leave, and their cells go
+/// on in further lines.
+fn fitted(mut widths: Vec<usize>, words_last: bool, table_width: usize) -> Vec<usize> {
+    let gaps = GAP.len() * (widths.len() - 1);
+    if words_last {
+        let last = widths.len() - 1;
+        widths[last] = widths[last].min(WORDS_WIDTH_MIN);
+    }
+    while widths.iter().sum::<usize>() + gaps > table_width {
+        let Some(widest) = widths.iter_mut().max().filter(|widest| **widest > WORDS_WIDTH_MIN) else { break };
+        *widest -= 1;
+    }
+    widths
+}
+
+/// A row of a table. Cells go on in further lines below themselves where they are too long; words in the last column have what
+/// is left of the line.
 fn push_row(out: &mut String, row: &[Entry], widths: &[usize], words_last: bool, style: Style) {
     let numbers = if words_last { row.len() - 1 } else { row.len() };
-    let padded = row[..numbers].iter().zip(widths).map(|(entry, width)| style.right(entry, *width));
-    let start = padded.collect::<Vec<_>>().join(GAP);
-    let [words] = &row[numbers..] else {
-        out.push_str(start.trim_end());
-        out.push('\n');
-        return;
+    let indent: usize = widths[..numbers].iter().map(|width| width + GAP.len()).sum();
+    let lines_of = |(column, entry): (usize, &Entry)| {
+        let width = if column < numbers {
+            widths[column]
+        } else {
+            style.0.text_width.saturating_sub(indent).max(WORDS_WIDTH_MIN)
+        };
+        if chars(&entry.text) <= width {
+            return vec![entry.text.clone()];
+        }
+        let mut lines = String::new();
+        push_wrapped(&mut lines, &entry.text, "", "", width);
+        let is_narrow = style.0.table_width < TABLE_WIDTH;
+        lines.lines().flat_map(|line| if is_narrow { pieces(line, width) } else { vec![line.to_owned()] }).collect()
     };
-    let indent = widths[..numbers].iter().map(|width| width + GAP.len()).sum();
-    let mut lines = String::new();
-    push_wrapped(&mut lines, &words.text, "", "", WIDTH.saturating_sub(indent).max(WORDS_WIDTH_MIN));
-    for (at, line) in lines.lines().enumerate() {
-        let before = if at == 0 { format!("{start}{GAP}") } else { " ".repeat(indent) };
-        out.push_str(format!("{before}{}", style.tone(line, words.tone)).trim_end());
+    let cells: Vec<Vec<String>> = row.iter().enumerate().map(lines_of).collect();
+    for at in 0..cells.iter().map(Vec::len).max().unwrap_or(0) {
+        let part = |column: usize| {
+            let text = cells[column].get(at).cloned().unwrap_or_default();
+            let entry = Entry { text, tone: row[column].tone };
+            if column < numbers { style.right(&entry, widths[column]) } else { style.tone(&entry.text, entry.tone) }
+        };
+        let line: Vec<_> = (0..cells.len()).map(part).collect();
+        out.push_str(line.join(GAP).trim_end());
         out.push('\n');
     }
+}
+
+/// A name that is longer than its column: broken behind a slash, where it has one.
+fn pieces(name: &str, width: usize) -> Vec<String> {
+    let mut rest: Vec<char> = name.chars().collect();
+    let mut pieces = Vec::new();
+    while rest.len() > width {
+        let slash = rest[..width].iter().rposition(|c| *c == '/').map_or(width, |at| at + 1);
+        pieces.push(rest.drain(..slash).collect());
+    }
+    pieces.push(rest.into_iter().collect());
+    pieces
 }
 
 fn column_widths(table: &Table) -> Vec<usize> {
@@ -193,13 +256,11 @@ fn unbreakable(text: &str) -> Vec<String> {
 }
 
 #[derive(Clone, Copy)]
-struct Style {
-    colour: bool,
-}
+struct Style(Screen);
 
 impl Style {
     fn right(self, entry: &Entry, width: usize) -> String {
-        " ".repeat(width - chars(&entry.text)) + &self.tone(&entry.text, entry.tone)
+        " ".repeat(width.saturating_sub(chars(&entry.text))) + &self.tone(&entry.text, entry.tone)
     }
 
     fn tone(self, text: &str, tone: Tone) -> String {
@@ -218,7 +279,7 @@ impl Style {
     }
 
     fn sgr(self, code: &str, text: &str) -> String {
-        if self.colour { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
+        if self.0.colour && !text.is_empty() { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
     }
 }
 
@@ -229,7 +290,7 @@ mod tests {
     #[test]
     fn a_table_that_is_far_too_wide_goes_on_below() {
         let check = |widths: &[usize], words_last, expect: &[&[usize]]| {
-            assert_eq!(column_groups(widths, words_last), expect, "{widths:?}");
+            assert_eq!(column_groups(widths, words_last, Screen::PLAIN), expect, "{widths:?}");
         };
         check(&[20, 30, 30, 30], false, &[&[0, 1, 2, 3]]);
         check(&[20, 40, 40, 40], false, &[&[0, 1], &[0, 2], &[0, 3]]);
@@ -244,7 +305,7 @@ mod tests {
 
     /// Every line of `expect` must be in the report, in this order.
     fn check(fixture: &Fixture, expect: &str) {
-        let got = text(&fixture.input(), false);
+        let got = text(&fixture.input(), Screen::PLAIN);
         let mut lines = got.lines();
         for line in expect.lines() {
             assert!(lines.any(|found| found == line), "{got}\nshould contain, in its place:\n{line}");
@@ -444,7 +505,7 @@ Server    none: the script had connected to no server
 Load      cpu, a script of sysbench; no warm-up; 10 000 transactions
 ",
         );
-        let text = text(&fixture.input(), false);
+        let text = text(&fixture.input(), Screen::PLAIN);
         assert!(!text.contains("mysql") && !text.contains("prepared") && !text.contains(" of 0 rows"), "{text}");
     }
 
@@ -479,12 +540,12 @@ innodb_flush_log_at_trx_commit / sync_binlog  knee  knee to best        best at 
     #[test]
     fn colour_adds_nothing_that_the_words_do_not_say() {
         for fixture in [Fixture::durability(), Fixture::troubled()] {
-            let coloured = text(&fixture.input(), true);
+            let coloured = text(&fixture.input(), Screen::new(true, None));
             let mut plain = String::new();
             for (index, part) in coloured.split('\u{1b}').enumerate() {
                 plain.push_str(if index == 0 { part } else { part.split_once('m').unwrap().1 });
             }
-            assert_eq!(plain, text(&fixture.input(), false));
+            assert_eq!(plain, text(&fixture.input(), Screen::PLAIN));
             assert!(coloured.contains("\u{1b}[32mfaster\u{1b}[0m"));
         }
     }
@@ -498,11 +559,25 @@ innodb_flush_log_at_trx_commit / sync_binlog  knee  knee to best        best at 
             Fixture::open_run(8000),
             Fixture::durability().with(Vec::clear),
         ] {
-            let text = text(&fixture.input(), false);
-            let wide: Vec<_> = text.lines().filter(|line| chars(line) > WIDTH).collect();
+            let text = text(&fixture.input(), Screen::PLAIN);
+            let wide: Vec<_> = text.lines().filter(|line| chars(line) > TEXT_WIDTH).collect();
             assert!(wide.is_empty(), "{wide:?}");
             assert!(!text.contains("NaN") && !text.contains("inf "), "{text}");
         }
+    }
+
+    #[test]
+    fn a_narrow_terminal_breaks_no_number() {
+        for fixture in [Fixture::durability(), Fixture::troubled(), Fixture::rates(), Fixture::watched()] {
+            for width in [60, 80] {
+                let text = text(&fixture.input(), Screen::new(false, Some(width)));
+                let wide: Vec<_> = text.lines().filter(|line| chars(line) > width).collect();
+                assert!(wide.is_empty(), "{width}: {wide:#?}");
+            }
+        }
+        assert!(
+            text(&Fixture::durability().input(), Screen::new(false, Some(20))).lines().any(|line| chars(line) > 40)
+        );
     }
 
     #[test]

@@ -182,7 +182,7 @@ mod tests {
         assert_eq!(names, expect);
         // Half a session at 1,000 tps.
         assert!(first.rows[0][1].starts_with("50") && first.rows[0][1].ends_with(" µs"), "{:?}", first.rows);
-        let text = crate::text(&fixture.input(), false);
+        let text = crate::text(&fixture.input(), crate::Screen::PLAIN);
         assert!(text.contains(HEADING) && text.contains("innodb_data_file"), "{text}");
         assert!(section(&Fixture::durability().input()).is_none(), "nobody has watched");
     }

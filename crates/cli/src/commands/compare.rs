@@ -13,7 +13,7 @@ use truetps_report::{
     comparison_markdown, comparison_text, durability_of, remarks, threshold_word,
 };
 
-use crate::answer::{in_colour, warn_of};
+use crate::answer::{screen, warn_of};
 use crate::args::{CompareArgs, TableFormat};
 use crate::commands::probe::refuse_folder;
 use crate::exit::Exit;
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
         tell_thresholds(&compared, &judged);
     }
     let printed = print_out(&match args.format {
-        TableFormat::Text => comparison_text(&inputs, in_colour()),
+        TableFormat::Text => comparison_text(&inputs, screen()),
         TableFormat::Json => comparison_json(&inputs),
         TableFormat::Csv => comparison_csv(&inputs),
         TableFormat::Md => comparison_markdown(&inputs),

@@ -12,7 +12,7 @@ use truetps_probe::{clock, host_facts};
 use truetps_record::{FolderError, ProbeFolder, ProbeRun, ProbeSpec, SCHEMA_VERSION, ServerFacts};
 use truetps_report::{probe_csv, probe_json, probe_markdown, probe_text};
 
-use crate::answer::{in_colour, shown};
+use crate::answer::{screen, shown, terminal_columns};
 use crate::args::{TableFormat, WatchArgs};
 use crate::commands::instance::target_of;
 use crate::exit::Exit;
@@ -49,7 +49,8 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Exit, Failure> {
         folder.begin(header)
     });
     let mut watch = watch.map_err(|error| Failure::failed(&error).hint(room(&error)))?;
-    let error = watch_until(&mut watch, args, Lines::new(args.interval, &absent), &stop);
+    let error =
+        watch_until(&mut watch, args, Lines::new(args.interval, &absent, terminal_columns(std::io::stderr())), &stop);
     let error = error.or_else(|| {
         about.ended_at = Some(clock::now_rfc3339());
         about.kept_bytes = folder.kept_bytes().ok();
@@ -133,7 +134,7 @@ pub(crate) fn show(folder: &ProbeFolder, format: TableFormat) -> Result<Exit, Fa
         say(&format!("warning: {}: probe.jsonl: {damage}\n", shown(folder.path()).display()));
     }
     let printed = print_out(&match format {
-        TableFormat::Text => probe_text(&summary, waits, in_colour()),
+        TableFormat::Text => probe_text(&summary, waits, screen()),
         TableFormat::Json => probe_json(&summary, waits),
         TableFormat::Csv => probe_csv(&summary),
         TableFormat::Md => probe_markdown(&summary, waits),

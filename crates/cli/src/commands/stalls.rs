@@ -2,7 +2,7 @@
 
 use truetps_report::{stalls_csv, stalls_json, stalls_markdown, stalls_text};
 
-use crate::answer::{in_colour, warn_of};
+use crate::answer::{screen, warn_of};
 use crate::args::{StallsArgs, TableFormat};
 use crate::commands::probe::refuse_folder;
 use crate::exit::Exit;
@@ -25,7 +25,7 @@ pub(crate) fn run(args: &StallsArgs) -> Result<Exit, Failure> {
     }
     let borrowed: Vec<_> = trials.iter().map(|one| (&one.trial, &one.detail)).collect();
     Ok(print_out(&match args.format {
-        TableFormat::Text => stalls_text(&named.name(), &borrowed, &unread, in_colour()),
+        TableFormat::Text => stalls_text(&named.name(), &borrowed, &unread, screen()),
         TableFormat::Json => stalls_json(&borrowed, &unread),
         TableFormat::Csv => stalls_csv(&borrowed),
         TableFormat::Md => stalls_markdown(&named.name(), &borrowed, &unread),

@@ -17,7 +17,7 @@ use truetps_record::{Configuration, Experiment, Plan, Trial};
 
 use crate::csv;
 use crate::document::{Block, Document, Section};
-use crate::{Unread, markdown, text, waits};
+use crate::{Screen, Unread, markdown, text, waits};
 
 pub use fail_if::FailIf;
 pub use json::comparison_json;
@@ -56,8 +56,8 @@ pub struct ComparisonInput<'a> {
     pub thresholds: &'a [(FailIf, ThresholdState)],
 }
 
-pub fn comparison_text(inputs: &[ComparisonInput<'_>], colour: bool) -> String {
-    let drawn: Vec<_> = inputs.iter().map(|input| text::draw(document(input), colour)).collect();
+pub fn comparison_text(inputs: &[ComparisonInput<'_>], screen: Screen) -> String {
+    let drawn: Vec<_> = inputs.iter().map(|input| text::draw(document(input), screen)).collect();
     drawn.join("\n")
 }
 

@@ -10,9 +10,9 @@ use truetps_record::{Configuration, Trial, TrialRole, WorkloadProfile};
 use super::{
     ComparedSide, ComparisonInput, FailIf, comparison_csv, comparison_json, comparison_markdown, comparison_text,
 };
-use crate::durability_of;
 use crate::fixture::Fixture;
 use crate::schema_check::violations;
+use crate::{Screen, durability_of};
 
 const SCHEMA: &str = include_str!("../../../../docs/reference/comparison.schema.json");
 
@@ -99,7 +99,7 @@ fn documents_match_the_schema() {
 
 #[test]
 fn the_answer_in_words() {
-    let text = comparison_text(&[flushes(Pairing::Blocks).input()], false);
+    let text = comparison_text(&[flushes(Pairing::Blocks).input()], Screen::PLAIN);
     for part in [
         "runs/after (innodb_flush_log_at_trx_commit=0 connections=8) compared with runs/before\n\
          (innodb_flush_log_at_trx_commit=1 connections=8)",
@@ -112,7 +112,7 @@ fn the_answer_in_words() {
         assert!(text.contains(part), "{part}\n{text}");
     }
     assert!(!text.contains("not interleaved"), "{text}");
-    let text = comparison_text(&[flushes(Pairing::None).input()], false);
+    let text = comparison_text(&[flushes(Pairing::None).input()], Screen::PLAIN);
     assert!(text.contains("not interleaved") && text.contains("How far this goes"), "{text}");
     let markdown = comparison_markdown(&[flushes(Pairing::None).input()]);
     assert!(markdown.contains("| tps |") && markdown.contains("## Figures"), "{markdown}");
@@ -132,7 +132,7 @@ fn a_side_that_survives_less_is_told_beside_the_verdict() {
     let less = with("durability");
     less.check();
     assert_eq!(less.thresholds[0].1, ThresholdState::Crossed);
-    let text = comparison_text(&[less.input()], false);
+    let text = comparison_text(&[less.input()], Screen::PLAIN);
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for part in [
         "3 trials each, interleaved; a crash of the server process or a power failure can cost B up to about 1 s of \
@@ -153,7 +153,7 @@ fn a_side_that_survives_less_is_told_beside_the_verdict() {
     assert_eq!(state, ThresholdState::DurabilityUnknown);
     unknown.thresholds = vec![(FailIf::Durability, state)];
     unknown.check();
-    let text = comparison_text(&[unknown.input()], false);
+    let text = comparison_text(&[unknown.input()], Screen::PLAIN);
     assert!(text.contains("durability: cannot be judged") && text.contains("the settings of B"), "{text}");
     assert!(!text.contains("can cost B"), "{text}");
 }
@@ -169,7 +169,7 @@ fn what_a_verdict_lacks_is_told() {
     ] {
         made.comparison.lines[0].missing = Some(missing);
         made.check();
-        let text = comparison_text(&[made.input()], false);
+        let text = comparison_text(&[made.input()], Screen::PLAIN);
         let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(flat.contains("excludes no difference, but") && flat.contains(expect), "{text}");
     }
@@ -194,7 +194,7 @@ fn workloads_differ_in_their_own_terms() {
     let mut made = flushes(Pairing::None);
     made.comparison.profile_a = Some(profile(1.0, 0.0));
     made.comparison.profile_b = Some(profile(0.0, 14.1));
-    let text = comparison_text(&[made.input()], false);
+    let text = comparison_text(&[made.input()], Screen::PLAIN);
     for part in [
         "inserts that name their primary key: A 100 %, B 0.0 %",
         "a client writes half of its keys again: A within the same transaction, B hardly ever",
@@ -205,5 +205,5 @@ fn workloads_differ_in_their_own_terms() {
     }
     assert!(!text.contains("rows written on each page"), "what is the same is not told: {text}");
     made.comparison.profile_b = None;
-    assert!(!comparison_text(&[made.input()], false).contains("What was sent"));
+    assert!(!comparison_text(&[made.input()], Screen::PLAIN).contains("What was sent"));
 }
