@@ -108,7 +108,9 @@ fn put_back(owned: &Owned, place: &Place, what: &str, before: &(BTreeMap<String,
     if said_so {
         owned.execute(&["DROP DATABASE IF EXISTS truetps"]);
         let folder = place.path().join("state/truetps/journals");
-        journals(place).iter().for_each(|kept| fs::remove_file(folder.join(kept)).unwrap());
+        for kept in journals(place) {
+            fs::remove_file(folder.join(kept)).unwrap();
+        }
     }
     let again = place.run(&["server", "restore"]);
     assert_eq!((again.code, again.stdout.as_str()), (Some(0), ""), "{what}: {}", again.stderr);

@@ -144,7 +144,9 @@ fn one(path: &Path, args: &RestoreArgs, logins: &mut Logins<'_>) -> Result<(), R
         None => Surety::Id,
     };
     let Restored { done, left, failed: not_done, kept, notes } = restore(path, &target, surety).map_err(failed)?;
-    notes.iter().for_each(|note| say(&format!("{note}\n")));
+    for note in notes {
+        say(&format!("{note}\n"));
+    }
     let done = done.iter().map(|line| format!("put back: {line}\n"));
     let left = left.iter().map(|line| format!("left as it is: {line}\n"));
     let kept = kept.map(|kept| format!("what was there before the run is kept in {}\n", kept.display()));
