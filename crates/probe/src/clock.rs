@@ -1,23 +1,33 @@
 //! The only place that reads the wall clock. Durations are measured with `Instant`, never with this.
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
+
+/// 9999-12-31T23:59:59Z: RFC 3339 has four digits for the year.
+const LAST_S: u64 = 253_402_300_799;
 
 /// Now in UTC, `2026-11-21T20:34:38Z`.
-#[expect(clippy::disallowed_methods, reason = "this is the clock module")]
 pub fn now_rfc3339() -> String {
-    humantime::format_rfc3339_seconds(SystemTime::now()).to_string()
+    humantime::format_rfc3339_seconds(now()).to_string()
 }
 
 /// Now in UTC, to the millisecond: `2026-11-21T20:34:38.123Z`.
-#[expect(clippy::disallowed_methods, reason = "this is the clock module")]
 pub fn now_rfc3339_ms() -> String {
-    humantime::format_rfc3339_millis(SystemTime::now()).to_string()
+    humantime::format_rfc3339_millis(now()).to_string()
+}
+
+#[expect(clippy::disallowed_methods, reason = "this is the clock module")]
+fn now() -> SystemTime {
+    writable(SystemTime::now())
+}
+
+/// The time, or the nearest one that can be written: a clock may be set before 1970.
+fn writable(time: SystemTime) -> SystemTime {
+    time.clamp(SystemTime::UNIX_EPOCH, SystemTime::UNIX_EPOCH + Duration::from_secs(LAST_S))
 }
 
 /// Seconds since 1970, with their fraction.
-#[expect(clippy::disallowed_methods, reason = "this is the clock module")]
 pub fn epoch_s() -> f64 {
-    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64())
+    now().duration_since(SystemTime::UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64())
 }
 
 /// Now in UTC as part of a folder's name: `20261121-203438`.
@@ -28,6 +38,18 @@ pub fn folder_stamp() -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_is_set_wrong_can_be_written() {
+        let check = |time: SystemTime, expect: &str| {
+            assert_eq!(humantime::format_rfc3339_seconds(writable(time)).to_string(), expect);
+        };
+        check(SystemTime::UNIX_EPOCH - Duration::from_secs(1), "1970-01-01T00:00:00Z");
+        check(SystemTime::UNIX_EPOCH + Duration::from_secs(LAST_S), "9999-12-31T23:59:59Z");
+        check(SystemTime::UNIX_EPOCH + Duration::from_secs(LAST_S + 1), "9999-12-31T23:59:59Z");
+    }
+
     #[test]
     fn stamps_have_their_shape() {
         let stamp = super::folder_stamp();

@@ -29,6 +29,8 @@ mod other_run;
 mod personality;
 mod plan;
 mod plan_check;
+#[cfg(test)]
+mod plan_check_tests;
 mod printable;
 mod probe;
 mod probe_answers;

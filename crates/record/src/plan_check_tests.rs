@@ -1,0 +1,296 @@
+//! What is refused in a plan, and what is not.
+
+use crate::{
+    DatadirState, GeneratedTable, KeyMode, Personality, Plan, Protocol, SettingValue, TableSection, WorkloadSpec,
+};
+
+const SMALL: &str = r#"
+    name = "small"
+    about = "a test"
+    [workload]
+    name = "insert"
+    [factors]
+    innodb_flush_log_at_trx_commit = [1, 2]
+    connections = [1, 8]
+    [quick]
+    blocks = 2
+    factors = { connections = [4] }
+"#;
+
+fn error_of(text: &str) -> String {
+    Plan::parse(text).expect_err("a wrong plan").to_string()
+}
+
+#[test]
+fn defaults_and_product() {
+    let plan = Plan::parse(SMALL).unwrap();
+    assert_eq!((plan.workload.table_rows, plan.workload.protocol), (200_000, Protocol::Prepared));
+    assert_eq!((plan.design.blocks, plan.design.datadir), (5, DatadirState::Refill));
+    let labels: Vec<_> = plan.configurations().iter().map(ToString::to_string).collect();
+    assert_eq!(
+        labels,
+        [
+            "innodb_flush_log_at_trx_commit=1 connections=1",
+            "innodb_flush_log_at_trx_commit=1 connections=8",
+            "innodb_flush_log_at_trx_commit=2 connections=1",
+            "innodb_flush_log_at_trx_commit=2 connections=8",
+        ]
+    );
+    assert_eq!(plan.baseline()["innodb_flush_log_at_trx_commit"], SettingValue::Int(1));
+    let quick = plan.into_quick();
+    assert_eq!((quick.design.blocks, quick.configurations().len()), (2, 2));
+}
+
+#[test]
+fn servers_by_name() {
+    let named = |text: &str| Plan::parse(&SMALL.replace("about =", &format!("{text}\n        about ="))).unwrap();
+    let short = named("server = 'mysql-8.0'");
+    assert_eq!(short.server_names(), ["mysql-8.0"]);
+    assert_eq!(Plan::parse(&short.to_toml()).unwrap(), short);
+    let factor = SMALL.replace("[factors]", "[factors]\n        server = ['a', 'b']");
+    let plan = Plan::parse(&factor).unwrap();
+    assert_eq!(plan.server_names(), ["a", "b"]);
+    assert_eq!(plan.setting_factors().into_keys().collect::<Vec<_>>(), ["innodb_flush_log_at_trx_commit"]);
+    assert_eq!(plan.configurations()[0].server(), Some("a"));
+    assert_eq!(plan.configurations()[0].settings().count(), 1);
+    assert!(error_of(&factor.replace("about =", "server = 'c'\n        about =")).contains("is a factor too"));
+    assert!(error_of(&factor.replace("'a', 'b'", "5.7, 8.0")).contains("in quotes"));
+    assert!(error_of(&format!("{SMALL}\n[server]\nnam = 'x'")).contains("did you mean `name`"));
+}
+
+#[test]
+fn a_plan_survives_being_written() {
+    let plan = Plan::parse(SMALL).unwrap();
+    assert_eq!(Plan::parse(&plan.to_toml()).unwrap(), plan);
+}
+
+#[test]
+fn the_record_of_a_script_has_no_limits() {
+    let text = "name = 's'\nabout = '?'\n[workload]\nname = 'sysbench'\nscript = 'oltp'\n[load]\nmeasure_s = 0\n\
+                rate = 20000000\n[load.errors]\nretry = ['deadlock', 'other(HV000)']\n[factors]\n\
+                connections = [1000000]\n";
+    let plan = Plan::parse(text).unwrap();
+    assert_eq!(plan.recorded_from, Some(Personality::Sysbench), "though it does not say so");
+    assert_eq!(Plan::parse(&plan.to_toml()).unwrap(), plan);
+}
+
+/// Whatever mysqlslap and mtls-perf-bench can be asked for.
+#[test]
+fn a_record_has_no_limits() {
+    let slap = |text: &str| {
+        let text = text.replace("WORKLOAD", "[workload]\nsql = 'select 1'\n");
+        let text = format!("name = 's'\nabout = '?'\nrecorded_from = 'slap'\n{text}");
+        let has_factors = text.contains("[factors]");
+        let text = if has_factors { text } else { text + "\n[factors]\nconnections = [1]\n" };
+        let plan = Plan::parse(&text).unwrap_or_else(|error| panic!("{text}\n{error}"));
+        assert_eq!(plan.recorded_from, Some(Personality::Slap));
+        assert_eq!(Plan::parse(&plan.to_toml()).unwrap(), plan, "{text}");
+        let wish = text.replace("recorded_from = 'slap'", "");
+        assert!(Plan::parse(&wish).is_err(), "nobody can wish for it: {wish}");
+    };
+    slap("WORKLOAD");
+    slap("WORKLOAD create = 'create table `a b` (i int); create table `a b` (i int)'");
+    slap("WORKLOAD commit_every = 4000000000");
+    slap("WORKLOAD [factors]\nconnections = [4, 4]");
+    slap("WORKLOAD [design]\nblocks = 100000");
+    slap("WORKLOAD [load]\nmeasure_s = 1e7");
+    slap("WORKLOAD [load]\nmeasure_s = 0.001\nrate = 1e12");
+    slap("[workload]\nsql = ['BEGIN', \"select 'a\", 'COMMIT']\n");
+    slap(&format!("[workload]\nsql = '{}'\n", "select 1;".repeat(20_000)));
+    slap("[workload]\ntable = { ints = 5000, name = 'a-ä', decimal_scale = 60 }\nrows_per_insert = 70000\n");
+    let error = |text: &str| {
+        let text = format!("name = 's'\nabout = '?'\n{text}\n[workload]\nsql = 'x'\n[factors]\nconnections = []");
+        error_of(&text)
+    };
+    assert!(error("recorded_from = 'mtls'").contains("`factors.connections`: has no level"));
+    assert!(error("recorded_from = 'a hand'").contains("unknown variant `a hand`, expected one of `sysbench`"));
+}
+
+#[test]
+fn numbers_that_toml_does_not_have() {
+    let mut plan = Plan::parse(&SMALL.replace("'insert'", "'table'")).unwrap();
+    plan.recorded_from = Some(Personality::Mtls);
+    plan.design.seed = u64::MAX;
+    plan.load.measure_transactions = Some(1 << 63);
+    plan.workload.table_rows = u64::MAX;
+    plan.quick.table_rows = Some(u64::MAX);
+    assert_eq!(Plan::parse(&plan.to_toml()).unwrap(), plan);
+    let mut table = WorkloadSpec::new("table");
+    table.table = TableSection::Generated(GeneratedTable { rows: u64::MAX, ..GeneratedTable::default() });
+    let rows = Plan { workload: table, ..plan.clone() };
+    assert!(rows.to_toml().contains("rows = \"18446744073709551615\""), "{}", rows.to_toml());
+
+    let refused = |change: &dyn Fn(&mut Plan), expect: &str| {
+        let mut plan = Plan::parse(SMALL).unwrap();
+        change(&mut plan);
+        let error = error_of(&plan.to_toml());
+        assert!(error.contains(expect), "{error}\nshould contain\n{expect}");
+    };
+    let most = "is not between 1 and 9223372036854775807";
+    refused(&|plan| plan.load.measure_transactions = Some(u64::MAX), most);
+    refused(&|plan| plan.design.seed = 1 << 63, "`design.seed`: 9223372036854775808 is not between 0 and");
+    refused(&|plan| plan.workload.table_rows = u64::MAX, "`workload.table_rows`: 18446744073709551615 is not");
+    refused(&|plan| plan.quick.table_rows = Some(u64::MAX), "`quick.table_rows`: 18446744073709551615 is not");
+    let with = |seed: &str| error_of(&format!("{SMALL}\n[design]\nseed = {seed}"));
+    assert!(with("'7'").contains("invalid type: string \"7\", expected a whole number from 0"));
+    assert!(with("-7").contains("expected a whole number from 0"));
+    assert!(with("9223372036854775808").contains("seed = 9223372036854775808"), "{}", with("9223372036854775808"));
+}
+
+#[test]
+fn configurations_that_mean_nothing_are_left_out() {
+    let with = |leave_out: &str| {
+        let text = "[factors]\n        log_bin = [false, true]\n        sync_binlog = [0, 1]";
+        let design = format!("connections = [1, 8]\n[design]\nleave_out = {leave_out}");
+        Plan::parse(&SMALL.replace("[factors]", text).replace("connections = [1, 8]", &design))
+    };
+    let plan = with("[{ log_bin = false, sync_binlog = 1 }]").unwrap();
+    assert_eq!(Plan::parse(&plan.to_toml()).unwrap(), plan);
+    let labels: Vec<_> = plan.configurations().iter().map(ToString::to_string).collect();
+    assert_eq!(labels.len(), 12, "of 16");
+    assert!(!labels.iter().any(|label| label.starts_with("log_bin=false sync_binlog=1")), "{labels:?}");
+    let check = |leave_out: &str, expect: &str| {
+        let error = with(leave_out).unwrap_err().to_string();
+        assert!(error.contains(expect), "{error}\nshould contain\n{expect}");
+    };
+    check("[{ log_bn = false }]", "unknown key `log_bn` in `design.leave_out` (did you mean `log_bin`");
+    check("[{ sync_binlog = 7 }]", "`design.leave_out.sync_binlog`: `7` is not one of the factor's levels");
+    check("[{ log_bin = false }]", "`design.leave_out`: leaves no configuration of the baseline");
+    check("[{ connections = 4 }]", "leaves no configuration of the baseline with `--quick`");
+    check("[{}]", "leaves no configuration");
+    check("{ log_bin = false }", "expected a sequence");
+}
+
+#[test]
+fn hot_rows_may_be_a_factor() {
+    let with = |workload: &str, levels: &str| {
+        let factors = format!("[factors]\nhot_rows = {levels}");
+        Plan::parse(&SMALL.replace("name = \"insert\"", workload).replace("[factors]", &factors))
+    };
+    let plan = with("name = 'hot-row'", "[1, 100]").unwrap();
+    assert_eq!(Plan::parse(&plan.to_toml()).unwrap(), plan);
+    assert_eq!((plan.workload.table_rows, plan.largest_workload().hot_rows), (100, Some(100)));
+    let first = &plan.configurations()[0];
+    assert_eq!(
+        (plan.workload_of(first).hot_rows, plan.baseline().get("hot_rows")),
+        (Some(1), Some(&SettingValue::Int(1)))
+    );
+    assert_eq!(first.settings_label(), "hot_rows=1 innodb_flush_log_at_trx_commit=1");
+    assert_eq!(first.settings().count(), 1);
+    assert!(!plan.setting_factors().contains_key("hot_rows"));
+    let check = |workload, levels, expect: &str| {
+        let error = with(workload, levels).unwrap_err().to_string();
+        assert!(error.contains(expect), "{error}\nshould contain\n{expect}");
+    };
+    check("name = 'insert'", "[1]", "`factors.hot_rows` means nothing to `insert`: it is for `hot-row`");
+    check("name = 'hot-row'\nhot_rows = 1", "[1]", "`workload.hot_rows`: is a factor too");
+    check("name = 'hot-row'", "[0]", "`factors.hot_rows`: 0 is not between 1 and 100000");
+    check("name = 'hot-row'", "['1']", "`1` is not a whole number");
+}
+
+#[test]
+fn the_key_may_be_a_factor() {
+    let with = |workload: &str, levels: &str| {
+        let factors = format!("[factors]\nkey = {levels}");
+        Plan::parse(&SMALL.replace("name = \"insert\"", workload).replace("[factors]", &factors))
+    };
+    let plan = with("name = 'delete-insert'\ntable_rows = 70", "['random', 'auto']").unwrap();
+    assert_eq!(Plan::parse(&plan.to_toml()).unwrap(), plan);
+    assert_eq!((plan.workload.table_rows, plan.largest_workload().table_rows), (70, 70));
+    let modes: Vec<_> = plan.configurations().iter().map(|one| plan.workload_of(one).key).collect();
+    assert_eq!((modes.len(), modes[0], modes[7]), (8, Some(KeyMode::Random), Some(KeyMode::Auto)));
+    assert_eq!(plan.baseline().get("key"), Some(&SettingValue::Text("random".to_owned())));
+    let first = &plan.configurations()[0];
+    assert_eq!(first.settings_label(), "key=random innodb_flush_log_at_trx_commit=1");
+    assert_eq!(first.settings().count(), 1);
+    assert!(!plan.setting_factors().contains_key("key"));
+    let check = |workload, levels, expect: &str| {
+        let error = with(workload, levels).unwrap_err().to_string();
+        assert!(error.contains(expect), "{error}\nshould contain\n{expect}");
+    };
+    check("name = 'insert'", "['auto']", "`factors.key` means nothing to `insert`: it is for `delete-insert`");
+    check("name = 'delete-insert'\nkey = 'auto'", "['auto']", "`workload.key`: is a factor too");
+    check("name = 'delete-insert'", "['automatic']", "`factors.key`: unknown key `automatic` (known: `deleted`");
+    check("name = 'delete-insert'", "[1]", "`factors.key`: unknown key `1`");
+}
+
+#[test]
+fn wrong_plans_are_named() {
+    let check = |from: &str, to: &str, expect: &str| {
+        let error = error_of(&SMALL.replace(from, to));
+        assert!(error.contains(expect), "{error}\nshould contain\n{expect}");
+    };
+    check("[workload]", "[worklod]", "unknown key `worklod` in `plan` (did you mean `workload`");
+    check("blocks = 2", "block = 2", "did you mean `blocks`?");
+    check("connections = [1, 8]", "connections = [0]", "`factors.connections`: 0 is not between 1 and 100000");
+    check("connections = [1, 8]", "connections = [1, 1]", "names a level twice");
+    check("connections = [1, 8]", "connections = [\"many\"]", "`many` is not a whole number");
+    check("commit = [1, 2]", "commit = []", "has no level");
+    check("connections = [1, 8]", "", "`connections` is missing");
+    check("name = \"small\"", "name = \"../up\"", "`../up` must be 1 to 64 letters");
+    check("[quick]", "[load]\nmeasure_s = 0\n[quick]", "`load.measure_s`: 0 is not between 0.1");
+    check("[quick]", "[load]\nmeasure_s = nan\n[quick]", "`load.measure_s`");
+    check("[quick]", "[design.baseline]\nconnection = 1\n[quick]", "did you mean `connections`?");
+    check("[quick]", "[design.baseline]\nconnections = 9\n[quick]", "`9` is not one of the factor's levels");
+    check("about = \"a test\"", "about = 1", "line 3");
+    check("factors = { connections = [4] }", "factors = { conections = [4] }", "did you mean `connections`?");
+}
+
+/// Nothing of the size of the product is made: these would take hours, or all memory.
+#[test]
+fn plans_that_are_too_large_are_refused_at_once() {
+    let factor = |n: u32| format!("        f{n} = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]\n");
+    let factors: String = (0..9).map(factor).collect();
+    let product = "their product times `blocks` is more than 20000 trials";
+    let large = SMALL.replace("[factors]", &format!("[factors]\n{factors}"));
+    assert!(error_of(&large).contains(product));
+    assert!(error_of(&large.replace("about", "recorded_from = 'slap'\nabout")).contains(product));
+    let levels: Vec<_> = (1..2000).map(|n| n.to_string()).collect();
+    let quick = SMALL
+        .replace("connections = [4]", &format!("connections = [{}], f = [{}]", levels.join(","), levels.join(",")));
+    let quick = quick.replace("[factors]", "[factors]\nf = [1]");
+    assert!(error_of(&quick).starts_with("`quick.factors`: their product"), "{}", error_of(&quick));
+    let many = (0..101).map(|n| format!("f{n} = [1]\n")).collect::<Vec<_>>().concat();
+    assert!(
+        error_of(&SMALL.replace("[factors]", &format!("[factors]\n{many}"))).contains("103 factors are more than 100")
+    );
+    let left_out = vec!["{ connections = 8 }"; 1001].join(",");
+    let design = format!("{SMALL}\n[design]\nleave_out = [{left_out}]");
+    assert!(error_of(&design).contains("1001 combinations are more than 1000"));
+}
+
+#[test]
+fn records_have_connections() {
+    let record = SMALL.replace("about", "recorded_from = 'slap'\nabout");
+    Plan::parse(&record).unwrap();
+    assert!(error_of(&record.replace("connections = [1, 8]", "")).contains("`connections` is missing"));
+    for level in ["0", "0.5", "-1", "true", "'many'", "4294967296"] {
+        let error = error_of(&record.replace("[1, 8]", &format!("[{level}]")));
+        assert!(error.starts_with("`factors.connections`: `"), "{error}");
+    }
+}
+
+#[test]
+fn all_problems_of_a_plan_are_told() {
+    let text =
+        "nam = 'p'\n[workload]\nname = 'insert'\n[load]\nmesure_s = 1\n[factors]\nsync_binlog = 1\nconnectons = [[1]]";
+    let error = error_of(text);
+    let expect = [
+        "5 problems:",
+        "  unknown key `nam` in `plan` (did you mean `name`?)",
+        "  unknown key `mesure_s` in `load` (did you mean `measure_s`",
+        "  `name`: is missing: a short name",
+        "  `about`: is missing: one sentence",
+        "  2 problems",
+    ];
+    for (line, expect) in error.lines().zip(expect).take(5) {
+        assert!(line.starts_with(&expect.replace("5 problems", "6 problems")), "{error}");
+    }
+    assert!(error.contains("`factors.sync_binlog`: is not a list of levels: write `sync_binlog = [1]`"), "{error}");
+    assert!(error.contains("`factors.connectons`: `[1]` is no level"), "{error}");
+    let typo =
+        SMALL.replace("connections = [1, 8]", "connectons = [1, 8]").replace("name = \"small\"", "name = \"a b\"");
+    let error = error_of(&typo);
+    assert!(error.starts_with("2 problems:\n  `name`: `a b` must be"), "{error}");
+    assert!(error.contains("at least one number of connections (is it `connectons`?)"), "{error}");
+}
