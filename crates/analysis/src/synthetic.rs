@@ -102,6 +102,7 @@ fn trial(name: &str, place: (u32, u32, TrialRole), configuration: &Configuration
         measured: Some(measured),
         profile: None,
         script: None,
+        logged: None,
         beside: Vec::new(),
         notes: Vec::new(),
     }

@@ -69,6 +69,14 @@ fn who_else_gets_what_is_written_is_told_and_recorded() {
             false => (None, "whether replicas follow this server is unknown: the account lacks PROCESS"),
         };
         assert!(ran.stderr.contains("log_bin = ON") && ran.stderr.contains(words), "{}", ran.stderr);
+        let logged = &place.run_json("trial-0001")["logged"];
+        assert!(logged["redo_bytes"].as_u64().unwrap() > 100_000, "{logged}");
+        assert_eq!(
+            logged["binlog_bytes"].as_u64().is_some_and(|bytes| bytes > 100_000),
+            binary.is_mariadb(),
+            "{logged}"
+        );
+        assert!(ran.stderr.contains("filling the tables has written"), "{}", ran.stderr);
         let report = place.good(&["report", "--format", "json"]).stdout;
         let report: serde_json::Value = serde_json::from_str(&report).unwrap();
         let replication = &report["experiment"]["guest"]["replication"];

@@ -132,6 +132,7 @@ impl Recording {
             measured: None,
             profile: None,
             script: None,
+            logged: None,
             beside: Vec::new(),
             notes: Vec::new(),
         };

@@ -395,6 +395,9 @@ impl<'a> Bench<'a> {
                 };
                 let kept = run_trial(&context, &mut trial, &mut writer, &mut |seen| on_seen(seen, listener));
                 health = look_at_server(&mut site, &mut trial);
+                if let Some(log) = site.log.as_mut().filter(|_| health != Health::Gone) {
+                    trial.logged = log.take(site.client).ok();
+                }
                 let answer = trial.validity.clone();
                 if site.server.is_none() && answer.is_valid() {
                     // Nobody has looked yet whether somebody else has set or restarted the server.
@@ -468,6 +471,7 @@ impl<'a> Bench<'a> {
             measured: None,
             profile: None,
             script: None,
+            logged: None,
             beside: Vec::new(),
             notes: Vec::new(),
         }

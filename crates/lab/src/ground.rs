@@ -9,7 +9,7 @@ use truetps_sandbox::{Home, RunningServer, ServerBinary};
 
 use crate::error::LabError;
 use crate::event::Listener;
-use crate::foreign::Guest;
+use crate::foreign::{Guest, LogReader};
 use crate::stand::Stands;
 
 /// A server's program, and the name that the user has given it.
@@ -56,6 +56,8 @@ pub(crate) enum Ground<'a> {
 pub(crate) struct Site<'l> {
     /// For everything that is not measured.
     pub(crate) client: &'l mut Client,
+    /// Of a server of the user: reads how much it writes to its logs.
+    pub(crate) log: Option<&'l mut LogReader>,
     /// Where the load connects to.
     pub(crate) target: &'l Target,
     /// Where `client` connects to, should it have to again.
@@ -98,6 +100,7 @@ impl Ground<'_> {
                 let live = stands.ready(configuration, listener)?;
                 Ok(Site {
                     client: &mut live.client,
+                    log: None,
                     target: &live.target,
                     control: live.target.clone(),
                     session: BTreeMap::new(),

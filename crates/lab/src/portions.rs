@@ -66,7 +66,7 @@ impl Parts {
         client: &mut Client,
         from: &str,
         to: &str,
-        go_on: &mut dyn FnMut() -> bool,
+        go_on: &mut dyn FnMut(&mut Client) -> bool,
     ) -> Result<bool, DriverError> {
         match self {
             Self::Whole => client.execute(&whole_sql(from, to)).map(|_| true),
@@ -99,7 +99,7 @@ fn copy_by_key(
     to: &str,
     columns: &[String],
     rows: u64,
-    go_on: &mut dyn FnMut() -> bool,
+    go_on: &mut dyn FnMut(&mut Client) -> bool,
 ) -> Result<bool, DriverError> {
     let mut is_first = true;
     loop {
@@ -112,7 +112,7 @@ fn copy_by_key(
         let next = (0..columns.len()).map(|n| format!("{LOW}{n} = {HIGH}{n}"));
         client.execute(&format!("SET {}", next.collect::<Vec<_>>().join(", ")))?;
         is_first = false;
-        if !go_on() {
+        if !go_on(client) {
             return Ok(false);
         }
     }
@@ -151,7 +151,7 @@ fn copy_by_pages(
     client: &mut Client,
     from: &str,
     to: &str,
-    go_on: &mut dyn FnMut() -> bool,
+    go_on: &mut dyn FnMut(&mut Client) -> bool,
 ) -> Result<bool, DriverError> {
     let sql = format!("SELECT (pg_relation_size('{from}') / current_setting('block_size')::bigint)::text");
     let pages = client.query_value(&sql)?.and_then(|text| text.parse::<u64>().ok()).unwrap_or(u64::MAX);
@@ -166,7 +166,7 @@ fn copy_by_pages(
             return Ok(true);
         }
         first = end;
-        if !go_on() {
+        if !go_on(client) {
             return Ok(false);
         }
     }
@@ -226,7 +226,7 @@ connections = [1]
         let plan = truetps_record::Plan::parse(PLAN).unwrap();
         let workload = truetps_workload::build(&plan.workload, client.dialect(), 1).unwrap();
         let tables = Tables::new(&*workload, true, Ownership::Guest(client.dialect()));
-        assert!(tables.load(client, &mut |_, _| true, &mut |_| Ok(())).unwrap());
+        assert!(tables.load(client, &mut |_, _, _| true, &mut |_| Ok(())).unwrap());
         let loaded = client.query_value(count).unwrap();
         client.execute("DELETE FROM pairs WHERE a < 20000").unwrap();
         tables.refill(client).unwrap();

@@ -296,7 +296,7 @@ impl<'a> Stands<'a> {
         let stop = self.stop;
         let loaded = self.kinds[kind].tables.load(
             &mut client,
-            &mut |rows, of| {
+            &mut |_, rows, of| {
                 listener.event(&Event::Loading { rows, of });
                 !stop.load(Ordering::Relaxed)
             },

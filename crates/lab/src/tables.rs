@@ -59,12 +59,12 @@ impl Tables {
         Self { signature, ..self }
     }
 
-    /// Creates and fills the tables. `progress` hears how many rows are in, of how many, and says whether to go on;
+    /// Creates and fills the tables. `progress` hears how many rows are in, of how many, and says whether to go on, and may ask the server;
     /// false: it did not want to. `ledger` hears of each table before it is made, and when it is.
     pub(crate) fn load(
         &self,
         client: &mut Client,
-        progress: &mut dyn FnMut(u64, u64) -> bool,
+        progress: &mut dyn FnMut(&mut Client, u64, u64) -> bool,
         ledger: &mut dyn FnMut(&Made<'_>) -> Result<(), LabError>,
     ) -> Result<bool, LabError> {
         client.set_timeout(self.patience())?;
@@ -80,9 +80,9 @@ impl Tables {
             execute_all(client, table.create_sql())?;
             execute_all(client, &self.sign_sql(&names))?;
             ledger(&Made::Ends(&names))?;
-            if !self.fill(client, table, &mut |rows| {
+            if !self.fill(client, table, &mut |client, rows| {
                 loaded += rows;
-                progress(loaded, all)
+                progress(client, loaded, all)
             })? {
                 return Ok(false);
             }
@@ -94,7 +94,7 @@ impl Tables {
                 execute_all(client, &self.sign_sql(&copy))?;
                 ledger(&Made::Ends(&copy))?;
                 let parts = self.parts(client, table, &table.name)?;
-                if !parts.copy(client, &table.name, &pristine(table), &mut || progress(loaded, all))? {
+                if !parts.copy(client, &table.name, &pristine(table), &mut |client| progress(client, loaded, all))? {
                     return Ok(false);
                 }
             }
@@ -111,7 +111,7 @@ impl Tables {
         &self,
         client: &mut Client,
         table: &Table,
-        go_on: &mut dyn FnMut(u64) -> bool,
+        go_on: &mut dyn FnMut(&mut Client, u64) -> bool,
     ) -> Result<bool, DriverError> {
         let rows_max = if self.is_bounded() { portions::rows_max(table) } else { u64::MAX };
         let mut open = (0, 0);
@@ -125,7 +125,7 @@ impl Tables {
                 client.execute("COMMIT")?;
                 open = (0, 0);
             }
-            if !go_on(rows) {
+            if !go_on(client, rows) {
                 return Ok(false);
             }
         }
@@ -173,7 +173,7 @@ impl Tables {
         execute_all(client, &self.truncate_sql())?;
         for table in &self.list {
             let copy = pristine(table);
-            self.parts(client, table, &copy)?.copy(client, &copy, &table.name, &mut || true)?;
+            self.parts(client, table, &copy)?.copy(client, &copy, &table.name, &mut |_| true)?;
             execute_all(client, table.after_load_sql())?;
             // Statistics of the emptied table would make the optimiser read all of the refilled one.
             client.execute(&self.analyze_sql(table))?;

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Configuration, Counts, DriveMode, ErrorCount, LatencyFigures, OpenLoop, OtherRun, Protocol, ScriptRun, ServerFacts,
-    TrialRole, WorkloadProfile,
+    Configuration, Counts, DriveMode, ErrorCount, LatencyFigures, LogVolume, OpenLoop, OtherRun, Protocol, ScriptRun,
+    ServerFacts, TrialRole, WorkloadProfile,
 };
 
 /// Whether a trial may be used as evidence.
@@ -158,6 +158,10 @@ pub struct Trial {
     /// Of a script's run alone; `None` in records of older versions, too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub script: Option<ScriptRun>,
+    /// What a server of the user wrote to its logs since the trial before, or since the load of the tables began. `None`: a
+    /// private server, or it could not be asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub logged: Option<LogVolume>,
     /// Other runs of truetps that put load on the host meanwhile.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<OtherRun>,

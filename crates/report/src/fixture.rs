@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use truetps_analysis::{Analysis, TrialDetail, analyse};
 use truetps_record::{
-    Counts, EngineFacts, ErrorCount, Experiment, Flavour, FlushProbe, GuestFacts, HostFacts, LatencyFigures, Measured,
-    Plan, Protocol, Replication, ReplicationSlot, ResourceUse, SCHEMA_VERSION, ScheduledTrial, ServerFacts,
+    Counts, EngineFacts, ErrorCount, Experiment, Flavour, FlushProbe, GuestFacts, HostFacts, LatencyFigures, LogVolume,
+    Measured, Plan, Protocol, Replication, ReplicationSlot, ResourceUse, SCHEMA_VERSION, ScheduledTrial, ServerFacts,
     SettingValue, Trial, TrialRole, Validity,
 };
 
@@ -79,7 +79,8 @@ impl Fixture {
         let replication = Replication { log_bin: Some(true), slots: Some(slots), ..Replication::default() };
         let warnings = vec!["log_bin = ON: made up".to_owned()];
         fixture.experiment.guest = Some(GuestFacts { is_on_this_host: false, replication, warnings });
-        fixture.with(|_| {})
+        let logged = LogVolume { binlog_bytes: None, redo_bytes: Some(1 << 20) };
+        fixture.with(|trials| trials.iter_mut().for_each(|trial| trial.logged = Some(logged)))
     }
 
     /// The durability experiment after an hour in which things went wrong: an invalid trial, an interrupted one, one
@@ -220,6 +221,7 @@ fn trial(entry: &ScheduledTrial) -> Trial {
         }),
         profile: None,
         script: None,
+        logged: None,
         beside: Vec::new(),
         notes: Vec::new(),
     }

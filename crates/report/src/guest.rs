@@ -2,14 +2,35 @@
 
 use std::collections::BTreeSet;
 
-use truetps_record::{Flavour, ServerFacts};
+use truetps_record::{Flavour, LogVolume, ServerFacts};
 
-use crate::ReportInput;
+use crate::{ReportInput, format, names};
 
 /// What the user was warned of before the load.
 pub(crate) fn lines(input: &ReportInput<'_>) -> Vec<String> {
     let warnings = input.experiment.guest.iter().flat_map(|guest| &guest.warnings);
-    warnings.map(|warning| format!("before the load: {warning}")).collect()
+    let warnings = warnings.map(|warning| format!("before the load: {warning}"));
+    warnings.chain(logged_fact(input).map(|fact| format!("the server wrote {fact}"))).collect()
+}
+
+/// What the server wrote to its logs during the whole experiment; `None`: nothing was read.
+pub(crate) fn logged(input: &ReportInput<'_>) -> Option<LogVolume> {
+    input.trials.iter().filter_map(|trial| trial.logged).reduce(|sum, one| sum.plus(&one))
+}
+
+/// The same in words.
+pub(crate) fn logged_fact(input: &ReportInput<'_>) -> Option<String> {
+    let sum = logged(input)?;
+    let text = |bytes: Option<u64>, what: &str| match bytes {
+        Some(bytes) => format!("{} of {what}", format::bytes(bytes)),
+        None => format!("an unknown volume of {what} (the account may not see it, or the server was restarted)"),
+    };
+    let is_postgres = names::servers(input.experiment).iter().any(|server| server.flavour == Flavour::Postgresql);
+    let mut parts = vec![text(sum.redo_bytes, if is_postgres { "WAL" } else { "redo log" })];
+    if sum.binlog_bytes != Some(0) {
+        parts.insert(0, text(sum.binlog_bytes, "binlog"));
+    }
+    Some(format!("{}, by the tables, the load and all other users", parts.join(" and ")))
 }
 
 /// What decides what a commit survives.
@@ -56,7 +77,9 @@ mod tests {
         let fixture = Fixture::guest();
         let input = fixture.input();
         let said = "log_bin = ON: made up";
-        for report in [text(&input, crate::Screen::PLAIN), json(&input), html(&input, &[])] {
+        let plain = text(&input, crate::Screen::PLAIN);
+        assert!(plain.contains("unknown volume of binlog"), "{plain}");
+        for report in [plain, json(&input), html(&input, &[])] {
             assert!(report.contains(said), "{report}");
         }
     }

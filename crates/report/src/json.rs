@@ -3,14 +3,14 @@
 use serde::Serialize;
 use truetps_analysis::{Analysis, CellDetail, Ledger, Meanwhile, Stalls, TopWaits, TrialDetail};
 use truetps_record::{
-    Configuration, Coupling, DriveMode, GuestFacts, HostFacts, OpenLoop, OtherRun, Plan, SCHEMA_VERSION, ServerFacts,
-    Trial, TrialRole, Validity,
+    Configuration, Coupling, DriveMode, GuestFacts, HostFacts, LogVolume, OpenLoop, OtherRun, Plan, SCHEMA_VERSION,
+    ServerFacts, Trial, TrialRole, Validity,
 };
 
 use crate::durability::DurabilityPart;
 use crate::meaning::{caveats, meaning};
 use crate::verdicts::verdicts;
-use crate::{ReportInput, durability, stalls};
+use crate::{ReportInput, durability, guest, stalls};
 
 #[derive(Serialize)]
 struct Report<'a> {
@@ -50,6 +50,9 @@ struct ExperimentPart<'a> {
     /// What was found on a server that truetps did not start.
     #[serde(skip_serializing_if = "Option::is_none")]
     guest: Option<&'a GuestFacts>,
+    /// What it wrote to its logs in all trials.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    logged: Option<LogVolume>,
     /// Every configuration has a valid trial.
     complete: bool,
     /// Every comparison has a verdict.
@@ -88,6 +91,8 @@ struct TrialPart<'a> {
     ledger: Option<&'a Ledger>,
     /// What sessions waited on, longest first; `null` where no wait was seen.
     waits: Option<TopWaits>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    logged: Option<LogVolume>,
     /// Other runs of truetps that put load on the host meanwhile.
     beside: &'a [OtherRun],
     notes: &'a [String],
@@ -123,6 +128,7 @@ pub fn json(input: &ReportInput<'_>) -> String {
             sandbox_dir: &experiment.sandbox_dir,
             couplings: &experiment.couplings,
             guest: experiment.guest.as_ref(),
+            logged: guest::logged(input),
             complete: input.analysis.complete(),
             decided: input.analysis.decided(),
         },
@@ -185,6 +191,7 @@ fn trial_part<'a>(trial: &'a Trial, detail: Option<&'a TrialDetail>) -> TrialPar
         causes: detail.map_or(&[], |detail| &detail.causes),
         ledger: detail.and_then(|detail| detail.ledger.as_ref()),
         waits: detail.and_then(|detail| Some(detail.top_waits.as_ref()?.bounded())),
+        logged: trial.logged,
         beside: &trial.beside,
         notes: &trial.notes,
     }

@@ -12,6 +12,7 @@ use super::access;
 use super::globals::Scopes;
 use super::hold::{CLIENT_TIMEOUT, Hold};
 use super::journal_file::OpenJournal;
+use super::log_volume::{Filling, LogReader};
 use super::put_back::Restored;
 use super::schema::Schema;
 use super::session_settings;
@@ -20,6 +21,7 @@ use crate::error::LabError;
 use crate::event::{Event, Listener};
 use crate::experiment::Request;
 use crate::ground::{Foreign, Site};
+use crate::schedule::schedule;
 use crate::tables::Tables;
 
 /// A server that is being restarted is back within this time, or is not waited for: InnoDB may have much to recover, and
@@ -52,6 +54,8 @@ pub(crate) struct Guest<'a> {
     is_made: bool,
     presence: Presence,
     facts: GuestFacts,
+    /// `None`: nothing was written yet.
+    log: Option<LogReader>,
     /// What was odd since the last trial, to be said with the next one.
     notes: Vec<String>,
 }
@@ -88,6 +92,7 @@ impl<'a> Guest<'a> {
             is_made: false,
             presence: Presence::There,
             facts: found.guest,
+            log: None,
             notes: Vec::new(),
         };
         let moved_in = guest.move_in(&mut client);
@@ -140,17 +145,24 @@ impl<'a> Guest<'a> {
         if self.is_loaded {
             return Ok(());
         }
-        let Self { client: Some(client), hold: Some(hold), tables, stop, .. } = self else {
+        let Self { client: Some(client), hold: Some(hold), tables, stop, log, plan, .. } = self else {
             unreachable!("it has just been connected, and is not left yet")
         };
+        let log = match log {
+            Some(log) => log,
+            None => log.insert(LogReader::begin(client)?),
+        };
+        let mut filling = Filling::new(log, schedule(plan).len());
         let loaded = tables.load(
             client,
-            &mut |rows, of| {
+            &mut |client, rows, of| {
                 listener.event(&Event::Loading { rows, of });
+                filling.look(client, rows, of).into_iter().for_each(|text| listener.event(&Event::Warning(text)));
                 !stop.load(Ordering::Relaxed)
             },
             &mut |made| Ok(hold.note(made)?),
         )?;
+        filling.end(client).into_iter().for_each(|text| listener.event(&Event::Warning(text)));
         if !loaded {
             return Err(LabError::Interrupted);
         }
@@ -183,7 +195,8 @@ impl<'a> Guest<'a> {
         listener: &mut dyn Listener,
     ) -> Result<Site<'_>, LabError> {
         self.prepare(listener)?;
-        let Self { client: Some(client), inside, tables, hold: Some(hold), plan, notes, scopes, schema, .. } = self
+        let Self { client: Some(client), inside, tables, hold: Some(hold), plan, notes, scopes, schema, log, .. } =
+            self
         else {
             unreachable!("it has just been connected, and is not left yet")
         };
@@ -200,7 +213,7 @@ impl<'a> Guest<'a> {
         let is_one = inside.dialect == Dialect::Mysql && matches!(inside.endpoints[..], [Endpoint::Unix(_)]);
         let pid = if is_one { client.peer_pid() } else { None };
         let control = access::control(schema.inside());
-        Ok(Site { client, target: inside, control, server: None, pid, notes, session: own.found })
+        Ok(Site { client, log: log.as_mut(), target: inside, control, server: None, pid, notes, session: own.found })
     }
 
     /// Why the trial that has just ended is no evidence. A server that cannot be asked whether it has stayed the same gives

@@ -13,6 +13,7 @@ use super::survey::{Survey, survey};
 use crate::error::LabError;
 use crate::event::Listener;
 use crate::ground::Foreign;
+use crate::schedule::schedule;
 use crate::setting::set_sql;
 
 /// What the rehearsal itself sends, by kind.
@@ -22,7 +23,7 @@ const READS_MYSQL: &[&str] = &[
     "SELECT CURRENT_USER(), CURRENT_ROLE(), UNIX_TIMESTAMP(), IS_FREE_LOCK(); SHOW GRANTS",
     "SHOW GLOBAL VARIABLES, all of them, and LIKE 'max_connections'",
     "SHOW ALL SLAVES STATUS, SHOW REPLICA STATUS or SHOW SLAVE STATUS; SHOW GLOBAL STATUS of Queries, Threads_running, \
-     Threads_connected, Slaves_connected, wsrep_ready, wsrep_cluster_size, Innodb_redo_log_enabled and Rpl_semi_sync_*_status",
+     Threads_connected, Slaves_connected, Innodb_os_log_written, Binlog_bytes_written, wsrep_ready, wsrep_cluster_size, Innodb_redo_log_enabled and Rpl_semi_sync_*_status",
     "SELECT from information_schema.processlist, schemata, tables and global_status, performance_schema.global_status and \
      replication_group_members",
     "START TRANSACTION and ROLLBACK, with a SELECT between them, where settings are to be set: a proxy would show there",
@@ -57,6 +58,12 @@ pub fn rehearse(plan: &Plan, foreign: &Foreign, listener: &mut dyn Listener) -> 
     let mut sent = beginning(&mut client, plan, &found)?;
     let tables = found.schema.tables_of(&*workload);
     sent.extend(tables.load_outline());
+    sent.push(format!(
+        "-- the tables are about {:.1} MB: binlog (with log_bin = ON) and redo log or WAL get at least twice that, and once more \
+         before each of {} trials; the volume of the load itself is read from the server's counters while it runs",
+        tables.data_bytes() as f64 / 3e6,
+        schedule(plan).len()
+    ));
     sent.push("-- before each trial, as far as it is another value than it has:".to_owned());
     for configuration in plan.configurations() {
         let pairs = of_configuration(plan, &configuration, &found.scopes, target.dialect);

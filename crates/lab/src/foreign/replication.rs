@@ -1,10 +1,11 @@
 //! Who else gets what is written to a server of the user: replicas, clusters, slots, archives. Only questions are sent.
 
-use truetps_driver::{Client, Dialect, DriverError, ErrorClass};
+use truetps_driver::{Client, Dialect, DriverError};
 use truetps_record::{Replication, ReplicationSlot};
 
 use super::access::{is_on, shown};
 use super::grants;
+use super::log_volume::{allowed, number};
 
 /// "Access denied; you need … privilege".
 const NO_PRIVILEGE: u16 = 1227;
@@ -15,20 +16,6 @@ pub(crate) fn ask(client: &mut Client) -> Result<Replication, DriverError> {
         Dialect::Mysql => ask_mysql(client),
         Dialect::Postgres => ask_postgres(client),
     }
-}
-
-/// `Ok(None)`: the server has refused to say.
-fn allowed<T>(answer: Result<T, DriverError>) -> Result<Option<T>, DriverError> {
-    match answer {
-        Ok(value) => Ok(Some(value)),
-        Err(DriverError::Server(error)) if error.class() != ErrorClass::ConnectionLost => Ok(None),
-        Err(error) => Err(error),
-    }
-}
-
-fn number(client: &mut Client, sql: &str) -> Result<Option<u64>, DriverError> {
-    let answer = allowed(client.query_value(sql))?.flatten();
-    Ok(answer.and_then(|text| text.parse().ok()))
 }
 
 fn ask_mysql(client: &mut Client) -> Result<Replication, DriverError> {

@@ -202,6 +202,7 @@ pub(super) fn trial(crew: &Crew) -> Trial {
         measured: None,
         profile: None,
         script: None,
+        logged: None,
         beside: Vec::new(),
         notes: Vec::new(),
     }

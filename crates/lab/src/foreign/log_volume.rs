@@ -1,0 +1,211 @@
+//! How much a server of the user writes to its binlog and redo log: read from its own counters, by one session, as questions.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use truetps_driver::{Client, Dialect, DriverError, ErrorClass};
+use truetps_record::LogVolume;
+
+use super::access::{is_on, shown};
+use crate::tables::status_value;
+
+/// Where the volume of the binlog can be read.
+#[derive(Debug, PartialEq, Eq)]
+enum Binlog {
+    /// There is none.
+    Off,
+    /// A status counter of MariaDB.
+    Status,
+    /// The sizes of its files, and what they have grown by.
+    Files { sizes: BTreeMap<String, u64>, grown: u64 },
+    /// What `performance_schema` counts.
+    Instrument,
+    /// The account may read none of these.
+    Unknown,
+}
+
+const STATUS: &str = "Binlog_bytes_written";
+const INSTRUMENT: &str = "SELECT SUM_NUMBER_OF_BYTES_WRITE FROM performance_schema.file_summary_by_event_name \
+                          WHERE EVENT_NAME = 'wait/io/file/sql/binlog'";
+const WAL: &str = "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::text";
+
+/// Reads the counters of one server.
+#[derive(Debug)]
+pub(crate) struct LogReader {
+    binlog: Binlog,
+    /// What the counters said at the last look.
+    last: LogVolume,
+}
+
+impl LogReader {
+    /// Finds out which counters the account may read; what follows counts from here.
+    pub(crate) fn begin(client: &mut Client) -> Result<Self, DriverError> {
+        let binlog = if client.dialect() == Dialect::Mysql { Binlog::find(client)? } else { Binlog::Off };
+        let mut reader = Self { binlog, last: LogVolume::default() };
+        reader.last = reader.counters(client)?;
+        Ok(reader)
+    }
+
+    /// What has been written since the last call.
+    pub(crate) fn take(&mut self, client: &mut Client) -> Result<LogVolume, DriverError> {
+        let now = self.counters(client)?;
+        let last = std::mem::replace(&mut self.last, now);
+        Ok(now.since(&last))
+    }
+
+    /// The same, without another beginning.
+    pub(crate) fn so_far(&mut self, client: &mut Client) -> Result<LogVolume, DriverError> {
+        Ok(self.counters(client)?.since(&self.last))
+    }
+
+    fn counters(&mut self, client: &mut Client) -> Result<LogVolume, DriverError> {
+        let binlog_bytes = self.binlog.read(client)?;
+        let redo_bytes = match client.dialect() {
+            Dialect::Mysql => allowed(status_value(client, "Innodb_os_log_written"))?.flatten(),
+            Dialect::Postgres => number(client, WAL)?,
+        };
+        Ok(LogVolume { binlog_bytes, redo_bytes })
+    }
+}
+
+impl Binlog {
+    fn find(client: &mut Client) -> Result<Self, DriverError> {
+        if !is_on(client, "log_bin")? {
+            return Ok(Self::Off);
+        }
+        if shown(client, "STATUS", STATUS)?.is_some() {
+            return Ok(Self::Status);
+        }
+        if let Some(sizes) = file_sizes(client)? {
+            return Ok(Self::Files { sizes, grown: 0 });
+        }
+        Ok(if number(client, INSTRUMENT)?.is_some() { Self::Instrument } else { Self::Unknown })
+    }
+
+    fn read(&mut self, client: &mut Client) -> Result<Option<u64>, DriverError> {
+        Ok(match self {
+            Self::Off => Some(0),
+            Self::Unknown => None,
+            Self::Status => allowed(status_value(client, STATUS))?.flatten(),
+            Self::Instrument => number(client, INSTRUMENT)?,
+            Self::Files { sizes, grown } => file_sizes(client)?.map(|now| {
+                *grown += growth(sizes, &now);
+                *sizes = now;
+                *grown
+            }),
+        })
+    }
+}
+
+/// By how much files have grown; new ones by all that they have. Those that were purged have taken nothing back.
+fn growth(before: &BTreeMap<String, u64>, now: &BTreeMap<String, u64>) -> u64 {
+    now.iter().map(|(name, size)| size.saturating_sub(before.get(name).copied().unwrap_or(0))).sum()
+}
+
+fn file_sizes(client: &mut Client) -> Result<Option<BTreeMap<String, u64>>, DriverError> {
+    let answer = allowed(client.query("SHOW BINARY LOGS"))?;
+    Ok(answer.map(|answer| {
+        let file = |row: Vec<Option<String>>| {
+            let mut cells = row.into_iter().flatten();
+            Some((cells.next()?, cells.next()?.parse().ok()?))
+        };
+        answer.rows.into_iter().filter_map(file).collect()
+    }))
+}
+
+pub(crate) fn number(client: &mut Client, sql: &str) -> Result<Option<u64>, DriverError> {
+    let answer = allowed(client.query_value(sql))?.flatten();
+    Ok(answer.and_then(|text| text.parse().ok()))
+}
+
+/// `None`: the server has refused to answer.
+pub(crate) fn allowed<T>(answer: Result<T, DriverError>) -> Result<Option<T>, DriverError> {
+    match answer {
+        Ok(value) => Ok(Some(value)),
+        Err(DriverError::Server(error)) if error.class() != ErrorClass::ConnectionLost => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Tells, soon after tables begin to be filled, how much that and all refills will write.
+pub(crate) struct Filling<'a> {
+    log: &'a mut LogReader,
+    began: Instant,
+    trials: usize,
+    is_told: bool,
+}
+
+/// So much of the filling is looked at before the rest is estimated.
+const FIRST_LOOK: Duration = Duration::from_secs(1);
+/// Tables are filled, and copied once.
+const COPIES: f64 = 2.0;
+
+impl<'a> Filling<'a> {
+    pub(crate) fn new(log: &'a mut LogReader, trials: usize) -> Self {
+        Self { log, began: Instant::now(), trials, is_told: false }
+    }
+
+    /// `rows` of `of` are in.
+    pub(crate) fn look(&mut self, client: &mut Client, rows: u64, of: u64) -> Option<String> {
+        if self.is_told || rows == 0 || self.began.elapsed() < FIRST_LOOK {
+            return None;
+        }
+        self.is_told = true;
+        let so_far = self.log.so_far(client).ok()?;
+        // Rows may be in twice already, where there are several tables: then this is more than there will be.
+        Some(self.text(&so_far.times(of as f64 / rows as f64), "will write about"))
+    }
+
+    /// All rows are in: what was too quick to be estimated is known.
+    pub(crate) fn end(&mut self, client: &mut Client) -> Option<String> {
+        if self.is_told {
+            return None;
+        }
+        let both = self.log.so_far(client).ok()?;
+        Some(self.text(&both.times(1.0 / COPIES), "has written"))
+    }
+
+    /// `once`: one copy of all rows.
+    fn text(&self, once: &LogVolume, verb: &str) -> String {
+        let trials = if self.trials == 1 { "the trial".to_owned() } else { format!("each of {} trials", self.trials) };
+        format!(
+            "filling the tables {verb} {} to the server's logs; {trials} refills them, which writes about {}, beside what the \
+             load itself writes (the report has the total)",
+            volume_text(&once.times(COPIES)),
+            volume_text(once)
+        )
+    }
+}
+
+/// `12.0 MB of binlog and 30.5 MB of redo log`.
+fn volume_text(volume: &LogVolume) -> String {
+    let text = |bytes: Option<u64>, what: &str| match bytes {
+        Some(bytes) => format!("{:.1} MB of {what}", bytes as f64 / 1e6),
+        None => format!("an unknown volume of {what}"),
+    };
+    let redo = text(volume.redo_bytes, "redo log or WAL");
+    if volume.binlog_bytes == Some(0) { redo } else { format!("{} and {redo}", text(volume.binlog_bytes, "binlog")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn volumes_in_words() {
+        let volume = |binlog_bytes, redo_bytes| LogVolume { binlog_bytes, redo_bytes };
+        assert_eq!(volume_text(&volume(Some(0), Some(30_500_000))), "30.5 MB of redo log or WAL");
+        assert_eq!(
+            volume_text(&volume(None, Some(2_000_000))),
+            "an unknown volume of binlog and 2.0 MB of redo log or WAL"
+        );
+    }
+
+    #[test]
+    fn files_grow_and_are_purged() {
+        let files = |list: &[(&str, u64)]| list.iter().map(|(name, size)| ((*name).to_owned(), *size)).collect();
+        let before = files(&[("b.1", 100), ("b.2", 50)]);
+        assert_eq!(growth(&before, &files(&[("b.1", 100), ("b.2", 80)])), 30);
+        assert_eq!(growth(&before, &files(&[("b.2", 90), ("b.3", 7)])), 47);
+    }
+}
