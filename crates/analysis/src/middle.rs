@@ -25,7 +25,7 @@ pub(crate) fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
 pub(crate) fn mean_on(values: &[f64], of_logarithms: bool) -> Option<f64> {
     let (first, n) = (values.first()?, values.len() as f64);
     // The mean of logarithms of equal values is not quite their logarithm.
-    if values.iter().all(|value| value == first) {
+    if values.iter().all(|value| value.to_bits() == first.to_bits()) {
         return Some(*first);
     }
     let of = |value: f64| if of_logarithms { value.ln() } else { value };

@@ -3,7 +3,8 @@
 use truetps_analysis::Axis;
 use truetps_record::{Experiment, ServerFacts};
 
-use crate::generator::Facts;
+use crate::generator::{self, Facts, LIMITED};
+use crate::names::best_cell;
 use crate::verdicts::verdicts;
 use crate::{ReportInput, cell_tables, format, guest, ledger, load, names, sections, stalls, waits};
 
@@ -78,7 +79,8 @@ pub(crate) fn document(input: &ReportInput<'_>) -> Document {
 }
 
 fn facts(input: &ReportInput<'_>) -> Vec<(&'static str, String)> {
-    let mut facts: Vec<_> = verdicts(input).into_iter().map(|verdict| ("Verdict", verdict)).collect();
+    let mut facts: Vec<_> = answer(input).map(|answer| ("Answer", answer)).into_iter().collect();
+    facts.extend(verdicts(input).into_iter().map(|verdict| ("Verdict", verdict)));
     facts.extend(stalls::fact(input).map(|fact| ("Stalls", fact)));
     facts.extend(ledger::fact(input).map(|fact| ("Ledger", fact)));
     facts.push(("Trials", trials_fact(input)));
@@ -87,6 +89,22 @@ fn facts(input: &ReportInput<'_>) -> Vec<(&'static str, String)> {
     facts.extend(Facts::of(input).line().map(|line| ("Generator", line)));
     facts.push(("Host", host_fact(input)));
     facts
+}
+
+/// How much the server takes as the baseline has it, before what differs from that. Without a comparison the verdict says it.
+fn answer(input: &ReportInput<'_>) -> Option<String> {
+    let analysis = input.analysis;
+    if analysis.contrasts.is_empty() || analysis.axis == Axis::Rate {
+        return None;
+    }
+    let baseline = analysis.curves.iter().find(|curve| curve.is_baseline)?;
+    let cell = best_cell(analysis, baseline)?;
+    let tps = cell.tps.as_ref()?;
+    let place = names::connections(cell.configuration.connections());
+    let best = if baseline.cells.len() > 1 { ", where it is fastest" } else { "" };
+    let mark = if generator::is_limited(cell) { format!("; {LIMITED}") } else { String::new() };
+    let (value, certainty) = (format::tps(tps.value), names::certainty(tps));
+    Some(format!("{} (baseline): {value} tps at {place}{best} ({certainty}{mark}).", baseline.label))
 }
 
 /// The record of a script that came to its end, or was ended, without a connection.

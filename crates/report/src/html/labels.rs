@@ -1,6 +1,6 @@
 //! Names and texts as this page shows them.
 
-use truetps_analysis::{Analysis, Cell, Curve};
+use truetps_analysis::Curve;
 use truetps_record::Configuration;
 
 use crate::{ReportInput, format, names};
@@ -45,13 +45,6 @@ pub(super) fn configuration(configuration: &Configuration) -> String {
     let rate = configuration.rate().map(|rate| format!("{} tps", format::rate(rate)));
     let connections = names::connections(configuration.connections());
     settings.into_iter().chain([connections]).chain(rate).collect::<Vec<_>>().join(", ")
-}
-
-/// The cell of a curve with the highest throughput; `None` where none has evidence.
-pub(super) fn best_cell<'a>(analysis: &'a Analysis, curve: &Curve) -> Option<&'a Cell> {
-    let tps = |cell: &Cell| cell.tps.map_or(0.0, |estimate| estimate.value);
-    let cells = names::cells(analysis, curve).into_iter().filter(|cell| cell.tps.is_some());
-    cells.max_by(|a, b| tps(a).total_cmp(&tps(b)))
 }
 
 /// A figure and its interval apart, so that the page can show the interval more quietly: `5 230` and `±4.2 %`.

@@ -6,10 +6,11 @@ use serde::Serialize;
 use truetps_analysis::{Axis, Cell};
 use truetps_record::Histogram;
 
-use super::labels::{self, Lines, best_cell, unbroken};
+use super::labels::{self, Lines, unbroken};
 use super::script_data::Figure;
 use super::{TrialSeries, heat::HeatSection};
 use crate::latency::{TrialLatency, together};
+use crate::names::best_cell;
 use crate::{ReportInput, format, names};
 
 /// Points for each further nine (90 %, 99 %, 99.9 % …).

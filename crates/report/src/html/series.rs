@@ -5,11 +5,12 @@ use truetps_analysis::{Stall, StallKind, TrialDetail};
 use truetps_record::{BUCKET_MS, Interval, Measured, Phase, Trial, TrialRole, Validity};
 
 use super::TrialSeries;
-use super::labels::{best_cell, configuration, unbroken};
+use super::labels::{configuration, unbroken};
 use super::script_data::Figure;
 use super::waits::{self, WaitData};
 use crate::format::{self, NOTHING};
 use crate::generator::{LIMITED, limited_trial};
+use crate::names::best_cell;
 use crate::{ReportInput, stalls};
 
 /// Intervals in the page, of all trials together. A usual experiment has about 1,500; one takes about 25 bytes, so

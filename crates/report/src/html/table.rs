@@ -3,8 +3,9 @@
 use truetps_analysis::{Analysis, Cell, Contrast, Curve, Verdict};
 
 use super::forest::{Forest, Scale};
-use super::labels::{Lines, best_cell, split_range, unbroken};
+use super::labels::{Lines, split_range, unbroken};
 use crate::generator::{self, LIMITED};
+use crate::names::best_cell;
 use crate::{ReportInput, format, names, open_loop};
 
 /// Columns beside those of the comparison: axis, tps, four times, failed, trials.

@@ -2,8 +2,9 @@
 
 use truetps_analysis::{Cell, Curve, Knee, SustainedRange};
 
-use super::labels::{Lines, best_cell, split_range, unbroken};
+use super::labels::{Lines, split_range, unbroken};
 use crate::generator::{self, LIMITED};
+use crate::names::best_cell;
 use crate::{ReportInput, format, meaning, names, open_loop, stalls, verdicts};
 
 pub(super) struct VerdictSection {
