@@ -64,9 +64,10 @@ fn who_else_gets_what_is_written_is_told_and_recorded() {
         let ran = run_with_password(&place, &short_run("insert", &dsn, SMALL));
         valid_trial(&place, &ran);
         // MariaDB counts replicas in a status that every account sees.
-        let (count, words) = match binary.is_mariadb() {
-            true => (Some(0), "no replica is connected now"),
-            false => (None, "whether replicas follow this server is unknown: the account lacks PROCESS"),
+        let (count, words) = if binary.is_mariadb() {
+            (Some(0), "no replica is connected now")
+        } else {
+            (None, "whether replicas follow this server is unknown: the account lacks PROCESS")
         };
         assert!(ran.stderr.contains("log_bin = ON") && ran.stderr.contains(words), "{}", ran.stderr);
         let logged = &place.run_json("trial-0001")["logged"];

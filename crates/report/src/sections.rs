@@ -152,12 +152,13 @@ pub(crate) fn knees(input: &ReportInput<'_>) -> Option<Section> {
     if !names::setting_names(input.plan).is_empty() {
         header.insert(0, names::setting_names(input.plan));
     }
-    let mut rule =
-        "The knee is the smallest number of connections that is not shown to be below 95 % of the best.".to_owned();
-    if let Some(number) = analysis.rule_connections {
-        let number = format::count(number.into());
-        rule.push_str(&format!(" The rule \"cores × 2 + spindles\" gives {number} on this host."));
-    }
+    let pool_rule = analysis.rule_connections.map(|number| {
+        format!(" The rule \"cores × 2 + spindles\" gives {} on this host.", format::count(number.into()))
+    });
+    let rule = format!(
+        "The knee is the smallest number of connections that is not shown to be below 95 % of the best.{}",
+        pool_rule.unwrap_or_default()
+    );
     let blocks = vec![Block::Table(Table { caption: None, header, rows, words_last: true }), Block::Paragraph(rule)];
     Some(Section { heading: "Where more connections stop helping".to_owned(), blocks })
 }
