@@ -283,7 +283,8 @@ fn zero_throughput_is_evidence_with_a_finite_logarithm() {
     let tps = analysis.cells[1].tps.unwrap();
     // (0.05 · 1000 · 1000)^(1/3)
     assert!((tps.value - 36.84).abs() < 0.01, "{tps:?}");
-    assert!(tps.high.unwrap() > 1000.0 && tps.high.unwrap().is_finite());
+    // 0.05 and 1,000 are too far apart for an interval that says anything.
+    assert_eq!((tps.low, tps.high), (None, None));
     assert!(!is_claim(analysis.contrasts[0].verdict));
     assert_eq!(analysis.contrasts[0].p99_ratio.unwrap().n, 2);
 

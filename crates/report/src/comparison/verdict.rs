@@ -136,14 +136,15 @@ fn speed(input: &ComparisonInput<'_>) -> String {
         Change::NotEnoughData { more_trials } => {
             let more =
                 more_trials.map(|more| format!(" (about {} of each)", format::plural(more.into(), "more trial")));
-            let missing = line.missing.map_or(String::new(), |missing| format!("; {}", self::missing(missing, effect)));
+            let missing =
+                line.missing.map_or(String::new(), |missing| format!("; {}", self::missing(missing, &effect)));
             format!("not enough data{}: {difference} tps, {trials}, {order}{missing}", more.unwrap_or_default())
         }
     }
 }
 
 /// Why an interval that excludes "no difference" is no verdict.
-fn missing(missing: Missing, effect: String) -> String {
+fn missing(missing: Missing, effect: &str) -> String {
     let lacks = match missing {
         Missing::Test { alpha } => {
             format!(
