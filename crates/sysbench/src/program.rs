@@ -220,7 +220,7 @@ impl<'a> Program<'a> {
     fn tell_unread(&self, given: &[(String, u32)]) {
         for unread in self.script.sources.unread(given) {
             let option = |name: &str| format!("--{}", name.replace('_', "-"));
-            let near = unread.near.first().map(|near| format!("; did you mean {}?", option(near)));
+            let near = unread.near.as_ref().map(|near| format!("; did you mean {}?", option(near)));
             let text =
                 format!("truetps: the script never reads {}{}\n", option(&unread.name), near.unwrap_or_default());
             write_to(Stream::Stderr, text.as_bytes());

@@ -24,8 +24,8 @@ pub(super) struct Words {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Unread {
     pub(crate) name: String,
-    /// Names in the script that are like it.
-    pub(crate) near: Vec<String>,
+    /// A name in the script that is like it.
+    pub(crate) near: Option<String>,
 }
 
 impl Words {
@@ -66,22 +66,25 @@ impl Words {
         }
         let count = |name: &str| self.counts.get(name).copied().unwrap_or(0);
         let unread = given.iter().filter(|(name, declared)| count(name) <= *declared);
-        unread.map(|(name, _)| Unread { name: name.clone(), near: self.near(name) }).collect()
+        // One that the script declares is spelled as it should be.
+        let near = |name: &str, declared: u32| if declared == 0 { self.near(name) } else { None };
+        unread.map(|(name, declared)| Unread { name: name.clone(), near: near(name, *declared) }).collect()
     }
 
-    /// Names that have this one in them, `oltp_table_size` for `table_size`, or else ones that are spelled alike.
-    fn near(&self, name: &str) -> Vec<String> {
+    /// A name that has this one in it, `oltp_table_size` for `table_size`, or else one that is spelled alike.
+    fn near(&self, name: &str) -> Option<String> {
+        const LETTERS_MIN: usize = 4;
+        if name.len() < LETTERS_MIN {
+            return None;
+        }
         let candidates = || {
             let all = self.counts.keys().map(String::as_str);
-            all.filter(|word| word.len() > 2 && *word != name && !self.functions.iter().any(|one| one == word))
+            all.filter(|word| word.len() >= LETTERS_MIN && !self.functions.iter().any(|one| one == word))
         };
         let part = format!("_{name}_");
-        let mut longer: Vec<_> = candidates().filter(|word| format!("_{word}_").contains(&part)).collect();
-        longer.sort_by_key(|word| word.len());
-        match longer[..] {
-            [] => near_matches(name, candidates()).into_iter().take(1).collect(),
-            [first, ..] => vec![first.to_owned()],
-        }
+        let longer = candidates().filter(|word| format!("_{word}_").contains(&part));
+        let shortest = longer.min_by_key(|word| word.len()).map(str::to_owned);
+        shortest.or_else(|| near_matches(name, candidates()).into_iter().next())
     }
 }
 
@@ -97,7 +100,7 @@ fn comment_bytes(rest: &[u8]) -> usize {
 mod tests {
     use super::*;
 
-    fn unread(text: &str, given: &[(&str, u32)]) -> Vec<(String, Vec<String>)> {
+    fn unread(text: &str, given: &[(&str, u32)]) -> Vec<(String, Option<String>)> {
         let mut words = Words::default();
         words.add(Some(text.as_bytes()));
         let given: Vec<_> = given.iter().map(|(name, declared)| ((*name).to_owned(), *declared)).collect();
@@ -108,7 +111,7 @@ mod tests {
     fn options_that_no_line_reads_are_named() {
         let old = "-- tables\n--[[ table_size\n rows ]] function prepare() create_tables(oltp_tables_count or 1)\n\
                    rows = oltp_table_size or 10000 end";
-        let near = |name: &str, near: &str| (name.to_owned(), vec![near.to_owned()]);
+        let near = |name: &str, near: &str| (name.to_owned(), Some(near.to_owned()));
         assert_eq!(
             unread(old, &[("tables", 0), ("table_size", 0), ("rows", 0), ("oltp_table_sice", 0)]),
             [
@@ -118,7 +121,7 @@ mod tests {
             ]
         );
         let declared = "sysbench.cmdline.options = { a1 = {'x', 1}, b1 = {'y', 2} } print(sysbench.opt.a1)";
-        assert_eq!(unread(declared, &[("a1", 1), ("b1", 1)]).len(), 1);
+        assert_eq!(unread(declared, &[("a1", 1), ("b1", 1)]), [("b1".to_owned(), None)]);
     }
 
     #[test]
