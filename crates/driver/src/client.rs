@@ -258,18 +258,16 @@ pub(crate) fn kept_bytes(bytes: usize, cells: usize) -> usize {
 /// A value as text, and none of its bytes as another one: what is no text is shown as MySQL's client shows binary values.
 pub(crate) fn cell_text(bytes: &[u8]) -> String {
     use std::fmt::Write;
-    match str::from_utf8(bytes) {
-        Ok(text) => text.to_owned(),
-        Err(_) => {
-            let mut text = String::with_capacity(2 + 2 * bytes.len());
-            text.push_str("0x");
-            for byte in bytes {
-                // Writing to a string does not fail.
-                let _ = write!(text, "{byte:02X}");
-            }
-            text
-        }
+    if let Ok(text) = str::from_utf8(bytes) {
+        return text.to_owned();
     }
+    let mut text = String::with_capacity(2 + 2 * bytes.len());
+    text.push_str("0x");
+    for byte in bytes {
+        // Writing to a string does not fail.
+        let _ = write!(text, "{byte:02X}");
+    }
+    text
 }
 
 /// The system's words for a socket whose time is over are about a resource.
