@@ -77,3 +77,48 @@ fn a_server_that_is_away_when_the_time_ends_costs_no_report() {
     assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
     assert!(ran.stdout.contains("total number of events:") && !ran.stdout.contains("FATAL"), "{}", ran.stdout);
 }
+
+#[test]
+fn a_limit_of_open_files_is_raised_or_named_once() {
+    const SCRIPT: &str = "
+        function thread_init() connection = sysbench.sql.driver():connect() end
+        function event() connection:query('SELECT 1') end";
+    let test = "a_limit_of_open_files_is_raised_or_named_once";
+    let Some(binary) = mariadb(test) else { return };
+    let (owned, place) = (Owned::start(&binary, &[("max_connections", "300")]), Place::new());
+    place.write("asks.lua", SCRIPT);
+    let (dsn, ours) = (format!("--dsn={}", owned.socket_dsn()), env!("CARGO_BIN_EXE_truetps"));
+    let flags = ["--threads=100", "--events=100", "--runs=none", "run"];
+    let sysbench = [&["sysbench", "./asks.lua", &dsn], &flags[..]].concat();
+    let socket = format!("--socket={}", owned.server.socket().display());
+    let slap = [
+        "slap",
+        "--no-defaults",
+        &socket,
+        "--user=root",
+        "--create-schema=precious",
+        "--runs=none",
+        "-c100",
+        "--query=select 1",
+    ];
+    let limited = |limit: &str, words: &[&str]| -> Ran {
+        let script = format!("ulimit {limit} && exec \"$@\"");
+        let command = [&["-c", &script, "sh", ours], words].concat();
+        place.program(std::path::Path::new("sh"), &command).output().unwrap().into()
+    };
+    for words in [&sysbench[..], &slap[..]] {
+        let ran = limited("-Sn 64", words);
+        assert_eq!(ran.code, Some(0), "{words:?}: {}{}", ran.stdout, ran.stderr);
+        assert!(!ran.stdout.contains("FATAL"), "{}", ran.stdout);
+    }
+    let ran = limited("-n 64", &sysbench);
+    let said = format!("{}{}", ran.stdout, ran.stderr);
+    assert_eq!(ran.code, Some(1), "{said}");
+    assert_eq!(
+        said.matches("the limit of open files (`ulimit -n`) is 64, and 100 clients need up to 328").count(),
+        1,
+        "{said}"
+    );
+    assert_eq!(said.matches("(24)").count(), 1, "{said}");
+    assert!(said.contains("LimitNOFILE=328"), "{said}");
+}

@@ -91,6 +91,14 @@ pub(crate) fn workers(asked: u32, cores: u32) -> u32 {
     if asked > 0 { asked } else { (cores / 2).max(1) }
 }
 
+/// Raises the limit of open files for so many clients. The error has what to do where the host does not allow it.
+pub(crate) fn make_room(clients: u32) -> Result<(), String> {
+    truetps_lab::make_room_for_clients(clients).map_err(|error| {
+        let hint = error.hint().map_or_else(String::new, |hint| format!("\nhint: {hint}"));
+        format!("{error}{hint}")
+    })
+}
+
 /// What came of a run.
 pub(crate) struct Driven {
     pub(crate) trial: Trial,

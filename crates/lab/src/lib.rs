@@ -36,5 +36,6 @@ pub use foreign::{
 pub use ground::{Foreign, Place, Program};
 pub use schedule::schedule;
 pub use setting::SettingError;
+pub use setup::make_room_for_clients;
 pub use trial::{Seen, TrialContext, connect_timeout, run_trial};
 pub use watch::{Watch, Watched};

@@ -73,10 +73,7 @@ pub(crate) fn given<'a>(
     listener: &mut dyn Listener,
 ) -> Result<Ready<'a>, LabError> {
     ExperimentFolder::check_writable(records).map_err(LabError::NoRecords)?;
-    // Sockets of the clients; the server has limits of its own.
-    let needs =
-        Needs { connections: load.connections_max.into(), table_objects: 0, buffer_pool_bytes: 0, connection_bytes: 0 };
-    raise_open_files(&needs)?;
+    make_room_for_clients(load.connections_max)?;
     if request.plan.probe.waits {
         let text = "probe.waits is for private servers: what this one times is left as it is";
         listener.event(&Event::Warning(text.to_owned()));
@@ -87,6 +84,12 @@ pub(crate) fn given<'a>(
         return Err(error.and_not_left(guest.leave(listener)));
     }
     Ok((Ground::Guest(Box::new(guest)), host_facts(records, None), vec![server]))
+}
+
+/// Raises the limit of open files to what so many clients need.
+pub fn make_room_for_clients(clients: u32) -> Result<(), LabError> {
+    raise_open_files(&Needs::of_clients(clients))?;
+    Ok(())
 }
 
 /// Whether this host has room for each configuration: a factor may be what takes the memory.

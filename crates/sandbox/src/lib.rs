@@ -62,7 +62,7 @@ pub use home::Home;
 pub use host_limits::HostLimits;
 pub use instance::{Instance, InstanceOptions, State, Status};
 pub use instance_end::Ended;
-pub use limits::{LimitError, Needs, check_limits, raise_open_files};
+pub use limits::{LimitError, Needs, check_limits, raise_open_files, raise_open_files_to_hard};
 pub use named::{Add, Listed, Named, NamedServer, Use, check_server_name};
 pub use named_error::NamedError;
 pub use postgres::found_instead;

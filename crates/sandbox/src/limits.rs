@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use rustix::process::{Resource, Rlimit, setrlimit};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use thiserror::Error;
 
 use crate::error::megabytes;
@@ -12,6 +12,8 @@ use crate::settings::Settings;
 
 /// Files of a server beside its connections and tables: logs, system tables, libraries.
 const OPEN_FILES_SPARE: u64 = 1024;
+/// Files of truetps beside the sockets of its clients: records, logs, two for each worker.
+const CLIENT_FILES_SPARE: u64 = 128;
 /// MariaDB reserves two files for each table object of each of its eight table caches; with less it shrinks them.
 const FILES_PER_TABLE_OBJECT: u64 = 16;
 /// A server of either family with no connection and an empty buffer pool, with room.
@@ -32,6 +34,8 @@ const MAPS_SPARE: u64 = 4096;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Needs {
     pub connections: u64,
+    /// Open files beside one for each connection.
+    pub other_files: u64,
     /// What the server reserves tables for; see `table_open_cache`.
     pub table_objects: u64,
     pub buffer_pool_bytes: u64,
@@ -49,15 +53,27 @@ impl Needs {
         };
         Self {
             connections: number("max_connections", 151),
+            other_files: OPEN_FILES_SPARE,
             table_objects: if is_postgres { 0 } else { number("table_open_cache", 2000) },
             buffer_pool_bytes: settings.buffer_pool_bytes(),
             connection_bytes: if is_postgres { BYTES_PER_PROCESS } else { BYTES_PER_CONNECTION },
         }
     }
 
+    /// Of clients alone: their server has limits of its own.
+    pub fn of_clients(clients: u32) -> Self {
+        Self {
+            connections: clients.into(),
+            other_files: CLIENT_FILES_SPARE,
+            table_objects: 0,
+            buffer_pool_bytes: 0,
+            connection_bytes: 0,
+        }
+    }
+
     /// Without these, connections would fail.
     fn open_files_least(&self) -> u64 {
-        self.connections + OPEN_FILES_SPARE
+        self.connections + self.other_files
     }
 
     /// With these, the server does not make its table caches smaller.
@@ -149,6 +165,13 @@ pub fn check_limits(needs: &Needs, host: &HostLimits) -> Result<(), LimitError> 
     Ok(())
 }
 
+/// Raises this process's soft limit of open files to the hard one, for clients whose number is not known yet.
+pub fn raise_open_files_to_hard() {
+    let limit = getrlimit(Resource::Nofile);
+    // Where it is refused, what needs more files says so.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+}
+
 /// Raises this process's limit of open files to what clients and server need; servers that are started from now on
 /// inherit it. Returns the limit that holds now.
 pub fn raise_open_files(needs: &Needs) -> Result<u64, LimitError> {
@@ -180,6 +203,7 @@ mod tests {
 
     const NEEDS: Needs = Needs {
         connections: 1000,
+        other_files: OPEN_FILES_SPARE,
         table_objects: 2000,
         buffer_pool_bytes: 1 << 30,
         connection_bytes: BYTES_PER_CONNECTION,
@@ -222,7 +246,7 @@ mod tests {
 
     #[test]
     fn open_files_are_raised_or_refused() {
-        let small = Needs { connections: 1, table_objects: 0, buffer_pool_bytes: 0, connection_bytes: 0 };
+        let small = Needs { other_files: OPEN_FILES_SPARE, ..Needs::of_clients(1) };
         assert!(raise_open_files(&small).unwrap() >= 1025);
         let huge = Needs { connections: u64::from(u32::MAX), ..small };
         let error = raise_open_files(&huge).unwrap_err();

@@ -11,6 +11,7 @@ use std::process::ExitCode;
 pub(crate) use hidden::arguments;
 use truetps_compat::{run_mtls, run_slap};
 use truetps_record::Personality;
+use truetps_sandbox::raise_open_files_to_hard;
 
 /// The names of links to this program that mean a program's command line.
 const LINKS: [(Personality, &[&str]); 3] = [
@@ -34,7 +35,11 @@ pub(crate) fn called(mut arguments: Vec<OsString>) -> Option<(Personality, Vec<O
 
 pub(crate) fn run(personality: Personality, arguments: Vec<OsString>) -> ExitCode {
     match personality {
-        Personality::Sysbench => sysbench::run(arguments),
+        Personality::Sysbench => {
+            // How many connections a script makes is its own business.
+            raise_open_files_to_hard();
+            sysbench::run(arguments)
+        }
         Personality::Slap => classics::run(run_slap, arguments),
         Personality::Mtls => classics::run(run_mtls, arguments),
     }

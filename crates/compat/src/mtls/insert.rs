@@ -20,7 +20,7 @@ use super::log::Log;
 use super::options::Options;
 use super::{FAILED, GOOD, INTERRUPTED, NAME, Stopped, failed, full_name, refused, table, target};
 use crate::recording::{Place, Recording, Turn, server_facts};
-use crate::run::{ANSWER_TIMEOUT, Asked, Driven, FAILED_SHARE_MAX, drive, unless_stopped, workers};
+use crate::run::{ANSWER_TIMEOUT, Asked, Driven, FAILED_SHARE_MAX, drive, make_room, unless_stopped, workers};
 use crate::truth::{Truth, error_text};
 
 pub(super) struct Bench<'a> {
@@ -35,6 +35,7 @@ impl Bench<'_> {
         let options = self.options;
         let table = table(options, options.batch)?;
         self.check_batch()?;
+        make_room(options.parallel).map_err(failed)?;
         let insert = TableInsert::new(&table, options.batch, Dialect::Mysql);
         let runs = Some(Path::new(&options.runs)).filter(|runs| *runs != Path::new("none"));
         let place = Place::choose(runs).map_err(failed)?;

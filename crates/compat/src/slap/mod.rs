@@ -30,7 +30,7 @@ use self::script::Script;
 use self::settings::{Csv, Settings};
 use crate::mysql_words::{OptionFiles, Refusal, parse};
 use crate::recording::{Place, Recording, Turn, said, server_facts};
-use crate::run::{Asked, workers};
+use crate::run::{Asked, make_room, workers};
 use crate::terminal::{NoPassword, ask_password};
 use crate::{World, mask};
 
@@ -154,6 +154,7 @@ fn test(
     world: &mut World<'_>,
 ) -> Result<u8, Refusal> {
     let failed = |text: String| Refusal::new(FAILED, text);
+    make_room(settings.concurrency.iter().copied().max().unwrap_or(1)).map_err(failed)?;
     let connected = Admin::connect(target, Arc::clone(&world.stop));
     let mut admin = connected.map_err(|error| failed(format!("Error when connecting to server: {}", said(&error))))?;
     let server = server_facts(admin.client()).map_err(|error| failed(said(&error)))?;

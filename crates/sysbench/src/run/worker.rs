@@ -8,7 +8,7 @@ use crate::lua::{Role, Script, State, lua_error_text};
 use crate::options::Options;
 use crate::output::Level;
 use crate::output::lines::{ThreadIs, thread};
-use crate::sql::{Drivers, Store};
+use crate::sql::{Drivers, Store, files_advice};
 
 /// The procedure of `client.lua` that runs events.
 pub(crate) const RUN: &str = "run";
@@ -80,8 +80,10 @@ impl Drop for LastWords<'_> {
 
 fn prepare(crew: &Crew, group: &Group) -> Result<Host, String> {
     let is_shared = group.tids.len() > 1;
-    let store = Store::new(Arc::clone(&crew.run), Arc::clone(&crew.drivers), group.number, is_shared)
-        .map_err(|error| format!("connections cannot be watched: {error}"))?;
+    let store =
+        Store::new(Arc::clone(&crew.run), Arc::clone(&crew.drivers), group.number, is_shared).map_err(|error| {
+            format!("connections cannot be watched: {error}; {}", files_advice(crew.run.settings.threads))
+        })?;
     let role = if is_shared { Role::Shared } else { Role::Single };
     let made = || -> mlua::Result<Host> {
         let state = State::new(&crew.script, store, &crew.run.log, role)?;

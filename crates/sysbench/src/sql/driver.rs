@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use rustix::io::Errno;
+use rustix::process::{Resource, getrlimit};
 use truetps_driver::{Dialect, DriverError, Endpoint, ServerError, Target};
 
 /// The number of an error that no server reports, as client libraries have it.
@@ -82,6 +84,9 @@ pub(crate) struct Driver {
     pub(crate) is_dry_run: bool,
 }
 
+/// Open files beside those of clients: records, and what the script itself opens.
+const FILES_SPARE: u64 = 128;
+
 /// Where distributions put the socket of a server that is called `localhost`.
 const SOCKETS: [&str; 4] =
     ["/run/mysqld/mysqld.sock", "/var/lib/mysql/mysql.sock", "/tmp/mysql.sock", "/var/run/mysql/mysql.sock"];
@@ -108,6 +113,22 @@ pub(crate) fn connect_failure(dialect: Dialect, endpoint: &Endpoint, error: &Dri
     }
 }
 
+/// The process may open no more files.
+pub(crate) fn is_out_of_files(error: &DriverError) -> bool {
+    matches!(error, DriverError::Connect { source, .. } if Errno::from_io_error(source) == Some(Errno::MFILE))
+}
+
+/// What to do about it where so many clients are asked for. The soft limit has been raised before.
+pub(crate) fn files_advice(clients: u32) -> String {
+    let limit = getrlimit(Resource::Nofile).current.map_or_else(|| "unlimited".to_owned(), |limit| limit.to_string());
+    // A client may have a thread of its own, which watches its socket by a file of its own.
+    let needed = u64::from(clients) * 2 + FILES_SPARE;
+    format!(
+        "the limit of open files (`ulimit -n`) is {limit}, and {clients} clients need up to {needed}; hint: run `ulimit -n \
+         {needed}` first (as root), or set LimitNOFILE={needed} for the service, or use fewer threads"
+    )
+}
+
 /// Nobody answers at the place: the first write to a socket may be what tells it.
 fn unreachable(error: &DriverError) -> Option<&io::Error> {
     use io::ErrorKind::{ConnectionRefused, HostUnreachable, NetworkUnreachable, TimedOut};
@@ -124,6 +145,9 @@ fn mysql_reason(endpoint: &Endpoint, error: &DriverError) -> String {
         (Some(source), Endpoint::Unix(path)) => {
             let timed_out = source.kind() == std::io::ErrorKind::TimedOut;
             let number = source.raw_os_error().unwrap_or(if timed_out { TIMED_OUT } else { 0 });
+            if is_out_of_files(error) {
+                return format!("2001: Can't create UNIX socket ({number})");
+            }
             return format!("2002: Can't connect to local server through socket '{}' ({number})", path.display());
         }
         (Some(source), Endpoint::Tcp { host, .. }) => {

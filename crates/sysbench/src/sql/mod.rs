@@ -12,5 +12,6 @@ mod statement;
 mod store;
 
 pub(crate) use bound::Binds;
+pub(crate) use driver::files_advice;
 pub(crate) use drivers::Drivers;
 pub(crate) use store::{Answer, Step, Store};

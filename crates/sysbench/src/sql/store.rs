@@ -11,7 +11,7 @@ use rustix::fd::OwnedFd;
 use truetps_driver::{Dialect, DriverError, Event, Link, ResultSets, Scratch, Target, Values};
 
 use super::connection::{Connection, Doing, Goal, Why};
-use super::driver::{Driver, SqlError, connect_failure};
+use super::driver::{Driver, SqlError, connect_failure, files_advice, is_out_of_files};
 use super::drivers::{Drivers, Ready};
 use super::slab::Slab;
 use super::statement::Statement;
@@ -292,8 +292,13 @@ impl Store {
         let error_class = error.class().to_string();
         let sql_error = SqlError::of_driver(error, driver.dialect);
         connection.show_error(2, &sql_error);
-        for line in connect_failure(driver.dialect, driver.target.endpoint(connection.number), error) {
-            self.run.log.text(Level::Fatal, &line);
+        // One line says it for all clients: none of them can do anything about it.
+        let limit = is_out_of_files(error).then(|| files_advice(self.run.settings.threads));
+        if limit.as_ref().is_none_or(|advice| self.run.note(advice.clone())) {
+            let lines = connect_failure(driver.dialect, driver.target.endpoint(connection.number), error);
+            for line in lines.iter().chain(&limit) {
+                self.run.log.text(Level::Fatal, line);
+            }
         }
         if let Some(hint) = error.hint() {
             self.run.note(format!("{error}; hint: {hint}"));
