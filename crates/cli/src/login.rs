@@ -3,7 +3,6 @@
 
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use clap::Args;
@@ -11,7 +10,7 @@ use truetps_compat::{ClientLogin, NoPassword, client_login};
 use truetps_driver::{Client, Dialect, Target};
 
 use crate::failure::Failure;
-use crate::say;
+use crate::{say, signals};
 
 /// The password is read from here, so that it is on no command line.
 pub(crate) const PASSWORD: &str = "TRUETPS_PASSWORD";
@@ -163,7 +162,9 @@ fn wants_password(target: &Target) -> bool {
 
 fn ask(target: Target) -> Result<Target, Failure> {
     say(&format!("{target}\n"));
-    match truetps_compat::ask_password(&AtomicBool::new(false)) {
+    // A signal while nothing is shown of what is typed would leave the terminal so.
+    let answer = signals::unless_signalled(truetps_compat::ask_password)?;
+    match answer.unwrap_or(Err(NoPassword::Interrupted)) {
         Ok(password) => Ok(target.with_password(password)),
         Err(NoPassword::Interrupted) => Err(Failure::interrupted("interrupted at the password")),
         Err(NoPassword::NoTerminal(error)) => {

@@ -2,13 +2,13 @@
 
 use std::io::{self, Read};
 use std::os::unix::net::UnixStream;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::thread;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::flag;
-use signal_hook::low_level::pipe;
+use signal_hook::low_level::{pipe, unregister};
 use truetps_compat::Farewell;
 
 use crate::failure::Failure;
@@ -16,6 +16,11 @@ use crate::say_raw;
 
 const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 const INTERRUPTED: i32 = 130;
+
+/// A command listens to signals until it ends.
+static IS_LISTENING: AtomicBool = AtomicBool::new(false);
+/// A signal ends the program at once, as if it had never listened: once it has stopped listening, and before a command does.
+static ENDS_AT_ONCE: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
 /// A file that may not grow any more (`ulimit -f`) is a write that fails, which is told, and not the end of the program.
 pub(crate) fn outlive_file_limits() {
@@ -26,6 +31,7 @@ pub(crate) fn outlive_file_limits() {
 /// A flag that the first signal raises.
 pub(crate) fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
+    listen();
     for signal in SIGNALS {
         // In this order: the second signal finds the flag raised and leaves; servers die with us (parent-death signal).
         flag::register_conditional_shutdown(signal, INTERRUPTED, Arc::clone(&stop))
@@ -35,7 +41,28 @@ pub(crate) fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
     Ok(stop)
 }
 
-/// The same, and each signal is answered on stderr: a second one, before the program leaves.
+fn listen() {
+    IS_LISTENING.store(true, Ordering::Relaxed);
+    ENDS_AT_ONCE.store(false, Ordering::Relaxed);
+}
+
+/// Does something that a signal ends early by the flag: the terminal is restored before the program ends. Afterwards signals
+/// do what they did before. `None`: a signal came.
+pub(crate) fn unless_signalled<T>(action: impl FnOnce(&AtomicBool) -> T) -> Result<Option<T>, Failure> {
+    let stop = Arc::new(AtomicBool::new(false));
+    ENDS_AT_ONCE.store(false, Ordering::Relaxed);
+    let mut listeners = Vec::new();
+    for signal in SIGNALS {
+        flag::register_conditional_default(signal, Arc::clone(&ENDS_AT_ONCE)).map_err(|error| not_handled(&error))?;
+        listeners.push(flag::register(signal, Arc::clone(&stop)).map_err(|error| not_handled(&error))?);
+    }
+    let done = action(&stop);
+    ENDS_AT_ONCE.store(!IS_LISTENING.load(Ordering::Relaxed), Ordering::Relaxed);
+    listeners.into_iter().for_each(|listener| drop(unregister(listener)));
+    Ok((!stop.load(Ordering::Relaxed)).then_some(done))
+}
+
+/// The same as [`stop_flag`], and each signal is answered on stderr: a second one, before the program leaves.
 pub(crate) fn stop_flag_that_answers(farewell: Arc<Farewell>) -> Result<Arc<AtomicBool>, Failure> {
     let second = Arc::clone(&farewell);
     // Its texts are ours, and take the line of progress away.
@@ -56,6 +83,7 @@ fn answering(
 ) -> io::Result<Arc<AtomicBool>> {
     let (stop, leaves) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
     let (mut heard, came) = UnixStream::pair()?;
+    listen();
     for signal in SIGNALS {
         flag::register_conditional_shutdown(signal, INTERRUPTED, Arc::clone(&leaves))?;
         flag::register(signal, Arc::clone(&stop))?;

@@ -2,6 +2,8 @@
 
 use std::fs::File;
 use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
@@ -36,8 +38,11 @@ impl Terminal {
 
     /// Starts a test that nobody answers, and waits until it asks for the password.
     fn asked(&self, place: &Place) -> Child {
-        let ours = env!("CARGO_BIN_EXE_truetps");
-        let words = ["--ctty", ours, "slap", "--no-defaults", "--socket=/nowhere", "-a", "-p", "--runs=none"];
+        self.asked_by(place, &["slap", "--no-defaults", "--socket=/nowhere", "-a", "-p", "--runs=none"])
+    }
+
+    fn asked_by(&self, place: &Place, words: &[&str]) -> Child {
+        let words = [&["--ctty", env!("CARGO_BIN_EXE_truetps")], words].concat();
         let mut command = place.program(Path::new("setsid"), &words);
         command.stdin(self.program.try_clone().unwrap()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let child = command.spawn().unwrap();
@@ -83,4 +88,33 @@ fn a_signal_ends_the_question() {
         assert_eq!(output.status.code(), Some(130), "{which:?}: {}", String::from_utf8_lossy(&output.stderr));
         assert!(terminal.echoes() && began.elapsed() < Duration::from_secs(30), "{which:?}");
     }
+}
+
+#[test]
+fn a_signal_ends_the_question_for_the_account_of_a_dsn() {
+    let place = Place::new();
+    // Its backlog takes a connection that nobody answers.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let dsn = format!("mysql://me@{}", silent.local_addr().unwrap());
+    let capture = ["server", "capture", &dsn, "--ask-password"];
+    for words in [&capture[..], &["run", "insert", "--dsn", &dsn, "--ask-password"]] {
+        for which in [Signal::TERM, Signal::INT, Signal::HUP] {
+            let terminal = Terminal::new();
+            let child = terminal.asked_by(&place, words);
+            signal(child.id(), which);
+            let output = child.wait_with_output().unwrap();
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(130), "{words:?} {which:?}: {said}");
+            assert!(terminal.echoes() && said.contains("interrupted at the password"), "{words:?} {which:?}: {said}");
+        }
+    }
+    // After the answer a signal does what it did before the question.
+    let terminal = Terminal::new();
+    let mut child = terminal.asked_by(&place, &capture);
+    terminal.types("secret\n");
+    let _connected = silent.accept().unwrap();
+    signal(child.id(), Signal::TERM);
+    wait_until("the end", || child.try_wait().unwrap().is_some());
+    assert_eq!(child.wait().unwrap().signal(), Some(15));
+    assert!(terminal.echoes());
 }
