@@ -44,6 +44,10 @@ const SHARES_MAX: u32 = 64;
 /// The environment's place for the password of `--dsn`.
 const PASSWORD_VARIABLE: &str = "TRUETPS_PASSWORD";
 
+/// The list of processes shows a typed password until it is masked.
+const TYPED_PASSWORD: &str = "truetps: warning: a password on the command line can be read by other users of this host: put \
+                              it in the file of --config-file, or use --dsn with TRUETPS_PASSWORD\n";
+
 /// Tests that sysbench has built in.
 const CPU: &str = include_str!("lua/prelude/cpu.lua");
 const NOT_DATABASES: [&str; 4] = ["fileio", "memory", "threads", "mutex"];
@@ -77,6 +81,7 @@ pub fn run(argv: Vec<OsString>, world: &World<'_>) -> u8 {
 fn run_here(argv: Vec<OsString>, world: &World<'_>) -> u8 {
     let read_file = |path: &std::path::Path| std::fs::read(path);
     let surroundings = Surroundings { environment: world.environment, read_file: &read_file };
+    let has_typed_password = options::has_typed_password(&argv);
     let pass = match options::first_pass(argv, &surroundings) {
         Ok(pass) => pass,
         Err(refusal) => return refuse(&refusal),
@@ -94,7 +99,12 @@ fn run_here(argv: Vec<OsString>, world: &World<'_>) -> u8 {
             write_to(Stream::Stdout, options::version_line(pass.compat()).as_bytes());
             GOOD
         }
-        Wish::Script => Program::begin(pass, world).and_then(Program::go_on).unwrap_or_else(|status| status),
+        Wish::Script => {
+            if has_typed_password {
+                write_to(Stream::Stderr, TYPED_PASSWORD.as_bytes());
+            }
+            Program::begin(pass, world).and_then(Program::go_on).unwrap_or_else(|status| status)
+        }
     }
 }
 

@@ -48,6 +48,6 @@ pub(crate) use random::{RandSettings, RandType};
 pub(crate) use refusal::{Notice, Refusal, Stream};
 pub(crate) use registry::{Declared, Group, Registry};
 pub use secrets::masked;
-pub(crate) use secrets::{is_secret, words_without_secrets};
+pub(crate) use secrets::{has_typed_password, is_secret, words_without_secrets};
 pub(crate) use settings::Settings;
 pub(crate) use value::Value;

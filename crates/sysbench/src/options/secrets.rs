@@ -28,6 +28,20 @@ pub fn masked(arguments: &[OsString]) -> Vec<Option<OsString>> {
     arguments.iter().map(mask).collect()
 }
 
+/// Whether a password was typed, by one of sysbench's options or one of the script's.
+pub(crate) fn has_typed_password(arguments: &[OsString]) -> bool {
+    arguments.iter().any(|argument| {
+        let word = argument.to_string_lossy();
+        match word.strip_prefix("--").and_then(|option| option.split_once('=')) {
+            Some((name, value)) if name.eq_ignore_ascii_case(DSN) => {
+                Target::parse(value).is_ok_and(|target| target.login.password.is_some())
+            }
+            Some((name, value)) if is_secret(name) => !value.is_empty(),
+            _ => without_user_info(&word) != word,
+        }
+    })
+}
+
 /// The words of a command line with passwords replaced.
 pub(crate) fn words_without_secrets<'a>(words: impl IntoIterator<Item = &'a Vec<u8>>) -> Vec<String> {
     words.into_iter().map(|word| without_secret(&String::from_utf8_lossy(word))).collect()
@@ -59,6 +73,21 @@ fn without_user_info(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_typed_password_is_found() {
+        let typed = |word: &str| has_typed_password(&["sysbench", word, "run"].map(OsString::from));
+        for word in
+            ["--mysql-password=x", "--pgsql_password=x", "--redis_pass=x", "--dsn=mysql://me:x@h", "--at=a://b:c@d"]
+        {
+            assert!(typed(word), "{word}");
+        }
+        for word in
+            ["--mysql-password=", "--mysql-user=me", "--dsn=mysql://h", "--dsn=mysql://me@h:3306/db", "--passes=3"]
+        {
+            assert!(!typed(word), "{word}");
+        }
+    }
 
     #[test]
     fn no_password_is_left() {
