@@ -225,6 +225,12 @@ fn defects_2_to_4_errors_are_said_without_the_password() {
     assert!(failed.stdout.contains("0 of 10 rows, 10 failed"), "{}", failed.stdout);
     assert_eq!(bench.ours(&["drop"]).code, Some(0));
     assert_eq!(bench.ours(&["drop"]).code, Some(3));
+    // Nothing is inserted into a table that is missing.
+    let sent = bench.sent("insert into %");
+    let missing = bench.ours(&["--ints=1", "--rows=80000", "--parallel=8", "insert"]);
+    assert_eq!(missing.code, Some(3), "{}", missing.stderr);
+    assert!(missing.stderr.contains("ERROR  1146 (42S02): Table 'truetps_m.t' doesn't exist"), "{}", missing.stderr);
+    assert_eq!((missing.stderr.lines().count(), bench.sent("insert into %")), (1, sent), "{}", missing.stderr);
     for (args, expect) in [(&["insert"][..], "columns counts equal 0"), (&["create"], "do not have any columns")] {
         let ran = bench.ours(args);
         assert!(ran.code == Some(2) && ran.stderr.contains(expect), "{}", ran.stderr);

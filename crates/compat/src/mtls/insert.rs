@@ -23,6 +23,9 @@ use crate::recording::{Place, Recording, Turn, server_facts};
 use crate::run::{ANSWER_TIMEOUT, Asked, Driven, FAILED_SHARE_MAX, drive, make_room, unless_stopped, workers};
 use crate::truth::{Truth, error_text};
 
+/// ER_NO_SUCH_TABLE.
+const NO_SUCH_TABLE: u16 = 1146;
+
 pub(super) struct Bench<'a> {
     pub(super) options: &'a Options,
     pub(super) cores: u32,
@@ -70,11 +73,15 @@ impl Bench<'_> {
 
     /// Somebody who asks which server it is, and which process.
     fn connect(&self) -> Result<(Client, ServerFacts), Stopped> {
-        let target = target(self.options);
+        let (target, columns) = (target(self.options), format!("SHOW COLUMNS FROM {}", full_name(self.options)));
         let connected = unless_stopped(self.stop, move || -> Result<_, DriverError> {
             let mut admin = Client::connect(&target, ANSWER_TIMEOUT)?;
             let server = server_facts(&mut admin)?;
-            Ok((admin, server))
+            match admin.query(&columns) {
+                // Without its table each row would fail. Whatever else is wrong, the rows say it.
+                Err(error) if error.code() == NO_SUCH_TABLE => Err(error),
+                _ => Ok((admin, server)),
+            }
         });
         let connected = connected.ok_or_else(|| (INTERRUPTED, "interrupted before anything was sent".to_owned()))?;
         connected.map_err(|error| refused(&error))
