@@ -58,7 +58,9 @@ pub(crate) fn unless_signalled<T>(action: impl FnOnce(&AtomicBool) -> T) -> Resu
     }
     let done = action(&stop);
     ENDS_AT_ONCE.store(!IS_LISTENING.load(Ordering::Relaxed), Ordering::Relaxed);
-    listeners.into_iter().for_each(|listener| drop(unregister(listener)));
+    for listener in listeners {
+        unregister(listener);
+    }
     Ok((!stop.load(Ordering::Relaxed)).then_some(done))
 }
 

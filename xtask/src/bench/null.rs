@@ -43,7 +43,7 @@ pub(crate) fn start(connections: u32) -> anyhow::Result<NullServer> {
     if std::thread::available_parallelism().map_or(1, std::num::NonZero::get) < 2 {
         bail!("the null server and its client need a core each");
     }
-    let needs = Needs { connections: connections.into(), table_objects: 0, buffer_pool_bytes: 0, connection_bytes: 0 };
+    let needs = Needs { other_files: 1024, ..Needs::of_clients(connections) };
     raise_open_files(&needs).map_err(with_hint)?;
     NullServer::start(SERVER_CORE)
 }
