@@ -6,6 +6,9 @@ use truetps_driver::{Client, DriverError};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerSession {
     pub id: u64,
+    pub user: String,
+    /// The schema that it is in; empty for none.
+    pub schema: String,
     /// `Sleep`, `Query`, `Killed`, ...
     pub command: String,
     /// Empty where none runs.
@@ -20,10 +23,18 @@ impl ServerSession {
 
     /// A row of the list.
     pub fn of_row(row: &[Option<String>]) -> Option<Self> {
+        const USER: usize = 1;
+        const SCHEMA: usize = 3;
         const COMMAND: usize = 4;
         const INFO: usize = 7;
         let cell = |n: usize| row.get(n).and_then(Option::as_deref).unwrap_or_default().to_owned();
-        Some(Self { id: cell(0).parse().ok()?, command: cell(COMMAND), statement: cell(INFO) })
+        Some(Self {
+            id: cell(0).parse().ok()?,
+            user: cell(USER),
+            schema: cell(SCHEMA),
+            command: cell(COMMAND),
+            statement: cell(INFO),
+        })
     }
 
     /// All that the account sees: its own at least.

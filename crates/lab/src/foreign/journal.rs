@@ -134,7 +134,7 @@ impl Journal {
 }
 
 /// Why what a journal says may be somebody else's word. It is sent to a server with the rights of an administrator there.
-fn distrust(file: &Metadata) -> Option<String> {
+pub(super) fn distrust(file: &Metadata) -> Option<String> {
     let us = geteuid().as_raw();
     if ![0, us].contains(&file.uid()) {
         return Some(format!("it belongs to uid {}, not to us (uid {us})", file.uid()));

@@ -4,16 +4,17 @@
 //! A lock file goes with its journal only, and never because of an error: somebody may live who holds it.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::fs::OFlags;
 use truetps_record::fnv1a;
 
 use super::error::ForeignError;
-use super::journal::Journal;
+use super::journal::{Journal, distrust};
 
 /// A journal that is held: nobody else writes or removes it.
 #[derive(Debug)]
@@ -120,7 +121,7 @@ impl OpenJournal {
     /// What a killed run has written there.
     pub(crate) fn sessions(&self) -> Vec<u32> {
         let beside = [&self.path, &self.journal.home].map(|path| path.with_extension(SESSIONS));
-        let text = beside.iter().find_map(|path| fs::read_to_string(path).ok()).unwrap_or_default();
+        let text = beside.iter().find_map(|path| read_trusted(path).ok()).unwrap_or_default();
         text.lines().filter_map(|line| line.parse().ok()).collect()
     }
 
@@ -353,6 +354,20 @@ fn takes_no_file(error: &io::Error) -> bool {
 const FOLDER_LOCK: &str = ".lock";
 /// Room on the disk that a journal has for itself.
 const SPARE: &str = "spare";
+/// The text of a file that was written by this user or by root, as a journal is; see `journal.rs`. No link is followed.
+fn read_trusted(path: &Path) -> io::Result<String> {
+    const BYTES_MAX: u64 = 64 << 20;
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let file = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)?;
+    let metadata = file.metadata()?;
+    if !metadata.is_file() || distrust(&metadata).is_some() {
+        return Err(io::ErrorKind::PermissionDenied.into());
+    }
+    let mut text = String::new();
+    file.take(BYTES_MAX).read_to_string(&mut text)?;
+    Ok(text)
+}
+
 /// Numbers of the run's sessions.
 const SESSIONS: &str = "sessions";
 

@@ -13,7 +13,7 @@ use super::journal::Journal;
 use super::journal_file::OpenJournal;
 use super::put_back::{Restored, put_back};
 use super::schema::{Schema, refuse_system_schema};
-use super::sessions::{OwnSessions, left_text};
+use super::sessions::left_text;
 use crate::error::LabError;
 
 /// How it is known that a server is the one of the journal.
@@ -58,8 +58,8 @@ pub fn restore(path: &Path, target: &Target, surety: Surety) -> Result<Restored,
     let schema = Schema::left(target, &open.journal.schema);
     if !restarted {
         let session = open.journal.session.filter(|_| target.dialect == Dialect::Mysql);
-        open.sessions().into_iter().chain(session.and_then(|id| id.try_into().ok())).for_each(|id| ids.add(id));
-        let left = OwnSessions { ids, name: schema.sessions_name() }.end(&mut client).map_err(ForeignError::from)?;
+        open.sessions().into_iter().for_each(|id| ids.add(id));
+        let left = schema.sessions_of(&ids, session).end(&mut client).map_err(ForeignError::from)?;
         if let Some(session) = session.filter(|id| left.contains(id) && !open.journal.settings.is_empty()) {
             return Err(ForeignError::StillBusy { session }.into());
         }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use truetps_driver::{Client, ConnectionIds, Dialect, DriverError, Target};
+use truetps_driver::{Client, ConnectionIds, Dialect, DriverError, Endpoint, Target};
 use truetps_workload::Workload;
 
 use super::access;
@@ -100,7 +100,17 @@ impl Schema {
         for target in [&mut self.outside, &mut self.inside] {
             target.connections = Some(ids.clone());
         }
-        OwnSessions { ids: ids.clone(), name: self.sessions_name() }
+        self.sessions_of(ids, None)
+    }
+
+    /// What sessions with these numbers are known by; `control` as in [`OwnSessions`].
+    pub(crate) fn sessions_of(&self, ids: &ConnectionIds, control: Option<u64>) -> OwnSessions {
+        let is_proof = match self.outside.endpoints[..] {
+            [Endpoint::Unix(_)] => true,
+            [_] => !self.is_theirs,
+            _ => false,
+        };
+        OwnSessions { ids: ids.clone(), name: self.sessions_name(), schema: self.name.clone(), is_proof, control }
     }
 
     /// What PostgreSQL knows sessions of the run by.

@@ -1,6 +1,7 @@
 //! Sessions of a run that are still in its server when a trial, or the run, has ended: their statements would go on, and keep
-//! locks. Only sessions that are proved to be the run's own are ended: on the MySQL family by their numbers, which no other
-//! session has until the server is restarted; on PostgreSQL, which gives numbers again, by a name that no other run has.
+//! locks. Only sessions that are proved to be the run's own are ended: on PostgreSQL by a name that no other run has; on the
+//! MySQL family, where sessions have no names, by number, account and schema together. Each server counts its sessions by
+//! itself, so that a number proves nothing where an address may lead to several servers: see [`OwnSessions::is_proof`].
 
 use std::time::{Duration, Instant};
 
@@ -18,6 +19,14 @@ pub(crate) struct OwnSessions {
     pub(crate) ids: ConnectionIds,
     /// On PostgreSQL.
     pub(crate) name: String,
+    /// That sessions of the load are in.
+    pub(crate) schema: String,
+    /// Whether number, account and schema prove a session to be the run's: all sessions are in one server, and no other session
+    /// has a reason to be in the schema. In a schema of the user's other sessions of the account may be, so that only a socket
+    /// of this machine will do.
+    pub(crate) is_proof: bool,
+    /// The session that held the run's settings, as the journal of the same server has it.
+    pub(crate) control: Option<u64>,
 }
 
 impl OwnSessions {
@@ -42,12 +51,27 @@ impl OwnSessions {
             );
             return Ok(client.query(&sql)?.rows.iter().filter_map(|row| ServerSession::of_row(row)).collect());
         }
-        let is_ours = |id: u64| u32::try_from(id).is_ok_and(|id| self.ids.contains(id));
-        let own = client.query_value("SELECT CONNECTION_ID()")?.and_then(|text| text.parse().ok());
-        // A proxy gives out numbers of its own: those of the server are other sessions'.
-        let Some(own) = own.filter(|own| is_ours(*own)) else { return Ok(Vec::new()) };
+        let row = client.query("SELECT CONNECTION_ID(), USER()")?.rows.into_iter().next().unwrap_or_default();
+        let mut cells = row.into_iter().map(Option::unwrap_or_default);
+        let (own, user) = (cells.next().and_then(|id| id.parse().ok()), cells.next().unwrap_or_default());
+        let user = user.rsplit_once('@').map_or("", |(user, _)| user);
+        // A proxy gives out numbers of its own, and the server has another one for this session.
+        let Some(own) = own.filter(|own| self.is_listed(*own)) else { return Ok(Vec::new()) };
         let all = ServerSession::list(client)?.into_iter();
-        Ok(all.filter(|session| session.id != own && is_ours(session.id)).collect())
+        Ok(all.filter(|session| session.id != own && self.is_ours(session, user)).collect())
+    }
+
+    fn is_listed(&self, id: u64) -> bool {
+        u32::try_from(id).is_ok_and(|id| self.ids.contains(id))
+    }
+
+    /// Whether a session of the MySQL family is the run's. `user`: that of the run.
+    fn is_ours(&self, session: &ServerSession, user: &str) -> bool {
+        if session.user != user {
+            return false;
+        }
+        self.control == Some(session.id)
+            || (self.is_proof && self.is_listed(session.id) && session.schema.eq_ignore_ascii_case(&self.schema))
     }
 }
 
@@ -92,4 +116,40 @@ pub(crate) fn left_text(dialect: Dialect, id: u64) -> String {
         Dialect::Postgres => format!("SELECT pg_terminate_backend({id})"),
     };
     format!("session {id} of the run is still in the server and could not be ended: {end}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_alone_proves_no_session() {
+        let ids = ConnectionIds::default();
+        [7, 8].into_iter().for_each(|id| ids.add(id));
+        let own =
+            OwnSessions { ids, schema: "truetps".to_owned(), is_proof: true, control: Some(5), ..Default::default() };
+        let session = |id: u64, user: &str, schema: &str| ServerSession {
+            id,
+            user: user.to_owned(),
+            schema: schema.to_owned(),
+            command: "Query".to_owned(),
+            statement: String::new(),
+        };
+        assert!(own.is_ours(&session(7, "loader", "truetps"), "loader"));
+        // With lower_case_table_names = 2 the list has the name as it was written.
+        assert!(own.is_ours(&session(8, "loader", "TrueTPS"), "loader"));
+        assert!(own.is_ours(&session(5, "loader", ""), "loader"));
+        for other in [
+            session(9, "loader", "truetps"),
+            session(7, "app", "truetps"),
+            session(7, "loader", "shop"),
+            session(7, "loader", ""),
+            session(5, "app", ""),
+        ] {
+            assert!(!own.is_ours(&other, "loader"), "{other:?}");
+        }
+        // Several servers, each of which counts by itself.
+        let own = OwnSessions { is_proof: false, ..own };
+        assert!(!own.is_ours(&session(7, "loader", "truetps"), "loader"));
+    }
 }
