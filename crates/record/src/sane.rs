@@ -4,7 +4,9 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::{CONNECTIONS, Configuration, Experiment, Interval, ProbeSample, ScriptRecord, Trial};
+use crate::{
+    CONNECTIONS, Configuration, EngineFacts, Experiment, Interval, ProbeSample, ScriptRecord, Suspension, Trial,
+};
 
 /// Nothing that is counted or timed comes near it: 10^14 microseconds are three years. The sum of 100,000 counts fits 64 bits.
 const FIGURE_MAX: f64 = 1e14;
@@ -50,12 +52,20 @@ fn check_trial_name(name: &str) -> Result<(), String> {
 impl Trial {
     /// Names the first part of a trial of this name that cannot be true.
     pub(crate) fn check(&self, name: &str) -> Result<(), String> {
-        if self.name != name {
+        // An attempt that was repeated keeps its record; see `folder.rs`.
+        let is_own = |name: &str| name == self.name || name.strip_prefix(&*self.name).is_some_and(is_attempt);
+        if !is_own(name) {
             return Err(format!("name is `{}`: not the name of its folder", self.name.escape_debug()));
         }
         self.configuration.check()?;
         first_wrong("measured", &self.measured)?;
-        first_wrong("engine", &self.engine)?;
+        if let Some(engine) = &self.engine {
+            // One may have begun while the clients connected: before the clock of the trial.
+            if let Some(wrong) = engine.suspensions.iter().find(|one| !one.is_possible()) {
+                return Err(format!("engine.suspensions has {wrong:?}: nothing that was measured can be"));
+            }
+            first_wrong("engine", &EngineFacts { suspensions: Vec::new(), ..engine.clone() })?;
+        }
         first_wrong("profile", &self.profile)?;
         first_wrong("script", &self.script)
     }
@@ -65,6 +75,17 @@ impl ScriptRecord {
     /// Names the first figure that cannot be true.
     pub(crate) fn check(&self) -> Result<(), String> {
         first_wrong("statements", &self.statements)
+    }
+}
+
+/// What is behind a trial's name in that of a kept attempt: `.attempt-1`.
+fn is_attempt(rest: &str) -> bool {
+    rest.strip_prefix(".attempt-").is_some_and(|n| !n.is_empty() && n.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+impl Suspension {
+    fn is_possible(&self) -> bool {
+        self.start_ms.abs() <= FIGURE_MAX && !is_wrong(self.length_ms)
     }
 }
 
@@ -159,6 +180,33 @@ mod tests {
         }
         for name in ["", ".", "..", "../a", "/tmp/a", "a/b", ".latest", "a\nb", "A", &"a".repeat(101)] {
             assert!(check_trial_name(name).unwrap_err().contains("a trial's name has"), "{name}");
+        }
+    }
+    fn recorded_trial() -> Trial {
+        serde_json::from_str(include_str!("../../report/testdata/before-probe/trial-0001/run.json")).unwrap()
+    }
+
+    #[test]
+    fn a_kept_attempt_has_the_name_of_its_trial() {
+        let trial = recorded_trial();
+        for name in ["trial-0001", "trial-0001.attempt-1", "trial-0001.attempt-12"] {
+            trial.check(name).unwrap();
+        }
+        for name in ["trial-0002", "trial-00011", "trial-0001.attempt-", "trial-0001.attempt-x", "trial-0001.old"] {
+            assert!(trial.check(name).unwrap_err().contains("not the name of its folder"), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_suspension_may_begin_before_the_first_transaction() {
+        let with = |start_ms: f64, length_ms: f64| {
+            let mut trial = recorded_trial();
+            trial.engine.as_mut().unwrap().suspensions = vec![Suspension { start_ms, length_ms }];
+            trial.check("trial-0001")
+        };
+        with(-350.0, 300.0).unwrap();
+        for wrong in [(f64::NEG_INFINITY, 300.0), (-350.0, -1.0), (1e300, 1.0)] {
+            assert!(with(wrong.0, wrong.1).unwrap_err().starts_with("engine.suspensions"), "{wrong:?}");
         }
     }
 }
