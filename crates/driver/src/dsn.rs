@@ -50,13 +50,13 @@ pub enum DsnError {
     UnusedCert(String),
     #[error("`cert` and `key` go together: `{0}` is missing")]
     HalfACertificate(&'static str),
-    /// What stands there is not shown: it may be a password, where the host or a percent sign was forgotten.
     #[error("connect_timeout is a number of seconds from 1 to {CONNECT_TIMEOUT_MAX_S}")]
     BadTimeout,
     #[error("get_server_public_key is `true` or `false`")]
     BadSwitch,
     #[error("get_server_public_key is for servers of the MySQL family")]
     NoServerKey,
+    /// What stands there is not shown: it may be a password, where the host or a percent sign was forgotten.
     #[error("the port is not a number from 1 to 65535")]
     BadPort,
     #[error(

@@ -137,9 +137,9 @@ pub enum DriverError {
     /// The caller asked a session for something that it cannot do now. Nothing was sent, and the session goes on.
     #[error("{0}")]
     Misuse(&'static str),
-    /// The login cannot give what a PostgreSQL server asks for.
     #[error("the server is {}", family(*.is))]
     OtherFamily { is: Dialect },
+    /// The login cannot give what a PostgreSQL server asks for.
     #[error("the server asks for {asks_for}")]
     Authentication { asks_for: String, hint: &'static str },
 }

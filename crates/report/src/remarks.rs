@@ -7,6 +7,6 @@ pub fn remarks(trial: &Trial) -> Vec<String> {
     let beside = trial
         .beside
         .iter()
-        .map(|other| format!("{other} put load on the same host meanwhile: the figures are lower than alone"));
+        .map(|other| format!("{other} put load on the same host meanwhile: the figures may be lower than alone"));
     trial.notes.iter().cloned().chain(beside).collect()
 }

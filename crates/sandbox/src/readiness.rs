@@ -20,10 +20,13 @@ const PAUSE_MAX: Duration = Duration::from_millis(20);
 const REFUSED_TIME_LIMIT: Duration = Duration::from_secs(3);
 /// A PostgreSQL that starts or recovers, and a server that has no room for a session just now.
 const NOT_YET: [&str; 3] = ["57P03", "53300", "08004"];
+/// The same of the MySQL family, in place of its greeting, where errors have no SQLSTATE.
+const TOO_MANY_CONNECTIONS: u16 = 1040;
 
 /// Whether a server that is up refuses its owner, in words that are not about its start.
 fn is_refused_for_good(error: &DriverError) -> bool {
-    matches!(error, DriverError::Server(refusal) if !NOT_YET.contains(&refusal.sqlstate.as_str()))
+    matches!(error, DriverError::Server(refusal)
+        if refusal.code != TOO_MANY_CONNECTIONS && !NOT_YET.contains(&refusal.sqlstate.as_str()))
 }
 
 /// A server that was started and has not answered yet.

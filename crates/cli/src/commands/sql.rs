@@ -164,7 +164,7 @@ impl<'a> Session<'a> {
 }
 
 fn is_late(error: &DriverError) -> bool {
-    matches!(error, DriverError::Io(source) if source.kind() == ErrorKind::TimedOut)
+    matches!(error, DriverError::Io(source) | DriverError::Connect { source, .. } if source.kind() == ErrorKind::TimedOut)
 }
 
 /// Which one it is, where there are several.
