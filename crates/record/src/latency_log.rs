@@ -102,6 +102,9 @@ fn unpack(packed: &[u8]) -> Option<Vec<(u64, u64)>> {
     Places::new(lowest, digits)?.counts(Bytes(plain.0.get(..length)?))
 }
 
+/// Transactions of one interval: nothing that is counted comes near it, and the sum of 100,000 intervals fits 64 bits.
+const COUNT_MAX: u64 = 100_000_000_000_000;
+
 /// Which value a place in the list of counts stands for.
 struct Places {
     /// Bits below those that are told apart.
@@ -133,7 +136,7 @@ impl Places {
     /// A number is a count for the next place, or, negative, how many places are empty.
     fn counts(&self, mut numbers: Bytes<'_>) -> Option<Vec<(u64, u64)>> {
         let mut counts = Vec::new();
-        let mut place: u64 = 0;
+        let (mut place, mut total) = (0_u64, 0_u64);
         while !numbers.0.is_empty() {
             let number = numbers.varint()?;
             // Zig-zag: the sign is in the lowest bit.
@@ -142,6 +145,7 @@ impl Places {
                 place = place.checked_add(size)?;
                 continue;
             }
+            total = total.checked_add(size).filter(|total| *total <= COUNT_MAX)?;
             if size > 0 {
                 counts.push((self.value(place)?, size));
             }
@@ -229,6 +233,18 @@ mod tests {
         }
         assert_eq!(ours[1].counts, []);
         assert_eq!((ours[1].start_ms, ours[1].length_ms), (1000.0, 1000.0));
+    }
+
+    #[test]
+    fn counts_that_overflow_a_sum_are_refused() {
+        let mut histogram = new_histogram();
+        histogram.record_n(1_000_000, COUNT_MAX - 1).unwrap();
+        let counted = |histogram: &Histogram| {
+            LatencyLog::new(log(std::slice::from_ref(histogram))).intervals().all(|one| one.is_ok())
+        };
+        assert!(counted(&histogram));
+        histogram.record_n(2_000_000, 2).unwrap();
+        assert!(!counted(&histogram));
     }
 
     #[test]
