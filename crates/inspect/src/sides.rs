@@ -139,7 +139,7 @@ mod tests {
 
     /// The server is a factor: trials have one each, in random order.
     fn experiment_with_two_servers(dir: &Path) {
-        let levels = |name: &str| json!({"server": name});
+        let levels = |name: &str| json!({"server": name, "connections": 1});
         let scheduled = |name: &str, server: &str| json!({"name": name, "block": 0, "position": 0, "role": "cell", "configuration": levels(server)});
         let experiment = json!({
             "schema_version": 1, "tool_version": "0", "name": "two", "created_at": "2026", "quick": false, "seed": 1,
@@ -172,7 +172,7 @@ mod tests {
         assert_eq!((my.flavour, my.version.as_deref()), (Some(Flavour::Mysql), Some("8.0.36")));
         // The first trial has no variables: the second stands for all, with what it was.
         assert_eq!(whole.flavour, Some(Flavour::Postgresql));
-        assert!(whole.notes[0].starts_with("variables of trial-0002 (server=pg)"), "{:?}", whole.notes);
+        assert!(whole.notes[0].starts_with("variables of trial-0002 (connections=1 server=pg)"), "{:?}", whole.notes);
     }
 
     #[test]

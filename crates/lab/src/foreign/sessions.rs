@@ -125,7 +125,9 @@ mod tests {
     #[test]
     fn a_number_alone_proves_no_session() {
         let ids = ConnectionIds::default();
-        [7, 8].into_iter().for_each(|id| ids.add(id));
+        for id in [7, 8] {
+            ids.add(id);
+        }
         let own =
             OwnSessions { ids, schema: "truetps".to_owned(), is_proof: true, control: Some(5), ..Default::default() };
         let session = |id: u64, user: &str, schema: &str| ServerSession {
