@@ -228,7 +228,8 @@ fn two_keys_of_one_experiment_are_compared_block_by_block() {
 
     // Each way to cross a threshold, and to keep it: nobody is a hundred times as fast.
     let judged = |text: &str| place.run(&[&levels[..], &["--fail-if", text]].concat()).code;
-    assert_eq!(judged("tps<10000%"), Some(1));
+    // Two pairs have wide intervals on a busy machine: the threshold is far beyond them.
+    assert_eq!(judged("tps<100000000%"), Some(1));
     assert_eq!(judged("tps>100000000%"), Some(0));
     assert_eq!(judged("binlog_syncs_per_tx>5%"), Some(3), "nobody has seen these");
     place.refused(&[&levels[..], &["--fail-if=qps<1%"]].concat(), &["--fail-if 'qps<1%'", "no figure `qps`"]);
