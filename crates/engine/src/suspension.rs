@@ -195,8 +195,4 @@ mod tests {
         // The lid was closed.
         check(60, 60_000, Some(0), 0, 1.0, Some(60_010));
     }
-
-    fn ms_of(ms: u64) -> Duration {
-        Duration::from_millis(ms)
-    }
 }
