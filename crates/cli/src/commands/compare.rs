@@ -99,7 +99,7 @@ struct Side {
     script: Option<ComparedScript>,
 }
 
-/// What the first trial of a script's run has of the script. What cannot be read is told.
+/// What the first trial of a script's run has of the script. What cannot be read is reported.
 fn script_of(named: &NamedRun, trials: &[RecordedTrial], unread: &mut Vec<Unread>) -> Option<ComparedScript> {
     named.plan.workload.script.as_ref()?;
     let trial = &trials.first()?.trial.name;
