@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+#[path = "../../driver/tests/support/certificates.rs"]
+#[allow(dead_code, reason = "shared with the driver's tests; this binary uses a part")]
+mod certificates;
 mod common;
 mod support;
 
@@ -9,6 +12,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use certificates::Certificates;
 use common::{Place, Ran, signal, wait_until};
 use rustix::process::Signal;
 use serde_json::Value;
@@ -413,6 +417,35 @@ fn one_failed_row_makes_block_and_record_invalid() {
     assert!(ran.stdout.contains(&format!("\tvalidity: INVALID: {reason}\n")), "{reason}: {}", ran.stdout);
     assert!(ran.stdout.contains("499 of 500 rows, 1 failed") && reason.contains("1 of 500"), "{}", ran.stdout);
     assert!(ran.stdout.contains("\terrors: 1 other(1644) ("), "{}", ran.stdout);
+}
+
+#[test]
+fn an_account_that_requires_tls_inserts_by_tls() {
+    let Some(binary) = mariadb("an_account_that_requires_tls_inserts_by_tls") else { return };
+    let place = Place::new();
+    let certificates = Certificates::make(place.path());
+    let path = |name: &str| certificates.path(name).display().to_string();
+    let owned = Owned::start(&binary, &[("ssl_cert", &path("server.pem")), ("ssl_key", &path("server.key"))]);
+    owned.execute(&["CREATE DATABASE truetps_m", "CREATE USER t@'%' REQUIRE SSL", "GRANT ALL ON truetps_m.* TO t@'%'"]);
+    let port = format!("--port={}", owned.port);
+    let run = |action: &str, more: &[&str]| {
+        let words = ["mtls", &port, "--user=t", "--password=", "--database=truetps_m", "--ints=1", "--rows=4", action];
+        Ran::from(place.command(&[&words[..], more].concat()).output().unwrap())
+    };
+    let [known, unknown] = ["ca.pem", "other-ca.pem"].map(|name| format!("--ssl-ca={}", path(name)));
+    let made = run("create", &["--ssl-mode=verify_identity", &known]);
+    assert_eq!(made.code, Some(0), "{}", made.stderr);
+    for (more, code) in [
+        (&["--ssl-mode=required"][..], 0),
+        (&[known.as_str()], 0),
+        // As the connector of the original does: TLS where the server has it.
+        (&[], 0),
+        (&[unknown.as_str()], 3),
+        (&["--ssl-mode=disabled"], 3),
+    ] {
+        let ran = run("insert", more);
+        assert_eq!(ran.code, Some(code), "{more:?}: {}", ran.stderr);
+    }
 }
 
 #[test]

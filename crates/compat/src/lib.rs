@@ -7,6 +7,7 @@
 //! - `slap`: mysqlslap.
 //! - `mtls`: mtls-perf-bench.
 //! - `run`: what both do alike, from what is asked of a run to what came of it.
+//! - `ssl`: TLS by the options of MySQL's programs, for both.
 //! - `ending` and `farewell`: Ctrl-C, what it ends and what is said.
 //! - `mask`: the command line without its passwords.
 //! - `recording`: the run folder of such a run.
@@ -21,6 +22,7 @@ mod mysql_words;
 mod recording;
 mod run;
 mod slap;
+mod ssl;
 mod terminal;
 mod truth;
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use tempfile::{TempDir, tempdir};
-use truetps_driver::{Client, DriverError};
+use truetps_driver::{Client, DriverError, LoginError};
 use truetps_probe::{Presence, clock, host_facts};
 use truetps_record::{
     Configuration, Experiment, ExperimentFolder, FolderError, Plan, SCHEMA_VERSION, ScheduledTrial, ServerFacts, Trial,
@@ -162,6 +162,10 @@ pub(crate) fn server_facts(client: &mut Client) -> Result<ServerFacts, DriverErr
 pub(crate) fn said(error: &DriverError) -> String {
     match error {
         DriverError::Server(error) => error.message.clone(),
+        DriverError::Login(LoginError::UnknownKey { .. }) => format!(
+            "{error}; connect with --ssl-mode=verify_identity and --ssl-ca=FILE, or agree to take the key with \
+             --get-server-public-key"
+        ),
         other => other.to_string(),
     }
 }

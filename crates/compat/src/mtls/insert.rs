@@ -73,7 +73,7 @@ impl Bench<'_> {
 
     /// Somebody who asks which server it is, and which process.
     fn connect(&self) -> Result<(Client, ServerFacts), Stopped> {
-        let (target, columns) = (target(self.options), format!("SHOW COLUMNS FROM {}", full_name(self.options)));
+        let (target, columns) = (target(self.options)?, format!("SHOW COLUMNS FROM {}", full_name(self.options)));
         let connected = unless_stopped(self.stop, move || -> Result<_, DriverError> {
             let mut admin = Client::connect(&target, ANSWER_TIMEOUT)?;
             let server = server_facts(&mut admin)?;
@@ -89,7 +89,7 @@ impl Bench<'_> {
 
     fn begin(&self, place: &Place, table: &GeneratedTable, server: ServerFacts) -> Result<Recording, Stopped> {
         let turn = Turn { block: 0, configuration: self.configuration() };
-        let endpoint = target(self.options).endpoint(0).to_string();
+        let endpoint = target(self.options)?.endpoint(0).to_string();
         let (plan, command) = (self.plan(table), self.command.clone());
         Recording::begin(place, plan, &[turn], server, endpoint, command, self.asked().workers).map_err(failed)
     }
@@ -107,7 +107,7 @@ impl Bench<'_> {
             load: asked.load(),
             protocol: self.protocol(),
             workload: &*workload,
-            target: &target(self.options).with_setup(["set autocommit=0"]),
+            target: &target(self.options)?.with_setup(["set autocommit=0"]),
             server_pid: admin.peer_pid(),
             stop: self.stop,
             failed_share_max: FAILED_SHARE_MAX,

@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::sync::atomic::AtomicBool;
 
 use clap::Parser;
-use truetps_driver::{Client, Dialect, DriverError, Endpoint, Login, Password, Target, Tls};
+use truetps_driver::{Client, Dialect, DriverError, Endpoint, Login, Password, Target};
 use truetps_probe::clock;
 use truetps_record::{GeneratedTable, PlanError};
 use truetps_workload::TableInsert;
@@ -19,7 +19,7 @@ use self::options::{Action, Options};
 use crate::ending::PATIENCE;
 use crate::recording::said;
 use crate::run::{ANSWER_TIMEOUT, STATEMENT_TIMEOUT, unless_stopped};
-use crate::{World, mask};
+use crate::{World, mask, ssl};
 
 /// The name in messages.
 const NAME: &str = "mtls-perf-bench";
@@ -98,22 +98,24 @@ fn wrong_table(error: PlanError) -> Stopped {
     }
 }
 
-fn target(options: &Options) -> Target {
+fn target(options: &Options) -> Result<Target, Stopped> {
     let endpoint = match &options.socket {
         Some(path) => Endpoint::Unix(path.clone()),
         None => Endpoint::Tcp { host: options.host.clone(), port: options.port },
     };
     let password = Some(options.password.clone()).filter(|text| !text.is_empty()).map(Password::new);
     let login = Login { user: options.user.clone(), password, database: Some(options.database.clone()) };
-    Target {
+    let files = [&options.ssl_ca, &options.ssl_cert, &options.ssl_key].map(Clone::clone);
+    let tls = ssl::tls(options.ssl_mode, files, options.get_server_public_key).map_err(failed)?;
+    Ok(ssl::without_needless_tls(Target {
         dialect: Dialect::Mysql,
         endpoints: vec![endpoint],
         login,
-        tls: Tls::default(),
+        tls,
         setup: Vec::new(),
         connections: None,
         connect_timeout: None,
-    }
+    }))
 }
 
 /// The table as it is asked for, with so many rows in an INSERT, checked as a plan of it is.
@@ -166,7 +168,7 @@ fn drop_table(options: &Options, log: &mut Log<'_>, stop: &AtomicBool) -> Result
 
 /// Waits as long as the server takes, and no longer than the user.
 fn execute(options: &Options, sql: String, log: &mut Log<'_>, stop: &AtomicBool) -> Result<u8, Stopped> {
-    let target = target(options);
+    let target = target(options)?;
     let done = unless_stopped(stop, move || {
         let mut client = Client::connect(&target, ANSWER_TIMEOUT)?;
         client.set_timeout(STATEMENT_TIMEOUT)?;
@@ -211,6 +213,8 @@ fn without_secrets(arguments: &[OsString]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use truetps_driver::{LoginError, TlsMode};
+
     use super::*;
 
     #[test]
@@ -236,6 +240,32 @@ mod tests {
         check(&["create", "--ints=1", "--table=a b"], "--table: a table's name is");
         check(&["insert", "--ints=100", "--batch=1000"], "--batch: 1000 rows of 100 values");
         check(&["create"], "do not have any columns in table tempdb.t");
+    }
+
+    #[test]
+    fn tls_is_asked_for_by_the_options_of_mysql() {
+        let read = |words: &[&str]| {
+            let options =
+                Options::try_parse_from([&["mtls", "insert"], words].concat()).map_err(|error| error.to_string());
+            target(&options?).map(|target| target.tls).map_err(|(exit, text)| format!("{exit}: {text}"))
+        };
+        let mode = |words: &[&str]| read(words).unwrap().mode;
+        assert_eq!(mode(&[]), TlsMode::Preferred);
+        assert_eq!(mode(&["--socket=/s"]), TlsMode::Off);
+        assert_eq!(mode(&["--socket=/s", "--ssl-mode=required"]), TlsMode::Required);
+        assert_eq!(mode(&["--ssl-mode=DISABLED"]), TlsMode::Off);
+        assert_eq!(mode(&["--ssl-ca=a.pem"]), TlsMode::VerifyCa);
+        assert_eq!(mode(&["--ssl-cert=a.pem", "--ssl-key=a.key"]), TlsMode::Required);
+        assert!(!read(&[]).unwrap().takes_server_key && read(&["--get-server-public-key"]).unwrap().takes_server_key);
+        assert_eq!(read(&["--ssl-key=a.key"]).unwrap_err(), "2: --ssl-cert and --ssl-key go together");
+        assert!(read(&["--ssl-mode=on"]).unwrap_err().contains("none of disabled, preferred, required, verify_ca"));
+    }
+
+    #[test]
+    fn the_options_of_mtls_are_named_where_no_key_is_taken() {
+        let error = LoginError::UnknownKey { plugin: "sha256_password".to_owned(), account: "a".to_owned() };
+        let (exit, text) = refused(&DriverError::Login(error));
+        assert!(exit == REFUSED && text.contains("--get-server-public-key") && text.contains("--ssl-mode="), "{text}");
     }
 
     #[test]

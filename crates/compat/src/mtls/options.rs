@@ -3,7 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{Parser, ValueEnum};
+use truetps_driver::TlsMode;
 use truetps_record::{RATE_MAX, RATE_MIN, parse_rate};
+
+use crate::ssl::ssl_mode;
 
 /// Makes a table, fills it from several connections, drops it: the command line of mtls-perf-bench, and behind its log
 /// what that leaves out
@@ -82,6 +85,22 @@ pub(super) struct Options {
     /// Socket of the server, in place of host and port
     #[arg(long, value_name = "PATH", help_heading = OURS)]
     pub(super) socket: Option<PathBuf>,
+    /// TLS: 'disabled', 'preferred', 'required', 'verify_ca' or 'verify_identity'; default 'preferred', 'verify_ca' with
+    /// --ssl-ca, and 'disabled' for a socket
+    #[arg(long, value_name = "MODE", value_parser = ssl_mode, help_heading = OURS)]
+    pub(super) ssl_mode: Option<TlsMode>,
+    /// File with the authorities that sign the server's certificate
+    #[arg(long, value_name = "FILE", help_heading = OURS)]
+    pub(super) ssl_ca: Option<PathBuf>,
+    /// File with the client's certificate
+    #[arg(long, value_name = "FILE", help_heading = OURS)]
+    pub(super) ssl_cert: Option<PathBuf>,
+    /// File with the private key of --ssl-cert
+    #[arg(long, value_name = "FILE", help_heading = OURS)]
+    pub(super) ssl_key: Option<PathBuf>,
+    /// Encrypt the password with the key that a server on another machine sends without TLS; it may be an attacker's
+    #[arg(long, help_heading = OURS)]
+    pub(super) get_server_public_key: bool,
     /// Rows of one INSERT; --rows is a multiple of it
     #[arg(long, value_name = "ROWS", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000),
           help_heading = OURS)]

@@ -10,6 +10,7 @@ use truetps_record::{RATE_MAX, RATE_MIN, parse_rate};
 use super::auto::{AutoSql, Columns, Key, LoadType};
 use super::user;
 use crate::mysql_words::{Given, Refusal, Words};
+use crate::ssl;
 
 const WRONG: u8 = 1;
 const CLIENTS_MAX: u32 = 100_000;
@@ -320,7 +321,7 @@ pub(super) fn target(
     let login = Login { user, password: password.filter(|text| !text.is_empty()).map(Password::new), database: None };
     let tls = tls(words)?;
     let endpoints = vec![endpoint(words, &text_of)?];
-    let mut target = Target {
+    Ok(ssl::without_needless_tls(Target {
         dialect: Dialect::Mysql,
         endpoints,
         login,
@@ -328,12 +329,7 @@ pub(super) fn target(
         setup: setup(words),
         connections: None,
         connect_timeout: None,
-    };
-    if matches!(target.endpoints[0], Endpoint::Unix(_)) && !target.tls.is_required() {
-        // Nobody listens in on a socket of this machine.
-        target.tls.mode = TlsMode::Off;
-    }
-    Ok(target)
+    }))
 }
 
 fn endpoint(words: &Words, environment: &dyn Fn(&str) -> Option<String>) -> Result<Endpoint, Refusal> {
@@ -382,28 +378,17 @@ fn protocol(words: &Words) -> Result<Option<&'static str>, Refusal> {
 fn tls(words: &Words) -> Result<Tls, Refusal> {
     let file = |name: &str| words.text(name).filter(|text| !text.is_empty()).map(PathBuf::from);
     let (ca, cert, key) = (file("ssl-ca"), file("ssl-cert"), file("ssl-key"));
-    let mode = match words.text("ssl-mode").map(str::to_ascii_uppercase).as_deref() {
-        Some("DISABLED") => TlsMode::Off,
-        Some("PREFERRED") => TlsMode::Preferred,
-        Some("REQUIRED") => TlsMode::Required,
-        Some("VERIFY_CA") => TlsMode::VerifyCa,
-        Some("VERIFY_IDENTITY") => TlsMode::VerifyIdentity,
-        Some(other) => {
-            let modes = "disabled, preferred, required, verify_ca, verify_identity";
-            return refuse(format!("--ssl-mode={other} is none of {modes}"));
-        }
-        None if words.is_on("ssl-verify-server-cert") => TlsMode::VerifyIdentity,
-        None if words.get("ssl") == Some(&Given::Switch(false)) => TlsMode::Off,
-        // Whoever names an authority wants it asked.
-        None if ca.is_some() => TlsMode::VerifyCa,
-        None if words.is_on("ssl") || cert.is_some() => TlsMode::Required,
-        None => TlsMode::Preferred,
+    let mode = match words.text("ssl-mode") {
+        Some(text) => match ssl::ssl_mode(text) {
+            Ok(mode) => Some(mode),
+            Err(problem) => return refuse(format!("--ssl-mode={text} is {problem}")),
+        },
+        None if words.is_on("ssl-verify-server-cert") => Some(TlsMode::VerifyIdentity),
+        None if words.get("ssl") == Some(&Given::Switch(false)) => Some(TlsMode::Off),
+        None if words.is_on("ssl") && ca.is_none() => Some(TlsMode::Required),
+        None => None,
     };
-    if cert.is_some() != key.is_some() {
-        return refuse("--ssl-cert and --ssl-key go together");
-    }
-    let takes_server_key = words.is_on("get-server-public-key");
-    Ok(Tls { mode, ca, cert, key, takes_server_key })
+    ssl::tls(mode, [ca, cert, key], words.is_on("get-server-public-key")).or_else(refuse)
 }
 
 #[cfg(test)]

@@ -1,0 +1,45 @@
+//! TLS by the options of MySQL's programs, for both command lines.
+
+use std::path::PathBuf;
+
+use truetps_driver::{Endpoint, Target, Tls, TlsMode};
+
+const MODES: [(&str, TlsMode); 5] = [
+    ("disabled", TlsMode::Off),
+    ("preferred", TlsMode::Preferred),
+    ("required", TlsMode::Required),
+    ("verify_ca", TlsMode::VerifyCa),
+    ("verify_identity", TlsMode::VerifyIdentity),
+];
+
+/// The value of `--ssl-mode`, in letters of either case.
+pub(crate) fn ssl_mode(text: &str) -> Result<TlsMode, String> {
+    let found = MODES.iter().find(|(name, _)| text.eq_ignore_ascii_case(name));
+    found.map(|(_, mode)| *mode).ok_or_else(|| format!("none of {}", MODES.map(|(name, _)| name).join(", ")))
+}
+
+/// What the options ask for. Without a mode an authority is asked, a certificate needs TLS, and else TLS is used where
+/// the server has it.
+pub(crate) fn tls(
+    mode: Option<TlsMode>,
+    [ca, cert, key]: [Option<PathBuf>; 3],
+    takes_server_key: bool,
+) -> Result<Tls, &'static str> {
+    if cert.is_some() != key.is_some() {
+        return Err("--ssl-cert and --ssl-key go together");
+    }
+    let usual = || match (&ca, &cert) {
+        (Some(_), _) => TlsMode::VerifyCa,
+        (None, Some(_)) => TlsMode::Required,
+        (None, None) => TlsMode::Preferred,
+    };
+    Ok(Tls { mode: mode.unwrap_or_else(usual), ca, cert, key, takes_server_key })
+}
+
+/// No listener is on a socket of this machine: TLS that is not required is not used there.
+pub(crate) fn without_needless_tls(mut target: Target) -> Target {
+    if matches!(target.endpoints[0], Endpoint::Unix(_)) && !target.tls.is_required() {
+        target.tls.mode = TlsMode::Off;
+    }
+    target
+}
