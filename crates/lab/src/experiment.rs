@@ -19,6 +19,7 @@ use truetps_workload::Workload;
 use crate::duration::Remaining;
 use crate::error::LabError;
 use crate::event::{Event, Listener};
+use crate::foreign::LoadVolume;
 use crate::ground::{Ground, Place, Program, Site};
 use crate::schedule::schedule;
 use crate::setup::{given, private};
@@ -252,6 +253,8 @@ pub(crate) struct Bench<'a> {
     servers: Vec<ServerFacts>,
     ground: Ground<'a>,
     presence: Presence,
+    /// Of a server of the user.
+    volume: Option<LoadVolume>,
     /// Of each workload that a trial had so far.
     profiles: Vec<(WorkloadSpec, Dialect, WorkloadProfile)>,
 }
@@ -281,7 +284,8 @@ impl<'a> Bench<'a> {
             Place::Private { home, programs } => private(request, home, programs, records, load, listener)?,
             Place::Given(foreign) => given(request, foreign, records, load, &*workload, listener)?,
         };
-        Ok(Self { request, workload, host, servers, ground, presence, profiles: Vec::new() })
+        let volume = ground.guest_facts().map(|facts| LoadVolume::new(plan, facts));
+        Ok(Self { request, workload, host, servers, ground, presence, volume, profiles: Vec::new() })
     }
 
     /// The folder of a new experiment.
@@ -339,6 +343,7 @@ impl<'a> Bench<'a> {
             }
             let (index, left, began) = (done + n, remaining.left(), Instant::now());
             listener.event(&Event::TrialBegins { trial: scheduled, index, of, left });
+            self.volume.iter_mut().for_each(|volume| volume.expect(todo.len() - n));
             let mut seen = |seen: Seen<'_>, listener: &mut dyn Listener| {
                 listener.event(&event_of(seen, scheduled, index, of, left.saturating_sub(began.elapsed())));
             };
@@ -382,6 +387,9 @@ impl<'a> Bench<'a> {
             Ok(mut site) => {
                 trial.notes.append(&mut site.notes);
                 let (plan, pin) = (self.request.plan, &self.request.pin.generator);
+                let mut volume = self.volume.as_mut();
+                let begun = volume.as_mut().and_then(|volume| volume.begin(site.log.as_deref_mut(), site.client));
+                warn(begun, listener);
                 let context = TrialContext {
                     load: load_of(plan, &trial.configuration, self.request.workers, pin),
                     protocol: plan.workload.protocol,
@@ -393,11 +401,17 @@ impl<'a> Bench<'a> {
                     presence: &self.presence,
                     probe: Some(&plan.probe),
                 };
-                let kept = run_trial(&context, &mut trial, &mut writer, &mut |seen| on_seen(seen, listener));
+                let kept = run_trial(&context, &mut trial, &mut writer, &mut |seen| {
+                    if let (Some(volume), Seen::Sample(sample)) = (&mut volume, seen) {
+                        warn(volume.sample(sample), listener);
+                    }
+                    on_seen(seen, listener);
+                });
                 health = look_at_server(&mut site, &mut trial);
                 if let Some(log) = site.log.as_mut().filter(|_| health != Health::Gone) {
                     trial.logged = log.take(site.client).ok();
                 }
+                warn(volume.and_then(|volume| volume.end(trial.logged.as_ref())), listener);
                 let answer = trial.validity.clone();
                 if site.server.is_none() && answer.is_valid() {
                     // Nobody has looked yet whether somebody else has set or restarted the server.
@@ -486,6 +500,10 @@ fn event_of<'a>(seen: Seen<'a>, trial: &'a ScheduledTrial, index: usize, of: usi
         Seen::OtherRun(other) => Event::Warning(beside(other)),
         Seen::Suspended(suspension) => Event::Suspended { trial, suspension },
     }
+}
+
+fn warn(text: Option<String>, listener: &mut dyn Listener) {
+    text.into_iter().for_each(|text| listener.event(&Event::Warning(text)));
 }
 
 fn beside(other: &OtherRun) -> String {

@@ -60,16 +60,16 @@ impl Parts {
         })
     }
 
-    /// Copies all rows. `go_on` is asked between parts; false: it did not want to.
+    /// Copies all rows. `go_on` gets the number of rows of each part that is in; false: it did not want to go on.
     pub(crate) fn copy(
         &self,
         client: &mut Client,
         from: &str,
         to: &str,
-        go_on: &mut dyn FnMut(&mut Client) -> bool,
+        go_on: &mut dyn FnMut(&mut Client, u64) -> bool,
     ) -> Result<bool, DriverError> {
         match self {
-            Self::Whole => client.execute(&whole_sql(from, to)).map(|_| true),
+            Self::Whole => client.execute(&whole_sql(from, to)).map(|rows| go_on(client, rows)),
             Self::Key { columns, rows } => copy_by_key(client, from, to, columns, *rows, go_on),
             Self::Pages => copy_by_pages(client, from, to, go_on),
         }
@@ -99,22 +99,22 @@ fn copy_by_key(
     to: &str,
     columns: &[String],
     rows: u64,
-    go_on: &mut dyn FnMut(&mut Client) -> bool,
+    go_on: &mut dyn FnMut(&mut Client, u64) -> bool,
 ) -> Result<bool, DriverError> {
     let mut is_first = true;
     loop {
         // Its key is the last one of this part. No row: what is left is the last part.
         let has_more = client.execute(&end_of_part_sql(from, columns, rows, is_first))? > 0;
-        client.execute(&part_sql(from, to, columns, is_first, !has_more))?;
+        let rows = client.execute(&part_sql(from, to, columns, is_first, !has_more))?;
+        if !go_on(client, rows) {
+            return Ok(false);
+        }
         if !has_more {
             return Ok(true);
         }
         let next = (0..columns.len()).map(|n| format!("{LOW}{n} = {HIGH}{n}"));
         client.execute(&format!("SET {}", next.collect::<Vec<_>>().join(", ")))?;
         is_first = false;
-        if !go_on(client) {
-            return Ok(false);
-        }
     }
 }
 
@@ -151,7 +151,7 @@ fn copy_by_pages(
     client: &mut Client,
     from: &str,
     to: &str,
-    go_on: &mut dyn FnMut(&mut Client) -> bool,
+    go_on: &mut dyn FnMut(&mut Client, u64) -> bool,
 ) -> Result<bool, DriverError> {
     let sql = format!("SELECT (pg_relation_size('{from}') / current_setting('block_size')::bigint)::text");
     let pages = client.query_value(&sql)?.and_then(|text| text.parse::<u64>().ok()).unwrap_or(u64::MAX);
@@ -161,14 +161,14 @@ fn copy_by_pages(
         let end = first + PAGES_MAX;
         let is_last = end >= pages || pages == u64::MAX;
         let high = if is_last { String::new() } else { format!(" AND ctid < '({end},0)'::tid") };
-        client.execute(&format!("{} WHERE ctid >= '({first},0)'::tid{high}", whole_sql(from, to)))?;
+        let rows = client.execute(&format!("{} WHERE ctid >= '({first},0)'::tid{high}", whole_sql(from, to)))?;
+        if !go_on(client, rows) {
+            return Ok(false);
+        }
         if is_last {
             return Ok(true);
         }
         first = end;
-        if !go_on(client) {
-            return Ok(false);
-        }
     }
 }
 
@@ -226,7 +226,7 @@ connections = [1]
         let plan = truetps_record::Plan::parse(PLAN).unwrap();
         let workload = truetps_workload::build(&plan.workload, client.dialect(), 1).unwrap();
         let tables = Tables::new(&*workload, true, Ownership::Guest(client.dialect()));
-        assert!(tables.load(client, &mut |_, _, _| true, &mut |_| Ok(())).unwrap());
+        assert!(tables.load(client, &mut |_, _| true, &mut |_| Ok(())).unwrap());
         let loaded = client.query_value(count).unwrap();
         client.execute("DELETE FROM pairs WHERE a < 20000").unwrap();
         tables.refill(client).unwrap();

@@ -296,8 +296,8 @@ impl<'a> Stands<'a> {
         let stop = self.stop;
         let loaded = self.kinds[kind].tables.load(
             &mut client,
-            &mut |_, rows, of| {
-                listener.event(&Event::Loading { rows, of });
+            &mut |_, filled| {
+                listener.event(&Event::Loading { rows: filled.rows, of: filled.of });
                 !stop.load(Ordering::Relaxed)
             },
             // A private server goes as a whole.

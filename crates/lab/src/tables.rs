@@ -30,6 +30,17 @@ pub(crate) enum Ownership {
     Guest(Dialect),
 }
 
+/// How far the filling of the tables is.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Filled {
+    /// Rows of the tables.
+    pub(crate) rows: u64,
+    /// Rows of the pristine copies.
+    pub(crate) copied: u64,
+    /// All rows of the tables.
+    pub(crate) of: u64,
+}
+
 /// Tables under load, and their pristine copies.
 pub(crate) struct Tables {
     list: Vec<Table>,
@@ -59,12 +70,12 @@ impl Tables {
         Self { signature, ..self }
     }
 
-    /// Creates and fills the tables. `progress` hears how many rows are in, of how many, and says whether to go on, and may ask the server;
+    /// Creates and fills the tables. `progress` gets the rows that are in, may ask the server, and returns whether to go on;
     /// false: it did not want to. `ledger` hears of each table before it is made, and when it is.
     pub(crate) fn load(
         &self,
         client: &mut Client,
-        progress: &mut dyn FnMut(&mut Client, u64, u64) -> bool,
+        progress: &mut dyn FnMut(&mut Client, Filled) -> bool,
         ledger: &mut dyn FnMut(&Made<'_>) -> Result<(), LabError>,
     ) -> Result<bool, LabError> {
         client.set_timeout(self.patience())?;
@@ -72,8 +83,7 @@ impl Tables {
             client.execute(&format!("CREATE DATABASE IF NOT EXISTS {SCHEMA}"))?;
         }
         self.enter(client)?;
-        let all: u64 = self.list.iter().map(|table| table.rows).sum();
-        let mut loaded = 0;
+        let mut filled = Filled { of: self.list.iter().map(|table| table.rows).sum(), ..Filled::default() };
         for (n, table) in self.list.iter().enumerate() {
             let names = self.made_with(n);
             ledger(&Made::Begins(&names))?;
@@ -81,8 +91,8 @@ impl Tables {
             execute_all(client, &self.sign_sql(&names))?;
             ledger(&Made::Ends(&names))?;
             if !self.fill(client, table, &mut |client, rows| {
-                loaded += rows;
-                progress(client, loaded, all)
+                filled.rows += rows;
+                progress(client, filled)
             })? {
                 return Ok(false);
             }
@@ -94,7 +104,10 @@ impl Tables {
                 execute_all(client, &self.sign_sql(&copy))?;
                 ledger(&Made::Ends(&copy))?;
                 let parts = self.parts(client, table, &table.name)?;
-                if !parts.copy(client, &table.name, &pristine(table), &mut |client| progress(client, loaded, all))? {
+                if !parts.copy(client, &table.name, &pristine(table), &mut |client, rows| {
+                    filled.copied += rows;
+                    progress(client, filled)
+                })? {
                     return Ok(false);
                 }
             }
@@ -173,7 +186,7 @@ impl Tables {
         execute_all(client, &self.truncate_sql())?;
         for table in &self.list {
             let copy = pristine(table);
-            self.parts(client, table, &copy)?.copy(client, &copy, &table.name, &mut |_| true)?;
+            self.parts(client, table, &copy)?.copy(client, &copy, &table.name, &mut |_, _| true)?;
             execute_all(client, table.after_load_sql())?;
             // Statistics of the emptied table would make the optimiser read all of the refilled one.
             client.execute(&self.analyze_sql(table))?;

@@ -155,9 +155,9 @@ impl<'a> Guest<'a> {
         let mut filling = Filling::new(log, schedule(plan).len());
         let loaded = tables.load(
             client,
-            &mut |client, rows, of| {
-                listener.event(&Event::Loading { rows, of });
-                filling.look(client, rows, of).into_iter().for_each(|text| listener.event(&Event::Warning(text)));
+            &mut |client, filled| {
+                listener.event(&Event::Loading { rows: filled.rows, of: filled.of });
+                filling.look(client, &filled).into_iter().for_each(|text| listener.event(&Event::Warning(text)));
                 !stop.load(Ordering::Relaxed)
             },
             &mut |made| Ok(hold.note(made)?),

@@ -7,7 +7,7 @@ use truetps_driver::{Client, Dialect, DriverError, ErrorClass};
 use truetps_record::LogVolume;
 
 use super::access::{is_on, shown};
-use crate::tables::status_value;
+use crate::tables::{Filled, status_value};
 
 /// Where the volume of the binlog can be read.
 #[derive(Debug, PartialEq, Eq)]
@@ -145,15 +145,13 @@ impl<'a> Filling<'a> {
         Self { log, began: Instant::now(), trials, is_told: false }
     }
 
-    /// `rows` of `of` are in.
-    pub(crate) fn look(&mut self, client: &mut Client, rows: u64, of: u64) -> Option<String> {
-        if self.is_told || rows == 0 || self.began.elapsed() < FIRST_LOOK {
+    pub(crate) fn look(&mut self, client: &mut Client, filled: &Filled) -> Option<String> {
+        if self.is_told || filled.rows == 0 || self.began.elapsed() < FIRST_LOOK {
             return None;
         }
         self.is_told = true;
         let so_far = self.log.so_far(client).ok()?;
-        // Rows may be in twice already, where there are several tables: then this is more than there will be.
-        Some(self.text(&so_far.times(of as f64 / rows as f64), "will write about"))
+        Some(self.text(&once(&so_far, filled), "will write about"))
     }
 
     /// All rows are in: what was too quick to be estimated is known.
@@ -170,17 +168,23 @@ impl<'a> Filling<'a> {
         let trials = if self.trials == 1 { "the trial".to_owned() } else { format!("each of {} trials", self.trials) };
         format!(
             "filling the tables {verb} {} to the server's logs; {trials} refills them, which writes about {}, beside what the \
-             load itself writes (the report has the total)",
+             load itself writes (estimated when it runs; the report has the total)",
             volume_text(&once.times(COPIES)),
             volume_text(once)
         )
     }
 }
 
-/// `12.0 MB of binlog and 30.5 MB of redo log`.
-fn volume_text(volume: &LogVolume) -> String {
+/// What one copy of all rows writes, where these are in and have written so much. Copies of rows are written as the rows are.
+fn once(so_far: &LogVolume, filled: &Filled) -> LogVolume {
+    so_far.times(filled.of as f64 / (filled.rows + filled.copied) as f64)
+}
+
+/// `12.0 MiB of binlog and 30.5 MiB of redo log`.
+pub(super) fn volume_text(volume: &LogVolume) -> String {
+    const MIB: f64 = 1024.0 * 1024.0;
     let text = |bytes: Option<u64>, what: &str| match bytes {
-        Some(bytes) => format!("{:.1} MB of {what}", bytes as f64 / 1e6),
+        Some(bytes) => format!("{:.1} MiB of {what}", bytes as f64 / MIB),
         None => format!("an unknown volume of {what}"),
     };
     let redo = text(volume.redo_bytes, "redo log or WAL");
@@ -194,11 +198,20 @@ mod tests {
     #[test]
     fn volumes_in_words() {
         let volume = |binlog_bytes, redo_bytes| LogVolume { binlog_bytes, redo_bytes };
-        assert_eq!(volume_text(&volume(Some(0), Some(30_500_000))), "30.5 MB of redo log or WAL");
+        assert_eq!(volume_text(&volume(Some(0), Some(61 << 19))), "30.5 MiB of redo log or WAL");
         assert_eq!(
-            volume_text(&volume(None, Some(2_000_000))),
-            "an unknown volume of binlog and 2.0 MB of redo log or WAL"
+            volume_text(&volume(None, Some(2 << 20))),
+            "an unknown volume of binlog and 2.0 MiB of redo log or WAL"
         );
+    }
+
+    #[test]
+    fn rows_that_are_in_twice_do_not_double_the_estimate() {
+        let so_far = LogVolume { binlog_bytes: Some(2_000), redo_bytes: Some(4_000) };
+        // One table of two is filled and copied.
+        let filled = Filled { rows: 10, copied: 10, of: 20 };
+        assert_eq!(once(&so_far, &filled), so_far);
+        assert_eq!(once(&so_far, &Filled { copied: 0, ..filled }), so_far.times(2.0));
     }
 
     #[test]

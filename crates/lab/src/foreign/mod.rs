@@ -3,7 +3,7 @@
 //!
 //! - `survey`: all that is asked first; `access`, `grants`, `privileges`: what the account may do, and who else is there; `room`: whether
 //!   the clients fit in; `replication`: who else gets what is written;
-//!   `log_volume`: how much.
+//!   `log_volume`: how much; `load_volume`: how much of it the load will write.
 //! - `journal`, `journal_file`: what was there before, on disk before the first change.
 //! - `hold`: the settings of a run, from its journal to the last one that is put back; `put_back`: how that is done.
 //! - `schema`, `mark`, `owned_sql`: where tables are made, and how they are known again.
@@ -20,6 +20,7 @@ mod hold;
 mod identity;
 mod journal;
 mod journal_file;
+mod load_volume;
 mod log_volume;
 mod mark;
 mod owned_sql;
@@ -38,6 +39,7 @@ pub use error::ForeignError;
 pub(crate) use guest::Guest;
 pub use journal::Journal;
 pub use journal_file::{Unfinished, unfinished};
+pub(crate) use load_volume::LoadVolume;
 pub(crate) use log_volume::LogReader;
 pub use put_back::Restored;
 pub use rehearsal::rehearse;

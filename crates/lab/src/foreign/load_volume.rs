@@ -1,0 +1,211 @@
+//! How much the measured load writes to the logs of a server of the user, estimated while its first trial runs: from the
+//! counters that the probe reads anyway, and at the end of the trial where the probe does not see them.
+
+use std::collections::BTreeMap;
+
+use truetps_driver::Client;
+use truetps_record::{GuestFacts, LogVolume, Plan, ProbeSample, ProbeSource};
+
+use super::log_volume::{LogReader, volume_text};
+
+/// So much of a load is seen before the rest is estimated. Readings of the probe are milliseconds early or late.
+const FIRST_LOOK_MS: f64 = 950.0;
+/// A load that writes so many times as much as was told, and so much more a second, is told of again.
+const MUCH_MORE: u64 = 2;
+const MUCH_MORE_BYTES: u64 = 1 << 20;
+
+const REDO_OF_MYSQL: &str = "status.Innodb_os_log_written";
+const REDO_OF_POSTGRES: &str = "pg_lsn.insert_bytes";
+/// Of MariaDB, and of the servers that do not have it.
+const BINLOG: [&str; 2] = ["status.Binlog_bytes_written", "file.wait/io/file/sql/binlog.write_bytes"];
+
+/// Estimates what is still to be written, and warns of it.
+#[derive(Debug)]
+pub(crate) struct LoadVolume {
+    /// `None`: the account may not see it.
+    log_bin: Option<bool>,
+    /// What the user has to know before the first load.
+    note: Option<String>,
+    /// Seconds of load in a trial; `None`: a number of transactions ends it.
+    load_s: Option<f64>,
+    /// With the one that runs; `None`: the experiment plans as it goes.
+    trials_left: Option<usize>,
+    /// What was told of: bytes a second.
+    told: Option<LogVolume>,
+    trial: Seen,
+}
+
+/// What is seen of one trial.
+#[derive(Debug, Default)]
+struct Seen {
+    /// By the log reader, before the load.
+    before: Option<LogVolume>,
+    counters: BTreeMap<String, f64>,
+    /// When the load, or the watch of it, began, and what the counters were.
+    first: Option<(f64, LogVolume)>,
+}
+
+impl LoadVolume {
+    pub(crate) fn new(plan: &Plan, facts: &GuestFacts) -> Self {
+        let load = &plan.load;
+        Self {
+            log_bin: facts.replication.log_bin,
+            note: (!plan.probe.enabled).then(|| {
+                "the probe is off: how much the load writes to the server's logs is known after the first trial"
+                    .to_owned()
+            }),
+            load_s: load.measure_transactions.is_none().then_some(load.warm_up_s + load.measure_s),
+            trials_left: None,
+            told: None,
+            trial: Seen::default(),
+        }
+    }
+
+    /// The trials that are left, with the one that begins.
+    pub(crate) fn expect(&mut self, trials: usize) {
+        self.trials_left = Some(trials);
+    }
+
+    /// A load is about to begin.
+    pub(crate) fn begin(&mut self, log: Option<&mut LogReader>, client: &mut Client) -> Option<String> {
+        self.trial = Seen::default();
+        if self.told.is_some() {
+            return None;
+        }
+        self.trial.before = log.and_then(|log| log.so_far(client).ok());
+        self.note.take()
+    }
+
+    /// The probe has read the server beside the load.
+    pub(crate) fn sample(&mut self, sample: &ProbeSample) -> Option<String> {
+        if sample.source != ProbeSource::Server || sample.is_late() {
+            return None;
+        }
+        let counters = &mut self.trial.counters;
+        counters.retain(|name, _| !sample.lost.iter().any(|lost| lost.is_about(name)));
+        for name in BINLOG.into_iter().chain([REDO_OF_MYSQL, REDO_OF_POSTGRES]) {
+            counters.extend(sample.values.get(name).map(|value| (name.to_owned(), *value)));
+        }
+        let now = self.counters();
+        let at_ms = sample.at_ms.max(0.0);
+        let Some((first_ms, first)) = self.trial.first.filter(|_| at_ms > 0.0) else {
+            self.trial.first = Some((at_ms, now));
+            return None;
+        };
+        let took_ms = at_ms - first_ms;
+        let written = now.since(&first);
+        let is_unseen = written.redo_bytes.is_none() && written.binlog_bytes.unwrap_or(0) == 0;
+        if took_ms < FIRST_LOOK_MS || is_unseen {
+            return None;
+        }
+        self.tell(written.times(1e3 / took_ms), "the load writes about")
+    }
+
+    /// The load is over, and the server has written so much since the last one. What the probe has not seen is told now.
+    pub(crate) fn end(&mut self, logged: Option<&LogVolume>) -> Option<String> {
+        let left = self.trials_left.map(|trials| trials.saturating_sub(1));
+        self.trials_left = left;
+        let before = self.trial.before.take()?;
+        let load_s = self.load_s.filter(|load_s| *load_s > 0.0 && left != Some(0))?;
+        self.tell(logged?.since(&before).times(1.0 / load_s), "the load has written about")
+    }
+
+    fn counters(&self) -> LogVolume {
+        let value = |name: &str| self.trial.counters.get(name).map(|value| *value as u64);
+        LogVolume {
+            binlog_bytes: if self.log_bin == Some(false) { Some(0) } else { BINLOG.into_iter().find_map(value) },
+            redo_bytes: value(REDO_OF_MYSQL).or(value(REDO_OF_POSTGRES)),
+        }
+    }
+
+    fn tell(&mut self, a_second: LogVolume, verb: &str) -> Option<String> {
+        if self.told.is_some_and(|told| !is_much_more(&a_second, &told)) {
+            return None;
+        }
+        self.told = Some(a_second);
+        let trials_left = self.trials_left.unwrap_or(1);
+        let until = match self.trials_left {
+            None => "in this trial".to_owned(),
+            Some(_) => "until the end of the experiment".to_owned(),
+        };
+        let rest = self.load_s.map(|load_s| {
+            let rest = a_second.times(load_s * trials_left as f64);
+            format!(": about {} {until}, beside the refills", volume_text(&rest))
+        });
+        Some(format!("{verb} {} a second{}", volume_text(&a_second), rest.unwrap_or_default()))
+    }
+}
+
+fn is_much_more(now: &LogVolume, told: &LogVolume) -> bool {
+    let is_more = |now: Option<u64>, told: Option<u64>| match (now, told) {
+        (Some(now), Some(told)) => now > told.saturating_mul(MUCH_MORE) && now - told > MUCH_MORE_BYTES,
+        (Some(_), None) => true,
+        (None, _) => false,
+    };
+    is_more(now.binlog_bytes, told.binlog_bytes) || is_more(now.redo_bytes, told.redo_bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use truetps_record::Replication;
+
+    use super::*;
+
+    const MIB: f64 = 1024.0 * 1024.0;
+
+    fn volume(log_bin: bool) -> LoadVolume {
+        let toml = "name = \"p\"\nabout = \"a\"\n[workload]\nname = \"insert\"\n[load]\nwarm_up_s = 2\nmeasure_s = 8\n\
+                    [factors]\nconnections = [1]\n";
+        let replication = Replication { log_bin: Some(log_bin), ..Replication::default() };
+        let facts = GuestFacts { replication, ..GuestFacts::default() };
+        let mut volume = LoadVolume::new(&Plan::parse(toml).unwrap(), &facts);
+        volume.expect(3);
+        volume
+    }
+
+    fn sample(at_ms: f64, values: &[(&str, f64)]) -> ProbeSample {
+        let values = values.iter().map(|(name, mib)| ((*name).to_owned(), mib * MIB));
+        ProbeSample { source: ProbeSource::Server, at_ms, took_ms: 1.0, values: values.collect(), lost: Vec::new() }
+    }
+
+    #[test]
+    fn the_first_second_of_the_load_says_what_is_to_come() {
+        let mut volume = volume(true);
+        let both = |binlog, redo| [(BINLOG[0], binlog), (REDO_OF_MYSQL, redo)];
+        assert_eq!(volume.sample(&sample(-1500.0, &both(90.0, 900.0))), None);
+        // What is written before the load begins is not the load's.
+        assert_eq!(volume.sample(&sample(0.0, &both(100.0, 1000.0))), None);
+        assert_eq!(volume.sample(&sample(500.0, &both(101.0, 1002.0))), None);
+        let text = "the load writes about 2.0 MiB of binlog and 4.0 MiB of redo log or WAL a second: about 60.0 MiB of \
+                    binlog and 120.0 MiB of redo log or WAL until the end of the experiment, beside the refills";
+        assert_eq!(volume.sample(&sample(1000.0, &both(102.0, 1004.0))).as_deref(), Some(text));
+        assert_eq!(volume.sample(&sample(2000.0, &both(104.0, 1008.0))), None, "it is told once");
+        // A later trial that writes much more.
+        volume.trial = Seen::default();
+        volume.end(None);
+        assert_eq!(volume.sample(&sample(-10.0, &both(200.0, 2000.0))), None);
+        let more = volume.sample(&sample(1000.0, &[(REDO_OF_MYSQL, 2012.0)])).unwrap();
+        assert!(more.contains("about 12.0 MiB of redo log or WAL a second"), "{more}");
+        assert!(more.contains("240.0 MiB of redo log or WAL until the end"), "two trials are left: {more}");
+    }
+
+    #[test]
+    fn what_the_probe_does_not_see_is_unknown_or_told_at_the_end_of_the_trial() {
+        let mut with_binlog = volume(true);
+        with_binlog.sample(&sample(0.0, &[(REDO_OF_MYSQL, 1.0)]));
+        let text = with_binlog.sample(&sample(1000.0, &[(REDO_OF_MYSQL, 5.0)])).unwrap();
+        assert!(text.contains("an unknown volume of binlog and 4.0 MiB"), "{text}");
+        let mut postgres = volume(false);
+        postgres.sample(&sample(0.0, &[(REDO_OF_POSTGRES, 1.0)]));
+        let text = postgres.sample(&sample(1000.0, &[(REDO_OF_POSTGRES, 5.0)])).unwrap();
+        assert!(text.starts_with("the load writes about 4.0 MiB of redo log or WAL a second"), "{text}");
+        // No probe: the log reader has looked before and after the load.
+        let read = |mib: u64| LogVolume { binlog_bytes: Some(0), redo_bytes: Some(mib << 20) };
+        let mut unseen = volume(false);
+        unseen.trial.before = Some(read(10));
+        let text = unseen.end(Some(&read(110))).unwrap();
+        assert!(text.contains("about 10.0 MiB of redo log or WAL a second: about 200.0 MiB"), "{text}");
+        unseen.trial.before = Some(read(10));
+        assert_eq!(unseen.end(Some(&read(110))), None, "it is told once");
+    }
+}
