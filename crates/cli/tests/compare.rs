@@ -241,6 +241,38 @@ fn two_keys_of_one_experiment_are_compared_block_by_block() {
     assert_eq!(place.run(&["stalls", "nowhere"]).code, Some(2));
 }
 
+/// Case 4 as two plans: one inserts the key that it has deleted, the other one a key of the server's own.
+#[test]
+fn one_line_of_two_plans_with_sql_of_their_own_is_what_was_different() {
+    if !has_server() {
+        return;
+    }
+    let place = Place::new();
+    let run = |insert: &str| {
+        let plan = format!(
+            "name = \"shop\"\nabout = \"a test\"\n[workload]\nname = \"custom\"\n\
+             [[workload.table]]\nname = \"shop\"\nrows = 100\n\
+             create = [\"CREATE TABLE shop (id INT AUTO_INCREMENT PRIMARY KEY, k INT)\"]\n\
+             [workload.table.columns]\nk = {{ kind = \"int\", min = 1, max = 9 }}\n\
+             [[workload.statements]]\nsql = \"DELETE FROM shop WHERE id = 7\"\n\
+             [[workload.statements]]\nsql = \"{insert}\"\n\
+             [load]\nwarm_up_s = 0\nmeasure_s = 0.5\n[factors]\nconnections = [1]\n\
+             [design]\nblocks = 1\naa_pair = false\n"
+        );
+        place.write("shop.toml", &plan);
+        let swept = place.run(&["sweep", "./shop.toml"]);
+        assert!(matches!(swept.code, Some(0 | 3)), "{}", swept.stderr);
+        place.latest().display().to_string()
+    };
+    let (a, b) = (run("INSERT INTO shop (id, k) VALUES (7, 1)"), run("INSERT INTO shop (k) VALUES (1)"));
+    let text = place.run(&["compare", &a, &b]).stdout;
+    let section = text.split("What was different").nth(1).unwrap_or_else(|| panic!("{text}"));
+    assert!(section.trim_start().starts_with("workload.statements: - A, + B"), "{section}");
+    for line in ["-INSERT INTO shop (id, k) VALUES (7, 1)\n", "+INSERT INTO shop (k) VALUES (1)\n"] {
+        assert!(section.contains(line), "{line}\n{section}");
+    }
+}
+
 #[test]
 fn runs_of_different_workloads_are_compared_and_it_is_said() {
     if !has_server() {

@@ -6,10 +6,14 @@ use serde::Serialize;
 use serde_json::Value;
 use truetps_record::{HostFacts, is_workload_factor};
 
-use super::scripts::{self, ScriptsDiffer};
-use super::{ComparedSide, ComparisonInput};
+use super::line_diff::cut_around_difference;
+use super::scripts::ScriptsDiffer;
+use super::{ComparedSide, ComparisonInput, InputsDiffer, own_sql, scripts};
 use crate::document::{Block, Entry, Section, Table};
 use crate::{format, names};
+
+/// Characters of a value that are shown.
+const LEVEL_MAX: usize = 60;
 
 /// One thing, as it was on each side.
 pub(super) struct Condition {
@@ -32,20 +36,21 @@ pub(super) fn differing_levels<'a>(input: &ComparisonInput<'a>) -> Vec<&'a str> 
 }
 
 /// Everything that differs: scripts first, then levels of factors, then what the plans say by their own keys, then server, program and host.
-pub(super) fn differing(input: &ComparisonInput<'_>) -> Vec<Condition> {
+pub(super) fn differing(input: &ComparisonInput<'_>, inputs: &InputsDiffer) -> Vec<Condition> {
     // Those of the workload are told by its own keys, which a plan without that factor has as well.
     let levels = differing_levels(input).into_iter().filter(|name| !is_workload_factor(name)).map(|name| {
         let level = |side: &ComparedSide<'_>| side.configuration.levels.get(name).map(ToString::to_string);
         let text = |side| level(side).unwrap_or_else(|| "no factor".to_owned());
         Condition { what: name.to_owned(), a: text(&input.a), b: text(&input.b) }
     });
-    let scripts = scripts::differ(input).map(|differ| scripts::conditions(input, &differ)).unwrap_or_default();
+    let scripts = inputs.scripts.as_ref().map(|differ| scripts::conditions(input, differ)).unwrap_or_default();
     scripts.into_iter().chain(levels).chain(asked(input)).chain(surroundings(input)).collect()
 }
 
-pub(super) fn section(input: &ComparisonInput<'_>) -> Option<Section> {
-    let mut blocks = scripts::differ(input).map(|differ| scripts::blocks(input, &differ)).unwrap_or_default();
-    let differing = differing(input);
+pub(super) fn section(input: &ComparisonInput<'_>, inputs: &InputsDiffer) -> Option<Section> {
+    let mut blocks = own_sql::blocks(&inputs.sql);
+    blocks.extend(inputs.scripts.iter().flat_map(|differ| scripts::blocks(input, differ)));
+    let differing = differing(input, inputs);
     if !differing.is_empty() {
         let row = |one: Condition| vec![one.what.into(), one.a.into(), Entry::from(one.b)];
         let header = ["", "A", "B"].map(str::to_owned).to_vec();
@@ -56,10 +61,10 @@ pub(super) fn section(input: &ComparisonInput<'_>) -> Option<Section> {
 }
 
 /// Whether the two were asked to do other work: then throughput compares what was sent, too.
-pub(super) fn is_other_work(input: &ComparisonInput<'_>) -> bool {
+pub(super) fn is_other_work(input: &ComparisonInput<'_>, inputs: &InputsDiffer) -> bool {
     let workload = |side: &ComparedSide<'_>| side.plan.workload_of(side.configuration);
-    let scripts_differ = scripts::differ(input).is_some_and(|differ| {
-        let ScriptsDiffer { texts, statements, transaction } = &differ;
+    let scripts_differ = inputs.scripts.as_ref().is_some_and(|differ| {
+        let ScriptsDiffer { texts, statements, transaction } = differ;
         !(texts.is_empty() && statements.is_empty() && transaction.is_empty())
     });
     scripts_differ || workload(&input.a) != workload(&input.b)
@@ -68,19 +73,19 @@ pub(super) fn is_other_work(input: &ComparisonInput<'_>) -> bool {
 /// Keys of the plans with other values: `workload.key`, `load.measure_s`. What a key that somebody adds to a plan does to a
 /// figure nobody knows beforehand, so that all of them are held against each other.
 fn asked(input: &ComparisonInput<'_>) -> Vec<Condition> {
-    let (a, b) = (plan_keys(&input.a), plan_keys(&input.b));
+    let [a, b] = [&input.a, &input.b].map(|side| plan_keys(side, input.settings.is_some()));
     let names: Vec<_> = a.keys().chain(b.keys().filter(|name| !a.contains_key(*name))).collect();
     let differing = names.into_iter().filter(|name| a.get(*name) != b.get(*name)).map(|name| {
         let text = |keys: &BTreeMap<String, String>| keys.get(name).cloned().unwrap_or_else(|| "not set".to_owned());
-        let (a, b) = shortened(text(&a), text(&b));
+        let (a, b) = cut_around_difference(text(&a), text(&b), LEVEL_MAX);
         Condition { what: name.clone(), a, b }
     });
     differing.collect()
 }
 
 /// Every key of a plan that says what a trial of this side does, with the levels of the workload's factors in it. Settings of
-/// the server are told apart from it, as the server has them.
-fn plan_keys(side: &ComparedSide<'_>) -> BTreeMap<String, String> {
+/// the server have a section of their own, unless a side has not recorded them.
+fn plan_keys(side: &ComparedSide<'_>, are_settings_known: bool) -> BTreeMap<String, String> {
     let plan = side.plan;
     let mut keys = BTreeMap::new();
     let mut add = |name: &str, value: Result<Value, serde_json::Error>| {
@@ -91,6 +96,9 @@ fn plan_keys(side: &ComparedSide<'_>) -> BTreeMap<String, String> {
     add("probe", to_value(&plan.probe));
     add("design.datadir", to_value(plan.design.datadir));
     add("recorded_from", to_value(plan.recorded_from));
+    if !are_settings_known {
+        add("server.settings", to_value(&plan.server.settings));
+    }
     keys
 }
 
@@ -107,24 +115,6 @@ fn add_leaves(name: &str, value: &Value, keys: &mut BTreeMap<String, String>) {
         Value::String(text) => drop(keys.insert(name.to_owned(), text.clone())),
         other => drop(keys.insert(name.to_owned(), other.to_string())),
     }
-}
-
-/// Two texts that may be whole scripts, so that the place where they differ is in what is left of them.
-fn shortened(a: String, b: String) -> (String, String) {
-    const LONG: usize = 60;
-    const CONTEXT: usize = 10;
-    if a.chars().count().max(b.chars().count()) <= LONG {
-        return (a, b);
-    }
-    let same = a.chars().zip(b.chars()).take_while(|(one, other)| one == other).count();
-    let cut = |text: &str| {
-        let from = same.saturating_sub(CONTEXT);
-        let start = if from > 0 { "…" } else { "" };
-        let middle: String = text.chars().skip(from).take(LONG).collect();
-        let end = if from + LONG < text.chars().count() { "…" } else { "" };
-        format!("{start}{middle}{end}")
-    };
-    (cut(&a), cut(&b))
 }
 
 /// Server, program and machine.
@@ -185,18 +175,5 @@ mod tests {
         let told = flush(&host(127.0), &host(3370.0)).unwrap();
         assert_eq!((told.a.as_str(), told.b.as_str()), ("127 µs (p50)", "3.37 ms (p50)"));
         assert!(flush(&host(127.0), &host(140.0)).is_none());
-    }
-
-    #[test]
-    fn long_texts_are_cut_around_the_place_where_they_differ() {
-        let check = |a: &str, b: &str, expect: (&str, &str)| {
-            let (got_a, got_b) = shortened(a.to_owned(), b.to_owned());
-            assert_eq!((got_a.as_str(), got_b.as_str()), expect);
-        };
-        check("deleted", "auto", ("deleted", "auto"));
-        let same = "x".repeat(70);
-        check(&format!("{same}one"), &format!("{same}two"), ("…xxxxxxxxxxone", "…xxxxxxxxxxtwo"));
-        let long = format!("{}…", "y".repeat(60));
-        check(&"y".repeat(90), "not set", (&long, "not set"));
     }
 }

@@ -5,8 +5,9 @@ use truetps_analysis::{Comparison, ThresholdState};
 use truetps_knowledge::DurabilityPair;
 use truetps_record::{Configuration, SCHEMA_VERSION, ServerFacts};
 
-use super::scripts::{self, ScriptsDiffer};
-use super::{ComparedSide, ComparisonInput, conditions, profile, verdict};
+use super::own_sql::SqlDiffers;
+use super::scripts::ScriptsDiffer;
+use super::{ComparedSide, ComparisonInput, InputsDiffer, conditions, profile, verdict};
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -29,6 +30,8 @@ struct Part<'a> {
     workload: Vec<String>,
     /// `null` where a side is no run of a script.
     scripts: Option<ScriptsDiffer>,
+    /// SQL of the plans' own, by the key that has it.
+    sql: Vec<SqlDiffers>,
     /// Settings that differ, most likely to matter first; `null` where a side has not recorded them.
     settings: Option<Vec<SettingPart<'a>>>,
     notes: Vec<String>,
@@ -71,11 +74,12 @@ pub fn comparison_json(inputs: &[ComparisonInput<'_>]) -> String {
 }
 
 fn part<'a>(input: &'a ComparisonInput<'a>) -> Part<'a> {
-    let said = |what: &str| verdict::facts(input).into_iter().find(|(word, _)| *word == what).map(|(_, text)| text);
+    let inputs = InputsDiffer::of(input);
+    let verdict = verdict::facts(input, &inputs).into_iter().find(|(word, _)| *word == "Verdict");
     Part {
         a: side(&input.a),
         b: side(&input.b),
-        verdict: said("Verdict").unwrap_or_default(),
+        verdict: verdict.map(|(_, text)| text).unwrap_or_default(),
         thresholds: input
             .thresholds
             .iter()
@@ -83,18 +87,19 @@ fn part<'a>(input: &'a ComparisonInput<'a>) -> Part<'a> {
             .collect(),
         durability: input.durability,
         comparison: input.comparison,
-        conditions: conditions::differing(input)
+        conditions: conditions::differing(input, &inputs)
             .into_iter()
             .map(|one| ConditionPart { what: one.what, a: one.a, b: one.b })
             .collect(),
         workload: profile::sentences(input),
-        scripts: scripts::differ(input),
         settings: input.settings.map(|diff| {
             let differing = diff.shown().filter(|one| one.same_but_for.is_none());
             let value = |placed: &'a truetps_knowledge::Placed| placed.value.as_deref();
             differing.map(|one| SettingPart { name: &one.name, a: value(&one.a), b: value(&one.b) }).collect()
         }),
-        notes: verdict::notes(input),
+        notes: verdict::notes(input, &inputs),
+        scripts: inputs.scripts,
+        sql: inputs.sql,
     }
 }
 

@@ -5,6 +5,7 @@ mod fail_if;
 mod figures;
 mod json;
 mod line_diff;
+mod own_sql;
 mod profile;
 mod scripts;
 #[cfg(test)]
@@ -56,6 +57,19 @@ pub struct ComparisonInput<'a> {
     pub thresholds: &'a [(FailIf, ThresholdState)],
 }
 
+/// How what the two ran differs. A difference of long texts takes its time: it is made once for a comparison.
+struct InputsDiffer {
+    /// `None` where a side is no run of a script.
+    scripts: Option<scripts::ScriptsDiffer>,
+    sql: Vec<own_sql::SqlDiffers>,
+}
+
+impl InputsDiffer {
+    fn of(input: &ComparisonInput<'_>) -> Self {
+        Self { scripts: scripts::differ(input), sql: own_sql::differ(input) }
+    }
+}
+
 pub fn comparison_text(inputs: &[ComparisonInput<'_>], screen: Screen) -> String {
     let drawn: Vec<_> = inputs.iter().map(|input| text::draw(document(input), screen)).collect();
     drawn.join("\n")
@@ -105,18 +119,19 @@ fn survival_word(survival: Survival) -> &'static str {
 }
 
 fn document(input: &ComparisonInput<'_>) -> Document {
+    let inputs = InputsDiffer::of(input);
     let sections = [
         Some(figures::own(input)),
         figures::ledger(input),
         waits(input),
         profile::section(input),
-        conditions::section(input),
+        conditions::section(input, &inputs),
         settings(input),
-        notes(input),
+        notes(input, &inputs),
     ];
     Document {
         title: format!("{} compared with {}", verdict::side_name(&input.b, input), verdict::side_name(&input.a, input)),
-        facts: verdict::facts(input),
+        facts: verdict::facts(input, &inputs),
         sections: sections.into_iter().flatten().collect(),
     }
 }
@@ -153,7 +168,7 @@ fn settings(input: &ComparisonInput<'_>) -> Option<Section> {
 }
 
 /// How the figures were made, where that limits what they say.
-fn notes(input: &ComparisonInput<'_>) -> Option<Section> {
-    let notes = verdict::notes(input);
+fn notes(input: &ComparisonInput<'_>, inputs: &InputsDiffer) -> Option<Section> {
+    let notes = verdict::notes(input, inputs);
     (!notes.is_empty()).then(|| Section { heading: "How far this goes".to_owned(), blocks: vec![Block::List(notes)] })
 }

@@ -267,13 +267,7 @@ fn text_blocks(text: &TextDiffers) -> Vec<Block> {
         (Some(a), Some(b), Some(_)) => format!("{what}: - {} (A), + {} (B)", a.text(), b.text()),
     };
     let mut blocks = vec![Block::Paragraph(said)];
-    if let Some(diff) = text.diff.as_ref().filter(|diff| !diff.lines.is_empty()) {
-        let mut lines = diff.lines.clone();
-        if diff.left_out > 0 {
-            lines.push(format!("… and {}", format::plural(diff.left_out as u64, "more line")));
-        }
-        blocks.push(Block::Lines(lines));
-    }
+    blocks.extend(text.diff.as_ref().and_then(LineDiff::block));
     blocks
 }
 

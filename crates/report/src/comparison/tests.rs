@@ -207,3 +207,54 @@ fn workloads_differ_in_their_own_terms() {
     made.comparison.profile_b = None;
     assert!(!comparison_text(&[made.input()], Screen::PLAIN).contains("What was sent"));
 }
+
+/// Case 4, as two plans with statements of their own.
+#[test]
+fn one_line_of_two_plans_with_sql_of_their_own_is_what_was_different() {
+    let custom = |insert: &str, low: u32| {
+        format!(
+            "name = \"own\"\nabout = \"x\"\n[workload]\nname = \"custom\"\n\
+             [[workload.table]]\nname = \"shop\"\ncreate = [\"CREATE TABLE shop (id INT PRIMARY KEY, k INT)\"]\n\
+             [[workload.statements]]\nsql = \"\"\"DELETE FROM shop\nWHERE id = ?\"\"\"\n\
+             params = [{{ kind = \"int\", min = {low}, max = 9 }}]\n[[workload.statements]]\nsql = \"{insert}\"\n\
+             [design]\nblocks = 1\naa_pair = false\n[factors]\nconnections = [1]\n"
+        )
+    };
+    let sql = |insert: &str, _: u32| {
+        format!(
+            "name = \"own\"\nabout = \"x\"\n[workload]\nsql = [\"DELETE FROM shop\", \"{insert}\"]\n\
+             create = \"CREATE TABLE shop (id INT PRIMARY KEY, k INT)\"\n\
+             [design]\nblocks = 1\naa_pair = false\n[factors]\nconnections = [1]\n"
+        )
+    };
+    let long = "x".repeat(500);
+    let inserts = [
+        format!("INSERT INTO shop VALUES (7, 0) /* {long} one */"),
+        format!("INSERT INTO shop VALUES (7, 0) /* {long} two */"),
+    ];
+    let check = |plan: &dyn Fn(&str, u32) -> String, key: &str, expect: &[&str]| {
+        let made = Made::of(Fixture::of_plan(&plan(&inserts[0], 1)), 0, 0, Pairing::None);
+        let other = Made::of(Fixture::of_plan(&plan(&inserts[1], 2)), 0, 0, Pairing::None);
+        let mut input = made.input();
+        assert!(!comparison_text(&[input], Screen::PLAIN).contains("What was different"));
+        input.b = ComparedSide { plan: &other.fixture.plan, ..other.input().b };
+        let text = comparison_text(&[input], Screen::PLAIN);
+        let section = text.split("What was different").nth(1).unwrap_or_else(|| panic!("{text}"));
+        assert!(section.trim_start().starts_with(&format!("{key}: - A, + B")), "{section}");
+        expect.iter().for_each(|part| assert!(section.contains(part), "{part}\n{section}"));
+        assert!(text.contains("Caution   the workloads differ"), "{text}");
+        let document: serde_json::Value = serde_json::from_str(&comparison_json(&[input])).unwrap();
+        assert_eq!(violations(&serde_json::from_str(SCHEMA).unwrap(), &document), Vec::<String>::new());
+        assert_eq!(document["comparisons"][0]["sql"][0]["key"], key);
+        assert!(comparison_markdown(&[input]).contains("```diff\n"));
+    };
+    let parameters = [
+        "-  ? = {\"kind\":\"int\",\"min\":1,\"max\":9",
+        "+  ? = {\"kind\":\"int\",\"min\":2,\"max\":9",
+        "x one */",
+        "x two */",
+        " WHERE id = ?",
+    ];
+    check(&custom, "workload.statements", &parameters);
+    check(&sql, "workload.sql", &["x one */", "x two */", " DELETE FROM shop"]);
+}

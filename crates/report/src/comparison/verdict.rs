@@ -4,7 +4,7 @@ use truetps_analysis::{
     CellDetail, Change, ComparedLine, LedgerKey, Metric, Missing, OwnMetric, Pairing, ThresholdState,
 };
 
-use super::{ComparedSide, ComparisonInput, conditions, figures, scripts};
+use super::{ComparedSide, ComparisonInput, InputsDiffer, conditions, figures, scripts};
 use crate::format;
 
 pub(super) const TPS: Metric = Metric::Own(OwnMetric::Tps);
@@ -46,9 +46,9 @@ fn has_neither(figure: Option<f64>, bound: Option<f64>) -> bool {
     figure.is_none() && bound.is_none()
 }
 
-pub(super) fn facts(input: &ComparisonInput<'_>) -> Vec<(&'static str, String)> {
+pub(super) fn facts(input: &ComparisonInput<'_>, inputs: &InputsDiffer) -> Vec<(&'static str, String)> {
     let mut facts = vec![("Verdict", sentence(input))];
-    if conditions::is_other_work(input) {
+    if conditions::is_other_work(input, inputs) {
         facts.push(("Caution", "the workloads differ: see what was different below".to_owned()));
     }
     facts.extend(
@@ -206,7 +206,7 @@ fn other_work(input: &ComparisonInput<'_>) -> Option<String> {
     })
 }
 
-pub(super) fn notes(input: &ComparisonInput<'_>) -> Vec<String> {
+pub(super) fn notes(input: &ComparisonInput<'_>, inputs: &InputsDiffer) -> Vec<String> {
     let comparison = input.comparison;
     let mut notes = Vec::new();
     for (letter, side) in [("A", &input.a), ("B", &input.b)] {
@@ -230,7 +230,7 @@ pub(super) fn notes(input: &ComparisonInput<'_>) -> Vec<String> {
     } else if comparison.trials_a.min(comparison.trials_b) == 1 {
         notes.push("A side has a single trial: what a repetition would give cannot be known from it.".to_owned());
     }
-    if conditions::is_other_work(input) {
+    if conditions::is_other_work(input, inputs) {
         notes.push("The workloads differ: this compares what was sent as much as who answered.".to_owned());
     }
     notes.extend(scripts::note(input));

@@ -1,0 +1,72 @@
+//! How the SQL of two plans differs: the statements of `custom` and `sql`, and what makes their tables.
+
+use std::fmt::Write;
+
+use serde::Serialize;
+use truetps_record::{CustomStatement, CustomTable, Generator, WorkloadSpec};
+
+use super::ComparisonInput;
+use super::line_diff::{LineDiff, line_diff};
+use crate::document::Block;
+
+/// One key of the plans that has other SQL on each side.
+#[derive(Debug, Serialize)]
+pub(super) struct SqlDiffers {
+    pub(super) key: &'static str,
+    pub(super) diff: LineDiff,
+}
+
+/// Keys that both sides have. What one side alone has is among the keys of the plans.
+pub(super) fn differ(input: &ComparisonInput<'_>) -> Vec<SqlDiffers> {
+    let texts = [&input.a, &input.b].map(|side| texts(&side.plan.workload_of(side.configuration)));
+    let [a, b] = texts;
+    let both = a.into_iter().zip(b).filter(|((_, a), (_, b))| a != b && !a.is_empty() && !b.is_empty());
+    both.map(|((key, a), (_, b))| SqlDiffers { key, diff: line_diff(&a, &b) }).collect()
+}
+
+fn texts(workload: &WorkloadSpec) -> [(&'static str, String); 4] {
+    let lines = |texts: &[String]| texts.iter().map(|text| format!("{text}\n")).collect::<String>();
+    [
+        ("workload.statements", workload.statements.iter().map(statement).collect()),
+        ("workload.sql", lines(&workload.sql)),
+        ("workload.create", lines(&workload.create)),
+        ("workload.table", workload.table.custom().iter().map(table).collect()),
+    ]
+}
+
+fn statement(statement: &CustomStatement) -> String {
+    let mut text = format!("{}\n", statement.sql);
+    for generator in &statement.params {
+        line(&mut text, "? =", &json(generator));
+    }
+    text
+}
+
+fn table(table: &CustomTable) -> String {
+    let mut text = format!("{}\n", table.name);
+    table.create.iter().for_each(|sql| line(&mut text, "create", sql));
+    line(&mut text, "rows =", &table.rows.to_string());
+    table.columns.iter().for_each(|(name, generator)| line(&mut text, &format!("{name} ="), &json(generator)));
+    table.after_load.iter().for_each(|sql| line(&mut text, "after_load", sql));
+    text
+}
+
+fn line(text: &mut String, what: &str, value: &str) {
+    writeln!(text, "  {what} {value}").expect("a string takes any text");
+}
+
+fn json(generator: &Generator) -> String {
+    serde_json::to_string(generator).expect("every generator has a JSON form")
+}
+
+/// What stands first among what was different.
+pub(super) fn blocks(differ: &[SqlDiffers]) -> Vec<Block> {
+    let blocks = differ.iter().flat_map(|one| {
+        let head = match one.diff.lines.is_empty() {
+            true => format!("{}: the texts differ behind the lines that are compared.", one.key),
+            false => format!("{}: - A, + B", one.key),
+        };
+        [Some(Block::Paragraph(head)), one.diff.block()].into_iter().flatten()
+    });
+    blocks.collect()
+}
