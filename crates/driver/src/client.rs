@@ -114,7 +114,8 @@ impl Client {
         Ok(self.socket.set_timeout(timeout)?)
     }
 
-    /// The process that listens on a unix socket, as the kernel knows it. `None` over TCP.
+    /// The process that listens on a unix socket, as the kernel knows it. `None` over TCP, and for a process of another
+    /// pid namespace.
     pub fn peer_pid(&self) -> Option<u32> {
         self.socket.peer_pid()
     }

@@ -1,5 +1,6 @@
 //! A stream socket to a server: TCP or unix, blocking or not.
 
+use std::hint::black_box;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -118,12 +119,15 @@ impl Socket {
 }
 
 impl Socket {
-    /// The process at the other end of a unix socket. A TCP socket is not asked: the kernel answers with process 0,
-    /// which is no value of the type that the answer is put into.
+    /// The process at the other end of a unix socket; `None` where it has no number in our pid namespace. A TCP socket
+    /// is not asked: the kernel answers with process 0.
+    ///
+    /// The kernel also answers with 0 for a process of another pid namespace. That is no value of the type that `rustix`
+    /// puts the answer into: the compiler must not conclude from the type that the number is not 0.
     pub(crate) fn peer_pid(&self) -> Option<u32> {
         let Self::Unix(stream) = self else { return None };
         let credentials = socket_peercred(stream).ok()?;
-        u32::try_from(credentials.pid.as_raw_nonzero().get()).ok()
+        u32::try_from(black_box(credentials.pid.as_raw_nonzero().get())).ok().filter(|pid| *pid > 0)
     }
 }
 
@@ -158,6 +162,8 @@ impl Write for &Socket {
 
 #[cfg(test)]
 mod tests {
+    use truetps_testkit::{inside_pid_namespace, run_in_pid_namespace};
+
     use super::*;
 
     fn tcp(host: &str) -> Endpoint {
@@ -171,6 +177,19 @@ mod tests {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let socket = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         assert_eq!(Socket::Tcp(socket).peer_pid(), None);
+    }
+
+    #[test]
+    fn a_process_of_another_pid_namespace_has_no_number() {
+        if let Some(path) = inside_pid_namespace() {
+            assert_eq!(Socket::Unix(UnixStream::connect(path).unwrap()).peer_pid(), None);
+            return;
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("socket");
+        let _listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
+        let test = "socket::tests::a_process_of_another_pid_namespace_has_no_number";
+        run_in_pid_namespace(test, path.to_str().unwrap());
     }
 
     #[test]

@@ -109,7 +109,7 @@ fn noted<T: Default, E: std::fmt::Display>(read: Result<T, E>, what: &str, notes
 fn host(client: &Client, capture: &Capture, flush: Option<FlushProbe>, notes: &mut Vec<String>) -> Option<HostFacts> {
     if client.peer_pid().is_none() {
         notes
-            .push("host facts are left out: only a server behind a unix socket is known to be on this host".to_owned());
+            .push("host facts are left out: only a server behind a unix socket, in this pid namespace, is known to be on this host".to_owned());
         return None;
     }
     let named = ["datadir", "data_directory"].into_iter().find_map(|name| capture.variables.get(name));

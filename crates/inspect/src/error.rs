@@ -24,7 +24,10 @@ pub enum InspectError {
     Options(#[from] OptionFileError),
     #[error(transparent)]
     Flush(#[from] FlushProbeError),
-    #[error("a flush cannot be measured: only a server behind a unix socket is known to be on this host")]
+    #[error(
+        "a flush cannot be measured: only a server behind a unix socket, in this pid namespace, is known to be on this \
+             host"
+    )]
     FlushElsewhere,
     #[error("{}: has no setting of a server, as [mysqld] has{}", path.display(), told(notes))]
     NoSettings { path: PathBuf, notes: Vec<String> },

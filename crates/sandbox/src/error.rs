@@ -41,9 +41,9 @@ pub enum SandboxError {
     #[error("{} was not ready after {} s: {last}\n{log}", binary.display(), waited.as_secs())]
     NotReady { binary: PathBuf, waited: Duration, last: String, log: String },
     #[error(
-        "process {found} listens on {}, not the server that was started (process {started})", socket.display()
+        "{} listens on {}, not the server that was started (process {started})", process(*found), socket.display()
     )]
-    OtherServer { socket: PathBuf, started: u32, found: u32 },
+    OtherServer { socket: PathBuf, started: u32, found: Option<u32> },
     #[error("a server runs on {} already", path.display())]
     Running { path: PathBuf },
     #[error("process {pid} holds the data folder {}: it runs a server there", path.display())]
@@ -89,6 +89,9 @@ impl SandboxError {
             }
             Self::TooOld { .. } => Some("name a newer server: --basedir, or `truetps server add NAME PATH`".to_owned()),
             Self::Initialise { log, .. } | Self::Start { log, .. } | Self::NotReady { log, .. } => hint_for_log(log),
+            Self::OtherServer { found: None, .. } => Some(
+                "run truetps in the pid namespace of the server, or name another folder with --sandbox-dir".to_owned(),
+            ),
             Self::OtherServer { .. } => {
                 Some("where the program is a wrapper script, it must `exec` the server".to_owned())
             }
@@ -99,6 +102,11 @@ impl SandboxError {
             Self::Io { .. } | Self::Running { .. } | Self::Sql { .. } | Self::Content { .. } => None,
         }
     }
+}
+
+/// Who listens, by its number in our pid namespace.
+fn process(found: Option<u32>) -> String {
+    found.map_or_else(|| "a process of another pid namespace".to_owned(), |pid| format!("process {pid}"))
 }
 
 /// What a server's last words usually mean.

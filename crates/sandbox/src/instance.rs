@@ -19,6 +19,7 @@ use crate::log_tail::tail;
 use crate::named::{Named, NamedServer};
 use crate::named_error::NamedError;
 use crate::processes::{KILL_TIME_LIMIT, holder_of, running_for};
+use crate::readiness::check_listener;
 use crate::registry::disk_bytes;
 
 /// How an instance is started: nothing that is not said here is set.
@@ -209,10 +210,8 @@ impl<'a> Instance<'a> {
         let failed = |source| SandboxError::Sql { action: "log in to the server", source };
         let owner = self.family().owner(&socket, None);
         let client = Client::connect(&owner, time_limit).map_err(failed)?;
-        match client.peer_pid() {
-            Some(found) if found != pid => Err(SandboxError::OtherServer { socket, started: pid, found }),
-            _ => Ok(client),
-        }
+        check_listener(&socket, pid, client.peer_pid())?;
+        Ok(client)
     }
 
     pub(crate) fn check_stopped(&self) -> Result<(), SandboxError> {

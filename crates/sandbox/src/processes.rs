@@ -160,6 +160,10 @@ pub(crate) fn signal_server(pid: u32, ticks: u64, datadir: &Path, signal: Signal
 }
 
 pub(crate) fn signal_if(pid: u32, signal: Signal, is_it: impl Fn() -> bool) -> io::Result<()> {
+    // Who is asked for by a number of /proc is not who gets the signal for that number in another namespace.
+    if fs::read_link("/proc/self").ok() != Some(std::process::id().to_string().into()) {
+        return Err(io::Error::other("/proc shows the processes of another pid namespace: nothing is signalled"));
+    }
     let Some(raw) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return Ok(()) };
     let sent = match pidfd_open(raw, PidfdFlags::empty()) {
         Ok(handle) if is_it() => pidfd_send_signal(&handle, signal),
@@ -184,6 +188,8 @@ pub(crate) fn running_for(ticks: u64) -> Option<Duration> {
 
 #[cfg(test)]
 mod tests {
+    use truetps_testkit::{inside_pid_namespace, run_in_pid_namespace};
+
     use super::*;
 
     #[test]
@@ -241,6 +247,21 @@ mod tests {
         server.0.wait().unwrap();
         assert!(has_ended(pid, ticks) && !is_server(pid, ticks, data) && holder_of(data).is_none());
         signal_server(pid, ticks, data, Signal::KILL).unwrap();
+    }
+
+    /// /proc is the one of the outer namespace there: its numbers are other processes' inside.
+    #[test]
+    fn no_process_is_signalled_by_the_number_of_another_pid_namespace() {
+        if let Some(outer) = inside_pid_namespace() {
+            let outer: u32 = outer.parse().unwrap();
+            assert!(start_ticks(outer).is_some(), "seen, but not in this namespace");
+            let ours = std::process::id();
+            let error = signal_if(ours, Signal::CONT, || true).unwrap_err();
+            assert!(error.to_string().contains("another pid namespace"), "{error}");
+            return;
+        }
+        let test = "processes::tests::no_process_is_signalled_by_the_number_of_another_pid_namespace";
+        run_in_pid_namespace(test, &std::process::id().to_string());
     }
 
     #[test]

@@ -62,10 +62,9 @@ impl Awaited<'_> {
             // The last question is for the words of one that is not ready.
             if is_late || self.family.may_answer(self.places) {
                 match self.probe() {
-                    Ok(None) => return Ok(began.elapsed()),
-                    Ok(Some(found)) => {
-                        let socket = self.places.socket.clone();
-                        return Err(SandboxError::OtherServer { socket, started: self.pid, found });
+                    Ok(listener) => {
+                        check_listener(&self.places.socket, self.pid, listener)?;
+                        return Ok(began.elapsed());
                     }
                     Err(error) if self.places.socket.exists() => {
                         let refused = is_refused_for_good(&error);
@@ -84,13 +83,14 @@ impl Awaited<'_> {
         }
     }
 
-    /// `None`: it answers; else who listens there in its place.
+    /// Who listens there; the server that was started has also answered.
     fn probe(&self) -> Result<Option<u32>, DriverError> {
         let mut client = Client::connect(&self.family.owner(&self.places.socket, None), PROBE_TIME_LIMIT)?;
-        if let Some(found) = client.peer_pid().filter(|found| *found != self.pid) {
-            return Ok(Some(found));
+        let listener = client.peer_pid();
+        if listener == Some(self.pid) {
+            client.query("SELECT 1")?;
         }
-        client.query("SELECT 1").map(|_| None)
+        Ok(listener)
     }
 
     /// What it logged; what its program printed, where it came to no log.
@@ -98,6 +98,15 @@ impl Awaited<'_> {
         let log = tail_text(&self.places.error_log, self.log_from);
         excerpt(if log.trim().is_empty() { tail_text(&self.places.console_log, 0) } else { log }.as_str())
     }
+}
+
+/// Whether the server that was started is the one that listens. A process without a number in our pid namespace is
+/// another one.
+pub(crate) fn check_listener(socket: &Path, started: u32, found: Option<u32>) -> Result<(), SandboxError> {
+    if found == Some(started) {
+        return Ok(());
+    }
+    Err(SandboxError::OtherServer { socket: socket.to_owned(), started, found })
 }
 
 #[cfg(test)]
@@ -117,6 +126,18 @@ mod tests {
             console_log: below("console.log"),
             option_file: below("options"),
         }
+    }
+
+    #[test]
+    fn only_the_process_that_was_started_may_listen() {
+        let check =
+            |found| check_listener(Path::new("/s"), 7, found).map_err(|error| (error.to_string(), error.hint()));
+        assert_eq!(check(Some(7)), Ok(()));
+        let (text, hint) = check(Some(8)).unwrap_err();
+        assert!(text.starts_with("process 8 listens on /s") && hint.unwrap().contains("exec"), "{text}");
+        let (text, hint) = check(None).unwrap_err();
+        assert!(text.starts_with("a process of another pid namespace listens on /s"), "{text}");
+        assert!(hint.unwrap().contains("pid namespace of the server"));
     }
 
     #[test]

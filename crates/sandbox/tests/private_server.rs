@@ -247,7 +247,7 @@ fn a_wrapper_that_does_not_exec_is_found_out() {
     let error = sandbox.start(&start_options(&binary)).unwrap_err();
     let SandboxError::OtherServer { found, .. } = error else { panic!("{error}") };
     assert!(error.hint().unwrap().contains("exec"));
-    common::wait_until("the wrapped server ends", || is_gone(found));
+    common::wait_until("the wrapped server ends", || is_gone(found.unwrap()));
 
     // It ends when the server in the background is one, and no `sh` or `setsid` any more.
     let becomes = "while case \"$(cat /proc/$!/comm)\" in wrapper|sh|setsid) ;; *) false;; esac; do sleep 0.05; done";

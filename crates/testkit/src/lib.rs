@@ -6,11 +6,13 @@
 
 pub mod mysql_family;
 mod os_user;
+mod pid_namespace;
 mod postgres;
 mod private_postgres;
 mod programs;
 mod spawn;
 
+pub use pid_namespace::{inside_pid_namespace, run_in_pid_namespace};
 pub use postgres::{PostgresError, PostgresOptions, PostgresServer, TlsFiles};
 pub use private_postgres::{FETCHABLE_POSTGRES, every_postgres, private_postgres};
 pub use programs::Programs;
