@@ -9,6 +9,7 @@ mod shapes;
 mod sources;
 mod state;
 mod symbols;
+mod tokens;
 mod words;
 
 pub(crate) use context::{Context, Turn, enter};

@@ -4,11 +4,24 @@ use std::collections::BTreeMap;
 
 use truetps_record::near_matches;
 
+use super::tokens::{Token, Tokens, words};
+
 /// A text beyond this is not looked at.
 const TEXT_BYTES_MAX: usize = 1 << 20;
-/// An option by a name that a script makes as it runs.
-const BY_ANY_NAME: [&[u8]; 6] =
-    [b"sysbench.opt[", b"pairs(sysbench.opt)", b"pairs( sysbench.opt )", b"next(sysbench.opt", b"_G[", b"pairs(_G)"];
+/// Functions and tables by which a script reaches a global whose name it makes as it runs, or runs a text of its own making.
+const WAYS_TO_ANY_NAME: [&[u8]; 10] = [
+    b"getfenv",
+    b"setfenv",
+    b"rawget",
+    b"loadstring",
+    b"load",
+    b"debug",
+    b"_ENV",
+    b"_M",
+    // `package.loaded` has the globals, `cmdline.argv` the command line.
+    b"loaded",
+    b"argv",
+];
 
 /// Names, with how often they occur outside of comments.
 #[derive(Debug, Default)]
@@ -35,27 +48,28 @@ impl Words {
             self.is_opaque = true;
             return;
         };
-        self.is_opaque |= BY_ANY_NAME.iter().any(|way| text.windows(way.len()).any(|part| part == *way));
-        let mut rest = text;
-        while let Some(first) = rest.first() {
-            let bytes = match rest {
-                [b'-', b'-', ..] => comment_bytes(rest),
-                _ if first.is_ascii_alphabetic() || *first == b'_' => self.add_word(rest),
-                _ => 1,
-            };
-            rest = &rest[bytes..];
+        let mut tokens = Tokens::of(text);
+        // The two before: `opt` and `.` in `sysbench.opt.debug`.
+        let mut before = [None, None];
+        while let Some(token) = tokens.next() {
+            match token {
+                Token::Word(word) => {
+                    self.is_opaque |= is_way_to_any_name(word, before, &tokens);
+                    self.add_word(word, tokens.clone().next());
+                }
+                Token::Literal(text) => words(text).for_each(|word| self.add_word(word, None)),
+                Token::Sign(_) => {}
+            }
+            before = [before[1], Some(token)];
         }
     }
 
-    fn add_word(&mut self, rest: &[u8]) -> usize {
-        let is_of_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
-        let bytes = rest.iter().position(|byte| !is_of_word(byte)).unwrap_or(rest.len());
-        let word = String::from_utf8_lossy(&rest[..bytes]).into_owned();
-        if rest.get(bytes) == Some(&b'(') && !self.functions.contains(&word) {
+    fn add_word(&mut self, word: &[u8], next: Option<Token<'_>>) {
+        let word = String::from_utf8_lossy(word).into_owned();
+        if next == Some(Token::Sign(b'(')) && !self.functions.contains(&word) {
             self.functions.push(word.clone());
         }
         *self.counts.entry(word).or_default() += 1;
-        bytes
     }
 
     /// Of options that were given, those that are never read. `occurs` says how often a name occurs without being read:
@@ -88,12 +102,20 @@ impl Words {
     }
 }
 
-fn comment_bytes(rest: &[u8]) -> usize {
-    let level = rest[2..].strip_prefix(b"[").map(|rest| rest.iter().take_while(|byte| **byte == b'=').count());
-    let level = level.filter(|level| rest.get(3 + level) == Some(&b'['));
-    let Some(level) = level else { return rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len()) };
-    let end = [&b"]"[..], &b"=".repeat(level)[..], b"]"].concat();
-    rest.windows(end.len()).position(|part| part == end).map_or(rest.len(), |at| at + end.len())
+/// Whether a word gives a script options by names that are not in its text: `sysbench.opt`, `sysbench` and `_G` do where
+/// no field follows.
+fn is_way_to_any_name(word: &[u8], before: [Option<Token<'_>>; 2], after: &Tokens<'_>) -> bool {
+    let is_field = |after: &mut Tokens<'_>| {
+        after.next() == Some(Token::Sign(b'.')) && matches!(after.next(), Some(Token::Word(_)))
+    };
+    let mut after = after.clone();
+    match (before, word) {
+        // An option of this name.
+        ([Some(Token::Word(b"opt")), Some(Token::Sign(b'.'))], _) => false,
+        (_, b"_G" | b"sysbench") => !is_field(&mut after),
+        ([Some(Token::Word(b"sysbench")), Some(Token::Sign(b'.'))], b"opt") => !is_field(&mut after),
+        _ => WAYS_TO_ANY_NAME.contains(&word),
+    }
 }
 
 #[cfg(test)]
@@ -126,9 +148,41 @@ mod tests {
 
     #[test]
     fn a_script_that_may_read_any_option_is_not_blamed() {
-        assert!(unread("for k in pairs(sysbench.opt) do end", &[("x", 0)]).is_empty());
+        for text in [
+            "for k in pairs(sysbench.opt) do end",
+            "local o = sysbench.opt\nprint(o[name])",
+            "print(sysbench.opt[name])",
+            "print(sysbench . opt --[[ by ]] [k])",
+            "print(sysbench.opt [k])",
+            "print(_G.sysbench.opt[k])",
+            "read(sysbench.opt)",
+            "local s = sysbench print(s.opt[name])",
+            "print(sysbench['opt'][name])",
+            "print(_G[name])",
+            "local g = _G",
+            "print(getfenv()[name])",
+            "print(rawget(options, name))",
+            "loadstring('print(sysbench.opt.' .. name .. ')')()",
+            "load(parts)()",
+            "print(_ENV[name])",
+            "print(debug.getregistry())",
+            "print(package.loaded._G[name])",
+            "print(sysbench.cmdline.argv[1])",
+            "for _, k in ipairs(list) do next(sysbench.opt, k) end",
+        ] {
+            assert!(unread(text, &[("x", 0)]).is_empty(), "{text}");
+        }
         let mut words = Words::default();
         words.add(None);
         assert!(words.unread(&[("x".to_owned(), 0)]).is_empty());
+    }
+
+    #[test]
+    fn fields_and_texts_leave_no_doubt() {
+        let text =
+            "-- sysbench.opt[k]\nprint('sysbench', sysbench.opt.debug, sysbench.opt.load, _G.rows, sysbench.tid)";
+        assert_eq!(unread(text, &[("x", 0), ("rows", 0)]), [("x".to_owned(), None)]);
+        // What stands behind two dashes in a text is no comment.
+        assert_eq!(unread("con:query('DELETE -- all' .. sysbench.opt.rows)", &[("rows", 0)]), []);
     }
 }

@@ -1,0 +1,128 @@
+//! A Lua text as words, literals and signs: enough to see by which ways it reaches a name.
+
+/// One part of a text. Comments and blanks are none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Token<'a> {
+    Word(&'a [u8]),
+    /// What is between the quotation marks or the brackets.
+    Literal(&'a [u8]),
+    /// Any other byte.
+    Sign(u8),
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Tokens<'a>(&'a [u8]);
+
+impl<'a> Tokens<'a> {
+    pub(super) fn of(text: &'a [u8]) -> Self {
+        Self(text)
+    }
+
+    fn take(&mut self, bytes: usize) -> &'a [u8] {
+        let (taken, rest) = self.0.split_at(bytes);
+        self.0 = rest;
+        taken
+    }
+}
+
+impl<'a> Iterator for Tokens<'a> {
+    type Item = Token<'a>;
+
+    fn next(&mut self) -> Option<Token<'a>> {
+        loop {
+            let text = self.0;
+            match text {
+                [] => return None,
+                [b'-', b'-', rest @ ..] => {
+                    let bytes = long_bracket(rest).map_or_else(|| line_bytes(rest), |(bytes, _)| bytes);
+                    self.take(2 + bytes);
+                }
+                [first, ..] if first.is_ascii_whitespace() => drop(self.take(1)),
+                [first, ..] if is_of_word(*first) => return Some(Token::Word(self.take(word_bytes(text)))),
+                [quote @ (b'"' | b'\''), rest @ ..] => {
+                    let bytes = quoted_bytes(rest, *quote);
+                    let inner = &self.take(1 + bytes)[1..];
+                    // One that its line ends has no quotation mark there.
+                    return Some(Token::Literal(inner.strip_suffix(&[*quote]).unwrap_or(inner)));
+                }
+                _ => {
+                    let Some((bytes, inner)) = long_bracket(text) else { return Some(Token::Sign(self.take(1)[0])) };
+                    self.take(bytes);
+                    return Some(Token::Literal(inner));
+                }
+            }
+        }
+    }
+}
+
+/// The words of any text.
+pub(super) fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.split(|byte| !is_of_word(*byte)).filter(|word| !word.is_empty())
+}
+
+fn is_of_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}
+
+fn word_bytes(text: &[u8]) -> usize {
+    text.iter().position(|byte| !is_of_word(*byte)).unwrap_or(text.len())
+}
+
+fn line_bytes(text: &[u8]) -> usize {
+    text.iter().position(|byte| *byte == b'\n').unwrap_or(text.len())
+}
+
+/// To behind the quotation mark, or to the end of the line.
+fn quoted_bytes(text: &[u8], quote: u8) -> usize {
+    let mut bytes = 0;
+    while let Some(byte) = text.get(bytes) {
+        match *byte {
+            b'\\' => bytes += 2,
+            b'\n' => return bytes,
+            byte if byte == quote => return bytes + 1,
+            _ => bytes += 1,
+        }
+    }
+    text.len()
+}
+
+/// `[[…]]` or `[=[…]=]`: its bytes, and what is in it. `None` where the text begins otherwise.
+fn long_bracket(text: &[u8]) -> Option<(usize, &[u8])> {
+    let level = text.strip_prefix(b"[")?.iter().take_while(|byte| **byte == b'=').count();
+    let begin = level + 2;
+    if text.get(begin - 1) != Some(&b'[') {
+        return None;
+    }
+    let end = [&b"]"[..], &b"=".repeat(level)[..], b"]"].concat();
+    let inner = &text[begin..];
+    let found = inner.windows(end.len()).position(|part| part == end);
+    Some(found.map_or((text.len(), inner), |at| (begin + at + end.len(), &inner[..at])))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_taken_apart() {
+        let text = "a.b1 -- c\n--[[ d\n]] \"e \\\" -- f\" [=[ g ]] ]=] h[1] 'i\nj --[==[ k";
+        use Token::{Literal, Sign, Word};
+        let expect = [
+            Word(b"a"),
+            Sign(b'.'),
+            Word(b"b1"),
+            Literal(b"e \\\" -- f"),
+            Literal(b" g ]] "),
+            Word(b"h"),
+            Sign(b'['),
+            Word(b"1"),
+            Sign(b']'),
+            Literal(b"i"),
+            Word(b"j"),
+        ];
+        assert_eq!(Tokens::of(text.as_bytes()).collect::<Vec<_>>(), expect);
+        for end in ["\"a\\", "'", "[[", "[==", "--[", "\\"] {
+            assert!(Tokens::of(end.as_bytes()).count() <= 4, "{end}");
+        }
+    }
+}
