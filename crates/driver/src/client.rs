@@ -5,6 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::retry_on_intr;
+
 use crate::postgres::put_ssl_request;
 use crate::session::{Event, Reply, Session};
 use crate::{Address, Connector, Dialect, DriverError, Socket, Target};
@@ -203,7 +206,7 @@ impl Client {
     fn waits_on(&mut self) -> Result<bool, DriverError> {
         let Some(login) = &mut self.login else { return Ok(false) };
         let other_family = login.other_family.take().filter(|_| self.traffic.received_bytes == 0);
-        if other_family.is_some_and(|address| is_postgres(&address)) {
+        if other_family.is_some_and(|address| is_postgres(&address, &self.socket, login.ends)) {
             return Err(DriverError::OtherFamily { is: Dialect::Postgres });
         }
         Ok(Instant::now() < login.ends)
@@ -233,14 +236,21 @@ impl Client {
     }
 }
 
-/// Asks for TLS as clients of PostgreSQL do, on a connection of its own. The answer is one letter.
-fn is_postgres(address: &Address) -> bool {
+/// Asks for TLS as clients of PostgreSQL do, on a connection of its own. The answer is one letter, and a busy server takes
+/// its time for it: until `ends`, or until the first connection has something to read.
+fn is_postgres(address: &Address, first: &Socket, ends: Instant) -> bool {
     let ask = || {
         let socket = Socket::connect(address, SILENCE)?;
         socket.set_timeout(SILENCE)?;
         let (mut request, mut answer) = (Vec::new(), [0; 2]);
         put_ssl_request(&mut request);
         (&socket).write_all(&request)?;
+        let mut either = [first, &socket].map(|socket| PollFd::new(socket, PollFlags::IN));
+        let left = ends.saturating_duration_since(Instant::now());
+        retry_on_intr(|| poll(&mut either, left.try_into().ok().as_ref()))?;
+        if either[1].revents().is_empty() {
+            return Ok(false);
+        }
         let length = (&socket).read(&mut answer)?;
         Ok::<_, io::Error>(matches!(answer[..length], [b'S' | b'N']))
     };
@@ -328,11 +338,12 @@ mod tests {
     }
 
     #[test]
-    fn a_postgresql_where_a_mysql_was_meant_is_recognised_at_once() {
+    fn a_postgresql_where_a_mysql_was_meant_is_recognised_also_when_it_is_busy() {
         let (text, took) = failed_login(Dialect::Mysql, Duration::from_mins(1), |mut stream| {
             let mut request = [0; 8];
             // As it waits for its client, the first connection gets nothing.
             if stream.read_exact(&mut request).is_ok() && request[4..] == [4, 210, 22, 47] {
+                std::thread::sleep(SILENCE * 2);
                 stream.write_all(b"N").unwrap();
             }
         });
