@@ -6,7 +6,7 @@ use truetps_record::{BUCKET_MS, Interval, Phase, Suspension};
 
 use crate::middle::median;
 use crate::stall_rule::{EXPECTED_MIN, JOINED, MERGE_MS, STALL_SHARE, STALL_STEPS, STEPS_MIN};
-use crate::stalls::{Stalls, stalls};
+use crate::stalls::{Seen, Stalls, stalls_of};
 
 /// What the local median is taken of.
 const WINDOW: usize = 300;
@@ -14,6 +14,9 @@ const WINDOW: usize = 300;
 const KEPT_MAX: usize = 200;
 /// Intervals that are further apart do not follow each other.
 const APART_MS: f64 = 50.0;
+
+/// Intervals that are kept to be judged in the end: eight hours, some 5 MB.
+const SEEN_MAX: usize = 8 * 3600;
 
 /// One stall.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -60,8 +63,28 @@ pub struct LiveStalls {
     so_far: StallsSoFar,
     /// End of the last time in which the generator was suspended.
     suspended_until_ms: Option<f64>,
-    /// All intervals, to be judged again when there are no more.
-    seen: Vec<Interval>,
+    /// The last intervals, to be judged again when there are no more.
+    seen: Vec<Seen>,
+    /// Stalls of the intervals before them.
+    earlier: Earlier,
+}
+
+/// What was judged in the end of intervals that are kept no more.
+#[derive(Debug, Clone, Copy, Default)]
+struct Earlier {
+    count: u32,
+    longest_ms: f64,
+    is_judged: bool,
+}
+
+impl Earlier {
+    fn and(self, whole: &Stalls) -> Self {
+        Self {
+            count: self.count + whole.stalls().count() as u32,
+            longest_ms: whole.longest_ms.unwrap_or(0.0).max(self.longest_ms),
+            is_judged: whole.unknown.is_none() || self.is_judged,
+        }
+    }
 }
 
 /// Buckets in a row that are low: a stall, or the one that may become one.
@@ -99,10 +122,11 @@ impl LiveStalls {
 
     /// Takes the next interval of a trial. Nothing is a stall while the trial drains.
     pub fn interval(&mut self, interval: &Interval) -> StallsSoFar {
-        self.seen.push(interval.clone());
+        self.see(interval);
         if self.phase != Some(interval.phase) {
-            let (suspended_until_ms, seen) = (self.suspended_until_ms, std::mem::take(&mut self.seen));
-            *self = Self { phase: Some(interval.phase), suspended_until_ms, seen, ..Self::default() };
+            let (suspended_until_ms, seen, earlier) =
+                (self.suspended_until_ms, std::mem::take(&mut self.seen), self.earlier);
+            *self = Self { phase: Some(interval.phase), suspended_until_ms, seen, earlier, ..Self::default() };
         } else if (interval.start_ms - self.end_ms).abs() > APART_MS {
             self.low_ends();
         }
@@ -128,15 +152,23 @@ impl LiveStalls {
         self.so_far
     }
 
+    /// Keeps an interval. A run of days is judged in parts, which end where no stall goes on.
+    fn see(&mut self, interval: &Interval) {
+        let is_full = self.seen.len() >= SEEN_MAX && self.low.is_none() || self.seen.len() >= 2 * SEEN_MAX;
+        if is_full {
+            self.earlier = self.earlier.and(&stalls_of(&self.seen));
+            self.seen.clear();
+        }
+        self.seen.push(Seen::of(interval));
+    }
+
     /// The trial is over: the stalls of its measure phase by the same rule as in every report, with what came after them.
     pub fn in_the_end(&self) -> StallsSoFar {
-        let whole = if self.suspended_until_ms.is_some() { Stalls::default() } else { stalls(&self.seen) };
-        StallsSoFar {
-            count: whole.stalls().count() as u32,
-            longest_ms: whole.longest_ms.unwrap_or(0.0),
-            judged: whole.unknown.is_none() && self.suspended_until_ms.is_none(),
-            ..StallsSoFar::default()
+        if self.suspended_until_ms.is_some() {
+            return StallsSoFar::default();
         }
+        let Earlier { count, longest_ms, is_judged } = self.earlier.and(&stalls_of(&self.seen));
+        StallsSoFar { count, longest_ms, judged: is_judged, ..StallsSoFar::default() }
     }
 
     /// Stalls of this phase in order of time, with one that goes on; the last 200.
@@ -321,6 +353,20 @@ mod tests {
         assert_eq!((told.count, Some(told.longest_ms)), (2, report.longest_ms), "{report:?}");
         assert_eq!(report.stalls().count(), 2);
         assert_eq!(stalls.so_far.count, 0, "the drain is a phase of its own");
+    }
+
+    #[test]
+    fn long_runs_are_judged_in_parts() {
+        let mut stalls = LiveStalls::default();
+        // A stall every hour, one of them where the first part is full.
+        let seconds = SEEN_MAX + SEEN_MAX / 4;
+        for second in 0..seconds {
+            let is_low = second % 3600 < 2 && second >= 3600;
+            stalls.interval(&interval(Phase::Measure, second as f64 * 1e3, &[if is_low { 0 } else { 100 }; 10]));
+            assert!(stalls.seen.len() <= SEEN_MAX + 2);
+        }
+        let told = stalls.in_the_end();
+        assert_eq!((told.count, told.longest_ms, told.judged), (9, 2000.0, true));
     }
 
     #[test]

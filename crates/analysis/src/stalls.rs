@@ -1,7 +1,7 @@
 //! Where throughput broke down: stalls and dips, from the steps of 100 ms that an average hides.
 
 use serde::Serialize;
-use truetps_record::{BUCKET_MS, Interval, OpenLoop, Phase};
+use truetps_record::{BUCKET_MS, Gap, Interval, Phase};
 
 use crate::middle::{largest, median};
 use crate::stall_rule::{EXPECTED_MIN, JOINED, MERGE_MS, STALL_SHARE, STALL_STEPS, STEPS_MIN};
@@ -86,6 +86,44 @@ impl Stall {
 
 /// Finds the stalls and dips of a trial's measure phase.
 pub(crate) fn stalls(intervals: &[Interval]) -> Stalls {
+    stalls_of(&intervals.iter().map(Seen::of).collect::<Vec<_>>())
+}
+
+/// What the rule needs of an interval.
+#[derive(Debug, Clone)]
+pub(crate) struct Seen {
+    phase: Phase,
+    start_ms: f64,
+    length_ms: f64,
+    tps: f64,
+    response_us_p50: Option<f64>,
+    /// Starts that the schedule of an open loop has in it.
+    scheduled: Option<u64>,
+    is_busy: bool,
+    /// Of the measure phase alone.
+    buckets: Box<[u32]>,
+    gaps: Box<[Gap]>,
+}
+
+impl Seen {
+    pub(crate) fn of(interval: &Interval) -> Self {
+        let buckets = if interval.phase == Phase::Measure { interval.buckets.as_slice() } else { &[] };
+        Self {
+            phase: interval.phase,
+            start_ms: interval.start_ms,
+            length_ms: interval.length_ms,
+            tps: interval.tps,
+            response_us_p50: interval.response.response_us_p50,
+            scheduled: interval.open_loop.as_ref().map(|open| open.starts.scheduled),
+            is_busy: interval.counts.in_flight > 0,
+            buckets: buckets.into(),
+            gaps: interval.gaps.as_slice().into(),
+        }
+    }
+}
+
+/// The same, of what is kept while a run goes on.
+pub(crate) fn stalls_of(intervals: &[Seen]) -> Stalls {
     let measured: Vec<_> = intervals.iter().filter(|interval| interval.phase == Phase::Measure).collect();
     let Some((first, last)) = measured.first().zip(measured.last()) else {
         return Stalls { unknown: Some(StallsUnknown::TooShort), ..Stalls::default() };
@@ -106,7 +144,7 @@ pub(crate) fn stalls(intervals: &[Interval]) -> Stalls {
         return Stalls { stalled_ms: length_ms, longest_ms: Some(length_ms), list: vec![standstill], ..found };
     }
     let level = Level::of(&buckets);
-    let response_ms = median(measured.iter().filter_map(|one| one.response.response_us_p50)).unwrap_or(0.0) / 1e3;
+    let response_ms = median(measured.iter().filter_map(|one| one.response_us_p50)).unwrap_or(0.0) / 1e3;
     let spans = level.stalled(&gaps, GAP_MS.max(GAP_RESPONSES * response_ms));
     let ends = Ends { buckets: &buckets, gaps: &gaps };
     let mut list: Vec<_> = spans.iter().map(|span| level.stall(StallKind::Stall, *span, ends)).collect();
@@ -125,9 +163,9 @@ pub(crate) fn stalls(intervals: &[Interval]) -> Stalls {
 
 /// A measure phase in which transactions were under way and none ended well is one stall. What is usual is known from the
 /// warm-up alone, and is 0 where nothing ended there either.
-fn standstill(intervals: &[Interval], buckets: &[Step]) -> Option<Stall> {
+fn standstill(intervals: &[Seen], buckets: &[Step]) -> Option<Stall> {
     let in_phase = |phase: Phase| intervals.iter().filter(move |interval| interval.phase == phase);
-    let is_busy = in_phase(Phase::Measure).any(|one| one.counts.in_flight > 0);
+    let is_busy = in_phase(Phase::Measure).any(|one| one.is_busy);
     let (first, last) = buckets.first().zip(buckets.last())?;
     if !is_busy || buckets.iter().any(|step| step.ok > 0.0) {
         return None;
@@ -183,15 +221,15 @@ impl Step {
 }
 
 /// All buckets in order of time. One that the end of its interval has left shorter than half goes to its neighbour.
-fn buckets(intervals: &[&Interval]) -> Vec<Step> {
+fn buckets(intervals: &[&Seen]) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     for interval in intervals {
         for (index, ok) in interval.buckets.iter().enumerate() {
             let from_ms = interval.start_ms + index as f64 * BUCKET_MS;
             let to_ms = (from_ms + BUCKET_MS).min(interval.start_ms + interval.length_ms);
             let span = Span { from_ms, to_ms: to_ms.max(from_ms) };
-            let per_ms = |open: &OpenLoop| open.starts.scheduled as f64 / interval.length_ms.max(1.0);
-            let scheduled = interval.open_loop.as_ref().map(|open| per_ms(open) * span.length_ms());
+            let per_ms = |starts: u64| starts as f64 / interval.length_ms.max(1.0);
+            let scheduled = interval.scheduled.map(|starts| per_ms(starts) * span.length_ms());
             let step = Step { span, ok: f64::from(*ok), scheduled };
             match steps.last_mut() {
                 Some(last) if step.span.length_ms() < BUCKET_MS / 2.0 => *last = Step::join(&[*last, step]),
@@ -205,10 +243,10 @@ fn buckets(intervals: &[&Interval]) -> Vec<Step> {
 
 /// Gaps within the measure phase, whatever interval their end is in. One that has no end, since nothing ended any more, is in no
 /// interval: it begins with the empty buckets at the end.
-fn gaps(intervals: &[Interval], buckets: &[Step], from_ms: f64, to_ms: f64) -> Vec<Span> {
+fn gaps(intervals: &[Seen], buckets: &[Step], from_ms: f64, to_ms: f64) -> Vec<Span> {
     let gaps = intervals
         .iter()
-        .flat_map(|interval| &interval.gaps)
+        .flat_map(|interval| interval.gaps.iter())
         .map(|gap| Span { from_ms: gap.start_ms.max(from_ms), to_ms: (gap.start_ms + gap.length_ms).min(to_ms) });
     let mut gaps: Vec<_> = gaps.filter(|span| span.length_ms() >= BUCKET_MS).collect();
     let last_ms = buckets.iter().rev().find(|step| step.ok > 0.0).map_or(from_ms, |step| step.span.to_ms);
