@@ -259,7 +259,7 @@ pub fn compare(a: &CompareSide<'_>, b: &CompareSide<'_>, options: &CompareOption
         profile_b: profile(b),
         smallest_effect,
         generator_limited: a.evidence().chain(b.evidence()).any(|one| generator_reason(one.measured).is_some()),
-        smallest_visible_effect: throughput.and_then(|effect| effect.visible()).map(|log| exp(log) - 1.0),
+        smallest_visible_effect: throughput.and_then(|effect| effect.visible_share()),
     }
 }
 
@@ -368,7 +368,7 @@ impl Compared {
             b_under: bound(self.b, self.b_is_bound),
             ratio: effect
                 .filter(|_| self.is_ratio && self.a != Some(0.0) && self.b != Some(0.0))
-                .map(|effect| effect.estimate(exp)),
+                .map(|effect| effect.ratio()),
             difference: effect.filter(|_| !self.is_ratio).map(|effect| effect.estimate(|x| x)),
             missing: match (change, self.effect) {
                 (Change::NotEnoughData { .. }, Some(effect)) if self.metric == TPS => judge.missing(&effect),

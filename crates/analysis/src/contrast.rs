@@ -7,7 +7,7 @@ use crate::effect::Effect;
 use crate::evidence::{Evidence, p99_ratio_sample, tps_ratio_sample};
 use crate::holm::holm;
 use crate::judge::{Change, Judge};
-use crate::sample::{LogSample, exp};
+use crate::sample::LogSample;
 use crate::{Cell, Contrast, Noise, Verdict};
 
 /// The chance of even one false "faster" or "slower" in a whole experiment in which nothing differs.
@@ -47,9 +47,9 @@ pub(crate) fn all(question: &Question<'_>) -> Vec<Contrast> {
         Contrast {
             cell: one.cell,
             baseline_cell: one.baseline_cell,
-            tps_ratio: one.tps.estimate(exp),
+            tps_ratio: one.tps.ratio(),
             p99_ratio: one.p99.map(|sample| sample.estimate()),
-            smallest_visible_effect: one.tps.visible().map(|log| exp(log) - 1.0),
+            smallest_visible_effect: one.tps.visible_share(),
             generator_limited: is_limited(one.cell) || is_limited(one.baseline_cell),
             verdict: verdict(judge.change(&one.tps)),
         }

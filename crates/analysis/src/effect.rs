@@ -3,7 +3,7 @@
 use statrs::distribution::{ContinuousCDF, StudentsT};
 use truetps_record::Estimate;
 
-use crate::sample::{LogSample, POWER, UPPER};
+use crate::sample::{FACTOR_MAX, LogSample, POWER, UPPER, exp};
 
 /// The chance of a false claim: for throughput, the one declared measure, for all other figures together, and for all
 /// thresholds together. Also what is outside of a 95 % interval.
@@ -89,6 +89,20 @@ impl Effect {
             ..spread
         };
         Self { spread: self.spread.map(widen), ..self }
+    }
+
+    /// Of logarithms: the ratio with its 95 % interval, which is left out where it would reach too far to say anything.
+    pub(crate) fn ratio(&self) -> Estimate {
+        let estimate = self.estimate(exp);
+        if self.half_width().is_some_and(|half| half <= FACTOR_MAX.ln()) {
+            return estimate;
+        }
+        Estimate { low: None, high: None, ..estimate }
+    }
+
+    /// Of logarithms: [`Self::visible`] as a share, 0.03 for 3 %. `None` also where it is beyond a factor that says anything.
+    pub(crate) fn visible_share(&self) -> Option<f64> {
+        self.visible().filter(|log| *log <= FACTOR_MAX.ln()).map(f64::exp_m1)
     }
 
     /// The mean with its 95 % interval, each end turned back by `back`.
@@ -195,6 +209,18 @@ mod tests {
         let estimate = effect.estimate_at(0.01, |x| x);
         close(estimate.low.unwrap(), 3.0 - 4.604 * FRAC_1_SQRT_2);
         close(estimate.high.unwrap(), 3.0 + 4.604 * FRAC_1_SQRT_2);
+    }
+
+    /// Two and two trials: t(0.975, 1) = 12.7 makes e^±30 of a spread of 3.3, which no ratio is.
+    #[test]
+    fn an_interval_that_says_nothing_is_left_out() {
+        let apart = Effect::groups(&[0.0, 5.0], &[1.0, 4.0]).unwrap();
+        let ratio = apart.ratio();
+        assert_eq!((ratio.low, ratio.high, ratio.n, apart.visible_share()), (None, None, 2, None));
+        assert!((ratio.value - 1.0).abs() < 1e-12);
+        let near = Effect::groups(&[0.0, 0.1], &[1.0, 1.1]).unwrap();
+        assert!(near.ratio().low.is_some() && near.visible_share().is_some());
+        assert_eq!(Effect::paired(&[1.0]).unwrap().ratio().low, None);
     }
 
     #[test]

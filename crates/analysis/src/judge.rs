@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::Noise;
 use crate::effect::{Effect, quantile};
 use crate::noise::visible_log;
-use crate::sample::{POWER, UPPER, first_that};
+use crate::sample::{FACTOR_MAX, POWER, UPPER, first_that};
 
 /// As many blocks as a plan may have: where more would be needed, "run it longer" is no advice.
 const TRIALS_MAX: usize = 1000;
@@ -84,7 +84,7 @@ impl Judge<'_> {
             () if !self.passes => Missing::Test { alpha: self.alpha },
             () if size < self.margin => Missing::Interest,
             () if size < twins.ln_1p() => Missing::Twins { least: twins },
-            () if size < visible => Missing::Power { least: visible.exp_m1() },
+            () if size < visible => Missing::Power { least: visible.min(FACTOR_MAX.ln()).exp_m1() },
             () => return None,
         };
         Some(missing)

@@ -1,7 +1,7 @@
 //! What two runs of the same thing differ by.
 
 use crate::evidence::{Evidence, ratio_sample};
-use crate::sample::{LogSample, exp};
+use crate::sample::{FACTOR_MAX, LogSample};
 use crate::{AaPair, Noise, generator_reason, is_cell};
 
 /// Finds the A/A twins and the trial that each repeats. `None` where no block has both.
@@ -13,7 +13,7 @@ pub(crate) fn from_twins(valid: &[Evidence<'_>], blocks_planned: u32) -> Option<
     let ratio = sample.estimate();
     Some(Noise {
         sigma,
-        smallest_visible_effect: exp(visible_log(sigma, blocks_planned.max(1) as usize)) - 1.0,
+        smallest_visible_effect: visible_log(sigma, blocks_planned.max(1) as usize).min(FACTOR_MAX.ln()).exp_m1(),
         pairs: pairs.iter().map(describe).collect(),
         alarm: excludes_one(ratio.low, ratio.high),
         ratio,

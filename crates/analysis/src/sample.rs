@@ -5,8 +5,9 @@ use truetps_record::Estimate;
 
 /// Two-sided 95 % intervals: 2.5 % beyond each end.
 pub(crate) const UPPER: f64 = 0.975;
-/// An interval that reaches further than by this factor says nothing: it is left out.
-const HALF_WIDTH_MAX: f64 = 1e6;
+/// An interval of a ratio that reaches further than by this factor says nothing, and is left out; so is a smallest visible
+/// effect beyond it.
+pub(crate) const FACTOR_MAX: f64 = 1e3;
 /// A comparison "would have seen" an effect that it finds four times out of five.
 pub(crate) const POWER: f64 = 0.8;
 
@@ -47,7 +48,7 @@ impl LogSample {
 
     /// Back from logarithms: the geometric mean (of figures) or the mean ratio (of log ratios), with its interval.
     pub(crate) fn estimate(&self) -> Estimate {
-        let half = self.half_width().filter(|half| *half <= HALF_WIDTH_MAX.ln());
+        let half = self.half_width().filter(|half| *half <= FACTOR_MAX.ln());
         Estimate {
             value: exp(self.mean),
             low: half.map(|half| exp(self.mean - half)),
@@ -161,7 +162,7 @@ mod tests {
     fn huge_logarithms_stay_finite_and_have_no_interval() {
         let estimate = LogSample::of(&[-2000.0, 2000.0]).unwrap().estimate();
         assert_eq!((estimate.value.is_finite(), estimate.low, estimate.high), (true, None, None));
-        // 0.25 tps and 2 400 tps: between 0.000 and 18 446 744 073 709 551 615 in the words of u64.
+        // 0.25 tps and 2 400 tps: the ends would be 1e-24 and 1e27.
         let apart = LogSample::of(&[0.25_f64.ln(), 2400_f64.ln()]).unwrap().estimate();
         assert_eq!((apart.value.round(), apart.low, apart.high), (24.0, None, None));
         let wide = LogSample::of(&[1.0, 2.0]).unwrap().estimate();

@@ -242,7 +242,7 @@ fn estimate(estimate: Option<&Estimate>) -> [String; 3] {
 
 pub(crate) fn figure(value: Option<f64>) -> String {
     // An empty sum is -0.
-    value.map(|value| (value + 0.0).to_string()).unwrap_or_default()
+    value.filter(|value| value.is_finite()).map(|value| (value + 0.0).to_string()).unwrap_or_default()
 }
 
 pub(crate) fn push_row(out: &mut String, fields: impl Iterator<Item = String>) {

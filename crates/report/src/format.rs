@@ -31,6 +31,9 @@ const WHOLE_MAX: f64 = 1e15;
 
 /// A figure without decimals: `2 159`, `-12`.
 pub fn whole(value: f64) -> String {
+    if value.is_nan() {
+        return NOTHING.to_owned();
+    }
     let rounded = value.round();
     let sign = if rounded < 0.0 { "-" } else { "" };
     let size = rounded.abs();
@@ -174,20 +177,29 @@ pub fn difference(ratio: f64) -> String {
     format!("{sign}{}", percent(change.abs()))
 }
 
-/// `-1.2 % [-3.0 %, +0.7 %]`; the value alone where there is no interval.
+/// `-1.2 % [-3.0 %, +0.7 %]`; the value alone where there is one trial.
 pub fn difference_estimate(estimate: &Estimate) -> String {
     match (estimate.low, estimate.high) {
         (Some(low), Some(high)) => {
             format!("{} [{}, {}]", difference(estimate.value), difference(low), difference(high))
         }
+        _ if estimate.n > 1 => format!("{} ({})", difference(estimate.value), without_interval(estimate, "trial")),
         _ => difference(estimate.value),
     }
+}
+
+/// The smallest effect that can be seen: `4.2 %`, `a factor of 1 000`.
+pub fn effect(share: f64) -> String {
+    const FACTOR: f64 = 1000.0;
+    if share + 1.0 >= FACTOR * 0.999 { format!("a factor of {}", whole(FACTOR)) } else { percent(share) }
 }
 
 /// A share in percent, two significant digits: `0.42 %`, `4.2 %`, `12 %`.
 pub fn percent(share: f64) -> String {
     let percent = share * 100.0;
-    if percent >= 9.95 {
+    if !percent.is_finite() {
+        NOTHING.to_owned()
+    } else if percent >= 9.95 {
         format!("{} %", whole(percent))
     } else if percent >= 0.995 || percent == 0.0 {
         format!("{percent:.1} %")
@@ -252,7 +264,7 @@ pub fn or_nothing(figure: Option<f64>, format: fn(f64) -> String) -> String {
 
 fn number(value: f64, digits: i32) -> String {
     if value == 0.0 || !value.is_finite() {
-        return "0".to_owned();
+        return if value == 0.0 { "0" } else { NOTHING }.to_owned();
     }
     let magnitude = value.abs().log10().floor() as i32;
     let rounded = round_to(value, digits - 1 - magnitude);
@@ -329,6 +341,12 @@ mod tests {
         assert_eq!((tps(4.5e21), percent(1e30), per_tx(1e40)), (most.into(), format!("{most} %"), most.into()));
         assert_eq!((duration_us(1e40), rate(-5.0)), (format!("{most} s"), "-5".to_owned()));
         assert_eq!(tps(-1234.0), "-1 234");
+        for figure in [f64::NAN, f64::INFINITY] {
+            assert_eq!((tps(figure).as_str(), percent(figure).as_str()), (NOTHING, NOTHING));
+        }
+        assert_eq!((effect(0.042), effect(999.0)), ("4.2 %".to_owned(), "a factor of 1 000".to_owned()));
+        let apart = Estimate { value: 1.25, low: None, high: None, n: 2 };
+        assert_eq!(difference_estimate(&apart), "+25 % (2 trials, too far apart for an interval)");
     }
 
     #[test]

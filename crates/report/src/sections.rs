@@ -71,7 +71,7 @@ fn comparison_table(input: &ReportInput<'_>, curve: &Curve) -> Table {
             names::level(analysis.axis, &analysis.cells[contrast.cell].configuration).into(),
             format::ratio_estimate(&contrast.tps_ratio).into(),
             p99.into(),
-            format::or_nothing(contrast.smallest_visible_effect, format::percent).into(),
+            format::or_nothing(contrast.smallest_visible_effect, format::effect).into(),
             verdict(contrast),
         ]
     };
@@ -117,7 +117,7 @@ pub(crate) fn noise(input: &ReportInput<'_>) -> Option<Section> {
                 format::difference_estimate(&noise.ratio),
                 format::plural(noise.pairs.len() as u64, "pair"),
                 format::percent(noise.sigma),
-                format::percent(noise.smallest_visible_effect)
+                format::effect(noise.smallest_visible_effect)
             )
         },
     );

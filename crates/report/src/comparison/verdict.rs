@@ -154,10 +154,10 @@ fn missing(missing: Missing, effect: &str) -> String {
         }
         Missing::Interest => format!("it is smaller than the {effect} that matter, and not shown to be"),
         Missing::Power { least } => {
-            format!("these trials show differences reliably from {} on", format::percent(least))
+            format!("these trials show differences reliably from {} on", format::effect(least))
         }
         Missing::Twins { least } => {
-            let least = format::percent(least);
+            let least = format::effect(least);
             format!("the A/A pairs, two runs of the same configuration, leave only differences from {least} on visible")
         }
     };
@@ -245,7 +245,7 @@ pub(super) fn notes(input: &ComparisonInput<'_>, inputs: &InputsDiffer) -> Vec<S
     if let Some(visible) = comparison.smallest_visible_effect {
         notes.push(format!(
             "Differences in throughput under {} cannot be seen with these trials.",
-            format::percent(visible)
+            format::effect(visible)
         ));
     }
     notes
