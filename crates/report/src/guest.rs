@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use truetps_record::{Flavour, LogVolume, ServerFacts};
+use truetps_record::{Experiment, Flavour, LogVolume, ServerFacts};
 
 use crate::{ReportInput, format, names};
 
@@ -33,6 +33,11 @@ pub(crate) fn logged_fact(input: &ReportInput<'_>) -> Option<String> {
     Some(format!("{}, by the tables, the load and all other users", parts.join(" and ")))
 }
 
+/// Whether the servers were the user's. Older records have their address alone.
+pub(crate) fn is_guest(experiment: &Experiment) -> bool {
+    experiment.guest.is_some() || experiment.sandbox_dir.contains("://")
+}
+
 /// What decides what a commit survives.
 const OF_MYSQL: [&str; 3] = ["log_bin", "sync_binlog", "innodb_flush_log_at_trx_commit"];
 const OF_POSTGRES: [&str; 3] = ["fsync", "synchronous_commit", "full_page_writes"];
@@ -40,7 +45,7 @@ const OF_POSTGRES: [&str; 3] = ["fsync", "synchronous_commit", "full_page_writes
 /// `sync_binlog=1` and its like, as the server had them in all trials; those that the plan sets have a place of their own.
 /// Empty for private servers, where the plan and truetps have chosen them.
 pub(crate) fn durability_settings(input: &ReportInput<'_>, server: &ServerFacts) -> Vec<String> {
-    let is_guest = input.experiment.guest.is_some() || input.experiment.sandbox_dir.contains("://");
+    let is_guest = is_guest(input.experiment);
     let names = if server.flavour == Flavour::Postgresql { OF_POSTGRES } else { OF_MYSQL };
     let plan = input.plan;
     let is_free = |name: &&str| !plan.server.settings.contains_key(*name) && !plan.factors.contains_key(*name);
@@ -56,6 +61,23 @@ pub(crate) fn durability_settings(input: &ReportInput<'_>, server: &ServerFacts)
 mod tests {
     use crate::fixture::Fixture;
     use crate::{html, json, text};
+
+    /// Nothing was flushed, and no server was started anew.
+    #[test]
+    fn before_a_trial_a_guest_s_tables_are_refilled_and_no_more() {
+        let before = |fixture: &Fixture| {
+            let page = html(&fixture.input(), &[]);
+            let at = page.find("Before a trial").unwrap();
+            page[at..at + 400].split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        assert!(before(&Fixture::durability()).contains("refilled from a pristine copy and flushed"));
+        let mut old = Fixture::durability();
+        old.experiment.sandbox_dir = "mysql://db:3306".to_owned();
+        for guest in [Fixture::guest(), old] {
+            let said = before(&guest);
+            assert!(said.contains("writes its changed pages when it wants to") && !said.contains("flushed"), "{said}");
+        }
+    }
 
     #[test]
     fn the_pool_rule_is_for_the_servers_host_and_its_settings_are_named() {

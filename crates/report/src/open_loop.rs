@@ -1,6 +1,8 @@
 //! Open loops in words: whether the server kept up with the schedule, and why not.
 
-use truetps_analysis::{Analysis, BrokenRate, Cell, Curve, MaxRate, NotSustained, OpenLoopCell, SustainedRange};
+use truetps_analysis::{
+    Analysis, BrokenRate, Cell, Curve, MaxRate, NotSustained, OpenLoopCell, SustainedRange, TriedRate,
+};
 use truetps_record::Plan;
 
 use crate::ReportInput;
@@ -123,12 +125,18 @@ pub(crate) fn max_rate_line(found: &MaxRate) -> String {
     format!("Highest rate that is sustained and keeps to {}: {held}; {broken}.", found.slo)
 }
 
+/// In a search: what became of the rate of a cell. `None` elsewhere.
+pub(crate) fn tried<'a>(input: &ReportInput<'a>, cell: &Cell) -> Option<&'a TriedRate> {
+    let rate = cell.configuration.rate()?;
+    input.analysis.max_rate.as_ref()?.rates.iter().find(|tried| tried.rate.total_cmp(&rate).is_eq())
+}
+
 /// In a search: in how many of its trials a rate held, `in all of 3 trials`; `None` elsewhere.
 pub(crate) fn held(input: &ReportInput<'_>, cell: &Cell) -> Option<String> {
-    let rate = cell.configuration.rate()?;
-    let tried = input.analysis.max_rate.as_ref()?.rates.iter().find(|tried| tried.rate.total_cmp(&rate).is_eq())?;
+    let tried = tried(input, cell)?;
     let of = format::trials(tried.of);
     Some(match &tried.broken_by {
+        _ if tried.of == 0 => "not judged".to_owned(),
         None if tried.of == 1 => format!("in {of}"),
         None => format!("in all of {of}"),
         Some((trial, why)) => format!("in {} of {of}: {trial}: {why}", tried.held),

@@ -8,6 +8,8 @@ use crate::{ReportInput, format, names, open_loop};
 
 pub(super) struct OpenLoopSection {
     pub(super) factor: &'static str,
+    /// What the column of verdicts is about: in a search, its limits.
+    pub(super) verdict_of: String,
     /// Where the rate is not what the rows differ by.
     pub(super) with_target: bool,
     pub(super) groups: Vec<Group>,
@@ -53,6 +55,10 @@ impl OpenLoopSection {
         let groups: Vec<_> = curves.map(|(index, curve)| group(input, curve, lines.full(index, curve))).collect();
         Some(Self {
             factor: analysis.axis.factor(),
+            verdict_of: analysis
+                .max_rate
+                .as_ref()
+                .map_or("sustained".to_owned(), |found| format!("keeps to {}", found.slo)),
             with_target: analysis.axis != Axis::Rate,
             groups: groups.into_iter().filter(|group| !group.rows.is_empty()).collect(),
             limited: analysis.cells.iter().any(generator::is_limited),
@@ -84,9 +90,9 @@ fn row(input: &ReportInput, cell: &Cell, open: &OpenLoopCell) -> Row {
         tps: cell.tps.as_ref().map_or_else(|| format::NOTHING.to_owned(), format::tps_estimate),
         skipped: whole(open.skipped),
         queued: whole(open.queued),
-        symbol: symbol(open),
-        sustained: open_loop::sustained(open),
-        why_not: open_loop::held(input, cell).or_else(|| open_loop::why_not(open)).map(|why| unbroken(&why)),
+        symbol: symbol(input, cell, open),
+        sustained: open_loop::held(input, cell).map_or_else(|| open_loop::sustained(open), |held| unbroken(&held)),
+        why_not: open_loop::why_not(open).map(|why| unbroken(&why)),
         mark: generator::is_limited(cell).then_some(LIMITED),
         response: [p50, p95, p99, p999, time(cell.response_us_max)],
         service: [open.service_us_p50, open.service_us_p95, open.service_us_p99, open.service_us_max].map(time),
@@ -95,10 +101,15 @@ fn row(input: &ReportInput, cell: &Cell, open: &OpenLoopCell) -> Row {
     }
 }
 
-fn symbol(open: &OpenLoopCell) -> &'static str {
-    match open.sustained {
-        share if share.is_all() => "✓",
-        share if share.of == 0 => "?",
-        _ => "✗",
+/// In a search a rate that was sustained may have broken a limit all the same.
+fn symbol(input: &ReportInput, cell: &Cell, open: &OpenLoopCell) -> &'static str {
+    let (of, is_good) = match open_loop::tried(input, cell) {
+        Some(tried) => (tried.of, tried.broken_by.is_none()),
+        None => (open.sustained.of, open.sustained.is_all()),
+    };
+    match (of, is_good) {
+        (0, _) => "?",
+        (_, true) => "✓",
+        (_, false) => "✗",
     }
 }

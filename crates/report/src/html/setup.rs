@@ -5,6 +5,7 @@ use truetps_record::{DatadirState, DriveMode, HostFacts, Personality, Plan, Prot
 use super::labels::unbroken;
 use crate::document::{NO_SERVER, extended};
 use crate::generator::{Facts, shares_text};
+use crate::guest::is_guest;
 use crate::load::{self, arrivals, latency_limit, rates, script_hash};
 use crate::{ReportInput, format, names};
 
@@ -75,10 +76,15 @@ fn server(input: &ReportInput) -> FactGroup {
     }
     facts.extend(match input.plan.recorded_from {
         Some(personality) => [("Was at", place), ("Before a run", before_recorded(personality).to_owned())],
+        None if is_guest(input.experiment) => [("Was at", place), ("Before a trial", BEFORE_GUEST.to_owned())],
         None => [("Data lived in", place), ("Before a trial", datadir(input.plan.design.datadir).to_owned())],
     });
     FactGroup { title: "Server", facts }
 }
+
+/// On a server that truetps did not start.
+const BEFORE_GUEST: &str = "tables truncated and refilled from a pristine copy. The server goes on: it writes its changed pages when it \
+    wants to, which may be during a trial, and its logs are not begun anew (refill)";
 
 fn before_recorded(personality: Personality) -> &'static str {
     match personality {

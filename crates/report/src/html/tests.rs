@@ -347,3 +347,25 @@ fn tables_stand_without_the_script() {
     assert!(tables.matches("<table").count() >= 6);
     assert_eq!(tables.matches("<noscript>").count(), 5, "one for each figure");
 }
+
+/// A rate that was sustained, and at which p99 was too long, has not held.
+#[test]
+fn a_search_marks_the_rates_that_broke_its_limits() {
+    let mut fixture = Fixture::rates();
+    fixture.experiment.slo = Some("p99<1ms".parse().unwrap());
+    let fixture = fixture.with(|trials| {
+        for trial in trials.iter_mut().filter(|trial| trial.configuration.rate() == Some(1000.0)) {
+            trial.measured.as_mut().unwrap().response.response_us_p99 = Some(500.0);
+        }
+    });
+    let page = html(&fixture.input(), &[]);
+    let at = page.find("Open loop: did the server keep up?").unwrap();
+    let table = &page[at..page[at..].find("</table>").unwrap() + at];
+    assert!(table.contains("<th scope=\"col\" class=\"text\">keeps to p99&#60;1ms</th>"), "{table}");
+    let row = |rate: &str| {
+        let mut rows = table.split("<tr>").filter(|row| row.contains(&format!("<th scope=\"row\">{rate}</th>")));
+        rows.next().unwrap_or_else(|| panic!("{rate}: {table}")).to_owned()
+    };
+    assert!(row("1 000").contains("✓</b>in all of"), "{}", row("1 000"));
+    assert!(row("2 000").contains("✗</b>in 0 of") && !row("2 000").contains('✓'), "{}", row("2 000"));
+}
