@@ -1,6 +1,8 @@
 //! Wrong input, found before anything starts. None of these needs a server.
 
 mod common;
+#[path = "no_server/homes.rs"]
+mod homes;
 
 use common::{Place, Ran};
 

@@ -6,7 +6,7 @@ use truetps_driver::Dialect;
 use truetps_probe::{host_facts, probe_flush};
 use truetps_record::{DatadirState, ExperimentFolder, HostFacts, Plan, ServerFacts};
 use truetps_sandbox::{
-    Home, HostLimits, Needs, ServerLoad, Settings, chosen_settings, clean, raise_open_files, with_waits,
+    Cleaning, Home, HostLimits, Needs, ServerLoad, Settings, chosen_settings, clean, raise_open_files, with_waits,
 };
 use truetps_workload::Workload;
 
@@ -103,9 +103,15 @@ fn check_room(plan: &Plan, fixed: &Settings) -> Result<(), LabError> {
     Ok(())
 }
 
-/// Removes what killed runs left behind, and says so.
+/// Removes what killed runs left behind, and reports it.
 fn warn_of_leftovers(home: &Home, listener: &mut dyn Listener) -> Result<(), LabError> {
-    for cleaned in clean(home)? {
+    let Cleaning { removed, kept } = clean(home)?;
+    for kept in kept {
+        let (path, pid) = (kept.path.display(), kept.server_pid);
+        let text = format!("kept what a killed run left in {path}: process {pid} runs a server there");
+        listener.event(&Event::Warning(text));
+    }
+    for cleaned in removed {
         let killed = if cleaned.servers_killed > 0 { ", and ended its server" } else { "" };
         let path = cleaned.entry.path.display();
         listener.event(&Event::Warning(format!("removed what a killed run left in {path}{killed}")));

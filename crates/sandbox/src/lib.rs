@@ -66,7 +66,7 @@ pub use limits::{LimitError, Needs, check_limits, raise_open_files, raise_open_f
 pub use named::{Add, Listed, Named, NamedServer, Use, check_server_name};
 pub use named_error::NamedError;
 pub use postgres::found_instead;
-pub use registry::{Cleaned, Entry, clean, list};
+pub use registry::{Cleaned, Cleaning, Entry, Kept, clean, list};
 pub use sandbox::{Sandbox, SandboxOptions};
 pub use server::{RunningServer, StartOptions, Stopped};
 pub use server_user::ServerUser;

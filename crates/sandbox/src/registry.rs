@@ -242,14 +242,28 @@ pub struct Cleaned {
     pub servers_killed: u32,
 }
 
+/// A leftover that stays: a server runs on its data that truetps did not start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kept {
+    pub path: PathBuf,
+    pub server_pid: u32,
+}
+
+/// What became of the leftovers.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Cleaning {
+    pub removed: Vec<Cleaned>,
+    pub kept: Vec<Kept>,
+}
+
 /// Removes what killed runs left: folders whose owner is dead, killing a server that still runs there first.
-pub fn clean(home: &Home) -> Result<Vec<Cleaned>, SandboxError> {
-    let leftovers = take_leftovers(home)?;
-    let removed = leftovers.into_iter().map(|(path, _lock)| remove_leftover(home, &path));
-    let cleaned: Result<Vec<_>, _> = removed.filter_map(Result::transpose).collect();
+pub fn clean(home: &Home) -> Result<Cleaning, SandboxError> {
+    let mut cleaning = Cleaning::default();
+    let done =
+        take_leftovers(home)?.into_iter().try_for_each(|(path, _lock)| remove_leftover(home, &path, &mut cleaning));
     // What cannot be removed now is in nobody's way: the next one tries again.
     let _ = clean_unfinished(home);
-    cleaned
+    done.map(|()| cleaning)
 }
 
 /// Folders whose lock was free, with the lock: from here on no other cleaner takes them.
@@ -278,21 +292,22 @@ fn remove_unmade(home: &Home) {
     }
 }
 
-/// `None`: a server that truetps did not start runs on it, so that both stay.
-fn remove_leftover(home: &Home, path: &Path) -> Result<Option<Cleaned>, SandboxError> {
+fn remove_leftover(home: &Home, path: &Path, cleaning: &mut Cleaning) -> Result<(), SandboxError> {
     let (mut entry, data) = (entry(path), path.join("data"));
     entry.owner_alive = false;
     let killed = kill_marked(&data, &marks(path), KILL_TIME_LIMIT);
     let servers_killed = killed.map_err(SandboxError::io("stop the server of", path))?;
-    if holder_of(&data).is_some() {
-        return Ok(None);
+    if let Some(server_pid) = holder_of(&data) {
+        cleaning.kept.push(Kept { path: path.to_owned(), server_pid });
+        return Ok(());
     }
     if let Some(socket_dir) = Owner::read(path).and_then(|owner| owner.socket_dir) {
         remove_socket_dir(&socket_dir, home);
     }
     forget_shared_memory(&data, home.user());
     remove_proven(path, &PROOFS)?;
-    Ok(Some(Cleaned { entry, servers_killed }))
+    cleaning.removed.push(Cleaned { entry, servers_killed });
+    Ok(())
 }
 
 /// Removes a socket folder that we made below a folder which is open to everybody: only one that has our name, is no

@@ -9,7 +9,7 @@ use std::process::{ChildStdin, Command, Stdio};
 use std::time::Duration;
 
 use common::{Killed, home, is_gone, names_in, sandbox, server, start_options, wait_until};
-use truetps_sandbox::{Home, clean, list};
+use truetps_sandbox::{Cleaning, Home, Kept, clean, list};
 
 const SOON: Duration = Duration::from_mins(1);
 const OWNER_HOME: &str = "TRUETPS_TEST_OWNER_HOME";
@@ -31,7 +31,7 @@ fn two_at_once_share_a_template_and_nothing_else() {
     assert_ne!((one.1.pid(), one.1.socket()), (two.1.pid(), two.1.socket()));
     let entries = list(&home).unwrap();
     assert_eq!(entries.iter().filter(|entry| entry.owner_alive && entry.server_alive).count(), 2, "{entries:?}");
-    assert_eq!(clean(&home).unwrap(), [], "nothing that is in use is a leftover");
+    assert_eq!(clean(&home).unwrap(), Cleaning::default(), "nothing that is in use is a leftover");
     assert_eq!(names_in(&home.path().join("templates")).len(), 2, "one template and its lock");
 }
 
@@ -76,7 +76,7 @@ fn a_server_never_outlives_a_killed_owner() {
     let entry = list(&home).unwrap().remove(0);
     assert!(entry.owner_alive && entry.server_alive && entry.server_pid == Some(pid), "{entry:?}");
     assert_eq!(entry.owner_pid, Some(owner.0.id()));
-    assert_eq!(clean(&home).unwrap(), [], "its owner lives");
+    assert_eq!(clean(&home).unwrap(), Cleaning::default(), "its owner lives");
 
     owner.0.kill().unwrap();
     owner.0.wait().unwrap();
@@ -86,7 +86,7 @@ fn a_server_never_outlives_a_killed_owner() {
     assert_eq!(entry.server_pid, None, "the number of a dead process");
     assert!(entry.created.is_some() && entry.version.is_some());
 
-    let cleaned = clean(&home).unwrap();
+    let cleaned = clean(&home).unwrap().removed;
     assert_eq!((cleaned.len(), cleaned[0].servers_killed), (1, 0));
     assert_eq!(cleaned[0].entry.path, folder);
     assert!(!folder.exists());
@@ -130,7 +130,7 @@ fn cleaning_kills_what_runs_on_a_leftover_and_nothing_else() {
 
     // The stray is our child: somebody must ask for its end.
     let reaper = std::thread::spawn(move || on_leftover.0.0.wait().unwrap());
-    let cleaned = clean(&home).unwrap();
+    let cleaned = clean(&home).unwrap().removed;
     assert_eq!((cleaned.len(), cleaned[0].servers_killed), (1, 1));
     assert!(!reaper.join().unwrap().success());
     assert!(!leftover.exists());
@@ -175,8 +175,9 @@ fn only_what_proves_to_be_of_truetps_is_removed_or_ended() {
     let mut listed = ids(list(&home).unwrap());
     listed.sort();
     assert_eq!(listed, ["999999-1", "999999-2"]);
-    let cleaned = clean(&home).unwrap().into_iter().map(|one| one.entry).collect();
-    assert_eq!(ids(cleaned), ["999999-2"]);
+    let cleaning = clean(&home).unwrap();
+    assert_eq!(ids(cleaning.removed.into_iter().map(|one| one.entry).collect()), ["999999-2"]);
+    assert_eq!(cleaning.kept, [Kept { path: by_hand.clone(), server_pid: started_by_hand.0.0.id() }]);
     assert!(foreign.iter().all(|folder| fs::read_to_string(folder.join("data/file")).unwrap() == "precious"));
     assert!(by_hand.join("owner.json").is_file() && servers.join("4711-3").symlink_metadata().is_ok());
     assert!(!servers.join(".999999-3.making").exists());
@@ -194,7 +195,7 @@ fn a_pipe_in_a_data_folder_is_not_waited_for() {
     let (pipe, mode) = (folder.join("data/postmaster.pid"), rustix::fs::Mode::RUSR);
     rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
     let (done, ended) = std::sync::mpsc::channel();
-    std::thread::spawn(move || done.send(clean(&home).unwrap().len()));
+    std::thread::spawn(move || done.send(clean(&home).unwrap().removed.len()));
     assert_eq!(ended.recv_timeout(SOON).unwrap(), 1);
     assert!(!folder.exists());
 }
@@ -206,7 +207,7 @@ fn a_folder_in_the_making_is_not_a_leftover_but_one_without_a_lock_is() {
     own(&folder);
     let lock = File::open(folder.join("lock")).unwrap();
     lock.lock().unwrap();
-    assert_eq!(clean(&home).unwrap(), []);
+    assert_eq!(clean(&home).unwrap(), Cleaning::default());
     fs::remove_file(folder.join("lock")).unwrap();
-    assert_eq!(clean(&home).unwrap().len(), 1);
+    assert_eq!(clean(&home).unwrap().removed.len(), 1);
 }

@@ -2,8 +2,8 @@
 
 use truetps_report::format;
 use truetps_sandbox::{
-    Add, Entry, Home, Instance, Listed, Named, NamedError, SandboxError, State, Unfinished, clean_unfinished,
-    unfinished,
+    Add, Cleaning, Entry, Home, Instance, Kept, Listed, Named, NamedError, SandboxError, State, Unfinished,
+    clean_unfinished, unfinished,
 };
 
 use crate::args::SandboxPlace;
@@ -81,13 +81,17 @@ fn clean(place: &SandboxPlace) -> Result<Exit, Failure> {
     let failed = |error: SandboxError| Failure::failed(&error).hint(error.hint());
     // First: the other removes them as well, and does not say so.
     let begun = clean_unfinished(&home).map_err(failed)?;
-    let cleaned = truetps_sandbox::clean(&home).map_err(failed)?;
-    if cleaned.is_empty() && begun.is_empty() {
+    let Cleaning { removed, kept } = truetps_sandbox::clean(&home).map_err(failed)?;
+    if removed.is_empty() && kept.is_empty() && begun.is_empty() {
         say(&format!("nothing to clean in {}\n", home.path().display()));
+    }
+    for Kept { path, server_pid: pid } in &kept {
+        say(&format!("kept {}: process {pid} runs a server there that truetps did not start\n", path.display()));
+        say(&format!("hint: end it (`kill {pid}` asks it to end), then clean again\n"));
     }
     let begun = begun.iter().map(|one| format!("removed {} ({})\n", one.path.display(), format::bytes(one.size_bytes)));
     let lines: Vec<_> = begun
-        .chain(cleaned.iter().map(|one| {
+        .chain(removed.iter().map(|one| {
             let killed = if one.servers_killed > 0 { ", its server was ended" } else { "" };
             format!("removed {} ({}{killed})\n", one.entry.path.display(), format::bytes(one.entry.size_bytes))
         }))
