@@ -139,6 +139,8 @@ mod tests {
     use crate::home::Home;
     use std::os::unix::fs::{PermissionsExt, symlink};
 
+    /// Beyond the largest number of a process.
+    const DEAD: u32 = (1 << 22) + 1;
     const KEY: &str = "mariadb-10.11.19-0123456789abcdef";
     const OWNER: &str = r#"{"schema_version":1,"owner_pid":7,"flavour":"mariadb","version":"10.11.19"}"#;
     const TEMPLATE: &str = r#"{"recipe":1,"version_text":"x","files":{}}"#;
@@ -180,6 +182,10 @@ mod tests {
         refused(&[("servers/7-1/data/x", "")], "servers/7-1");
         refused(&[("servers/7-1/owner.json", "{")], "servers/7-1");
         refused(&[("servers", "")], "servers");
+        let (live, dead) = (format!("servers/{}-1", std::process::id()), format!("servers/{DEAD}-1"));
+        refused(&[(&format!("{live}/lock"), "")], &live);
+        refused(&[(&format!("{dead}/lock"), "x")], &dead);
+        refused(&[(&format!("{dead}/lock"), ""), (&format!("{dead}/data"), "")], &dead);
         refused(&[("templates/mail.html", "")], "templates/mail.html");
         refused(&[("templates/mail/x", "")], "templates/mail");
         refused(&[(&format!("templates/{KEY}/x"), "")], &format!("templates/{KEY}"));
@@ -197,6 +203,7 @@ mod tests {
             ("servers/7-1/owner.json", OWNER),
             ("servers/7-1/data/x", ""),
             ("servers/.lock", ""),
+            (&format!("servers/{DEAD}-1/lock"), ""),
             (&template, TEMPLATE),
             (&lock, ""),
             (&building, ""),

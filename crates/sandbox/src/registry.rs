@@ -3,12 +3,13 @@
 //! The owner of a folder holds the lock file in it for its whole life. The kernel lets go of the lock when the owner
 //! dies in whatever way, so a folder whose lock is free is a leftover.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File, Metadata, TryLockError};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use rustix::process::geteuid;
 use serde::{Deserialize, Serialize};
 use truetps_record::{Flavour, write_atomically};
 
@@ -17,7 +18,7 @@ use crate::error::SandboxError;
 use crate::home::{Home, make_passable, open_lock};
 use crate::instance_note::marks;
 use crate::postgres::forget_shared_memory;
-use crate::processes::{holder_of, kill_marked, servers_on};
+use crate::processes::{holder_of, kill_marked, servers_on, start_ticks};
 use crate::proof::{is_empty_folder, is_file, is_folder, read_json, remove_proven};
 use crate::run;
 use crate::tree::{open_no_link, walk};
@@ -141,10 +142,26 @@ fn is_in_the_making(name: &str) -> bool {
     name.strip_prefix('.').and_then(|rest| rest.strip_suffix(MAKING)).is_some_and(is_id)
 }
 
-/// Whether truetps has made this folder: by its name and the owner in it, or by its name where it has lost all it had.
+/// Whether truetps has made this folder: by its name and the owner in it, or by its name where it has lost all it had, or
+/// had only a lock.
 pub(crate) fn is_ours(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_str().unwrap_or_default();
-    is_id(name) && is_folder(path) && (Owner::read(path).is_some() || is_empty_folder(path))
+    let is_made = || Owner::read(path).is_some() || is_empty_folder(path) || has_only_a_lock(path, name);
+    is_id(name) && is_folder(path) && is_made()
+}
+
+/// An older truetps made the lock first and then named the owner; this one was killed in between. Its process is dead, and
+/// the lock in the folder is an empty file that has no other name; both are ours.
+fn has_only_a_lock(path: &Path, name: &str) -> bool {
+    let us = geteuid().as_raw();
+    let is_dead = |pid: &str| pid.parse().is_ok_and(|pid| start_ticks(pid).is_none());
+    let is_lock =
+        |metadata: Metadata| metadata.is_file() && metadata.uid() == us && metadata.nlink() == 1 && metadata.len() == 0;
+    let names = || fs::read_dir(path)?.map(|entry| Ok(entry?.file_name())).collect::<io::Result<Vec<_>>>();
+    name.split_once('-').is_some_and(|(pid, _)| is_dead(pid))
+        && fs::symlink_metadata(path).is_ok_and(|metadata| metadata.uid() == us)
+        && names().is_ok_and(|names| names == [LOCK])
+        && fs::symlink_metadata(path.join(LOCK)).is_ok_and(is_lock)
 }
 
 /// Whether an entry beside these folders was made by truetps.

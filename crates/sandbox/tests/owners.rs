@@ -170,13 +170,22 @@ fn only_what_proves_to_be_of_truetps_is_removed_or_ended() {
         fs::create_dir(&folder).unwrap();
     }
     fs::write(servers.join(".999999-3.making/owner.json.tmp"), "").unwrap();
+    // One of an older truetps that was killed between its lock and its owner, and three that only look like it.
+    let only_a_lock = ["4194305-1", "4194305-2", "4194305-3", "4194305-4"].map(|name| servers.join(name));
+    for (folder, lock) in only_a_lock.iter().zip(["lock", "lock", "lock", "lock2"]) {
+        fs::create_dir(folder).unwrap();
+        File::create(folder.join(lock)).unwrap();
+    }
+    fs::hard_link(only_a_lock[1].join("lock"), servers.join("link")).unwrap();
+    fs::write(only_a_lock[2].join("lock"), "precious").unwrap();
 
     let ids = |entries: Vec<truetps_sandbox::Entry>| entries.into_iter().map(|entry| entry.id).collect::<Vec<_>>();
     let mut listed = ids(list(&home).unwrap());
     listed.sort();
-    assert_eq!(listed, ["999999-1", "999999-2"]);
+    assert_eq!(listed, ["4194305-1", "999999-1", "999999-2"]);
     let cleaning = clean(&home).unwrap();
-    assert_eq!(ids(cleaning.removed.into_iter().map(|one| one.entry).collect()), ["999999-2"]);
+    assert_eq!(ids(cleaning.removed.into_iter().map(|one| one.entry).collect()), ["4194305-1", "999999-2"]);
+    assert_eq!(only_a_lock.map(|folder| folder.exists()), [false, true, true, true]);
     assert_eq!(cleaning.kept, [Kept { path: by_hand.clone(), server_pid: started_by_hand.0.0.id() }]);
     assert!(foreign.iter().all(|folder| fs::read_to_string(folder.join("data/file")).unwrap() == "precious"));
     assert!(by_hand.join("owner.json").is_file() && servers.join("4711-3").symlink_metadata().is_ok());
