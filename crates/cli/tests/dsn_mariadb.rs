@@ -101,6 +101,42 @@ fn who_else_gets_what_is_written_is_told_and_recorded() {
 }
 
 #[test]
+fn programs_that_are_replaced_warn_of_who_else_gets_their_writes() {
+    const SCRIPT: &str = "
+function prepare() sysbench.sql.driver():connect():query('CREATE TABLE s (i INT)') end
+function cleanup() sysbench.sql.driver():connect():query('DROP TABLE s') end
+function thread_init() connection = sysbench.sql.driver():connect() end
+function event() connection:query('INSERT INTO s VALUES (1)') end
+";
+    let Some(binary) = mariadb("programs_that_are_replaced") else { return };
+    let owned = Owned::start(&binary, &[("log_bin", "ON")]);
+    owned.execute(&["CREATE DATABASE truetps_m"]);
+    let place = Place::new();
+    place.write("s.lua", SCRIPT);
+    let dsn = format!("--dsn={}/truetps_m", owned.tcp_dsn());
+    let port = format!("--port={}", owned.port);
+    let socket = format!("--socket={}", owned.server.socket().display());
+    let sysbench = |command| vec!["sysbench", "./s.lua", &dsn, "--events=3", "--runs=none", command];
+    let mtls = [&["mtls", &port, "--user", ACCOUNT, "--database=truetps_m"][..], &["--ints=1", "--rows=4"]];
+    let mtls = |action| [&mtls.concat()[..], &[action]].concat();
+    let slap = vec!["slap", "--no-defaults", &socket, "--user=root", "--auto-generate-sql", "--number-of-queries=5"];
+    for (words, warns) in [
+        (sysbench("prepare"), true),
+        (sysbench("run"), true),
+        (sysbench("cleanup"), false),
+        (mtls("create"), false),
+        (mtls("insert"), true),
+        (slap, true),
+    ] {
+        let ran = run_with_password(&place, &words);
+        assert_eq!(ran.code, Some(0), "{words:?}: {}{}", ran.stdout, ran.stderr);
+        let told = ran.stderr.lines().filter(|line| line.contains("log_bin = ON") && line.contains("replica")).count();
+        assert_eq!(told, usize::from(warns), "{words:?}: {}", ran.stderr);
+        assert!(!ran.stdout.contains("log_bin"), "{words:?}: {}", ran.stdout);
+    }
+}
+
+#[test]
 fn two_runs_on_one_host_learn_of_each_other() {
     let Some(binary) = mariadb("two_runs_on_one_host") else { return };
     let owned = Owned::start(&binary, &[]);

@@ -31,7 +31,8 @@ pub use event::{Event, Listener};
 pub use experiment::{Finished, Pin, Request, check_settings, resume, start};
 pub use find_max::find_max;
 pub use foreign::{
-    ForeignError, Journal, Restored, Surety, Unfinished, refuse_system_schema, rehearse, restore, unfinished,
+    ForeignError, Journal, Restored, Surety, Unfinished, refuse_system_schema, rehearse, replication_warning, restore,
+    unfinished,
 };
 pub use ground::{Foreign, Place, Program};
 pub use schedule::schedule;

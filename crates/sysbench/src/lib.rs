@@ -20,3 +20,4 @@ mod sql;
 pub use interrupt::Interrupt;
 pub use options::masked;
 pub use program::{World, run as run_program};
+pub use run::ServerWarning;

@@ -20,8 +20,8 @@ use crate::options::{
 use crate::output::{Banner, Level, Log, MessagesTo, banner, lines};
 use crate::rand::{Unique, Xoroshiro};
 use crate::run::{
-    Board, Control, Crew, Failure, Host, LARGE_STACK_BYTES, Load, News, Pace, RUN, Run, Usage, call_function, groups,
-    stack_bytes, work,
+    Board, Control, Crew, Failure, Host, LARGE_STACK_BYTES, Load, News, Pace, RUN, Run, ServerWarning, Usage,
+    call_function, groups, stack_bytes, work,
 };
 use crate::sql::{Drivers, Store};
 
@@ -58,6 +58,8 @@ pub struct World<'a> {
     /// Cores that clients may be spread over.
     pub cores: u32,
     pub interrupt: Interrupt,
+    /// What the user should know of a server before it is written to; one line.
+    pub server_warning: ServerWarning,
 }
 
 /// A line that says why nothing more is done, and the exit status.
@@ -195,6 +197,7 @@ impl<'a> Program<'a> {
             notes: Mutex::default(),
             usage: Usage::new(0),
             server: OnceLock::new(),
+            server_warning: writes_at_once(&script).then_some(world.server_warning),
             started_at: clock::now_rfc3339(),
             interrupt: world.interrupt.clone(),
             seed,
@@ -361,6 +364,7 @@ impl<'a> Program<'a> {
             notes: Mutex::default(),
             usage: Usage::new(threads),
             server: OnceLock::new(),
+            server_warning: None,
             started_at: clock::now_rfc3339(),
             interrupt: self.world.interrupt.clone(),
             seed: self.seed,
@@ -414,13 +418,19 @@ impl<'a> Program<'a> {
             started += 1;
         }
         let mut is_interrupted = false;
+        // Not before the clients have had time to connect: a limit of sessions may be as many as they are.
+        let mut warning = writes_at_once(&self.script).then_some(self.world.server_warning);
         while started > 0 {
             match news.recv_timeout(LOOK) {
                 Ok(News::Failed(_, failure)) => {
                     self.fatal(&failure.line());
                 }
                 Ok(News::Ended) => started -= 1,
-                Ok(News::Ready) | Err(RecvTimeoutError::Timeout) => {}
+                Ok(News::Ready) => {}
+                Err(RecvTimeoutError::Timeout) if crew.run.server.get().is_some() => {
+                    warning.take().into_iter().for_each(|warning| crew.run.warn_of_server(warning));
+                }
+                Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
             if !is_interrupted && self.world.interrupt.hear() {
@@ -458,6 +468,7 @@ impl<'a> Program<'a> {
             reporter,
             recording: None,
             presence: Presence::announce("sysbench"),
+            server_warning: self.world.server_warning,
             beside: Vec::new(),
         };
         Ok(load.run())
@@ -477,6 +488,13 @@ impl<'a> Program<'a> {
         loaded.map_err(|failure| self.fatal(&failure.line()))?;
         Ok(Some((host, client)))
     }
+}
+
+/// Whether the first connection of the command is followed by what it writes: `prepare` and commands of a script's own. The
+/// clients of `run` connect first, and `cleanup` and `help` add nothing to the server.
+fn writes_at_once(script: &Script) -> bool {
+    let command = script.command.as_deref();
+    command.is_some_and(|command| ![&b"run"[..], b"cleanup", b"help"].contains(&command))
 }
 
 fn make_host(

@@ -21,6 +21,7 @@ pub(super) fn run(arguments: Vec<OsString>) -> ExitCode {
         environment: &|name| std::env::var_os(name),
         cores: std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32),
         interrupt: Interrupt::new(stop),
+        server_warning: truetps_lab::replication_warning,
     };
     let watched = world.interrupt.clone();
     std::thread::spawn(move || leave_if_nobody_listens(&watched));

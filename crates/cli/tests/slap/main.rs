@@ -43,11 +43,15 @@ struct Seen {
 }
 
 /// Questions of our own, before anything is measured and after all that is.
-const OWN: [&str; 4] = [
+const OWN: [&str; 7] = [
     "SELECTCONCAT(VERSION(),N,@@version_comment)",
     "SELECTCONNECTION_ID()",
     "SHOWGLOBALVARIABLES",
     "SHOWGLOBALSTATUSWHEREVariable_nameIN(N,N,N)",
+    // Who else gets what is written.
+    "SHOWALLSLAVESSTATUS",
+    "SHOWGLOBALSTATUSLIKEN",
+    "SHOWGLOBALVARIABLESLIKEN",
 ];
 
 impl Bench {

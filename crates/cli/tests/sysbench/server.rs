@@ -154,8 +154,8 @@ impl Server {
 
     fn general_log(&self) -> Shapes {
         let mut shapes = Shapes::new();
-        // Without the session that asks what the server is set to, when all is over.
-        let of_ours = "SELECT thread_id FROM mysql.general_log WHERE argument = 'SHOW GLOBAL VARIABLES'";
+        // Without the sessions that ask for replicas, before, and what the server is set to, when all is over.
+        let of_ours = "SELECT thread_id FROM mysql.general_log WHERE argument LIKE 'SHOW GLOBAL VARIABLES%'";
         let sql = format!(
             "SELECT command_type, argument FROM mysql.general_log WHERE user_host LIKE '{NAME}%' AND thread_id NOT IN \
              ({of_ours})"
@@ -182,8 +182,14 @@ impl Server {
             let entry = entry.split(ENTRY).next().unwrap_or_default();
             let Some(text) = entry.strip_prefix("LOG:  ") else { continue };
             if let Some(sql) = text.strip_prefix("statement: ") {
-                // What the server is set to, when all is over.
-                if sql.trim() == "SELECT name, setting FROM pg_settings" {
+                // Who else gets what is written, and what the server is set to, when all is over.
+                let ours = [
+                    "pg_replication_slots",
+                    "SHOW archive_mode",
+                    "pg_stat_replication",
+                    "name, setting FROM pg_settings",
+                ];
+                if ours.iter().any(|words| sql.contains(words)) {
                     continue;
                 }
                 add(&mut shapes, "Query", sql);

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use indexmap::IndexMap;
 use truetps_driver::{Client, Dialect, DriverError};
-use truetps_lab::TrialContext;
+use truetps_lab::{TrialContext, replication_warning};
 use truetps_probe::clock;
 use truetps_record::{
     CONNECTIONS, Configuration, Design, GeneratedTable, Personality, Plan, ProbeSpec, Protocol, QuickOverrides,
@@ -43,6 +43,9 @@ impl Bench<'_> {
         let runs = Some(Path::new(&options.runs)).filter(|runs| *runs != Path::new("none"));
         let place = Place::choose(runs).map_err(failed)?;
         let (admin, server) = self.connect()?;
+        let asked = target(options)?;
+        let warning = unless_stopped(self.stop, move || replication_warning(&asked)).flatten();
+        warning.into_iter().for_each(|warning| log.info(&warning));
         let recording = self.begin(&place, &table, server)?;
         self.log_beginning(&insert, log);
         let mut truth = Truth::new(if options.batch == 1 { "rows" } else { "INSERTs" }, options.seed);

@@ -19,6 +19,7 @@ use std::sync::atomic::Ordering;
 
 use indexmap::IndexMap;
 use truetps_driver::Target;
+use truetps_lab::replication_warning;
 use truetps_record::{
     CONNECTIONS, Configuration, Design, Personality, Plan, ProbeSpec, Protocol, QuickOverrides, ServerSpec,
     SettingValue, WorkloadSpec,
@@ -30,7 +31,7 @@ use self::script::Script;
 use self::settings::{Csv, Settings};
 use crate::mysql_words::{OptionFiles, Refusal, parse};
 use crate::recording::{Place, Recording, Turn, said, server_facts};
-use crate::run::{Asked, make_room, workers};
+use crate::run::{Asked, make_room, unless_stopped, workers};
 use crate::terminal::{NoPassword, ask_password};
 use crate::{World, mask};
 
@@ -158,6 +159,11 @@ fn test(
     let connected = Admin::connect(target, Arc::clone(&world.stop));
     let mut admin = connected.map_err(|error| failed(format!("Error when connecting to server: {}", said(&error))))?;
     let server = server_facts(admin.client()).map_err(|error| failed(said(&error)))?;
+    let asked = target.clone();
+    let warning = unless_stopped(&world.stop, move || replication_warning(&asked)).flatten();
+    if let Some(warning) = warning {
+        let _ = writeln!(world.err, "{NAME}: {}", truetps_record::printable_lines(&warning));
+    }
     let workers = workers(settings.workers, world.cores);
     let endpoint = target.endpoint(0).to_string();
     let recording =

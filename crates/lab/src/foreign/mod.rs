@@ -43,6 +43,7 @@ pub(crate) use load_volume::LoadVolume;
 pub(crate) use log_volume::LogReader;
 pub use put_back::Restored;
 pub use rehearsal::rehearse;
+pub use replication::replication_warning;
 pub use restore::{Surety, restore};
 pub(crate) use schema::Made;
 pub use schema::refuse_system_schema;

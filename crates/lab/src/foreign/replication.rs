@@ -1,6 +1,8 @@
 //! Who else gets what is written to a server of the user: replicas, clusters, slots, archives. Only questions are sent.
 
-use truetps_driver::{Client, Dialect, DriverError};
+use std::time::Duration;
+
+use truetps_driver::{Client, Dialect, DriverError, Target};
 use truetps_record::{Replication, ReplicationSlot};
 
 use super::access::{is_on, shown};
@@ -9,6 +11,27 @@ use super::log_volume::{allowed, number};
 
 /// "Access denied; you need … privilege".
 const NO_PRIVILEGE: u16 = 1227;
+
+/// Before the load of a program that has to run whatever is found: for the login and for each question.
+const BRIEF_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// What the user should know before another program's load on a server that truetps did not start: one line. Asked by a
+/// session of its own, which is gone afterwards. `None` also where the server cannot be asked: the load will show why.
+pub fn replication_warning(target: &Target) -> Option<String> {
+    let mut target = Target { setup: Vec::new(), connections: None, ..target.clone() };
+    if target.dialect == Dialect::Mysql {
+        // It may not be there yet.
+        target.login.database = None;
+    }
+    let mut client = Client::connect(&target, BRIEF_TIMEOUT).ok()?;
+    let mut found = ask(&mut client).ok()?;
+    if found.log_bin == Some(false) {
+        // That the account may not see it is no news where nothing of the load goes anywhere.
+        found.is_replica = found.is_replica.or(Some(false));
+    }
+    let all = warnings(&found, target.dialect);
+    (!all.is_empty()).then(|| all.join("; "))
+}
 
 /// What the server says; what the account may not see is `None`.
 pub(crate) fn ask(client: &mut Client) -> Result<Replication, DriverError> {

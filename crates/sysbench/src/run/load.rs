@@ -10,7 +10,7 @@ use truetps_record::OtherRun;
 
 use super::count::Count;
 use super::ticks::Ticks;
-use super::{Crew, Failure, Host, News, groups, work};
+use super::{Crew, Failure, Host, News, ServerWarning, groups, work};
 use crate::output::{Level, lines};
 use crate::recording::Recording;
 
@@ -46,6 +46,7 @@ pub(crate) struct Load<'a> {
     pub(crate) recording: Option<Recording>,
     /// Where other runs of truetps are seen, and those that were.
     pub(crate) presence: Presence,
+    pub(crate) server_warning: ServerWarning,
     pub(crate) beside: Vec<OtherRun>,
 }
 
@@ -87,6 +88,7 @@ impl Load<'_> {
         let connect_ms = self.crew.run.control.now_ns().saturating_sub(began_ns) as f64 / 1e6;
         // Before anything is measured: a slow disk costs no event its time.
         self.recording = Recording::begin(&self.crew, connect_ms);
+        self.crew.run.warn_of_server(self.server_warning);
         self.meet(self.presence.others());
         let (mut moments, mut count) = self.begin();
         self.crew.run.log.text(Level::Notice, lines::THREADS_STARTED);

@@ -25,6 +25,7 @@ pub(crate) use load::{Ending, LARGE_STACK_BYTES, Load, stack_bytes};
 pub(crate) use pace::Pace;
 pub(crate) use reports::call_function;
 pub(crate) use sent::{ShapeFinder, ShapeNumber};
+pub use shared::ServerWarning;
 pub(crate) use shared::{Run, ServerSeen};
 pub(crate) use statements::statement_kind;
 pub(crate) use usage::Usage;

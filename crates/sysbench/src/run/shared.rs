@@ -29,6 +29,8 @@ pub(crate) struct Run {
     pub(crate) usage: Usage,
     /// The server of the first login that succeeded.
     pub(crate) server: OnceLock<ServerSeen>,
+    /// Asked as soon as the server is known; `None`: later, or not at all.
+    pub(crate) server_warning: Option<ServerWarning>,
     /// RFC 3339, UTC.
     pub(crate) started_at: String,
 }
@@ -41,7 +43,19 @@ pub(crate) struct ServerSeen {
     pub(crate) target: Target,
 }
 
+/// Asks a server what the user should know before it is written to. `None`: nothing, or it cannot be asked.
+pub type ServerWarning = fn(&Target) -> Option<String>;
+
 impl Run {
+    /// One line on stderr: the standard output is sysbench's. No server: nothing has connected.
+    pub(crate) fn warn_of_server(&self, ask: ServerWarning) {
+        if let Some(warning) = self.server.get().and_then(|server| ask(&server.target)) {
+            let line = format!("truetps: {}\n", truetps_record::printable(&warning));
+            // Nobody has to listen.
+            let _ = rustix::io::write(rustix::stdio::stderr(), line.as_bytes());
+        }
+    }
+
     pub(crate) fn is_interrupted(&self) -> bool {
         self.interrupt.is_asked()
     }

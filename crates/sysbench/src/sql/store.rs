@@ -316,6 +316,7 @@ impl Store {
         let tid = connection.tid;
         if let Some(link) = &connection.link {
             let driver = &ready(&self.drivers, connection.driver).driver;
+            let is_first = self.run.server.get().is_none();
             self.run.server.get_or_init(|| ServerSeen {
                 version: link.session().server_version().to_owned(),
                 target: Target {
@@ -326,6 +327,7 @@ impl Store {
                     ..driver.target.clone()
                 },
             });
+            self.run.server_warning.filter(|_| is_first).into_iter().for_each(|ask| self.run.warn_of_server(ask));
         }
         match why {
             Why::First => {
