@@ -485,15 +485,27 @@ fn a_schema_of_ours_with_a_table_of_somebody_else_s() {
     // A view and a table that the workload makes are no other user's.
     owned.execute(&["DROP DATABASE truetps"]);
     let place = Place::new();
-    place.write(
-        "view.toml",
-        "name = 'view'\nabout = 'a test'\n[workload]\nname = 'sql'\nsql = 'INSERT INTO t VALUES (1)'\n\
-         create = 'CREATE TABLE t (id INT); CREATE VIEW v AS SELECT id FROM t'\n[factors]\nconnections = [1]\n\
-         [load]\nwarm_up_s = 0.1\nmeasure_s = 0.2\n[design]\nblocks = 1\naa_pair = false\n",
-    );
+    let plan = "name = 'view'\nabout = 'a test'\n[workload]\nname = 'sql'\nsql = 'INSERT INTO t VALUES (1)'\n\
+                create = 'CREATE TABLE t (id INT); CREATE VIEW v AS SELECT id FROM t'\n[factors]\nconnections = [1]\n\
+                [load]\nwarm_up_s = 0.1\nmeasure_s = 0.2\n[design]\nblocks = 1\naa_pair = false\n";
+    place.write("view.toml", plan);
     let ran = place.run(&["sweep", "./view.toml", "--dsn", &dsn]);
     assert!(!ran.stderr.contains("somebody else made"), "{}", ran.stderr);
     assert!(!schemas(&owned).contains(&"truetps".to_owned()), "{}", ran.stderr);
+    // They go where the schema has to stay.
+    let place = Place::new();
+    place.write("view.toml", &plan.replace("0.2", "60"));
+    let child = place.start(&["sweep", "./view.toml", "--dsn", &dsn]);
+    place.wait_for_interval("trial-0001");
+    owned.execute(&[
+        "CREATE TABLE truetps.theirs (id INT)",
+        "CREATE VIEW truetps.their_view AS SELECT id FROM truetps.theirs",
+    ]);
+    signal(child.id(), Signal::INT);
+    let ran: Ran = child.wait_with_output().unwrap().into();
+    let left = owned.admin().query("SHOW TABLES FROM truetps").unwrap().rows;
+    let left: Vec<_> = left.iter().filter_map(|row| row[0].as_deref()).collect();
+    assert_eq!(left, ["their_view", "theirs"], "{}", ran.stderr);
 }
 
 #[test]

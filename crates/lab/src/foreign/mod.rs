@@ -6,7 +6,7 @@
 //!   `log_volume`: how much; `load_volume`: how much of it the load will write.
 //! - `journal`, `journal_file`: what was there before, on disk before the first change.
 //! - `hold`: the settings of a run, from its journal to the last one that is put back; `put_back`: how that is done.
-//! - `schema`, `mark`, `owned_sql`: where tables are made, and how they are known again.
+//! - `schema`, `relations`, `mark`, `owned_sql`: where tables are made, and how they are known again.
 //! - `guest`: a run; `rehearsal`: what one would send; `restore`: what a killed one left.
 //! - `sessions`: which sessions are the run's, and their end.
 //! - `globals`, `session_settings`: one variable; `identity`: which server.
@@ -27,6 +27,7 @@ mod owned_sql;
 mod privileges;
 mod put_back;
 mod rehearsal;
+mod relations;
 mod replication;
 mod restore;
 mod room;

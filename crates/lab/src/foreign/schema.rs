@@ -16,6 +16,7 @@ use super::journal_file::journals;
 use super::mark::{Mark, TABLE};
 use super::owned_sql;
 use super::put_back::Restored;
+use super::relations::{self, Kind, Relation};
 use super::sessions::OwnSessions;
 use crate::error::LabError;
 use crate::setting::quoted;
@@ -200,19 +201,20 @@ impl Schema {
 
     /// Names of tables and views in it, as the server writes them.
     fn tables_there(&self, client: &mut Client) -> Result<BTreeSet<String>, DriverError> {
-        Ok(self.commented_there(client)?.into_keys().collect())
+        Ok(self.relations_there(client)?.into_keys().collect())
     }
 
-    /// The same with their comments.
-    fn commented_there(&self, client: &mut Client) -> Result<BTreeMap<String, String>, DriverError> {
+    /// The same with what they are.
+    fn relations_there(&self, client: &mut Client) -> Result<BTreeMap<String, Relation>, DriverError> {
         let rows = match self.outside.dialect {
             Dialect::Mysql => {
-                let tables = "SELECT table_name, table_comment FROM information_schema.tables WHERE table_schema";
+                let tables =
+                    "SELECT table_name, table_comment, table_type FROM information_schema.tables WHERE table_schema";
                 client.query(&format!("{tables} = {}", self.literal()))?.rows
             }
             Dialect::Postgres => Client::connect(&self.inside, CLIENT_TIMEOUT)?.query(&self.relations_sql())?.rows,
         };
-        Ok(Self::pairs(rows))
+        Ok(relations::of_rows(rows))
     }
 
     /// Refuses to empty a table of the user's that has taken the place of one of ours: a name alone proves nothing.
@@ -222,19 +224,11 @@ impl Schema {
         }
         let signature = self.mark.signature();
         let names = lower(self.tables.iter().filter(|name| *name != TABLE));
-        let mut there = self.commented_there(client)?.into_iter();
-        match there.find(|(table, comment)| names.contains(&plain(table)) && *comment != signature) {
+        let mut there = self.relations_there(client)?.into_iter();
+        match there.find(|(table, relation)| names.contains(&plain(table)) && relation.comment != signature) {
             Some((table, _)) => Err(ForeignError::OtherTable { schema: self.name.clone(), table }.into()),
             None => Ok(()),
         }
-    }
-
-    fn pairs(rows: Vec<Vec<Option<String>>>) -> BTreeMap<String, String> {
-        let pair = |row: Vec<Option<String>>| {
-            let mut cells = row.into_iter();
-            Some((cells.next()??, cells.next().flatten().unwrap_or_default()))
-        };
-        rows.into_iter().filter_map(pair).collect()
     }
 
     /// `information_schema.tables` of PostgreSQL shows only what the account may see, and a database goes with all of it.
@@ -244,8 +238,8 @@ impl Schema {
             None => "NOT IN ('pg_catalog', 'information_schema')".to_owned(),
         };
         format!(
-            "SELECT relname::text, obj_description(pg_class.oid, 'pg_class') FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace \
-             WHERE relkind IN ('r', 'p', 'v', 'm', 'f') AND relpersistence <> 't' AND nspname {of}"
+            "SELECT relname::text, obj_description(pg_class.oid, 'pg_class'), relkind::text FROM pg_class \
+             JOIN pg_namespace ON pg_namespace.oid = relnamespace WHERE relkind IN ('r', 'p', 'v', 'm', 'f') AND relpersistence <> 't' AND nspname {of}"
         )
     }
 
@@ -353,8 +347,8 @@ impl Schema {
         if !is_there {
             return Ok(());
         }
-        let commented = self.commented_there(&mut client)?;
-        let there: BTreeSet<_> = commented.keys().cloned().collect();
+        let relations = self.relations_there(&mut client)?;
+        let there: BTreeSet<_> = relations.keys().cloned().collect();
         // Servers of PostgreSQL show nothing of other databases.
         let mut own;
         let inside = match self.outside.dialect {
@@ -365,11 +359,11 @@ impl Schema {
             }
         };
         let is_marked = self.is_marked_there(inside)?;
-        if is_marked && !commented.contains_key(TABLE) {
+        if is_marked && !relations.contains_key(TABLE) {
             return Err(ForeignError::Hidden { schema: self.name.clone() }.into());
         }
         if self.is_theirs {
-            return self.clean_theirs(inside, made, &commented, is_marked, restored);
+            return self.clean_theirs(inside, made, &relations, is_marked, restored);
         }
         if !is_marked {
             // A run that was killed between the schema and its mark.
@@ -382,6 +376,7 @@ impl Schema {
         let planned = lower(&made.planned);
         let (ours, others): (Vec<_>, Vec<_>) = there.into_iter().partition(|table| planned.contains(&plain(table)));
         if !others.is_empty() {
+            let ours = ours.into_iter().map(|name| (relations[&name].kind, name)).collect::<Vec<_>>();
             return self.drop_beside(inside, &ours, &others, restored);
         }
         if self.outside.dialect == Dialect::Postgres {
@@ -409,15 +404,15 @@ impl Schema {
     fn drop_beside(
         &self,
         inside: &mut Client,
-        ours: &[String],
+        ours: &[(Kind, String)],
         others: &[String],
         restored: &mut Restored,
     ) -> Result<(), LabError> {
         let name = &self.name;
         // As the server writes them, and so as they are between quotes.
-        let mine = ours.iter().map(|table| if table == TABLE { table.clone() } else { self.quote(table) });
-        let mine: Vec<_> = mine.collect();
-        self.drop_tables(inside, &mine)?;
+        let mine =
+            ours.iter().map(|(kind, table)| (*kind, if table == TABLE { table.clone() } else { self.quote(table) }));
+        self.drop_relations(inside, &mine.collect::<Vec<_>>())?;
         restored.done.push(format!("the tables of truetps in `{name}` were dropped"));
         restored.left.push(format!("the schema `{name}` has tables that somebody else made: {}", listed(others)));
         Ok(())
@@ -428,11 +423,11 @@ impl Schema {
         &self,
         inside: &mut Client,
         made: &LeftSchema,
-        there: &BTreeMap<String, String>,
+        there: &BTreeMap<String, Relation>,
         is_marked: bool,
         restored: &mut Restored,
     ) -> Result<(), LabError> {
-        let there: BTreeMap<_, _> = there.iter().map(|(table, comment)| (plain(table), comment)).collect();
+        let there: BTreeMap<_, _> = there.iter().map(|(table, relation)| (plain(table), &relation.comment)).collect();
         let is_there = |table: &&String| there.contains_key(&plain(table));
         // A name proves nothing: somebody may have renamed ours, and made one of his own.
         let signature = self.mark.signature();
@@ -466,7 +461,7 @@ impl Schema {
         if mine.is_empty() {
             return Ok(());
         }
-        self.drop_tables(inside, &mine)?;
+        self.drop_relations(inside, &tables(&mine))?;
         restored.done.push(format!("the tables of truetps in `{}` were dropped", self.name));
         Ok(())
     }
@@ -477,7 +472,7 @@ impl Schema {
 
     /// What drops it in the end.
     pub(crate) fn drop_sql(&self) -> Vec<String> {
-        if self.is_theirs { self.drop_tables_sql(&self.tables) } else { vec![self.drop_schema_sql()] }
+        if self.is_theirs { self.drop_relations_sql(&tables(&self.tables)) } else { vec![self.drop_schema_sql()] }
     }
 
     fn drop_schema_sql(&self) -> String {
@@ -497,17 +492,16 @@ impl Schema {
     }
 
     /// The mark goes last: without it nobody would know that the rest is ours.
-    fn drop_tables_sql(&self, tables: &[String]) -> Vec<String> {
-        let whole = |name: &String| self.whole(name);
-        let others: Vec<_> = tables.iter().filter(|name| *name != TABLE).map(whole).collect();
+    fn drop_relations_sql(&self, relations: &[(Kind, String)]) -> Vec<String> {
+        let others = relations.iter().filter(|(_, name)| *name != TABLE).map(|(kind, name)| (*kind, self.whole(name)));
+        let others = relations::drop_sql(&others.collect::<Vec<_>>());
         let checks = (self.outside.dialect == Dialect::Mysql).then(|| "SET SESSION foreign_key_checks = 0".to_owned());
-        let others = (!others.is_empty()).then(|| format!("DROP TABLE IF EXISTS {}", others.join(", ")));
-        let mark = tables.iter().any(|name| name == TABLE).then(|| format!("DROP TABLE {}", self.whole(TABLE)));
+        let mark = relations.iter().any(|(_, name)| name == TABLE).then(|| format!("DROP TABLE {}", self.whole(TABLE)));
         checks.into_iter().chain(others).chain(mark).collect()
     }
 
-    fn drop_tables(&self, inside: &mut Client, tables: &[String]) -> Result<(), DriverError> {
-        self.drop_tables_sql(tables).iter().try_for_each(|sql| inside.execute(sql).map(drop))
+    fn drop_relations(&self, inside: &mut Client, relations: &[(Kind, String)]) -> Result<(), DriverError> {
+        self.drop_relations_sql(relations).iter().try_for_each(|sql| inside.execute(sql).map(drop))
     }
 
     /// A table by a name that means no other one, whatever the session's database or search path is.
@@ -549,6 +543,11 @@ pub fn refuse_system_schema(name: &str, dialect: Dialect) -> Result<(), ForeignE
         Dialect::Postgres => POSTGRES.contains(&plain.as_str()) || plain.starts_with("pg_"),
     };
     if is_system { Err(ForeignError::SystemSchema { schema: name.to_owned() }) } else { Ok(()) }
+}
+
+/// In a schema of the user's a run makes nothing but tables.
+fn tables(names: &[String]) -> Vec<(Kind, String)> {
+    names.iter().map(|name| (Kind::Table, name.clone())).collect()
 }
 
 fn listed<'n>(names: impl IntoIterator<Item = &'n String>) -> String {
