@@ -109,9 +109,12 @@ impl LabError {
             ),
             Self::Folder(error) => error.hint(),
             Self::NoRecords(_) => Some("name a folder that you may write to with --runs (or TRUETPS_RUNS)".to_owned()),
+            Self::Flush(_) => Some(
+                "free some space (`truetps server clean` removes leftovers), or name another folder with --sandbox-dir"
+                    .to_owned(),
+            ),
             Self::Workload(_)
             | Self::Prepare(_)
-            | Self::Flush(_)
             | Self::Pin(_)
             | Self::NoPilot { .. }
             | Self::OtherFlavour { .. }
@@ -181,7 +184,6 @@ impl LabError {
             Self::Folder(error) => matches!(error, FolderError::InUse { .. }),
             Self::Foreign(error) => error.is_usage(),
             Self::Prepare(_)
-            | Self::Flush(_)
             | Self::Pin(_)
             | Self::NoPilot { .. }
             | Self::SearchUndecided
@@ -195,6 +197,7 @@ impl LabError {
             | Self::Setting(_)
             | Self::Limit(_)
             | Self::Sandbox(_)
+            | Self::Flush(_)
             | Self::OtherConditions
             | Self::GuestLogin(_)
             | Self::SetByOthers { .. }

@@ -13,7 +13,7 @@ use std::path::Path;
 use indexmap::IndexMap;
 use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
-use truetps_record::{SettingValue, write_atomically};
+use truetps_record::{FolderError, SettingValue, write_atomically};
 
 use crate::children::Children;
 use crate::error::SandboxError;
@@ -155,5 +155,8 @@ pub(crate) fn marks(folder: &Path) -> [OsString; 2] {
 pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), SandboxError> {
     let wrong = |problem: String| SandboxError::Content { path: path.to_owned(), problem };
     let text = serde_json::to_vec_pretty(value).map_err(|error| wrong(error.to_string()))?;
-    write_atomically(path, &text).map_err(|error| wrong(error.to_string()))
+    write_atomically(path, &text).map_err(|error| match error {
+        FolderError::Io { path, source } => SandboxError::io("write", &path)(source),
+        other => wrong(other.to_string()),
+    })
 }

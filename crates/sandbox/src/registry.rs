@@ -11,12 +11,12 @@ use std::time::{Duration, SystemTime};
 
 use rustix::process::geteuid;
 use serde::{Deserialize, Serialize};
-use truetps_record::{Flavour, write_atomically};
+use truetps_record::Flavour;
 
 use crate::binary::ServerBinary;
 use crate::error::SandboxError;
 use crate::home::{Home, make_passable, open_lock};
-use crate::instance_note::marks;
+use crate::instance_note::{marks, write_json};
 use crate::postgres::forget_shared_memory;
 use crate::processes::{holder_of, kill_marked, servers_on, start_ticks};
 use crate::proof::{is_empty_folder, is_file, is_folder, read_json, remove_proven};
@@ -70,10 +70,7 @@ impl Owner {
     }
 
     pub(crate) fn write(&self, folder: &Path) -> Result<(), SandboxError> {
-        let path = folder.join(OWNER);
-        let text = serde_json::to_vec_pretty(self)
-            .map_err(|error| SandboxError::Content { path: path.clone(), problem: error.to_string() })?;
-        write_atomically(&path, &text).map_err(|error| SandboxError::Content { path, problem: error.to_string() })
+        write_json(&folder.join(OWNER), self)
     }
 
     fn read(folder: &Path) -> Option<Self> {

@@ -11,12 +11,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use truetps_record::{Flavour, fnv1a, write_atomically};
+use truetps_record::{Flavour, fnv1a};
 
 use crate::binary::ServerBinary;
 use crate::copy::copy_datadir;
 use crate::error::SandboxError;
 use crate::home::{Home, open_lock, remove_tree};
+use crate::instance_note::write_json;
 use crate::options::OptionLine;
 use crate::proof::{is_file, is_folder, read_json, remove_proven};
 use crate::run::wait_for_lock;
@@ -122,9 +123,7 @@ fn finish(binary: &ServerBinary, beside: &Path, path: &Path) -> Result<(), Sandb
     let files = list_files(&data).map_err(SandboxError::io("read", &data))?;
     let program = Some(binary.path.clone());
     let manifest = Manifest { recipe: RECIPE, version_text: binary.version_text.clone(), program, files };
-    let content = |problem: String| SandboxError::Content { path: beside.to_owned(), problem };
-    let text = serde_json::to_vec_pretty(&manifest).map_err(|error| content(error.to_string()))?;
-    write_atomically(&beside.join(MANIFEST), &text).map_err(|error| content(error.to_string()))?;
+    write_json(&beside.join(MANIFEST), &manifest)?;
     let folder = File::open(beside).map_err(SandboxError::io("open", beside))?;
     rustix::fs::syncfs(&folder).map_err(|error| SandboxError::io("sync", beside)(error.into()))?;
     remove_proven(path, &[MANIFEST])?;

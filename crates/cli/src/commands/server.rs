@@ -1,5 +1,7 @@
 //! `truetps server`: private servers, and what killed runs left behind.
 
+use std::io::ErrorKind;
+
 use truetps_report::format;
 use truetps_sandbox::{
     Add, Cleaning, Entry, Home, Instance, Kept, Listed, Named, NamedError, SandboxError, State, Unfinished,
@@ -105,16 +107,18 @@ pub(crate) fn open(place: &SandboxPlace) -> Result<Home, Failure> {
 
 /// What the user asked for cannot be done (2), or something broke on the way (4).
 pub(crate) fn refused(error: &SandboxError) -> Failure {
-    let broke = matches!(
-        error,
-        SandboxError::Start { .. }
-            | SandboxError::NotReady { .. }
-            | SandboxError::Initialise { .. }
-            | SandboxError::Sql { .. }
-            | SandboxError::Io { .. }
-            | SandboxError::OtherServer { .. }
-            | SandboxError::Named(NamedError::DoesNotEnd { .. } | NamedError::Mismatch { .. })
-    );
+    let is_full = matches!(error, SandboxError::Io { source, .. } if source.kind() == ErrorKind::StorageFull);
+    let broke = !is_full
+        && matches!(
+            error,
+            SandboxError::Start { .. }
+                | SandboxError::NotReady { .. }
+                | SandboxError::Initialise { .. }
+                | SandboxError::Sql { .. }
+                | SandboxError::Io { .. }
+                | SandboxError::OtherServer { .. }
+                | SandboxError::Named(NamedError::DoesNotEnd { .. } | NamedError::Mismatch { .. })
+        );
     if broke { Failure::failed(error) } else { Failure::usage(error) }.hint(error.hint())
 }
 
