@@ -13,7 +13,7 @@ use crate::commands::again;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::recorded::Recorded;
-use crate::{print_out, say};
+use crate::{print_made, say};
 
 /// What to do about an experiment's files.
 pub(crate) const EDITED: &str = "plan.toml and experiment.json say what was run: where one is missing, cut off or edited, put back \
@@ -56,7 +56,7 @@ pub(crate) fn give(folder: &ExperimentFolder, format: Format) -> Result<Exit, Fa
         // These have no place for it.
         warn_of(folder, input.unread);
     }
-    let printed = print_out(&text);
+    let printed = print_made(&text);
     match written {
         Ok(()) => {
             say(&format!("\nSaved  {}\nNext   open {}\n", shown(folder.path()).display(), shown(&page).display()));

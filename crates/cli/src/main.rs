@@ -29,7 +29,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use truetps_record::Personality;
-use truetps_report::printable_lines;
+use truetps_report::{printable_lines, printable_text};
 
 use crate::args::{Cli, Command, PlanCommand};
 use crate::exit::Exit;
@@ -86,8 +86,13 @@ pub(crate) fn say_raw(text: &str) {
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
-/// Prints to stdout. A reader that went away (`| head`) is no failure of ours.
+/// Prints lines for people to stdout, without what a terminal obeys.
 pub(crate) fn print_out(text: &str) -> Exit {
+    print_made(&printable_text(text))
+}
+
+/// Prints to stdout what its format has made safe: a drawn report with its colours, JSON, CSV. A reader that went away (`| head`) is no failure of ours.
+pub(crate) fn print_made(text: &str) -> Exit {
     use std::io::Write;
     match std::io::stdout().write_all(text.as_bytes()).and_then(|()| std::io::stdout().flush()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {

@@ -276,3 +276,21 @@ fn ctrl_c_ends_a_run_whose_statements_do_not_end() {
     assert!(began.elapsed() < Duration::from_secs(20));
     assert!(ran.stdout.contains("total number of events:              0") && ran.stdout.ends_with("done\n"));
 }
+
+/// What a script raises, and names of options that it declares.
+#[test]
+fn a_terminal_obeys_no_message_of_a_script() {
+    let place = Place::new();
+    let raised = r"'a\27[2J\13\7\194\15531m\226\128\174b'";
+    place.write("raises.lua", &format!("function event() error({raised}) end"));
+    place.write(
+        "declares.lua",
+        &format!("sysbench.cmdline.options = {{ rows = {{{raised}, 1}} }} function event() end"),
+    );
+    for (script, command) in [("./raises.lua", "run"), ("./declares.lua", "help")] {
+        let ran = place.run(&["sysbench", script, "--events=1", "--runs=none", command]);
+        let all = format!("{}{}", ran.stdout, ran.stderr);
+        assert!(all.contains("a [2J   31m b"), "{all:?}");
+        assert!(!all.chars().any(|c| truetps_record::is_obeyed(c) && !matches!(c, '\n' | '\t')), "{all:?}");
+    }
+}

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use truetps_engine::Outcome;
-use truetps_record::{ErrorCount, Histogram, LatencyFigures, Measured, Trial, Validity, new_histogram};
+use truetps_record::{ErrorCount, Histogram, LatencyFigures, Measured, Trial, Validity, new_histogram, printable_text};
 
 /// What came of one run.
 #[derive(Debug, Clone)]
@@ -76,7 +76,7 @@ impl Truth {
         ];
         lines.extend(kept_in.map(|path| ("kept in", path.to_owned())));
         let lines: Vec<_> = lines.into_iter().map(|(name, value)| format!("\t{name}: {value}\n")).collect();
-        format!("truetps\n{}\n", lines.concat())
+        printable_text(&format!("truetps\n{}\n", lines.concat()))
     }
 
     fn throughput(&self) -> String {

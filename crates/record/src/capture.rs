@@ -116,9 +116,7 @@ impl Capture {
 
     /// The document, with an end of line.
     pub fn to_json(&self) -> String {
-        let mut text = serde_json::to_string_pretty(self).expect("a capture has a JSON form");
-        text.push('\n');
-        text
+        crate::printable_json(&serde_json::to_string_pretty(self).expect("a capture has a JSON form")) + "\n"
     }
 }
 

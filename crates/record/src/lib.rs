@@ -82,7 +82,7 @@ pub use other_run::OtherRun;
 pub use personality::Personality;
 pub use plan::{DatadirState, Design, Plan, PlanError, Protocol, QuickOverrides, ServerSpec};
 pub use plan_check::near_matches;
-pub use printable::{is_obeyed, printable, printable_lines};
+pub use printable::{escaped_text, is_obeyed, printable, printable_json, printable_lines, printable_text};
 pub use probe::{AbsentSignal, ProbeHeader, ProbePoint, ProbeSample, ProbeSeries, ProbeSource};
 pub use probe_answers::{Answers, Silence};
 pub use probe_gauges::is_gauge;

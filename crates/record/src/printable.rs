@@ -3,7 +3,9 @@
 
 /// Whether a terminal would obey this character, or read what follows from the right.
 pub fn is_obeyed(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    let is_line = matches!(c, '\u{2028}' | '\u{2029}');
+    let turns = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    c.is_control() || is_line || turns
 }
 
 /// The text on one line, with a space for each character that is not text.
@@ -14,6 +16,33 @@ pub fn printable(text: &str) -> String {
 /// The same, line by line: a message of several lines, which ends with the one that the text ends with.
 pub fn printable_lines(text: &str) -> String {
     text.chars().map(|c| if is_obeyed(c) && c != '\n' { ' ' } else { c }).collect()
+}
+
+/// The same, with tabs: a text that was laid out before.
+pub fn printable_text(text: &str) -> String {
+    text.chars().map(|c| if is_obeyed(c) && !matches!(c, '\n' | '\t') { ' ' } else { c }).collect()
+}
+
+/// A JSON document in which each such character is escaped. They stand nowhere but in its strings.
+pub fn printable_json(document: &str) -> String {
+    escaped(document, |c| c == '\n', |c| format!("\\u{:04x}", u32::from(c)))
+}
+
+/// Text with `\x1b` or `\u202e` for each such character, for programs that take backslashes back.
+pub fn escaped_text(text: &str) -> String {
+    let escape = |c: char| match u32::from(c) {
+        code @ ..=0xff => format!("\\x{code:02x}"),
+        code => format!("\\u{code:04x}"),
+    };
+    escaped(text, |_| false, escape)
+}
+
+fn escaped(text: &str, is_kept: impl Fn(char) -> bool, escape: impl Fn(char) -> String) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_obeyed(c) && !is_kept(c) { out.push_str(&escape(c)) } else { out.push(c) }
+    }
+    out
 }
 
 #[cfg(test)]
@@ -28,5 +57,16 @@ mod tests {
         check("10 tps — ×1.5\n", "10 tps — ×1.5 ", "10 tps — ×1.5\n");
         check("a\u{1b}[2Jb\r\tc", "a [2Jb  c", "a [2Jb  c");
         check("user\u{202e}gpj.exe", "user gpj.exe", "user gpj.exe");
+        check("a\u{7}b\u{9b}31mc\u{61c}d\u{2028}e", "a b 31mc d e", "a b 31mc d e");
+    }
+
+    #[test]
+    fn programs_get_them_back() {
+        let hostile = "a\u{1b}[2J\r\u{7}\u{9b}\u{7f}\u{202e}b\tc\n";
+        assert_eq!(printable_text(hostile), "a [2J     b\tc\n");
+        assert_eq!(escaped_text(hostile), r"a\x1b[2J\x0d\x07\x9b\x7f\u202eb\x09c\x0a");
+        let document = printable_json(&serde_json::to_string_pretty(&[hostile]).unwrap());
+        assert!(!document.chars().any(|c| is_obeyed(c) && c != '\n'), "{document}");
+        assert_eq!(serde_json::from_str::<Vec<String>>(&document).unwrap(), [hostile]);
     }
 }

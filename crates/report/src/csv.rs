@@ -6,7 +6,7 @@ use truetps_analysis::{Cell, CellDetail, Contrast, Curve, LedgerKey, OpenLoopCel
 use truetps_record::Estimate;
 
 use crate::load::Target;
-use crate::{ReportInput, stalls};
+use crate::{ReportInput, printable_text, stalls};
 
 /// Columns after those of the factors, which have the factors' names.
 const COLUMNS: [&str; 28] = [
@@ -252,12 +252,10 @@ pub(crate) fn push_row(out: &mut String, fields: impl Iterator<Item = String>) {
 }
 
 fn quote(field: &str) -> String {
-    let field = without_formula(field);
-    if field.contains(['"', ',', '\n', '\r']) {
-        format!("\"{}\"", field.replace('"', "\"\""))
-    } else {
-        field.into_owned()
-    }
+    // Lines stay lines.
+    let lines: Vec<_> = field.split("\r\n").map(printable_text).collect();
+    let field = without_formula(&lines.join("\r\n")).into_owned();
+    if field.contains(['"', ',', '\n', '\r']) { format!("\"{}\"", field.replace('"', "\"\"")) } else { field }
 }
 
 /// A spreadsheet evaluates a cell that begins like a formula, also between quotes; an apostrophe in front makes it a text. Texts
@@ -368,7 +366,9 @@ mod tests {
         check("-2+3", "'-2+3");
         check("+cmd|' /C calc'!A0", "'+cmd|' /C calc'!A0");
         check("\t=1", "'\t=1");
-        check("\r=1", "\"'\r=1\"");
+        check("\r=1", " =1");
+        check("\r\n=1", "\"'\r\n=1\"");
+        check("a\u{1b}[2J\u{7}\u{9b}\u{202e}b", "a [2J   b");
         check("=HYPERLINK(\"u\",\"t\")", "\"'=HYPERLINK(\"\"u\"\",\"\"t\"\")\"");
         check("a=1", "a=1");
     }

@@ -4,7 +4,7 @@ use serde::Serialize;
 use truetps_analysis::{Analysis, CellDetail, Ledger, Meanwhile, Stalls, TopWaits, TrialDetail};
 use truetps_record::{
     Configuration, Coupling, DriveMode, GuestFacts, HostFacts, LogVolume, OpenLoop, OtherRun, Plan, SCHEMA_VERSION,
-    ServerFacts, Trial, TrialRole, Validity,
+    ServerFacts, Trial, TrialRole, Validity, printable_json,
 };
 
 use crate::durability::DurabilityPart;
@@ -145,16 +145,14 @@ pub fn json(input: &ReportInput<'_>) -> String {
         durability: durability::parts(input),
         caveats: caveats(input),
     };
-    let mut text = serde_json::to_string_pretty(&report).expect("every field of a report has a JSON form");
-    text.push('\n');
-    text
+    printable_json(&serde_json::to_string_pretty(&report).expect("every field of a report has a JSON form")) + "\n"
 }
 
 /// One JSON object a trial, each on a line of its own.
 pub fn jsonl(input: &ReportInput<'_>) -> String {
     let line = |part: TrialPart<'_>| {
         let text = serde_json::to_string(&part).expect("every field of a report has a JSON form");
-        text + "\n"
+        printable_json(&text) + "\n"
     };
     trial_parts(input).map(line).collect()
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use truetps_analysis::TopWaits;
-use truetps_record::ProbeSummary;
+use truetps_record::{ProbeSummary, printable_json};
 
 use crate::document::{Block, Document, Entry, Section, Table};
 use crate::{Screen, csv, format, markdown, text, waits};
@@ -24,7 +24,7 @@ pub fn probe_json(summary: &ProbeSummary, waits: Option<&TopWaits>) -> String {
         waits: Option<TopWaits>,
     }
     let document = Document { summary, waits: waits.map(TopWaits::bounded) };
-    serde_json::to_string_pretty(&document).expect("names and numbers have a JSON form") + "\n"
+    printable_json(&serde_json::to_string_pretty(&document).expect("names and numbers have a JSON form")) + "\n"
 }
 
 /// One line a signal, and one for how long the server did not answer.

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use truetps_analysis::{Meanwhile, Stall, StallKind, Stalls, StallsUnknown, TrialDetail, WaitSource};
-use truetps_record::{Configuration, SCHEMA_VERSION, Trial, TrialRole, Validity};
+use truetps_record::{Configuration, SCHEMA_VERSION, Trial, TrialRole, Validity, printable_json};
 
 use crate::document::{Block, Document, Entry, Section, Table, Tone};
 use crate::stalls::{has_risen, kind, meanwhile, seconds};
@@ -74,9 +74,7 @@ pub fn stalls_json(trials: &[StalledTrial<'_>], unread: &[Unread]) -> String {
     });
     let unread = unread.iter().map(|unread| unread.what.as_str()).collect();
     let document = JsonDocument { schema_version: SCHEMA_VERSION, trials: trials.collect(), unread };
-    let mut text = serde_json::to_string_pretty(&document).expect("every field of a stall has a JSON form");
-    text.push('\n');
-    text
+    printable_json(&serde_json::to_string_pretty(&document).expect("every field of a stall has a JSON form")) + "\n"
 }
 
 fn document(name: &str, trials: &[StalledTrial<'_>], unread: &[Unread]) -> Document {

@@ -11,6 +11,7 @@ use std::time::Duration;
 use mlua::Table;
 use truetps_probe::Presence;
 use truetps_probe::clock;
+use truetps_record::printable_text;
 
 use crate::interrupt::Interrupt;
 use crate::lua::{self, Role, Script, Source, Sources, State, lua_error_text};
@@ -110,7 +111,10 @@ fn run_here(argv: Vec<OsString>, world: &World<'_>) -> u8 {
     }
 }
 
+/// Messages and lists of options, which may have words of scripts, files and servers.
 fn write_to(stream: Stream, bytes: &[u8]) {
+    let text = printable_text(&String::from_utf8_lossy(bytes));
+    let bytes = text.as_bytes();
     // A reader that went away is no failure of ours.
     let _ = match stream {
         Stream::Stdout => std::io::stdout().write_all(bytes).and_then(|()| std::io::stdout().flush()),

@@ -8,7 +8,7 @@ use crate::args::CaptureArgs;
 use crate::commands::instance::target_of;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::{print_out, say};
+use crate::{print_made, say};
 
 pub(crate) fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
     let target = target_of(&args.server, &args.sandbox, &args.login)?;
@@ -24,7 +24,7 @@ pub(crate) fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
     if let Some(sentence) = &captured.durability {
         say(&format!("durability: {sentence}\n"));
     }
-    let Some(path) = &args.output else { return Ok(print_out(&captured.to_json())) };
+    let Some(path) = &args.output else { return Ok(print_made(&captured.to_json())) };
     write_named(path, captured.to_json().as_bytes())
         .map_err(|error| Failure::usage(format!("--output {}: {error}", path.display())))?;
     let path = shown(path);

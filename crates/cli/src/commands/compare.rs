@@ -19,7 +19,7 @@ use crate::commands::probe::refuse_folder;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::named_run::{NamedRun, RecordedTrial, configurations};
-use crate::{print_out, say};
+use crate::{print_made, say};
 
 pub(crate) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     let thresholds = thresholds(&args.fail_if)?;
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
         // It has no place for them.
         tell_thresholds(&compared, &judged);
     }
-    let printed = print_out(&match args.format {
+    let printed = print_made(&match args.format {
         TableFormat::Text => comparison_text(&inputs, screen()),
         TableFormat::Json => comparison_json(&inputs),
         TableFormat::Csv => comparison_csv(&inputs),

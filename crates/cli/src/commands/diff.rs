@@ -12,7 +12,7 @@ use crate::commands::instance::owner_of;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::login::{self, OwnFile, PASSWORD, Sources};
-use crate::print_out;
+use crate::print_made;
 
 /// What says for each of two servers how it is logged in to.
 const TWO_LOGINS: &str = "TRUETPS_PASSWORD_A and TRUETPS_PASSWORD_B (empty: none), --defaults-file-a and \
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &DiffArgs) -> Result<Exit, Failure> {
         a = side(0, Some(&b))?;
     }
     let found = diff(&a, &b);
-    Ok(print_out(&match args.format {
+    Ok(print_made(&match args.format {
         DiffFormat::Text => truetps_report::diff_text(&found, args.all),
         DiffFormat::Json => truetps_report::diff_json(&found),
         DiffFormat::Md => truetps_report::diff_markdown(&found, args.all),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use truetps_driver::Target;
-use truetps_report::{format, printable_lines};
+use truetps_report::format;
 use truetps_sandbox::{
     Family, Home, Instance, InstanceOptions, Named, NamedError, NamedServer, SandboxError, State, Status,
     check_server_name,
@@ -186,5 +186,5 @@ pub(crate) fn log(args: &LogArgs) -> Result<Exit, Failure> {
         say(&format!("{} has written no log yet\n", server.name));
         return Ok(Exit::Good);
     }
-    Ok(print_out(&format!("{}\n", printable_lines(text.trim_end()))))
+    Ok(print_out(&format!("{}\n", text.trim_end())))
 }

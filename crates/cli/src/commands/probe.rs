@@ -19,7 +19,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::flags::by_flag;
 use crate::probe_text::Lines;
-use crate::{print_out, say, signals};
+use crate::{print_made, say, signals};
 
 /// How soon the end is noticed.
 const LOOK: Duration = Duration::from_millis(20);
@@ -133,7 +133,7 @@ pub(crate) fn show(folder: &ProbeFolder, format: TableFormat) -> Result<Exit, Fa
     if let Some(damage) = &summary.damage {
         say(&format!("warning: {}: probe.jsonl: {damage}\n", shown(folder.path()).display()));
     }
-    let printed = print_out(&match format {
+    let printed = print_made(&match format {
         TableFormat::Text => probe_text(&summary, waits, screen()),
         TableFormat::Json => probe_json(&summary, waits),
         TableFormat::Csv => probe_csv(&summary),

@@ -150,7 +150,7 @@ fn one(path: &Path, args: &RestoreArgs, logins: &mut Logins<'_>) -> Result<(), R
     let done = done.iter().map(|line| format!("put back: {line}\n"));
     let left = left.iter().map(|line| format!("left as it is: {line}\n"));
     let kept = kept.map(|kept| format!("what was there before the run is kept in {}\n", kept.display()));
-    let lines: String = done.chain(left).chain(kept).map(|line| truetps_report::printable_lines(&line)).collect();
+    let lines: String = done.chain(left).chain(kept).collect();
     let nothing = if not_done.is_empty() { "everything is as it was\n" } else { "" };
     print_out(if lines.is_empty() { nothing } else { &lines });
     if not_done.is_empty() {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use truetps_driver::{Client, DriverError, QueryResult};
 use truetps_record::SqlDialect;
-use truetps_report::format;
+use truetps_report::{escaped_text, format, printable};
 use truetps_sandbox::{Family, Instance, Named, SandboxError};
 
 use crate::commands::instance::get;
@@ -16,7 +16,7 @@ use crate::commands::sql_text::{Statement, split};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::server_args::SqlArgs;
-use crate::{print_out, say, signals};
+use crate::{print_made, say, signals};
 
 /// Cells wider than this are cut at a terminal.
 const CELL_CHARS_MAX: usize = 60;
@@ -181,21 +181,22 @@ fn shown(result: &QueryResult) -> Exit {
         say(&format!("{}\n", format::plural(result.affected_rows, "row")));
         return Exit::Good;
     }
-    print_out(&if std::io::stdout().is_terminal() { table(result) } else { tabs(result) })
+    print_made(&if std::io::stdout().is_terminal() { table(result) } else { tabs(result) })
 }
 
 /// On one line, and not too long.
 fn cut(text: &str) -> String {
-    let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let text = printable(text);
     if text.chars().count() <= CELL_CHARS_MAX {
         return text;
     }
     text.chars().take(CELL_CHARS_MAX - 1).chain(['…']).collect()
 }
 
-/// As the `mysql` client writes it for programs: `\\N` is no value, tabs and newlines in a value are escaped.
+/// As the `mysql` client writes it for programs: `\\N` is no value, tabs and newlines in a value are escaped. So is what a terminal
+/// would obey: `\\x1b`, `\\u202e`.
 fn tabs(result: &QueryResult) -> String {
-    let escape = |text: &str| text.replace('\\', "\\\\").replace('\t', "\\t").replace('\n', "\\n");
+    let escape = |text: &str| escaped_text(&text.replace('\\', "\\\\").replace('\t', "\\t").replace('\n', "\\n"));
     let row = |cells: Vec<String>| format!("{}\n", cells.join("\t"));
     let mut text = row(result.columns.iter().map(|name| escape(name)).collect());
     for cells in &result.rows {
@@ -242,5 +243,20 @@ mod tests {
     fn answers_for_programs_and_for_people() {
         assert_eq!(tabs(&result()), "id\tname\n1\ta\\tb\n22\t\\N\n");
         assert_eq!(table(&result()), "id  name\n--  ----\n1   a b\n22  NULL\n");
+    }
+
+    #[test]
+    fn a_terminal_obeys_no_value_and_no_name() {
+        let hostile = "a\u{1b}[2J\r\u{7}\u{9b}31m\u{202e}b";
+        let result = QueryResult {
+            columns: vec![hostile.to_owned()],
+            rows: vec![vec![Some(hostile.to_owned())]],
+            affected_rows: 0,
+            warnings: 0,
+        };
+        let (people, programs) = (table(&result), tabs(&result));
+        assert_eq!(people.lines().nth(2), Some("a [2J   31m b"), "{people:?}");
+        assert_eq!(programs, format!("{0}\n{0}\n", r"a\x1b[2J\x0d\x07\x9b31m\u202eb"));
+        assert!(!people.chars().any(|c| truetps_record::is_obeyed(c) && c != '\n'), "{people:?}");
     }
 }

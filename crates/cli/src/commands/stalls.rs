@@ -8,7 +8,7 @@ use crate::commands::probe::refuse_folder;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::named_run::NamedRun;
-use crate::print_out;
+use crate::print_made;
 
 pub(crate) fn run(args: &StallsArgs) -> Result<Exit, Failure> {
     refuse_folder(args.folder.as_deref())?;
@@ -24,7 +24,7 @@ pub(crate) fn run(args: &StallsArgs) -> Result<Exit, Failure> {
         warn_of(&named.folder, &unread);
     }
     let borrowed: Vec<_> = trials.iter().map(|one| (&one.trial, &one.detail)).collect();
-    Ok(print_out(&match args.format {
+    Ok(print_made(&match args.format {
         TableFormat::Text => stalls_text(&named.name(), &borrowed, &unread, screen()),
         TableFormat::Json => stalls_json(&borrowed, &unread),
         TableFormat::Csv => stalls_csv(&borrowed),

@@ -262,3 +262,20 @@ fn wrong_files_are_named_before_anything_is_sent() {
         assert!(ran.stderr.contains(expect), "{args:?}: {}", ran.stderr);
     }
 }
+
+/// The name of a table comes back in the server's message.
+#[test]
+fn a_terminal_obeys_no_message_of_a_server() {
+    let Some(bench) = Bench::start("a_terminal_obeys_no_message_of_a_server") else { return };
+    let hostile = "a\u{1b}[2J\r\u{7}\u{9b}31m\u{202e}b";
+    let query = format!("--query=select * from `{hostile}`");
+    let schema = format!("--create-schema={hostile}");
+    for args in [[&*query, "--create-schema=precious"], ["--query=select 1", &schema]] {
+        let ran = bench.ours(&args).ran;
+        assert_ne!(ran.code, Some(0), "{args:?}");
+        let all = format!("{}{}", ran.stdout, ran.stderr);
+        // The server itself escapes a part of them.
+        assert!(all.contains("[2J"), "{all:?}");
+        assert!(!all.chars().any(|c| truetps_record::is_obeyed(c) && !matches!(c, '\n' | '\t')), "{all:?}");
+    }
+}

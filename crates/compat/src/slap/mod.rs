@@ -22,7 +22,7 @@ use truetps_driver::Target;
 use truetps_lab::replication_warning;
 use truetps_record::{
     CONNECTIONS, Configuration, Design, Personality, Plan, ProbeSpec, Protocol, QuickOverrides, ServerSpec,
-    SettingValue, WorkloadSpec,
+    SettingValue, WorkloadSpec, printable_text,
 };
 
 use self::admin::Admin;
@@ -74,7 +74,7 @@ pub fn masked(arguments: &[OsString]) -> Vec<Option<OsString>> {
 fn refuse(refusal: &Refusal, world: &mut World<'_>) -> u8 {
     let before = refusal.before.as_ref().map_or_else(String::new, |line| format!("{line}\n"));
     let named = if refusal.text.is_empty() { String::new() } else { format!("{NAME}: {}\n", refusal.text) };
-    let _ = write!(world.err, "{before}{named}");
+    let _ = write!(world.err, "{}", printable_text(&format!("{before}{named}")));
     refusal.exit
 }
 
@@ -85,7 +85,7 @@ fn go(mut typed: VecDeque<String>, world: &mut World<'_>) -> Result<u8, Refusal>
     let about_files = all.iter().take(all.len() - typed.len()).cloned();
     let from_files = files.read()?;
     for warning in &from_files.warnings {
-        let _ = writeln!(world.err, "Warning: {NAME}: {warning}");
+        let _ = writeln!(world.err, "Warning: {NAME}: {}", printable_text(&warning.to_string()));
     }
     let mut words = parse(&specs::SPECS, NAME, from_files.words, typed);
     if files.prints {
@@ -94,7 +94,7 @@ fn go(mut typed: VecDeque<String>, world: &mut World<'_>) -> Result<u8, Refusal>
         return Ok(GOOD);
     }
     for notice in &words.notices {
-        let _ = writeln!(world.err, "{notice}");
+        let _ = writeln!(world.err, "{}", printable_text(&notice.to_string()));
     }
     if let Some(refusal) = words.refusal.take() {
         return Err(refusal);

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use truetps_analysis::{Comparison, ThresholdState};
 use truetps_knowledge::DurabilityPair;
-use truetps_record::{Configuration, SCHEMA_VERSION, ServerFacts};
+use truetps_record::{Configuration, SCHEMA_VERSION, ServerFacts, printable_json};
 
 use super::own_sql::SqlDiffers;
 use super::scripts::ScriptsDiffer;
@@ -68,9 +68,8 @@ struct SettingPart<'a> {
 /// All comparisons as an indented JSON document that ends with a line feed.
 pub fn comparison_json(inputs: &[ComparisonInput<'_>]) -> String {
     let document = Document { schema_version: SCHEMA_VERSION, comparisons: inputs.iter().map(part).collect() };
-    let mut text = serde_json::to_string_pretty(&document).expect("every field of a comparison has a JSON form");
-    text.push('\n');
-    text
+    printable_json(&serde_json::to_string_pretty(&document).expect("every field of a comparison has a JSON form"))
+        + "\n"
 }
 
 fn part<'a>(input: &'a ComparisonInput<'a>) -> Part<'a> {

@@ -6,7 +6,7 @@
 
 use std::io::{self, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use truetps_record::printable_lines;
+use truetps_record::{printable_json, printable_text};
 
 /// How important a message is: `--verbosity` is the number of the last level that is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -88,8 +88,7 @@ impl Log {
             return;
         }
         // Messages of servers and scripts: the terminal must not obey them.
-        let shown: String = message.split('\t').map(printable_lines).collect::<Vec<_>>().join("\t");
-        let line = format!("{}{}{shown}\n", state.take_repeats(), level.prefix());
+        let line = format!("{}{}{}\n", state.take_repeats(), level.prefix(), printable_text(message));
         state.last = Some(message.to_owned());
         self.write_message(&mut state, line.as_bytes());
     }
@@ -98,7 +97,7 @@ impl Log {
     /// repeats goes on behind it.
     pub(crate) fn stamped(&self, level: Level, line: &str) {
         if self.shows(level) {
-            let line = format!("{}{line}\n", level.prefix());
+            let line = format!("{}{}\n", level.prefix(), printable_text(line));
             self.write_message(&mut self.lock(), line.as_bytes());
         }
     }
@@ -110,7 +109,7 @@ impl Log {
             let mut state = self.lock();
             let repeated = text.strip_prefix('\n').filter(|_| state.last.as_deref() == Some(""));
             state.repeats += u64::from(repeated.is_some());
-            let line = format!("{}{}\n", state.take_repeats(), repeated.unwrap_or(text));
+            let line = format!("{}{}\n", state.take_repeats(), printable_text(repeated.unwrap_or(text)));
             state.last = text.rsplit('\n').next().map(str::to_owned);
             self.write_message(&mut state, line.as_bytes());
         }
@@ -127,7 +126,7 @@ impl Log {
     ///
     /// It could not be written; a reader that went away is none.
     pub(crate) fn document(&self, text: &str) -> io::Result<()> {
-        match self.lock().results.write_all(format!("{text}\n").as_bytes()) {
+        match self.lock().results.write_all(format!("{}\n", printable_json(text)).as_bytes()) {
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error),
             _ => Ok(()),
         }

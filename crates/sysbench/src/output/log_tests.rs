@@ -171,3 +171,14 @@ fn lines_of_threads_stay_whole() {
     assert_eq!(text.lines().count(), 2_000);
     assert!(text.lines().all(|line| line.starts_with("thread ") && line.split(' ').count() == 4));
 }
+
+#[test]
+fn a_terminal_obeys_no_line() {
+    let hostile = "a\u{1b}[2J\r\u{7}\u{9b}31m\u{202e}b\tc";
+    let shown = "a [2J   31m b\tc\n";
+    let (log, results, _) = log(Level::Notice, MessagesTo::Results);
+    log.text(Level::Notice, hostile);
+    log.stamped(Level::Notice, hostile);
+    log.report(hostile);
+    assert_eq!(results.text(), shown.repeat(3));
+}
