@@ -5,7 +5,8 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
 use crate::folder::{INTERVALS, LATENCY, PROBE};
-use crate::run_file::{TEXT_MAX, open_regular, read_bytes};
+use crate::regular_file::open_regular;
+use crate::run_file::{TEXT_MAX, read_bytes};
 use crate::{ExperimentFolder, FolderError, Interval, LatencyLog, Phase, ProbeSeries, Trial};
 
 /// Lengths are sums of floating-point numbers.

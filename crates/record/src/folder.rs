@@ -14,15 +14,14 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rustix::fs::OFlags;
 use serde::Serialize;
 use serde_json::Value;
 use thiserror::Error;
 
+use crate::regular_file::open_no_link;
 use crate::run_file::{
     LINES_MAX, TEXT_MAX, create_line_file, read_bytes, read_if_there, read_json, sync_folder, write_atomically,
     write_json,
@@ -209,7 +208,8 @@ impl ExperimentFolder {
     /// system gives the lock back however the process ends.
     pub fn lock(&self) -> Result<FolderLock, FolderError> {
         let path = self.path.join("lock");
-        let file = open_lock(&path).map_err(FolderError::io(&path))?;
+        let file = open_no_link(File::options().write(true).create(true).truncate(false), &path)
+            .map_err(FolderError::io(&path))?;
         match file.try_lock() {
             Ok(()) => Ok(FolderLock { _file: file }),
             Err(TryLockError::WouldBlock) => Err(FolderError::InUse { path: self.path.clone() }),
@@ -447,12 +447,6 @@ impl Drop for ProbeWriter {
         // A reading that a power failure takes is missing in the report, which names it.
         let _ = self.file.sync_data();
     }
-}
-
-/// The file that a measuring process locks. It is neither truncated nor followed: it may be a link to another file.
-fn open_lock(path: &Path) -> io::Result<File> {
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    File::options().write(true).create(true).truncate(false).custom_flags(flags.bits() as i32).open(path)
 }
 
 #[cfg(test)]

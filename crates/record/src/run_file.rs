@@ -5,25 +5,18 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use rustix::fs::OFlags;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::regular_file::open_regular;
 use crate::{FolderError, SCHEMA_VERSION};
 
 /// JSON files and plans. The schedule of 20,000 trials with ten factors has 15 MB.
 pub(crate) const TEXT_MAX: u64 = 64 << 20;
 /// Files of one line an interval. A day, the longest trial, has 86,400 intervals of about 2 KB.
 pub(crate) const LINES_MAX: u64 = 1 << 30;
-
-/// Opens a file for reading. A pipe or a device is an error, and opening it does not wait.
-pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
-    let file = File::options().read(true).custom_flags(OFlags::NONBLOCK.bits() as i32).open(path)?;
-    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("is not a regular file")) }
-}
 
 /// The content of a file of at most `bytes_max` bytes.
 pub(crate) fn read_bytes(path: &Path, bytes_max: u64) -> Result<Vec<u8>, FolderError> {

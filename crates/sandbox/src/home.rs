@@ -17,11 +17,12 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::geteuid;
 
+use truetps_record::open_no_link;
+
 use crate::error::SandboxError;
 use crate::proof::{mark, outer_home};
 use crate::registry::HOME_LOCK;
 use crate::server_user::ServerUser;
-use crate::tree::open_no_link;
 
 const ROOT_HOME: &str = "/var/cache/truetps";
 /// Servers keep paths in buffers of 512 bytes, and the longest name below the home folder takes about 150.

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
-use crate::tree::open_no_link;
+use truetps_record::open_no_link;
 
 /// Lines of a log that an error message carries: this many of its errors, and this many of its last lines.
 const EXCERPT_LINES: usize = 6;

@@ -13,9 +13,10 @@ use std::path::{Path, PathBuf};
 use rustix::process::geteuid;
 use serde::de::DeserializeOwned;
 
+use truetps_record::open_no_link;
+
 use crate::error::SandboxError;
 use crate::home::remove_tree;
-use crate::tree::open_no_link;
 use crate::{named, registry, template};
 
 const MARKER: &str = "truetps-home";

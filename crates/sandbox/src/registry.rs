@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 
 use rustix::process::geteuid;
 use serde::{Deserialize, Serialize};
-use truetps_record::Flavour;
+use truetps_record::{Flavour, open_no_link};
 
 use crate::binary::ServerBinary;
 use crate::error::SandboxError;
@@ -21,7 +21,7 @@ use crate::postgres::forget_shared_memory;
 use crate::processes::{holder_of, kill_marked, servers_on, start_ticks};
 use crate::proof::{is_empty_folder, is_file, is_folder, read_json, remove_proven};
 use crate::run;
-use crate::tree::{open_no_link, walk};
+use crate::tree::walk;
 use crate::unfinished::clean_unfinished;
 
 const SCHEMA_VERSION: u32 = 1;

@@ -2,27 +2,18 @@
 //! put a link, or a pipe, in the way at any moment. Each step goes from an open folder to a name in it, and follows no link.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, mkdirat, openat, statat};
 use rustix::io::Errno;
+use truetps_record::{open_no_link, regular_file};
 
 /// A server's notes of itself have a hundredth of this.
 const TEXT_BYTES_MAX: u64 = 64 << 10;
-
-/// Opens a file: no link is followed, and no pipe waited for.
-pub(crate) fn open_no_link(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
-    regular(options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed()).open(path)?)
-}
-
-fn regular(file: File) -> io::Result<File> {
-    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is no regular file")) }
-}
 
 /// A small text in a file. `None`: it is not there, or is something else.
 pub(crate) fn read_text(path: &Path) -> Option<String> {
@@ -53,7 +44,7 @@ impl OpenFolder {
 
     pub(crate) fn file(&self, name: &OsStr) -> io::Result<File> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        regular(openat(&self.0, name, flags, Mode::empty())?.into())
+        regular_file(openat(&self.0, name, flags, Mode::empty())?.into())
     }
 
     /// Makes a folder that is ours alone.

@@ -15,8 +15,9 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Advice, fadvise};
 
+use truetps_record::open_no_link;
+
 use crate::error::SandboxError;
-use crate::tree::open_no_link;
 
 const BLOCK_BYTES: usize = 1 << 20;
 

@@ -3,15 +3,14 @@
 //! All that looks at locks, takes them, or removes files does so under one lock of the folder, which is held for moments.
 //! A lock file goes with its journal only, and never because of an error: somebody may live who holds it.
 
-use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{self, DirBuilder, File, TryLockError};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::fs::OFlags;
-use truetps_record::fnv1a;
+use truetps_record::{fnv1a, open_no_link};
 
 use super::error::ForeignError;
 use super::journal::{Journal, distrust};
@@ -100,7 +99,7 @@ impl OpenJournal {
         let write = || -> io::Result<()> {
             let mut text = serde_json::to_vec_pretty(&self.journal)?;
             text.push(b'\n');
-            let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
+            let mut file = open_no_link(File::options().write(true).create(true).truncate(true).mode(0o600), &beside)?;
             file.write_all(&text)?;
             file.sync_all()?;
             fs::rename(&beside, &self.path)?;
@@ -115,7 +114,8 @@ impl OpenJournal {
 
     /// The file of the numbers of the run's sessions: see [`truetps_driver::ConnectionIds::copy_to`].
     pub(crate) fn sessions_file(&self) -> Option<File> {
-        OpenOptions::new().append(true).create(true).mode(0o600).open(self.path.with_extension(SESSIONS)).ok()
+        let path = self.path.with_extension(SESSIONS);
+        open_no_link(File::options().append(true).create(true).mode(0o600), &path).ok()
     }
 
     /// What a killed run has written there.
@@ -134,7 +134,7 @@ impl OpenJournal {
         const BYTES: usize = 128 << 10;
         let path = self.spare();
         let write = || -> io::Result<()> {
-            let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&path)?;
+            let mut file = open_no_link(File::options().write(true).create(true).truncate(true).mode(0o600), &path)?;
             file.write_all(&vec![0; BYTES])?;
             file.sync_all()
         };
@@ -320,8 +320,8 @@ fn take_lock(journal: &Path, named: &Path) -> Result<File, ForeignError> {
 /// Whether somebody lives who holds it. A lock file that is not there is held by nobody, and is not made.
 fn is_held(journal: &Path) -> Result<bool, ForeignError> {
     let path = lock_path(journal);
-    let file = match OpenOptions::new().write(true).open(&path) {
-        Err(error) if takes_no_file(&error) => File::open(&path),
+    let file = match open_no_link(File::options().write(true), &path) {
+        Err(error) if takes_no_file(&error) => open_no_link(File::options().read(true), &path),
         other => other,
     };
     let file = match file {
@@ -338,8 +338,10 @@ fn is_held(journal: &Path) -> Result<bool, ForeignError> {
 
 /// Opens a lock. A disk that is full or read-only takes no new file: there the lock is what can be read of it, or `instead`.
 fn open_lock(path: &Path, instead: &Path) -> io::Result<File> {
-    match OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path) {
-        Err(error) if takes_no_file(&error) => File::open(path).or_else(|_| File::open(instead)),
+    match open_no_link(File::options().write(true).create(true).truncate(false).mode(0o600), path) {
+        Err(error) if takes_no_file(&error) => {
+            open_no_link(File::options().read(true), path).or_else(|_| File::open(instead))
+        }
         other => other,
     }
 }
@@ -357,10 +359,8 @@ const SPARE: &str = "spare";
 /// The text of a file that was written by this user or by root, as a journal is; see `journal.rs`. No link is followed.
 fn read_trusted(path: &Path) -> io::Result<String> {
     const BYTES_MAX: u64 = 64 << 20;
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    let file = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)?;
-    let metadata = file.metadata()?;
-    if !metadata.is_file() || distrust(&metadata).is_some() {
+    let file = open_no_link(File::options().read(true), path)?;
+    if distrust(&file.metadata()?).is_some() {
         return Err(io::ErrorKind::PermissionDenied.into());
     }
     let mut text = String::new();
@@ -436,6 +436,22 @@ mod tests {
     use super::*;
     use crate::foreign::identity::Identity;
     use crate::foreign::journal::{JournalEntry, LeftSchema};
+
+    #[test]
+    fn no_lock_and_no_session_is_written_through_a_link() {
+        let dir = tempfile::tempdir().unwrap();
+        let (precious, lock) = (dir.path().join("precious"), dir.path().join(FOLDER_LOCK));
+        fs::write(&precious, "precious").unwrap();
+        std::os::unix::fs::symlink(&precious, &lock).unwrap();
+        assert!(open_lock(&lock, dir.path()).is_err() && lock_folder_within(dir.path(), Duration::ZERO).is_err());
+        fs::remove_file(&lock).unwrap();
+        rustix::fs::mknodat(rustix::fs::CWD, &lock, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0).unwrap();
+        assert!(open_lock(&lock, dir.path()).is_err(), "a pipe is no lock");
+        let open = OpenJournal::begin(&dir.path().join("state"), journal("s", "x"), false).unwrap();
+        std::os::unix::fs::symlink(&precious, open.path.with_extension(SESSIONS)).unwrap();
+        assert!(open.sessions_file().is_none());
+        assert_eq!(fs::read_to_string(&precious).unwrap(), "precious");
+    }
 
     fn journal(server: &str, schema: &str) -> Journal {
         let server = Identity { id: server.into(), is_unique: true, started_s: 1.0 };
