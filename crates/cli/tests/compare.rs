@@ -11,7 +11,7 @@ use std::process::{Child, Command};
 use std::thread::sleep;
 use std::time::Duration;
 
-use common::{Place, Ran, has_server, signal, wait_until};
+use common::{Place, Ran, has_server, has_strace, signal, wait_until};
 use rustix::process::Signal;
 use serde_json::Value;
 use support::Owned;
@@ -129,17 +129,6 @@ impl Strace {
         });
         calls.sum()
     }
-}
-
-/// Whether this machine has strace, and lets it attach; CI must have it.
-fn has_strace() -> bool {
-    #[expect(clippy::disallowed_methods, reason = "a real tool")]
-    let found = Command::new("strace").arg("-V").output().is_ok_and(|output| output.status.success());
-    assert!(
-        found || std::env::var_os("TRUETPS_REQUIRE_SERVER").is_none(),
-        "TRUETPS_REQUIRE_SERVER is set and there is no strace"
-    );
-    found
 }
 
 /// Two runs of different length under strace: what they differ by is that of the transactions alone, without tables, logins and

@@ -12,7 +12,7 @@ use std::path::Path;
 use serde_json::Value;
 use truetps_testkit::mysql_family::mariadb;
 
-use common::{Place, Ran, signal, wait_until};
+use common::{Place, Ran, has_strace, signal, wait_until};
 use rustix::process::Signal;
 use support::{ACCOUNT, Owned, PASSWORD};
 
@@ -431,4 +431,46 @@ fn a_folder_that_goes_away_costs_one_line() {
     let alerts: Vec<_> = ran.stdout.lines().filter(|line| line.starts_with("ALERT")).collect();
     assert_eq!(alerts.len(), 1, "{}", ran.stdout);
     assert!(alerts[0].contains("this run is recorded no further"), "{}", alerts[0]);
+}
+
+/// A power failure finds files before the names that they get, lines before the figures, and names in their folders.
+#[test]
+fn what_is_recorded_reaches_the_disk_in_order() {
+    if !has_strace() {
+        return;
+    }
+    let place = Place::new();
+    place.write("idle.lua", "function event() end");
+    let log = place.path().join("calls");
+    let program = env!("CARGO_BIN_EXE_truetps");
+    let traced = ["-f", "-y", "-s", "400", "-e", "trace=fsync,fdatasync,rename,renameat,renameat2", "-o"];
+    let run = ["sysbench", "./idle.lua", "--events=5", "run"];
+    let args = [&traced[..], &[log.to_str().unwrap(), program], &run].concat();
+    let ran: Ran = place.program(Path::new("strace"), &args).output().unwrap().into();
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let text = fs::read_to_string(&log).unwrap();
+    let calls: Vec<_> = text.lines().collect();
+    let runs = fs::read_dir(place.path().join("runs")).unwrap().map(|entry| entry.unwrap().path());
+    let folder = runs.filter(|path| !path.is_symlink()).next().unwrap();
+    let trial = folder.join("trial-0001");
+    let last = |what: &str, name: &Path| {
+        let wanted = format!("{what}sync(");
+        let path = format!(
+            "<{}>",
+            fs::canonicalize(name.parent().unwrap()).unwrap().join(name.file_name().unwrap()).display()
+        );
+        let is_it = |call: &&str| call.contains(&wanted) && call.contains(&path);
+        calls.iter().rposition(is_it).unwrap_or_else(|| panic!("{what}sync of {path}:\n{text}"))
+    };
+    let renamed = |name: &str| {
+        let is_it = |call: &&str| call.contains("rename") && call.contains(&format!("/{name}\""));
+        calls.iter().rposition(is_it).unwrap_or_else(|| panic!("rename of {name}:\n{text}"))
+    };
+    let written = renamed("run.json");
+    for name in ["intervals.jsonl", "latency.hdr", "run.json.tmp"] {
+        assert!(last("fdata", &trial.join(name)) < written, "{name}:\n{text}");
+    }
+    assert!(last("f", &trial) > written, "{text}");
+    assert!(last("f", &folder) > renamed("experiment.json"), "{text}");
+    last("f", folder.parent().unwrap());
 }

@@ -454,6 +454,36 @@ mod tests {
     use super::*;
     use crate::{Counts, LatencyFigures, Phase, new_histogram};
 
+    /// Whoever may write into a folder of runs may put a link or a pipe where truetps makes a file.
+    #[test]
+    fn locks_and_probes_of_a_folder_touch_no_file_behind_a_link() {
+        use std::os::unix::fs::symlink;
+
+        let dir = tempfile::tempdir().unwrap();
+        let precious = dir.path().join("precious");
+        fs::write(&precious, "whole").unwrap();
+        let runs = dir.path().join("runs");
+        fs::create_dir(&runs).unwrap();
+        let probe = runs.join(format!(".writable.{}", std::process::id()));
+        symlink(&precious, &probe).unwrap();
+        ExperimentFolder::check_writable(&runs).unwrap();
+        assert!(!probe.is_symlink());
+
+        let folder = ExperimentFolder { path: runs.clone() };
+        let lock = runs.join("lock");
+        symlink(&precious, &lock).unwrap();
+        assert!(folder.lock().is_err());
+        assert_eq!(fs::read(&precious).unwrap(), b"whole");
+        fs::remove_file(&lock).unwrap();
+        // A hard link is the other file itself: nothing of it is cut off.
+        fs::hard_link(&precious, &lock).unwrap();
+        drop(folder.lock().unwrap());
+        assert_eq!(fs::read(&precious).unwrap(), b"whole");
+        fs::remove_file(&lock).unwrap();
+        rustix::fs::mknodat(rustix::fs::CWD, &lock, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0).unwrap();
+        assert!(folder.lock().is_err(), "opening a pipe that nobody reads does not wait");
+    }
+
     #[test]
     fn intervals_of_a_killed_run_are_readable_to_the_last_whole_line() {
         let dir = tempfile::tempdir().unwrap();

@@ -235,6 +235,20 @@ mod tests {
         assert_eq!((ours[1].start_ms, ours[1].length_ms), (1000.0, 1000.0));
     }
 
+    /// A crafted file may have any number of empty places before a count.
+    #[test]
+    fn places_beyond_all_values_have_none() {
+        let last = Places::new(1, 3).unwrap();
+        assert_eq!(last.value(0), Some(0));
+        assert_eq!(last.value(2047), Some(2047));
+        for lowest in [1, 1 << 20] {
+            let places = Places::new(lowest, 3).unwrap();
+            for place in [1 << 20, 1 << 42, (1 << 42) + (1 << 10), 1 << 49, u64::MAX] {
+                assert_eq!(places.value(place), None, "{lowest}, {place}");
+            }
+        }
+    }
+
     #[test]
     fn counts_that_overflow_a_sum_are_refused() {
         let mut histogram = new_histogram();

@@ -249,3 +249,14 @@ pub(crate) fn has_server() -> bool {
     eprintln!("SKIPPED: no database server on this machine: {}", found.stderr);
     false
 }
+
+/// Whether this machine has strace, and lets it attach; CI must have it.
+pub(crate) fn has_strace() -> bool {
+    #[expect(clippy::disallowed_methods, reason = "a real tool")]
+    let found = Command::new("strace").arg("-V").output().is_ok_and(|output| output.status.success());
+    assert!(
+        found || std::env::var_os("TRUETPS_REQUIRE_SERVER").is_none(),
+        "TRUETPS_REQUIRE_SERVER is set and there is no strace"
+    );
+    found
+}
