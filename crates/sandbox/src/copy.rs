@@ -154,6 +154,30 @@ mod tests {
         assert_eq!((metadata.uid(), metadata.mode() & 0o777), (0, 0o700));
     }
 
+    /// One that the server's user has made, to a file that he may not read.
+    #[test]
+    fn a_hard_link_to_a_file_of_another_user_is_not_copied() {
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let (from, to, secret) = (dir.path().join("from"), dir.path().join("to"), dir.path().join("secret"));
+        let user = ServerUser { name: "test".to_owned(), uid: 4711, gid: 4712, switch: true };
+        fs::create_dir(&from).unwrap();
+        fs::write(from.join("his"), "rows").unwrap();
+        fs::hard_link(from.join("his"), from.join("his too")).unwrap();
+        for path in [&from, &from.join("his")] {
+            std::os::unix::fs::chown(path, Some(user.uid), Some(user.gid)).unwrap();
+        }
+        copy_datadir(&from, &to, &user).unwrap();
+        fs::remove_dir_all(&to).unwrap();
+        fs::write(&secret, "secret").unwrap();
+        fs::hard_link(&secret, from.join("ibdata1")).unwrap();
+        let error = copy_datadir(&from, &to, &user).unwrap_err().to_string();
+        assert!(error.contains("ibdata1: it is a hard link to a file of uid 0"), "{error}");
+        assert!(!to.join("ibdata1").exists() && fs::metadata(&secret).unwrap().uid() == 0);
+    }
+
     #[test]
     fn links_are_not_copied() {
         let dir = tempfile::tempdir().unwrap();

@@ -6,9 +6,10 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, mkdirat, openat, statat};
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, fstat, mkdirat, openat, statat};
 use rustix::io::Errno;
 use truetps_record::{open_no_link, regular_file};
 
@@ -21,6 +22,18 @@ pub(crate) fn read_text(path: &Path) -> Option<String> {
     let file = open_no_link(File::options().read(true), path).ok()?;
     file.take(TEXT_BYTES_MAX).read_to_string(&mut text).ok()?;
     Some(text)
+}
+
+/// Refuses a file that has more than one name and belongs to another user than its folder: the owner of the folder may have
+/// made a hard link in it to a file that only root may read or write.
+pub(crate) fn check_names(file: &File, owner: u32) -> io::Result<()> {
+    let metadata = file.metadata()?;
+    if metadata.nlink() > 1 && metadata.uid() != owner {
+        let problem =
+            format!("it is a hard link to a file of uid {}, and its folder belongs to uid {owner}", metadata.uid());
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, problem));
+    }
+    Ok(())
 }
 
 /// A folder that is open.
@@ -42,9 +55,12 @@ impl OpenFolder {
         Self::open_at(&self.0, name)
     }
 
+    /// Opens a file that may be read: see [`check_names`].
     pub(crate) fn file(&self, name: &OsStr) -> io::Result<File> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        regular_file(openat(&self.0, name, flags, Mode::empty())?.into())
+        let file = regular_file(openat(&self.0, name, flags, Mode::empty())?.into())?;
+        check_names(&file, fstat(&self.0)?.st_uid)?;
+        Ok(file)
     }
 
     /// Makes a folder that is ours alone.

@@ -10,7 +10,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Advice, fadvise};
@@ -18,6 +18,7 @@ use rustix::fs::{Advice, fadvise};
 use truetps_record::open_no_link;
 
 use crate::error::SandboxError;
+use crate::tree::check_names;
 
 const BLOCK_BYTES: usize = 1 << 20;
 
@@ -31,8 +32,9 @@ pub struct WornIn {
 /// file counted, where the server would throw the files away at its next start.
 pub fn wear_in_redo(datadir: &Path) -> Result<WornIn, SandboxError> {
     let mut worn = WornIn::default();
+    let owner = fs::metadata(datadir).map_err(SandboxError::io("look at", datadir))?.uid();
     for path in redo_files(datadir)? {
-        worn.bytes += overwrite(&path).map_err(SandboxError::io("overwrite", &path))?;
+        worn.bytes += overwrite(&path, owner).map_err(SandboxError::io("overwrite", &path))?;
         worn.files += 1;
     }
     if worn.files == 0 && !datadir.join("#innodb_redo").is_dir() {
@@ -54,8 +56,9 @@ fn redo_files(datadir: &Path) -> Result<Vec<PathBuf>, SandboxError> {
     Ok(found)
 }
 
-fn overwrite(path: &Path) -> io::Result<u64> {
+fn overwrite(path: &Path, owner: u32) -> io::Result<u64> {
     let file = open_no_link(OpenOptions::new().read(true).write(true), path)?;
+    check_names(&file, owner)?;
     let length = file.metadata()?.len();
     let mut block = vec![0; BLOCK_BYTES];
     let mut at = 0;
@@ -79,6 +82,22 @@ fn drop_from_cache(file: &File) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_hard_link_to_a_file_of_another_user_is_not_overwritten() {
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let (data, secret) = (dir.path().join("data"), dir.path().join("secret"));
+        fs::create_dir(&data).unwrap();
+        fs::write(&secret, "secret").unwrap();
+        fs::hard_link(&secret, data.join("ib_logfile0")).unwrap();
+        wear_in_redo(&data).unwrap();
+        std::os::unix::fs::chown(&data, Some(4711), Some(4711)).unwrap();
+        let error = wear_in_redo(&data).unwrap_err().to_string();
+        assert!(error.contains("is a hard link to a file of uid 0"), "{error}");
+    }
 
     #[test]
     fn content_and_size_stay() {
