@@ -62,6 +62,25 @@ fn scripts_of_the_older_api_give_numbers_as_texts() {
     assert!(!ran.stderr.contains("truetps"), "{}", ran.stderr);
 }
 
+/// LuaJIT converts the arguments of C functions before the call. 0.5 had no `ffi`, and 1.0.20 raises the same error.
+#[test]
+fn texts_as_numbers_of_c_functions_are_refused_with_a_hint() {
+    let place = Place::new();
+    for (call, named) in [
+        ("require('ffi').C.sb_rand_uniform(1, '10')", "bad argument #2 to 'sb_rand_uniform'"),
+        ("sysbench.rand.uniform(1, '10')", "bad argument #2 to 'uniform'"),
+    ] {
+        place.write("text.lua", &format!("function event() {call} end"));
+        let ran = place.run(&["sysbench", "./text.lua", "--events=1", "--runs=none", "run"]);
+        let expect = format!(
+            "{named} (cannot convert 'string' to 'unsigned int'); a C function takes no text as a number: use tonumber()"
+        );
+        assert!(ran.code == Some(1) && ran.stdout.contains(&expect), "{}{}", ran.stdout, ran.stderr);
+        place.write("number.lua", &format!("function event() {} end", call.replace("'10'", "tonumber('10')")));
+        assert_eq!(place.run(&["sysbench", "./number.lua", "--events=1", "--runs=none", "run"]).code, Some(0));
+    }
+}
+
 /// As programs that read sysbench's output expect it: a version of three numbers, and of LuaJIT's with its beta.
 const FIRST_LINE: &str = "sysbench 1.0.20 (using bundled LuaJIT 2.1.0-beta3)";
 

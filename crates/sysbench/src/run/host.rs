@@ -52,7 +52,11 @@ impl Failure {
     /// The line that says so.
     pub(crate) fn line(&self) -> String {
         let Self { function, problem } = self;
-        if function.is_empty() { problem.clone() } else { format!("`{function}' function failed: {problem}") }
+        // LuaJIT converts the arguments of C functions before they are called, and no texts among them.
+        let is_text_for_number = problem.contains("(cannot convert 'string' to '");
+        let hint = if is_text_for_number { "; a C function takes no text as a number: use tonumber()" } else { "" };
+        let named = if function.is_empty() { String::new() } else { format!("`{function}' function failed: ") };
+        format!("{named}{problem}{hint}")
     }
 }
 
