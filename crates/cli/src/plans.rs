@@ -1,11 +1,15 @@
 //! Finding a plan: a file, or one of those that ship inside the program.
 
 use std::fs;
+use std::io::Read;
 use std::path::Path;
 
 use truetps_record::{Plan, near_matches};
 
 use crate::failure::Failure;
+
+/// A plan with 10,000 statements of a kilobyte each has 10 MiB.
+const FILE_BYTES_MAX: u64 = 16 << 20;
 
 /// Plans that ship: name and text.
 pub(crate) const SHIPPED: [(&str, &str); 5] = [
@@ -25,7 +29,7 @@ pub(crate) fn text_of(plan: &str) -> Result<String, Failure> {
     let path = Path::new(plan);
     let is_path = plan.contains('/') || path.extension().is_some_and(|extension| extension == "toml");
     if is_path {
-        return fs::read_to_string(path).map_err(|error| Failure::usage(format!("plan `{plan}`: {error}")));
+        return read(path).map_err(|problem| Failure::usage(format!("plan `{plan}`: {problem}")));
     }
     let names: Vec<_> = SHIPPED.iter().map(|(name, _)| *name).collect();
     let near = near_matches(plan, names.iter().copied());
@@ -36,6 +40,17 @@ pub(crate) fn text_of(plan: &str) -> Result<String, Failure> {
         }
     };
     Err(Failure::usage(format!("unknown plan `{plan}`")).hint(hint))
+}
+
+/// A pipe is read as well, to its end.
+fn read(path: &Path) -> Result<String, String> {
+    let mut text = Vec::new();
+    let file = fs::File::open(path).map_err(|error| error.to_string())?;
+    file.take(FILE_BYTES_MAX + 1).read_to_end(&mut text).map_err(|error| error.to_string())?;
+    if text.len() as u64 > FILE_BYTES_MAX {
+        return Err(format!("the file is larger than {} MiB", FILE_BYTES_MAX >> 20));
+    }
+    String::from_utf8(text).map_err(|error| error.to_string())
 }
 
 pub(crate) fn parse(plan: &str) -> Result<Plan, Failure> {
@@ -59,6 +74,20 @@ pub(crate) fn refuse_record(plan: &Plan, what: &str) -> Result<(), Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_that_is_too_large_is_refused_by_name() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("p.toml");
+        let most = FILE_BYTES_MAX as usize;
+        fs::write(&path, "#".repeat(most)).unwrap();
+        assert_eq!(text_of(path.to_str().unwrap()).unwrap().len(), most);
+        fs::write(&path, "#".repeat(most + 1)).unwrap();
+        for name in [path.to_str().unwrap(), "/dev/zero"] {
+            let refused = text_of(name).unwrap_err().to_string();
+            assert!(refused.contains(&format!("plan `{name}`: the file is larger than 16 MiB")), "{refused}");
+        }
+    }
 
     #[test]
     fn records_are_no_plans() {

@@ -14,6 +14,11 @@ const TRIALS_MAX: usize = 20_000;
 const FACTORS_MAX: usize = 100;
 /// Each is looked for in each configuration.
 const LEFT_OUT_MAX: usize = 1000;
+/// A level, or a value of `server.settings`: more than the longest values of servers (`optimizer_switch`) have.
+const LEVEL_BYTES_MAX: usize = 4096;
+/// Names and levels of all trials together. Each trial in the schedule has all of its own, and readers of an `experiment.json` end
+/// at 64 MiB.
+const SCHEDULE_BYTES_MAX: usize = 32 << 20;
 /// MariaDB and MySQL accept at most this many connections.
 const CONNECTIONS_MAX: i64 = 100_000;
 const DAY_S: f64 = 86_400.0;
@@ -229,6 +234,7 @@ fn check_factors<'a>(
         if levels.is_empty() {
             return Err(value(key, "has no level"));
         }
+        levels.iter().try_for_each(|level| check_length(&key, level))?;
         let distinct: BTreeSet<_> = levels.iter().map(ToString::to_string).collect();
         if distinct.len() < levels.len() {
             return Err(value(key, "names a level twice"));
@@ -247,6 +253,15 @@ fn check_factors<'a>(
         }
     }
     Ok(())
+}
+
+fn check_length(key: &str, level: &SettingValue) -> Result<(), PlanError> {
+    match level {
+        SettingValue::Text(text) if text.len() > LEVEL_BYTES_MAX => {
+            Err(value(key, format!("a text of {} bytes is longer than {LEVEL_BYTES_MAX}", text.len())))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn is_setting_name(name: &str) -> bool {
@@ -360,7 +375,8 @@ fn check_overlap(plan: &Plan) -> Result<(), PlanError> {
     if plan.server.name.is_some() && plan.factors.contains_key(SERVER) {
         return Err(value("server.name", "`server` is a factor too: remove one of the two"));
     }
-    for name in plan.server.settings.keys() {
+    for (name, level) in &plan.server.settings {
+        check_length(&format!("server.settings.{name}"), level)?;
         if !is_setting_name(name) {
             let key = format!("server.settings.{name}");
             return Err(value(key, "a setting's name has lower-case letters, digits and `_` only"));
@@ -395,8 +411,28 @@ pub(crate) fn check_size(plan: &Plan) -> Result<(), PlanError> {
         if trials.is_none_or(|trials| trials > TRIALS_MAX) {
             return Err(value(key, format!("their product times `blocks` is more than {TRIALS_MAX} trials")));
         }
+        let bytes: usize = plan.factors.iter().map(|(name, levels)| longest(plan, key, name, levels)).sum();
+        let bytes = trials.unwrap_or_default().saturating_mul(bytes);
+        if bytes > SCHEDULE_BYTES_MAX {
+            let mib = |bytes: usize| bytes.div_ceil(1 << 20);
+            return Err(value(
+                key,
+                format!(
+                    "names and levels of all trials have {} MiB, more than {}: write fewer or shorter ones",
+                    mib(bytes),
+                    mib(SCHEDULE_BYTES_MAX)
+                ),
+            ));
+        }
     }
     Ok(())
+}
+
+/// Bytes of a factor's name and of its longest level in this form of the plan.
+fn longest(plan: &Plan, key: &str, name: &str, levels: &[SettingValue]) -> usize {
+    let quick = plan.quick.factors.get(name).filter(|_| key == "quick.factors");
+    let levels = quick.map_or(levels, Vec::as_slice);
+    name.len() + levels.iter().map(|level| level.to_string().len()).max().unwrap_or(0)
 }
 
 fn product(mut levels: impl Iterator<Item = usize>) -> Option<usize> {

@@ -259,6 +259,27 @@ fn plans_that_are_too_large_are_refused_at_once() {
     assert!(error_of(&design).contains("1001 combinations are more than 1000"));
 }
 
+/// Every trial of the schedule has a copy of its levels.
+#[test]
+fn texts_that_are_too_long_are_refused_by_their_key() {
+    let long = "x".repeat(4097);
+    let with = |section: &str, line: &str| SMALL.replace(section, &format!("{section}\n{line}"));
+    let level = with("[factors]", &format!("sql_mode = ['a', '{long}']"));
+    assert_eq!(error_of(&level), "`factors.sql_mode`: a text of 4097 bytes is longer than 4096");
+    let fixed = format!("{SMALL}\n[server.settings]\nsql_mode = '{long}'\n");
+    assert_eq!(error_of(&fixed), "`server.settings.sql_mode`: a text of 4097 bytes is longer than 4096");
+    Plan::parse(&with("[factors]", &format!("sql_mode = ['a', '{}']", &long[1..]))).unwrap();
+    // At most 20,000 trials, of 4 KiB each.
+    let levels = |name: &str, text: &str| {
+        let levels: Vec<_> = (0..50).map(|n| format!("'{n}{text}'")).collect();
+        format!("{name} = [{}]", levels.join(", "))
+    };
+    let factors = format!("{}\n{}", levels("f", ""), levels("sql_mode", &long[10..]));
+    let error = error_of(&(with("[factors]", &factors) + "\n[design]\nblocks = 2\n"));
+    let problem = "`factors`: names and levels of all trials have ";
+    assert!(error.starts_with(problem) && error.contains("more than 32: write fewer"), "{error}");
+}
+
 #[test]
 fn records_have_connections() {
     let record = SMALL.replace("about", "recorded_from = 'slap'\nabout");
