@@ -52,7 +52,7 @@ pub struct CellDetail {
     pub longest_ms: Option<f64>,
     /// Longest of all trials; `None`: none was as long as 100 ms.
     pub max_gap_ms: Option<f64>,
-    /// Geometric means over trials (means where one is zero); the source is that of the first trial that knows the line.
+    /// Geometric means over trials (means where one is zero); the source is named by the first trial that has the line.
     pub ledger: Ledger,
     /// What sessions waited on, longest first; `None` where no trial has seen a wait.
     pub waits: Option<TopWaits>,

@@ -402,8 +402,8 @@ struct Ends<'a> {
 }
 
 impl Ends<'_> {
-    /// Transactions that ended in a stretch; of a bucket that is in it in part, that part. Those of a bucket that a gap reaches
-    /// into ended beside the gap: what was queued behind a standstill ends at once after it.
+    /// Transactions that ended in a stretch; of a bucket that is in it in part, that part. Where a gap reaches into a bucket, its
+    /// transactions ended beside the gap: what was queued behind a standstill ends at once after it.
     fn within(&self, span: Span) -> f64 {
         let part = |step: &Step| {
             let (shared, open) = (self.outside_gaps(step.span.shared(span)), self.outside_gaps(step.span));

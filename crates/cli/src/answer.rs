@@ -75,7 +75,7 @@ pub(crate) fn give(folder: &ExperimentFolder, format: Format) -> Result<Exit, Fa
 }
 
 /// How many blocks in all may give every comparison its verdict, as far as they can be estimated; `None` where more blocks
-/// cannot be added or nobody would wait for them.
+/// cannot be added or would take too long.
 fn blocks_that_decide(input: &ReportInput<'_>) -> Option<u32> {
     const WORTH_WAITING_MAX: u32 = 20;
     let more = |contrast: &Contrast| match contrast.verdict {

@@ -69,7 +69,7 @@ const COMMANDS: [(&[&str], &str); 4] = [
     (&["mysqlslap"], "`truetps slap` takes the options of mysqlslap"),
 ];
 
-/// The same error with a tip that fits, or none; an error of a number is told in our own words. `command` is the word that was
+/// The same error with a tip that fits, or none; an error of a number has a text of our own. `command` is the word that was
 /// typed first.
 pub(crate) fn explain(mut error: clap::Error, command: Option<&str>) -> Result<clap::Error, Failure> {
     match error.kind() {

@@ -1,4 +1,4 @@
-//! What is told of an experiment on a server that truetps did not start.
+//! What a report adds for an experiment on a server that truetps did not start.
 
 use std::collections::BTreeSet;
 

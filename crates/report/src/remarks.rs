@@ -1,4 +1,4 @@
-//! What is said with a trial's figures wherever they are shown.
+//! Remarks that stand beside a trial's figures in every format.
 
 use truetps_record::Trial;
 

@@ -95,7 +95,7 @@ pub(crate) fn explained(views: &[View]) -> String {
             .to_owned(),
     ];
     if rows().any(|row| !is_sampled(&row)) {
-        said.push("Waits without a mark are timed by the server, those of its own threads among them.".to_owned());
+        said.push("Waits without a mark are timed by the server, including the waits of its own threads.".to_owned());
     }
     if rows().any(|row| is_sampled(&row)) {
         said.push(SAMPLED.to_owned());

@@ -146,10 +146,10 @@ fn left_text(entry: &JournalEntry, found: &str, restarted: bool) -> String {
     let JournalEntry { name, original, .. } = entry;
     if restarted {
         let is_ours = entry.ours.iter().any(|ours| same_setting(ours, found));
-        let as_set = if is_ours { ", which the run had set, too, in a way that no restart keeps" } else { "" };
+        let as_set = if is_ours { ", a value that the run had set, too, but that no restart keeps" } else { "" };
         return format!(
-            "{name} is {found} since the server was restarted{as_set}, and is left so; before the run it was {original}"
+            "{name} is {found} since the server was restarted{as_set}; left unchanged; before the run it was {original}"
         );
     }
-    format!("{name} is {found}, which is not what this run has set, and is left so; before the run it was {original}")
+    format!("{name} was changed to {found} by another session; left unchanged; before the run it was {original}")
 }

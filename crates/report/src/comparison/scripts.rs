@@ -167,7 +167,7 @@ fn is_same_text(a: &ScriptText, b: &ScriptText) -> bool {
     file_name(a) == file_name(b) && a.sha256 == b.sha256
 }
 
-/// `oltp_common`, of whatever folder.
+/// `oltp_common`, without its folder.
 fn file_name(text: &ScriptText) -> &str {
     text.name.rsplit('/').next().unwrap_or_default()
 }
