@@ -166,6 +166,8 @@ pub(crate) fn said(error: &DriverError) -> String {
             "{error}; connect with --ssl-mode=verify_identity and --ssl-ca=FILE, or agree to take the key with \
              --get-server-public-key"
         ),
+        DriverError::Login(LoginError::NotEncrypted { .. }) => format!("{error}; connect with --ssl-mode=required"),
+        DriverError::Tls(_) => format!("{error}; --ssl-mode and --ssl-ca choose another way, --ssl-mode=disabled none"),
         other => other.to_string(),
     }
 }

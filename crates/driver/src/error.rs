@@ -81,6 +81,11 @@ pub enum LoginError {
          key that the server sends, which may be the key of an attacker"
     )]
     UnknownKey { plugin: String, account: String },
+    #[error(
+        "the account `{account}` logs in with the plugin `{plugin}`, and without TLS its password cannot be encrypted: \
+         {problem}"
+    )]
+    NotEncrypted { plugin: String, account: String, problem: &'static str },
     #[error("the login of `{account}` with the plugin `{plugin}` went wrong: {problem}")]
     Exchange { plugin: String, account: String, problem: &'static str },
 }
@@ -100,6 +105,11 @@ impl LoginError {
             Self::UnknownKey { .. } => Some(
                 "connect with TLS (tls=verify-identity, ca=FILE; or tls=required), or agree to take the server's key: \
                  get_server_public_key=true",
+            ),
+            Self::NotEncrypted { .. } => Some(
+                "connect with TLS (tls=required), or with caching_sha2_password over a unix socket; a server makes an RSA \
+                 key at its start with caching_sha2_password_auto_generate_rsa_keys=ON or \
+                 sha256_password_auto_generate_rsa_keys=ON",
             ),
             Self::Exchange { .. } => None,
         }

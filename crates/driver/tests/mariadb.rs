@@ -31,6 +31,8 @@ fn logins_and_their_refusals() {
     let by_environment = server.tcp("native", "").with_password("s3cret p@ss");
     connect(&by_environment).unwrap();
 
+    passwords_of_every_length(&server, &["mysql_native_password"]);
+
     let check = |target, code, hint: &str| {
         let error = refusal(&target);
         assert_eq!((error.code(), error.class()), (code, ErrorClass::ConnectFailed), "{error}");
@@ -231,6 +233,22 @@ fn a_client_that_was_idle_for_too_long() {
     assert_eq!(error.class(), ErrorClass::ConnectionLost, "{error}");
 }
 
+fn passwords_of_every_length(server: &Server, plugins: &[&str]) {
+    let (long, foreign) = ("x".repeat(300), "ü€\u{1f600}\u{80}".repeat(9));
+    for plugin in plugins {
+        for password in ["", "p", "0123456789abcdefghij", &foreign, &long] {
+            let using = format!("IDENTIFIED VIA {plugin} USING PASSWORD('{password}')");
+            server.run(&[&format!("CREATE OR REPLACE USER acc@'%' {using}")]);
+            for target in [server.tcp("acc", "?tls=off"), server.tcp("acc", "?tls=required"), server.socket("acc", "")]
+            {
+                connect(&target.clone().with_password(password))
+                    .unwrap_or_else(|error| panic!("{plugin} {} {target}: {error}", password.len()));
+                assert_eq!(refusal(&target.with_password(format!("{password}x"))).code(), 1045, "{plugin}");
+            }
+        }
+    }
+}
+
 #[test]
 fn plugins_of_mariadb() {
     let Some(binary) = mariadb_with_plugins("plugins_of_mariadb") else { return };
@@ -248,6 +266,7 @@ fn plugins_of_mariadb() {
         connect(&server.tcp(&format!("two:{password}"), "?tls=off")).unwrap();
     }
     assert_eq!(refusal(&server.tcp("ed:wrong", "")).code(), 1045);
+    passwords_of_every_length(&server, &["ed25519", "mysql_native_password"]);
     let error = refusal(&server.tcp("parsec:s3cret", ""));
     let DriverError::Login(LoginError::UnknownPlugin { plugin, account }) = &error else { panic!("{error}") };
     assert_eq!((plugin.as_str(), account.as_str()), ("parsec", "parsec"));

@@ -4,8 +4,9 @@
 mod support;
 
 use support::{Prepared, Server, connect, refusal, tls_version};
-use truetps_driver::{DriverError, ErrorClass, Target};
-use truetps_testkit::mysql_family::mysql;
+use truetps_driver::{DriverError, Endpoint, ErrorClass, Target};
+use truetps_sandbox::ServerVersion;
+use truetps_testkit::mysql_family::{fetched, mysql};
 
 fn user_of(target: &Target) -> String {
     let mut client = connect(target).unwrap_or_else(|error| panic!("{target}: {error}"));
@@ -78,6 +79,99 @@ fn sha256_password() {
     }
     assert_eq!(refusal(&server.tcp("old:wrong", "?tls=off")).code(), 1045);
     assert_eq!(refusal(&server.tcp("old", "?tls=off")).code(), 1045);
+}
+
+/// Each login twice: what the server does not know yet takes the whole exchange.
+#[test]
+fn passwords_of_every_length_on_every_version() {
+    for server in fetched("passwords_of_every_length_on_every_version") {
+        // Before 5.7 no statement names a plugin and a password.
+        if !server.binary.is_mariadb() && server.binary.version >= ServerVersion::new(5, 7, 0) {
+            log_in_with_all_passwords(server.name, &Server::start(&server.binary, &[(SHA256_KEYS, "ON")]));
+        }
+    }
+}
+
+const SHA256_KEYS: &str = "loose_sha256_password_auto_generate_rsa_keys";
+
+fn log_in_with_all_passwords(name: &str, server: &Server) {
+    const NO_SUCH_PLUGIN: u16 = 1524;
+    // Without TLS 213 bytes fit a key of 2048 bits.
+    let (long, foreign) = ("x'".repeat(127) + "y", "ü€\u{80}".repeat(14));
+    // MySQL 5.7 as it is fetched makes none.
+    let key = server.admin().query("SHOW STATUS LIKE 'Rsa_public_key'").unwrap().rows;
+    let has_key = key.iter().any(|row| row[1].as_ref().is_some_and(|key| !key.is_empty()));
+    for plugin in ["mysql_native_password", "caching_sha2_password", "sha256_password"] {
+        if plugin == "sha256_password" && !has_key {
+            continue;
+        }
+        for password in ["", "p", "0123456789abcdefghij", &foreign, &long] {
+            let quoted = password.replace('\'', "''");
+            let made = format!("CREATE USER acc@'%' IDENTIFIED WITH {plugin} BY '{quoted}'");
+            match server.admin().execute(&made) {
+                Err(error) if error.code() == NO_SUCH_PLUGIN => break,
+                other => other.unwrap_or_else(|error| panic!("{name}: {made}: {error}")),
+            };
+            for target in [
+                server.tcp("acc", "?tls=off"),
+                server.tcp("acc", "?tls=required"),
+                server.socket("acc", ""),
+                server.socket("acc", "&tls=required"),
+            ] {
+                server.run(&["FLUSH PRIVILEGES"]);
+                // Those that are fetched of older versions offer no TLS, or no cipher that is spoken here.
+                if !target.tls.is_required() || name == "mysql-9.7" {
+                    log_in_twice(&target, password, plugin);
+                }
+            }
+            server.run(&["DROP USER acc@'%'"]);
+        }
+    }
+}
+
+fn log_in_twice(target: &Target, password: &str, plugin: &str) {
+    let right = target.clone().with_password(password);
+    let is_unix = matches!(target.endpoints[0], Endpoint::Unix(_));
+    let by_key = !target.tls.is_required() && (plugin == "sha256_password" || plugin.starts_with("cach") && !is_unix);
+    for _ in 0..2 {
+        let about = format!("{plugin} {} {target}", password.len());
+        match connect(&right) {
+            Ok(mut client) => drop(client.query("DO 1").unwrap()),
+            Err(error) => {
+                assert!(by_key && password.len() > 213, "{about}: {error}");
+                assert!(error.to_string().contains("too long for the server's RSA key"), "{about}: {error}");
+                assert!(error.hint().unwrap().contains("tls=required"), "{about}");
+            }
+        }
+    }
+    if password.len() < 213 {
+        assert_eq!(refusal(&target.clone().with_password(format!("{password}x"))).code(), 1045, "{plugin} {target}");
+    }
+}
+
+/// It answers the question for its key as it does a wrong password.
+#[test]
+fn a_server_without_a_key_is_no_wrong_password() {
+    for server in fetched("a_server_without_a_key_is_no_wrong_password") {
+        if server.binary.is_mariadb() {
+            continue;
+        }
+        let keys = [(SHA256_KEYS, "OFF"), ("loose_caching_sha2_password_auto_generate_rsa_keys", "OFF")];
+        let (name, server) = (server.name, Server::start(&server.binary, &keys));
+        for plugin in ["caching_sha2_password", "sha256_password"] {
+            let made = format!("CREATE USER {plugin}@'%' IDENTIFIED WITH {plugin} BY 'right'");
+            if server.admin().execute(&made).is_err() {
+                continue;
+            }
+            let error = refusal(&server.tcp(&format!("{plugin}:right"), "?tls=off"));
+            assert!(error.to_string().ends_with("the server has no RSA key"), "{name} {plugin}: {error}");
+            assert!(error.hint().unwrap().contains("auto_generate_rsa_keys=ON"), "{name}");
+        }
+        // An account that the server remembers needs no key; before 8.0 there is none of this plugin.
+        if connect(&server.socket("caching_sha2_password:right", "")).is_ok() {
+            connect(&server.tcp("caching_sha2_password:right", "?tls=off")).unwrap();
+        }
+    }
 }
 
 #[test]

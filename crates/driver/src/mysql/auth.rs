@@ -67,6 +67,8 @@ pub(super) enum Problem {
     NotSecret,
     /// The answer would be encrypted with the key of whoever answers.
     UnknownKey,
+    /// There is no key that the password fits.
+    NotEncrypted(&'static str),
     /// The server's part of the exchange makes no sense.
     Exchange(&'static str),
 }
@@ -108,6 +110,11 @@ impl Auth {
         Ok((auth, answer))
     }
 
+    /// Whether the server was asked for its key, which it answers with nothing but that key, where it has one.
+    pub(super) fn waits_for_key(&self) -> bool {
+        self.asked_key
+    }
+
     /// Answers what the server asks next; `None` where it only tells that all is well.
     pub(super) fn more(&mut self, data: &[u8], password: &[u8], channel: Channel) -> Result<Option<Vec<u8>>, Problem> {
         const FAST_PATH_IS_ENOUGH: &[u8] = &[3];
@@ -142,7 +149,7 @@ impl Auth {
         let mixed: Vec<u8> =
             clear(password).iter().zip(self.nonce.iter().cycle()).map(|(byte, nonce)| byte ^ nonce).collect();
         key.encrypt(&mut OsRng, Oaep::new::<Sha1>(), &mixed)
-            .map_err(|_| Problem::Exchange("the password is too long for the server's public key"))
+            .map_err(|_| Problem::NotEncrypted("it is too long for the server's RSA key"))
     }
 }
 

@@ -4,6 +4,7 @@ use super::auth::{Auth, Channel, Plugin, Problem};
 use super::handshake::{Greeting, LoginReply, parse_login_reply, put_login};
 use crate::{DriverError, Endpoint, LoginError, Target, Tls, TlsMode};
 
+const ACCESS_DENIED: u16 = 1045;
 /// A server with several plugins for one account asks for each in turn; MariaDB allows some.
 const SWITCHES_MAX: u8 = 16;
 
@@ -46,7 +47,13 @@ impl LoginExchange {
 
     /// Takes the server's next packet.
     pub(super) fn packet(&mut self, payload: &[u8], target: &Target) -> Result<LoginStep, DriverError> {
-        match parse_login_reply(payload)? {
+        let reply = parse_login_reply(payload).map_err(|refusal| match refusal {
+            DriverError::Server(said) if said.code == ACCESS_DENIED && self.auth.waits_for_key() => {
+                error(target, self.auth.plugin, Problem::NotEncrypted("the server has no RSA key"))
+            }
+            other => other,
+        });
+        match reply? {
             LoginReply::LoggedIn => Ok(LoginStep::LoggedIn),
             LoginReply::Switch { plugin, data } => self.switch(plugin, data, target).map(LoginStep::Answer),
             LoginReply::More(data) => {
@@ -95,6 +102,7 @@ fn error(target: &Target, plugin: Plugin, problem: Problem) -> DriverError {
     match problem {
         Problem::NotSecret => LoginError::NotSecret { plugin, account }.into(),
         Problem::UnknownKey => LoginError::UnknownKey { plugin, account }.into(),
+        Problem::NotEncrypted(problem) => LoginError::NotEncrypted { plugin, account, problem }.into(),
         Problem::Exchange(problem) => LoginError::Exchange { plugin, account, problem }.into(),
     }
 }
