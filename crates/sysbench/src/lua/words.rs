@@ -112,8 +112,9 @@ fn is_way_to_any_name(word: &[u8], before: [Option<Token<'_>>; 2], after: &Token
     match (before, word) {
         // An option of this name.
         ([Some(Token::Word(b"opt")), Some(Token::Sign(b'.'))], _) => false,
-        (_, b"_G" | b"sysbench") => !is_field(&mut after),
-        ([Some(Token::Word(b"sysbench")), Some(Token::Sign(b'.'))], b"opt") => !is_field(&mut after),
+        (_, b"_G" | b"sysbench") | ([Some(Token::Word(b"sysbench")), Some(Token::Sign(b'.'))], b"opt") => {
+            !is_field(&mut after)
+        }
         _ => WAYS_TO_ANY_NAME.contains(&word),
     }
 }
