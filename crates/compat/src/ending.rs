@@ -18,9 +18,7 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// Clients that are at work, and how they are known.
 pub(crate) struct Clients {
-    /// For connections from which statements are ended.
-    pub(crate) target: Target,
-    pub(crate) connections: ConnectionIds,
+    pub(crate) sessions: OwnSessions,
     /// What their statements begin with.
     pub(crate) starts: Vec<String>,
 }
@@ -29,7 +27,6 @@ impl Clients {
     /// Ends what they are at some time after the user has asked for the end, until `is_over`.
     pub(crate) fn end_when_wanted(&self, stop: &AtomicBool, is_over: &AtomicBool) {
         let starts: Vec<&str> = self.starts.iter().map(String::as_str).collect();
-        let which = |connection| u32::try_from(connection).is_ok_and(|id| self.connections.contains(id));
         let mut since = None;
         while !is_over.load(Ordering::Relaxed) {
             thread::park_timeout(LOOK);
@@ -39,27 +36,45 @@ impl Clients {
             let waited = since.get_or_insert_with(Instant::now).elapsed();
             if waited >= PATIENCE && !is_over.load(Ordering::Relaxed) {
                 // One that goes on is looked at again.
-                let _ = end_statements(&self.target, &which, &starts, waited >= LONG_PATIENCE);
+                let _ = self.sessions.end_statements(&starts, waited >= LONG_PATIENCE);
             }
         }
     }
 }
 
-/// Ends what runs on these connections, if it begins like that.
-pub(crate) fn end_statements(
-    target: &Target,
-    which: &dyn Fn(u64) -> bool,
-    starts: &[&str],
-    with_connection: bool,
-) -> Result<(), DriverError> {
-    let mut client = Client::connect(target, KILL_TIMEOUT)?;
-    // Behind a proxy this may be another server, where the number is somebody else's.
-    for session in ServerSession::list(&mut client)? {
-        if which(session.id) && begins(&session.statement, starts) {
-            session.end(&mut client, with_connection)?;
-        }
+/// Sessions whose statements may be ended: by number, account and schema together, and by what their statement begins with.
+pub(crate) struct OwnSessions {
+    /// For connections from which statements are ended; it lists all connections.
+    target: Target,
+    connections: ConnectionIds,
+    /// That they may be in; empty: none.
+    schemas: Vec<String>,
+}
+
+impl OwnSessions {
+    /// Of connections to this target, which are listed from now on.
+    pub(crate) fn of(target: &mut Target, schemas: Vec<String>) -> Self {
+        let connections = ConnectionIds::default();
+        target.connections = Some(connections.clone());
+        Self { target: Target { setup: Vec::new(), ..target.clone() }, connections, schemas }
     }
-    Ok(())
+
+    /// Ends what runs in them, if it begins like that.
+    pub(crate) fn end_statements(&self, starts: &[&str], with_connection: bool) -> Result<(), DriverError> {
+        let mut client = Client::connect(&self.target, KILL_TIMEOUT)?;
+        let Some((user, others)) = ServerSession::beside(&mut client, &self.connections)? else { return Ok(()) };
+        for session in others {
+            if self.may_end(&session, &user, starts) {
+                session.end(&mut client, with_connection)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn may_end(&self, session: &ServerSession, user: &str, starts: &[&str]) -> bool {
+        let is_own = self.schemas.iter().any(|schema| session.is_of(&self.connections, user, schema));
+        is_own && begins(&session.statement, starts)
+    }
 }
 
 /// Whether a statement begins like one of these.
@@ -91,11 +106,20 @@ mod tests {
             row.push(Some("0.000".to_owned()));
             row
         };
+        let mut target = Target::parse("mysql://u@h/d").unwrap();
+        let own = OwnSessions::of(&mut target, vec!["d".to_owned()]);
+        own.connections.add(7);
         let is_of = |row: &[Option<String>]| {
-            ServerSession::of_row(row).is_some_and(|session| session.id == 7 && begins(&session.statement, &starts))
+            ServerSession::of_row(row).is_some_and(|session| own.may_end(&session, "u", &starts))
         };
         assert!(is_of(&row("7", Some("INSERT INTO t VALUES ('?')"))));
         assert!(is_of(&row("7", Some("select a from t where id = 5"))));
+        // The same number and statement of another account, or in another schema: another server, or the same one restarted.
+        for (cell, text) in [(1, "v"), (3, "shop")] {
+            let mut other = row("7", Some("INSERT INTO t VALUES ('?')"));
+            other[cell] = Some(text.to_owned());
+            assert!(!is_of(&other), "{other:?}");
+        }
         for other in
             [row("8", Some("INSERT INTO t VALUES ('x')")), row("7", Some("SELECT 1")), row("7", None), Vec::new()]
         {

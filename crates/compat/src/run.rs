@@ -7,12 +7,12 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread::{self, Thread};
 use std::time::Duration;
 
-use truetps_driver::{Client, ConnectionIds, Target, server_settings};
+use truetps_driver::{Client, Target, server_settings};
 use truetps_engine::{LoadSpec, OpenPacing, Outcome, Pacing, Quota, Rate, RateOf};
 use truetps_lab::{Seen, TrialContext, connect_timeout, run_trial};
 use truetps_record::{ErrorPolicy, FolderError, Load, OtherRun, Phase, Spacing, Trial};
 
-use crate::ending::{Clients, start_of};
+use crate::ending::{Clients, OwnSessions, start_of};
 use crate::recording::Recording;
 use crate::truth::{Ran, Truth};
 
@@ -164,14 +164,12 @@ fn settings_of(context: &TrialContext<'_>) -> Option<BTreeMap<String, String>> {
 /// Runs a load whose statements are ended soon after the user has asked for the end: nobody waits for a lock, or a long
 /// query, that he wants no more.
 fn run_and_end<T>(context: &TrialContext<'_>, run: impl FnOnce(&TrialContext<'_>) -> T) -> T {
-    let connections = ConnectionIds::default();
-    let target = Target { connections: Some(connections.clone()), ..context.target.clone() };
+    let mut target = context.target.clone();
+    let schema = target.login.database.clone().unwrap_or_default();
+    let sessions = OwnSessions::of(&mut target, vec![schema]);
     let statements = context.workload.statements();
-    let clients = Clients {
-        target: Target { setup: Vec::new(), ..context.target.clone() },
-        connections,
-        starts: statements.iter().map(|statement| start_of(statement.sql()).to_owned()).collect(),
-    };
+    let clients =
+        Clients { sessions, starts: statements.iter().map(|statement| start_of(statement.sql()).to_owned()).collect() };
     let context = TrialContext { load: context.load.clone(), target: &target, ..*context };
     let is_over = AtomicBool::new(false);
     thread::scope(|scope| {

@@ -1,6 +1,6 @@
 //! Statements that are ended in a server of the MySQL family by KILL, from another session, as theirs is busy.
 
-use truetps_driver::{Client, DriverError};
+use truetps_driver::{Client, ConnectionIds, DriverError};
 
 /// A session as `SHOW FULL PROCESSLIST` lists it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,8 +37,26 @@ impl ServerSession {
         })
     }
 
+    /// All that the account sees but this session, and the name of the account. `None`: this session, which is connected with
+    /// `ids`, has another number in the server than it was greeted with. Behind a proxy no number proves anything.
+    pub fn beside(client: &mut Client, ids: &ConnectionIds) -> Result<Option<(String, Vec<Self>)>, DriverError> {
+        let row = client.query("SELECT CONNECTION_ID(), USER()")?.rows.into_iter().next().unwrap_or_default();
+        let mut cells = row.into_iter().map(Option::unwrap_or_default);
+        let (own, user) = (cells.next().and_then(|id| id.parse().ok()), cells.next().unwrap_or_default());
+        let Some(own) = own.filter(|own| is_listed(*own, ids)) else { return Ok(None) };
+        let user = user.rsplit_once('@').map_or("", |(user, _)| user).to_owned();
+        let others = Self::list(client)?.into_iter().filter(|session| session.id != own);
+        Ok(Some((user, others.collect())))
+    }
+
+    /// Whether a run with these connections, this account and this schema has the session: numbers come again after a restart,
+    /// and in another server.
+    pub fn is_of(&self, ids: &ConnectionIds, user: &str, schema: &str) -> bool {
+        self.user == user && self.schema.eq_ignore_ascii_case(schema) && is_listed(self.id, ids)
+    }
+
     /// All that the account sees: its own at least.
-    pub fn list(client: &mut Client) -> Result<Vec<Self>, DriverError> {
+    pub(crate) fn list(client: &mut Client) -> Result<Vec<Self>, DriverError> {
         let rows = client.query("SHOW FULL PROCESSLIST")?.rows;
         Ok(rows.iter().filter_map(|row| Self::of_row(row)).collect())
     }
@@ -51,4 +69,8 @@ impl ServerSession {
             _ => Ok(()),
         }
     }
+}
+
+fn is_listed(id: u64, ids: &ConnectionIds) -> bool {
+    u32::try_from(id).is_ok_and(|id| ids.contains(id))
 }

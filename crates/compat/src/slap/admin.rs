@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use truetps_driver::{Client, DriverError, QueryResult, Target};
 
-use crate::ending::{end_statements, start_of};
+use crate::ending::{OwnSessions, start_of};
 use crate::run::{ANSWER_TIMEOUT, STATEMENT_TIMEOUT};
 
 /// Between two looks at whether the user has had enough.
@@ -18,8 +18,6 @@ const PATIENCE_LOOKS: u32 = 5;
 pub(super) struct Admin {
     target: Target,
     client: Client,
-    /// The server's number of the connection.
-    id: u64,
     watch: Arc<Watch>,
     watcher: Option<JoinHandle<()>>,
 }
@@ -28,35 +26,29 @@ pub(super) struct Admin {
 struct Watch {
     /// The statement that may be ended. Whoever ends one holds the lock meanwhile, so that it is not the next one that is
     /// hit.
-    at_work: Mutex<Option<Statement>>,
+    at_work: Mutex<Option<String>>,
     stop: Arc<AtomicBool>,
     is_over: AtomicBool,
-    /// The connection from which statements are ended.
-    target: Target,
-}
-
-struct Statement {
-    /// The server's number of its connection.
-    connection: u64,
-    sql: String,
+    sessions: OwnSessions,
 }
 
 impl Watch {
-    fn at_work(&self) -> MutexGuard<'_, Option<Statement>> {
+    fn at_work(&self) -> MutexGuard<'_, Option<String>> {
         self.at_work.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Admin {
-    pub(super) fn connect(target: &Target, stop: Arc<AtomicBool>) -> Result<Self, DriverError> {
-        let (client, id) = connect(target)?;
-        let target = target.clone();
-        let without_setup = Target { setup: Vec::new(), ..target.clone() };
+    /// `schema`: where its statements run once it is there.
+    pub(super) fn connect(target: &Target, schema: &str, stop: Arc<AtomicBool>) -> Result<Self, DriverError> {
+        let mut target = target.clone();
+        let sessions = OwnSessions::of(&mut target, vec![schema.to_owned(), String::new()]);
+        let client = connect(&target)?;
         let at_work = Mutex::new(None);
-        let watch = Arc::new(Watch { at_work, stop, is_over: AtomicBool::new(false), target: without_setup });
+        let watch = Arc::new(Watch { at_work, stop, is_over: AtomicBool::new(false), sessions });
         let watched = Arc::clone(&watch);
         let watcher = Some(thread::spawn(move || end_when_wanted(&watched)));
-        Ok(Self { target, client, id, watch, watcher })
+        Ok(Self { target, client, watch, watcher })
     }
 
     pub(super) fn client(&mut self) -> &mut Client {
@@ -70,7 +62,7 @@ impl Admin {
 
     /// Runs a statement that ends soon after the user has asked for the end.
     pub(super) fn query(&mut self, sql: &str) -> Result<QueryResult, DriverError> {
-        *self.watch.at_work() = Some(Statement { connection: self.id, sql: sql.to_owned() });
+        *self.watch.at_work() = Some(sql.to_owned());
         let result = self.client.query(sql);
         *self.watch.at_work() = None;
         result
@@ -83,7 +75,7 @@ impl Admin {
 
     /// Connects anew. What the old connection held, as locks, is free once the server has noticed.
     pub(super) fn renew(&mut self) -> Result<(), DriverError> {
-        (self.client, self.id) = connect(&self.target)?;
+        self.client = connect(&self.target)?;
         Ok(())
     }
 }
@@ -98,11 +90,10 @@ impl Drop for Admin {
     }
 }
 
-fn connect(target: &Target) -> Result<(Client, u64), DriverError> {
+fn connect(target: &Target) -> Result<Client, DriverError> {
     let mut client = Client::connect(target, ANSWER_TIMEOUT)?;
-    let id = client.query_value("SELECT CONNECTION_ID()")?.and_then(|id| id.parse().ok());
     client.set_timeout(STATEMENT_TIMEOUT)?;
-    Ok((client, id.unwrap_or_default()))
+    Ok(client)
 }
 
 /// Ends the statement at work once the user has asked for the end: from a connection of its own, as the one at work is
@@ -115,11 +106,10 @@ fn end_when_wanted(watch: &Watch) {
             continue;
         }
         let at_work = watch.at_work();
-        if let Some(statement) = &*at_work {
+        if let Some(sql) = &*at_work {
             looks += 1;
             // It may have ended of itself; and one that goes on is looked at again.
-            let which = |connection| connection == statement.connection;
-            let _ = end_statements(&watch.target, &which, &[start_of(&statement.sql)], looks > PATIENCE_LOOKS);
+            let _ = watch.sessions.end_statements(&[start_of(sql)], looks > PATIENCE_LOOKS);
         }
     }
 }

@@ -156,7 +156,7 @@ fn test(
 ) -> Result<u8, Refusal> {
     let failed = |text: String| Refusal::new(FAILED, text);
     make_room(settings.concurrency.iter().copied().max().unwrap_or(1)).map_err(failed)?;
-    let connected = Admin::connect(target, Arc::clone(&world.stop));
+    let connected = Admin::connect(target, &settings.schema, Arc::clone(&world.stop));
     let mut admin = connected.map_err(|error| failed(format!("Error when connecting to server: {}", said(&error))))?;
     let server = server_facts(admin.client()).map_err(|error| failed(said(&error)))?;
     let asked = target.clone();

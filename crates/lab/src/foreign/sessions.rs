@@ -51,27 +51,14 @@ impl OwnSessions {
             );
             return Ok(client.query(&sql)?.rows.iter().filter_map(|row| ServerSession::of_row(row)).collect());
         }
-        let row = client.query("SELECT CONNECTION_ID(), USER()")?.rows.into_iter().next().unwrap_or_default();
-        let mut cells = row.into_iter().map(Option::unwrap_or_default);
-        let (own, user) = (cells.next().and_then(|id| id.parse().ok()), cells.next().unwrap_or_default());
-        let user = user.rsplit_once('@').map_or("", |(user, _)| user);
-        // A proxy gives out numbers of its own, and the server has another one for this session.
-        let Some(own) = own.filter(|own| self.is_listed(*own)) else { return Ok(Vec::new()) };
-        let all = ServerSession::list(client)?.into_iter();
-        Ok(all.filter(|session| session.id != own && self.is_ours(session, user)).collect())
-    }
-
-    fn is_listed(&self, id: u64) -> bool {
-        u32::try_from(id).is_ok_and(|id| self.ids.contains(id))
+        let Some((user, all)) = ServerSession::beside(client, &self.ids)? else { return Ok(Vec::new()) };
+        Ok(all.into_iter().filter(|session| self.is_ours(session, &user)).collect())
     }
 
     /// Whether a session of the MySQL family is the run's. `user`: that of the run.
     fn is_ours(&self, session: &ServerSession, user: &str) -> bool {
-        if session.user != user {
-            return false;
-        }
-        self.control == Some(session.id)
-            || (self.is_proof && self.is_listed(session.id) && session.schema.eq_ignore_ascii_case(&self.schema))
+        (session.user == user && self.control == Some(session.id))
+            || (self.is_proof && session.is_of(&self.ids, user, &self.schema))
     }
 }
 
