@@ -12,6 +12,7 @@ pub(crate) struct Recorded {
     plan: Plan,
     experiment: Experiment,
     trials: Vec<Trial>,
+    attempts: Vec<Trial>,
     details: Vec<TrialDetail>,
     pub(crate) series: Vec<TrialSeries>,
     variables: BTreeMap<String, BTreeMap<String, String>>,
@@ -35,6 +36,7 @@ impl Recorded {
         let mut recorded = Self {
             plan: folder.plan()?,
             trials: Vec::new(),
+            attempts: Vec::new(),
             details: Vec::new(),
             series: Vec::new(),
             variables: BTreeMap::new(),
@@ -42,6 +44,12 @@ impl Recorded {
             experiment,
         };
         let names: Vec<_> = recorded.experiment.schedule.iter().map(|scheduled| scheduled.name.clone()).collect();
+        for name in recorded.experiment.guest.iter().flat_map(|_| &names) {
+            match folder.attempts(name) {
+                Ok(attempts) => recorded.attempts.extend(attempts),
+                Err(error) => recorded.unread.push(Unread { what: without_place(folder, &error), whole_trial: false }),
+            }
+        }
         for read in read_all(folder, &names, Histograms::Read) {
             recorded.unread.extend(read.unread);
             let Some(trial) = read.trial else { continue };
@@ -65,6 +73,7 @@ impl Recorded {
             experiment: &self.experiment,
             analysis,
             trials: &self.trials,
+            attempts: &self.attempts,
             variables: &self.variables,
             details: &self.details,
             unread: &self.unread,
@@ -155,10 +164,13 @@ impl ReadTrial {
     }
 
     fn cannot(&mut self, folder: &ExperimentFolder, error: &FolderError, whole_trial: bool) {
-        // The same files make the same report wherever they are.
-        let what = error.to_string().replace(&format!("{}/", folder.path().display()), "");
-        self.unread.push(Unread { what, whole_trial });
+        self.unread.push(Unread { what: without_place(folder, error), whole_trial });
     }
+}
+
+/// The same files make the same report wherever they are.
+fn without_place(folder: &ExperimentFolder, error: &FolderError) -> String {
+    error.to_string().replace(&format!("{}/", folder.path().display()), "")
 }
 
 fn has_server(probe: Option<&ProbeSeries>) -> bool {

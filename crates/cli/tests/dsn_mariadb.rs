@@ -381,6 +381,13 @@ fn a_sweep_is_gone_on_with_on_the_server_that_it_was_begun_on() {
     let resumed = place.run(&words);
     assert_eq!(resumed.code, Some(3), "one block decides nothing: {}", resumed.stderr);
     assert!(resumed.stderr.contains("sync_binlog=0 connections=2"), "in the plan's order: {}", resumed.stderr);
+    // What the attempt that was repeated has written was written, too.
+    let redo = |trial: &&str| place.run_json(trial)["logged"]["redo_bytes"].as_u64().unwrap();
+    let all: u64 = ["trial-0001", "trial-0001.attempt-1", "trial-0002"].iter().map(redo).sum();
+    // One block decides nothing here, either.
+    let report = place.run(&["report", "--format", "json"]).stdout;
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    assert_eq!(report["experiment"]["logged"]["redo_bytes"], all, "{}", report["experiment"]["logged"]);
     assert_eq!(owned.belongings(), before);
 }
 

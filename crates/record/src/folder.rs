@@ -253,6 +253,12 @@ impl ExperimentFolder {
         Ok(None)
     }
 
+    /// Attempts of a trial that were repeated, oldest first.
+    pub fn attempts(&self, name: &str) -> Result<Vec<Trial>, FolderError> {
+        let names = (1..=ATTEMPTS_MAX).map(|n| attempt_name(name, n));
+        names.map_while(|name| self.trial(&name).transpose()).collect()
+    }
+
     /// Files of a trial that are there, as paths below its folder.
     pub fn trial_files(&self, trial: &str) -> Vec<&'static str> {
         let folder = self.path.join(trial);
@@ -339,11 +345,15 @@ impl ExperimentFolder {
             return Ok(());
         }
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let attempts = (1..=ATTEMPTS_MAX).map(|n| self.path.join(format!("{name}.attempt-{n}")));
+        let attempts = (1..=ATTEMPTS_MAX).map(|n| self.path.join(attempt_name(&name, n)));
         let unused = attempts.into_iter().find(|kept| !kept.exists());
         let unused = unused.ok_or_else(|| FolderError::content(path, "too many earlier attempts are kept"))?;
         fs::rename(path, unused).map_err(FolderError::io(path))
     }
+}
+
+fn attempt_name(trial: &str, n: u32) -> String {
+    format!("{trial}.attempt-{n}")
 }
 
 /// Held by the process that measures an experiment.

@@ -17,6 +17,7 @@ pub(crate) struct Fixture {
     pub(crate) plan: Plan,
     pub(crate) experiment: Experiment,
     pub(crate) trials: Vec<Trial>,
+    pub(crate) attempts: Vec<Trial>,
     pub(crate) analysis: Analysis,
     pub(crate) variables: BTreeMap<String, BTreeMap<String, String>>,
     pub(crate) details: Vec<TrialDetail>,
@@ -69,7 +70,8 @@ impl Fixture {
         let (schedule, trials) = run(&plan);
         let experiment = experiment(&plan, schedule);
         let analysis = analyse(&plan, &experiment, &trials);
-        Self { plan, experiment, trials, analysis, variables: BTreeMap::new(), details: Vec::new(), unread: Vec::new() }
+        let (attempts, details, unread) = (Vec::new(), Vec::new(), Vec::new());
+        Self { plan, experiment, trials, attempts, analysis, variables: BTreeMap::new(), details, unread }
     }
 
     /// On a server that truetps did not start.
@@ -127,6 +129,7 @@ impl Fixture {
             experiment: &self.experiment,
             analysis: &self.analysis,
             trials: &self.trials,
+            attempts: &self.attempts,
             variables: &self.variables,
             details: &self.details,
             unread: &self.unread,

@@ -13,9 +13,13 @@ pub(crate) fn lines(input: &ReportInput<'_>) -> Vec<String> {
     warnings.chain(logged_fact(input).map(|fact| format!("the server wrote {fact}"))).collect()
 }
 
-/// What the server wrote to its logs during the whole experiment; `None`: nothing was read.
+/// What the server wrote to its logs during all trials, repeated attempts included; `None`: nothing was read.
 pub(crate) fn logged(input: &ReportInput<'_>) -> Option<LogVolume> {
-    input.trials.iter().filter_map(|trial| trial.logged).reduce(|sum, one| sum.plus(&one))
+    volumes(input).flatten().reduce(|sum, one| sum.plus(&one))
+}
+
+fn volumes<'a>(input: &ReportInput<'a>) -> impl Iterator<Item = Option<LogVolume>> + use<'a> {
+    input.trials.iter().chain(input.attempts).map(|trial| trial.logged)
 }
 
 /// The same in words.
@@ -30,7 +34,12 @@ pub(crate) fn logged_fact(input: &ReportInput<'_>) -> Option<String> {
     if sum.binlog_bytes != Some(0) {
         parts.insert(0, text(sum.binlog_bytes, "binlog"));
     }
-    Some(format!("{}, by the tables, the load and all other users", parts.join(" and ")))
+    let unread = match volumes(input).filter(Option::is_none).count() {
+        0 => String::new(),
+        1 => "; not all of 1 trial that ended early is in it".to_owned(),
+        n => format!("; not all of {n} trials that ended early is in it"),
+    };
+    Some(format!("{}, by the tables, the load and all other users{unread}", parts.join(" and ")))
 }
 
 /// Whether the servers were the user's. Older records have their address alone.
@@ -92,6 +101,18 @@ mod tests {
         fixture.experiment.guest.as_mut().unwrap().is_on_this_host = true;
         let there = fixture.with(|_| {});
         assert!(text_of(&there).contains("spindles"), "{}", text_of(&there));
+    }
+
+    #[test]
+    fn attempts_that_were_repeated_are_in_the_total() {
+        let mut fixture = Fixture::guest();
+        let redo = |fixture: &Fixture| super::logged(&fixture.input()).unwrap().redo_bytes.unwrap();
+        let before = redo(&fixture);
+        fixture.attempts = vec![fixture.trials[0].clone(); 2];
+        fixture.attempts[1].logged = None;
+        assert_eq!(redo(&fixture), before + (1 << 20));
+        let said = super::logged_fact(&fixture.input()).unwrap();
+        assert!(said.ends_with("; not all of 1 trial that ended early is in it"), "{said}");
     }
 
     #[test]

@@ -76,6 +76,8 @@ pub struct ReportInput<'a> {
     pub analysis: &'a Analysis,
     /// The trials that the analysis was made from.
     pub trials: &'a [Trial],
+    /// Attempts of trials on a server of the user that were repeated: nothing but what they wrote there counts.
+    pub attempts: &'a [Trial],
     /// What the servers of these trials were set to, by the name of the trial, where they could be asked.
     pub variables: &'a BTreeMap<String, BTreeMap<String, String>>,
     /// What happened within these trials.
