@@ -322,6 +322,8 @@ fn a_database_that_was_being_created_is_dropped() {
         drop(template);
         if is_there_first {
             wait_until("the database", exists);
+            // As a run leaves it that was killed just before it had dropped it.
+            server.connect().unwrap().execute("ALTER DATABASE truetps ALLOW_CONNECTIONS false").unwrap();
         }
         let ran = place.run(&["server", "restore"]);
         assert_eq!((ran.code, belongings(&server)), (Some(0), before.clone()), "{}{}", ran.stdout, ran.stderr);

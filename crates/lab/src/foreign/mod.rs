@@ -6,12 +6,14 @@
 //!   `log_volume`: how much; `load_volume`: how much of it the load will write.
 //! - `journal`, `journal_file`: what was there before, on disk before the first change.
 //! - `hold`: the settings of a run, from its journal to the last one that is put back; `put_back`: how that is done.
-//! - `schema`, `relations`, `mark`, `owned_sql`: where tables are made, and how they are known again.
+//! - `schema`, `relations`, `mark`, `owned_sql`: where tables are made, and how they are known again; `closing`: before a
+//!   database is dropped.
 //! - `guest`: a run; `rehearsal`: what one would send; `restore`: what a killed one left.
 //! - `sessions`: which sessions are the run's, and their end.
 //! - `globals`, `session_settings`: one variable; `identity`: which server.
 
 mod access;
+mod closing;
 mod error;
 mod globals;
 mod grants;

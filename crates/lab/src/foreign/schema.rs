@@ -8,6 +8,7 @@ use truetps_driver::{Client, ConnectionIds, Dialect, DriverError, Endpoint, Targ
 use truetps_workload::Workload;
 
 use super::access;
+use super::closing;
 use super::error::ForeignError;
 use super::hold::CLIENT_TIMEOUT;
 use super::identity::Identity;
@@ -206,15 +207,22 @@ impl Schema {
 
     /// The same with what they are.
     fn relations_there(&self, client: &mut Client) -> Result<BTreeMap<String, Relation>, DriverError> {
-        let rows = match self.outside.dialect {
+        match self.outside.dialect {
+            Dialect::Mysql => self.relations_in(client),
+            Dialect::Postgres => self.relations_in(&mut Client::connect(&self.inside, CLIENT_TIMEOUT)?),
+        }
+    }
+
+    /// The same, asked by a session that sees them: one of PostgreSQL in the database.
+    fn relations_in(&self, inside: &mut Client) -> Result<BTreeMap<String, Relation>, DriverError> {
+        let sql = match self.outside.dialect {
             Dialect::Mysql => {
-                let tables =
-                    "SELECT table_name, table_comment, table_type FROM information_schema.tables WHERE table_schema";
-                client.query(&format!("{tables} = {}", self.literal()))?.rows
+                let columns = "table_name, table_comment, table_type";
+                format!("SELECT {columns} FROM information_schema.tables WHERE table_schema = {}", self.literal())
             }
-            Dialect::Postgres => Client::connect(&self.inside, CLIENT_TIMEOUT)?.query(&self.relations_sql())?.rows,
+            Dialect::Postgres => self.relations_sql(),
         };
-        Ok(relations::of_rows(rows))
+        Ok(relations::of_rows(inside.query(&sql)?.rows))
     }
 
     /// Refuses to empty a table of the user's that has taken the place of one of ours: a name alone proves nothing.
@@ -347,18 +355,11 @@ impl Schema {
         if !is_there {
             return Ok(());
         }
-        let relations = self.relations_there(&mut client)?;
-        let there: BTreeSet<_> = relations.keys().cloned().collect();
-        // Servers of PostgreSQL show nothing of other databases.
-        let mut own;
-        let inside = match self.outside.dialect {
-            Dialect::Mysql => &mut client,
-            Dialect::Postgres => {
-                own = Some(Client::connect(&self.inside, CLIENT_TIMEOUT)?);
-                own.as_mut().expect("it has just been connected")
-            }
-        };
+        let mut own = self.session_inside(&mut client)?;
+        let inside = own.as_mut().unwrap_or(&mut client);
         let is_marked = self.is_marked_there(inside)?;
+        // After all other questions: what another user makes before it is seen.
+        let relations = self.relations_in(inside)?;
         if is_marked && !relations.contains_key(TABLE) {
             return Err(ForeignError::Hidden { schema: self.name.clone() }.into());
         }
@@ -367,29 +368,68 @@ impl Schema {
         }
         if !is_marked {
             // A run that was killed between the schema and its mark.
-            let is_bare = there.is_empty() || (there.iter().eq([TABLE]) && self.is_empty(inside, TABLE)?);
+            let is_bare = relations.is_empty() || (relations.keys().eq([TABLE]) && self.is_empty(inside, TABLE)?);
             if !(is_bare && self.is_created_by_us(inside)?) {
-                restored.left.push(self.unmarked_text(&there, is_bare));
+                restored.left.push(self.unmarked_text(relations.keys(), is_bare));
                 return Ok(());
             }
         }
         let planned = lower(&made.planned);
-        let (ours, others): (Vec<_>, Vec<_>) = there.into_iter().partition(|table| planned.contains(&plain(table)));
+        let (ours, others) = parted(relations, &planned);
         if !others.is_empty() {
-            let ours = ours.into_iter().map(|name| (relations[&name].kind, name)).collect::<Vec<_>>();
             return self.drop_beside(inside, &ours, &others, restored);
         }
-        if self.outside.dialect == Dialect::Postgres {
-            own = None;
-            drop(own);
+        if let Some(inside) = own {
+            return self.drop_database(&mut client, inside, &planned, restored);
         }
-        self.drop_schema(&mut client)?;
-        restored.done.push(format!("the schema `{}` was dropped", self.name));
-        Ok(())
+        self.drop_schema(&mut client, restored)
+    }
+
+    /// A session in a database of PostgreSQL: its servers show nothing of other databases.
+    fn session_inside(&self, outside: &mut Client) -> Result<Option<Client>, LabError> {
+        if self.outside.dialect == Dialect::Mysql {
+            return Ok(None);
+        }
+        // A run that was killed before it had dropped what it had closed.
+        let sql = format!("SELECT datallowconn::text FROM pg_database WHERE datname = {}", self.literal());
+        let is_closed = outside.query_value(&sql)?.as_deref() == Some("false");
+        if is_closed && !self.is_theirs && self.is_created_by_us(outside)? {
+            closing::open(outside, &self.quoted())?;
+        }
+        Ok(Some(Client::connect(&self.inside, CLIENT_TIMEOUT)?))
+    }
+
+    /// Of PostgreSQL: closed, looked at once more, and dropped. Where the account may not close it, it is dropped as it is.
+    fn drop_database(
+        &self,
+        outside: &mut Client,
+        mut inside: Client,
+        planned: &BTreeSet<String>,
+        restored: &mut Restored,
+    ) -> Result<(), LabError> {
+        if !closing::close(outside, &mut inside, &self.quoted())? {
+            drop(inside);
+            return self.drop_schema(outside, restored);
+        }
+        let dropped = match self.relations_in(&mut inside).map(|relations| parted(relations, planned)) {
+            Ok((_, others)) if others.is_empty() => {
+                drop(inside);
+                self.drop_schema(outside, restored)
+            }
+            Ok((ours, others)) => {
+                closing::open(outside, &self.quoted())?;
+                return self.drop_beside(&mut inside, &ours, &others, restored);
+            }
+            Err(error) => Err(error.into()),
+        };
+        if dropped.is_err() {
+            closing::open(outside, &self.quoted())?;
+        }
+        dropped
     }
 
     /// A schema of the name that we would have made, without our mark.
-    fn unmarked_text(&self, there: &BTreeSet<String>, is_bare: bool) -> String {
+    fn unmarked_text<'n>(&self, there: impl Iterator<Item = &'n String>, is_bare: bool) -> String {
         let name = &self.name;
         if is_bare {
             format!(
@@ -472,7 +512,12 @@ impl Schema {
 
     /// What drops it in the end.
     pub(crate) fn drop_sql(&self) -> Vec<String> {
-        if self.is_theirs { self.drop_relations_sql(&tables(&self.tables)) } else { vec![self.drop_schema_sql()] }
+        if self.is_theirs {
+            return self.drop_relations_sql(&tables(&self.tables));
+        }
+        let is_closed = self.outside.dialect == Dialect::Postgres;
+        let close = is_closed.then(|| closing::close_sql(&self.quoted()));
+        close.into_iter().flatten().chain([self.drop_schema_sql()]).collect()
     }
 
     fn drop_schema_sql(&self) -> String {
@@ -481,14 +526,16 @@ impl Schema {
         format!("DROP DATABASE {}{force}", self.quoted())
     }
 
-    fn drop_schema(&self, client: &mut Client) -> Result<(), DriverError> {
+    fn drop_schema(&self, client: &mut Client, restored: &mut Restored) -> Result<(), LabError> {
         match client.execute(&self.drop_schema_sql()) {
             // Servers of PostgreSQL before 13 do not know the word.
             Err(DriverError::Server(_)) if self.outside.dialect == Dialect::Postgres => {
-                client.execute(&format!("DROP DATABASE {}", self.quoted())).map(drop)
+                client.execute(&format!("DROP DATABASE {}", self.quoted()))?;
             }
-            other => other.map(drop),
+            other => drop(other?),
         }
+        restored.done.push(format!("the schema `{}` was dropped", self.name));
+        Ok(())
     }
 
     /// The mark goes last: without it nobody would know that the rest is ours.
@@ -543,6 +590,15 @@ pub fn refuse_system_schema(name: &str, dialect: Dialect) -> Result<(), ForeignE
         Dialect::Postgres => POSTGRES.contains(&plain.as_str()) || plain.starts_with("pg_"),
     };
     if is_system { Err(ForeignError::SystemSchema { schema: name.to_owned() }) } else { Ok(()) }
+}
+
+/// What a run planned to make, and what other users have made.
+fn parted(relations: BTreeMap<String, Relation>, planned: &BTreeSet<String>) -> (Vec<(Kind, String)>, Vec<String>) {
+    let (ours, others): (Vec<_>, Vec<_>) = relations.into_iter().partition(|(name, _)| planned.contains(&plain(name)));
+    (
+        ours.into_iter().map(|(name, relation)| (relation.kind, name)).collect(),
+        others.into_iter().map(|(name, _)| name).collect(),
+    )
 }
 
 /// In a schema of the user's a run makes nothing but tables.
