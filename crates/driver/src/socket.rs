@@ -162,6 +162,8 @@ impl Write for &Socket {
 
 #[cfg(test)]
 mod tests {
+    use std::os::fd::OwnedFd;
+
     use truetps_testkit::{inside_pid_namespace, run_in_pid_namespace};
 
     use super::*;
@@ -177,6 +179,9 @@ mod tests {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let socket = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         assert_eq!(Socket::Tcp(socket).peer_pid(), None);
+        // The kernel would know the process behind this one: it is not asked.
+        let (socket, _other) = UnixStream::pair().unwrap();
+        assert_eq!(Socket::Tcp(TcpStream::from(OwnedFd::from(socket))).peer_pid(), None);
     }
 
     #[test]

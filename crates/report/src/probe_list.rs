@@ -138,6 +138,7 @@ fn amount(value: f64) -> String {
 mod tests {
     use std::collections::BTreeMap;
 
+    use truetps_analysis::{TopWait, WaitClass, WaitSource};
     use truetps_record::{AbsentSignal, CounterSummary, GaugeSummary, ProbeRun, ServerFacts, Silence};
 
     use super::*;
@@ -168,6 +169,27 @@ mod tests {
             ]),
             gauges: BTreeMap::from([("session.a, b".to_owned(), GaugeSummary { mean: 1.5, max: 3.0, last: 0.0 })]),
             absent: vec![AbsentSignal { what: "wait".to_owned(), why: "off \u{1b}[2J".to_owned() }],
+        }
+    }
+
+    #[test]
+    fn waits_come_first_and_in_their_order() {
+        let wait = |name: &str, sessions| TopWait {
+            name: name.to_owned(),
+            class: WaitClass::Latch,
+            source: WaitSource::Timed,
+            sessions,
+            share: None,
+            count: Some(7.0),
+            us_per_tx: None,
+        };
+        let waits = TopWaits { list: vec![wait("wait/z", 2.0), wait("wait/a", 0.5)], more: 0, readings: 3 };
+        let (summary, waits) = (summary(), Some(&waits));
+        let text = probe_text(&summary, waits, Screen::PLAIN);
+        assert!(text.find(waits::HEADING) < text.find("Counters"), "{text}");
+        for document in [text, probe_markdown(&summary, waits), probe_json(&summary, waits)] {
+            let (first, second) = (document.find("wait/z"), document.find("wait/a"));
+            assert!(first.is_some() && first < second, "{document}");
         }
     }
 

@@ -186,4 +186,21 @@ mod tests {
         assert!(text.contains(HEADING) && text.contains("innodb_data_file"), "{text}");
         assert!(section(&Fixture::durability().input()).is_none(), "nobody has watched");
     }
+
+    #[test]
+    fn waits_of_two_sides_stand_beside_each_other() {
+        let wait = ComparedWait {
+            name: "Update".to_owned(),
+            class: WaitClass::RowLock,
+            source: WaitSource::Sampled,
+            us_per_tx_a: Some(2500.0),
+            us_per_tx_b: None,
+        };
+        let waits = ComparedWaits { list: vec![wait], more: 0 };
+        let Section { blocks, .. } = compared(&waits, (true, false)).unwrap();
+        let [Block::Table(table), Block::Paragraph(said)] = &blocks[..] else { panic!("a table and its words") };
+        let row: Vec<_> = table.rows[0].iter().map(|entry| entry.text.as_str()).collect();
+        assert_eq!(row, ["1", "2.50 ms", NOTHING, WaitClass::RowLock.name(), "Update †"]);
+        assert!(said.ends_with("Of B no waits are recorded."), "{said}");
+    }
 }
