@@ -40,8 +40,12 @@ impl LineDiff {
         for (a, b) in a.iter_mut().zip(&mut b) {
             (*a, *b) = cut_around_difference(std::mem::take(a), std::mem::take(b), LINE_MAX);
         }
-        a.iter().for_each(|line| self.push("-", &shortened(line)));
-        b.iter().for_each(|line| self.push("+", &shortened(line)));
+        for line in &a {
+            self.push("-", &shortened(line));
+        }
+        for line in &b {
+            self.push("+", &shortened(line));
+        }
     }
 }
 

@@ -25,7 +25,7 @@ pub(super) fn differ(input: &ComparisonInput<'_>) -> Vec<SqlDiffers> {
 }
 
 fn texts(workload: &WorkloadSpec) -> [(&'static str, String); 4] {
-    let lines = |texts: &[String]| texts.iter().map(|text| format!("{text}\n")).collect::<String>();
+    let lines = |texts: &[String]| texts.iter().flat_map(|text| [text, "\n"]).collect::<String>();
     [
         ("workload.statements", workload.statements.iter().map(statement).collect()),
         ("workload.sql", lines(&workload.sql)),
@@ -62,10 +62,9 @@ fn json(generator: &Generator) -> String {
 /// What stands first among what was different.
 pub(super) fn blocks(differ: &[SqlDiffers]) -> Vec<Block> {
     let blocks = differ.iter().flat_map(|one| {
-        let head = match one.diff.lines.is_empty() {
-            true => format!("{}: the texts differ behind the lines that are compared.", one.key),
-            false => format!("{}: - A, + B", one.key),
-        };
+        let is_behind = one.diff.lines.is_empty();
+        let said = if is_behind { "the texts differ behind the lines that are compared." } else { "- A, + B" };
+        let head = format!("{}: {said}", one.key);
         [Some(Block::Paragraph(head)), one.diff.block()].into_iter().flatten()
     });
     blocks.collect()

@@ -241,7 +241,9 @@ fn one_line_of_two_plans_with_sql_of_their_own_is_what_was_different() {
         let text = comparison_text(&[input], Screen::PLAIN);
         let section = text.split("What was different").nth(1).unwrap_or_else(|| panic!("{text}"));
         assert!(section.trim_start().starts_with(&format!("{key}: - A, + B")), "{section}");
-        expect.iter().for_each(|part| assert!(section.contains(part), "{part}\n{section}"));
+        for part in expect {
+            assert!(section.contains(part), "{part}\n{section}");
+        }
         assert!(text.contains("Caution   the workloads differ"), "{text}");
         let document: serde_json::Value = serde_json::from_str(&comparison_json(&[input])).unwrap();
         assert_eq!(violations(&serde_json::from_str(SCHEMA).unwrap(), &document), Vec::<String>::new());
