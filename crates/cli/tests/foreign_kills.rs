@@ -23,7 +23,7 @@ use support::foreign::{PLAN, binaries, globals, journals, schemas, server};
 use support::{ACCOUNT, Owned, PASSWORD, run_with_password};
 use truetps_driver::Client;
 use truetps_sandbox::ServerBinary;
-use truetps_testkit::mysql_family::mariadb;
+use truetps_testkit::mysql_family::{fetched_server, mariadb};
 
 /// What a run has done so far, as it is seen from outside.
 struct Seen<'a> {
@@ -194,6 +194,30 @@ fn a_right_that_is_revoked_during_a_run_hides_no_schema() {
     }
     owned.execute(&["DROP DATABASE truetps_app"]);
     assert_eq!(schemas(&owned), before);
+}
+
+/// Where the server has no comments of schemas.
+#[test]
+fn an_empty_schema_is_dropped_where_the_run_was_creating_it() {
+    let Some(server) = fetched_server("an_empty_schema_is_dropped", "mysql-8.0") else { return };
+    let owned = self::server(&server.binary);
+    let dsn = owned.socket_dsn();
+    let (creating, created) = (r#""making": ["truetps_owner"]"#, r#""making": []"#);
+    for (journal, is_left) in [(creating, false), (created, true)] {
+        let place = Place::new();
+        let mut child = place.start(&["run", "insert", "--dsn", &dsn, "--rate=50", "--measure=60", "--table-rows=300"]);
+        place.wait_for_interval("trial-0001");
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let path = place.path().join("state/truetps/journals").join(&journals(&place)[0]);
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(text.contains(created), "the schema is there: {text}");
+        fs::write(&path, text.replace(created, journal)).unwrap();
+        owned.execute(&["DROP DATABASE truetps", "CREATE DATABASE truetps"]);
+        let ran = place.run(&["server", "restore"]);
+        let exists = || owned.admin().query_value("SHOW DATABASES LIKE 'truetps'").unwrap().is_some();
+        assert_eq!((ran.code, exists()), (Some(0), is_left), "{}{}", ran.stdout, ran.stderr);
+    }
 }
 
 type State = (&'static str, fn(&mut Seen<'_>) -> bool);

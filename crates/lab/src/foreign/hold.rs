@@ -11,6 +11,7 @@ use super::globals::{self, Scope, Scopes};
 use super::identity::Identity;
 use super::journal::{Journal, JournalEntry, LeftSchema};
 use super::journal_file::OpenJournal;
+use super::mark::TABLE;
 use super::put_back::{Restored, put_back};
 use super::schema::Made;
 use super::sessions::{OwnSessions, end_one, left_text};
@@ -65,10 +66,11 @@ impl Hold {
         &mut self.journal.journal
     }
 
-    /// What is made in a schema of the user's, as it is made.
+    /// What is made in a schema of the user's, as it is made; of a schema of ours its mark alone, which the schema comes with.
     pub(crate) fn note(&mut self, made: &Made<'_>) -> Result<(), ForeignError> {
         let schema: &mut LeftSchema = &mut self.journal().schema;
-        if !schema.is_theirs {
+        let (Made::Begins(names) | Made::Ends(names)) = made;
+        if !schema.is_theirs && *names != [TABLE] {
             return Ok(());
         }
         match made {

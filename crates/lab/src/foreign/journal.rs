@@ -49,9 +49,10 @@ pub struct LeftSchema {
     pub namespace: Option<String>,
     /// All tables and views that the run makes, listed before the first: in a schema of ours, others belong to other users.
     pub planned: Vec<String>,
-    /// In a schema of the user's, tables that are being made just now: they may be there, and be empty.
+    /// In a schema of the user's, tables that are being made just now: they may be there, and be empty. In one of ours the
+    /// mark: the schema itself is being made.
     pub making: Vec<String>,
-    /// In a schema of the user's, tables that were made.
+    /// In a schema of the user's, tables that were made; in one of ours the mark.
     pub made: Vec<String>,
 }
 

@@ -259,6 +259,8 @@ impl Schema {
         ledger: &mut dyn FnMut(&Made<'_>) -> Result<(), ForeignError>,
     ) -> Result<(), LabError> {
         if !self.is_theirs {
+            // Without a mark of its own an empty schema is known by this alone.
+            ledger(&Made::Begins(&[TABLE.to_owned()]))?;
             self.create(client)?;
         }
         self.mark_all(server, ledger)
@@ -298,6 +300,19 @@ impl Schema {
             Err(DriverError::Server(error)) if error.code == NO_SUCH_COLUMN => Ok(false),
             Err(error) => Err(error),
         }
+    }
+
+    /// Whether the run ended between its CREATE DATABASE and its mark, and no procedure or event is in the schema.
+    fn was_being_created(&self, client: &mut Client, made: &LeftSchema) -> Result<bool, DriverError> {
+        if self.outside.dialect != Dialect::Mysql || made.making != [TABLE] {
+            return Ok(false);
+        }
+        let name = self.literal();
+        let sql = format!(
+            "SELECT 1 FROM information_schema.routines WHERE routine_schema = {name} \
+             UNION ALL SELECT 1 FROM information_schema.events WHERE event_schema = {name} LIMIT 1"
+        );
+        Ok(client.query(&sql)?.rows.is_empty())
     }
 
     fn create(&self, client: &mut Client) -> Result<(), LabError> {
@@ -369,7 +384,8 @@ impl Schema {
         if !is_marked {
             // A run that was killed between the schema and its mark.
             let is_bare = relations.is_empty() || (relations.keys().eq([TABLE]) && self.is_empty(inside, TABLE)?);
-            if !(is_bare && self.is_created_by_us(inside)?) {
+            let is_ours = is_bare && (self.is_created_by_us(inside)? || self.was_being_created(inside, made)?);
+            if !is_ours {
                 restored.left.push(self.unmarked_text(relations.keys(), is_bare));
                 return Ok(());
             }
