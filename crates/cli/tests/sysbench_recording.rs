@@ -450,8 +450,8 @@ fn what_is_recorded_reaches_the_disk_in_order() {
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     let text = fs::read_to_string(&log).unwrap();
     let calls: Vec<_> = text.lines().collect();
-    let runs = fs::read_dir(place.path().join("runs")).unwrap().map(|entry| entry.unwrap().path());
-    let folder = runs.filter(|path| !path.is_symlink()).next().unwrap();
+    let mut runs = fs::read_dir(place.path().join("runs")).unwrap().map(|entry| entry.unwrap().path());
+    let folder = runs.find(|path| !path.is_symlink()).unwrap();
     let trial = folder.join("trial-0001");
     let last = |what: &str, name: &Path| {
         let wanted = format!("{what}sync(");

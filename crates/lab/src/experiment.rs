@@ -503,7 +503,9 @@ fn event_of<'a>(seen: Seen<'a>, trial: &'a ScheduledTrial, index: usize, of: usi
 }
 
 fn warn(text: Option<String>, listener: &mut dyn Listener) {
-    text.into_iter().for_each(|text| listener.event(&Event::Warning(text)));
+    if let Some(text) = text {
+        listener.event(&Event::Warning(text));
+    }
 }
 
 fn beside(other: &OtherRun) -> String {

@@ -430,11 +430,10 @@ impl<'a> Program<'a> {
                     self.fatal(&failure.line());
                 }
                 Ok(News::Ended) => started -= 1,
-                Ok(News::Ready) => {}
                 Err(RecvTimeoutError::Timeout) if crew.run.server.get().is_some() => {
                     warning.take().into_iter().for_each(|warning| crew.run.warn_of_server(warning));
                 }
-                Err(RecvTimeoutError::Timeout) => {}
+                Ok(News::Ready) | Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
             if !is_interrupted && self.world.interrupt.hear() {

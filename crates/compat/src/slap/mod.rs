@@ -85,7 +85,7 @@ fn go(mut typed: VecDeque<String>, world: &mut World<'_>) -> Result<u8, Refusal>
     let about_files = all.iter().take(all.len() - typed.len()).cloned();
     let from_files = files.read()?;
     for warning in &from_files.warnings {
-        let _ = writeln!(world.err, "Warning: {NAME}: {}", printable_text(&warning.to_string()));
+        let _ = writeln!(world.err, "Warning: {NAME}: {}", printable_text(warning));
     }
     let mut words = parse(&specs::SPECS, NAME, from_files.words, typed);
     if files.prints {
@@ -94,7 +94,7 @@ fn go(mut typed: VecDeque<String>, world: &mut World<'_>) -> Result<u8, Refusal>
         return Ok(GOOD);
     }
     for notice in &words.notices {
-        let _ = writeln!(world.err, "{}", printable_text(&notice.to_string()));
+        let _ = writeln!(world.err, "{}", printable_text(notice));
     }
     if let Some(refusal) = words.refusal.take() {
         return Err(refusal);
