@@ -9,7 +9,7 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::Duration;
 
-use common::{Place, Ran, signal};
+use common::{Place, Ran, signal, wait_until};
 use rustix::process::Signal;
 use support::Owned;
 use truetps_record::{ProbeFolder, ProbeSeries, ProbeSource};
@@ -361,6 +361,32 @@ fn a_postgres_that_hangs_and_dies_is_seen() {
     assert!(!ran.stderr.contains("running"), "absent, and not zero: {}", ran.stderr);
     assert!(!ran.stdout.contains("terminating connection"), "{}", ran.stdout);
     assert!(ran.stdout.contains("2 times") && ran.stdout.contains("session: the account sees"), "{}", ran.stdout);
+}
+
+#[test]
+fn a_probe_that_was_suspended_blames_no_server() {
+    let Some(binary) = mariadb("a_probe_that_was_suspended_blames_no_server") else { return };
+    let owned = Owned::start(&binary, &[]);
+    let place = Place::new();
+    let child = place.start(&["probe", &owned.socket_dsn(), "--interval=2s", "--duration=5s"]);
+    let folder =
+        || fs::read_dir(place.path().join("runs")).ok()?.flatten().find_map(|one| ProbeFolder::open(&one.path()));
+    wait_until("the first readings", || folder().is_some_and(|one| one.kept_bytes().is_ok_and(|bytes| bytes > 2000)));
+    // The second question is under way when the probe is stopped: the server does not answer it at once.
+    sleep(Duration::from_millis(1700));
+    signal(owned.server.pid(), Signal::STOP);
+    sleep(Duration::from_millis(500));
+    signal(child.id(), Signal::STOP);
+    signal(owned.server.pid(), Signal::CONT);
+    sleep(Duration::from_millis(1700));
+    signal(child.id(), Signal::CONT);
+    let ran: Ran = child.wait_with_output().unwrap().into();
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(seconds_in(&ran.stderr, "truetps itself was suspended for ") > 1.2, "{}", ran.stderr);
+    assert!(ran.stdout.contains("truetps itself did not run for "), "{}", ran.stdout);
+    let summary = the_probe(&place).summary().unwrap();
+    assert_eq!(summary.run.suspensions.len(), 1);
+    assert!(summary.no_answer_ms < 1000.0 && summary.answers_at_end, "{:?}", summary.silences);
 }
 
 fn the_probe(place: &Place) -> ProbeFolder {

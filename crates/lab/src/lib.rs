@@ -39,4 +39,5 @@ pub use schedule::schedule;
 pub use setting::SettingError;
 pub use setup::make_room_for_clients;
 pub use trial::{Seen, TrialContext, connect_timeout, run_trial};
+pub use truetps_engine::SuspensionWatch;
 pub use watch::{Watch, Watched};

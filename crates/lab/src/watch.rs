@@ -328,6 +328,7 @@ mod tests {
             started_at: String::new(),
             ended_at: None,
             kept_bytes: None,
+            suspensions: Vec::new(),
         };
         let folder = ProbeFolder::create(dir.path(), "probe", &run).unwrap();
         let header =

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ProbeSource;
 use crate::probe::SLOW_MS;
+use crate::{ProbeSource, Suspension};
 
 /// A stretch in which the server did not answer, on the clock of [`ProbeSample::at_ms`](crate::ProbeSample::at_ms).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -108,29 +108,44 @@ impl Timings {
         self.server.iter().chain(&self.host).map(|one| one.ended_ms()).fold(0.0, f64::max)
     }
 
-    /// When the server did not answer. The host, which can always be read, shows where nobody has asked: where it was not
-    /// read for longer than a busy host explains.
-    pub(crate) fn silences(&self, interval_ms: f64) -> Vec<Silence> {
+    /// When the server did not answer. What it did while truetps was suspended is unknown. Where an older truetps has not
+    /// recorded that, the host shows it, which can always be read: it was not read for longer than a busy host explains.
+    pub(crate) fn silences(&self, interval_ms: f64, suspensions: &[Suspension]) -> Vec<Silence> {
         let mut answers = Answers::new(interval_ms);
-        let ends = self.host.windows(2).map(|pair| (pair[0].ended_ms(), pair[1].began_ms()));
-        let mut pauses =
-            ends.filter(|(from, to)| to - from > interval_ms + SLOW_MS).collect::<Vec<_>>().into_iter().peekable();
         let mut silences = Vec::new();
+        let mut pauses = self.pauses(interval_ms, suspensions).into_iter().peekable();
         for reading in &self.server {
-            while let Some((_, to)) = pauses.next_if(|(from, _)| *from < reading.ended_ms()) {
+            while let Some((from, to)) = pauses.next_if(|(from, _)| *from < reading.ended_ms()) {
+                silences.extend(answers.silence_at(from));
                 answers.not_asked_until(to);
             }
             silences.extend(answers.answered(reading.at_ms, reading.took_ms));
         }
-        pauses.for_each(|(_, to)| answers.not_asked_until(to));
+        for (from, to) in pauses {
+            silences.extend(answers.silence_at(from));
+            answers.not_asked_until(to);
+        }
         silences.extend(answers.silence_at(self.end_ms()));
         silences
     }
 
+    /// Begin and end of each stretch in which no question was asked, in order.
+    fn pauses(&self, interval_ms: f64, suspensions: &[Suspension]) -> Vec<(f64, f64)> {
+        let unread = self.host.windows(2).map(|pair| (pair[0].ended_ms(), pair[1].began_ms()));
+        let unread = unread.filter(|(from, to)| to - from > interval_ms + SLOW_MS);
+        let mut pauses: Vec<_> = suspensions.iter().map(|one| (one.start_ms, one.end_ms())).chain(unread).collect();
+        pauses.sort_by(|one, other| one.0.total_cmp(&other.0));
+        pauses
+    }
+
     /// Whether the server answered when the watch ended. `was_asked`: it was asked at that very moment.
-    pub(crate) fn answers_at_end(&self, interval_ms: f64, was_asked: bool) -> bool {
+    pub(crate) fn answers_at_end(&self, interval_ms: f64, suspensions: &[Suspension], was_asked: bool) -> bool {
         let end_ms = self.end_ms();
-        if self.silences(interval_ms).last().is_some_and(|last| last.to_ms >= end_ms && !self.server_ends_at(end_ms)) {
+        if self
+            .silences(interval_ms, suspensions)
+            .last()
+            .is_some_and(|last| last.to_ms >= end_ms && !self.server_ends_at(end_ms))
+        {
             return false;
         }
         let Some(host) = self.host.last().filter(|_| was_asked) else { return true };
@@ -169,47 +184,56 @@ mod tests {
     #[test]
     fn a_server_that_answers_is_never_silent() {
         let seen = timings(&[(-3.0, 4.0), (1000.0, 1400.0), (2000.0, 2005.0), (2500.0, 2510.0)], 0..=2);
-        assert_eq!(spans(&seen.silences(1000.0)), []);
-        assert!(seen.answers_at_end(1000.0, true));
+        assert_eq!(spans(&seen.silences(1000.0, &[])), []);
+        assert!(seen.answers_at_end(1000.0, &[], true));
         assert!((seen.length_ms() - 2510.0).abs() < 1e-6, "{}", seen.length_ms());
     }
 
     #[test]
     fn a_reading_that_hangs_and_questions_without_an_answer_are_one_silence() {
         let hung = timings(&[(0.0, 4.0), (1000.0, 3500.0), (4000.0, 4005.0)], 0..=4);
-        assert_eq!(spans(&hung.silences(1000.0)), [(1000.0, 3500.0)]);
+        assert_eq!(spans(&hung.silences(1000.0, &[])), [(1000.0, 3500.0)]);
         // The session was lost after ten seconds, and the server answered in the middle of the next try.
         let lost = timings(&[(0.0, 4.0), (13_000.0, 14_500.0), (15_000.0, 15_004.0)], 0..=15);
-        assert_eq!(spans(&lost.silences(1000.0)), [(1000.0, 14_500.0)]);
-        assert!(lost.answers_at_end(1000.0, true));
+        assert_eq!(spans(&lost.silences(1000.0, &[])), [(1000.0, 14_500.0)]);
+        assert!(lost.answers_at_end(1000.0, &[], true));
     }
 
     #[test]
     fn a_server_that_is_gone_is_silent_to_the_end() {
         let gone = timings(&[(0.0, 4.0), (1000.0, 1004.0)], 0..=5);
-        assert_eq!(spans(&gone.silences(1000.0)), [(2000.0, 5002.0)]);
-        assert!(!gone.answers_at_end(1000.0, true) && !gone.answers_at_end(1000.0, false));
+        assert_eq!(spans(&gone.silences(1000.0, &[])), [(2000.0, 5002.0)]);
+        assert!(!gone.answers_at_end(1000.0, &[], true) && !gone.answers_at_end(1000.0, &[], false));
         // Within the last interval: only who asked at the end knows it.
         let at_last = timings(&[(0.0, 4.0), (1000.0, 1004.0)], 0..=2);
-        assert_eq!(spans(&at_last.silences(1000.0)), []);
-        assert!(!at_last.answers_at_end(1000.0, true) && at_last.answers_at_end(1000.0, false));
+        assert_eq!(spans(&at_last.silences(1000.0, &[])), []);
+        assert!(!at_last.answers_at_end(1000.0, &[], true) && at_last.answers_at_end(1000.0, &[], false));
         let never = timings(&[], 0..=3);
-        assert_eq!(spans(&never.silences(1000.0)), [(0.0, 3002.0)]);
-        assert!(!never.answers_at_end(1000.0, true));
+        assert_eq!(spans(&never.silences(1000.0, &[])), [(0.0, 3002.0)]);
+        assert!(!never.answers_at_end(1000.0, &[], true));
     }
 
     #[test]
     fn an_answer_after_the_end_is_one() {
         let late = timings(&[(0.0, 4.0), (1000.0, 1004.0), (2000.0, 3500.0)], 0..=2);
-        assert_eq!(spans(&late.silences(1000.0)), [(2000.0, 3500.0)]);
-        assert!(late.answers_at_end(1000.0, true));
+        assert_eq!(spans(&late.silences(1000.0, &[])), [(2000.0, 3500.0)]);
+        assert!(late.answers_at_end(1000.0, &[], true));
     }
 
     #[test]
     fn who_does_not_ask_learns_nothing() {
         // From 2.0 to 9.0 s truetps itself was stopped, in the middle of a reading.
         let stopped = timings(&[(0.0, 4.0), (1000.0, 1004.0), (2000.0, 8999.0), (9005.0, 9010.0)], [0, 1, 2, 9]);
-        assert_eq!(spans(&stopped.silences(1000.0)), []);
+        assert_eq!(spans(&stopped.silences(1000.0, &[])), []);
+        // At an interval of ten seconds the host was read in time before and after.
+        let suspended = [Suspension { start_ms: 20_002.0, length_ms: 4_000.0 }];
+        let readings = [(0.0, 4.0), (10_000.0, 10_004.0), (20_000.0, 24_003.0), (30_000.0, 30_004.0)];
+        let frozen = timings(&readings, [0, 10, 20, 30]);
+        assert_eq!(spans(&frozen.silences(10_000.0, &[])), [(20_000.0, 24_003.0)]);
+        assert_eq!(spans(&frozen.silences(10_000.0, &suspended)), []);
+        // A server that hung before stays one that hung.
+        let hung = timings(&[(0.0, 4.0), (1000.0, 24_003.0)], 0..=24);
+        assert_eq!(spans(&hung.silences(1000.0, &suspended)), [(1000.0, 20_002.0)]);
         let mut answers = Answers::new(1000.0);
         assert_eq!(answers.answered(5.0, 10.0), None);
         assert_eq!(answers.silence_at(1400.0), None);

@@ -15,7 +15,7 @@ use crate::probe_answers::Timings;
 use crate::run_file::{LINES_MAX, read_bytes, read_json, write_json};
 use crate::{
     AbsentSignal, FolderError, ProbeHeader, ProbePoint, ProbeSeries, ProbeSource, ProbeWriter, SCHEMA_VERSION,
-    ServerFacts, Silence, is_gauge,
+    ServerFacts, Silence, Suspension, is_gauge,
 };
 
 const ABOUT: &str = "probe.json";
@@ -37,6 +37,9 @@ pub struct ProbeRun {
     /// Length of `probe.jsonl` at its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept_bytes: Option<u64>,
+    /// When truetps itself did not run: nothing is known of the server then.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub suspensions: Vec<Suspension>,
 }
 
 /// The folder of one `truetps probe`.
@@ -144,7 +147,7 @@ pub struct GaugeSummary {
 
 impl ProbeSummary {
     fn of(run: ProbeRun, series: &ProbeSeries, timings: &Timings, has_bytes: u64) -> Self {
-        let silences = timings.silences(series.interval_ms);
+        let silences = timings.silences(series.interval_ms, &run.suspensions);
         let resets = resets(series);
         let damage = damage(&run, series, has_bytes);
         let mut summary = Self {
@@ -155,7 +158,11 @@ impl ProbeSummary {
             silences,
             resets_ms: resets.iter().map(|at_ms| f64::from_bits(*at_ms)).collect(),
             // Whoever was killed has not asked once more, and what is lost may have been the answer.
-            answers_at_end: timings.answers_at_end(series.interval_ms, run.ended_at.is_some() && damage.is_none()),
+            answers_at_end: timings.answers_at_end(
+                series.interval_ms,
+                &run.suspensions,
+                run.ended_at.is_some() && damage.is_none(),
+            ),
             damage,
             run,
             counters: BTreeMap::new(),
@@ -250,6 +257,7 @@ mod tests {
             started_at: "2026-11-21T20:34:38Z".to_owned(),
             ended_at: None,
             kept_bytes: None,
+            suspensions: Vec::new(),
         }
     }
 

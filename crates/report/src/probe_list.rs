@@ -75,6 +75,20 @@ fn facts(summary: &ProbeSummary) -> Vec<(&'static str, String)> {
     let cut = if summary.run.ended_at.is_none() { "; the record was cut off, or still goes on" } else { "" };
     let mut facts =
         vec![("Watched", format!("{length} from {}, {samples} of the server{cut}", summary.run.started_at))];
+    if let Some(first) = summary.run.suspensions.first() {
+        let all = seconds(summary.run.suspensions.iter().map(|one| one.length_ms).sum());
+        let times = match summary.run.suspensions.len() {
+            1 => String::new(),
+            times => format!("{times} times, first "),
+        };
+        let from = seconds(first.start_ms);
+        facts.push((
+            "Suspended",
+            format!(
+                "truetps itself did not run for {all} ({times}from {from} on): of the server nothing is known then"
+            ),
+        ));
+    }
     let longest = summary.silences.iter().copied().max_by(|a, b| a.length_ms().total_cmp(&b.length_ms()));
     if let Some(longest) = longest {
         let from = seconds(longest.from_ms);
@@ -155,6 +169,7 @@ mod tests {
                 started_at: "2026-11-21T20:34:38Z".to_owned(),
                 ended_at: Some("2026-11-21T20:34:58Z".to_owned()),
                 kept_bytes: None,
+                suspensions: Vec::new(),
             },
             length_ms: 20_000.0,
             samples: 3,

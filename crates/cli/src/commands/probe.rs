@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use truetps_analysis::top_waits;
 use truetps_driver::{DriverError, Target};
-use truetps_lab::{Watch, Watched};
+use truetps_lab::{SuspensionWatch, Watch, Watched};
 use truetps_probe::{clock, host_facts};
 use truetps_record::{FolderError, ProbeFolder, ProbeRun, ProbeSpec, SCHEMA_VERSION, ServerFacts};
 use truetps_report::{probe_csv, probe_json, probe_markdown, probe_text};
@@ -38,6 +38,7 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Exit, Failure> {
         started_at: clock::now_rfc3339(),
         ended_at: None,
         kept_bytes: None,
+        suspensions: Vec::new(),
     };
     let stop = signals::stop_flag()?;
     let name = format!("probe-{}", clock::folder_stamp());
@@ -49,9 +50,12 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Exit, Failure> {
         folder.begin(header)
     });
     let mut watch = watch.map_err(|error| Failure::failed(&error).hint(room(&error)))?;
-    let error =
-        watch_until(&mut watch, args, Lines::new(args.interval, &absent, terminal_columns(std::io::stderr())), &stop);
+    let zero = Instant::now();
+    let mut suspended = Suspended { watch: SuspensionWatch::start(), zero, told: 0 };
+    let lines = Lines::new(args.interval, &absent, terminal_columns(std::io::stderr()));
+    let error = watch_until(&mut watch, args, lines, &mut suspended, &stop);
     let error = error.or_else(|| {
+        about.suspensions = suspended.watch.since(zero);
         about.ended_at = Some(clock::now_rfc3339());
         about.kept_bytes = folder.kept_bytes().ok();
         folder.write(&about).err()
@@ -92,13 +96,20 @@ fn refused(target: &Target, error: &DriverError) -> Failure {
 
 /// A line for each sample of the server, on stderr, from the first reading at once to the last one at the end. Returns why
 /// not all was kept: what cannot be kept is not watched any longer.
-fn watch_until(watch: &mut Watch, args: &WatchArgs, mut lines: Lines, stop: &AtomicBool) -> Option<FolderError> {
-    let zero = Instant::now();
+fn watch_until(
+    watch: &mut Watch,
+    args: &WatchArgs,
+    mut lines: Lines,
+    suspended: &mut Suspended,
+    stop: &AtomicBool,
+) -> Option<FolderError> {
+    let zero = suspended.zero;
     watch.clock(zero);
     watch.mark();
     loop {
         let now = zero.elapsed();
         lines.look(now);
+        suspended.tell();
         tell(watch, &mut lines);
         lines.silence().iter().for_each(|line| say(&format!("{line}\n")));
         let left = args.duration.map(|duration| duration.saturating_sub(now));
@@ -111,6 +122,26 @@ fn watch_until(watch: &mut Watch, args: &WatchArgs, mut lines: Lines, stop: &Ato
     let error = watch.end();
     tell(watch, &mut lines);
     error
+}
+
+/// When truetps itself did not run, and how much of that was reported.
+struct Suspended {
+    watch: SuspensionWatch,
+    zero: Instant,
+    told: usize,
+}
+
+impl Suspended {
+    fn tell(&mut self) {
+        let all = self.watch.since(self.zero);
+        for new in &all[self.told.min(all.len())..] {
+            let (at, length) = (new.end_ms() / 1e3, new.length_ms / 1e3);
+            say(&format!(
+                "{at:.1}s  truetps itself was suspended for {length:.1} s: of the server nothing is known then\n"
+            ));
+        }
+        self.told = all.len();
+    }
 }
 
 fn tell(watch: &Watch, lines: &mut Lines) {
