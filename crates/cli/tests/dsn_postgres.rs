@@ -340,21 +340,30 @@ fn a_table_of_somebody_else_s_keeps_the_database() {
     let Some(server) = server("a_table_of_somebody_else_s_keeps_the_database", &PostgresOptions::default()) else {
         return;
     };
-    let place = Place::new();
     let dsn = socket_dsn(&server).replace("truetps@", &format!("{ACCOUNT}@"));
-    let child = place.start(&["run", "insert", "--dsn", &dsn, "--rate=50", "--measure=60", "--table-rows=300"]);
-    place.wait_for_interval("trial-0001");
     let mut inside = server.target();
     inside.login.database = Some("truetps".to_owned());
     let inside = || Client::connect(&inside, Duration::from_secs(10)).unwrap();
-    for sql in ["CREATE SCHEMA theirs", "CREATE TABLE theirs.seven (id int)", "INSERT INTO theirs.seven VALUES (7)"] {
-        inside().execute(sql).unwrap();
+    // One of the name of ours, too.
+    for table in ["seven", "sbtest1"] {
+        let place = Place::new();
+        let child = place.start(&["run", "insert", "--dsn", &dsn, "--rate=50", "--measure=60", "--table-rows=300"]);
+        place.wait_for_interval("trial-0001");
+        let fill = format!("INSERT INTO theirs.{table} VALUES (7)");
+        for sql in ["CREATE SCHEMA theirs", &format!("CREATE TABLE theirs.{table} (id int)"), &fill] {
+            inside().execute(sql).unwrap();
+        }
+        signal(child.id(), Signal::INT);
+        let ran: Ran = child.wait_with_output().unwrap().into();
+        let said = format!("somebody else made: {table} in theirs");
+        assert!(ran.code == Some(130) && ran.stderr.contains(&said), "{}", ran.stderr);
+        let kept = format!("SELECT id::text FROM theirs.{table}");
+        assert_eq!(inside().query_value(&kept).unwrap().as_deref(), Some("7"));
+        let ours =
+            "SELECT relname FROM pg_class WHERE relname LIKE 'sbtest%' AND relnamespace = 'public'::regnamespace";
+        assert!(inside().query(ours).unwrap().rows.is_empty());
+        server.connect().unwrap().execute("DROP DATABASE truetps").unwrap();
     }
-    signal(child.id(), Signal::INT);
-    let ran: Ran = child.wait_with_output().unwrap().into();
-    assert!(ran.code == Some(130) && ran.stderr.contains("somebody else made: seven"), "{}", ran.stderr);
-    assert_eq!(inside().query_value("SELECT id::text FROM theirs.seven").unwrap().as_deref(), Some("7"));
-    assert!(inside().query("SELECT 1 FROM pg_class WHERE relname LIKE 'sbtest%'").unwrap().rows.is_empty());
 }
 
 /// Settings of sessions are set on those of the load alone: nobody else's are changed, and nothing is to be put back.

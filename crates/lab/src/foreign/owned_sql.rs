@@ -66,6 +66,22 @@ fn is_allowed(sql: &str, tables: &[String]) -> bool {
 
 /// Names of the tables and views that a text makes. One too many is only a name that nothing else in our schema may have.
 pub(crate) fn made_by(sql: &str) -> Vec<String> {
+    let last = |name: String| name.rsplit('.').next().unwrap_or(&name).trim_matches(QUOTES).to_owned();
+    whole_names(sql).into_iter().map(last).collect()
+}
+
+/// The same of those that a text makes in a schema of PostgreSQL that it names: `table in schema`.
+pub(crate) fn made_elsewhere(sql: &str) -> Vec<String> {
+    let split = |name: String| {
+        let (schema, table) = name.rsplit_once('.')?;
+        Some(format!("{} in {}", table.trim_matches(QUOTES), schema.trim_matches(QUOTES)))
+    };
+    whole_names(sql).into_iter().filter_map(split).collect()
+}
+
+const QUOTES: [char; 2] = ['`', '"'];
+
+fn whole_names(sql: &str) -> Vec<String> {
     /// `OR REPLACE ALGORITHM = MERGE DEFINER = a SQL SECURITY INVOKER` and the like stand before the word.
     const BEFORE_MAX: usize = 16;
     let spaced = sql.replace('(', " ( ").replace(';', " ; ");
@@ -75,7 +91,7 @@ pub(crate) fn made_by(sql: &str) -> Vec<String> {
     let named = created.filter_map(|create| {
         let kind = (create + 1..create + BEFORE_MAX).find(|n| is(*n, "TABLE") || is(*n, "VIEW"))?;
         let name = words.get(if is(kind + 1, "IF") { kind + 4 } else { kind + 1 })?;
-        Some(name.rsplit('.').next().unwrap_or(name).trim_matches(['`', '"']).to_owned())
+        Some((*name).to_owned())
     });
     named.collect()
 }
@@ -100,6 +116,15 @@ mod tests {
         ] {
             assert_eq!(made_by(sql), names, "{sql}");
         }
+    }
+
+    #[test]
+    fn what_a_text_makes_in_another_schema_is_known_with_it() {
+        let sql = "CREATE TABLE t (v INT); CREATE TABLE IF NOT EXISTS \"s\".\"u\"(v INT)";
+        assert_eq!(
+            (made_by(sql), made_elsewhere(sql)),
+            (vec!["t".to_owned(), "u".to_owned()], vec!["u in s".to_owned()])
+        );
     }
 
     #[test]

@@ -63,7 +63,7 @@ impl Schema {
             [table.create_sql(), table.after_load_sql()]
                 .concat()
                 .iter()
-                .flat_map(|sql| owned_sql::made_by(sql))
+                .flat_map(|sql| [owned_sql::made_by(sql), owned_sql::made_elsewhere(sql)].concat())
                 .collect::<Vec<_>>()
         });
         Self { tables, others: others.collect(), ..Self::named(target, name, Mark::new(), is_theirs) }
@@ -241,12 +241,16 @@ impl Schema {
 
     /// `information_schema.tables` of PostgreSQL shows only what the account may see, and a database goes with all of it.
     fn relations_sql(&self) -> String {
-        let of = match &self.namespace {
-            Some(namespace) => format!("= '{}'", namespace.replace('\'', "''")),
-            None => "NOT IN ('pg_catalog', 'information_schema')".to_owned(),
+        let (name, of) = match &self.namespace {
+            Some(namespace) => ("relname::text", format!("= '{}'", namespace.replace('\'', "''"))),
+            // A table of the name of ours in another schema is not ours.
+            None => (
+                "CASE WHEN nspname = current_schema() THEN relname::text ELSE relname || ' in ' || nspname END",
+                "NOT IN ('pg_catalog', 'information_schema')".to_owned(),
+            ),
         };
         format!(
-            "SELECT relname::text, obj_description(pg_class.oid, 'pg_class'), relkind::text FROM pg_class \
+            "SELECT {name}, obj_description(pg_class.oid, 'pg_class'), relkind::text FROM pg_class \
              JOIN pg_namespace ON pg_namespace.oid = relnamespace WHERE relkind IN ('r', 'p', 'v', 'm', 'f') AND relpersistence <> 't' AND nspname {of}"
         )
     }
