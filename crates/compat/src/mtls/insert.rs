@@ -45,7 +45,9 @@ impl Bench<'_> {
         let (admin, server) = self.connect()?;
         let asked = target(options)?;
         let warning = unless_stopped(self.stop, move || replication_warning(&asked)).flatten();
-        warning.into_iter().for_each(|warning| log.info(&warning));
+        if let Some(warning) = warning {
+            log.info(&warning);
+        }
         let recording = self.begin(&place, &table, server)?;
         self.log_beginning(&insert, log);
         let mut truth = Truth::new(if options.batch == 1 { "rows" } else { "INSERTs" }, options.seed);

@@ -182,13 +182,23 @@ fn once(so_far: &LogVolume, filled: &Filled) -> LogVolume {
 
 /// `12.0 MiB of binlog and 30.5 MiB of redo log`.
 pub(super) fn volume_text(volume: &LogVolume) -> String {
-    const MIB: f64 = 1024.0 * 1024.0;
     let text = |bytes: Option<u64>, what: &str| match bytes {
-        Some(bytes) => format!("{:.1} MiB of {what}", bytes as f64 / MIB),
+        Some(bytes) => format!("{} of {what}", size_text(bytes)),
         None => format!("an unknown volume of {what}"),
     };
     let redo = text(volume.redo_bytes, "redo log or WAL");
     if volume.binlog_bytes == Some(0) { redo } else { format!("{} and {redo}", text(volume.binlog_bytes, "binlog")) }
+}
+
+/// In the units of the report.
+fn size_text(bytes: u64) -> String {
+    const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
+    let mut size = bytes as f64 / 1024.0;
+    let mut unit = 0;
+    while size >= 1024.0 && unit + 1 < UNITS.len() {
+        (size, unit) = (size / 1024.0, unit + 1);
+    }
+    format!("{size:.1} {}", UNITS[unit])
 }
 
 #[cfg(test)]
@@ -203,6 +213,7 @@ mod tests {
             volume_text(&volume(None, Some(2 << 20))),
             "an unknown volume of binlog and 2.0 MiB of redo log or WAL"
         );
+        assert_eq!(volume_text(&volume(Some(512), Some(3 << 30))), "0.5 KiB of binlog and 3.0 GiB of redo log or WAL");
     }
 
     #[test]
