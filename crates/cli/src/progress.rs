@@ -182,3 +182,31 @@ impl Drop for Progress {
         self.clear();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use truetps_record::{Counts, LatencyFigures, Phase};
+
+    use super::*;
+
+    /// While it lasts, a standstill from the beginning on has no level to be below.
+    #[test]
+    fn a_standstill_is_told_when_the_trial_ends() {
+        let mut progress = Progress::new();
+        for second in 0..4 {
+            let so_far = progress.stalls.interval(&Interval {
+                phase: Phase::Measure,
+                start_ms: f64::from(second) * 1e3,
+                length_ms: 1e3,
+                counts: Counts { in_flight: 4, ..Counts::default() },
+                tps: 0.0,
+                response: LatencyFigures::default(),
+                open_loop: None,
+                buckets: vec![0; 10],
+                gaps: Vec::new(),
+            });
+            assert_eq!(so_far.count, 0);
+        }
+        assert_eq!(progress.stalls_told(), "  1 stall, longest 4.00 s");
+    }
+}

@@ -303,6 +303,8 @@ fn options_and_modules_of_scripts_are_told_apart() {
     let (text, document) = compared(&place, "a/latest", "c/latest");
     assert!(text.stdout.contains("-function work() end") && text.stdout.contains("module part"), "{}", text.stdout);
     assert_eq!(document["scripts"]["texts"][0]["what"], "module part");
+    // The script has the same name on both sides.
+    assert!(text.stdout.contains("Caution   the workloads differ"), "{}", text.stdout);
 }
 
 #[test]

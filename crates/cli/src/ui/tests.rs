@@ -10,12 +10,12 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{LocalModes, tcgetattr};
+use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 use truetps_analysis::StallsSoFar;
 use truetps_lab::Event;
 use truetps_record::{
     Configuration, Counts, Interval, LatencyFigures, Phase, ProbeSample, ProbeSource, ScheduledTrial, SettingValue,
-    TrialRole,
+    Trial, TrialRole,
 };
 
 use super::look::Palette;
@@ -145,6 +145,24 @@ fn a_large_terminal() {
 }
 
 #[test]
+fn a_trial_that_ends_has_the_stalls_of_its_report() {
+    let mut watch = Watch::new("sync-sweep");
+    let (trial, left) = (scheduled(), Duration::ZERO);
+    watch.event(&Event::TrialBegins { trial: &trial, index: 2, of: 64, left });
+    // It stands still from the beginning of the measure phase on: there is no level to be below.
+    for second in 2..6 {
+        let mut interval = interval(second, |_| 0);
+        interval.counts.in_flight = 4;
+        watch.event(&Event::Interval { trial: &trial, interval: &interval, index: 2, of: 64, left });
+    }
+    let text = include_str!("../../../report/testdata/before-probe/trial-0001/run.json");
+    let ended: Trial = serde_json::from_str(text).unwrap();
+    watch.event(&Event::TrialEnds { trial: &ended, index: 2, of: 64, left });
+    let stalls = watch.model.outcomes.iter().next().unwrap().stalls;
+    assert_eq!((stalls.count, stalls.longest_ms), (1, 4000.0));
+}
+
+#[test]
 fn any_size_is_drawn() {
     let watch = with_stall();
     let help = View { help: true, ..KEYS };
@@ -217,6 +235,14 @@ fn rest(ours: &mut File) -> String {
     // The kernel says that with an error, when all is read.
     let _ = ours.read_to_end(&mut bytes);
     String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[test]
+fn a_terminal_may_claim_any_size() {
+    let (_ours, theirs) = terminal();
+    let size = Winsize { ws_row: u16::MAX, ws_col: u16::MAX, ws_xpixel: 0, ws_ypixel: 0 };
+    tcsetwinsize(&theirs, size).unwrap();
+    assert_eq!(Screen::on(theirs).unwrap().size(), Rect::new(0, 0, 1000, 300));
 }
 
 #[test]
