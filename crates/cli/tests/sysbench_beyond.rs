@@ -5,6 +5,7 @@
 mod common;
 mod support;
 
+use std::io::{BufRead, BufReader, Read};
 use std::time::Duration;
 
 use common::{Place, Ran, signal};
@@ -109,12 +110,24 @@ fn options_that_a_script_never_reads_are_named_at_the_end() {
 fn a_password_is_not_in_the_list_of_processes() {
     let place = Place::new();
     let password = format!("--mysql-password={PASSWORD}");
-    let words = ["sysbench", "cpu", &password, "--redis_pw=h1dden-too", "--time=60", "--runs=none", "run"];
-    let child = place.start(&words);
-    let shown = || std::fs::read_to_string(format!("/proc/{}/cmdline", child.id())).unwrap().replace('\0', " ");
-    common::wait_until("a masked password", || shown().contains(" --mysql-password=*** --redis_pw=*** --time=60 "));
-    assert!(!shown().contains("h1dden"), "{}", shown());
+    // One that declares no option takes all.
+    place.write("idle.lua", "print('begun') function event() end");
+    let words = ["sysbench", "./idle.lua", &password, "--redis_pw=h1dden-too", "--time=60", "--runs=none", "run"];
+    let mut child = place.start(&words);
+    // It is masked before the script is read.
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    while line.trim() != "begun" {
+        line.clear();
+        assert!(output.read_line(&mut line).unwrap() > 0, "it has ended");
+    }
+    let shown = std::fs::read_to_string(format!("/proc/{}/cmdline", child.id())).unwrap().replace('\0', " ");
+    assert!(shown.contains(" --mysql-password=*** --redis_pw=*** --time=60 "), "{shown}");
+    assert!(!shown.contains("h1dden"), "{shown}");
     signal(child.id(), Signal::INT);
+    let mut rest = String::new();
+    output.read_to_string(&mut rest).unwrap();
+    assert!(!rest.contains("h1dden"), "{rest}");
     let ran: Ran = child.wait_with_output().unwrap().into();
     assert!(ran.stderr.contains("warning: a password on the command line"), "{}{}", ran.stdout, ran.stderr);
     assert_secret(&place, &ran);
