@@ -81,11 +81,8 @@ pub enum LoginError {
          key that the server sends, which may be the key of an attacker"
     )]
     UnknownKey { plugin: String, account: String },
-    #[error(
-        "the account `{account}` logs in with the plugin `{plugin}`, and without TLS its password cannot be encrypted: \
-         {problem}"
-    )]
-    NotEncrypted { plugin: String, account: String, problem: &'static str },
+    #[error("the password of the account `{account}` cannot be encrypted without TLS: {problem}")]
+    NotEncrypted { account: String, problem: &'static str },
     #[error("the login of `{account}` with the plugin `{plugin}` went wrong: {problem}")]
     Exchange { plugin: String, account: String, problem: &'static str },
 }

@@ -12,7 +12,7 @@ use common::{home, is_gone, names_in};
 use truetps_driver::Client;
 use truetps_record::SettingValue;
 use truetps_sandbox::{
-    Catalogue, Home, Sandbox, SandboxError, SandboxOptions, ServerBinary, ServerLoad, Settings, StartOptions,
+    Catalogue, Cleaning, Home, Sandbox, SandboxError, SandboxOptions, ServerBinary, ServerLoad, Settings, StartOptions,
     chosen_settings, clean, effective_variables, found_instead, list, taken_differently,
 };
 use truetps_testkit::private_postgres;
@@ -84,7 +84,7 @@ fn a_server_boots_and_goes_without_a_trace() {
     assert_eq!(fs::metadata(format!("/proc/{}", server.pid())).unwrap().uid(), home.user().uid);
     assert!(matches!(sandbox.start(&options(&binary)), Err(SandboxError::Running { .. })));
     assert!(list(&home).unwrap()[0].server_alive);
-    assert_eq!(clean(&home).unwrap(), [], "nothing that is in use is a leftover");
+    assert_eq!(clean(&home).unwrap(), Cleaning::default(), "nothing that is in use is a leftover");
 
     let (pid, children) = (server.pid(), children_of(server.pid()));
     assert!(children.len() > 3 && memory_of(pid) == 1, "{children:?}");

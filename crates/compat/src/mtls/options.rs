@@ -21,6 +21,7 @@ use crate::ssl::ssl_mode;
                   Exit status: 0 all rows were acknowledged; 2 some were not, or the command line is wrong; 3 the \
                   server refused; 130 interrupted."
 )]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(super) struct Options {
     pub(super) action: Action,
     /// Host of the server, always by TCP

@@ -102,7 +102,7 @@ fn error(target: &Target, plugin: Plugin, problem: Problem) -> DriverError {
     match problem {
         Problem::NotSecret => LoginError::NotSecret { plugin, account }.into(),
         Problem::UnknownKey => LoginError::UnknownKey { plugin, account }.into(),
-        Problem::NotEncrypted(problem) => LoginError::NotEncrypted { plugin, account, problem }.into(),
+        Problem::NotEncrypted(problem) => LoginError::NotEncrypted { account, problem }.into(),
         Problem::Exchange(problem) => LoginError::Exchange { plugin, account, problem }.into(),
     }
 }
