@@ -612,9 +612,15 @@ pub fn refuse_system_schema(name: &str, dialect: Dialect) -> Result<(), ForeignE
     if is_system { Err(ForeignError::SystemSchema { schema: name.to_owned() }) } else { Ok(()) }
 }
 
-/// What a run planned to make, and what other users have made.
+/// What a run planned to make, and what other users have made. Of names that differ in nothing but case one is not the run's,
+/// and none of them is dropped.
 fn parted(relations: BTreeMap<String, Relation>, planned: &BTreeSet<String>) -> (Vec<(Kind, String)>, Vec<String>) {
-    let (ours, others): (Vec<_>, Vec<_>) = relations.into_iter().partition(|(name, _)| planned.contains(&plain(name)));
+    let mut alike: BTreeMap<String, u32> = BTreeMap::new();
+    for name in relations.keys() {
+        *alike.entry(plain(name)).or_default() += 1;
+    }
+    let is_ours = |name: &str| planned.contains(&plain(name)) && alike[&plain(name)] == 1;
+    let (ours, others): (Vec<_>, Vec<_>) = relations.into_iter().partition(|(name, _)| is_ours(name));
     (
         ours.into_iter().map(|(name, relation)| (relation.kind, name)).collect(),
         others.into_iter().map(|(name, _)| name).collect(),
@@ -637,4 +643,21 @@ fn plain(table: &str) -> String {
 
 fn lower<'n>(names: impl IntoIterator<Item = &'n String>) -> BTreeSet<String> {
     names.into_iter().map(|name| plain(name)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_differ_in_case_alone_are_not_all_of_the_run() {
+        let found = |names: &[&str]| {
+            let relation = || Relation { kind: Kind::Table, comment: String::new() };
+            let relations = names.iter().map(|name| ((*name).to_owned(), relation())).collect();
+            let (ours, others) = parted(relations, &lower(&["Orders".to_owned(), "lines".to_owned()]));
+            (ours.into_iter().map(|(_, name)| name).collect::<Vec<_>>().join(","), others.join(","))
+        };
+        assert_eq!(found(&["orders", "lines", "theirs"]), ("lines,orders".to_owned(), "theirs".to_owned()));
+        assert_eq!(found(&["orders", "ORDERS", "lines"]), ("lines".to_owned(), "ORDERS,orders".to_owned()));
+    }
 }
