@@ -134,7 +134,7 @@ fn what_others_have_set_is_left() {
     assert!(ran.stderr.contains("another server"), "{}", ran.stderr);
     let ran = place.run(&["server", "restore"]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-    assert!(ran.stdout.contains("sync_binlog is 77") && ran.stdout.contains("was 3"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("sync_binlog was changed to 77") && ran.stdout.contains("was 3"), "{}", ran.stdout);
     assert_eq!(globals(&owned)["sync_binlog"], "77");
     assert!(!schemas(&owned).contains(&"truetps".to_owned()));
 }
