@@ -101,12 +101,12 @@ fn long_bracket(text: &[u8]) -> Option<(usize, &[u8])> {
 
 #[cfg(test)]
 mod tests {
+    use super::Token::{Literal, Sign, Word};
     use super::*;
 
     #[test]
     fn a_text_is_taken_apart() {
         let text = "a.b1 -- c\n--[[ d\n]] \"e \\\" -- f\" [=[ g ]] ]=] h[1] 'i\nj --[==[ k";
-        use Token::{Literal, Sign, Word};
         let expect = [
             Word(b"a"),
             Sign(b'.'),
