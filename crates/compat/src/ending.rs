@@ -24,10 +24,10 @@ pub(crate) struct Clients {
 }
 
 impl Clients {
-    /// Ends what they are at some time after the user has asked for the end, until `is_over`.
-    pub(crate) fn end_when_wanted(&self, stop: &AtomicBool, is_over: &AtomicBool) {
+    /// Ends what they are at some time after the user has asked for the end, until `is_over`. Whether connections were ended, too.
+    pub(crate) fn end_when_wanted(&self, stop: &AtomicBool, is_over: &AtomicBool) -> bool {
         let starts: Vec<&str> = self.starts.iter().map(String::as_str).collect();
-        let mut since = None;
+        let (mut since, mut has_ended_connections) = (None, false);
         while !is_over.load(Ordering::Relaxed) {
             thread::park_timeout(LOOK);
             if !stop.load(Ordering::Relaxed) {
@@ -36,9 +36,12 @@ impl Clients {
             let waited = since.get_or_insert_with(Instant::now).elapsed();
             if waited >= PATIENCE && !is_over.load(Ordering::Relaxed) {
                 // One that goes on is looked at again.
-                let _ = self.sessions.end_statements(&starts, waited >= LONG_PATIENCE);
+                let with_connection = waited >= LONG_PATIENCE;
+                has_ended_connections |= with_connection;
+                let _ = self.sessions.end_statements(&starts, with_connection);
             }
         }
+        has_ended_connections
     }
 }
 

@@ -106,6 +106,8 @@ pub(crate) struct Driven {
     pub(crate) outcome: Option<Outcome>,
     /// Other runs of truetps that were met for the first time.
     pub(crate) others: Vec<OtherRun>,
+    /// The user asked for the end, and connections of clients were ended for it.
+    pub(crate) has_ended_connections: bool,
 }
 
 impl Driven {
@@ -139,7 +141,8 @@ pub(crate) fn drive(
             let _ = response.add(histogram);
         }
     };
-    let outcome = run_and_end(context, |context| run_trial(context, &mut trial, &mut writer, add));
+    let (outcome, has_ended_connections) =
+        run_and_end(context, |context| run_trial(context, &mut trial, &mut writer, add));
     // Written in any case: where the series has failed, `run.json` may still say so.
     writer.write_trial(&trial)?;
     let outcome = outcome?;
@@ -147,7 +150,7 @@ pub(crate) fn drive(
         writer.write_variables(&variables)?;
     }
     truth.runs.push(Ran::of(&trial, outcome.as_ref(), context.load.clients, transactions));
-    Ok(Driven { trial, outcome, others })
+    Ok(Driven { trial, outcome, others, has_ended_connections })
 }
 
 /// What the server is set to, when all is measured. A server that is gone, or has no connection left, says nothing, and
@@ -162,8 +165,8 @@ fn settings_of(context: &TrialContext<'_>) -> Option<BTreeMap<String, String>> {
 }
 
 /// Runs a load whose statements are ended soon after the user has asked for the end: nobody waits for a lock, or a long
-/// query, that he wants no more.
-fn run_and_end<T>(context: &TrialContext<'_>, run: impl FnOnce(&TrialContext<'_>) -> T) -> T {
+/// query, that he wants no more. Says whether connections were ended, too.
+fn run_and_end<T>(context: &TrialContext<'_>, run: impl FnOnce(&TrialContext<'_>) -> T) -> (T, bool) {
     let mut target = context.target.clone();
     let schema = target.login.database.clone().unwrap_or_default();
     let sessions = OwnSessions::of(&mut target, vec![schema]);
@@ -174,8 +177,10 @@ fn run_and_end<T>(context: &TrialContext<'_>, run: impl FnOnce(&TrialContext<'_>
     let is_over = AtomicBool::new(false);
     thread::scope(|scope| {
         let watcher = scope.spawn(|| clients.end_when_wanted(context.stop, &is_over));
-        let _over = Over { is_over: &is_over, watcher: watcher.thread().clone() };
-        run(&context)
+        let over = Over { is_over: &is_over, watcher: watcher.thread().clone() };
+        let outcome = run(&context);
+        drop(over);
+        (outcome, watcher.join().unwrap_or(false))
     })
 }
 

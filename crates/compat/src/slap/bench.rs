@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use truetps_driver::{DriverError, QueryResult, Target};
+use truetps_driver::{DriverError, ErrorClass, QueryResult, Target};
 use truetps_engine::{LoadSpec, Outcome};
 use truetps_lab::TrialContext;
 use truetps_record::{ErrorCount, Protocol, Validity};
@@ -131,7 +131,7 @@ impl Bench<'_, '_> {
         if outcome.measured.is_some() {
             lengths.push(driven.length());
         }
-        self.complain(outcome);
+        self.complain(outcome, driven.has_ended_connections);
         self.look()?;
         self.come_back()?;
         self.execute_all(&self.script.post)?;
@@ -335,15 +335,17 @@ impl Bench<'_, '_> {
         Ok(driven)
     }
 
-    /// Errors of clients, in the original's words.
-    fn complain(&mut self, outcome: &Outcome) {
+    /// Errors of clients, in the original's words. What the end that the user asked for has brought about is none.
+    fn complain(&mut self, outcome: &Outcome, has_ended_connections: bool) {
         for error in &outcome.connect_errors {
             let is_prepared = self.settings.prepared && is_of_statement(error.code);
             let what = if is_prepared { "Cannot prepare a query" } else { "Error when connecting to server" };
             self.warn(&format!("{what}: {}", error.first_message));
         }
         let is_stopped = self.admin.is_stopped();
-        let is_ended = |error: &&ErrorCount| is_stopped && error.code == INTERRUPTED;
+        let is_lost = |error: &ErrorCount| error.class == ErrorClass::ConnectionLost.to_string();
+        let is_ended =
+            |error: &&ErrorCount| is_stopped && (error.code == INTERRUPTED || has_ended_connections && is_lost(error));
         for error in outcome.errors.iter().chain(&outcome.errors_elsewhere).filter(|error| !is_ended(error)) {
             let times = error.count + error.retried;
             // Where no query failed, it was a new connection that came later than planned.
