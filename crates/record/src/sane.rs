@@ -27,8 +27,9 @@ impl Configuration {
 }
 
 impl Experiment {
-    /// Names the first entry of the schedule that no experiment has.
+    /// Names the first figure of the host, or entry of the schedule, that no experiment has.
     pub(crate) fn check(&self) -> Result<(), String> {
+        first_wrong("host", &self.host)?;
         self.schedule.iter().try_for_each(|scheduled| {
             check_trial_name(&scheduled.name)?;
             scheduled.configuration.check().map_err(|problem| format!("{}: {problem}", scheduled.name))
@@ -182,6 +183,16 @@ mod tests {
             assert!(check_trial_name(name).unwrap_err().contains("a trial's name has"), "{name}");
         }
     }
+
+    #[test]
+    fn a_host_has_figures_that_can_be() {
+        let text = include_str!("../../report/testdata/before-probe/experiment.json");
+        let mut experiment: Experiment = serde_json::from_str(text).unwrap();
+        experiment.check().unwrap();
+        experiment.host.flush.as_mut().unwrap().us_p50 = 1.8e19;
+        assert!(experiment.check().unwrap_err().starts_with("host.flush.us_p50 is 1.8e19"));
+    }
+
     fn recorded_trial() -> Trial {
         serde_json::from_str(include_str!("../../report/testdata/before-probe/trial-0001/run.json")).unwrap()
     }
