@@ -7,7 +7,7 @@ use crate::detail::{CellDetail, TrialDetail, TrialRecord, all_waits, cell_detail
 use crate::effect::{ALPHA, Effect};
 use crate::evidence::Evidence;
 use crate::holm::holm;
-use crate::judge::{Change, Judge, Missing};
+use crate::judge::{Judge, Judgement, Missing};
 use crate::ledger::{LedgerKey, LedgerUnit};
 use crate::middle::mean_on;
 use crate::sample::exp;
@@ -141,7 +141,7 @@ pub struct ComparedLine {
     /// b − a in the figure's own unit, where a figure is zero and there is no ratio.
     pub difference: Option<Estimate>,
     #[serde(flatten)]
-    pub change: Change,
+    pub change: Judgement,
     /// What the verdict on throughput lacks, where its interval excludes "no difference" and there is none.
     pub missing: Option<Missing>,
     /// Where one of the sides has a single trial, and only for throughput: b over a with an interval from how much the two
@@ -226,7 +226,7 @@ pub fn compare(a: &CompareSide<'_>, b: &CompareSide<'_>, options: &CompareOption
     let CompareOptions { pairing, smallest_effect, .. } = *options;
     let alpha = ALPHA / options.of.max(1) as f64;
     let metrics = Metric::all();
-    let compared: Vec<_> = metrics.iter().map(|metric| Compared::of(*metric, a, b, pairing)).collect();
+    let compared: Vec<_> = metrics.iter().map(|metric| ComparedFigure::of(*metric, a, b, pairing)).collect();
     let others: Vec<_> = compared.iter().skip(1).filter_map(|one| one.effect).collect();
     let shared = alpha / others.len().max(1) as f64;
     let others: Vec<_> = others.iter().map(|effect| effect.p_value(shared)).collect();
@@ -266,7 +266,7 @@ pub fn compare(a: &CompareSide<'_>, b: &CompareSide<'_>, options: &CompareOption
 const TPS: Metric = Metric::Own(OwnMetric::Tps);
 
 /// A figure of both sides, not yet judged.
-struct Compared {
+struct ComparedFigure {
     metric: Metric,
     a: Option<f64>,
     b: Option<f64>,
@@ -278,7 +278,7 @@ struct Compared {
     is_ratio: bool,
 }
 
-impl Compared {
+impl ComparedFigure {
     fn of(metric: Metric, a: &CompareSide<'_>, b: &CompareSide<'_>, pairing: Pairing) -> Self {
         let figures = |side: &CompareSide<'_>| {
             let of = |(record, detail): &(TrialRecord<'_>, &TrialDetail)| {
@@ -346,15 +346,15 @@ impl Compared {
         let apart = (self.a.unwrap_or(0.0) - self.b.unwrap_or(0.0)).abs();
         let change = match self.effect {
             // Too small to be of interest, however large it is relative to next to nothing.
-            Some(effect) if effect.n >= 2 && larger > 0.0 && apart < self.metric.least() => Change::Equivalent,
-            Some(effect) if effect.n >= 2 && larger == 0.0 => Change::Equivalent,
+            Some(effect) if effect.n >= 2 && larger > 0.0 && apart < self.metric.least() => Judgement::Equivalent,
+            Some(effect) if effect.n >= 2 && larger == 0.0 => Judgement::Equivalent,
             Some(effect) => judge.change(&effect),
-            None => Change::NotEnoughData { more_trials: None },
+            None => Judgement::NotEnoughData { more_trials: None },
         };
         // With the bound in place of what is below it, the difference is larger in truth, never smaller.
         let is_sure = match change {
-            Change::Higher => !self.b_is_bound,
-            Change::Lower => !self.a_is_bound,
+            Judgement::Higher => !self.b_is_bound,
+            Judgement::Lower => !self.a_is_bound,
             _ => !self.a_is_bound && !self.b_is_bound,
         };
         let bound = |figure: Option<f64>, is_bound: bool| figure.filter(|_| is_bound).map(without_rounding);
@@ -371,10 +371,10 @@ impl Compared {
                 .map(|effect| effect.ratio()),
             difference: effect.filter(|_| !self.is_ratio).map(|effect| effect.estimate(|x| x)),
             missing: match (change, self.effect) {
-                (Change::NotEnoughData { .. }, Some(effect)) if self.metric == TPS => judge.missing(&effect),
+                (Judgement::NotEnoughData { .. }, Some(effect)) if self.metric == TPS => judge.missing(&effect),
                 _ => None,
             },
-            change: if is_sure { change } else { Change::NotEnoughData { more_trials: None } },
+            change: if is_sure { change } else { Judgement::NotEnoughData { more_trials: None } },
             within_trials: None,
             effect: self.effect,
             is_ratio: self.is_ratio,

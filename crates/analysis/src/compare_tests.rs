@@ -4,7 +4,7 @@ use truetps_record::{Counts, Interval, LatencyFigures, Phase, Trial};
 
 use crate::compare::{CompareOptions, CompareSide, Comparison, Metric, OwnMetric, Pairing, compare};
 use crate::detail::{TrialDetail, TrialRecord, detail};
-use crate::judge::Change;
+use crate::judge::Judgement;
 use crate::ledger::{Ledger, LedgerKey, LedgerLine};
 use crate::stalls::Stalls;
 use crate::synthetic::{Random, plan, run};
@@ -60,12 +60,12 @@ fn options(pairing: Pairing) -> CompareOptions<'static> {
     CompareOptions { pairing, smallest_effect: 0.03, of: 1, noise: None }
 }
 
-fn change_of(comparison: &Comparison, metric: Metric) -> Change {
+fn change_of(comparison: &Comparison, metric: Metric) -> Judgement {
     comparison.line(metric).unwrap().change
 }
 
-fn is_claim(change: Change) -> bool {
-    matches!(change, Change::Higher | Change::Lower)
+fn is_claim(change: Judgement) -> bool {
+    matches!(change, Judgement::Higher | Judgement::Lower)
 }
 
 /// `n` trials with noise of 5 % over a drift that both sides of a block share.
@@ -127,10 +127,10 @@ fn what_is_there_is_found() {
         let a = trials(&mut random, 1000.0, &[0.0; 5]);
         let b = trials(&mut random, 1200.0, &[0.0; 5]);
         let comparison = compared(&a, &b, Pairing::None);
-        found += u64::from(change_of(&comparison, TPS) == Change::Higher);
+        found += u64::from(change_of(&comparison, TPS) == Judgement::Higher);
         let ratio = comparison.line(TPS).unwrap().ratio.unwrap();
         misses += u64::from(!(ratio.low.unwrap() <= 1.2 && 1.2 <= ratio.high.unwrap()));
-        assert_ne!(change_of(&comparison, TPS), Change::Lower);
+        assert_ne!(change_of(&comparison, TPS), Judgement::Lower);
     }
     assert!(found > 900, "{found}");
     assert!((30..=71).contains(&misses), "{misses}");
@@ -145,16 +145,16 @@ fn blocks_take_out_what_changes_between_them() {
         drifts.iter().map(|drift| tps * (drift + 0.01 * random.normal()).exp()).collect()
     };
     let (a, b) = (exact(1000.0, &mut random), exact(900.0, &mut random));
-    assert_eq!(change_of(&compared(&a, &b, Pairing::Blocks), TPS), Change::Lower);
-    assert_eq!(change_of(&compared(&a, &b, Pairing::Blocks), P99), Change::Higher);
-    assert!(matches!(change_of(&compared(&a, &b, Pairing::None), TPS), Change::NotEnoughData { .. }));
+    assert_eq!(change_of(&compared(&a, &b, Pairing::Blocks), TPS), Judgement::Lower);
+    assert_eq!(change_of(&compared(&a, &b, Pairing::Blocks), P99), Judgement::Higher);
+    assert!(matches!(change_of(&compared(&a, &b, Pairing::None), TPS), Judgement::NotEnoughData { .. }));
 }
 
 #[test]
 fn one_trial_each_is_no_evidence() {
     let comparison = compared(&[1000.0], &[5000.0], Pairing::None);
     let line = comparison.line(TPS).unwrap();
-    assert_eq!(line.change, Change::NotEnoughData { more_trials: None });
+    assert_eq!(line.change, Judgement::NotEnoughData { more_trials: None });
     assert_eq!(line.ratio.unwrap().low, None);
     assert!((line.a.unwrap() - 1000.0).abs() < 1e-6 && (line.b.unwrap() - 5000.0).abs() < 1e-6, "{line:?}");
     // A side without any valid trial.
@@ -193,7 +193,7 @@ fn two_single_trials_are_held_against_their_own_ups_and_downs() {
 fn whole_transactions_are_coarse() {
     // 0.7 tps for 10 s are seven transactions.
     let comparison = compared(&[0.7, 0.7], &[0.8, 0.8], Pairing::None);
-    assert!(matches!(change_of(&comparison, TPS), Change::NotEnoughData { .. }), "{:?}", comparison.line(TPS));
+    assert!(matches!(change_of(&comparison, TPS), Judgement::NotEnoughData { .. }), "{:?}", comparison.line(TPS));
 }
 
 /// A side that has lost a trial: what is shown of the other one are those of the same blocks.
@@ -209,7 +209,7 @@ fn a_block_that_one_side_lacks_is_in_no_mean() {
 #[test]
 fn a_trial_without_a_transaction_has_its_say() {
     let comparison = compared(&[1000.0, 1010.0, 990.0], &[0.0, 0.0, 0.0], Pairing::None);
-    assert_eq!(change_of(&comparison, TPS), Change::Lower);
+    assert_eq!(change_of(&comparison, TPS), Judgement::Lower);
     // It decides, and is no throughput of half a transaction: there is no ratio to nothing.
     let line = comparison.line(TPS).unwrap();
     assert_eq!((line.b, line.ratio), (Some(0.0), None));
@@ -232,7 +232,7 @@ fn a_gap_that_is_not_recorded_is_no_figure() {
     let of = |a: &[Option<f64>], b: &[Option<f64>]| compare(&side(a).side(), &side(b).side(), &options(Pairing::None));
     let state = |comparison: &Comparison, text: &str| text.parse::<Threshold>().unwrap().state(comparison, 1);
     let (short, long) = ([None; 3], [Some(1900.0), Some(2000.0), Some(2100.0)]);
-    let unsure = Change::NotEnoughData { more_trials: None };
+    let unsure = Judgement::NotEnoughData { more_trials: None };
 
     let neither = of(&short, &short);
     let line = neither.line(GAP).unwrap();
@@ -243,7 +243,7 @@ fn a_gap_that_is_not_recorded_is_no_figure() {
 
     let worse = of(&short, &long);
     let line = worse.line(GAP).unwrap();
-    assert_eq!((line.a, line.ratio, line.change), (None, None, Change::Higher));
+    assert_eq!((line.a, line.ratio, line.change), (None, None, Judgement::Higher));
     assert!((line.ratio_at_least().unwrap() - 19.98).abs() < 0.01, "{line:?}");
     assert_eq!(state(&worse, "max_gap>50%"), ThresholdState::Crossed);
     assert_eq!(state(&worse, "max_gap>5000%"), ThresholdState::Unsure);
@@ -251,7 +251,7 @@ fn a_gap_that_is_not_recorded_is_no_figure() {
 
     let better = of(&long, &short);
     let line = better.line(GAP).unwrap();
-    assert_eq!((line.b, line.ratio, line.change), (None, None, Change::Lower));
+    assert_eq!((line.b, line.ratio, line.change), (None, None, Judgement::Lower));
     assert!((line.ratio_at_most().unwrap() - 0.05).abs() < 0.01, "{line:?}");
     assert_eq!(state(&better, "max_gap>0%"), ThresholdState::Kept);
 

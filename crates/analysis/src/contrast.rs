@@ -6,14 +6,14 @@ use truetps_record::{Configuration, SettingValue};
 use crate::effect::Effect;
 use crate::evidence::{Evidence, p99_ratio_sample, tps_ratio_sample};
 use crate::holm::holm;
-use crate::judge::{Change, Judge};
+use crate::judge::{Judge, Judgement};
 use crate::sample::LogSample;
 use crate::{Cell, Contrast, Noise, Verdict};
 
 /// The chance of even one false "faster" or "slower" in a whole experiment in which nothing differs.
 const FAMILY_ALPHA: f64 = 0.05;
 
-pub(crate) struct Question<'a> {
+pub(crate) struct ContrastQuestion<'a> {
     pub(crate) baseline: &'a IndexMap<String, SettingValue>,
     pub(crate) configurations: &'a [Configuration],
     /// Evidence for each of the configurations.
@@ -24,7 +24,7 @@ pub(crate) struct Question<'a> {
 }
 
 /// One configuration and its baseline with what their pairs say, not yet judged.
-struct Compared {
+struct PairedContrast {
     cell: usize,
     baseline_cell: usize,
     tps: Effect,
@@ -32,7 +32,7 @@ struct Compared {
 }
 
 /// All contrasts that have at least one pair, in the plan's order of configurations.
-pub(crate) fn all(question: &Question<'_>) -> Vec<Contrast> {
+pub(crate) fn all(question: &ContrastQuestion<'_>) -> Vec<Contrast> {
     let compared: Vec<_> = (0..question.configurations.len()).filter_map(|cell| compare(question, cell)).collect();
     let p_values: Vec<_> = compared.iter().map(|one| one.tps.p_value(FAMILY_ALPHA)).collect();
     let family = holm(&p_values, FAMILY_ALPHA);
@@ -58,7 +58,7 @@ pub(crate) fn all(question: &Question<'_>) -> Vec<Contrast> {
 }
 
 /// `None` where the cell is its own baseline, and where no block has both.
-fn compare(question: &Question<'_>, cell: usize) -> Option<Compared> {
+fn compare(question: &ContrastQuestion<'_>, cell: usize) -> Option<PairedContrast> {
     let mut levels = question.configurations[cell].levels.clone();
     for (name, level) in question.baseline {
         levels.insert(name.clone(), level.clone());
@@ -70,15 +70,15 @@ fn compare(question: &Question<'_>, cell: usize) -> Option<Compared> {
     }
     let (above, below) = (&question.by_cell[cell], &question.by_cell[baseline_cell]);
     let tps = Effect::of_pairs(tps_ratio_sample(above, below)?);
-    Some(Compared { cell, baseline_cell, tps, p99: p99_ratio_sample(above, below) })
+    Some(PairedContrast { cell, baseline_cell, tps, p99: p99_ratio_sample(above, below) })
 }
 
 /// A change of throughput, in the words of an experiment: its trials of each are its blocks.
-fn verdict(change: Change) -> Verdict {
+fn verdict(change: Judgement) -> Verdict {
     match change {
-        Change::Higher => Verdict::Faster,
-        Change::Lower => Verdict::Slower,
-        Change::Equivalent => Verdict::Equivalent,
-        Change::NotEnoughData { more_trials } => Verdict::NotEnoughData { more_blocks: more_trials },
+        Judgement::Higher => Verdict::Faster,
+        Judgement::Lower => Verdict::Slower,
+        Judgement::Equivalent => Verdict::Equivalent,
+        Judgement::NotEnoughData { more_trials } => Verdict::NotEnoughData { more_blocks: more_trials },
     }
 }

@@ -7,7 +7,7 @@ use truetps_record::{Interval, Phase, ProbeSeries, ProbeSource, Trial};
 
 use crate::ledger::{Ledger, LedgerInput, LedgerKey, LedgerLine, ledger};
 use crate::middle::{largest, mean};
-use crate::signs::{Sign, signs};
+use crate::signs::{SignalChange, signs};
 use crate::stalls::{Stall, StallKind, Stalls, StallsUnknown, stalls};
 use crate::waits::{TopWaits, Wait, WaitSeries, Waits};
 
@@ -29,7 +29,7 @@ pub struct TrialDetail {
     pub name: String,
     pub stalls: Stalls,
     /// One for each of the stalls and dips, in their order. Empty where nobody watched.
-    pub causes: Vec<Meanwhile>,
+    pub causes: Vec<Coincident>,
     /// Not in JSON documents: it is as long as the trial.
     #[serde(skip)]
     pub waits: Option<WaitSeries>,
@@ -95,12 +95,12 @@ fn mean_line(trials: &[&TrialDetail], key: LedgerKey) -> Option<LedgerLine> {
 
 /// What the server waited on in a stretch of time, and what else was unlike the rest.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Meanwhile {
+pub struct Coincident {
     /// Readings of the server within the stretch: without any, nobody has seen what its sessions did in it.
     pub readings: usize,
     /// The largest change first.
     pub waits: Vec<Wait>,
-    pub signs: Vec<Sign>,
+    pub signs: Vec<SignalChange>,
 }
 
 /// Looks at one trial.
@@ -158,7 +158,7 @@ fn ordinary(intervals: &[Interval], stalls: &[Stall]) -> Vec<(f64, f64)> {
     parts
 }
 
-fn meanwhile(probe: &ProbeSeries, waits: Option<&Waits<'_>>, stall: &Stall, ordinary: &[(f64, f64)]) -> Meanwhile {
+fn meanwhile(probe: &ProbeSeries, waits: Option<&Waits<'_>>, stall: &Stall, ordinary: &[(f64, f64)]) -> Coincident {
     let stretch = (stall.start_ms, stall.end_ms());
     let times = probe.times(ProbeSource::Server);
     let readings = times.iter().filter(|at| (stretch.0..=stretch.1).contains(*at)).count();
@@ -166,7 +166,7 @@ fn meanwhile(probe: &ProbeSeries, waits: Option<&Waits<'_>>, stall: &Stall, ordi
     let mut waits = changes.unwrap_or_default();
     // Sessions that were counted before and after it say nothing of what they did in it; time that was waited does.
     waits.retain(|wait| readings > 0 || !is_counted(probe, wait));
-    Meanwhile { readings, waits, signs: signs(probe, stretch, ordinary) }
+    Coincident { readings, waits, signs: signs(probe, stretch, ordinary) }
 }
 
 /// The sessions were counted at each reading: no time was added up.

@@ -13,7 +13,7 @@ const TRIALS_MAX: usize = 1000;
 /// What a comparison may claim of one figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(tag = "verdict", rename_all = "snake_case")]
-pub enum Change {
+pub enum Judgement {
     Higher,
     Lower,
     /// The whole interval is inside the smallest effect of interest.
@@ -57,19 +57,19 @@ impl Judge<'_> {
     ///   80 % power, **and** it is at least the smallest one that the A/A twins leave visible.
     /// - *equivalent*: the whole 95 % interval lies inside ± the smallest effect of interest.
     /// - anything else is not enough data.
-    pub(crate) fn change(&self, effect: &Effect) -> Change {
+    pub(crate) fn change(&self, effect: &Effect) -> Judgement {
         let (Some(half), Some(visible)) = (effect.half_width(), effect.visible()) else {
-            return Change::NotEnoughData { more_trials: None };
+            return Judgement::NotEnoughData { more_trials: None };
         };
         let size = effect.mean.abs();
         let over_noise = size >= self.noise.map_or(0.0, |noise| noise.smallest_visible_effect.ln_1p());
         if self.passes && size >= self.margin && size >= visible && over_noise {
-            return if effect.mean > 0.0 { Change::Higher } else { Change::Lower };
+            return if effect.mean > 0.0 { Judgement::Higher } else { Judgement::Lower };
         }
         if size + half < self.margin {
-            return Change::Equivalent;
+            return Judgement::Equivalent;
         }
-        Change::NotEnoughData { more_trials: self.more_trials(effect) }
+        Judgement::NotEnoughData { more_trials: self.more_trials(effect) }
     }
 
     /// The first condition that is not met, where the 95 % interval excludes "no difference". Effects are logarithms.
@@ -119,7 +119,7 @@ mod tests {
     use crate::holm::holm;
     use crate::sample::LogSample;
 
-    fn judge(effect: Option<Effect>, noise: Option<&Noise>) -> Change {
+    fn judge(effect: Option<Effect>, noise: Option<&Noise>) -> Judgement {
         let effect = effect.unwrap();
         let family = holm(&[effect.p_value(ALPHA)], ALPHA);
         Judge { passes: family.rejected[0], alpha: family.next_alpha, margin: 0.03_f64.ln_1p(), noise }.change(&effect)
@@ -128,28 +128,28 @@ mod tests {
     #[test]
     fn of_pairs() {
         let check = |logs: &[f64], expect| assert_eq!(judge(Effect::paired(logs), None), expect, "{logs:?}");
-        check(&[0.50, 0.52, 0.49, 0.51, 0.50], Change::Higher);
-        check(&[-0.50, -0.52, -0.49, -0.51, -0.50], Change::Lower);
-        check(&[0.001, -0.002, 0.000, 0.003, -0.001], Change::Equivalent);
-        check(&[0.5], Change::NotEnoughData { more_trials: None });
+        check(&[0.50, 0.52, 0.49, 0.51, 0.50], Judgement::Higher);
+        check(&[-0.50, -0.52, -0.49, -0.51, -0.50], Judgement::Lower);
+        check(&[0.001, -0.002, 0.000, 0.003, -0.001], Judgement::Equivalent);
+        check(&[0.5], Judgement::NotEnoughData { more_trials: None });
         // Shown to differ, but by 2 %, and the plan cares for 3 %.
-        check(&[0.0201, 0.0199, 0.0200, 0.0202, 0.0198], Change::Equivalent);
+        check(&[0.0201, 0.0199, 0.0200, 0.0202, 0.0198], Judgement::Equivalent);
         // Equal pairs: no spread at all.
-        check(&[0.5, 0.5], Change::Higher);
-        check(&[0.0, 0.0], Change::Equivalent);
+        check(&[0.5, 0.5], Judgement::Higher);
+        check(&[0.0, 0.0], Judgement::Equivalent);
     }
 
     #[test]
     fn of_groups() {
         let check = |a: &[f64], b: &[f64], expect| assert_eq!(judge(Effect::groups(a, b), None), expect, "{a:?} {b:?}");
-        check(&[1.0, 1.01, 1.02], &[1.5, 1.51, 1.52], Change::Higher);
-        check(&[1.0], &[2.0], Change::NotEnoughData { more_trials: None });
-        check(&[2.0, 2.0], &[2.0, 2.0], Change::Equivalent);
-        check(&[2.0, 2.0], &[1.0, 1.0], Change::Lower);
+        check(&[1.0, 1.01, 1.02], &[1.5, 1.51, 1.52], Judgement::Higher);
+        check(&[1.0], &[2.0], Judgement::NotEnoughData { more_trials: None });
+        check(&[2.0, 2.0], &[2.0, 2.0], Judgement::Equivalent);
+        check(&[2.0, 2.0], &[1.0, 1.0], Judgement::Lower);
         // Mean 0.1, s = 0.1 each, two groups of 3: error at n is 0.1414/√n with 2n − 2 degrees of freedom.
         // n = 17: (2.0369 + 2 · 0.8530) · 0.03430 = 0.1284; n = 28: (2.0049 + 2 · 0.8482) · 0.02673 = 0.0989;
         // n = 27: (2.0066 + 2 · 0.8484) · 0.02722 = 0.1008.
-        check(&[0.0, 0.1, 0.2], &[0.1, 0.2, 0.3], Change::NotEnoughData { more_trials: Some(25) });
+        check(&[0.0, 0.1, 0.2], &[0.1, 0.2, 0.3], Judgement::NotEnoughData { more_trials: Some(25) });
     }
 
     #[test]
@@ -157,10 +157,10 @@ mod tests {
         // Mean 0.10, s = 0.1581, n = 5. The estimate has to be visible, and one scatter more is needed for 80 %:
         // n = 35: (2.0322 + 2 · 0.8523) · 0.1581 / √35 = 0.0999; n = 34: (2.0345 + 2 · 0.8527) · 0.1581 / √34 = 0.1014.
         let change = judge(Effect::paired(&[-0.1, 0.0, 0.1, 0.2, 0.3]), None);
-        assert_eq!(change, Change::NotEnoughData { more_trials: Some(30) });
+        assert_eq!(change, Judgement::NotEnoughData { more_trials: Some(30) });
         // Far too noisy to be decided by any plan.
         let change = judge(Effect::paired(&[-3.0, 3.0, -3.0, 3.1]), None);
-        assert_eq!(change, Change::NotEnoughData { more_trials: None });
+        assert_eq!(change, Judgement::NotEnoughData { more_trials: None });
     }
 
     #[test]
@@ -180,8 +180,8 @@ mod tests {
         assert_eq!(missing(true, 0.2), Some(Missing::Twins { least: 0.2 }));
         assert_eq!(missing(false, 0.2), Some(Missing::Test { alpha: 0.01 }));
         assert_eq!(missing(true, 0.08), None);
-        assert_eq!(judge(effect, Some(&noise(0.08))), Change::Higher);
+        assert_eq!(judge(effect, Some(&noise(0.08))), Judgement::Higher);
         // e^0.1 = 1.105: below 20 %. ln(1.2) = 0.1823 falls with √(5/n): 0.0989 at n = 17, with little scatter.
-        assert_eq!(judge(effect, Some(&noise(0.2))), Change::NotEnoughData { more_trials: Some(12) });
+        assert_eq!(judge(effect, Some(&noise(0.2))), Judgement::NotEnoughData { more_trials: Some(12) });
     }
 }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use truetps_record::{BUCKET_MS, CPU_MIN_US, Interval, Measured, Phase, ProbePoint, ProbeSeries};
 
-use crate::ledger_sources::{IO_WRITTEN, Variables, cuts_lock_waits, sources, why_not_counted};
+use crate::ledger_sources::{IO_WRITTEN, KnownVariables, cuts_lock_waits, sources, why_not_counted};
 
 /// Readings must be so near to the beginning and the end of the measure phase, as a share of its length.
 const EDGE_SHARE: f64 = 0.1;
@@ -100,12 +100,12 @@ pub(crate) struct LedgerInput<'a> {
     pub(crate) intervals: &'a [Interval],
     /// `None`: nobody watched.
     pub(crate) probe: Option<&'a ProbeSeries>,
-    pub(crate) variables: Variables<'a>,
+    pub(crate) variables: KnownVariables<'a>,
 }
 
 /// What a transaction of this trial cost.
 pub(crate) fn ledger(input: &LedgerInput<'_>) -> Ledger {
-    let window = input.probe.and_then(|probe| Window::of(input, probe));
+    let window = input.probe.and_then(|probe| LedgerWindow::of(input, probe));
     let lines = LedgerKey::ALL.iter().map(|key| {
         let (per_tx, source) = match figure(input, window.as_ref(), *key) {
             Ok((figure, source)) => (Some(figure), source),
@@ -117,7 +117,7 @@ pub(crate) fn ledger(input: &LedgerInput<'_>) -> Ledger {
 }
 
 /// A figure and what it was made from, or why there is none.
-fn figure(input: &LedgerInput<'_>, window: Option<&Window<'_>>, key: LedgerKey) -> Result<(f64, String), String> {
+fn figure(input: &LedgerInput<'_>, window: Option<&LedgerWindow<'_>>, key: LedgerKey) -> Result<(f64, String), String> {
     let own = own_figure(input, key);
     let found = own.or_else(|| window?.figure(key, input));
     let (figure, source) = found.ok_or_else(|| why_absent(input, window, key))?;
@@ -156,7 +156,7 @@ fn own_figure(input: &LedgerInput<'_>, key: LedgerKey) -> Option<(f64, String)> 
     figure.map(|figure| (figure, source.to_owned()))
 }
 
-fn why_absent(input: &LedgerInput<'_>, window: Option<&Window<'_>>, key: LedgerKey) -> String {
+fn why_absent(input: &LedgerInput<'_>, window: Option<&LedgerWindow<'_>>, key: LedgerKey) -> String {
     if key == LedgerKey::RowsChanged {
         return "none was changed, or nobody counted".to_owned();
     }
@@ -188,7 +188,7 @@ fn all_of<'a>(probe: &'a ProbeSeries, name: &'static str) -> impl Iterator<Item 
 }
 
 /// The measure phase, and what was read and what ended around it.
-struct Window<'a> {
+struct LedgerWindow<'a> {
     probe: &'a ProbeSeries,
     /// The measure phase.
     from_ms: f64,
@@ -197,7 +197,7 @@ struct Window<'a> {
     intervals: &'a [Interval],
 }
 
-impl<'a> Window<'a> {
+impl<'a> LedgerWindow<'a> {
     fn of(input: &LedgerInput<'a>, probe: &'a ProbeSeries) -> Option<Self> {
         let measured: Vec<_> = input.intervals.iter().filter(|one| one.phase == Phase::Measure).collect();
         let (first, last) = measured.first().zip(measured.last())?;
@@ -230,7 +230,7 @@ impl<'a> Window<'a> {
     }
 
     /// PostgreSQL up to 15 adds up pages that sessions wrote when half of a queue is full that is as long as there are buffers.
-    fn is_too_coarse(&self, variables: Variables<'_>) -> bool {
+    fn is_too_coarse(&self, variables: KnownVariables<'_>) -> bool {
         /// The step that may be missing is a tenth at most.
         const STEPS_MIN: f64 = 10.0;
         let points = self.probe.points("pg_stat_bgwriter.buffers_backend");

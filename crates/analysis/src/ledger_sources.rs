@@ -7,7 +7,7 @@ use truetps_record::ProbeSeries;
 use crate::ledger::LedgerKey;
 
 /// One way to know a line: a sum of counters, with their factors.
-pub(crate) struct Source {
+pub(crate) struct LedgerSource {
     pub(crate) names: Names,
     /// What a reader must know about it; empty where that is nothing.
     note: &'static str,
@@ -15,8 +15,8 @@ pub(crate) struct Source {
     needs_sync_binlog: bool,
 }
 
-impl Source {
-    pub(crate) fn holds(&self, variables: Variables<'_>) -> bool {
+impl LedgerSource {
+    pub(crate) fn holds(&self, variables: KnownVariables<'_>) -> bool {
         !self.needs_sync_binlog || setting(variables, "sync_binlog").is_some_and(|value| value == "1")
     }
 
@@ -33,21 +33,21 @@ impl Source {
 }
 
 /// What the server was set to, where that is known.
-pub(crate) type Variables<'a> = Option<&'a BTreeMap<String, String>>;
+pub(crate) type KnownVariables<'a> = Option<&'a BTreeMap<String, String>>;
 
-fn setting<'a>(variables: Variables<'a>, name: &str) -> Option<&'a str> {
+fn setting<'a>(variables: KnownVariables<'a>, name: &str) -> Option<&'a str> {
     variables?.get(name).map(String::as_str)
 }
 
 /// Factors and counters. A `*` stands for whatever is there: what a server does not have is no part of the sum.
 type Names = &'static [(f64, &'static str)];
 
-const fn plain(key: LedgerKey, names: Names) -> (LedgerKey, Source) {
+const fn plain(key: LedgerKey, names: Names) -> (LedgerKey, LedgerSource) {
     noted(key, names, "")
 }
 
-const fn noted(key: LedgerKey, names: Names, note: &'static str) -> (LedgerKey, Source) {
-    (key, Source { names, note, needs_sync_binlog: false })
+const fn noted(key: LedgerKey, names: Names, note: &'static str) -> (LedgerKey, LedgerSource) {
+    (key, LedgerSource { names, note, needs_sync_binlog: false })
 }
 
 const LOG_FILE_MISC: &str = "file.wait/io/file/innodb/innodb_log_file.misc";
@@ -59,7 +59,7 @@ const IO_EXTENDED: &str = "pg_stat_io.relation.*.extend_pages";
 const WITH_GROWTH: &str = "with those by which files grew";
 
 /// The ways to know each line, the best one first. Where a server does not have the counters of one, the next is tried.
-const SOURCES: &[(LedgerKey, Source)] = &[
+const SOURCES: &[(LedgerKey, LedgerSource)] = &[
     plain(LedgerKey::ClientCpu, &[(1.0, "generator.cpu_us")]),
     plain(LedgerKey::ServerCpu, &[(1.0, "server.cpu_us")]),
     plain(LedgerKey::ClientSwitches, &[(1.0, "generator.context_switches")]),
@@ -85,7 +85,7 @@ const SOURCES: &[(LedgerKey, Source)] = &[
     noted(LedgerKey::BinlogSyncs, &[(1.0, BINLOG_MISC)], "performance_schema"),
     (
         LedgerKey::BinlogSyncs,
-        Source {
+        LedgerSource {
             names: &[(1.0, "status.Binlog_group_commits")],
             note: "one for each group, as sync_binlog is 1",
             needs_sync_binlog: true,
@@ -131,7 +131,7 @@ const SOURCES: &[(LedgerKey, Source)] = &[
     plain(LedgerKey::DiskFlushes, &[(1.0, "disk.flushes")]),
 ];
 
-pub(crate) fn sources(key: LedgerKey) -> impl Iterator<Item = &'static Source> {
+pub(crate) fn sources(key: LedgerKey) -> impl Iterator<Item = &'static LedgerSource> {
     SOURCES.iter().filter(move |(of, _)| *of == key).map(|(_, source)| source)
 }
 
@@ -144,7 +144,7 @@ const NO_CALLS: &[(&[LedgerKey], &str, &[&str])] = &[
 ];
 
 /// Why the counters of a line miss what it is about, where they do.
-pub(crate) fn why_not_counted(key: LedgerKey, variables: Variables<'_>) -> Option<String> {
+pub(crate) fn why_not_counted(key: LedgerKey, variables: KnownVariables<'_>) -> Option<String> {
     let found = NO_CALLS.iter().find(|(keys, name, values)| {
         let is_set = |set: &str| values.iter().any(|value| value.eq_ignore_ascii_case(set));
         keys.contains(&key) && setting(variables, name).is_some_and(is_set)
@@ -163,7 +163,7 @@ pub(crate) fn is_mariadb(probe: &ProbeSeries) -> bool {
 }
 
 /// From 10.6 on MariaDB adds up row-lock waits in whole milliseconds, each cut off; older ones, and MySQL, in microseconds.
-pub(crate) fn cuts_lock_waits(probe: &ProbeSeries, variables: Variables<'_>) -> bool {
+pub(crate) fn cuts_lock_waits(probe: &ProbeSeries, variables: KnownVariables<'_>) -> bool {
     const FIRST: (u32, u32) = (10, 6);
     let version = setting(variables, "version").and_then(|text| {
         let mut numbers = text.split('.').map_while(|number| number.parse::<u32>().ok());

@@ -42,8 +42,8 @@ mod synthetic;
 mod truth_tests;
 
 pub use compare::{CompareOptions, CompareSide, ComparedLine, Comparison, Metric, OwnMetric, Pairing, compare};
-pub use detail::{CellDetail, Meanwhile, TrialDetail, TrialRecord, cell_detail, detail};
-pub use judge::{Change, Missing};
+pub use detail::{CellDetail, Coincident, TrialDetail, TrialRecord, cell_detail, detail};
+pub use judge::{Judgement, Missing};
 pub use ledger::{Ledger, LedgerKey, LedgerLine, LedgerUnit};
 pub use limited::{GeneratorLimited, generator_reason};
 pub use live::{LiveStall, LiveStalls, StallsSoFar};
@@ -51,7 +51,7 @@ pub use live_probe::{LiveProbe, LiveWait, ProbeNow};
 pub use max_rate::{BrokenRate, HeldRate, MaxRate, TriedRate};
 pub use open_loop::{NotSustained, OpenLoopCell, SustainedRange, TrialShare};
 pub use redo::RedoAge;
-pub use signs::{Sign, SignUnit};
+pub use signs::{SignUnit, SignalChange};
 pub use stalls::{Stall, StallKind, Stalls, StallsUnknown};
 pub use threshold::{Threshold, ThresholdState};
 pub use types::{AaPair, Analysis, Axis, Cell, Contrast, Curve, InvalidTrial, Knee, Noise, Verdict};
@@ -76,7 +76,7 @@ pub fn analyse(plan: &Plan, experiment: &Experiment, trials: &[Trial]) -> Analys
         .collect();
     let noise = noise::from_twins(&valid, plan.design.blocks);
     let smallest_effect = plan.design.smallest_effect_percent / 100.0;
-    let contrasts = contrast::all(&contrast::Question {
+    let contrasts = contrast::all(&contrast::ContrastQuestion {
         baseline: &plan.baseline(),
         configurations: &configurations,
         by_cell: &by_cell,

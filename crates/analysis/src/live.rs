@@ -6,7 +6,7 @@ use truetps_record::{BUCKET_MS, Interval, Phase, Suspension};
 
 use crate::middle::median;
 use crate::stall_rule::{EXPECTED_MIN, JOINED, MERGE_MS, STALL_SHARE, STALL_STEPS, STEPS_MIN};
-use crate::stalls::{Seen, Stalls, stalls_of};
+use crate::stalls::{SeenThroughput, Stalls, stalls_of};
 
 /// What the local median is taken of.
 const WINDOW: usize = 300;
@@ -64,7 +64,7 @@ pub struct LiveStalls {
     /// End of the last time in which the generator was suspended.
     suspended_until_ms: Option<f64>,
     /// The last intervals, to be judged again when there are no more.
-    seen: Vec<Seen>,
+    seen: Vec<SeenThroughput>,
     /// Stalls of the intervals before them.
     earlier: Earlier,
 }
@@ -159,7 +159,7 @@ impl LiveStalls {
             self.earlier = self.earlier.and(&stalls_of(&self.seen));
             self.seen.clear();
         }
-        self.seen.push(Seen::of(interval));
+        self.seen.push(SeenThroughput::of(interval));
     }
 
     /// The trial is over: the stalls of its measure phase by the same rule as in every report, with what came after them.

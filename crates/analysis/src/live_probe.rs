@@ -43,13 +43,13 @@ pub struct ProbeNow {
 /// Takes the samples of a trial as they come.
 #[derive(Debug, Clone, Default)]
 pub struct LiveProbe {
-    server: Source,
-    host: Source,
+    server: LiveSource,
+    host: LiveSource,
 }
 
 /// What one source has said: its values, and what they were at the reading before.
 #[derive(Debug, Clone, Default)]
-struct Source {
+struct LiveSource {
     values: BTreeMap<String, Pair>,
     at_ms: f64,
     before_ms: Option<f64>,
@@ -96,7 +96,7 @@ impl LiveProbe {
     }
 }
 
-impl Source {
+impl LiveSource {
     fn take(&mut self, sample: &ProbeSample) {
         self.before_ms = (self.readings > 0).then_some(self.at_ms);
         self.at_ms = sample.at_ms;

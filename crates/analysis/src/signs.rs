@@ -21,7 +21,7 @@ pub enum SignUnit {
 
 /// One figure within a stretch and in the time that it is compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Sign {
+pub struct SignalChange {
     pub name: &'static str,
     pub unit: SignUnit,
     pub value: f64,
@@ -29,7 +29,7 @@ pub struct Sign {
 }
 
 /// How a sign is read.
-enum How {
+enum SignalFormula {
     /// One gauge of another one.
     Of(&'static str, &'static str),
     /// Growth of a counter in a millisecond, times a factor.
@@ -38,38 +38,42 @@ enum How {
     Redo,
 }
 
-const SIGNS: &[(&str, SignUnit, How)] = &[
-    ("checkpoint age, of the redo log", SignUnit::Share, How::Redo),
+const SIGNS: &[(&str, SignUnit, SignalFormula)] = &[
+    ("checkpoint age, of the redo log", SignUnit::Share, SignalFormula::Redo),
     (
         "dirty pages of the buffer pool",
         SignUnit::Share,
-        How::Of("status.Innodb_buffer_pool_pages_dirty", "status.Innodb_buffer_pool_pages_total"),
+        SignalFormula::Of("status.Innodb_buffer_pool_pages_dirty", "status.Innodb_buffer_pool_pages_total"),
     ),
-    ("Innodb_log_waits", SignUnit::PerSecond, How::Rate("status.Innodb_log_waits", 1e3)),
-    ("Innodb_buffer_pool_wait_free", SignUnit::PerSecond, How::Rate("status.Innodb_buffer_pool_wait_free", 1e3)),
-    ("Innodb_row_lock_waits", SignUnit::PerSecond, How::Rate("status.Innodb_row_lock_waits", 1e3)),
-    ("Innodb_pages_written", SignUnit::PerSecond, How::Rate("status.Innodb_pages_written", 1e3)),
-    ("Innodb_pages_read", SignUnit::PerSecond, How::Rate("status.Innodb_pages_read", 1e3)),
-    ("Innodb_data_fsyncs", SignUnit::PerSecond, How::Rate("status.Innodb_data_fsyncs", 1e3)),
+    ("Innodb_log_waits", SignUnit::PerSecond, SignalFormula::Rate("status.Innodb_log_waits", 1e3)),
+    (
+        "Innodb_buffer_pool_wait_free",
+        SignUnit::PerSecond,
+        SignalFormula::Rate("status.Innodb_buffer_pool_wait_free", 1e3),
+    ),
+    ("Innodb_row_lock_waits", SignUnit::PerSecond, SignalFormula::Rate("status.Innodb_row_lock_waits", 1e3)),
+    ("Innodb_pages_written", SignUnit::PerSecond, SignalFormula::Rate("status.Innodb_pages_written", 1e3)),
+    ("Innodb_pages_read", SignUnit::PerSecond, SignalFormula::Rate("status.Innodb_pages_read", 1e3)),
+    ("Innodb_data_fsyncs", SignUnit::PerSecond, SignalFormula::Rate("status.Innodb_data_fsyncs", 1e3)),
     // Of PostgreSQL: up to 16 and since 17; up to 17 and since 18.
-    ("checkpoints (requested)", SignUnit::PerSecond, How::Rate("pg_stat_bgwriter.checkpoints_req", 1e3)),
-    ("checkpoints (requested)", SignUnit::PerSecond, How::Rate("pg_stat_checkpointer.num_requested", 1e3)),
-    ("WAL syncs", SignUnit::PerSecond, How::Rate("pg_stat_wal.wal_sync", 1e3)),
-    ("WAL syncs", SignUnit::PerSecond, How::Rate("pg_stat_io.wal.normal.fsyncs", 1e3)),
-    ("server CPU", SignUnit::Cores, How::Rate("server.cpu_us", 1e-3)),
-    ("all processes stopped by the disk", SignUnit::Share, How::Rate("psi.io.full_us", 1e-3)),
-    ("some process waited for a core", SignUnit::Share, How::Rate("psi.cpu.some_us", 1e-3)),
-    ("disk busy", SignUnit::Share, How::Rate("disk.io_ms", 1.0)),
-    ("disk writes", SignUnit::BytesPerSecond, How::Rate("disk.write_bytes", 1e3)),
-    ("disk flushes", SignUnit::PerSecond, How::Rate("disk.flushes", 1e3)),
+    ("checkpoints (requested)", SignUnit::PerSecond, SignalFormula::Rate("pg_stat_bgwriter.checkpoints_req", 1e3)),
+    ("checkpoints (requested)", SignUnit::PerSecond, SignalFormula::Rate("pg_stat_checkpointer.num_requested", 1e3)),
+    ("WAL syncs", SignUnit::PerSecond, SignalFormula::Rate("pg_stat_wal.wal_sync", 1e3)),
+    ("WAL syncs", SignUnit::PerSecond, SignalFormula::Rate("pg_stat_io.wal.normal.fsyncs", 1e3)),
+    ("server CPU", SignUnit::Cores, SignalFormula::Rate("server.cpu_us", 1e-3)),
+    ("all processes stopped by the disk", SignUnit::Share, SignalFormula::Rate("psi.io.full_us", 1e-3)),
+    ("some process waited for a core", SignUnit::Share, SignalFormula::Rate("psi.cpu.some_us", 1e-3)),
+    ("disk busy", SignUnit::Share, SignalFormula::Rate("disk.io_ms", 1.0)),
+    ("disk writes", SignUnit::BytesPerSecond, SignalFormula::Rate("disk.write_bytes", 1e3)),
+    ("disk flushes", SignUnit::PerSecond, SignalFormula::Rate("disk.flushes", 1e3)),
 ];
 
 /// Signs that differ between a stretch and others, in the order of the table. The stretch is widened to the readings around it.
-pub(crate) fn signs(probe: &ProbeSeries, (from_ms, to_ms): (f64, f64), elsewhere: &[(f64, f64)]) -> Vec<Sign> {
+pub(crate) fn signs(probe: &ProbeSeries, (from_ms, to_ms): (f64, f64), elsewhere: &[(f64, f64)]) -> Vec<SignalChange> {
     let read = SIGNS.iter().filter_map(|(name, unit, how)| {
         let value = how.within(probe, widened(probe.times(how.source()), from_ms, to_ms))?;
         let usual = mean_over(elsewhere, |part| how.within(probe, part));
-        let sign = Sign { name, unit: *unit, value, usual };
+        let sign = SignalChange { name, unit: *unit, value, usual };
         sign.is_telling().then_some(sign)
     });
     silence(probe, from_ms, to_ms).into_iter().chain(read).collect()
@@ -77,7 +81,7 @@ pub(crate) fn signs(probe: &ProbeSeries, (from_ms, to_ms): (f64, f64), elsewhere
 
 /// The longest time in which the server did not answer a question of the probe, from when that was due, as `truetps probe` counts
 /// it: it hung, and not one session of it alone.
-fn silence(probe: &ProbeSeries, from_ms: f64, to_ms: f64) -> Option<Sign> {
+fn silence(probe: &ProbeSeries, from_ms: f64, to_ms: f64) -> Option<SignalChange> {
     /// A machine without a free core reads this much later.
     const SILENT_MIN_MS: f64 = 500.0;
     let times = probe.answers(ProbeSource::Server);
@@ -90,7 +94,7 @@ fn silence(probe: &ProbeSeries, from_ms: f64, to_ms: f64) -> Option<Sign> {
     let was_asked = probe.times(ProbeSource::Host).last().is_some_and(|last| *last >= to_ms);
     let open = around.last().filter(|last| was_asked && **last < to_ms).map(|last| to_ms - last);
     let waited_ms = between.chain(open).reduce(f64::max)? - probe.interval_ms;
-    (waited_ms >= SILENT_MIN_MS).then_some(Sign {
+    (waited_ms >= SILENT_MIN_MS).then_some(SignalChange {
         name: "time without an answer to the probe",
         unit: SignUnit::Seconds,
         value: waited_ms / 1e3,
@@ -98,7 +102,7 @@ fn silence(probe: &ProbeSeries, from_ms: f64, to_ms: f64) -> Option<Sign> {
     })
 }
 
-impl How {
+impl SignalFormula {
     /// Who is asked for it: server and host are read at other moments.
     fn source(&self) -> ProbeSource {
         let (Self::Of(name, _) | Self::Rate(name, _)) = self else { return ProbeSource::Server };
@@ -149,7 +153,7 @@ pub(crate) fn mean_over(stretches: &[(f64, f64)], of: impl Fn((f64, f64)) -> Opt
     (length > 0.0).then(|| sum / length)
 }
 
-impl Sign {
+impl SignalChange {
     /// Twice as much or half of it; of shares and cores, a difference that can be seen in a chart.
     fn is_telling(&self) -> bool {
         const SHARE_MIN: f64 = 0.15;

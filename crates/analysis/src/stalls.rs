@@ -1,7 +1,7 @@
 //! Where throughput broke down: stalls and dips, from the steps of 100 ms that an average hides.
 
 use serde::Serialize;
-use truetps_record::{BUCKET_MS, Gap, Interval, Phase};
+use truetps_record::{BUCKET_MS, Interval, Phase, TransactionGap};
 
 use crate::middle::{largest, median};
 use crate::stall_rule::{EXPECTED_MIN, JOINED, MERGE_MS, STALL_SHARE, STALL_STEPS, STEPS_MIN};
@@ -86,12 +86,12 @@ impl Stall {
 
 /// Finds the stalls and dips of a trial's measure phase.
 pub(crate) fn stalls(intervals: &[Interval]) -> Stalls {
-    stalls_of(&intervals.iter().map(Seen::of).collect::<Vec<_>>())
+    stalls_of(&intervals.iter().map(SeenThroughput::of).collect::<Vec<_>>())
 }
 
 /// What the rule needs of an interval.
 #[derive(Debug, Clone)]
-pub(crate) struct Seen {
+pub(crate) struct SeenThroughput {
     phase: Phase,
     start_ms: f64,
     length_ms: f64,
@@ -102,10 +102,10 @@ pub(crate) struct Seen {
     is_busy: bool,
     /// Of the measure phase alone.
     buckets: Box<[u32]>,
-    gaps: Box<[Gap]>,
+    gaps: Box<[TransactionGap]>,
 }
 
-impl Seen {
+impl SeenThroughput {
     pub(crate) fn of(interval: &Interval) -> Self {
         let buckets = if interval.phase == Phase::Measure { interval.buckets.as_slice() } else { &[] };
         Self {
@@ -123,7 +123,7 @@ impl Seen {
 }
 
 /// The same, of what is kept while a run goes on.
-pub(crate) fn stalls_of(intervals: &[Seen]) -> Stalls {
+pub(crate) fn stalls_of(intervals: &[SeenThroughput]) -> Stalls {
     let measured: Vec<_> = intervals.iter().filter(|interval| interval.phase == Phase::Measure).collect();
     let Some((first, last)) = measured.first().zip(measured.last()) else {
         return Stalls { unknown: Some(StallsUnknown::TooShort), ..Stalls::default() };
@@ -135,7 +135,7 @@ pub(crate) fn stalls_of(intervals: &[Seen]) -> Stalls {
     }
     let buckets = buckets(&measured);
     let gaps = gaps(intervals, &buckets, from_ms, to_ms);
-    let found = Stalls { max_gap_ms: largest(gaps.iter().map(Span::length_ms)), ..found };
+    let found = Stalls { max_gap_ms: largest(gaps.iter().map(TimeSpan::length_ms)), ..found };
     if buckets.len() < STEPS_MIN {
         return Stalls { unknown: Some(StallsUnknown::TooShort), ..found };
     }
@@ -143,7 +143,7 @@ pub(crate) fn stalls_of(intervals: &[Seen]) -> Stalls {
         let length_ms = standstill.length_ms;
         return Stalls { stalled_ms: length_ms, longest_ms: Some(length_ms), list: vec![standstill], ..found };
     }
-    let level = Level::of(&buckets);
+    let level = UsualThroughput::of(&buckets);
     let response_ms = median(measured.iter().filter_map(|one| one.response_us_p50)).unwrap_or(0.0) / 1e3;
     let spans = level.stalled(&gaps, GAP_MS.max(GAP_RESPONSES * response_ms));
     let ends = Ends { buckets: &buckets, gaps: &gaps };
@@ -163,7 +163,7 @@ pub(crate) fn stalls_of(intervals: &[Seen]) -> Stalls {
 
 /// A measure phase in which transactions were under way and none ended well is one stall. What is usual is known from the
 /// warm-up alone, and is 0 where nothing ended there either.
-fn standstill(intervals: &[Seen], buckets: &[Step]) -> Option<Stall> {
+fn standstill(intervals: &[SeenThroughput], buckets: &[ThroughputStep]) -> Option<Stall> {
     let in_phase = |phase: Phase| intervals.iter().filter(move |interval| interval.phase == phase);
     let is_busy = in_phase(Phase::Measure).any(|one| one.is_busy);
     let (first, last) = buckets.first().zip(buckets.last())?;
@@ -177,12 +177,12 @@ fn standstill(intervals: &[Seen], buckets: &[Step]) -> Option<Stall> {
 
 /// A stretch of time.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Span {
+struct TimeSpan {
     from_ms: f64,
     to_ms: f64,
 }
 
-impl Span {
+impl TimeSpan {
     fn length_ms(&self) -> f64 {
         self.to_ms - self.from_ms
     }
@@ -200,20 +200,20 @@ impl Span {
 
 /// Transactions of a stretch.
 #[derive(Debug, Clone, Copy)]
-struct Step {
-    span: Span,
+struct ThroughputStep {
+    span: TimeSpan,
     ok: f64,
     /// Starts that an open loop's schedule has in it: no more was to be expected.
     scheduled: Option<f64>,
 }
 
-impl Step {
+impl ThroughputStep {
     fn per_ms(&self) -> f64 {
         self.ok / self.span.length_ms()
     }
 
     fn join(steps: &[Self]) -> Self {
-        let span = Span { from_ms: steps[0].span.from_ms, to_ms: steps[steps.len() - 1].span.to_ms };
+        let span = TimeSpan { from_ms: steps[0].span.from_ms, to_ms: steps[steps.len() - 1].span.to_ms };
         let scheduled: Option<Vec<f64>> = steps.iter().map(|step| step.scheduled).collect();
         let scheduled = scheduled.map(|starts| starts.into_iter().sum());
         Self { span, ok: steps.iter().map(|step| step.ok).sum(), scheduled }
@@ -221,18 +221,18 @@ impl Step {
 }
 
 /// All buckets in order of time. One that the end of its interval has left shorter than half goes to its neighbour.
-fn buckets(intervals: &[&Seen]) -> Vec<Step> {
-    let mut steps: Vec<Step> = Vec::new();
+fn buckets(intervals: &[&SeenThroughput]) -> Vec<ThroughputStep> {
+    let mut steps: Vec<ThroughputStep> = Vec::new();
     for interval in intervals {
         for (index, ok) in interval.buckets.iter().enumerate() {
             let from_ms = interval.start_ms + index as f64 * BUCKET_MS;
             let to_ms = (from_ms + BUCKET_MS).min(interval.start_ms + interval.length_ms);
-            let span = Span { from_ms, to_ms: to_ms.max(from_ms) };
+            let span = TimeSpan { from_ms, to_ms: to_ms.max(from_ms) };
             let per_ms = |starts: u64| starts as f64 / interval.length_ms.max(1.0);
             let scheduled = interval.scheduled.map(|starts| per_ms(starts) * span.length_ms());
-            let step = Step { span, ok: f64::from(*ok), scheduled };
+            let step = ThroughputStep { span, ok: f64::from(*ok), scheduled };
             match steps.last_mut() {
-                Some(last) if step.span.length_ms() < BUCKET_MS / 2.0 => *last = Step::join(&[*last, step]),
+                Some(last) if step.span.length_ms() < BUCKET_MS / 2.0 => *last = ThroughputStep::join(&[*last, step]),
                 _ => steps.push(step),
             }
         }
@@ -243,14 +243,14 @@ fn buckets(intervals: &[&Seen]) -> Vec<Step> {
 
 /// Gaps within the measure phase, whatever interval their end is in. One that has no end, since nothing ended any more, is in no
 /// interval: it begins with the empty buckets at the end.
-fn gaps(intervals: &[Seen], buckets: &[Step], from_ms: f64, to_ms: f64) -> Vec<Span> {
+fn gaps(intervals: &[SeenThroughput], buckets: &[ThroughputStep], from_ms: f64, to_ms: f64) -> Vec<TimeSpan> {
     let gaps = intervals
         .iter()
         .flat_map(|interval| interval.gaps.iter())
-        .map(|gap| Span { from_ms: gap.start_ms.max(from_ms), to_ms: (gap.start_ms + gap.length_ms).min(to_ms) });
+        .map(|gap| TimeSpan { from_ms: gap.start_ms.max(from_ms), to_ms: (gap.start_ms + gap.length_ms).min(to_ms) });
     let mut gaps: Vec<_> = gaps.filter(|span| span.length_ms() >= BUCKET_MS).collect();
     let last_ms = buckets.iter().rev().find(|step| step.ok > 0.0).map_or(from_ms, |step| step.span.to_ms);
-    let open = Span { from_ms: last_ms, to_ms };
+    let open = TimeSpan { from_ms: last_ms, to_ms };
     if open.length_ms() >= BUCKET_MS && !gaps.iter().any(|gap| gap.to_ms > last_ms) {
         gaps.push(open);
     }
@@ -258,23 +258,24 @@ fn gaps(intervals: &[Seen], buckets: &[Step], from_ms: f64, to_ms: f64) -> Vec<S
 }
 
 /// Steps that are long enough to be judged, and what is usual around each.
-struct Level {
-    steps: Vec<Step>,
+struct UsualThroughput {
+    steps: Vec<ThroughputStep>,
     /// Transactions a millisecond that were usual around each step.
     usual: Vec<f64>,
     /// Whether a step has enough transactions to be judged by.
     is_dense: bool,
 }
 
-impl Level {
-    fn of(buckets: &[Step]) -> Self {
-        let joined = |count: usize| buckets.chunks(count).map(Step::join).collect::<Vec<_>>();
-        let typical = |steps: &[Step]| usual_of(steps.iter().map(|step| step.ok));
+impl UsualThroughput {
+    fn of(buckets: &[ThroughputStep]) -> Self {
+        let joined = |count: usize| buckets.chunks(count).map(ThroughputStep::join).collect::<Vec<_>>();
+        let typical = |steps: &[ThroughputStep]| usual_of(steps.iter().map(|step| step.ok));
         let chosen = JOINED.iter().find(|count| typical(&joined(**count)) >= EXPECTED_MIN);
         let steps = joined(*chosen.unwrap_or(&JOINED[JOINED.len() - 1]));
         let around = usual_around(&steps).into_iter().zip(&steps);
         // A schedule that slows down is no stall.
-        let most = |step: &Step| step.scheduled.map_or(f64::INFINITY, |starts| starts / step.span.length_ms());
+        let most =
+            |step: &ThroughputStep| step.scheduled.map_or(f64::INFINITY, |starts| starts / step.span.length_ms());
         Self { is_dense: chosen.is_some(), usual: around.map(|(usual, step)| usual.min(most(step))).collect(), steps }
     }
 
@@ -285,20 +286,20 @@ impl Level {
     }
 
     /// Runs of stalled steps, and gaps that are too long to be chance; what touches is one.
-    fn stalled(&self, gaps: &[Span], gap_ms: f64) -> Vec<Span> {
+    fn stalled(&self, gaps: &[TimeSpan], gap_ms: f64) -> Vec<TimeSpan> {
         let mut spans = Vec::new();
         if self.is_dense {
-            let is_low = |(step, usual): (&Step, &f64)| step.per_ms() < STALL_SHARE * usual;
+            let is_low = |(step, usual): (&ThroughputStep, &f64)| step.per_ms() < STALL_SHARE * usual;
             spans = self.runs(STALL_STEPS, self.steps.iter().zip(&self.usual).map(is_low));
         }
         let long =
-            |gap: &&Span| gap.length_ms() > gap_ms && self.usual_at(gap.from_ms) * gap.length_ms() >= EXPECTED_MIN;
+            |gap: &&TimeSpan| gap.length_ms() > gap_ms && self.usual_at(gap.from_ms) * gap.length_ms() >= EXPECTED_MIN;
         spans.extend(gaps.iter().filter(long));
         merge(spans)
     }
 
     /// Runs of steps that are low, further than their scatter explains. One that a stall is in, or next to, is a part of it.
-    fn dips(&self, stalled: &[Span]) -> Vec<Span> {
+    fn dips(&self, stalled: &[TimeSpan]) -> Vec<TimeSpan> {
         if !self.is_dense {
             return Vec::new();
         }
@@ -318,19 +319,19 @@ impl Level {
         let around = |index: usize| {
             let near = &self.steps[index.saturating_sub(DIP_STEPS / 2)..=(index + DIP_STEPS / 2).min(last)];
             let usual = self.usual[index];
-            if usual > 0.0 { Step::join(near).per_ms() / usual } else { 1.0 }
+            if usual > 0.0 { ThroughputStep::join(near).per_ms() / usual } else { 1.0 }
         };
         (0..=last).map(around).collect()
     }
 
     /// Stretches of at least so many steps in a row that are low.
-    fn runs(&self, least: usize, are_low: impl Iterator<Item = bool>) -> Vec<Span> {
+    fn runs(&self, least: usize, are_low: impl Iterator<Item = bool>) -> Vec<TimeSpan> {
         let steps: Vec<_> = self.steps.iter().map(|step| step.span).zip(are_low).collect();
         let runs = steps.chunk_by(|one, next| one.1 == next.1).filter(|run| run[0].1 && run.len() >= least);
-        runs.map(|run| Span { from_ms: run[0].0.from_ms, to_ms: run[run.len() - 1].0.to_ms }).collect()
+        runs.map(|run| TimeSpan { from_ms: run[0].0.from_ms, to_ms: run[run.len() - 1].0.to_ms }).collect()
     }
 
-    fn stall(&self, kind: StallKind, span: Span, ends: Ends<'_>) -> Stall {
+    fn stall(&self, kind: StallKind, span: TimeSpan, ends: Ends<'_>) -> Stall {
         let usual = self.usual_at(span.from_ms);
         let expected = usual * span.length_ms();
         let missing = if expected > 0.0 { 1.0 - ends.within(span) / expected } else { 0.0 };
@@ -353,13 +354,13 @@ fn usual_of(values: impl Iterator<Item = f64> + Clone) -> f64 {
 }
 
 /// The median rate of the steps around each step: half a minute, or all there is at the edges of a short run.
-fn usual_around(steps: &[Step]) -> Vec<f64> {
-    let overall = usual_of(steps.iter().map(Step::per_ms));
+fn usual_around(steps: &[ThroughputStep]) -> Vec<f64> {
+    let overall = usual_of(steps.iter().map(ThroughputStep::per_ms));
     let step_ms = steps[0].span.length_ms().max(1.0);
     let near = (NEAR_MS / step_ms).ceil() as usize;
     // At an edge the window is moved, not cut: as many steps on one side as are missing on the other.
     let wanted = (2 * near + 1).min(steps.len());
-    let mut window = Window::of(steps[..wanted].iter().map(Step::per_ms));
+    let mut window = SortedWindow::of(steps[..wanted].iter().map(ThroughputStep::per_ms));
     let mut from = 0;
     let mut around = |index: usize| {
         while from < index.saturating_sub(near).min(steps.len() - wanted) {
@@ -373,9 +374,9 @@ fn usual_around(steps: &[Step]) -> Vec<f64> {
 }
 
 /// Values in order, one of which leaves when another one comes: an hour has 36,000 steps, and sorting anew for each is slow.
-struct Window(Vec<f64>);
+struct SortedWindow(Vec<f64>);
 
-impl Window {
+impl SortedWindow {
     fn of(values: impl Iterator<Item = f64>) -> Self {
         let mut sorted: Vec<_> = values.collect();
         sorted.sort_by(f64::total_cmp);
@@ -397,30 +398,30 @@ impl Window {
 /// When transactions ended, as far as that is known: in which bucket, and in no gap.
 #[derive(Clone, Copy)]
 struct Ends<'a> {
-    buckets: &'a [Step],
-    gaps: &'a [Span],
+    buckets: &'a [ThroughputStep],
+    gaps: &'a [TimeSpan],
 }
 
 impl Ends<'_> {
     /// Transactions that ended in a stretch; of a bucket that is in it in part, that part. Where a gap reaches into a bucket, its
     /// transactions ended beside the gap: what was queued behind a standstill ends at once after it.
-    fn within(&self, span: Span) -> f64 {
-        let part = |step: &Step| {
+    fn within(&self, span: TimeSpan) -> f64 {
+        let part = |step: &ThroughputStep| {
             let (shared, open) = (self.outside_gaps(step.span.shared(span)), self.outside_gaps(step.span));
             if open > 0.0 { step.ok * (shared / open).clamp(0.0, 1.0) } else { 0.0 }
         };
         self.buckets.iter().map(part).sum()
     }
 
-    fn outside_gaps(&self, span: Span) -> f64 {
+    fn outside_gaps(&self, span: TimeSpan) -> f64 {
         let in_gaps: f64 = self.gaps.iter().map(|gap| gap.shared(span).length_ms()).sum();
         (span.length_ms() - in_gaps).max(0.0)
     }
 }
 
-fn merge(mut spans: Vec<Span>) -> Vec<Span> {
+fn merge(mut spans: Vec<TimeSpan>) -> Vec<TimeSpan> {
     spans.sort_by(|one, other| one.from_ms.total_cmp(&other.from_ms));
-    let mut merged: Vec<Span> = Vec::new();
+    let mut merged: Vec<TimeSpan> = Vec::new();
     for span in spans {
         match merged.last_mut() {
             Some(last) if last.touches(&span, MERGE_MS) => last.to_ms = last.to_ms.max(span.to_ms),

@@ -1,6 +1,6 @@
 //! Are stalls found where they are, and invented nowhere?
 
-use truetps_record::{Counts, Gap, Interval, LatencyFigures, OpenLoop, Phase, StartCounts};
+use truetps_record::{Counts, Interval, LatencyFigures, OpenLoop, Phase, StartCounts, TransactionGap};
 
 use crate::stalls::{Stall, StallKind, Stalls, StallsUnknown, stalls};
 use crate::synthetic::Random;
@@ -26,7 +26,7 @@ fn intervals(warm_up_ms: u64, length_ms: u64, ends_ms: &[f64]) -> Vec<Interval> 
             for end in ends_ms.iter().filter(|end| (from..to).contains(*end)) {
                 buckets[((end - from) / 100.0) as usize] += 1;
                 if end - last_ms >= 100.0 {
-                    gaps.push(Gap { start_ms: last_ms, length_ms: end - last_ms });
+                    gaps.push(TransactionGap { start_ms: last_ms, length_ms: end - last_ms });
                 }
                 last_ms = *end;
             }
@@ -187,7 +187,7 @@ fn buckets_alone(length_ms: u64, ends_ms: &[f64]) -> Vec<Interval> {
     for interval in &mut intervals {
         while let Some(end) = ends.next_if(|end| **end < interval.start_ms + 1000.0) {
             if end - last_ms >= 100.0 {
-                interval.gaps.push(Gap { start_ms: last_ms, length_ms: end - last_ms });
+                interval.gaps.push(TransactionGap { start_ms: last_ms, length_ms: end - last_ms });
             }
             last_ms = *end;
         }

@@ -8,7 +8,7 @@ use truetps_record::Estimate;
 
 use crate::compare::{ComparedLine, Comparison, Metric};
 use crate::effect::ALPHA;
-use crate::judge::Change;
+use crate::judge::Judgement;
 
 /// A relative change of a figure, b over a, that is too much.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -62,8 +62,10 @@ impl Threshold {
     /// From a side that has gaps of which none is recorded on the other one.
     fn judge_bound(&self, line: &ComparedLine) -> ThresholdState {
         let bound = 1.0 + self.share;
-        let is_more = matches!(line.change, Change::Higher) && line.ratio_at_least().is_some_and(|ratio| ratio > bound);
-        let is_less = matches!(line.change, Change::Lower) && line.ratio_at_most().is_some_and(|ratio| ratio < bound);
+        let is_more =
+            matches!(line.change, Judgement::Higher) && line.ratio_at_least().is_some_and(|ratio| ratio > bound);
+        let is_less =
+            matches!(line.change, Judgement::Lower) && line.ratio_at_most().is_some_and(|ratio| ratio < bound);
         match (is_more, is_less) {
             (true, _) if self.is_below => ThresholdState::Kept,
             (_, true) if !self.is_below => ThresholdState::Kept,

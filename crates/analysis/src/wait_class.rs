@@ -44,7 +44,7 @@ impl WaitClass {
 }
 
 /// A part of a name, in lower case, and its class. The first one that fits decides.
-type Parts = [(&'static str, WaitClass)];
+type NameParts = [(&'static str, WaitClass)];
 
 /// Wait events of `performance_schema`. `None`: not a wait of a session (a molecule that contains other waits, an idle
 /// background thread, a client that has nothing to ask).
@@ -57,7 +57,7 @@ pub(crate) fn of_event(event: &str) -> Option<WaitClass> {
         "wait_for_commit::cond_wait_commit",
         "cond_prepare_ordered",
     ];
-    const PARTS: &Parts = &[
+    const PARTS: &NameParts = &[
         ("mysql_bin_log", WaitClass::BinlogSync),
         ("/sql/binlog", WaitClass::BinlogSync),
         ("lock_after_binlog_sync", WaitClass::BinlogSync),
@@ -88,7 +88,7 @@ pub(crate) fn of_event(event: &str) -> Option<WaitClass> {
 
 /// States of sessions of the MySQL family. `None`: at work.
 pub(crate) fn of_mysql_state(state: &str) -> Option<WaitClass> {
-    const PARTS: &Parts = &[
+    const PARTS: &NameParts = &[
         ("semi-sync", WaitClass::Network),
         ("prior transaction", WaitClass::BinlogSync),
         ("binlog", WaitClass::BinlogSync),
@@ -110,7 +110,7 @@ pub(crate) fn of_mysql_state(state: &str) -> Option<WaitClass> {
 
 /// `type:event` of `pg_stat_activity`. `None`: at work, or waiting for its client.
 pub(crate) fn of_postgres_event(event: &str) -> Option<WaitClass> {
-    const PARTS: &Parts = &[
+    const PARTS: &NameParts = &[
         ("client:", WaitClass::Network),
         ("io:wal", WaitClass::RedoFlush),
         ("lwlock:wal", WaitClass::RedoFlush),
@@ -133,7 +133,7 @@ pub(crate) fn of_postgres_event(event: &str) -> Option<WaitClass> {
     (!not_a_wait).then(|| first_that_fits(PARTS, &event).unwrap_or(WaitClass::Other))
 }
 
-fn first_that_fits(parts: &Parts, name: &str) -> Option<WaitClass> {
+fn first_that_fits(parts: &NameParts, name: &str) -> Option<WaitClass> {
     parts.iter().find(|(part, _)| name.contains(part)).map(|(_, class)| *class)
 }
 

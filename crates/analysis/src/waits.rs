@@ -64,7 +64,7 @@ struct Signal<'a> {
     name: String,
     class: WaitClass,
     points: &'a [ProbePoint],
-    kind: Kind,
+    kind: WaitMeasure,
     /// Sessions that wait on it at the moment of reading: what is told of a stretch in which no wait has ended.
     unfinished: &'a [ProbePoint],
     /// How many waits have ended; empty where they are not counted.
@@ -74,7 +74,7 @@ struct Signal<'a> {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+enum WaitMeasure {
     /// Grows with the time that sessions wait; the number is the length of its unit in milliseconds.
     Time { unit_ms: f64 },
     /// Sessions at the moment of reading.
@@ -119,7 +119,7 @@ impl<'a> Waits<'a> {
 
     fn sampled(&self, classes: &BTreeMap<WaitClass, Vec<f64>>) -> Vec<WaitClass> {
         let is_sampled = |class: &WaitClass| {
-            self.signals.iter().any(|signal| signal.class == *class && signal.kind == Kind::Sessions)
+            self.signals.iter().any(|signal| signal.class == *class && signal.kind == WaitMeasure::Sessions)
         };
         match self.source {
             WaitSource::Timed => classes.keys().copied().filter(is_sampled).collect(),
@@ -153,7 +153,7 @@ impl<'a> Waits<'a> {
             .signals
             .iter()
             .filter_map(|signal| {
-                let counted = signal.sessions(from_ms, to_ms).filter(|_| signal.kind == Kind::Sessions);
+                let counted = signal.sessions(from_ms, to_ms).filter(|_| signal.kind == WaitMeasure::Sessions);
                 let sessions = counted.or_else(|| signal.sessions(before_ms, after_ms))?;
                 Some(Wait {
                     name: signal.name.clone(),
@@ -189,12 +189,12 @@ impl Signal<'_> {
             return None;
         }
         match self.kind {
-            Kind::Time { unit_ms } => {
+            WaitMeasure::Time { unit_ms } => {
                 let growth = growth(self.points, from_ms, to_ms, self.begins_at_zero)?;
                 let unfinished = (growth <= 0.0).then(|| mean(self.unfinished, from_ms, to_ms)).flatten();
                 unfinished.or(Some(growth * unit_ms / (to_ms - from_ms)))
             }
-            Kind::Sessions => mean(self.points, from_ms, to_ms),
+            WaitMeasure::Sessions => mean(self.points, from_ms, to_ms),
         }
     }
 }
@@ -232,7 +232,7 @@ fn growth(points: &[ProbePoint], from_ms: f64, to_ms: f64, begins_at_zero: bool)
 /// Waits that the server has timed. Of data files its reads and writes are told apart.
 fn timed(probe: &ProbeSeries) -> Vec<Signal<'_>> {
     const DATA_FILE: &str = "wait/io/file/innodb/innodb_data_file";
-    const US: Kind = Kind::Time { unit_ms: 1e-3 };
+    const US: WaitMeasure = WaitMeasure::Time { unit_ms: 1e-3 };
     // MySQL 5.5 counts its reads and writes, and does not time them apart.
     let has_files = !probe.points(&format!("file.{DATA_FILE}.write_us")).is_empty();
     let waits = probe.with_prefix("wait.").filter_map(|(name, points)| {
@@ -283,7 +283,7 @@ fn sampled(probe: &ProbeSeries) -> Vec<Signal<'_>> {
             name: state.to_owned(),
             class: class_of(state)?,
             points,
-            kind: Kind::Sessions,
+            kind: WaitMeasure::Sessions,
             unfinished: &[],
             counted: &[],
             begins_at_zero: true,
@@ -298,9 +298,9 @@ fn row_locks(probe: &ProbeSeries, source: WaitSource) -> Option<Signal<'_>> {
     const WAITING: &str = "status.Innodb_row_lock_current_waits";
     let (name, kind, unfinished) = match source {
         WaitSource::Timed if !is_mariadb(probe) => {
-            ("status.Innodb_row_lock_time", Kind::Time { unit_ms: 1.0 }, probe.points(WAITING))
+            ("status.Innodb_row_lock_time", WaitMeasure::Time { unit_ms: 1.0 }, probe.points(WAITING))
         }
-        _ => (WAITING, Kind::Sessions, [].as_slice()),
+        _ => (WAITING, WaitMeasure::Sessions, [].as_slice()),
     };
     let points = probe.points(name);
     let label = name.trim_start_matches("status.").to_owned();

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use truetps_analysis::{Analysis, Contrast, Verdict};
 use truetps_record::{ExperimentFolder, FolderError, LATEST, write_atomically};
-use truetps_report::{ReportInput, Screen, Unread};
+use truetps_report::{ReportInput, TextScreen, UnreadFile};
 
-use crate::args::Format;
+use crate::args::OutputFormat;
 use crate::commands::again;
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::recorded::Recorded;
 use crate::{print_made, say};
 
@@ -20,7 +20,7 @@ pub(crate) const EDITED: &str = "plan.toml and experiment.json say what was run:
                                  the file that truetps has written";
 
 /// An experiment's folder, or the newest one below `runs`.
-pub(crate) fn open_folder(named: Option<&Path>, runs: &Path) -> Result<ExperimentFolder, Failure> {
+pub(crate) fn open_folder(named: Option<&Path>, runs: &Path) -> Result<ExperimentFolder, CommandFailure> {
     let path = named.map_or_else(|| runs.join(LATEST), Path::to_owned);
     ExperimentFolder::open(&path).map_err(|error| {
         let is_trial = matches!(ExperimentFolder::find(&path), Ok((_, Some(_))));
@@ -29,15 +29,15 @@ pub(crate) fn open_folder(named: Option<&Path>, runs: &Path) -> Result<Experimen
         } else {
             "start an experiment with `truetps sweep`, or name the folder of one"
         };
-        Failure::usage(error).hint(hint.to_owned())
+        CommandFailure::usage(error).hint(hint.to_owned())
     })
 }
 
 /// Writes `report.html` and prints the answer.
-pub(crate) fn give(folder: &ExperimentFolder, format: Format) -> Result<Exit, Failure> {
+pub(crate) fn give(folder: &ExperimentFolder, format: OutputFormat) -> Result<Exit, CommandFailure> {
     let unreadable = |error: FolderError| {
         let hint = error.hint().unwrap_or_else(|| EDITED.to_owned());
-        Failure::failed(&error).hint(hint)
+        CommandFailure::failed(&error).hint(hint)
     };
     let recorded = Recorded::read(folder).map_err(unreadable)?;
     let analysis = recorded.analyse();
@@ -45,14 +45,14 @@ pub(crate) fn give(folder: &ExperimentFolder, format: Format) -> Result<Exit, Fa
     let page = folder.path().join("report.html");
     let written = write_atomically(&page, truetps_report::html(&input, &recorded.series).as_bytes());
     let text = match format {
-        Format::Text => truetps_report::text(&input, screen()),
-        Format::Json => truetps_report::json(&input),
-        Format::Csv => truetps_report::csv(&input),
-        Format::Md => truetps_report::markdown(&input),
-        Format::Jsonl => truetps_report::jsonl(&input),
-        Format::Sysbench => truetps_report::sysbench(&input, &recorded.series),
+        OutputFormat::Text => truetps_report::text(&input, screen()),
+        OutputFormat::Json => truetps_report::json(&input),
+        OutputFormat::Csv => truetps_report::csv(&input),
+        OutputFormat::Md => truetps_report::markdown(&input),
+        OutputFormat::Jsonl => truetps_report::jsonl(&input),
+        OutputFormat::Sysbench => truetps_report::sysbench(&input, &recorded.series),
     };
-    if matches!(format, Format::Csv | Format::Jsonl | Format::Sysbench) {
+    if matches!(format, OutputFormat::Csv | OutputFormat::Jsonl | OutputFormat::Sysbench) {
         // These have no place for it.
         warn_of(folder, input.unread);
     }
@@ -88,18 +88,18 @@ fn blocks_that_decide(input: &ReportInput<'_>) -> Option<u32> {
 }
 
 /// Names what could not be read, where the answer itself does not.
-pub(crate) fn warn_of(folder: &ExperimentFolder, unread: &[Unread]) {
+pub(crate) fn warn_of(folder: &ExperimentFolder, unread: &[UnreadFile]) {
     for unread in unread {
         say(&format!("warning: {}: cannot be read: {}\n", shown(folder.path()).display(), unread.what));
     }
 }
 
 /// What stdout is shown on: in colours where it is a terminal and NO_COLOR is not set.
-pub(crate) fn screen() -> Screen {
+pub(crate) fn screen() -> TextScreen {
     let has_colour =
         std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let width = terminal_columns(std::io::stdout()).or_else(|| std::env::var("COLUMNS").ok()?.parse().ok());
-    Screen::new(has_colour, width.filter(|width| *width > 0))
+    TextScreen::new(has_colour, width.filter(|width| *width > 0))
 }
 
 /// `None` where it is no terminal, or one that does not know its size.

@@ -25,11 +25,11 @@ use crate::times;
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: TruetpsCommand,
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum TruetpsCommand {
     /// Measure all configurations of a plan in randomised blocks, on a private server or on one of yours (--dsn)
     Sweep(SweepArgs),
     /// Measure one configuration once: a single trial, on a private server or on one of yours (--dsn)
@@ -78,7 +78,7 @@ pub(crate) enum Command {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
+pub(crate) enum OutputFormat {
     /// For the terminal
     Text,
     /// One valid JSON document (docs/reference/report.schema.json)
@@ -107,7 +107,7 @@ pub(crate) enum TableFormat {
 }
 
 #[derive(Debug, Clone, Args)]
-pub(crate) struct Place {
+pub(crate) struct FolderArgs {
     /// Folder that experiments are recorded in
     #[arg(long, value_name = "DIR", default_value = "runs", env = "TRUETPS_RUNS")]
     pub(crate) runs: PathBuf,
@@ -166,7 +166,7 @@ pub(crate) struct EngineArgs {
     pub(crate) ui: bool,
     /// Format of the answer on stdout
     #[arg(long, value_enum, default_value = "text")]
-    pub(crate) format: Format,
+    pub(crate) format: OutputFormat,
 }
 
 /// How server and host are watched during a trial, in place of the plan's.
@@ -223,7 +223,7 @@ pub(crate) struct SweepArgs {
     #[arg(long, short)]
     pub(crate) yes: bool,
     #[command(flatten)]
-    pub(crate) place: Place,
+    pub(crate) place: FolderArgs,
     #[command(flatten)]
     pub(crate) probe: ProbeArgs,
     #[command(flatten)]
@@ -279,7 +279,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "N", default_value_t = 42, value_parser = clap::value_parser!(u64).range(0..=i64::MAX as u64))]
     pub(crate) seed: u64,
     #[command(flatten)]
-    pub(crate) place: Place,
+    pub(crate) place: FolderArgs,
     #[command(flatten)]
     pub(crate) probe: ProbeArgs,
     #[command(flatten)]
@@ -356,7 +356,7 @@ pub(crate) struct ReportArgs {
     pub(crate) runs: PathBuf,
     /// Format of the answer on stdout; report.html in the folder is written anew in any case
     #[arg(long, value_enum, default_value = "text")]
-    pub(crate) format: Format,
+    pub(crate) format: OutputFormat,
 }
 
 #[derive(Debug, Args)]

@@ -7,13 +7,13 @@ use truetps_lab::LabError;
 use crate::exit::Exit;
 
 #[derive(Debug)]
-pub(crate) struct Failure {
+pub(crate) struct CommandFailure {
     pub(crate) exit: Exit,
     message: String,
     hint: Option<String>,
 }
 
-impl Failure {
+impl CommandFailure {
     /// Wrong usage, plan or environment.
     pub(crate) fn usage(message: impl fmt::Display) -> Self {
         Self { exit: Exit::Usage, message: message.to_string(), hint: None }
@@ -35,13 +35,13 @@ impl Failure {
     }
 }
 
-impl From<LabError> for Failure {
+impl From<LabError> for CommandFailure {
     fn from(error: LabError) -> Self {
         if error.is_usage() { Self::usage(&error) } else { Self::failed(&error) }.hint(error.hint())
     }
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for CommandFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "error: {}", self.message.trim_end())?;
         if let Some(hint) = &self.hint {

@@ -4,7 +4,7 @@ use std::error::Error as _;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 
 /// Names that are less alike than this are not misspelt: `--duration` is no `--rate`.
 const MISSPELT_MIN: f64 = 0.85;
@@ -71,7 +71,7 @@ const COMMANDS: [(&[&str], &str); 4] = [
 
 /// The same error with a tip that fits, or none; an error of a number has a text of our own. `command` is the word that was
 /// typed first.
-pub(crate) fn explain(mut error: clap::Error, command: Option<&str>) -> Result<clap::Error, Failure> {
+pub(crate) fn explain(mut error: clap::Error, command: Option<&str>) -> Result<clap::Error, CommandFailure> {
     match error.kind() {
         ErrorKind::UnknownArgument => {
             let of_plan = if command == Some("sweep") { &IN_PLAN[..] } else { &[] };
@@ -118,7 +118,7 @@ fn retip<'a>(
 }
 
 /// `None` where the value is not refused by the library's readers of numbers, whose words name neither value nor form.
-fn number_error(error: &clap::Error) -> Option<Failure> {
+fn number_error(error: &clap::Error) -> Option<CommandFailure> {
     let form = match error.source()?.to_string().as_str() {
         "invalid digit found in string" | "cannot parse integer from empty string" => "not a whole number, such as 8",
         "number too large to fit in target type" => "too large",
@@ -135,7 +135,7 @@ fn number_error(error: &clap::Error) -> Option<Failure> {
         "a trial has one number of connections; `truetps sweep` measures several: connections = [1, 8] in a plan"
             .to_owned()
     });
-    Some(Failure::usage(format!("invalid value '{value}' for '{flag}': {form}")).hint(hint))
+    Some(CommandFailure::usage(format!("invalid value '{value}' for '{flag}': {form}")).hint(hint))
 }
 
 #[cfg(test)]

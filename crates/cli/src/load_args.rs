@@ -35,7 +35,7 @@ pub(crate) struct LoadArgs {
     ramp_to: Option<f64>,
     /// Time between the starts of an open loop
     #[arg(long, value_enum, default_value = "constant")]
-    arrivals: Arrivals,
+    arrivals: ArrivalArg,
     /// Skip a transaction that would start later than this after its scheduled start: 100ms, 2s
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     latency_limit: Option<Duration>,
@@ -57,7 +57,7 @@ pub(crate) struct LoadArgs {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Arrivals {
+enum ArrivalArg {
     /// Always the same time
     Constant,
     /// Exponentially distributed times, as of many independent users
@@ -96,8 +96,8 @@ impl LoadArgs {
             rate_per_client: self.rate_per_client,
             ramp_to: self.ramp_to,
             arrivals: match self.arrivals {
-                Arrivals::Constant => Spacing::Constant,
-                Arrivals::Poisson => Spacing::Poisson,
+                ArrivalArg::Constant => Spacing::Constant,
+                ArrivalArg::Poisson => Spacing::Poisson,
             },
             latency_limit_ms: self.latency_limit.map(|limit| limit.as_secs_f64() * 1e3),
             mode,

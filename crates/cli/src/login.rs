@@ -9,7 +9,7 @@ use clap::Args;
 use truetps_compat::{ClientLogin, NoPassword, client_login};
 use truetps_driver::{Client, Dialect, Target};
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::{say, signals};
 
 /// The password is read from here, so that it is on no command line.
@@ -33,7 +33,7 @@ pub(crate) struct LoginArgs {
 
 /// What an account may be taken from.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Sources<'a> {
+pub(crate) struct LoginSources<'a> {
     /// Names of variables of the environment: the first that is set counts.
     pub(crate) variables: &'a [&'a str],
     pub(crate) defaults_file: Option<&'a Path>,
@@ -43,7 +43,7 @@ pub(crate) struct Sources<'a> {
     pub(crate) asks: bool,
 }
 
-impl<'a> Sources<'a> {
+impl<'a> LoginSources<'a> {
     /// Of a command that is about one server.
     pub(crate) fn of_one(defaults_file: Option<&'a Path>, asks: bool) -> Self {
         Self { variables: &[PASSWORD], defaults_file, own_file: true, asks }
@@ -51,13 +51,13 @@ impl<'a> Sources<'a> {
 }
 
 /// The server of a DSN, which `flag` has named.
-pub(crate) fn parse(dsn: &str, flag: &str) -> Result<Target, Failure> {
+pub(crate) fn parse(dsn: &str, flag: &str) -> Result<Target, CommandFailure> {
     let hint = "for example mysql://root@?socket=/run/mysqld/mysqld.sock; docs/reference/dsn.md has the rest";
-    Target::parse(dsn).map_err(|error| Failure::usage(format!("{flag}: {error}")).hint(hint.to_owned()))
+    Target::parse(dsn).map_err(|error| CommandFailure::usage(format!("{flag}: {error}")).hint(hint.to_owned()))
 }
 
 /// The same with its account.
-pub(crate) fn target(dsn: &str, flag: &str, sources: &Sources<'_>) -> Result<Target, Failure> {
+pub(crate) fn target(dsn: &str, flag: &str, sources: &LoginSources<'_>) -> Result<Target, CommandFailure> {
     let mut target = parse(dsn, flag)?;
     warn_of_typed_password(&target, dsn);
     if target.login.password.is_none()
@@ -67,7 +67,7 @@ pub(crate) fn target(dsn: &str, flag: &str, sources: &Sources<'_>) -> Result<Tar
     }
     if let Some(path) = sources.defaults_file {
         let file = client_login(path).map_err(|problem| {
-            Failure::usage(format!("--defaults-file {}: {problem}", path.display())).hint(problem.hint())
+            CommandFailure::usage(format!("--defaults-file {}: {problem}", path.display())).hint(problem.hint())
         })?;
         take(&mut target, dsn, file);
     }
@@ -160,18 +160,18 @@ fn wants_password(target: &Target) -> bool {
         && Client::connect(target, LOOK_TIMEOUT).is_err_and(|error| error.wants_password())
 }
 
-fn ask(target: Target) -> Result<Target, Failure> {
+fn ask(target: Target) -> Result<Target, CommandFailure> {
     say(&format!("{target}\n"));
     // A signal while nothing is shown of what is typed would leave the terminal so.
     let answer = signals::unless_signalled(truetps_compat::ask_password)?;
     match answer.unwrap_or(Err(NoPassword::Interrupted)) {
         Ok(password) => Ok(target.with_password(password)),
-        Err(NoPassword::Interrupted) => Err(Failure::interrupted("interrupted at the password")),
+        Err(NoPassword::Interrupted) => Err(CommandFailure::interrupted("interrupted at the password")),
         Err(NoPassword::NoTerminal(error)) => {
-            Err(Failure::usage(format!("--ask-password: there is no terminal to ask at ({error})"))
+            Err(CommandFailure::usage(format!("--ask-password: there is no terminal to ask at ({error})"))
                 .hint(format!("give the password in {PASSWORD}, or in the file of --defaults-file")))
         }
-        Err(NoPassword::Problem(error)) => Err(Failure::usage(format!("the password cannot be read: {error}"))),
+        Err(NoPassword::Problem(error)) => Err(CommandFailure::usage(format!("the password cannot be read: {error}"))),
     }
 }
 

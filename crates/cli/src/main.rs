@@ -31,7 +31,7 @@ use clap::Parser;
 use truetps_record::Personality;
 use truetps_report::{printable_lines, printable_text};
 
-use crate::args::{Cli, Command, PlanCommand};
+use crate::args::{Cli, PlanCommand, TruetpsCommand};
 use crate::exit::Exit;
 
 fn main() -> ExitCode {
@@ -49,23 +49,23 @@ fn main() -> ExitCode {
         }
     };
     let result = match cli.command {
-        Command::Sweep(args) => commands::sweep::run(&args),
-        Command::Run(args) => commands::run::run(&args),
-        Command::Plan { command: PlanCommand::List } => Ok(commands::plan::list()),
-        Command::Plan { command: PlanCommand::Show { plan } } => commands::plan::show(&plan),
-        Command::Plan { command: PlanCommand::Check { plan, basedir, server, sandbox } } => {
+        TruetpsCommand::Sweep(args) => commands::sweep::run(&args),
+        TruetpsCommand::Run(args) => commands::run::run(&args),
+        TruetpsCommand::Plan { command: PlanCommand::List } => Ok(commands::plan::list()),
+        TruetpsCommand::Plan { command: PlanCommand::Show { plan } } => commands::plan::show(&plan),
+        TruetpsCommand::Plan { command: PlanCommand::Check { plan, basedir, server, sandbox } } => {
             commands::plan::check(&plan, basedir.as_deref(), server.as_deref(), &sandbox)
         }
-        Command::Probe(args) => commands::probe::run(&args),
-        Command::Report(args) => commands::report::run(&args),
-        Command::Compare(args) => commands::compare::run(&args),
-        Command::Stalls(args) => commands::stalls::run(&args),
-        Command::Server { command } => commands::server::run(&command),
-        Command::Diff(args) => commands::diff::run(&args),
+        TruetpsCommand::Probe(args) => commands::probe::run(&args),
+        TruetpsCommand::Report(args) => commands::report::run(&args),
+        TruetpsCommand::Compare(args) => commands::compare::run(&args),
+        TruetpsCommand::Stalls(args) => commands::stalls::run(&args),
+        TruetpsCommand::Server { command } => commands::server::run(&command),
+        TruetpsCommand::Diff(args) => commands::diff::run(&args),
         // Everything behind these words is theirs: it was taken before.
-        Command::Sysbench { arguments } => return compat::run(Personality::Sysbench, arguments),
-        Command::Slap { arguments } => return compat::run(Personality::Slap, arguments),
-        Command::Mtls { arguments } => return compat::run(Personality::Mtls, arguments),
+        TruetpsCommand::Sysbench { arguments } => return compat::run(Personality::Sysbench, arguments),
+        TruetpsCommand::Slap { arguments } => return compat::run(Personality::Slap, arguments),
+        TruetpsCommand::Mtls { arguments } => return compat::run(Personality::Mtls, arguments),
     };
     let exit = result.unwrap_or_else(|failure| {
         say(&failure.to_string());

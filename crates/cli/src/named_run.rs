@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use truetps_analysis::{Noise, TrialDetail, TrialRecord, analyse};
 use truetps_record::{Configuration, Experiment, ExperimentFolder, FolderError, Interval, LATEST, Plan, Trial};
-use truetps_report::Unread;
+use truetps_report::UnreadFile;
 
 use crate::answer::{EDITED, shown};
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::recorded::{Histograms, ReadTrial, read_all};
 
 /// A folder that was named: an experiment, or one trial of it.
@@ -31,16 +31,16 @@ pub(crate) struct RecordedTrial {
 
 impl NamedRun {
     /// Opens what a user has named; `None`: the newest experiment below `runs`.
-    pub(crate) fn open(named: Option<&Path>, runs: &Path) -> Result<Self, Failure> {
+    pub(crate) fn open(named: Option<&Path>, runs: &Path) -> Result<Self, CommandFailure> {
         let path = named.map_or_else(|| runs.join(LATEST), Path::to_owned);
         let hint = "name the folder of an experiment, or one trial's folder in it";
         let (folder, trial) = ExperimentFolder::find(&path).map_err(|error| {
             let hint = error.hint().unwrap_or_else(|| hint.to_owned());
-            Failure::usage(error).hint(hint)
+            CommandFailure::usage(error).hint(hint)
         })?;
         let unreadable = |error: FolderError| {
             let hint = error.hint().unwrap_or_else(|| EDITED.to_owned());
-            Failure::usage(error).hint(hint)
+            CommandFailure::usage(error).hint(hint)
         };
         let plan = folder.plan().map_err(unreadable)?;
         let experiment = folder.experiment().map_err(unreadable)?;
@@ -55,7 +55,7 @@ impl NamedRun {
     }
 
     /// The trial that is meant, or all, as far as they were begun, and what could not be read of them.
-    pub(crate) fn trials(&self) -> (Vec<RecordedTrial>, Vec<Unread>) {
+    pub(crate) fn trials(&self) -> (Vec<RecordedTrial>, Vec<UnreadFile>) {
         let all = || self.experiment.schedule.iter().map(|one| one.name.clone()).collect();
         let names: Vec<String> = self.trial.clone().map_or_else(all, |name| vec![name]);
         let (mut trials, mut unread) = (Vec::new(), Vec::new());

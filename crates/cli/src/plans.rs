@@ -6,7 +6,7 @@ use std::path::Path;
 
 use truetps_record::{Plan, near_matches};
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 
 /// A plan with 10,000 statements of a kilobyte each has 10 MiB.
 const FILE_BYTES_MAX: u64 = 16 << 20;
@@ -22,14 +22,14 @@ pub(crate) const SHIPPED: [(&str, &str); 5] = [
 
 /// Text of a plan, by name or by path. A name is looked for among those that ship; anything with a `/` or ending in
 /// `.toml` is a file.
-pub(crate) fn text_of(plan: &str) -> Result<String, Failure> {
+pub(crate) fn text_of(plan: &str) -> Result<String, CommandFailure> {
     if let Some((_, text)) = SHIPPED.iter().find(|(name, _)| *name == plan) {
         return Ok((*text).to_owned());
     }
     let path = Path::new(plan);
     let is_path = plan.contains('/') || path.extension().is_some_and(|extension| extension == "toml");
     if is_path {
-        return read(path).map_err(|problem| Failure::usage(format!("plan `{plan}`: {problem}")));
+        return read(path).map_err(|problem| CommandFailure::usage(format!("plan `{plan}`: {problem}")));
     }
     let names: Vec<_> = SHIPPED.iter().map(|(name, _)| *name).collect();
     let near = near_matches(plan, names.iter().copied());
@@ -39,7 +39,7 @@ pub(crate) fn text_of(plan: &str) -> Result<String, Failure> {
             format!("plans that ship: `{}`; for a file of your own write its path, `./{plan}.toml`", names.join("`, `"))
         }
     };
-    Err(Failure::usage(format!("unknown plan `{plan}`")).hint(hint))
+    Err(CommandFailure::usage(format!("unknown plan `{plan}`")).hint(hint))
 }
 
 /// A pipe is read as well, to its end.
@@ -53,22 +53,22 @@ fn read(path: &Path) -> Result<String, String> {
     String::from_utf8(text).map_err(|error| error.to_string())
 }
 
-pub(crate) fn parse(plan: &str) -> Result<Plan, Failure> {
+pub(crate) fn parse(plan: &str) -> Result<Plan, CommandFailure> {
     let text = text_of(plan)?;
-    let parsed = Plan::parse(&text).map_err(|error| Failure::usage(format!("plan `{plan}`: {error}")))?;
+    let parsed = Plan::parse(&text).map_err(|error| CommandFailure::usage(format!("plan `{plan}`: {error}")))?;
     refuse_record(&parsed, &format!("plan `{plan}`"))?;
     Ok(parsed)
 }
 
 /// A record of a run looks like a plan, but has not all that was done: what came of it would be something else.
-pub(crate) fn refuse_record(plan: &Plan, what: &str) -> Result<(), Failure> {
+pub(crate) fn refuse_record(plan: &Plan, what: &str) -> Result<(), CommandFailure> {
     let Some(personality) = plan.recorded_from else { return Ok(()) };
     let message = format!("{what} is the record of a run of `{personality}`: no experiment can be made from it");
     let hint = format!(
         "repeat the command line of `{personality}`, or write a plan with the workload `sql` or `table` \
          (docs/reference/workloads.md)"
     );
-    Err(Failure::usage(message).hint(hint))
+    Err(CommandFailure::usage(message).hint(hint))
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use truetps_analysis::{LiveProbe, LiveWait, RedoAge};
-use truetps_record::{AbsentSignal, Answers, ProbeSample, ProbeSource, Steps};
+use truetps_record::{AbsentSignal, ProbeSample, ProbeSource, Responsiveness, Steps};
 use truetps_report::format;
 
 /// Transactions a second, in the server's own words; the first that it has.
@@ -23,9 +23,9 @@ const LOOK_MAX_MS: f64 = 500.0;
 
 /// All lines of a probe.
 #[derive(Debug)]
-pub(crate) struct Lines {
-    meter: Meter,
-    answers: Answers,
+pub(crate) struct ProbeLines {
+    meter: ChangeMeter,
+    answers: Responsiveness,
     interval_ms: f64,
     /// When the silence was told that goes on.
     told_ms: Option<f64>,
@@ -34,13 +34,13 @@ pub(crate) struct Lines {
     columns: Option<usize>,
 }
 
-impl Lines {
+impl ProbeLines {
     /// `absent`: what the server does not offer from the start.
     pub(crate) fn new(interval: Duration, absent: &[AbsentSignal], columns: Option<usize>) -> Self {
         let interval_ms = interval.as_secs_f64() * 1e3;
         Self {
-            meter: Meter::new(interval_ms, absent),
-            answers: Answers::new(interval_ms),
+            meter: ChangeMeter::new(interval_ms, absent),
+            answers: Responsiveness::new(interval_ms),
             interval_ms,
             told_ms: None,
             looked_ms: 0.0,
@@ -115,7 +115,7 @@ fn time(at_ms: f64) -> String {
 
 /// The last values, and what they were at the last line.
 #[derive(Debug)]
-struct Meter {
+struct ChangeMeter {
     interval_ms: f64,
     last: BTreeMap<String, f64>,
     told: BTreeMap<String, f64>,
@@ -129,7 +129,7 @@ struct Meter {
     live: LiveProbe,
 }
 
-impl Meter {
+impl ChangeMeter {
     fn new(interval_ms: f64, absent: &[AbsentSignal]) -> Self {
         Self {
             interval_ms,
@@ -246,8 +246,8 @@ mod tests {
         AbsentSignal { what: "session".to_owned(), why: "no right".to_owned() }
     }
 
-    fn meter(absent: &[AbsentSignal]) -> Meter {
-        Meter::new(1e3, absent)
+    fn meter(absent: &[AbsentSignal]) -> ChangeMeter {
+        ChangeMeter::new(1e3, absent)
     }
 
     #[test]
@@ -328,9 +328,9 @@ mod tests {
 
     #[test]
     fn silence_is_told_while_it_lasts() {
-        let mut lines = Lines::new(Duration::from_secs(1), &[no_sessions()], None);
+        let mut lines = ProbeLines::new(Duration::from_secs(1), &[no_sessions()], None);
         let mut told = Vec::new();
-        let mut wait = |lines: &mut Lines, from: u64, to: u64| {
+        let mut wait = |lines: &mut ProbeLines, from: u64, to: u64| {
             for ms in (from..to).step_by(20) {
                 lines.look(Duration::from_millis(ms));
                 told.extend(lines.silence());

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use truetps_analysis::{LiveProbe, LiveStalls, StallsSoFar};
-use truetps_compat::Farewell;
-use truetps_lab::{Event, Listener};
+use truetps_compat::InterruptMessages;
+use truetps_lab::{ExperimentEvent, Listener};
 use truetps_record::{Interval, ScheduledTrial, Suspension, Trial};
 use truetps_report::{format, printable};
 
 use crate::answer::terminal_columns;
-use crate::progress_line::Line;
+use crate::progress_line::ProgressLine;
 use crate::{say, say_raw};
 
 /// The line is written over at most this often.
@@ -24,7 +24,7 @@ pub(crate) struct Progress {
     line_is_up: bool,
     drawn: Option<Instant>,
     /// What whoever hears a signal says.
-    farewell: Arc<Farewell>,
+    farewell: Arc<InterruptMessages>,
     stalls: LiveStalls,
     probe: LiveProbe,
 }
@@ -44,7 +44,7 @@ impl Progress {
     }
 
     /// The same, which keeps these words true.
-    pub(crate) fn with_farewell(farewell: Arc<Farewell>) -> Self {
+    pub(crate) fn with_farewell(farewell: Arc<InterruptMessages>) -> Self {
         let mut progress = Self::new();
         progress.farewell = farewell;
         progress
@@ -87,7 +87,7 @@ impl Progress {
         let stalls = self.stalls.interval(interval);
         let place = format!("[{}/{of}]", index + 1);
         let probe = self.probe.now(interval.start_ms + interval.length_ms);
-        let line = Line::of(interval, stalls, &probe).placed(&place, &trial.configuration.to_string(), left);
+        let line = ProgressLine::of(interval, stalls, &probe).placed(&place, &trial.configuration.to_string(), left);
         self.draw(&line.fitting(columns()));
     }
 
@@ -143,30 +143,32 @@ fn columns() -> usize {
 }
 
 impl Listener for Progress {
-    fn event(&mut self, event: &Event<'_>) {
+    fn event(&mut self, event: &ExperimentEvent<'_>) {
         match event {
-            Event::Journal(path) => self.journal(path),
-            Event::PutBack => self.farewell.set(String::new(), String::new()),
-            Event::Preparing(step) if self.live => self.draw(step),
-            Event::Preparing(step) => self.say(step),
-            Event::Loading { rows, of } => {
+            ExperimentEvent::Journal(path) => self.journal(path),
+            ExperimentEvent::PutBack => self.farewell.set(String::new(), String::new()),
+            ExperimentEvent::Preparing(step) if self.live => self.draw(step),
+            ExperimentEvent::Preparing(step) => self.say(step),
+            ExperimentEvent::Loading { rows, of } => {
                 if self.drawn.is_none_or(|drawn| drawn.elapsed() >= REDRAW) {
                     self.draw(&format!("loading rows: {} of {}", format::count(*rows), format::count(*of)));
                 }
             }
-            Event::TrialBegins { trial, index, of, left } => {
+            ExperimentEvent::TrialBegins { trial, index, of, left } => {
                 self.trial_begins();
                 let left = format::duration(*left);
                 self.draw(&format!("[{}/{of}] {}  starting  left {left}", index + 1, trial.configuration));
             }
-            Event::Interval { trial, interval, index, of, left } => self.interval(trial, interval, *index, *of, *left),
-            Event::Sample { sample, .. } => self.probe.sample(sample),
-            Event::Suspended { suspension, .. } => {
+            ExperimentEvent::Interval { trial, interval, index, of, left } => {
+                self.interval(trial, interval, *index, *of, *left)
+            }
+            ExperimentEvent::Sample { sample, .. } => self.probe.sample(sample),
+            ExperimentEvent::Suspended { suspension, .. } => {
                 self.stalls.suspended(*suspension);
                 self.say(&format!("warning: {}", suspended(*suspension)));
             }
-            Event::TrialEnds { trial, index, of, left } => self.trial_ends(trial, *index, *of, *left),
-            Event::Warning(text) => self.say(&format!("warning: {text}")),
+            ExperimentEvent::TrialEnds { trial, index, of, left } => self.trial_ends(trial, *index, *of, *left),
+            ExperimentEvent::Warning(text) => self.say(&format!("warning: {text}")),
         }
     }
 }

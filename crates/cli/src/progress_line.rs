@@ -26,9 +26,9 @@ enum Worth {
 
 /// Parts in the order in which they are shown.
 #[derive(Debug)]
-pub(crate) struct Line(Vec<(Worth, String)>);
+pub(crate) struct ProgressLine(Vec<(Worth, String)>);
 
-impl Line {
+impl ProgressLine {
     /// What an interval says, with what is known of stalls and server at its end.
     pub(crate) fn of(interval: &Interval, stalls: StallsSoFar, probe: &ProbeNow) -> Self {
         let response = &interval.response;
@@ -150,8 +150,8 @@ mod tests {
         }
     }
 
-    fn quiet(interval: &Interval) -> Line {
-        Line::of(interval, StallsSoFar::default(), &ProbeNow::default())
+    fn quiet(interval: &Interval) -> ProgressLine {
+        ProgressLine::of(interval, StallsSoFar::default(), &ProbeNow::default())
     }
 
     fn check(interval: &Interval, expect: &str) {
@@ -182,12 +182,12 @@ mod tests {
         );
     }
 
-    fn with_all() -> Line {
+    fn with_all() -> ProgressLine {
         let waits = vec![LiveWait { name: "Commit".to_owned(), sessions: 12.0 }];
         let probe = ProbeNow { redo_share: Some(0.614), states: Some(waits), ..ProbeNow::default() };
         let stalls = StallsSoFar { stalled_ms: 300.0, count: 1, longest_ms: 300.0, ..StallsSoFar::default() };
         let configuration = "innodb_flush_log_at_trx_commit=1 connections=50";
-        Line::of(&interval(None, 2), stalls, &probe).placed("[1/3]", configuration, Duration::from_secs(70))
+        ProgressLine::of(&interval(None, 2), stalls, &probe).placed("[1/3]", configuration, Duration::from_secs(70))
     }
 
     #[test]

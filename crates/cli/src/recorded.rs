@@ -6,7 +6,7 @@ use truetps_analysis::{Analysis, TrialDetail, TrialRecord, analyse, detail};
 use truetps_record::{
     Experiment, ExperimentFolder, FolderError, KeptSeries, LatencyLog, Plan, ProbeSeries, ProbeSource, Trial,
 };
-use truetps_report::{ReportInput, TrialLatency, TrialSeries, Unread};
+use truetps_report::{ReportInput, TrialLatency, TrialSeries, UnreadFile};
 
 pub(crate) struct Recorded {
     plan: Plan,
@@ -16,7 +16,7 @@ pub(crate) struct Recorded {
     details: Vec<TrialDetail>,
     pub(crate) series: Vec<TrialSeries>,
     variables: BTreeMap<String, BTreeMap<String, String>>,
-    unread: Vec<Unread>,
+    unread: Vec<UnreadFile>,
 }
 
 /// One trial, with what could not be read of it.
@@ -27,7 +27,7 @@ pub(crate) struct ReadTrial {
     pub(crate) variables: Option<BTreeMap<String, String>>,
     /// Of what could be read: `None` where there is no trial.
     pub(crate) detail: Option<TrialDetail>,
-    pub(crate) unread: Vec<Unread>,
+    pub(crate) unread: Vec<UnreadFile>,
 }
 
 impl Recorded {
@@ -47,7 +47,9 @@ impl Recorded {
         for name in recorded.experiment.guest.iter().flat_map(|_| &names) {
             match folder.attempts(name) {
                 Ok(attempts) => recorded.attempts.extend(attempts),
-                Err(error) => recorded.unread.push(Unread { what: without_place(folder, &error), whole_trial: false }),
+                Err(error) => {
+                    recorded.unread.push(UnreadFile { what: without_place(folder, &error), whole_trial: false })
+                }
             }
         }
         for read in read_all(folder, &names, Histograms::Read) {
@@ -158,13 +160,13 @@ impl ReadTrial {
         let intervals =
             log.intervals().filter_map(|interval| interval.map_err(|error| _ = first.get_or_insert(error)).ok());
         let latency = TrialLatency::of(intervals);
-        let problem = first.map(|error| Unread { what: format!("{name}/{error}"), whole_trial: false });
+        let problem = first.map(|error| UnreadFile { what: format!("{name}/{error}"), whole_trial: false });
         self.unread.extend(problem);
         latency
     }
 
     fn cannot(&mut self, folder: &ExperimentFolder, error: &FolderError, whole_trial: bool) {
-        self.unread.push(Unread { what: without_place(folder, error), whole_trial });
+        self.unread.push(UnreadFile { what: without_place(folder, error), whole_trial });
     }
 }
 

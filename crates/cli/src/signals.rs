@@ -9,9 +9,9 @@ use std::thread;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::flag;
 use signal_hook::low_level::{pipe, unregister};
-use truetps_compat::Farewell;
+use truetps_compat::InterruptMessages;
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::say_raw;
 
 const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
@@ -29,7 +29,7 @@ pub(crate) fn outlive_file_limits() {
 }
 
 /// A flag that the first signal raises.
-pub(crate) fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
+pub(crate) fn stop_flag() -> Result<Arc<AtomicBool>, CommandFailure> {
     let stop = Arc::new(AtomicBool::new(false));
     listen();
     for signal in SIGNALS {
@@ -48,7 +48,7 @@ fn listen() {
 
 /// Does something that a signal ends early by the flag: the terminal is restored before the program ends. Afterwards signals
 /// do what they did before. `None`: a signal came.
-pub(crate) fn unless_signalled<T>(action: impl FnOnce(&AtomicBool) -> T) -> Result<Option<T>, Failure> {
+pub(crate) fn unless_signalled<T>(action: impl FnOnce(&AtomicBool) -> T) -> Result<Option<T>, CommandFailure> {
     let stop = Arc::new(AtomicBool::new(false));
     ENDS_AT_ONCE.store(false, Ordering::Relaxed);
     let mut listeners = Vec::new();
@@ -65,7 +65,7 @@ pub(crate) fn unless_signalled<T>(action: impl FnOnce(&AtomicBool) -> T) -> Resu
 }
 
 /// The same as [`stop_flag`], and each signal is answered on stderr: a second one, before the program leaves.
-pub(crate) fn stop_flag_that_answers(farewell: Arc<Farewell>) -> Result<Arc<AtomicBool>, Failure> {
+pub(crate) fn stop_flag_that_answers(farewell: Arc<InterruptMessages>) -> Result<Arc<AtomicBool>, CommandFailure> {
     let second = Arc::clone(&farewell);
     // Its texts are ours, and take the line of progress away.
     stop_flag_that_does(move || say_raw(&farewell.first()), move || say_raw(&second.second()))
@@ -75,7 +75,7 @@ pub(crate) fn stop_flag_that_answers(farewell: Arc<Farewell>) -> Result<Arc<Atom
 pub(crate) fn stop_flag_that_does(
     first: impl FnOnce() + Send + 'static,
     second: impl FnOnce() + Send + 'static,
-) -> Result<Arc<AtomicBool>, Failure> {
+) -> Result<Arc<AtomicBool>, CommandFailure> {
     answering(first, second).map_err(|error| not_handled(&error))
 }
 
@@ -105,8 +105,8 @@ fn answering(
     Ok(stop)
 }
 
-fn not_handled(error: &io::Error) -> Failure {
-    Failure::failed(format!("cannot handle signals: {error}"))
+fn not_handled(error: &io::Error) -> CommandFailure {
+    CommandFailure::failed(format!("cannot handle signals: {error}"))
 }
 
 /// As the second signal does.

@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use truetps_driver::{Dialect, Target};
-use truetps_lab::{Foreign, LabError, Pin, Program, refuse_system_schema};
+use truetps_lab::{ExternalServer, LabError, Pin, ServerProgram, refuse_system_schema};
 use truetps_record::{Plan, SERVER};
-use truetps_sandbox::{Home, Named, Use, find};
+use truetps_sandbox::{Home, NamedServers, Use, find};
 
-use crate::args::{EngineArgs, Place};
+use crate::args::{EngineArgs, FolderArgs};
 use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::login::{Sources, parse, target};
+use crate::failure::CommandFailure;
+use crate::login::{LoginSources, parse, target};
 use crate::progress::Progress;
 use crate::{pin, print_out};
 
@@ -20,41 +20,41 @@ const USUAL_DSN: &str = "TRUETPS_DSN";
 pub(crate) const DSN: &str = "--dsn";
 const SCHEMA: &str = "truetps";
 
-pub(crate) struct Site {
-    ground: Ground,
+pub(crate) struct RunSite {
+    ground: ServerChoice,
     pub(crate) pin: Pin,
 }
 
-enum Ground {
-    Private { home: Home, programs: Vec<Program>, _uses: Vec<Use> },
-    Given(Foreign),
+enum ServerChoice {
+    Private { home: Home, programs: Vec<ServerProgram>, _uses: Vec<Use> },
+    Given(ExternalServer),
 }
 
-impl Site {
-    pub(crate) fn open(plan: &Plan, place: &Place, engine: &EngineArgs) -> Result<Self, Failure> {
+impl RunSite {
+    pub(crate) fn open(plan: &Plan, place: &FolderArgs, engine: &EngineArgs) -> Result<Self, CommandFailure> {
         let pin = engine.pin.as_deref().map_or(Ok(Pin::default()), pin::parse)?;
         let names = plan.server_names();
         if place.dsn.is_some() && !names.is_empty() {
             return Err(named_elsewhere(&names, DSN));
         }
         let ground = match usual_dsn(place, !names.is_empty()) {
-            Some(dsn) => Ground::Given(foreign(&dsn, place)?),
+            Some(dsn) => ServerChoice::Given(foreign(&dsn, place)?),
             None => private(plan, place)?,
         };
         Ok(Self { ground, pin })
     }
 
-    pub(crate) fn place(&self) -> truetps_lab::Place<'_> {
+    pub(crate) fn place(&self) -> truetps_lab::ServerSource<'_> {
         match &self.ground {
-            Ground::Private { home, programs, .. } => truetps_lab::Place::Private { home, programs },
-            Ground::Given(foreign) => truetps_lab::Place::Given(foreign),
+            ServerChoice::Private { home, programs, .. } => truetps_lab::ServerSource::Private { home, programs },
+            ServerChoice::Given(foreign) => truetps_lab::ServerSource::Given(foreign),
         }
     }
 
     /// What a run on somebody's server would send to it; no run of a private one is rehearsed.
-    pub(crate) fn rehearse(&self, plan: &Plan) -> Result<Exit, Failure> {
-        let Ground::Given(foreign) = &self.ground else {
-            return Err(Failure::usage("--dry-run is for a server of --dsn"));
+    pub(crate) fn rehearse(&self, plan: &Plan) -> Result<Exit, CommandFailure> {
+        let ServerChoice::Given(foreign) = &self.ground else {
+            return Err(CommandFailure::usage("--dry-run is for a server of --dsn"));
         };
         let lines = truetps_lab::rehearse(plan, foreign, &mut Progress::new())?;
         Ok(print_out(&(lines.join("\n") + "\n")))
@@ -62,7 +62,7 @@ impl Site {
 
     /// The command line as it is recorded: without a password that may be in it.
     pub(crate) fn command(&self) -> Vec<String> {
-        let Ground::Given(Foreign { target, .. }) = &self.ground else { return words().collect() };
+        let ServerChoice::Given(ExternalServer { target, .. }) = &self.ground else { return words().collect() };
         let shown = target.to_string();
         let without_password = |word: String| match word.split_once("://") {
             Some((before, _)) if Target::parse(word.trim_start_matches("--dsn=")).is_ok() => {
@@ -75,10 +75,10 @@ impl Site {
     }
 }
 
-fn foreign(dsn: &str, place: &Place) -> Result<Foreign, Failure> {
-    let target = target(dsn, DSN, &Sources::of_one(place.defaults_file.as_deref(), place.ask_password))?;
+fn foreign(dsn: &str, place: &FolderArgs) -> Result<ExternalServer, CommandFailure> {
+    let target = target(dsn, DSN, &LoginSources::of_one(place.defaults_file.as_deref(), place.ask_password))?;
     let schema = place.schema.as_deref().unwrap_or(SCHEMA);
-    Ok(Foreign {
+    Ok(ExternalServer {
         schema: self::schema(schema, place.i_own_this_schema, target.dialect)?,
         target,
         schema_is_theirs: place.i_own_this_schema,
@@ -86,37 +86,41 @@ fn foreign(dsn: &str, place: &Place) -> Result<Foreign, Failure> {
     })
 }
 
-fn private(plan: &Plan, place: &Place) -> Result<Ground, Failure> {
+fn private(plan: &Plan, place: &FolderArgs) -> Result<ServerChoice, CommandFailure> {
     refuse_flags_of_dsn(place)?;
-    let home =
-        Home::open(place.sandbox.sandbox_dir.as_deref()).map_err(|error| Failure::usage(&error).hint(error.hint()))?;
+    let home = Home::open(place.sandbox.sandbox_dir.as_deref())
+        .map_err(|error| CommandFailure::usage(&error).hint(error.hint()))?;
     let (programs, uses) = programs(plan, &home, place.basedir.as_deref())?;
-    Ok(Ground::Private { home, programs, _uses: uses })
+    Ok(ServerChoice::Private { home, programs, _uses: uses })
 }
 
 /// The servers that a plan is about: those that it names, or the first one found. Those with names stay while the second
 /// is there.
-pub(crate) fn programs(plan: &Plan, home: &Home, basedir: Option<&Path>) -> Result<(Vec<Program>, Vec<Use>), Failure> {
+pub(crate) fn programs(
+    plan: &Plan,
+    home: &Home,
+    basedir: Option<&Path>,
+) -> Result<(Vec<ServerProgram>, Vec<Use>), CommandFailure> {
     let names = plan.server_names();
     if names.is_empty() {
         let binary = find(usual_basedir(basedir).as_deref(), plan.server.flavour, home.user())
-            .map_err(|error| Failure::usage(&error).hint(error.hint()))?;
-        return Ok((vec![Program { name: None, binary }], Vec::new()));
+            .map_err(|error| CommandFailure::usage(&error).hint(error.hint()))?;
+        return Ok((vec![ServerProgram { name: None, binary }], Vec::new()));
     }
     if basedir.is_some() {
         return Err(named_elsewhere(&names, "--basedir"));
     }
-    let named = Named::of(home);
+    let named = NamedServers::of(home);
     let programs = names.iter().map(|name| {
         let used = named.use_server(name).and_then(|(server, used)| Ok((server.binary(home)?, used)));
-        let (binary, used) = used.map_err(|error| Failure::usage(&error).hint(error.hint()))?;
+        let (binary, used) = used.map_err(|error| CommandFailure::usage(&error).hint(error.hint()))?;
         if plan.server.flavour.is_some_and(|wanted| wanted != binary.flavour) {
             let wanted = plan.server.flavour.map(|flavour| flavour.to_string()).unwrap_or_default();
-            return Err(Failure::usage(format!("the plan wants {wanted}, and server `{name}` is {binary}")));
+            return Err(CommandFailure::usage(format!("the plan wants {wanted}, and server `{name}` is {binary}")));
         }
-        Ok((Program { name: Some((*name).to_owned()), binary }, used))
+        Ok((ServerProgram { name: Some((*name).to_owned()), binary }, used))
     });
-    let found: Result<Vec<_>, Failure> = programs.collect();
+    let found: Result<Vec<_>, CommandFailure> = programs.collect();
     Ok(found?.into_iter().unzip())
 }
 
@@ -126,7 +130,7 @@ pub(crate) fn usual_basedir(typed: Option<&Path>) -> Option<PathBuf> {
 }
 
 /// `--dsn` as typed, else of the environment: that one is what to measure where nothing else is named.
-pub(crate) fn usual_dsn(place: &Place, is_named: bool) -> Option<String> {
+pub(crate) fn usual_dsn(place: &FolderArgs, is_named: bool) -> Option<String> {
     place.dsn.clone().or_else(|| if is_named || place.basedir.is_some() { None } else { dsn_of_environment() })
 }
 
@@ -136,7 +140,7 @@ pub(crate) fn dsn_of_environment() -> Option<String> {
 }
 
 /// What is for servers of the user means something else, or nothing, on a private one.
-fn refuse_flags_of_dsn(place: &Place) -> Result<(), Failure> {
+fn refuse_flags_of_dsn(place: &FolderArgs) -> Result<(), CommandFailure> {
     let flags = [
         ("--dry-run", place.dry_run),
         ("--schema", place.schema.is_some()),
@@ -144,18 +148,18 @@ fn refuse_flags_of_dsn(place: &Place) -> Result<(), Failure> {
         ("--ask-password", place.ask_password),
     ];
     match flags.into_iter().find(|(_, is_there)| *is_there) {
-        Some((flag, _)) => Err(Failure::usage(format!("{flag} is for a server of --dsn (or {USUAL_DSN})"))),
+        Some((flag, _)) => Err(CommandFailure::usage(format!("{flag} is for a server of --dsn (or {USUAL_DSN})"))),
         None => Ok(()),
     }
 }
 
-fn named_elsewhere(names: &[&str], flag: &str) -> Failure {
+fn named_elsewhere(names: &[&str], flag: &str) -> CommandFailure {
     let message = format!("the plan names `{}`, and {flag} another server", names.join("`, `"));
-    Failure::usage(message).hint(format!("leave {flag} out, or take the name out of the plan"))
+    CommandFailure::usage(message).hint(format!("leave {flag} out, or take the name out of the plan"))
 }
 
 /// Puts the server of `--server` in the place of the plan's.
-pub(crate) fn choose_server(plan: &mut Plan, server: Option<&str>) -> Result<(), Failure> {
+pub(crate) fn choose_server(plan: &mut Plan, server: Option<&str>) -> Result<(), CommandFailure> {
     let Some(server) = server else { return Ok(()) };
     if plan.factors.contains_key(SERVER) {
         return Err(named_elsewhere(&plan.server_names(), "--server"));
@@ -174,7 +178,7 @@ pub(crate) fn journals(runs: &Path) -> PathBuf {
 
 /// A name that both families take without folding and without surprise, where the schema is made; one that is there has
 /// the name that it has. A longer one is cut by PostgreSQL, in silence, and would not be found again.
-fn schema(name: &str, is_theirs: bool, dialect: Dialect) -> Result<String, Failure> {
+fn schema(name: &str, is_theirs: bool, dialect: Dialect) -> Result<String, CommandFailure> {
     const LENGTH_MAX: usize = 63;
     let fine = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
     let (length, most, unit) = match dialect {
@@ -183,17 +187,17 @@ fn schema(name: &str, is_theirs: bool, dialect: Dialect) -> Result<String, Failu
     };
     refuse_system_schema(name, dialect).map_err(LabError::from)?;
     if length == 0 || length > most || name.contains('\0') {
-        return Err(Failure::usage(format!("--schema {name}: must have 1 to {most} {unit}")));
+        return Err(CommandFailure::usage(format!("--schema {name}: must have 1 to {most} {unit}")));
     }
     if !is_theirs && (name.len() > LENGTH_MAX || !name.chars().all(fine)) {
         let message = format!("--schema {name}: must be 1 to {LENGTH_MAX} lower-case letters, digits or `_`");
-        return Err(Failure::usage(message));
+        return Err(CommandFailure::usage(message));
     }
     Ok(name.to_owned())
 }
 
 /// The SQL of the place that a command measures at; `None`: the server's program is yet to be asked what it is.
-pub(crate) fn dialect(place: &Place) -> Result<Option<Dialect>, Failure> {
+pub(crate) fn dialect(place: &FolderArgs) -> Result<Option<Dialect>, CommandFailure> {
     match usual_dsn(place, place.server.is_some()) {
         Some(dsn) => parse(&dsn, DSN).map(|target| Some(target.dialect)),
         None if usual_basedir(place.basedir.as_deref()).is_some() || place.server.is_some() => Ok(None),

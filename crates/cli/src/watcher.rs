@@ -3,30 +3,34 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use truetps_compat::Farewell;
-use truetps_lab::{Event, Listener, Place};
+use truetps_compat::InterruptMessages;
+use truetps_lab::{ExperimentEvent, Listener, ServerSource};
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::progress::Progress;
 use crate::say_raw;
 use crate::signals;
-use crate::site::Site;
+use crate::site::RunSite;
 use crate::ui::{self, Ui};
 
 /// A line, or a picture.
-pub(crate) enum Watcher {
+pub(crate) enum ProgressWatcher {
     Line(Box<Progress>),
     Picture(Box<Ui>),
 }
 
-impl Watcher {
+impl ProgressWatcher {
     /// With the flag that ends the run. Whoever leaves a server of the user in the middle is told what puts it back.
-    pub(crate) fn start(title: &str, site: &Site, as_picture: bool) -> Result<(Arc<AtomicBool>, Self), Failure> {
-        let farewell = Arc::new(Farewell::default());
+    pub(crate) fn start(
+        title: &str,
+        site: &RunSite,
+        as_picture: bool,
+    ) -> Result<(Arc<AtomicBool>, Self), CommandFailure> {
+        let farewell = Arc::new(InterruptMessages::default());
         if as_picture {
             return Self::picture(title, farewell);
         }
-        if let Place::Private { .. } = site.place() {
+        if let ServerSource::Private { .. } = site.place() {
             return Ok((signals::stop_flag()?, Self::Line(Box::new(Progress::new()))));
         }
         let stop = signals::stop_flag_that_answers(Arc::clone(&farewell))?;
@@ -34,7 +38,7 @@ impl Watcher {
     }
 
     /// Words on stderr would be drawn over: they wait until the picture is gone.
-    fn picture(title: &str, farewell: Arc<Farewell>) -> Result<(Arc<AtomicBool>, Self), Failure> {
+    fn picture(title: &str, farewell: Arc<InterruptMessages>) -> Result<(Arc<AtomicBool>, Self), CommandFailure> {
         let shared = ui::prepare(title)?;
         let (first, second) = (Arc::clone(&shared), Arc::clone(&shared));
         let (its_first, its_second) = (Arc::clone(&farewell), Arc::clone(&farewell));
@@ -50,8 +54,8 @@ impl Watcher {
     }
 }
 
-impl Listener for Watcher {
-    fn event(&mut self, event: &Event<'_>) {
+impl Listener for ProgressWatcher {
+    fn event(&mut self, event: &ExperimentEvent<'_>) {
         match self {
             Self::Line(line) => line.event(event),
             Self::Picture(picture) => picture.event(event),

@@ -18,7 +18,7 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// Clients that are at work, and how they are known.
 pub(crate) struct Clients {
-    pub(crate) sessions: OwnSessions,
+    pub(crate) sessions: RunSessions,
     /// What their statements begin with.
     pub(crate) starts: Vec<String>,
 }
@@ -46,7 +46,7 @@ impl Clients {
 }
 
 /// Sessions whose statements may be ended: by number, account and schema together, and by what their statement begins with.
-pub(crate) struct OwnSessions {
+pub(crate) struct RunSessions {
     /// For connections from which statements are ended; it lists all connections.
     target: Target,
     connections: ConnectionIds,
@@ -54,7 +54,7 @@ pub(crate) struct OwnSessions {
     schemas: Vec<String>,
 }
 
-impl OwnSessions {
+impl RunSessions {
     /// Of connections to this target, which are listed from now on.
     pub(crate) fn of(target: &mut Target, schemas: Vec<String>) -> Self {
         let connections = ConnectionIds::default();
@@ -110,7 +110,7 @@ mod tests {
             row
         };
         let mut target = Target::parse("mysql://u@h/d").unwrap();
-        let own = OwnSessions::of(&mut target, vec!["d".to_owned()]);
+        let own = RunSessions::of(&mut target, vec!["d".to_owned()]);
         own.connections.add(7);
         let is_of = |row: &[Option<String>]| {
             ServerSession::of_row(row).is_some_and(|session| own.may_end(&session, "u", &starts))

@@ -4,15 +4,15 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Texts that the program changes as it goes on.
 #[derive(Debug, Default)]
-pub struct Farewell(Mutex<Texts>);
+pub struct InterruptMessages(Mutex<InterruptTexts>);
 
 #[derive(Debug, Default)]
-struct Texts {
+struct InterruptTexts {
     first: String,
     second: String,
 }
 
-impl Farewell {
+impl InterruptMessages {
     /// What is done now: empty, or lines. For the first signal.
     pub fn first(&self) -> String {
         self.texts().first.clone()
@@ -25,10 +25,10 @@ impl Farewell {
 
     /// Both, from here on.
     pub fn set(&self, first: String, second: String) {
-        *self.texts() = Texts { first, second };
+        *self.texts() = InterruptTexts { first, second };
     }
 
-    fn texts(&self) -> MutexGuard<'_, Texts> {
+    fn texts(&self) -> MutexGuard<'_, InterruptTexts> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -32,7 +32,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 pub use client_login::{ClientLogin, NoLogin, client_login};
-pub use farewell::Farewell;
+pub use farewell::InterruptMessages;
 pub use mtls::masked as masked_mtls;
 pub use mtls::run as run_mtls;
 pub use slap::masked as masked_slap;
@@ -43,14 +43,14 @@ pub use terminal::{NoPassword, ask_password};
 pub const HIDDEN_WORDS: &str = "TRUETPS_HIDDEN_WORDS";
 
 /// What a program is run in.
-pub struct World<'a> {
+pub struct CompatEnv<'a> {
     pub environment: &'a dyn Fn(&str) -> Option<OsString>,
     /// Cores that clients may be spread over.
     pub cores: u32,
     /// The user has asked for the end.
     pub stop: Arc<AtomicBool>,
     /// What he is told then.
-    pub farewell: Arc<Farewell>,
+    pub farewell: Arc<InterruptMessages>,
     pub out: &'a mut dyn Write,
     pub err: &'a mut dyn Write,
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::{TempDir, tempdir};
 use truetps_driver::{Client, DriverError, LoginError};
-use truetps_probe::{Presence, clock, host_facts};
+use truetps_probe::{RunPresence, clock, host_facts};
 use truetps_record::{
     Configuration, Experiment, ExperimentFolder, FolderError, Plan, SCHEMA_VERSION, ScheduledTrial, ServerFacts, Trial,
     TrialRole, TrialWriter, Validity,
@@ -13,13 +13,13 @@ use truetps_record::{
 const TOOL_VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Where runs go.
-pub(crate) enum Place {
+pub(crate) enum RunsFolder {
     Kept(PathBuf),
     /// Nobody keeps them: the folder ends with this.
     Temporary(TempDir),
 }
 
-impl Place {
+impl RunsFolder {
     /// `runs`: what `--runs` names. Tries whether it can be written, before anything is measured.
     pub(crate) fn choose(runs: Option<&Path>) -> Result<Self, String> {
         let Some(runs) = runs else {
@@ -38,29 +38,29 @@ impl Place {
     }
 }
 
-pub(crate) struct Recording {
+pub(crate) struct CompatRecording {
     folder: ExperimentFolder,
     experiment: Experiment,
     plan: Plan,
     server: ServerFacts,
     is_kept: bool,
-    presence: Presence,
+    presence: RunPresence,
 }
 
 /// One trial among all: when and with what.
 #[derive(Debug, Clone)]
-pub(crate) struct Turn {
+pub(crate) struct TrialTurn {
     /// Which repetition, from 0.
     pub(crate) block: u32,
     pub(crate) configuration: Configuration,
 }
 
-impl Recording {
+impl CompatRecording {
     /// Makes the folder, with everything that is planned.
     pub(crate) fn begin(
-        place: &Place,
+        place: &RunsFolder,
         plan: Plan,
-        turns: &[Turn],
+        turns: &[TrialTurn],
         server: ServerFacts,
         endpoint: String,
         command: Vec<String>,
@@ -92,8 +92,8 @@ impl Recording {
         };
         let name = format!("{}-{}", plan.name, clock::folder_stamp());
         let folder = ExperimentFolder::create(place.path(), &name, &plan, &experiment)?;
-        let presence = Presence::announce(&plan.name);
-        Ok(Self { folder, experiment, plan, server, is_kept: matches!(place, Place::Kept(_)), presence })
+        let presence = RunPresence::announce(&plan.name);
+        Ok(Self { folder, experiment, plan, server, is_kept: matches!(place, RunsFolder::Kept(_)), presence })
     }
 
     /// Where it is kept, for the block.
@@ -102,7 +102,7 @@ impl Recording {
     }
 
     /// Where other runs of truetps are seen.
-    pub(crate) fn presence(&self) -> &Presence {
+    pub(crate) fn presence(&self) -> &RunPresence {
         &self.presence
     }
 
@@ -141,7 +141,7 @@ impl Recording {
     }
 }
 
-fn scheduled(turn: &Turn, number: u32) -> ScheduledTrial {
+fn scheduled(turn: &TrialTurn, number: u32) -> ScheduledTrial {
     ScheduledTrial {
         name: format!("trial-{number:04}"),
         block: turn.block,

@@ -8,13 +8,13 @@ use std::thread::{self, Thread};
 use std::time::Duration;
 
 use truetps_driver::{Client, Target, server_settings};
-use truetps_engine::{LoadSpec, OpenPacing, Outcome, Pacing, Quota, Rate, RateOf};
-use truetps_lab::{Seen, TrialContext, connect_timeout, run_trial};
+use truetps_engine::{LoadSpec, OpenPacing, Pacing, Quota, Rate, RateOf, RunOutcome};
+use truetps_lab::{TrialContext, TrialObservation, connect_timeout, run_trial};
 use truetps_record::{ErrorPolicy, FolderError, Load, OtherRun, Phase, Spacing, Trial};
 
-use crate::ending::{Clients, OwnSessions, start_of};
-use crate::recording::Recording;
-use crate::truth::{Ran, Truth};
+use crate::ending::{Clients, RunSessions, start_of};
+use crate::recording::CompatRecording;
+use crate::truth::{RunResult, Supplement};
 
 /// The server answers the first questions within this time.
 pub(crate) const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
@@ -33,7 +33,7 @@ const LOOK: Duration = Duration::from_millis(20);
 
 /// What is asked of a run.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Asked {
+pub(crate) struct RunRequest {
     pub(crate) clients: u32,
     pub(crate) workers: u32,
     /// Of all clients together; `None`: as many as there is time for.
@@ -45,7 +45,7 @@ pub(crate) struct Asked {
     pub(crate) seed: u64,
 }
 
-impl Asked {
+impl RunRequest {
     pub(crate) fn load(&self) -> LoadSpec {
         let pacing = self.rate.map_or(Pacing::Closed, |rate| {
             Pacing::Open(OpenPacing {
@@ -100,17 +100,17 @@ pub(crate) fn make_room(clients: u32) -> Result<(), String> {
 }
 
 /// What came of a run.
-pub(crate) struct Driven {
+pub(crate) struct TrialResult {
     pub(crate) trial: Trial,
     /// `None`: the load could not be driven at all, and `trial` has the reason.
-    pub(crate) outcome: Option<Outcome>,
+    pub(crate) outcome: Option<RunOutcome>,
     /// Other runs of truetps that were met for the first time.
     pub(crate) others: Vec<OtherRun>,
     /// The user asked for the end, and connections of clients were ended for it.
     pub(crate) has_ended_connections: bool,
 }
 
-impl Driven {
+impl TrialResult {
     /// From the first statement to the end of the last one, as `run.json` has it; 0 where there was none.
     pub(crate) fn length(&self) -> Duration {
         self.outcome.as_ref().map_or(Duration::ZERO, |outcome| outcome.last_end.unwrap_or(outcome.measure_length))
@@ -120,21 +120,21 @@ impl Driven {
 /// Drives the trial of this number, from 0, keeps it in its folder, and adds what came of it to `truth`.
 /// `transactions`: how many were asked for.
 pub(crate) fn drive(
-    recording: &Recording,
+    recording: &CompatRecording,
     number: usize,
     context: &TrialContext<'_>,
     transactions: Option<u64>,
-    truth: &mut Truth,
-) -> Result<Driven, FolderError> {
+    truth: &mut Supplement,
+) -> Result<TrialResult, FolderError> {
     let (mut trial, mut writer) = recording.begin_trial(number)?;
     let response = &mut truth.response;
     let mut others = Vec::new();
-    let add = &mut |seen: Seen<'_>| {
-        if let Seen::OtherRun(other) = seen {
+    let add = &mut |seen: TrialObservation<'_>| {
+        if let TrialObservation::OtherRun(other) = seen {
             others.push(other.clone());
         }
         // The figures of `run.json` are those of this phase, too.
-        if let Seen::Interval(interval, histogram) = seen
+        if let TrialObservation::Interval(interval, histogram) = seen
             && interval.phase == Phase::Measure
         {
             // All have the same bounds.
@@ -149,8 +149,8 @@ pub(crate) fn drive(
     if let Some(variables) = recording.path().and_then(|_| settings_of(context)) {
         writer.write_variables(&variables)?;
     }
-    truth.runs.push(Ran::of(&trial, outcome.as_ref(), context.load.clients, transactions));
-    Ok(Driven { trial, outcome, others, has_ended_connections })
+    truth.runs.push(RunResult::of(&trial, outcome.as_ref(), context.load.clients, transactions));
+    Ok(TrialResult { trial, outcome, others, has_ended_connections })
 }
 
 /// What the server is set to, when all is measured. A server that is gone, or has no connection left, says nothing, and
@@ -169,7 +169,7 @@ fn settings_of(context: &TrialContext<'_>) -> Option<BTreeMap<String, String>> {
 fn run_and_end<T>(context: &TrialContext<'_>, run: impl FnOnce(&TrialContext<'_>) -> T) -> (T, bool) {
     let mut target = context.target.clone();
     let schema = target.login.database.clone().unwrap_or_default();
-    let sessions = OwnSessions::of(&mut target, vec![schema]);
+    let sessions = RunSessions::of(&mut target, vec![schema]);
     let statements = context.workload.statements();
     let clients =
         Clients { sessions, starts: statements.iter().map(|statement| start_of(statement.sql()).to_owned()).collect() };
@@ -224,12 +224,12 @@ mod tests {
 
     #[test]
     fn an_open_loop_has_no_shares() {
-        let asked = Asked { clients: 4, workers: 1, transactions: Some(10), time: None, rate: None, seed: 1 };
+        let asked = RunRequest { clients: 4, workers: 1, transactions: Some(10), time: None, rate: None, seed: 1 };
         assert_eq!(asked.load().quota, Some(Quota::Each(10)));
         assert_eq!(asked.load().measure, Duration::MAX);
-        let open = Asked { rate: Some(5.0), ..asked };
+        let open = RunRequest { rate: Some(5.0), ..asked };
         assert_eq!(open.load().quota, Some(Quota::Together(10)));
-        let timed = Asked { transactions: None, time: Some(Duration::from_secs(2)), ..open };
+        let timed = RunRequest { transactions: None, time: Some(Duration::from_secs(2)), ..open };
         assert_eq!((timed.load().quota, timed.load().measure), (None, Duration::from_secs(2)));
         assert_eq!((timed.plan_load().rate, timed.plan_load().measure_s), (Some(5.0), 2.0));
     }

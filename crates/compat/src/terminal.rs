@@ -48,7 +48,7 @@ pub fn ask_password(stop: &AtomicBool) -> Result<String, NoPassword> {
     hidden.local_modes.remove(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG | LocalModes::IEXTEN);
     hidden.special_codes[SpecialCodeIndex::VMIN] = 1;
     hidden.special_codes[SpecialCodeIndex::VTIME] = 0;
-    let mut line = Line::of(&before);
+    let mut line = TerminalLine::of(&before);
     let _shown_again = Restore { terminal: &terminal, modes: before };
     tcsetattr(&terminal, OptionalActions::Flush, &hidden)?;
     (&terminal).write_all(b"Enter password: ")?;
@@ -58,7 +58,7 @@ pub fn ask_password(stop: &AtomicBool) -> Result<String, NoPassword> {
     String::from_utf8(line.text).map_err(|_| io::Error::other("what was typed is no UTF-8").into())
 }
 
-fn read(terminal: &File, line: &mut Line, stop: &AtomicBool) -> Result<(), NoPassword> {
+fn read(terminal: &File, line: &mut TerminalLine, stop: &AtomicBool) -> Result<(), NoPassword> {
     /// How soon a signal is noticed that another thread has got.
     const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
     let mut bytes = [0; 64];
@@ -81,9 +81,9 @@ fn read(terminal: &File, line: &mut Line, stop: &AtomicBool) -> Result<(), NoPas
         };
         for byte in &bytes[..count] {
             match line.key(*byte) {
-                Key::Taken => {}
-                Key::End => return Ok(()),
-                Key::Interrupt => return Err(NoPassword::Interrupted),
+                KeyEffect::Taken => {}
+                KeyEffect::End => return Ok(()),
+                KeyEffect::Interrupt => return Err(NoPassword::Interrupted),
             }
         }
     }
@@ -91,7 +91,7 @@ fn read(terminal: &File, line: &mut Line, stop: &AtomicBool) -> Result<(), NoPas
 
 /// What a key is to the line.
 #[derive(Debug, PartialEq, Eq)]
-enum Key {
+enum KeyEffect {
     Taken,
     End,
     Interrupt,
@@ -99,7 +99,7 @@ enum Key {
 
 /// What is typed, with the keys of the terminal that change or end it.
 #[derive(Debug, Default)]
-struct Line {
+struct TerminalLine {
     text: Vec<u8>,
     interrupt: [u8; 2],
     suspend: u8,
@@ -108,7 +108,7 @@ struct Line {
     kill: u8,
 }
 
-impl Line {
+impl TerminalLine {
     fn of(modes: &Termios) -> Self {
         let code = |index| modes.special_codes[index];
         Self {
@@ -121,19 +121,19 @@ impl Line {
         }
     }
 
-    fn key(&mut self, byte: u8) -> Key {
+    fn key(&mut self, byte: u8) -> KeyEffect {
         match byte {
-            b'\n' | b'\r' => return Key::End,
+            b'\n' | b'\r' => return KeyEffect::End,
             // A key that the terminal does not have is 0, and so is nothing that anybody types.
             0 => {}
-            _ if byte == self.end => return Key::End,
-            _ if self.interrupt.contains(&byte) => return Key::Interrupt,
+            _ if byte == self.end => return KeyEffect::End,
+            _ if self.interrupt.contains(&byte) => return KeyEffect::Interrupt,
             _ if byte == self.suspend => {}
             _ if byte == self.kill => self.text.clear(),
             _ if byte == self.erase || byte == 8 || byte == 127 => self.erase(),
             _ => self.text.push(byte),
         }
-        Key::Taken
+        KeyEffect::Taken
     }
 
     /// Takes the last letter away, with all its bytes.
@@ -165,12 +165,19 @@ mod tests {
     #[test]
     fn keys_change_the_line_or_end_it() {
         let typed = |bytes: &[u8]| {
-            let mut line = Line { interrupt: [3, 28], suspend: 26, end: 4, erase: 127, kill: 21, ..Line::default() };
+            let mut line = TerminalLine {
+                interrupt: [3, 28],
+                suspend: 26,
+                end: 4,
+                erase: 127,
+                kill: 21,
+                ..TerminalLine::default()
+            };
             let last = bytes.iter().map(|byte| line.key(*byte)).last().unwrap();
             (String::from_utf8(line.text).unwrap(), last)
         };
-        assert_eq!(typed(b"wrong\x15se\xc3\xa4\x7fc\x1ar\0et\n"), ("secret".to_owned(), Key::End));
-        assert_eq!(typed(b"x\x7f\x7f\x04"), (String::new(), Key::End));
-        assert_eq!((typed(b"x\x03").1, typed(b"\x1c").1), (Key::Interrupt, Key::Interrupt));
+        assert_eq!(typed(b"wrong\x15se\xc3\xa4\x7fc\x1ar\0et\n"), ("secret".to_owned(), KeyEffect::End));
+        assert_eq!(typed(b"x\x7f\x7f\x04"), (String::new(), KeyEffect::End));
+        assert_eq!((typed(b"x\x03").1, typed(b"\x1c").1), (KeyEffect::Interrupt, KeyEffect::Interrupt));
     }
 }

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use truetps_engine::Outcome;
+use truetps_engine::RunOutcome;
 use truetps_record::{ErrorCount, Histogram, LatencyFigures, Measured, Trial, Validity, new_histogram, printable_text};
 
 /// What came of one run.
 #[derive(Debug, Clone)]
-pub(crate) struct Ran {
+pub(crate) struct RunResult {
     pub(crate) validity: Validity,
     /// Transactions a second.
     pub(crate) tps: f64,
@@ -30,15 +30,15 @@ pub(crate) struct Ran {
 
 /// All runs of one test.
 #[derive(Debug)]
-pub(crate) struct Truth {
-    pub(crate) runs: Vec<Ran>,
+pub(crate) struct Supplement {
+    pub(crate) runs: Vec<RunResult>,
     pub(crate) response: Histogram,
     /// What a transaction is called here: queries, rows.
     pub(crate) unit: &'static str,
     pub(crate) seed: u64,
 }
 
-impl Truth {
+impl Supplement {
     pub(crate) fn new(unit: &'static str, seed: u64) -> Self {
         Self { runs: Vec::new(), response: new_histogram(), unit, seed }
     }
@@ -106,7 +106,7 @@ impl Truth {
     }
 
     fn acknowledged(&self) -> String {
-        let sum = |of: fn(&Ran) -> u64| self.runs.iter().map(of).sum::<u64>();
+        let sum = |of: fn(&RunResult) -> u64| self.runs.iter().map(of).sum::<u64>();
         let (acknowledged, failed) = (sum(|run| run.acknowledged), sum(|run| run.failed));
         let wanted: Option<u64> = self.runs.iter().map(|run| run.wanted).sum();
         let of = wanted.map_or_else(String::new, |wanted| format!(" of {wanted}"));
@@ -134,7 +134,7 @@ impl Truth {
     }
 
     fn cpu(&self) -> String {
-        let mean = |of: fn(&Ran) -> Option<f64>| {
+        let mean = |of: fn(&RunResult) -> Option<f64>| {
             let all: Option<Vec<f64>> = self.runs.iter().map(of).collect();
             let all = all.filter(|all| !all.is_empty())?;
             Some(all.iter().sum::<f64>() / all.len() as f64)
@@ -157,9 +157,9 @@ impl Truth {
     }
 }
 
-impl Ran {
+impl RunResult {
     /// What a trial says of its run.
-    pub(crate) fn of(trial: &Trial, outcome: Option<&Outcome>, clients: u32, wanted: Option<u64>) -> Self {
+    pub(crate) fn of(trial: &Trial, outcome: Option<&RunOutcome>, clients: u32, wanted: Option<u64>) -> Self {
         let measured = trial.measured.as_ref();
         let counts = measured.map(|measured| measured.counts).unwrap_or_default();
         let resources = measured.map(|measured| &measured.resources);
@@ -224,8 +224,8 @@ fn time(us: f64) -> String {
 mod tests {
     use super::*;
 
-    fn ran(tps: f64) -> Ran {
-        Ran {
+    fn ran(tps: f64) -> RunResult {
+        RunResult {
             validity: Validity::Valid,
             tps,
             wanted: Some(10),
@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn a_test_of_two_runs() {
-        let mut truth = Truth::new("queries", 7);
+        let mut truth = Supplement::new("queries", 7);
         truth.runs = vec![ran(12_345.6), ran(99.96)];
         for ns in [1_000_000, 2_000_000] {
             truth.response.record(ns).unwrap();
@@ -262,10 +262,10 @@ mod tests {
 
     #[test]
     fn what_went_wrong_is_said() {
-        let mut truth = Truth::new("queries", 1);
+        let mut truth = Supplement::new("queries", 1);
         let validity = Validity::Invalid("2 of 10 transactions failed".to_owned());
         let errors = vec![error("deadlock", 1213, 2, 1)];
-        truth.runs = vec![Ran { validity, failed: 2, acknowledged: 8, clients_failed: 1, errors, ..ran(1.0) }];
+        truth.runs = vec![RunResult { validity, failed: 2, acknowledged: 8, clients_failed: 1, errors, ..ran(1.0) }];
         let block = truth.block(None);
         assert!(!truth.is_valid());
         for text in [
@@ -284,8 +284,8 @@ mod tests {
 
     #[test]
     fn several_runs_are_told_apart_and_their_errors_are_not() {
-        let mut truth = Truth::new("queries", 1);
-        let bad = |clients_failed, errors| Ran {
+        let mut truth = Supplement::new("queries", 1);
+        let bad = |clients_failed, errors| RunResult {
             validity: Validity::Invalid("clients could not connect".to_owned()),
             clients: 50,
             clients_failed,
@@ -295,7 +295,7 @@ mod tests {
         let refused = |count| error("too_many_connections", 1040, count, 0);
         truth.runs = vec![
             bad(6, vec![refused(6)]),
-            Ran { clients: 50, ..ran(1.0) },
+            RunResult { clients: 50, ..ran(1.0) },
             bad(4, vec![error("lost", 0, 0, 5), refused(4)]),
         ];
         let block = truth.block(None);

@@ -9,7 +9,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::retry_on_intr;
 
 use crate::postgres::put_ssl_request;
-use crate::session::{Event, Reply, Session};
+use crate::session::{Reply, Session, SessionEvent};
 use crate::{Address, Connector, Dialect, DriverError, Socket, Target};
 
 /// How long a client waits for a connection, and then for the end of its login: a server that looks up the name of its
@@ -87,8 +87,8 @@ impl Client {
         client.login = None;
         client.socket.set_timeout(timeout)?;
         match event? {
-            Event::Ready => Ok(client),
-            Event::Pending | Event::Reply(_) | Event::Prepared(_) => {
+            SessionEvent::Ready => Ok(client),
+            SessionEvent::Pending | SessionEvent::Reply(_) | SessionEvent::Prepared(_) => {
                 Err(DriverError::Protocol("a reply in place of a greeting"))
             }
         }
@@ -138,12 +138,12 @@ impl Client {
         let event = self.exchange();
         self.is_lost = event.is_err();
         match event? {
-            Event::Reply(Reply { error: Some(error), .. }) => Err(error.into()),
-            Event::Reply(Reply { result, affected_rows, .. }) => {
+            SessionEvent::Reply(Reply { error: Some(error), .. }) => Err(error.into()),
+            SessionEvent::Reply(Reply { result, affected_rows, .. }) => {
                 let result = result.map(|result| *result).unwrap_or_default();
                 Ok(QueryResult { affected_rows, ..result })
             }
-            Event::Ready | Event::Pending | Event::Prepared(_) => {
+            SessionEvent::Ready | SessionEvent::Pending | SessionEvent::Prepared(_) => {
                 Err(DriverError::Protocol("a greeting in place of a reply"))
             }
         }
@@ -156,7 +156,7 @@ impl Client {
     }
 
     /// Sends what there is to send until something has come of it.
-    fn exchange(&mut self) -> Result<Event, DriverError> {
+    fn exchange(&mut self) -> Result<SessionEvent, DriverError> {
         let statement_bytes = self.out.len();
         loop {
             let sent = (&self.socket).write_all(&self.out);
@@ -167,12 +167,12 @@ impl Client {
                 // The server may have said why, before it closed the connection.
                 Err(error) => match self.receive() {
                     Err(said @ DriverError::Server(_)) => Err(said),
-                    Ok(event @ Event::Reply(Reply { error: Some(_), .. })) => return Ok(event),
+                    Ok(event @ SessionEvent::Reply(Reply { error: Some(_), .. })) => return Ok(event),
                     _ => Err(in_time(error).into()),
                 },
             };
             match event {
-                Ok(Event::Pending) => {}
+                Ok(SessionEvent::Pending) => {}
                 Ok(event) => return Ok(event),
                 Err(error) => return Err(lost_sending(error, statement_bytes)),
             }
@@ -213,7 +213,7 @@ impl Client {
     }
 
     /// Reads once.
-    fn receive(&mut self) -> Result<Event, DriverError> {
+    fn receive(&mut self) -> Result<SessionEvent, DriverError> {
         loop {
             self.bound_login()?;
             return match (&self.socket).read(&mut self.input) {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::mysql::MysqlSession;
 use crate::postgres::PgSession;
 use crate::{
-    Address, Dialect, DriverError, Endpoint, Event, Link, Scratch, Session, Socket, Statement, Target, TlsClient,
+    Address, Dialect, DriverError, Endpoint, Link, Scratch, Session, SessionEvent, Socket, Statement, Target, TlsClient,
 };
 
 /// How long is waited where a server's queue of new connections is full.
@@ -71,7 +71,7 @@ impl Connector {
         let mut link = Link::new(socket, self.session(client));
         let event = link.begin(scratch).and_then(|()| link.wait(scratch, deadline));
         match event {
-            Ok(Event::Ready) => Ok(link),
+            Ok(SessionEvent::Ready) => Ok(link),
             Ok(_) => Err(DriverError::Protocol("a reply in place of a greeting")),
             Err(DriverError::Io(source)) => Err(failed(source)),
             Err(error) => Err(error),

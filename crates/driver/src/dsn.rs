@@ -93,7 +93,7 @@ impl Target {
             return Err(DsnError::LateAt);
         }
         let (rest, options) = rest.split_once('?').unwrap_or((rest, ""));
-        let options = Options::parse(options)?;
+        let options = DsnOptions::parse(options)?;
         let (authority, schema) = rest.split_once('/').unwrap_or((rest, ""));
         if schema.contains('/') {
             return Err(DsnError::SlashInSchema);
@@ -257,7 +257,7 @@ fn split_port(text: &str, dialect: Dialect) -> Result<(&str, u16), DsnError> {
 }
 
 #[derive(Default)]
-struct Options {
+struct DsnOptions {
     socket: Option<String>,
     tls: Option<String>,
     ca: Option<String>,
@@ -267,7 +267,7 @@ struct Options {
     connect_timeout: Option<String>,
 }
 
-impl Options {
+impl DsnOptions {
     fn parse(text: &str) -> Result<Self, DsnError> {
         let mut options = Self::default();
         for option in text.split('&').filter(|option| !option.is_empty()) {

@@ -3,13 +3,13 @@
 /// What is kept under each number.
 #[derive(Debug)]
 pub(crate) struct Handles<T> {
-    slots: Vec<Slot<T>>,
+    slots: Vec<HandleSlot<T>>,
     /// The number that is given out next; one behind the last where none was given back.
     free: u32,
 }
 
 #[derive(Debug)]
-enum Slot<T> {
+enum HandleSlot<T> {
     Used(T),
     /// `next` is the number that is free after this one.
     Free {
@@ -32,12 +32,12 @@ impl<T> Handles<T> {
     pub(crate) fn insert(&mut self, value: T) -> u32 {
         let handle = self.free;
         if let Some(slot) = self.slots.get_mut(handle as usize) {
-            if let Slot::Free { next } = *slot {
+            if let HandleSlot::Free { next } = *slot {
                 self.free = next;
             }
-            *slot = Slot::Used(value);
+            *slot = HandleSlot::Used(value);
         } else {
-            self.slots.push(Slot::Used(value));
+            self.slots.push(HandleSlot::Used(value));
             self.free += 1;
         }
         handle
@@ -45,18 +45,18 @@ impl<T> Handles<T> {
 
     pub(crate) fn get(&self, handle: u32) -> Option<&T> {
         match self.slots.get(handle as usize)? {
-            Slot::Used(value) => Some(value),
-            Slot::Free { .. } => None,
+            HandleSlot::Used(value) => Some(value),
+            HandleSlot::Free { .. } => None,
         }
     }
 
     pub(crate) fn remove(&mut self, handle: u32) -> Option<T> {
         self.get(handle)?;
-        let slot = std::mem::replace(&mut self.slots[handle as usize], Slot::Free { next: self.free });
+        let slot = std::mem::replace(&mut self.slots[handle as usize], HandleSlot::Free { next: self.free });
         self.free = handle;
         match slot {
-            Slot::Used(value) => Some(value),
-            Slot::Free { .. } => None,
+            HandleSlot::Used(value) => Some(value),
+            HandleSlot::Free { .. } => None,
         }
     }
 }

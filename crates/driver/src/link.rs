@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::{DriverError, Event, ParamType, Params, ResultSets, Session, Socket};
+use crate::{DriverError, ParamType, Params, ResultSets, Session, SessionEvent, Socket};
 
 /// Reads of one call of [`Link::receive`], of 64 KB each: a large result must not keep a thread from its other clients,
 /// its clock and its end.
@@ -121,7 +121,7 @@ impl Link {
     ///
     /// An error of the kind [`DriverError::Io`] with [`io::ErrorKind::TimedOut`] is the deadline; the connection is as
     /// it was, and can be waited for again. After any other error it is of no more use.
-    pub fn wait(&mut self, scratch: &mut Scratch, deadline: Option<Instant>) -> Result<Event, DriverError> {
+    pub fn wait(&mut self, scratch: &mut Scratch, deadline: Option<Instant>) -> Result<SessionEvent, DriverError> {
         loop {
             self.sleep(deadline)?;
             if let Some(event) = self.receive(scratch)? {
@@ -148,7 +148,7 @@ impl Link {
     }
 
     /// Reads what came, up to 1 MB. `None`: nothing that matters yet; see [`Link::has_more`].
-    pub fn receive(&mut self, scratch: &mut Scratch) -> Result<Option<Event>, DriverError> {
+    pub fn receive(&mut self, scratch: &mut Scratch) -> Result<Option<SessionEvent>, DriverError> {
         if !self.unsent.is_empty() {
             self.flush()?;
         }
@@ -171,7 +171,7 @@ impl Link {
             if !scratch.output.is_empty() {
                 self.write(&scratch.output)?;
             }
-            if !matches!(event, Event::Pending) {
+            if !matches!(event, SessionEvent::Pending) {
                 return Ok(Some(event));
             }
             if length < scratch.input.len() {
@@ -264,11 +264,11 @@ mod tests {
     impl Session for Endless {
         fn begin(&mut self, _: &mut Vec<u8>) {}
 
-        fn on_bytes(&mut self, bytes: &[u8], _: &mut Vec<u8>) -> Result<Event, DriverError> {
+        fn on_bytes(&mut self, bytes: &[u8], _: &mut Vec<u8>) -> Result<SessionEvent, DriverError> {
             self.reads += 1;
             assert!(self.reads <= READS_MAX, "a thread that never comes back");
             self.server.write_all(bytes)?;
-            Ok(Event::Pending)
+            Ok(SessionEvent::Pending)
         }
 
         fn send(&mut self, _: usize, _: &Params, _: &mut Vec<u8>) {}

@@ -185,8 +185,8 @@ impl ResultSets {
 
 impl<'a> ResultSet<'a> {
     /// All values, row after row: `columns` times `rows`. `None` is NULL.
-    pub fn values(&self) -> Values<'a> {
-        Values { rest: self.data }
+    pub fn values(&self) -> RowValues<'a> {
+        RowValues { rest: self.data }
     }
 
     /// The values as they lie in memory: of each its length (4 bytes, little-endian; 0xffffffff is NULL), then its
@@ -198,11 +198,11 @@ impl<'a> ResultSet<'a> {
 
 /// Values of a result, as text.
 #[derive(Debug, Clone)]
-pub struct Values<'a> {
+pub struct RowValues<'a> {
     rest: &'a [u8],
 }
 
-impl<'a> Values<'a> {
+impl<'a> RowValues<'a> {
     /// Goes on with a part of [`ResultSet::data`] that begins with a value: for a caller who comes back for each row.
     pub fn of(data: &'a [u8]) -> Self {
         Self { rest: data }
@@ -214,7 +214,7 @@ impl<'a> Values<'a> {
     }
 }
 
-impl<'a> Iterator for Values<'a> {
+impl<'a> Iterator for RowValues<'a> {
     type Item = Option<&'a [u8]>;
 
     #[inline]
@@ -256,10 +256,10 @@ mod tests {
         assert_eq!(values, [Some(&b"a"[..]), None, Some(b""), Some(b"bc")]);
         let last = sets.get(2).unwrap();
         assert_eq!(last.data(), b"\x02\0\0\x0012");
-        let mut values = Values::of(last.data());
+        let mut values = RowValues::of(last.data());
         assert_eq!((values.next(), values.rest(), values.next()), (Some(Some(&b"12"[..])), &b""[..], None));
         assert_eq!((sets.get(3), sets.get(0).unwrap().values().count()), (None, 0));
-        assert_eq!(Values::of(b"\x05\0\0\0abc").next(), None, "one that is cut");
+        assert_eq!(RowValues::of(b"\x05\0\0\0abc").next(), None, "one that is cut");
         let capacity = sets.capacity();
         sets.clear();
         assert_eq!((sets.len(), sets.capacity()), (0, capacity));

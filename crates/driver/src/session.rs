@@ -30,7 +30,7 @@ pub struct Prepared {
 
 /// What the bytes that came have led to.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum SessionEvent {
     /// More bytes are needed; there may be something to send.
     Pending,
     /// Logged in, set up and prepared: statements may be sent.
@@ -76,7 +76,7 @@ pub trait Session: Send {
     ///
     /// With an error, that is what TLS has to say, if anything: of what the session itself was about to say, nothing
     /// is appended.
-    fn on_bytes(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<Event, DriverError>;
+    fn on_bytes(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<SessionEvent, DriverError>;
 
     /// Appends the statement with this index to `out`.
     fn send(&mut self, statement: usize, params: &Params, out: &mut Vec<u8>);
@@ -90,7 +90,7 @@ pub trait Session: Send {
     /// flight.
     fn send_bytes(&mut self, sql: &[u8], out: &mut Vec<u8>);
 
-    /// Prepares a statement that is not in the list: leads to [`Event::Prepared`], or to [`Event::Reply`] with the
+    /// Prepares a statement that is not in the list: leads to [`SessionEvent::Prepared`], or to [`SessionEvent::Reply`] with the
     /// error where the server refuses it.
     ///
     /// Each `?` outside of quotes is a parameter. To PostgreSQL they go as `$1`, `$2`..., with `types`, of which any

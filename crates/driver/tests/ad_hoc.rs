@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use support::Server;
 use support::ad_hoc::{AdHoc, texts};
-use truetps_driver::{DriverError, Event, Params};
+use truetps_driver::{DriverError, Params, SessionEvent};
 use truetps_sandbox::ServerBinary;
 use truetps_testkit::mysql_family::{mariadb, mysql};
 
@@ -219,7 +219,7 @@ fn a_wait_that_is_over_too_early_can_be_taken_up_again(server: &Server) {
     assert_eq!(error.kind(), std::io::ErrorKind::TimedOut);
     // A command is in flight: no other one may begin.
     assert!(link.link.prepare(b"SELECT 1", &[], &mut link.scratch).is_err());
-    assert!(matches!(link.link.wait(&mut link.scratch, None).unwrap(), Event::Reply(_)));
+    assert!(matches!(link.link.wait(&mut link.scratch, None).unwrap(), SessionEvent::Reply(_)));
     assert_eq!(link.sets("SELECT 1").len(), 1);
 }
 

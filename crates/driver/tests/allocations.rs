@@ -6,7 +6,8 @@
 use std::sync::Arc;
 
 use truetps_driver::{
-    Dialect, Endpoint, Event, Login, MysqlSession, Params, PgSession, ResultSets, Session, Statement, Target, Tls,
+    Dialect, Endpoint, Login, MysqlSession, Params, PgSession, ResultSets, Session, SessionEvent, Statement, Target,
+    Tls,
 };
 
 const ROWS: usize = 100;
@@ -51,7 +52,7 @@ fn allocations_of_collecting(
         out.clear();
         session.collect(sets.take().unwrap());
         send(session, &mut out);
-        let Event::Reply(reply) = session.on_bytes(reply, &mut out).unwrap() else { panic!("a reply") };
+        let SessionEvent::Reply(reply) = session.on_bytes(reply, &mut out).unwrap() else { panic!("a reply") };
         assert_eq!(reply.sets.as_ref().unwrap().get(0).unwrap().rows, ROWS as u64);
         sets = reply.sets;
     };
@@ -69,7 +70,7 @@ fn rows_that_are_collected_in_a_lent_buffer_do_not_allocate() {
     assert_eq!(found, 0);
     session.prepare(b"SELECT", &[], &mut Vec::new()).unwrap();
     let described = b"1\0\0\0\x04t\0\0\0\x06\0\0T\0\0\0\x06\0\x01Z\0\0\0\x05I";
-    assert!(matches!(session.on_bytes(described, &mut Vec::new()).unwrap(), Event::Prepared(_)));
+    assert!(matches!(session.on_bytes(described, &mut Vec::new()).unwrap(), SessionEvent::Prepared(_)));
     let executed = [&b"2\0\0\0\x04"[..], &rows].concat();
     let params = Params::default();
     let found = allocations_of_collecting(&mut session, &executed, |session, out| {
@@ -98,7 +99,7 @@ fn rows_of_mysql_do_not_allocate_either() {
     greeting.extend_from_slice(b"\0\0\0\0\0\0\0\0\0\0ijklmnopqrst\0mysql_native_password\0");
     let mut feed = |bytes: &[u8]| session.on_bytes(bytes, &mut Vec::new()).unwrap();
     feed(&mysql_packets(0, [&greeting[..]]));
-    assert_eq!(feed(&mysql_packets(2, [OK])), Event::Ready);
+    assert_eq!(feed(&mysql_packets(2, [OK])), SessionEvent::Ready);
     let reply = |column: &'static [u8], row: &'static [u8]| {
         let rows = std::iter::repeat_n(row, ROWS);
         mysql_packets(1, [&[1], column, EOF].into_iter().chain(rows).chain([EOF]))
@@ -108,7 +109,7 @@ fn rows_of_mysql_do_not_allocate_either() {
     assert_eq!(found, 0);
     session.prepare(b"SELECT ?", &[], &mut Vec::new()).unwrap();
     let answer = mysql_packets(1, [&[0, 9, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0][..], COLUMN, EOF, COLUMN, EOF]);
-    assert!(matches!(session.on_bytes(&answer, &mut Vec::new()).unwrap(), Event::Prepared(_)));
+    assert!(matches!(session.on_bytes(&answer, &mut Vec::new()).unwrap(), SessionEvent::Prepared(_)));
     let mut params = Params::default();
     params.push_int(1);
     let binary = reply(COLUMN, b"\0\0\x2a\0\0\0");
@@ -133,7 +134,7 @@ fn statements_and_their_replies_do_not_allocate() {
                 fill(&mut params);
                 session.send(0, &params, &mut out);
                 match session.on_bytes(&reply, &mut out).unwrap() {
-                    Event::Reply(reply) => assert_eq!((reply.affected_rows, reply.rows), (1, ROWS as u64)),
+                    SessionEvent::Reply(reply) => assert_eq!((reply.affected_rows, reply.rows), (1, ROWS as u64)),
                     event => panic!("{event:?}"),
                 }
             }

@@ -5,7 +5,7 @@
 mod postgres_common;
 
 use postgres_common::{Driven, client};
-use truetps_driver::{DriverError, Event, Params, Statement};
+use truetps_driver::{DriverError, Params, SessionEvent, Statement};
 use truetps_testkit::{PostgresOptions, PostgresServer};
 
 const TABLE: &str = "CREATE TABLE t (id bigint PRIMARY KEY, i bigint, d double precision, s text, b bytea)";
@@ -276,5 +276,5 @@ fn ready_is_the_event_of_a_login() {
     let mut driven = Driven::with_statements(&server.target(), statements.into(), true).unwrap();
     assert_eq!(driven.execute(0, |_| {}).rows, 1);
     driven.begin_sql("SELECT 2");
-    assert!(matches!(driven.event().unwrap(), Event::Reply(_)));
+    assert!(matches!(driven.event().unwrap(), SessionEvent::Reply(_)));
 }

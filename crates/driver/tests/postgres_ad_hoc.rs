@@ -12,7 +12,7 @@ use std::path::Path;
 use ad_hoc::{AdHoc, texts};
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 use truetps_driver::{
-    Connector, DriverError, Event, ParamType, Scratch, Statement, Target, Tls, TlsMode, TransactionStatus,
+    Connector, DriverError, ParamType, Scratch, SessionEvent, Statement, Target, Tls, TlsMode, TransactionStatus,
 };
 use truetps_testkit::{PostgresOptions, PostgresServer, TlsFiles};
 
@@ -123,14 +123,14 @@ fn statements_of_the_list_are_collected_too_and_stay_apart() {
     let mut scratch = Scratch::new();
     let mut link = connector.connect(0, &mut scratch, None).unwrap();
     link.prepare(b"SELECT 'ad hoc'", &[], &mut scratch).unwrap();
-    assert!(matches!(link.wait(&mut scratch, None).unwrap(), Event::Prepared(_)));
+    assert!(matches!(link.wait(&mut scratch, None).unwrap(), SessionEvent::Prepared(_)));
     for (found, rows) in [(1, 1), (2, 0)] {
         scratch.params.clear();
         scratch.params.push_int(5);
         scratch.params.push_int(found);
         link.collect(Box::default());
         link.send(0, &mut scratch).unwrap();
-        let Event::Reply(reply) = link.wait(&mut scratch, None).unwrap() else { panic!("a reply") };
+        let SessionEvent::Reply(reply) = link.wait(&mut scratch, None).unwrap() else { panic!("a reply") };
         let set = reply.sets.as_ref().unwrap().get(0).unwrap();
         assert_eq!((set.columns, set.rows, set.values().all(|value| value == Some(b"5"))), (1, rows, true));
     }

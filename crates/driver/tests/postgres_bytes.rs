@@ -7,8 +7,8 @@ use std::sync::Arc;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use truetps_driver::{
-    Dialect, Endpoint, Event, Login, Params, Password, PgSession, Prepared, Reply, Session, Statement, Target, Tls,
-    TlsClient, TlsMode,
+    Dialect, Endpoint, Login, Params, Password, PgSession, Prepared, Reply, Session, SessionEvent, Statement, Target,
+    Tls, TlsClient, TlsMode,
 };
 
 /// How far a session is before the bytes come.
@@ -57,7 +57,7 @@ fn session(start: Start, keeps_rows: bool) -> PgSession {
         feed(b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I");
     }
     if matches!(start, Start::Extended) {
-        assert_eq!(feed(b"1\0\0\0\x04Z\0\0\0\x05I"), Event::Ready);
+        assert_eq!(feed(b"1\0\0\0\x04Z\0\0\0\x05I"), SessionEvent::Ready);
     }
     if matches!(start, Start::Simple | Start::Extended) {
         let mut params = Params::default();
@@ -70,7 +70,7 @@ fn session(start: Start, keeps_rows: bool) -> PgSession {
     }
     if matches!(start, Start::Executed) {
         let described = b"1\0\0\0\x04t\0\0\0\x06\0\0n\0\0\0\x04Z\0\0\0\x05I";
-        assert!(matches!(session.on_bytes(described, &mut out).unwrap(), Event::Prepared(_)));
+        assert!(matches!(session.on_bytes(described, &mut out).unwrap(), SessionEvent::Prepared(_)));
         session.execute(0, &Params::default(), &mut out).unwrap();
     }
     if matches!(start, Start::Collecting) {
@@ -96,10 +96,10 @@ fn outcome(mut session: PgSession, pieces: &[&[u8]]) -> Outcome {
     // The empty piece last brings out what came right behind an event.
     for piece in pieces.iter().chain([&&b""[..]]) {
         match session.on_bytes(piece, &mut out) {
-            Ok(Event::Pending) => {}
-            Ok(Event::Ready) => outcome = Outcome::Ready,
-            Ok(Event::Prepared(prepared)) => outcome = Outcome::Prepared(prepared),
-            Ok(Event::Reply(reply)) => outcome = Outcome::Reply(reply),
+            Ok(SessionEvent::Pending) => {}
+            Ok(SessionEvent::Ready) => outcome = Outcome::Ready,
+            Ok(SessionEvent::Prepared(prepared)) => outcome = Outcome::Prepared(prepared),
+            Ok(SessionEvent::Reply(reply)) => outcome = Outcome::Reply(reply),
             Err(truetps_driver::DriverError::Server(error)) => return Outcome::ServerError(error.to_string()),
             Err(_) => return Outcome::Error,
         }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use support::{SOON, Server, connect, refusal};
-use truetps_driver::{Connector, DriverError, ErrorClass, Event, Scratch, Statement, Target};
+use truetps_driver::{Connector, DriverError, ErrorClass, Scratch, SessionEvent, Statement, Target};
 use truetps_testkit::mysql_family::mariadb;
 use truetps_testkit::{PostgresOptions, PostgresServer};
 
@@ -18,7 +18,7 @@ fn log_in(target: Target, sql: &str) -> Result<(), DriverError> {
     let mut link = Connector::new(target, statements, true)?.connect(0, &mut scratch, Some(Instant::now() + SOON))?;
     link.send(0, &mut scratch)?;
     let event = link.wait(&mut scratch, Some(Instant::now() + SOON))?;
-    assert!(matches!(&event, Event::Reply(reply) if reply.error.is_none()), "{event:?}");
+    assert!(matches!(&event, SessionEvent::Reply(reply) if reply.error.is_none()), "{event:?}");
     Ok(())
 }
 

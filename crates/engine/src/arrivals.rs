@@ -5,7 +5,7 @@
 //! the Theory of Point Processes*, section 7.4). So a ramp needs no other mechanism than a constant rate.
 
 use truetps_record::Spacing;
-use truetps_workload::Stream;
+use truetps_workload::RandomStream;
 
 /// λ(t), in starts a second: `from` until `ramp_start_s`, then linearly to `to` at `ramp_end_s`, then `to`.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -43,13 +43,13 @@ impl Rate {
 /// Which starts of a stream that all workers know are one worker's: those of its clients, if start number `i` were client
 /// `i mod clients`'s. So each worker has its fair share, and the schedule as a whole is the same whatever their number.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Share {
+pub(crate) struct StartShare {
     pub(crate) clients: u64,
     pub(crate) workers: u64,
     pub(crate) worker: u64,
 }
 
-impl Share {
+impl StartShare {
     fn has(&self, start: u64) -> bool {
         (start % self.clients) % self.workers == self.worker
     }
@@ -57,11 +57,11 @@ impl Share {
 
 /// A stream of scheduled starts, endless and in order of time.
 #[derive(Debug, Clone)]
-pub(crate) struct Arrivals {
+pub(crate) struct ArrivalStream {
     rate: Rate,
     spacing: Spacing,
-    random: Stream,
-    share: Option<Share>,
+    random: RandomStream,
+    share: Option<StartShare>,
     /// Number of the start that `next_ns` belongs to, in the stream of all workers.
     number: u64,
     /// `n` of that start.
@@ -69,10 +69,16 @@ pub(crate) struct Arrivals {
     next_ns: u64,
 }
 
-impl Arrivals {
+impl ArrivalStream {
     /// `phase` is `n` of the first start: 0 to 1, so that clients of the same rate do not all start at once. Poisson
     /// streams need none.
-    pub(crate) fn new(rate: Rate, spacing: Spacing, random: Stream, share: Option<Share>, phase: f64) -> Self {
+    pub(crate) fn new(
+        rate: Rate,
+        spacing: Spacing,
+        random: RandomStream,
+        share: Option<StartShare>,
+        phase: f64,
+    ) -> Self {
         let mut arrivals = Self { rate, spacing, random, share, number: 0, expected: phase, next_ns: 0 };
         if spacing == Spacing::Poisson {
             arrivals.expected = arrivals.gap();
@@ -118,7 +124,7 @@ impl Arrivals {
 mod tests {
     use super::*;
 
-    fn starts(arrivals: &mut Arrivals, until_ns: u64) -> Vec<u64> {
+    fn starts(arrivals: &mut ArrivalStream, until_ns: u64) -> Vec<u64> {
         let mut list = Vec::new();
         while arrivals.next_ns() < until_ns {
             list.push(arrivals.next_ns());
@@ -127,8 +133,8 @@ mod tests {
         list
     }
 
-    fn stream(rate: Rate, spacing: Spacing, share: Option<Share>) -> Arrivals {
-        Arrivals::new(rate, spacing, Stream::new(5, 5), share, 0.0)
+    fn stream(rate: Rate, spacing: Spacing, share: Option<StartShare>) -> ArrivalStream {
+        ArrivalStream::new(rate, spacing, RandomStream::new(5, 5), share, 0.0)
     }
 
     #[test]
@@ -171,7 +177,7 @@ mod tests {
             let whole = starts(&mut stream(Rate::constant(500.0), spacing, None), 3_000_000_000);
             let mut parts = Vec::new();
             for worker in 0..3 {
-                let share = Share { clients: 7, workers: 3, worker };
+                let share = StartShare { clients: 7, workers: 3, worker };
                 let part = starts(&mut stream(Rate::constant(500.0), spacing, Some(share)), 3_000_000_000);
                 // Three clients of seven, two, and two.
                 let fair = whole.len() as f64 * if worker == 0 { 3.0 } else { 2.0 } / 7.0;

@@ -1,6 +1,6 @@
 //! Throughput in steps of 100 ms: what an interval's total hides.
 
-use truetps_record::{BUCKET_MS, Gap};
+use truetps_record::{BUCKET_MS, TransactionGap};
 
 const BUCKET_NS: u64 = (BUCKET_MS * 1e6) as u64;
 
@@ -85,12 +85,12 @@ pub(crate) struct Gaps {
 
 impl Gaps {
     /// The gaps whose end is in these buckets.
-    pub(crate) fn follow(&mut self, buckets: &Buckets) -> Vec<Gap> {
+    pub(crate) fn follow(&mut self, buckets: &Buckets) -> Vec<TransactionGap> {
         let mut gaps = Vec::new();
         for bucket in buckets.list.iter().filter(|bucket| bucket.ok > 0) {
             let length_ns = bucket.first_ns.saturating_sub(self.last_ns);
             if length_ns >= BUCKET_NS {
-                gaps.push(Gap { start_ms: self.last_ns as f64 / 1e6, length_ms: length_ns as f64 / 1e6 });
+                gaps.push(TransactionGap { start_ms: self.last_ns as f64 / 1e6, length_ms: length_ns as f64 / 1e6 });
             }
             self.last_ns = self.last_ns.max(bucket.last_ns);
         }
@@ -141,7 +141,8 @@ mod tests {
         let mut first = buckets(0, &[90, 400]);
         first.merge(&buckets(0, &[250]));
         let expect = [(90.0, 160.0), (250.0, 150.0)];
-        let found = |gaps: Vec<Gap>| gaps.iter().map(|gap| (gap.start_ms, gap.length_ms)).collect::<Vec<_>>();
+        let found =
+            |gaps: Vec<TransactionGap>| gaps.iter().map(|gap| (gap.start_ms, gap.length_ms)).collect::<Vec<_>>();
         assert_eq!(found(gaps.follow(&first)), expect);
         assert_eq!(found(gaps.follow(&buckets(1000, &[]))), []);
         assert_eq!(found(gaps.follow(&buckets(2000, &[2450, 2480]))), [(400.0, 2050.0)]);

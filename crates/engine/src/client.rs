@@ -6,7 +6,7 @@ use truetps_driver::Link;
 use truetps_workload::ClientStream;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum State {
+pub(crate) enum ClientState {
     /// Connecting or logging in.
     Connecting,
     /// Without a transaction.
@@ -25,7 +25,7 @@ pub(crate) enum State {
 
 /// An error that ended an attempt.
 #[derive(Debug)]
-pub(crate) struct Failure {
+pub(crate) struct AttemptFailure {
     pub(crate) class: String,
     pub(crate) code: u16,
     pub(crate) message: String,
@@ -44,9 +44,9 @@ pub(crate) struct Absence {
     pub(crate) full_until_ns: Option<u64>,
 }
 
-pub(crate) struct Client {
+pub(crate) struct EngineClient {
     pub(crate) number: u32,
-    pub(crate) state: State,
+    pub(crate) state: ClientState,
     pub(crate) link: Option<Link>,
     pub(crate) stream: Box<dyn ClientStream>,
     /// Of the transaction that runs: when it was to start (in a closed loop: when it did).
@@ -61,7 +61,7 @@ pub(crate) struct Client {
     pub(crate) at_first: bool,
     pub(crate) at_last: bool,
     /// Why the transaction is being rolled back.
-    pub(crate) failure: Option<Box<Failure>>,
+    pub(crate) failure: Option<Box<AttemptFailure>>,
     /// When the transaction before it ended.
     pub(crate) free_since_ns: u64,
     pub(crate) absence: Option<Box<Absence>>,
@@ -73,11 +73,11 @@ pub(crate) struct Client {
     pub(crate) on_connection: u64,
 }
 
-impl Client {
+impl EngineClient {
     pub(crate) fn new(number: u32, link: Option<Link>, stream: Box<dyn ClientStream>) -> Self {
         Self {
             number,
-            state: if link.is_some() { State::Connecting } else { State::Lost },
+            state: if link.is_some() { ClientState::Connecting } else { ClientState::Lost },
             link,
             stream,
             scheduled_ns: 0,
@@ -97,13 +97,13 @@ impl Client {
 
     /// A transaction is under way.
     pub(crate) fn is_busy(&self) -> bool {
-        matches!(self.state, State::InFlight | State::RollingBack)
+        matches!(self.state, ClientState::InFlight | ClientState::RollingBack)
     }
 
     /// Its connection is gone for good.
     pub(crate) fn give_up(&mut self) {
         self.link = None;
         self.absence = None;
-        self.state = State::Lost;
+        self.state = ClientState::Lost;
     }
 }

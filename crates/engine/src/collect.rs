@@ -7,14 +7,14 @@ use truetps_record::{
 };
 
 use crate::buckets::{Buckets, Gaps};
-use crate::recorder::{Cell, OpenCell};
+use crate::recorder::{OpenCell, WorkerInterval};
 
 /// Orders intervals in time. Workers that see an early end at different moments may have another number of intervals, so
 /// that a number would not do as the key.
-type Key = (u64, Phase);
+type IntervalKey = (u64, Phase);
 
 /// One interval of all workers together.
-pub(crate) struct Whole {
+pub(crate) struct MergedInterval {
     ended_ns: u64,
     counts: Counts,
     pub(crate) histogram: Histogram,
@@ -39,9 +39,9 @@ pub(crate) struct Totals {
 }
 
 pub(crate) struct Collector {
-    open: BTreeMap<Key, Whole>,
+    open: BTreeMap<IntervalKey, MergedInterval>,
     /// The last interval that each worker has handed in; `None` before its first.
-    last: Vec<Option<Key>>,
+    last: Vec<Option<IntervalKey>>,
     gaps: Gaps,
     pub(crate) totals: Totals,
 }
@@ -61,14 +61,14 @@ impl Collector {
         Self { open: BTreeMap::new(), last: vec![None; workers], gaps: Gaps::default(), totals }
     }
 
-    pub(crate) fn add(&mut self, cell: &Cell) {
+    pub(crate) fn add(&mut self, cell: &WorkerInterval) {
         let key = (cell.slice.start_ns, cell.slice.phase);
         self.last[cell.worker] = Some(key);
         if cell.slice.phase == Phase::Measure {
             self.totals.cpu_ns[cell.worker] += cell.cpu_ns;
             self.totals.wait_ns[cell.worker] += cell.wait_ns;
         }
-        let whole = self.open.entry(key).or_insert_with(|| Whole {
+        let whole = self.open.entry(key).or_insert_with(|| MergedInterval {
             ended_ns: cell.ended_ns,
             counts: Counts::default(),
             histogram: new_histogram(),
@@ -88,7 +88,7 @@ impl Collector {
     }
 
     /// The next interval that every worker has handed in.
-    pub(crate) fn take_complete(&mut self) -> Option<(Interval, Whole)> {
+    pub(crate) fn take_complete(&mut self) -> Option<(Interval, MergedInterval)> {
         let (key, _) = self.open.first_key_value()?;
         if self.last.iter().any(|last| last.is_none_or(|last| last < *key)) {
             return None;
@@ -97,7 +97,7 @@ impl Collector {
     }
 
     /// The next interval, whether or not all have handed it in: at the end of a run.
-    pub(crate) fn take_first(&mut self) -> Option<(Interval, Whole)> {
+    pub(crate) fn take_first(&mut self) -> Option<(Interval, MergedInterval)> {
         let ((start_ns, phase), whole) = self.open.pop_first()?;
         let length_ns = whole.ended_ns.saturating_sub(start_ns);
         if phase == Phase::Measure {

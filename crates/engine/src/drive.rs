@@ -7,13 +7,13 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
-use truetps_driver::{DriverError, Event, Reply};
+use truetps_driver::{DriverError, Reply, SessionEvent};
 use truetps_record::Phase;
 
-use crate::client::{Client, Failure, State};
-use crate::pace::Pace;
-use crate::policy::{Action, Policy};
-use crate::recorder::{Cell, Recorder};
+use crate::client::{AttemptFailure, ClientState, EngineClient};
+use crate::pace::WorkerPace;
+use crate::policy::{FailureAction, Policy};
+use crate::recorder::{Recorder, WorkerInterval};
 use crate::timeline::{Timeline, ns};
 use crate::worker::{EARLY_RATE_MAX, LOOK, Worker};
 
@@ -47,7 +47,7 @@ pub(crate) struct Drive<'w, 'a> {
     pub(crate) timeline: Arc<Timeline>,
     pub(crate) recorder: Recorder,
     pub(crate) policy: Policy<'a>,
-    pub(crate) pace: Pace,
+    pub(crate) pace: WorkerPace,
     /// When clients that are away have something to do.
     pub(crate) wakes: BinaryHeap<Reverse<(u64, u32)>>,
     /// It has said that it has nothing more to start.
@@ -56,10 +56,10 @@ pub(crate) struct Drive<'w, 'a> {
 }
 
 impl<'w, 'a> Drive<'w, 'a> {
-    pub(crate) fn new(worker: &'w mut Worker<'a>, timeline: Arc<Timeline>, out: Sender<Cell>) -> Self {
+    pub(crate) fn new(worker: &'w mut Worker<'a>, timeline: Arc<Timeline>, out: Sender<WorkerInterval>) -> Self {
         let shared = worker.shared;
         let numbers: Vec<_> = worker.clients.iter().map(|client| client.number).collect();
-        let pace = Pace::new(shared.pacing, &numbers, shared.clients, worker.number, shared.workers);
+        let pace = WorkerPace::new(shared.pacing, &numbers, shared.clients, worker.number, shared.workers);
         let starts = shared.pacing.starts_of(numbers.len(), shared.workers);
         worker.wakes_early = pace.is_open() && starts <= EARLY_RATE_MAX;
         Self {
@@ -102,7 +102,7 @@ impl<'w, 'a> Drive<'w, 'a> {
             self.take_replies();
         }
         let now_ns = self.timeline.now_ns();
-        let is_away = |client: &&Client| client.absence.as_ref().is_some_and(|absence| !absence.is_planned);
+        let is_away = |client: &&EngineClient| client.absence.as_ref().is_some_and(|absence| !absence.is_planned);
         let away = self.worker.clients.iter().filter(is_away).count();
         self.end.lost += away as u32;
         self.end.unanswered = self.recorder.in_flight() as u32;
@@ -117,8 +117,8 @@ impl<'w, 'a> Drive<'w, 'a> {
         for slot in 0..self.worker.clients.len() {
             let client = &self.worker.clients[slot];
             match (client.state, client.share_left) {
-                (State::Idle, Some(0)) => self.finish(slot),
-                (State::Idle, _) => self.is_free(slot, self.timeline.now_ns()),
+                (ClientState::Idle, Some(0)) => self.finish(slot),
+                (ClientState::Idle, _) => self.is_free(slot, self.timeline.now_ns()),
                 _ => {}
             }
         }
@@ -153,7 +153,8 @@ impl<'w, 'a> Drive<'w, 'a> {
 
     fn measure_phase_ended(&mut self, end_ns: u64) {
         self.end.oldest_ns = self.oldest_ns(end_ns);
-        let count = |is: fn(&Client) -> bool| self.worker.clients.iter().filter(|client| is(client)).count() as u32;
+        let count =
+            |is: fn(&EngineClient) -> bool| self.worker.clients.iter().filter(|client| is(client)).count() as u32;
         let finished = count(|client| client.has_finished);
         let unfinished = count(|client| !client.has_finished && client.is_busy());
         (self.end.finished, self.end.unfinished) = (finished, unfinished);
@@ -185,7 +186,7 @@ impl<'w, 'a> Drive<'w, 'a> {
         // Those that are left over are due at once, so that this comes again before any wait.
         self.arrive_some(now_ns + 1);
         while let Some(slot) = self.pace.next_candidate() {
-            if self.worker.clients[slot as usize].state == State::Idle {
+            if self.worker.clients[slot as usize].state == ClientState::Idle {
                 self.take_start(slot as usize, now_ns);
             }
         }
@@ -193,7 +194,7 @@ impl<'w, 'a> Drive<'w, 'a> {
 
     /// The client in this slot has no transaction any more: what is next?
     pub(crate) fn is_free(&mut self, slot: usize, now_ns: u64) {
-        self.worker.clients[slot].state = State::Idle;
+        self.worker.clients[slot].state = ClientState::Idle;
         self.worker.clients[slot].free_since_ns = now_ns;
         if now_ns < self.timeline.end_ns() {
             self.take_start(slot, now_ns);
@@ -225,7 +226,7 @@ impl<'w, 'a> Drive<'w, 'a> {
         scratch.params.clear();
         let step = client.stream.next_statement(&mut scratch.params);
         client.at_last = step.is_last;
-        client.state = State::InFlight;
+        client.state = ClientState::InFlight;
         match link.send(step.statement, scratch) {
             Ok(()) => self.worker.watch_for_more(slot),
             Err(error) => self.lose(slot, error),
@@ -239,12 +240,12 @@ impl<'w, 'a> Drive<'w, 'a> {
             let Worker { clients, scratch, .. } = &mut *self.worker;
             let Some(link) = &mut clients[slot].link else { continue };
             match link.receive(scratch) {
-                Ok(Some(Event::Reply(reply))) => {
+                Ok(Some(SessionEvent::Reply(reply))) => {
                     self.worker.has_looked = false;
                     self.on_reply(slot, reply);
                 }
-                Ok(Some(Event::Ready)) => self.on_ready(slot),
-                Ok(None | Some(Event::Pending | Event::Prepared(_))) => self.worker.watch_for_more(slot),
+                Ok(Some(SessionEvent::Ready)) => self.on_ready(slot),
+                Ok(None | Some(SessionEvent::Pending | SessionEvent::Prepared(_))) => self.worker.watch_for_more(slot),
                 Err(error) => self.lose(slot, error),
             }
         }
@@ -255,22 +256,26 @@ impl<'w, 'a> Drive<'w, 'a> {
         let client = &mut self.worker.clients[slot];
         client.rows_changed += reply.affected_rows;
         match (client.state, reply.error) {
-            (State::InFlight, None) if client.at_last => self.end_well(slot),
-            (State::InFlight, None) => {
+            (ClientState::InFlight, None) if client.at_last => self.end_well(slot),
+            (ClientState::InFlight, None) => {
                 client.at_first = false;
                 self.recorder.answered();
                 self.send_next(slot);
             }
-            (State::InFlight, Some(error)) => {
-                let failure = Failure { class: error.class().to_string(), code: error.code, message: error.message };
+            (ClientState::InFlight, Some(error)) => {
+                let failure =
+                    AttemptFailure { class: error.class().to_string(), code: error.code, message: error.message };
                 self.attempt_failed(slot, failure);
             }
-            (State::RollingBack, _) => {
+            (ClientState::RollingBack, _) => {
                 let failure = client.failure.take();
                 let failure = failure.map_or_else(|| unreachable!("a rollback has its reason"), |failure| *failure);
                 self.settle(slot, &failure);
             }
-            (State::Connecting | State::Idle | State::Away | State::Done | State::Lost, _) => {
+            (
+                ClientState::Connecting | ClientState::Idle | ClientState::Away | ClientState::Done | ClientState::Lost,
+                _,
+            ) => {
                 self.lose(slot, DriverError::Protocol("a reply that nobody asked for"));
             }
         }
@@ -286,7 +291,7 @@ impl<'w, 'a> Drive<'w, 'a> {
     }
 
     /// A statement failed. What its transaction has done so far must be undone before anything else is sent.
-    fn attempt_failed(&mut self, slot: usize, failure: Failure) {
+    fn attempt_failed(&mut self, slot: usize, failure: AttemptFailure) {
         let Worker { clients, scratch, .. } = &mut *self.worker;
         let client = &mut clients[slot];
         if client.at_first && client.at_last {
@@ -296,20 +301,20 @@ impl<'w, 'a> Drive<'w, 'a> {
         let Some(link) = &mut client.link else { return };
         self.recorder.answered();
         client.failure = Some(Box::new(failure));
-        client.state = State::RollingBack;
+        client.state = ClientState::RollingBack;
         if let Err(error) = link.send_sql("ROLLBACK", scratch) {
             self.lose(slot, error);
         }
     }
 
     /// Nothing is left of the attempt at the server: again, or on to the next transaction.
-    fn settle(&mut self, slot: usize, failure: &Failure) {
+    fn settle(&mut self, slot: usize, failure: &AttemptFailure) {
         let now_ns = self.timeline.now_ns();
         self.tick(now_ns);
         self.recorder.answered();
         let client = &mut self.worker.clients[slot];
         let action = self.policy.action(&failure.class, client.retries);
-        if action == Action::Retry && now_ns < self.timeline.end_ns() {
+        if action == FailureAction::Retry && now_ns < self.timeline.end_ns() {
             self.recorder.retried(failure);
             client.retries += 1;
             client.at_first = true;
@@ -318,13 +323,13 @@ impl<'w, 'a> Drive<'w, 'a> {
             self.send_next(slot);
             return;
         }
-        self.recorder.failed(failure, action == Action::Ignore);
+        self.recorder.failed(failure, action == FailureAction::Ignore);
         self.end_run_if(action, failure);
         self.transaction_ended(slot, now_ns);
     }
 
-    pub(crate) fn end_run_if(&self, action: Action, failure: &Failure) {
-        if action == Action::EndRun {
+    pub(crate) fn end_run_if(&self, action: FailureAction, failure: &AttemptFailure) {
+        if action == FailureAction::EndRun {
             // Another worker may have been the first.
             let _ = self.worker.shared.fatal.set(format!("{}: {}", failure.class, failure.message));
             self.timeline.end_now();

@@ -30,7 +30,7 @@ pub use judge::{WorkerShares, generator_limited, sustained, was_suspended};
 pub use pace::{OpenPacing, Pacing, RateOf};
 pub use quota::Quota;
 pub use recorder::Recorder;
-pub use run::{Ending, EngineError, LoadSpec, Observer, Outcome, run};
+pub use run::{EngineError, LoadSpec, Observer, RunEnding, RunOutcome, run};
 pub use suspension::SuspensionWatch;
 pub use thread_use::ThreadUse;
 pub use timeline::Timeline;

@@ -4,10 +4,10 @@ use std::io;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use truetps_driver::{DriverError, Endpoint, Event, Link};
+use truetps_driver::{DriverError, Endpoint, Link, SessionEvent};
 use truetps_record::ErrorTally;
 
-use crate::client::{Client, State};
+use crate::client::{ClientState, EngineClient};
 use crate::worker::{LOOK, Worker};
 
 /// Logins under way at once in one worker: enough to keep the server busy, few enough not to be a storm.
@@ -48,7 +48,7 @@ impl Worker<'_> {
                     Err(source) => {
                         let endpoint = self.shared.connector.endpoint(number).clone();
                         connected.count_failure(&DriverError::Connect { endpoint, source });
-                        self.clients.push(Client::new(number, None, self.shared.workload.client(number)));
+                        self.clients.push(EngineClient::new(number, None, self.shared.workload.client(number)));
                     }
                 }
             }
@@ -68,7 +68,7 @@ impl Worker<'_> {
     fn open(&mut self, number: u32) -> io::Result<()> {
         let slot = self.clients.len();
         let link = self.open_link(number)?;
-        self.clients.push(Client::new(number, Some(link), self.shared.workload.client(number)));
+        self.clients.push(EngineClient::new(number, Some(link), self.shared.workload.client(number)));
         self.watch(slot).inspect_err(|_| drop(self.clients.pop()))
     }
 
@@ -89,15 +89,15 @@ impl Worker<'_> {
             let client = &mut self.clients[event.data.u64() as usize];
             let Some(link) = &mut client.link else { continue };
             match link.receive(&mut self.scratch) {
-                Ok(Some(Event::Ready)) => {
-                    client.state = State::Idle;
+                Ok(Some(SessionEvent::Ready)) => {
+                    client.state = ClientState::Idle;
                     connected.ok += 1;
                     ended += 1;
                 }
                 Ok(_) => {}
                 Err(error) => {
                     // One that had logged in already has been counted as that.
-                    let had_logged_in = client.state != State::Connecting;
+                    let had_logged_in = client.state != ClientState::Connecting;
                     connected.ok -= u32::from(had_logged_in);
                     ended += usize::from(!had_logged_in);
                     connected.count_failure(&while_connecting(error, self.shared.connector.endpoint(client.number)));
@@ -111,12 +111,12 @@ impl Worker<'_> {
 
     fn give_up_on_logins(&mut self, numbers: &[u32], connected: &mut Connected) {
         let mut late = (numbers.len() - self.clients.len()) as u32;
-        for client in self.clients.iter_mut().filter(|client| client.state == State::Connecting) {
+        for client in self.clients.iter_mut().filter(|client| client.state == ClientState::Connecting) {
             client.give_up();
             late += 1;
         }
         for number in &numbers[self.clients.len()..] {
-            self.clients.push(Client::new(*number, None, self.shared.workload.client(*number)));
+            self.clients.push(EngineClient::new(*number, None, self.shared.workload.client(*number)));
         }
         let message = format!("no answer to the login within {} s", self.shared.connect_timeout.as_secs());
         for _ in 0..late {

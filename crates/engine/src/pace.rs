@@ -5,9 +5,9 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::time::Duration;
 
 use truetps_record::Spacing;
-use truetps_workload::Stream;
+use truetps_workload::RandomStream;
 
-use crate::arrivals::{Arrivals, Rate, Share};
+use crate::arrivals::{ArrivalStream, Rate, StartShare};
 use crate::timeline::ns;
 
 /// When transactions start.
@@ -66,14 +66,14 @@ pub(crate) const ARRIVALS_MAX: u64 = 1 << 14;
 
 /// One schedule. The starts that wait are not kept: the same schedule, read a second time from where the last one was
 /// taken, says when they were to start. So a backlog of hours takes no memory.
-pub(crate) struct Source {
-    coming: Arrivals,
-    waiting: Arrivals,
+pub(crate) struct ScheduleSource {
+    coming: ArrivalStream,
+    waiting: ArrivalStream,
     queued: u64,
 }
 
-impl Source {
-    fn new(arrivals: Arrivals) -> Self {
+impl ScheduleSource {
+    fn new(arrivals: ArrivalStream) -> Self {
         Self { coming: arrivals.clone(), waiting: arrivals, queued: 0 }
     }
 
@@ -97,16 +97,16 @@ impl Source {
 }
 
 /// A worker's share of the pacing.
-pub(crate) enum Pace {
+pub(crate) enum WorkerPace {
     Closed,
     Pool {
-        source: Source,
+        source: ScheduleSource,
         /// Clients without a transaction, the longest-free first.
         free: VecDeque<u32>,
         limit_ns: u64,
     },
     EachClient {
-        sources: Vec<Source>,
+        sources: Vec<ScheduleSource>,
         /// Next start of each client.
         due: BinaryHeap<Reverse<(u64, u32)>>,
         /// Clients whose queue is not empty any more.
@@ -116,29 +116,29 @@ pub(crate) enum Pace {
 }
 
 /// What became of a wish for a start.
-pub(crate) struct Taken {
+pub(crate) struct ClaimedStart {
     pub(crate) scheduled_ns: Option<u64>,
     /// Starts that were given up on the way.
     pub(crate) skipped: u64,
 }
 
-impl Pace {
+impl WorkerPace {
     /// The pace of worker `worker` of `workers`, which has the clients with these numbers, of `all` clients.
     pub(crate) fn new(pacing: &Pacing, clients: &[u32], all: u32, worker: usize, workers: usize) -> Self {
         let Pacing::Open(open) = pacing else { return Self::Closed };
         let limit_ns = open.latency_limit.map_or(u64::MAX, ns);
         match open.of {
             RateOf::All => {
-                let share = Share { clients: all.into(), workers: workers as u64, worker: worker as u64 };
-                let random = Stream::new(open.seed, POOL_STREAM);
-                let arrivals = Arrivals::new(open.rate, open.spacing, random, Some(share), 0.0);
-                Self::Pool { source: Source::new(arrivals), free: VecDeque::new(), limit_ns }
+                let share = StartShare { clients: all.into(), workers: workers as u64, worker: worker as u64 };
+                let random = RandomStream::new(open.seed, POOL_STREAM);
+                let arrivals = ArrivalStream::new(open.rate, open.spacing, random, Some(share), 0.0);
+                Self::Pool { source: ScheduleSource::new(arrivals), free: VecDeque::new(), limit_ns }
             }
             RateOf::EachClient => {
                 let source = |client: u32| {
-                    let random = Stream::new(open.seed, CLIENT_STREAMS + u64::from(client));
+                    let random = RandomStream::new(open.seed, CLIENT_STREAMS + u64::from(client));
                     let phase = f64::from(client) / f64::from(all);
-                    Source::new(Arrivals::new(open.rate, open.spacing, random, None, phase))
+                    ScheduleSource::new(ArrivalStream::new(open.rate, open.spacing, random, None, phase))
                 };
                 let sources: Vec<_> = clients.iter().map(|client| source(*client)).collect();
                 let due = sources.iter().enumerate().map(|(slot, s)| Reverse((s.coming.next_ns(), slot as u32)));
@@ -203,22 +203,22 @@ impl Pace {
     }
 
     /// The start that this client, which is free, has to make now.
-    pub(crate) fn take(&mut self, slot: usize, now_ns: u64) -> Taken {
+    pub(crate) fn take(&mut self, slot: usize, now_ns: u64) -> ClaimedStart {
         let (source, limit_ns) = match self {
-            Self::Closed => return Taken { scheduled_ns: Some(now_ns), skipped: 0 },
+            Self::Closed => return ClaimedStart { scheduled_ns: Some(now_ns), skipped: 0 },
             Self::Pool { source, limit_ns, .. } => (source, *limit_ns),
             Self::EachClient { sources, limit_ns, .. } => (&mut sources[slot], *limit_ns),
         };
         let mut skipped = 0;
         while let Some(scheduled_ns) = source.take() {
             if now_ns.saturating_sub(scheduled_ns) <= limit_ns {
-                return Taken { scheduled_ns: Some(scheduled_ns), skipped };
+                return ClaimedStart { scheduled_ns: Some(scheduled_ns), skipped };
             }
             skipped += 1;
         }
         if let Self::Pool { free, .. } = self {
             free.push_back(slot as u32);
         }
-        Taken { scheduled_ns: None, skipped }
+        ClaimedStart { scheduled_ns: None, skipped }
     }
 }

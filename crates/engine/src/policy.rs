@@ -6,7 +6,7 @@ use truetps_record::ErrorPolicy;
 
 /// What becomes of a transaction whose statement failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Action {
+pub(crate) enum FailureAction {
     Fail,
     /// It has failed, and that is all right.
     Ignore,
@@ -27,16 +27,16 @@ impl<'a> Policy<'a> {
     }
 
     /// `retries`: how often the transaction has been sent again already.
-    pub(crate) fn action(&self, class: &str, retries: u32) -> Action {
+    pub(crate) fn action(&self, class: &str, retries: u32) -> FailureAction {
         let has = |list: &[String]| list.iter().any(|word| word == class);
         if has(&self.spec.fatal) {
-            Action::EndRun
+            FailureAction::EndRun
         } else if has(&self.spec.ignore) {
-            Action::Ignore
+            FailureAction::Ignore
         } else if has(&self.spec.retry) && retries < self.spec.retries_max {
-            Action::Retry
+            FailureAction::Retry
         } else {
-            Action::Fail
+            FailureAction::Fail
         }
     }
 

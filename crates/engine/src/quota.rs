@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use truetps_record::Phase;
 
-use crate::client::{Client, State};
+use crate::client::{ClientState, EngineClient};
 use crate::drive::Drive;
 use crate::pace::ARRIVALS_MAX;
 
@@ -129,7 +129,7 @@ impl Drive<'_, '_> {
             return;
         }
         // What waits is for clients that come back: whoever is there has been asked by now.
-        let may_come_back = |client: &Client| matches!(client.state, State::Connecting | State::Away);
+        let may_come_back = |client: &EngineClient| matches!(client.state, ClientState::Connecting | ClientState::Away);
         if self.recorder.queued() > 0 && self.worker.clients.iter().any(may_come_back) {
             return;
         }
@@ -149,7 +149,7 @@ impl Drive<'_, '_> {
 
     /// The client has nothing more to do: it stays connected until the end.
     pub(crate) fn finish(&mut self, slot: usize) {
-        self.worker.clients[slot].state = State::Done;
+        self.worker.clients[slot].state = ClientState::Done;
         self.leave_work();
     }
 

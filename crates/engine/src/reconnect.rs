@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use truetps_driver::DriverError;
 
-use crate::client::{Absence, Failure, State};
+use crate::client::{Absence, AttemptFailure, ClientState};
 use crate::drive::Drive;
 use crate::login::while_connecting;
-use crate::policy::Action;
+use crate::policy::FailureAction;
 use crate::timeline::ns;
 use crate::worker::Worker;
 
@@ -36,18 +36,19 @@ impl Drive<'_, '_> {
         }
         let client = &mut self.worker.clients[slot];
         let endpoint = self.worker.shared.connector.endpoint(client.number);
-        let error = if client.state == State::Connecting { while_connecting(error, endpoint) } else { error };
-        let failure = Failure { class: error.class().to_string(), code: error.code(), message: error.to_string() };
-        let (was_busy, was_done) = (client.is_busy(), client.state == State::Done);
-        let is_attempt = client.state == State::Connecting;
-        if client.state == State::Idle {
+        let error = if client.state == ClientState::Connecting { while_connecting(error, endpoint) } else { error };
+        let failure =
+            AttemptFailure { class: error.class().to_string(), code: error.code(), message: error.to_string() };
+        let (was_busy, was_done) = (client.is_busy(), client.state == ClientState::Done);
+        let is_attempt = client.state == ClientState::Connecting;
+        if client.state == ClientState::Idle {
             self.pace.forget(slot);
         }
         client.link = None;
         client.failure = None;
         let action = self.policy.action(&failure.class, u32::MAX);
         if was_busy {
-            self.recorder.failed(&failure, action == Action::Ignore);
+            self.recorder.failed(&failure, action == FailureAction::Ignore);
             self.count_down(slot, now_ns);
         } else {
             self.recorder.note(&failure);
@@ -73,7 +74,7 @@ impl Drive<'_, '_> {
             return;
         };
         let client = &mut self.worker.clients[slot];
-        client.state = State::Away;
+        client.state = ClientState::Away;
         client.absence = Some(Box::new(Absence {
             ends_ns: now_ns.saturating_add(ns(patience)),
             back_off: BACK_OFF_FIRST,
@@ -100,7 +101,7 @@ impl Drive<'_, '_> {
         if let Some(link) = client.link.take() {
             link.quit(scratch);
         }
-        client.state = State::Away;
+        client.state = ClientState::Away;
         client.absence = Some(Box::new(Absence {
             ends_ns: now_ns + ns(ATTEMPT_MAX),
             back_off: QUEUE_PAUSE,
@@ -135,8 +136,8 @@ impl Drive<'_, '_> {
                 continue;
             }
             match client.state {
-                State::Away => self.try_again(slot as usize, now_ns)?,
-                State::Connecting => {
+                ClientState::Away => self.try_again(slot as usize, now_ns)?,
+                ClientState::Connecting => {
                     let message = format!("no answer to the login within {} s", ATTEMPT_MAX.as_secs());
                     client.link = None;
                     self.attempt_failed_to_connect(slot as usize, "connect_failed".to_owned(), message);
@@ -153,7 +154,7 @@ impl Drive<'_, '_> {
             Ok(link) => {
                 let client = &mut self.worker.clients[slot];
                 client.link = Some(link);
-                client.state = State::Connecting;
+                client.state = ClientState::Connecting;
                 self.wake_at(slot, now_ns + ns(ATTEMPT_MAX));
                 self.worker.watch(slot)
             }
@@ -179,7 +180,8 @@ impl Drive<'_, '_> {
     /// A renewal is patient with a server that has no room for it yet, too; returns whether it is.
     fn waits_for_room(&mut self, slot: usize, error: &DriverError, now_ns: u64) -> bool {
         let client = &mut self.worker.clients[slot];
-        let is_renewal = client.state == State::Connecting && client.absence.as_ref().is_some_and(|one| one.is_planned);
+        let is_renewal =
+            client.state == ClientState::Connecting && client.absence.as_ref().is_some_and(|one| one.is_planned);
         let Some(absence) = client.absence.as_mut().filter(|_| is_renewal && is_for_want_of_room(error)) else {
             return false;
         };
@@ -188,7 +190,7 @@ impl Drive<'_, '_> {
             return false;
         }
         client.link = None;
-        client.state = State::Away;
+        client.state = ClientState::Away;
         let pause_ns = spread(FULL_PAUSE, client.number);
         self.wake_at(slot, now_ns + pause_ns);
         true
@@ -196,7 +198,7 @@ impl Drive<'_, '_> {
 
     /// An attempt to connect failed without a session that could say why.
     fn attempt_failed_to_connect(&mut self, slot: usize, class: String, message: String) {
-        let failure = Failure { class, code: 0, message };
+        let failure = AttemptFailure { class, code: 0, message };
         self.recorder.note(&failure);
         self.end_run_if(self.policy.action(&failure.class, u32::MAX), &failure);
         self.attempt_ended(slot);
@@ -212,7 +214,7 @@ impl Drive<'_, '_> {
             Some(absence) if absence.is_planned => self.go_away(slot),
             Some(absence) if now_ns < absence.ends_ns => {
                 absence.back_off = (absence.back_off * 2).min(BACK_OFF_MAX);
-                client.state = State::Away;
+                client.state = ClientState::Away;
                 let at_ns = (now_ns + spread(absence.back_off, number)).min(absence.ends_ns);
                 self.wake_at(slot, at_ns);
             }

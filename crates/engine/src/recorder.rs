@@ -6,13 +6,13 @@ use std::sync::mpsc::Sender;
 use truetps_record::{Counts, ErrorTally, Histogram, Phase, StartCounts, new_histogram};
 
 use crate::buckets::Buckets;
-use crate::client::Failure;
+use crate::client::AttemptFailure;
 use crate::thread_use::SplitUse;
 use crate::timeline::{Slice, Timeline};
 
 /// One worker's share of one interval.
 #[derive(Debug)]
-pub(crate) struct Cell {
+pub(crate) struct WorkerInterval {
     pub(crate) worker: usize,
     pub(crate) slice: Slice,
     pub(crate) ended_ns: u64,
@@ -55,7 +55,7 @@ impl OpenCell {
 pub struct Recorder {
     timeline: Arc<Timeline>,
     worker: usize,
-    out: Sender<Cell>,
+    out: Sender<WorkerInterval>,
     slice: Slice,
     counts: Counts,
     histogram: Histogram,
@@ -66,12 +66,13 @@ pub struct Recorder {
 }
 
 /// Receives what a [`Recorder`] hands on, where only the recorder itself is of interest.
-pub struct Sink(
-    #[expect(dead_code, reason = "kept open so that the recorder can hand on")] std::sync::mpsc::Receiver<Cell>,
+pub struct IntervalSink(
+    #[expect(dead_code, reason = "kept open so that the recorder can hand on")]
+    std::sync::mpsc::Receiver<WorkerInterval>,
 );
 
 impl Recorder {
-    pub(crate) fn new(timeline: Arc<Timeline>, worker: usize, is_open: bool, out: Sender<Cell>) -> Self {
+    pub(crate) fn new(timeline: Arc<Timeline>, worker: usize, is_open: bool, out: Sender<WorkerInterval>) -> Self {
         let slice = timeline.first_slice();
         Self {
             slice,
@@ -88,9 +89,9 @@ impl Recorder {
     }
 
     /// A recorder without an engine, for benchmarks of its cost.
-    pub fn detached(timeline: Arc<Timeline>) -> (Self, Sink) {
+    pub fn detached(timeline: Arc<Timeline>) -> (Self, IntervalSink) {
         let (out, cells) = std::sync::mpsc::channel();
-        (Self::new(timeline, 0, false, out), Sink(cells))
+        (Self::new(timeline, 0, false, out), IntervalSink(cells))
     }
 
     pub(crate) fn phase(&self) -> Phase {
@@ -164,7 +165,7 @@ impl Recorder {
     }
 
     /// A transaction ended with an error.
-    pub(crate) fn failed(&mut self, failure: &Failure, is_ignored: bool) {
+    pub(crate) fn failed(&mut self, failure: &AttemptFailure, is_ignored: bool) {
         self.counts.failed += 1;
         self.counts.ignored += u64::from(is_ignored);
         self.counts.in_flight -= 1;
@@ -172,13 +173,13 @@ impl Recorder {
     }
 
     /// An attempt ended with an error and is made again.
-    pub(crate) fn retried(&mut self, failure: &Failure) {
+    pub(crate) fn retried(&mut self, failure: &AttemptFailure) {
         self.counts.retried += 1;
         self.note(failure);
     }
 
     /// Something failed that is no transaction, and is tried again.
-    pub(crate) fn note(&mut self, failure: &Failure) {
+    pub(crate) fn note(&mut self, failure: &AttemptFailure) {
         self.errors.add_retried(&failure.class, failure.code, &failure.message);
     }
 
@@ -194,7 +195,7 @@ impl Recorder {
         let open = self.open.take();
         let queued = open.as_ref().map(|open| open.starts.queued);
         let slice = self.timeline.next_slice(ended_ns, now_ns);
-        let cell = Cell {
+        let cell = WorkerInterval {
             worker: self.worker,
             slice: self.slice,
             ended_ns,

@@ -22,9 +22,9 @@ use crate::login::Connected;
 use crate::mode::Threads;
 use crate::pace::Pacing;
 use crate::quota::Quota;
-use crate::recorder::Cell;
+use crate::recorder::WorkerInterval;
 use crate::timeline::Timeline;
-use crate::worker::{Shared, Worker};
+use crate::worker::{SharedRun, Worker};
 
 /// The load of one trial.
 #[derive(Debug, Clone)]
@@ -87,7 +87,7 @@ pub trait Observer {
 
 /// Why a run ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ending {
+pub enum RunEnding {
     Complete,
     /// The caller asked for it.
     Interrupted,
@@ -103,8 +103,8 @@ pub enum Ending {
 
 /// What came out. The counts of the measure phase are `None` where it was never reached.
 #[derive(Debug)]
-pub struct Outcome {
-    pub ending: Ending,
+pub struct RunOutcome {
+    pub ending: RunEnding,
     pub workers: u32,
     /// How the workers waited: never [`DriveMode::Auto`].
     pub mode: DriveMode,
@@ -174,7 +174,7 @@ pub fn run(
     workload: &dyn Workload,
     stop: &AtomicBool,
     observer: &mut dyn Observer,
-) -> Result<Outcome, EngineError> {
+) -> Result<RunOutcome, EngineError> {
     let threads = Threads::choose(load.mode, &load.pacing, load.clients, load.workers);
     let workers = threads.workers as usize;
     if matches!((&load.quota, &load.pacing), (Some(Quota::Each(_)), Pacing::Open(_))) {
@@ -205,18 +205,18 @@ pub fn run(
         let mut collector = Collector::new(workers);
         let ending = if stop.load(Ordering::Relaxed) {
             drop(go);
-            Ending::Interrupted
+            RunEnding::Interrupted
         } else if connected.ok == 0 {
             drop(go);
-            Ending::NobodyConnected
+            RunEnding::NobodyConnected
         } else {
             let timeline = start(load, go);
             collect(&timeline, &cells, &mut collector, stop, observer)
         };
         let end = join(handles)?;
         let ending = match (ending, shared.fatal.get()) {
-            (Ending::Complete, Some(error)) => Ending::Fatal(error.clone()),
-            (Ending::Complete, None) if end.lost == connected.ok => Ending::AllClientsLost,
+            (RunEnding::Complete, Some(error)) => RunEnding::Fatal(error.clone()),
+            (RunEnding::Complete, None) if end.lost == connected.ok => RunEnding::AllClientsLost,
             (ending, _) => ending,
         };
         Ok(outcome(ending, threads, connect_ms, connected, &end, collector.totals))
@@ -230,9 +230,9 @@ fn shared<'a>(
     connector: &'a Connector,
     workload: &'a dyn Workload,
     stop: &'a AtomicBool,
-) -> Shared<'a> {
+) -> SharedRun<'a> {
     let together = if let Some(Quota::Together(all)) = load.quota { all } else { 0 };
-    Shared {
+    SharedRun {
         connector,
         workload,
         pacing: &load.pacing,
@@ -288,11 +288,11 @@ const STACK_BYTES: usize = 256 << 10;
 /// The whole life of one worker.
 fn work(
     number: usize,
-    shared: &Shared<'_>,
+    shared: &SharedRun<'_>,
     load: &LoadSpec,
     connected_out: Sender<Connected>,
     timeline: &Receiver<Arc<Timeline>>,
-    cells: Sender<Cell>,
+    cells: Sender<WorkerInterval>,
 ) -> Result<WorkerEnd, EngineError> {
     pin(number, &load.pin)?;
     let mut worker = Worker::new(number, shared)?;
@@ -332,18 +332,18 @@ fn add_up(all: impl Iterator<Item = Connected>) -> Connected {
 /// Shows intervals and phases to the observer until all workers are done.
 fn collect(
     timeline: &Timeline,
-    cells: &Receiver<Cell>,
+    cells: &Receiver<WorkerInterval>,
     collector: &mut Collector,
     stop: &AtomicBool,
     observer: &mut dyn Observer,
-) -> Ending {
-    let mut ending = Ending::Complete;
+) -> RunEnding {
+    let mut ending = RunEnding::Complete;
     let mut shown = None;
     observer.clock(timeline.start());
     loop {
         show_phase(timeline, &mut shown, observer);
-        if ending == Ending::Complete && stop.load(Ordering::Relaxed) && timeline.now_ns() < timeline.end_ns() {
-            ending = Ending::Interrupted;
+        if ending == RunEnding::Complete && stop.load(Ordering::Relaxed) && timeline.now_ns() < timeline.end_ns() {
+            ending = RunEnding::Interrupted;
             timeline.end_now();
         }
         let all_done = match cells.recv_timeout(until_next_look(timeline)) {
@@ -356,8 +356,8 @@ fn collect(
         };
         while let Some((interval, whole)) = if all_done { collector.take_first() } else { collector.take_complete() } {
             let kept = observer.interval(&interval, &whole.histogram);
-            if let (Err(error), Ending::Complete | Ending::Interrupted) = (kept, &ending) {
-                ending = Ending::ObserverFailed(error);
+            if let (Err(error), RunEnding::Complete | RunEnding::Interrupted) = (kept, &ending) {
+                ending = RunEnding::ObserverFailed(error);
                 timeline.end_now();
             }
         }
@@ -396,20 +396,20 @@ fn until_next_look(timeline: &Timeline) -> Duration {
 }
 
 fn outcome(
-    ending: Ending,
+    ending: RunEnding,
     threads: Threads,
     connect_ms: f64,
     connected: Connected,
     end: &WorkerEnd,
     totals: Totals,
-) -> Outcome {
+) -> RunOutcome {
     let length_ns = totals.length_ns;
     let most = |per_worker: &[u64]| {
         let ns = per_worker.iter().copied().max().unwrap_or(0);
         if length_ns > 0 { (ns as f64 / length_ns as f64).min(1.0) } else { 0.0 }
     };
     let sorted = ErrorTally::into_sorted;
-    Outcome {
+    RunOutcome {
         ending,
         workers: threads.workers,
         mode: threads.mode(),

@@ -26,14 +26,14 @@ const EDGE_CPU: Duration = Duration::from_millis(10);
 /// When this process did not run, from [`SuspensionWatch::start`] on.
 #[derive(Debug)]
 pub struct SuspensionWatch {
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<SuspensionState>>,
     /// Closed to end the thread.
     end: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
 #[derive(Debug)]
-struct State {
+struct SuspensionState {
     last_beat: Instant,
     found: Vec<Found>,
 }
@@ -47,7 +47,7 @@ struct Found {
 impl SuspensionWatch {
     /// Starts the thread. Where the system has none left, no suspension is seen.
     pub fn start() -> Self {
-        let state = Arc::new(Mutex::new(State { last_beat: Instant::now(), found: Vec::new() }));
+        let state = Arc::new(Mutex::new(SuspensionState { last_beat: Instant::now(), found: Vec::new() }));
         let (end, ended) = channel();
         let shared = Arc::clone(&state);
         let builder = thread::Builder::new().name("suspension".to_owned()).stack_size(64 << 10);
@@ -97,7 +97,7 @@ fn ms(duration: Duration) -> f64 {
 }
 
 /// What the thread does until it is ended.
-fn beat(state: &Mutex<State>, ended: &Receiver<()>) {
+fn beat(state: &Mutex<SuspensionState>, ended: &Receiver<()>) {
     let mut usage = ThreadUse::new();
     let cores = thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
     let (mut last, mut last_cpu, mut asleep) = (Instant::now(), process_cpu(), time_asleep());
@@ -105,7 +105,7 @@ fn beat(state: &Mutex<State>, ended: &Receiver<()>) {
     while ended.recv_timeout(BEAT) == Err(RecvTimeoutError::Timeout) {
         let (now, cpu, asleep_now) = (Instant::now(), process_cpu(), time_asleep());
         let (_, wait_ns) = usage.since_last();
-        let gap = Gap {
+        let gap = BeatGap {
             length: now - last,
             asleep: asleep_now.saturating_sub(asleep),
             wait: usage.sees_waits().then(|| Duration::from_nanos(wait_ns)),
@@ -127,7 +127,7 @@ fn beat(state: &Mutex<State>, ended: &Receiver<()>) {
 
 /// The time between two looks.
 #[derive(Debug, Clone, Copy)]
-struct Gap {
+struct BeatGap {
     length: Duration,
     /// The machine slept: the clock that everything is measured with stood still.
     asleep: Duration,
@@ -140,7 +140,7 @@ struct Gap {
     cores: u32,
 }
 
-impl Gap {
+impl BeatGap {
     /// How long the process was suspended in it; `None` if it was not.
     fn suspended(&self) -> Option<Duration> {
         let late = self.length.saturating_sub(BEAT).saturating_sub(self.wait.unwrap_or_default());
@@ -177,7 +177,7 @@ mod tests {
         let ms = Duration::from_millis;
         let check = |length, asleep, wait: Option<u64>, cpu, usual_cpu, expect: Option<u64>| {
             let (length, wait, cpu, asleep) = (ms(length), wait.map(ms), ms(cpu), ms(asleep));
-            let gap = Gap { length, asleep, wait, cpu, usual_cpu, cores: 2 };
+            let gap = BeatGap { length, asleep, wait, cpu, usual_cpu, cores: 2 };
             assert_eq!(gap.suspended(), expect.map(ms), "{gap:?}");
         };
         check(55, 0, Some(1), 50, 1.0, None);

@@ -14,7 +14,7 @@ use truetps_driver::{Connector, Scratch};
 use truetps_record::ErrorPolicy;
 use truetps_workload::Workload;
 
-use crate::client::Client;
+use crate::client::EngineClient;
 use crate::pace::Pacing;
 use crate::quota::Quota;
 
@@ -30,7 +30,7 @@ pub(crate) const EARLY_RATE_MAX: f64 = 1_000.0;
 const TIMER: u64 = u64::MAX;
 
 /// What all workers know.
-pub(crate) struct Shared<'a> {
+pub(crate) struct SharedRun<'a> {
     pub(crate) connector: &'a Connector,
     pub(crate) workload: &'a dyn Workload,
     pub(crate) pacing: &'a Pacing,
@@ -61,7 +61,7 @@ pub(crate) struct Shared<'a> {
 
 pub(crate) struct Worker<'a> {
     pub(crate) number: usize,
-    pub(crate) shared: &'a Shared<'a>,
+    pub(crate) shared: &'a SharedRun<'a>,
     epoll: OwnedFd,
     /// For starts of an open loop: epoll's own time-out has a resolution of a millisecond.
     timer: OwnedFd,
@@ -72,12 +72,12 @@ pub(crate) struct Worker<'a> {
     pub(crate) wakes_early: bool,
     pub(crate) events: Vec<epoll::Event>,
     /// Slot = place in the worker's list of clients.
-    pub(crate) clients: Vec<Client>,
+    pub(crate) clients: Vec<EngineClient>,
     pub(crate) scratch: Scratch,
 }
 
 impl<'a> Worker<'a> {
-    pub(crate) fn new(number: usize, shared: &'a Shared<'a>) -> io::Result<Self> {
+    pub(crate) fn new(number: usize, shared: &'a SharedRun<'a>) -> io::Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)?;
         epoll::add(&epoll, &timer, epoll::EventData::new_u64(TIMER), epoll::EventFlags::IN)?;
@@ -129,7 +129,7 @@ impl<'a> Worker<'a> {
     /// in `events`.
     pub(crate) fn wait(&mut self, longest: Duration, now_ns: u64, due_ns: u64) -> io::Result<()> {
         self.events.clear();
-        if self.shared.is_blocking && self.clients.first().is_some_and(Client::is_busy) {
+        if self.shared.is_blocking && self.clients.first().is_some_and(EngineClient::is_busy) {
             return self.wait_for_the_only_client(longest);
         }
         let due_ns = if self.wakes_early && due_ns != u64::MAX { due_ns.saturating_sub(EARLY_NS) } else { due_ns };

@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 use truetps_driver::{Client, Connector, Params, Statement, Target};
-use truetps_engine::{Ending, LoadSpec, Observer, Outcome, Quota, run};
+use truetps_engine::{LoadSpec, Observer, Quota, RunEnding, RunOutcome, run};
 use truetps_record::{DriveMode, Histogram, Interval, Phase, SettingValue};
 use truetps_sandbox::{Home, RunningServer, Sandbox, SandboxOptions, ServerBinary, Settings, StartOptions};
 use truetps_testkit::mysql_family::mariadb;
 use truetps_testkit::{PostgresOptions, PostgresServer};
-use truetps_workload::{ClientStream, Step, Table, Workload};
+use truetps_workload::{ClientStream, NextStatement, Table, Workload};
 
 /// The same statements again and again.
 struct Listed(Vec<&'static str>);
@@ -48,9 +48,9 @@ impl ClientStream for ListedClient {
         self.next = 0;
     }
 
-    fn next_statement(&mut self, _: &mut Params) -> Step {
+    fn next_statement(&mut self, _: &mut Params) -> NextStatement {
         self.next += 1;
-        Step { statement: self.next - 1, is_last: self.next == self.all }
+        NextStatement { statement: self.next - 1, is_last: self.next == self.all }
     }
 
     fn rewind(&mut self) {
@@ -69,7 +69,7 @@ impl Observer for Nobody {
 }
 
 /// Twenty transactions of each of three clients, five on each connection.
-fn drive(target: Target, statements: &[&'static str], prepared: bool, mode: DriveMode) -> Outcome {
+fn drive(target: Target, statements: &[&'static str], prepared: bool, mode: DriveMode) -> RunOutcome {
     let workload = Listed(statements.to_vec());
     let connector = Connector::new(target, workload.statements(), prepared).unwrap();
     let load = LoadSpec {
@@ -79,7 +79,7 @@ fn drive(target: Target, statements: &[&'static str], prepared: bool, mode: Driv
         ..LoadSpec::closed(3, 2, Duration::MAX)
     };
     let outcome = run(&load, &connector, &workload, &AtomicBool::new(false), &mut Nobody).unwrap();
-    assert_eq!((outcome.ending.clone(), outcome.measured.unwrap().ok), (Ending::Complete, 60), "{outcome:?}");
+    assert_eq!((outcome.ending.clone(), outcome.measured.unwrap().ok), (RunEnding::Complete, 60), "{outcome:?}");
     assert_eq!((outcome.renewed, outcome.reconnects, outcome.clients_lost), (9, 0, 0));
     outcome
 }
@@ -128,7 +128,7 @@ fn connections_are_renewed_at_a_server_that_is_full() {
     let run = || run(&load, &connector, &workload, &AtomicBool::new(false), &mut Nobody).unwrap();
     // The session that saw the server start has quit; for a moment the server may count it still.
     let outcome = (0..50).map(|_| run()).find(|outcome| outcome.clients_failed == 0).unwrap();
-    assert_eq!((outcome.ending.clone(), outcome.clients_lost, outcome.reconnects), (Ending::Complete, 0, 0));
+    assert_eq!((outcome.ending.clone(), outcome.clients_lost, outcome.reconnects), (RunEnding::Complete, 0, 0));
     assert_eq!((outcome.measured.unwrap().ok, outcome.renewed), (220, 209), "{outcome:?}");
 }
 

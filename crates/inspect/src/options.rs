@@ -31,7 +31,7 @@ pub(crate) fn read(
     // What reads groups is none of PostgreSQL's.
     let (flavour, version) = if flavour == Some(Flavour::Postgresql) { (None, None) } else { (flavour, version) };
     let read = Read { family: Family::Mysql, settings: BTreeMap::new(), notes: Vec::new() };
-    let mut reader = Reader { style, flavour, version, read };
+    let mut reader = OptionSideReader { style, flavour, version, read };
     OptionWalk::new(style, OptionReader::Server, &mut reader).text(path, text)?;
     if reader.read.settings.is_empty() {
         return Err(InspectError::NoSettings { path: path.to_owned(), notes: reader.read.notes });
@@ -41,14 +41,14 @@ pub(crate) fn read(
     Ok(read)
 }
 
-struct Reader<'a> {
+struct OptionSideReader<'a> {
     style: OptionStyle,
     flavour: Option<Flavour>,
     version: Option<&'a Version>,
     read: Read,
 }
 
-impl OptionVisitor for Reader<'_> {
+impl OptionVisitor for OptionSideReader<'_> {
     fn reads(&mut self, group: &str) -> bool {
         let used = group_use(group, self.flavour, self.version);
         if let Some(note) = used.note(group) {

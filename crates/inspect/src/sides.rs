@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use truetps_driver::Target;
-use truetps_knowledge::{Side, SideValue, Version};
+use truetps_knowledge::{SettingsSide, SideValue, Version};
 use truetps_record::{Capture, CapturedVariable, ExperimentFolder, TextError, is_secret, read_text};
 
 use crate::capture::{CaptureOptions, capture};
@@ -16,18 +16,18 @@ use crate::options;
 const FILE_BYTES_MAX: u64 = 32 << 20;
 
 /// A running server, as it is now.
-pub fn side_of_server(target: &Target) -> Result<Side, InspectError> {
+pub fn side_of_server(target: &Target) -> Result<SettingsSide, InspectError> {
     let options = CaptureOptions { variables_only: true, ..CaptureOptions::default() };
-    Ok(Side { kind: "server".to_owned(), ..side_of_capture(&target.to_string(), &capture(target, &options)?) })
+    Ok(SettingsSide { kind: "server".to_owned(), ..side_of_capture(&target.to_string(), &capture(target, &options)?) })
 }
 
-pub fn side_of_capture(name: &str, capture: &Capture) -> Side {
+pub fn side_of_capture(name: &str, capture: &Capture) -> SettingsSide {
     // One that an older truetps has written may have what this one would leave out.
     let shown = capture.variables.iter().filter(|(name, variable)| !is_secret(name, &variable.value));
     let variables = shown.map(|(name, variable)| (name.clone(), value_of(variable)));
     let plain =
         |(name, value): (&String, &String)| (name.clone(), SideValue { value: value.clone(), ..SideValue::default() });
-    Side {
+    SettingsSide {
         name: name.to_owned(),
         kind: "capture".to_owned(),
         flavour: Some(capture.server.flavour),
@@ -47,7 +47,7 @@ fn value_of(variable: &CapturedVariable) -> SideValue {
 
 /// A capture, an option file or a run folder, by what is there. An option file is read as a server of the version of
 /// `like` reads it.
-pub fn side_of_path(path: &Path, like: Option<&Side>) -> Result<Side, InspectError> {
+pub fn side_of_path(path: &Path, like: Option<&SettingsSide>) -> Result<SettingsSide, InspectError> {
     let failed = |source: TextError| InspectError::Read { path: path.to_owned(), source };
     let facts = fs::metadata(path).map_err(|error| failed(error.into()))?;
     if facts.is_dir() {
@@ -63,13 +63,13 @@ pub fn side_of_path(path: &Path, like: Option<&Side>) -> Result<Side, InspectErr
     }
     let version = like.and_then(|side| side.version.as_deref()).and_then(Version::parse);
     let read = options::read(path, text, like.and_then(|side| side.flavour), version.as_ref())?;
-    Ok(Side {
+    Ok(SettingsSide {
         name: path.display().to_string(),
         kind: "option file".to_owned(),
         family: Some(read.family),
         settings: read.settings,
         notes: read.notes,
-        ..Side::default()
+        ..SettingsSide::default()
     })
 }
 
@@ -80,7 +80,7 @@ fn looks_like_groups(text: &str) -> bool {
 }
 
 /// An experiment, or one trial of it.
-fn side_of_folder(path: &Path) -> Result<Side, InspectError> {
+fn side_of_folder(path: &Path) -> Result<SettingsSide, InspectError> {
     let (folder, trial) = ExperimentFolder::find(path)?;
     let names = match trial {
         Some(name) => vec![name],
@@ -91,7 +91,7 @@ fn side_of_folder(path: &Path) -> Result<Side, InspectError> {
 
 /// The first trial that has recorded variables stands for all, with the server that it ran on: the trials of a plan may
 /// have several.
-fn side_of_trials(path: &Path, folder: &ExperimentFolder, names: &[String]) -> Result<Side, InspectError> {
+fn side_of_trials(path: &Path, folder: &ExperimentFolder, names: &[String]) -> Result<SettingsSide, InspectError> {
     let mut first: Option<(&String, BTreeMap<String, String>)> = None;
     for name in names {
         if let Some(variables) = folder.variables(name)? {
@@ -114,7 +114,7 @@ fn side_of_trials(path: &Path, folder: &ExperimentFolder, names: &[String]) -> R
     let known = |(name, value): (String, String)| {
         (!is_secret(&name, &value)).then(|| (name, SideValue { value, ..SideValue::default() }))
     };
-    Ok(Side {
+    Ok(SettingsSide {
         name: path.display().to_string(),
         kind: "run folder".to_owned(),
         flavour: server.as_ref().map(|server| server.flavour),

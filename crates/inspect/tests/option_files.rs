@@ -4,15 +4,20 @@
 use std::fs;
 
 use truetps_inspect::side_of_path;
-use truetps_knowledge::{Side, diff};
+use truetps_knowledge::{SettingsSide, diff};
 use truetps_record::Flavour;
 
-fn server(flavour: Flavour, version: &str) -> Side {
-    Side { flavour: Some(flavour), version: Some(version.to_owned()), is_complete: true, ..Side::default() }
+fn server(flavour: Flavour, version: &str) -> SettingsSide {
+    SettingsSide {
+        flavour: Some(flavour),
+        version: Some(version.to_owned()),
+        is_complete: true,
+        ..SettingsSide::default()
+    }
 }
 
 /// The file beside a server: one of its values, all notes, and the verdict.
-fn read(text: &str, name: &str, like: &Side) -> (String, Vec<String>, String) {
+fn read(text: &str, name: &str, like: &SettingsSide) -> (String, Vec<String>, String) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("my.cnf");
     fs::write(&path, text).unwrap();
@@ -53,7 +58,7 @@ fn what_is_skipped_with_a_value_is_off() {
 /// One of PostgreSQL against a MySQL says nothing of MySQL's settings, which have defaults that it does not name.
 #[test]
 fn a_file_of_the_other_family_is_not_judged_by_it() {
-    let compared = |text: &str, like: &Side| {
+    let compared = |text: &str, like: &SettingsSide| {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("file");
         fs::write(&path, text).unwrap();

@@ -10,12 +10,12 @@ use truetps_record::{
 
 use crate::durability::{DECIDE_TOGETHER, Durability, Loss, judge_text, taken};
 use crate::inert::{inert_reason, is_place};
-use crate::setting::{Change, Group, Setting, known};
+use crate::setting::{Changeability, Setting, SettingTopic, known};
 use crate::units::with_unit;
 
 /// The settings of one server, wherever they were read.
 #[derive(Debug, Clone, Default)]
-pub struct Side {
+pub struct SettingsSide {
     /// As the user named it.
     pub name: String,
     /// `capture`, `server`, `run folder` or `option file`.
@@ -32,7 +32,7 @@ pub struct Side {
     pub notes: Vec<String>,
 }
 
-impl Side {
+impl SettingsSide {
     fn family(&self) -> Option<Family> {
         self.flavour.map(Family::from).or(self.family)
     }
@@ -77,11 +77,11 @@ pub struct Placed {
 pub struct Difference {
     pub name: String,
     /// `None` for a setting that nothing is known of.
-    pub group: Option<Group>,
+    pub group: Option<SettingTopic>,
     pub weight: u32,
     pub meaning: Option<String>,
     pub belongs_with: Vec<String>,
-    pub change: Option<Change>,
+    pub change: Option<Changeability>,
     /// Why it is folded away; `None` where it is shown.
     pub folded: Option<String>,
     /// Of one with the same value on both sides: the setting that takes its effect away on one of them.
@@ -141,9 +141,9 @@ const OWN_DEFAULTS: &str = "nothing is known of it, and each of the two versions
 const ONE_SIDED: &str = "nothing is known of it, and only one of the two servers has it";
 
 /// Compares two sides.
-pub fn diff(a: &Side, b: &Side) -> Diff {
+pub fn diff(a: &SettingsSide, b: &SettingsSide) -> Diff {
     let names: BTreeSet<&str> = a.settings.keys().chain(b.settings.keys()).map(String::as_str).collect();
-    let (of_a, of_b) = (Seen::new(a, b), Seen::new(b, a));
+    let (of_a, of_b) = (JudgedSide::new(a, b), JudgedSide::new(b, a));
     let (mut differences, mut same, mut not_compared) = (Vec::new(), 0, 0);
     for name in names {
         let values = (a.settings.get(name), b.settings.get(name));
@@ -165,15 +165,15 @@ pub fn diff(a: &Side, b: &Side) -> Diff {
 }
 
 /// A side, and what follows from all of its settings.
-struct Seen<'a> {
-    side: &'a Side,
+struct JudgedSide<'a> {
+    side: &'a SettingsSide,
     /// Of what is taken to read the settings: an option file against a server is for a server like that one.
     flavour: Option<Flavour>,
     durability: Option<Durability>,
 }
 
-impl<'a> Seen<'a> {
-    fn new(side: &'a Side, other: &Side) -> Self {
+impl<'a> JudgedSide<'a> {
+    fn new(side: &'a SettingsSide, other: &SettingsSide) -> Self {
         let like = if side.is_complete || side.is_stranger_to(other) { side } else { other };
         let flavour = side.flavour.or(like.flavour);
         let version = side.version.as_deref().or(like.version.as_deref());
@@ -196,15 +196,15 @@ impl<'a> Seen<'a> {
     }
 }
 
-fn other_family(b: &Side, a: &Side) -> Option<String> {
+fn other_family(b: &SettingsSide, a: &SettingsSide) -> Option<String> {
     let (of_b, of_a) = b.family().zip(a.family()).filter(|_| b.is_stranger_to(a))?;
     Some(format!("B is of {of_b}, and A of {of_a}: a name that is in both need not mean the same"))
 }
 
 /// Names of an option file that the other side, a server, does not have and nothing is known of: perhaps typos.
 fn unheard_of<'a>(
-    side: &Side,
-    other: &Side,
+    side: &SettingsSide,
+    other: &SettingsSide,
     differences: impl Iterator<Item = (&'a Difference, &'a Placed, &'a Placed)>,
 ) -> Vec<String> {
     if side.is_complete || !other.is_complete || side.is_stranger_to(other) {
@@ -227,7 +227,7 @@ fn unheard_of<'a>(
     differences.filter_map(note).collect()
 }
 
-type Order<'a> = (Option<&'a str>, bool, bool, Reverse<u32>, Option<Change>, &'a str);
+type Order<'a> = (Option<&'a str>, bool, bool, Reverse<u32>, Option<Changeability>, &'a str);
 
 /// Shown before folded, known before unknown; then what somebody has chosen before what one version merely has, how
 /// likely it is to matter, and what can be tried at once before what cannot.
@@ -262,12 +262,12 @@ fn is_news_of_a_version(one: &Difference) -> bool {
 }
 
 /// The same value does not mean the same where only one side has the switch on that it needs.
-fn works_in_one(name: &str, a: &Side, b: &Side) -> bool {
+fn works_in_one(name: &str, a: &SettingsSide, b: &SettingsSide) -> bool {
     let setting = known(name);
     without_effect(setting, a).is_some() != without_effect(setting, b).is_some()
 }
 
-fn without_effect(setting: Option<&Setting>, side: &Side) -> Option<String> {
+fn without_effect(setting: Option<&Setting>, side: &SettingsSide) -> Option<String> {
     let needs = setting?.needs.as_deref()?;
     let found = &side.settings.get(needs)?.value;
     is_off(found).then(|| format!("{needs} is {found}"))
@@ -285,7 +285,7 @@ fn is_same(name: &str, one: &SideValue, other: &SideValue) -> bool {
         || (name == "innodb_flush_method" && method(one) == method(other))
 }
 
-fn difference(name: &str, seen_a: &Seen<'_>, seen_b: &Seen<'_>) -> Difference {
+fn difference(name: &str, seen_a: &JudgedSide<'_>, seen_b: &JudgedSide<'_>) -> Difference {
     let (setting, a, b) = (known(name), seen_a.side, seen_b.side);
     let both = a.settings.contains_key(name) && b.settings.contains_key(name);
     let same_server = a.flavour == b.flavour && a.version == b.version;
@@ -307,7 +307,7 @@ fn difference(name: &str, seen_a: &Seen<'_>, seen_b: &Seen<'_>) -> Difference {
         }
     };
     let folded = folded.or_else(|| is_renamed().then_some(RENAMED));
-    let change = |side: &Side| Some(setting?.span(side.flavour?, &version_of(side)?)?.change);
+    let change = |side: &SettingsSide| Some(setting?.span(side.flavour?, &version_of(side)?)?.change);
     Difference {
         name: name.to_owned(),
         group: setting.map(|setting| setting.group),
@@ -322,17 +322,17 @@ fn difference(name: &str, seen_a: &Seen<'_>, seen_b: &Seen<'_>) -> Difference {
     }
 }
 
-fn same_but_for(name: &str, setting: Option<&Setting>, a: &Side, b: &Side) -> Option<String> {
+fn same_but_for(name: &str, setting: Option<&Setting>, a: &SettingsSide, b: &SettingsSide) -> Option<String> {
     let (one, other) = a.settings.get(name).zip(b.settings.get(name))?;
     is_same(name, one, other).then(|| setting?.needs.clone()).flatten()
 }
 
 /// Files of two servers lie in different folders: what may matter is whether they share a disk with the data.
-fn same_place(name: &str, a: &Side, b: &Side) -> Option<&'static str> {
+fn same_place(name: &str, a: &SettingsSide, b: &SettingsSide) -> Option<&'static str> {
     if !is_place(name) {
         return None;
     }
-    let is_inside = |side: &Side| {
+    let is_inside = |side: &SettingsSide| {
         let path = side.settings.get(name)?.value.as_str();
         let data = side.settings.get("datadir").map_or("", |found| found.value.trim_end_matches('/'));
         let below = path.strip_prefix(data).filter(|_| !data.is_empty());
@@ -350,7 +350,7 @@ fn is_default(found: &SideValue) -> bool {
 
 /// Whether somebody has set it, as far as one can see: each line of an option file, and what a server says to be neither
 /// its default nor its own choice. Servers that do not say where a value is from leave it open.
-fn is_chosen(name: &str, side: &Side) -> bool {
+fn is_chosen(name: &str, side: &SettingsSide) -> bool {
     side.settings.get(name).is_some_and(|found| {
         let origin = found.origin.as_deref();
         !side.is_complete || (origin.is_some_and(|origin| origin != "auto") && !is_default(found))
@@ -363,13 +363,13 @@ const REDO_FILES: &str = "innodb_log_files_in_group";
 const REDO_SIZE: [&str; 3] = [REDO_CAPACITY, REDO_FILE_SIZE, REDO_FILES];
 
 /// One side has the size of the redo log in one setting, the other one in two, and it is the same size.
-fn same_redo_size(a: &Side, b: &Side) -> bool {
-    let has_capacity = |side: &Side| side.settings.contains_key(REDO_CAPACITY);
+fn same_redo_size(a: &SettingsSide, b: &SettingsSide) -> bool {
+    let has_capacity = |side: &SettingsSide| side.settings.contains_key(REDO_CAPACITY);
     let (one, other) = (redo_bytes(a), redo_bytes(b));
     has_capacity(a) != has_capacity(b) && one.is_some() && one == other
 }
 
-fn redo_bytes(side: &Side) -> Option<f64> {
+fn redo_bytes(side: &SettingsSide) -> Option<f64> {
     let number = |name: &str| setting_number(&side.settings.get(name)?.value);
     let default = || {
         let span = known(REDO_FILES)?.span(side.flavour?, &version_of(side)?)?;
@@ -384,11 +384,11 @@ fn is_renamed(here: &Placed, there: &Placed) -> bool {
     there.value.is_none() && there.counterparts.iter().any(|(_, other)| same_setting(value, other))
 }
 
-fn version_of(side: &Side) -> Option<Version> {
+fn version_of(side: &SettingsSide) -> Option<Version> {
     side.version.as_deref().and_then(Version::parse)
 }
 
-fn placed(name: &str, setting: Option<&Setting>, seen: &Seen<'_>) -> Placed {
+fn placed(name: &str, setting: Option<&Setting>, seen: &JudgedSide<'_>) -> Placed {
     let side = seen.side;
     let span = side.flavour.zip(version_of(side)).and_then(|(flavour, version)| setting?.span(flavour, &version));
     // What we know of a version beats what the server says, which for MariaDB may have been computed at its start.
@@ -412,7 +412,7 @@ fn placed(name: &str, setting: Option<&Setting>, seen: &Seen<'_>) -> Placed {
 
 /// What the value means for a process crash and for a power cut. What it promises alone gives way to what all settings of
 /// the side promise together.
-fn crashes(name: &str, setting: Option<&Setting>, value: &str, seen: &Seen<'_>) -> Option<(String, String)> {
+fn crashes(name: &str, setting: Option<&Setting>, value: &str, seen: &JudgedSide<'_>) -> Option<(String, String)> {
     let value = seen.flavour.map_or_else(|| value.to_owned(), |flavour| taken(flavour, name, value));
     let crash = setting?.crash(&value)?;
     let verdict = seen.durability.as_ref().filter(|_| DECIDE_TOGETHER.contains(&name));
@@ -432,7 +432,7 @@ fn told(found: &SideValue) -> String {
 }
 
 /// What a side has in place of a setting.
-fn counterparts(setting: Option<&Setting>, side: &Side) -> Vec<(String, String)> {
+fn counterparts(setting: Option<&Setting>, side: &SettingsSide) -> Vec<(String, String)> {
     let names = setting.map(|setting| setting.counterparts.iter()).into_iter().flatten();
     names.filter_map(|name| Some((name.clone(), told(side.settings.get(name)?)))).collect()
 }
@@ -441,9 +441,9 @@ fn counterparts(setting: Option<&Setting>, side: &Side) -> Vec<(String, String)>
 mod tests {
     use super::*;
 
-    fn side(flavour: Option<Flavour>, version: &str, settings: &[(&str, &str)]) -> Side {
+    fn side(flavour: Option<Flavour>, version: &str, settings: &[(&str, &str)]) -> SettingsSide {
         let value = |text: &str| SideValue { value: text.to_owned(), ..SideValue::default() };
-        Side {
+        SettingsSide {
             name: "x".to_owned(),
             kind: "capture".to_owned(),
             flavour,
@@ -514,7 +514,7 @@ mod tests {
         let at = |data: &str, redo: &str| {
             side(mysql, "8.0.36", &[("datadir", data), ("innodb_log_group_home_dir", redo), ("tmpdir", "/tmp")])
         };
-        let places = |one: &Side, other: &Side| shown(&diff(one, other)).len();
+        let places = |one: &SettingsSide, other: &SettingsSide| shown(&diff(one, other)).len();
         assert_eq!(places(&at("/a/", "./"), &at("/b/", "/b/redo")), 0);
         assert_eq!(places(&at("/a/", "./"), &at("/b/", "/bb")), 1);
         assert_eq!(places(&at("/a/", "/fast"), &at("/b/", "/quick")), 0);
@@ -605,7 +605,8 @@ mod tests {
             one
         };
         let mysql = side(Some(Flavour::Mysql), "8.0.36", &[("innodb_flush_log_at_trx_commit", "1")]);
-        let count = |one: &Side| diff(one, &mysql).shown().filter(|one| one.name.starts_with("rocksdb")).count();
+        let count =
+            |one: &SettingsSide| diff(one, &mysql).shown().filter(|one| one.name.starts_with("rocksdb")).count();
         assert_eq!(count(&from(Some("config"), Some("1"))), 1);
         assert_eq!(count(&from(Some("/etc/my.cnf"), None)), 1);
         for (origin, default) in [(None, None), (Some("compile-time"), Some("0")), (Some("auto"), Some("1"))] {

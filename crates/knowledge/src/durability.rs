@@ -66,7 +66,7 @@ impl fmt::Display for Loss {
 }
 
 /// The settings of one server, with defaults where a setting is not given.
-struct View<'a> {
+struct SettingsView<'a> {
     flavour: Flavour,
     version: &'a Version,
     given: &'a BTreeMap<String, String>,
@@ -74,7 +74,7 @@ struct View<'a> {
     commit_origin: Option<&'a str>,
 }
 
-impl View<'_> {
+impl SettingsView<'_> {
     fn text(&self, name: &str) -> Option<&str> {
         let default = || known(name)?.span(self.flavour, self.version)?.default.as_deref();
         self.given.get(name).map(String::as_str).or_else(default)
@@ -99,12 +99,12 @@ impl View<'_> {
 }
 
 /// What is lost, and why.
-struct Verdict {
+struct LossVerdict {
     loss: Loss,
     why: String,
 }
 
-impl Verdict {
+impl LossVerdict {
     fn new(loss: Loss, why: impl Into<String>) -> Self {
         Self { loss, why: why.into() }
     }
@@ -120,7 +120,7 @@ impl Verdict {
 /// not given has its default), and where they are known those of a status that decide, too: `innodb_redo_log_enabled`,
 /// `rpl_semi_sync_master_status`.
 pub fn judge(flavour: Flavour, version: &Version, variables: &BTreeMap<String, String>) -> Durability {
-    judge_view(&View { flavour, version, given: variables, commit_origin: None })
+    judge_view(&SettingsView { flavour, version, given: variables, commit_origin: None })
 }
 
 /// [`judge`] of what was read somewhere: name, value, and the server's word for where it was set. `None` where the
@@ -139,10 +139,10 @@ pub fn judge_text<'a>(
         }
         given.insert(name.to_owned(), value.to_owned());
     }
-    Some(judge_view(&View { flavour, version: &version, given: &given, commit_origin }))
+    Some(judge_view(&SettingsView { flavour, version: &version, given: &given, commit_origin }))
 }
 
-fn judge_view(view: &View<'_>) -> Durability {
+fn judge_view(view: &SettingsView<'_>) -> Durability {
     let flavour = view.flavour;
     let (process, power, (replica, replica_text)) = match flavour {
         Flavour::Postgresql => (postgres_process(view), postgres_power(view), postgres_replica(view)),
@@ -151,10 +151,10 @@ fn judge_view(view: &View<'_>) -> Durability {
     // Other engines have rules of their own, and Aria or MyISAM none.
     let commit = if flavour == Flavour::Postgresql { "a commit" } else { "a commit of InnoDB tables" };
     let crashes = match (&process, &power) {
-        (Verdict { loss: Loss::Nothing, .. }, Verdict { loss: Loss::Nothing, .. }) => {
+        (LossVerdict { loss: Loss::Nothing, .. }, LossVerdict { loss: Loss::Nothing, .. }) => {
             format!("{commit} survives a process crash and a power cut, if the disk keeps what it has flushed")
         }
-        (Verdict { loss: Loss::Nothing, .. }, power) => {
+        (LossVerdict { loss: Loss::Nothing, .. }, power) => {
             format!("{commit} survives a process crash; {}", power.told("a power cut"))
         }
         (process, power) if process.loss == power.loss && process.why == power.why => {
@@ -184,11 +184,11 @@ fn flush_level_of(flavour: Flavour, level: f64) -> u8 {
     (level as u8).min(if flavour == Flavour::Mariadb { 3 } else { 2 })
 }
 
-fn flush_level(view: &View<'_>) -> Option<u8> {
+fn flush_level(view: &SettingsView<'_>) -> Option<u8> {
     view.number(FLUSH).map(|level| flush_level_of(view.flavour, level))
 }
 
-fn flush_told(view: &View<'_>, level: u8) -> String {
+fn flush_told(view: &SettingsView<'_>, level: u8) -> String {
     match view.text(FLUSH) {
         Some(text) if !same_setting(text, &level.to_string()) => format!("{FLUSH}={text}, taken as {level}"),
         _ => format!("{FLUSH}={level}"),
@@ -196,47 +196,47 @@ fn flush_told(view: &View<'_>, level: u8) -> String {
 }
 
 /// Seconds between flushes that no commit asks for.
-fn timeout_s(view: &View<'_>) -> f64 {
+fn timeout_s(view: &SettingsView<'_>) -> f64 {
     view.number("innodb_flush_log_at_timeout").unwrap_or(1.0).max(1.0)
 }
 
-fn has_binlog(view: &View<'_>) -> bool {
+fn has_binlog(view: &SettingsView<'_>) -> bool {
     view.text("log_bin").is_some_and(|text| !is_off(text))
 }
 
 /// What stops everything else from mattering.
-fn redo_is_off(view: &View<'_>) -> Option<Verdict> {
+fn redo_is_off(view: &SettingsView<'_>) -> Option<LossVerdict> {
     let off = view.given.get("innodb_redo_log_enabled").is_some_and(|found| same_setting("OFF", found));
-    off.then(|| Verdict::new(Loss::Damage, "the redo log is switched off: the whole instance can be lost"))
+    off.then(|| LossVerdict::new(Loss::Damage, "the redo log is switched off: the whole instance can be lost"))
 }
 
-fn process_crash(view: &View<'_>) -> Verdict {
+fn process_crash(view: &SettingsView<'_>) -> LossVerdict {
     if let Some(off) = redo_is_off(view) {
         return off;
     }
     match flush_level(view) {
-        Some(0) => Verdict::new(Loss::Seconds { seconds: timeout_s(view) }, flush_told(view, 0)),
-        Some(_) => Verdict::new(Loss::Nothing, ""),
-        None => Verdict::new(Loss::Unknown, format!("{FLUSH} is not known")),
+        Some(0) => LossVerdict::new(Loss::Seconds { seconds: timeout_s(view) }, flush_told(view, 0)),
+        Some(_) => LossVerdict::new(Loss::Nothing, ""),
+        None => LossVerdict::new(Loss::Unknown, format!("{FLUSH} is not known")),
     }
 }
 
-fn power_cut(view: &View<'_>) -> Verdict {
+fn power_cut(view: &SettingsView<'_>) -> LossVerdict {
     if let Some(verdict) = redo_is_off(view).or_else(|| damage(view)) {
         return verdict;
     }
     let seconds = timeout_s(view);
     match flush_level(view) {
-        Some(level @ (0 | 2)) => Verdict::new(Loss::Seconds { seconds }, flush_told(view, level)),
+        Some(level @ (0 | 2)) => LossVerdict::new(Loss::Seconds { seconds }, flush_told(view, level)),
         Some(level) => binlog_at_power_cut(view, level),
-        None => Verdict::new(Loss::Unknown, format!("{FLUSH} is not known")),
+        None => LossVerdict::new(Loss::Unknown, format!("{FLUSH} is not known")),
     }
 }
 
 /// Names of `innodb_flush_method` by their numbers, which option files may have where the setting is a list of names.
 const FLUSH_METHODS: [&str; 6] = ["fsync", "o_dsync", "littlesync", "nosync", "o_direct", "o_direct_no_fsync"];
 
-fn flush_method(view: &View<'_>) -> String {
+fn flush_method(view: &SettingsView<'_>) -> String {
     let text = view.text("innodb_flush_method").unwrap_or_default().to_lowercase();
     let has_numbers = view.flavour == Flavour::Mariadb || !view.is_before("8.0");
     let by_number = text.parse::<usize>().ok().filter(|_| has_numbers).and_then(|number| FLUSH_METHODS.get(number));
@@ -244,8 +244,8 @@ fn flush_method(view: &View<'_>) -> String {
 }
 
 /// Settings that let a power cut break data, and not only lose the end of it.
-fn damage(view: &View<'_>) -> Option<Verdict> {
-    let broken = |why: &str| Some(Verdict::new(Loss::Damage, why));
+fn damage(view: &SettingsView<'_>) -> Option<LossVerdict> {
+    let broken = |why: &str| Some(LossVerdict::new(Loss::Damage, why));
     let is_mariadb = view.flavour == Flavour::Mariadb;
     if is_mariadb && view.is_given_on("debug_no_sync") {
         return broken("debug_no_sync: nothing is flushed");
@@ -276,20 +276,20 @@ fn damage(view: &View<'_>) -> Option<Verdict> {
 /// from the binlog, and one that was not flushed takes them along. The flush for the next group makes that record durable,
 /// so that no more than one group is lost, however much the binlog lacks. MySQL 5.5 flushes the commit record, and so does
 /// level 3 of MariaDB.
-fn binlog_at_power_cut(view: &View<'_>, level: u8) -> Verdict {
+fn binlog_at_power_cut(view: &SettingsView<'_>, level: u8) -> LossVerdict {
     let flushes_commit = level == 3 || (view.flavour != Flavour::Mariadb && view.is_before("5.6"));
     if !has_binlog(view) || flushes_commit {
-        return Verdict::new(Loss::Nothing, "");
+        return LossVerdict::new(Loss::Nothing, "");
     }
     let last_group = |which: &str| {
         let why = format!("{FLUSH}={level}, but recovery takes the last commits from the binlog, which {which}");
-        Verdict::new(Loss::LastGroup, why)
+        LossVerdict::new(Loss::LastGroup, why)
     };
     match view.number("sync_binlog").map(|number| number as u64) {
-        Some(1) => Verdict::new(Loss::Nothing, ""),
+        Some(1) => LossVerdict::new(Loss::Nothing, ""),
         Some(0) => last_group("sync_binlog=0 does not flush"),
         Some(groups) => last_group(&format!("is flushed every {groups} groups")),
-        None => Verdict::new(Loss::Unknown, "sync_binlog is not known"),
+        None => LossVerdict::new(Loss::Unknown, "sync_binlog is not known"),
     }
 }
 
@@ -300,7 +300,7 @@ fn fate(fate: ReplicaFate, text: &str) -> Fate {
     (fate, text.to_owned())
 }
 
-fn mysql_replica(view: &View<'_>) -> Fate {
+fn mysql_replica(view: &SettingsView<'_>) -> Fate {
     if view.is_given_on("wsrep_on") {
         return fate(ReplicaFate::Unknown, "the other nodes of its cluster are not judged (wsrep_on=ON)");
     }
@@ -332,7 +332,7 @@ fn waited_for((fate, text): Fate, has_it: &str) -> Fate {
 }
 
 /// Of replicas that no commit waits for.
-fn asynchronous_replica(view: &View<'_>) -> Fate {
+fn asynchronous_replica(view: &SettingsView<'_>) -> Fate {
     // Later versions take the setting and do not heed it.
     let heeds_xa = view.flavour != Flavour::Mariadb && view.is_before("5.7.10");
     if heeds_xa && view.is("innodb_support_xa", "OFF") {
@@ -357,7 +357,7 @@ fn asynchronous_replica(view: &View<'_>) -> Fate {
 }
 
 /// A login has its own `synchronous_commit` where a role or a database sets it, and what was seen is that of one login.
-fn whose_commit(view: &View<'_>) -> &'static str {
+fn whose_commit(view: &SettingsView<'_>) -> &'static str {
     match view.commit_origin {
         Some("user" | "database" | "database user" | "client" | "session") => {
             "; that is with the synchronous_commit of the login that was used here"
@@ -366,30 +366,30 @@ fn whose_commit(view: &View<'_>) -> &'static str {
     }
 }
 
-fn postgres_process(view: &View<'_>) -> Verdict {
+fn postgres_process(view: &SettingsView<'_>) -> LossVerdict {
     match view.text(COMMIT) {
         Some(text) if same_setting("off", text) => asynchronous(view),
-        Some(_) => Verdict::new(Loss::Nothing, ""),
-        None => Verdict::new(Loss::Unknown, "synchronous_commit is not known"),
+        Some(_) => LossVerdict::new(Loss::Nothing, ""),
+        None => LossVerdict::new(Loss::Unknown, "synchronous_commit is not known"),
     }
 }
 
 /// Three rounds of the WAL writer, as the manual says.
-fn asynchronous(view: &View<'_>) -> Verdict {
+fn asynchronous(view: &SettingsView<'_>) -> LossVerdict {
     let why = "synchronous_commit=off, three times wal_writer_delay";
     // `1s` of an option file is what pg_settings shows as 1000.
     match amount_in(view.text("wal_writer_delay").unwrap_or("200"), "ms") {
-        Some(delay_ms) => Verdict::new(Loss::Seconds { seconds: 3.0 * delay_ms / 1e3 }, why),
-        None => Verdict::new(Loss::Unknown, why),
+        Some(delay_ms) => LossVerdict::new(Loss::Seconds { seconds: 3.0 * delay_ms / 1e3 }, why),
+        None => LossVerdict::new(Loss::Unknown, why),
     }
 }
 
-fn postgres_power(view: &View<'_>) -> Verdict {
+fn postgres_power(view: &SettingsView<'_>) -> LossVerdict {
     postgres_damage(view).unwrap_or_else(|| postgres_process(view))
 }
 
-fn postgres_damage(view: &View<'_>) -> Option<Verdict> {
-    let broken = |why: &str| Some(Verdict::new(Loss::Damage, why));
+fn postgres_damage(view: &SettingsView<'_>) -> Option<LossVerdict> {
+    let broken = |why: &str| Some(LossVerdict::new(Loss::Damage, why));
     if view.is("fsync", "off") {
         return broken("fsync=off: nothing is flushed");
     }
@@ -399,7 +399,7 @@ fn postgres_damage(view: &View<'_>) -> Option<Verdict> {
     None
 }
 
-fn postgres_replica(view: &View<'_>) -> Fate {
+fn postgres_replica(view: &SettingsView<'_>) -> Fate {
     if view.is("wal_level", "minimal") {
         return fate(ReplicaFate::None, "wal_level=minimal, so no standby");
     }

@@ -9,22 +9,22 @@ const TEXT: &str = include_str!("../data/inert.toml");
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Inert {
-    identity: Kind,
-    state: Kind,
-    capacity: Kind,
-    place: Place,
+    identity: InertKind,
+    state: InertKind,
+    capacity: InertKind,
+    place: DiskLocation,
 }
 
 /// Folders and files of a server, of which only their disk can matter.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Place {
+struct DiskLocation {
     names: Vec<String>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Kind {
+struct InertKind {
     about: String,
     patterns: Vec<String>,
 }

@@ -11,12 +11,12 @@ const TEXT: &str = include_str!("../data/irreversible.toml");
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Irreversible {
-    kind: Vec<Kind>,
+    kind: Vec<IrreversibleKind>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Kind {
+struct IrreversibleKind {
     about: String,
     patterns: Vec<String>,
 }
@@ -27,7 +27,7 @@ static IRREVERSIBLE: LazyLock<Irreversible> =
 /// Why putting the old value back would not undo what a change has done; `None` where nothing speaks against it.
 pub fn irreversible_reason(name: &str) -> Option<&'static str> {
     let name = name.to_lowercase();
-    let has = |kind: &&Kind| kind.patterns.iter().any(|pattern| matches(pattern, &name));
+    let has = |kind: &&IrreversibleKind| kind.patterns.iter().any(|pattern| matches(pattern, &name));
     IRREVERSIBLE.kind.iter().find(has).map(|kind| kind.about.as_str())
 }
 

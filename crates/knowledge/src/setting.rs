@@ -10,7 +10,7 @@ use truetps_record::{Family, Flavour, Version, same_setting};
 /// What a setting is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Group {
+pub enum SettingTopic {
     Durability,
     Binlog,
     Redo,
@@ -20,17 +20,17 @@ pub enum Group {
     Network,
 }
 
-const FILES: [(Group, &str); 7] = [
-    (Group::Durability, include_str!("../data/durability.toml")),
-    (Group::Binlog, include_str!("../data/binlog.toml")),
-    (Group::Redo, include_str!("../data/redo.toml")),
-    (Group::Flushing, include_str!("../data/flushing.toml")),
-    (Group::Locking, include_str!("../data/locking.toml")),
-    (Group::Pool, include_str!("../data/pool.toml")),
-    (Group::Network, include_str!("../data/network.toml")),
+const FILES: [(SettingTopic, &str); 7] = [
+    (SettingTopic::Durability, include_str!("../data/durability.toml")),
+    (SettingTopic::Binlog, include_str!("../data/binlog.toml")),
+    (SettingTopic::Redo, include_str!("../data/redo.toml")),
+    (SettingTopic::Flushing, include_str!("../data/flushing.toml")),
+    (SettingTopic::Locking, include_str!("../data/locking.toml")),
+    (SettingTopic::Pool, include_str!("../data/pool.toml")),
+    (SettingTopic::Network, include_str!("../data/network.toml")),
 ];
 
-impl fmt::Display for Group {
+impl fmt::Display for SettingTopic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Durability => "durability",
@@ -46,7 +46,7 @@ impl fmt::Display for Group {
 
 /// What it takes to change a setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Change {
+pub enum Changeability {
     #[serde(rename = "dynamic")]
     Dynamic,
     /// The server reads its files again.
@@ -61,7 +61,7 @@ pub enum Change {
     Fixed,
 }
 
-impl fmt::Display for Change {
+impl fmt::Display for Changeability {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Dynamic => "dynamic",
@@ -76,19 +76,19 @@ impl fmt::Display for Change {
 /// What holds for some versions of a family.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Span {
+pub struct VersionSpan {
     of: Flavour,
-    from: Bound,
+    from: VersionBound,
     /// The first version that this does not hold for any more.
-    until: Option<Bound>,
+    until: Option<VersionBound>,
     /// Absent where it depends on the machine or on other settings.
     pub default: Option<String>,
-    pub change: Change,
+    pub change: Changeability,
     /// Who says so.
     pub source: String,
 }
 
-impl Span {
+impl VersionSpan {
     fn holds(&self, version: &Version) -> bool {
         self.from.is_reached(version) && !self.until.as_ref().is_some_and(|until| until.is_reached(version))
     }
@@ -98,7 +98,7 @@ impl Span {
 /// maintains. A series that is not in the list has it where it is newer than all of them.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(try_from = "WrittenBound")]
-struct Bound {
+struct VersionBound {
     versions: Vec<Version>,
     of_series: bool,
 }
@@ -111,7 +111,7 @@ enum WrittenBound {
     OfSeries(Vec<String>),
 }
 
-impl TryFrom<WrittenBound> for Bound {
+impl TryFrom<WrittenBound> for VersionBound {
     type Error = String;
 
     fn try_from(written: WrittenBound) -> Result<Self, Self::Error> {
@@ -124,7 +124,7 @@ impl TryFrom<WrittenBound> for Bound {
     }
 }
 
-impl Bound {
+impl VersionBound {
     fn is_reached(&self, version: &Version) -> bool {
         let own = self.versions.iter().find(|bound| self.of_series && bound.series() == version.series());
         own.or(self.versions.iter().max()).is_some_and(|bound| version >= bound)
@@ -158,7 +158,7 @@ impl Crash {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Setting {
     pub name: String,
-    pub group: Group,
+    pub group: SettingTopic,
     /// How likely it is to matter, within its group.
     pub weight: u32,
     /// One sentence.
@@ -169,7 +169,7 @@ pub struct Setting {
     pub needs: Option<String>,
     /// The same thing in another family, or in another version of this one.
     pub counterparts: Vec<String>,
-    spans: Vec<Span>,
+    spans: Vec<VersionSpan>,
     crashes: Vec<Crash>,
 }
 
@@ -177,17 +177,17 @@ impl Setting {
     /// How likely it is to matter, of all: what decides durability goes before what is as weighty in its own group.
     pub(crate) fn score(&self) -> u32 {
         let of_group = match self.group {
-            Group::Durability => 40,
-            Group::Binlog => 30,
-            Group::Redo => 20,
-            Group::Flushing | Group::Locking | Group::Pool => 10,
-            Group::Network => 0,
+            SettingTopic::Durability => 40,
+            SettingTopic::Binlog => 30,
+            SettingTopic::Redo => 20,
+            SettingTopic::Flushing | SettingTopic::Locking | SettingTopic::Pool => 10,
+            SettingTopic::Network => 0,
         };
         self.weight + of_group
     }
 
     /// What holds for a version; `None` where that version does not have the setting, as far as is known.
-    pub fn span(&self, flavour: Flavour, version: &Version) -> Option<&Span> {
+    pub fn span(&self, flavour: Flavour, version: &Version) -> Option<&VersionSpan> {
         let of = |wanted: Flavour| self.spans.iter().find(|span| span.of == wanted && span.holds(version));
         // Percona Server is a MySQL with more in it.
         of(flavour).or_else(|| if flavour == Flavour::Percona { of(Flavour::Mysql) } else { None })
@@ -197,7 +197,7 @@ impl Setting {
         self.spans.iter().any(|span| Family::from(span.of) == family)
     }
 
-    pub fn spans(&self) -> &[Span] {
+    pub fn spans(&self) -> &[VersionSpan] {
         &self.spans
     }
 
@@ -220,13 +220,13 @@ impl Setting {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
-    setting: Vec<Written>,
+    setting: Vec<WrittenSetting>,
 }
 
 /// A setting as a file has it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct WrittenSetting {
     name: String,
     weight: u32,
     meaning: String,
@@ -236,7 +236,7 @@ struct Written {
     #[serde(default)]
     counterparts: Vec<String>,
     #[serde(rename = "in")]
-    spans: Vec<Span>,
+    spans: Vec<VersionSpan>,
     #[serde(default)]
     crash: Vec<Crash>,
 }
@@ -350,8 +350,8 @@ mod tests {
             let version = Version::parse(version).unwrap();
             known("innodb_doublewrite").unwrap().span(Flavour::Mariadb, &version).unwrap().change
         };
-        assert_eq!((change("11.1.4"), change("11.1.5")), (Change::Restart, Change::Dynamic));
-        assert_eq!((change("10.11.19"), change("11.3.2")), (Change::Restart, Change::Restart));
+        assert_eq!((change("11.1.4"), change("11.1.5")), (Changeability::Restart, Changeability::Dynamic));
+        assert_eq!((change("10.11.19"), change("11.3.2")), (Changeability::Restart, Changeability::Restart));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use truetps_knowledge::{Change, Version, settings};
+use truetps_knowledge::{Changeability, Version, settings};
 use truetps_record::{Flavour, same_setting};
 use truetps_sandbox::{COUNTERPARTS, Catalogue, ServerBinary, ServerUser};
 use truetps_testkit::mysql_family::fetched;
@@ -121,10 +121,10 @@ fn defaults_and_contexts_of_postgresql() {
         let [name, default, context] = row.try_into().unwrap();
         let (name, context): (String, String) = (name.unwrap(), context.unwrap());
         let expected = match context.as_str() {
-            "postmaster" => Change::Restart,
-            "sighup" => Change::Reload,
-            "internal" => Change::NewDatadir,
-            _ => Change::Dynamic,
+            "postmaster" => Changeability::Restart,
+            "sighup" => Changeability::Reload,
+            "internal" => Changeability::NewDatadir,
+            _ => Changeability::Dynamic,
         };
         let span = truetps_knowledge::known(&name)
             .and_then(|setting| setting.span(Flavour::Postgresql, &Version::parse(&version).unwrap()));

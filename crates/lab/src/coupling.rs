@@ -10,13 +10,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use truetps_record::{Coupling, Plan, SettingValue};
 
 /// Global variables by name, as a server shows them.
-pub(crate) type Variables = BTreeMap<String, String>;
+pub(crate) type ShownVariables = BTreeMap<String, String>;
 
 /// Variables of a server that was started with one level of one factor.
 pub(crate) struct Started {
     pub(crate) factor: String,
     pub(crate) level: SettingValue,
-    pub(crate) variables: Variables,
+    pub(crate) variables: ShownVariables,
 }
 
 /// Compares what servers had that were started with each level with one that was started without any.
@@ -26,8 +26,8 @@ pub(crate) struct Started {
 pub(crate) fn find(
     plan: &Plan,
     server: Option<&str>,
-    base: &Variables,
-    base_again: &Variables,
+    base: &ShownVariables,
+    base_again: &ShownVariables,
     started: &[Started],
 ) -> Vec<Coupling> {
     let stable = |name: &String| base.get(name) == base_again.get(name);
@@ -58,7 +58,7 @@ pub(crate) fn find(
 mod tests {
     use super::*;
 
-    fn variables(pairs: &[(&str, &str)]) -> Variables {
+    fn variables(pairs: &[(&str, &str)]) -> ShownVariables {
         pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
     }
 
@@ -72,7 +72,7 @@ mod tests {
         let at = |flush: &str, buffering: &str, uuid: &str, fixed: &str| {
             variables(&[("flush", flush), ("buffering", buffering), ("uuid", uuid), ("fixed", fixed), ("same", "x")])
         };
-        let started = |level: i64, variables: Variables| Started {
+        let started = |level: i64, variables: ShownVariables| Started {
             factor: "flush".to_owned(),
             level: SettingValue::Int(level),
             variables,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use truetps_knowledge::{Change, known};
+use truetps_knowledge::{Changeability, known};
 use truetps_record::{DatadirState, Plan, SERVER, ScheduledTrial};
 
 /// What each step takes on an ordinary machine. Only the estimate before the first trial rests on these; from then on
@@ -34,7 +34,7 @@ pub fn estimate(plan: &Plan, schedule: &[ScheduledTrial]) -> Duration {
 /// as that is known without asking one.
 fn servers_made(plan: &Plan) -> usize {
     let needs_start = |name: &str| {
-        let is_read_later = |change| matches!(change, Change::Dynamic | Change::Reload);
+        let is_read_later = |change| matches!(change, Changeability::Dynamic | Changeability::Reload);
         let of_setting =
             || known(&name.to_lowercase()).is_some_and(|s| !s.spans().iter().any(|span| is_read_later(span.change)));
         name == SERVER || of_setting()

@@ -17,9 +17,9 @@ pub enum LabError {
     Workload(#[from] WorkloadError),
     /// The server's program does not know a setting or a level.
     #[error(transparent)]
-    UnknownSetting(#[from] truetps_sandbox::SettingError),
+    UnknownSetting(#[from] truetps_sandbox::CatalogueError),
     #[error("server `{server}`: {source}")]
-    UnknownSettingOf { server: String, source: truetps_sandbox::SettingError },
+    UnknownSettingOf { server: String, source: truetps_sandbox::CatalogueError },
     /// The running server does not take a level.
     #[error(transparent)]
     Setting(#[from] SettingError),

@@ -7,7 +7,7 @@ use truetps_record::{Interval, ProbeSample, ScheduledTrial, Suspension, Trial};
 
 /// One thing that happened.
 #[derive(Debug)]
-pub enum Event<'a> {
+pub enum ExperimentEvent<'a> {
     /// Whatever is changed on a server of the user from here on is to be put back, and is written down in this file.
     Journal(&'a Path),
     /// All of it is as it was.
@@ -33,5 +33,5 @@ pub enum Event<'a> {
 
 /// Hears the events of an experiment, on the thread that runs it.
 pub trait Listener {
-    fn event(&mut self, event: &Event<'_>);
+    fn event(&mut self, event: &ExperimentEvent<'_>);
 }

@@ -8,22 +8,22 @@ use std::time::{Duration, Instant};
 
 use truetps_driver::{Client, Dialect, DriverError, server_settings};
 use truetps_knowledge::known;
-use truetps_probe::{Presence, clock};
+use truetps_probe::{RunPresence, clock};
 use truetps_record::{
     Experiment, ExperimentFolder, Extension, Family, HostFacts, OtherRun, Plan, Protocol, SCHEMA_VERSION,
     ScheduledTrial, ServerFacts, Trial, Validity, WorkloadProfile, WorkloadSpec, is_workload_factor, write_atomically,
 };
-use truetps_sandbox::{Catalogue, ServerBinary, ServerLoad, ServerUser, SettingError as UnknownSetting};
+use truetps_sandbox::{Catalogue, CatalogueError as UnknownSetting, ServerBinary, ServerLoad, ServerUser};
 use truetps_workload::Workload;
 
 use crate::duration::Remaining;
 use crate::error::LabError;
-use crate::event::{Event, Listener};
+use crate::event::{ExperimentEvent, Listener};
 use crate::foreign::LoadVolume;
-use crate::ground::{Ground, Place, Program, Site};
+use crate::ground::{ServerProgram, ServerProvider, ServerSource, TrialServer};
 use crate::schedule::schedule;
 use crate::setup::{given, private};
-use crate::trial::{FAILED_SHARE_MAX, Seen, TrialContext, load_of, run_trial};
+use crate::trial::{FAILED_SHARE_MAX, TrialContext, TrialObservation, load_of, run_trial};
 
 /// So many trials in a row without evidence, and the rest would be no better.
 const FAILURES_IN_A_ROW_MAX: u32 = 5;
@@ -43,12 +43,12 @@ pub struct Pin {
 }
 
 /// An experiment that is asked for.
-pub struct Request<'a> {
+pub struct ExperimentRequest<'a> {
     /// The plan as it is run.
     pub plan: &'a Plan,
     pub quick: bool,
     pub runs: &'a Path,
-    pub place: Place<'a>,
+    pub place: ServerSource<'a>,
     pub workers: u32,
     pub pin: &'a Pin,
     pub tool_version: &'a str,
@@ -68,8 +68,8 @@ pub struct Finished {
 }
 
 /// Asks each server's program whether it knows each setting of the plan and takes each level. Nothing is started.
-pub fn check_settings(plan: &Plan, programs: &[Program], user: &ServerUser) -> Result<Vec<Catalogue>, LabError> {
-    let check = |program: &Program| {
+pub fn check_settings(plan: &Plan, programs: &[ServerProgram], user: &ServerUser) -> Result<Vec<Catalogue>, LabError> {
+    let check = |program: &ServerProgram| {
         check_settings_of(plan, &program.binary, user).map_err(|source| match &program.name {
             Some(name) => LabError::UnknownSettingOf { server: name.clone(), source },
             None => source.into(),
@@ -96,7 +96,7 @@ fn check_settings_of(plan: &Plan, binary: &ServerBinary, user: &ServerUser) -> R
 fn of_other_family(error: UnknownSetting, binary: &ServerBinary) -> UnknownSetting {
     let UnknownSetting::Unknown { name, server, near } = error else { return error };
     let of = |family| known(&name.to_lowercase()).is_some_and(|setting| setting.is_of(family));
-    let is_postgres = binary.family() == truetps_sandbox::Family::Postgres;
+    let is_postgres = binary.family() == truetps_sandbox::SandboxFamily::Postgres;
     let (own, other) =
         if is_postgres { (Family::Postgresql, Family::Mysql) } else { (Family::Mysql, Family::Postgresql) };
     if of(own) || !of(other) {
@@ -113,13 +113,17 @@ fn of_other_family(error: UnknownSetting, binary: &ServerBinary) -> UnknownSetti
 }
 
 /// Runs a new experiment.
-pub fn start(request: &Request<'_>, listener: &mut dyn Listener) -> Result<Finished, LabError> {
-    let mut bench = Bench::set_up(request, request.runs, listener)?;
+pub fn start(request: &ExperimentRequest<'_>, listener: &mut dyn Listener) -> Result<Finished, LabError> {
+    let mut bench = PreparedExperiment::set_up(request, request.runs, listener)?;
     let finished = start_on(&mut bench, request, listener);
     bench.end(finished, listener)
 }
 
-fn start_on(bench: &mut Bench<'_>, request: &Request<'_>, listener: &mut dyn Listener) -> Result<Finished, LabError> {
+fn start_on(
+    bench: &mut PreparedExperiment<'_>,
+    request: &ExperimentRequest<'_>,
+    listener: &mut dyn Listener,
+) -> Result<Finished, LabError> {
     let experiment = new_experiment(request, bench, schedule(request.plan));
     let folder = bench.create_folder(request.plan, &experiment)?;
     let _lock = folder.lock()?;
@@ -128,7 +132,11 @@ fn start_on(bench: &mut Bench<'_>, request: &Request<'_>, listener: &mut dyn Lis
 }
 
 /// What is recorded of an experiment before its first trial.
-pub(crate) fn new_experiment(request: &Request<'_>, bench: &Bench<'_>, schedule: Vec<ScheduledTrial>) -> Experiment {
+pub(crate) fn new_experiment(
+    request: &ExperimentRequest<'_>,
+    bench: &PreparedExperiment<'_>,
+    schedule: Vec<ScheduledTrial>,
+) -> Experiment {
     Experiment {
         schema_version: SCHEMA_VERSION,
         tool_version: request.tool_version.to_owned(),
@@ -153,7 +161,7 @@ pub(crate) fn new_experiment(request: &Request<'_>, bench: &Bench<'_>, schedule:
 
 /// Runs the trials of an earlier experiment that are missing, partial or invalid. What those left is kept beside them.
 pub fn resume(
-    request: &Request<'_>,
+    request: &ExperimentRequest<'_>,
     folder: &ExperimentFolder,
     listener: &mut dyn Listener,
 ) -> Result<Finished, LabError> {
@@ -164,10 +172,12 @@ pub fn resume(
     }
     if experiment.tool_version != request.tool_version {
         let (was, is) = (&experiment.tool_version, request.tool_version);
-        listener.event(&Event::Warning(format!("this experiment was begun with truetps {was}, and this is {is}")));
+        listener.event(&ExperimentEvent::Warning(format!(
+            "this experiment was begun with truetps {was}, and this is {is}"
+        )));
     }
     // The number of workers is a part of what was measured.
-    let request = &Request { workers: experiment.workers, command: request.command.clone(), ..*request };
+    let request = &ExperimentRequest { workers: experiment.workers, command: request.command.clone(), ..*request };
     let is_extended = extend(&mut experiment, request)?;
     let mut todo = Vec::new();
     for scheduled in &experiment.schedule {
@@ -180,14 +190,14 @@ pub fn resume(
         return Ok(Finished { folder: folder.clone(), gave_up: None, not_left: None });
     }
     let done = experiment.schedule.len() - todo.len();
-    let mut bench = Bench::set_up(request, folder.path(), listener)?;
+    let mut bench = PreparedExperiment::set_up(request, folder.path(), listener)?;
     let same = same_conditions(&bench, &experiment);
     let recorded =
         same.and_then(|()| if is_extended { record_extension(folder, request, &experiment) } else { Ok(()) });
     let finished = recorded.map(|()| {
         if let Some(what) = other_host(&experiment.host, &bench.host) {
             let text = format!("{what}: comparisons between old and new trials are comparisons between hosts");
-            listener.event(&Event::Warning(text));
+            listener.event(&ExperimentEvent::Warning(text));
         }
         bench.run(folder, &todo, done, listener)
     });
@@ -196,7 +206,7 @@ pub fn resume(
 
 /// Adds the blocks that the plan has and the schedule has not. Each block is drawn from the seed and its own number: those that
 /// are there stay as they are.
-fn extend(experiment: &mut Experiment, request: &Request<'_>) -> Result<bool, LabError> {
+fn extend(experiment: &mut Experiment, request: &ExperimentRequest<'_>) -> Result<bool, LabError> {
     let blocks_before = experiment.schedule.iter().map(|trial| trial.block.saturating_add(1)).max().unwrap_or(0);
     let blocks = request.plan.design.blocks;
     if blocks <= blocks_before {
@@ -213,14 +223,18 @@ fn extend(experiment: &mut Experiment, request: &Request<'_>) -> Result<bool, La
 }
 
 /// The plan first: a plan with more blocks than the schedule is extended by the next `--resume`.
-fn record_extension(folder: &ExperimentFolder, request: &Request<'_>, experiment: &Experiment) -> Result<(), LabError> {
+fn record_extension(
+    folder: &ExperimentFolder,
+    request: &ExperimentRequest<'_>,
+    experiment: &Experiment,
+) -> Result<(), LabError> {
     folder.write_plan(request.plan)?;
     folder.write_experiment(experiment)?;
     Ok(())
 }
 
 /// Trials of other servers, or of servers that are set otherwise, are not those of one experiment.
-fn same_conditions(bench: &Bench<'_>, experiment: &Experiment) -> Result<(), LabError> {
+fn same_conditions(bench: &PreparedExperiment<'_>, experiment: &Experiment) -> Result<(), LabError> {
     let servers = if experiment.servers.is_empty() { experiment.server.as_slice() } else { &experiment.servers };
     let changed = servers.iter().zip(&bench.servers).find(|(was, is)| was.version_text != is.version_text);
     if let Some((was, is)) = changed {
@@ -245,25 +259,25 @@ fn other_host(was: &HostFacts, is: &HostFacts) -> Option<String> {
 }
 
 /// Everything that trials run on.
-pub(crate) struct Bench<'a> {
-    request: &'a Request<'a>,
+pub(crate) struct PreparedExperiment<'a> {
+    request: &'a ExperimentRequest<'a>,
     workload: Arc<dyn Workload>,
     host: HostFacts,
     /// One at least; more where the server is a factor.
     servers: Vec<ServerFacts>,
-    ground: Ground<'a>,
-    presence: Presence,
+    ground: ServerProvider<'a>,
+    presence: RunPresence,
     /// Of a server of the user.
     volume: Option<LoadVolume>,
     /// Of each workload that a trial had so far.
     profiles: Vec<(WorkloadSpec, Dialect, WorkloadProfile)>,
 }
 
-impl<'a> Bench<'a> {
+impl<'a> PreparedExperiment<'a> {
     /// Checks everything that can be checked, then prepares the servers; records go below `records`. An error means that
     /// nothing was measured.
     pub(crate) fn set_up(
-        request: &'a Request<'a>,
+        request: &'a ExperimentRequest<'a>,
         records: &Path,
         listener: &mut dyn Listener,
     ) -> Result<Self, LabError> {
@@ -275,14 +289,14 @@ impl<'a> Bench<'a> {
         if in_all > PREPARED_STATEMENTS_MAX {
             return Err(LabError::TooManyStatements { in_all });
         }
-        let presence = Presence::announce(command_word(request));
+        let presence = RunPresence::announce(command_word(request));
         for other in presence.meet(presence.others(), &mut Vec::new()) {
-            listener.event(&Event::Warning(beside(&other)));
+            listener.event(&ExperimentEvent::Warning(beside(&other)));
         }
         let load = ServerLoad { connections_max: plan.connections_max(), statements_per_connection: statements as u32 };
         let (ground, host, servers) = match request.place {
-            Place::Private { home, programs } => private(request, home, programs, records, load, listener)?,
-            Place::Given(foreign) => given(request, foreign, records, load, &*workload, listener)?,
+            ServerSource::Private { home, programs } => private(request, home, programs, records, load, listener)?,
+            ServerSource::Given(foreign) => given(request, foreign, records, load, &*workload, listener)?,
         };
         let volume = ground.guest_facts().map(|facts| LoadVolume::new(plan, facts));
         Ok(Self { request, workload, host, servers, ground, presence, volume, profiles: Vec::new() })
@@ -316,12 +330,12 @@ impl<'a> Bench<'a> {
     ) -> Result<Trial, LabError> {
         let (index, left) = (scheduled.position as usize, Duration::ZERO);
         let of = index + 1;
-        listener.event(&Event::TrialBegins { trial: scheduled, index, of, left });
-        let mut seen = |seen: Seen<'_>, listener: &mut dyn Listener| {
+        listener.event(&ExperimentEvent::TrialBegins { trial: scheduled, index, of, left });
+        let mut seen = |seen: TrialObservation<'_>, listener: &mut dyn Listener| {
             listener.event(&event_of(seen, scheduled, index, of, left));
         };
         let trial = self.trial(folder, scheduled, &mut seen, listener)?;
-        listener.event(&Event::TrialEnds { trial: &trial, index, of, left });
+        listener.event(&ExperimentEvent::TrialEnds { trial: &trial, index, of, left });
         Ok(trial)
     }
 
@@ -342,9 +356,9 @@ impl<'a> Bench<'a> {
                 break;
             }
             let (index, left, began) = (done + n, remaining.left(), Instant::now());
-            listener.event(&Event::TrialBegins { trial: scheduled, index, of, left });
+            listener.event(&ExperimentEvent::TrialBegins { trial: scheduled, index, of, left });
             self.volume.iter_mut().for_each(|volume| volume.expect(todo.len() - n));
-            let mut seen = |seen: Seen<'_>, listener: &mut dyn Listener| {
+            let mut seen = |seen: TrialObservation<'_>, listener: &mut dyn Listener| {
                 listener.event(&event_of(seen, scheduled, index, of, left.saturating_sub(began.elapsed())));
             };
             let trial = match self.trial(folder, scheduled, &mut seen, listener) {
@@ -356,7 +370,7 @@ impl<'a> Bench<'a> {
                 }
             };
             remaining.trial_took(began.elapsed());
-            listener.event(&Event::TrialEnds { trial: &trial, index, of, left: remaining.left() });
+            listener.event(&ExperimentEvent::TrialEnds { trial: &trial, index, of, left: remaining.left() });
             failures_in_a_row = if matches!(trial.validity, Validity::Invalid(_)) { failures_in_a_row + 1 } else { 0 };
             if failures_in_a_row == FAILURES_IN_A_ROW_MAX && n + 1 < todo.len() {
                 let reason = trial.validity.reason().unwrap_or_default();
@@ -373,7 +387,7 @@ impl<'a> Bench<'a> {
         &mut self,
         folder: &ExperimentFolder,
         scheduled: &ScheduledTrial,
-        on_seen: &mut dyn FnMut(Seen<'_>, &mut dyn Listener),
+        on_seen: &mut dyn FnMut(TrialObservation<'_>, &mut dyn Listener),
         listener: &mut dyn Listener,
     ) -> Result<Trial, LabError> {
         let workload = self.workload_of(scheduled)?;
@@ -402,7 +416,7 @@ impl<'a> Bench<'a> {
                     probe: Some(&plan.probe),
                 };
                 let kept = run_trial(&context, &mut trial, &mut writer, &mut |seen| {
-                    if let (Some(volume), Seen::Sample(sample)) = (&mut volume, seen) {
+                    if let (Some(volume), TrialObservation::Sample(sample)) = (&mut volume, seen) {
                         warn(volume.sample(sample), listener);
                     }
                     on_seen(seen, listener);
@@ -493,18 +507,24 @@ impl<'a> Bench<'a> {
 }
 
 /// What is seen of a trial, as those hear it who hear of the whole experiment.
-fn event_of<'a>(seen: Seen<'a>, trial: &'a ScheduledTrial, index: usize, of: usize, left: Duration) -> Event<'a> {
+fn event_of<'a>(
+    seen: TrialObservation<'a>,
+    trial: &'a ScheduledTrial,
+    index: usize,
+    of: usize,
+    left: Duration,
+) -> ExperimentEvent<'a> {
     match seen {
-        Seen::Interval(interval, _) => Event::Interval { trial, interval, index, of, left },
-        Seen::Sample(sample) => Event::Sample { trial, sample },
-        Seen::OtherRun(other) => Event::Warning(beside(other)),
-        Seen::Suspended(suspension) => Event::Suspended { trial, suspension },
+        TrialObservation::Interval(interval, _) => ExperimentEvent::Interval { trial, interval, index, of, left },
+        TrialObservation::Sample(sample) => ExperimentEvent::Sample { trial, sample },
+        TrialObservation::OtherRun(other) => ExperimentEvent::Warning(beside(other)),
+        TrialObservation::Suspended(suspension) => ExperimentEvent::Suspended { trial, suspension },
     }
 }
 
 fn warn(text: Option<String>, listener: &mut dyn Listener) {
     if let Some(text) = text {
-        listener.event(&Event::Warning(text));
+        listener.event(&ExperimentEvent::Warning(text));
     }
 }
 
@@ -513,7 +533,7 @@ fn beside(other: &OtherRun) -> String {
 }
 
 /// The command of truetps that this is, for others that run beside it.
-fn command_word(request: &Request<'_>) -> &'static str {
+fn command_word(request: &ExperimentRequest<'_>) -> &'static str {
     let is_word = |word: &&'static str| request.command.iter().any(|typed| typed == word);
     ["sweep", "run"].into_iter().find(is_word).unwrap_or("load")
 }
@@ -529,10 +549,10 @@ enum Health {
 }
 
 /// A server that died or hangs makes the trial invalid, with its own last words.
-fn look_at_server(site: &mut Site<'_>, trial: &mut Trial) -> Health {
+fn look_at_server(site: &mut TrialServer<'_>, trial: &mut Trial) -> Health {
     // A client that cannot be told its time limit has lost its server: the query below says so.
     let _ = site.client.set_timeout(ANSWER_TIMEOUT);
-    let said = |site: &Site<'_>| match &site.server {
+    let said = |site: &TrialServer<'_>| match &site.server {
         None => String::new(),
         Some(server) => match server.error_log_tail(LOG_LINES_QUOTED) {
             tail if tail.is_empty() => "; it left no message".to_owned(),
@@ -552,7 +572,7 @@ fn look_at_server(site: &mut Site<'_>, trial: &mut Trial) -> Health {
 
 /// A trivial question. A session that was idle for as long as a trial may have been closed by a server that is well: it
 /// is asked once more, by a new one.
-fn ask(site: &mut Site<'_>) -> Result<(), DriverError> {
+fn ask(site: &mut TrialServer<'_>) -> Result<(), DriverError> {
     let is_closed = |error: &DriverError| match error {
         DriverError::Io(error) => {
             matches!(error.kind(), ErrorKind::ConnectionReset | ErrorKind::BrokenPipe | ErrorKind::UnexpectedEof)
@@ -570,7 +590,7 @@ fn ask(site: &mut Site<'_>) -> Result<(), DriverError> {
 }
 
 /// What the server was, as it says itself.
-fn keep_server_files(site: &mut Site<'_>, health: Health, path: &Path) -> Result<(), LabError> {
+fn keep_server_files(site: &mut TrialServer<'_>, health: Health, path: &Path) -> Result<(), LabError> {
     if let Some(server) = &site.server {
         let (name, text) = server.option_file();
         write_atomically(&path.join(name), text.as_bytes())?;

@@ -6,9 +6,9 @@ use truetps_record::{
 };
 
 use crate::error::LabError;
-use crate::event::{Event, Listener};
-use crate::experiment::{Bench, Finished, Request, new_experiment};
-use crate::search::{Next, Search};
+use crate::event::{ExperimentEvent, Listener};
+use crate::experiment::{ExperimentRequest, Finished, PreparedExperiment, new_experiment};
+use crate::search::{Search, SearchStep};
 
 /// A closed loop is the most that a server does; an open loop at that rate has a queue that never empties.
 const FIRST_SHARE: f64 = 0.8;
@@ -17,15 +17,15 @@ const FAILURES_IN_A_ROW_MAX: u32 = 3;
 
 /// Searches the highest rate at which `slo` holds, with the plan's number of connections. Each trial is recorded; the plan
 /// in the folder grows by each rate that was tried.
-pub fn find_max(request: &Request<'_>, slo: &Slo, listener: &mut dyn Listener) -> Result<Finished, LabError> {
-    let mut bench = Bench::set_up(request, request.runs, listener)?;
+pub fn find_max(request: &ExperimentRequest<'_>, slo: &Slo, listener: &mut dyn Listener) -> Result<Finished, LabError> {
+    let mut bench = PreparedExperiment::set_up(request, request.runs, listener)?;
     let finished = find_max_on(&mut bench, request, slo, listener);
     bench.end(finished, listener)
 }
 
 fn find_max_on(
-    bench: &mut Bench<'_>,
-    request: &Request<'_>,
+    bench: &mut PreparedExperiment<'_>,
+    request: &ExperimentRequest<'_>,
     slo: &Slo,
     listener: &mut dyn Listener,
 ) -> Result<Finished, LabError> {
@@ -48,7 +48,7 @@ struct Records {
 }
 
 fn search(
-    bench: &mut Bench<'_>,
+    bench: &mut PreparedExperiment<'_>,
     records: &mut Records,
     slo: &Slo,
     listener: &mut dyn Listener,
@@ -63,7 +63,7 @@ fn search(
     let mut failures_in_a_row = 0;
     loop {
         match search.next() {
-            Next::Try(rate) => {
+            SearchStep::Try(rate) => {
                 let trial = records.run(bench, Some(rate), listener)?;
                 if let Some(reason) = failure(&trial) {
                     failures_in_a_row += 1;
@@ -74,14 +74,14 @@ fn search(
                 }
                 failures_in_a_row = 0;
                 let broken = broken_by(&trial, slo);
-                listener.event(&Event::Preparing(match &broken {
+                listener.event(&ExperimentEvent::Preparing(match &broken {
                     None => format!("{rate}/s held"),
                     Some(why) => format!("{rate}/s did not hold: {why}"),
                 }));
                 search.heard(rate, broken.is_none());
             }
-            Next::Found(_) => return Ok(()),
-            Next::GivenUp => return Err(LabError::SearchUndecided),
+            SearchStep::Found(_) => return Ok(()),
+            SearchStep::GivenUp => return Err(LabError::SearchUndecided),
         }
     }
 }
@@ -113,7 +113,7 @@ impl Records {
     /// One trial more: of a closed loop where there is no rate.
     fn run(
         &mut self,
-        bench: &mut Bench<'_>,
+        bench: &mut PreparedExperiment<'_>,
         rate: Option<f64>,
         listener: &mut dyn Listener,
     ) -> Result<Trial, LabError> {

@@ -9,17 +9,17 @@ use truetps_sandbox::{Home, RunningServer, ServerBinary};
 
 use crate::error::LabError;
 use crate::event::Listener;
-use crate::foreign::{Guest, LogReader};
-use crate::stand::Stands;
+use crate::foreign::{ExternalSession, LogReader};
+use crate::stand::PrivateServers;
 
 /// A server's program, and the name that the user has given it.
 #[derive(Debug, Clone)]
-pub struct Program {
+pub struct ServerProgram {
     pub name: Option<String>,
     pub binary: ServerBinary,
 }
 
-impl Program {
+impl ServerProgram {
     /// `mysql-8.0 (mysql 8.0.15)`.
     pub(crate) fn what(&self) -> String {
         let what = format!("{} {}", self.binary.flavour, self.binary.version);
@@ -29,16 +29,16 @@ impl Program {
 
 /// Where servers come from.
 #[derive(Clone, Copy)]
-pub enum Place<'a> {
+pub enum ServerSource<'a> {
     /// Servers of these programs, started for the experiment: one, or one for each level of the factor `server`.
-    Private { home: &'a Home, programs: &'a [Program] },
+    Private { home: &'a Home, programs: &'a [ServerProgram] },
     /// A server that runs already. Its tables live in a schema that is made for them and dropped in the end.
-    Given(&'a Foreign),
+    Given(&'a ExternalServer),
 }
 
 /// A server that is somebody's, and what may be done there.
 #[derive(Debug)]
-pub struct Foreign {
+pub struct ExternalServer {
     pub target: Target,
     pub schema: String,
     /// The schema is there, and whoever named it says that tables may be made in it.
@@ -47,13 +47,13 @@ pub struct Foreign {
     pub journals: PathBuf,
 }
 
-pub(crate) enum Ground<'a> {
-    Private(Box<Stands<'a>>),
-    Guest(Box<Guest<'a>>),
+pub(crate) enum ServerProvider<'a> {
+    Private(Box<PrivateServers<'a>>),
+    Guest(Box<ExternalSession<'a>>),
 }
 
 /// A server that is ready for a trial.
-pub(crate) struct Site<'l> {
+pub(crate) struct TrialServer<'l> {
     /// For everything that is not measured.
     pub(crate) client: &'l mut Client,
     /// Of a server of the user: reads how much it writes to its logs.
@@ -72,7 +72,7 @@ pub(crate) struct Site<'l> {
     pub(crate) notes: Vec<String>,
 }
 
-impl Ground<'_> {
+impl ServerProvider<'_> {
     /// What the levels of dynamic factors bring along.
     pub(crate) fn couplings(&self) -> &[Coupling] {
         match self {
@@ -94,11 +94,11 @@ impl Ground<'_> {
         &mut self,
         configuration: &Configuration,
         listener: &mut dyn Listener,
-    ) -> Result<Site<'_>, LabError> {
+    ) -> Result<TrialServer<'_>, LabError> {
         match self {
             Self::Private(stands) => {
                 let live = stands.ready(configuration, listener)?;
-                Ok(Site {
+                Ok(TrialServer {
                     client: &mut live.client,
                     log: None,
                     target: &live.target,

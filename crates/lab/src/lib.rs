@@ -27,17 +27,17 @@ mod watch;
 pub use duration::estimate;
 pub use ending::ServerSession;
 pub use error::LabError;
-pub use event::{Event, Listener};
-pub use experiment::{Finished, Pin, Request, check_settings, resume, start};
+pub use event::{ExperimentEvent, Listener};
+pub use experiment::{ExperimentRequest, Finished, Pin, check_settings, resume, start};
 pub use find_max::find_max;
 pub use foreign::{
-    ForeignError, Journal, Restored, Surety, Unfinished, refuse_system_schema, rehearse, replication_warning, restore,
-    unfinished,
+    ForeignError, IdentityProof, Journal, LeftJournals, Restored, refuse_system_schema, rehearse, replication_warning,
+    restore, unfinished,
 };
-pub use ground::{Foreign, Place, Program};
+pub use ground::{ExternalServer, ServerProgram, ServerSource};
 pub use schedule::schedule;
 pub use setting::SettingError;
 pub use setup::make_room_for_clients;
-pub use trial::{Seen, TrialContext, connect_timeout, run_trial};
+pub use trial::{TrialContext, TrialObservation, connect_timeout, run_trial};
 pub use truetps_engine::SuspensionWatch;
-pub use watch::{Watch, Watched};
+pub use watch::{TrialWatch, WatchedServer};

@@ -31,7 +31,7 @@ const ORDERED_TYPES: [&str; 12] = [
 
 /// How the rows of a table are divided.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Parts {
+pub(crate) enum TableParts {
     /// By ranges of the primary key's columns, quoted, of so many rows.
     Key { columns: Vec<String>, rows: u64 },
     /// By ranges of pages. `has_tid_ranges`: the server finds a range of pages without reading the whole table.
@@ -40,7 +40,7 @@ pub(crate) enum Parts {
     Whole,
 }
 
-impl Parts {
+impl TableParts {
     /// Asks the server how the rows of `from` can be divided.
     pub(crate) fn of(client: &mut Client, table: &Table, from: &str) -> Result<Self, DriverError> {
         if client.dialect() == Dialect::Postgres {
@@ -314,7 +314,7 @@ connections = [1]
         // As on a server without ranges of pages.
         client.execute("CREATE TABLE again (LIKE pairs)").unwrap();
         let sum = "SELECT COUNT(*) || md5(string_agg(a || b || c, ',' ORDER BY a)) FROM ";
-        let parts = Parts::Pages { has_tid_ranges: false };
+        let parts = TableParts::Pages { has_tid_ranges: false };
         assert!(parts.copy(&mut client, "pairs", "again", &mut |_, rows| rows <= ROWS_MAX).unwrap());
         let copied = ["pairs", "again"].map(|table| client.query_value(&format!("{sum}{table}")).unwrap());
         assert_eq!(copied[0], copied[1], "every row is there, once");

@@ -1,7 +1,7 @@
 //! The order of trials: randomised, interleaved blocks, decided before the first trial starts.
 
 use truetps_record::{CONNECTIONS, Configuration, Plan, ScheduledTrial, TrialRole};
-use truetps_workload::Stream;
+use truetps_workload::RandomStream;
 
 /// All trials of an experiment in order. Each block is one random permutation of the plan's configurations; with an A/A
 /// pair, one of them stands in it twice, at two random places. The same plan and seed give the same order.
@@ -12,7 +12,7 @@ pub fn schedule(plan: &Plan) -> Vec<ScheduledTrial> {
     for block in 0..plan.design.blocks {
         let mut order: Vec<_> = configurations.iter().map(|c| (TrialRole::Cell, c.clone())).collect();
         order.extend(twin.clone().map(|c| (TrialRole::AaTwin, c)));
-        shuffle(&mut order, &mut Stream::new(plan.design.seed, u64::from(block)));
+        shuffle(&mut order, &mut RandomStream::new(plan.design.seed, u64::from(block)));
         for (position, (role, configuration)) in order.into_iter().enumerate() {
             let name = format!("trial-{:04}", trials.len() + 1);
             trials.push(ScheduledTrial { name, block, position: position as u32, role, configuration });
@@ -36,7 +36,7 @@ fn aa_configuration(plan: &Plan, configurations: &[Configuration]) -> Configurat
 }
 
 /// Fisher and Yates, from the back.
-fn shuffle<T>(list: &mut [T], stream: &mut Stream) {
+fn shuffle<T>(list: &mut [T], stream: &mut RandomStream) {
     for last in (1..list.len()).rev() {
         list.swap(last, stream.below(last as u64 + 1) as usize);
     }

@@ -14,7 +14,7 @@ const TRIALS_NEEDED: u32 = 3;
 const TRIALS_MAX: u32 = 30;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Next {
+pub(crate) enum SearchStep {
     Try(f64),
     /// The highest rate that held, and the lowest that did not. `None`: not even the lowest rate that was tried held.
     Found(Option<f64>),
@@ -39,9 +39,9 @@ impl Search {
         self.heard.push((rate, held));
     }
 
-    pub(crate) fn next(&self) -> Next {
+    pub(crate) fn next(&self) -> SearchStep {
         if self.heard.is_empty() {
-            return Next::Try(self.guess);
+            return SearchStep::Try(self.guess);
         }
         let best = self.best();
         let broken = self.heard.iter().filter(|(_, held)| !held).map(|(rate, _)| *rate).reduce(f64::min);
@@ -51,18 +51,18 @@ impl Search {
         };
         let confirmed = best.is_some_and(|best| self.trials_of(best) >= TRIALS_NEEDED);
         if is_close && confirmed {
-            return Next::Found(best);
+            return SearchStep::Found(best);
         }
         if self.heard.len() as u32 >= TRIALS_MAX {
-            return Next::GivenUp;
+            return SearchStep::GivenUp;
         }
         match (best, broken) {
-            (Some(best), Some(_)) if is_close => Next::Try(best),
-            (Some(best), Some(broken)) => Next::Try(between(best, broken)),
-            (Some(best), None) => Next::Try(round(best * STEP_UP)),
-            (None, Some(broken)) if broken * STEP_DOWN < 0.001 => Next::Found(None),
-            (None, Some(broken)) => Next::Try(round(broken * STEP_DOWN)),
-            (None, None) => Next::Try(self.guess),
+            (Some(best), Some(_)) if is_close => SearchStep::Try(best),
+            (Some(best), Some(broken)) => SearchStep::Try(between(best, broken)),
+            (Some(best), None) => SearchStep::Try(round(best * STEP_UP)),
+            (None, Some(broken)) if broken * STEP_DOWN < 0.001 => SearchStep::Found(None),
+            (None, Some(broken)) => SearchStep::Try(round(broken * STEP_DOWN)),
+            (None, None) => SearchStep::Try(self.guess),
         }
     }
 
@@ -99,11 +99,11 @@ fn round(rate: f64) -> f64 {
 mod tests {
     use super::*;
 
-    fn find(guess: f64, mut holds: impl FnMut(f64, usize) -> bool) -> (Next, usize) {
+    fn find(guess: f64, mut holds: impl FnMut(f64, usize) -> bool) -> (SearchStep, usize) {
         let mut search = Search::new(guess);
         for n in 0.. {
             match search.next() {
-                Next::Try(rate) => {
+                SearchStep::Try(rate) => {
                     let held = holds(rate, n);
                     search.heard(rate, held);
                 }
@@ -118,7 +118,7 @@ mod tests {
         for capacity in [0.9, 37.0, 1_000.0, 48_211.0, 900_000.0] {
             for guess in [0.3, 0.8, 1.0, 1.4, 8.0] {
                 let (end, trials) = find(capacity * guess, |rate, _| rate <= capacity);
-                let Next::Found(Some(rate)) = end else { panic!("{capacity} from {guess}: {end:?}") };
+                let SearchStep::Found(Some(rate)) = end else { panic!("{capacity} from {guess}: {end:?}") };
                 assert!(rate <= capacity && rate * RESOLUTION * 1.01 >= capacity, "{rate} for {capacity} from {guess}");
                 assert!(trials <= 22, "{trials} trials for {capacity} from {guess}");
             }
@@ -130,14 +130,14 @@ mod tests {
     fn a_lucky_trial_is_not_the_answer() {
         let mut lucky = true;
         let (end, _) = find(1_900.0, |rate, _| rate <= 1_500.0 || (rate <= 2_000.0 && std::mem::take(&mut lucky)));
-        let Next::Found(Some(rate)) = end else { panic!("{end:?}") };
+        let SearchStep::Found(Some(rate)) = end else { panic!("{end:?}") };
         assert!((1_425.0..=1_500.0).contains(&rate), "{rate}");
     }
 
     #[test]
     fn a_server_that_holds_nothing_or_anything_ends_the_search() {
-        assert_eq!(find(10.0, |_, _| false).0, Next::Found(None));
-        assert_eq!(find(10.0, |_, _| true).0, Next::GivenUp);
+        assert_eq!(find(10.0, |_, _| false).0, SearchStep::Found(None));
+        assert_eq!(find(10.0, |_, _| true).0, SearchStep::GivenUp);
         // Contradictions: good or bad by turns.
         let (end, trials) = find(1_000.0, |_, n| n % 2 == 0);
         assert!(trials <= TRIALS_MAX as usize, "{end:?}");

@@ -11,25 +11,25 @@ use truetps_sandbox::{
 use truetps_workload::Workload;
 
 use crate::error::LabError;
-use crate::event::{Event, Listener};
-use crate::experiment::{Request, check_settings};
-use crate::foreign::Guest;
-use crate::ground::{Foreign, Ground, Place, Program};
-use crate::stand::{Kind, Stands};
+use crate::event::{ExperimentEvent, Listener};
+use crate::experiment::{ExperimentRequest, check_settings};
+use crate::foreign::ExternalSession;
+use crate::ground::{ExternalServer, ServerProgram, ServerProvider, ServerSource};
+use crate::stand::{PrivateServers, ServerUnderTest};
 use crate::tables::{Ownership, Tables};
 
 /// What an experiment stands on, where it runs, and which servers they are: one at least.
-type Ready<'a> = (Ground<'a>, HostFacts, Vec<ServerFacts>);
+type ReadyServers<'a> = (ServerProvider<'a>, HostFacts, Vec<ServerFacts>);
 
 /// Prepares private servers; records go below `records`. An error means that nothing was measured.
 pub(crate) fn private<'a>(
-    request: &Request<'a>,
+    request: &ExperimentRequest<'a>,
     home: &'a Home,
-    programs: &'a [Program],
+    programs: &'a [ServerProgram],
     records: &Path,
     load: ServerLoad,
     listener: &mut dyn Listener,
-) -> Result<Ready<'a>, LabError> {
+) -> Result<ReadyServers<'a>, LabError> {
     let plan = request.plan;
     let catalogues = check_settings(plan, programs, home.user())?;
     ExperimentFolder::check_writable(records).map_err(LabError::NoRecords)?;
@@ -39,7 +39,7 @@ pub(crate) fn private<'a>(
     let mut facts = Vec::new();
     let mut kinds = Vec::new();
     for (program, catalogue) in programs.iter().zip(&catalogues) {
-        let Program { name, binary } = program;
+        let ServerProgram { name, binary } = program;
         let chosen = chosen_settings(host.memory_bytes, load, binary.flavour, binary.version);
         let chosen = if plan.probe.waits { with_waits(chosen, binary.flavour) } else { chosen };
         let chosen = catalogue.keep_known(chosen);
@@ -56,34 +56,34 @@ pub(crate) fn private<'a>(
         let dialect = binary.family().dialect();
         let workload = truetps_workload::build(&plan.largest_workload(), dialect, plan.design.seed)?;
         let refills = plan.design.datadir == DatadirState::Refill;
-        kinds.push(Kind::new(program, fixed, Tables::new(&*workload, refills, Ownership::Private(dialect))));
+        kinds.push(ServerUnderTest::new(program, fixed, Tables::new(&*workload, refills, Ownership::Private(dialect))));
     }
-    let mut stands = Stands::new(request, home, kinds);
+    let mut stands = PrivateServers::new(request, home, kinds);
     stands.prepare(listener)?;
-    Ok((Ground::Private(Box::new(stands)), host, facts))
+    Ok((ServerProvider::Private(Box::new(stands)), host, facts))
 }
 
 /// Makes a schema in a server of the user and fills it.
 pub(crate) fn given<'a>(
-    request: &Request<'a>,
-    foreign: &Foreign,
+    request: &ExperimentRequest<'a>,
+    foreign: &ExternalServer,
     records: &Path,
     load: ServerLoad,
     workload: &dyn Workload,
     listener: &mut dyn Listener,
-) -> Result<Ready<'a>, LabError> {
+) -> Result<ReadyServers<'a>, LabError> {
     ExperimentFolder::check_writable(records).map_err(LabError::NoRecords)?;
     make_room_for_clients(load.connections_max)?;
     if request.plan.probe.waits {
         let text = "probe.waits is for private servers: what this one times is left as it is";
-        listener.event(&Event::Warning(text.to_owned()));
+        listener.event(&ExperimentEvent::Warning(text.to_owned()));
     }
-    listener.event(&Event::Preparing(format!("logging in to {}", foreign.target)));
-    let (mut guest, server) = Guest::enter(request, foreign, workload, listener)?;
+    listener.event(&ExperimentEvent::Preparing(format!("logging in to {}", foreign.target)));
+    let (mut guest, server) = ExternalSession::enter(request, foreign, workload, listener)?;
     if let Err(error) = guest.prepare(listener) {
         return Err(error.and_not_left(guest.leave(listener)));
     }
-    Ok((Ground::Guest(Box::new(guest)), host_facts(records, None), vec![server]))
+    Ok((ServerProvider::Guest(Box::new(guest)), host_facts(records, None), vec![server]))
 }
 
 /// Raises the limit of open files to what so many clients need.
@@ -109,17 +109,17 @@ fn warn_of_leftovers(home: &Home, listener: &mut dyn Listener) -> Result<(), Lab
     for kept in kept {
         let (path, pid) = (kept.path.display(), kept.server_pid);
         let text = format!("kept what a killed run left in {path}: process {pid} runs a server there");
-        listener.event(&Event::Warning(text));
+        listener.event(&ExperimentEvent::Warning(text));
     }
     for cleaned in removed {
         let killed = if cleaned.servers_killed > 0 { ", and ended its server" } else { "" };
         let path = cleaned.entry.path.display();
-        listener.event(&Event::Warning(format!("removed what a killed run left in {path}{killed}")));
+        listener.event(&ExperimentEvent::Warning(format!("removed what a killed run left in {path}{killed}")));
     }
     Ok(())
 }
 
-impl Place<'_> {
+impl ServerSource<'_> {
     /// Of the server that has this name; of the first one, where a plan names none.
     pub(crate) fn dialect(&self, server: Option<&str>) -> Dialect {
         match self {

@@ -16,11 +16,11 @@ use truetps_sandbox::{
     taken_differently,
 };
 
-use crate::coupling::{self, Started, Variables};
+use crate::coupling::{self, ShownVariables, Started};
 use crate::error::LabError;
-use crate::event::{Event, Listener};
-use crate::experiment::Request;
-use crate::ground::Program;
+use crate::event::{ExperimentEvent, Listener};
+use crate::experiment::ExperimentRequest;
+use crate::ground::ServerProgram;
 use crate::private_setting;
 use crate::setting::{Changeable, SettingError};
 use crate::tables::{SCHEMA, Tables, wait_for_quiet};
@@ -36,8 +36,8 @@ type StartLevels = IndexMap<String, SettingValue>;
 type RefusedLevel = (String, SettingValue, SettingError);
 
 /// One of the servers that are compared, and what was found out about it.
-pub(crate) struct Kind<'a> {
-    program: &'a Program,
+pub(crate) struct ServerUnderTest<'a> {
+    program: &'a ServerProgram,
     /// Settings that are the same in all its trials.
     fixed: Settings,
     /// Those of the workload, in this server's words.
@@ -46,8 +46,8 @@ pub(crate) struct Kind<'a> {
     at_start: Vec<String>,
 }
 
-impl<'a> Kind<'a> {
-    pub(crate) fn new(program: &'a Program, fixed: Settings, tables: Tables) -> Self {
+impl<'a> ServerUnderTest<'a> {
+    pub(crate) fn new(program: &'a ServerProgram, fixed: Settings, tables: Tables) -> Self {
         Self { program, fixed, tables, at_start: Vec::new() }
     }
 
@@ -65,7 +65,7 @@ impl<'a> Kind<'a> {
     }
 }
 
-struct Stand {
+struct PreparedServer {
     /// Its place among the kinds.
     kind: usize,
     levels: StartLevels,
@@ -73,7 +73,7 @@ struct Stand {
 }
 
 /// A server that runs, and a client for everything that is not measured.
-pub(crate) struct Live {
+pub(crate) struct LiveServer {
     stand: usize,
     pub(crate) server: RunningServer,
     /// Where the load connects to.
@@ -83,22 +83,22 @@ pub(crate) struct Live {
     pub(crate) notes: Vec<String>,
 }
 
-pub(crate) struct Stands<'a> {
+pub(crate) struct PrivateServers<'a> {
     plan: &'a Plan,
     home: &'a Home,
     /// One, or one for each level of the factor `server`.
-    kinds: Vec<Kind<'a>>,
+    kinds: Vec<ServerUnderTest<'a>>,
     stop: &'a AtomicBool,
     /// Cores that servers are bound to; empty: none.
     cores: &'a [u32],
     couplings: Vec<Coupling>,
-    list: Vec<Stand>,
-    live: Option<Live>,
+    list: Vec<PreparedServer>,
+    live: Option<LiveServer>,
 }
 
-impl<'a> Stands<'a> {
-    pub(crate) fn new(request: &Request<'a>, home: &'a Home, kinds: Vec<Kind<'a>>) -> Self {
-        let Request { plan, stop, pin, .. } = *request;
+impl<'a> PrivateServers<'a> {
+    pub(crate) fn new(request: &ExperimentRequest<'a>, home: &'a Home, kinds: Vec<ServerUnderTest<'a>>) -> Self {
+        let ExperimentRequest { plan, stop, pin, .. } = *request;
         Self { plan, home, kinds, stop, cores: &pin.server, couplings: Vec::new(), list: Vec::new(), live: None }
     }
 
@@ -136,14 +136,15 @@ impl<'a> Stands<'a> {
         kind: usize,
         listener: &mut dyn Listener,
     ) -> Result<(Sandbox, (RunningServer, Client)), LabError> {
-        listener.event(&Event::Preparing(format!("starting {}", self.kinds[kind].program.what())));
+        listener.event(&ExperimentEvent::Preparing(format!("starting {}", self.kinds[kind].program.what())));
         let sandbox = self.create_sandbox(kind, &StartLevels::new())?;
         let (server, mut client) = self.boot(kind, &sandbox, &StartLevels::new())?;
         let base = effective_variables(&mut client)?;
         for mismatch in taken_differently(&mut client, &self.kinds[kind].fixed)? {
             let Mismatch { name, wanted, found } = mismatch;
-            listener
-                .event(&Event::Warning(format!("the server made {found} of {name} = {wanted}, truetps's own choice")));
+            listener.event(&ExperimentEvent::Warning(format!(
+                "the server made {found} of {name} = {wanted}, truetps's own choice"
+            )));
         }
         let refused = self.try_levels(kind, &mut client)?;
         drop(client);
@@ -189,7 +190,7 @@ impl<'a> Stands<'a> {
         &mut self,
         kind: usize,
         sandbox: &Sandbox,
-        base: &Variables,
+        base: &ShownVariables,
     ) -> Result<(RunningServer, Client), LabError> {
         let mut started = Vec::new();
         for (name, levels) in self.plan.setting_factors() {
@@ -227,7 +228,7 @@ impl<'a> Stands<'a> {
         sandbox: &Sandbox,
         name: &str,
         level: &SettingValue,
-    ) -> Result<Variables, LabError> {
+    ) -> Result<ShownVariables, LabError> {
         let levels = StartLevels::from([(name.to_owned(), level.clone())]);
         let (server, mut client) = self.boot(kind, sandbox, &levels)?;
         let variables = effective_variables(&mut client)?;
@@ -252,7 +253,7 @@ impl<'a> Stands<'a> {
     /// Which server a configuration is about.
     fn kind_of(&self, configuration: &Configuration) -> usize {
         let name = configuration.server();
-        let is_it = |kind: &Kind<'_>| name.is_some() && kind.program.name.as_deref() == name;
+        let is_it = |kind: &ServerUnderTest<'_>| name.is_some() && kind.program.name.as_deref() == name;
         self.kinds.iter().position(is_it).unwrap_or(0)
     }
 
@@ -297,7 +298,7 @@ impl<'a> Stands<'a> {
         let loaded = self.kinds[kind].tables.load(
             &mut client,
             &mut |_, filled| {
-                listener.event(&Event::Loading { rows: filled.rows, of: filled.of });
+                listener.event(&ExperimentEvent::Loading { rows: filled.rows, of: filled.of });
                 !stop.load(Ordering::Relaxed)
             },
             // A private server goes as a whole.
@@ -306,7 +307,7 @@ impl<'a> Stands<'a> {
         if !loaded {
             return Err(LabError::Interrupted);
         }
-        listener.event(&Event::Preparing("wearing in the server's redo log".to_owned()));
+        listener.event(&ExperimentEvent::Preparing("wearing in the server's redo log".to_owned()));
         drop(client);
         server.wear_in_wal()?;
         server.stop(STOP_TIMEOUT)?;
@@ -314,7 +315,7 @@ impl<'a> Stands<'a> {
         if self.plan.design.datadir == DatadirState::FreshCopy {
             sandbox.keep_prepared()?;
         }
-        self.list.push(Stand { kind, levels, sandbox });
+        self.list.push(PreparedServer { kind, levels, sandbox });
         Ok(())
     }
 
@@ -323,7 +324,7 @@ impl<'a> Stands<'a> {
         &mut self,
         configuration: &Configuration,
         listener: &mut dyn Listener,
-    ) -> Result<&mut Live, LabError> {
+    ) -> Result<&mut LiveServer, LabError> {
         let kind = self.kind_of(configuration);
         let levels = self.kinds[kind].start_levels(configuration);
         let known = self.list.iter().position(|stand| stand.kind == kind && stand.levels == levels);
@@ -344,7 +345,7 @@ impl<'a> Stands<'a> {
         }
     }
 
-    fn ready_on(&mut self, number: usize, configuration: &Configuration) -> Result<Live, LabError> {
+    fn ready_on(&mut self, number: usize, configuration: &Configuration) -> Result<LiveServer, LabError> {
         let mut live = self.live_on(number)?;
         // Before the tables are filled: a setting may decide how that is done, and what is kept in memory.
         self.set_dynamic(&mut live.client, configuration)?;
@@ -372,7 +373,7 @@ impl<'a> Stands<'a> {
 
     /// The server of this stand: the one that runs, or a new start. Where some trials need a new start, all get one, so
     /// that none inherits what a server remembers of the trial before.
-    fn live_on(&mut self, number: usize) -> Result<Live, LabError> {
+    fn live_on(&mut self, number: usize) -> Result<LiveServer, LabError> {
         let is_refilled = self.plan.design.datadir == DatadirState::Refill;
         let needs_none = self.kinds.len() == 1 && self.kinds[0].at_start.is_empty();
         let keeps_running = is_refilled && needs_none;
@@ -392,7 +393,7 @@ impl<'a> Stands<'a> {
             notes.extend(self.kinds[stand.kind].tables.flush(&mut client)?);
         }
         let target = server.target(SCHEMA);
-        Ok(Live { stand: number, server, target, client, notes })
+        Ok(LiveServer { stand: number, server, target, client, notes })
     }
 
     /// Stops the server that runs. With fresh copies its data is thrown away, so that it need not be asked politely.

@@ -7,7 +7,7 @@ use truetps_workload::{Table, Workload};
 
 use crate::error::LabError;
 use crate::foreign::Made;
-use crate::portions::{self, Parts};
+use crate::portions::{self, TableParts};
 
 /// Schema that all of truetps's tables live in, but for a private PostgreSQL, which has one database.
 pub(crate) const SCHEMA: &str = "truetps";
@@ -153,15 +153,15 @@ impl Tables {
         matches!(self.ownership, Ownership::Guest(_))
     }
 
-    fn parts(&self, client: &mut Client, table: &Table, from: &str) -> Result<Parts, DriverError> {
-        if self.is_bounded() { Parts::of(client, table, from) } else { Ok(Parts::Whole) }
+    fn parts(&self, client: &mut Client, table: &Table, from: &str) -> Result<TableParts, DriverError> {
+        if self.is_bounded() { TableParts::of(client, table, from) } else { Ok(TableParts::Whole) }
     }
 
     /// Names of loaded tables of the user's server that are refilled in one transaction although they are large.
     pub(crate) fn refilled_whole(&self, client: &mut Client) -> Result<Vec<String>, DriverError> {
         let mut whole = Vec::new();
         for table in self.list.iter().filter(|table| self.is_bounded() && table.rows > portions::rows_max(table)) {
-            if self.parts(client, table, &table.name)? == Parts::Whole {
+            if self.parts(client, table, &table.name)? == TableParts::Whole {
                 whole.push(table.name.clone());
             }
         }

@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use truetps_driver::{Connector, Target};
 use truetps_engine::{
-    Ending, LoadSpec, Observer, Outcome, Quota, SuspensionWatch, WorkerShares, generator_limited, sustained,
+    LoadSpec, Observer, Quota, RunEnding, RunOutcome, SuspensionWatch, WorkerShares, generator_limited, sustained,
     was_suspended,
 };
-use truetps_probe::{HostCpu, Presence, ServerUse, clock, cores_of, own_cores, server_use};
+use truetps_probe::{HostCpu, RunPresence, ServerUse, clock, cores_of, own_cores, server_use};
 use truetps_record::{
     Configuration, EngineFacts, FolderError, Histogram, Interval, Measured, OtherRun, Phase, Plan, ProbeSample,
     ProbeSpec, Protocol, ResourceUse, Suspension, Trial, TrialWriter, Validity,
@@ -16,7 +16,7 @@ use truetps_record::{
 use truetps_workload::Workload;
 
 use crate::pacing::pacing;
-use crate::watch::{Watch, Watched};
+use crate::watch::{TrialWatch, WatchedServer};
 
 /// All clients must be connected within this time.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
@@ -40,14 +40,14 @@ pub struct TrialContext<'a> {
     /// A trial of which a larger share has failed is no evidence. 0: each failure counts, also outside the measure phase.
     pub failed_share_max: f64,
     /// Where other runs of truetps are seen.
-    pub presence: &'a Presence,
+    pub presence: &'a RunPresence,
     /// How server and host are watched meanwhile; `None`: they are not.
     pub probe: Option<&'a ProbeSpec>,
 }
 
 /// What is seen of a trial while it runs.
 #[derive(Debug, Clone, Copy)]
-pub enum Seen<'a> {
+pub enum TrialObservation<'a> {
     /// An interval is over.
     Interval(&'a Interval, &'a Histogram),
     /// Server or host were read.
@@ -91,8 +91,8 @@ pub fn run_trial(
     context: &TrialContext<'_>,
     trial: &mut Trial,
     writer: &mut TrialWriter,
-    on_seen: &mut dyn FnMut(Seen<'_>),
-) -> Result<Option<Outcome>, FolderError> {
+    on_seen: &mut dyn FnMut(TrialObservation<'_>),
+) -> Result<Option<RunOutcome>, FolderError> {
     let watch = begin_watch(context, trial, writer);
     let mut keeper = Keeper {
         writer,
@@ -149,10 +149,11 @@ pub fn run_trial(
 }
 
 /// A trial whose probe cannot be kept is as good as any: it is said, and nobody is watched.
-fn begin_watch(context: &TrialContext<'_>, trial: &mut Trial, writer: &TrialWriter) -> Option<Watch> {
+fn begin_watch(context: &TrialContext<'_>, trial: &mut Trial, writer: &TrialWriter) -> Option<TrialWatch> {
     let spec = context.probe.filter(|spec| spec.enabled)?;
-    let watched = Watched::beside_load(context.target, context.server_pid, context.load.clients);
-    let begun = Watch::begin(watched, Duration::from_secs_f64(spec.interval_s), |header| writer.begin_probe(header));
+    let watched = WatchedServer::beside_load(context.target, context.server_pid, context.load.clients);
+    let begun =
+        TrialWatch::begin(watched, Duration::from_secs_f64(spec.interval_s), |header| writer.begin_probe(header));
     begun.map_err(|error| trial.notes.push(not_kept(&error))).ok()
 }
 
@@ -162,12 +163,12 @@ fn not_kept(error: &FolderError) -> String {
 
 /// What server and host have used so far.
 #[derive(Debug, Clone, Copy)]
-struct Reading {
+struct UsageReading {
     server: Option<ServerUse>,
     host: Option<HostCpu>,
 }
 
-impl Reading {
+impl UsageReading {
     fn take(server_pid: Option<u32>) -> Self {
         Self { server: server_pid.and_then(server_use), host: HostCpu::read() }
     }
@@ -176,13 +177,13 @@ impl Reading {
 /// Writes intervals as they come, and reads what the server has used where the measure phase begins and ends.
 struct Keeper<'a> {
     writer: &'a mut TrialWriter,
-    on_seen: &'a mut dyn FnMut(Seen<'_>),
-    watch: Option<Watch>,
-    presence: &'a Presence,
+    on_seen: &'a mut dyn FnMut(TrialObservation<'_>),
+    watch: Option<TrialWatch>,
+    presence: &'a RunPresence,
     beside: Vec<OtherRun>,
     server_pid: Option<u32>,
-    at_start: Option<Reading>,
-    at_end: Option<Reading>,
+    at_start: Option<UsageReading>,
+    at_end: Option<UsageReading>,
     error: Option<FolderError>,
     suspension_watch: SuspensionWatch,
     /// When the first transaction started, or this began.
@@ -193,21 +194,21 @@ struct Keeper<'a> {
 impl Keeper<'_> {
     fn meet(&mut self, runs: Vec<OtherRun>) {
         for news in self.presence.meet(runs, &mut self.beside) {
-            (self.on_seen)(Seen::OtherRun(&news));
+            (self.on_seen)(TrialObservation::OtherRun(&news));
         }
     }
 
     fn look_for_suspensions(&mut self) {
         let all = self.suspension_watch.since(self.zero);
         for new in &all[self.suspensions.len().min(all.len())..] {
-            (self.on_seen)(Seen::Suspended(*new));
+            (self.on_seen)(TrialObservation::Suspended(*new));
         }
         self.suspensions = all;
     }
 
     fn show_samples(&mut self) {
-        for sample in self.watch.iter().flat_map(Watch::samples) {
-            (self.on_seen)(Seen::Sample(&sample));
+        for sample in self.watch.iter().flat_map(TrialWatch::samples) {
+            (self.on_seen)(TrialObservation::Sample(&sample));
         }
     }
 
@@ -233,14 +234,14 @@ impl Observer for Keeper<'_> {
         }
         match phase {
             Phase::WarmUp => {}
-            Phase::Measure => self.at_start = Some(Reading::take(self.server_pid)),
-            Phase::Drain => self.at_end = Some(Reading::take(self.server_pid)),
+            Phase::Measure => self.at_start = Some(UsageReading::take(self.server_pid)),
+            Phase::Drain => self.at_end = Some(UsageReading::take(self.server_pid)),
         }
     }
 
     fn interval(&mut self, interval: &Interval, histogram: &Histogram) -> Result<(), String> {
         self.look_for_suspensions();
-        (self.on_seen)(Seen::Interval(interval, histogram));
+        (self.on_seen)(TrialObservation::Interval(interval, histogram));
         self.meet(self.presence.arrivals());
         self.show_samples();
         if self.error.is_some() {
@@ -255,24 +256,24 @@ impl Observer for Keeper<'_> {
 }
 
 /// What makes the figures untrue, the gravest first.
-fn validity(outcome: &Outcome, load: &LoadSpec, failed_share_max: f64) -> Validity {
+fn validity(outcome: &RunOutcome, load: &LoadSpec, failed_share_max: f64) -> Validity {
     let invalid = |reason: String| Validity::Invalid(reason);
     let first = |errors: &[truetps_record::ErrorCount]| {
         errors.first().map_or("no error was reported".to_owned(), |e| e.first_message.clone())
     };
     match &outcome.ending {
-        Ending::ObserverFailed(error) => return invalid(format!("not recorded to the end: {error}")),
-        Ending::NobodyConnected => {
+        RunEnding::ObserverFailed(error) => return invalid(format!("not recorded to the end: {error}")),
+        RunEnding::NobodyConnected => {
             let room = session_of_ours(&outcome.connect_errors);
             return invalid(format!("no client could connect: {}{room}", first(&outcome.connect_errors)));
         }
-        Ending::AllClientsLost => {
+        RunEnding::AllClientsLost => {
             let errors = if outcome.errors.is_empty() { &outcome.errors_elsewhere } else { &outcome.errors };
             return invalid(format!("all clients lost their connection: {}", first(errors)));
         }
-        Ending::Fatal(error) => return invalid(format!("ended by an error that the plan calls fatal: {error}")),
-        Ending::Interrupted => return Validity::Partial("interrupted".to_owned()),
-        Ending::Complete => {}
+        RunEnding::Fatal(error) => return invalid(format!("ended by an error that the plan calls fatal: {error}")),
+        RunEnding::Interrupted => return Validity::Partial("interrupted".to_owned()),
+        RunEnding::Complete => {}
     }
     if outcome.clients_failed > 0 {
         let (failed, message) = (outcome.clients_failed, first(&outcome.connect_errors));
@@ -322,12 +323,12 @@ fn validity(outcome: &Outcome, load: &LoadSpec, failed_share_max: f64) -> Validi
     }
 }
 
-fn nothing_scheduled(outcome: &Outcome) -> bool {
+fn nothing_scheduled(outcome: &RunOutcome) -> bool {
     outcome.open_loop.as_ref().is_some_and(|open| open.starts.scheduled + open.starts.queued_in == 0)
 }
 
 /// `3 675 of 5 500 clients never finished a transaction in the 0.8 s that were measured`.
-fn never_finished(outcome: &Outcome) -> Option<String> {
+fn never_finished(outcome: &RunOutcome) -> Option<String> {
     let (n, of) = (outcome.clients_unfinished, outcome.clients_finished + outcome.clients_unfinished);
     let seconds = outcome.measure_length.as_secs_f64();
     (n > 0)
@@ -344,7 +345,7 @@ fn session_of_ours(errors: &[truetps_record::ErrorCount]) -> &'static str {
     if errors.iter().any(is_limit) { " (truetps needs one session more than there are clients)" } else { "" }
 }
 
-fn engine_facts(context: &TrialContext<'_>, outcome: &Outcome) -> EngineFacts {
+fn engine_facts(context: &TrialContext<'_>, outcome: &RunOutcome) -> EngineFacts {
     let pin = &context.load.pin;
     let own = if pin.is_empty() { own_cores() } else { pin.clone() };
     let shares_cores = context.server_pid.and_then(cores_of).map(|cores| cores.iter().any(|core| own.contains(core)));
@@ -363,7 +364,7 @@ fn engine_facts(context: &TrialContext<'_>, outcome: &Outcome) -> EngineFacts {
     }
 }
 
-fn measured(outcome: &Outcome, readings: Option<(Reading, Reading)>) -> Option<Measured> {
+fn measured(outcome: &RunOutcome, readings: Option<(UsageReading, UsageReading)>) -> Option<Measured> {
     let counts = outcome.measured?;
     // Where each client had its share, what counts is the end of the last one.
     let seconds = outcome.last_end.unwrap_or(outcome.measure_length).as_secs_f64();
@@ -398,7 +399,7 @@ fn measured(outcome: &Outcome, readings: Option<(Reading, Reading)>) -> Option<M
 }
 
 /// Transactions that failed in warm-up and drain.
-fn failed_elsewhere(outcome: &Outcome) -> u64 {
+fn failed_elsewhere(outcome: &RunOutcome) -> u64 {
     outcome.errors_elsewhere.iter().map(|error| error.count).sum()
 }
 
@@ -417,7 +418,7 @@ fn unanswered(oldest: Duration, in_flight: u64, slowest_us: Option<f64>) -> Opti
     })
 }
 
-fn notes(outcome: &Outcome) -> Vec<String> {
+fn notes(outcome: &RunOutcome) -> Vec<String> {
     let elsewhere = failed_elsewhere(outcome);
     let mut notes = Vec::new();
     if outcome.measured.is_some_and(|counts| counts.ok + counts.failed == 0) {
@@ -452,9 +453,9 @@ mod tests {
         check(2190, 0, Some(9720.0), None);
     }
 
-    fn outcome(finished: u32, unfinished: u32, unanswered: u32, drain_answers: u64) -> Outcome {
-        Outcome {
-            ending: Ending::Complete,
+    fn outcome(finished: u32, unfinished: u32, unanswered: u32, drain_answers: u64) -> RunOutcome {
+        RunOutcome {
+            ending: RunEnding::Complete,
             workers: 1,
             mode: truetps_record::DriveMode::Multiplexed,
             connect_ms: 1.0,
@@ -485,7 +486,7 @@ mod tests {
     #[test]
     fn a_trial_that_most_clients_never_finished_is_no_evidence() {
         let load = LoadSpec::closed(5500, 2, Duration::from_millis(800));
-        let check = |outcome: &Outcome, load: &LoadSpec, expect: Option<&str>| {
+        let check = |outcome: &RunOutcome, load: &LoadSpec, expect: Option<&str>| {
             assert_eq!(validity(outcome, load, 0.01).reason(), expect);
         };
         let most = "3675 of 5500 clients never finished a transaction in the 0.8 s that were measured";
@@ -507,7 +508,7 @@ mod tests {
 
     #[test]
     fn a_schedule_without_a_start_is_no_evidence() {
-        let idle = Outcome { open_loop: Some(truetps_record::OpenLoop::default()), ..outcome(0, 0, 0, 0) };
+        let idle = RunOutcome { open_loop: Some(truetps_record::OpenLoop::default()), ..outcome(0, 0, 0, 0) };
         let load = LoadSpec::closed(4, 2, Duration::from_millis(800));
         let reason = validity(&idle, &load, 0.01);
         assert!(

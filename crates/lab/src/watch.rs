@@ -9,7 +9,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use truetps_driver::{DriverError, Target};
-use truetps_probe::{Changes, HostWatch, Reading, ServerWatch, Values};
+use truetps_probe::{Changes, HostWatch, ProbeReading, ProbeValues, ServerWatch};
 use truetps_record::{
     AbsentSignal, Family, FolderError, ProbeHeader, ProbeSample, ProbeSource, ProbeWriter, SCHEMA_VERSION,
 };
@@ -23,14 +23,14 @@ const GOODBYE: Duration = Duration::from_millis(200);
 
 /// What is watched, and what of it is absent.
 #[derive(Debug)]
-pub struct Watched {
+pub struct WatchedServer {
     family: Family,
     server: Option<ServerWatch>,
     host: HostWatch,
     absent: Vec<AbsentSignal>,
 }
 
-impl Watched {
+impl WatchedServer {
     /// The server of a target, with a session of its own, and the host. `pid`: of the server's first process, where it is
     /// known; behind a unix socket it is found.
     ///
@@ -72,9 +72,9 @@ impl Watched {
 }
 
 /// Who is read, and how: `None` where nothing could be read this time.
-type Reader = (ProbeSource, Box<dyn FnMut() -> Option<Reading> + Send>);
+type SampleReader = (ProbeSource, Box<dyn FnMut() -> Option<ProbeReading> + Send>);
 
-enum Command {
+enum WatchCommand {
     /// Ticks count from this moment.
     Clock(Instant),
     /// Read now, whatever the clock says.
@@ -82,32 +82,32 @@ enum Command {
     End,
 }
 
-struct Watcher {
-    commands: Sender<Command>,
+struct WatchThread {
+    commands: Sender<WatchCommand>,
     /// Nothing comes: it closes when the thread has ended.
     ended: Receiver<()>,
     thread: JoinHandle<()>,
 }
 
 /// Server and host are being watched.
-pub struct Watch {
-    sink: Arc<Mutex<Sink>>,
-    watchers: Vec<Watcher>,
+pub struct TrialWatch {
+    sink: Arc<Mutex<ProbeSink>>,
+    watchers: Vec<WatchThread>,
     samples: Receiver<ProbeSample>,
 }
 
-impl Watch {
+impl TrialWatch {
     /// Begins at once. `create` makes the file.
     ///
     /// # Errors
     ///
     /// The file cannot be made.
     pub fn begin(
-        watched: Watched,
+        watched: WatchedServer,
         interval: Duration,
         create: impl FnOnce(&ProbeHeader) -> Result<ProbeWriter, FolderError>,
     ) -> Result<Self, FolderError> {
-        let Watched { family, server, mut host, mut absent } = watched;
+        let WatchedServer { family, server, mut host, mut absent } = watched;
         absent.extend(host.read().absent);
         let header = ProbeHeader {
             schema_version: SCHEMA_VERSION,
@@ -115,7 +115,7 @@ impl Watch {
             family: Some(family),
             absent: absent.clone(),
         };
-        let mut readers: Vec<Reader> = vec![(ProbeSource::Host, Box::new(move || Some(host.read())))];
+        let mut readers: Vec<SampleReader> = vec![(ProbeSource::Host, Box::new(move || Some(host.read())))];
         if let Some(mut server) = server {
             readers.push((ProbeSource::Server, Box::new(move || server.read())));
         }
@@ -123,9 +123,9 @@ impl Watch {
     }
 
     /// A thread for each reader.
-    fn of(readers: Vec<Reader>, absent: &[AbsentSignal], interval: Duration, writer: ProbeWriter) -> Self {
+    fn of(readers: Vec<SampleReader>, absent: &[AbsentSignal], interval: Duration, writer: ProbeWriter) -> Self {
         let (samples_out, samples) = channel();
-        let sink = Sink { writer: Some(writer), zero: None, held: Vec::new(), samples: samples_out, error: None };
+        let sink = ProbeSink { writer: Some(writer), zero: None, held: Vec::new(), samples: samples_out, error: None };
         let sink = Arc::new(Mutex::new(sink));
         let watchers = readers.into_iter().filter_map(|(source, read)| {
             let (sink, changes) = (Arc::clone(&sink), Changes::new(absent));
@@ -137,7 +137,7 @@ impl Watch {
     /// All times count from here.
     pub fn clock(&self, zero: Instant) {
         lock(&self.sink).set_zero(zero);
-        self.tell(|| Command::Clock(zero));
+        self.tell(|| WatchCommand::Clock(zero));
     }
 
     /// Whether all that was read so far was kept.
@@ -147,10 +147,10 @@ impl Watch {
 
     /// Reads now: something begins or ends.
     pub fn mark(&self) {
-        self.tell(|| Command::Now);
+        self.tell(|| WatchCommand::Now);
     }
 
-    fn tell(&self, command: impl Fn() -> Command) {
+    fn tell(&self, command: impl Fn() -> WatchCommand) {
         for watcher in &self.watchers {
             // One that has ended hears nothing.
             let _ = watcher.commands.send(command());
@@ -164,7 +164,7 @@ impl Watch {
 
     /// Ends it: what was asked for is still read, for a moment. Returns why not all was kept.
     pub fn end(&mut self) -> Option<FolderError> {
-        self.tell(|| Command::End);
+        self.tell(|| WatchCommand::End);
         let deadline = Instant::now() + END_LIMIT;
         for watcher in self.watchers.drain(..) {
             let left = deadline.saturating_duration_since(Instant::now());
@@ -180,7 +180,7 @@ impl Watch {
     }
 }
 
-impl Drop for Watch {
+impl Drop for TrialWatch {
     fn drop(&mut self) {
         if !self.watchers.is_empty() {
             self.end();
@@ -188,12 +188,12 @@ impl Drop for Watch {
     }
 }
 
-fn lock(sink: &Mutex<Sink>) -> MutexGuard<'_, Sink> {
+fn lock(sink: &Mutex<ProbeSink>) -> MutexGuard<'_, ProbeSink> {
     sink.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Starts a thread; `None` where the system has none left.
-fn watcher(body: Loop) -> Option<Watcher> {
+fn watcher(body: Loop) -> Option<WatchThread> {
     let (commands, heard) = channel();
     let (alive, ended) = channel();
     let name = format!("probe-{:?}", body.source).to_lowercase();
@@ -202,29 +202,29 @@ fn watcher(body: Loop) -> Option<Watcher> {
         drop(alive);
     };
     let thread = thread::Builder::new().name(name).spawn(run).ok()?;
-    Some(Watcher { commands, ended, thread })
+    Some(WatchThread { commands, ended, thread })
 }
 
 /// What one thread does.
 struct Loop {
     source: ProbeSource,
     interval: Duration,
-    sink: Arc<Mutex<Sink>>,
+    sink: Arc<Mutex<ProbeSink>>,
     changes: Changes,
-    read: Box<dyn FnMut() -> Option<Reading> + Send>,
+    read: Box<dyn FnMut() -> Option<ProbeReading> + Send>,
     /// When the last reading was begun.
     last: Option<Instant>,
 }
 
 impl Loop {
-    fn run(mut self, commands: &Receiver<Command>) {
+    fn run(mut self, commands: &Receiver<WatchCommand>) {
         let mut zero = Instant::now();
         let mut next = zero;
         loop {
             match commands.recv_timeout(next.saturating_duration_since(Instant::now())) {
-                Ok(Command::Clock(now_known)) => zero = now_known,
-                Ok(Command::Now) | Err(RecvTimeoutError::Timeout) => self.sample(),
-                Ok(Command::End) | Err(RecvTimeoutError::Disconnected) => return,
+                Ok(WatchCommand::Clock(now_known)) => zero = now_known,
+                Ok(WatchCommand::Now) | Err(RecvTimeoutError::Timeout) => self.sample(),
+                Ok(WatchCommand::End) | Err(RecvTimeoutError::Disconnected) => return,
             }
             next = next_tick(zero, self.interval, Instant::now());
         }
@@ -239,7 +239,7 @@ impl Loop {
         let Some(reading) = (self.read)() else { return };
         let ended = Instant::now();
         let (values, lost) = self.changes.of(reading);
-        lock(&self.sink).take(Taken { source: self.source, began, ended, values, lost });
+        lock(&self.sink).take(TimedReading { source: self.source, began, ended, values, lost });
     }
 }
 
@@ -252,24 +252,24 @@ fn next_tick(zero: Instant, interval: Duration, now: Instant) -> Instant {
 }
 
 /// A reading whose place on the clock may not be known yet.
-struct Taken {
+struct TimedReading {
     source: ProbeSource,
     began: Instant,
     ended: Instant,
-    values: Values,
+    values: ProbeValues,
     lost: Vec<AbsentSignal>,
 }
 
-struct Sink {
+struct ProbeSink {
     /// `None`: it is over.
     writer: Option<ProbeWriter>,
     zero: Option<Instant>,
-    held: Vec<Taken>,
+    held: Vec<TimedReading>,
     samples: Sender<ProbeSample>,
     error: Option<FolderError>,
 }
 
-impl Sink {
+impl ProbeSink {
     fn set_zero(&mut self, zero: Instant) {
         self.zero = Some(zero);
         for taken in std::mem::take(&mut self.held) {
@@ -277,16 +277,16 @@ impl Sink {
         }
     }
 
-    fn take(&mut self, taken: Taken) {
+    fn take(&mut self, taken: TimedReading) {
         match self.zero {
             Some(zero) => self.write(zero, taken),
             None => self.held.push(taken),
         }
     }
 
-    fn write(&mut self, zero: Instant, taken: Taken) {
+    fn write(&mut self, zero: Instant, taken: TimedReading) {
         let Some(writer) = &mut self.writer else { return };
-        let Taken { source, began, ended, values, lost } = taken;
+        let TimedReading { source, began, ended, values, lost } = taken;
         let took_ms = (ended - began).as_secs_f64() * 1e3;
         let since =
             began.saturating_duration_since(zero).as_secs_f64() - zero.saturating_duration_since(began).as_secs_f64();
@@ -310,11 +310,11 @@ mod tests {
 
     use super::*;
 
-    fn counting() -> impl FnMut() -> Option<Reading> + Send + 'static {
+    fn counting() -> impl FnMut() -> Option<ProbeReading> + Send + 'static {
         let mut n = 0.0;
         move || {
             n += 1.0;
-            Some(Reading { values: Values::from([("host.n".to_owned(), n)]), absent: Vec::new() })
+            Some(ProbeReading { values: ProbeValues::from([("host.n".to_owned(), n)]), absent: Vec::new() })
         }
     }
 
@@ -343,11 +343,11 @@ mod tests {
         let (folder, writer) = writer(&dir);
         let hangs = || {
             thread::sleep(Duration::from_secs(20));
-            Some(Reading::default())
+            Some(ProbeReading::default())
         };
-        let readers: Vec<Reader> =
+        let readers: Vec<SampleReader> =
             vec![(ProbeSource::Host, Box::new(counting())), (ProbeSource::Server, Box::new(hangs))];
-        let mut watch = Watch::of(readers, &[], Duration::from_millis(50), writer);
+        let mut watch = TrialWatch::of(readers, &[], Duration::from_millis(50), writer);
         watch.clock(Instant::now());
         thread::sleep(Duration::from_millis(500));
         watch.mark();
@@ -363,8 +363,8 @@ mod tests {
     fn what_was_read_before_the_clock_is_kept_back_until_it_is_known() {
         let dir = tempfile::tempdir().unwrap();
         let (folder, writer) = writer(&dir);
-        let readers: Vec<Reader> = vec![(ProbeSource::Host, Box::new(counting()))];
-        let mut watch = Watch::of(readers, &[], Duration::from_mins(1), writer);
+        let readers: Vec<SampleReader> = vec![(ProbeSource::Host, Box::new(counting()))];
+        let mut watch = TrialWatch::of(readers, &[], Duration::from_mins(1), writer);
         thread::sleep(Duration::from_millis(200));
         assert!(folder.series().unwrap().times(ProbeSource::Host).is_empty());
         watch.clock(Instant::now());

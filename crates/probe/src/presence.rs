@@ -22,7 +22,7 @@ const RUNS_MAX: usize = 64;
 
 /// This run, as others see it.
 #[derive(Debug)]
-pub struct Presence {
+pub struct RunPresence {
     /// `None`: the system has no such socket, and others are not told.
     socket: Option<UnixDatagram>,
     /// What names of runs begin with.
@@ -32,7 +32,7 @@ pub struct Presence {
     told: Mutex<BTreeSet<OtherRun>>,
 }
 
-impl Presence {
+impl RunPresence {
     /// `command`: of truetps, as others are to read it.
     pub fn announce(command: &str) -> Self {
         let space = std::env::var(SPACE_VARIABLE).unwrap_or_default();
@@ -122,9 +122,9 @@ mod tests {
     #[test]
     fn the_first_learns_of_the_second_and_the_second_of_the_first() {
         let space = format!("test{}", std::process::id());
-        let first = Presence::announce_in(&space, "sweep");
+        let first = RunPresence::announce_in(&space, "sweep");
         assert!(first.others().is_empty() && first.arrivals().is_empty());
-        let second = Presence::announce_in(&space, "run");
+        let second = RunPresence::announce_in(&space, "run");
         let commands = |runs: Vec<OtherRun>| runs.into_iter().map(|run| run.command).collect::<Vec<_>>();
         assert_eq!(commands(second.others()), ["sweep"]);
         assert_eq!(commands(first.others()), ["run"]);
@@ -136,7 +136,7 @@ mod tests {
         assert!(first.meet(arrivals, &mut met).is_empty(), "each is told once");
         assert_eq!(commands(met), ["run"]);
         assert!(first.arrivals().is_empty());
-        let elsewhere = Presence::announce_in("another", "run");
+        let elsewhere = RunPresence::announce_in("another", "run");
         assert!(elsewhere.others().is_empty(), "{elsewhere:?}");
     }
 

@@ -12,8 +12,8 @@ use crate::near_matches;
 /// In a plan it is a name, `"zipfian"`; a name with parameters, `"zipfian:theta=0.8"`; or a table,
 /// `{ kind = "zipfian", theta = 0.8 }`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Written", into = "Table")]
-pub enum Distribution {
+#[serde(try_from = "WrittenDistribution", into = "DistributionTable")]
+pub enum KeyDistribution {
     /// Each key as often as any other.
     #[default]
     Uniform,
@@ -35,7 +35,7 @@ const H: f64 = 0.2;
 const ACCESSES: f64 = 0.75;
 const KEYS: f64 = 0.01;
 
-impl Distribution {
+impl KeyDistribution {
     /// Names of all kinds.
     pub const KINDS: [&'static str; 5] = ["uniform", "zipfian", "pareto", "special", "latest"];
 
@@ -49,7 +49,7 @@ impl Distribution {
         }
     }
 
-    fn from_table(table: &Table) -> Result<Self, String> {
+    fn from_table(table: &DistributionTable) -> Result<Self, String> {
         let kind = table.kind.as_str();
         if !Self::KINDS.contains(&kind) {
             let near = near_matches(kind, Self::KINDS);
@@ -79,7 +79,7 @@ impl Distribution {
 }
 
 /// `zipfian` or `zipfian:theta=0.8,scrambled=true`: the form that a command line takes.
-impl FromStr for Distribution {
+impl FromStr for KeyDistribution {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -96,20 +96,20 @@ impl FromStr for Distribution {
             };
             parameters.insert(name.trim().to_owned(), value);
         }
-        Self::from_table(&Table { kind: kind.trim().to_owned(), parameters })
+        Self::from_table(&DistributionTable { kind: kind.trim().to_owned(), parameters })
     }
 }
 
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "a distribution is a name, such as \"zipfian\", or { kind = \"zipfian\", theta = 0.8 }")]
-enum Written {
+enum WrittenDistribution {
     Text(String),
-    Table(Table),
+    Table(DistributionTable),
 }
 
 /// One type for all kinds, so that each wrong key can be answered with what its kind has.
 #[derive(Serialize, Deserialize)]
-struct Table {
+struct DistributionTable {
     kind: String,
     #[serde(flatten)]
     parameters: BTreeMap<String, Parameter>,
@@ -122,7 +122,7 @@ enum Parameter {
     Number(f64),
 }
 
-impl Table {
+impl DistributionTable {
     fn number(&self, name: &str, default: f64, most: f64) -> Result<f64, String> {
         let number = match self.parameters.get(name) {
             None => default,
@@ -148,31 +148,31 @@ impl Table {
     }
 }
 
-impl TryFrom<Written> for Distribution {
+impl TryFrom<WrittenDistribution> for KeyDistribution {
     type Error = String;
 
-    fn try_from(written: Written) -> Result<Self, String> {
+    fn try_from(written: WrittenDistribution) -> Result<Self, String> {
         match written {
-            Written::Text(text) => text.parse(),
-            Written::Table(table) => Self::from_table(&table),
+            WrittenDistribution::Text(text) => text.parse(),
+            WrittenDistribution::Table(table) => Self::from_table(&table),
         }
     }
 }
 
-impl From<Distribution> for Table {
-    fn from(distribution: Distribution) -> Self {
+impl From<KeyDistribution> for DistributionTable {
+    fn from(distribution: KeyDistribution) -> Self {
         let number = |name: &str, value| (name.to_owned(), Parameter::Number(value));
         let scrambled = |on| ("scrambled".to_owned(), Parameter::Switch(on));
         let (kind, parameters) = match distribution {
-            Distribution::Uniform => ("uniform", BTreeMap::new()),
-            Distribution::Zipfian { theta, scrambled: on } => {
+            KeyDistribution::Uniform => ("uniform", BTreeMap::new()),
+            KeyDistribution::Zipfian { theta, scrambled: on } => {
                 ("zipfian", BTreeMap::from([number("theta", theta), scrambled(on)]))
             }
-            Distribution::Pareto { h, scrambled: on } => ("pareto", BTreeMap::from([number("h", h), scrambled(on)])),
-            Distribution::Special { accesses, keys, scrambled: on } => {
+            KeyDistribution::Pareto { h, scrambled: on } => ("pareto", BTreeMap::from([number("h", h), scrambled(on)])),
+            KeyDistribution::Special { accesses, keys, scrambled: on } => {
                 ("special", BTreeMap::from([number("accesses", accesses), number("keys", keys), scrambled(on)]))
             }
-            Distribution::Latest { theta } => ("latest", BTreeMap::from([number("theta", theta)])),
+            KeyDistribution::Latest { theta } => ("latest", BTreeMap::from([number("theta", theta)])),
         };
         Self { kind: kind.to_owned(), parameters }
     }
@@ -184,22 +184,22 @@ mod tests {
 
     #[derive(Debug, PartialEq, Serialize, Deserialize)]
     struct Holder {
-        d: Distribution,
+        d: KeyDistribution,
     }
 
     #[test]
     fn all_forms_of_a_distribution() {
-        let zipfian = Distribution::Zipfian { theta: 0.8, scrambled: true };
+        let zipfian = KeyDistribution::Zipfian { theta: 0.8, scrambled: true };
         assert_eq!("zipfian:theta=0.8,scrambled=true".parse(), Ok(zipfian));
-        assert_eq!("zipfian".parse(), Ok(Distribution::Zipfian { theta: 0.99, scrambled: false }));
-        assert_eq!("special".parse(), Ok(Distribution::Special { accesses: 0.75, keys: 0.01, scrambled: false }));
-        assert_eq!("pareto:h=0.1".parse(), Ok(Distribution::Pareto { h: 0.1, scrambled: false }));
+        assert_eq!("zipfian".parse(), Ok(KeyDistribution::Zipfian { theta: 0.99, scrambled: false }));
+        assert_eq!("special".parse(), Ok(KeyDistribution::Special { accesses: 0.75, keys: 0.01, scrambled: false }));
+        assert_eq!("pareto:h=0.1".parse(), Ok(KeyDistribution::Pareto { h: 0.1, scrambled: false }));
 
         let parse = |text: &str| toml::from_str::<Holder>(text).map(|holder| holder.d);
-        assert_eq!(parse("d = \"latest\"").unwrap(), Distribution::Latest { theta: 0.99 });
+        assert_eq!(parse("d = \"latest\"").unwrap(), KeyDistribution::Latest { theta: 0.99 });
         assert_eq!(parse("d = { kind = \"zipfian\", theta = 0.8, scrambled = true }").unwrap(), zipfian);
-        assert_eq!(parse("d = { kind = \"latest\", theta = 2 }").unwrap(), Distribution::Latest { theta: 2.0 });
-        for kind in Distribution::KINDS {
+        assert_eq!(parse("d = { kind = \"latest\", theta = 2 }").unwrap(), KeyDistribution::Latest { theta: 2.0 });
+        for kind in KeyDistribution::KINDS {
             let d = kind.parse().unwrap();
             assert_eq!(parse(&toml::to_string(&Holder { d }).unwrap()).unwrap(), d);
         }
@@ -208,7 +208,7 @@ mod tests {
     #[test]
     fn wrong_distributions_are_named() {
         let check = |text: &str, expect: &str| {
-            let error = text.parse::<Distribution>().unwrap_err();
+            let error = text.parse::<KeyDistribution>().unwrap_err();
             assert!(error.contains(expect), "{error}\nshould contain\n{expect}");
         };
         check("zipfan", "unknown distribution `zipfan` (did you mean `zipfian`?)");

@@ -3,11 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use crate::calendar::parse_time;
-use crate::{Distribution, near_matches};
+use crate::{KeyDistribution, near_matches};
 
 /// One column or parameter: `{ kind = "int", min = 1, max = 100, null_share = 0.1 }`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Written", into = "Written")]
+#[serde(try_from = "WrittenGenerator", into = "WrittenGenerator")]
 pub struct Generator {
     pub kind: GeneratorKind,
     /// Probability of NULL in place of a value.
@@ -27,7 +27,7 @@ pub enum GeneratorKind {
     Int {
         min: i64,
         max: i64,
-        distribution: Distribution,
+        distribution: KeyDistribution,
     },
     /// Uniform in `min..max`.
     Double {
@@ -130,7 +130,7 @@ pub enum Scalar {
 /// What a plan may write, whatever the kind: each kind then takes the keys that it has, and names those that it has not.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct WrittenGenerator {
     kind: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<String>,
@@ -169,7 +169,7 @@ struct Written {
     #[serde(rename = "as", skip_serializing_if = "Option::is_none")]
     same_as: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    distribution: Option<Distribution>,
+    distribution: Option<KeyDistribution>,
 }
 
 /// Each kind of generator and the keys that it has beside `kind`, `name` and `null_share`.
@@ -195,7 +195,7 @@ const STEP_MAX: i64 = 10_000;
 /// Numbers of so many digits fit into 64 bits.
 const PRECISION_MAX: u32 = 18;
 
-impl Written {
+impl WrittenGenerator {
     /// Keys that were written, beside those that every kind has.
     fn keys(&self) -> Vec<&'static str> {
         let written = [
@@ -369,10 +369,10 @@ impl Written {
     }
 }
 
-impl TryFrom<Written> for Generator {
+impl TryFrom<WrittenGenerator> for Generator {
     type Error = String;
 
-    fn try_from(written: Written) -> Result<Self, String> {
+    fn try_from(written: WrittenGenerator) -> Result<Self, String> {
         written.check_keys()?;
         let kind = written.kind()?;
         let null_share = written.null_share.unwrap_or(0.0);
@@ -383,7 +383,7 @@ impl TryFrom<Written> for Generator {
     }
 }
 
-impl From<Generator> for Written {
+impl From<Generator> for WrittenGenerator {
     fn from(generator: Generator) -> Self {
         let mut written = Self {
             name: generator.name,
@@ -395,7 +395,7 @@ impl From<Generator> for Written {
     }
 }
 
-impl Written {
+impl WrittenGenerator {
     /// Writes the keys of a kind, and returns its name.
     fn take_kind(&mut self, kind: GeneratorKind) -> &'static str {
         match kind {

@@ -37,7 +37,7 @@ pub struct Interval {
     /// Stretches of at least [`BUCKET_MS`] in which no transaction of any client ended well, and whose end is in this
     /// interval; they may have begun in an earlier one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub gaps: Vec<Gap>,
+    pub gaps: Vec<TransactionGap>,
 }
 
 /// Length of a bucket: the finest step of a series of throughput.
@@ -45,7 +45,7 @@ pub const BUCKET_MS: f64 = 100.0;
 
 /// From one transaction that ended well to the next one.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Gap {
+pub struct TransactionGap {
     /// On the same clock as [`Interval::start_ms`].
     pub start_ms: f64,
     pub length_ms: f64,

@@ -99,21 +99,21 @@ fn unpack(packed: &[u8]) -> Option<Vec<(u64, u64)>> {
     if offset != 0 || ratio.to_bits() != 1.0_f64.to_bits() {
         return None;
     }
-    Places::new(lowest, digits)?.counts(Bytes(plain.0.get(..length)?))
+    CountIndex::new(lowest, digits)?.counts(Bytes(plain.0.get(..length)?))
 }
 
 /// Transactions of one interval: nothing that is counted comes near it, and the sum of 100,000 intervals fits 64 bits.
 const COUNT_MAX: u64 = 100_000_000_000_000;
 
 /// Which value a place in the list of counts stands for.
-struct Places {
+struct CountIndex {
     /// Bits below those that are told apart.
     unit: u32,
     /// Places of each doubling, as a power of two.
     half: u32,
 }
 
-impl Places {
+impl CountIndex {
     fn new(lowest: u64, digits: u32) -> Option<Self> {
         if lowest == 0 || digits > DIGITS_MAX {
             return None;
@@ -238,11 +238,11 @@ mod tests {
     /// A crafted file may have any number of empty places before a count.
     #[test]
     fn places_beyond_all_values_have_none() {
-        let last = Places::new(1, 3).unwrap();
+        let last = CountIndex::new(1, 3).unwrap();
         assert_eq!(last.value(0), Some(0));
         assert_eq!(last.value(2047), Some(2047));
         for lowest in [1, 1 << 20] {
-            let places = Places::new(lowest, 3).unwrap();
+            let places = CountIndex::new(lowest, 3).unwrap();
             for place in [1 << 20, 1 << 42, (1 << 42) + (1 << 10), 1 << 49, u64::MAX] {
                 assert_eq!(places.value(place), None, "{lowest}, {place}");
             }
@@ -297,7 +297,7 @@ mod tests {
     /// Any byte of the packed histogram may be another one: never a panic, nor more memory than a histogram takes.
     #[test]
     fn a_damaged_histogram_is_an_error_or_other_counts() {
-        let places = Places::new(256, 3).unwrap();
+        let places = CountIndex::new(256, 3).unwrap();
         assert_eq!(places.value(1 << 40), None);
         let empty = [&[0xff; 9][..], &[2]].concat();
         assert_eq!(places.counts(Bytes(&empty)), None, "more empty places than there are");
@@ -308,6 +308,6 @@ mod tests {
             _ = places.counts(Bytes(&plain));
             _ = unpack(&[0x1c, 0x84, 0x93, 0x14, 0, 0, 0, 3, byte, byte, byte]);
         }
-        assert!(Places::new(0, 3).is_none() && Places::new(1, 99).is_none());
+        assert!(CountIndex::new(0, 3).is_none() && CountIndex::new(1, 99).is_none());
     }
 }

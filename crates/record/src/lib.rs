@@ -63,7 +63,7 @@ pub use capture::{CAPTURE_KIND, Capture, CaptureError, CapturedPlugin, CapturedV
 pub use configuration::{CONNECTIONS, Configuration, RATE, SERVER, SettingValue, is_load_factor};
 pub use counts::{Counts, ErrorCount, ErrorTally};
 pub use damage::KeptSeries;
-pub use distribution::Distribution;
+pub use distribution::KeyDistribution;
 pub use estimate::Estimate;
 pub use experiment::{Coupling, Experiment, Extension, ScheduledTrial, TrialRole};
 pub use fnv::fnv1a;
@@ -72,7 +72,7 @@ pub use generator::{Alphabet, Generator, GeneratorKind, Scalar, TimeRange, UuidF
 pub use guest::{GuestFacts, LogVolume, Replication, ReplicationSlot};
 pub use histogram::{Histogram, HistogramError, LatencyFigures, LatencyLogWriter, new_histogram, read_latency_log};
 pub use host::{FlushProbe, HostFacts};
-pub use interval::{BUCKET_MS, Gap, Interval, Phase};
+pub use interval::{BUCKET_MS, Interval, Phase, TransactionGap};
 pub use latency_log::{LatencyInterval, LatencyLog};
 pub use load::{DriveMode, ErrorPolicy, Load, Spacing};
 pub use named_file::write_named;
@@ -85,7 +85,7 @@ pub use plan::{DatadirState, Design, Plan, PlanError, Protocol, QuickOverrides, 
 pub use plan_check::near_matches;
 pub use printable::{escaped_text, is_obeyed, printable, printable_json, printable_lines, printable_text};
 pub use probe::{AbsentSignal, ProbeHeader, ProbePoint, ProbeSample, ProbeSeries, ProbeSource};
-pub use probe_answers::{Answers, Silence};
+pub use probe_answers::{Outage, Responsiveness};
 pub use probe_gauges::is_gauge;
 pub use probe_run::{CounterSummary, GaugeSummary, ProbeFolder, ProbeRun, ProbeSummary, Steps};
 pub use probe_spec::ProbeSpec;

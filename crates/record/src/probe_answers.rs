@@ -7,14 +7,14 @@ use crate::{ProbeSource, Suspension};
 
 /// A stretch in which the server did not answer, on the clock of [`ProbeSample::at_ms`](crate::ProbeSample::at_ms).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Silence {
+pub struct Outage {
     /// When the question was due that had no answer.
     pub from_ms: f64,
     /// When an answer came, or the watch ended.
     pub to_ms: f64,
 }
 
-impl Silence {
+impl Outage {
     pub fn length_ms(self) -> f64 {
         self.to_ms - self.from_ms
     }
@@ -28,7 +28,7 @@ impl Silence {
 /// Follows the readings of one server.
 #[derive(Debug, Clone)]
 #[expect(clippy::struct_field_names, reason = "a name has its unit last")]
-pub struct Answers {
+pub struct Responsiveness {
     interval_ms: f64,
     /// When the next question is due.
     due_ms: f64,
@@ -36,7 +36,7 @@ pub struct Answers {
     not_asked_ms: f64,
 }
 
-impl Answers {
+impl Responsiveness {
     /// The first question is due at 0, and one more at each interval.
     pub fn new(interval_ms: f64) -> Self {
         // A file that was edited may have none.
@@ -44,16 +44,16 @@ impl Answers {
     }
 
     /// A reading was answered. Returns the silence that it has ended, where there was one.
-    pub fn answered(&mut self, at_ms: f64, took_ms: f64) -> Option<Silence> {
+    pub fn answered(&mut self, at_ms: f64, took_ms: f64) -> Option<Outage> {
         let (began_ms, to_ms) = (at_ms - took_ms / 2.0, at_ms + took_ms / 2.0);
         let from_ms = self.due_ms.min(began_ms).max(self.not_asked_ms.min(to_ms));
         self.due_ms = ((to_ms / self.interval_ms).floor() + 1.0) * self.interval_ms;
-        Silence { from_ms, to_ms }.if_long()
+        Outage { from_ms, to_ms }.if_long()
     }
 
     /// The silence that goes on at this time.
-    pub fn silence_at(&self, now_ms: f64) -> Option<Silence> {
-        Silence { from_ms: self.due_ms.max(self.not_asked_ms), to_ms: now_ms }.if_long()
+    pub fn silence_at(&self, now_ms: f64) -> Option<Outage> {
+        Outage { from_ms: self.due_ms.max(self.not_asked_ms), to_ms: now_ms }.if_long()
     }
 
     /// Whoever asks did not run until now: that nothing was answered says nothing of the server.
@@ -110,8 +110,8 @@ impl Timings {
 
     /// When the server did not answer. What it did while truetps was suspended is unknown. Where an older truetps has not
     /// recorded that, the host shows it, which can always be read: it was not read for longer than a busy host explains.
-    pub(crate) fn silences(&self, interval_ms: f64, suspensions: &[Suspension]) -> Vec<Silence> {
-        let mut answers = Answers::new(interval_ms);
+    pub(crate) fn silences(&self, interval_ms: f64, suspensions: &[Suspension]) -> Vec<Outage> {
+        let mut answers = Responsiveness::new(interval_ms);
         let mut silences = Vec::new();
         let mut pauses = self.pauses(interval_ms, suspensions).into_iter().peekable();
         for reading in &self.server {
@@ -177,7 +177,7 @@ mod tests {
         Timings::parse(&(lines("server", server) + "nonsense\n" + &lines("host", &host)))
     }
 
-    fn spans(silences: &[Silence]) -> Vec<(f64, f64)> {
+    fn spans(silences: &[Outage]) -> Vec<(f64, f64)> {
         silences.iter().map(|one| (one.from_ms, one.to_ms)).collect()
     }
 
@@ -234,10 +234,10 @@ mod tests {
         // A server that hung before stays one that hung.
         let hung = timings(&[(0.0, 4.0), (1000.0, 24_003.0)], 0..=24);
         assert_eq!(spans(&hung.silences(1000.0, &suspended)), [(1000.0, 20_002.0)]);
-        let mut answers = Answers::new(1000.0);
+        let mut answers = Responsiveness::new(1000.0);
         assert_eq!(answers.answered(5.0, 10.0), None);
         assert_eq!(answers.silence_at(1400.0), None);
-        assert_eq!(answers.silence_at(3000.0), Some(Silence { from_ms: 1000.0, to_ms: 3000.0 }));
+        assert_eq!(answers.silence_at(3000.0), Some(Outage { from_ms: 1000.0, to_ms: 3000.0 }));
         answers.not_asked_until(2900.0);
         assert_eq!((answers.silence_at(3000.0), answers.answered(3000.0, 10.0)), (None, None));
     }

@@ -14,8 +14,8 @@ use crate::folder::{PROBE, create_unused, probe_series};
 use crate::probe_answers::Timings;
 use crate::run_file::{LINES_MAX, read_bytes, read_json, write_json};
 use crate::{
-    AbsentSignal, FolderError, ProbeHeader, ProbePoint, ProbeSeries, ProbeSource, ProbeWriter, SCHEMA_VERSION,
-    ServerFacts, Silence, Suspension, is_gauge,
+    AbsentSignal, FolderError, Outage, ProbeHeader, ProbePoint, ProbeSeries, ProbeSource, ProbeWriter, SCHEMA_VERSION,
+    ServerFacts, Suspension, is_gauge,
 };
 
 const ABOUT: &str = "probe.json";
@@ -114,7 +114,7 @@ pub struct ProbeSummary {
     /// are not counted.
     pub samples: usize,
     /// When the server did not answer, in order.
-    pub silences: Vec<Silence>,
+    pub silences: Vec<Outage>,
     /// All of them together.
     pub no_answer_ms: f64,
     /// Whether it answered when the probe ended.
@@ -319,7 +319,7 @@ mod tests {
         }
         let summary = folder.summary().unwrap();
         assert_eq!((summary.samples, summary.length_ms), (3, 6000.5));
-        assert_eq!(summary.silences, [Silence { from_ms: 2000.0, to_ms: 5000.5 }]);
+        assert_eq!(summary.silences, [Outage { from_ms: 2000.0, to_ms: 5000.5 }]);
         assert_eq!(
             (summary.no_answer_ms, summary.answers_at_end),
             (3000.5, true),

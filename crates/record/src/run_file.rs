@@ -39,11 +39,11 @@ pub(crate) fn read_if_there(path: &Path, bytes_max: u64) -> Result<Option<Vec<u8
 
 pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, FolderError> {
     #[derive(Deserialize)]
-    struct Version {
+    struct SchemaVersion {
         schema_version: u64,
     }
     let text = read_bytes(path, TEXT_MAX)?;
-    let version = serde_json::from_slice::<Version>(&text).ok();
+    let version = serde_json::from_slice::<SchemaVersion>(&text).ok();
     if let Some(found) = version.map(|it| it.schema_version).filter(|found| *found > u64::from(SCHEMA_VERSION)) {
         return Err(FolderError::Newer { path: path.to_owned(), found });
     }

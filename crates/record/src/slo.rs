@@ -12,11 +12,11 @@ use crate::plan_check::near_matches;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Slo {
-    conditions: Vec<Condition>,
+    conditions: Vec<SloCondition>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-struct Condition {
+struct SloCondition {
     figure: &'static str,
     /// Microseconds; a share of 0 to 1 for `failed`.
     below: f64,
@@ -47,7 +47,7 @@ impl Slo {
     }
 }
 
-impl Condition {
+impl SloCondition {
     fn value(&self, measured: &Measured) -> Option<f64> {
         let response = &measured.response;
         match self.figure {
@@ -74,7 +74,7 @@ impl FromStr for Slo {
     }
 }
 
-fn condition(text: &str) -> Result<Condition, String> {
+fn condition(text: &str) -> Result<SloCondition, String> {
     let Some((figure, limit)) = text.split_once('<') else {
         return Err(format!("`{text}` is not of the form FIGURE<LIMIT, such as p99<1s"));
     };
@@ -90,7 +90,7 @@ fn condition(text: &str) -> Result<Condition, String> {
         let form = if figure == FAILED { "a share such as 0.1%" } else { "a time such as 500us, 20ms or 1s" };
         format!("`{limit}` in `{text}` is not {form}")
     })?;
-    Ok(Condition { figure, below, text: text.to_owned() })
+    Ok(SloCondition { figure, below, text: text.to_owned() })
 }
 
 fn share(text: &str) -> Option<f64> {

@@ -209,7 +209,9 @@ fn check_names<'a>(
 
 #[cfg(test)]
 mod tests {
-    use crate::{Distribution, KeyMode, Plan, PlanError, Protocol, ReadWriteMix, SqlDialect, WORKLOADS, WorkloadSpec};
+    use crate::{
+        KeyDistribution, KeyMode, Plan, PlanError, Protocol, ReadWriteMix, SqlDialect, WORKLOADS, WorkloadSpec,
+    };
 
     fn parse(workload: &str) -> Result<WorkloadSpec, PlanError> {
         let text = format!("name = 'p'\nabout = 'a test'\n[factors]\nconnections = [1]\n[workload]\n{workload}\n");
@@ -248,7 +250,7 @@ mod tests {
         assert!(script.is_script() && !WORKLOADS.contains(&&*script.name));
         assert_eq!((script.tables, script.table_rows), (0, 0), "nobody knows what a script has");
         let skewed = parse("name = 'update-index'\ndistribution = { kind = 'pareto', h = 0.1 }").unwrap();
-        assert_eq!(skewed.distribution, Some(Distribution::Pareto { h: 0.1, scrambled: false }));
+        assert_eq!(skewed.distribution, Some(KeyDistribution::Pareto { h: 0.1, scrambled: false }));
     }
 
     const SQL: &str = "sql = 'insert into t values (?); delete from t'\n\

@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::sql_script::{created_table, split_sql};
 use crate::workload_check::check_sql;
-use crate::{Distribution, Generator, PlanError, Protocol, SqlDialect, SqlScriptError, TableSection, near_matches};
+use crate::{Generator, KeyDistribution, PlanError, Protocol, SqlDialect, SqlScriptError, TableSection, near_matches};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -28,7 +28,7 @@ pub struct WorkloadSpec {
     pub protocol: Protocol,
     /// How keys are drawn; uniform where the plan is silent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub distribution: Option<Distribution>,
+    pub distribution: Option<KeyDistribution>,
     /// Rows in each statement of `bulk-insert` and `table`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows_per_insert: Option<u32>,
@@ -195,9 +195,9 @@ pub struct CustomTable {
 
 /// A text, or a list of texts.
 fn one_or_more<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
-    struct Texts;
+    struct SqlTexts;
 
-    impl<'de> Visitor<'de> for Texts {
+    impl<'de> Visitor<'de> for SqlTexts {
         type Value = Vec<String>;
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -213,7 +213,7 @@ fn one_or_more<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>
         }
     }
 
-    deserializer.deserialize_any(Texts)
+    deserializer.deserialize_any(SqlTexts)
 }
 
 /// The workload `sql`, taken apart.

@@ -3,17 +3,17 @@
 use truetps_analysis::{Cell, Curve, OpenLoopCell};
 
 use crate::ReportInput;
-use crate::document::{Block, Entry, Section, Table};
+use crate::document::{Block, DocumentSection, DocumentTable, TableEntry};
 use crate::format::{self, NOTHING, duration_us};
 use crate::generator::{self, SIGN};
 use crate::sections::{COLUMNS_MAX, tps_entry};
 use crate::{names, open_loop};
 
 /// Columns of a table, each with its name and its text of a cell.
-type Columns<'a> = Vec<(&'a str, Box<dyn Fn(&Cell) -> String + 'a>)>;
+type CellColumns<'a> = Vec<(&'a str, Box<dyn Fn(&Cell) -> String + 'a>)>;
 
 /// One table for each combination of settings with what has no table of its own.
-pub(crate) fn figures(input: &ReportInput<'_>) -> Option<Section> {
+pub(crate) fn figures(input: &ReportInput<'_>) -> Option<DocumentSection> {
     let analysis = input.analysis;
     let is_open = open_loop::has_figures(analysis);
     let with_tps = !is_open && !(2..=COLUMNS_MAX).contains(&analysis.curves.len());
@@ -33,12 +33,12 @@ pub(crate) fn figures(input: &ReportInput<'_>) -> Option<Section> {
         return None;
     }
     blocks.extend(generator::sign_explained(analysis).map(Block::Paragraph));
-    Some(Section { heading, blocks })
+    Some(DocumentSection { heading, blocks })
 }
 
-fn figure_columns<'a>(input: &'a ReportInput<'_>, curve: &Curve, with_tps: bool, is_open: bool) -> Columns<'a> {
+fn figure_columns<'a>(input: &'a ReportInput<'_>, curve: &Curve, with_tps: bool, is_open: bool) -> CellColumns<'a> {
     let cells = names::cells(input.analysis, curve);
-    let mut columns: Columns<'a> = Vec::new();
+    let mut columns: CellColumns<'a> = Vec::new();
     if with_tps {
         columns.push(("tps", Box::new(|cell| tps_entry(Some(cell)))));
     }
@@ -64,7 +64,7 @@ fn figure_columns<'a>(input: &'a ReportInput<'_>, curve: &Curve, with_tps: bool,
 }
 
 /// With a last column of marks, where there is one to show.
-fn with_mark<'a>(mut columns: Columns<'a>, cells: &[&Cell]) -> Columns<'a> {
+fn with_mark<'a>(mut columns: CellColumns<'a>, cells: &[&Cell]) -> CellColumns<'a> {
     if cells.iter().any(|cell| !mark(cell).is_empty()) {
         columns.push((MARK, Box::new(mark)));
     }
@@ -90,17 +90,17 @@ fn mark(cell: &Cell) -> String {
 }
 
 /// A table of a curve's cells with the axis at its left. Columns of words stand last.
-fn curve_table(input: &ReportInput<'_>, curve: &Curve, columns: &Columns<'_>) -> Table {
+fn curve_table(input: &ReportInput<'_>, curve: &Curve, columns: &CellColumns<'_>) -> DocumentTable {
     let axis = input.analysis.axis;
     let row = |cell: &&Cell| {
         let place = std::iter::once(names::level(axis, &cell.configuration));
-        place.chain(columns.iter().map(|(_, text)| text(cell))).map(Entry::from).collect()
+        place.chain(columns.iter().map(|(_, text)| text(cell))).map(TableEntry::from).collect()
     };
     let header = std::iter::once(axis.factor()).chain(columns.iter().map(|(name, _)| *name)).map(str::to_owned);
     let search = input.analysis.max_rate.as_ref().map_or(SUSTAINED, |found| &found.slo);
     let words_last = columns.last().is_some_and(|(name, _)| [MARK, SUSTAINED, search].contains(name));
     let rows = names::cells(input.analysis, curve).iter().map(row).collect();
-    Table { caption: caption(input, curve), header: header.collect(), rows, words_last }
+    DocumentTable { caption: caption(input, curve), header: header.collect(), rows, words_last }
 }
 
 fn caption(input: &ReportInput<'_>, curve: &Curve) -> Option<String> {
@@ -109,12 +109,12 @@ fn caption(input: &ReportInput<'_>, curve: &Curve) -> Option<String> {
 }
 
 /// Whether the server kept up, and all times, of open loops.
-pub(crate) fn open_loop(input: &ReportInput<'_>) -> Option<Section> {
+pub(crate) fn open_loop(input: &ReportInput<'_>) -> Option<DocumentSection> {
     let analysis = input.analysis;
     if !open_loop::has_figures(analysis) {
         return None;
     }
-    let table = |curve: &Curve, columns: Columns<'_>| Block::Table(curve_table(input, curve, &columns));
+    let table = |curve: &Curve, columns: CellColumns<'_>| Block::Table(curve_table(input, curve, &columns));
     let mut blocks: Vec<_> = analysis.curves.iter().map(|curve| table(curve, keeping_up(input))).collect();
     if let [only] = &analysis.cells[..] {
         blocks.extend(only.open_loop.as_ref().map(|open| Block::Table(times_of_one(only, open))));
@@ -124,7 +124,7 @@ pub(crate) fn open_loop(input: &ReportInput<'_>) -> Option<Section> {
         blocks.extend(analysis.curves.iter().map(|curve| table(curve, marked(curve, service_and_lag()))));
     }
     blocks.push(Block::Paragraph(open_loop::TIMES_EXPLAINED.to_owned()));
-    Some(Section { heading: "Open loop: did the server keep up with the rate?".to_owned(), blocks })
+    Some(DocumentSection { heading: "Open loop: did the server keep up with the rate?".to_owned(), blocks })
 }
 
 fn of_open<'a>(text: impl Fn(&OpenLoopCell) -> String + 'a) -> Box<dyn Fn(&Cell) -> String + 'a> {
@@ -135,13 +135,13 @@ fn whole(number: Option<f64>) -> String {
     format::or_nothing(number, format::whole)
 }
 
-fn keeping_up<'a>(input: &'a ReportInput<'_>) -> Columns<'a> {
+fn keeping_up<'a>(input: &'a ReportInput<'_>) -> CellColumns<'a> {
     let is_axis = input.analysis.axis == truetps_analysis::Axis::Rate;
-    let mut columns: Columns<'a> = Vec::new();
+    let mut columns: CellColumns<'a> = Vec::new();
     if !is_axis {
         columns.push(("target rate", Box::new(|cell| open_loop::rate_text(input.plan, cell))));
     }
-    columns.extend::<Columns<'a>>(vec![
+    columns.extend::<CellColumns<'a>>(vec![
         ("started/s", of_open(|open| format::or_nothing(open.started_per_s, format::tps))),
         ("tps", Box::new(|cell| tps_entry(Some(cell)))),
         ("skipped", of_open(|open| whole(open.skipped))),
@@ -155,7 +155,7 @@ fn keeping_up<'a>(input: &'a ReportInput<'_>) -> Columns<'a> {
     columns
 }
 
-fn response<'a>() -> Columns<'a> {
+fn response<'a>() -> CellColumns<'a> {
     vec![
         ("response p50", time(|cell| cell.response_us_p50)),
         ("p95", time(|cell| cell.response_us_p95)),
@@ -165,7 +165,7 @@ fn response<'a>() -> Columns<'a> {
     ]
 }
 
-fn service_and_lag<'a>() -> Columns<'a> {
+fn service_and_lag<'a>() -> CellColumns<'a> {
     let open = |figure: fn(&OpenLoopCell) -> Option<f64>| time(move |cell| figure(cell.open_loop.as_ref()?));
     vec![
         ("service p50", open(|open| open.service_us_p50)),
@@ -180,10 +180,10 @@ fn service_and_lag<'a>() -> Columns<'a> {
 }
 
 /// One configuration has room for a row a kind of time.
-fn times_of_one(cell: &Cell, open: &OpenLoopCell) -> Table {
+fn times_of_one(cell: &Cell, open: &OpenLoopCell) -> DocumentTable {
     let row = |name: &str, times: [Option<f64>; 5]| {
         let times = times.map(|us| format::or_nothing(us, duration_us));
-        std::iter::once(name.to_owned()).chain(times).map(Entry::from).collect()
+        std::iter::once(name.to_owned()).chain(times).map(TableEntry::from).collect()
     };
     let response =
         [cell.response_us_p50, cell.response_us_p95, cell.response_us_p99, cell.response_us_p999, cell.response_us_max];
@@ -198,7 +198,7 @@ fn times_of_one(cell: &Cell, open: &OpenLoopCell) -> Table {
     // A script's run has but the first of them.
     let is_known =
         |(name, times): &(&str, [Option<f64>; 5])| *name == "response time" || times.iter().any(Option::is_some);
-    Table {
+    DocumentTable {
         caption: None,
         header: ["", "p50", "p95", "p99", "p99.9", "max"].map(str::to_owned).to_vec(),
         rows: times.into_iter().filter(is_known).map(|(name, times)| row(name, times)).collect(),

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use truetps_analysis::{Cell, CellDetail, Contrast, Curve, LedgerKey, OpenLoopCell, Verdict};
 use truetps_record::Estimate;
 
-use crate::load::Target;
+use crate::load::TargetRate;
 use crate::{ReportInput, printable_text, stalls};
 
 /// Columns after those of the factors, which have the factors' names.
@@ -171,7 +171,7 @@ fn generator_fields(cell: &Cell, contrast: Option<&Contrast>, curve: Option<&Cur
 }
 
 fn target_fields(input: &ReportInput<'_>, cell: &Cell) -> Vec<String> {
-    let target = Target::of(input.plan, &cell.configuration);
+    let target = TargetRate::of(input.plan, &cell.configuration);
     vec![figure(target.map(|target| target.from)), figure(target.and_then(|target| target.to))]
 }
 

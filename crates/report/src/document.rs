@@ -12,33 +12,33 @@ pub(crate) struct Document {
     pub(crate) title: String,
     /// A word and what it says, for the top of the report.
     pub(crate) facts: Vec<(&'static str, String)>,
-    pub(crate) sections: Vec<Section>,
+    pub(crate) sections: Vec<DocumentSection>,
 }
 
-pub(crate) struct Section {
+pub(crate) struct DocumentSection {
     pub(crate) heading: String,
     pub(crate) blocks: Vec<Block>,
 }
 
 pub(crate) enum Block {
-    Table(Table),
+    Table(DocumentTable),
     Paragraph(String),
     List(Vec<String>),
     /// A difference of two texts: lines as they are, by their first character in A alone (`-`) or in B alone (`+`).
     Lines(Vec<String>),
 }
 
-pub(crate) struct Table {
+pub(crate) struct DocumentTable {
     pub(crate) caption: Option<String>,
     pub(crate) header: Vec<String>,
-    pub(crate) rows: Vec<Vec<Entry>>,
+    pub(crate) rows: Vec<Vec<TableEntry>>,
     /// The last column is words, which begin at the left; all others are numbers, which end at the right.
     pub(crate) words_last: bool,
 }
 
 /// Text of one place in a table. The tone repeats what the text says; nothing is said by it alone.
 #[derive(Debug, Clone)]
-pub(crate) struct Entry {
+pub(crate) struct TableEntry {
     pub(crate) text: String,
     pub(crate) tone: Tone,
 }
@@ -51,7 +51,7 @@ pub(crate) enum Tone {
     Unsure,
 }
 
-impl From<String> for Entry {
+impl From<String> for TableEntry {
     fn from(text: String) -> Self {
         Self { text, tone: Tone::Plain }
     }

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use truetps_record::ErrorCount;
 
-use crate::document::{Entry, Table};
+use crate::document::{DocumentTable, TableEntry};
 use crate::{ReportInput, format, load};
 
 /// Configurations named with an error.
 const PLACES_MAX: usize = 3;
 
 /// One error over all configurations.
-struct Seen<'a> {
+struct ErrorTotal<'a> {
     first: &'a ErrorCount,
     failed: u64,
     retried: u64,
@@ -19,11 +19,11 @@ struct Seen<'a> {
 }
 
 /// `None` where there was no error.
-pub(crate) fn table(input: &ReportInput<'_>) -> Option<Table> {
-    let mut by_key: BTreeMap<(u16, &str), Seen<'_>> = BTreeMap::new();
+pub(crate) fn table(input: &ReportInput<'_>) -> Option<DocumentTable> {
+    let mut by_key: BTreeMap<(u16, &str), ErrorTotal<'_>> = BTreeMap::new();
     for cell in &input.analysis.cells {
         for error in &cell.errors {
-            let new = || Seen { first: error, failed: 0, retried: 0, places: Vec::new() };
+            let new = || ErrorTotal { first: error, failed: 0, retried: 0, places: Vec::new() };
             let seen = by_key.entry((error.code, &error.class)).or_insert_with(new);
             seen.failed += error.count;
             seen.retried += error.retried;
@@ -34,10 +34,10 @@ pub(crate) fn table(input: &ReportInput<'_>) -> Option<Table> {
     seen.sort_by_key(|one| std::cmp::Reverse((one.failed, one.retried)));
     let rows: Vec<_> = seen.iter().map(|one| row(input, one)).collect();
     let header = ["error", "number", "failed", "retried", "policy", "first message"].map(str::to_owned).to_vec();
-    (!rows.is_empty()).then_some(Table { caption: None, header, rows, words_last: true })
+    (!rows.is_empty()).then_some(DocumentTable { caption: None, header, rows, words_last: true })
 }
 
-fn row(input: &ReportInput<'_>, seen: &Seen<'_>) -> Vec<Entry> {
+fn row(input: &ReportInput<'_>, seen: &ErrorTotal<'_>) -> Vec<TableEntry> {
     let first = seen.first;
     let none = || format::NOTHING.to_owned();
     let policy = load::handling(&input.plan.load.errors, &first.class);
@@ -53,5 +53,5 @@ fn row(input: &ReportInput<'_>, seen: &Seen<'_>) -> Vec<Entry> {
         if policy.is_empty() { none() } else { policy.to_owned() },
         format!("{message} (at {}{more})", named.join("; ")),
     ];
-    fields.into_iter().map(Entry::from).collect()
+    fields.into_iter().map(TableEntry::from).collect()
 }

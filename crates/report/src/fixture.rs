@@ -9,7 +9,7 @@ use truetps_record::{
     SettingValue, Trial, TrialRole, Validity,
 };
 
-use crate::{ReportInput, Unread};
+use crate::{ReportInput, UnreadFile};
 
 const FLUSH: &str = "innodb_flush_log_at_trx_commit";
 
@@ -21,7 +21,7 @@ pub(crate) struct Fixture {
     pub(crate) analysis: Analysis,
     pub(crate) variables: BTreeMap<String, BTreeMap<String, String>>,
     pub(crate) details: Vec<TrialDetail>,
-    pub(crate) unread: Vec<Unread>,
+    pub(crate) unread: Vec<UnreadFile>,
 }
 
 impl Fixture {

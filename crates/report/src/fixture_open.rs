@@ -101,7 +101,7 @@ pub(crate) fn open_loop(starts: StartCounts, sustained: bool) -> OpenLoop {
 fn show() {
     if std::env::var_os("TRUETPS_SHOW").is_some() {
         for fixture in [Fixture::open_run(1000), Fixture::open_run(8000), Fixture::rates(), Fixture::troubled()] {
-            println!("{}\n=====\n", crate::text(&fixture.input(), crate::Screen::PLAIN));
+            println!("{}\n=====\n", crate::text(&fixture.input(), crate::TextScreen::PLAIN));
         }
     }
 }

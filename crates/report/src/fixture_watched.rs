@@ -2,8 +2,8 @@
 
 use truetps_analysis::{TrialRecord, detail};
 use truetps_record::{
-    AbsentSignal, Counts, Family, Gap, Interval, LatencyFigures, Phase, ProbeHeader, ProbeSample, ProbeSeries,
-    ProbeSource, Trial,
+    AbsentSignal, Counts, Family, Interval, LatencyFigures, Phase, ProbeHeader, ProbeSample, ProbeSeries, ProbeSource,
+    TransactionGap, Trial,
 };
 
 use crate::fixture::Fixture;
@@ -57,7 +57,7 @@ fn interval(second: u32, stalls: bool) -> Interval {
         .collect();
     let ok: u32 = buckets.iter().sum();
     let ends = stalls && second == STALLED.end / 10;
-    let gap = Gap { start_ms: f64::from(STALLED.start) * 100.0, length_ms: 1_800.0 };
+    let gap = TransactionGap { start_ms: f64::from(STALLED.start) * 100.0, length_ms: 1_800.0 };
     Interval {
         phase: if second == 0 { Phase::WarmUp } else { Phase::Measure },
         start_ms: f64::from(second) * 1e3,

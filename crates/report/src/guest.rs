@@ -95,7 +95,7 @@ mod tests {
         let had = had.map(|(name, value)| (name.to_owned(), value.to_owned()));
         fixture.variables = fixture.trials.iter().map(|trial| (trial.name.clone(), had.clone().into())).collect();
         // The plan sets log_bin, and its factor is the flush level.
-        let text_of = |fixture: &Fixture| text(&fixture.input(), crate::Screen::PLAIN);
+        let text_of = |fixture: &Fixture| text(&fixture.input(), crate::TextScreen::PLAIN);
         assert!(text_of(&fixture).contains("sync_binlog=1") && !text_of(&fixture).contains("log_bin=ON"));
         assert!(!text_of(&fixture).contains("spindles"), "{}", text_of(&fixture));
         fixture.experiment.guest.as_mut().unwrap().is_on_this_host = true;
@@ -120,7 +120,7 @@ mod tests {
         let fixture = Fixture::guest();
         let input = fixture.input();
         let said = "log_bin = ON: made up";
-        let plain = text(&input, crate::Screen::PLAIN);
+        let plain = text(&input, crate::TextScreen::PLAIN);
         assert!(plain.contains("unknown volume of binlog"), "{plain}");
         for report in [plain, json(&input), html(&input, &[])] {
             assert!(report.contains(said), "{report}");

@@ -1,7 +1,7 @@
 //! A report as one JSON document: `docs/reference/report.schema.json` describes it.
 
 use serde::Serialize;
-use truetps_analysis::{Analysis, CellDetail, Ledger, Meanwhile, Stalls, TopWaits, TrialDetail};
+use truetps_analysis::{Analysis, CellDetail, Coincident, Ledger, Stalls, TopWaits, TrialDetail};
 use truetps_record::{
     Configuration, Coupling, DriveMode, GuestFacts, HostFacts, LogVolume, OpenLoop, OtherRun, Plan, SCHEMA_VERSION,
     ServerFacts, Trial, TrialRole, Validity, printable_json,
@@ -13,7 +13,7 @@ use crate::verdicts::verdicts;
 use crate::{ReportInput, durability, guest, stalls};
 
 #[derive(Serialize)]
-struct Report<'a> {
+struct ReportDocument<'a> {
     schema_version: u32,
     experiment: ExperimentPart<'a>,
     plan: &'a Plan,
@@ -86,7 +86,7 @@ struct TrialPart<'a> {
     /// `null` where nothing was looked at.
     stalls: Option<&'a Stalls>,
     /// One for each stall and dip, in their order; empty where nothing is known of the server.
-    causes: &'a [Meanwhile],
+    causes: &'a [Coincident],
     /// What a transaction cost; `null` where the trial has no figures.
     ledger: Option<&'a Ledger>,
     /// What sessions waited on, longest first; `null` where no wait was seen.
@@ -116,7 +116,7 @@ struct EnginePart<'a> {
 /// The report as an indented JSON document that ends with a line feed.
 pub fn json(input: &ReportInput<'_>) -> String {
     let experiment = input.experiment;
-    let report = Report {
+    let report = ReportDocument {
         schema_version: SCHEMA_VERSION,
         experiment: ExperimentPart {
             name: &experiment.name,

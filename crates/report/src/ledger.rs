@@ -2,7 +2,7 @@
 
 use truetps_analysis::{CellDetail, Ledger, LedgerKey, LedgerUnit};
 
-use crate::document::{Block, Entry, Section, Table};
+use crate::document::{Block, DocumentSection, DocumentTable, TableEntry};
 use crate::format::{self, NOTHING};
 use crate::{ReportInput, names, stalls};
 
@@ -22,23 +22,23 @@ const SUMMARY: [LedgerKey; 6] = [
 ];
 
 /// Configurations beside each other, with what each line was made from.
-pub(crate) struct View {
+pub(crate) struct LedgerView {
     /// What all of these configurations have in common: `50 connections`; empty where they have nothing.
     pub(crate) at: String,
     pub(crate) columns: Vec<String>,
-    pub(crate) lines: Vec<Line>,
+    pub(crate) lines: Vec<LedgerRow>,
     /// Configurations that are not shown.
     pub(crate) left_out: usize,
 }
 
-pub(crate) struct Line {
+pub(crate) struct LedgerRow {
     pub(crate) key: LedgerKey,
     pub(crate) texts: Vec<String>,
     /// Counters, or why there is no figure.
     pub(crate) source: String,
 }
 
-impl Line {
+impl LedgerRow {
     /// Nobody could know it of any of these configurations.
     pub(crate) fn is_absent(&self) -> bool {
         self.texts.iter().all(|text| text == ABSENT)
@@ -81,13 +81,13 @@ pub(crate) fn shown(input: &ReportInput<'_>) -> Option<(String, Vec<String>, Vec
 }
 
 /// Their ledgers side by side.
-pub(crate) fn view(input: &ReportInput<'_>) -> Option<View> {
+pub(crate) fn view(input: &ReportInput<'_>) -> Option<LedgerView> {
     let (at, columns, shown) = shown(input)?;
     let cells = stalls::of_cells(input);
     let ledgers: Vec<_> = shown.iter().map(|index| &cells[*index].ledger).collect();
     let lines = lines(&ledgers);
     let left_out = input.analysis.cells.len() - shown.len();
-    (!lines.is_empty()).then_some(View { at, columns, lines, left_out })
+    (!lines.is_empty()).then_some(LedgerView { at, columns, lines, left_out })
 }
 
 /// First, last and what lies evenly between.
@@ -108,14 +108,14 @@ fn best_level(input: &ReportInput<'_>) -> Option<f64> {
 }
 
 /// All lines of these ledgers side by side; a line that none of them knows says why.
-pub(crate) fn lines(ledgers: &[&Ledger]) -> Vec<Line> {
+pub(crate) fn lines(ledgers: &[&Ledger]) -> Vec<LedgerRow> {
     let line = |key: &LedgerKey| {
         let found: Vec<_> = ledgers.iter().map(|ledger| ledger.line(*key)).collect();
         let known = found.iter().flatten().find(|line| line.per_tx.is_some());
         let source = known.or_else(|| found.iter().flatten().next())?.source.clone();
         let absent = if known.is_some() { NOTHING } else { ABSENT };
         let text = |per_tx: Option<f64>| per_tx.map_or_else(|| absent.to_owned(), |value| amount(key.unit(), value));
-        Some(Line {
+        Some(LedgerRow {
             key: *key,
             texts: found.iter().map(|line| text(line.and_then(|line| line.per_tx))).collect(),
             source,
@@ -152,18 +152,19 @@ pub(crate) fn fact(input: &ReportInput<'_>) -> Option<String> {
 }
 
 /// `None` where nobody watched: what a trial knows of itself is no ledger, and CPU has a place of its own in these formats.
-pub(crate) fn section(input: &ReportInput<'_>) -> Option<Section> {
+pub(crate) fn section(input: &ReportInput<'_>) -> Option<DocumentSection> {
     let own = [LedgerKey::RowsChanged, LedgerKey::ClientCpu, LedgerKey::ServerCpu];
     let view = view(input)?;
     view.lines.iter().find(|line| !own.contains(&line.key) && !line.is_absent())?;
-    let row = |line: &Line| {
+    let row = |line: &LedgerRow| {
         let texts = std::iter::once(line.key.name().to_owned()).chain(line.texts.iter().cloned());
-        texts.chain([line.source.clone()]).map(Entry::from).collect()
+        texts.chain([line.source.clone()]).map(TableEntry::from).collect()
     };
     let known = view.lines.iter().filter(|line| !line.is_absent());
     let (columns, legend) = headed(&view.columns);
     let header = std::iter::once("a transaction".to_owned()).chain(columns).chain(["from".to_owned()]);
-    let table = Table { caption: None, header: header.collect(), rows: known.map(row).collect(), words_last: true };
+    let table =
+        DocumentTable { caption: None, header: header.collect(), rows: known.map(row).collect(), words_last: true };
     let mut said =
         vec!["Geometric means over the valid trials of a configuration, of transactions that ended well.".to_owned()];
     said.extend(absent(&view.lines));
@@ -173,7 +174,7 @@ pub(crate) fn section(input: &ReportInput<'_>) -> Option<Section> {
     let at = if view.at.is_empty() { String::new() } else { format!(" at {}", view.at) };
     let legend = (!legend.is_empty()).then_some(Block::List(legend));
     let blocks = legend.into_iter().chain([Block::Table(table), Block::Paragraph(said.join(" "))]).collect();
-    Some(Section { heading: format!("Cost ledger: what a transaction cost{at}"), blocks })
+    Some(DocumentSection { heading: format!("Cost ledger: what a transaction cost{at}"), blocks })
 }
 
 /// Column heads; letters and what they stand for, where the names would push the figures apart.
@@ -188,7 +189,7 @@ fn headed(names: &[String]) -> (Vec<String>, Vec<String>) {
 }
 
 /// Lines without a figure, by reason.
-pub(crate) fn absent(lines: &[Line]) -> Option<String> {
+pub(crate) fn absent(lines: &[LedgerRow]) -> Option<String> {
     let absent = lines.iter().filter(|line| line.is_absent());
     let mut by_reason: Vec<(&str, Vec<&str>)> = Vec::new();
     for line in absent {

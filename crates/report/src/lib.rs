@@ -58,7 +58,7 @@ pub use remarks::remarks;
 pub use settings_diff::{diff_json, diff_markdown, diff_text};
 pub use stall_list::{StalledTrial, stalls_csv, stalls_json, stalls_markdown, stalls_text};
 pub use sysbench::sysbench;
-pub use text::{Screen, text};
+pub use text::{TextScreen, text};
 pub use truetps_record::{escaped_text, printable, printable_lines, printable_text};
 pub use verdicts::verdicts;
 
@@ -83,12 +83,12 @@ pub struct ReportInput<'a> {
     /// What happened within these trials.
     pub details: &'a [TrialDetail],
     /// What could not be read of the folder: said wherever its trials would be shown.
-    pub unread: &'a [Unread],
+    pub unread: &'a [UnreadFile],
 }
 
 /// A file that is damaged, of a newer version, or was edited.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unread {
+pub struct UnreadFile {
     /// Its path below the experiment's folder, and what is wrong with it.
     pub what: String,
     /// The trial itself is left out, not only a part of what it has left.

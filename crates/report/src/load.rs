@@ -6,12 +6,12 @@ use crate::format;
 
 /// The rate that a configuration asks for; it goes from one to the other where it is a ramp.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Target {
+pub(crate) struct TargetRate {
     pub(crate) from: f64,
     pub(crate) to: Option<f64>,
 }
 
-impl Target {
+impl TargetRate {
     /// `None` in a closed loop.
     pub(crate) fn of(plan: &Plan, configuration: &Configuration) -> Option<Self> {
         let load = &plan.load;
@@ -167,7 +167,7 @@ mod tests {
         let check = |load: &str, factors: &str, rates_text: Option<&str>, target: Option<&str>| {
             let plan = plan(load, factors);
             assert_eq!(rates(&plan).as_deref(), rates_text);
-            let own = Target::of(&plan, &plan.configurations()[0]).map(Target::text);
+            let own = TargetRate::of(&plan, &plan.configurations()[0]).map(TargetRate::text);
             assert_eq!(own.as_deref(), target);
             assert_eq!(is_open(&plan), target.is_some());
         };

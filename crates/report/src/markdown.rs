@@ -1,6 +1,6 @@
 //! A report as GitHub-flavoured Markdown.
 
-use crate::document::{Block, Document, Section, Table, document};
+use crate::document::{Block, Document, DocumentSection, DocumentTable, document};
 use crate::{ReportInput, printable};
 use truetps_record::is_obeyed;
 
@@ -13,7 +13,7 @@ pub(crate) fn draw(document: Document) -> String {
     let Document { title, facts, sections } = document;
     let mut lines = vec![format!("# {}", escape(&title)), String::new()];
     lines.extend(facts.iter().map(|(word, fact)| format!("- **{word}**: {}", escape(fact))));
-    for Section { heading, blocks } in sections {
+    for DocumentSection { heading, blocks } in sections {
         lines.extend([String::new(), format!("## {}", escape(&heading))]);
         for block in &blocks {
             lines.push(String::new());
@@ -41,7 +41,7 @@ fn push_lines(lines: &mut Vec<String>, text: &[String]) {
     lines.push(fence);
 }
 
-fn push_table(lines: &mut Vec<String>, table: &Table) {
+fn push_table(lines: &mut Vec<String>, table: &DocumentTable) {
     if let Some(caption) = &table.caption {
         lines.extend([format!("**{}**", escape(caption)), String::new()]);
     }

@@ -328,7 +328,7 @@ mod tests {
              [factors]\nsync_binlog = [1, 0]\nconnections = [1]\n",
         );
         check(&meaning(&fixture.input()), "The comparison is not decided");
-        let text = crate::text(&fixture.input(), crate::Screen::PLAIN);
+        let text = crate::text(&fixture.input(), crate::TextScreen::PLAIN);
         assert!(text.contains("passes a t test at 5 %") && !text.contains("all 1 comparisons"), "{text}");
     }
 

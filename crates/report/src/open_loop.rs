@@ -7,7 +7,7 @@ use truetps_record::Plan;
 
 use crate::ReportInput;
 use crate::generator::{self, LIMITED};
-use crate::load::Target;
+use crate::load::TargetRate;
 use crate::{format, names};
 
 /// How response time, service time, lag and lateness belong together: stands wherever they are shown.
@@ -198,7 +198,7 @@ fn limited_words(cell: &Cell) -> String {
 /// `1 000 tps`; what the schedule had, where the plan does not say.
 pub(crate) fn rate_text(plan: &Plan, cell: &Cell) -> String {
     let scheduled = || cell.open_loop.as_ref().and_then(|open| open.scheduled_per_s);
-    match (Target::of(plan, &cell.configuration), scheduled()) {
+    match (TargetRate::of(plan, &cell.configuration), scheduled()) {
         (Some(target), _) => target.text(),
         (None, Some(rate)) => format!("{} tps", format::tps(rate)),
         (None, None) => format::NOTHING.to_owned(),
@@ -256,9 +256,9 @@ mod tests {
         let text = "in 2 of 3 trials: trial-0002: p99 was 66 ms";
         assert_eq!(held(&input, &input.analysis.cells[0]).as_deref(), Some(text));
         assert!(
-            crate::text(&input, crate::Screen::PLAIN).contains("in 2 of 3 trials"),
+            crate::text(&input, crate::TextScreen::PLAIN).contains("in 2 of 3 trials"),
             "{}",
-            crate::text(&input, crate::Screen::PLAIN)
+            crate::text(&input, crate::TextScreen::PLAIN)
         );
         assert!(crate::html(&input, &[]).contains("in 2 of 3 trials"));
     }

@@ -4,10 +4,10 @@ use serde::Serialize;
 use truetps_analysis::TopWaits;
 use truetps_record::{ProbeSummary, printable_json};
 
-use crate::document::{Block, Document, Entry, Section, Table};
-use crate::{Screen, csv, format, markdown, text, waits};
+use crate::document::{Block, Document, DocumentSection, DocumentTable, TableEntry};
+use crate::{TextScreen, csv, format, markdown, text, waits};
 
-pub fn probe_text(summary: &ProbeSummary, waits: Option<&TopWaits>, screen: Screen) -> String {
+pub fn probe_text(summary: &ProbeSummary, waits: Option<&TopWaits>, screen: TextScreen) -> String {
     text::draw(document(summary, waits), screen)
 }
 
@@ -18,12 +18,12 @@ pub fn probe_markdown(summary: &ProbeSummary, waits: Option<&TopWaits>) -> Strin
 /// The summary with the longest waits, as an indented JSON document that ends with a line feed.
 pub fn probe_json(summary: &ProbeSummary, waits: Option<&TopWaits>) -> String {
     #[derive(Serialize)]
-    struct Document<'a> {
+    struct ProbeDocument<'a> {
         #[serde(flatten)]
         summary: &'a ProbeSummary,
         waits: Option<TopWaits>,
     }
-    let document = Document { summary, waits: waits.map(TopWaits::bounded) };
+    let document = ProbeDocument { summary, waits: waits.map(TopWaits::bounded) };
     printable_json(&serde_json::to_string_pretty(&document).expect("names and numbers have a JSON form")) + "\n"
 }
 
@@ -117,19 +117,19 @@ fn facts(summary: &ProbeSummary) -> Vec<(&'static str, String)> {
     facts
 }
 
-fn section(heading: &str, header: &[&str], rows: Vec<Vec<Entry>>) -> Option<Section> {
+fn section(heading: &str, header: &[&str], rows: Vec<Vec<TableEntry>>) -> Option<DocumentSection> {
     let header = header.iter().map(|&title| title.to_owned()).collect();
-    let table = Table { caption: None, header, rows, words_last: true };
-    (!table.rows.is_empty()).then(|| Section { heading: heading.to_owned(), blocks: vec![Block::Table(table)] })
+    let table = DocumentTable { caption: None, header, rows, words_last: true };
+    (!table.rows.is_empty()).then(|| DocumentSection { heading: heading.to_owned(), blocks: vec![Block::Table(table)] })
 }
 
-fn row(figures: &[f64], name: &str) -> Vec<Entry> {
-    figures.iter().map(|figure| amount(*figure)).chain([name.to_owned()]).map(Entry::from).collect()
+fn row(figures: &[f64], name: &str) -> Vec<TableEntry> {
+    figures.iter().map(|figure| amount(*figure)).chain([name.to_owned()]).map(TableEntry::from).collect()
 }
 
-fn absent(summary: &ProbeSummary) -> Option<Section> {
+fn absent(summary: &ProbeSummary) -> Option<DocumentSection> {
     let items: Vec<_> = summary.absent.iter().map(|signal| format!("{}: {}", signal.what, signal.why)).collect();
-    (!items.is_empty()).then(|| Section { heading: "Absent".to_owned(), blocks: vec![Block::List(items)] })
+    (!items.is_empty()).then(|| DocumentSection { heading: "Absent".to_owned(), blocks: vec![Block::List(items)] })
 }
 
 /// On one clock with the lines of the probe: `4.5 s`.
@@ -153,7 +153,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use truetps_analysis::{TopWait, WaitClass, WaitSource};
-    use truetps_record::{AbsentSignal, CounterSummary, GaugeSummary, ProbeRun, ServerFacts, Silence};
+    use truetps_record::{AbsentSignal, CounterSummary, GaugeSummary, Outage, ProbeRun, ServerFacts};
 
     use super::*;
 
@@ -173,7 +173,7 @@ mod tests {
             },
             length_ms: 20_000.0,
             samples: 3,
-            silences: vec![Silence { from_ms: 2000.0, to_ms: 3500.0 }, Silence { from_ms: 6000.0, to_ms: 20_000.0 }],
+            silences: vec![Outage { from_ms: 2000.0, to_ms: 3500.0 }, Outage { from_ms: 6000.0, to_ms: 20_000.0 }],
             no_answer_ms: 15_500.0,
             answers_at_end: false,
             resets_ms: vec![3500.0],
@@ -200,7 +200,7 @@ mod tests {
         };
         let waits = TopWaits { list: vec![wait("wait/z", 2.0), wait("wait/a", 0.5)], more: 0, readings: 3 };
         let (summary, waits) = (summary(), Some(&waits));
-        let text = probe_text(&summary, waits, Screen::PLAIN);
+        let text = probe_text(&summary, waits, TextScreen::PLAIN);
         assert!(text.find(waits::HEADING) < text.find("Counters"), "{text}");
         for document in [text, probe_markdown(&summary, waits), probe_json(&summary, waits)] {
             let (first, second) = (document.find("wait/z"), document.find("wait/a"));
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn a_terminal_sees_rates_outages_and_what_is_absent() {
-        let text = probe_text(&summary(), None, Screen::PLAIN);
+        let text = probe_text(&summary(), None, TextScreen::PLAIN);
         let expect = "\
 mysql://root@?socket=/s: mysql 8.0.36
 
@@ -246,9 +246,9 @@ Absent
             ..summary()
         };
         assert!(
-            !probe_text(&quiet, None, Screen::PLAIN).contains("nswer"),
+            !probe_text(&quiet, None, TextScreen::PLAIN).contains("nswer"),
             "{}",
-            probe_text(&quiet, None, Screen::PLAIN)
+            probe_text(&quiet, None, TextScreen::PLAIN)
         );
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use truetps_analysis::{Cell, Contrast, Curve, Verdict};
 
-use crate::document::{Block, Entry, Section, Table, Tone};
+use crate::document::{Block, DocumentSection, DocumentTable, TableEntry, Tone};
 use crate::format::{self, NOTHING};
 use crate::generator::{self, LIMITED, SIGN};
 use crate::{ReportInput, errors, guest, meaning, names, remarks};
@@ -13,7 +13,7 @@ use crate::{ReportInput, errors, guest, meaning, names, remarks};
 pub(crate) const COLUMNS_MAX: usize = 4;
 
 /// Throughput alone, one column for each combination of settings, where they fit beside each other.
-pub(crate) fn throughput(input: &ReportInput<'_>) -> Option<Section> {
+pub(crate) fn throughput(input: &ReportInput<'_>) -> Option<DocumentSection> {
     let analysis = input.analysis;
     if !(2..=COLUMNS_MAX).contains(&analysis.curves.len()) {
         return None;
@@ -25,10 +25,10 @@ pub(crate) fn throughput(input: &ReportInput<'_>) -> Option<Section> {
         std::iter::once(format::rate(level).into()).chain(cells).collect()
     };
     let rows = names::levels(analysis).into_iter().map(row).collect();
-    let mut blocks = vec![Block::Table(Table { caption: None, header, rows, words_last: false })];
+    let mut blocks = vec![Block::Table(DocumentTable { caption: None, header, rows, words_last: false })];
     blocks.extend(generator::sign_explained(analysis).map(Block::Paragraph));
     let heading = format!("Throughput (tps, 95 % interval) by {}", names::curve_factors(input.plan, analysis));
-    Some(Section { heading, blocks })
+    Some(DocumentSection { heading, blocks })
 }
 
 /// Throughput with its interval, and with the sign of a limited generator.
@@ -38,7 +38,7 @@ pub(crate) fn tps_entry(cell: Option<&Cell>) -> String {
     format!("{}{sign}", format::tps_estimate(tps))
 }
 
-pub(crate) fn comparisons(input: &ReportInput<'_>) -> Option<Section> {
+pub(crate) fn comparisons(input: &ReportInput<'_>) -> Option<DocumentSection> {
     let analysis = input.analysis;
     let baseline = analysis.baseline_label.as_ref().filter(|_| !analysis.contrasts.is_empty())?;
     let mut blocks: Vec<_> = analysis
@@ -60,10 +60,10 @@ pub(crate) fn comparisons(input: &ReportInput<'_>) -> Option<Section> {
         format::percent(analysis.smallest_effect),
         format::percent(analysis.smallest_effect)
     )));
-    Some(Section { heading: format!("Against {baseline}"), blocks })
+    Some(DocumentSection { heading: format!("Against {baseline}"), blocks })
 }
 
-fn comparison_table(input: &ReportInput<'_>, curve: &Curve) -> Table {
+fn comparison_table(input: &ReportInput<'_>, curve: &Curve) -> DocumentTable {
     let analysis = input.analysis;
     let row = |contrast: &&Contrast| {
         let p99 = contrast.p99_ratio.as_ref().map_or_else(|| NOTHING.to_owned(), format::ratio_estimate);
@@ -75,7 +75,7 @@ fn comparison_table(input: &ReportInput<'_>, curve: &Curve) -> Table {
             verdict(contrast),
         ]
     };
-    Table {
+    DocumentTable {
         caption: (!curve.label.is_empty()).then(|| curve.label.clone()),
         header: [analysis.axis.factor(), "tps ratio", "p99 ratio", "sees", "verdict"].map(str::to_owned).to_vec(),
         rows: names::contrasts(analysis, curve).iter().map(row).collect(),
@@ -84,12 +84,12 @@ fn comparison_table(input: &ReportInput<'_>, curve: &Curve) -> Table {
 }
 
 /// A verdict on figures that the generator limited is never shown without that.
-fn verdict(contrast: &Contrast) -> Entry {
+fn verdict(contrast: &Contrast) -> TableEntry {
     let text = format::verdict(contrast.verdict);
     if contrast.generator_limited {
-        return Entry { text: format!("{text}, {LIMITED}"), tone: Tone::Unsure };
+        return TableEntry { text: format!("{text}, {LIMITED}"), tone: Tone::Unsure };
     }
-    Entry { text, tone: tone(contrast.verdict) }
+    TableEntry { text, tone: tone(contrast.verdict) }
 }
 
 fn tone(verdict: Verdict) -> Tone {
@@ -101,7 +101,7 @@ fn tone(verdict: Verdict) -> Tone {
     }
 }
 
-pub(crate) fn noise(input: &ReportInput<'_>) -> Option<Section> {
+pub(crate) fn noise(input: &ReportInput<'_>) -> Option<DocumentSection> {
     let noise = input.analysis.noise.as_ref();
     if noise.is_none() && !input.plan.design.aa_pair {
         return None;
@@ -121,10 +121,10 @@ pub(crate) fn noise(input: &ReportInput<'_>) -> Option<Section> {
             )
         },
     );
-    Some(Section { heading: "Noise (A/A pairs)".to_owned(), blocks: vec![Block::Paragraph(text)] })
+    Some(DocumentSection { heading: "Noise (A/A pairs)".to_owned(), blocks: vec![Block::Paragraph(text)] })
 }
 
-pub(crate) fn knees(input: &ReportInput<'_>) -> Option<Section> {
+pub(crate) fn knees(input: &ReportInput<'_>) -> Option<DocumentSection> {
     let analysis = input.analysis;
     let row = |curve: &Curve| {
         let knee = curve.knee.as_ref()?;
@@ -142,9 +142,9 @@ pub(crate) fn knees(input: &ReportInput<'_>) -> Option<Section> {
         if !curve.label.is_empty() {
             row.insert(0, names::level_label(analysis, curve));
         }
-        Some(row.into_iter().map(Entry::from).collect())
+        Some(row.into_iter().map(TableEntry::from).collect())
     };
-    let rows: Vec<Vec<Entry>> = analysis.curves.iter().filter_map(row).collect();
+    let rows: Vec<Vec<TableEntry>> = analysis.curves.iter().filter_map(row).collect();
     if rows.is_empty() {
         return None;
     }
@@ -159,13 +159,14 @@ pub(crate) fn knees(input: &ReportInput<'_>) -> Option<Section> {
         "The knee is the smallest number of connections that is not shown to be below 95 % of the best.{}",
         pool_rule.unwrap_or_default()
     );
-    let blocks = vec![Block::Table(Table { caption: None, header, rows, words_last: true }), Block::Paragraph(rule)];
-    Some(Section { heading: "Where more connections stop helping".to_owned(), blocks })
+    let blocks =
+        vec![Block::Table(DocumentTable { caption: None, header, rows, words_last: true }), Block::Paragraph(rule)];
+    Some(DocumentSection { heading: "Where more connections stop helping".to_owned(), blocks })
 }
 
 /// Trials that are not evidence, errors, clients that failed and notes, each with its reason; left out where there is
 /// none.
-pub(crate) fn troubles(input: &ReportInput<'_>) -> Option<Section> {
+pub(crate) fn troubles(input: &ReportInput<'_>) -> Option<DocumentSection> {
     let others = [failed_clients(input), notes(input), guest::lines(input)].concat();
     let list = |lines: Vec<String>| (!lines.is_empty()).then_some(Block::List(lines));
     let blocks: Vec<_> =
@@ -173,11 +174,11 @@ pub(crate) fn troubles(input: &ReportInput<'_>) -> Option<Section> {
             .into_iter()
             .flatten()
             .collect();
-    (!blocks.is_empty()).then(|| Section { heading: "Invalid trials, errors and notes".to_owned(), blocks })
+    (!blocks.is_empty()).then(|| DocumentSection { heading: "Invalid trials, errors and notes".to_owned(), blocks })
 }
 
 fn unread(input: &ReportInput<'_>) -> Vec<String> {
-    let line = |unread: &crate::Unread| {
+    let line = |unread: &crate::UnreadFile| {
         let lost = if unread.whole_trial { "; the trial is left out" } else { "" };
         format!("not read: {}{lost}", unread.what)
     };
@@ -211,7 +212,7 @@ fn notes(input: &ReportInput<'_>) -> Vec<String> {
     by_text.into_iter().map(|(note, names)| format!("note on {}: {note}", format::list(&names))).collect()
 }
 
-pub(crate) fn words(input: &ReportInput<'_>) -> Option<Section> {
+pub(crate) fn words(input: &ReportInput<'_>) -> Option<DocumentSection> {
     let mut blocks = Vec::new();
     let sentences = meaning::meaning(input);
     if !sentences.is_empty() {
@@ -225,5 +226,5 @@ pub(crate) fn words(input: &ReportInput<'_>) -> Option<Section> {
     if !caveats.is_empty() {
         blocks.push(Block::List(caveats));
     }
-    (!blocks.is_empty()).then(|| Section { heading: "What it means".to_owned(), blocks })
+    (!blocks.is_empty()).then(|| DocumentSection { heading: "What it means".to_owned(), blocks })
 }

@@ -254,18 +254,18 @@ fn summary(diff: &Diff, all: bool) -> String {
 
 #[cfg(test)]
 mod tests {
-    use truetps_knowledge::{Side, SideValue, diff};
+    use truetps_knowledge::{SettingsSide, SideValue, diff};
     use truetps_record::Flavour;
 
     use super::*;
 
-    fn side(name: &str, version: &str, settings: &[(&str, &str)]) -> Side {
+    fn side(name: &str, version: &str, settings: &[(&str, &str)]) -> SettingsSide {
         let value = |text: &str| SideValue {
             value: text.to_owned(),
             origin: Some("/etc/my.cnf".to_owned()),
             ..SideValue::default()
         };
-        Side {
+        SettingsSide {
             name: name.to_owned(),
             kind: "capture".to_owned(),
             flavour: Some(Flavour::Mysql),

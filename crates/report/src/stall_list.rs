@@ -1,22 +1,22 @@
 //! Where throughput broke down, and what the server waited on meanwhile, in every format.
 
 use serde::Serialize;
-use truetps_analysis::{Meanwhile, Stall, StallKind, Stalls, StallsUnknown, TrialDetail, WaitSource};
+use truetps_analysis::{Coincident, Stall, StallKind, Stalls, StallsUnknown, TrialDetail, WaitSource};
 use truetps_record::{Configuration, SCHEMA_VERSION, Trial, TrialRole, Validity, printable_json};
 
-use crate::document::{Block, Document, Entry, Section, Table, Tone};
+use crate::document::{Block, Document, DocumentSection, DocumentTable, TableEntry, Tone};
 use crate::stalls::{has_risen, kind, meanwhile, seconds};
-use crate::{Screen, Unread, csv, format, markdown, text};
+use crate::{TextScreen, UnreadFile, csv, format, markdown, text};
 
 /// One trial with what happened in it.
 pub type StalledTrial<'a> = (&'a Trial, &'a TrialDetail);
 
 /// `name`: the folder, as the user named it.
-pub fn stalls_text(name: &str, trials: &[StalledTrial<'_>], unread: &[Unread], screen: Screen) -> String {
+pub fn stalls_text(name: &str, trials: &[StalledTrial<'_>], unread: &[UnreadFile], screen: TextScreen) -> String {
     text::draw(document(name, trials, unread), screen)
 }
 
-pub fn stalls_markdown(name: &str, trials: &[StalledTrial<'_>], unread: &[Unread]) -> String {
+pub fn stalls_markdown(name: &str, trials: &[StalledTrial<'_>], unread: &[UnreadFile]) -> String {
     markdown::draw(document(name, trials, unread))
 }
 
@@ -61,11 +61,11 @@ struct JsonTrial<'a> {
     configuration: &'a Configuration,
     stalls: &'a Stalls,
     /// One for each of the stalls and dips; empty where nobody watched.
-    meanwhile: &'a [Meanwhile],
+    meanwhile: &'a [Coincident],
 }
 
 /// An indented JSON document that ends with a line feed.
-pub fn stalls_json(trials: &[StalledTrial<'_>], unread: &[Unread]) -> String {
+pub fn stalls_json(trials: &[StalledTrial<'_>], unread: &[UnreadFile]) -> String {
     let trials = trials.iter().map(|(trial, detail)| JsonTrial {
         name: &trial.name,
         configuration: &trial.configuration,
@@ -77,11 +77,12 @@ pub fn stalls_json(trials: &[StalledTrial<'_>], unread: &[Unread]) -> String {
     printable_json(&serde_json::to_string_pretty(&document).expect("every field of a stall has a JSON form")) + "\n"
 }
 
-fn document(name: &str, trials: &[StalledTrial<'_>], unread: &[Unread]) -> Document {
-    let sections = trials.iter().filter(|(_, detail)| !detail.stalls.list.is_empty()).map(|(trial, detail)| Section {
-        heading: format!("{}  {}{}", trial.name, trial.configuration, mark(trial)),
-        blocks: blocks(detail),
-    });
+fn document(name: &str, trials: &[StalledTrial<'_>], unread: &[UnreadFile]) -> Document {
+    let sections =
+        trials.iter().filter(|(_, detail)| !detail.stalls.list.is_empty()).map(|(trial, detail)| DocumentSection {
+            heading: format!("{}  {}{}", trial.name, trial.configuration, mark(trial)),
+            blocks: blocks(detail),
+        });
     Document { title: format!("Stalls of {name}"), facts: facts(trials, unread), sections: sections.collect() }
 }
 
@@ -95,7 +96,7 @@ fn mark(trial: &Trial) -> String {
     }
 }
 
-fn facts(trials: &[StalledTrial<'_>], unread: &[Unread]) -> Vec<(&'static str, String)> {
+fn facts(trials: &[StalledTrial<'_>], unread: &[UnreadFile]) -> Vec<(&'static str, String)> {
     let known: Vec<_> = trials.iter().map(|(_, detail)| *detail).filter(|one| one.stalls.unknown.is_none()).collect();
     let summary = truetps_analysis::cell_detail(&known);
     let mut facts = vec![("Stalls", crate::comparison::stalls_of(&summary))];
@@ -131,7 +132,7 @@ fn facts(trials: &[StalledTrial<'_>], unread: &[Unread]) -> Vec<(&'static str, S
 fn blocks(detail: &TrialDetail) -> Vec<Block> {
     let rows = detail.stalls.list.iter().map(row).collect();
     let header = ["", "start", "length", "missing", "usual"].map(str::to_owned).to_vec();
-    let mut blocks = vec![Block::Table(Table { caption: None, header, rows, words_last: false })];
+    let mut blocks = vec![Block::Table(DocumentTable { caption: None, header, rows, words_last: false })];
     let told = detail.stalls.list.iter().zip(&detail.causes).map(|(stall, cause)| {
         let told = meanwhile(cause, usize::MAX, usize::MAX);
         format!("{} at {}: {told}", kind(stall.kind), seconds(stall.start_ms))
@@ -155,10 +156,10 @@ fn blocks(detail: &TrialDetail) -> Vec<Block> {
     blocks
 }
 
-fn row(stall: &Stall) -> Vec<Entry> {
+fn row(stall: &Stall) -> Vec<TableEntry> {
     let tone = if stall.kind == StallKind::Stall { Tone::Bad } else { Tone::Unsure };
     vec![
-        Entry { text: kind(stall.kind).to_owned(), tone },
+        TableEntry { text: kind(stall.kind).to_owned(), tone },
         seconds(stall.start_ms).into(),
         format::duration_us(stall.length_ms * 1e3).into(),
         format::percent(stall.depth).into(),
@@ -190,7 +191,7 @@ mod tests {
         let schema = serde_json::from_str(SCHEMA).unwrap();
         let document = serde_json::from_str(&stalls_json(&trials, &[])).unwrap();
         assert_eq!(violations(&schema, &document), Vec::<String>::new());
-        let text = stalls_text("runs/x", &trials, &[], Screen::PLAIN);
+        let text = stalls_text("runs/x", &trials, &[], TextScreen::PLAIN);
         assert!(text.starts_with("Stalls of runs/x\n") && text.contains("- stall at "), "{text}");
         assert!(stalls_markdown("runs/x", &trials, &[]).contains("| stall |"));
         let csv = stalls_csv(&trials);
@@ -203,7 +204,7 @@ mod tests {
     fn a_trial_that_is_no_evidence_says_so_without_a_stall_too() {
         let fixture = Fixture::watched();
         let trial = Trial { validity: Validity::Invalid("the server died".to_owned()), ..fixture.trials[0].clone() };
-        let text = stalls_text("runs/x", &[(&trial, &fixture.details[0])], &[], Screen::PLAIN);
+        let text = stalls_text("runs/x", &[(&trial, &fixture.details[0])], &[], TextScreen::PLAIN);
         assert!(text.contains("Note      trial-0001 (invalid: the server died)\n"), "{text}");
     }
 
@@ -212,9 +213,9 @@ mod tests {
         let fixture = Fixture::watched();
         let trials = [(&fixture.trials[0], &fixture.details[0])];
         let what = "trial-0001/probe.jsonl: has not one whole line".to_owned();
-        let unread = [Unread { what, whole_trial: false }];
+        let unread = [UnreadFile { what, whole_trial: false }];
         let said = "Not read  trial-0001/probe.jsonl: has not one whole line\n";
-        let text = stalls_text("runs/x", &trials, &unread, Screen::PLAIN);
+        let text = stalls_text("runs/x", &trials, &unread, TextScreen::PLAIN);
         assert!(text.contains(said), "{text}");
         assert!(stalls_markdown("runs/x", &trials, &unread).contains("probe.jsonl: has not one whole line"));
         let document: serde_json::Value = serde_json::from_str(&stalls_json(&trials, &unread)).unwrap();

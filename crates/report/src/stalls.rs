@@ -1,11 +1,12 @@
 //! Stalls and dips in words and tables: when, how long, how deep, and what the server did meanwhile.
 
 use truetps_analysis::{
-    CellDetail, Meanwhile, Sign, SignUnit, Stall, StallKind, StallsUnknown, TrialDetail, Wait, WaitClass, cell_detail,
+    CellDetail, Coincident, SignUnit, SignalChange, Stall, StallKind, StallsUnknown, TrialDetail, Wait, WaitClass,
+    cell_detail,
 };
 
 use crate::ReportInput;
-use crate::document::{Block, Entry, Section, Table, Tone};
+use crate::document::{Block, DocumentSection, DocumentTable, TableEntry, Tone};
 use crate::format::{self, NOTHING};
 
 /// Stalls of a report; the longest ones. JSON has all.
@@ -87,13 +88,13 @@ pub(crate) fn seconds(ms: f64) -> String {
     if seconds >= 99.95 { format!("{} s", format::whole(seconds)) } else { format!("{seconds:.1} s") }
 }
 
-fn cause<'a>(detail: &'a TrialDetail, stall: &Stall) -> Option<&'a Meanwhile> {
+fn cause<'a>(detail: &'a TrialDetail, stall: &Stall) -> Option<&'a Coincident> {
     let at = detail.stalls.list.iter().position(|one| one == stall)?;
     detail.causes.get(at)
 }
 
 /// What a stall was, where that is clear: the first thing that a reader hunts.
-fn in_short(cause: &Meanwhile) -> Option<String> {
+fn in_short(cause: &Coincident) -> Option<String> {
     if let Some(silence) = silence(cause) {
         return Some(format!("the server did not answer the probe for {}", seconds(silence.value * 1e3)));
     }
@@ -113,12 +114,12 @@ fn is_more(wait: &Wait) -> bool {
 }
 
 /// The server answered nobody: whatever else was seen was seen before and after.
-fn silence(cause: &Meanwhile) -> Option<&Sign> {
+fn silence(cause: &Coincident) -> Option<&SignalChange> {
     cause.signs.iter().find(|sign| sign.unit == SignUnit::Seconds)
 }
 
 /// One row of the table of stalls.
-pub(crate) struct Row<'a> {
+pub(crate) struct StallRow<'a> {
     pub(crate) trial: &'a str,
     pub(crate) kind: StallKind,
     pub(crate) start: String,
@@ -129,7 +130,7 @@ pub(crate) struct Row<'a> {
 }
 
 /// The longest stalls and dips of all trials in the order of their trials, and how many more there are.
-pub(crate) fn rows<'a>(input: &ReportInput<'a>) -> (Vec<Row<'a>>, usize) {
+pub(crate) fn rows<'a>(input: &ReportInput<'a>) -> (Vec<StallRow<'a>>, usize) {
     let all = input.details.iter().flat_map(|detail| detail.stalls.list.iter().map(move |stall| (detail, stall)));
     let mut all: Vec<_> = all.enumerate().collect();
     let rank = |stall: &Stall| (stall.kind == StallKind::Dip, -stall.length_ms);
@@ -142,8 +143,8 @@ pub(crate) fn rows<'a>(input: &ReportInput<'a>) -> (Vec<Row<'a>>, usize) {
     (all.into_iter().map(|(_, (detail, stall))| row(detail, stall)).collect(), left_out)
 }
 
-fn row<'a>(detail: &'a TrialDetail, stall: &Stall) -> Row<'a> {
-    Row {
+fn row<'a>(detail: &'a TrialDetail, stall: &Stall) -> StallRow<'a> {
+    StallRow {
         trial: &detail.name,
         kind: stall.kind,
         start: seconds(stall.start_ms),
@@ -158,7 +159,7 @@ fn row<'a>(detail: &'a TrialDetail, stall: &Stall) -> Row<'a> {
 }
 
 /// What was waited on and what else rose, the most telling first; what fell comes last, as most things do where nothing runs.
-pub(crate) fn meanwhile(cause: &Meanwhile, waits_max: usize, signs_max: usize) -> String {
+pub(crate) fn meanwhile(cause: &Coincident, waits_max: usize, signs_max: usize) -> String {
     let silence = silence(cause);
     let (risen, fallen): (Vec<_>, Vec<_>) =
         cause.signs.iter().filter(|sign| sign.unit != SignUnit::Seconds).partition(|sign| has_risen(sign));
@@ -175,7 +176,7 @@ pub(crate) fn meanwhile(cause: &Meanwhile, waits_max: usize, signs_max: usize) -
     if told.is_empty() { "nothing that was read stands out".to_owned() } else { told.join("; ") }
 }
 
-pub(crate) fn has_risen(sign: &Sign) -> bool {
+pub(crate) fn has_risen(sign: &SignalChange) -> bool {
     sign.usual.is_none_or(|usual| sign.value > usual)
 }
 
@@ -189,7 +190,7 @@ pub(crate) fn sessions(number: f64) -> String {
     if number >= 9.95 { format::whole(number) } else { format!("{number:.1}") }
 }
 
-pub(crate) fn sign(sign: &Sign) -> String {
+pub(crate) fn sign(sign: &SignalChange) -> String {
     let text = |value: f64| match sign.unit {
         SignUnit::Share => format::percent(value),
         SignUnit::PerSecond => format!("{}/s", format::tps(value)),
@@ -209,7 +210,7 @@ pub(crate) fn kind(kind: StallKind) -> &'static str {
 }
 
 /// `None` where there was neither a stall nor a dip.
-pub(crate) fn section(input: &ReportInput<'_>) -> Option<Section> {
+pub(crate) fn section(input: &ReportInput<'_>) -> Option<DocumentSection> {
     let (rows, left_out) = rows(input);
     if rows.is_empty() {
         return None;
@@ -221,14 +222,14 @@ pub(crate) fn section(input: &ReportInput<'_>) -> Option<Section> {
     let several = input.details.len() > 1;
     let names = ["trial", "", "start", "length", "depth", "usual tps", "meanwhile"];
     let header = names.iter().filter(|name| several || **name != "trial").map(|name| (*name).to_owned()).collect();
-    let entries = |row: &Row<'_>| {
+    let entries = |row: &StallRow<'_>| {
         let tone = if row.kind == StallKind::Stall { Tone::Bad } else { Tone::Unsure };
-        let kind = Entry { text: kind(row.kind).to_owned(), tone };
+        let kind = TableEntry { text: kind(row.kind).to_owned(), tone };
         let trial = several.then(|| row.trial.to_owned().into());
         let texts = [&row.start, &row.length, &row.depth, &row.usual, &row.meanwhile].map(|text| text.clone().into());
         trial.into_iter().chain([kind]).chain(texts).collect()
     };
-    blocks.push(Block::Table(Table {
+    blocks.push(Block::Table(DocumentTable {
         caption: None,
         header,
         rows: rows.iter().map(entries).collect(),
@@ -237,7 +238,7 @@ pub(crate) fn section(input: &ReportInput<'_>) -> Option<Section> {
     let more =
         if left_out == 0 { String::new() } else { format!(" {left_out} shorter ones are left out: JSON has all.") };
     blocks.push(Block::Paragraph(format!("{HOW_TO_READ}{more}")));
-    Some(Section { heading: "Stalls and dips".to_owned(), blocks })
+    Some(DocumentSection { heading: "Stalls and dips".to_owned(), blocks })
 }
 
 /// Texts of a configuration: stalls, stalled share, longest, dips, longest gap.
@@ -258,13 +259,13 @@ pub(crate) fn cell_texts(cell: &CellDetail) -> [String; 5] {
 
 pub(crate) const CELL_COLUMNS: [&str; 5] = ["stalls", "stalled", "longest", "dips", "longest gap"];
 
-fn cells_table(input: &ReportInput<'_>) -> Table {
+fn cells_table(input: &ReportInput<'_>) -> DocumentTable {
     let cells = of_cells(input);
     let row = |(cell, detail): (&truetps_analysis::Cell, &CellDetail)| {
         let texts = cell_texts(detail).into_iter().chain([cell.configuration.to_string()]);
-        texts.map(Entry::from).collect()
+        texts.map(TableEntry::from).collect()
     };
-    Table {
+    DocumentTable {
         caption: None,
         header: CELL_COLUMNS.into_iter().chain(["configuration"]).map(str::to_owned).collect(),
         rows: input.analysis.cells.iter().zip(&cells).map(row).collect(),
@@ -288,18 +289,23 @@ mod tests {
         Wait { name: "Waiting for backup lock".to_owned(), class, sessions, usual_sessions: usual }
     }
 
-    fn read(name: &'static str, unit: SignUnit, value: f64, usual: f64) -> Sign {
-        Sign { name, unit, value, usual: Some(usual) }
+    fn read(name: &'static str, unit: SignUnit, value: f64, usual: f64) -> SignalChange {
+        SignalChange { name, unit, value, usual: Some(usual) }
     }
 
-    fn silent(seconds: f64) -> Sign {
-        Sign { name: "time without an answer to the probe", unit: SignUnit::Seconds, value: seconds, usual: None }
+    fn silent(seconds: f64) -> SignalChange {
+        SignalChange {
+            name: "time without an answer to the probe",
+            unit: SignUnit::Seconds,
+            value: seconds,
+            usual: None,
+        }
     }
 
     #[test]
     fn a_headline_names_what_is_clear_and_nothing_else() {
-        let check = |readings, waits: &[Wait], signs: &[Sign], expect: Option<&str>| {
-            let cause = Meanwhile { readings, waits: waits.to_vec(), signs: signs.to_vec() };
+        let check = |readings, waits: &[Wait], signs: &[SignalChange], expect: Option<&str>| {
+            let cause = Coincident { readings, waits: waits.to_vec(), signs: signs.to_vec() };
             assert_eq!(in_short(&cause).as_deref(), expect, "{cause:?}");
         };
         let commit = |sessions, usual| waited(WaitClass::Commit, sessions, usual);
@@ -320,7 +326,7 @@ mod tests {
 
     #[test]
     fn consequences_come_last() {
-        let cause = Meanwhile {
+        let cause = Coincident {
             readings: 2,
             waits: vec![waited(WaitClass::Other, 3.2, Some(0.0))],
             signs: vec![
@@ -335,10 +341,10 @@ mod tests {
                    server CPU: 0.10 cores, usually 0.90 cores";
         assert_eq!(meanwhile(&cause, usize::MAX, usize::MAX), all);
         let as_ever =
-            Meanwhile { readings: 1, waits: vec![waited(WaitClass::Commit, 2.0, Some(1.8))], signs: Vec::new() };
+            Coincident { readings: 1, waits: vec![waited(WaitClass::Commit, 2.0, Some(1.8))], signs: Vec::new() };
         assert_eq!(meanwhile(&as_ever, 2, 2), "nothing that was read stands out");
-        let unseen = Meanwhile { readings: 0, ..Meanwhile::default() };
+        let unseen = Coincident { readings: 0, ..Coincident::default() };
         assert_eq!(meanwhile(&unseen, 2, 2), "no reading of the server lies within it");
-        assert_eq!(meanwhile(&Meanwhile { readings: 1, ..unseen }, 2, 2), "nothing that was read stands out");
+        assert_eq!(meanwhile(&Coincident { readings: 1, ..unseen }, 2, 2), "nothing that was read stands out");
     }
 }

@@ -1,6 +1,6 @@
 //! A report for a terminal.
 
-use crate::document::{Block, Document, Entry, Section, Table, Tone, document};
+use crate::document::{Block, Document, DocumentSection, DocumentTable, TableEntry, Tone, document};
 use crate::{ReportInput, printable};
 use truetps_record::is_obeyed;
 
@@ -18,14 +18,14 @@ const WORDS_WIDTH_MIN: usize = 20;
 
 /// What the text is shown on.
 #[derive(Debug, Clone, Copy)]
-pub struct Screen {
+pub struct TextScreen {
     /// Adds emphasis to words that are there without it.
     colour: bool,
     text_width: usize,
     table_width: usize,
 }
 
-impl Screen {
+impl TextScreen {
     /// No terminal: a file, or a program that reads.
     pub const PLAIN: Self = Self { colour: false, text_width: TEXT_WIDTH, table_width: TABLE_WIDTH };
 
@@ -37,13 +37,13 @@ impl Screen {
 }
 
 /// The report as lines of text.
-pub fn text(input: &ReportInput<'_>, screen: Screen) -> String {
+pub fn text(input: &ReportInput<'_>, screen: TextScreen) -> String {
     draw(document(input), screen)
 }
 
-pub(crate) fn draw(document: Document, screen: Screen) -> String {
+pub(crate) fn draw(document: Document, screen: TextScreen) -> String {
     let Document { title, facts, sections } = document;
-    let style = Style(screen);
+    let style = TextStyle(screen);
     let width = screen.text_width;
     let mut out = String::new();
     push_wrapped(&mut out, &title, "", "", width);
@@ -52,7 +52,7 @@ pub(crate) fn draw(document: Document, screen: Screen) -> String {
         let first = format!("{word:<FACT_WIDTH$}");
         push_wrapped(&mut out, &fact, &first, &" ".repeat(FACT_WIDTH), width);
     }
-    for Section { heading, blocks } in sections {
+    for DocumentSection { heading, blocks } in sections {
         out.push('\n');
         let mut lines = String::new();
         push_wrapped(&mut lines, &heading, "", "", width);
@@ -64,7 +64,7 @@ pub(crate) fn draw(document: Document, screen: Screen) -> String {
     out
 }
 
-fn push_block(out: &mut String, block: &Block, style: Style) {
+fn push_block(out: &mut String, block: &Block, style: TextStyle) {
     match block {
         Block::Table(table) => push_table(out, table, style),
         Block::Paragraph(text) => {
@@ -92,13 +92,13 @@ fn push_block(out: &mut String, block: &Block, style: Style) {
     }
 }
 
-fn push_table(out: &mut String, table: &Table, style: Style) {
+fn push_table(out: &mut String, table: &DocumentTable, style: TextStyle) {
     out.push('\n');
     if let Some(caption) = &table.caption {
         push_wrapped(out, caption, "", "", style.0.table_width);
     }
     let widths = column_widths(table);
-    let header: Vec<_> = table.header.iter().map(|text| Entry::from(text.clone())).collect();
+    let header: Vec<_> = table.header.iter().map(|text| TableEntry::from(text.clone())).collect();
     for (index, columns) in column_groups(&widths, table.words_last, style.0).iter().enumerate() {
         if index > 0 {
             out.push('\n');
@@ -115,7 +115,7 @@ fn push_table(out: &mut String, table: &Table, style: Style) {
 
 /// Columns that are drawn beside each other. A table that is far too wide goes on below, with its first column again; words
 /// have what is left of the last line.
-fn column_groups(widths: &[usize], words_last: bool, screen: Screen) -> Vec<Vec<usize>> {
+fn column_groups(widths: &[usize], words_last: bool, screen: TextScreen) -> Vec<Vec<usize>> {
     let words = usize::from(words_last);
     let width =
         |column: usize| if column + words == widths.len() { WORDS_WIDTH_MIN } else { widths[column] } + GAP.len();
@@ -155,10 +155,10 @@ fn fitted(mut widths: Vec<usize>, words_last: bool, table_width: usize) -> Vec<u
 
 /// A row of a table. Cells go on in further lines below themselves where they are too long; words in the last column have what
 /// is left of the line.
-fn push_row(out: &mut String, row: &[Entry], widths: &[usize], words_last: bool, style: Style) {
+fn push_row(out: &mut String, row: &[TableEntry], widths: &[usize], words_last: bool, style: TextStyle) {
     let numbers = if words_last { row.len() - 1 } else { row.len() };
     let indent: usize = widths[..numbers].iter().map(|width| width + GAP.len()).sum();
-    let lines_of = |(column, entry): (usize, &Entry)| {
+    let lines_of = |(column, entry): (usize, &TableEntry)| {
         let width = if column < numbers {
             widths[column]
         } else {
@@ -176,7 +176,7 @@ fn push_row(out: &mut String, row: &[Entry], widths: &[usize], words_last: bool,
     for at in 0..cells.iter().map(Vec::len).max().unwrap_or(0) {
         let part = |column: usize| {
             let text = cells[column].get(at).cloned().unwrap_or_default();
-            let entry = Entry { text, tone: row[column].tone };
+            let entry = TableEntry { text, tone: row[column].tone };
             if column < numbers { style.right(&entry, widths[column]) } else { style.tone(&entry.text, entry.tone) }
         };
         let line: Vec<_> = (0..cells.len()).map(part).collect();
@@ -197,7 +197,7 @@ fn pieces(name: &str, width: usize) -> Vec<String> {
     pieces
 }
 
-fn column_widths(table: &Table) -> Vec<usize> {
+fn column_widths(table: &DocumentTable) -> Vec<usize> {
     let mut widths: Vec<_> = table.header.iter().map(|text| chars(text)).collect();
     for row in &table.rows {
         for (width, entry) in widths.iter_mut().zip(row) {
@@ -256,10 +256,10 @@ fn unbreakable(text: &str) -> Vec<String> {
 }
 
 #[derive(Clone, Copy)]
-struct Style(Screen);
+struct TextStyle(TextScreen);
 
-impl Style {
-    fn right(self, entry: &Entry, width: usize) -> String {
+impl TextStyle {
+    fn right(self, entry: &TableEntry, width: usize) -> String {
         " ".repeat(width.saturating_sub(chars(&entry.text))) + &self.tone(&entry.text, entry.tone)
     }
 
@@ -290,7 +290,7 @@ mod tests {
     #[test]
     fn a_table_that_is_far_too_wide_goes_on_below() {
         let check = |widths: &[usize], words_last, expect: &[&[usize]]| {
-            assert_eq!(column_groups(widths, words_last, Screen::PLAIN), expect, "{widths:?}");
+            assert_eq!(column_groups(widths, words_last, TextScreen::PLAIN), expect, "{widths:?}");
         };
         check(&[20, 30, 30, 30], false, &[&[0, 1, 2, 3]]);
         check(&[20, 40, 40, 40], false, &[&[0, 1], &[0, 2], &[0, 3]]);
@@ -305,7 +305,7 @@ mod tests {
 
     /// Every line of `expect` must be in the report, in this order.
     fn check(fixture: &Fixture, expect: &str) {
-        let got = text(&fixture.input(), Screen::PLAIN);
+        let got = text(&fixture.input(), TextScreen::PLAIN);
         let mut lines = got.lines();
         for line in expect.lines() {
             assert!(lines.any(|found| found == line), "{got}\nshould contain, in its place:\n{line}");
@@ -485,7 +485,7 @@ Answer    innodb_flush_log_at_trx_commit=1 (baseline): 2 652 tps at 50 connectio
           fastest (95 % interval [2 553, 2 755] tps).
 ",
         );
-        assert!(!text(&Fixture::rates().input(), Screen::PLAIN).contains("Answer"));
+        assert!(!text(&Fixture::rates().input(), TextScreen::PLAIN).contains("Answer"));
     }
 
     #[test]
@@ -517,7 +517,7 @@ Server    none: the script had connected to no server
 Load      cpu, a script of sysbench; no warm-up; 10 000 transactions
 ",
         );
-        let text = text(&fixture.input(), Screen::PLAIN);
+        let text = text(&fixture.input(), TextScreen::PLAIN);
         assert!(!text.contains("mysql") && !text.contains("prepared") && !text.contains(" of 0 rows"), "{text}");
     }
 
@@ -552,12 +552,12 @@ innodb_flush_log_at_trx_commit / sync_binlog  knee  knee to best        best at 
     #[test]
     fn colour_adds_nothing_that_the_words_do_not_say() {
         for fixture in [Fixture::durability(), Fixture::troubled()] {
-            let coloured = text(&fixture.input(), Screen::new(true, None));
+            let coloured = text(&fixture.input(), TextScreen::new(true, None));
             let mut plain = String::new();
             for (index, part) in coloured.split('\u{1b}').enumerate() {
                 plain.push_str(if index == 0 { part } else { part.split_once('m').unwrap().1 });
             }
-            assert_eq!(plain, text(&fixture.input(), Screen::PLAIN));
+            assert_eq!(plain, text(&fixture.input(), TextScreen::PLAIN));
             assert!(coloured.contains("\u{1b}[32mfaster\u{1b}[0m"));
         }
     }
@@ -571,7 +571,7 @@ innodb_flush_log_at_trx_commit / sync_binlog  knee  knee to best        best at 
             Fixture::open_run(8000),
             Fixture::durability().with(Vec::clear),
         ] {
-            let text = text(&fixture.input(), Screen::PLAIN);
+            let text = text(&fixture.input(), TextScreen::PLAIN);
             let wide: Vec<_> = text.lines().filter(|line| chars(line) > TEXT_WIDTH).collect();
             assert!(wide.is_empty(), "{wide:?}");
             assert!(!text.contains("NaN") && !text.contains("inf "), "{text}");
@@ -582,13 +582,13 @@ innodb_flush_log_at_trx_commit / sync_binlog  knee  knee to best        best at 
     fn a_narrow_terminal_breaks_no_number() {
         for fixture in [Fixture::durability(), Fixture::troubled(), Fixture::rates(), Fixture::watched()] {
             for width in [60, 80] {
-                let text = text(&fixture.input(), Screen::new(false, Some(width)));
+                let text = text(&fixture.input(), TextScreen::new(false, Some(width)));
                 let wide: Vec<_> = text.lines().filter(|line| chars(line) > width).collect();
                 assert!(wide.is_empty(), "{width}: {wide:#?}");
             }
         }
         assert!(
-            text(&Fixture::durability().input(), Screen::new(false, Some(20))).lines().any(|line| chars(line) > 40)
+            text(&Fixture::durability().input(), TextScreen::new(false, Some(20))).lines().any(|line| chars(line) > 40)
         );
     }
 

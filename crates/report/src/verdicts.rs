@@ -8,7 +8,7 @@ use crate::{durability, format, names, open_loop};
 
 /// What a verdict is in a sentence, apart from its numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum VerdictKind {
     Faster,
     Slower,
     Equivalent,
@@ -17,7 +17,7 @@ enum Kind {
     NotEnoughData,
 }
 
-impl Kind {
+impl VerdictKind {
     const ALL: [Self; 5] = [Self::Faster, Self::Slower, Self::Equivalent, Self::KeepsUp, Self::NotEnoughData];
 
     fn of(analysis: &Analysis, contrast: &Contrast) -> Self {
@@ -73,7 +73,8 @@ fn against_baseline(input: &ReportInput<'_>, curve: &Curve) -> Option<String> {
     let analysis = input.analysis;
     let contrasts = names::contrasts(analysis, curve);
     let baseline = names::short(input.plan, analysis.baseline_label.as_ref()?);
-    let parts: Vec<_> = Kind::ALL.into_iter().filter_map(|kind| part(analysis, &contrasts, kind, baseline)).collect();
+    let parts: Vec<_> =
+        VerdictKind::ALL.into_iter().filter_map(|kind| part(analysis, &contrasts, kind, baseline)).collect();
     if parts.is_empty() {
         return None;
     }
@@ -81,8 +82,8 @@ fn against_baseline(input: &ReportInput<'_>, curve: &Curve) -> Option<String> {
     Some(format!("{}: {}{risk}.", names::curve_name(curve), parts.join("; ")))
 }
 
-fn part(analysis: &Analysis, contrasts: &[&Contrast], kind: Kind, baseline: &str) -> Option<String> {
-    let of_kind: Vec<_> = contrasts.iter().copied().filter(|one| Kind::of(analysis, one) == kind).collect();
+fn part(analysis: &Analysis, contrasts: &[&Contrast], kind: VerdictKind, baseline: &str) -> Option<String> {
+    let of_kind: Vec<_> = contrasts.iter().copied().filter(|one| VerdictKind::of(analysis, one) == kind).collect();
     if of_kind.is_empty() {
         return None;
     }
@@ -94,14 +95,16 @@ fn part(analysis: &Analysis, contrasts: &[&Contrast], kind: Kind, baseline: &str
         _ => format!("{LIMITED} at {}", self::at(analysis, &limited)),
     };
     let (words, detail) = match kind {
-        Kind::Faster => (format!("faster than {baseline} at {at}"), ratios(&of_kind)),
-        Kind::Slower => (format!("slower than {baseline} at {at}"), ratios(&of_kind)),
-        Kind::Equivalent => {
+        VerdictKind::Faster => (format!("faster than {baseline} at {at}"), ratios(&of_kind)),
+        VerdictKind::Slower => (format!("slower than {baseline} at {at}"), ratios(&of_kind)),
+        VerdictKind::Equivalent => {
             let within = format!("within {}", format::percent(analysis.smallest_effect));
             (format!("equivalent to {baseline} at {at}"), within)
         }
-        Kind::KeepsUp => (format!("keeps up as {baseline} does at {at}"), "compare response times there".to_owned()),
-        Kind::NotEnoughData => (format!("not enough data at {at}"), String::new()),
+        VerdictKind::KeepsUp => {
+            (format!("keeps up as {baseline} does at {at}"), "compare response times there".to_owned())
+        }
+        VerdictKind::NotEnoughData => (format!("not enough data at {at}"), String::new()),
     };
     let notes: Vec<_> = [detail, mark].into_iter().filter(|note| !note.is_empty()).collect();
     Some(if notes.is_empty() { words } else { format!("{words} ({})", notes.join("; ")) })

@@ -2,7 +2,7 @@
 
 use truetps_analysis::{ComparedWait, ComparedWaits, TopWait, TopWaits, WaitClass, WaitSource};
 
-use crate::document::{Block, Entry, Section, Table};
+use crate::document::{Block, DocumentSection, DocumentTable, TableEntry};
 use crate::format::{self, NOTHING};
 use crate::{ReportInput, ledger, stalls};
 
@@ -10,25 +10,25 @@ pub(crate) const HEADING: &str = "What sessions waited on";
 const HEADER: [&str; 6] = ["rank", "a transaction", "sessions", "counted", "class", "wait"];
 
 /// A few waits as rows of words, with what has no row.
-pub(crate) struct View {
+pub(crate) struct WaitsView {
     /// Its configuration; empty where there is one.
     pub(crate) label: String,
     pub(crate) rows: Vec<[String; 6]>,
     pub(crate) more: Option<String>,
 }
 
-impl View {
+impl WaitsView {
     fn of(label: String, waits: &TopWaits) -> Self {
         let waits = waits.bounded();
         let rows = waits.list.iter().enumerate().map(|(index, wait)| row(index + 1, wait)).collect();
         Self { label, rows, more: more(waits.more) }
     }
 
-    fn table(&self) -> Table {
+    fn table(&self) -> DocumentTable {
         let header: Vec<_> = HEADER.map(str::to_owned).to_vec();
-        let entries = |row: &[String; 6]| row.iter().cloned().map(Entry::from).collect();
+        let entries = |row: &[String; 6]| row.iter().cloned().map(TableEntry::from).collect();
         let caption = (!self.label.is_empty()).then(|| self.label.clone());
-        Table { caption, header, rows: self.rows.iter().map(entries).collect(), words_last: true }
+        DocumentTable { caption, header, rows: self.rows.iter().map(entries).collect(), words_last: true }
     }
 }
 
@@ -60,7 +60,7 @@ fn per_tx(us: Option<f64>) -> String {
 }
 
 /// Those configurations that the ledger shows, each with its longest waits.
-pub(crate) fn views(input: &ReportInput<'_>) -> Vec<View> {
+pub(crate) fn views(input: &ReportInput<'_>) -> Vec<WaitsView> {
     let Some((at, columns, shown)) = ledger::shown(input) else { return Vec::new() };
     let cells = stalls::of_cells(input);
     let is_one = input.analysis.cells.len() == 1;
@@ -69,24 +69,24 @@ pub(crate) fn views(input: &ReportInput<'_>) -> Vec<View> {
         () if at.is_empty() => column.clone(),
         () => format!("{column} at {at}"),
     };
-    let of = |(column, index): (&String, &usize)| Some(View::of(label(column), cells[*index].waits.as_ref()?));
+    let of = |(column, index): (&String, &usize)| Some(WaitsView::of(label(column), cells[*index].waits.as_ref()?));
     columns.iter().zip(&shown).filter_map(of).collect()
 }
 
 /// `None` where no wait was seen.
-pub(crate) fn section(input: &ReportInput<'_>) -> Option<Section> {
+pub(crate) fn section(input: &ReportInput<'_>) -> Option<DocumentSection> {
     let views = views(input);
     let mut blocks: Vec<_> = views.iter().flat_map(blocks_of).collect();
     blocks.push(Block::Paragraph(explained(&views)));
-    (!views.is_empty()).then(|| Section { heading: HEADING.to_owned(), blocks })
+    (!views.is_empty()).then(|| DocumentSection { heading: HEADING.to_owned(), blocks })
 }
 
-fn blocks_of(view: &View) -> impl Iterator<Item = Block> {
+fn blocks_of(view: &WaitsView) -> impl Iterator<Item = Block> {
     std::iter::once(Block::Table(view.table())).chain(view.more.clone().map(Block::Paragraph))
 }
 
 /// How to read the columns.
-pub(crate) fn explained(views: &[View]) -> String {
+pub(crate) fn explained(views: &[WaitsView]) -> String {
     let rows = || views.iter().flat_map(|view| &view.rows);
     let is_sampled = |row: &&[String; 6]| row[3].ends_with('†');
     let mut said = vec![
@@ -110,11 +110,12 @@ const SAMPLED: &str = "†: sessions that were seen in this state when the serve
                        what is short is seen by chance.";
 
 /// Of a server that was watched without a load of truetps's.
-pub(crate) fn watched(waits: &TopWaits) -> Section {
-    let view = View::of(String::new(), waits);
-    let without_tx = |row: &[String; 6]| [0, 2, 3, 4, 5].map(|at| Entry::from(row[at].clone())).to_vec();
+pub(crate) fn watched(waits: &TopWaits) -> DocumentSection {
+    let view = WaitsView::of(String::new(), waits);
+    let without_tx = |row: &[String; 6]| [0, 2, 3, 4, 5].map(|at| TableEntry::from(row[at].clone())).to_vec();
     let header = [0, 2, 3, 4, 5].map(|at| HEADER[at].to_owned()).to_vec();
-    let table = Table { caption: None, header, rows: view.rows.iter().map(without_tx).collect(), words_last: true };
+    let table =
+        DocumentTable { caption: None, header, rows: view.rows.iter().map(without_tx).collect(), words_last: true };
     let mut said =
         "Sessions: how many waited at a time, on average; the server's own threads are among them where it times \
                     its waits. †: sessions that were seen in this state, and their share of all at work."
@@ -122,11 +123,11 @@ pub(crate) fn watched(waits: &TopWaits) -> Section {
     if let Some(more) = &view.more {
         said = format!("{more} {said}");
     }
-    Section { heading: HEADING.to_owned(), blocks: vec![Block::Table(table), Block::Paragraph(said)] }
+    DocumentSection { heading: HEADING.to_owned(), blocks: vec![Block::Table(table), Block::Paragraph(said)] }
 }
 
 /// The longest waits of either side; `None` where no side has any.
-pub(crate) fn compared(waits: &ComparedWaits, watched: (bool, bool)) -> Option<Section> {
+pub(crate) fn compared(waits: &ComparedWaits, watched: (bool, bool)) -> Option<DocumentSection> {
     let mark = |wait: &ComparedWait| if wait.source == WaitSource::Sampled { " †" } else { "" };
     let row = |(index, wait): (usize, &ComparedWait)| {
         let words = [
@@ -136,14 +137,14 @@ pub(crate) fn compared(waits: &ComparedWaits, watched: (bool, bool)) -> Option<S
             wait.class.name().to_owned(),
             format!("{}{}", wait.name, mark(wait)),
         ];
-        words.into_iter().map(Entry::from).collect()
+        words.into_iter().map(TableEntry::from).collect()
     };
     let rows: Vec<_> = waits.list.iter().enumerate().map(row).collect();
     if rows.is_empty() {
         return None;
     }
     let header = ["rank", "A", "B", "class", "wait"].map(str::to_owned).to_vec();
-    let table = Block::Table(Table { caption: None, header, rows, words_last: true });
+    let table = Block::Table(DocumentTable { caption: None, header, rows, words_last: true });
     let mut said = Vec::from_iter(more(waits.more));
     said.push(
         "Time that a transaction waited: sessions that waited over the throughput, means over trials, not tested. –: not seen on \
@@ -160,7 +161,7 @@ pub(crate) fn compared(waits: &ComparedWaits, watched: (bool, bool)) -> Option<S
     };
     said.extend(unseen.map(|side| format!("Of {side} no waits are recorded.")));
     let heading = format!("{HEADING}, a transaction");
-    Some(Section { heading, blocks: vec![table, Block::Paragraph(said.join(" "))] })
+    Some(DocumentSection { heading, blocks: vec![table, Block::Paragraph(said.join(" "))] })
 }
 
 #[cfg(test)]
@@ -182,7 +183,7 @@ mod tests {
         assert_eq!(names, expect);
         // Half a session at 1,000 tps.
         assert!(first.rows[0][1].starts_with("50") && first.rows[0][1].ends_with(" µs"), "{:?}", first.rows);
-        let text = crate::text(&fixture.input(), crate::Screen::PLAIN);
+        let text = crate::text(&fixture.input(), crate::TextScreen::PLAIN);
         assert!(text.contains(HEADING) && text.contains("innodb_data_file"), "{text}");
         assert!(section(&Fixture::durability().input()).is_none(), "nobody has watched");
     }
@@ -197,7 +198,7 @@ mod tests {
             us_per_tx_b: None,
         };
         let waits = ComparedWaits { list: vec![wait], more: 0 };
-        let Section { blocks, .. } = compared(&waits, (true, false)).unwrap();
+        let DocumentSection { blocks, .. } = compared(&waits, (true, false)).unwrap();
         let [Block::Table(table), Block::Paragraph(said)] = &blocks[..] else { panic!("a table and its words") };
         let row: Vec<_> = table.rows[0].iter().map(|entry| entry.text.as_str()).collect();
         assert_eq!(row, ["1", "2.50 ms", NOTHING, WaitClass::RowLock.name(), "Update †"]);

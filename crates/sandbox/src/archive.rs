@@ -85,7 +85,7 @@ fn unpack_within(path: &Path, tree: &Path, limits: Limits, stop: &AtomicBool) ->
     let mut unpacking =
         Unpacking { path, tree, links: Vec::new(), left: limits.bytes, between: Rc::clone(&between), stop };
     let reader = Stoppable { inner: reader, stop };
-    let mut archive = Archive::new(Watched { inner: reader, zeros: 0, between });
+    let mut archive = Archive::new(BoundedReader { inner: reader, zeros: 0, between });
     let entries = archive.entries().map_err(|error| refused(path, broken(&error)))?;
     for (n, entry) in entries.enumerate() {
         let mut entry = entry.map_err(|error| refused(path, broken(&error)))?;
@@ -125,14 +125,14 @@ fn broken(error: &io::Error) -> String {
 }
 
 /// Counts the zeros that a stream ends with, and bounds what is read of it for anything but the bytes of files.
-struct Watched<R> {
+struct BoundedReader<R> {
     inner: R,
     zeros: usize,
     /// Bytes that may still be read.
     between: Rc<Cell<u64>>,
 }
 
-impl<R: Read> Read for Watched<R> {
+impl<R: Read> Read for BoundedReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let n = self.inner.read(buffer)?;
         let Some(left) = self.between.get().checked_sub(n as u64) else {
@@ -167,7 +167,7 @@ struct Unpacking<'a> {
     links: Vec<(PathBuf, PathBuf)>,
     /// Bytes that may still be written.
     left: u64,
-    /// Of [`Watched`]: not bounded while a file is written, which `left` bounds.
+    /// Of [`BoundedReader`]: not bounded while a file is written, which `left` bounds.
     between: Rc<Cell<u64>>,
     stop: &'a AtomicBool,
 }

@@ -11,11 +11,11 @@ use thiserror::Error;
 use truetps_record::{Flavour, SettingValue};
 
 use crate::binary_search::Other;
-use crate::family::{Family, is_of_mysql};
+use crate::family::{SandboxFamily, is_of_mysql};
 use crate::old_redo;
-use crate::options::OptionLine;
+use crate::options::CommandOption;
 use crate::postgres;
-use crate::run::{Output, run_to_end};
+use crate::run::{ProgramOutput, run_to_end};
 use crate::server_user::ServerUser;
 
 const VERSION_TIME_LIMIT: Duration = Duration::from_secs(20);
@@ -166,8 +166,8 @@ impl ServerBinary {
         Ok(Self { path, flavour, version, version_text, basedir, share_dir, plugin_dir: None })
     }
 
-    pub fn family(&self) -> Family {
-        Family::of(self.flavour)
+    pub fn family(&self) -> SandboxFamily {
+        SandboxFamily::of(self.flavour)
     }
 
     pub fn is_mariadb(&self) -> bool {
@@ -191,37 +191,37 @@ impl ServerBinary {
     }
 
     /// A setting of a plan, in words that this version understands.
-    pub(crate) fn setting_line(&self, name: &str, value: &SettingValue) -> OptionLine {
+    pub(crate) fn setting_line(&self, name: &str, value: &SettingValue) -> CommandOption {
         match value {
             // InnoDB of MySQL 5.5 takes neither ON nor OFF: it warns, and goes on with its default.
             SettingValue::Bool(on) if !self.is_mariadb() && self.version < ServerVersion::new(5, 6, 0) => {
-                OptionLine::of_setting(name, &SettingValue::Int(i64::from(*on)))
+                CommandOption::of_setting(name, &SettingValue::Int(i64::from(*on)))
             }
-            _ => OptionLine::of_setting(name, value),
+            _ => CommandOption::of_setting(name, value),
         }
     }
 
     /// Where the files of its tree are, and what it would make or listen on by itself.
-    pub(crate) fn tree_lines(&self) -> Vec<OptionLine> {
+    pub(crate) fn tree_lines(&self) -> Vec<CommandOption> {
         let mut lines =
-            vec![OptionLine::new("basedir", &self.basedir), OptionLine::new("lc-messages-dir", &self.share_dir)];
-        lines.extend(self.plugin_dir.iter().map(|path| OptionLine::new("plugin-dir", path)));
+            vec![CommandOption::new("basedir", &self.basedir), CommandOption::new("lc-messages-dir", &self.share_dir)];
+        lines.extend(self.plugin_dir.iter().map(|path| CommandOption::new("plugin-dir", path)));
         if self.is_mariadb() {
             // From 11.4 on a server makes a key at every start, which takes seconds; nobody listens on this socket.
-            lines.push(OptionLine::flag("skip-ssl"));
+            lines.push(CommandOption::flag("skip-ssl"));
             return lines;
         }
         if self.version >= ServerVersion::new(5, 7, 5) {
             // The same for MySQL, which makes its keys at the first start.
             lines.extend([
-                OptionLine::new("loose-auto-generate-certs", "OFF"),
-                OptionLine::new("loose-sha256-password-auto-generate-rsa-keys", "OFF"),
+                CommandOption::new("loose-auto-generate-certs", "OFF"),
+                CommandOption::new("loose-sha256-password-auto-generate-rsa-keys", "OFF"),
             ]);
         }
         if self.version >= ServerVersion::new(8, 0, 11) {
-            lines.push(OptionLine::new("loose-caching-sha2-password-auto-generate-rsa-keys", "OFF"));
+            lines.push(CommandOption::new("loose-caching-sha2-password-auto-generate-rsa-keys", "OFF"));
             // A second protocol, which would listen on a port and a socket of its own.
-            lines.push(OptionLine::new("mysqlx", "OFF"));
+            lines.push(CommandOption::new("mysqlx", "OFF"));
         }
         lines
     }
@@ -234,7 +234,7 @@ impl fmt::Display for ServerBinary {
 }
 
 /// What a program prints of itself, where it ends well.
-fn version_of(path: &Path, arguments: &[OsString], user: &ServerUser) -> Result<Output, BinaryError> {
+fn version_of(path: &Path, arguments: &[OsString], user: &ServerUser) -> Result<ProgramOutput, BinaryError> {
     let fail = |problem: String| BinaryError::CannotRun { path: path.to_owned(), problem };
     let output = run_to_end(path, arguments, None, user, VERSION_TIME_LIMIT)
         .map_err(|error| fail(explain_spawn(&error, user)))?;
@@ -268,7 +268,7 @@ fn elf_machine(path: &Path) -> Option<(u8, [u8; 2])> {
 }
 
 /// `/usr/sbin/mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)`
-fn parse_version(output: &Output) -> Option<(String, ServerVersion)> {
+fn parse_version(output: &ProgramOutput) -> Option<(String, ServerVersion)> {
     let line = output.stdout.lines().find(|line| line.contains(" Ver "))?;
     let number = line.split(" Ver ").nth(1)?.trim();
     let digits = number.split(|c: char| !c.is_ascii_digit() && c != '.').next()?;

@@ -10,11 +10,11 @@ use thiserror::Error;
 use truetps_record::{SettingValue, near_matches, same_setting, setting_number};
 
 use crate::binary::ServerBinary;
-use crate::catalogue_text::{Level, messages, parse_descriptions, parse_values};
-use crate::family::Family;
-use crate::options::{OptionLine, canonical_name, switch_of};
+use crate::catalogue_text::{LogSeverity, messages, parse_descriptions, parse_values};
+use crate::family::SandboxFamily;
+use crate::options::{CommandOption, canonical_name, switch_of};
 use crate::postgres;
-use crate::run::{Output, run_to_end};
+use crate::run::{ProgramOutput, run_to_end};
 use crate::server_user::ServerUser;
 use crate::settings::reserved_reason;
 
@@ -37,7 +37,7 @@ const FLUSH_METHODS: [&str; 8] =
     ["fsync", "fdatasync", "littlesync", "nosync", "O_DSYNC", "O_DIRECT", "O_DIRECT_NO_FSYNC", "ALL_O_DIRECT"];
 
 #[derive(Debug, Error)]
-pub enum SettingError {
+pub enum CatalogueError {
     #[error("`{name}` cannot be set here: {reason}")]
     Reserved { name: String, reason: &'static str },
     #[error("{server} has no setting `{name}`{}", did_you_mean(near))]
@@ -55,7 +55,7 @@ pub enum SettingError {
     Ask { binary: PathBuf, problem: String },
 }
 
-impl SettingError {
+impl CatalogueError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Reserved { name, .. } | Self::NoVariable { name, .. } => Some(format!("leave `{name}` out")),
@@ -88,12 +88,12 @@ pub struct Catalogue {
     defaults: BTreeMap<String, String>,
     descriptions: BTreeMap<String, String>,
     /// What it complains about anyway, with no setting at all.
-    usual: BTreeSet<(Level, String)>,
+    usual: BTreeSet<(LogSeverity, String)>,
 }
 
 impl Catalogue {
-    pub fn ask(binary: &ServerBinary, user: &ServerUser) -> Result<Self, SettingError> {
-        if binary.family() == Family::Postgres {
+    pub fn ask(binary: &ServerBinary, user: &ServerUser) -> Result<Self, CatalogueError> {
+        if binary.family() == SandboxFamily::Postgres {
             let (defaults, descriptions) = postgres::describe(binary, user)?;
             let (binary, user) = (binary.clone(), user.clone());
             return Ok(Self { binary, user, defaults, descriptions, usual: BTreeSet::new() });
@@ -102,7 +102,7 @@ impl Catalogue {
         let defaults = parse_values(&output.stdout);
         if !output.status.success() || defaults.is_empty() {
             let problem = format!("--verbose --help: {}: {}", output.status, output.last_words());
-            return Err(SettingError::Ask { binary: binary.path.clone(), problem });
+            return Err(CatalogueError::Ask { binary: binary.path.clone(), problem });
         }
         Ok(Self {
             binary: binary.clone(),
@@ -134,10 +134,10 @@ impl Catalogue {
     }
 
     /// Whether the server knows the setting and takes the value as it stands.
-    pub fn check(&self, name: &str, value: &SettingValue) -> Result<(), SettingError> {
+    pub fn check(&self, name: &str, value: &SettingValue) -> Result<(), CatalogueError> {
         self.check_name(name)?;
         self.check_shape(name, value)?;
-        if self.binary.family() == Family::Postgres {
+        if self.binary.family() == SandboxFamily::Postgres {
             let refusal = postgres::refusal(&self.binary, &self.user, name, value)?;
             return refusal.map_or(Ok(()), |problem| Err(self.bad_value(name, value, problem)));
         }
@@ -151,12 +151,12 @@ impl Catalogue {
         refusal.map_or(Ok(()), |problem| Err(self.bad_value(name, value, problem)))
     }
 
-    pub fn check_name(&self, name: &str) -> Result<(), SettingError> {
+    pub fn check_name(&self, name: &str) -> Result<(), CatalogueError> {
         let canonical = canonical_name(name);
-        let is_postgres = self.binary.family() == Family::Postgres;
+        let is_postgres = self.binary.family() == SandboxFamily::Postgres;
         let reason = if is_postgres { postgres::reserved_reason(&canonical) } else { reserved_reason(name) };
         if let Some(reason) = reason {
-            return Err(SettingError::Reserved { name: name.to_owned(), reason });
+            return Err(CatalogueError::Reserved { name: name.to_owned(), reason });
         }
         if self.defaults.contains_key(&canonical) || is_postgres && postgres::is_known(&self.binary, &self.user, name) {
             return Ok(());
@@ -167,15 +167,15 @@ impl Catalogue {
         let near = match bare.filter(|bare| self.defaults.contains_key(*bare)).or(other) {
             Some(known) => vec![known.to_owned()],
             None if self.descriptions.contains_key(&canonical) => {
-                return Err(SettingError::NoVariable { name: name.to_owned(), server });
+                return Err(CatalogueError::NoVariable { name: name.to_owned(), server });
             }
             None => near_matches(&canonical, self.names()),
         };
-        Err(SettingError::Unknown { name: name.to_owned(), server, near })
+        Err(CatalogueError::Unknown { name: name.to_owned(), server, near })
     }
 
     /// What a program would take silently, or for something else.
-    fn check_shape(&self, name: &str, value: &SettingValue) -> Result<(), SettingError> {
+    fn check_shape(&self, name: &str, value: &SettingValue) -> Result<(), CatalogueError> {
         let text = value.option_text();
         let problem = if text.chars().any(char::is_control) {
             "has a control character"
@@ -197,14 +197,14 @@ impl Catalogue {
         self.default_value(name).is_some_and(|value| value == "TRUE" || value == "FALSE")
     }
 
-    fn bad_value(&self, name: &str, value: &SettingValue, problem: String) -> SettingError {
+    fn bad_value(&self, name: &str, value: &SettingValue, problem: String) -> CatalogueError {
         let description = self.description(name);
-        SettingError::Value { name: name.to_owned(), value: value.to_string(), problem, description }
+        CatalogueError::Value { name: name.to_owned(), value: value.to_string(), problem, description }
     }
 
     /// What the server said against the value. A program whose InnoDB refuses a value still ends well, so the exit
     /// code alone says little.
-    fn refusal(&self, output: &Output) -> Option<String> {
+    fn refusal(&self, output: &ProgramOutput) -> Option<String> {
         let news: Vec<_> =
             messages(&output.stderr).into_iter().filter(|message| !self.usual.contains(message)).collect();
         let derived = |text: &str| text.starts_with("Parsing options for plugin") || text == "Aborting";
@@ -213,8 +213,8 @@ impl Catalogue {
             words.iter().any(|word| text.contains(word))
         };
         let told = news.iter().filter(|(level, text)| match level {
-            Level::Error => !derived(text),
-            Level::Warning => against(text),
+            LogSeverity::Error => !derived(text),
+            LogSeverity::Warning => against(text),
         });
         let told: Vec<_> = told.map(|(_, text)| text.as_str()).collect();
         match (told.is_empty(), output.status.success()) {
@@ -225,7 +225,7 @@ impl Catalogue {
     }
 
     /// Some versions adjust a value without a word when they are asked this way, so what they would take is compared.
-    fn adjustment(&self, name: &str, value: &SettingValue, output: &Output) -> Option<String> {
+    fn adjustment(&self, name: &str, value: &SettingValue, output: &ProgramOutput) -> Option<String> {
         let name = canonical_name(name);
         let (wanted, default) = (value.option_text(), self.defaults.get(&name)?);
         let taken = parse_values(&output.stdout).remove(&name)?;
@@ -254,19 +254,23 @@ fn last_line(text: &str) -> &str {
     text.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("it ended with an error")
 }
 
-fn help(binary: &ServerBinary, user: &ServerUser, option: Option<&OptionLine>) -> Result<Output, SettingError> {
-    let mut lines = vec![OptionLine::flag("no-defaults")];
+fn help(
+    binary: &ServerBinary,
+    user: &ServerUser,
+    option: Option<&CommandOption>,
+) -> Result<ProgramOutput, CatalogueError> {
+    let mut lines = vec![CommandOption::flag("no-defaults")];
     // MySQL gives no help at all where its usual folder for `secure-file-priv` is missing, so it is told none here.
     lines.extend(binary.tree_lines());
-    lines.push(OptionLine::new("secure-file-priv", ""));
+    lines.push(CommandOption::new("secure-file-priv", ""));
     if !binary.is_mariadb() {
         // Without the first it adjusts values silently, without the second 5.7 refuses `log_bin`.
-        lines.extend([OptionLine::new("loose-log-error-verbosity", "2"), OptionLine::new("server-id", "1")]);
+        lines.extend([CommandOption::new("loose-log-error-verbosity", "2"), CommandOption::new("server-id", "1")]);
     }
     lines.extend(option.cloned());
-    lines.extend([OptionLine::flag("verbose"), OptionLine::flag("help")]);
-    let arguments: Vec<OsString> = lines.iter().map(OptionLine::argument).collect();
-    let fail = |error: io::Error| SettingError::Ask { binary: binary.path.clone(), problem: error.to_string() };
+    lines.extend([CommandOption::flag("verbose"), CommandOption::flag("help")]);
+    let arguments: Vec<OsString> = lines.iter().map(CommandOption::argument).collect();
+    let fail = |error: io::Error| CatalogueError::Ask { binary: binary.path.clone(), problem: error.to_string() };
     run_to_end(&binary.path, &arguments, None, user, HELP_TIME_LIMIT).map_err(fail)
 }
 
@@ -292,7 +296,7 @@ mod tests {
 
     #[test]
     fn hints_carry_the_server_s_own_words() {
-        let error = SettingError::Value {
+        let error = CatalogueError::Value {
             name: "innodb_flush_log_at_trx_commit".to_owned(),
             value: "7".to_owned(),
             problem: "the server would use 3 instead".to_owned(),
@@ -301,7 +305,7 @@ mod tests {
         assert_eq!(error.to_string(), "`innodb_flush_log_at_trx_commit = 7`: the server would use 3 instead");
         assert!(error.hint().unwrap().ends_with("Controls the durability."));
         let near = vec!["sync_binlog".to_owned()];
-        let unknown = SettingError::Unknown { name: "sync_binlo".into(), server: "mariadb 10.11.19".into(), near };
+        let unknown = CatalogueError::Unknown { name: "sync_binlo".into(), server: "mariadb 10.11.19".into(), near };
         assert_eq!(unknown.to_string(), "mariadb 10.11.19 has no setting `sync_binlo` (did you mean `sync_binlog`?)");
     }
 

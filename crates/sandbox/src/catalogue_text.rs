@@ -55,20 +55,20 @@ fn option_head(line: &str) -> Option<(String, &str)> {
 
 /// How loud a line of the server's log is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Level {
+pub(crate) enum LogSeverity {
     Warning,
     Error,
 }
 
 /// Warnings and errors among the lines, without time, code and program name, so that they can be compared.
-pub(crate) fn messages(text: &str) -> BTreeSet<(Level, String)> {
+pub(crate) fn messages(text: &str) -> BTreeSet<(LogSeverity, String)> {
     text.lines().filter_map(message).collect()
 }
 
 /// `2026-11-21 20:49:24 0 [Warning] option 'x': …` and `2026-11-21T21:02:06Z 0 [ERROR] [MY-000077] [Server] …`
-fn message(line: &str) -> Option<(Level, String)> {
+fn message(line: &str) -> Option<(LogSeverity, String)> {
     let head = |mark, level| line.split_once(mark).map(|(_, rest)| (level, rest));
-    let (level, mut rest) = head("[ERROR]", Level::Error).or_else(|| head("[Warning]", Level::Warning))?;
+    let (level, mut rest) = head("[ERROR]", LogSeverity::Error).or_else(|| head("[Warning]", LogSeverity::Warning))?;
     rest = rest.trim();
     while let Some((_, after)) = rest.strip_prefix('[').and_then(|tag| tag.split_once(']')) {
         rest = after.trim();
@@ -128,17 +128,17 @@ To see what variables a running server is using, type
         };
         check(
             "2026-11-21 20:49:24 0 [Warning] option 'x': unsigned value 7 adjusted to 3",
-            Level::Warning,
+            LogSeverity::Warning,
             "option 'x': unsigned value 7 adjusted to 3",
         );
         check(
             "2026-11-21 20:49:39 0 [ERROR] Buffered error: /usr/sbin/mariadbd: Error while setting value 'abc' to 'x'",
-            Level::Error,
+            LogSeverity::Error,
             "Error while setting value 'abc' to 'x'",
         );
         check(
             "2026-11-21T21:02:06.498561Z 0 [ERROR] [MY-000077] [Server] /a/mysqld: Error while setting value 'x' to 'y'.",
-            Level::Error,
+            LogSeverity::Error,
             "Error while setting value 'x' to 'y'",
         );
         assert!(messages("2026-11-21 20:49:24 0 [Note] fine").is_empty());

@@ -8,14 +8,14 @@ use thiserror::Error;
 use truetps_driver::DriverError;
 
 use crate::named_error::NamedError;
-use crate::{BinaryError, LimitError, SettingError};
+use crate::{BinaryError, CatalogueError, LimitError};
 
 #[derive(Debug, Error)]
 pub enum SandboxError {
     #[error(transparent)]
     Binary(#[from] BinaryError),
     #[error(transparent)]
-    Setting(#[from] SettingError),
+    Setting(#[from] CatalogueError),
     #[error(transparent)]
     Limit(#[from] LimitError),
     #[error("cannot {action} {}: {source}", path.display())]

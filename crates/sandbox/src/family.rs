@@ -16,7 +16,7 @@ use truetps_record::Flavour;
 use crate::binary::ServerBinary;
 use crate::error::SandboxError;
 use crate::home::give;
-use crate::options::{OptionLine, option_file};
+use crate::options::{CommandOption, option_file};
 use crate::postgres;
 use crate::run::quiet_command;
 use crate::server_user::ServerUser;
@@ -31,7 +31,7 @@ const KEYS: [&str; 3] = [
 
 /// Servers that understand the same options and the same protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Family {
+pub enum SandboxFamily {
     /// MySQL, MariaDB, and what descends from them.
     Mysql,
     Postgres,
@@ -39,7 +39,7 @@ pub enum Family {
 
 /// Where a server's own files are.
 #[derive(Debug, Clone)]
-pub(crate) struct Places {
+pub(crate) struct ServerPaths {
     pub(crate) data: PathBuf,
     pub(crate) tmp: PathBuf,
     pub(crate) socket: PathBuf,
@@ -56,7 +56,7 @@ pub(crate) fn is_of_mysql(flavour: Flavour) -> bool {
     matches!(flavour, Flavour::Mysql | Flavour::Percona)
 }
 
-impl Family {
+impl SandboxFamily {
     pub fn of(flavour: Flavour) -> Self {
         match flavour {
             Flavour::Postgresql => Self::Postgres,
@@ -89,7 +89,7 @@ impl Family {
     }
 
     /// Whether it is worth asking: one that has opened its socket, and not only to say that it is starting.
-    pub(crate) fn may_answer(self, places: &Places) -> bool {
+    pub(crate) fn may_answer(self, places: &ServerPaths) -> bool {
         match self {
             Self::Mysql => places.socket.exists(),
             Self::Postgres => places.socket.exists() && postgres::says_that_it_is_ready(&places.data),
@@ -108,10 +108,10 @@ impl Family {
     pub(crate) fn lines(
         self,
         binary: &ServerBinary,
-        places: &Places,
+        places: &ServerPaths,
         settings: &Settings,
         port: Option<u16>,
-    ) -> Vec<OptionLine> {
+    ) -> Vec<CommandOption> {
         match self {
             Self::Mysql => mysql_lines(binary, places, settings, port),
             Self::Postgres => postgres::lines(places, settings, port),
@@ -119,7 +119,12 @@ impl Family {
     }
 
     /// Name and text of a file with these lines.
-    pub(crate) fn option_file(self, comment: &str, places: &Places, lines: &[OptionLine]) -> (&'static str, String) {
+    pub(crate) fn option_file(
+        self,
+        comment: &str,
+        places: &ServerPaths,
+        lines: &[CommandOption],
+    ) -> (&'static str, String) {
         match self {
             Self::Mysql => ("my.cnf", option_file(comment, lines)),
             Self::Postgres => (postgres::OPTION_FILE, postgres::option_file(comment, places, lines)),
@@ -127,7 +132,7 @@ impl Family {
     }
 
     /// How a person starts a server with such a file.
-    pub(crate) fn by_hand(self, program: &Path, places: &Places) -> String {
+    pub(crate) fn by_hand(self, program: &Path, places: &ServerPaths) -> String {
         match self {
             Self::Mysql => format!("{} --defaults-file=THIS-FILE", program.display()),
             Self::Postgres => format!("{} -D {} --config-file=THIS-FILE", program.display(), places.data.display()),
@@ -138,15 +143,15 @@ impl Family {
     pub(crate) fn command(
         self,
         program: &Path,
-        places: &Places,
-        lines: &[OptionLine],
+        places: &ServerPaths,
+        lines: &[CommandOption],
         user: &ServerUser,
     ) -> Result<Command, SandboxError> {
         let mut command = quiet_command(program);
         let log = match self {
             Self::Mysql => {
                 // It must be the first, or the system's option files are read.
-                command.arg("--no-defaults").args(lines.iter().map(OptionLine::argument));
+                command.arg("--no-defaults").args(lines.iter().map(CommandOption::argument));
                 &places.console_log
             }
             Self::Postgres => {
@@ -184,28 +189,33 @@ impl Family {
     }
 }
 
-fn mysql_lines(binary: &ServerBinary, places: &Places, settings: &Settings, port: Option<u16>) -> Vec<OptionLine> {
+fn mysql_lines(
+    binary: &ServerBinary,
+    places: &ServerPaths,
+    settings: &Settings,
+    port: Option<u16>,
+) -> Vec<CommandOption> {
     let mut lines = binary.tree_lines();
     lines.extend([
-        OptionLine::new("datadir", &places.data),
-        OptionLine::new("tmpdir", &places.tmp),
-        OptionLine::new("socket", &places.socket),
-        OptionLine::new("pid-file", &places.pid_file),
-        OptionLine::new("log-error", &places.error_log),
+        CommandOption::new("datadir", &places.data),
+        CommandOption::new("tmpdir", &places.tmp),
+        CommandOption::new("socket", &places.socket),
+        CommandOption::new("pid-file", &places.pid_file),
+        CommandOption::new("log-error", &places.error_log),
         // For clients it reads and writes files among the temporary ones alone: without a folder they could write its
         // plugins.
-        OptionLine::new("secure-file-priv", &places.tmp),
+        CommandOption::new("secure-file-priv", &places.tmp),
     ]);
     match port {
-        None => lines.push(OptionLine::flag("skip-networking")),
+        None => lines.push(CommandOption::flag("skip-networking")),
         Some(port) => {
-            lines.push(OptionLine::new("bind-address", Ipv4Addr::LOCALHOST.to_string()));
-            lines.push(OptionLine::new("port", port.to_string()));
+            lines.push(CommandOption::new("bind-address", Ipv4Addr::LOCALHOST.to_string()));
+            lines.push(CommandOption::new("port", port.to_string()));
             // 127.0.0.1 is not `localhost` then, so that the owner, who has no password, cannot come this way.
-            lines.push(OptionLine::flag("skip-name-resolve"));
+            lines.push(CommandOption::flag("skip-name-resolve"));
             if binary.is_of_mysql() {
                 // A password that MySQL 8 has not seen before comes by TLS or with a key of the server's.
-                lines.extend(KEYS.map(|name| OptionLine::new(name, "ON")));
+                lines.extend(KEYS.map(|name| CommandOption::new(name, "ON")));
             }
         }
     }
@@ -224,7 +234,7 @@ fn write_for(user: &ServerUser, path: &Path, text: &str) -> Result<(), SandboxEr
 
 /// What a server that was killed left: it would not disturb the next one, but its socket would answer our first look, and
 /// a number that another process has by now would stop it.
-pub(crate) fn remove_stale(places: &Places) -> Result<(), SandboxError> {
+pub(crate) fn remove_stale(places: &ServerPaths) -> Result<(), SandboxError> {
     let mut lock = places.socket.clone().into_os_string();
     lock.push(".lock");
     [places.socket.clone(), lock.into(), places.pid_file.clone()].iter().try_for_each(|path| remove_if_there(path))

@@ -13,10 +13,10 @@ use truetps_driver::{Client, Target};
 use truetps_record::SettingValue;
 
 use crate::error::SandboxError;
-use crate::family::{Family, Places};
+use crate::family::{SandboxFamily, ServerPaths};
 use crate::instance_note::{Note, Process};
 use crate::log_tail::tail;
-use crate::named::{Named, NamedServer};
+use crate::named::{NamedServer, NamedServers};
 use crate::named_error::NamedError;
 use crate::processes::{KILL_TIME_LIMIT, holder_of, running_for};
 use crate::readiness::check_listener;
@@ -32,7 +32,7 @@ pub struct InstanceOptions {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
+pub enum InstanceState {
     NeverStarted,
     Running,
     /// It was asked to end, and did.
@@ -53,7 +53,7 @@ const LAST_WORDS: usize = 8;
 /// What there is to say of an instance.
 #[derive(Debug, Clone)]
 pub struct Status {
-    pub state: State,
+    pub state: InstanceState,
     pub pid: Option<u32>,
     /// A process that we have not started, and that runs a server on its data.
     pub held_by: Option<u32>,
@@ -69,20 +69,20 @@ pub struct Status {
 
 /// What a look at an instance found.
 #[derive(Debug)]
-pub(crate) struct Seen {
+pub(crate) struct InstanceFinding {
     note: Option<Note>,
     running: Option<Process>,
     /// The last words of its log say that it ended in good order; asked where nothing else says what became of it.
     ended_well: bool,
 }
 
-impl Seen {
-    fn state(&self) -> State {
+impl InstanceFinding {
+    fn state(&self) -> InstanceState {
         match (self.running, &self.note) {
-            (Some(_), _) => State::Running,
-            (None, None) => State::NeverStarted,
+            (Some(_), _) => InstanceState::Running,
+            (None, None) => InstanceState::NeverStarted,
             (None, Some(note)) => match note.state() {
-                State::Died if self.ended_well => State::Ended,
+                InstanceState::Died if self.ended_well => InstanceState::Ended,
                 state => state,
             },
         }
@@ -98,13 +98,13 @@ impl Seen {
 /// The one place where a named server runs.
 #[derive(Debug, Clone)]
 pub struct Instance<'a> {
-    pub(crate) named: Named<'a>,
+    pub(crate) named: NamedServers<'a>,
     pub(crate) server: &'a NamedServer,
     pub(crate) folder: PathBuf,
 }
 
 impl<'a> Instance<'a> {
-    pub fn of(named: Named<'a>, server: &'a NamedServer) -> Self {
+    pub fn of(named: NamedServers<'a>, server: &'a NamedServer) -> Self {
         Self { named, server, folder: named.folder(&server.name) }
     }
 
@@ -112,12 +112,12 @@ impl<'a> Instance<'a> {
         self.folder.join("data")
     }
 
-    pub(crate) fn family(&self) -> Family {
+    pub(crate) fn family(&self) -> SandboxFamily {
         self.server.family()
     }
 
-    pub(crate) fn places(&self, port: Option<u16>) -> Places {
-        Places {
+    pub(crate) fn places(&self, port: Option<u16>) -> ServerPaths {
+        ServerPaths {
             data: self.data(),
             tmp: self.folder.join("tmp"),
             socket: self.folder.join("run").join(self.family().socket_name(port)),
@@ -147,11 +147,11 @@ impl<'a> Instance<'a> {
     }
 
     /// What is written down of it, and who runs there.
-    pub(crate) fn seen(&self) -> Result<Seen, SandboxError> {
+    pub(crate) fn seen(&self) -> Result<InstanceFinding, SandboxError> {
         let note = self.note()?;
         let running = self.running(note.as_ref());
-        let ended_well = running.is_none() && note.as_ref().is_some_and(|note| note.state() == State::Died);
-        Ok(Seen { note, running, ended_well: ended_well && self.has_ended_well() })
+        let ended_well = running.is_none() && note.as_ref().is_some_and(|note| note.state() == InstanceState::Died);
+        Ok(InstanceFinding { note, running, ended_well: ended_well && self.has_ended_well() })
     }
 
     /// Whether a server of which nobody has noted the end took its pid file with it, and said so.
@@ -160,7 +160,7 @@ impl<'a> Instance<'a> {
     }
 
     /// The process, where it runs; else what is there in its place.
-    pub(crate) fn check_running(&self, seen: &Seen) -> Result<Process, SandboxError> {
+    pub(crate) fn check_running(&self, seen: &InstanceFinding) -> Result<Process, SandboxError> {
         if let Some(process) = seen.running {
             return Ok(process);
         }
@@ -168,12 +168,12 @@ impl<'a> Instance<'a> {
             return Err(SandboxError::Held { path: self.data(), pid });
         }
         let how = match seen.state() {
-            State::NeverStarted => "it was never started",
-            State::Died => "it died, or was killed",
-            State::NotStarted => "its last start failed",
-            State::Killed => "it was killed",
-            State::Ended => "it has ended",
-            State::Running | State::Stopped => "it was stopped",
+            InstanceState::NeverStarted => "it was never started",
+            InstanceState::Died => "it died, or was killed",
+            InstanceState::NotStarted => "its last start failed",
+            InstanceState::Killed => "it was killed",
+            InstanceState::Ended => "it has ended",
+            InstanceState::Running | InstanceState::Stopped => "it was stopped",
         };
         Err(NamedError::NotRunning { name: self.server.name.clone(), how }.into())
     }
@@ -215,7 +215,7 @@ impl<'a> Instance<'a> {
     }
 
     pub(crate) fn check_stopped(&self) -> Result<(), SandboxError> {
-        let Seen { note, running, .. } = self.seen()?;
+        let InstanceFinding { note, running, .. } = self.seen()?;
         if let Some(process) = running {
             return Err(NamedError::Runs { name: self.server.name.clone(), pid: process.pid }.into());
         }

@@ -12,7 +12,7 @@ use rustix::process::Signal;
 use crate::children::Children;
 use crate::error::SandboxError;
 use crate::instance::Instance;
-use crate::instance_note::{End, Note, Process, marks};
+use crate::instance_note::{InstanceEnd, Note, Process, marks};
 use crate::named::LOCK_TIME_LIMIT;
 use crate::named_error::NamedError;
 use crate::old_redo;
@@ -72,7 +72,7 @@ impl Instance<'_> {
         if clean && self.server.keeps_redo_size() {
             old_redo::note_stopped(&self.data())?;
         }
-        let ended = Some(if killed { End::Killed } else { End::Stopped });
+        let ended = Some(if killed { InstanceEnd::Killed } else { InstanceEnd::Stopped });
         self.write_note(&Note { process: Some(process), ended, ..note })?;
         Ok(clean)
     }
@@ -85,7 +85,7 @@ impl Instance<'_> {
         let note = self.note().ok().flatten().filter(|note| lock.is_some() && note.is_of(process));
         self.end_child(child, note.is_some());
         if let Some(note) = note {
-            let _ = self.write_note(&Note { process: Some(process), ended: Some(End::GaveUp), ..note });
+            let _ = self.write_note(&Note { process: Some(process), ended: Some(InstanceEnd::GaveUp), ..note });
         }
     }
 

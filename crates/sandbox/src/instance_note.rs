@@ -17,7 +17,7 @@ use truetps_record::{FolderError, SettingValue, write_atomically};
 
 use crate::children::Children;
 use crate::error::SandboxError;
-use crate::instance::{Instance, InstanceOptions, State};
+use crate::instance::{Instance, InstanceOptions, InstanceState};
 use crate::processes::{has_ended, is_server, server_marked, signal_server};
 use crate::settings::Settings;
 
@@ -32,7 +32,7 @@ pub(crate) struct Note {
     pub(crate) port: Option<u16>,
     pub(crate) settings: IndexMap<String, SettingValue>,
     /// `None`: it was not ended by us.
-    pub(crate) ended: Option<End>,
+    pub(crate) ended: Option<InstanceEnd>,
 }
 
 /// A process for ever: a number alone is used again.
@@ -45,7 +45,7 @@ pub(crate) struct Process {
 /// How we ended it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum End {
+pub(crate) enum InstanceEnd {
     Stopped,
     Killed,
     /// It did not become the server that was asked for.
@@ -85,13 +85,13 @@ impl Note {
     }
 
     /// What became of it, where it does not run.
-    pub(crate) fn state(&self) -> State {
+    pub(crate) fn state(&self) -> InstanceState {
         match self.ended {
-            Some(End::Stopped) => State::Stopped,
-            Some(End::Killed) => State::Killed,
-            Some(End::GaveUp) => State::NotStarted,
-            None if self.process.is_none() => State::NotStarted,
-            None => State::Died,
+            Some(InstanceEnd::Stopped) => InstanceState::Stopped,
+            Some(InstanceEnd::Killed) => InstanceState::Killed,
+            Some(InstanceEnd::GaveUp) => InstanceState::NotStarted,
+            None if self.process.is_none() => InstanceState::NotStarted,
+            None => InstanceState::Died,
         }
     }
 }

@@ -19,7 +19,7 @@ use crate::instance::{Instance, InstanceOptions, Status};
 use crate::instance_note::{Note, Process};
 use crate::named_error::NamedError;
 use crate::old_redo;
-use crate::options::OptionLine;
+use crate::options::CommandOption;
 use crate::processes::start_ticks;
 use crate::readiness::{Awaited, PROBE_TIME_LIMIT};
 use crate::server_user::ServerUser;
@@ -162,7 +162,7 @@ impl Instance<'_> {
         let mut lines = self.family().lines(binary, &places, settings, port);
         if binary.is_of_mysql() && settings.get("server_id").is_none() {
             // MySQL 5.7 writes no binlog without it.
-            lines.push(OptionLine::new("server-id", "1"));
+            lines.push(CommandOption::new("server-id", "1"));
         }
         let command = self.family().command(&binary.path, &places, &lines, user)?;
         spawn_detached(command, user).map_err(SandboxError::io("start", &binary.path))

@@ -17,7 +17,7 @@ use crate::archive;
 use crate::binary::ServerBinary;
 use crate::binary_search::find;
 use crate::error::SandboxError;
-use crate::family::{Family, is_of_mysql};
+use crate::family::{SandboxFamily, is_of_mysql};
 use crate::home::{Home, make_passable, open_lock, remove_tree};
 use crate::instance::Instance;
 use crate::instance_note::{marks, write_json};
@@ -90,7 +90,7 @@ pub struct Use {
 
 /// All of them.
 #[derive(Debug, Clone, Copy)]
-pub struct Named<'a> {
+pub struct NamedServers<'a> {
     home: &'a Home,
 }
 
@@ -104,7 +104,7 @@ pub fn check_server_name(name: &str) -> Result<(), NamedError> {
     Err(NamedError::BadName { name: name.to_owned() })
 }
 
-impl<'a> Named<'a> {
+impl<'a> NamedServers<'a> {
     pub fn of(home: &'a Home) -> Self {
         Self { home }
     }
@@ -456,8 +456,8 @@ impl NamedServer {
         format!("{} {}", self.flavour, self.version)
     }
 
-    pub fn family(&self) -> Family {
-        Family::of(self.flavour)
+    pub fn family(&self) -> SandboxFamily {
+        SandboxFamily::of(self.flavour)
     }
 
     /// Whether it is a MySQL of this version or a later one.
@@ -543,7 +543,7 @@ mod tests {
         (dir, home)
     }
 
-    fn put(named: Named<'_>, name: &str) -> NamedServer {
+    fn put(named: NamedServers<'_>, name: &str) -> NamedServer {
         let server = NamedServer { name: name.to_owned(), ..server(Flavour::Mysql, "8.0.36") };
         let beside = named.home.make_named().unwrap().join(format!(".{name}{UNFINISHED}"));
         named.put(None, server, &beside).unwrap()
@@ -552,7 +552,7 @@ mod tests {
     #[test]
     fn a_broken_server_hides_no_other_one_and_can_be_removed() {
         let (_dir, home) = home();
-        let named = Named::of(&home);
+        let named = NamedServers::of(&home);
         let whole = put(named, "whole");
         put(named, "broken");
         fs::write(named.folder("broken").join(REGISTRATION), "{").unwrap();
@@ -573,7 +573,7 @@ mod tests {
     #[test]
     fn a_folder_of_the_user_is_neither_replaced_nor_removed() {
         let (_dir, home) = home();
-        let named = Named::of(&home);
+        let named = NamedServers::of(&home);
         let precious = named.home.make_named().unwrap().join("a/tree.old/file");
         fs::create_dir_all(precious.parent().unwrap()).unwrap();
         fs::write(&precious, "").unwrap();
@@ -588,7 +588,7 @@ mod tests {
     #[test]
     fn a_server_that_a_run_needs_stays() {
         let (_dir, home) = home();
-        let named = Named::of(&home);
+        let named = NamedServers::of(&home);
         put(named, "a");
         let (_, one) = named.use_server("a").unwrap();
         let (_, two) = named.use_server("a").unwrap();
@@ -607,7 +607,7 @@ mod tests {
     #[test]
     fn who_gives_up_on_a_server_that_was_removed_leaves_no_lock_of_it() {
         let (_dir, home) = home();
-        let named = Named::of(&home);
+        let named = NamedServers::of(&home);
         let server = put(named, "a");
         assert!(named.lock_existing("a").unwrap().is_some());
         named.remove("a", true).unwrap();
@@ -622,7 +622,7 @@ mod tests {
     #[test]
     fn a_replacement_that_was_cut_short_is_mended() {
         let (_dir, home) = home();
-        let named = Named::of(&home);
+        let named = NamedServers::of(&home);
         put(named, "a");
         let folder = named.folder("a");
         let make = |name: &str| {
@@ -645,7 +645,7 @@ mod tests {
     #[test]
     fn a_tree_of_ours_is_no_source() {
         let (_dir, home) = home();
-        let named = Named::of(&home);
+        let named = NamedServers::of(&home);
         put(named, "a");
         fs::create_dir(named.folder("a").join("tree")).unwrap();
         let add = Add {

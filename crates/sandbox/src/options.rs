@@ -10,13 +10,13 @@ const BINLOG_NAME: &str = "binlog";
 
 /// `--name` or `--name=value`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct OptionLine {
+pub(crate) struct CommandOption {
     /// With dashes, as on a command line.
     name: String,
     value: Option<OsString>,
 }
 
-impl OptionLine {
+impl CommandOption {
     pub(crate) fn flag(name: &str) -> Self {
         Self { name: dashed(name), value: None }
     }
@@ -83,7 +83,7 @@ fn dashed(name: &str) -> String {
 }
 
 /// Text of an option file with these lines.
-pub(crate) fn option_file(comment: &str, lines: &[OptionLine]) -> String {
+pub(crate) fn option_file(comment: &str, lines: &[CommandOption]) -> String {
     let mut text = String::new();
     for line in comment.lines() {
         let _ = writeln!(text, "# {line}");
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     fn argument(name: &str, value: &SettingValue) -> String {
-        OptionLine::of_setting(name, value).argument().into_string().unwrap()
+        CommandOption::of_setting(name, value).argument().into_string().unwrap()
     }
 
     fn text(value: &str) -> SettingValue {
@@ -141,10 +141,10 @@ mod tests {
     #[test]
     fn an_option_file_quotes_what_it_must() {
         let lines = [
-            OptionLine::flag("skip-networking"),
-            OptionLine::new("datadir", "/a b/#1/data"),
-            OptionLine::new("secure_file_priv", ""),
-            OptionLine::new("x", "a\"b\\c"),
+            CommandOption::flag("skip-networking"),
+            CommandOption::new("datadir", "/a b/#1/data"),
+            CommandOption::new("secure_file_priv", ""),
+            CommandOption::new("x", "a\"b\\c"),
         ];
         let expect = "# one\n# two\n[mysqld]\nskip-networking\ndatadir = \"/a b/#1/data\"\nsecure-file-priv = \"\"\n\
                       x = \"a\\\"b\\\\c\"\n";

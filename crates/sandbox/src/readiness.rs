@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use truetps_driver::{Client, DriverError};
 
 use crate::error::SandboxError;
-use crate::family::{Family, Places};
+use crate::family::{SandboxFamily, ServerPaths};
 use crate::log_tail::{excerpt, tail_text};
 
 pub(crate) const PROBE_TIME_LIMIT: Duration = Duration::from_secs(5);
@@ -32,8 +32,8 @@ fn is_refused_for_good(error: &DriverError) -> bool {
 /// A server that was started and has not answered yet.
 #[derive(Debug)]
 pub(crate) struct Awaited<'a> {
-    pub(crate) family: Family,
-    pub(crate) places: &'a Places,
+    pub(crate) family: SandboxFamily,
+    pub(crate) places: &'a ServerPaths,
     pub(crate) program: &'a Path,
     pub(crate) pid: u32,
     /// Bytes of the error log that were there before.
@@ -115,9 +115,9 @@ mod tests {
     use std::os::unix::process::ExitStatusExt;
     use std::path::PathBuf;
 
-    fn places(folder: &Path) -> Places {
+    fn places(folder: &Path) -> ServerPaths {
         let below = |name: &str| folder.join(name);
-        Places {
+        ServerPaths {
             data: below("data"),
             tmp: below("tmp"),
             socket: below("socket"),
@@ -145,8 +145,13 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let places = places(dir.path());
         let program = PathBuf::from("/x/mysqld");
-        let awaited =
-            Awaited { family: Family::Mysql, places: &places, program: &program, pid: std::process::id(), log_from: 4 };
+        let awaited = Awaited {
+            family: SandboxFamily::Mysql,
+            places: &places,
+            program: &program,
+            pid: std::process::id(),
+            log_from: 4,
+        };
         let wait = |limit, look: &mut dyn FnMut() -> Result<Option<ExitStatus>, SandboxError>| {
             awaited.wait(limit, look).unwrap_err()
         };

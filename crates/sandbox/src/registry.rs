@@ -177,7 +177,7 @@ fn wait_for_lock(lock: File, path: &Path) -> Result<File, SandboxError> {
 
 /// One server's folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct RegistryEntry {
     pub id: String,
     pub path: PathBuf,
     /// The truetps that made it.
@@ -195,19 +195,19 @@ pub struct Entry {
 }
 
 /// Every server's folder, ours and those of other runs, oldest first.
-pub fn list(home: &Home) -> Result<Vec<Entry>, SandboxError> {
+pub fn list(home: &Home) -> Result<Vec<RegistryEntry>, SandboxError> {
     let mut entries: Vec<_> = folders(home)?.into_iter().map(|path| entry(&path)).collect();
     entries.sort_by(|a, b| a.created.cmp(&b.created).then_with(|| a.id.cmp(&b.id)));
     Ok(entries)
 }
 
-fn entry(path: &Path) -> Entry {
+fn entry(path: &Path) -> RegistryEntry {
     let owner = Owner::read(path);
     let lock = path.join(LOCK);
     let servers = servers_on(&path.join("data"));
     // The one that was noted, where it is one of them: the number alone may be another process's by now.
     let noted = owner.as_ref().and_then(|owner| owner.server_pid).filter(|pid| servers.contains(pid));
-    Entry {
+    RegistryEntry {
         id: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
         path: path.to_owned(),
         owner_pid: owner.as_ref().map(|owner| owner.pid),
@@ -251,7 +251,7 @@ pub(crate) fn disk_bytes(path: &Path) -> u64 {
 /// A leftover that is gone now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cleaned {
-    pub entry: Entry,
+    pub entry: RegistryEntry,
     /// Servers that still ran on it and were killed.
     pub servers_killed: u32,
 }

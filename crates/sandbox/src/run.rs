@@ -20,13 +20,13 @@ const OUTPUT_BYTES_MAX: u64 = 1 << 20;
 /// measured (a preloaded library) or where settings come from (`MYSQL_HOME`).
 const PASSED_ON: [&str; 3] = ["PATH", "LD_LIBRARY_PATH", "TZ"];
 
-pub(crate) struct Output {
+pub(crate) struct ProgramOutput {
     pub(crate) status: ExitStatus,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
 }
 
-impl Output {
+impl ProgramOutput {
     /// The last line that says something, for an error message.
     pub(crate) fn last_words(&self) -> String {
         let lines = self.stdout.lines().chain(self.stderr.lines());
@@ -54,7 +54,7 @@ pub(crate) fn run_to_end(
     input: Option<File>,
     user: &ServerUser,
     time_limit: Duration,
-) -> io::Result<Output> {
+) -> io::Result<ProgramOutput> {
     let (mut stdout, mut stderr) = (memory_file("stdout")?, memory_file("stderr")?);
     let mut command = quiet_command(program);
     command.args(arguments).stdout(stdout.try_clone()?).stderr(stderr.try_clone()?);
@@ -71,7 +71,7 @@ pub(crate) fn run_to_end(
         child.wait()?;
         return Err(io::Error::new(io::ErrorKind::TimedOut, format!("did not end within {} s", time_limit.as_secs())));
     };
-    Ok(Output { status, stdout: content(&mut stdout)?, stderr: content(&mut stderr)? })
+    Ok(ProgramOutput { status, stdout: content(&mut stdout)?, stderr: content(&mut stderr)? })
 }
 
 fn memory_file(name: &str) -> io::Result<File> {
@@ -116,7 +116,7 @@ pub(crate) fn wait_for_lock(lock: &File, time_limit: Duration) -> Result<(), Try
 mod tests {
     use super::*;
 
-    fn shell(script: &str, time_limit: Duration) -> io::Result<Output> {
+    fn shell(script: &str, time_limit: Duration) -> io::Result<ProgramOutput> {
         let arguments = ["-c".into(), script.into()];
         run_to_end(Path::new("/bin/sh"), &arguments, None, &ServerUser::ourselves(), time_limit)
     }

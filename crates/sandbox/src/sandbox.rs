@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::binary::ServerBinary;
 use crate::copy::{check_free, copy_datadir};
 use crate::error::SandboxError;
-use crate::family::{Family, Places};
+use crate::family::{SandboxFamily, ServerPaths};
 use crate::home::{Home, give, make_private, remove_tree};
 use crate::postgres::forget_shared_memory;
 use crate::proof::remove_proven;
@@ -60,8 +60,8 @@ impl Folder {
         &self.socket
     }
 
-    pub(crate) fn places(&self) -> Places {
-        Places {
+    pub(crate) fn places(&self) -> ServerPaths {
+        ServerPaths {
             data: self.data(),
             tmp: self.path.join("tmp"),
             socket: self.socket.clone(),
@@ -229,8 +229,8 @@ impl Sandbox {
     pub fn wear_in_redo(&self) -> Result<WornIn, SandboxError> {
         self.folder.check_stopped()?;
         match self.folder.binary.family() {
-            Family::Mysql => wear_in_redo(&self.folder.data()),
-            Family::Postgres => Ok(WornIn::default()),
+            SandboxFamily::Mysql => wear_in_redo(&self.folder.data()),
+            SandboxFamily::Postgres => Ok(WornIn::default()),
         }
     }
 

@@ -13,11 +13,11 @@ use truetps_driver::{Client, DriverError, Target};
 
 use crate::children::Children;
 use crate::error::SandboxError;
-use crate::family::{Family, remove_stale};
+use crate::family::{SandboxFamily, remove_stale};
 use crate::lap::{lap, needs_lap};
 use crate::log_tail::tail;
 use crate::old_redo;
-use crate::options::OptionLine;
+use crate::options::CommandOption;
 use crate::postgres;
 use crate::processes::{KILL_TIME_LIMIT, holder_of, kill_servers_on, start_ticks};
 use crate::readiness::Awaited;
@@ -47,7 +47,7 @@ impl StartOptions {
 
 /// How a server ended.
 #[derive(Debug, Clone, Copy)]
-pub struct Stopped {
+pub struct StoppedServer {
     /// It ended by itself and said that all was well.
     pub clean: bool,
     pub status: ExitStatus,
@@ -60,7 +60,7 @@ pub struct RunningServer {
     folder: Arc<Folder>,
     child: Mutex<Child>,
     pid: u32,
-    options: Vec<OptionLine>,
+    options: Vec<CommandOption>,
     /// Bytes of the error log that were there before.
     log_from: u64,
     /// Zero until it has answered.
@@ -141,14 +141,14 @@ impl RunningServer {
         lap(&mut client).map_err(failed)
     }
 
-    /// Where a load connects to, whose tables are in `schema`; see [`Family::owner`](crate::Family::owner).
+    /// Where a load connects to, whose tables are in `schema`; see [`SandboxFamily::owner`](crate::SandboxFamily::owner).
     pub fn target(&self, schema: &str) -> Target {
         self.folder.binary.family().owner(self.socket(), Some(schema))
     }
 
     /// Wears in the WAL of a PostgreSQL; see `postgres/wal.rs`. Returns the bytes written: 0 for all other servers.
     pub fn wear_in_wal(&self) -> Result<u64, SandboxError> {
-        if self.folder.binary.family() != Family::Postgres {
+        if self.folder.binary.family() != SandboxFamily::Postgres {
             return Ok(0);
         }
         let failed = |source| SandboxError::Sql { action: "wear in the WAL", source };
@@ -205,16 +205,16 @@ impl RunningServer {
     }
 
     /// Asks the server to stop, and kills it where it has not after `time_limit`.
-    pub fn stop(self, time_limit: Duration) -> Result<Stopped, SandboxError> {
+    pub fn stop(self, time_limit: Duration) -> Result<StoppedServer, SandboxError> {
         self.end(|server| server.terminate(time_limit))
     }
 
     /// Kills the server: what `kill -9` does.
-    pub fn kill(self) -> Result<Stopped, SandboxError> {
+    pub fn kill(self) -> Result<StoppedServer, SandboxError> {
         self.end(|server| server.kill_and_wait().map(|status| (status, false)))
     }
 
-    fn end(mut self, by: impl Fn(&Self) -> io::Result<(ExitStatus, bool)>) -> Result<Stopped, SandboxError> {
+    fn end(mut self, by: impl Fn(&Self) -> io::Result<(ExitStatus, bool)>) -> Result<StoppedServer, SandboxError> {
         let started = Instant::now();
         let (status, clean) = by(&self).map_err(SandboxError::io("stop", &self.folder.binary.path))?;
         let took = started.elapsed();
@@ -224,7 +224,7 @@ impl RunningServer {
         if clean && self.folder.binary.keeps_redo_size() {
             old_redo::note_stopped(&self.folder.data())?;
         }
-        Ok(Stopped { clean, status, took })
+        Ok(StoppedServer { clean, status, took })
     }
 
     fn terminate(&self, time_limit: Duration) -> io::Result<(ExitStatus, bool)> {

@@ -23,9 +23,9 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use crate::server_user::ServerUser;
 
 /// What to start, on which cores, and whom to tell.
-type Request = (Command, CpuSet, Sender<io::Result<Child>>);
+type SpawnRequest = (Command, CpuSet, Sender<io::Result<Child>>);
 
-static KEEPER: Mutex<Option<Sender<Request>>> = Mutex::new(None);
+static KEEPER: Mutex<Option<Sender<SpawnRequest>>> = Mutex::new(None);
 
 /// Starts `command` as `user`, in a process group of its own (so that Ctrl-C at the terminal does not reach it), to be
 /// killed when this process ends. It runs on the cores of the calling thread, as a child of that thread would.
@@ -53,12 +53,12 @@ fn become_user(command: &mut Command, user: &ServerUser) {
     }
 }
 
-fn keeper() -> io::Result<Sender<Request>> {
+fn keeper() -> io::Result<Sender<SpawnRequest>> {
     let mut slot = KEEPER.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     if let Some(sender) = &*slot {
         return Ok(sender.clone());
     }
-    let (sender, requests) = channel::<Request>();
+    let (sender, requests) = channel::<SpawnRequest>();
     thread::Builder::new().name("truetps-keeper".to_owned()).spawn(move || {
         // The slot keeps one sender for ever, so this loop ends with the process.
         for (mut command, cores, answer) in requests {

@@ -18,7 +18,7 @@ use crate::copy::copy_datadir;
 use crate::error::SandboxError;
 use crate::home::{Home, open_lock, remove_tree};
 use crate::instance_note::write_json;
-use crate::options::OptionLine;
+use crate::options::CommandOption;
 use crate::proof::{is_file, is_folder, read_json, remove_proven};
 use crate::run::wait_for_lock;
 use crate::settings::Settings;
@@ -79,7 +79,7 @@ fn key(binary: &ServerBinary, initial: &Settings) -> Result<String, SandboxError
         metadata.mtime_nsec()
     );
     for (name, value) in initial.iter() {
-        identity.push_str(&OptionLine::of_setting(name, value).argument().to_string_lossy());
+        identity.push_str(&CommandOption::of_setting(name, value).argument().to_string_lossy());
         identity.push('\n');
     }
     Ok(format!("{}-{}-{:016x}", binary.flavour, binary.version, fnv1a(identity.as_bytes())))

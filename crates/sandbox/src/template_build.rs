@@ -9,11 +9,11 @@ use std::time::Duration;
 use crate::binary::{ServerBinary, ServerVersion, bootstrap_file};
 use crate::copy::{check_free, copy_datadir};
 use crate::error::SandboxError;
-use crate::family::Family;
+use crate::family::SandboxFamily;
 use crate::home::{give, make_own, make_passable, make_private, remove_tree};
 use crate::log_tail::excerpt;
 use crate::old_redo;
-use crate::options::OptionLine;
+use crate::options::CommandOption;
 use crate::postgres;
 use crate::run::run_to_end;
 use crate::server_user::ServerUser;
@@ -74,7 +74,7 @@ impl Way {
     }
 
     /// What the server is told, beside where things are.
-    fn lines(&self, binary: &ServerBinary) -> Vec<OptionLine> {
+    fn lines(&self, binary: &ServerBinary) -> Vec<CommandOption> {
         match self {
             Self::Initialize => mysql_lines(binary.version, "initialize-insecure"),
             Self::Bootstrap(_) if binary.is_mariadb() => mariadb_lines(),
@@ -90,7 +90,7 @@ pub(crate) fn build(
     initial: &Settings,
     folder: &Path,
 ) -> Result<(), SandboxError> {
-    if binary.family() == Family::Postgres {
+    if binary.family() == SandboxFamily::Postgres {
         return postgres::build(binary, user, initial, folder);
     }
     let oldest = if binary.is_mariadb() { MARIADB_MIN } else { MYSQL_MIN };
@@ -103,10 +103,10 @@ pub(crate) fn build(
     make_private(&tmp, user)?;
     let way = Way::of(binary);
     let script = prepare(&way, binary, user, folder)?;
-    let mut lines = vec![OptionLine::flag("no-defaults")];
+    let mut lines = vec![CommandOption::flag("no-defaults")];
     lines.extend(binary.tree_lines());
-    lines.extend([OptionLine::new("datadir", &data), OptionLine::new("tmpdir", &tmp)]);
-    lines.push(OptionLine::new("secure-file-priv", &tmp));
+    lines.extend([CommandOption::new("datadir", &data), CommandOption::new("tmpdir", &tmp)]);
+    lines.push(CommandOption::new("secure-file-priv", &tmp));
     lines.extend(way.lines(binary));
     lines.extend(initial.iter().map(|(name, value)| binary.setting_line(name, value)));
     initialise(binary, user, &lines, script)?;
@@ -145,31 +145,31 @@ fn prepare(
 }
 
 /// A small redo log and buffer pool: the server makes the log that it wants at its first start.
-fn mariadb_lines() -> Vec<OptionLine> {
+fn mariadb_lines() -> Vec<CommandOption> {
     vec![
-        OptionLine::flag("bootstrap"),
-        OptionLine::flag("silent-startup"),
-        OptionLine::flag("skip-log-bin"),
-        OptionLine::new("log-warnings", "0"),
-        OptionLine::new("enforce-storage-engine", ""),
-        OptionLine::new("max-allowed-packet", "8M"),
-        OptionLine::new("net-buffer-length", "16K"),
-        OptionLine::new("innodb-log-file-size", "8M"),
-        OptionLine::new("innodb-buffer-pool-size", "64M"),
+        CommandOption::flag("bootstrap"),
+        CommandOption::flag("silent-startup"),
+        CommandOption::flag("skip-log-bin"),
+        CommandOption::new("log-warnings", "0"),
+        CommandOption::new("enforce-storage-engine", ""),
+        CommandOption::new("max-allowed-packet", "8M"),
+        CommandOption::new("net-buffer-length", "16K"),
+        CommandOption::new("innodb-log-file-size", "8M"),
+        CommandOption::new("innodb-buffer-pool-size", "64M"),
     ]
 }
 
-fn mysql_lines(version: ServerVersion, how: &str) -> Vec<OptionLine> {
+fn mysql_lines(version: ServerVersion, how: &str) -> Vec<CommandOption> {
     let redo = if version >= ServerVersion::new(8, 0, 30) {
-        OptionLine::new("innodb-redo-log-capacity", "16M")
+        CommandOption::new("innodb-redo-log-capacity", "16M")
     } else {
-        OptionLine::new("innodb-log-file-size", "8M")
+        CommandOption::new("innodb-log-file-size", "8M")
     };
     vec![
-        OptionLine::flag(how),
-        OptionLine::flag("skip-log-bin"),
+        CommandOption::flag(how),
+        CommandOption::flag("skip-log-bin"),
         redo,
-        OptionLine::new("innodb-buffer-pool-size", "64M"),
+        CommandOption::new("innodb-buffer-pool-size", "64M"),
     ]
 }
 
@@ -203,11 +203,11 @@ fn write_script(folder: &Path, text: &[u8]) -> Result<PathBuf, SandboxError> {
 fn initialise(
     binary: &ServerBinary,
     user: &ServerUser,
-    lines: &[OptionLine],
+    lines: &[CommandOption],
     script: Option<PathBuf>,
 ) -> Result<(), SandboxError> {
     let fail = |how: String, log: String| SandboxError::Initialise { binary: binary.path.clone(), how, log };
-    let arguments: Vec<OsString> = lines.iter().map(OptionLine::argument).collect();
+    let arguments: Vec<OsString> = lines.iter().map(CommandOption::argument).collect();
     let input = match &script {
         Some(path) => Some(File::open(path).map_err(SandboxError::io("open", path))?),
         None => None,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::SandboxError;
 use crate::home::{Home, open_lock, remove_tree};
-use crate::named::{Named, UNFINISHED, check_server_name, is_at, is_ours};
+use crate::named::{NamedServers, UNFINISHED, check_server_name, is_at, is_ours};
 use crate::proof::is_folder;
 use crate::registry::{disk_bytes, is_held};
 use crate::template;
@@ -17,7 +17,7 @@ pub(crate) const COPY: &str = "data.copying";
 
 /// A folder that nobody will finish.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unfinished {
+pub struct UnfinishedFolder {
     pub path: PathBuf,
     /// What it takes on the disk.
     pub size_bytes: u64,
@@ -32,19 +32,19 @@ struct Beside {
 }
 
 impl Beside {
-    fn described(&self) -> Unfinished {
-        Unfinished { path: self.path.clone(), size_bytes: disk_bytes(&self.path) }
+    fn described(&self) -> UnfinishedFolder {
+        UnfinishedFolder { path: self.path.clone(), size_bytes: disk_bytes(&self.path) }
     }
 }
 
 /// Those that nobody is making just now.
-pub fn unfinished(home: &Home) -> Vec<Unfinished> {
+pub fn unfinished(home: &Home) -> Vec<UnfinishedFolder> {
     let found = all(home).into_iter();
     found.filter(|one| !is_held(&one.lock)).map(|one| one.described()).collect()
 }
 
 /// Removes them. Returns those that are gone.
-pub fn clean_unfinished(home: &Home) -> Result<Vec<Unfinished>, SandboxError> {
+pub fn clean_unfinished(home: &Home) -> Result<Vec<UnfinishedFolder>, SandboxError> {
     clean(home, all(home))
 }
 
@@ -54,7 +54,7 @@ pub(crate) fn clean_templates(home: &Home) {
     let _ = clean(home, templates(home));
 }
 
-fn clean(home: &Home, found: Vec<Beside>) -> Result<Vec<Unfinished>, SandboxError> {
+fn clean(home: &Home, found: Vec<Beside>) -> Result<Vec<UnfinishedFolder>, SandboxError> {
     let mut removed = Vec::new();
     for one in found {
         // The name may be given up just now, and its lock with it: then nothing is left, either.
@@ -69,7 +69,7 @@ fn clean(home: &Home, found: Vec<Beside>) -> Result<Vec<Unfinished>, SandboxErro
             removed.push(described);
         }
         if let Some(name) = &one.name {
-            Named::of(home).forget_unknown(name);
+            NamedServers::of(home).forget_unknown(name);
         }
     }
     Ok(removed)
@@ -129,7 +129,7 @@ mod tests {
         for folder in &foreign {
             fs::create_dir_all(folder).unwrap();
         }
-        let paths = |found: Vec<Unfinished>| found.into_iter().map(|one| one.path).collect::<Vec<_>>();
+        let paths = |found: Vec<UnfinishedFolder>| found.into_iter().map(|one| one.path).collect::<Vec<_>>();
         assert_eq!(paths(unfinished(&home)), folders);
         // One that somebody is making is his.
         let locks = [home.templates().join(format!("{KEY}.lock")), named.join(".a.lock"), named.join(".b.lock")];

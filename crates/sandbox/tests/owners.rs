@@ -179,7 +179,8 @@ fn only_what_proves_to_be_of_truetps_is_removed_or_ended() {
     fs::hard_link(only_a_lock[1].join("lock"), servers.join("link")).unwrap();
     fs::write(only_a_lock[2].join("lock"), "precious").unwrap();
 
-    let ids = |entries: Vec<truetps_sandbox::Entry>| entries.into_iter().map(|entry| entry.id).collect::<Vec<_>>();
+    let ids =
+        |entries: Vec<truetps_sandbox::RegistryEntry>| entries.into_iter().map(|entry| entry.id).collect::<Vec<_>>();
     let mut listed = ids(list(&home).unwrap());
     listed.sort();
     assert_eq!(listed, ["4194305-1", "999999-1", "999999-2"]);

@@ -19,5 +19,5 @@ mod sql;
 
 pub use interrupt::Interrupt;
 pub use options::masked;
-pub use program::{World, run as run_program};
+pub use program::{SysbenchEnv, run as run_program};
 pub use run::ServerWarning;

@@ -9,20 +9,21 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use mlua::Table;
-use truetps_probe::Presence;
+use truetps_probe::RunPresence;
 use truetps_probe::clock;
 use truetps_record::printable_text;
 
 use crate::interrupt::Interrupt;
-use crate::lua::{self, Role, Script, Source, Sources, State, lua_error_text};
+use crate::lua::{self, LoadedSources, LuaScript, LuaState, Role, ScriptSource, lua_error_text};
 use crate::options::{
-    self, Compat, FirstPass, Format, LuaIsolation, Options, Refusal, Settings, Stream, Surroundings, Wish,
+    self, FirstPass, FirstRequest, LuaIsolation, OptionRefusal, OutputStream, RunSettings, Surroundings,
+    SysbenchFormat, SysbenchOptions, SysbenchRelease,
 };
-use crate::output::{Banner, Level, Log, MessagesTo, banner, lines};
+use crate::output::{Banner, MessageLevel, MessageLog, MessagesTo, banner, lines};
 use crate::rand::{Unique, Xoroshiro};
 use crate::run::{
-    Board, Control, Crew, Failure, Host, LARGE_STACK_BYTES, Load, News, Pace, RUN, Run, ServerWarning, Usage,
-    call_function, groups, stack_bytes, work,
+    CommandRun, Control, Counters, LARGE_STACK_BYTES, LoadRun, LuaThread, ProcedureFailure, RUN, RatePace,
+    ServerWarning, Usage, WorkerContext, WorkerEvent, call_function, groups, stack_bytes, work,
 };
 use crate::sql::{Drivers, Store};
 
@@ -54,7 +55,7 @@ const CPU: &str = include_str!("lua/prelude/cpu.lua");
 const NOT_DATABASES: [&str; 4] = ["fileio", "memory", "threads", "mutex"];
 
 /// What the program is run in.
-pub struct World<'a> {
+pub struct SysbenchEnv<'a> {
     pub environment: &'a (dyn Fn(&str) -> Option<OsString> + Sync),
     /// Cores that clients may be spread over.
     pub cores: u32,
@@ -64,24 +65,24 @@ pub struct World<'a> {
 }
 
 /// A line that says why nothing more is done, and the exit status.
-type Stopped = u8;
+type ProgramExit = u8;
 
 /// Runs a command line of sysbench; the first argument is the program's name. Returns the exit status.
-pub fn run(argv: Vec<OsString>, world: &World<'_>) -> u8 {
+pub fn run(argv: Vec<OsString>, world: &SysbenchEnv<'_>) -> u8 {
     // The main state gets as large a stack as those of the workers.
     std::thread::scope(|scope| {
         let builder = std::thread::Builder::new().name("sysbench".to_owned()).stack_size(LARGE_STACK_BYTES);
         match builder.spawn_scoped(scope, || run_here(argv, world)) {
             Ok(thread) => thread.join().unwrap_or(FAILED),
             Err(error) => {
-                write_to(Stream::Stderr, format!("truetps: no thread can be started: {error}\n").as_bytes());
+                write_to(OutputStream::Stderr, format!("truetps: no thread can be started: {error}\n").as_bytes());
                 FAILED
             }
         }
     })
 }
 
-fn run_here(argv: Vec<OsString>, world: &World<'_>) -> u8 {
+fn run_here(argv: Vec<OsString>, world: &SysbenchEnv<'_>) -> u8 {
     let read_file = |path: &std::path::Path| std::fs::read(path);
     let surroundings = Surroundings { environment: world.environment, read_file: &read_file };
     let has_typed_password = options::has_typed_password(&argv);
@@ -93,36 +94,36 @@ fn run_here(argv: Vec<OsString>, world: &World<'_>) -> u8 {
         write_to(notice.stream, &notice.text);
     }
     match pass.wish() {
-        Wish::Help => {
+        FirstRequest::Help => {
             let tests = [options::BuiltInTest { name: "cpu", title: "a few prime numbers: for trying options" }];
-            write_to(Stream::Stdout, &options::help_page(pass.registry(), "sysbench", &tests));
+            write_to(OutputStream::Stdout, &options::help_page(pass.registry(), "sysbench", &tests));
             GOOD
         }
-        Wish::Version => {
-            write_to(Stream::Stdout, options::version_line(pass.compat()).as_bytes());
+        FirstRequest::Version => {
+            write_to(OutputStream::Stdout, options::version_line(pass.compat()).as_bytes());
             GOOD
         }
-        Wish::Script => {
+        FirstRequest::Script => {
             if has_typed_password {
-                write_to(Stream::Stderr, TYPED_PASSWORD.as_bytes());
+                write_to(OutputStream::Stderr, TYPED_PASSWORD.as_bytes());
             }
-            Program::begin(pass, world).and_then(Program::go_on).unwrap_or_else(|status| status)
+            LoadedScript::begin(pass, world).and_then(LoadedScript::go_on).unwrap_or_else(|status| status)
         }
     }
 }
 
 /// Messages and lists of options, which may have words of scripts, files and servers.
-fn write_to(stream: Stream, bytes: &[u8]) {
+fn write_to(stream: OutputStream, bytes: &[u8]) {
     let text = printable_text(&String::from_utf8_lossy(bytes));
     let bytes = text.as_bytes();
     // A reader that went away is no failure of ours.
     let _ = match stream {
-        Stream::Stdout => std::io::stdout().write_all(bytes).and_then(|()| std::io::stdout().flush()),
-        Stream::Stderr => std::io::stderr().write_all(bytes),
+        OutputStream::Stdout => std::io::stdout().write_all(bytes).and_then(|()| std::io::stdout().flush()),
+        OutputStream::Stderr => std::io::stderr().write_all(bytes),
     };
 }
 
-fn refuse(refusal: &Refusal) -> u8 {
+fn refuse(refusal: &OptionRefusal) -> u8 {
     for notice in &refusal.notices {
         write_to(notice.stream, &notice.text);
     }
@@ -131,15 +132,15 @@ fn refuse(refusal: &Refusal) -> u8 {
 }
 
 /// The script is loaded in the state of the main thread.
-struct Program<'a> {
-    world: &'a World<'a>,
+struct LoadedScript<'a> {
+    world: &'a SysbenchEnv<'a>,
     pass: FirstPass,
-    script: Arc<Script>,
-    log: Arc<Log>,
+    script: Arc<LuaScript>,
+    log: Arc<MessageLog>,
     drivers: Arc<Drivers>,
     unique: Arc<Unique>,
     seed: u64,
-    host: Host,
+    host: LuaThread,
     client: Table,
 }
 
@@ -156,13 +157,13 @@ impl<F: AsFd> Write for Unbuffered<F> {
     }
 }
 
-fn make_log(settings: &Settings) -> Arc<Log> {
-    let level = Level::from_number(settings.verbosity.into()).unwrap_or(Level::Debug);
+fn make_log(settings: &RunSettings) -> Arc<MessageLog> {
+    let level = MessageLevel::from_number(settings.verbosity.into()).unwrap_or(MessageLevel::Debug);
     let aside = Box::new(Unbuffered(rustix::stdio::stderr()));
-    let document = if settings.ours.format == Format::Json { stdout_of_our_own() } else { None };
+    let document = if settings.ours.format == SysbenchFormat::Json { stdout_of_our_own() } else { None };
     Arc::new(match document {
-        Some(document) => Log::new(level, MessagesTo::Aside, Box::new(Unbuffered(document)), aside),
-        None => Log::new(level, MessagesTo::Results, Box::new(Unbuffered(rustix::stdio::stdout())), aside),
+        Some(document) => MessageLog::new(level, MessagesTo::Aside, Box::new(Unbuffered(document)), aside),
+        None => MessageLog::new(level, MessagesTo::Results, Box::new(Unbuffered(rustix::stdio::stdout())), aside),
     })
 }
 
@@ -181,11 +182,11 @@ fn any_seed() -> u64 {
     std::collections::hash_map::RandomState::new().build_hasher().finish() >> 1
 }
 
-impl<'a> Program<'a> {
-    fn begin(pass: FirstPass, world: &'a World<'a>) -> Result<Self, Stopped> {
+impl<'a> LoadedScript<'a> {
+    fn begin(pass: FirstPass, world: &'a SysbenchEnv<'a>) -> Result<Self, ProgramExit> {
         let Some(settings) = pass.settings().cloned() else { return Err(FAILED) };
         let log = make_log(&settings);
-        log.text(Level::Notice, &lines::version(pass.compat().version(), LUAJIT_VERSION));
+        log.text(MessageLevel::Notice, &lines::version(pass.compat().version(), LUAJIT_VERSION));
         let script = Arc::new(find_script(&pass, &settings, world, &log)?);
         let preliminary = pass.preliminary().map_err(|refusal| refuse(&refusal))?;
         let drivers = Arc::new(Drivers::new(preliminary, (world.environment)(PASSWORD_VARIABLE)));
@@ -193,9 +194,9 @@ impl<'a> Program<'a> {
         // Unique numbers go on from run to run: a seed does not decide them, or rows of the last run would come again.
         let mut chance = Xoroshiro::from_seed(any_seed(), 0);
         let unique = Arc::new(Unique::new(chance.next_u64() as u32, chance.next_u64() as u32));
-        let run = Arc::new(Run {
+        let run = Arc::new(CommandRun {
             control: Control::new(0, false),
-            board: Board::new(0, 1),
+            board: Counters::new(0, 1),
             log: Arc::clone(&log),
             unique: Arc::clone(&unique),
             notes: Mutex::default(),
@@ -208,7 +209,7 @@ impl<'a> Program<'a> {
             settings,
         });
         let say = |problem: &str| {
-            log.text(Level::Fatal, problem);
+            log.text(MessageLevel::Fatal, problem);
             FAILED
         };
         let role = Role::Main;
@@ -217,7 +218,7 @@ impl<'a> Program<'a> {
     }
 
     /// Runs the script's body, and then its command.
-    fn go_on(mut self) -> Result<u8, Stopped> {
+    fn go_on(mut self) -> Result<u8, ProgramExit> {
         self.host.state.begin_inspection(&self.client).map_err(|error| self.fatal(&lua_error_text(&error)))?;
         let loaded = self.host.run_to_end(0, &self.client, "load");
         loaded.map_err(|failure| self.fatal(&failure.line()))?;
@@ -240,11 +241,11 @@ impl<'a> Program<'a> {
             let near = unread.near.as_ref().map(|near| format!("; did you mean {}?", option(near)));
             let text =
                 format!("truetps: the script never reads {}{}\n", option(&unread.name), near.unwrap_or_default());
-            write_to(Stream::Stderr, text.as_bytes());
+            write_to(OutputStream::Stderr, text.as_bytes());
         }
     }
 
-    fn execute(&mut self, command: &[u8], options: Options) -> Result<u8, Stopped> {
+    fn execute(&mut self, command: &[u8], options: SysbenchOptions) -> Result<u8, ProgramExit> {
         let name = String::from_utf8_lossy(command).into_owned();
         if self.cmdline_says("command_defined", &name)? {
             let is_parallel = self.cmdline_says("command_parallel", &name)? && options.settings().threads > 1;
@@ -254,18 +255,20 @@ impl<'a> Program<'a> {
     }
 
     fn fatal(&self, problem: &str) -> u8 {
-        self.log.text(Level::Fatal, problem);
+        self.log.text(MessageLevel::Fatal, problem);
         FAILED
     }
 
     /// The options that the script declares. `false`: it declares none, not even an empty table.
-    fn declare_options(&mut self) -> Result<bool, Stopped> {
+    fn declare_options(&mut self) -> Result<bool, ProgramExit> {
         let cmdline = self.cmdline()?;
         let has_options = !self.lua(cmdline.get::<mlua::Value>("options"))?.is_nil();
         let read: mlua::Function = self.lua(cmdline.get("read_cmdline_options"))?;
         read.call::<bool>(()).map_err(|error| {
             let problem = lua_error_text(&error);
-            self.fatal(&Failure { function: "sysbench.cmdline.read_cmdline_options".to_owned(), problem }.line())
+            self.fatal(
+                &ProcedureFailure { function: "sysbench.cmdline.read_cmdline_options".to_owned(), problem }.line(),
+            )
         })?;
         for spec in self.host.state.declared.take() {
             self.pass.declare(spec);
@@ -274,7 +277,7 @@ impl<'a> Program<'a> {
     }
 
     /// All values are known, and the command is one.
-    fn read_options(&self, command: &[u8], has_options: bool) -> Result<Options, Stopped> {
+    fn read_options(&self, command: &[u8], has_options: bool) -> Result<SysbenchOptions, ProgramExit> {
         self.pass.check_names(has_options).map_err(|refusal| refuse(&refusal))?;
         self.check_command(command, has_options)?;
         let options = self.pass.clone().finish(has_options).map_err(|refusal| refuse(&refusal))?;
@@ -286,7 +289,7 @@ impl<'a> Program<'a> {
 
     /// The script may have taken a name of ours, or given an option of a driver another default. A driver that its body
     /// has used stays as it is.
-    fn renew_drivers(&mut self, options: &Options) {
+    fn renew_drivers(&mut self, options: &SysbenchOptions) {
         if !self.drivers.are_used() {
             let password = (self.world.environment)(PASSWORD_VARIABLE);
             self.drivers = Arc::new(Drivers::new(options.clone(), password));
@@ -294,47 +297,47 @@ impl<'a> Program<'a> {
         }
     }
 
-    fn cmdline(&self) -> Result<Table, Stopped> {
+    fn cmdline(&self) -> Result<Table, ProgramExit> {
         let environment: Table = self.lua(self.client.get("environment"))?;
         let sysbench: Table = self.lua(environment.get("sysbench"))?;
         self.lua(sysbench.get("cmdline"))
     }
 
-    fn lua<T>(&self, result: mlua::Result<T>) -> Result<T, Stopped> {
+    fn lua<T>(&self, result: mlua::Result<T>) -> Result<T, ProgramExit> {
         result.map_err(|error| self.fatal(&lua_error_text(&error)))
     }
 
-    fn cmdline_says(&self, function: &str, name: &str) -> Result<bool, Stopped> {
+    fn cmdline_says(&self, function: &str, name: &str) -> Result<bool, ProgramExit> {
         let cmdline = self.cmdline()?;
         let function: mlua::Function = self.lua(cmdline.get(function))?;
         self.lua(function.call(name))
     }
 
     /// Whether there is such a command; `help` is answered here where the script does not.
-    fn check_command(&self, command: &[u8], has_options: bool) -> Result<(), Stopped> {
+    fn check_command(&self, command: &[u8], has_options: bool) -> Result<(), ProgramExit> {
         let name = String::from_utf8_lossy(command).into_owned();
         if self.cmdline_says("command_defined", &name)? || name == "run" {
             return Ok(());
         }
         let base_name = self.script.base_name();
         if !["prepare", "cleanup", "help"].contains(&&*name) {
-            write_to(Stream::Stderr, format!("Unknown command: {name}\n").as_bytes());
+            write_to(OutputStream::Stderr, format!("Unknown command: {name}\n").as_bytes());
             return Err(FAILED);
         }
         if self.host.state.has(&self.client, &name) {
             return Ok(());
         }
         if name == "help" && has_options {
-            write_to(Stream::Stdout, &options::test_help(self.pass.registry(), base_name.as_bytes()));
+            write_to(OutputStream::Stdout, &options::test_help(self.pass.registry(), base_name.as_bytes()));
             return Err(GOOD);
         }
         let text = format!("'{base_name}' test does not implement the '{name}' command.\n");
-        write_to(Stream::Stderr, text.as_bytes());
+        write_to(OutputStream::Stderr, text.as_bytes());
         Err(FAILED)
     }
 
     /// `prepare`, `cleanup`, `help`: a global function.
-    fn call(&mut self, name: &str) -> Result<u8, Stopped> {
+    fn call(&mut self, name: &str) -> Result<u8, ProgramExit> {
         match call_function(&mut self.host, 0, &self.client, name) {
             Ok(()) => Ok(GOOD),
             // As in sysbench, where help that fails is no failure.
@@ -344,7 +347,7 @@ impl<'a> Program<'a> {
         }
     }
 
-    fn run_command(&mut self, name: &str) -> Result<u8, Stopped> {
+    fn run_command(&mut self, name: &str) -> Result<u8, ProgramExit> {
         self.lua(self.client.set("called", name))?;
         let ran = self.host.run_to_end(0, &self.client, "command");
         ran.map_err(|failure| self.fatal(&failure.line()))?;
@@ -353,16 +356,16 @@ impl<'a> Program<'a> {
         Ok(if is_good { GOOD } else { FAILED })
     }
 
-    fn new_run(&self, options: &Options, threads: u32) -> Arc<Run> {
+    fn new_run(&self, options: &SysbenchOptions, threads: u32) -> Arc<CommandRun> {
         let settings = options.settings().clone();
         let has_warm_up = !settings.warmup.is_zero();
         let control = Control::new(settings.events.unwrap_or(0), has_warm_up);
         let pace = settings
             .rate
-            .map(|rate| Pace::new(rate.into(), Xoroshiro::from_seed(self.seed, u64::MAX), control.now_ns()));
-        Arc::new(Run {
+            .map(|rate| RatePace::new(rate.into(), Xoroshiro::from_seed(self.seed, u64::MAX), control.now_ns()));
+        Arc::new(CommandRun {
             control: control.with_pace(pace),
-            board: Board::new(settings.threads, threads.min(SHARES_MAX) as usize),
+            board: Counters::new(settings.threads, threads.min(SHARES_MAX) as usize),
             log: Arc::clone(&self.log),
             unique: Arc::clone(&self.unique),
             notes: Mutex::default(),
@@ -376,8 +379,8 @@ impl<'a> Program<'a> {
         })
     }
 
-    fn crew(&self, options: Options, threads: u32, procedure: &'static str) -> Crew {
-        Crew {
+    fn crew(&self, options: SysbenchOptions, threads: u32, procedure: &'static str) -> WorkerContext {
+        WorkerContext {
             run: self.new_run(&options, threads),
             script: Arc::clone(&self.script),
             options: Arc::new(options),
@@ -388,7 +391,7 @@ impl<'a> Program<'a> {
     }
 
     /// How many threads the clients are spread over.
-    fn threads(&self, options: &Options) -> Result<(u32, Option<String>), Stopped> {
+    fn threads(&self, options: &SysbenchOptions) -> Result<(u32, Option<String>), ProgramExit> {
         let settings = options.settings();
         let clients = settings.threads;
         let found = self.lua(self.host.state.finding(&self.client))?;
@@ -404,9 +407,9 @@ impl<'a> Program<'a> {
     }
 
     /// A command that each client runs by itself.
-    fn run_parallel(&mut self, options: Options) -> u8 {
+    fn run_parallel(&mut self, options: SysbenchOptions) -> u8 {
         let threads = options.settings().threads;
-        self.log.text(Level::Notice, lines::INITIALIZING_THREADS);
+        self.log.text(MessageLevel::Notice, lines::INITIALIZING_THREADS);
         let crew = self.crew(options, threads, "parallel_command");
         let (news_out, news) = std::sync::mpsc::channel();
         let mut started = 0;
@@ -426,14 +429,14 @@ impl<'a> Program<'a> {
         let mut warning = writes_at_once(&self.script).then_some(self.world.server_warning);
         while started > 0 {
             match news.recv_timeout(LOOK) {
-                Ok(News::Failed(_, failure)) => {
+                Ok(WorkerEvent::Failed(_, failure)) => {
                     self.fatal(&failure.line());
                 }
-                Ok(News::Ended) => started -= 1,
+                Ok(WorkerEvent::Ended) => started -= 1,
                 Err(RecvTimeoutError::Timeout) if crew.run.server.get().is_some() => {
                     warning.take().into_iter().for_each(|warning| crew.run.warn_of_server(warning));
                 }
-                Ok(News::Ready) | Err(RecvTimeoutError::Timeout) => {}
+                Ok(WorkerEvent::Ready) | Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
             if !is_interrupted && self.world.interrupt.hear() {
@@ -444,7 +447,7 @@ impl<'a> Program<'a> {
         if is_interrupted { INTERRUPTED } else { GOOD }
     }
 
-    fn run_load(&mut self, options: Options) -> Result<u8, Stopped> {
+    fn run_load(&mut self, options: SysbenchOptions) -> Result<u8, ProgramExit> {
         if self.host.state.has(&self.client, "init") {
             let called = call_function(&mut self.host, 0, &self.client, "init");
             called.map_err(|failure| self.fatal(&failure.line()))?;
@@ -457,20 +460,20 @@ impl<'a> Program<'a> {
         if let Some(found) = found.filter(|_| crew.run.settings.threads > CLIENTS_WITH_THREADS_MAX) {
             let text = format!("each client has a Lua state and a thread of its own: the script {found}");
             if rustix::termios::isatty(rustix::stdio::stderr()) {
-                write_to(Stream::Stderr, format!("truetps: {text}\n").as_bytes());
+                write_to(OutputStream::Stderr, format!("truetps: {text}\n").as_bytes());
             }
             crew.run.note(text);
         }
-        self.log.text(Level::Notice, &banner(&banner_of(&crew.run.settings)));
+        self.log.text(MessageLevel::Notice, &banner(&banner_of(&crew.run.settings)));
         let reporter = self.reporter(&crew)?;
-        let load = Load {
+        let load = LoadRun {
             crew,
             threads,
             main: &mut self.host,
             main_client: self.client.clone(),
             reporter,
             recording: None,
-            presence: Presence::announce("sysbench"),
+            presence: RunPresence::announce("sysbench"),
             server_warning: self.world.server_warning,
             beside: Vec::new(),
         };
@@ -478,7 +481,7 @@ impl<'a> Program<'a> {
     }
 
     /// The state that intermediate reports are made in, where there are some.
-    fn reporter(&self, crew: &Crew) -> Result<Option<(Host, Table)>, Stopped> {
+    fn reporter(&self, crew: &WorkerContext) -> Result<Option<(LuaThread, Table)>, ProgramExit> {
         let settings = &crew.run.settings;
         if settings.report_interval.is_none() && settings.checkpoints.is_empty() {
             return Ok(None);
@@ -495,24 +498,24 @@ impl<'a> Program<'a> {
 
 /// Whether the first connection of the command is followed by what it writes: `prepare` and commands of a script's own. The
 /// clients of `run` connect first, and `cleanup` and `help` add nothing to the server.
-fn writes_at_once(script: &Script) -> bool {
+fn writes_at_once(script: &LuaScript) -> bool {
     let command = script.command.as_deref();
     command.is_some_and(|command| ![&b"run"[..], b"cleanup", b"help"].contains(&command))
 }
 
 fn make_host(
-    run: &Arc<Run>,
-    script: &Arc<Script>,
+    run: &Arc<CommandRun>,
+    script: &Arc<LuaScript>,
     drivers: &Arc<Drivers>,
     role: Role,
     tid: u32,
-) -> Result<(Host, Table), String> {
+) -> Result<(LuaThread, Table), String> {
     let store = Store::new(Arc::clone(run), Arc::clone(drivers), 0, false).map_err(|error| error.to_string())?;
-    let made = || -> mlua::Result<(Host, Table)> {
-        let state = State::new(script, store, &run.log, role)?;
+    let made = || -> mlua::Result<(LuaThread, Table)> {
+        let state = LuaState::new(script, store, &run.log, role)?;
         let facts = state.facts(script)?;
         let client = state.client(tid, &facts)?;
-        Ok((Host::new(Arc::clone(run), state, 0), client))
+        Ok((LuaThread::new(Arc::clone(run), state, 0), client))
     };
     made().map_err(|error| lua_error_text(&error))
 }
@@ -520,7 +523,12 @@ fn make_host(
 /// LuaJIT's last numbered version: programs look for it in the first line. What is built in is later, of the same branch.
 const LUAJIT_VERSION: &str = "2.1.0-beta3";
 
-fn find_script(pass: &FirstPass, settings: &Settings, world: &World<'_>, log: &Log) -> Result<Script, Stopped> {
+fn find_script(
+    pass: &FirstPass,
+    settings: &RunSettings,
+    world: &SysbenchEnv<'_>,
+    log: &MessageLog,
+) -> Result<LuaScript, ProgramExit> {
     let line = pass.command_line();
     let package_path = lua::package_path(world.environment);
     let bytes = |text: &OsString| text.as_bytes().to_vec();
@@ -533,34 +541,34 @@ fn find_script(pass: &FirstPass, settings: &Settings, world: &World<'_>, log: &L
             let mut text = Vec::new();
             // What cannot be read is not there.
             let _ = std::io::stdin().read_to_end(&mut text);
-            Source::Text { name: "=stdin", text }
+            ScriptSource::Text { name: "=stdin", text }
         }
-        Some(name) if name == b"cpu" => Source::Text { name: "=cpu", text: CPU.as_bytes().to_vec() },
+        Some(name) if name == b"cpu" => ScriptSource::Text { name: "=cpu", text: CPU.as_bytes().to_vec() },
         Some(name) if NOT_DATABASES.contains(&&*text_of(name)) => {
             let text = format!(
                 "the built-in test '{}' is not part of truetps, which measures databases: use sysbench for it",
                 text_of(name)
             );
-            log.text(Level::Fatal, &text);
+            log.text(MessageLevel::Fatal, &text);
             return Err(FAILED);
         }
         Some(name) => lua::find(name, &package_path).ok_or_else(|| {
             let text = format!("Cannot find benchmark '{}': no such built-in test, file or module", text_of(name));
-            log.text(Level::Fatal, &text);
+            log.text(MessageLevel::Fatal, &text);
             FAILED
         })?,
     };
-    let sources = Sources::default();
-    if let Source::Text { name, text } = &source {
+    let sources = LoadedSources::default();
+    if let ScriptSource::Text { name, text } = &source {
         sources.add_script(name.trim_start_matches('='), text);
     }
-    Ok(Script {
+    Ok(LuaScript {
         source,
         name: name.unwrap_or_default(),
         command,
         argv: line.argv.iter().cloned().map(OsStringExt::into_vec).collect(),
         version: pass.compat().version(),
-        has_legacy: pass.compat() == Compat::V1_0,
+        has_legacy: pass.compat() == SysbenchRelease::V1_0,
         package_path,
         package_cpath: lua::package_cpath(world.environment),
         memory_limit_bytes: Some(settings.ours.lua_memory_limit.map_or_else(memory_limit, |bytes| bytes as usize)),
@@ -579,7 +587,7 @@ fn memory_limit() -> usize {
     (memory.min(may_have) / 2).max(LIMIT_MIN) as usize
 }
 
-fn banner_of(settings: &Settings) -> Banner<'_> {
+fn banner_of(settings: &RunSettings) -> Banner<'_> {
     Banner {
         threads: settings.threads,
         warmup_s: settings.warmup.as_secs() as u32,

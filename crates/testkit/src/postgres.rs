@@ -64,11 +64,11 @@ pub enum PostgresError {
 }
 
 /// Names what was being done when an I/O error came.
-trait Doing<T> {
+trait ErrorContext<T> {
     fn doing(self, doing: &'static str) -> Result<T, PostgresError>;
 }
 
-impl<T> Doing<T> for io::Result<T> {
+impl<T> ErrorContext<T> for io::Result<T> {
     fn doing(self, doing: &'static str) -> Result<T, PostgresError> {
         self.map_err(|source| PostgresError::Io { doing, source })
     }

@@ -18,9 +18,9 @@ use crate::os_user::OsUser;
 /// The server's own signal for "at once": it ends its processes and gives its shared memory back.
 const DEATH_SIGNAL: &str = "QUIT";
 
-type Request = (Command, Sender<io::Result<Child>>);
+type TestSpawnRequest = (Command, Sender<io::Result<Child>>);
 
-static KEEPER: Mutex<Option<Sender<Request>>> = Mutex::new(None);
+static KEEPER: Mutex<Option<Sender<TestSpawnRequest>>> = Mutex::new(None);
 
 /// A command that runs `program` as `user`, in a process group of its own.
 pub(crate) fn command(program: &Path, user: Option<OsUser>) -> Command {
@@ -60,12 +60,12 @@ pub(crate) fn spawn(command: Command) -> io::Result<Child> {
     child.recv().map_err(|_| gone())?
 }
 
-fn keeper() -> io::Result<Sender<Request>> {
+fn keeper() -> io::Result<Sender<TestSpawnRequest>> {
     let mut slot = KEEPER.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(sender) = &*slot {
         return Ok(sender.clone());
     }
-    let (sender, requests) = channel::<Request>();
+    let (sender, requests) = channel::<TestSpawnRequest>();
     thread::Builder::new().name("testkit-keeper".to_owned()).spawn(move || {
         // The slot keeps one sender for ever, so this loop ends with the process.
         for (mut command, answer) in requests {

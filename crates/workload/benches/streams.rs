@@ -5,7 +5,7 @@ use std::cell::RefCell;
 
 use divan::AllocProfiler;
 use truetps_driver::{Dialect, Params};
-use truetps_record::{Distribution, Plan, WorkloadProfile, WorkloadSpec};
+use truetps_record::{KeyDistribution, Plan, WorkloadProfile, WorkloadSpec};
 use truetps_workload::{ClientStream, NAMES, build, profile};
 
 /// Counts allocations: none is the aim, once the buffers have grown.
@@ -71,7 +71,7 @@ fn one_transaction(bencher: divan::Bencher<'_, '_>, name: &str) {
 }
 
 /// `update-index`, which is little more than one key.
-#[divan::bench(args = Distribution::KINDS)]
+#[divan::bench(args = KeyDistribution::KINDS)]
 fn one_key(bencher: divan::Bencher<'_, '_>, distribution: &str) {
     let distribution = distribution.parse().ok();
     measure(bencher, &WorkloadSpec { distribution, ..spec("update-index") });

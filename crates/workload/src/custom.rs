@@ -6,11 +6,11 @@ use std::sync::Arc;
 use truetps_driver::{Dialect, Params, Statement};
 use truetps_record::{CustomStatement, CustomTable, WorkloadSpec};
 
-use crate::generate::{Generators, Kept, Place};
+use crate::generate::{Generators, RepeatedValue, RowPosition};
 use crate::random::ClientRandom;
 use crate::table::{RowSource, Table};
 use crate::write::Write;
-use crate::{ClientStream, Commit, Step, Workload, WorkloadError};
+use crate::{ClientStream, Commit, NextStatement, Workload, WorkloadError};
 
 pub(crate) struct Custom {
     name: &'static str,
@@ -129,7 +129,7 @@ struct CustomClient {
     script: Arc<[Generators]>,
     at: usize,
     /// Values that later statements of the transaction use again.
-    kept: Vec<Kept>,
+    kept: Vec<RepeatedValue>,
 }
 
 impl ClientStream for CustomClient {
@@ -138,12 +138,12 @@ impl ClientStream for CustomClient {
         self.at = 0;
     }
 
-    fn next_statement(&mut self, params: &mut Params) -> Step {
+    fn next_statement(&mut self, params: &mut Params) -> NextStatement {
         let statement = self.at;
         self.at += 1;
-        let place = Place::of_transaction(self.client, self.random.number());
+        let place = RowPosition::of_transaction(self.client, self.random.number());
         self.script[statement].put(place, &mut self.random.stream, params, &mut self.kept);
-        Step { statement, is_last: self.at == self.script.len() }
+        NextStatement { statement, is_last: self.at == self.script.len() }
     }
 
     fn rewind(&mut self) {

@@ -8,13 +8,13 @@
 use std::sync::Arc;
 
 use truetps_driver::{Params, Statement};
-use truetps_record::{Distribution, KeyMode};
+use truetps_record::{KeyDistribution, KeyMode};
 
 use crate::keys::Keys;
 use crate::random::ClientRandom;
 use crate::sysbench::SysbenchTables;
 use crate::write::{Write, WriteKind, for_each_table};
-use crate::{ClientStream, Step, Table, Workload, WorkloadError};
+use crate::{ClientStream, NextStatement, Table, Workload, WorkloadError};
 
 /// Distance between the loaded keys: of so many random keys one is taken, and fails with a duplicate-key error.
 pub(crate) const SPACING: u64 = 1 << 20;
@@ -36,7 +36,7 @@ impl DeleteInsert {
     pub(crate) fn new(
         mode: KeyMode,
         tables: SysbenchTables,
-        distribution: Distribution,
+        distribution: KeyDistribution,
     ) -> Result<Self, WorkloadError> {
         debug_assert_eq!(tables.spacing, SPACING);
         let id = if mode == KeyMode::Auto { "DEFAULT" } else { "?" };
@@ -109,7 +109,7 @@ impl ClientStream for DeleteInsertClient {
         self.at = 0;
     }
 
-    fn next_statement(&mut self, params: &mut Params) -> Step {
+    fn next_statement(&mut self, params: &mut Params) -> NextStatement {
         self.at += 1;
         let statement = match self.at {
             1 => BEGIN,
@@ -133,7 +133,7 @@ impl ClientStream for DeleteInsertClient {
             }
             _ => COMMIT,
         };
-        Step { statement, is_last: statement == COMMIT }
+        NextStatement { statement, is_last: statement == COMMIT }
     }
 
     fn rewind(&mut self) {

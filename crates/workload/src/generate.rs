@@ -7,12 +7,12 @@ use truetps_record::{
     Alphabet, Generator, GeneratorKind, Scalar, TimeRange, UuidForm, UuidVersion, put_date, put_time,
 };
 
-use crate::Stream;
+use crate::RandomStream;
 use crate::keys::Keys;
 
 /// Where a row or a transaction stands among all others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct RowPosition {
     /// A number that no other has: see [`Self::of_transaction`].
     position: u64,
     /// Milliseconds from the start of all time-ordered values.
@@ -24,7 +24,7 @@ const FIRST_TRANSACTION: u64 = 1 << 30;
 /// A plan has fewer connections than two to the power of this.
 const CLIENT_BITS: u32 = 17;
 
-impl Place {
+impl RowPosition {
     pub(crate) fn of_row(row: u64) -> Self {
         Self { position: row, age_ms: row as i64 - FIRST_TRANSACTION as i64 }
     }
@@ -37,7 +37,7 @@ impl Place {
 }
 
 /// What `sequence` of `start` and `step` gives for a place.
-fn sequence(start: i64, step: i64, place: Place) -> i64 {
+fn sequence(start: i64, step: i64, place: RowPosition) -> i64 {
     start.wrapping_add((place.position as i64).wrapping_mul(step))
 }
 
@@ -51,14 +51,14 @@ pub(crate) struct Generators {
 
 #[derive(Debug)]
 struct One {
-    kind: Kind,
+    kind: ValueGenerator,
     null_share: f64,
     /// Where the value is kept for `same`.
     keep: Option<usize>,
 }
 
 #[derive(Debug)]
-enum Kind {
+enum ValueGenerator {
     Sequence {
         start: i64,
         step: i64,
@@ -86,8 +86,8 @@ enum Kind {
         version: UuidVersion,
         form: UuidForm,
     },
-    Day(Span),
-    Second(Span),
+    Day(NumberSpan),
+    Second(NumberSpan),
     Choice {
         values: Vec<Scalar>,
         upto: Vec<f64>,
@@ -104,14 +104,14 @@ struct Lengths {
 
 /// `count` numbers from `first` on.
 #[derive(Debug, Clone, Copy)]
-struct Span {
+struct NumberSpan {
     first: i64,
     count: u64,
 }
 
 /// A value that `same` uses again.
 #[derive(Debug)]
-pub(crate) struct Kept {
+pub(crate) struct RepeatedValue {
     value: Value,
     text: Vec<u8>,
 }
@@ -140,7 +140,13 @@ impl Generators {
     }
 
     /// Appends a value of each.
-    pub(crate) fn put(&self, place: Place, stream: &mut Stream, params: &mut Params, kept: &mut Vec<Kept>) {
+    pub(crate) fn put(
+        &self,
+        place: RowPosition,
+        stream: &mut RandomStream,
+        params: &mut Params,
+        kept: &mut Vec<RepeatedValue>,
+    ) {
         for one in &self.list {
             one.put(place, stream, params, kept);
         }
@@ -149,7 +155,7 @@ impl Generators {
 
 impl One {
     fn new(generator: &Generator, names: &mut Vec<String>) -> Self {
-        let kind = Kind::new(&generator.kind, names);
+        let kind = ValueGenerator::new(&generator.kind, names);
         let keep = generator.name.as_ref().map(|name| {
             names.push(name.clone());
             names.len() - 1
@@ -157,7 +163,7 @@ impl One {
         Self { kind, null_share: generator.null_share, keep }
     }
 
-    fn put(&self, place: Place, stream: &mut Stream, params: &mut Params, kept: &mut Vec<Kept>) {
+    fn put(&self, place: RowPosition, stream: &mut RandomStream, params: &mut Params, kept: &mut Vec<RepeatedValue>) {
         if self.null_share > 0.0 && stream.unit() < self.null_share {
             params.push_null();
         } else {
@@ -165,7 +171,7 @@ impl One {
         }
         let Some(slot) = self.keep else { return };
         if kept.len() <= slot {
-            kept.resize_with(slot + 1, || Kept { value: Value::Null, text: Vec::new() });
+            kept.resize_with(slot + 1, || RepeatedValue { value: Value::Null, text: Vec::new() });
         }
         let value = *params.values().last().expect("one was appended just now");
         kept[slot].value = value;
@@ -176,9 +182,10 @@ impl One {
     }
 }
 
-impl Kind {
+impl ValueGenerator {
     fn new(kind: &GeneratorKind, names: &[String]) -> Self {
-        let seconds = |range: &TimeRange| Span { first: range.min_s, count: (range.max_s - range.min_s) as u64 + 1 };
+        let seconds =
+            |range: &TimeRange| NumberSpan { first: range.min_s, count: (range.max_s - range.min_s) as u64 + 1 };
         match kind {
             GeneratorKind::Sequence { start, step } => Self::Sequence { start: *start, step: *step },
             GeneratorKind::Int { min, max, distribution } => {
@@ -195,7 +202,7 @@ impl Kind {
             GeneratorKind::Uuid { version, form } => Self::Uuid { version: *version, form: *form },
             GeneratorKind::Date(range) => {
                 let (first, last) = (range.min_s.div_euclid(DAY_S), range.max_s.div_euclid(DAY_S));
-                Self::Day(Span { first, count: (last - first) as u64 + 1 })
+                Self::Day(NumberSpan { first, count: (last - first) as u64 + 1 })
             }
             GeneratorKind::Datetime(range) | GeneratorKind::Timestamp(range) => Self::Second(seconds(range)),
             GeneratorKind::Choice { values, weights } => {
@@ -212,7 +219,7 @@ impl Kind {
         }
     }
 
-    fn put(&self, place: Place, stream: &mut Stream, params: &mut Params, kept: &[Kept]) {
+    fn put(&self, place: RowPosition, stream: &mut RandomStream, params: &mut Params, kept: &[RepeatedValue]) {
         match self {
             Self::Sequence { start, step } => params.push_int(sequence(*start, *step, place)),
             Self::Int { min, keys } => params.push_int(min + (keys.draw(stream) - 1) as i64),
@@ -245,11 +252,15 @@ impl Kind {
             }
             Self::Constant(value) => push_scalar(value, params),
             Self::Same(slot) => match &kept[*slot] {
-                Kept { value: Value::Null, .. } => params.push_null(),
-                Kept { value: Value::Int(number), .. } => params.push_int(*number),
-                Kept { value: Value::Double(number), .. } => params.push_double(*number),
-                Kept { value: Value::Text { .. }, text } => params.push_text(|out| out.extend_from_slice(text)),
-                Kept { value: Value::Bytes { .. }, text } => params.push_bytes(|out| out.extend_from_slice(text)),
+                RepeatedValue { value: Value::Null, .. } => params.push_null(),
+                RepeatedValue { value: Value::Int(number), .. } => params.push_int(*number),
+                RepeatedValue { value: Value::Double(number), .. } => params.push_double(*number),
+                RepeatedValue { value: Value::Text { .. }, text } => {
+                    params.push_text(|out| out.extend_from_slice(text))
+                }
+                RepeatedValue { value: Value::Bytes { .. }, text } => {
+                    params.push_bytes(|out| out.extend_from_slice(text))
+                }
             },
         }
     }
@@ -276,7 +287,7 @@ impl Kind {
 const DAY_S: i64 = 86_400;
 
 impl Lengths {
-    fn draw(self, stream: &mut Stream) -> usize {
+    fn draw(self, stream: &mut RandomStream) -> usize {
         if self.min == self.max {
             return self.min as usize;
         }
@@ -284,8 +295,8 @@ impl Lengths {
     }
 }
 
-impl Span {
-    fn draw(self, stream: &mut Stream) -> i64 {
+impl NumberSpan {
+    fn draw(self, stream: &mut RandomStream) -> i64 {
         self.first + stream.below(self.count) as i64
     }
 }
@@ -302,7 +313,7 @@ fn scalar_bytes(value: &Scalar) -> u64 {
     if let Scalar::Text(text) = value { text.len() as u64 } else { 8 }
 }
 
-fn put_letters(alphabet: Alphabet, length: usize, stream: &mut Stream, out: &mut Vec<u8>) {
+fn put_letters(alphabet: Alphabet, length: usize, stream: &mut RandomStream, out: &mut Vec<u8>) {
     let letters: &[u8] = match alphabet {
         Alphabet::Letters => b"abcdefghijklmnopqrstuvwxyz",
         Alphabet::Digits => b"0123456789",
@@ -333,7 +344,7 @@ fn put_fixed_point(whole: u64, fraction: u64, scale: usize, out: &mut Vec<u8>) {
     let _ = if scale == 0 { write!(out, "{whole}") } else { write!(out, "{whole}.{fraction:0scale$}") };
 }
 
-fn put_bytes(length: usize, stream: &mut Stream, out: &mut Vec<u8>) {
+fn put_bytes(length: usize, stream: &mut RandomStream, out: &mut Vec<u8>) {
     let end = out.len() + length;
     while out.len() < end {
         let left = (end - out.len()).min(8);
@@ -345,7 +356,7 @@ fn put_bytes(length: usize, stream: &mut Stream, out: &mut Vec<u8>) {
 const FIRST_MS: i64 = 1_704_067_200_000;
 
 /// The layouts of RFC 9562: 48 bits of time or chance, the version, 12 random bits, the variant, 62 random bits.
-fn uuid(version: UuidVersion, place: Place, stream: &mut Stream) -> u128 {
+fn uuid(version: UuidVersion, place: RowPosition, stream: &mut RandomStream) -> u128 {
     const FIRST_48: u128 = !0 << 80;
     const RANDOM: u128 = (0xfff << 64) | ((1 << 62) - 1);
     const VARIANT: u128 = 0b10 << 62;
@@ -388,10 +399,10 @@ mod tests {
     /// Values of many transactions of a client, as text.
     fn draw(text: &str, count: u64) -> Vec<Vec<String>> {
         let generators = generators(text);
-        let (mut stream, mut params, mut kept) = (Stream::new(1, 1), Params::default(), Vec::new());
+        let (mut stream, mut params, mut kept) = (RandomStream::new(1, 1), Params::default(), Vec::new());
         let row = |number| {
             params.clear();
-            generators.put(Place::of_transaction(3, number), &mut stream, &mut params, &mut kept);
+            generators.put(RowPosition::of_transaction(3, number), &mut stream, &mut params, &mut kept);
             let text = |value: &Value| match *value {
                 Value::Null => "NULL".to_owned(),
                 Value::Int(number) => number.to_string(),
@@ -412,13 +423,13 @@ mod tests {
     fn a_sequence_never_repeats_whoever_draws_it() {
         let mut seen = BTreeSet::new();
         let two = [(10, 2), (11, 2)];
-        for place in (0..1_000).map(Place::of_row) {
+        for place in (0..1_000).map(RowPosition::of_row) {
             assert!(two.iter().all(|(start, step)| seen.insert(sequence(*start, *step, place))));
         }
         assert_eq!((seen.first(), seen.last()), (Some(&10), Some(&2_009)));
         for client in [0, 1, 2, 99_999] {
             for number in (0..1_000).chain([1 << 29]) {
-                let place = Place::of_transaction(client, number);
+                let place = RowPosition::of_transaction(client, number);
                 assert!(two.iter().all(|(start, step)| seen.insert(sequence(*start, *step, place))));
             }
         }
@@ -487,7 +498,7 @@ mod tests {
             assert_eq!(uuids.is_sorted(), version == 7, "only those of version 7 rise");
         }
         assert!(
-            uuid(UuidVersion::V7, Place::of_row(9), &mut Stream::new(1, 1)) < 0x018d << 112,
+            uuid(UuidVersion::V7, RowPosition::of_row(9), &mut RandomStream::new(1, 1)) < 0x018d << 112,
             "loaded rows are older"
         );
     }

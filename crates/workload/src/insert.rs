@@ -7,7 +7,7 @@ use truetps_driver::{Dialect, Params, Statement};
 use crate::random::ClientRandom;
 use crate::sysbench::SysbenchTables;
 use crate::write::{Write, WriteKind, for_each_table};
-use crate::{ClientStream, Step, Table, Workload};
+use crate::{ClientStream, NextStatement, Table, Workload};
 
 pub struct Insert {
     name: &'static str,
@@ -72,13 +72,13 @@ impl ClientStream for InsertClient {
         self.random.next_transaction();
     }
 
-    fn next_statement(&mut self, params: &mut Params) -> Step {
+    fn next_statement(&mut self, params: &mut Params) -> NextStatement {
         let stream = &mut self.random.stream;
         let statement = self.tables.pick(stream);
         for _ in 0..self.rows {
             self.tables.push_values(stream, params);
         }
-        Step { statement, is_last: true }
+        NextStatement { statement, is_last: true }
     }
 
     fn rewind(&mut self) {

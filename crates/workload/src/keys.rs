@@ -1,8 +1,8 @@
 //! Draws keys as a plan's distribution says. docs/reference/workloads.md has the formulas and what they are good for.
 
-use truetps_record::Distribution;
+use truetps_record::KeyDistribution;
 
-use crate::Stream;
+use crate::RandomStream;
 use crate::random::mix;
 use crate::zipf::Zipf;
 
@@ -33,28 +33,28 @@ enum Draw {
 
 impl Keys {
     /// `count` must not be 0.
-    pub(crate) fn new(distribution: Distribution, count: u64) -> Self {
+    pub(crate) fn new(distribution: KeyDistribution, count: u64) -> Self {
         let (draw, scrambled) = match distribution {
-            Distribution::Uniform => (Draw::Uniform, false),
-            Distribution::Zipfian { theta, scrambled } => (Draw::Zipf(Zipf::new(count, theta)), scrambled),
+            KeyDistribution::Uniform => (Draw::Uniform, false),
+            KeyDistribution::Zipfian { theta, scrambled } => (Draw::Zipf(Zipf::new(count, theta)), scrambled),
             // P(u^e <= h) = h^(1/e), which is 1 - h for this exponent.
-            Distribution::Pareto { h, scrambled } => (Draw::Power { exponent: h.ln() / (-h).ln_1p() }, scrambled),
-            Distribution::Special { accesses, keys, scrambled } => {
+            KeyDistribution::Pareto { h, scrambled } => (Draw::Power { exponent: h.ln() / (-h).ln_1p() }, scrambled),
+            KeyDistribution::Special { accesses, keys, scrambled } => {
                 let hot = ((keys * count as f64).round() as u64).clamp(1, count);
                 (Draw::Special { hot, accesses }, scrambled)
             }
-            Distribution::Latest { theta } => (Draw::Latest(Zipf::new(count, theta)), false),
+            KeyDistribution::Latest { theta } => (Draw::Latest(Zipf::new(count, theta)), false),
         };
         Self { count, draw, scramble: scrambled.then(|| Scramble::new(count)) }
     }
 
-    pub(crate) fn draw(&self, stream: &mut Stream) -> u64 {
+    pub(crate) fn draw(&self, stream: &mut RandomStream) -> u64 {
         self.draw_with_newest(stream, self.count)
     }
 
     /// `newest` is the number that `latest` counts back from, at least `count`: then the newest `count` numbers are
     /// drawn. The other distributions know of no newer ones.
-    pub(crate) fn draw_with_newest(&self, stream: &mut Stream, newest: u64) -> u64 {
+    pub(crate) fn draw_with_newest(&self, stream: &mut RandomStream, newest: u64) -> u64 {
         let key = match self.draw {
             Draw::Uniform => stream.below(self.count) + 1,
             Draw::Zipf(zipf) => zipf.draw(stream),
@@ -147,7 +147,7 @@ mod tests {
 
     fn check(distribution: &str, masses: &[f64]) {
         let keys = Keys::new(distribution.parse().unwrap(), masses.len() as u64);
-        let mut stream = Stream::new(77, 1);
+        let mut stream = RandomStream::new(77, 1);
         assert_fits(distribution, masses, || keys.draw(&mut stream));
     }
 
@@ -175,7 +175,7 @@ mod tests {
     #[test]
     fn latest_follows_the_newest() {
         let keys = Keys::new("latest".parse().unwrap(), 100);
-        let mut stream = Stream::new(1, 1);
+        let mut stream = RandomStream::new(1, 1);
         let drawn: Vec<_> = (0..1_000).map(|_| keys.draw_with_newest(&mut stream, 5_000)).collect();
         assert!(drawn.iter().all(|key| (4_901..=5_000).contains(key)));
         assert!(drawn.iter().filter(|key| **key == 5_000).count() > 100);

@@ -29,7 +29,7 @@ use truetps_record::{PlanError, WorkloadSpec};
 
 pub use insert::Insert;
 pub use profile::profile;
-pub use random::Stream;
+pub use random::RandomStream;
 pub use sql_list::{SqlList, SqlStatement};
 pub use table::Table;
 pub use table_insert::TableInsert;
@@ -45,7 +45,7 @@ use update::{Column, HotRow, Update};
 
 /// What a client sends next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Step {
+pub struct NextStatement {
     /// Index in [`Workload::statements`].
     pub statement: usize,
     /// The transaction ends with this statement.
@@ -60,7 +60,7 @@ pub trait ClientStream: Send {
 
     /// Puts the next statement's values into `params` (empty when it is called). Not called again after the last
     /// statement of a transaction.
-    fn next_statement(&mut self, params: &mut Params) -> Step;
+    fn next_statement(&mut self, params: &mut Params) -> NextStatement;
 
     /// Goes back to the first statement of the transaction, which is sent again with the same values.
     fn rewind(&mut self);

@@ -20,7 +20,7 @@ const BYTES_MAX: usize = 10_000_000;
 const WINDOW: usize = 1_000;
 
 /// A row, by its table and its key.
-type Row = (usize, u64);
+type RowId = (usize, u64);
 
 /// Draws transactions from streams of the workload's own. The same workload with the same seed has the same profile.
 /// Nothing is sent; but where clients share a number of statements, those that are drawn are gone.
@@ -54,7 +54,7 @@ struct Sample {
     writes_sent: u64,
     inserted: Inserted,
     /// Rows of one statement, reused.
-    rows: Vec<Row>,
+    rows: Vec<RowId>,
 }
 
 /// Rows that were inserted: all, those whose key the client has named, and those whose key it had just deleted.
@@ -215,13 +215,13 @@ struct History {
     transaction: usize,
     writes: Vec<KeyWrite>,
     /// The last write of each row.
-    last: HashMap<Row, usize>,
+    last: HashMap<RowId, usize>,
     /// Rows that this transaction has deleted and not inserted again.
-    deleted: Vec<Row>,
+    deleted: Vec<RowId>,
 }
 
 impl History {
-    fn write(&mut self, row: Row) {
+    fn write(&mut self, row: RowId) {
         let at = self.transaction;
         let last = self.last.insert(row, self.writes.len()).map(|index| &mut self.writes[index]);
         let since_last = last.map(|last| {
@@ -232,7 +232,7 @@ impl History {
     }
 
     /// Whether this inserted row is one that the transaction has just deleted.
-    fn brings_back(&mut self, row: Row) -> bool {
+    fn brings_back(&mut self, row: RowId) -> bool {
         let place = self.deleted.iter().position(|deleted| *deleted == row);
         place.map(|place| self.deleted.swap_remove(place)).is_some()
     }
@@ -292,7 +292,7 @@ struct Pages {
 }
 
 impl Pages {
-    fn write(&mut self, (table, key): Row, keys: &TableKeys) {
+    fn write(&mut self, (table, key): RowId, keys: &TableKeys) {
         self.rows += 1;
         match keys.page_of(key) {
             Some(page) => drop(self.touched.insert((table, page))),

@@ -5,11 +5,11 @@ use rand_pcg::Pcg64Mcg;
 
 /// A stream of random numbers: 16 bytes of state, the same on every machine.
 #[derive(Debug, Clone)]
-pub struct Stream {
+pub struct RandomStream {
     generator: Pcg64Mcg,
 }
 
-impl Stream {
+impl RandomStream {
     /// Stream number `number` of `seed`. Streams of different numbers are independent.
     pub fn new(seed: u64, number: u64) -> Self {
         // The two are mixed before they seed the generator, so that (1, 2) and (2, 1) have nothing in common.
@@ -79,16 +79,16 @@ pub(crate) fn mix(value: u64) -> u64 {
 /// whatever was sent of those before it, and can be had again.
 #[derive(Debug, Clone)]
 pub(crate) struct ClientRandom {
-    starts: Stream,
+    starts: RandomStream,
     /// The stream as it was when the transaction began.
-    start: Stream,
-    pub(crate) stream: Stream,
+    start: RandomStream,
+    pub(crate) stream: RandomStream,
     begun: u64,
 }
 
 impl ClientRandom {
     pub(crate) fn new(seed: u64, client: u32) -> Self {
-        let mut starts = Stream::new(seed, u64::from(client));
+        let mut starts = RandomStream::new(seed, u64::from(client));
         let start = starts.split();
         Self { starts, stream: start.clone(), start, begun: 0 }
     }
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn a_stream_is_fixed_by_seed_and_number() {
-        let first = |seed, number| Stream::new(seed, number).next_u64();
+        let first = |seed, number| RandomStream::new(seed, number).next_u64();
         assert_eq!(first(42, 7), first(42, 7));
         assert_ne!(first(42, 7), first(42, 8));
         assert_ne!(first(1, 2), first(2, 1));
@@ -131,14 +131,14 @@ mod tests {
     #[test]
     fn digit_groups_have_the_shape_and_all_digits() {
         let mut out = Vec::new();
-        Stream::new(1, 1).put_digit_groups(10, &mut out);
+        RandomStream::new(1, 1).put_digit_groups(10, &mut out);
         assert_eq!(out.len(), 10 * 11 + 9);
         for (n, byte) in out.iter().enumerate() {
             if n % 12 == 11 { assert_eq!(*byte, b'-') } else { assert!(byte.is_ascii_digit()) }
         }
         // Each of the eleven places has each digit as often: 10,000 groups, 1,000 of each, a standard deviation of 30.
         let mut seen = [[0_u32; 10]; 11];
-        let mut stream = Stream::new(1, 2);
+        let mut stream = RandomStream::new(1, 2);
         for _ in 0..10_000 {
             out.clear();
             stream.put_digit_groups(1, &mut out);
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn below_is_uniform_and_in_range() {
-        let mut stream = Stream::new(3, 3);
+        let mut stream = RandomStream::new(3, 3);
         let mut seen = [0_u32; 7];
         for _ in 0..7_000 {
             seen[stream.below(7) as usize] += 1;

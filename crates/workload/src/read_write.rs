@@ -4,17 +4,17 @@
 use std::sync::Arc;
 
 use truetps_driver::{Params, Statement};
-use truetps_record::{Distribution, ReadWriteMix};
+use truetps_record::{KeyDistribution, ReadWriteMix};
 
 use crate::keys::Keys;
 use crate::random::ClientRandom;
 use crate::sysbench::{SysbenchTables, push_c};
 use crate::write::{Write, WriteKind, for_each_table};
-use crate::{ClientStream, Step, Table, Workload, WorkloadError};
+use crate::{ClientStream, NextStatement, Table, Workload, WorkloadError};
 
 /// What the values of a statement are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Values {
+enum StatementValues {
     None,
     /// Of a row that is read.
     Id,
@@ -31,16 +31,16 @@ enum Values {
 
 /// A step of every transaction: one of the statements from `first` on, which differ in the table only.
 #[derive(Debug, Clone, Copy)]
-struct Action {
+struct TransactionStep {
     first: usize,
-    values: Values,
+    values: StatementValues,
 }
 
 pub(crate) struct ReadWrite {
     tables: SysbenchTables,
     keys: Keys,
     range_size: u32,
-    script: Arc<[Action]>,
+    script: Arc<[TransactionStep]>,
     statements: Arc<[Statement]>,
 }
 
@@ -48,44 +48,47 @@ impl ReadWrite {
     pub(crate) fn new(
         tables: SysbenchTables,
         mix: &ReadWriteMix,
-        distribution: Distribution,
+        distribution: KeyDistribution,
     ) -> Result<Self, WorkloadError> {
         let mut statements = vec![Statement::text_only("BEGIN"), Statement::text_only("COMMIT")];
-        let mut script = vec![Action { first: 0, values: Values::None }];
+        let mut script = vec![TransactionStep { first: 0, values: StatementValues::None }];
         for (count, sqls) in actions(mix) {
             if count == 0 {
                 continue;
             }
             let mut once = Vec::new();
             for (sql, values) in sqls {
-                once.push(Action { first: statements.len(), values: *values });
+                once.push(TransactionStep { first: statements.len(), values: *values });
                 statements.extend(tables.statements(|table| sql.replace("TABLE", table))?);
             }
             (0..count).for_each(|_| script.extend_from_slice(&once));
         }
-        script.push(Action { first: 1, values: Values::None });
+        script.push(TransactionStep { first: 1, values: StatementValues::None });
         let keys = Keys::new(distribution, tables.rows);
         Ok(Self { tables, keys, range_size: mix.range_size, script: script.into(), statements: statements.into() })
     }
 }
 
-type Sqls = &'static [(&'static str, Values)];
+type Sqls = &'static [(&'static str, StatementValues)];
 
 /// Each kind of action in the order in which a transaction has them: how often, and its statements.
 fn actions(mix: &ReadWriteMix) -> [(u32, Sqls); 8] {
     [
-        (mix.point_selects, &[("SELECT c FROM TABLE WHERE id = ?", Values::Id)]),
-        (mix.simple_ranges, &[("SELECT c FROM TABLE WHERE id BETWEEN ? AND ?", Values::Range)]),
-        (mix.sum_ranges, &[("SELECT SUM(k) FROM TABLE WHERE id BETWEEN ? AND ?", Values::Range)]),
-        (mix.order_ranges, &[("SELECT c FROM TABLE WHERE id BETWEEN ? AND ? ORDER BY c", Values::Range)]),
-        (mix.distinct_ranges, &[("SELECT DISTINCT c FROM TABLE WHERE id BETWEEN ? AND ? ORDER BY c", Values::Range)]),
-        (mix.index_updates, &[("UPDATE TABLE SET k = k + 1 WHERE id = ?", Values::CountedId)]),
-        (mix.non_index_updates, &[("UPDATE TABLE SET c = ? WHERE id = ?", Values::Text)]),
+        (mix.point_selects, &[("SELECT c FROM TABLE WHERE id = ?", StatementValues::Id)]),
+        (mix.simple_ranges, &[("SELECT c FROM TABLE WHERE id BETWEEN ? AND ?", StatementValues::Range)]),
+        (mix.sum_ranges, &[("SELECT SUM(k) FROM TABLE WHERE id BETWEEN ? AND ?", StatementValues::Range)]),
+        (mix.order_ranges, &[("SELECT c FROM TABLE WHERE id BETWEEN ? AND ? ORDER BY c", StatementValues::Range)]),
+        (
+            mix.distinct_ranges,
+            &[("SELECT DISTINCT c FROM TABLE WHERE id BETWEEN ? AND ? ORDER BY c", StatementValues::Range)],
+        ),
+        (mix.index_updates, &[("UPDATE TABLE SET k = k + 1 WHERE id = ?", StatementValues::CountedId)]),
+        (mix.non_index_updates, &[("UPDATE TABLE SET c = ? WHERE id = ?", StatementValues::Text)]),
         (
             mix.delete_inserts,
             &[
-                ("DELETE FROM TABLE WHERE id = ?", Values::Deleted),
-                ("INSERT INTO TABLE (id, k, c, pad) VALUES (?, ?, ?, ?)", Values::Inserted),
+                ("DELETE FROM TABLE WHERE id = ?", StatementValues::Deleted),
+                ("INSERT INTO TABLE (id, k, c, pad) VALUES (?, ?, ?, ?)", StatementValues::Inserted),
             ],
         ),
     ]
@@ -120,11 +123,11 @@ impl Workload for ReadWrite {
         let mut writes = vec![None; self.statements.len()];
         for action in &*self.script {
             let kind = match action.values {
-                Values::None | Values::Id | Values::Range => continue,
-                Values::CountedId => WriteKind::Update { key: 0 },
-                Values::Text => WriteKind::Update { key: 1 },
-                Values::Deleted => WriteKind::Delete { key: 0 },
-                Values::Inserted => WriteKind::Insert { key: 0 },
+                StatementValues::None | StatementValues::Id | StatementValues::Range => continue,
+                StatementValues::CountedId => WriteKind::Update { key: 0 },
+                StatementValues::Text => WriteKind::Update { key: 1 },
+                StatementValues::Deleted => WriteKind::Delete { key: 0 },
+                StatementValues::Inserted => WriteKind::Insert { key: 0 },
             };
             let of_tables = for_each_table(self.tables.count, kind);
             writes[action.first..].iter_mut().zip(of_tables).for_each(|(write, of_table)| *write = of_table);
@@ -138,7 +141,7 @@ struct ReadWriteClient {
     tables: SysbenchTables,
     keys: Keys,
     range_size: u32,
-    script: Arc<[Action]>,
+    script: Arc<[TransactionStep]>,
     /// Place of the next action in the script.
     at: usize,
     /// Table and key of the row that was deleted last.
@@ -151,37 +154,37 @@ impl ClientStream for ReadWriteClient {
         self.at = 0;
     }
 
-    fn next_statement(&mut self, params: &mut Params) -> Step {
-        let Action { first, values } = self.script[self.at];
+    fn next_statement(&mut self, params: &mut Params) -> NextStatement {
+        let TransactionStep { first, values } = self.script[self.at];
         self.at += 1;
         let is_last = self.at == self.script.len();
         let stream = &mut self.random.stream;
         let (table, id) = match values {
-            Values::None => (0, 0),
-            Values::Inserted => self.deleted,
+            StatementValues::None => (0, 0),
+            StatementValues::Inserted => self.deleted,
             _ => (self.tables.pick(stream), self.keys.draw(stream) as i64),
         };
         match values {
-            Values::None => {}
-            Values::Id | Values::CountedId => params.push_int(id),
-            Values::Range => {
+            StatementValues::None => {}
+            StatementValues::Id | StatementValues::CountedId => params.push_int(id),
+            StatementValues::Range => {
                 params.push_int(id);
                 params.push_int(id + i64::from(self.range_size) - 1);
             }
-            Values::Text => {
+            StatementValues::Text => {
                 push_c(stream, params);
                 params.push_int(id);
             }
-            Values::Deleted => {
+            StatementValues::Deleted => {
                 self.deleted = (table, id);
                 params.push_int(id);
             }
-            Values::Inserted => {
+            StatementValues::Inserted => {
                 params.push_int(id);
                 self.tables.push_values(stream, params);
             }
         }
-        Step { statement: first + table, is_last }
+        NextStatement { statement: first + table, is_last }
     }
 
     fn rewind(&mut self) {

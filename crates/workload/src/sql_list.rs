@@ -9,7 +9,7 @@ use truetps_record::{SqlDialect, SqlParts, WorkloadSpec};
 
 use crate::random::ClientRandom;
 use crate::table::{RowSource, Table};
-use crate::{ClientStream, Commit, Step, Workload, WorkloadError};
+use crate::{ClientStream, Commit, NextStatement, Workload, WorkloadError};
 
 /// One statement of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub enum SqlStatement {
 pub struct SqlList {
     /// The list, and behind it what begins and ends a transaction.
     statements: Arc<[Statement]>,
-    script: Arc<Script>,
+    script: Arc<StatementList>,
     tables: Vec<Table>,
     seed: u64,
     total: Total,
@@ -43,7 +43,7 @@ enum Total {
 
 /// What all clients share.
 #[derive(Debug)]
-struct Script {
+struct StatementList {
     /// Whether each statement of the list takes a key.
     keyed: Vec<bool>,
     keys: Arc<[String]>,
@@ -65,7 +65,7 @@ impl SqlList {
         if matches!(commit, Commit::Every(_)) {
             statements.push(Statement::text_only("BEGIN"));
         }
-        let script = Arc::new(Script { keyed, keys, commit });
+        let script = Arc::new(StatementList { keyed, keys, commit });
         Ok(Self { statements: statements.into(), script, tables: Vec::new(), seed, total: Total::Endless })
     }
 
@@ -148,7 +148,7 @@ impl Workload for SqlList {
 
 struct SqlClient {
     random: ClientRandom,
-    script: Arc<Script>,
+    script: Arc<StatementList>,
     total: ClientTotal,
     /// Statements of the list that the transaction has.
     length: u32,
@@ -202,15 +202,15 @@ impl ClientStream for SqlClient {
         self.start();
     }
 
-    fn next_statement(&mut self, params: &mut Params) -> Step {
-        let Script { keyed, keys, commit } = &*self.script;
+    fn next_statement(&mut self, params: &mut Params) -> NextStatement {
+        let StatementList { keyed, keys, commit } = &*self.script;
         let length = keyed.len();
         if !self.is_begun {
             self.is_begun = true;
-            return Step { statement: length + 1, is_last: false };
+            return NextStatement { statement: length + 1, is_last: false };
         }
         if self.at == self.length {
-            return Step { statement: length, is_last: true };
+            return NextStatement { statement: length, is_last: true };
         }
         let before = self.random.number().wrapping_mul(commit.batch().into());
         // A transaction's place in the list follows from its number alone, whatever became of those before it.
@@ -221,7 +221,7 @@ impl ClientStream for SqlClient {
             params.push_text(|out| out.extend_from_slice(key.as_bytes()));
         }
         self.at += 1;
-        Step { statement, is_last: *commit == Commit::Each }
+        NextStatement { statement, is_last: *commit == Commit::Each }
     }
 
     fn rewind(&mut self) {

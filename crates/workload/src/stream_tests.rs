@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use truetps_driver::{Dialect, Params, Value};
 use truetps_record::{KeyMode, Plan, WorkloadSpec};
 
-use crate::{ClientStream, NAMES, Step, Workload, build};
+use crate::{ClientStream, NAMES, NextStatement, Workload, build};
 
 /// Everything that a `custom` workload may have, with a transaction around it.
 pub(crate) const CUSTOM: &str = r#"
@@ -86,7 +86,7 @@ type Sent = (usize, Vec<Value>, Vec<u8>);
 
 fn next(stream: &mut dyn ClientStream) -> (Sent, bool) {
     let mut params = Params::default();
-    let Step { statement, is_last } = stream.next_statement(&mut params);
+    let NextStatement { statement, is_last } = stream.next_statement(&mut params);
     let bytes = |value: &Value| match *value {
         Value::Text { start, end } | Value::Bytes { start, end } => params.text(start, end).to_vec(),
         _ => Vec::new(),

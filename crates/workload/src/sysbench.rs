@@ -6,7 +6,7 @@ use std::sync::Arc;
 use truetps_driver::{Dialect, Params, Statement};
 
 use crate::table::{RowSource, Table};
-use crate::{Stream, WorkloadError};
+use crate::{RandomStream, WorkloadError};
 
 /// Groups of 11 digits in column `c` (119 characters) and in column `pad` (59).
 const C_GROUPS: usize = 10;
@@ -38,12 +38,12 @@ impl SysbenchTables {
     }
 
     /// One of the tables, uniformly.
-    pub(crate) fn pick(&self, stream: &mut Stream) -> usize {
+    pub(crate) fn pick(&self, stream: &mut RandomStream) -> usize {
         if self.count == 1 { 0 } else { stream.below(self.count.into()) as usize }
     }
 
     /// Values of `k`, `c` and `pad` of a new row.
-    pub(crate) fn push_values(&self, stream: &mut Stream, params: &mut Params) {
+    pub(crate) fn push_values(&self, stream: &mut RandomStream, params: &mut Params) {
         params.push_int(stream.below(self.rows) as i64 + 1);
         push_c(stream, params);
         params.push_text(|out| stream.put_digit_groups(PAD_GROUPS, out));
@@ -84,12 +84,12 @@ impl SysbenchTables {
 }
 
 /// A value of column `c`.
-pub(crate) fn push_c(stream: &mut Stream, params: &mut Params) {
+pub(crate) fn push_c(stream: &mut RandomStream, params: &mut Params) {
     params.push_text(|out| stream.put_digit_groups(C_GROUPS, out));
 }
 
 /// Appends a row as it is loaded: `(1,42,'…','…')`.
-pub(crate) fn put_digits_row(id: u64, rows: u64, stream: &mut Stream, text: &mut Vec<u8>) {
+pub(crate) fn put_digits_row(id: u64, rows: u64, stream: &mut RandomStream, text: &mut Vec<u8>) {
     let k = stream.below(rows) + 1;
     text.extend_from_slice(format!("({id},{k},'").as_bytes());
     stream.put_digit_groups(C_GROUPS, text);

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use truetps_driver::{Dialect, Params};
 
-use crate::Stream;
-use crate::generate::{Generators, Place};
+use crate::RandomStream;
+use crate::generate::{Generators, RowPosition};
 use crate::sql_text::put_value;
 use crate::sysbench::put_digits_row;
 
@@ -133,13 +133,13 @@ impl Table {
     }
 
     fn put_row(&self, row: u64, text: &mut Vec<u8>) {
-        let mut stream = Stream::new(self.seed, row);
+        let mut stream = RandomStream::new(self.seed, row);
         match &self.source {
             RowSource::Digits { spacing } => put_digits_row((row + 1) * spacing, self.rows, &mut stream, text),
             RowSource::Zeros => text.extend_from_slice(format!("({},0)", row + 1).as_bytes()),
             RowSource::Generated(generators) => {
                 let mut params = Params::default();
-                generators.put(Place::of_row(row), &mut stream, &mut params, &mut Vec::new());
+                generators.put(RowPosition::of_row(row), &mut stream, &mut params, &mut Vec::new());
                 for (n, value) in params.values().iter().enumerate() {
                     text.push(if n == 0 { b'(' } else { b',' });
                     put_value(self.dialect, &params, *value, text);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use truetps_driver::Dialect;
 use truetps_record::{
-    Alphabet, CustomStatement, CustomTable, Distribution, GeneratedTable, Generator, GeneratorKind, TimeRange,
+    Alphabet, CustomStatement, CustomTable, GeneratedTable, Generator, GeneratorKind, KeyDistribution, TimeRange,
     VALUE_LENGTH, WorkloadSpec,
 };
 
@@ -178,7 +178,7 @@ fn digits_bytes(digits: u32) -> u64 {
 }
 
 fn int(max: i64) -> GeneratorKind {
-    GeneratorKind::Int { min: 1, max, distribution: Distribution::default() }
+    GeneratorKind::Int { min: 1, max, distribution: KeyDistribution::default() }
 }
 
 fn text(length: u32) -> GeneratorKind {

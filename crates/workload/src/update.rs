@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use truetps_driver::{Dialect, Params, Statement};
-use truetps_record::Distribution;
+use truetps_record::KeyDistribution;
 
 use crate::keys::Keys;
 use crate::random::ClientRandom;
 use crate::sysbench::{SysbenchTables, push_c};
 use crate::table::RowSource;
 use crate::write::{Write, WriteKind, for_each_table};
-use crate::{ClientStream, Step, Table, Workload, WorkloadError};
+use crate::{ClientStream, NextStatement, Table, Workload, WorkloadError};
 
 /// What an UPDATE changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +32,7 @@ impl Update {
     pub(crate) fn new(
         column: Column,
         tables: SysbenchTables,
-        distribution: Distribution,
+        distribution: KeyDistribution,
     ) -> Result<Self, WorkloadError> {
         let set = if column == Column::Indexed { "k = k + 1" } else { "c = ?" };
         let statements = tables.only_statements(|table| format!("UPDATE {table} SET {set} WHERE id = ?"))?;
@@ -77,7 +77,7 @@ impl ClientStream for UpdateClient {
         self.random.next_transaction();
     }
 
-    fn next_statement(&mut self, params: &mut Params) -> Step {
+    fn next_statement(&mut self, params: &mut Params) -> NextStatement {
         let stream = &mut self.random.stream;
         let statement = self.tables.pick(stream);
         let id = self.keys.draw(stream);
@@ -85,7 +85,7 @@ impl ClientStream for UpdateClient {
             push_c(stream, params);
         }
         params.push_int(id as i64);
-        Step { statement, is_last: true }
+        NextStatement { statement, is_last: true }
     }
 
     fn rewind(&mut self) {
@@ -107,7 +107,7 @@ impl HotRow {
     pub(crate) fn new(
         dialect: Dialect,
         rows: u32,
-        distribution: Distribution,
+        distribution: KeyDistribution,
         seed: u64,
     ) -> Result<Self, WorkloadError> {
         let statement = Statement::new("UPDATE hot_counter SET cnt = cnt + 1 WHERE id = ?")?;
@@ -152,9 +152,9 @@ impl ClientStream for HotRowClient {
         self.random.next_transaction();
     }
 
-    fn next_statement(&mut self, params: &mut Params) -> Step {
+    fn next_statement(&mut self, params: &mut Params) -> NextStatement {
         params.push_int(self.keys.draw(&mut self.random.stream) as i64);
-        Step { statement: 0, is_last: true }
+        NextStatement { statement: 0, is_last: true }
     }
 
     fn rewind(&mut self) {

@@ -5,7 +5,7 @@
 //! inverse and rounded to a rank; the few points that lie between the function and the ranks' steps are drawn again. More
 //! than 3 of 4 draws are taken at once, whatever `count` and `theta` are.
 
-use crate::Stream;
+use crate::RandomStream;
 
 /// Draws rank `r` of `1..=count` with a probability in proportion to `r^-theta`, for `theta > 0`.
 #[derive(Debug, Clone, Copy)]
@@ -29,7 +29,7 @@ impl Zipf {
         zipf
     }
 
-    pub(crate) fn draw(&self, stream: &mut Stream) -> u64 {
+    pub(crate) fn draw(&self, stream: &mut RandomStream) -> u64 {
         loop {
             let area = self.high + stream.unit() * (self.low - self.high);
             let point = self.inverse(area);
@@ -77,7 +77,7 @@ mod tests {
         for (n, theta) in [0.2, 0.5, 0.8, 0.99, 1.0, 1.000_000_01, 1.2, 2.0, 3.0].into_iter().enumerate() {
             for count in [1, 2, 10, 1_000] {
                 let zipf = Zipf::new(count, theta);
-                let mut stream = Stream::new(11, n as u64 * 10_000 + count);
+                let mut stream = RandomStream::new(11, n as u64 * 10_000 + count);
                 assert_fits(&format!("theta {theta}, {count}"), &masses(count, theta), || zipf.draw(&mut stream));
             }
         }
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn the_test_sees_a_wrong_exponent() {
-        let mut stream = Stream::new(1, 1);
+        let mut stream = RandomStream::new(1, 1);
         let zipf = Zipf::new(1_000, 0.99);
         let (chi, limit) = chi_square(&masses(1_000, 0.95), || zipf.draw(&mut stream));
         assert!(chi > limit, "{chi} {limit}");
@@ -95,7 +95,7 @@ mod tests {
     fn large_ranges_and_steep_exponents_stay_in_range() {
         for (count, theta) in [(1 << 62, 0.99), (1_000_000_000, 10.0), (1_000_000_000, 0.01), (u64::MAX >> 1, 1.0)] {
             let zipf = Zipf::new(count, theta);
-            let mut stream = Stream::new(1, 1);
+            let mut stream = RandomStream::new(1, 1);
             for _ in 0..10_000 {
                 assert!((1..=count).contains(&zipf.draw(&mut stream)), "{count} {theta}");
             }

@@ -9,7 +9,7 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use truetps_driver::{Client, Connector, Dialect, Event, Params, Reply, Session, Statement, Target};
+use truetps_driver::{Client, Connector, Dialect, Params, Reply, Session, SessionEvent, Statement, Target};
 use truetps_record::{KeyMode, Plan, ReadWriteMix, SettingValue, WorkloadSpec};
 use truetps_sandbox::{
     Home, HostLimits, RunningServer, Sandbox, SandboxOptions, ServerLoad, ServerUser, Settings, StartOptions,
@@ -92,7 +92,7 @@ impl Server {
         let target = Target::mysql_unix(self.running.socket(), "root", Some("truetps"));
         let session = Connector::new(target, statements.into(), prepared).unwrap().session(0);
         let mut connection = Connection { socket, session };
-        assert_eq!(connection.event(), Event::Ready);
+        assert_eq!(connection.event(), SessionEvent::Ready);
         connection
     }
 }
@@ -104,7 +104,7 @@ struct Connection {
 }
 
 impl Connection {
-    fn event(&mut self) -> Event {
+    fn event(&mut self) -> SessionEvent {
         let mut input = vec![0; 65_536];
         loop {
             let length = self.socket.read(&mut input).unwrap();
@@ -112,7 +112,7 @@ impl Connection {
             let mut output = Vec::new();
             let event = self.session.on_bytes(&input[..length], &mut output).unwrap();
             self.socket.write_all(&output).unwrap();
-            if event != Event::Pending {
+            if event != SessionEvent::Pending {
                 return event;
             }
         }
@@ -122,7 +122,7 @@ impl Connection {
         let mut output = Vec::new();
         self.session.send(statement, params, &mut output);
         self.socket.write_all(&output).unwrap();
-        let Event::Reply(reply) = self.event() else { panic!("not a reply") };
+        let SessionEvent::Reply(reply) = self.event() else { panic!("not a reply") };
         reply
     }
 }

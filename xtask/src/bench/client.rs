@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
 use truetps_driver::{Connector, Dialect, Target};
-use truetps_engine::{Ending, LoadSpec, Observer, OpenPacing, Outcome, Pacing, Rate, RateOf, run as run_engine};
+use truetps_engine::{LoadSpec, Observer, OpenPacing, Pacing, Rate, RateOf, RunEnding, RunOutcome, run as run_engine};
 use truetps_record::{Histogram, Interval, OpenLoop, Phase, Protocol, Spacing, WorkloadSpec};
 
 use crate::bench::options::{Words, mode, protocol};
@@ -95,8 +95,8 @@ pub(crate) fn spacing_word(spacing: Spacing) -> &'static str {
 }
 
 /// A run with fewer clients than it should have had is no figure.
-fn check(outcome: &Outcome) -> anyhow::Result<()> {
-    if outcome.ending != Ending::Complete || outcome.clients_failed > 0 || outcome.clients_lost > 0 {
+fn check(outcome: &RunOutcome) -> anyhow::Result<()> {
+    if outcome.ending != RunEnding::Complete || outcome.clients_failed > 0 || outcome.clients_lost > 0 {
         let cause = outcome.connect_errors.first().or(outcome.errors.first());
         bail!(
             "{:?}: {} clients did not connect, {} were lost: {cause:?}",
@@ -108,7 +108,7 @@ fn check(outcome: &Outcome) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn open_figures(outcome: &Outcome) -> Option<OpenFigures> {
+fn open_figures(outcome: &RunOutcome) -> Option<OpenFigures> {
     let counts = outcome.measured?;
     Some(OpenFigures {
         open_loop: outcome.open_loop?,

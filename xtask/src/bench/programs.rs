@@ -9,7 +9,7 @@ use std::process::Command;
 use anyhow::{Context, bail};
 use truetps_driver::Dialect;
 use truetps_record::{DriveMode, Protocol};
-use truetps_workload::Stream;
+use truetps_workload::RandomStream;
 
 use crate::bench::client::{SCHEMA, TABLE_ROWS};
 use crate::bench::options::{mode, mode_word, protocol_word};
@@ -174,7 +174,7 @@ fn mysqlslap_command(load: &Load<'_>) -> anyhow::Result<Command> {
 fn slap_statements() -> anyhow::Result<String> {
     let workload = truetps_workload::build(&crate::bench::client::workload_spec(Protocol::Text), Dialect::Mysql, 1)?;
     let table = workload.tables().first().context("the workload has a table")?.name.clone();
-    let mut random = Stream::new(1, 0);
+    let mut random = RandomStream::new(1, 0);
     let mut digits = |groups| {
         let mut bytes = Vec::new();
         random.put_digit_groups(groups, &mut bytes);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use truetps_record::{Interval, Phase, ProbePoint, ProbeSeries, ProbeSource};
 
-use super::{Kind, Signal, WaitSource, Waits, growth};
+use super::{Signal, WaitMeasure, WaitSource, Waits, growth};
 use crate::wait_class::WaitClass;
 
 /// Waits of a configuration that a document has.
@@ -138,7 +138,7 @@ impl Waits<'_> {
         let at_work: f64 = probe.with_prefix("session.").map(|(_, points)| seen(points, stretch)).sum();
         let wait = |signal: &Signal<'_>| {
             let (sessions, share, count) = match signal.kind {
-                Kind::Time { unit_ms } => {
+                WaitMeasure::Time { unit_ms } => {
                     let grown = grown(signal.points, &edges, signal.begins_at_zero) * unit_ms;
                     let count = (!signal.counted.is_empty())
                         .then(|| grown_count(signal.counted, &edges, signal.begins_at_zero));
@@ -146,7 +146,7 @@ impl Waits<'_> {
                     let unfinished = super::mean(signal.unfinished, stretch.0, stretch.1).unwrap_or(0.0);
                     (if sessions > 0.0 { sessions } else { unfinished }, None, count)
                 }
-                Kind::Sessions => {
+                WaitMeasure::Sessions => {
                     let seen = seen(signal.points, stretch);
                     let sessions = super::mean(signal.points, stretch.0, stretch.1)?;
                     (sessions, (at_work > 0.0).then(|| seen / at_work), Some(seen))
@@ -170,8 +170,8 @@ impl Waits<'_> {
 impl Signal<'_> {
     fn source(&self) -> WaitSource {
         match self.kind {
-            Kind::Time { .. } => WaitSource::Timed,
-            Kind::Sessions => WaitSource::Sampled,
+            WaitMeasure::Time { .. } => WaitSource::Timed,
+            WaitMeasure::Sessions => WaitSource::Sampled,
         }
     }
 }

@@ -4,8 +4,8 @@ use truetps_driver::Target;
 use truetps_record::{Experiment, ExperimentFolder};
 
 use crate::answer::shown;
-use crate::args::Place;
-use crate::failure::Failure;
+use crate::args::FolderArgs;
+use crate::failure::CommandFailure;
 use crate::site::{DSN, usual_dsn};
 
 /// What says where it was measured and as whom; `true`: with a value. The server of `--dsn` is recorded by itself.
@@ -57,12 +57,14 @@ fn quoted(word: &str) -> String {
 }
 
 /// Trials of a private server and of one of the user's are not those of one experiment: told before anything is started.
-pub(crate) fn refuse_other_place(folder: &ExperimentFolder, place: &Place) -> Result<(), Failure> {
-    let experiment = folder.experiment().map_err(Failure::usage)?;
+pub(crate) fn refuse_other_place(folder: &ExperimentFolder, place: &FolderArgs) -> Result<(), CommandFailure> {
+    let experiment = folder.experiment().map_err(CommandFailure::usage)?;
     match (address(&experiment), usual_dsn(place, false)) {
-        (Some(address), None) => Err(Failure::usage(format!("this experiment was begun on the server {address}"))
-            .hint(format!("go on there: {}", command(folder, &experiment)))),
-        (None, Some(_)) => Err(Failure::usage("this experiment was begun on a private server")
+        (Some(address), None) => {
+            Err(CommandFailure::usage(format!("this experiment was begun on the server {address}"))
+                .hint(format!("go on there: {}", command(folder, &experiment))))
+        }
+        (None, Some(_)) => Err(CommandFailure::usage("this experiment was begun on a private server")
             .hint("leave --dsn and TRUETPS_DSN out, or start a new experiment".to_owned())),
         _ => Ok(()),
     }

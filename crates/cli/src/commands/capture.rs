@@ -7,10 +7,10 @@ use crate::answer::shown;
 use crate::args::CaptureArgs;
 use crate::commands::instance::target_of;
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::{print_made, say};
 
-pub(crate) fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &CaptureArgs) -> Result<Exit, CommandFailure> {
     let target = target_of(&args.server, &args.sandbox, &args.login)?;
     let options = CaptureOptions {
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -26,7 +26,7 @@ pub(crate) fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
     }
     let Some(path) = &args.output else { return Ok(print_made(&captured.to_json())) };
     write_named(path, captured.to_json().as_bytes())
-        .map_err(|error| Failure::usage(format!("--output {}: {error}", path.display())))?;
+        .map_err(|error| CommandFailure::usage(format!("--output {}: {error}", path.display())))?;
     let path = shown(path);
     say(&format!("{}\nSaved  {}\nNext   truetps diff {} OTHER\n", summary(&captured), path.display(), path.display()));
     Ok(Exit::Good)
@@ -39,10 +39,10 @@ fn summary(captured: &Capture) -> String {
     format!("{} {}: {counts}", server.flavour, server.version)
 }
 
-pub(crate) fn failure(error: &InspectError) -> Failure {
+pub(crate) fn failure(error: &InspectError) -> CommandFailure {
     match error {
-        InspectError::Server { source, .. } if !source.is_refused_login() => Failure::failed(error),
-        _ => Failure::usage(error),
+        InspectError::Server { source, .. } if !source.is_refused_login() => CommandFailure::failed(error),
+        _ => CommandFailure::usage(error),
     }
     .hint(error.hint())
 }

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use truetps_analysis::{
-    Change, CompareOptions, CompareSide, Comparison, Metric, Noise, OwnMetric, Pairing, ThresholdState, compare,
+    CompareOptions, CompareSide, Comparison, Judgement, Metric, Noise, OwnMetric, Pairing, ThresholdState, compare,
 };
 use truetps_inspect::side_of_path;
 use truetps_knowledge::{Diff, Durability, DurabilityPair, diff};
 use truetps_record::{Configuration, FolderError, SettingValue, Trial, TrialRole};
 use truetps_report::{
-    ComparedScript, ComparedSide, ComparisonInput, FailIf, Unread, comparison_csv, comparison_json,
+    ComparedScript, ComparedSide, ComparisonInput, FailIf, UnreadFile, comparison_csv, comparison_json,
     comparison_markdown, comparison_text, durability_of, remarks, threshold_word,
 };
 
@@ -17,16 +17,17 @@ use crate::answer::{screen, warn_of};
 use crate::args::{CompareArgs, TableFormat};
 use crate::commands::probe::refuse_folder;
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::named_run::{NamedRun, RecordedTrial, configurations};
 use crate::{print_made, say};
 
-pub(crate) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &CompareArgs) -> Result<Exit, CommandFailure> {
     let thresholds = thresholds(&args.fail_if)?;
-    let a = Side::open(args, &args.a, &args.a_levels, "--a-levels")?;
-    let b = Side::open(args, &args.b, &args.b_levels, "--b-levels")?;
+    let a = SideRun::open(args, &args.a, &args.a_levels, "--a-levels")?;
+    let b = SideRun::open(args, &args.b, &args.b_levels, "--b-levels")?;
     let pairs = pairs(&a, &b)?;
-    let compared: Vec<_> = pairs.iter().map(|(of_a, of_b)| Compared::of((&a, of_a), (&b, of_b), pairs.len())).collect();
+    let compared: Vec<_> =
+        pairs.iter().map(|(of_a, of_b)| ComparedConfigurations::of((&a, of_a), (&b, of_b), pairs.len())).collect();
     let figures = compared.len() * thresholds.iter().filter(|threshold| threshold.is_figure()).count();
     let judged: Vec<Vec<_>> = compared
         .iter()
@@ -49,7 +50,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     Ok(if printed == Exit::Good { judge(&compared, &judged) } else { printed })
 }
 
-fn tell_thresholds(compared: &[Compared], judged: &[Vec<(FailIf, ThresholdState)>]) {
+fn tell_thresholds(compared: &[ComparedConfigurations], judged: &[Vec<(FailIf, ThresholdState)>]) {
     for (one, judged) in compared.iter().zip(judged) {
         for (threshold, state) in judged {
             let (name, levels) = (&one.name_b, &one.of_b);
@@ -58,22 +59,22 @@ fn tell_thresholds(compared: &[Compared], judged: &[Vec<(FailIf, ThresholdState)
     }
 }
 
-fn thresholds(texts: &[String]) -> Result<Vec<FailIf>, Failure> {
+fn thresholds(texts: &[String]) -> Result<Vec<FailIf>, CommandFailure> {
     let parse =
-        |text: &String| text.parse().map_err(|problem| Failure::usage(format!("--fail-if '{text}': {problem}")));
+        |text: &String| text.parse().map_err(|problem| CommandFailure::usage(format!("--fail-if '{text}': {problem}")));
     texts.iter().map(parse).collect()
 }
 
 /// What the comparison means for a script: a threshold that was crossed, then one that could not be judged, decide. Without
 /// thresholds it is whether throughput could be compared.
-fn judge(compared: &[Compared], judged: &[Vec<(FailIf, ThresholdState)>]) -> Exit {
+fn judge(compared: &[ComparedConfigurations], judged: &[Vec<(FailIf, ThresholdState)>]) -> Exit {
     let has = |wanted: ThresholdState| judged.iter().flatten().any(|(_, state)| *state == wanted);
     if has(ThresholdState::Crossed) {
         return Exit::No;
     }
-    let is_open = |one: &Compared| {
+    let is_open = |one: &ComparedConfigurations| {
         let line = one.comparison.line(Metric::Own(OwnMetric::Tps));
-        line.is_none_or(|line| matches!(line.change, Change::NotEnoughData { .. }))
+        line.is_none_or(|line| matches!(line.change, Judgement::NotEnoughData { .. }))
     };
     let unsure =
         [ThresholdState::Unsure, ThresholdState::NoFigure, ThresholdState::Bound, ThresholdState::DurabilityUnknown];
@@ -85,10 +86,10 @@ fn judge(compared: &[Compared], judged: &[Vec<(FailIf, ThresholdState)>]) -> Exi
 }
 
 /// What one of the two arguments names.
-struct Side {
+struct SideRun {
     named: NamedRun,
     trials: Vec<RecordedTrial>,
-    unread: Vec<Unread>,
+    unread: Vec<UnreadFile>,
     /// Those that were asked for.
     configurations: Vec<Configuration>,
     /// Factors that levels were named of.
@@ -100,10 +101,10 @@ struct Side {
 }
 
 /// What the first trial of a script's run has of the script. What cannot be read is reported.
-fn script_of(named: &NamedRun, trials: &[RecordedTrial], unread: &mut Vec<Unread>) -> Option<ComparedScript> {
+fn script_of(named: &NamedRun, trials: &[RecordedTrial], unread: &mut Vec<UnreadFile>) -> Option<ComparedScript> {
     named.plan.workload.script.as_ref()?;
     let trial = &trials.first()?.trial.name;
-    let mut tell = |error: FolderError| unread.push(Unread { what: error.to_string(), whole_trial: false });
+    let mut tell = |error: FolderError| unread.push(UnreadFile { what: error.to_string(), whole_trial: false });
     Some(ComparedScript {
         record: named.folder.script(trial).unwrap_or_else(|error| {
             tell(error);
@@ -119,8 +120,8 @@ fn script_of(named: &NamedRun, trials: &[RecordedTrial], unread: &mut Vec<Unread
     })
 }
 
-impl Side {
-    fn open(args: &CompareArgs, path: &std::path::Path, levels: &[String], flag: &str) -> Result<Self, Failure> {
+impl SideRun {
+    fn open(args: &CompareArgs, path: &std::path::Path, levels: &[String], flag: &str) -> Result<Self, CommandFailure> {
         let path = if path.as_os_str() == truetps_record::LATEST { args.runs.join(path) } else { path.to_owned() };
         refuse_folder(Some(&path))?;
         let named = NamedRun::open(Some(&path), &args.runs)?;
@@ -136,7 +137,9 @@ impl Side {
         }
         if trials.is_empty() {
             let message = format!("{}: has no valid trial that can be read ({begun} read)", named.name());
-            return Err(Failure::usage(message).hint("`truetps report` says why each trial is not valid".to_owned()));
+            return Err(
+                CommandFailure::usage(message).hint("`truetps report` says why each trial is not valid".to_owned())
+            );
         }
         let all = configurations(&trials);
         let mut configurations = all.clone();
@@ -146,7 +149,7 @@ impl Side {
         if configurations.is_empty() {
             let listed: Vec<_> = all.iter().map(|one| format!("`{one}`")).collect();
             let message = format!("{flag} {}: {} has no such trial", levels.join(" "), named.name());
-            return Err(Failure::usage(message).hint(format!("it has {}", listed.join(", "))));
+            return Err(CommandFailure::usage(message).hint(format!("it has {}", listed.join(", "))));
         }
         let noise = named.noise();
         let named_factors =
@@ -184,7 +187,7 @@ fn has_level(configuration: &Configuration, wanted: &str) -> bool {
 }
 
 /// Which configuration of A is compared with which of B: the only ones, or each with its equal.
-fn pairs(a: &Side, b: &Side) -> Result<Vec<(Configuration, Configuration)>, Failure> {
+fn pairs(a: &SideRun, b: &SideRun) -> Result<Vec<(Configuration, Configuration)>, CommandFailure> {
     let is_same_folder = a.named.path() == b.named.path() && a.named.trial == b.named.trial;
     let pairs: Vec<_> = match (&a.configurations[..], &b.configurations[..]) {
         ([of_a], [of_b]) => vec![(of_a.clone(), of_b.clone())],
@@ -201,22 +204,21 @@ fn pairs(a: &Side, b: &Side) -> Result<Vec<(Configuration, Configuration)>, Fail
     };
     if pairs.is_empty() {
         let listed =
-            |side: &Side| side.configurations.iter().map(|one| format!("`{one}`")).collect::<Vec<_>>().join(", ");
+            |side: &SideRun| side.configurations.iter().map(|one| format!("`{one}`")).collect::<Vec<_>>().join(", ");
         let message = format!("the two have no configuration in common: A has {}; B has {}", listed(a), listed(b));
-        return Err(
-            Failure::usage(message).hint("name one of each: --a-levels key=deleted --b-levels key=auto".to_owned())
-        );
+        return Err(CommandFailure::usage(message)
+            .hint("name one of each: --a-levels key=deleted --b-levels key=auto".to_owned()));
     }
     if is_same_folder && pairs.iter().any(|(of_a, of_b)| of_a == of_b) {
         let message = format!("A and B are the same trials: {}", a.named.name());
-        return Err(Failure::usage(message)
+        return Err(CommandFailure::usage(message)
             .hint("name two folders, or levels: --a-levels key=deleted --b-levels key=auto".to_owned()));
     }
     Ok(pairs)
 }
 
 /// One configuration of each side, compared.
-struct Compared {
+struct ComparedConfigurations {
     name_a: String,
     name_b: String,
     of_a: Configuration,
@@ -228,10 +230,10 @@ struct Compared {
     settings: Option<Diff>,
 }
 
-impl Compared {
-    fn of((a, of_a): (&Side, &Configuration), (b, of_b): (&Side, &Configuration), of: usize) -> Self {
+impl ComparedConfigurations {
+    fn of((a, of_a): (&SideRun, &Configuration), (b, of_b): (&SideRun, &Configuration), of: usize) -> Self {
         // Two trials of a block are a pair whatever else was run: they were measured one soon after the other.
-        let blocks = |side: &Side, of: &Configuration| {
+        let blocks = |side: &SideRun, of: &Configuration| {
             let own = side.trials.iter().filter(|one| one.trial.configuration == *of);
             own.map(|one| one.trial.block).collect::<Vec<_>>()
         };
@@ -265,11 +267,11 @@ impl Compared {
 
     fn input<'a>(
         &'a self,
-        a: &'a Side,
-        b: &'a Side,
+        a: &'a SideRun,
+        b: &'a SideRun,
         thresholds: &'a [(FailIf, ThresholdState)],
     ) -> ComparisonInput<'a> {
-        let side = |side: &'a Side, name: &'a str, configuration: &'a Configuration| ComparedSide {
+        let side = |side: &'a SideRun, name: &'a str, configuration: &'a Configuration| ComparedSide {
             name,
             plan: &side.named.plan,
             experiment: &side.named.experiment,

@@ -4,22 +4,22 @@ use std::path::Path;
 
 use truetps_driver::Target;
 use truetps_inspect::{InspectError, side_of_path, side_of_server};
-use truetps_knowledge::{Side, diff};
+use truetps_knowledge::{SettingsSide, diff};
 
 use crate::args::{DiffArgs, DiffFormat};
 use crate::commands::capture::failure;
 use crate::commands::instance::owner_of;
 use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::login::{self, OwnFile, PASSWORD, Sources};
+use crate::failure::CommandFailure;
+use crate::login::{self, LoginSources, OwnFile, PASSWORD};
 use crate::print_made;
 
 /// What says for each of two servers how it is logged in to.
 const TWO_LOGINS: &str = "TRUETPS_PASSWORD_A and TRUETPS_PASSWORD_B (empty: none), --defaults-file-a and \
                           --defaults-file-b, or --ask-password";
 
-pub(crate) fn run(args: &DiffArgs) -> Result<Exit, Failure> {
-    let end = |named, letter, variable, file| End { named, owner: None, letter, variable, file };
+pub(crate) fn run(args: &DiffArgs) -> Result<Exit, CommandFailure> {
+    let end = |named, letter, variable, file| DiffSide { named, owner: None, letter, variable, file };
     let mut ends = [
         end(&args.a, "A", "TRUETPS_PASSWORD_A", args.defaults_file_a.as_deref()),
         end(&args.b, "B", "TRUETPS_PASSWORD_B", args.defaults_file_b.as_deref()),
@@ -30,9 +30,10 @@ pub(crate) fn run(args: &DiffArgs) -> Result<Exit, Failure> {
         }
     }
     let shares = shares(&ends, args)?;
-    let are_servers = ends.iter().all(End::is_server);
-    let side =
-        |n: usize, like: Option<&Side>| ends[n].read(shares[n], args, like).map_err(|error| told(error, are_servers));
+    let are_servers = ends.iter().all(DiffSide::is_server);
+    let side = |n: usize, like: Option<&SettingsSide>| {
+        ends[n].read(shares[n], args, like).map_err(|error| told(error, are_servers))
+    };
     let mut a = side(0, None)?;
     // An option file is read as the other side's version reads it.
     let b = side(1, Some(&a).filter(|a| a.is_complete))?;
@@ -49,7 +50,7 @@ pub(crate) fn run(args: &DiffArgs) -> Result<Exit, Failure> {
 }
 
 /// One of the two that are compared.
-struct End<'a> {
+struct DiffSide<'a> {
     named: &'a str,
     /// Of a server with a name: it needs no password, and gets nobody's.
     owner: Option<Target>,
@@ -60,26 +61,26 @@ struct End<'a> {
     file: Option<&'a Path>,
 }
 
-impl End<'_> {
+impl DiffSide<'_> {
     fn is_server(&self) -> bool {
         self.named.contains("://")
     }
 
     /// Whether it is said how this one logs in, and not another one.
-    fn has_own_login(&self) -> Result<bool, Failure> {
+    fn has_own_login(&self) -> Result<bool, CommandFailure> {
         let is_told = self.file.is_some() || std::env::var_os(self.variable).is_some();
         Ok(is_told || login::parse(self.named, self.letter)?.login.password.is_some())
     }
 
     /// `is_alone`: what is not said of one of them is meant for this one.
-    fn read(&self, is_alone: bool, args: &DiffArgs, like: Option<&Side>) -> Result<Side, Unread> {
+    fn read(&self, is_alone: bool, args: &DiffArgs, like: Option<&SettingsSide>) -> Result<SettingsSide, UnreadSide> {
         Ok(if let Some(owner) = &self.owner {
             side_of_server(owner)?
         } else if self.is_server() {
             let asks = args.login.ask_password && !self.has_own_login()?;
             let common = args.login.defaults_file.as_deref().filter(|_| is_alone);
             let variables = [self.variable, PASSWORD];
-            let sources = Sources {
+            let sources = LoginSources {
                 variables: if is_alone { &variables } else { &variables[..1] },
                 defaults_file: self.file.or(common),
                 own_file: is_alone,
@@ -93,28 +94,28 @@ impl End<'_> {
 }
 
 /// Why there is nothing to compare.
-enum Unread {
-    Login(Failure),
+enum UnreadSide {
+    Login(CommandFailure),
     Side(InspectError),
 }
 
-impl From<Failure> for Unread {
-    fn from(failure: Failure) -> Self {
+impl From<CommandFailure> for UnreadSide {
+    fn from(failure: CommandFailure) -> Self {
         Self::Login(failure)
     }
 }
 
-impl From<InspectError> for Unread {
+impl From<InspectError> for UnreadSide {
     fn from(error: InspectError) -> Self {
         Self::Side(error)
     }
 }
 
 /// Of two servers, a password that is said once is no help.
-fn told(unread: Unread, are_servers: bool) -> Failure {
+fn told(unread: UnreadSide, are_servers: bool) -> CommandFailure {
     match unread {
-        Unread::Login(failure) => failure,
-        Unread::Side(error) => {
+        UnreadSide::Login(failure) => failure,
+        UnreadSide::Side(error) => {
             let wants_password =
                 matches!(&error, InspectError::Server { source, .. } if are_servers && source.wants_password());
             let failure = failure(&error);
@@ -125,7 +126,7 @@ fn told(unread: Unread, are_servers: bool) -> Failure {
 
 /// Which of the two may use what is said once: where two servers want a login, that would give the password of one to
 /// the other.
-fn shares(ends: &[End<'_>; 2], args: &DiffArgs) -> Result<[bool; 2], Failure> {
+fn shares(ends: &[DiffSide<'_>; 2], args: &DiffArgs) -> Result<[bool; 2], CommandFailure> {
     let mut wants = [false; 2];
     for (end, wants) in ends.iter().zip(&mut wants) {
         *wants = end.is_server() && !end.has_own_login()?;
@@ -155,6 +156,7 @@ fn shares(ends: &[End<'_>; 2], args: &DiffArgs) -> Result<[bool; 2], Failure> {
 }
 
 /// Before anything was sent.
-fn whose(what: &str) -> Failure {
-    Failure::usage(format!("A and B are two servers, and {what} is one: whose is it?")).hint(TWO_LOGINS.to_owned())
+fn whose(what: &str) -> CommandFailure {
+    CommandFailure::usage(format!("A and B are two servers, and {what} is one: whose is it?"))
+        .hint(TWO_LOGINS.to_owned())
 }

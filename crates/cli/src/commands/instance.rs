@@ -5,30 +5,30 @@ use std::time::Duration;
 use truetps_driver::Target;
 use truetps_report::format;
 use truetps_sandbox::{
-    Family, Home, Instance, InstanceOptions, Named, NamedError, NamedServer, SandboxError, State, Status,
-    check_server_name,
+    Home, Instance, InstanceOptions, InstanceState, NamedError, NamedServer, NamedServers, SandboxError, SandboxFamily,
+    Status, check_server_name,
 };
 
 use crate::args::SandboxPlace;
 use crate::commands::run::settings;
 use crate::commands::server::{open, refused};
 use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::login::{LoginArgs, Sources, target};
+use crate::failure::CommandFailure;
+use crate::login::{LoginArgs, LoginSources, target};
 use crate::server_args::{LogArgs, NameArgs, StartArgs, StopArgs};
 use crate::{print_out, say, signals};
 
-pub(crate) fn get(home: &Home, name: &str) -> Result<NamedServer, Failure> {
-    Named::of(home).get(name).map_err(|error| refused(&error))
+pub(crate) fn get(home: &Home, name: &str) -> Result<NamedServer, CommandFailure> {
+    NamedServers::of(home).get(name).map_err(|error| refused(&error))
 }
 
 /// The owner's login at the server of that name, if it runs; `None`: no server can be called that, or none is.
-pub(crate) fn owner_of(place: &SandboxPlace, name: &str) -> Result<Option<Target>, Failure> {
+pub(crate) fn owner_of(place: &SandboxPlace, name: &str) -> Result<Option<Target>, CommandFailure> {
     if check_server_name(name).is_err() {
         return Ok(None);
     }
     let home = open(place)?;
-    let named = Named::of(&home);
+    let named = NamedServers::of(&home);
     match named.get(name) {
         Err(SandboxError::Named(NamedError::Unknown { .. })) => Ok(None),
         found => {
@@ -40,7 +40,7 @@ pub(crate) fn owner_of(place: &SandboxPlace, name: &str) -> Result<Option<Target
 
 /// The server that a user has named, by its address or its name. The owner of one with a name needs no password, and gets
 /// nobody's.
-pub(crate) fn target_of(server: &str, place: &SandboxPlace, login: &LoginArgs) -> Result<Target, Failure> {
+pub(crate) fn target_of(server: &str, place: &SandboxPlace, login: &LoginArgs) -> Result<Target, CommandFailure> {
     if !server.contains("://") {
         if let Some(owner) = owner_of(place, server)? {
             return Ok(owner);
@@ -50,12 +50,12 @@ pub(crate) fn target_of(server: &str, place: &SandboxPlace, login: &LoginArgs) -
         let message = format!("{name}: neither the name of a server nor an address");
         let hint = "`truetps server list` has the names; an address is like mysql://root@?socket=/run/mysqld/mysqld.sock \
                     (docs/reference/dsn.md)";
-        return Err(Failure::usage(message).hint(hint.to_owned()));
+        return Err(CommandFailure::usage(message).hint(hint.to_owned()));
     }
-    target(server, "DSN", &Sources::of_one(login.defaults_file.as_deref(), login.ask_password))
+    target(server, "DSN", &LoginSources::of_one(login.defaults_file.as_deref(), login.ask_password))
 }
 
-pub(crate) fn start(args: &StartArgs) -> Result<Exit, Failure> {
+pub(crate) fn start(args: &StartArgs) -> Result<Exit, CommandFailure> {
     let home = open(&args.sandbox)?;
     let server = get(&home, &args.name)?;
     let options = InstanceOptions {
@@ -65,7 +65,7 @@ pub(crate) fn start(args: &StartArgs) -> Result<Exit, Failure> {
     };
     say(&format!("starting {} ({})\n", server.name, server.what()));
     let stop = signals::stop_flag()?;
-    let instance = Instance::of(Named::of(&home), &server);
+    let instance = Instance::of(NamedServers::of(&home), &server);
     let status = match instance.start(&options, &stop) {
         Err(SandboxError::Named(error @ NamedError::Interrupted { .. })) => {
             say(&format!("{error}\n"));
@@ -76,8 +76,8 @@ pub(crate) fn start(args: &StartArgs) -> Result<Exit, Failure> {
     let exit = print_out(&described(&server, &status));
     let name = &server.name;
     let (owner, version) = match server.family() {
-        Family::Mysql => ("root", "@@version"),
-        Family::Postgres => ("postgres", "version()"),
+        SandboxFamily::Mysql => ("root", "@@version"),
+        SandboxFamily::Postgres => ("postgres", "version()"),
     };
     if status.port.is_some() {
         say(&format!("\n{owner} comes by the socket alone: make an account with a password for the port\n"));
@@ -88,10 +88,10 @@ pub(crate) fn start(args: &StartArgs) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-pub(crate) fn stop(args: &StopArgs) -> Result<Exit, Failure> {
+pub(crate) fn stop(args: &StopArgs) -> Result<Exit, CommandFailure> {
     let home = open(&args.sandbox)?;
     let server = get(&home, &args.name)?;
-    let ended = Instance::of(Named::of(&home), &server)
+    let ended = Instance::of(NamedServers::of(&home), &server)
         .stop(args.kill, Duration::from_secs(args.wait))
         .map_err(|error| refused(&error))?;
     let how = match (ended.clean, ended.killed) {
@@ -106,31 +106,31 @@ pub(crate) fn stop(args: &StopArgs) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-pub(crate) fn status(args: &NameArgs) -> Result<Exit, Failure> {
+pub(crate) fn status(args: &NameArgs) -> Result<Exit, CommandFailure> {
     let home = open(&args.sandbox)?;
     let server = get(&home, &args.name)?;
-    let status = Instance::of(Named::of(&home), &server).status().map_err(|error| refused(&error))?;
+    let status = Instance::of(NamedServers::of(&home), &server).status().map_err(|error| refused(&error))?;
     let printed = print_out(&described(&server, &status));
-    if status.state == State::Running {
+    if status.state == InstanceState::Running {
         return Ok(printed);
     }
     if status.held_by.is_some() {
         return Ok(if printed == Exit::Good { Exit::No } else { printed });
     }
-    let next = if matches!(status.state, State::Died | State::NotStarted) { "log" } else { "start" };
+    let next = if matches!(status.state, InstanceState::Died | InstanceState::NotStarted) { "log" } else { "start" };
     say(&format!("\nNext   truetps server {next} {}\n", server.name));
     Ok(if printed == Exit::Good { Exit::No } else { printed })
 }
 
 fn described(server: &NamedServer, status: &Status) -> String {
     let state = match status.state {
-        State::NeverStarted => "was never started",
-        State::Running => "runs",
-        State::Stopped => "was stopped",
-        State::Killed => "was killed by `stop`: its next start recovers",
-        State::NotStarted => "does not run: its last start failed, or was cut short",
-        State::Ended => "ended in good order, and not by `stop`",
-        State::Died => "died, or was killed: its next start recovers",
+        InstanceState::NeverStarted => "was never started",
+        InstanceState::Running => "runs",
+        InstanceState::Stopped => "was stopped",
+        InstanceState::Killed => "was killed by `stop`: its next start recovers",
+        InstanceState::NotStarted => "does not run: its last start failed, or was cut short",
+        InstanceState::Ended => "ended in good order, and not by `stop`",
+        InstanceState::Died => "died, or was killed: its next start recovers",
     };
     let mut lines = vec![
         ("server", format!("{} {state}", server.name)),
@@ -147,7 +147,7 @@ fn described(server: &NamedServer, status: &Status) -> String {
     if let Some(pid) = status.held_by {
         lines.push(("held by", format!("process {pid}, a server on the same data that truetps did not start")));
     }
-    if status.state != State::NeverStarted {
+    if status.state != InstanceState::NeverStarted {
         let settings: Vec<_> =
             status.settings.iter().map(|(name, value)| format!("{name}={}", value.option_text())).collect();
         let text = if settings.is_empty() { "the server's own".to_owned() } else { settings.join(" ") };
@@ -160,11 +160,11 @@ fn described(server: &NamedServer, status: &Status) -> String {
 }
 
 /// As `--dsn` and `server capture` take it; no shell may read a pattern in its `?`, so it is shown in quotes.
-fn dsn(family: Family, status: &Status) -> String {
+fn dsn(family: SandboxFamily, status: &Status) -> String {
     let path: String = status.socket.display().to_string().bytes().map(escaped).collect();
     match family {
-        Family::Mysql => format!("mysql://root@?socket={path}"),
-        Family::Postgres => format!("postgresql://postgres@/postgres?socket={path}"),
+        SandboxFamily::Mysql => format!("mysql://root@?socket={path}"),
+        SandboxFamily::Postgres => format!("postgresql://postgres@/postgres?socket={path}"),
     }
 }
 
@@ -175,10 +175,10 @@ fn escaped(byte: u8) -> String {
     format!("%{byte:02X}")
 }
 
-pub(crate) fn log(args: &LogArgs) -> Result<Exit, Failure> {
+pub(crate) fn log(args: &LogArgs) -> Result<Exit, CommandFailure> {
     let home = open(&args.sandbox)?;
     let server = get(&home, &args.name)?;
-    let text = Instance::of(Named::of(&home), &server).log_tail(args.lines);
+    let text = Instance::of(NamedServers::of(&home), &server).log_tail(args.lines);
     if args.lines == 0 {
         return Ok(Exit::Good);
     }

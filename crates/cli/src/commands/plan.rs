@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use truetps_lab::{Program, check_settings, estimate, schedule};
+use truetps_lab::{ServerProgram, check_settings, estimate, schedule};
 use truetps_record::Plan;
 use truetps_report::format;
 use truetps_sandbox::{ServerUser, find};
@@ -12,7 +12,7 @@ use truetps_workload as workload;
 use crate::args::SandboxPlace;
 use crate::commands::server::open;
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::plans::{SHIPPED, parse, text_of};
 use crate::site::{choose_server, programs, usual_basedir};
 use crate::{print_out, say};
@@ -28,7 +28,7 @@ pub(crate) fn list() -> Exit {
     exit
 }
 
-pub(crate) fn show(plan: &str) -> Result<Exit, Failure> {
+pub(crate) fn show(plan: &str) -> Result<Exit, CommandFailure> {
     Ok(print_out(&text_of(plan)?))
 }
 
@@ -37,18 +37,18 @@ pub(crate) fn check(
     basedir: Option<&Path>,
     server: Option<&str>,
     sandbox: &SandboxPlace,
-) -> Result<Exit, Failure> {
+) -> Result<Exit, CommandFailure> {
     let mut plan = parse(name)?;
     choose_server(&mut plan, server)?;
     let (programs, user) = asked(&plan, basedir, sandbox)?;
-    for Program { binary, .. } in &programs {
+    for ServerProgram { binary, .. } in &programs {
         workload::build(&plan.workload, binary.family().dialect(), plan.design.seed)
-            .map_err(|error| Failure::usage(format!("plan `{name}`: {error}")))?;
+            .map_err(|error| CommandFailure::usage(format!("plan `{name}`: {error}")))?;
     }
     check_settings(&plan, &programs, &user)
-        .map_err(|error| Failure::usage(format!("plan `{name}`: {error}")).hint(error.hint()))?;
+        .map_err(|error| CommandFailure::usage(format!("plan `{name}`: {error}")).hint(error.hint()))?;
     let mut text = format!("plan `{name}` is fine: {}\n", size(&plan));
-    for Program { name, binary } in &programs {
+    for ServerProgram { name, binary } in &programs {
         let name = name.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
         let _ = writeln!(text, "  asked {name}{} ({})", binary.path.display(), binary.version_text);
     }
@@ -58,12 +58,16 @@ pub(crate) fn check(
 }
 
 /// The programs to ask. A plan that names none needs no folder for private servers, and none is made for it.
-fn asked(plan: &Plan, basedir: Option<&Path>, sandbox: &SandboxPlace) -> Result<(Vec<Program>, ServerUser), Failure> {
+fn asked(
+    plan: &Plan,
+    basedir: Option<&Path>,
+    sandbox: &SandboxPlace,
+) -> Result<(Vec<ServerProgram>, ServerUser), CommandFailure> {
     if plan.server_names().is_empty() {
         let user = ServerUser::choose();
         let found = find(usual_basedir(basedir).as_deref(), plan.server.flavour, &user);
-        let binary = found.map_err(|error| Failure::usage(&error).hint(error.hint()))?;
-        return Ok((vec![Program { name: None, binary }], user));
+        let binary = found.map_err(|error| CommandFailure::usage(&error).hint(error.hint()))?;
+        return Ok((vec![ServerProgram { name: None, binary }], user));
     }
     let home = open(sandbox)?;
     // They are asked now and not needed later.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use truetps_analysis::top_waits;
 use truetps_driver::{DriverError, Target};
-use truetps_lab::{SuspensionWatch, Watch, Watched};
+use truetps_lab::{SuspensionWatch, TrialWatch, WatchedServer};
 use truetps_probe::{clock, host_facts};
 use truetps_record::{FolderError, ProbeFolder, ProbeRun, ProbeSpec, SCHEMA_VERSION, ServerFacts};
 use truetps_report::{probe_csv, probe_json, probe_markdown, probe_text};
@@ -16,18 +16,18 @@ use crate::answer::{screen, shown, terminal_columns};
 use crate::args::{TableFormat, WatchArgs};
 use crate::commands::instance::target_of;
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::flags::by_flag;
-use crate::probe_text::Lines;
+use crate::probe_text::ProbeLines;
 use crate::{print_made, say, signals};
 
 /// How soon the end is noticed.
 const LOOK: Duration = Duration::from_millis(20);
 
-pub(crate) fn run(args: &WatchArgs) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &WatchArgs) -> Result<Exit, CommandFailure> {
     check_times(args)?;
     let target = target_of(&args.server, &args.sandbox, &args.login)?;
-    let watched = Watched::log_in(&target, None).map_err(|error| refused(&target, &error))?;
+    let watched = WatchedServer::log_in(&target, None).map_err(|error| refused(&target, &error))?;
     let server = ServerFacts::from_version_text(watched.version_text().unwrap_or_default());
     let mut about = ProbeRun {
         schema_version: SCHEMA_VERSION,
@@ -42,17 +42,17 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Exit, Failure> {
     };
     let stop = signals::stop_flag()?;
     let name = format!("probe-{}", clock::folder_stamp());
-    let folder =
-        ProbeFolder::create(&args.runs, &name, &about).map_err(|error| Failure::usage(&error).hint(room(&error)))?;
+    let folder = ProbeFolder::create(&args.runs, &name, &about)
+        .map_err(|error| CommandFailure::usage(&error).hint(room(&error)))?;
     let mut absent = Vec::new();
-    let watch = Watch::begin(watched, args.interval, |header| {
+    let watch = TrialWatch::begin(watched, args.interval, |header| {
         absent.clone_from(&header.absent);
         folder.begin(header)
     });
-    let mut watch = watch.map_err(|error| Failure::failed(&error).hint(room(&error)))?;
+    let mut watch = watch.map_err(|error| CommandFailure::failed(&error).hint(room(&error)))?;
     let zero = Instant::now();
     let mut suspended = Suspended { watch: SuspensionWatch::start(), zero, told: 0 };
-    let lines = Lines::new(args.interval, &absent, terminal_columns(std::io::stderr()));
+    let lines = ProbeLines::new(args.interval, &absent, terminal_columns(std::io::stderr()));
     let error = watch_until(&mut watch, args, lines, &mut suspended, &stop);
     let error = error.or_else(|| {
         about.suspensions = suspended.watch.since(zero);
@@ -64,21 +64,22 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Exit, Failure> {
     let path = shown(folder.path());
     say(&format!("\nSaved  {}\nNext   truetps report {}\n", path.display(), path.display()));
     if let Some(error) = error {
-        return Err(Failure::failed(format!("not recorded to the end: {error}")).hint(room(&error)));
+        return Err(CommandFailure::failed(format!("not recorded to the end: {error}")).hint(room(&error)));
     }
     exit
 }
 
 /// Before anything is asked: a probe without a rate, or with one that nobody has asked for, is of no use.
-fn check_times(args: &WatchArgs) -> Result<(), Failure> {
+fn check_times(args: &WatchArgs) -> Result<(), CommandFailure> {
     let spec = ProbeSpec { interval_s: args.interval.as_secs_f64(), ..ProbeSpec::default() };
     let hint = |text: &str| text.to_owned();
-    spec.check().map_err(|error| Failure::usage(by_flag("probe", error)).hint(hint("for example --interval 250ms")))?;
+    spec.check()
+        .map_err(|error| CommandFailure::usage(by_flag("probe", error)).hint(hint("for example --interval 250ms")))?;
     if let Some(duration) = args.duration.filter(|duration| *duration < args.interval) {
         let (shown, interval) = (humantime::format_duration(duration), humantime::format_duration(args.interval));
         let message =
             format!("`--duration`: {shown} is shorter than the interval of {interval}: there would be no rate");
-        return Err(Failure::usage(message).hint(hint("watch for longer, or more often with --interval")));
+        return Err(CommandFailure::usage(message).hint(hint("watch for longer, or more often with --interval")));
     }
     Ok(())
 }
@@ -88,18 +89,19 @@ fn room(error: &FolderError) -> String {
     error.hint().unwrap_or_else(other)
 }
 
-fn refused(target: &Target, error: &DriverError) -> Failure {
+fn refused(target: &Target, error: &DriverError) -> CommandFailure {
     let message = format!("{target}: {error}");
-    let failure = if error.is_refused_login() { Failure::usage(message) } else { Failure::failed(message) };
+    let failure =
+        if error.is_refused_login() { CommandFailure::usage(message) } else { CommandFailure::failed(message) };
     failure.hint(error.hint())
 }
 
 /// A line for each sample of the server, on stderr, from the first reading at once to the last one at the end. Returns why
 /// not all was kept: what cannot be kept is not watched any longer.
 fn watch_until(
-    watch: &mut Watch,
+    watch: &mut TrialWatch,
     args: &WatchArgs,
-    mut lines: Lines,
+    mut lines: ProbeLines,
     suspended: &mut Suspended,
     stop: &AtomicBool,
 ) -> Option<FolderError> {
@@ -144,19 +146,19 @@ impl Suspended {
     }
 }
 
-fn tell(watch: &Watch, lines: &mut Lines) {
+fn tell(watch: &TrialWatch, lines: &mut ProbeLines) {
     for line in watch.samples().flat_map(|sample| lines.sample(&sample)) {
         say(&(line + "\n"));
     }
 }
 
 /// What was seen, again from the folder. A server that was gone at the end is no good end.
-pub(crate) fn show(folder: &ProbeFolder, format: TableFormat) -> Result<Exit, Failure> {
+pub(crate) fn show(folder: &ProbeFolder, format: TableFormat) -> Result<Exit, CommandFailure> {
     let whole = "probe.json and probe.jsonl say what was seen: where one is missing, cut off or edited, put back the file that \
                  truetps has written";
     let unreadable = |error: FolderError| {
         let hint = error.hint().unwrap_or_else(|| whole.to_owned());
-        Failure::failed(&error).hint(hint)
+        CommandFailure::failed(&error).hint(hint)
     };
     let summary = folder.summary().map_err(unreadable)?;
     let waits = top_waits(&folder.series().map_err(unreadable)?);
@@ -174,7 +176,7 @@ pub(crate) fn show(folder: &ProbeFolder, format: TableFormat) -> Result<Exit, Fa
         return Ok(printed);
     }
     let message = format!("{}: the server did not answer at the end", summary.run.target);
-    Err(Failure::failed(message)
+    Err(CommandFailure::failed(message)
         .hint("what was seen until then is kept; the server's error log may say more".to_owned()))
 }
 
@@ -184,9 +186,9 @@ pub(crate) fn folder_of(path: Option<&Path>) -> Option<ProbeFolder> {
 }
 
 /// For commands that are about trials.
-pub(crate) fn refuse_folder(path: Option<&Path>) -> Result<(), Failure> {
+pub(crate) fn refuse_folder(path: Option<&Path>) -> Result<(), CommandFailure> {
     let Some(folder) = folder_of(path) else { return Ok(()) };
     let path = shown(folder.path()).display().to_string();
     let message = format!("{path}: the folder of a probe (`truetps probe`): it watched a server and has no trial");
-    Err(Failure::usage(message).hint(format!("truetps report {path}")))
+    Err(CommandFailure::usage(message).hint(format!("truetps report {path}")))
 }

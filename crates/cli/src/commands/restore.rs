@@ -4,20 +4,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use truetps_driver::Target;
-use truetps_lab::{ForeignError, Journal, LabError, Restored, Surety, Unfinished, restore, unfinished};
+use truetps_lab::{ForeignError, IdentityProof, Journal, LabError, LeftJournals, Restored, restore, unfinished};
 
 use crate::args::RestoreArgs;
 use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::login::{self, PASSWORD, Sources};
+use crate::failure::CommandFailure;
+use crate::login::{self, LoginSources, PASSWORD};
 use crate::{print_out, say, site};
 
-pub(crate) fn run(args: &RestoreArgs) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &RestoreArgs) -> Result<Exit, CommandFailure> {
     // A journal names its server.
     let usual = || if args.journal.is_none() { site::dsn_of_environment() } else { None };
     let dsn = args.dsn.clone().or_else(usual);
-    let Unfinished { left: journals, held } = match &args.journal {
-        Some(path) => Unfinished { left: vec![path.clone()], held: Vec::new() },
+    let LeftJournals { left: journals, held } = match &args.journal {
+        Some(path) => LeftJournals { left: vec![path.clone()], held: Vec::new() },
         None => unfinished(&site::journals(&args.runs)).map_err(LabError::from)?,
     };
     if journals.is_empty() && held.is_empty() {
@@ -59,18 +59,18 @@ pub(crate) fn run(args: &RestoreArgs) -> Result<Exit, Failure> {
         (None, Some((path, error))) => Err(passed_over(path, &error)),
         (None, None) if held.is_empty() => Ok(Exit::Good),
         (None, None) => {
-            Err(Failure::usage("what is in use was not put back: whoever is at work puts it back at the end")
+            Err(CommandFailure::usage("what is in use was not put back: whoever is at work puts it back at the end")
                 .hint("wait for its end, or end that run with Ctrl-C".to_owned()))
         }
     }
 }
 
-fn passed_over(path: &Path, error: &LabError) -> Failure {
+fn passed_over(path: &Path, error: &LabError) -> CommandFailure {
     let hint = match error {
         LabError::Foreign(ForeignError::OtherOrMoved { .. }) => error.hint(),
         _ => Some(format!("truetps server restore --journal '{}' --dsn DSN, or without a DSN", path.display())),
     };
-    Failure::usage("journals of other servers are left").hint(hint)
+    CommandFailure::usage("journals of other servers are left").hint(hint)
 }
 
 /// The servers that journals are of.
@@ -91,7 +91,7 @@ struct Logins<'a> {
 
 impl Logins<'_> {
     /// The password of one server is no business of another one, whose address is only in a file.
-    fn refuse_one_for_all(&self, journals: &[PathBuf]) -> Result<(), Failure> {
+    fn refuse_one_for_all(&self, journals: &[PathBuf]) -> Result<(), CommandFailure> {
         let login = &self.args.login;
         let is_said_once = login::is_set(PASSWORD) || login.defaults_file.is_some();
         if self.is_one_server || login.ask_password || !is_said_once {
@@ -101,18 +101,18 @@ impl Logins<'_> {
         let addresses: Vec<_> = addresses(journals).into_iter().collect();
         let message = format!("{what} is one, and the journals are of several servers: {}", addresses.join(", "));
         let hint = "name the server with --dsn, or one journal with --journal, or be asked for each: --ask-password";
-        Err(Failure::usage(message).hint(hint.to_owned()))
+        Err(CommandFailure::usage(message).hint(hint.to_owned()))
     }
 
-    fn target(&mut self, address: &str) -> Result<Target, Failure> {
+    fn target(&mut self, address: &str) -> Result<Target, CommandFailure> {
         let dsn = self.dsn.as_deref().unwrap_or(address);
         if let Some(target) = self.known.get(dsn) {
             return Ok(target.clone());
         }
         let login = &self.args.login;
-        let of_one = Sources::of_one(login.defaults_file.as_deref(), login.ask_password);
+        let of_one = LoginSources::of_one(login.defaults_file.as_deref(), login.ask_password);
         // With several, all that is left is what somebody types for each.
-        let of_several = Sources { variables: &[], defaults_file: None, own_file: false, ..of_one };
+        let of_several = LoginSources { variables: &[], defaults_file: None, own_file: false, ..of_one };
         let target = login::target(dsn, site::DSN, if self.is_one_server { &of_one } else { &of_several })?;
         self.known.insert(dsn.to_owned(), target.clone());
         Ok(target)
@@ -121,7 +121,7 @@ impl Logins<'_> {
 
 enum Refused {
     OtherServer(LabError),
-    Failed(Failure),
+    Failed(CommandFailure),
 }
 
 fn one(path: &Path, args: &RestoreArgs, logins: &mut Logins<'_>) -> Result<(), Refused> {
@@ -131,7 +131,7 @@ fn one(path: &Path, args: &RestoreArgs, logins: &mut Logins<'_>) -> Result<(), R
         }
         // Something may be left in a server, and nobody knows what.
         LabError::Foreign(ForeignError::Damaged { .. } | ForeignError::Untrusted { .. }) => {
-            Refused::Failed(Failure::failed(&error).hint(error.hint()))
+            Refused::Failed(CommandFailure::failed(&error).hint(error.hint()))
         }
         _ => Refused::Failed(error.into()),
     };
@@ -139,9 +139,9 @@ fn one(path: &Path, args: &RestoreArgs, logins: &mut Logins<'_>) -> Result<(), R
     say(&format!("{}: a run of {} left {}\n", journal.address, journal.begun_at, journal.told()));
     let target = logins.target(&journal.address).map_err(Refused::Failed)?;
     let surety = match &args.journal {
-        Some(_) if args.same_server => Surety::SameServer,
-        Some(_) => Surety::Named,
-        None => Surety::Id,
+        Some(_) if args.same_server => IdentityProof::SameServer,
+        Some(_) => IdentityProof::Named,
+        None => IdentityProof::Id,
     };
     let Restored { done, left, failed: not_done, kept, notes } = restore(path, &target, surety).map_err(failed)?;
     for note in notes {
@@ -158,5 +158,5 @@ fn one(path: &Path, args: &RestoreArgs, logins: &mut Logins<'_>) -> Result<(), R
     }
     let message = LabError::from(ForeignError::NotAsBefore { what: not_done });
     let hint = format!("when it can be: truetps server restore --journal '{}'", path.display());
-    Err(Refused::Failed(Failure::failed(&message).hint(hint)))
+    Err(Refused::Failed(CommandFailure::failed(&message).hint(hint)))
 }

@@ -10,21 +10,21 @@ use truetps_workload as workload;
 use crate::args::RunArgs;
 use crate::commands::sweep::measure;
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::flags::by_flag;
 use crate::load_args::Mode;
 use crate::site;
 
-pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &RunArgs) -> Result<Exit, CommandFailure> {
     let plan = plan_of(args)?;
     if let Some(dialect) = site::dialect(&args.place)? {
-        workload::build(&plan.workload, dialect, plan.design.seed).map_err(Failure::usage)?;
+        workload::build(&plan.workload, dialect, plan.design.seed).map_err(CommandFailure::usage)?;
     }
     let slo = args.load.find_max.then_some(&args.load.slo);
     measure(&plan, false, slo, &args.place, &args.engine)
 }
 
-fn plan_of(args: &RunArgs) -> Result<Plan, Failure> {
+fn plan_of(args: &RunArgs) -> Result<Plan, CommandFailure> {
     let what = if args.load.find_max { "Search for the highest rate" } else { "One trial" };
     let plan = Plan {
         name: format!("run-{}", args.workload),
@@ -39,14 +39,14 @@ fn plan_of(args: &RunArgs) -> Result<Plan, Failure> {
         quick: QuickOverrides::default(),
     };
     // The flags go the same way as a file, so that the same checks say the same things.
-    Plan::parse(&plan.to_toml()).map_err(|error| Failure::usage(by_flag("run", error)))
+    Plan::parse(&plan.to_toml()).map_err(|error| CommandFailure::usage(by_flag("run", error)))
 }
 
 /// What the flags say of the workload. Flags that it has no use for are kept: the plan's checks name them.
-fn workload_spec(args: &RunArgs) -> Result<WorkloadSpec, Failure> {
+fn workload_spec(args: &RunArgs) -> Result<WorkloadSpec, CommandFailure> {
     let wrong = |flag: &str| {
         let flag = flag.to_owned();
-        move |problem: String| Failure::usage(format!("--{flag}: {problem}"))
+        move |problem: String| CommandFailure::usage(format!("--{flag}: {problem}"))
     };
     let defaults = WorkloadSpec::new(&args.workload);
     let distribution = args.distribution.as_deref().map(str::parse).transpose().map_err(wrong("distribution"))?;
@@ -65,29 +65,29 @@ fn workload_spec(args: &RunArgs) -> Result<WorkloadSpec, Failure> {
 }
 
 /// `NAME=COUNT`, over the default counts.
-fn mix(words: &[String]) -> Result<Option<ReadWriteMix>, Failure> {
+fn mix(words: &[String]) -> Result<Option<ReadWriteMix>, CommandFailure> {
     let mut mix = None;
     for word in words {
         let parsed = word.split_once('=').and_then(|(name, count)| Some((name, count.parse().ok()?)));
         let Some((name, count)) = parsed else {
-            return Err(Failure::usage(format!("--mix {word}: not of the form NAME=COUNT")));
+            return Err(CommandFailure::usage(format!("--mix {word}: not of the form NAME=COUNT")));
         };
         let changed = mix.get_or_insert_with(ReadWriteMix::default).set(&name.replace('-', "_"), count);
-        changed.map_err(|problem| Failure::usage(format!("--mix {word}: {problem}")))?;
+        changed.map_err(|problem| CommandFailure::usage(format!("--mix {word}: {problem}")))?;
     }
     Ok(mix)
 }
 
 /// `NAME=VALUE`, with `-` in names as on a server's command line.
-pub(crate) fn settings(words: &[String]) -> Result<IndexMap<String, SettingValue>, Failure> {
+pub(crate) fn settings(words: &[String]) -> Result<IndexMap<String, SettingValue>, CommandFailure> {
     let mut settings = IndexMap::new();
     for word in words {
         let Some((name, value)) = word.split_once('=').filter(|(name, _)| !name.is_empty()) else {
-            return Err(Failure::usage(format!("--set {word}: not of the form NAME=VALUE")));
+            return Err(CommandFailure::usage(format!("--set {word}: not of the form NAME=VALUE")));
         };
         let name = name.replace('-', "_");
         if settings.insert(name.clone(), value_of(value)).is_some() {
-            return Err(Failure::usage(format!("--set {word}: {name} is set twice")));
+            return Err(CommandFailure::usage(format!("--set {word}: {name} is set twice")));
         }
     }
     Ok(settings)

@@ -4,18 +4,18 @@ use std::io::ErrorKind;
 
 use truetps_report::format;
 use truetps_sandbox::{
-    Add, Cleaning, Entry, Home, Instance, Kept, Listed, Named, NamedError, SandboxError, State, Unfinished,
-    clean_unfinished, unfinished,
+    Add, Cleaning, Home, Instance, InstanceState, Kept, Listed, NamedError, NamedServers, RegistryEntry, SandboxError,
+    UnfinishedFolder, clean_unfinished, unfinished,
 };
 
 use crate::args::SandboxPlace;
 use crate::commands::{capture, instance, restore, sql};
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::server_args::{AddArgs, RemoveArgs, ServerCommand};
 use crate::{print_out, say, signals};
 
-pub(crate) fn run(command: &ServerCommand) -> Result<Exit, Failure> {
+pub(crate) fn run(command: &ServerCommand) -> Result<Exit, CommandFailure> {
     match command {
         ServerCommand::Add(args) => add(args),
         ServerCommand::List(place) => list(place),
@@ -31,11 +31,11 @@ pub(crate) fn run(command: &ServerCommand) -> Result<Exit, Failure> {
     }
 }
 
-fn add(args: &AddArgs) -> Result<Exit, Failure> {
+fn add(args: &AddArgs) -> Result<Exit, CommandFailure> {
     let home = open(&args.sandbox)?;
     let stop = signals::stop_flag()?;
     let add = Add { name: &args.name, source: args.path.as_deref(), replace: args.replace, stop: &stop };
-    let server = match Named::of(&home).register(&add) {
+    let server = match NamedServers::of(&home).register(&add) {
         Err(SandboxError::Named(error @ NamedError::NotAdded { .. })) => {
             say(&format!("{error}\n"));
             return Ok(Exit::Interrupted);
@@ -47,18 +47,18 @@ fn add(args: &AddArgs) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-fn remove(args: &RemoveArgs) -> Result<Exit, Failure> {
+fn remove(args: &RemoveArgs) -> Result<Exit, CommandFailure> {
     let home = open(&args.sandbox)?;
-    Named::of(&home).remove(&args.name, args.force).map_err(|error| refused(&error))?;
+    NamedServers::of(&home).remove(&args.name, args.force).map_err(|error| refused(&error))?;
     say(&format!("removed {}\n", args.name));
     Ok(Exit::Good)
 }
 
-fn list(place: &SandboxPlace) -> Result<Exit, Failure> {
+fn list(place: &SandboxPlace) -> Result<Exit, CommandFailure> {
     let home = open(place)?;
-    let named = Named::of(&home);
+    let named = NamedServers::of(&home);
     let servers = named.list().map_err(|error| refused(&error))?;
-    let entries = truetps_sandbox::list(&home).map_err(|error| Failure::failed(&error).hint(error.hint()))?;
+    let entries = truetps_sandbox::list(&home).map_err(|error| CommandFailure::failed(&error).hint(error.hint()))?;
     let begun = unfinished(&home);
     if entries.is_empty() && servers.is_empty() && begun.is_empty() {
         say(&format!("no private server in {}\n", home.path().display()));
@@ -78,9 +78,9 @@ fn list(place: &SandboxPlace) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-fn clean(place: &SandboxPlace) -> Result<Exit, Failure> {
+fn clean(place: &SandboxPlace) -> Result<Exit, CommandFailure> {
     let home = open(place)?;
-    let failed = |error: SandboxError| Failure::failed(&error).hint(error.hint());
+    let failed = |error: SandboxError| CommandFailure::failed(&error).hint(error.hint());
     // First: the other removes them as well, and does not say so.
     let begun = clean_unfinished(&home).map_err(failed)?;
     let Cleaning { removed, kept } = truetps_sandbox::clean(&home).map_err(failed)?;
@@ -101,12 +101,12 @@ fn clean(place: &SandboxPlace) -> Result<Exit, Failure> {
     Ok(print_out(&lines.concat()))
 }
 
-pub(crate) fn open(place: &SandboxPlace) -> Result<Home, Failure> {
-    Home::open(place.sandbox_dir.as_deref()).map_err(|error| Failure::usage(&error).hint(error.hint()))
+pub(crate) fn open(place: &SandboxPlace) -> Result<Home, CommandFailure> {
+    Home::open(place.sandbox_dir.as_deref()).map_err(|error| CommandFailure::usage(&error).hint(error.hint()))
 }
 
 /// What the user asked for cannot be done (2), or something broke on the way (4).
-pub(crate) fn refused(error: &SandboxError) -> Failure {
+pub(crate) fn refused(error: &SandboxError) -> CommandFailure {
     let is_full = matches!(error, SandboxError::Io { source, .. } if source.kind() == ErrorKind::StorageFull);
     let broke = !is_full
         && matches!(
@@ -119,11 +119,11 @@ pub(crate) fn refused(error: &SandboxError) -> Failure {
                 | SandboxError::OtherServer { .. }
                 | SandboxError::Named(NamedError::DoesNotEnd { .. } | NamedError::Mismatch { .. })
         );
-    if broke { Failure::failed(error) } else { Failure::usage(error) }.hint(error.hint())
+    if broke { CommandFailure::failed(error) } else { CommandFailure::usage(error) }.hint(error.hint())
 }
 
 /// One that cannot be read is told in its place: the others are not hidden by it.
-fn named_line(named: Named<'_>, listed: &Listed) -> String {
+fn named_line(named: NamedServers<'_>, listed: &Listed) -> String {
     let name = &listed.name;
     let server = match &listed.server {
         Ok(server) => server,
@@ -134,24 +134,24 @@ fn named_line(named: Named<'_>, listed: &Listed) -> String {
         Err(error) => return format!("{name}  BROKEN: {error}\n"),
     };
     let state = match status.state {
-        State::NeverStarted => "never started".to_owned(),
-        State::Running => format!("runs, pid {}", status.pid.unwrap_or(0)),
-        State::Stopped => "stopped".to_owned(),
-        State::Killed => "killed".to_owned(),
-        State::NotStarted => "did not start".to_owned(),
-        State::Ended => "ended".to_owned(),
-        State::Died => "died".to_owned(),
+        InstanceState::NeverStarted => "never started".to_owned(),
+        InstanceState::Running => format!("runs, pid {}", status.pid.unwrap_or(0)),
+        InstanceState::Stopped => "stopped".to_owned(),
+        InstanceState::Killed => "killed".to_owned(),
+        InstanceState::NotStarted => "did not start".to_owned(),
+        InstanceState::Ended => "ended".to_owned(),
+        InstanceState::Died => "died".to_owned(),
     };
     let held = status.held_by.map(|pid| format!(", data held by process {pid}")).unwrap_or_default();
     let size = if status.data_bytes > 0 { format!("  {}", format::bytes(status.data_bytes)) } else { String::new() };
     format!("{name}  {state}{held}  {}{size}  {}\n", server.what(), server.program.display())
 }
 
-fn unfinished_line(one: &Unfinished) -> String {
+fn unfinished_line(one: &UnfinishedFolder) -> String {
     format!("left behind, half made  {}  {}\n", format::bytes(one.size_bytes), one.path.display())
 }
 
-fn line(entry: &Entry) -> String {
+fn line(entry: &RegistryEntry) -> String {
     let state = match (entry.owner_alive, entry.server_alive) {
         (true, true) => "in use",
         (true, false) => "in use, server not running",

@@ -8,13 +8,13 @@ use std::time::Duration;
 use truetps_driver::{Client, DriverError, QueryResult};
 use truetps_record::SqlDialect;
 use truetps_report::{escaped_text, format, printable};
-use truetps_sandbox::{Family, Instance, Named, SandboxError};
+use truetps_sandbox::{Instance, NamedServers, SandboxError, SandboxFamily};
 
 use crate::commands::instance::get;
 use crate::commands::server::{open, refused};
-use crate::commands::sql_text::{Statement, split};
+use crate::commands::sql_text::{SplitStatement, split};
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::server_args::SqlArgs;
 use crate::{print_made, say, signals};
 
@@ -30,12 +30,12 @@ const LOOK_FOR_SIGNAL: Duration = Duration::from_millis(20);
 /// MySQL's number of a syntax error.
 const SYNTAX: u16 = 1064;
 
-pub(crate) fn run(args: &SqlArgs) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &SqlArgs) -> Result<Exit, CommandFailure> {
     let home = open(&args.sandbox)?;
     let server = get(&home, &args.name)?;
     let statements = statements(&args.sql, server.family())?;
     let stop = signals::stop_flag()?;
-    let mut session = Session::begin(Instance::of(Named::of(&home), &server), &args.name, args.wait)?;
+    let mut session = SqlSession::begin(Instance::of(NamedServers::of(&home), &server), &args.name, args.wait)?;
     let done = AtomicBool::new(false);
     let end = session.end.clone();
     thread::scope(|scope| {
@@ -47,41 +47,41 @@ pub(crate) fn run(args: &SqlArgs) -> Result<Exit, Failure> {
     })
 }
 
-fn statements(typed: &[String], family: Family) -> Result<Vec<Statement>, Failure> {
+fn statements(typed: &[String], family: SandboxFamily) -> Result<Vec<SplitStatement>, CommandFailure> {
     let mut text = String::new();
     if typed.is_empty() {
-        std::io::stdin().read_to_string(&mut text).map_err(|error| Failure::usage(format!("stdin: {error}")))?;
+        std::io::stdin().read_to_string(&mut text).map_err(|error| CommandFailure::usage(format!("stdin: {error}")))?;
     }
     let texts = if typed.is_empty() { vec![text] } else { typed.to_vec() };
     let dialect = match family {
-        Family::Mysql => SqlDialect::Mysql,
-        Family::Postgres => SqlDialect::Postgres,
+        SandboxFamily::Mysql => SqlDialect::Mysql,
+        SandboxFamily::Postgres => SqlDialect::Postgres,
     };
     let mut statements = Vec::new();
     for text in texts {
-        statements.extend(split(&text, dialect).map_err(Failure::usage)?);
+        statements.extend(split(&text, dialect).map_err(CommandFailure::usage)?);
     }
     if statements.is_empty() {
-        return Err(Failure::usage("there is no statement, neither on the command line nor on stdin"));
+        return Err(CommandFailure::usage("there is no statement, neither on the command line nor on stdin"));
     }
     Ok(statements)
 }
 
 /// How a statement of a session is ended from outside: by a second session.
 #[derive(Clone)]
-struct End<'a> {
+struct StatementKiller<'a> {
     instance: Instance<'a>,
     sql: String,
 }
 
-impl End<'_> {
+impl StatementKiller<'_> {
     fn send(&self) -> bool {
         self.instance.connect(END_TIME_LIMIT).is_ok_and(|mut client| client.execute(&self.sql).is_ok())
     }
 }
 
 /// After Ctrl-C a statement must not go on in the server with nobody there who waits for it.
-fn end_when_wanted(end: &End<'_>, stop: &AtomicBool, done: &AtomicBool) {
+fn end_when_wanted(end: &StatementKiller<'_>, stop: &AtomicBool, done: &AtomicBool) {
     while !done.load(Ordering::Relaxed) {
         if stop.load(Ordering::Relaxed) {
             end.send();
@@ -92,20 +92,20 @@ fn end_when_wanted(end: &End<'_>, stop: &AtomicBool, done: &AtomicBool) {
     }
 }
 
-struct Session<'a> {
+struct SqlSession<'a> {
     client: Client,
-    end: End<'a>,
+    end: StatementKiller<'a>,
     wait_s: u64,
 }
 
-impl<'a> Session<'a> {
-    fn begin(instance: Instance<'a>, name: &str, wait_s: u64) -> Result<Self, Failure> {
+impl<'a> SqlSession<'a> {
+    fn begin(instance: Instance<'a>, name: &str, wait_s: u64) -> Result<Self, CommandFailure> {
         let login_s = wait_s.min(LOGIN_SECONDS);
         let mut client = instance.connect(Duration::from_secs(login_s)).map_err(|error| match &error {
             SandboxError::Sql { source, .. } if is_late(source) => {
                 let what = if login_s == wait_s { " (--wait)" } else { "" };
                 let message = format!("the server has not answered the login within {login_s} s{what}");
-                Failure::failed(message).hint(format!("see its log: `truetps server log {name}`"))
+                CommandFailure::failed(message).hint(format!("see its log: `truetps server log {name}`"))
             }
             error => refused(error),
         })?;
@@ -113,12 +113,12 @@ impl<'a> Session<'a> {
             truetps_driver::Dialect::Mysql => ("SELECT CONNECTION_ID()", "KILL QUERY ", ""),
             truetps_driver::Dialect::Postgres => ("SELECT pg_backend_pid()", "SELECT pg_cancel_backend(", ")"),
         };
-        let id = client.query_value(ask).map_err(Failure::failed)?.unwrap_or_default();
-        client.set_timeout(Duration::from_secs(wait_s)).map_err(Failure::failed)?;
-        Ok(Self { client, end: End { instance, sql: format!("{before}{id}{behind}") }, wait_s })
+        let id = client.query_value(ask).map_err(CommandFailure::failed)?.unwrap_or_default();
+        client.set_timeout(Duration::from_secs(wait_s)).map_err(CommandFailure::failed)?;
+        Ok(Self { client, end: StatementKiller { instance, sql: format!("{before}{id}{behind}") }, wait_s })
     }
 
-    fn run(&mut self, statements: &[Statement], stop: &AtomicBool) -> Result<Exit, Failure> {
+    fn run(&mut self, statements: &[SplitStatement], stop: &AtomicBool) -> Result<Exit, CommandFailure> {
         let interrupted = |how: &str, n: usize| {
             say(&format!("interrupted {how} {}\n", place(statements, n)));
             Ok(Exit::Interrupted)
@@ -145,11 +145,11 @@ impl<'a> Session<'a> {
         Ok(Exit::Good)
     }
 
-    fn failed(&self, error: &DriverError, statements: &[Statement], n: usize) -> Failure {
+    fn failed(&self, error: &DriverError, statements: &[SplitStatement], n: usize) -> CommandFailure {
         let place = place(statements, n);
         if is_late(error) {
             let became = if self.end.send() { "it was ended there" } else { "it may still run there" };
-            return Failure::failed(format!(
+            return CommandFailure::failed(format!(
                 "the server has not answered {place} within {} s (--wait): {became}",
                 self.wait_s
             ));
@@ -159,7 +159,7 @@ impl<'a> Session<'a> {
         let hint = is_cut.then(|| {
             "a text is cut at each `;`: put a line `DELIMITER //` before a routine, and `//` behind its END".to_owned()
         });
-        Failure::failed(format!("cannot run {place}: {error}")).hint(hint)
+        CommandFailure::failed(format!("cannot run {place}: {error}")).hint(hint)
     }
 }
 
@@ -168,7 +168,7 @@ fn is_late(error: &DriverError) -> bool {
 }
 
 /// Which one it is, where there are several.
-fn place(statements: &[Statement], n: usize) -> String {
+fn place(statements: &[SplitStatement], n: usize) -> String {
     let line = statements[n].line.map(|line| format!(" (line {line})")).unwrap_or_default();
     if statements.len() == 1 {
         return format!("the statement{line}");

@@ -7,19 +7,19 @@ const USUAL: &str = ";";
 
 /// A statement, and the line of its text that it begins in; `None` where the text has one line.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Statement {
+pub(crate) struct SplitStatement {
     pub(crate) text: String,
     pub(crate) line: Option<usize>,
 }
 
 /// A part of a text that has one delimiter.
-struct Section<'a> {
+struct DelimitedText<'a> {
     from: usize,
     text: &'a str,
     delimiter: &'a str,
 }
 
-pub(crate) fn split(text: &str, dialect: SqlDialect) -> Result<Vec<Statement>, SqlScriptError> {
+pub(crate) fn split(text: &str, dialect: SqlDialect) -> Result<Vec<SplitStatement>, SqlScriptError> {
     let has_lines = text.trim_end().contains('\n');
     let mut statements = Vec::new();
     // Lines are counted once, from statement to statement.
@@ -32,13 +32,13 @@ pub(crate) fn split(text: &str, dialect: SqlDialect) -> Result<Vec<Statement>, S
             line += text[counted..at].matches('\n').count();
             counted = at;
             at += statement.len();
-            statements.push(Statement { text: statement, line: has_lines.then_some(line) });
+            statements.push(SplitStatement { text: statement, line: has_lines.then_some(line) });
         }
     }
     Ok(statements)
 }
 
-fn sections(text: &str, dialect: SqlDialect) -> Vec<Section<'_>> {
+fn sections(text: &str, dialect: SqlDialect) -> Vec<DelimitedText<'_>> {
     let mut sections = Vec::new();
     let (mut delimiter, mut from, mut at) = (USUAL, 0, 0);
     for line in text.split_inclusive('\n') {
@@ -48,11 +48,11 @@ fn sections(text: &str, dialect: SqlDialect) -> Vec<Section<'_>> {
         let before = &text[from..begin];
         // Inside a statement, a comment or quotes it is a part of that.
         if is_complete(before, delimiter, dialect) {
-            sections.push(Section { from, text: before, delimiter });
+            sections.push(DelimitedText { from, text: before, delimiter });
             (delimiter, from) = (next, at);
         }
     }
-    sections.push(Section { from, text: &text[from..], delimiter });
+    sections.push(DelimitedText { from, text: &text[from..], delimiter });
     sections
 }
 

@@ -6,18 +6,20 @@ use crate::answer::{screen, warn_of};
 use crate::args::{StallsArgs, TableFormat};
 use crate::commands::probe::refuse_folder;
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::named_run::NamedRun;
 use crate::print_made;
 
-pub(crate) fn run(args: &StallsArgs) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &StallsArgs) -> Result<Exit, CommandFailure> {
     refuse_folder(args.folder.as_deref())?;
     let named = NamedRun::open(args.folder.as_deref(), &args.runs)?;
     let (trials, unread) = named.trials();
     if trials.is_empty() {
         warn_of(&named.folder, &unread);
         let message = format!("{}: has no trial that can be read", named.name());
-        return Err(Failure::usage(message).hint("`truetps report` says what is wrong with each trial".to_owned()));
+        return Err(
+            CommandFailure::usage(message).hint("`truetps report` says what is wrong with each trial".to_owned())
+        );
     }
     if args.format == TableFormat::Csv {
         // It has no place for it.

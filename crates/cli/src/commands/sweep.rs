@@ -4,28 +4,28 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use truetps_lab::{Finished, LabError, Request, estimate, find_max, resume, schedule, start};
+use truetps_lab::{ExperimentRequest, Finished, LabError, estimate, find_max, resume, schedule, start};
 use truetps_record::{ExperimentFolder, Plan, Slo};
 
 use crate::answer::{give, open_folder, shown};
-use crate::args::{EngineArgs, Place, SweepArgs};
+use crate::args::{EngineArgs, FolderArgs, SweepArgs};
 use crate::commands::again;
 use crate::commands::plan::size;
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::flags::by_flag;
 use crate::load_args::Mode;
 use crate::plans;
 use crate::say;
-use crate::site::{Site, choose_server};
+use crate::site::{RunSite, choose_server};
 use crate::ui;
-use crate::watcher::Watcher;
+use crate::watcher::ProgressWatcher;
 
 const DEFAULT_PLAN: &str = "durability";
 /// Longer experiments want `--yes`.
 const LONG: Duration = Duration::from_hours(1);
 
-pub(crate) fn run(args: &SweepArgs) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &SweepArgs) -> Result<Exit, CommandFailure> {
     if let Some(folder) = &args.resume {
         return go_on(args, folder.as_deref());
     }
@@ -35,18 +35,17 @@ pub(crate) fn run(args: &SweepArgs) -> Result<Exit, Failure> {
         plan = plan.into_quick();
     }
     plan.design.blocks = args.blocks.unwrap_or(plan.design.blocks);
-    plan.check_size().map_err(|error| Failure::usage(format!("plan `{name}`: {error}")))?;
+    plan.check_size().map_err(|error| CommandFailure::usage(format!("plan `{name}`: {error}")))?;
     plan.design.seed = args.seed.unwrap_or(plan.design.seed);
     choose_server(&mut plan, args.place.server.as_deref())?;
     plan.probe = args.probe.over(&plan.probe);
-    plan.probe.check().map_err(|error| Failure::usage(by_flag("sweep", error)))?;
+    plan.probe.check().map_err(|error| CommandFailure::usage(by_flag("sweep", error)))?;
     plan.load.mode = args.engine.mode.map_or(plan.load.mode, Mode::drive_mode);
     let time = estimate(&plan, &schedule(&plan));
     if time > LONG && !args.yes {
         let message = format!("plan `{name}` takes long: {}", size(&plan));
-        return Err(
-            Failure::usage(message).hint("add --yes to start it, --quick for its short form, or --blocks N".to_owned())
-        );
+        return Err(CommandFailure::usage(message)
+            .hint("add --yes to start it, --quick for its short form, or --blocks N".to_owned()));
     }
     say(&format!("{}: {}\n{}, seed {}\n", plan.name, plan.about, size(&plan), plan.design.seed));
     measure(&plan, args.quick, None, &args.place, &args.engine)
@@ -57,15 +56,15 @@ pub(crate) fn measure(
     plan: &Plan,
     quick: bool,
     slo: Option<&Slo>,
-    place: &Place,
+    place: &FolderArgs,
     engine: &EngineArgs,
-) -> Result<Exit, Failure> {
+) -> Result<Exit, CommandFailure> {
     check_ui(place, engine)?;
-    let site = Site::open(plan, place, engine)?;
+    let site = RunSite::open(plan, place, engine)?;
     if place.dry_run {
         return site.rehearse(plan);
     }
-    let (stop, mut watcher) = Watcher::start(&plan.name, &site, engine.ui)?;
+    let (stop, mut watcher) = ProgressWatcher::start(&plan.name, &site, engine.ui)?;
     let request = request(plan, quick, &place.runs, engine, &site, &stop);
     let finished = match slo {
         None => start(&request, &mut watcher),
@@ -75,20 +74,20 @@ pub(crate) fn measure(
     finish(finished, None, engine, &stop)
 }
 
-fn go_on(args: &SweepArgs, folder: Option<&Path>) -> Result<Exit, Failure> {
+fn go_on(args: &SweepArgs, folder: Option<&Path>) -> Result<Exit, CommandFailure> {
     let folder = open_folder(folder, &args.place.runs)?;
-    let mut plan = folder.plan().map_err(Failure::usage)?;
+    let mut plan = folder.plan().map_err(CommandFailure::usage)?;
     plans::refuse_record(&plan, &shown(folder.path()).display().to_string())?;
     if let Some(blocks) = args.blocks {
         extend(&mut plan, blocks, args.yes)?;
     }
     again::refuse_other_place(&folder, &args.place)?;
     check_ui(&args.place, &args.engine)?;
-    let site = Site::open(&plan, &args.place, &args.engine)?;
+    let site = RunSite::open(&plan, &args.place, &args.engine)?;
     if args.place.dry_run {
         return site.rehearse(&plan);
     }
-    let (stop, mut watcher) = Watcher::start(&plan.name, &site, args.engine.ui)?;
+    let (stop, mut watcher) = ProgressWatcher::start(&plan.name, &site, args.engine.ui)?;
     let request = request(&plan, false, &args.place.runs, &args.engine, &site, &stop);
     let finished = resume(&request, &folder, &mut watcher);
     drop(watcher);
@@ -96,26 +95,26 @@ fn go_on(args: &SweepArgs, folder: Option<&Path>) -> Result<Exit, Failure> {
 }
 
 /// Gives the plan of an earlier experiment more blocks.
-fn extend(plan: &mut Plan, blocks: u32, yes: bool) -> Result<(), Failure> {
+fn extend(plan: &mut Plan, blocks: u32, yes: bool) -> Result<(), CommandFailure> {
     let before = plan.design.blocks;
     if blocks < before {
         let message = format!("--blocks {blocks}: the experiment has {before} blocks");
         return Err(
-            Failure::usage(message).hint("with --resume, --blocks names the number of blocks in all".to_owned())
+            CommandFailure::usage(message).hint("with --resume, --blocks names the number of blocks in all".to_owned())
         );
     }
     let now = estimate(plan, &schedule(plan));
     plan.design.blocks = blocks;
-    plan.check_size().map_err(Failure::usage)?;
+    plan.check_size().map_err(CommandFailure::usage)?;
     if estimate(plan, &schedule(plan)).saturating_sub(now) > LONG && !yes {
         let message = format!("{} more blocks take long: {} in all", blocks - before, size(plan));
-        return Err(Failure::usage(message).hint("add --yes to start them".to_owned()));
+        return Err(CommandFailure::usage(message).hint("add --yes to start them".to_owned()));
     }
     Ok(())
 }
 
 /// Before anything is asked or started. A rehearsal shows no picture.
-fn check_ui(place: &Place, engine: &EngineArgs) -> Result<(), Failure> {
+fn check_ui(place: &FolderArgs, engine: &EngineArgs) -> Result<(), CommandFailure> {
     if engine.ui && !place.dry_run { ui::check() } else { Ok(()) }
 }
 
@@ -124,11 +123,11 @@ fn request<'a>(
     quick: bool,
     runs: &'a Path,
     engine: &EngineArgs,
-    site: &'a Site,
+    site: &'a RunSite,
     stop: &'a AtomicBool,
-) -> Request<'a> {
+) -> ExperimentRequest<'a> {
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
-    Request {
+    ExperimentRequest {
         plan,
         quick,
         runs,
@@ -148,7 +147,7 @@ fn finish(
     earlier: Option<&ExperimentFolder>,
     engine: &EngineArgs,
     stop: &AtomicBool,
-) -> Result<Exit, Failure> {
+) -> Result<Exit, CommandFailure> {
     let finished = match finished {
         Ok(finished) => finished,
         Err(LabError::Interrupted) => {
@@ -166,7 +165,7 @@ fn finish(
     let exit = exit?;
     if let Some(reason) = &finished.gave_up {
         go_on_line(&finished.folder);
-        return Err(Failure::failed(reason));
+        return Err(CommandFailure::failed(reason));
     }
     if stop.load(Ordering::Relaxed) {
         say("interrupted: what was measured is kept\n");

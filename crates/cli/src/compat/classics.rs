@@ -4,14 +4,14 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use truetps_compat::{Farewell, World};
+use truetps_compat::{CompatEnv, InterruptMessages};
 
 use crate::say;
 use crate::signals::stop_flag_that_answers;
 
 /// Runs one of the programs; its name is the first argument.
-pub(super) fn run(program: fn(Vec<OsString>, &mut World<'_>) -> u8, arguments: Vec<OsString>) -> ExitCode {
-    let farewell = Arc::new(Farewell::default());
+pub(super) fn run(program: fn(Vec<OsString>, &mut CompatEnv<'_>) -> u8, arguments: Vec<OsString>) -> ExitCode {
+    let farewell = Arc::new(InterruptMessages::default());
     let stop = match stop_flag_that_answers(Arc::clone(&farewell)) {
         Ok(stop) => stop,
         Err(failure) => {
@@ -19,7 +19,7 @@ pub(super) fn run(program: fn(Vec<OsString>, &mut World<'_>) -> u8, arguments: V
             return failure.exit.into();
         }
     };
-    let mut world = World {
+    let mut world = CompatEnv {
         environment: &|name| std::env::var_os(name),
         cores: std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32),
         stop,

@@ -17,7 +17,7 @@ pub(super) fn run(arguments: Vec<OsString>) -> ExitCode {
             return failure.exit.into();
         }
     };
-    let world = truetps_sysbench::World {
+    let world = truetps_sysbench::SysbenchEnv {
         environment: &|name| std::env::var_os(name),
         cores: std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32),
         interrupt: Interrupt::new(stop),

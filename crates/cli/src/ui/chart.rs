@@ -7,7 +7,7 @@ use truetps_record::{BUCKET_MS, Phase};
 use truetps_report::format;
 
 use crate::ui::look::{FAINT, PLAIN, Pen, STRONG};
-use crate::ui::model::{Running, Step};
+use crate::ui::model::{ChartStep, Running};
 
 /// Room for numbers at the left: `12 350 `.
 const LABEL: u16 = 8;
@@ -37,7 +37,7 @@ impl Zoom {
 
 /// What each column shows, and how long that is. Steps that are joined begin at the beginning, so that what has been drawn
 /// does not change.
-pub(crate) fn columns(running: &Running, width: usize, zoom: Zoom) -> (Vec<Step>, f64) {
+pub(crate) fn columns(running: &Running, width: usize, zoom: Zoom) -> (Vec<ChartStep>, f64) {
     const BUCKETS: [usize; 3] = [1, 2, 5];
     const SECONDS: [usize; 6] = [1, 2, 5, 10, 30, 60];
     let buckets: Vec<_> = running.buckets.iter().copied().collect();
@@ -45,7 +45,7 @@ pub(crate) fn columns(running: &Running, width: usize, zoom: Zoom) -> (Vec<Step>
     if zoom == Zoom::Fine {
         return (buckets[from..].to_vec(), BUCKET_MS);
     }
-    let begins = |steps: &[Step]| steps.first().map(|step| step.start_ms);
+    let begins = |steps: &[ChartStep]| steps.first().map(|step| step.start_ms);
     let seconds: Vec<_> = running.seconds.iter().copied().collect();
     let are_whole = !buckets.is_empty() && begins(&buckets) == begins(&seconds);
     if let Some(joined) = BUCKETS.into_iter().find(|joined| are_whole && buckets.len().div_ceil(*joined) <= width) {
@@ -56,18 +56,18 @@ pub(crate) fn columns(running: &Running, width: usize, zoom: Zoom) -> (Vec<Step>
     (all[all.len().saturating_sub(width)..].to_vec(), 1e3 * joined as f64)
 }
 
-fn join(steps: &[Step], joined: usize) -> Vec<Step> {
+fn join(steps: &[ChartStep], joined: usize) -> Vec<ChartStep> {
     let chunks = steps.chunk_by(|a, b| a.phase == b.phase).flat_map(|phase| phase.chunks(joined));
     chunks
         .map(|chunk| {
             let length_ms: f64 = chunk.iter().map(|step| step.length_ms).sum();
             let all: f64 = chunk.iter().map(|step| step.tps * step.length_ms).sum();
-            Step { length_ms, tps: all / length_ms.max(1.0), ..chunk[0] }
+            ChartStep { length_ms, tps: all / length_ms.max(1.0), ..chunk[0] }
         })
         .collect()
 }
 
-fn is_stalled(step: &Step, stalls: &[LiveStall]) -> bool {
+fn is_stalled(step: &ChartStep, stalls: &[LiveStall]) -> bool {
     stalls
         .iter()
         .any(|stall| stall.start_ms < step.end_ms() - 1.0 && stall.start_ms + stall.length_ms > step.start_ms + 1.0)
@@ -96,7 +96,7 @@ pub(crate) fn throughput(pen: &mut Pen<'_>, area: Rect, running: &Running, zoom:
     let max = round_up(steps.iter().map(|step| step.tps).fold(0.0, f64::max));
     pen.text(area, 0, 1, &right_aligned(&format::tps(max)), FAINT);
     pen.text(area, 0, height, &right_aligned("0"), FAINT);
-    let style = |step: &Step| match step.phase {
+    let style = |step: &ChartStep| match step.phase {
         _ if is_stalled(step, &running.stalls) => palette.stall(),
         Phase::Measure => palette.bar(),
         Phase::WarmUp | Phase::Drain => FAINT,
@@ -120,10 +120,10 @@ pub(crate) fn throughput(pen: &mut Pen<'_>, area: Rect, running: &Running, zoom:
     }
 }
 
-fn time_row(pen: &mut Pen<'_>, area: Rect, steps: &[Step], stalls: &[LiveStall]) {
+fn time_row(pen: &mut Pen<'_>, area: Rect, steps: &[ChartStep], stalls: &[LiveStall]) {
     let (Some(first), Some(last)) = (steps.first(), steps.last()) else { return };
     let mut x = pen.text(area, 0, 0, &format!("{:.0} s", first.start_ms / 1e3), FAINT);
-    let is_start = |step: &Step| step.phase == Phase::Measure && step.start_ms > first.start_ms;
+    let is_start = |step: &ChartStep| step.phase == Phase::Measure && step.start_ms > first.start_ms;
     if let Some(column) = steps.iter().position(is_start).map(|column| column as u16)
         && column > x
         && steps[0].phase != Phase::Measure
@@ -189,7 +189,7 @@ mod tests {
     }
 
     fn running(seconds: usize) -> Running {
-        let step = |start_ms: f64, length_ms| Step { start_ms, length_ms, tps: 10.0, phase: Phase::Measure };
+        let step = |start_ms: f64, length_ms| ChartStep { start_ms, length_ms, tps: 10.0, phase: Phase::Measure };
         Running {
             seconds: (0..seconds).map(|at| step(at as f64 * 1e3, 1e3)).collect(),
             buckets: (0..seconds * 10).map(|at| step(at as f64 * 1e2, 1e2)).collect(),

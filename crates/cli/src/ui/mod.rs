@@ -24,17 +24,17 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ratatui::buffer::Buffer;
-use truetps_compat::Farewell;
-use truetps_lab::{Event, Listener};
+use truetps_compat::InterruptMessages;
+use truetps_lab::{ExperimentEvent, Listener};
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::progress::{Progress, farewell_of_journal};
 use crate::say;
 use crate::ui::look::Palette;
-use crate::ui::model::{Model, Watch};
-use crate::ui::picture::{Moment, View, draw};
-use crate::ui::screen::Screen;
-use crate::ui::wish::{Jobs, Wish, wish};
+use crate::ui::model::{LiveWatch, Model};
+use crate::ui::picture::{Moment, PictureView, draw};
+use crate::ui::screen::TerminalScreen;
+use crate::ui::wish::{Jobs, UserRequest, wish};
 
 /// From one picture to the next, at least.
 const FRAME: Duration = Duration::from_millis(100);
@@ -46,20 +46,20 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const KEPT_MAX: usize = 1000;
 
 /// What the picture, the run and whoever hears signals share.
-pub(crate) struct Shared {
-    screen: Screen,
-    watch: Mutex<Watch>,
-    kept: Mutex<Kept>,
+pub(crate) struct SharedPicture {
+    screen: TerminalScreen,
+    watch: Mutex<LiveWatch>,
+    kept: Mutex<HeldLines>,
 }
 
 /// Lines that came while the picture was there.
 #[derive(Debug, Default)]
-struct Kept {
+struct HeldLines {
     lines: Vec<String>,
     dropped: u64,
 }
 
-impl Shared {
+impl SharedPicture {
     /// Keeps a line for later.
     pub(crate) fn keep(&self, text: &str) {
         let mut kept = held(&self.kept);
@@ -89,28 +89,30 @@ impl Shared {
 }
 
 /// Whether there is a terminal that can show it.
-pub(crate) fn check() -> Result<(), Failure> {
+pub(crate) fn check() -> Result<(), CommandFailure> {
     let hint = || "leave --ui out: progress is then a line on the terminal, and a line a trial elsewhere".to_owned();
     if !std::io::stderr().is_terminal() {
-        return Err(Failure::usage("--ui: stderr is no terminal, and the picture is drawn there").hint(hint()));
+        return Err(CommandFailure::usage("--ui: stderr is no terminal, and the picture is drawn there").hint(hint()));
     }
     if std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb") {
-        return Err(Failure::usage("--ui: the terminal cannot show a picture: TERM is not set, or `dumb`").hint(hint()));
+        return Err(
+            CommandFailure::usage("--ui: the terminal cannot show a picture: TERM is not set, or `dumb`").hint(hint())
+        );
     }
     Ok(())
 }
 
 /// The terminal, prepared for a run with this title. Nothing is shown yet.
-pub(crate) fn prepare(title: &str) -> Result<Arc<Shared>, Failure> {
-    let screen =
-        Screen::of_stderr().map_err(|error| Failure::failed(format!("--ui: cannot use the terminal: {error}")))?;
-    Ok(Arc::new(Shared { screen, watch: Mutex::new(Watch::new(title)), kept: Mutex::default() }))
+pub(crate) fn prepare(title: &str) -> Result<Arc<SharedPicture>, CommandFailure> {
+    let screen = TerminalScreen::of_stderr()
+        .map_err(|error| CommandFailure::failed(format!("--ui: cannot use the terminal: {error}")))?;
+    Ok(Arc::new(SharedPicture { screen, watch: Mutex::new(LiveWatch::new(title)), kept: Mutex::default() }))
 }
 
 /// The picture, from here to its drop.
 pub(crate) struct Ui {
-    shared: Arc<Shared>,
-    farewell: Arc<Farewell>,
+    shared: Arc<SharedPicture>,
+    farewell: Arc<InterruptMessages>,
     /// Once the picture is gone for whatever reason, the run goes on with a line.
     line: Progress,
     /// Dropped, it ends the thread that draws.
@@ -120,15 +122,19 @@ pub(crate) struct Ui {
 
 impl Ui {
     /// `stop` is raised by the first signal.
-    pub(crate) fn start(shared: Arc<Shared>, farewell: Arc<Farewell>, stop: Arc<AtomicBool>) -> Result<Self, Failure> {
-        let cannot = |error| Failure::failed(format!("--ui: cannot start: {error}"));
+    pub(crate) fn start(
+        shared: Arc<SharedPicture>,
+        farewell: Arc<InterruptMessages>,
+        stop: Arc<AtomicBool>,
+    ) -> Result<Self, CommandFailure> {
+        let cannot = |error| CommandFailure::failed(format!("--ui: cannot start: {error}"));
         let (wake, woken) = UnixStream::pair().map_err(cannot)?;
         let jobs = Jobs::register(&shared.screen.gone()).map_err(cannot)?;
         leave_on_panic(&shared);
         let (ends, ended) = channel();
         let artist = Artist {
             shared: Arc::clone(&shared),
-            view: View { keys: shared.screen.has_keys(), ..View::default() },
+            view: PictureView { keys: shared.screen.has_keys(), ..PictureView::default() },
             palette: Palette::of_environment(),
             stop,
             jobs,
@@ -154,16 +160,16 @@ impl Ui {
 }
 
 impl Listener for Ui {
-    fn event(&mut self, event: &Event<'_>) {
+    fn event(&mut self, event: &ExperimentEvent<'_>) {
         if self.shared.screen.is_gone() {
             self.shared.leave();
             return self.line.event(event);
         }
         match event {
-            Event::Journal(path) => self.journal(path),
-            Event::PutBack => self.farewell.set(String::new(), String::new()),
-            Event::Warning(text) => self.shared.keep(&format!("warning: {text}")),
-            Event::TrialEnds { trial, index, of, .. } => {
+            ExperimentEvent::Journal(path) => self.journal(path),
+            ExperimentEvent::PutBack => self.farewell.set(String::new(), String::new()),
+            ExperimentEvent::Warning(text) => self.shared.keep(&format!("warning: {text}")),
+            ExperimentEvent::TrialEnds { trial, index, of, .. } => {
                 if let Some(reason) = trial.validity.reason() {
                     let place = format!("[{}/{of}] {} block {}", index + 1, trial.name, trial.block + 1);
                     self.shared.keep(&format!("{place} {}  NOT VALID: {reason}", trial.configuration));
@@ -184,7 +190,7 @@ impl Drop for Ui {
 }
 
 /// What a panic says is to be read: it is written where the picture was.
-fn leave_on_panic(shared: &Arc<Shared>) {
+fn leave_on_panic(shared: &Arc<SharedPicture>) {
     let (shared, before) = (Arc::downgrade(shared), std::panic::take_hook());
     std::panic::set_hook(Box::new(move |panic| {
         if let Some(shared) = shared.upgrade() {
@@ -196,8 +202,8 @@ fn leave_on_panic(shared: &Arc<Shared>) {
 
 /// Draws, and listens to keys.
 struct Artist {
-    shared: Arc<Shared>,
-    view: View,
+    shared: Arc<SharedPicture>,
+    view: PictureView,
     palette: Palette,
     stop: Arc<AtomicBool>,
     jobs: Jobs,
@@ -298,19 +304,19 @@ impl Artist {
         }
     }
 
-    fn grant(&mut self, wish: Wish) {
+    fn grant(&mut self, wish: UserRequest) {
         match wish {
             // As Ctrl-C, with all that hears it.
-            Wish::Stop => crate::signals::leave_now(),
-            Wish::Freeze => {
+            UserRequest::Stop => crate::signals::leave_now(),
+            UserRequest::Freeze => {
                 let now = || (held(&self.shared.watch).model.clone(), Instant::now());
                 self.frozen = self.frozen.is_none().then(now);
                 self.view.frozen = self.frozen.is_some();
             }
-            Wish::Zoom => self.view.zoom = self.view.zoom.other(),
-            Wish::Help => self.view.help = !self.view.help,
-            Wish::Back => self.view.help = false,
-            Wish::Anew => self.shown = None,
+            UserRequest::Zoom => self.view.zoom = self.view.zoom.other(),
+            UserRequest::Help => self.view.help = !self.view.help,
+            UserRequest::Back => self.view.help = false,
+            UserRequest::Anew => self.shown = None,
         }
         if let Some(shown) = &mut self.shown {
             // Due now.

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use truetps_analysis::{LiveProbe, LiveStall, LiveStalls, ProbeNow, StallsSoFar};
-use truetps_lab::Event;
+use truetps_lab::ExperimentEvent;
 use truetps_record::{BUCKET_MS, Interval, Phase, ScheduledTrial, Trial, TrialRole};
 use truetps_report::format;
 
@@ -17,14 +17,14 @@ const WARNINGS_MAX: usize = 20;
 
 /// Throughput of one step of the chart.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Step {
+pub(crate) struct ChartStep {
     pub(crate) start_ms: f64,
     pub(crate) length_ms: f64,
     pub(crate) tps: f64,
     pub(crate) phase: Phase,
 }
 
-impl Step {
+impl ChartStep {
     pub(crate) fn end_ms(&self) -> f64 {
         self.start_ms + self.length_ms
     }
@@ -32,7 +32,7 @@ impl Step {
 
 /// One trial that is over.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Outcome {
+pub(crate) struct FinishedTrial {
     pub(crate) number: usize,
     pub(crate) configuration: String,
     pub(crate) is_twin: bool,
@@ -62,15 +62,15 @@ pub(crate) struct Running {
     pub(crate) stalls: Vec<LiveStall>,
     pub(crate) failed: u64,
     pub(crate) probe: ProbeNow,
-    pub(crate) buckets: VecDeque<Step>,
-    pub(crate) seconds: VecDeque<Step>,
+    pub(crate) buckets: VecDeque<ChartStep>,
+    pub(crate) seconds: VecDeque<ChartStep>,
     /// p99 of each interval, as long as that.
     pub(crate) p99_us: VecDeque<Option<f64>>,
 }
 
 /// What is done while no trial runs.
 #[derive(Debug, Clone)]
-pub(crate) struct Doing {
+pub(crate) struct Activity {
     pub(crate) text: String,
     pub(crate) since: Instant,
 }
@@ -79,9 +79,9 @@ pub(crate) struct Doing {
 #[derive(Debug, Clone)]
 pub(crate) struct Model {
     pub(crate) title: String,
-    pub(crate) doing: Option<Doing>,
+    pub(crate) doing: Option<Activity>,
     pub(crate) running: Option<Running>,
-    pub(crate) outcomes: VecDeque<Outcome>,
+    pub(crate) outcomes: VecDeque<FinishedTrial>,
     pub(crate) warnings: VecDeque<String>,
     pub(crate) begun: Instant,
     /// Grows with each change.
@@ -89,13 +89,13 @@ pub(crate) struct Model {
 }
 
 /// The model with what finds out what is in it.
-pub(crate) struct Watch {
+pub(crate) struct LiveWatch {
     pub(crate) model: Model,
     stalls: LiveStalls,
     probe: LiveProbe,
 }
 
-impl Watch {
+impl LiveWatch {
     pub(crate) fn new(title: &str) -> Self {
         let model = Model {
             title: title.to_owned(),
@@ -109,35 +109,35 @@ impl Watch {
         Self { model, stalls: LiveStalls::default(), probe: LiveProbe::default() }
     }
 
-    pub(crate) fn event(&mut self, event: &Event<'_>) {
+    pub(crate) fn event(&mut self, event: &ExperimentEvent<'_>) {
         self.model.version += 1;
         match event {
-            Event::Journal(_) | Event::PutBack => {}
-            Event::Preparing(step) => self.doing(step.clone()),
-            Event::Loading { rows, of } => {
+            ExperimentEvent::Journal(_) | ExperimentEvent::PutBack => {}
+            ExperimentEvent::Preparing(step) => self.doing(step.clone()),
+            ExperimentEvent::Loading { rows, of } => {
                 self.doing(format!("loading rows: {} of {}", format::count(*rows), format::count(*of)));
             }
-            Event::TrialBegins { trial, index, of, left } => self.begins(trial, *index, *of, *left),
-            Event::Interval { trial, interval, index, of, left } => {
+            ExperimentEvent::TrialBegins { trial, index, of, left } => self.begins(trial, *index, *of, *left),
+            ExperimentEvent::Interval { trial, interval, index, of, left } => {
                 if self.model.running.as_ref().is_none_or(|running| running.over || running.index != *index) {
                     self.begins(trial, *index, *of, *left);
                 }
                 self.model.doing = None;
                 self.interval(interval, *left);
             }
-            Event::Sample { sample, .. } => {
+            ExperimentEvent::Sample { sample, .. } => {
                 self.probe.sample(sample);
                 if let Some(running) = &mut self.model.running {
                     let end_ms = running.last.as_ref().map_or(f64::MIN, |last| last.start_ms + last.length_ms);
                     running.probe = self.probe.now(end_ms.max(sample.at_ms));
                 }
             }
-            Event::Suspended { suspension, .. } => {
+            ExperimentEvent::Suspended { suspension, .. } => {
                 self.stalls.suspended(*suspension);
                 self.warn(format!("warning: {}", suspended(*suspension)));
             }
-            Event::TrialEnds { trial, index, left, .. } => self.ends(trial, *index, *left),
-            Event::Warning(text) => self.warn(format!("warning: {text}")),
+            ExperimentEvent::TrialEnds { trial, index, left, .. } => self.ends(trial, *index, *left),
+            ExperimentEvent::Warning(text) => self.warn(format!("warning: {text}")),
         }
     }
 
@@ -151,7 +151,7 @@ impl Watch {
         let word = |text: &str| text.split(':').next().unwrap_or_default().to_owned();
         let same = self.model.doing.as_ref().filter(|doing| word(&doing.text) == word(&text));
         let since = same.map_or_else(Instant::now, |doing| doing.since);
-        self.model.doing = Some(Doing { text, since });
+        self.model.doing = Some(Activity { text, since });
     }
 
     fn begins(&mut self, trial: &ScheduledTrial, index: usize, of: usize, left: Duration) {
@@ -182,7 +182,7 @@ impl Watch {
         }
         running.probe = self.probe.now(interval.start_ms + interval.length_ms);
         let phase = interval.phase;
-        let whole = Step { start_ms: interval.start_ms, length_ms: interval.length_ms, tps: interval.tps, phase };
+        let whole = ChartStep { start_ms: interval.start_ms, length_ms: interval.length_ms, tps: interval.tps, phase };
         push(&mut running.seconds, whole, STEPS_MAX);
         push(&mut running.p99_us, interval.response.response_us_p99, STEPS_MAX);
         for (index, bucket) in interval.buckets.iter().enumerate() {
@@ -193,7 +193,7 @@ impl Watch {
                 let tps = f64::from(*bucket) / length_ms * 1e3;
                 push(
                     &mut running.buckets,
-                    Step { start_ms: interval.start_ms + from_ms, length_ms, tps, phase },
+                    ChartStep { start_ms: interval.start_ms + from_ms, length_ms, tps, phase },
                     STEPS_MAX,
                 );
             }
@@ -210,7 +210,7 @@ impl Watch {
             (running.left, running.over) = (left, true);
             running.measured = stalls;
         }
-        let outcome = Outcome {
+        let outcome = FinishedTrial {
             number: index + 1,
             configuration: trial.configuration.to_string(),
             is_twin: trial.role == TrialRole::AaTwin,

@@ -5,7 +5,7 @@ use truetps_analysis::{LiveWait, StallsSoFar};
 use truetps_report::format;
 
 use crate::ui::look::{FAINT, PLAIN, Pen, STRONG, bar, below, cut, cut_front};
-use crate::ui::model::{Model, Outcome, Running};
+use crate::ui::model::{FinishedTrial, Model, Running};
 
 /// Columns of a wait's name, and of its number.
 const NAME_MAX: u16 = 34;
@@ -63,7 +63,7 @@ fn stalls_told(running: &Running) -> String {
 }
 
 /// The number of a trial's stalls, and a dash where nobody could tell.
-fn stalls_of(outcome: &Outcome) -> String {
+fn stalls_of(outcome: &FinishedTrial) -> String {
     match outcome.stalls {
         StallsSoFar { judged: false, .. } => format::NOTHING.to_owned(),
         StallsSoFar { count, .. } => count.to_string(),
@@ -160,7 +160,7 @@ pub(crate) fn results(pen: &mut Pen<'_>, area: Rect, model: &Model) {
     }
 }
 
-fn result_row(pen: &mut Pen<'_>, area: Rect, row: u16, outcome: &Outcome, name: u16) {
+fn result_row(pen: &mut Pen<'_>, area: Rect, row: u16, outcome: &FinishedTrial, name: u16) {
     let twin = if outcome.is_twin { " (twin)" } else { "" };
     let number = format!("{} ", outcome.number);
     // What tells configurations apart is rather at the end.

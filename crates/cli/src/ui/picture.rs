@@ -22,7 +22,7 @@ const SMALLEST: (u16, u16) = (30, 8);
 
 /// How the user wants it.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct View {
+pub(crate) struct PictureView {
     pub(crate) frozen: bool,
     pub(crate) help: bool,
     pub(crate) zoom: Zoom,
@@ -39,7 +39,7 @@ pub(crate) struct Moment {
 }
 
 /// Draws all of it.
-pub(crate) fn draw(model: &Model, view: View, palette: Palette, now: Moment, buffer: &mut Buffer) {
+pub(crate) fn draw(model: &Model, view: PictureView, palette: Palette, now: Moment, buffer: &mut Buffer) {
     let area = *buffer.area();
     let pen = &mut Pen { buffer, palette };
     if area.width < SMALLEST.0 || area.height < SMALLEST.1 {
@@ -83,7 +83,7 @@ fn state(model: &Model, now: Moment) -> String {
     }
 }
 
-fn draw_header(pen: &mut Pen<'_>, area: Rect, model: &Model, view: View, now: Moment) {
+fn draw_header(pen: &mut Pen<'_>, area: Rect, model: &Model, view: PictureView, now: Moment) {
     let x = pen.text(area, 0, 0, "truetps  ", STRONG);
     let end = pen.text(area, x, 0, &model.title, PLAIN);
     let word = match (now.stopping, view.frozen) {
@@ -120,7 +120,7 @@ fn draw_header(pen: &mut Pen<'_>, area: Rect, model: &Model, view: View, now: Mo
     pen.right(area, 2, &state, STRONG);
 }
 
-fn draw_footer(pen: &mut Pen<'_>, area: Rect, model: &Model, view: View, now: Moment) {
+fn draw_footer(pen: &mut Pen<'_>, area: Rect, model: &Model, view: PictureView, now: Moment) {
     if now.stopping {
         let text = "ending, and keeping what was measured; Ctrl-C once more leaves now";
         pen.text(area, 0, 0, text, pen.palette.warning());
@@ -128,9 +128,9 @@ fn draw_footer(pen: &mut Pen<'_>, area: Rect, model: &Model, view: View, now: Mo
     }
     let mut x = 0;
     let keys: &[(&str, &str)] = match view {
-        View { keys: false, .. } => &[],
-        View { help: true, .. } => &[("?", "back"), ("q", "stop and summarise")],
-        View { frozen: true, .. } => &[("p", "go on"), ("q", "stop and summarise"), ("?", "help")],
+        PictureView { keys: false, .. } => &[],
+        PictureView { help: true, .. } => &[("?", "back"), ("q", "stop and summarise")],
+        PictureView { frozen: true, .. } => &[("p", "go on"), ("q", "stop and summarise"), ("?", "help")],
         _ => &[("q", "stop and summarise"), ("p", "freeze"), ("s", "steps"), ("?", "help")],
     };
     for (key, what) in keys {
@@ -220,7 +220,7 @@ fn warning_row(pen: &mut Pen<'_>, area: Rect, model: &Model) {
     pen.text(area, 0, 0, &text, pen.palette.warning());
 }
 
-fn with_lines(pen: &mut Pen<'_>, area: Rect, model: &Model, view: View) {
+fn with_lines(pen: &mut Pen<'_>, area: Rect, model: &Model, view: PictureView) {
     let warning = u16::from(!model.warnings.is_empty());
     let latency = u16::from(area.height >= 11);
     let [plot, figures, p99, lines, last] = Layout::vertical([
@@ -243,7 +243,7 @@ fn with_lines(pen: &mut Pen<'_>, area: Rect, model: &Model, view: View) {
     warning_row(pen, last, model);
 }
 
-fn with_panels(pen: &mut Pen<'_>, area: Rect, model: &Model, view: View) {
+fn with_panels(pen: &mut Pen<'_>, area: Rect, model: &Model, view: PictureView) {
     let warning = u16::from(!model.warnings.is_empty());
     let is_wide = area.width >= WIDE;
     let panel = (area.height / 4).clamp(5, 12);

@@ -27,7 +27,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(5);
 const SMALLEST_LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
 
 /// One terminal. It may be shown on and hidden from several times, and is left for good once.
-pub(crate) struct Screen {
+pub(crate) struct TerminalScreen {
     terminal: OwnedFd,
     /// What the terminal was set to; there while the picture is on it.
     before: Mutex<Option<Termios>>,
@@ -36,7 +36,7 @@ pub(crate) struct Screen {
     gone: Arc<AtomicBool>,
 }
 
-impl Screen {
+impl TerminalScreen {
     /// The terminal that stderr is. It is not changed yet.
     pub(crate) fn of_stderr() -> io::Result<Self> {
         // Opened anew, so that not waiting for a slow terminal is this program's alone; another user's cannot be.
@@ -188,7 +188,7 @@ impl Screen {
     }
 }
 
-impl Drop for Screen {
+impl Drop for TerminalScreen {
     fn drop(&mut self) {
         self.leave();
     }

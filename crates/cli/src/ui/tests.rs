@@ -12,16 +12,16 @@ use ratatui::style::{Color, Modifier};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 use truetps_analysis::StallsSoFar;
-use truetps_lab::Event;
+use truetps_lab::ExperimentEvent;
 use truetps_record::{
     Configuration, Counts, Interval, LatencyFigures, Phase, ProbeSample, ProbeSource, ScheduledTrial, SettingValue,
     Trial, TrialRole,
 };
 
 use super::look::Palette;
-use super::model::{Outcome, Watch};
-use super::picture::{Moment, View, draw};
-use super::screen::Screen;
+use super::model::{FinishedTrial, LiveWatch};
+use super::picture::{Moment, PictureView, draw};
+use super::screen::TerminalScreen;
 
 fn scheduled() -> ScheduledTrial {
     let levels = IndexMap::from([
@@ -61,16 +61,16 @@ fn sample(at_ms: f64, values: &[(&str, f64)]) -> ProbeSample {
 }
 
 /// Two seconds of warm-up, three of 1,000 transactions, a stall of 1.5 s, and a second of what was before.
-fn with_stall() -> Watch {
-    let mut watch = Watch::new("sync-sweep");
+fn with_stall() -> LiveWatch {
+    let mut watch = LiveWatch::new("sync-sweep");
     let (trial, left) = (scheduled(), Duration::from_secs(250));
-    watch.event(&Event::TrialBegins { trial: &trial, index: 2, of: 64, left });
+    watch.event(&ExperimentEvent::TrialBegins { trial: &trial, index: 2, of: 64, left });
     for second in 0..8 {
         let interval = interval(second, |bucket| match (second, bucket) {
             (5, 5..) | (6, _) => 0,
             _ => 100,
         });
-        watch.event(&Event::Interval { trial: &trial, interval: &interval, index: 2, of: 64, left });
+        watch.event(&ExperimentEvent::Interval { trial: &trial, interval: &interval, index: 2, of: 64, left });
     }
     let values = [
         ("session.Commit", 12.0),
@@ -79,14 +79,14 @@ fn with_stall() -> Watch {
         ("status.Innodb_checkpoint_max_age", 100.0),
         ("wait.wait/io/file/sql/binlog.us", 0.0),
     ];
-    watch.event(&Event::Sample { trial: &trial, sample: &sample(7000.0, &values) });
+    watch.event(&ExperimentEvent::Sample { trial: &trial, sample: &sample(7000.0, &values) });
     let waited = [("wait.wait/io/file/sql/binlog.us", 2.5e6)];
-    watch.event(&Event::Sample { trial: &trial, sample: &sample(8000.0, &waited) });
-    watch.event(&Event::Warning("the disk is nearly full".to_owned()));
+    watch.event(&ExperimentEvent::Sample { trial: &trial, sample: &sample(8000.0, &waited) });
+    watch.event(&ExperimentEvent::Warning("the disk is nearly full".to_owned()));
     watch
 }
 
-fn picture(watch: &Watch, columns: u16, rows: u16, view: View) -> Buffer {
+fn picture(watch: &LiveWatch, columns: u16, rows: u16, view: PictureView) -> Buffer {
     let mut buffer = Buffer::empty(Rect::new(0, 0, columns, rows));
     let now = Moment { at: watch.model.begun, stopping: false };
     draw(&watch.model, view, Palette { colour: true }, now, &mut buffer);
@@ -104,13 +104,13 @@ fn check(buffer: &Buffer, expect: &str) {
     assert_eq!(seen, expect.trim_matches('\n'), "\n{seen}\n");
 }
 
-const KEYS: View = View { keys: true, ..NO_KEYS };
-const NO_KEYS: View = View { frozen: false, help: false, zoom: super::chart::Zoom::Whole, keys: false };
+const KEYS: PictureView = PictureView { keys: true, ..NO_KEYS };
+const NO_KEYS: PictureView = PictureView { frozen: false, help: false, zoom: super::chart::Zoom::Whole, keys: false };
 
 #[test]
 fn before_the_first_interval() {
-    let mut watch = Watch::new("sync-sweep");
-    watch.event(&Event::Loading { rows: 1000, of: 200_000 });
+    let mut watch = LiveWatch::new("sync-sweep");
+    watch.event(&ExperimentEvent::Loading { rows: 1000, of: 200_000 });
     check(&picture(&watch, 60, 16, KEYS), include_str!("pictures/before.txt"));
 }
 
@@ -128,7 +128,7 @@ fn a_usual_terminal() {
 fn a_large_terminal() {
     let mut watch = with_stall();
     let judged = StallsSoFar { judged: true, ..StallsSoFar::default() };
-    let outcome = Outcome {
+    let outcome = FinishedTrial {
         number: 1,
         configuration: "innodb_flush_log_at_trx_commit=2 connections=50".to_owned(),
         is_twin: false,
@@ -138,26 +138,26 @@ fn a_large_terminal() {
         stalls: StallsSoFar { count: 3, longest_ms: 500.0, ..judged },
         not_valid: None,
     };
-    let not_judged = Outcome { number: 2, is_twin: true, stalls: StallsSoFar::default(), ..outcome.clone() };
-    let invalid = Outcome { number: 3, not_valid: Some("the server died".to_owned()), ..outcome.clone() };
+    let not_judged = FinishedTrial { number: 2, is_twin: true, stalls: StallsSoFar::default(), ..outcome.clone() };
+    let invalid = FinishedTrial { number: 3, not_valid: Some("the server died".to_owned()), ..outcome.clone() };
     watch.model.outcomes.extend([outcome, not_judged, invalid]);
     check(&picture(&watch, 130, 34, KEYS), include_str!("pictures/large.txt"));
 }
 
 #[test]
 fn a_trial_that_ends_has_the_stalls_of_its_report() {
-    let mut watch = Watch::new("sync-sweep");
+    let mut watch = LiveWatch::new("sync-sweep");
     let (trial, left) = (scheduled(), Duration::ZERO);
-    watch.event(&Event::TrialBegins { trial: &trial, index: 2, of: 64, left });
+    watch.event(&ExperimentEvent::TrialBegins { trial: &trial, index: 2, of: 64, left });
     // It stands still from the beginning of the measure phase on: there is no level to be below.
     for second in 2..6 {
         let mut interval = interval(second, |_| 0);
         interval.counts.in_flight = 4;
-        watch.event(&Event::Interval { trial: &trial, interval: &interval, index: 2, of: 64, left });
+        watch.event(&ExperimentEvent::Interval { trial: &trial, interval: &interval, index: 2, of: 64, left });
     }
     let text = include_str!("../../../report/testdata/before-probe/trial-0001/run.json");
     let ended: Trial = serde_json::from_str(text).unwrap();
-    watch.event(&Event::TrialEnds { trial: &ended, index: 2, of: 64, left });
+    watch.event(&ExperimentEvent::TrialEnds { trial: &ended, index: 2, of: 64, left });
     let stalls = watch.model.outcomes.iter().next().unwrap().stalls;
     assert_eq!((stalls.count, stalls.longest_ms), (1, 4000.0));
 }
@@ -165,12 +165,12 @@ fn a_trial_that_ends_has_the_stalls_of_its_report() {
 #[test]
 fn any_size_is_drawn() {
     let watch = with_stall();
-    let help = View { help: true, ..KEYS };
+    let help = PictureView { help: true, ..KEYS };
     for columns in [1, 2, 7, 9, 29, 30, 31, 45, 59, 79, 119, 120, 121, 300] {
         for rows in [1, 2, 3, 7, 8, 9, 11, 15, 23, 24, 25, 29, 30, 80] {
             for view in [KEYS, help] {
                 picture(&watch, columns, rows, view);
-                picture(&Watch::new("x"), columns, rows, view);
+                picture(&LiveWatch::new("x"), columns, rows, view);
             }
         }
     }
@@ -192,7 +192,7 @@ fn without_colour_the_same_is_said() {
 #[test]
 fn a_request_to_end_and_a_frozen_picture_are_words() {
     let watch = with_stall();
-    let frozen = View { frozen: true, ..KEYS };
+    let frozen = PictureView { frozen: true, ..KEYS };
     assert!(lines(&picture(&watch, 80, 24, frozen))[0].ends_with("FROZEN"));
     let mut buffer = Buffer::empty(Rect::new(0, 0, 80, 24));
     let now = Moment { at: Instant::now(), stopping: true };
@@ -242,14 +242,14 @@ fn a_terminal_may_claim_any_size() {
     let (_ours, theirs) = terminal();
     let size = Winsize { ws_row: u16::MAX, ws_col: u16::MAX, ws_xpixel: 0, ws_ypixel: 0 };
     tcsetwinsize(&theirs, size).unwrap();
-    assert_eq!(Screen::on(theirs).unwrap().size(), Rect::new(0, 0, 1000, 300));
+    assert_eq!(TerminalScreen::on(theirs).unwrap().size(), Rect::new(0, 0, 1000, 300));
 }
 
 #[test]
 fn a_terminal_is_left_once_and_nothing_is_written_after() {
     let (mut ours, theirs) = terminal();
     let watched = theirs.try_clone().unwrap();
-    let screen = Screen::on(theirs).unwrap();
+    let screen = TerminalScreen::on(theirs).unwrap();
     assert!(screen.show() && is_raw(&watched));
     screen.write(b"one").unwrap();
     assert_eq!(received(&mut ours, "one"), "\x1b[?1049h\x1b[0m\x1b[2J\x1b[H\x1b[?25lone");
@@ -269,7 +269,7 @@ fn a_terminal_is_left_once_and_nothing_is_written_after() {
 fn a_terminal_that_takes_nothing_does_not_hold_the_end() {
     let (_ours, theirs) = terminal();
     let watched = theirs.try_clone().unwrap();
-    let screen = Screen::on(theirs).unwrap();
+    let screen = TerminalScreen::on(theirs).unwrap();
     assert!(screen.show());
     let begun = Instant::now();
     std::thread::scope(|scope| {
@@ -285,10 +285,10 @@ fn a_terminal_that_takes_nothing_does_not_hold_the_end() {
 fn a_panic_leaves_the_terminal_before_it_is_told() {
     let (mut ours, theirs) = terminal();
     let watched = theirs.try_clone().unwrap();
-    let screen = Screen::on(theirs).unwrap();
-    let shared = std::sync::Arc::new(super::Shared {
+    let screen = TerminalScreen::on(theirs).unwrap();
+    let shared = std::sync::Arc::new(super::SharedPicture {
         screen,
-        watch: std::sync::Mutex::new(Watch::new("x")),
+        watch: std::sync::Mutex::new(LiveWatch::new("x")),
         kept: std::sync::Mutex::default(),
     });
     assert!(shared.screen.show());

@@ -9,7 +9,7 @@ use signal_hook::flag;
 use signal_hook::low_level::emulate_default_handler;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wish {
+pub(crate) enum UserRequest {
     /// End the run; a second one: at once.
     Stop,
     Freeze,
@@ -21,7 +21,7 @@ pub(crate) enum Wish {
 }
 
 /// What was typed at once. Keys that are more than one byte (arrows, letters of other scripts) mean nothing.
-pub(crate) fn wish(bytes: &[u8]) -> Vec<Wish> {
+pub(crate) fn wish(bytes: &[u8]) -> Vec<UserRequest> {
     const CTRL_C: u8 = 0x03;
     const CTRL_L: u8 = 0x0c;
     const ESCAPE: u8 = 0x1b;
@@ -30,12 +30,12 @@ pub(crate) fn wish(bytes: &[u8]) -> Vec<Wish> {
     while let Some((byte, behind)) = rest.split_first() {
         rest = behind;
         wishes.extend(match *byte {
-            b'q' | b'Q' | CTRL_C => Some(Wish::Stop),
-            b'p' | b'P' | b' ' => Some(Wish::Freeze),
-            b's' | b'S' => Some(Wish::Zoom),
-            b'?' | b'h' | b'H' => Some(Wish::Help),
-            CTRL_L => Some(Wish::Anew),
-            ESCAPE if behind.is_empty() => Some(Wish::Back),
+            b'q' | b'Q' | CTRL_C => Some(UserRequest::Stop),
+            b'p' | b'P' | b' ' => Some(UserRequest::Freeze),
+            b's' | b'S' => Some(UserRequest::Zoom),
+            b'?' | b'h' | b'H' => Some(UserRequest::Help),
+            CTRL_L => Some(UserRequest::Anew),
+            ESCAPE if behind.is_empty() => Some(UserRequest::Back),
             ESCAPE => {
                 rest = after_sequence(behind);
                 None
@@ -105,18 +105,18 @@ mod tests {
 
     #[test]
     fn keys() {
-        let check = |bytes: &[u8], expect: &[Wish]| assert_eq!(wish(bytes), expect, "{bytes:?}");
-        check(b"q", &[Wish::Stop]);
-        check(b"qq", &[Wish::Stop, Wish::Stop]);
-        check(b" p", &[Wish::Freeze, Wish::Freeze]);
-        check(b"?", &[Wish::Help]);
-        check(b"\x1b", &[Wish::Back]);
+        let check = |bytes: &[u8], expect: &[UserRequest]| assert_eq!(wish(bytes), expect, "{bytes:?}");
+        check(b"q", &[UserRequest::Stop]);
+        check(b"qq", &[UserRequest::Stop, UserRequest::Stop]);
+        check(b" p", &[UserRequest::Freeze, UserRequest::Freeze]);
+        check(b"?", &[UserRequest::Help]);
+        check(b"\x1b", &[UserRequest::Back]);
         // An arrow, and a letter with q in its bytes nowhere.
         check(b"\x1b[A", &[]);
         check(b"\x1bOq", &[]);
-        check(b"\x1b[1;5Hp\x1b[Aq", &[Wish::Freeze, Wish::Stop]);
+        check(b"\x1b[1;5Hp\x1b[Aq", &[UserRequest::Freeze, UserRequest::Stop]);
         check(b"\x1b[", &[]);
-        check(b"\x1bq?", &[Wish::Help]);
+        check(b"\x1bq?", &[UserRequest::Help]);
         check("ä".as_bytes(), &[]);
     }
 }

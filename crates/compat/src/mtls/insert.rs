@@ -16,32 +16,34 @@ use truetps_record::{
 };
 use truetps_workload::{Commit, TableInsert};
 
-use super::log::Log;
-use super::options::Options;
-use super::{FAILED, GOOD, INTERRUPTED, NAME, Stopped, failed, full_name, refused, table, target};
-use crate::recording::{Place, Recording, Turn, server_facts};
-use crate::run::{ANSWER_TIMEOUT, Asked, Driven, FAILED_SHARE_MAX, drive, make_room, unless_stopped, workers};
-use crate::truth::{Truth, error_text};
+use super::log::MtlsLog;
+use super::options::MtlsOptions;
+use super::{FAILED, GOOD, INTERRUPTED, MtlsExit, NAME, failed, full_name, refused, table, target};
+use crate::recording::{CompatRecording, RunsFolder, TrialTurn, server_facts};
+use crate::run::{
+    ANSWER_TIMEOUT, FAILED_SHARE_MAX, RunRequest, TrialResult, drive, make_room, unless_stopped, workers,
+};
+use crate::truth::{Supplement, error_text};
 
 /// ER_NO_SUCH_TABLE.
 const NO_SUCH_TABLE: u16 = 1146;
 
-pub(super) struct Bench<'a> {
-    pub(super) options: &'a Options,
+pub(super) struct InsertRun<'a> {
+    pub(super) options: &'a MtlsOptions,
     pub(super) cores: u32,
     pub(super) stop: &'a AtomicBool,
     pub(super) command: Vec<String>,
 }
 
-impl Bench<'_> {
-    pub(super) fn insert(&self, log: &mut Log<'_>, out: &mut dyn Write) -> Result<u8, Stopped> {
+impl InsertRun<'_> {
+    pub(super) fn insert(&self, log: &mut MtlsLog<'_>, out: &mut dyn Write) -> Result<u8, MtlsExit> {
         let options = self.options;
         let table = table(options, options.batch)?;
         self.check_batch()?;
         make_room(options.parallel).map_err(failed)?;
         let insert = TableInsert::new(&table, options.batch, Dialect::Mysql);
         let runs = Some(Path::new(&options.runs)).filter(|runs| *runs != Path::new("none"));
-        let place = Place::choose(runs).map_err(failed)?;
+        let place = RunsFolder::choose(runs).map_err(failed)?;
         let (admin, server) = self.connect()?;
         let asked = target(options)?;
         let warning = unless_stopped(self.stop, move || replication_warning(&asked)).flatten();
@@ -50,7 +52,7 @@ impl Bench<'_> {
         }
         let recording = self.begin(&place, &table, server)?;
         self.log_beginning(&insert, log);
-        let mut truth = Truth::new(if options.batch == 1 { "rows" } else { "INSERTs" }, options.seed);
+        let mut truth = Supplement::new(if options.batch == 1 { "rows" } else { "INSERTs" }, options.seed);
         let driven = self.drive(&insert, &admin, &recording, &mut truth)?;
         for other in &driven.others {
             log.info(&format!("{other} put load on this host, too"));
@@ -68,8 +70,8 @@ impl Bench<'_> {
         })
     }
 
-    fn check_batch(&self) -> Result<(), Stopped> {
-        let Options { rows, batch, time, .. } = self.options;
+    fn check_batch(&self) -> Result<(), MtlsExit> {
+        let MtlsOptions { rows, batch, time, .. } = self.options;
         if time.is_some() || rows.is_multiple_of(u64::from(*batch)) {
             return Ok(());
         }
@@ -77,7 +79,7 @@ impl Bench<'_> {
     }
 
     /// Somebody who asks which server it is, and which process.
-    fn connect(&self) -> Result<(Client, ServerFacts), Stopped> {
+    fn connect(&self) -> Result<(Client, ServerFacts), MtlsExit> {
         let (target, columns) = (target(self.options)?, format!("SHOW COLUMNS FROM {}", full_name(self.options)));
         let connected = unless_stopped(self.stop, move || -> Result<_, DriverError> {
             let mut admin = Client::connect(&target, ANSWER_TIMEOUT)?;
@@ -92,20 +94,25 @@ impl Bench<'_> {
         connected.map_err(|error| refused(&error))
     }
 
-    fn begin(&self, place: &Place, table: &GeneratedTable, server: ServerFacts) -> Result<Recording, Stopped> {
-        let turn = Turn { block: 0, configuration: self.configuration() };
+    fn begin(
+        &self,
+        place: &RunsFolder,
+        table: &GeneratedTable,
+        server: ServerFacts,
+    ) -> Result<CompatRecording, MtlsExit> {
+        let turn = TrialTurn { block: 0, configuration: self.configuration() };
         let endpoint = target(self.options)?.endpoint(0).to_string();
         let (plan, command) = (self.plan(table), self.command.clone());
-        Recording::begin(place, plan, &[turn], server, endpoint, command, self.asked().workers).map_err(failed)
+        CompatRecording::begin(place, plan, &[turn], server, endpoint, command, self.asked().workers).map_err(failed)
     }
 
     fn drive(
         &self,
         insert: &TableInsert,
         admin: &Client,
-        recording: &Recording,
-        truth: &mut Truth,
-    ) -> Result<Driven, Stopped> {
+        recording: &CompatRecording,
+        truth: &mut Supplement,
+    ) -> Result<TrialResult, MtlsExit> {
         let asked = self.asked();
         let workload = insert.workload(Commit::EveryWithoutBegin(NonZeroU32::MIN), asked.seed).map_err(failed)?;
         let context = TrialContext {
@@ -123,9 +130,9 @@ impl Bench<'_> {
         drive(recording, 0, &context, asked.transactions, truth).map_err(failed)
     }
 
-    fn asked(&self) -> Asked {
+    fn asked(&self) -> RunRequest {
         let options = self.options;
-        Asked {
+        RunRequest {
             clients: options.parallel,
             workers: workers(options.workers, self.cores),
             transactions: options.time.is_none().then(|| options.rows / u64::from(options.batch)),
@@ -135,7 +142,7 @@ impl Bench<'_> {
         }
     }
 
-    fn log_beginning(&self, insert: &TableInsert, log: &mut Log<'_>) {
+    fn log_beginning(&self, insert: &TableInsert, log: &mut MtlsLog<'_>) {
         let options = self.options;
         log.info(&format!("start time = {}", clock::epoch_s()));
         stars(log);
@@ -146,7 +153,7 @@ impl Bench<'_> {
     }
 
     /// Why the run is not what was asked for, if so, and the original's last line behind it.
-    fn log_end(&self, driven: &Driven, truth: &Truth, log: &mut Log<'_>) {
+    fn log_end(&self, driven: &TrialResult, truth: &Supplement, log: &mut MtlsLog<'_>) {
         stars(log);
         log.info(&format!("stop time = {}", clock::epoch_s()));
         for error in truth.errors() {
@@ -195,7 +202,7 @@ impl Bench<'_> {
     }
 }
 
-fn stars(log: &mut Log<'_>) {
+fn stars(log: &mut MtlsLog<'_>) {
     log.info("****");
     log.info("****");
 }

@@ -5,7 +5,7 @@ use std::io::Write;
 use super::NAME;
 use super::options::LogLevel;
 
-pub(super) struct Log<'a> {
+pub(super) struct MtlsLog<'a> {
     pub(super) out: &'a mut dyn Write,
     pub(super) level: LogLevel,
     pub(super) pid: u32,
@@ -13,7 +13,7 @@ pub(super) struct Log<'a> {
     pub(super) now: fn() -> String,
 }
 
-impl Log<'_> {
+impl MtlsLog<'_> {
     pub(super) fn info(&mut self, text: &str) {
         self.line(LogLevel::Info, "INFO", text);
     }
@@ -51,7 +51,7 @@ mod tests {
     fn a_message_of_a_server_moves_no_cursor() {
         let mut out = Vec::new();
         let mut log =
-            Log { out: &mut out, level: LogLevel::Info, pid: 7, now: || "2026-11-22T07:11:32.143Z".to_owned() };
+            MtlsLog { out: &mut out, level: LogLevel::Info, pid: 7, now: || "2026-11-22T07:11:32.143Z".to_owned() };
         log.error("1064: near '\u{1b}[2J\n\u{202e}'");
         assert!(String::from_utf8(out).unwrap().ends_with("  ERROR  1064: near ' [2J  '\n"));
     }
@@ -60,7 +60,7 @@ mod tests {
     fn a_line() {
         let mut out = Vec::new();
         let mut log =
-            Log { out: &mut out, level: LogLevel::Info, pid: 7, now: || "2026-11-22T07:11:32.1434Z".to_owned() };
+            MtlsLog { out: &mut out, level: LogLevel::Info, pid: 7, now: || "2026-11-22T07:11:32.1434Z".to_owned() };
         log.info("****");
         log.level = LogLevel::Error;
         log.info("not said");

@@ -13,13 +13,13 @@ use truetps_probe::clock;
 use truetps_record::{GeneratedTable, PlanError};
 use truetps_workload::TableInsert;
 
-use self::insert::Bench;
-use self::log::Log;
-use self::options::{Action, Options};
+use self::insert::InsertRun;
+use self::log::MtlsLog;
+use self::options::{MtlsAction, MtlsOptions};
 use crate::ending::PATIENCE;
 use crate::recording::said;
 use crate::run::{ANSWER_TIMEOUT, STATEMENT_TIMEOUT, unless_stopped};
-use crate::{World, mask, ssl};
+use crate::{CompatEnv, mask, ssl};
 
 /// The name in messages.
 const NAME: &str = "mtls-perf-bench";
@@ -31,13 +31,13 @@ const REFUSED: u8 = 3;
 const INTERRUPTED: u8 = 130;
 
 /// Runs a command line of mtls-perf-bench, its name first. Returns the exit status.
-pub fn run(mut arguments: Vec<OsString>, world: &mut World<'_>) -> u8 {
+pub fn run(mut arguments: Vec<OsString>, world: &mut CompatEnv<'_>) -> u8 {
     let command = without_secrets(&arguments);
     // The usage names what was typed: the word of another program, or a link with a name of its own.
     if let Some(name) = arguments.first_mut().filter(|name| *name == "mtls") {
         *name = "truetps mtls".into();
     }
-    let options = match Options::try_parse_from(arguments) {
+    let options = match MtlsOptions::try_parse_from(arguments) {
         Ok(options) => options,
         Err(error) => {
             let text = error.render().to_string();
@@ -48,17 +48,17 @@ pub fn run(mut arguments: Vec<OsString>, world: &mut World<'_>) -> u8 {
     };
     let pid = std::process::id();
     let (err, level) = (&mut *world.err, options.log_level);
-    let mut log = Log { out: err, level, pid, now: clock::now_rfc3339_ms };
+    let mut log = MtlsLog { out: err, level, pid, now: clock::now_rfc3339_ms };
     let done = match options.action {
-        Action::Create => create(&options, &mut log, &world.stop),
-        Action::Drop => drop_table(&options, &mut log, &world.stop),
-        Action::Insert => {
+        MtlsAction::Create => create(&options, &mut log, &world.stop),
+        MtlsAction::Drop => drop_table(&options, &mut log, &world.stop),
+        MtlsAction::Insert => {
             let seconds = PATIENCE.as_secs();
             let first = format!(
                 "{NAME}: interrupted: rows that are under way are ended after {seconds} s; Ctrl-C again leaves"
             );
             world.farewell.set(format!("{first} at once\n"), String::new());
-            let bench = Bench { options: &options, cores: world.cores, stop: &world.stop, command };
+            let bench = InsertRun { options: &options, cores: world.cores, stop: &world.stop, command };
             bench.insert(&mut log, world.out)
         }
     };
@@ -72,9 +72,9 @@ pub fn run(mut arguments: Vec<OsString>, world: &mut World<'_>) -> u8 {
 }
 
 /// The exit status, and a line of the log.
-type Stopped = (u8, String);
+type MtlsExit = (u8, String);
 
-fn refused(error: &DriverError) -> Stopped {
+fn refused(error: &DriverError) -> MtlsExit {
     let text = match error {
         DriverError::Server(error) => format!("{} ({}): {}", error.code, error.sqlstate, error.message),
         other => said(other),
@@ -83,12 +83,12 @@ fn refused(error: &DriverError) -> Stopped {
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "for map_err")]
-fn failed(error: impl ToString) -> Stopped {
+fn failed(error: impl ToString) -> MtlsExit {
     (FAILED, error.to_string())
 }
 
 /// What is wrong with the table, by the option that says so.
-fn wrong_table(error: PlanError) -> Stopped {
+fn wrong_table(error: PlanError) -> MtlsExit {
     let PlanError::Value { key, problem } = &error else { return failed(error) };
     match key.strip_prefix("workload.table.") {
         Some("name") => failed(format!("--table: {problem}")),
@@ -98,7 +98,7 @@ fn wrong_table(error: PlanError) -> Stopped {
     }
 }
 
-fn target(options: &Options) -> Result<Target, Stopped> {
+fn target(options: &MtlsOptions) -> Result<Target, MtlsExit> {
     let endpoint = match &options.socket {
         Some(path) => Endpoint::Unix(path.clone()),
         None => Endpoint::Tcp { host: options.host.clone(), port: options.port },
@@ -119,7 +119,7 @@ fn target(options: &Options) -> Result<Target, Stopped> {
 }
 
 /// The table as it is asked for, with so many rows in an INSERT, checked as a plan of it is.
-fn table(options: &Options, rows_per_insert: u32) -> Result<GeneratedTable, Stopped> {
+fn table(options: &MtlsOptions, rows_per_insert: u32) -> Result<GeneratedTable, MtlsExit> {
     let table = GeneratedTable {
         name: options.table.clone(),
         rows: 0,
@@ -140,7 +140,7 @@ fn table(options: &Options, rows_per_insert: u32) -> Result<GeneratedTable, Stop
     };
     if table.value_columns() == 0 {
         return Err(failed(match options.action {
-            Action::Insert => "columns counts equal 0".to_owned(),
+            MtlsAction::Insert => "columns counts equal 0".to_owned(),
             _ => format!("do not have any columns in table {}.{}", options.database, options.table),
         }));
     }
@@ -148,7 +148,7 @@ fn table(options: &Options, rows_per_insert: u32) -> Result<GeneratedTable, Stop
     Ok(table)
 }
 
-fn create(options: &Options, log: &mut Log<'_>, stop: &AtomicBool) -> Result<u8, Stopped> {
+fn create(options: &MtlsOptions, log: &mut MtlsLog<'_>, stop: &AtomicBool) -> Result<u8, MtlsExit> {
     let sql = TableInsert::new(&table(options, 1)?, 1, Dialect::Mysql).create_sql;
     // The blanks are the original's: they show in its log.
     let (head, full) = (format!("table {} (", options.table), format!("table {} ( ", full_name(options)));
@@ -157,7 +157,7 @@ fn create(options: &Options, log: &mut Log<'_>, stop: &AtomicBool) -> Result<u8,
     execute(options, sql, log, stop)
 }
 
-fn drop_table(options: &Options, log: &mut Log<'_>, stop: &AtomicBool) -> Result<u8, Stopped> {
+fn drop_table(options: &MtlsOptions, log: &mut MtlsLog<'_>, stop: &AtomicBool) -> Result<u8, MtlsExit> {
     // Of the table nothing but its name matters here.
     let named = GeneratedTable { name: options.table.clone(), ints: 1, ..GeneratedTable::default() };
     named.check(1).map_err(wrong_table)?;
@@ -167,7 +167,7 @@ fn drop_table(options: &Options, log: &mut Log<'_>, stop: &AtomicBool) -> Result
 }
 
 /// Waits as long as the server takes, and no longer than the user.
-fn execute(options: &Options, sql: String, log: &mut Log<'_>, stop: &AtomicBool) -> Result<u8, Stopped> {
+fn execute(options: &MtlsOptions, sql: String, log: &mut MtlsLog<'_>, stop: &AtomicBool) -> Result<u8, MtlsExit> {
     let target = target(options)?;
     let done = unless_stopped(stop, move || {
         let mut client = Client::connect(&target, ANSWER_TIMEOUT)?;
@@ -183,7 +183,7 @@ fn execute(options: &Options, sql: String, log: &mut Log<'_>, stop: &AtomicBool)
 }
 
 /// Without quotes where none are needed: as the original shows it.
-fn full_name(options: &Options) -> String {
+fn full_name(options: &MtlsOptions) -> String {
     let database = &options.database;
     let is_plain = database.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     let database = if is_plain { database.clone() } else { format!("`{}`", database.replace('`', "``")) };
@@ -229,7 +229,7 @@ mod tests {
     #[test]
     fn a_table_that_no_server_takes_is_refused_by_its_option() {
         let check = |words: &[&str], expect: &str| {
-            let options = Options::try_parse_from([&["mtls"], words].concat()).unwrap();
+            let options = MtlsOptions::try_parse_from([&["mtls"], words].concat()).unwrap();
             let (exit, text) = table(&options, options.batch).unwrap_err();
             assert_eq!((exit, text.contains(expect)), (FAILED, true), "{text}");
         };
@@ -246,7 +246,7 @@ mod tests {
     fn tls_is_asked_for_by_the_options_of_mysql() {
         let read = |words: &[&str]| {
             let options =
-                Options::try_parse_from([&["mtls", "insert"], words].concat()).map_err(|error| error.to_string());
+                MtlsOptions::try_parse_from([&["mtls", "insert"], words].concat()).map_err(|error| error.to_string());
             target(&options?).map(|target| target.tls).map_err(|(exit, text)| format!("{exit}: {text}"))
         };
         let mode = |words: &[&str]| read(words).unwrap().mode;
@@ -272,7 +272,7 @@ mod tests {
     fn a_database_is_quoted_where_it_must_be() {
         let check = |database: &str, expect: &str| {
             let option = format!("--database={database}");
-            assert_eq!(full_name(&Options::try_parse_from(["mtls", "drop", &option]).unwrap()), expect);
+            assert_eq!(full_name(&MtlsOptions::try_parse_from(["mtls", "drop", &option]).unwrap()), expect);
         };
         check("temp_db1", "temp_db1.t");
         check("my-db`", "`my-db```.t");

@@ -22,8 +22,8 @@ use crate::ssl::ssl_mode;
                   server refused; 130 interrupted."
 )]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
-pub(super) struct Options {
-    pub(super) action: Action,
+pub(super) struct MtlsOptions {
+    pub(super) action: MtlsAction,
     /// Host of the server, always by TCP
     #[arg(long, default_value = "127.0.0.1")]
     pub(super) host: String,
@@ -137,7 +137,7 @@ const NUMBER_MAX: u64 = i64::MAX as u64;
 const OURS: &str = "Options that mtls-perf-bench does not have";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Action {
+pub(super) enum MtlsAction {
     /// Make the table
     Create,
     /// Drop it
@@ -174,8 +174,8 @@ fn rate(text: &str) -> Result<f64, String> {
 mod tests {
     use super::*;
 
-    fn read(words: &[&str]) -> Result<Options, clap::Error> {
-        Options::try_parse_from([&["mtls-perf-bench"], words].concat())
+    fn read(words: &[&str]) -> Result<MtlsOptions, clap::Error> {
+        MtlsOptions::try_parse_from([&["mtls-perf-bench"], words].concat())
     }
 
     #[test]
@@ -183,7 +183,7 @@ mod tests {
         let options =
             read(&["--ints=4", "--floats", "2", "--varchars=2", "--paral=8", "--rows=80000", "insert"]).unwrap();
         assert_eq!((options.ints, options.floats, options.varchars), (4, 2, 2));
-        assert_eq!((options.parallel, options.rows, options.action), (8, 80_000, Action::Insert));
+        assert_eq!((options.parallel, options.rows, options.action), (8, 80_000, MtlsAction::Insert));
         assert!(options.auto_primary_key);
         for no in ["False", "false", "nonsense"] {
             assert!(!read(&["create", &format!("--auto-primary-key={no}")]).unwrap().auto_primary_key);

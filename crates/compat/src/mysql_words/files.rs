@@ -6,21 +6,21 @@ use std::path::{Path, PathBuf};
 
 use truetps_record::{OptionFileError, OptionReader, OptionStyle, OptionVisitor, OptionWalk};
 
-use super::Refusal;
+use super::WordRefusal;
 
 const NO_FILE: u8 = 1;
 
 /// Which files a command line wants read, and which groups of them.
 #[derive(Debug)]
 pub(crate) struct OptionFiles {
-    files: Vec<Named>,
+    files: Vec<NamedFile>,
     groups: Vec<String>,
     /// `--print-defaults`.
     pub(crate) prints: bool,
 }
 
 #[derive(Debug)]
-struct Named {
+struct NamedFile {
     path: PathBuf,
     /// The user has named it.
     must_exist: bool,
@@ -64,8 +64,8 @@ impl OptionFiles {
         if let Some(suffix) = suffix {
             all.extend(groups.iter().map(|group| format!("{group}{suffix}")));
         }
-        let named = |path: PathBuf| Named { path, must_exist: true };
-        let usual = |path: PathBuf| Named { path, must_exist: false };
+        let named = |path: PathBuf| NamedFile { path, must_exist: true };
+        let usual = |path: PathBuf| NamedFile { path, must_exist: false };
         let files = match (none, only) {
             (true, _) => extra.into_iter().map(named).collect(),
             (false, Some(path)) => vec![named(path)],
@@ -79,15 +79,15 @@ impl OptionFiles {
     }
 
     /// What the files say.
-    pub(crate) fn read(&self) -> Result<FileWords, Refusal> {
-        let mut reader = Reader { groups: &self.groups, read: FileWords::default() };
+    pub(crate) fn read(&self) -> Result<FileWords, WordRefusal> {
+        let mut reader = OptionFileReader { groups: &self.groups, read: FileWords::default() };
         for file in &self.files {
             let walk = OptionWalk::new(OptionStyle::Groups, OptionReader::Program, &mut reader).file(&file.path);
             // Every line is a word.
             let Err(OptionFileError::Read { source, .. }) = walk else { continue };
             if file.must_exist {
                 let text = format!("Could not open required defaults file: {} ({source})", file.path.display());
-                return Err(Refusal::new(NO_FILE, text));
+                return Err(WordRefusal::new(NO_FILE, text));
             }
             // Of the usual places most are empty. A file that is there was meant to be used: without it somebody else
             // logs in.
@@ -99,12 +99,12 @@ impl OptionFiles {
     }
 }
 
-struct Reader<'a> {
+struct OptionFileReader<'a> {
     groups: &'a [String],
     read: FileWords,
 }
 
-impl OptionVisitor for Reader<'_> {
+impl OptionVisitor for OptionFileReader<'_> {
     fn reads(&mut self, group: &str) -> bool {
         self.groups.iter().any(|ours| ours == group)
     }

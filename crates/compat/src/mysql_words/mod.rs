@@ -7,11 +7,11 @@ mod number;
 mod words;
 
 pub(crate) use files::OptionFiles;
-pub(crate) use words::{Given, HIDDEN, Words, parse};
+pub(crate) use words::{GivenValue, HIDDEN, MysqlWords, parse};
 
 /// What a word takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum WordKind {
     /// Nothing, or whether it is on.
     Switch,
     /// Nothing; given twice is more than once.
@@ -29,7 +29,7 @@ pub(crate) enum Kind {
 pub(crate) struct Spec {
     pub(crate) name: &'static str,
     pub(crate) short: Option<char>,
-    pub(crate) kind: Kind,
+    pub(crate) kind: WordKind,
     /// The original has it: where a name is cut short, such a one is meant before any other.
     pub(crate) is_original: bool,
     /// A line of the help page.
@@ -38,7 +38,7 @@ pub(crate) struct Spec {
 
 /// Why a command line is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Refusal {
+pub(crate) struct WordRefusal {
     /// Lines that stand before the one with the program's name.
     pub(crate) before: Option<String>,
     /// Empty: those lines are all.
@@ -46,7 +46,7 @@ pub(crate) struct Refusal {
     pub(crate) exit: u8,
 }
 
-impl Refusal {
+impl WordRefusal {
     pub(crate) fn new(exit: u8, text: impl Into<String>) -> Self {
         Self { before: None, text: text.into(), exit }
     }

@@ -1,13 +1,13 @@
 //! Whole numbers with a suffix.
 
-use super::Refusal;
+use super::WordRefusal;
 
 const NO_NUMBER: u8 = 9;
 const NEGATIVE: u8 = 13;
 
 /// `10`, `10K`, `1M`: powers of 1,024. Nothing at all is 0, and so is a suffix alone.
-pub(super) fn read(name: &str, text: &str) -> Result<u64, Refusal> {
-    let wrong = |exit, before: String| Refusal {
+pub(super) fn read(name: &str, text: &str) -> Result<u64, WordRefusal> {
+    let wrong = |exit, before: String| WordRefusal {
         before: Some(before),
         text: format!("Error while setting value '{text}' to '{name}'"),
         exit,

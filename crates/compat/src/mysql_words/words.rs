@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::{Kind, Refusal, Spec, number};
+use super::{Spec, WordKind, WordRefusal, number};
 
 const UNKNOWN: u8 = 2;
 const AMBIGUOUS: u8 = 3;
@@ -14,7 +14,7 @@ pub(crate) const HIDDEN: &str = "…";
 
 /// What an option has been given last.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Given {
+pub(crate) enum GivenValue {
     Switch(bool),
     /// How often.
     Count(u32),
@@ -25,8 +25,8 @@ pub(crate) enum Given {
 }
 
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Words {
-    given: BTreeMap<&'static str, Given>,
+pub(crate) struct MysqlWords {
+    given: BTreeMap<&'static str, GivenValue>,
     /// Where on the command line it was given last; nothing for what a file says.
     typed_at: BTreeMap<&'static str, usize>,
     shown: Vec<String>,
@@ -37,35 +37,35 @@ pub(crate) struct Words {
     /// Lines for the user, which stop nothing.
     pub(crate) notices: Vec<String>,
     /// The first thing that is wrong.
-    pub(crate) refusal: Option<Refusal>,
+    pub(crate) refusal: Option<WordRefusal>,
 }
 
-impl Words {
-    pub(crate) fn get(&self, name: &str) -> Option<&Given> {
+impl MysqlWords {
+    pub(crate) fn get(&self, name: &str) -> Option<&GivenValue> {
         self.given.get(name)
     }
 
     pub(crate) fn is_on(&self, name: &str) -> bool {
-        matches!(self.get(name), Some(Given::Switch(true)))
+        matches!(self.get(name), Some(GivenValue::Switch(true)))
     }
 
     pub(crate) fn count(&self, name: &str) -> u32 {
-        if let Some(Given::Count(count)) = self.get(name) { *count } else { 0 }
+        if let Some(GivenValue::Count(count)) = self.get(name) { *count } else { 0 }
     }
 
     /// A text that was given; an empty one is one.
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
-        if let Some(Given::Text(text)) = self.get(name) { Some(text) } else { None }
+        if let Some(GivenValue::Text(text)) = self.get(name) { Some(text) } else { None }
     }
 
     pub(crate) fn number(&self, name: &str) -> Option<u64> {
-        if let Some(Given::Number(number)) = self.get(name) { Some(*number) } else { None }
+        if let Some(GivenValue::Number(number)) = self.get(name) { Some(*number) } else { None }
     }
 
     /// All numbers that were given.
     pub(crate) fn numbers(&self) -> impl Iterator<Item = (&'static str, u64)> {
         self.given.iter().filter_map(|(name, given)| match given {
-            Given::Number(number) => Some((*name, *number)),
+            GivenValue::Number(number) => Some((*name, *number)),
             _ => None,
         })
     }
@@ -92,8 +92,8 @@ pub(crate) fn parse(
     program: &'static str,
     from_files: Vec<String>,
     typed: VecDeque<String>,
-) -> Words {
-    let mut parser = Parser { specs, program, words: from_files.into(), is_typed: false, read: Words::default() };
+) -> MysqlWords {
+    let mut parser = Parser { specs, program, words: from_files.into(), is_typed: false, read: MysqlWords::default() };
     parser.all();
     parser.read.from_files = parser.read.shown.len();
     parser.words = typed;
@@ -107,7 +107,7 @@ struct Parser {
     program: &'static str,
     words: VecDeque<String>,
     is_typed: bool,
-    read: Words,
+    read: MysqlWords,
 }
 
 /// What may stand before a name.
@@ -168,11 +168,11 @@ impl Parser {
         self.notice(format!("Warning: {}: {text}", self.program));
     }
 
-    fn long(&mut self, word: &str) -> Result<(), Refusal> {
+    fn long(&mut self, word: &str) -> Result<(), WordRefusal> {
         let (typed, value) = word.split_once('=').map_or((word, None), |(name, value)| (name, Some(value.to_owned())));
         let named = self.named(typed, value.as_deref());
         let shown = match &named {
-            Ok(Some((spec, _))) if spec.kind != Kind::Secret => word.to_owned(),
+            Ok(Some((spec, _))) if spec.kind != WordKind::Secret => word.to_owned(),
             // The value of a name that nobody knows may be a password, too.
             _ if value.is_some() => format!("{typed}={HIDDEN}"),
             _ => typed.to_owned(),
@@ -187,7 +187,11 @@ impl Parser {
 
     /// The option of a name that may be cut short, and whether it is turned on or off by a prefix: the last one counts.
     /// `None` for one that may be unknown.
-    fn named(&mut self, typed: &str, value: Option<&str>) -> Result<Option<(&'static Spec, Option<bool>)>, Refusal> {
+    fn named(
+        &mut self,
+        typed: &str,
+        value: Option<&str>,
+    ) -> Result<Option<(&'static Spec, Option<bool>)>, WordRefusal> {
         let name = typed.replace('_', "-").to_ascii_lowercase();
         let (mut rest, mut turned, mut is_loose) = (name.as_str(), None, false);
         loop {
@@ -218,7 +222,7 @@ impl Parser {
         Err(refusal)
     }
 
-    fn find(&self, name: &str) -> Result<Option<&'static Spec>, Refusal> {
+    fn find(&self, name: &str) -> Result<Option<&'static Spec>, WordRefusal> {
         if let Some(spec) = self.specs.iter().find(|spec| spec.name == name) {
             return Ok(Some(spec));
         }
@@ -230,13 +234,13 @@ impl Parser {
             [] => Ok(None),
             [only] => Ok(Some(only)),
             [first, .., last] => {
-                Err(Refusal::new(AMBIGUOUS, format!("ambiguous option '--{name}' ({}, {})", first.name, last.name)))
+                Err(WordRefusal::new(AMBIGUOUS, format!("ambiguous option '--{name}' ({}, {})", first.name, last.name)))
             }
         }
     }
 
     /// `-ac5`: switches, and one with an argument at the end.
-    fn short(&mut self, letters: &str) -> Result<(), Refusal> {
+    fn short(&mut self, letters: &str) -> Result<(), WordRefusal> {
         for (at, letter) in letters.char_indices() {
             let end = at + letter.len_utf8();
             let rest = &letters[end..];
@@ -244,13 +248,13 @@ impl Parser {
                 // What stands behind it may be anything.
                 let hidden = if rest.is_empty() { "" } else { HIDDEN };
                 self.show(&format!("-{}{hidden}", &letters[..end]));
-                return Err(Refusal::new(UNKNOWN, format!("unknown option '-{letter}'")));
+                return Err(WordRefusal::new(UNKNOWN, format!("unknown option '-{letter}'")));
             };
-            if matches!(spec.kind, Kind::Switch | Kind::Count) {
+            if matches!(spec.kind, WordKind::Switch | WordKind::Count) {
                 self.value(spec, "", None)?;
                 continue;
             }
-            let is_hidden = spec.kind == Kind::Secret && !rest.is_empty();
+            let is_hidden = spec.kind == WordKind::Secret && !rest.is_empty();
             let shown = if is_hidden { format!("-{}{HIDDEN}", &letters[..end]) } else { format!("-{letters}") };
             self.show(&shown);
             let attached = (!rest.is_empty()).then(|| rest.to_owned());
@@ -261,53 +265,53 @@ impl Parser {
     }
 
     /// An option behind `--skip-` or `--enable-`. One that takes a value gets 0 or 1.
-    fn turned(&mut self, spec: &'static Spec, is_on: bool, value: Option<&str>) -> Result<(), Refusal> {
+    fn turned(&mut self, spec: &'static Spec, is_on: bool, value: Option<&str>) -> Result<(), WordRefusal> {
         let given = match spec.kind {
             // `--skip-x=0` turns it on, and `--enable-x=0` off.
-            Kind::Switch => Given::Switch(is_on != (value.and_then(switch) == Some(false))),
-            Kind::Count => return Err(takes_none(spec)),
-            Kind::Text => Given::Text(u8::from(is_on).to_string()),
-            Kind::Number => Given::Number(is_on.into()),
-            Kind::OptionalText | Kind::Secret if is_on => Given::NoText,
-            Kind::OptionalText | Kind::Secret => Given::Switch(false),
+            WordKind::Switch => GivenValue::Switch(is_on != (value.and_then(switch) == Some(false))),
+            WordKind::Count => return Err(takes_none(spec)),
+            WordKind::Text => GivenValue::Text(u8::from(is_on).to_string()),
+            WordKind::Number => GivenValue::Number(is_on.into()),
+            WordKind::OptionalText | WordKind::Secret if is_on => GivenValue::NoText,
+            WordKind::OptionalText | WordKind::Secret => GivenValue::Switch(false),
         };
         self.give(spec, given);
         Ok(())
     }
 
-    fn value(&mut self, spec: &'static Spec, typed: &str, value: Option<String>) -> Result<(), Refusal> {
+    fn value(&mut self, spec: &'static Spec, typed: &str, value: Option<String>) -> Result<(), WordRefusal> {
         let given = match (spec.kind, value) {
-            (Kind::Switch, None) => Given::Switch(true),
-            (Kind::Switch, Some(value)) => {
+            (WordKind::Switch, None) => GivenValue::Switch(true),
+            (WordKind::Switch, Some(value)) => {
                 let Some(is_on) = switch(&value) else {
                     self.warn(&format!("ignoring option '--{}' due to invalid value '{value}'", spec.name));
                     return Ok(());
                 };
-                Given::Switch(is_on)
+                GivenValue::Switch(is_on)
             }
-            (Kind::Count, None) => Given::Count(self.read.count(spec.name) + 1),
-            (Kind::Count, Some(_)) => return Err(takes_none(spec)),
-            (Kind::OptionalText | Kind::Secret, None) => Given::NoText,
-            (Kind::Text | Kind::OptionalText | Kind::Secret, Some(value)) => Given::Text(value),
-            (Kind::Text, None) => Given::Text(self.argument(typed)?),
-            (Kind::Number, Some(value)) => Given::Number(number::read(spec.name, &value)?),
-            (Kind::Number, None) => Given::Number(number::read(spec.name, &self.argument(typed)?)?),
+            (WordKind::Count, None) => GivenValue::Count(self.read.count(spec.name) + 1),
+            (WordKind::Count, Some(_)) => return Err(takes_none(spec)),
+            (WordKind::OptionalText | WordKind::Secret, None) => GivenValue::NoText,
+            (WordKind::Text | WordKind::OptionalText | WordKind::Secret, Some(value)) => GivenValue::Text(value),
+            (WordKind::Text, None) => GivenValue::Text(self.argument(typed)?),
+            (WordKind::Number, Some(value)) => GivenValue::Number(number::read(spec.name, &value)?),
+            (WordKind::Number, None) => GivenValue::Number(number::read(spec.name, &self.argument(typed)?)?),
         };
         self.give(spec, given);
         Ok(())
     }
 
     /// The next word. The line of a file has none: the one behind it is another option's.
-    fn argument(&mut self, typed: &str) -> Result<String, Refusal> {
+    fn argument(&mut self, typed: &str) -> Result<String, WordRefusal> {
         let next = if self.is_typed { self.words.pop_front() } else { None };
         let word =
-            next.ok_or_else(|| Refusal::new(WITHOUT_ARGUMENT, format!("option '{typed}' requires an argument")))?;
+            next.ok_or_else(|| WordRefusal::new(WITHOUT_ARGUMENT, format!("option '{typed}' requires an argument")))?;
         // `--user --password=…` takes the second for the user.
         self.show(if word.starts_with('-') { HIDDEN } else { &word });
         Ok(word)
     }
 
-    fn give(&mut self, spec: &'static Spec, given: Given) {
+    fn give(&mut self, spec: &'static Spec, given: GivenValue) {
         self.read.given.insert(spec.name, given);
         if self.is_typed {
             self.read.typed_at.insert(spec.name, self.read.shown.len());
@@ -324,18 +328,18 @@ fn switch(text: &str) -> Option<bool> {
     }
 }
 
-fn takes_none(spec: &Spec) -> Refusal {
-    Refusal::new(WITH_ARGUMENT, format!("option '--{}' cannot take an argument", spec.name))
+fn takes_none(spec: &Spec) -> WordRefusal {
+    WordRefusal::new(WITH_ARGUMENT, format!("option '--{}' cannot take an argument", spec.name))
 }
 
-fn unknown_long(typed: &str, value: Option<&str>) -> Refusal {
+fn unknown_long(typed: &str, value: Option<&str>) -> WordRefusal {
     // A password with its name mistyped is one all the same.
     let is_like_password = ["pas", "pw"].iter().any(|part| typed.to_ascii_lowercase().contains(part));
     match value {
-        None => Refusal::new(UNKNOWN, format!("unknown option '--{typed}'")),
+        None => WordRefusal::new(UNKNOWN, format!("unknown option '--{typed}'")),
         Some(value) => {
             let value = if is_like_password { HIDDEN } else { value };
-            Refusal::new(UNKNOWN_VARIABLE, format!("unknown variable '{typed}={value}'"))
+            WordRefusal::new(UNKNOWN_VARIABLE, format!("unknown variable '{typed}={value}'"))
         }
     }
 }
@@ -344,31 +348,31 @@ fn unknown_long(typed: &str, value: Option<&str>) -> Refusal {
 mod tests {
     use super::*;
 
-    const fn spec(name: &'static str, short: Option<char>, kind: Kind) -> Spec {
+    const fn spec(name: &'static str, short: Option<char>, kind: WordKind) -> Spec {
         Spec { name, short, kind, is_original: true, about: "" }
     }
 
     static SPECS: [Spec; 12] = [
-        Spec { is_original: false, ..spec("verify", None, Kind::Switch) },
-        Spec { is_original: false, ..spec("auto-other", None, Kind::Switch) },
-        Spec { is_original: false, ..spec("auto-more", None, Kind::Switch) },
-        spec("auto-generate-sql", Some('a'), Kind::Switch),
-        spec("auto-generate-sql-write-number", None, Kind::Number),
-        spec("concurrency", Some('c'), Kind::Text),
-        spec("csv", None, Kind::OptionalText),
-        spec("password", Some('p'), Kind::Secret),
-        spec("port", Some('P'), Kind::Number),
-        spec("silent", Some('s'), Kind::Switch),
-        spec("user", Some('u'), Kind::Text),
-        spec("verbose", Some('v'), Kind::Count),
+        Spec { is_original: false, ..spec("verify", None, WordKind::Switch) },
+        Spec { is_original: false, ..spec("auto-other", None, WordKind::Switch) },
+        Spec { is_original: false, ..spec("auto-more", None, WordKind::Switch) },
+        spec("auto-generate-sql", Some('a'), WordKind::Switch),
+        spec("auto-generate-sql-write-number", None, WordKind::Number),
+        spec("concurrency", Some('c'), WordKind::Text),
+        spec("csv", None, WordKind::OptionalText),
+        spec("password", Some('p'), WordKind::Secret),
+        spec("port", Some('P'), WordKind::Number),
+        spec("silent", Some('s'), WordKind::Switch),
+        spec("user", Some('u'), WordKind::Text),
+        spec("verbose", Some('v'), WordKind::Count),
     ];
 
-    fn all(files: &[&str], typed: &[&str]) -> Words {
+    fn all(files: &[&str], typed: &[&str]) -> MysqlWords {
         let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
         parse(&SPECS, "slap", owned(files), owned(typed).into())
     }
 
-    fn words(words: &[&str]) -> Result<Words, Refusal> {
+    fn words(words: &[&str]) -> Result<MysqlWords, WordRefusal> {
         let mut read = all(&[], words);
         read.refusal.take().map_or(Ok(read), Err)
     }
@@ -378,7 +382,7 @@ mod tests {
         let read = words(&["-asvc5", "--port", "3307", "--csv", "--VERBOSE", "x", "-psecret", "--", "-a"]).unwrap();
         assert!(read.is_on("auto-generate-sql") && read.is_on("silent"));
         assert_eq!((read.text("concurrency"), read.number("port"), read.count("verbose")), (Some("5"), Some(3307), 2));
-        assert_eq!((read.get("csv"), read.text("password")), (Some(&Given::NoText), Some("secret")));
+        assert_eq!((read.get("csv"), read.text("password")), (Some(&GivenValue::NoText), Some("secret")));
         assert_eq!((read.strays, read.notices.len()), (2, 0));
         assert_eq!(words(&["-c", "5"]).unwrap().text("concurrency"), Some("5"));
         assert!(words(&["--verb"]).unwrap().notices[0].starts_with("Info: Using unique option prefix 'verb' is"));
@@ -448,7 +452,7 @@ mod tests {
             "--loose-skip-silent",
             "--enable-skip-silent",
         ] {
-            assert_eq!(words(&["-s", off]).unwrap().get("silent"), Some(&Given::Switch(false)), "{off}");
+            assert_eq!(words(&["-s", off]).unwrap().get("silent"), Some(&GivenValue::Switch(false)), "{off}");
         }
         for on in ["--enable-silent", "--skip-silent=0", "--skip-enable-silent", "--skip-loose-silent"] {
             assert!(words(&[on]).unwrap().is_on("silent"), "{on}");
@@ -464,7 +468,7 @@ mod tests {
             assert_eq!(words(&[loose]).unwrap().notices, [format!("Warning: slap: {text}")]);
         }
         let read = words(&["-psecret", "--skip-password", "--skip-csv", "--skip-concurrency", "--skip-port"]).unwrap();
-        assert_eq!(read.get("password"), Some(&Given::Switch(false)));
+        assert_eq!(read.get("password"), Some(&GivenValue::Switch(false)));
         assert_eq!((read.text("concurrency"), read.number("port")), (Some("0"), Some(0)));
     }
 
@@ -492,7 +496,7 @@ mod tests {
         // What the original has is meant before all else; what it has not may be cut short, too.
         assert_eq!(words(&["--ver"]).unwrap().count("verbose"), 1);
         assert!(words(&["--veri"]).unwrap().is_on("verify"));
-        assert_eq!(words(&["--auto-o"]).unwrap().get("auto-other"), Some(&Given::Switch(true)));
+        assert_eq!(words(&["--auto-o"]).unwrap().get("auto-other"), Some(&GivenValue::Switch(true)));
         // Exactly a name is that name, whatever begins with it.
         assert!(words(&["--auto-generate-sql"]).unwrap().is_on("auto-generate-sql"));
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use truetps_driver::{Client, DriverError, QueryResult, Target};
 
-use crate::ending::{OwnSessions, start_of};
+use crate::ending::{RunSessions, start_of};
 use crate::run::{ANSWER_TIMEOUT, STATEMENT_TIMEOUT};
 
 /// Between two looks at whether the user has had enough.
@@ -18,21 +18,21 @@ const PATIENCE_LOOKS: u32 = 5;
 pub(super) struct Admin {
     target: Target,
     client: Client,
-    watch: Arc<Watch>,
+    watch: Arc<StatementWatch>,
     watcher: Option<JoinHandle<()>>,
 }
 
 /// What the watcher knows.
-struct Watch {
+struct StatementWatch {
     /// The statement that may be ended. Whoever ends one holds the lock meanwhile, so that it is not the next one that is
     /// hit.
     at_work: Mutex<Option<String>>,
     stop: Arc<AtomicBool>,
     is_over: AtomicBool,
-    sessions: OwnSessions,
+    sessions: RunSessions,
 }
 
-impl Watch {
+impl StatementWatch {
     fn at_work(&self) -> MutexGuard<'_, Option<String>> {
         self.at_work.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -42,10 +42,10 @@ impl Admin {
     /// `schema`: where its statements run once it is there.
     pub(super) fn connect(target: &Target, schema: &str, stop: Arc<AtomicBool>) -> Result<Self, DriverError> {
         let mut target = target.clone();
-        let sessions = OwnSessions::of(&mut target, vec![schema.to_owned(), String::new()]);
+        let sessions = RunSessions::of(&mut target, vec![schema.to_owned(), String::new()]);
         let client = connect(&target)?;
         let at_work = Mutex::new(None);
-        let watch = Arc::new(Watch { at_work, stop, is_over: AtomicBool::new(false), sessions });
+        let watch = Arc::new(StatementWatch { at_work, stop, is_over: AtomicBool::new(false), sessions });
         let watched = Arc::clone(&watch);
         let watcher = Some(thread::spawn(move || end_when_wanted(&watched)));
         Ok(Self { target, client, watch, watcher })
@@ -98,7 +98,7 @@ fn connect(target: &Target) -> Result<Client, DriverError> {
 
 /// Ends the statement at work once the user has asked for the end: from a connection of its own, as the one at work is
 /// busy.
-fn end_when_wanted(watch: &Watch) {
+fn end_when_wanted(watch: &StatementWatch) {
     let mut looks = 0;
     while !watch.is_over.load(Ordering::Relaxed) {
         thread::park_timeout(LOOK);

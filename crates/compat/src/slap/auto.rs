@@ -1,6 +1,6 @@
 //! `--auto-generate-sql`: a table, its rows and queries on it.
 
-use truetps_workload::Stream;
+use truetps_workload::RandomStream;
 
 /// Letters of each text: with its quotes it has as many as the column.
 const TEXT_LENGTH: usize = 126;
@@ -54,14 +54,14 @@ impl LoadType {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Key {
+pub(super) enum AutoKey {
     None,
     Counted,
     Guid,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Columns {
+pub(super) struct GeneratedColumns {
     pub(super) count: u64,
     pub(super) indexed: bool,
 }
@@ -69,10 +69,10 @@ pub(super) struct Columns {
 #[derive(Debug, Clone)]
 pub(super) struct AutoSql {
     pub(super) load_type: LoadType,
-    pub(super) key: Key,
+    pub(super) key: AutoKey,
     pub(super) secondary_indexes: u64,
-    pub(super) ints: Columns,
-    pub(super) chars: Columns,
+    pub(super) ints: GeneratedColumns,
+    pub(super) chars: GeneratedColumns,
     /// The original counts CREATE TABLE among them: the table gets one row less.
     pub(super) rows: u64,
     pub(super) unique_rows: u64,
@@ -88,7 +88,7 @@ pub(super) struct Query {
 
 impl AutoSql {
     pub(super) fn check(&self) -> Result<(), String> {
-        if self.load_type == LoadType::Key && self.key == Key::None {
+        if self.load_type == LoadType::Key && self.key == AutoKey::None {
             return Err("Can't perform key test without a primary key!".to_owned());
         }
         let columns = self.ints.count.saturating_add(self.chars.count).saturating_add(self.secondary_indexes);
@@ -109,9 +109,9 @@ impl AutoSql {
     /// Keys are read once the table is full: it is better to know before that there are too many of them.
     fn check_keys(&self) -> Result<(), String> {
         let digits = match self.key {
-            Key::None => return Ok(()),
-            Key::Counted => 10,
-            Key::Guid => 36,
+            AutoKey::None => return Ok(()),
+            AutoKey::Counted => 10,
+            AutoKey::Guid => 36,
         };
         let takes_keys = matches!(self.load_type, LoadType::Key | LoadType::Update | LoadType::Mixed);
         let keys_max = KEYS_BYTES_MAX / (KEY_PLACE_BYTES + digits);
@@ -127,9 +127,9 @@ impl AutoSql {
     pub(super) fn create(&self) -> String {
         let mut columns = Vec::new();
         match self.key {
-            Key::None => {}
-            Key::Counted => columns.push("id serial".to_owned()),
-            Key::Guid => columns.push("id varchar(36) primary key".to_owned()),
+            AutoKey::None => {}
+            AutoKey::Counted => columns.push("id serial".to_owned()),
+            AutoKey::Guid => columns.push("id varchar(36) primary key".to_owned()),
         }
         columns.extend((0..self.secondary_indexes).map(|n| format!("id{n} varchar(36) unique key")));
         // The blanks are the original's: they show in its messages.
@@ -148,15 +148,15 @@ impl AutoSql {
 
     /// Statements that fill the table: the different ones, again and again.
     pub(super) fn fill(&self, seed: u64) -> impl Iterator<Item = String> {
-        let mut random = Stream::new(seed, 0);
+        let mut random = RandomStream::new(seed, 0);
         let unique: Vec<String> = (0..self.unique_rows.max(1)).map(|_| self.insert(&mut random)).collect();
         (0..self.rows.saturating_sub(1)).map(move |row| unique[row as usize % unique.len()].clone())
     }
 
     /// The queries, which each client sends in this order, again and again.
     pub(super) fn queries(&self, seed: u64) -> Vec<Query> {
-        let mut random = Stream::new(seed, 1);
-        let has_key = self.key != Key::None;
+        let mut random = RandomStream::new(seed, 1);
+        let has_key = self.key != AutoKey::None;
         (0..=self.unique_queries)
             .map(|n| match self.load_type {
                 LoadType::Read => Query { sql: self.select(), takes_key: false },
@@ -169,12 +169,12 @@ impl AutoSql {
             .collect()
     }
 
-    fn insert(&self, random: &mut Stream) -> String {
+    fn insert(&self, random: &mut RandomStream) -> String {
         let mut values = Vec::new();
         match self.key {
-            Key::None => {}
-            Key::Counted => values.push("NULL".to_owned()),
-            Key::Guid => values.push("uuid()".to_owned()),
+            AutoKey::None => {}
+            AutoKey::Counted => values.push("NULL".to_owned()),
+            AutoKey::Guid => values.push("uuid()".to_owned()),
         }
         values.extend((0..self.secondary_indexes).map(|_| "uuid()".to_owned()));
         values.extend((0..self.ints.count).map(|_| number(random)));
@@ -186,7 +186,7 @@ impl AutoSql {
         format!("SELECT {} FROM t1", self.names().collect::<Vec<_>>().join(","))
     }
 
-    fn update(&self, random: &mut Stream) -> String {
+    fn update(&self, random: &mut RandomStream) -> String {
         let ints = self.ints.count;
         let sets = self.names().zip(1..).map(|(name, n)| {
             let value = if n <= ints { number(random) } else { text(random) };
@@ -201,11 +201,11 @@ impl AutoSql {
     }
 }
 
-fn number(random: &mut Stream) -> String {
+fn number(random: &mut RandomStream) -> String {
     random.below(1 << 31).to_string()
 }
 
-fn text(random: &mut Stream) -> String {
+fn text(random: &mut RandomStream) -> String {
     let letters = (0..TEXT_LENGTH).map(|_| char::from(LETTERS[random.below(LETTERS.len() as u64) as usize]));
     format!("'{}'", letters.collect::<String>())
 }
@@ -214,8 +214,8 @@ fn text(random: &mut Stream) -> String {
 mod tests {
     use super::*;
 
-    fn auto(load_type: LoadType, key: Key) -> AutoSql {
-        let columns = Columns { count: 1, indexed: false };
+    fn auto(load_type: LoadType, key: AutoKey) -> AutoSql {
+        let columns = GeneratedColumns { count: 1, indexed: false };
         AutoSql {
             load_type,
             key,
@@ -230,12 +230,12 @@ mod tests {
 
     #[test]
     fn tables() {
-        let plain = auto(LoadType::Mixed, Key::None);
+        let plain = auto(LoadType::Mixed, AutoKey::None);
         assert_eq!(plain.create(), "CREATE TABLE `t1` (intcol1 INT(32) ,charcol1 VARCHAR(128))");
         let rich = AutoSql {
             secondary_indexes: 2,
-            ints: Columns { count: 2, indexed: true },
-            ..auto(LoadType::Mixed, Key::Guid)
+            ints: GeneratedColumns { count: 2, indexed: true },
+            ..auto(LoadType::Mixed, AutoKey::Guid)
         };
         assert_eq!(
             rich.create(),
@@ -246,37 +246,40 @@ mod tests {
 
     #[test]
     fn the_table_gets_one_row_less_and_few_different_ones() {
-        let rows: Vec<_> = auto(LoadType::Write, Key::Counted).fill(7).collect();
+        let rows: Vec<_> = auto(LoadType::Write, AutoKey::Counted).fill(7).collect();
         let different: std::collections::BTreeSet<_> = rows.iter().collect();
         assert_eq!((rows.len(), different.len()), (99, 10));
         assert!(rows[0].starts_with("INSERT INTO t1 VALUES (NULL,"));
         assert_eq!(rows[0].split('\'').nth(1).unwrap().len(), 126, "{}", rows[0]);
-        assert_eq!(auto(LoadType::Write, Key::None).fill(7).next(), auto(LoadType::Write, Key::None).fill(7).next());
-        assert_eq!(AutoSql { rows: 0, ..auto(LoadType::Write, Key::None) }.fill(7).count(), 0);
+        assert_eq!(
+            auto(LoadType::Write, AutoKey::None).fill(7).next(),
+            auto(LoadType::Write, AutoKey::None).fill(7).next()
+        );
+        assert_eq!(AutoSql { rows: 0, ..auto(LoadType::Write, AutoKey::None) }.fill(7).count(), 0);
     }
 
     #[test]
     fn what_does_not_fit_into_memory_is_refused_beforehand() {
-        let many = AutoSql { unique_rows: 100_000, ..auto(LoadType::Write, Key::None) };
+        let many = AutoSql { unique_rows: 100_000, ..auto(LoadType::Write, AutoKey::None) };
         assert_eq!(many.check(), Ok(()));
-        let wide = Columns { count: 500, indexed: false };
+        let wide = GeneratedColumns { count: 500, indexed: false };
         let error = AutoSql { chars: wide, ..many }.check().unwrap_err();
         assert!(error.contains("100011 different statements on 501 columns"), "{error}");
         let long = |load_type, key| AutoSql { rows: 20_000_000, ..auto(load_type, key) }.check();
-        assert_eq!((long(LoadType::Key, Key::Counted), long(LoadType::Write, Key::Guid)), (Ok(()), Ok(())));
-        assert!(long(LoadType::Update, Key::Guid).unwrap_err().contains("at most 17602324 such keys"));
+        assert_eq!((long(LoadType::Key, AutoKey::Counted), long(LoadType::Write, AutoKey::Guid)), (Ok(()), Ok(())));
+        assert!(long(LoadType::Update, AutoKey::Guid).unwrap_err().contains("at most 17602324 such keys"));
     }
 
     #[test]
     fn queries_of_each_kind() {
         let all = |kind, key| auto(kind, key).queries(1);
-        let mixed = all(LoadType::Mixed, Key::Counted);
+        let mixed = all(LoadType::Mixed, AutoKey::Counted);
         assert_eq!(mixed.len(), 11);
         assert!(mixed[0].sql.starts_with("INSERT") && !mixed[0].takes_key);
         assert_eq!(mixed[1], Query { sql: "SELECT intcol1,charcol1 FROM t1".to_owned(), takes_key: true });
-        assert!(!all(LoadType::Mixed, Key::None)[1].takes_key && !all(LoadType::Read, Key::Guid)[0].takes_key);
-        assert!(all(LoadType::Update, Key::Guid)[3].takes_key);
-        assert!(all(LoadType::Update, Key::None)[3].sql.starts_with("UPDATE t1 SET intcol1 = "));
-        assert!(auto(LoadType::Key, Key::None).check().is_err());
+        assert!(!all(LoadType::Mixed, AutoKey::None)[1].takes_key && !all(LoadType::Read, AutoKey::Guid)[0].takes_key);
+        assert!(all(LoadType::Update, AutoKey::Guid)[3].takes_key);
+        assert!(all(LoadType::Update, AutoKey::None)[3].sql.starts_with("UPDATE t1 SET intcol1 = "));
+        assert!(auto(LoadType::Key, AutoKey::None).check().is_err());
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use truetps_driver::{DriverError, ErrorClass, QueryResult, Target};
-use truetps_engine::{LoadSpec, Outcome};
+use truetps_engine::{LoadSpec, RunOutcome};
 use truetps_lab::TrialContext;
 use truetps_record::{ErrorCount, Protocol, Validity};
 use truetps_workload::{Commit, SqlList};
@@ -16,13 +16,13 @@ use super::admin::Admin;
 use super::auto::LoadType;
 use super::print::SOME_KEY;
 use super::report::{self, Test};
-use super::script::Script;
-use super::settings::{Csv, Engine, Settings, Source};
+use super::script::SlapScript;
+use super::settings::{Csv, Engine, SlapSettings, StatementSource};
 use crate::ending::PATIENCE;
-use crate::recording::{Recording, said};
-use crate::run::{Asked, Driven, FAILED_SHARE_MAX, drive};
-use crate::truth::Truth;
-use crate::{HIDDEN_WORDS, World};
+use crate::recording::{CompatRecording, said};
+use crate::run::{FAILED_SHARE_MAX, RunRequest, TrialResult, drive};
+use crate::truth::Supplement;
+use crate::{CompatEnv, HIDDEN_WORDS};
 
 /// What the server says of a statement that was ended.
 const INTERRUPTED: u16 = 1317;
@@ -35,14 +35,14 @@ pub(super) enum Stop {
     Interrupted,
 }
 
-pub(super) struct Bench<'a, 'w> {
-    pub(super) settings: &'a Settings,
-    pub(super) script: &'a Script,
+pub(super) struct SlapRun<'a, 'w> {
+    pub(super) settings: &'a SlapSettings,
+    pub(super) script: &'a SlapScript,
     /// Without a database.
     pub(super) target: &'a Target,
     pub(super) admin: Admin,
-    pub(super) recording: Recording,
-    pub(super) world: &'a mut World<'w>,
+    pub(super) recording: CompatRecording,
+    pub(super) world: &'a mut CompatEnv<'w>,
     pub(super) workers: u32,
     /// Trials so far.
     pub(super) trials: usize,
@@ -52,7 +52,7 @@ pub(super) struct Bench<'a, 'w> {
     pub(super) is_good: bool,
 }
 
-impl Bench<'_, '_> {
+impl SlapRun<'_, '_> {
     /// What the user is told if he asks for the end now.
     fn tell(&self) {
         let (name, schema, seconds) = (super::NAME, &self.settings.schema, PATIENCE.as_secs());
@@ -71,7 +71,7 @@ impl Bench<'_, '_> {
     /// All tests, one after the other.
     pub(super) fn run(&mut self) -> Result<(), Stop> {
         self.tell();
-        if let Source::Generated(auto) = &self.settings.source {
+        if let StatementSource::Generated(auto) = &self.settings.source {
             self.say(2, "Building Create Statements for Auto\nBuilding Query Statements for Auto\n");
             if auto.load_type == LoadType::Key {
                 self.say(2, "Generating SELECT for keys Statements for Auto\n");
@@ -95,7 +95,7 @@ impl Bench<'_, '_> {
     }
 
     fn test(&mut self, engine: Option<&Engine>, clients: u32) -> Result<(), Stop> {
-        let (mut truth, mut lengths) = (Truth::new(self.unit(), self.settings.seed), Vec::new());
+        let (mut truth, mut lengths) = (Supplement::new(self.unit(), self.settings.seed), Vec::new());
         let mut stopped = Ok(());
         for _ in 0..self.settings.iterations {
             stopped = self.iteration(engine, clients, &mut truth, &mut lengths);
@@ -114,7 +114,7 @@ impl Bench<'_, '_> {
         &mut self,
         engine: Option<&Engine>,
         clients: u32,
-        truth: &mut Truth,
+        truth: &mut Supplement,
         lengths: &mut Vec<Duration>,
     ) -> Result<(), Stop> {
         // That of the test before.
@@ -160,7 +160,7 @@ impl Bench<'_, '_> {
         for (sql, plain) in self.script.create_with(engine).iter().zip(&self.script.create) {
             self.execute_as(sql, plain)?;
         }
-        if let Source::Generated(auto) = &self.settings.source {
+        if let StatementSource::Generated(auto) = &self.settings.source {
             auto.fill(self.settings.seed).try_for_each(|sql| self.execute(&sql))?;
         }
         Ok(())
@@ -291,14 +291,14 @@ impl Bench<'_, '_> {
 
     fn load(&self, clients: u32) -> LoadSpec {
         let settings = self.settings;
-        let asked = Asked { transactions: self.transactions(clients), ..asked(settings, clients, self.workers) };
+        let asked = RunRequest { transactions: self.transactions(clients), ..asked(settings, clients, self.workers) };
         // A connection ends with a transaction.
         let reconnect_every =
             settings.detach.and_then(|statements| NonZeroU64::new(statements.div_ceil(settings.batch())));
         LoadSpec { reconnect_every, ..asked.load() }
     }
 
-    fn drive(&mut self, clients: u32, keys: Arc<[String]>, truth: &mut Truth) -> Result<Driven, Stop> {
+    fn drive(&mut self, clients: u32, keys: Arc<[String]>, truth: &mut Supplement) -> Result<TrialResult, Stop> {
         let failed = |error: &dyn std::fmt::Display| Stop::Failed(error.to_string());
         let commit = self.settings.commit.and_then(|n| NonZeroU32::new(u32::try_from(n).unwrap_or(u32::MAX)));
         let commit = commit.map_or(Commit::Each, Commit::EveryWithoutBegin);
@@ -336,7 +336,7 @@ impl Bench<'_, '_> {
     }
 
     /// Errors of clients, in the original's words. What the end that the user asked for has brought about is none.
-    fn complain(&mut self, outcome: &Outcome, has_ended_connections: bool) {
+    fn complain(&mut self, outcome: &RunOutcome, has_ended_connections: bool) {
         for error in &outcome.connect_errors {
             let is_prepared = self.settings.prepared && is_of_statement(error.code);
             let what = if is_prepared { "Cannot prepare a query" } else { "Error when connecting to server" };
@@ -362,12 +362,12 @@ impl Bench<'_, '_> {
         let _ = writeln!(self.world.err, "{}: {}", super::NAME, truetps_record::printable_lines(text));
     }
 
-    fn report(&mut self, engine: Option<&Engine>, clients: u32, truth: &Truth, lengths: &[Duration]) {
+    fn report(&mut self, engine: Option<&Engine>, clients: u32, truth: &Supplement, lengths: &[Duration]) {
         self.say(2, "Generating stats\n");
         let output = &self.settings.output;
         let load_type = match &self.settings.source {
-            Source::Generated(auto) => auto.load_type.name(),
-            Source::Given { .. } => "query",
+            StatementSource::Generated(auto) => auto.load_type.name(),
+            StatementSource::Given { .. } => "query",
         };
         let (clients, queries_each) = self.who_ran(clients, truth);
         let engine = engine.map(|engine| engine.name.as_str());
@@ -390,7 +390,7 @@ impl Bench<'_, '_> {
     }
 
     /// A line of CSV has no place for what went wrong.
-    fn write_csv(&mut self, line: &str, truth: &Truth) {
+    fn write_csv(&mut self, line: &str, truth: &Supplement) {
         let csv = &self.settings.output.csv;
         if *csv != Csv::Off && !truth.is_valid() {
             self.warn("not all queries were acknowledged: this test has no line of CSV");
@@ -404,7 +404,7 @@ impl Bench<'_, '_> {
 
     /// Clients that ran to the end, and what was acknowledged for each of them. With all of them, and all acknowledged,
     /// it is what was asked for.
-    fn who_ran(&self, clients: u32, truth: &Truth) -> (u32, u64) {
+    fn who_ran(&self, clients: u32, truth: &Supplement) -> (u32, u64) {
         let runs = truth.runs.len().max(1) as u64;
         let ran = truth.runs.iter().map(|run| u64::from(run.clients.saturating_sub(run.clients_failed))).sum::<u64>();
         let (batch, most) = (self.settings.batch(), self.total(clients).unwrap_or(u64::MAX));
@@ -423,8 +423,8 @@ impl Bench<'_, '_> {
 }
 
 /// What is asked of each run, but how many transactions.
-pub(super) fn asked(settings: &Settings, clients: u32, workers: u32) -> Asked {
-    Asked {
+pub(super) fn asked(settings: &SlapSettings, clients: u32, workers: u32) -> RunRequest {
+    RunRequest {
         clients,
         workers,
         transactions: None,

@@ -1,7 +1,7 @@
 //! `--help` and `--version`.
 
 use super::specs::{FIRST_OF_OURS, GROUPS, SPECS};
-use crate::mysql_words::{Kind, Spec};
+use crate::mysql_words::{Spec, WordKind};
 
 const COLUMN: usize = 46;
 
@@ -35,10 +35,10 @@ pub(super) fn page() -> String {
 fn line(spec: &Spec) -> String {
     let short = spec.short.map_or_else(|| "    ".to_owned(), |letter| format!("-{letter}, "));
     let value = match spec.kind {
-        Kind::Switch | Kind::Count => "",
-        Kind::Text => "=TEXT",
-        Kind::OptionalText | Kind::Secret => "[=TEXT]",
-        Kind::Number => "=N",
+        WordKind::Switch | WordKind::Count => "",
+        WordKind::Text => "=TEXT",
+        WordKind::OptionalText | WordKind::Secret => "[=TEXT]",
+        WordKind::Number => "=N",
     };
     let left = format!("  {short}--{}{value}", spec.name);
     format!("{left:<COLUMN$} {}\n", spec.about)

@@ -26,14 +26,14 @@ use truetps_record::{
 };
 
 use self::admin::Admin;
-use self::bench::{Bench, Stop};
-use self::script::Script;
-use self::settings::{Csv, Settings};
-use crate::mysql_words::{OptionFiles, Refusal, parse};
-use crate::recording::{Place, Recording, Turn, said, server_facts};
-use crate::run::{Asked, make_room, unless_stopped, workers};
+use self::bench::{SlapRun, Stop};
+use self::script::SlapScript;
+use self::settings::{Csv, SlapSettings};
+use crate::mysql_words::{OptionFiles, WordRefusal, parse};
+use crate::recording::{CompatRecording, RunsFolder, TrialTurn, said, server_facts};
+use crate::run::{RunRequest, make_room, unless_stopped, workers};
 use crate::terminal::{NoPassword, ask_password};
-use crate::{World, mask};
+use crate::{CompatEnv, mask};
 
 /// The name in messages.
 const NAME: &str = "mysqlslap";
@@ -42,14 +42,14 @@ const FAILED: u8 = 1;
 const INTERRUPTED: u8 = 130;
 
 /// Runs a command line of mysqlslap, its name first. Returns the exit status.
-pub fn run(arguments: Vec<OsString>, world: &mut World<'_>) -> u8 {
+pub fn run(arguments: Vec<OsString>, world: &mut CompatEnv<'_>) -> u8 {
     let mut typed = VecDeque::new();
     for argument in arguments.into_iter().skip(1) {
         match argument.into_string() {
             Ok(word) => typed.push_back(word),
             Err(word) => {
                 let text = format!("an argument is no UTF-8: {}", word.to_string_lossy());
-                return refuse(&Refusal::new(FAILED, text), world);
+                return refuse(&WordRefusal::new(FAILED, text), world);
             }
         }
     }
@@ -71,14 +71,14 @@ pub fn masked(arguments: &[OsString]) -> Vec<Option<OsString>> {
     list
 }
 
-fn refuse(refusal: &Refusal, world: &mut World<'_>) -> u8 {
+fn refuse(refusal: &WordRefusal, world: &mut CompatEnv<'_>) -> u8 {
     let before = refusal.before.as_ref().map_or_else(String::new, |line| format!("{line}\n"));
     let named = if refusal.text.is_empty() { String::new() } else { format!("{NAME}: {}\n", refusal.text) };
     let _ = write!(world.err, "{}", printable_text(&format!("{before}{named}")));
     refusal.exit
 }
 
-fn go(mut typed: VecDeque<String>, world: &mut World<'_>) -> Result<u8, Refusal> {
+fn go(mut typed: VecDeque<String>, world: &mut CompatEnv<'_>) -> Result<u8, WordRefusal> {
     let all = typed.clone();
     let files = OptionFiles::take(&mut typed, &specs::GROUPS, world.environment);
     // Which files are read is no secret.
@@ -112,8 +112,8 @@ fn go(mut typed: VecDeque<String>, world: &mut World<'_>) -> Result<u8, Refusal>
             words.strays
         );
     }
-    let settings = Settings::read(&words)?;
-    let script = Script::load(&settings).map_err(|text| Refusal::new(FAILED, text))?;
+    let settings = SlapSettings::read(&words)?;
+    let script = SlapScript::load(&settings).map_err(|text| WordRefusal::new(FAILED, text))?;
     if settings.only_prints {
         return Ok(match print::all(&settings, &script, world.out, &world.stop) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => INTERRUPTED,
@@ -124,11 +124,11 @@ fn go(mut typed: VecDeque<String>, world: &mut World<'_>) -> Result<u8, Refusal>
     let place = place(&settings)?;
     let ask = || {
         ask_password(&world.stop).map_err(|problem| match problem {
-            NoPassword::Interrupted => Refusal::new(INTERRUPTED, "interrupted"),
+            NoPassword::Interrupted => WordRefusal::new(INTERRUPTED, "interrupted"),
             NoPassword::NoTerminal(error) => {
-                Refusal::new(FAILED, format!("a password cannot be asked for without a terminal: {error}"))
+                WordRefusal::new(FAILED, format!("a password cannot be asked for without a terminal: {error}"))
             }
-            NoPassword::Problem(error) => Refusal::new(FAILED, format!("the password cannot be read: {error}")),
+            NoPassword::Problem(error) => WordRefusal::new(FAILED, format!("the password cannot be read: {error}")),
         })
     };
     let target = settings::target(&words, world.environment, &ask)?;
@@ -138,23 +138,24 @@ fn go(mut typed: VecDeque<String>, world: &mut World<'_>) -> Result<u8, Refusal>
 }
 
 /// Where runs go. Whatever is to be written is tried before anything is measured.
-fn place(settings: &Settings) -> Result<Place, Refusal> {
+fn place(settings: &SlapSettings) -> Result<RunsFolder, WordRefusal> {
     if let Csv::File(path) = &settings.output.csv {
-        bench::append(path, "")
-            .map_err(|error| Refusal::new(FAILED, format!("Could not open csv file: {} ({error})", path.display())))?;
+        bench::append(path, "").map_err(|error| {
+            WordRefusal::new(FAILED, format!("Could not open csv file: {} ({error})", path.display()))
+        })?;
     }
-    Place::choose(settings.runs.as_deref()).map_err(|text| Refusal::new(FAILED, text))
+    RunsFolder::choose(settings.runs.as_deref()).map_err(|text| WordRefusal::new(FAILED, text))
 }
 
 fn test(
-    settings: &Settings,
-    script: &Script,
+    settings: &SlapSettings,
+    script: &SlapScript,
     target: &Target,
-    place: &Place,
+    place: &RunsFolder,
     command: Vec<String>,
-    world: &mut World<'_>,
-) -> Result<u8, Refusal> {
-    let failed = |text: String| Refusal::new(FAILED, text);
+    world: &mut CompatEnv<'_>,
+) -> Result<u8, WordRefusal> {
+    let failed = |text: String| WordRefusal::new(FAILED, text);
     make_room(settings.concurrency.iter().copied().max().unwrap_or(1)).map_err(failed)?;
     let connected = Admin::connect(target, &settings.schema, Arc::clone(&world.stop));
     let mut admin = connected.map_err(|error| failed(format!("Error when connecting to server: {}", said(&error))))?;
@@ -167,9 +168,9 @@ fn test(
     let workers = workers(settings.workers, world.cores);
     let endpoint = target.endpoint(0).to_string();
     let recording =
-        Recording::begin(place, plan(settings, script), &turns(settings), server, endpoint, command, workers);
+        CompatRecording::begin(place, plan(settings, script), &turns(settings), server, endpoint, command, workers);
     let recording = recording.map_err(|error| failed(error.to_string()))?;
-    let mut bench = Bench {
+    let mut bench = SlapRun {
         settings,
         script,
         target,
@@ -189,7 +190,7 @@ fn test(
     match (stopped, cleaned) {
         (Err(Stop::Failed(why)), Err(Stop::Failed(also))) => Err(failed(format!("{why}\n{NAME}: {also}"))),
         (Err(Stop::Failed(text)), _) => Err(failed(text)),
-        (_, Err(Stop::Failed(text))) => Err(Refusal::new(if is_stopped { INTERRUPTED } else { FAILED }, text)),
+        (_, Err(Stop::Failed(text))) => Err(WordRefusal::new(if is_stopped { INTERRUPTED } else { FAILED }, text)),
         (Err(Stop::Interrupted), _) | (_, Err(Stop::Interrupted)) => Ok(INTERRUPTED),
         (Ok(()), Ok(())) if is_stopped => Ok(INTERRUPTED),
         (Ok(()), Ok(())) => Ok(if is_good { GOOD } else { FAILED }),
@@ -199,7 +200,7 @@ fn test(
 const ENGINE: &str = "default_storage_engine";
 
 /// Each run in the order of the original: engines, clients, repetitions.
-fn turns(settings: &Settings) -> Vec<Turn> {
+fn turns(settings: &SlapSettings) -> Vec<TrialTurn> {
     let engines: Vec<Option<&str>> = match &settings.engines[..] {
         [] => vec![None],
         engines => engines.iter().map(|engine| Some(engine.name.as_str())).collect(),
@@ -213,16 +214,16 @@ fn turns(settings: &Settings) -> Vec<Turn> {
             }
             let configuration = Configuration { levels };
             // What is named twice is one configuration, with twice the repetitions.
-            let before = turns.iter().filter(|turn: &&Turn| turn.configuration == configuration).count() as u32;
+            let before = turns.iter().filter(|turn: &&TrialTurn| turn.configuration == configuration).count() as u32;
             let blocks = 0..u32::try_from(settings.iterations).unwrap_or(u32::MAX);
-            turns.extend(blocks.map(|n| Turn { block: before + n, configuration: configuration.clone() }));
+            turns.extend(blocks.map(|n| TrialTurn { block: before + n, configuration: configuration.clone() }));
         }
     }
     turns
 }
 
 /// What plans have words for.
-fn plan(settings: &Settings, script: &Script) -> Plan {
+fn plan(settings: &SlapSettings, script: &SlapScript) -> Plan {
     let turns = turns(settings);
     let mut factors: IndexMap<String, Vec<SettingValue>> = IndexMap::new();
     for (name, level) in turns.iter().flat_map(|turn| &turn.configuration.levels) {
@@ -245,7 +246,7 @@ fn plan(settings: &Settings, script: &Script) -> Plan {
         recorded_from: Some(Personality::Slap),
         server: ServerSpec::default(),
         workload,
-        load: Asked { transactions, ..bench::asked(settings, 1, 1) }.plan_load(),
+        load: RunRequest { transactions, ..bench::asked(settings, 1, 1) }.plan_load(),
         factors,
         design: Design { blocks, seed: settings.seed, aa_pair: false, ..Design::default() },
         probe: ProbeSpec { enabled: false, ..ProbeSpec::default() },

@@ -4,8 +4,8 @@ use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::auto::Query;
-use super::script::Script;
-use super::settings::{Settings, Source};
+use super::script::SlapScript;
+use super::settings::{SlapSettings, StatementSource};
 
 /// What stands for a key that only the server knows.
 pub(super) const SOME_KEY: &str = "796c4422-1d94-102a-9d6d-00e0812d";
@@ -17,13 +17,18 @@ pub(super) fn query(query: &Query) -> String {
 
 /// Prints all statements, each with `;` and on a line of its own. Of each client's queries those of its first pass through
 /// the list are printed, or as many as it would send.
-pub(super) fn all(settings: &Settings, script: &Script, out: &mut dyn Write, stop: &AtomicBool) -> io::Result<()> {
+pub(super) fn all(
+    settings: &SlapSettings,
+    script: &SlapScript,
+    out: &mut dyn Write,
+    stop: &AtomicBool,
+) -> io::Result<()> {
     Printer { settings, script, out, stop }.all()
 }
 
 struct Printer<'a> {
-    settings: &'a Settings,
-    script: &'a Script,
+    settings: &'a SlapSettings,
+    script: &'a SlapScript,
     out: &'a mut dyn Write,
     stop: &'a AtomicBool,
 }
@@ -42,7 +47,7 @@ impl Printer<'_> {
                         self.say(&format!("use {}", settings.schema))?;
                     }
                     script.create_with(engine).iter().try_for_each(|sql| self.say(sql))?;
-                    if let Source::Generated(auto) = &settings.source {
+                    if let StatementSource::Generated(auto) = &settings.source {
                         auto.fill(settings.seed).try_for_each(|sql| self.say(&sql))?;
                     }
                     script.pre.iter().try_for_each(|sql| self.say(sql))?;

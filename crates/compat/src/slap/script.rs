@@ -9,13 +9,13 @@ use truetps_record::{SqlDialect, read_text, split_sql};
 use truetps_workload::SqlStatement;
 
 use super::auto::Query;
-use super::settings::{Engine, Settings, Source};
+use super::settings::{Engine, SlapSettings, StatementSource};
 
 /// A file of statements is read as a whole.
 const FILE_BYTES_MAX: u64 = 1 << 30;
 
 #[derive(Debug)]
-pub(super) struct Script {
+pub(super) struct SlapScript {
     /// Make the tables.
     pub(super) create: Vec<String>,
     /// What clients send, in this order, again and again.
@@ -25,8 +25,8 @@ pub(super) struct Script {
     pub(super) post: Vec<String>,
 }
 
-impl Script {
-    pub(super) fn load(settings: &Settings) -> Result<Self, String> {
+impl SlapScript {
+    pub(super) fn load(settings: &SlapSettings) -> Result<Self, String> {
         let split = |flag: &str, text: &str| {
             let text = text_or_file(flag, text)?;
             split_sql(&text, &settings.delimiter, SqlDialect::Mysql).map_err(|error| format!("--{flag}: {error}"))
@@ -37,8 +37,8 @@ impl Script {
         };
         let (pre, post) = (optional("pre-query", &settings.pre_query)?, optional("post-query", &settings.post_query)?);
         let (create, queries) = match &settings.source {
-            Source::Generated(auto) => (vec![auto.create()], auto.queries(settings.seed)),
-            Source::Given { query, create } => {
+            StatementSource::Generated(auto) => (vec![auto.create()], auto.queries(settings.seed)),
+            StatementSource::Given { query, create } => {
                 let plain = |sql| Query { sql, takes_key: false };
                 let queries: Vec<Query> = split("query", query)?.into_iter().map(plain).collect();
                 if queries.is_empty() {

@@ -7,9 +7,9 @@ use std::time::Duration;
 use truetps_driver::{Dialect, Endpoint, Login, Password, Target, Tls, TlsMode};
 use truetps_record::{RATE_MAX, RATE_MIN, parse_rate};
 
-use super::auto::{AutoSql, Columns, Key, LoadType};
+use super::auto::{AutoKey, AutoSql, GeneratedColumns, LoadType};
 use super::user;
-use crate::mysql_words::{Given, Refusal, Words};
+use crate::mysql_words::{GivenValue, MysqlWords, WordRefusal};
 use crate::ssl;
 
 const WRONG: u8 = 1;
@@ -26,8 +26,8 @@ const SOCKETS: [&str; 4] =
 
 /// The test itself.
 #[derive(Debug, Clone)]
-pub(super) struct Settings {
-    pub(super) source: Source,
+pub(super) struct SlapSettings {
+    pub(super) source: StatementSource,
     pub(super) schema: String,
     /// Clients of each test, one after the other.
     pub(super) concurrency: Vec<u32>,
@@ -49,7 +49,7 @@ pub(super) struct Settings {
     pub(super) delimiter: String,
     pub(super) keeps_schema: bool,
     pub(super) only_prints: bool,
-    pub(super) output: Output,
+    pub(super) output: OutputSettings,
     pub(super) seed: u64,
     pub(super) prepared: bool,
     /// Starts a second of all clients.
@@ -61,7 +61,7 @@ pub(super) struct Settings {
 
 /// Where the statements come from.
 #[derive(Debug, Clone)]
-pub(super) enum Source {
+pub(super) enum StatementSource {
     /// `--query`, `--create`: texts, or names of files.
     Given {
         query: String,
@@ -79,7 +79,7 @@ pub(super) struct Engine {
 
 /// What is printed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Output {
+pub(super) struct OutputSettings {
     pub(super) silent: bool,
     pub(super) verbose: u32,
     pub(super) classic: bool,
@@ -93,19 +93,19 @@ pub(super) enum Csv {
     File(PathBuf),
 }
 
-fn refuse<T>(text: impl Into<String>) -> Result<T, Refusal> {
-    Err(Refusal::new(WRONG, text))
+fn refuse<T>(text: impl Into<String>) -> Result<T, WordRefusal> {
+    Err(WordRefusal::new(WRONG, text))
 }
 
-impl Settings {
-    pub(super) fn read(words: &Words) -> Result<Self, Refusal> {
+impl SlapSettings {
+    pub(super) fn read(words: &MysqlWords) -> Result<Self, WordRefusal> {
         check_conflicts(words)?;
         check_unsupported(words)?;
         check_numbers(words)?;
         let limit = |name: &str| words.number(name).filter(|number| *number > 0);
         let csv = match words.get("csv") {
-            None | Some(Given::Switch(_)) => Csv::Off,
-            Some(Given::Text(path)) if !path.is_empty() && path != "-" => Csv::File(path.into()),
+            None | Some(GivenValue::Switch(_)) => Csv::Off,
+            Some(GivenValue::Text(path)) if !path.is_empty() && path != "-" => Csv::File(path.into()),
             Some(_) => Csv::Stdout,
         };
         let iterations = words.number("iterations").unwrap_or(1);
@@ -133,7 +133,7 @@ impl Settings {
             delimiter: words.text("delimiter").filter(|text| !text.is_empty()).unwrap_or("\n").to_owned(),
             keeps_schema: words.is_on("no-drop"),
             only_prints: words.is_on("only-print"),
-            output: Output {
+            output: OutputSettings {
                 silent: words.is_on("silent") || csv != Csv::Off,
                 verbose: words.count("verbose"),
                 classic: words.is_on("classic"),
@@ -158,12 +158,12 @@ impl Settings {
 
     /// Whether the schema is made for the test, and dropped after it.
     pub(super) fn makes_schema(&self) -> bool {
-        !matches!(self.source, Source::Given { create: None, .. })
+        !matches!(self.source, StatementSource::Given { create: None, .. })
     }
 }
 
 /// The original's own refusals, in its words.
-fn check_conflicts(words: &Words) -> Result<(), Refusal> {
+fn check_conflicts(words: &MysqlWords) -> Result<(), WordRefusal> {
     let auto = words.is_on("auto-generate-sql");
     if auto && (words.text("create").is_some() || words.text("query").is_some()) {
         return refuse("Can't use --auto-generate-sql when create and query strings are specified!");
@@ -186,7 +186,7 @@ fn check_conflicts(words: &Words) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn check_numbers(words: &Words) -> Result<(), Refusal> {
+fn check_numbers(words: &MysqlWords) -> Result<(), WordRefusal> {
     for (name, number) in words.numbers() {
         let most = if name == "commit" { u32::MAX.into() } else { NUMBER_MAX };
         if number > most {
@@ -197,7 +197,7 @@ fn check_numbers(words: &Words) -> Result<(), Refusal> {
 }
 
 /// What each connection begins with.
-fn setup(words: &Words) -> Vec<String> {
+fn setup(words: &MysqlWords) -> Vec<String> {
     let mode = words.text("sql-mode").map(|mode| format!("SET sql_mode='{}'", mode.replace('\'', "''")));
     let init = words.text("init-command").filter(|sql| !sql.is_empty()).map(str::to_owned);
     mode.into_iter().chain(init).collect()
@@ -212,7 +212,7 @@ const UNSUPPORTED: [(&str, &str); 6] = [
     ("login-path", "logins are read from option files"),
 ];
 
-fn check_unsupported(words: &Words) -> Result<(), Refusal> {
+fn check_unsupported(words: &MysqlWords) -> Result<(), WordRefusal> {
     for (name, why) in UNSUPPORTED {
         if words.is_on(name) || words.text(name).is_some_and(|text| !text.is_empty()) {
             return refuse(format!("--{name} is not supported: {why}"));
@@ -221,22 +221,22 @@ fn check_unsupported(words: &Words) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn source(words: &Words) -> Result<Source, Refusal> {
+fn source(words: &MysqlWords) -> Result<StatementSource, WordRefusal> {
     if !words.is_on("auto-generate-sql") {
         let query = words.text("query").unwrap_or_default().to_owned();
-        return Ok(Source::Given { query, create: words.text("create").map(str::to_owned) });
+        return Ok(StatementSource::Given { query, create: words.text("create").map(str::to_owned) });
     }
     let load_type = words.text("auto-generate-sql-load-type").unwrap_or("mixed");
     let key = if words.is_on("auto-generate-sql-add-autoincrement") {
-        Key::Counted
+        AutoKey::Counted
     } else if words.is_on("auto-generate-sql-guid-primary") {
-        Key::Guid
+        AutoKey::Guid
     } else {
-        Key::None
+        AutoKey::None
     };
     let number = |name: &str, default| words.number(name).unwrap_or(default);
     let auto = AutoSql {
-        load_type: LoadType::of(load_type).map_err(|text| Refusal::new(WRONG, text))?,
+        load_type: LoadType::of(load_type).map_err(|text| WordRefusal::new(WRONG, text))?,
         key,
         secondary_indexes: number("auto-generate-sql-secondary-indexes", 0),
         ints: columns("number-int-cols", words)?,
@@ -245,21 +245,21 @@ fn source(words: &Words) -> Result<Source, Refusal> {
         unique_rows: number("auto-generate-sql-unique-write-number", 10),
         unique_queries: number("auto-generate-sql-unique-query-number", 10),
     };
-    auto.check().map_err(|text| Refusal::new(WRONG, text))?;
-    Ok(Source::Generated(auto))
+    auto.check().map_err(|text| WordRefusal::new(WRONG, text))?;
+    Ok(StatementSource::Generated(auto))
 }
 
 /// `N` or `N:1`.
-fn columns(name: &str, words: &Words) -> Result<Columns, Refusal> {
+fn columns(name: &str, words: &MysqlWords) -> Result<GeneratedColumns, WordRefusal> {
     let text = words.text(name).unwrap_or("1");
     let (count, index) = text.split_once(':').unwrap_or((text, "0"));
     match (count.trim().parse(), index.trim().parse::<u32>()) {
-        (Ok(count), Ok(index)) => Ok(Columns { count, indexed: index > 0 }),
+        (Ok(count), Ok(index)) => Ok(GeneratedColumns { count, indexed: index > 0 }),
         _ => refuse(format!("--{name}={text} is no number of columns: N, or N:1 with an index on each")),
     }
 }
 
-fn concurrency(text: &str) -> Result<Vec<u32>, Refusal> {
+fn concurrency(text: &str) -> Result<Vec<u32>, WordRefusal> {
     let numbers: Option<Vec<u32>> = text
         .split(',')
         .map(|one| one.trim().parse().ok().filter(|clients| (1..=CLIENTS_MAX).contains(clients)))
@@ -271,7 +271,7 @@ fn concurrency(text: &str) -> Result<Vec<u32>, Refusal> {
 }
 
 /// `innodb,memory:max_rows=2300`. What stands behind a name may be any option of a table: it goes into the statement.
-fn engines(text: &str) -> Result<Vec<Engine>, Refusal> {
+fn engines(text: &str) -> Result<Vec<Engine>, WordRefusal> {
     let mut list = Vec::new();
     for one in text.split(',').map(str::trim).filter(|one| !one.is_empty()) {
         let (name, options) = one.split_once(':').unwrap_or((one, ""));
@@ -285,7 +285,7 @@ fn engines(text: &str) -> Result<Vec<Engine>, Refusal> {
 }
 
 /// Queries a second: `500`, `500/s`, `30/min`. `batch`: how many of them are a transaction.
-fn rate(text: &str, batch: u64) -> Result<f64, Refusal> {
+fn rate(text: &str, batch: u64) -> Result<f64, WordRefusal> {
     let rate = parse_rate(text).or_else(|problem| refuse(format!("--rate={text}: {problem}")))?;
     if !(RATE_MIN..=RATE_MAX).contains(&(rate / batch as f64)) {
         return refuse(format!("--rate={text} is not between {RATE_MIN} and {RATE_MAX} transactions a second"));
@@ -293,7 +293,7 @@ fn rate(text: &str, batch: u64) -> Result<f64, Refusal> {
     Ok(rate)
 }
 
-fn time(text: &str) -> Result<Duration, Refusal> {
+fn time(text: &str) -> Result<Duration, WordRefusal> {
     match text.trim().trim_end_matches('s').parse::<f64>() {
         Ok(seconds) if TIMES_S.contains(&seconds) => Ok(Duration::from_secs_f64(seconds)),
         _ => {
@@ -305,14 +305,14 @@ fn time(text: &str) -> Result<Duration, Refusal> {
 
 /// The server that is meant, and who logs in. `ask`: gets a password from the terminal.
 pub(super) fn target(
-    words: &Words,
+    words: &MysqlWords,
     environment: &dyn Fn(&str) -> Option<OsString>,
-    ask: &dyn Fn() -> Result<String, Refusal>,
-) -> Result<Target, Refusal> {
+    ask: &dyn Fn() -> Result<String, WordRefusal>,
+) -> Result<Target, WordRefusal> {
     let text_of = |name: &str| environment(name).and_then(|text| text.into_string().ok());
     let password = match words.get("password") {
-        Some(Given::Text(text)) => Some(text.clone()),
-        Some(Given::Switch(_)) => None,
+        Some(GivenValue::Text(text)) => Some(text.clone()),
+        Some(GivenValue::Switch(_)) => None,
         Some(_) => Some(ask()?),
         None => text_of("MYSQL_PWD"),
     };
@@ -332,7 +332,7 @@ pub(super) fn target(
     }))
 }
 
-fn endpoint(words: &Words, environment: &dyn Fn(&str) -> Option<String>) -> Result<Endpoint, Refusal> {
+fn endpoint(words: &MysqlWords, environment: &dyn Fn(&str) -> Option<String>) -> Result<Endpoint, WordRefusal> {
     let host = words.text("host").map(str::to_owned).or_else(|| environment("MYSQL_HOST"));
     let host = host.filter(|host| !host.is_empty()).unwrap_or_else(|| "localhost".to_owned());
     let port = match words.number("port").filter(|port| *port > 0) {
@@ -362,7 +362,7 @@ fn endpoint(words: &Words, environment: &dyn Fn(&str) -> Option<String>) -> Resu
 }
 
 /// The original takes names that are cut short here, too.
-fn protocol(words: &Words) -> Result<Option<&'static str>, Refusal> {
+fn protocol(words: &MysqlWords) -> Result<Option<&'static str>, WordRefusal> {
     let Some(typed) = words.text("protocol") else { return Ok(None) };
     let is_meant = |name: &&&str| !typed.is_empty() && name.starts_with(&typed.to_ascii_uppercase());
     let found = ["TCP", "SOCKET"].iter().find(is_meant);
@@ -371,11 +371,11 @@ fn protocol(words: &Words) -> Result<Option<&'static str>, Refusal> {
     } else {
         format!("Unknown option to protocol: {typed}")
     };
-    let lines = Refusal::without_name(WRONG, format!("{wrong}\nAlternatives are: 'TCP','SOCKET'"));
+    let lines = WordRefusal::without_name(WRONG, format!("{wrong}\nAlternatives are: 'TCP','SOCKET'"));
     found.map_or(Err(lines), |name| Ok(Some(*name)))
 }
 
-fn tls(words: &Words) -> Result<Tls, Refusal> {
+fn tls(words: &MysqlWords) -> Result<Tls, WordRefusal> {
     let file = |name: &str| words.text(name).filter(|text| !text.is_empty()).map(PathBuf::from);
     let (ca, cert, key) = (file("ssl-ca"), file("ssl-cert"), file("ssl-key"));
     let mode = match words.text("ssl-mode") {
@@ -384,7 +384,7 @@ fn tls(words: &Words) -> Result<Tls, Refusal> {
             Err(problem) => return refuse(format!("--ssl-mode={text} is {problem}")),
         },
         None if words.is_on("ssl-verify-server-cert") => Some(TlsMode::VerifyIdentity),
-        None if words.get("ssl") == Some(&Given::Switch(false)) => Some(TlsMode::Off),
+        None if words.get("ssl") == Some(&GivenValue::Switch(false)) => Some(TlsMode::Off),
         None if words.is_on("ssl") && ca.is_none() => Some(TlsMode::Required),
         None => None,
     };
@@ -397,7 +397,7 @@ mod tests {
     use super::*;
     use crate::mysql_words::parse;
 
-    fn words(files: &[&str], typed: &[&str]) -> Words {
+    fn words(files: &[&str], typed: &[&str]) -> MysqlWords {
         let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
         let words = parse(&SPECS, "slap", owned(files), owned(typed).into());
         assert_eq!(words.refusal, None);
@@ -466,7 +466,7 @@ mod tests {
             (&["--time=1", "--number-of-queries=5"], "Either time or number-of-queries can be used"),
             (&["--time=1", "--auto-generate-sql-execute-number=5"], "Either time or auto-generate-sql-execute-number"),
         ] {
-            match Settings::read(&words(&[], &[&["-a"], typed].concat())) {
+            match SlapSettings::read(&words(&[], &[&["-a"], typed].concat())) {
                 Ok(_) => assert_eq!(expect, "", "{typed:?}"),
                 Err(refusal) => {
                     assert!(!expect.is_empty() && refusal.text.contains(expect), "{typed:?}: {}", refusal.text);

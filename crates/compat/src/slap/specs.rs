@@ -1,17 +1,17 @@
 //! All options of mysqlslap, MySQL's and MariaDB's, and ours.
 
-use crate::mysql_words::{Kind, Spec};
+use crate::mysql_words::{Spec, WordKind};
 
-const fn spec(name: &'static str, short: Option<char>, kind: Kind, about: &'static str) -> Spec {
+const fn spec(name: &'static str, short: Option<char>, kind: WordKind, about: &'static str) -> Spec {
     Spec { name, short, kind, is_original: true, about }
 }
 
 /// One that `mysqlslap` has and `mariadb-slap` has not, or that is ours.
-const fn other(name: &'static str, short: Option<char>, kind: Kind, about: &'static str) -> Spec {
+const fn other(name: &'static str, short: Option<char>, kind: WordKind, about: &'static str) -> Spec {
     Spec { is_original: false, ..spec(name, short, kind, about) }
 }
 
-use Kind::{Count, Number, OptionalText, Secret, Switch, Text};
+use WordKind::{Count, Number, OptionalText, Secret, Switch, Text};
 
 /// In the order of the help page: those of both programs, those of one of them, those that only truetps has.
 pub(super) static SPECS: [Spec; SPEC_COUNT] = [

@@ -1,7 +1,7 @@
 //! Statements that are prepared one by one, at any time.
 
-use super::reply::ReplyReader;
-use super::wire::Reader;
+use super::reply::MysqlReplyReader;
+use super::wire::PayloadReader;
 use crate::handles::Handles;
 use crate::{DriverError, Params, Prepared, Reply};
 
@@ -15,11 +15,11 @@ pub(super) struct ServerStatement {
 
 /// The statements of one session that are open.
 #[derive(Debug, Default)]
-pub(super) struct AdHoc {
+pub(super) struct MysqlStatements {
     open: Handles<ServerStatement>,
 }
 
-impl AdHoc {
+impl MysqlStatements {
     pub(super) fn insert(&mut self, statement: ServerStatement) -> Prepared {
         let ServerStatement { params, columns, .. } = statement;
         Prepared { handle: self.open.insert(statement), params, columns }
@@ -43,7 +43,7 @@ impl AdHoc {
 
 /// One statement on its way.
 #[derive(Debug)]
-pub(super) enum Preparing {
+pub(super) enum MysqlPreparing {
     Asked,
     /// So many packets that describe its parameters and columns are still to come.
     Described {
@@ -53,43 +53,43 @@ pub(super) enum Preparing {
 }
 
 #[derive(Debug)]
-pub(super) enum PrepareEnd {
+pub(super) enum MysqlPrepareEnd {
     Prepared(ServerStatement),
     Refused(Reply),
 }
 
-impl Preparing {
+impl MysqlPreparing {
     /// Takes the next packet; `Some` where it was the last one.
     pub(super) fn packet(
         &mut self,
         payload: &[u8],
-        replies: &mut ReplyReader,
-    ) -> Result<Option<PrepareEnd>, DriverError> {
+        replies: &mut MysqlReplyReader,
+    ) -> Result<Option<MysqlPrepareEnd>, DriverError> {
         if payload.first() == Some(&0xff) {
-            return replies.refusal(payload).map(PrepareEnd::Refused).map(Some);
+            return replies.refusal(payload).map(MysqlPrepareEnd::Refused).map(Some);
         }
         if matches!(self, Self::Described { .. }) {
             return Ok(self.described());
         }
         let (statement, packets) = parse_prepared(payload)?;
         if packets == 0 {
-            return Ok(Some(PrepareEnd::Prepared(statement)));
+            return Ok(Some(MysqlPrepareEnd::Prepared(statement)));
         }
         *self = Self::Described { left: packets, statement };
         Ok(None)
     }
 
     /// Takes a packet that describes a parameter or a column, or ends one of the two lists.
-    pub(super) fn described(&mut self) -> Option<PrepareEnd> {
+    pub(super) fn described(&mut self) -> Option<MysqlPrepareEnd> {
         let Self::Described { left, statement } = self else { return None };
         *left = left.saturating_sub(1);
-        (*left == 0).then_some(PrepareEnd::Prepared(*statement))
+        (*left == 0).then_some(MysqlPrepareEnd::Prepared(*statement))
     }
 }
 
 /// What the server says of a statement that it has prepared, and the number of packets that follow.
 pub(super) fn parse_prepared(payload: &[u8]) -> Result<(ServerStatement, u32), DriverError> {
-    let mut reader = Reader::new(payload);
+    let mut reader = PayloadReader::new(payload);
     if reader.u8()? != 0 {
         return Err(DriverError::Protocol("an unknown answer to a prepare"));
     }

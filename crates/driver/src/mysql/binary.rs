@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use super::wire::Reader;
+use super::wire::PayloadReader;
 use crate::DriverError;
 use crate::result_sets::{BinaryColumn, ResultSets};
 
@@ -33,7 +33,7 @@ const MICROSECOND_DIGITS: u8 = 6;
 pub(super) fn put_value(
     sets: &mut ResultSets,
     column: BinaryColumn,
-    reader: &mut Reader<'_>,
+    reader: &mut PayloadReader<'_>,
 ) -> Result<(), DriverError> {
     match column.kind {
         kind::TINY => put_integer(sets, column, reader, 1),
@@ -77,7 +77,7 @@ fn put(out: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
 fn put_integer(
     sets: &mut ResultSets,
     column: BinaryColumn,
-    reader: &mut Reader<'_>,
+    reader: &mut PayloadReader<'_>,
     bytes: usize,
 ) -> Result<(), DriverError> {
     let value = reader.uint(bytes)?;
@@ -151,7 +151,7 @@ fn rounded(number: f64, digits: usize) -> f64 {
 fn put_date(
     sets: &mut ResultSets,
     column: BinaryColumn,
-    reader: &mut Reader<'_>,
+    reader: &mut PayloadReader<'_>,
     has_time: bool,
 ) -> Result<(), DriverError> {
     let length = reader.u8()?;
@@ -172,7 +172,7 @@ fn put_date(
 }
 
 /// Sign, days, hours, minutes, seconds and microseconds; the hours of the text go on beyond 24.
-fn put_time(sets: &mut ResultSets, column: BinaryColumn, reader: &mut Reader<'_>) -> Result<(), DriverError> {
+fn put_time(sets: &mut ResultSets, column: BinaryColumn, reader: &mut PayloadReader<'_>) -> Result<(), DriverError> {
     let length = reader.u8()?;
     if !matches!(length, 0 | 8 | 12) {
         return Err(DriverError::Protocol("a time with an impossible length"));
@@ -208,7 +208,7 @@ mod tests {
     /// The text of a value; `decimals` and `zerofill` as the column has them.
     fn read(kind: u8, is_unsigned: bool, decimals: u8, zerofill: u8, bytes: &[u8]) -> Result<String, DriverError> {
         let column = BinaryColumn { kind, decimals, is_unsigned, zerofill };
-        let (mut sets, mut reader) = (ResultSets::new(), Reader::new(bytes));
+        let (mut sets, mut reader) = (ResultSets::new(), PayloadReader::new(bytes));
         sets.open(1);
         put_value(&mut sets, column, &mut reader)?;
         assert!(reader.rest().is_empty());

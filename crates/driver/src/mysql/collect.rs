@@ -1,7 +1,7 @@
 //! Rows into [`ResultSets`]: of text as they come, of executions from binary to the text that the server would have sent.
 
 use super::binary::put_value;
-use super::wire::Reader;
+use super::wire::PayloadReader;
 use crate::DriverError;
 use crate::result_sets::{BinaryColumn, ResultSets};
 
@@ -15,7 +15,7 @@ const ZEROFILL: u64 = 1 << 6;
 
 /// A description of a column, of which only the encoding is wanted.
 pub(super) fn column(payload: &[u8]) -> Result<BinaryColumn, DriverError> {
-    let mut reader = Reader::new(payload);
+    let mut reader = PayloadReader::new(payload);
     // Catalogue, schema, table twice, name twice, each with its length; then the length of what follows.
     for _ in 0..6 {
         reader.lenenc_bytes()?;
@@ -36,7 +36,7 @@ pub(super) fn text_row(payload: &[u8], columns: u32, sets: &mut ResultSets) -> R
     if sets.has_overflown() {
         return Ok(());
     }
-    let mut reader = Reader::new(payload);
+    let mut reader = PayloadReader::new(payload);
     for _ in 0..columns {
         sets.value(reader.lenenc_bytes()?);
     }
@@ -52,7 +52,7 @@ pub(super) fn binary_row(payload: &[u8], sets: &mut ResultSets) -> Result<(), Dr
     if sets.has_overflown() {
         return Ok(());
     }
-    let mut reader = Reader::new(payload);
+    let mut reader = PayloadReader::new(payload);
     if reader.u8()? != 0 {
         return Err(DriverError::Protocol("a row of an execution that does not begin as one"));
     }

@@ -1,7 +1,7 @@
 //! The first packets of a connection: greeting, request for TLS, login.
 
 use super::reply::parse_error;
-use super::wire::Reader;
+use super::wire::PayloadReader;
 use crate::{DriverError, Login};
 
 const LONG_PASSWORD: u32 = 1;
@@ -37,7 +37,7 @@ impl Greeting {
 }
 
 pub(super) fn parse_greeting(payload: &[u8]) -> Result<Greeting, DriverError> {
-    let mut reader = Reader::new(payload);
+    let mut reader = PayloadReader::new(payload);
     let protocol = reader.u8()?;
     if protocol == 0xff {
         return Err(parse_error(payload)?.into());
@@ -137,7 +137,7 @@ pub(super) fn parse_login_reply(payload: &[u8]) -> Result<LoginReply<'_>, Driver
         // Without a name: the way of passwords before 4.1.
         [0xfe] => Ok(LoginReply::Switch { plugin: b"mysql_old_password", data: &[] }),
         [0xfe, rest @ ..] => {
-            let mut reader = Reader::new(rest);
+            let mut reader = PayloadReader::new(rest);
             let plugin = reader.text_to_zero();
             Ok(LoginReply::Switch { plugin, data: reader.rest() })
         }

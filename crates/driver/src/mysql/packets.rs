@@ -17,7 +17,7 @@ const IDLE_BYTES_KEPT: usize = 512;
 
 /// What is to be known of the next packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(super) enum PacketWanted {
     /// All of it; it may have this many bytes.
     Whole(usize),
     /// Whether it is an error or the end of data; its inside otherwise does not matter.
@@ -56,11 +56,11 @@ enum Body {
     /// Before the header of a chunk that continues a payload.
     Between { skims: bool },
     /// `left` bytes of a chunk are to come, and another chunk where it is a full one.
-    Chunk { left: usize, is_last: bool, how: How },
+    Chunk { left: usize, is_last: bool, how: PacketHandling },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum How {
+enum PacketHandling {
     Store,
     Skim,
     /// Its first byte will tell.
@@ -72,7 +72,11 @@ enum How {
 impl Packets {
     /// The next packet of `bytes`, which is moved to what follows it. `None`: more must come.
     #[inline]
-    pub(super) fn next<'a>(&mut self, bytes: &mut &'a [u8], wanted: Wanted) -> Result<Option<Packet<'a>>, DriverError> {
+    pub(super) fn next<'a>(
+        &mut self,
+        bytes: &mut &'a [u8],
+        wanted: PacketWanted,
+    ) -> Result<Option<Packet<'a>>, DriverError> {
         if self.body == Body::None && self.header_bytes == 0 && bytes.len() >= HEADER_BYTES {
             let (length, sequence) = read_header(bytes);
             // Longer ones have rules of their own.
@@ -106,7 +110,11 @@ impl Packets {
         }
     }
 
-    fn next_in_pieces<'a>(&mut self, bytes: &mut &'a [u8], wanted: Wanted) -> Result<Option<Packet<'a>>, DriverError> {
+    fn next_in_pieces<'a>(
+        &mut self,
+        bytes: &mut &'a [u8],
+        wanted: PacketWanted,
+    ) -> Result<Option<Packet<'a>>, DriverError> {
         loop {
             match self.body {
                 Body::None | Body::Between { .. } => {
@@ -118,7 +126,7 @@ impl Packets {
                     let Some(how) = decided(how, bytes) else { return Ok(None) };
                     let (piece, rest) = bytes.split_at(bytes.len().min(left));
                     *bytes = rest;
-                    if how == How::Store {
+                    if how == PacketHandling::Store {
                         self.stored.extend_from_slice(piece);
                     }
                     let left = left - piece.len();
@@ -126,7 +134,7 @@ impl Packets {
                         self.body = Body::Chunk { left, is_last, how };
                         return Ok(None);
                     }
-                    let skims = how == How::Skim;
+                    let skims = how == PacketHandling::Skim;
                     self.body = if is_last { Body::None } else { Body::Between { skims } };
                     if is_last {
                         return self.ended(skims).map(Some);
@@ -137,7 +145,7 @@ impl Packets {
     }
 
     /// Whether the header of the next chunk has come.
-    fn take_header(&mut self, bytes: &mut &[u8], wanted: Wanted) -> Result<bool, DriverError> {
+    fn take_header(&mut self, bytes: &mut &[u8], wanted: PacketWanted) -> Result<bool, DriverError> {
         let have = usize::from(self.header_bytes);
         let (piece, rest) = bytes.split_at(bytes.len().min(HEADER_BYTES - have));
         self.header[have..have + piece.len()].copy_from_slice(piece);
@@ -152,18 +160,20 @@ impl Packets {
         self.is_out_of_order |= sequence != self.sequence;
         self.sequence = sequence.wrapping_add(1);
         let how = match (self.body, wanted) {
-            (Body::Between { skims: true }, _) => How::Skim,
-            (Body::None, Wanted::Kind) if length > 0 && !self.is_out_of_order => How::Unknown { length },
-            _ => How::Store,
+            (Body::Between { skims: true }, _) => PacketHandling::Skim,
+            (Body::None, PacketWanted::Kind) if length > 0 && !self.is_out_of_order => {
+                PacketHandling::Unknown { length }
+            }
+            _ => PacketHandling::Store,
         };
         let bytes_max = match wanted {
-            Wanted::Whole(bytes_max) if !self.is_out_of_order => bytes_max,
+            PacketWanted::Whole(bytes_max) if !self.is_out_of_order => bytes_max,
             _ => PAYLOAD_BYTES_MAX,
         };
         if self.is_out_of_order && !is_first {
             return Err(OUT_OF_ORDER);
         }
-        if how == How::Store && self.stored.len() + length > bytes_max {
+        if how == PacketHandling::Store && self.stored.len() + length > bytes_max {
             return Err(if self.is_out_of_order { OUT_OF_ORDER } else { TOO_LONG });
         }
         self.body = Body::Chunk { left: length, is_last: length < CHUNK_BYTES_MAX, how };
@@ -182,14 +192,14 @@ impl Packets {
 }
 
 /// Whether the payload is stored or passed over; `None` where its first byte has yet to come.
-fn decided(how: How, bytes: &[u8]) -> Option<How> {
-    let How::Unknown { length } = how else { return Some(how) };
+fn decided(how: PacketHandling, bytes: &[u8]) -> Option<PacketHandling> {
+    let PacketHandling::Unknown { length } = how else { return Some(how) };
     let is_of_interest = match bytes.first()? {
         0xff => true,
         0xfe => length < 9,
         _ => false,
     };
-    Some(if is_of_interest && length <= PAYLOAD_BYTES_MAX { How::Store } else { How::Skim })
+    Some(if is_of_interest && length <= PAYLOAD_BYTES_MAX { PacketHandling::Store } else { PacketHandling::Skim })
 }
 
 const OUT_OF_ORDER: DriverError = DriverError::Protocol("packets out of order");
@@ -201,7 +211,7 @@ mod tests {
     use super::*;
 
     /// What comes of `stream` when it comes in pieces.
-    fn read(stream: &[u8], piece: usize, wanted: Wanted) -> Result<Vec<Option<Vec<u8>>>, String> {
+    fn read(stream: &[u8], piece: usize, wanted: PacketWanted) -> Result<Vec<Option<Vec<u8>>>, String> {
         let (mut packets, mut found) = (Packets::default(), Vec::new());
         for mut bytes in stream.chunks(piece) {
             loop {
@@ -234,7 +244,7 @@ mod tests {
         let payloads: Vec<_> = [0, 1, 3, 300, 70_000, 0, 5].map(|length| vec![b'x'; length]).into();
         let stream = stream(&payloads);
         for piece in [1, 2, 3, 4, 5, 7, 64, 65_536, stream.len()] {
-            let found = read(&stream, piece, Wanted::Whole(1 << 20)).unwrap();
+            let found = read(&stream, piece, PacketWanted::Whole(1 << 20)).unwrap();
             assert_eq!(found, payloads.iter().cloned().map(Some).collect::<Vec<_>>(), "{piece}");
         }
     }
@@ -244,11 +254,11 @@ mod tests {
         let payloads = [vec![b'a'; CHUNK_BYTES_MAX], vec![b'b'; CHUNK_BYTES_MAX + 7], b"\xfe\0\0\0\0".to_vec()];
         let stream = stream(&payloads);
         for piece in [65_536, stream.len()] {
-            let whole = read(&stream, piece, Wanted::Whole(1 << 30)).unwrap();
+            let whole = read(&stream, piece, PacketWanted::Whole(1 << 30)).unwrap();
             assert!(whole == payloads.clone().map(Some));
-            let skimmed = read(&stream, piece, Wanted::Kind).unwrap();
+            let skimmed = read(&stream, piece, PacketWanted::Kind).unwrap();
             assert_eq!(skimmed, [None, None, Some(payloads[2].clone())]);
-            let error = read(&stream, piece, Wanted::Whole(1 << 20)).unwrap_err();
+            let error = read(&stream, piece, PacketWanted::Whole(1 << 20)).unwrap_err();
             assert!(error.contains("longer than"), "{error}");
         }
     }
@@ -257,16 +267,16 @@ mod tests {
     fn nothing_is_allocated_for_what_has_not_come() {
         let mut packets = Packets::default();
         let mut bytes = &b"\xff\xff\xff\0abc"[..];
-        assert_eq!(packets.next(&mut bytes, Wanted::Whole(1 << 30)).unwrap(), None);
+        assert_eq!(packets.next(&mut bytes, PacketWanted::Whole(1 << 30)).unwrap(), None);
         assert!(packets.stored.capacity() < 100);
     }
 
     #[test]
     fn an_error_out_of_turn_is_told() {
         for piece in [1, 100] {
-            let error = read(b"\x0c\0\0\x07\xff\x1d\x04#08S01bye", piece, Wanted::Whole(100)).unwrap_err();
+            let error = read(b"\x0c\0\0\x07\xff\x1d\x04#08S01bye", piece, PacketWanted::Whole(100)).unwrap_err();
             assert_eq!(error, "bye (error 1053, SQLSTATE 08S01)", "{piece}");
-            assert!(read(b"\x01\0\0\x07x", piece, Wanted::Whole(100)).unwrap_err().contains("out of order"));
+            assert!(read(b"\x01\0\0\x07x", piece, PacketWanted::Whole(100)).unwrap_err().contains("out of order"));
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Replies to commands: OK, error, result set.
 
 use super::collect;
-use super::packets::{PAYLOAD_BYTES_MAX, Wanted};
-use super::wire::Reader;
+use super::packets::{PAYLOAD_BYTES_MAX, PacketWanted};
+use super::wire::PayloadReader;
 use crate::client::{cell_text, kept_bytes};
 use crate::{COLLECTED_BYTES_MAX, DriverError, QueryResult, Reply, ResultSets, ServerError};
 
@@ -17,7 +17,7 @@ const FILE_REFUSED: u16 = 2068;
 const NO_MEMORY: u16 = 2008;
 
 pub(super) fn parse_error(payload: &[u8]) -> Result<ServerError, DriverError> {
-    let mut reader = Reader::new(payload);
+    let mut reader = PayloadReader::new(payload);
     reader.u8()?;
     let code = reader.uint(2)? as u16;
     if code == u16::MAX {
@@ -35,7 +35,7 @@ pub(super) fn parse_error(payload: &[u8]) -> Result<ServerError, DriverError> {
 
 /// What has been seen of the reply that is being read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Part {
+enum ReplyPart {
     #[default]
     First,
     Columns {
@@ -47,7 +47,7 @@ enum Part {
 
 /// What a packet has led to.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum PacketOutcome {
     More,
     /// The server wants a file: tell it that there is none. The statement's reply follows.
     RefuseFile,
@@ -70,8 +70,8 @@ enum Rows {
 
 /// Reads the packets of one reply. Rows are counted; they are kept where that is wanted.
 #[derive(Debug, Default)]
-pub(super) struct ReplyReader {
-    part: Part,
+pub(super) struct MysqlReplyReader {
+    part: ReplyPart,
     rows: Rows,
     kept_bytes: usize,
     reply: Reply,
@@ -79,7 +79,7 @@ pub(super) struct ReplyReader {
     refused_file: Option<Box<str>>,
 }
 
-impl ReplyReader {
+impl MysqlReplyReader {
     /// A statement was sent. `is_binary`: it is an execution. `keeps_rows`: its rows are wanted, where they are text.
     pub(super) fn begin(&mut self, is_binary: bool, keeps_rows: bool) {
         self.rows = match (self.reply.sets.is_some(), is_binary) {
@@ -105,36 +105,38 @@ impl ReplyReader {
 
     /// What is to be known of the next packet.
     #[inline]
-    pub(super) fn wanted(&self) -> Wanted {
+    pub(super) fn wanted(&self) -> PacketWanted {
         match self.part {
-            Part::First | Part::EndOfColumns => Wanted::Whole(PAYLOAD_BYTES_MAX),
-            Part::Columns { .. } | Part::Rows if self.rows == Rows::Counted => Wanted::Kind,
-            Part::Columns { .. } | Part::Rows if self.rows == Rows::Kept => Wanted::Whole(KEPT_BYTES_MAX / 2),
-            Part::Columns { .. } if self.rows == Rows::Binary => Wanted::Whole(PAYLOAD_BYTES_MAX),
-            Part::Columns { .. } => Wanted::Kind,
-            Part::Rows => Wanted::Whole(COLLECTED_BYTES_MAX),
+            ReplyPart::First | ReplyPart::EndOfColumns => PacketWanted::Whole(PAYLOAD_BYTES_MAX),
+            ReplyPart::Columns { .. } | ReplyPart::Rows if self.rows == Rows::Counted => PacketWanted::Kind,
+            ReplyPart::Columns { .. } | ReplyPart::Rows if self.rows == Rows::Kept => {
+                PacketWanted::Whole(KEPT_BYTES_MAX / 2)
+            }
+            ReplyPart::Columns { .. } if self.rows == Rows::Binary => PacketWanted::Whole(PAYLOAD_BYTES_MAX),
+            ReplyPart::Columns { .. } => PacketWanted::Kind,
+            ReplyPart::Rows => PacketWanted::Whole(COLLECTED_BYTES_MAX),
         }
     }
 
     /// Takes the next packet.
-    pub(super) fn packet(&mut self, payload: &[u8]) -> Result<Outcome, DriverError> {
+    pub(super) fn packet(&mut self, payload: &[u8]) -> Result<PacketOutcome, DriverError> {
         if payload.first() == Some(&0xff) {
             let error = parse_error(payload)?;
             return Ok(self.failed(error));
         }
         match self.part {
-            Part::First => self.first(payload),
-            Part::Columns { left } => {
+            ReplyPart::First => self.first(payload),
+            ReplyPart::Columns { left } => {
                 self.column(payload)?;
                 self.column_ended(left);
-                Ok(Outcome::More)
+                Ok(PacketOutcome::More)
             }
-            Part::EndOfColumns => {
+            ReplyPart::EndOfColumns => {
                 parse_eof(payload)?;
-                self.part = Part::Rows;
-                Ok(Outcome::More)
+                self.part = ReplyPart::Rows;
+                Ok(PacketOutcome::More)
             }
-            Part::Rows if is_eof(payload) => {
+            ReplyPart::Rows if is_eof(payload) => {
                 let eof = parse_eof(payload)?;
                 if self.rows == Rows::Kept {
                     self.result().warnings = eof.warnings;
@@ -144,10 +146,10 @@ impl ReplyReader {
                 }
                 Ok(self.result_ended(eof.status))
             }
-            Part::Rows => {
+            ReplyPart::Rows => {
                 self.reply.rows += 1;
                 self.row(payload)?;
-                Ok(Outcome::More)
+                Ok(PacketOutcome::More)
             }
         }
     }
@@ -194,17 +196,17 @@ impl ReplyReader {
     /// Takes a packet that was passed over: a column or a row.
     pub(super) fn skimmed(&mut self) {
         match self.part {
-            Part::Columns { left } => self.column_ended(left),
-            Part::First | Part::EndOfColumns | Part::Rows => self.reply.rows += 1,
+            ReplyPart::Columns { left } => self.column_ended(left),
+            ReplyPart::First | ReplyPart::EndOfColumns | ReplyPart::Rows => self.reply.rows += 1,
         }
     }
 
     fn column_ended(&mut self, left: u32) {
-        self.part = if left > 1 { Part::Columns { left: left - 1 } } else { Part::EndOfColumns };
+        self.part = if left > 1 { ReplyPart::Columns { left: left - 1 } } else { ReplyPart::EndOfColumns };
     }
 
-    fn first(&mut self, payload: &[u8]) -> Result<Outcome, DriverError> {
-        let mut reader = Reader::new(payload);
+    fn first(&mut self, payload: &[u8]) -> Result<PacketOutcome, DriverError> {
+        let mut reader = PayloadReader::new(payload);
         match payload.first() {
             None => Err(DriverError::Protocol("an empty reply")),
             Some(0x00) => {
@@ -224,7 +226,7 @@ impl ReplyReader {
             Some(0xfb) => {
                 let name = String::from_utf8_lossy(&payload[1..payload.len().min(256)]);
                 self.refused_file = Some(name.into());
-                Ok(Outcome::RefuseFile)
+                Ok(PacketOutcome::RefuseFile)
             }
             Some(_) => {
                 let left = match reader.lenenc()? {
@@ -237,8 +239,8 @@ impl ReplyReader {
                 if let Some(sets) = &mut self.reply.sets {
                     sets.open(left);
                 }
-                self.part = Part::Columns { left };
-                Ok(Outcome::More)
+                self.part = ReplyPart::Columns { left };
+                Ok(PacketOutcome::More)
             }
         }
     }
@@ -257,10 +259,10 @@ impl ReplyReader {
         Ok(())
     }
 
-    fn result_ended(&mut self, status: u64) -> Outcome {
-        self.part = Part::First;
+    fn result_ended(&mut self, status: u64) -> PacketOutcome {
+        self.part = ReplyPart::First;
         if status & MORE_RESULTS != 0 {
-            return Outcome::More;
+            return PacketOutcome::More;
         }
         if self.refused_file.is_some() {
             return self.failed(own_error(FILE_REFUSED, String::new()));
@@ -269,12 +271,12 @@ impl ReplyReader {
             let problem = format!("results of more than {} MiB, which are not kept", COLLECTED_BYTES_MAX >> 20);
             return self.failed(own_error(NO_MEMORY, problem));
         }
-        Outcome::Done(std::mem::take(&mut self.reply))
+        PacketOutcome::Done(std::mem::take(&mut self.reply))
     }
 
     #[cold]
-    fn failed(&mut self, error: ServerError) -> Outcome {
-        self.part = Part::First;
+    fn failed(&mut self, error: ServerError) -> PacketOutcome {
+        self.part = ReplyPart::First;
         let mut reply = std::mem::take(&mut self.reply);
         if let Some(sets) = &mut reply.sets {
             sets.abandon_open();
@@ -286,7 +288,7 @@ impl ReplyReader {
                 own_error(FILE_REFUSED, format!("refused: the server asked for the file `{name}` of this machine"))
             }
         });
-        Outcome::Done(reply)
+        PacketOutcome::Done(reply)
     }
 }
 
@@ -297,7 +299,7 @@ fn own_error(code: u16, message: String) -> ServerError {
 
 /// The name in a column description: the fifth of its strings.
 fn column_name(payload: &[u8]) -> Result<String, DriverError> {
-    let mut reader = Reader::new(payload);
+    let mut reader = PayloadReader::new(payload);
     for _ in 0..4 {
         reader.lenenc_bytes()?;
     }
@@ -305,7 +307,7 @@ fn column_name(payload: &[u8]) -> Result<String, DriverError> {
 }
 
 fn text_row(payload: &[u8], columns: usize) -> Result<Vec<Option<String>>, DriverError> {
-    let mut reader = Reader::new(payload);
+    let mut reader = PayloadReader::new(payload);
     let mut row = Vec::with_capacity(columns);
     for _ in 0..columns {
         row.push(reader.lenenc_bytes()?.map(cell_text));
@@ -330,7 +332,7 @@ fn parse_eof(payload: &[u8]) -> Result<Eof, DriverError> {
     if !is_eof(payload) {
         return Err(DriverError::Protocol("an end-of-data packet is missing"));
     }
-    let mut reader = Reader::new(payload);
+    let mut reader = PayloadReader::new(payload);
     reader.bytes(1)?;
     Ok(Eof { warnings: reader.uint(2)? as u16, status: reader.uint(2)? })
 }
@@ -342,16 +344,16 @@ mod tests {
     const OK: [u8; 7] = [0, 1, 0, 2, 0, 0, 0];
     const EOF: [u8; 5] = [0xfe, 0, 0, 2, 0];
 
-    fn done(outcome: Result<Outcome, DriverError>) -> Reply {
+    fn done(outcome: Result<PacketOutcome, DriverError>) -> Reply {
         match outcome.unwrap() {
-            Outcome::Done(reply) => reply,
+            PacketOutcome::Done(reply) => reply,
             other => panic!("{other:?}"),
         }
     }
 
     #[test]
     fn ok_and_error() {
-        let mut reader = ReplyReader::default();
+        let mut reader = MysqlReplyReader::default();
         assert_eq!(done(reader.packet(&OK)).affected_rows, 1);
         let error = done(reader.packet(b"\xff\xbd\x04#40001Deadlock")).error.unwrap();
         assert_eq!((error.code, error.sqlstate.as_str(), error.message.as_str()), (1213, "40001", "Deadlock"));
@@ -360,10 +362,10 @@ mod tests {
 
     #[test]
     fn result_set_and_a_second_result() {
-        let mut reader = ReplyReader::default();
+        let mut reader = MysqlReplyReader::default();
         let more: [u8; 5] = [0xfe, 0, 0, 0x0a, 0];
         for packet in [&[1][..], b"column", &EOF, b"\x01a", b"\x01b", &more] {
-            assert_eq!(reader.packet(packet).unwrap(), Outcome::More);
+            assert_eq!(reader.packet(packet).unwrap(), PacketOutcome::More);
         }
         let reply = done(reader.packet(&OK));
         assert_eq!((reply.rows, reply.affected_rows), (2, 1));
@@ -371,11 +373,11 @@ mod tests {
 
     #[test]
     fn rows_are_kept_as_text() {
-        let mut reader = ReplyReader::default();
+        let mut reader = MysqlReplyReader::default();
         reader.begin(false, true);
         let end: [u8; 5] = [0xfe, 3, 0, 2, 0];
         for packet in [&[2][..], b"\0\0\0\0\x01a", b"\0\0\0\0\x01b", &EOF, b"\x011\xfb"] {
-            assert_eq!(reader.packet(packet).unwrap(), Outcome::More);
+            assert_eq!(reader.packet(packet).unwrap(), PacketOutcome::More);
         }
         let result = done(reader.packet(&end)).result.unwrap();
         assert_eq!((result.columns, result.warnings), (vec!["a".to_owned(), "b".to_owned()], 3));
@@ -386,7 +388,7 @@ mod tests {
     fn what_is_kept_is_counted() {
         let rows: [&[u8]; 3] = [&b"\x01a".repeat(20), &[0xfb; 20], &b"\x05\xff\xff\xff\xff\xff".repeat(20)];
         for row in rows {
-            let mut reader = ReplyReader::default();
+            let mut reader = MysqlReplyReader::default();
             let measured = allocation_counter::measure(|| {
                 reader.begin(false, true);
                 reader.packet(&[20]).unwrap();
@@ -406,8 +408,8 @@ mod tests {
     #[test]
     fn a_file_is_refused_and_the_statement_has_failed() {
         for end in [&OK[..], b"\xff\xbd\x04#HY000no such file"] {
-            let mut reader = ReplyReader::default();
-            assert_eq!(reader.packet(b"\xfb/etc/passwd").unwrap(), Outcome::RefuseFile);
+            let mut reader = MysqlReplyReader::default();
+            assert_eq!(reader.packet(b"\xfb/etc/passwd").unwrap(), PacketOutcome::RefuseFile);
             let error = done(reader.packet(end)).error.unwrap();
             assert!(error.message.contains("refused") && error.message.contains("/etc/passwd"), "{error}");
             assert_eq!(crate::ErrorClass::of_code(error.code), crate::ErrorClass::Protocol);
@@ -419,11 +421,11 @@ mod tests {
     fn hostile_packets_are_errors() {
         let too_many_columns = b"\xfd\0\0\x01";
         for packet in [&[][..], &[0], &[0xff], b"\xff\xff\xff\x01\x01", &[0x00, 0xfe, 1], too_many_columns, &[1, 1]] {
-            assert!(ReplyReader::default().packet(packet).is_err(), "{packet:?}");
+            assert!(MysqlReplyReader::default().packet(packet).is_err(), "{packet:?}");
         }
-        let mut reader = ReplyReader::default();
+        let mut reader = MysqlReplyReader::default();
         for packet in [&[1][..], b"column"] {
-            assert_eq!(reader.packet(packet).unwrap(), Outcome::More);
+            assert_eq!(reader.packet(packet).unwrap(), PacketOutcome::More);
         }
         assert!(reader.packet(b"\x01a").is_err());
         assert!(text_row(b"\x01a\x01b", 1).is_err());

@@ -3,16 +3,16 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use super::ad_hoc::{AdHoc, PrepareEnd, Preparing, parse_prepared};
+use super::ad_hoc::{MysqlPrepareEnd, MysqlPreparing, MysqlStatements, parse_prepared};
 use super::command::{put_close, put_execute, put_prepare, put_query, put_quit, put_text_statement};
 use super::handshake::{Greeting, NOT_A_GREETING, parse_greeting, put_tls_request};
 use super::login::{LoginExchange, LoginStep};
-use super::packets::{PAYLOAD_BYTES_MAX, Packet, Packets, Wanted};
-use super::reply::{Outcome, ReplyReader, parse_error};
+use super::packets::{PAYLOAD_BYTES_MAX, Packet, PacketWanted, Packets};
+use super::reply::{MysqlReplyReader, PacketOutcome, parse_error};
 use super::wire::put_packets;
 use crate::tls::say_plain;
 use crate::{
-    DriverError, Endpoint, Event, ParamType, Params, Reply, ResultSets, Session, Statement, Target, TlsClient,
+    DriverError, Endpoint, ParamType, Params, Reply, ResultSets, Session, SessionEvent, Statement, Target, TlsClient,
     TlsError, TlsLayer,
 };
 
@@ -20,7 +20,7 @@ use crate::{
 const VERSION_CHARS_MAX: usize = 200;
 
 #[derive(Debug)]
-enum Phase {
+enum MysqlPhase {
     Greeting,
     Login(Box<LoginExchange>),
     /// Waiting for the reply to the target's setup statement with this index.
@@ -33,7 +33,7 @@ enum Phase {
     Idle,
     InFlight,
     /// A statement that is not in the list is being prepared.
-    PrepareOne(Preparing),
+    PrepareOne(MysqlPreparing),
 }
 
 /// A session of a MySQL-family server. A few hundred bytes: thousands are cheap.
@@ -41,12 +41,12 @@ pub struct MysqlSession {
     target: Arc<Target>,
     statements: Arc<[Statement]>,
     prepared: bool,
-    phase: Phase,
+    phase: MysqlPhase,
     packets: Packets,
     ids: Vec<u32>,
-    reply: ReplyReader,
+    reply: MysqlReplyReader,
     keeps_rows: bool,
-    ad_hoc: AdHoc,
+    ad_hoc: MysqlStatements,
     version: Box<str>,
     /// Number of the client, which says to which of the target's endpoints it belongs.
     client: u32,
@@ -64,12 +64,12 @@ impl MysqlSession {
             target,
             statements,
             prepared,
-            phase: Phase::Greeting,
+            phase: MysqlPhase::Greeting,
             packets: Packets::default(),
             ids: Vec::new(),
-            reply: ReplyReader::default(),
+            reply: MysqlReplyReader::default(),
             keeps_rows: false,
-            ad_hoc: AdHoc::default(),
+            ad_hoc: MysqlStatements::default(),
             version: Box::default(),
             client: 0,
             tls_client: None,
@@ -90,7 +90,11 @@ impl MysqlSession {
 
     /// Takes packets until something has come of them; returns the bytes behind, which are TLS's where it has just
     /// been agreed upon.
-    fn on_plain<'a>(&mut self, mut bytes: &'a [u8], out: &mut Vec<u8>) -> Result<(&'a [u8], Event), DriverError> {
+    fn on_plain<'a>(
+        &mut self,
+        mut bytes: &'a [u8],
+        out: &mut Vec<u8>,
+    ) -> Result<(&'a [u8], SessionEvent), DriverError> {
         let was_encrypted = self.encryption.is_some();
         while let Some(packet) = self.packets.next(&mut bytes, self.wanted())? {
             let event = match packet {
@@ -103,19 +107,19 @@ impl MysqlSession {
                     event?
                 }
             };
-            if !matches!(event, Event::Pending) {
+            if !matches!(event, SessionEvent::Pending) {
                 self.packets.rest();
                 return if bytes.is_empty() || is_farewell(bytes) { Ok((&[], event)) } else { Err(MORE_THAN_A_REPLY) };
             }
             if self.encryption.is_some() != was_encrypted {
-                return Ok((bytes, Event::Pending));
+                return Ok((bytes, SessionEvent::Pending));
             }
         }
-        Ok((bytes, Event::Pending))
+        Ok((bytes, SessionEvent::Pending))
     }
 
-    fn on_encrypted(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<Event, DriverError> {
-        let Some(mut layer) = self.encryption.take() else { return Ok(Event::Pending) };
+    fn on_encrypted(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<SessionEvent, DriverError> {
+        let Some(mut layer) = self.encryption.take() else { return Ok(SessionEvent::Pending) };
         let event = layer.on_bytes(bytes, out, |plain, said| self.on_plain(plain, said).map(|(_, event)| event));
         self.encryption = Some(layer);
         event
@@ -144,73 +148,77 @@ impl MysqlSession {
     }
 
     #[inline]
-    fn wanted(&self) -> Wanted {
+    fn wanted(&self) -> PacketWanted {
         match self.phase {
-            Phase::InFlight | Phase::SetUp(_) => self.reply.wanted(),
-            Phase::Prepare { left: Some(_) } | Phase::PrepareOne(Preparing::Described { .. }) => Wanted::Kind,
-            _ => Wanted::Whole(PAYLOAD_BYTES_MAX),
+            MysqlPhase::InFlight | MysqlPhase::SetUp(_) => self.reply.wanted(),
+            MysqlPhase::Prepare { left: Some(_) } | MysqlPhase::PrepareOne(MysqlPreparing::Described { .. }) => {
+                PacketWanted::Kind
+            }
+            _ => PacketWanted::Whole(PAYLOAD_BYTES_MAX),
         }
     }
 
     #[inline]
-    fn packet(&mut self, payload: &[u8], out: &mut Vec<u8>) -> Result<Event, DriverError> {
+    fn packet(&mut self, payload: &[u8], out: &mut Vec<u8>) -> Result<SessionEvent, DriverError> {
         match &mut self.phase {
-            Phase::InFlight => match self.reply.packet(payload)? {
-                Outcome::More => Ok(Event::Pending),
-                Outcome::Done(reply) => {
-                    self.phase = Phase::Idle;
-                    Ok(Event::Reply(reply))
+            MysqlPhase::InFlight => match self.reply.packet(payload)? {
+                PacketOutcome::More => Ok(SessionEvent::Pending),
+                PacketOutcome::Done(reply) => {
+                    self.phase = MysqlPhase::Idle;
+                    Ok(SessionEvent::Reply(reply))
                 }
-                Outcome::RefuseFile => {
+                PacketOutcome::RefuseFile => {
                     self.packets.sequence = put_packets(out, self.packets.sequence, |_| {});
-                    Ok(Event::Pending)
+                    Ok(SessionEvent::Pending)
                 }
             },
-            Phase::Greeting => self.greeting(payload, out),
-            Phase::Login(login) => match login.packet(payload, &self.target)? {
+            MysqlPhase::Greeting => self.greeting(payload, out),
+            MysqlPhase::Login(login) => match login.packet(payload, &self.target)? {
                 LoginStep::LoggedIn => Ok(self.set_up(0, out)),
-                LoginStep::Wait => Ok(Event::Pending),
+                LoginStep::Wait => Ok(SessionEvent::Pending),
                 LoginStep::Answer(answer) => {
                     let sequence = self.packets.sequence;
                     self.packets.sequence = put_packets(out, sequence, |out| out.extend_from_slice(&answer));
-                    Ok(Event::Pending)
+                    Ok(SessionEvent::Pending)
                 }
             },
-            Phase::SetUp(index) => {
+            MysqlPhase::SetUp(index) => {
                 let index = *index;
                 self.setting_up(index, payload, out)
             }
-            Phase::PrepareOne(preparing) => match preparing.packet(payload, &mut self.reply)? {
-                None => Ok(Event::Pending),
+            MysqlPhase::PrepareOne(preparing) => match preparing.packet(payload, &mut self.reply)? {
+                None => Ok(SessionEvent::Pending),
                 Some(event) => Ok(self.prepared_one(event)),
             },
             // While a client is idle, it is what a server says before it closes the connection.
-            Phase::Prepare { .. } | Phase::Idle if payload.first() == Some(&0xff) => Err(parse_error(payload)?.into()),
-            Phase::Prepare { left: None } => self.prepared_ok(payload, out),
-            Phase::Prepare { left: Some(_) } => Ok(self.skimmed(out)),
-            Phase::Idle => Err(DriverError::Protocol("a reply that nobody asked for")),
+            MysqlPhase::Prepare { .. } | MysqlPhase::Idle if payload.first() == Some(&0xff) => {
+                Err(parse_error(payload)?.into())
+            }
+            MysqlPhase::Prepare { left: None } => self.prepared_ok(payload, out),
+            MysqlPhase::Prepare { left: Some(_) } => Ok(self.skimmed(out)),
+            MysqlPhase::Idle => Err(DriverError::Protocol("a reply that nobody asked for")),
         }
     }
 
     /// Takes a packet that was passed over.
-    fn skimmed(&mut self, out: &mut Vec<u8>) -> Event {
+    fn skimmed(&mut self, out: &mut Vec<u8>) -> SessionEvent {
         let left = match &mut self.phase {
-            Phase::Prepare { left: Some(left) } => left,
-            Phase::PrepareOne(preparing) => {
+            MysqlPhase::Prepare { left: Some(left) } => left,
+            MysqlPhase::PrepareOne(preparing) => {
                 let event = preparing.described();
-                return event.map_or(Event::Pending, |event| self.prepared_one(event));
+                return event.map_or(SessionEvent::Pending, |event| self.prepared_one(event));
             }
             _ => {
                 self.reply.skimmed();
-                return Event::Pending;
+                return SessionEvent::Pending;
             }
         };
         *left -= 1;
-        if *left == 0 { self.prepare_next(out) } else { Event::Pending }
+        if *left == 0 { self.prepare_next(out) } else { SessionEvent::Pending }
     }
 
     /// Answers with the login, which waits for the end of the handshake where TLS comes first.
-    fn greeting(&mut self, payload: &[u8], out: &mut Vec<u8>) -> Result<Event, DriverError> {
+    fn greeting(&mut self, payload: &[u8], out: &mut Vec<u8>) -> Result<SessionEvent, DriverError> {
         let greeting = parse_greeting(payload)?;
         self.version = version(&greeting.version);
         if let Some(connections) = &self.target.connections {
@@ -226,14 +234,14 @@ impl MysqlSession {
         }
         let is_encrypted = self.encryption.is_some();
         self.say(out, |session, out| session.log_in(&greeting, is_encrypted, out))?;
-        Ok(Event::Pending)
+        Ok(SessionEvent::Pending)
     }
 
     fn log_in(&mut self, greeting: &Greeting, is_encrypted: bool, out: &mut Vec<u8>) -> Result<(), DriverError> {
         let mut payload = Vec::new();
         let login = LoginExchange::begin(&self.target, self.endpoint(), is_encrypted, greeting, &mut payload)?;
         self.packets.sequence = put_packets(out, self.packets.sequence, |out| out.extend_from_slice(&payload));
-        self.phase = Phase::Login(Box::new(login));
+        self.phase = MysqlPhase::Login(Box::new(login));
         Ok(())
     }
 
@@ -249,44 +257,44 @@ impl MysqlSession {
     }
 
     /// Sends the setup statement with this index; behind the last one, statements are prepared.
-    fn set_up(&mut self, index: usize, out: &mut Vec<u8>) -> Event {
+    fn set_up(&mut self, index: usize, out: &mut Vec<u8>) -> SessionEvent {
         let Some(sql) = self.target.setup.get(index) else { return self.prepare_next(out) };
         self.packets.sequence = put_query(out, sql.as_bytes());
-        self.phase = Phase::SetUp(index);
+        self.phase = MysqlPhase::SetUp(index);
         self.reply.begin(false, false);
-        Event::Pending
+        SessionEvent::Pending
     }
 
-    fn setting_up(&mut self, index: usize, payload: &[u8], out: &mut Vec<u8>) -> Result<Event, DriverError> {
+    fn setting_up(&mut self, index: usize, payload: &[u8], out: &mut Vec<u8>) -> Result<SessionEvent, DriverError> {
         match self.reply.packet(payload)? {
-            Outcome::More => Ok(Event::Pending),
-            Outcome::Done(Reply { error: Some(error), .. }) => {
+            PacketOutcome::More => Ok(SessionEvent::Pending),
+            PacketOutcome::Done(Reply { error: Some(error), .. }) => {
                 Err(DriverError::setup(&self.target.setup[index], error))
             }
-            Outcome::Done(_) => Ok(self.set_up(index + 1, out)),
-            Outcome::RefuseFile => {
+            PacketOutcome::Done(_) => Ok(self.set_up(index + 1, out)),
+            PacketOutcome::RefuseFile => {
                 self.packets.sequence = put_packets(out, self.packets.sequence, |_| {});
-                Ok(Event::Pending)
+                Ok(SessionEvent::Pending)
             }
         }
     }
 
-    fn prepare_next(&mut self, out: &mut Vec<u8>) -> Event {
+    fn prepare_next(&mut self, out: &mut Vec<u8>) -> SessionEvent {
         // A place in the list for each statement, so that both have the same index.
         while self.statements.get(self.ids.len()).is_some_and(Statement::is_text_only) {
             self.ids.push(0);
         }
         let next = self.statements.get(self.ids.len()).filter(|_| self.prepared);
         let Some(statement) = next else {
-            self.phase = Phase::Idle;
-            return Event::Ready;
+            self.phase = MysqlPhase::Idle;
+            return SessionEvent::Ready;
         };
         self.packets.sequence = put_prepare(out, statement.sql().as_bytes());
-        self.phase = Phase::Prepare { left: None };
-        Event::Pending
+        self.phase = MysqlPhase::Prepare { left: None };
+        SessionEvent::Pending
     }
 
-    fn prepared_ok(&mut self, payload: &[u8], out: &mut Vec<u8>) -> Result<Event, DriverError> {
+    fn prepared_ok(&mut self, payload: &[u8], out: &mut Vec<u8>) -> Result<SessionEvent, DriverError> {
         let (statement, packets) = parse_prepared(payload)?;
         if usize::from(statement.params) != self.statements[self.ids.len()].param_count() {
             return Err(DriverError::Protocol("the prepared statement has another number of parameters"));
@@ -295,28 +303,28 @@ impl MysqlSession {
         match packets {
             0 => Ok(self.prepare_next(out)),
             left => {
-                self.phase = Phase::Prepare { left: Some(left) };
-                Ok(Event::Pending)
+                self.phase = MysqlPhase::Prepare { left: Some(left) };
+                Ok(SessionEvent::Pending)
             }
         }
     }
 
     /// The preparing of one statement has come to an end.
-    fn prepared_one(&mut self, event: PrepareEnd) -> Event {
-        self.phase = Phase::Idle;
+    fn prepared_one(&mut self, event: MysqlPrepareEnd) -> SessionEvent {
+        self.phase = MysqlPhase::Idle;
         match event {
-            PrepareEnd::Prepared(statement) => Event::Prepared(self.ad_hoc.insert(statement)),
-            PrepareEnd::Refused(reply) => Event::Reply(reply),
+            MysqlPrepareEnd::Prepared(statement) => SessionEvent::Prepared(self.ad_hoc.insert(statement)),
+            MysqlPrepareEnd::Refused(reply) => SessionEvent::Reply(reply),
         }
     }
 
     fn check_idle(&self) -> Result<(), DriverError> {
-        if matches!(self.phase, Phase::Idle) { Ok(()) } else { Err(DriverError::NOT_IDLE) }
+        if matches!(self.phase, MysqlPhase::Idle) { Ok(()) } else { Err(DriverError::NOT_IDLE) }
     }
 
     /// A command is on its way; its reply is waited for.
     fn sent(&mut self, is_binary: bool) {
-        self.phase = Phase::InFlight;
+        self.phase = MysqlPhase::InFlight;
         self.reply.begin(is_binary, self.keeps_rows);
     }
 }
@@ -341,7 +349,7 @@ impl Session for MysqlSession {
     fn begin(&mut self, _out: &mut Vec<u8>) {}
 
     #[inline]
-    fn on_bytes(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<Event, DriverError> {
+    fn on_bytes(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<SessionEvent, DriverError> {
         if self.encryption.is_some() {
             return self.on_encrypted(bytes, out);
         }
@@ -349,7 +357,7 @@ impl Session for MysqlSession {
             Ok(([], event)) => Ok(event),
             // They came with the greeting, before anybody knew of TLS: they are no more trusted for that.
             Ok((rest, _)) => self.on_encrypted(rest, out),
-            Err(DriverError::Protocol(_)) if matches!(self.phase, Phase::Greeting) => Err(NOT_A_GREETING),
+            Err(DriverError::Protocol(_)) if matches!(self.phase, MysqlPhase::Greeting) => Err(NOT_A_GREETING),
             Err(error) => Err(error),
         }
     }
@@ -374,7 +382,7 @@ impl Session for MysqlSession {
     fn prepare(&mut self, sql: &[u8], _types: &[ParamType], out: &mut Vec<u8>) -> Result<(), DriverError> {
         self.check_idle()?;
         self.say_all(out, |session, out| session.packets.sequence = put_prepare(out, sql));
-        self.phase = Phase::PrepareOne(Preparing::Asked);
+        self.phase = MysqlPhase::PrepareOne(MysqlPreparing::Asked);
         Ok(())
     }
 
@@ -414,25 +422,25 @@ impl Session for MysqlSession {
 
     fn closed(&self) -> DriverError {
         let (when, likely) = match &self.phase {
-            Phase::Greeting => (
+            MysqlPhase::Greeting => (
                 "before it said anything",
                 "it may be shutting down, refuse this address, or be no server of the MySQL family",
             ),
-            Phase::Login(_) if self.encryption.as_ref().is_some_and(|encryption| encryption.is_handshaking()) => (
+            MysqlPhase::Login(_) if self.encryption.as_ref().is_some_and(|encryption| encryption.is_handshaking()) => (
                 "in the middle of the TLS handshake",
                 "its TLS may be set up wrongly, or too old; its error log may say more. tls=off connects without",
             ),
-            Phase::Login(_) => (
+            MysqlPhase::Login(_) => (
                 "in the middle of the login",
                 "it may be shutting down or at a limit of its own (connect_timeout, a proxy's number of connections)",
             ),
-            Phase::SetUp(_) => {
+            MysqlPhase::SetUp(_) => {
                 ("while setup statements ran", "one of them may have ended the connection; its error log may say more")
             }
-            Phase::Prepare { .. } => {
+            MysqlPhase::Prepare { .. } => {
                 ("while statements were prepared", "it may have crashed or been stopped; its error log may say more")
             }
-            Phase::Idle | Phase::InFlight | Phase::PrepareOne(_) => return DriverError::Closed,
+            MysqlPhase::Idle | MysqlPhase::InFlight | MysqlPhase::PrepareOne(_) => return DriverError::Closed,
         };
         DriverError::ClosedEarly { when, likely }
     }

@@ -55,7 +55,7 @@ const WITHOUT_TLS: u16 = 0x8200;
 const WITH_TLS: u16 = 0x8a00;
 
 /// Feeds and gives back what the session says.
-fn feed(session: &mut MysqlSession, bytes: &[u8]) -> Result<(Event, Vec<u8>), DriverError> {
+fn feed(session: &mut MysqlSession, bytes: &[u8]) -> Result<(SessionEvent, Vec<u8>), DriverError> {
     let mut out = Vec::new();
     session.on_bytes(bytes, &mut out).map(|event| (event, out))
 }
@@ -65,7 +65,7 @@ fn ready(sql: &[&str]) -> MysqlSession {
     feed(&mut session, &greeting(WITHOUT_TLS, "mysql_native_password")).unwrap();
     let (mut event, _) = feed(&mut session, &packet(2, OK)).unwrap();
     for statement in sql {
-        assert_eq!(event, Event::Pending);
+        assert_eq!(event, SessionEvent::Pending);
         let params = statement.matches('?').count() as u8;
         let prepared = [0, 9, 0, 0, 0, 0, 0, params, 0, 0, 0, 0];
         event = feed(&mut session, &packet(1, &prepared)).unwrap().0;
@@ -74,7 +74,7 @@ fn ready(sql: &[&str]) -> MysqlSession {
             event = feed(&mut session, &packets(2, &described)).unwrap().0;
         }
     }
-    assert_eq!(event, Event::Ready);
+    assert_eq!(event, SessionEvent::Ready);
     session
 }
 
@@ -86,8 +86,8 @@ fn an_account_with_another_plugin_is_asked_for_again() {
     assert_eq!(login[4 + 32..][..4], *b"me\0\x20", "the user, and an answer of 32 bytes");
     let switch = packet(2, b"\xfemysql_native_password\x0001234567890123456789\0");
     let (event, answer) = feed(&mut session, &switch).unwrap();
-    assert_eq!((event, answer.len(), answer[3]), (Event::Pending, 4 + 20, 3));
-    assert_eq!(feed(&mut session, &packet(4, OK)).unwrap(), (Event::Ready, Vec::new()));
+    assert_eq!((event, answer.len(), answer[3]), (SessionEvent::Pending, 4 + 20, 3));
+    assert_eq!(feed(&mut session, &packet(4, OK)).unwrap(), (SessionEvent::Ready, Vec::new()));
 }
 
 #[test]
@@ -99,17 +99,17 @@ fn setup_statements_come_between_login_and_preparing() {
         session.keep_rows();
         feed(&mut session, &greeting(WITHOUT_TLS, "mysql_native_password")).unwrap();
         let (event, said) = feed(&mut session, &packet(2, OK)).unwrap();
-        assert_eq!((event, said), (Event::Pending, packet(0, b"\x03SELECT 1")));
+        assert_eq!((event, said), (SessionEvent::Pending, packet(0, b"\x03SELECT 1")));
         session
     };
     let mut session = logged_in();
     let rows = packets(1, &[b"\x01", b"a column", EOF, b"\x011", EOF]);
     let (event, said) = feed(&mut session, &rows).unwrap();
-    assert_eq!((event, said), (Event::Pending, packet(0, b"\x03SET AUTOCOMMIT=0")));
+    assert_eq!((event, said), (SessionEvent::Pending, packet(0, b"\x03SET AUTOCOMMIT=0")));
     let (event, said) = feed(&mut session, &packet(1, OK)).unwrap();
-    assert_eq!((event, said), (Event::Pending, packet(0, b"\x16SELECT 2")));
+    assert_eq!((event, said), (SessionEvent::Pending, packet(0, b"\x16SELECT 2")));
     let prepared = [0, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
-    assert_eq!(feed(&mut session, &packet(1, &prepared)).unwrap(), (Event::Ready, Vec::new()));
+    assert_eq!(feed(&mut session, &packet(1, &prepared)).unwrap(), (SessionEvent::Ready, Vec::new()));
 
     let mut session = logged_in();
     let error = feed(&mut session, &packet(1, b"\xff\x28\x04#42000no such thing")).unwrap_err();
@@ -117,7 +117,7 @@ fn setup_statements_come_between_login_and_preparing() {
     assert!(error.to_string().ends_with("; setup statement: SELECT 1"), "{error}");
     // A file of ours is refused here too.
     let mut session = logged_in();
-    assert_eq!(feed(&mut session, &packet(1, b"\xfb/etc/passwd")).unwrap(), (Event::Pending, packet(2, b"")));
+    assert_eq!(feed(&mut session, &packet(1, b"\xfb/etc/passwd")).unwrap(), (SessionEvent::Pending, packet(2, b"")));
     let error = feed(&mut session, &packet(3, OK)).unwrap_err();
     assert_eq!(error.code(), 2068, "{error}");
     assert!(logged_in().closed().to_string().contains("while setup statements ran"));
@@ -242,11 +242,11 @@ fn a_file_is_refused_with_an_empty_packet() {
     let mut out = Vec::new();
     session.send_sql("LOAD DATA LOCAL INFILE '/etc/passwd' INTO TABLE t", &mut out);
     let (event, out) = feed(&mut session, &packet(1, b"\xfb/etc/passwd")).unwrap();
-    assert_eq!((event, out), (Event::Pending, vec![0, 0, 0, 2]));
-    let Event::Reply(reply) = feed(&mut session, &packet(3, OK)).unwrap().0 else { panic!("a reply") };
+    assert_eq!((event, out), (SessionEvent::Pending, vec![0, 0, 0, 2]));
+    let SessionEvent::Reply(reply) = feed(&mut session, &packet(3, OK)).unwrap().0 else { panic!("a reply") };
     assert!(reply.error.unwrap().message.contains("refused"));
     session.send_sql("DO 1", &mut Vec::new());
-    assert!(matches!(feed(&mut session, &packet(1, OK)).unwrap().0, Event::Reply(Reply { error: None, .. })));
+    assert!(matches!(feed(&mut session, &packet(1, OK)).unwrap().0, SessionEvent::Reply(Reply { error: None, .. })));
 }
 
 #[test]
@@ -258,7 +258,7 @@ fn executions_with_rows_are_counted_and_not_kept() {
     session.send(0, &params, &mut Vec::new());
     let binary_row = b"\0\0\x01\0\0\0\0\0\0\0";
     let reply = packets(1, &[&[1], b"column", EOF, binary_row, binary_row, EOF]);
-    let Event::Reply(reply) = feed(&mut session, &reply).unwrap().0 else { panic!("a reply") };
+    let SessionEvent::Reply(reply) = feed(&mut session, &reply).unwrap().0 else { panic!("a reply") };
     assert_eq!((reply.rows, reply.result, reply.error), (2, None, None));
 }
 
@@ -266,7 +266,7 @@ fn executions_with_rows_are_counted_and_not_kept() {
 fn the_reply_to_a_long_statement_counts_on() {
     let mut session = ready(&[]);
     session.send_sql(&"x".repeat(40_000_000), &mut Vec::new());
-    assert!(matches!(feed(&mut session, &packet(3, OK)).unwrap().0, Event::Reply(Reply { error: None, .. })));
+    assert!(matches!(feed(&mut session, &packet(3, OK)).unwrap().0, SessionEvent::Reply(Reply { error: None, .. })));
 }
 
 #[test]
@@ -285,7 +285,7 @@ fn a_farewell_behind_a_reply_takes_nothing_from_it() {
     let mut session = ready(&[]);
     session.send_sql("SHUTDOWN", &mut Vec::new());
     let (event, _) = feed(&mut session, &[packet(1, OK), farewell.clone()].concat()).unwrap();
-    assert!(matches!(event, Event::Reply(Reply { error: None, .. })), "{event:?}");
+    assert!(matches!(event, SessionEvent::Reply(Reply { error: None, .. })), "{event:?}");
     session.send_sql("DO 1", &mut Vec::new());
     let error = feed(&mut session, &[packet(1, OK), packet(2, OK)].concat()).unwrap_err();
     assert!(error.to_string().contains("more packets"), "{error}");
@@ -299,13 +299,13 @@ fn long_rows_use_no_memory_where_they_are_not_kept() {
     let mut stream = packets(1, &[&[1], b"column", EOF]);
     let next = put_packets(&mut stream, 4, |out| out.extend_from_slice(&row));
     stream.extend(packet(next, EOF));
-    let mut event = Event::Pending;
+    let mut event = SessionEvent::Pending;
     for bytes in stream.chunks(65_536) {
-        assert_eq!(event, Event::Pending);
+        assert_eq!(event, SessionEvent::Pending);
         event = feed(&mut session, bytes).unwrap().0;
         assert!(session.packets.take_stored().capacity() < 100_000);
     }
-    assert!(matches!(event, Event::Reply(Reply { rows: 1, error: None, .. })));
+    assert!(matches!(event, SessionEvent::Reply(Reply { rows: 1, error: None, .. })));
 }
 
 /// The description of a column of the type INT.
@@ -323,7 +323,7 @@ fn prepared(session: &mut MysqlSession, params: u8, columns: u8) -> Prepared {
         payloads.extend(std::iter::repeat_n(LONG_COLUMN, n.into()).chain([EOF]));
     }
     match feed(session, &packets(1, &payloads)).unwrap().0 {
-        Event::Prepared(prepared) => prepared,
+        SessionEvent::Prepared(prepared) => prepared,
         other => panic!("{other:?}"),
     }
 }
@@ -363,7 +363,7 @@ fn a_statement_is_prepared_executed_and_closed() {
     out.clear();
     assert!(matches!(session.prepare(b"DO 1", &[], &mut out), Err(DriverError::Misuse(_))), "one is in flight");
     assert!(session.close_statement(0, &mut out).is_err() && out.is_empty());
-    assert!(matches!(feed(&mut session, &packet(1, OK)).unwrap().0, Event::Reply(Reply { sets: None, .. })));
+    assert!(matches!(feed(&mut session, &packet(1, OK)).unwrap().0, SessionEvent::Reply(Reply { sets: None, .. })));
     session.close_statement(0, &mut out).unwrap();
     assert_eq!(out, b"\x05\0\0\0\x19\x09\0\0\0");
     assert!(session.close_statement(0, &mut Vec::new()).is_err());
@@ -377,7 +377,7 @@ fn a_statement_that_is_refused_leaves_the_session_as_it_was() {
     session.collect(Box::default());
     session.prepare(b"nonsense", &[], &mut Vec::new()).unwrap();
     let refusal = packet(1, b"\xff\x28\x04#42000syntax");
-    let Event::Reply(reply) = feed(&mut session, &refusal).unwrap().0 else { panic!("a reply") };
+    let SessionEvent::Reply(reply) = feed(&mut session, &refusal).unwrap().0 else { panic!("a reply") };
     assert_eq!((reply.error.as_ref().unwrap().code, seen(&reply)), (1064, vec![]));
     assert_eq!(prepared(&mut session, 3, 0).handle, 0);
 }
@@ -390,7 +390,7 @@ fn results_are_collected_as_text() {
     let more_ok = &[0, 5, 0, 10, 0, 0, 0];
     let more = &[0xfe, 0, 0, 10, 0];
     let bytes = packets(1, &[more_ok, &[2], b"skimmed", b"skimmed", EOF, b"\xfb\0", b"\x02ab\x01c", more, OK]);
-    let Event::Reply(reply) = feed(&mut session, &bytes).unwrap().0 else { panic!("a reply") };
+    let SessionEvent::Reply(reply) = feed(&mut session, &bytes).unwrap().0 else { panic!("a reply") };
     let values = vec![None, Some(String::new()), Some("ab".to_owned()), Some("c".to_owned())];
     assert_eq!(seen(&reply), [(5, 0, vec![]), (0, 2, values), (1, 0, vec![])]);
     assert_eq!((reply.affected_rows, reply.rows), (6, 2));
@@ -399,11 +399,11 @@ fn results_are_collected_as_text() {
     session.collect(reply.sets.unwrap());
     session.send_bytes(b"several", &mut Vec::new());
     let bytes = packets(1, &[more_ok, &[1], b"skimmed", EOF, b"\x01a", b"\xff\x25\x05#70100killed"]);
-    let Event::Reply(reply) = feed(&mut session, &bytes).unwrap().0 else { panic!("a reply") };
+    let SessionEvent::Reply(reply) = feed(&mut session, &bytes).unwrap().0 else { panic!("a reply") };
     assert_eq!((seen(&reply), reply.error.unwrap().code), (vec![(5, 0, vec![])], 1317));
     // Nothing was lent this time.
     session.send_bytes(b"DO 1", &mut Vec::new());
-    assert!(matches!(feed(&mut session, &packet(1, OK)).unwrap().0, Event::Reply(Reply { sets: None, .. })));
+    assert!(matches!(feed(&mut session, &packet(1, OK)).unwrap().0, SessionEvent::Reply(Reply { sets: None, .. })));
 }
 
 #[test]
@@ -415,12 +415,12 @@ fn binary_results_are_collected_whatever_the_pieces() {
         let handle = prepared(&mut session, 0, 2).handle;
         session.collect(Box::default());
         session.execute(handle, &Params::default(), &mut Vec::new()).unwrap();
-        let mut event = Event::Pending;
+        let mut event = SessionEvent::Pending;
         for bytes in reply.chunks(size) {
-            assert_eq!(event, Event::Pending, "every prefix is one");
+            assert_eq!(event, SessionEvent::Pending, "every prefix is one");
             event = feed(&mut session, bytes).unwrap().0;
         }
-        let Event::Reply(reply) = event else { panic!("a reply") };
+        let SessionEvent::Reply(reply) = event else { panic!("a reply") };
         assert_eq!(
             seen(&reply),
             [(0, 2, vec![Some("42".to_owned()), None, Some("-1".to_owned()), Some("1".to_owned())])]
@@ -447,7 +447,7 @@ fn hostile_results_are_errors() {
         feed(&mut session, &packets(1, &[&[1], column, EOF, row]))
     };
     let row = b"\0\0\x2a\0\0\0";
-    assert_eq!(binary(LONG_COLUMN, row).unwrap().0, Event::Pending);
+    assert_eq!(binary(LONG_COLUMN, row).unwrap().0, SessionEvent::Pending);
     for length in 0..row.len() {
         assert!(binary(LONG_COLUMN, &row[..length]).is_err(), "{length}");
     }
@@ -466,11 +466,11 @@ fn nothing_of_a_large_row_stays_with_an_idle_session() {
     let reply = packets(1, &[&[1], b"column", EOF, &row, EOF]);
     session.collect(Box::default());
     session.send_bytes(b"SELECT", &mut Vec::new());
-    let mut event = Event::Pending;
+    let mut event = SessionEvent::Pending;
     for bytes in reply.chunks(30_000) {
         event = feed(&mut session, bytes).unwrap().0;
     }
-    let Event::Reply(reply) = event else { panic!("a reply") };
+    let SessionEvent::Reply(reply) = event else { panic!("a reply") };
     assert_eq!(seen(&reply)[0].2[0].as_ref().unwrap().len(), 50_000);
     assert!(session.packets.take_stored().capacity() < 1000);
     assert!(size_of::<MysqlSession>() <= 512, "{}", size_of::<MysqlSession>());
@@ -483,7 +483,7 @@ fn outcome(session: &mut MysqlSession, bytes: &[u8], piece: impl Fn(usize) -> us
     while at < bytes.len() {
         let end = (at + piece(n).max(1)).min(bytes.len());
         match session.on_bytes(&bytes[at..end], &mut out) {
-            Ok(Event::Pending) => {}
+            Ok(SessionEvent::Pending) => {}
             Ok(event) => return (format!("{event:?}"), out),
             Err(error) => return (error.to_string(), out),
         }

@@ -10,11 +10,11 @@ const TRUNCATED: DriverError = DriverError::Protocol("a packet that is shorter t
 
 /// Reads a payload from its front.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Reader<'a> {
+pub(crate) struct PayloadReader<'a> {
     rest: &'a [u8],
 }
 
-impl<'a> Reader<'a> {
+impl<'a> PayloadReader<'a> {
     pub(crate) fn new(payload: &'a [u8]) -> Self {
         Self { rest: payload }
     }
@@ -139,13 +139,13 @@ mod tests {
         for value in [0, 250, 251, 255, 65_535, 65_536, 0xff_ffff, 0x100_0000, u64::MAX] {
             let mut bytes = Vec::new();
             put_lenenc(&mut bytes, value);
-            let mut reader = Reader::new(&bytes);
+            let mut reader = PayloadReader::new(&bytes);
             assert_eq!(reader.lenenc().unwrap(), Some(value));
             assert!(reader.rest().is_empty());
         }
-        assert!(Reader::new(&[0xfe, 1, 2]).lenenc().is_err());
-        assert!(Reader::new(&[0xff]).lenenc().is_err());
-        assert!(Reader::new(&[5, b'a']).lenenc_bytes().is_err());
+        assert!(PayloadReader::new(&[0xfe, 1, 2]).lenenc().is_err());
+        assert!(PayloadReader::new(&[0xff]).lenenc().is_err());
+        assert!(PayloadReader::new(&[5, b'a']).lenenc_bytes().is_err());
     }
 
     #[test]

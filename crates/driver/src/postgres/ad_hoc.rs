@@ -2,7 +2,7 @@
 
 use super::command::{PARAMETERS_MAX, put_close, put_prepare};
 use super::report::parse_report;
-use super::wire::Reader;
+use super::wire::BodyReader;
 use crate::handles::Handles;
 use crate::{DriverError, ParamType, Params, Prepared, ServerError};
 
@@ -15,13 +15,13 @@ struct OpenStatement {
 
 /// The statements of one session that are open.
 #[derive(Debug, Default)]
-pub(crate) struct AdHoc {
+pub(crate) struct PostgresStatements {
     open: Handles<OpenStatement>,
     /// The server is told of these with the next command: it costs no round trip.
     closing: Vec<u32>,
 }
 
-impl AdHoc {
+impl PostgresStatements {
     /// Appends what prepares a statement.
     pub(crate) fn prepare(&mut self, sql: &[u8], types: &[ParamType], out: &mut Vec<u8>) -> Result<(), DriverError> {
         if sql.contains(&0) {
@@ -81,7 +81,7 @@ pub(crate) struct PrepareOne {
 }
 
 #[derive(Debug)]
-pub(crate) enum PrepareEnd {
+pub(crate) enum PostgresPrepareEnd {
     Prepared(Prepared),
     Refused(ServerError),
 }
@@ -92,13 +92,13 @@ impl PrepareOne {
         &mut self,
         kind: u8,
         body: &[u8],
-        statements: &mut AdHoc,
-    ) -> Result<Option<(PrepareEnd, u8)>, DriverError> {
+        statements: &mut PostgresStatements,
+    ) -> Result<Option<(PostgresPrepareEnd, u8)>, DriverError> {
         match kind {
             // CloseComplete, ParseComplete, NoData
             b'3' | b'1' | b'n' => {}
-            b't' => self.params = Some(Reader::new(body).u16()?),
-            b'T' => self.columns = Reader::new(body).u16()?,
+            b't' => self.params = Some(BodyReader::new(body).u16()?),
+            b'T' => self.columns = BodyReader::new(body).u16()?,
             b'E' => {
                 let report = parse_report(body)?;
                 if report.is_fatal {
@@ -108,13 +108,13 @@ impl PrepareOne {
             }
             b'Z' => {
                 let end = match (self.error.take(), self.params) {
-                    (Some(error), _) => PrepareEnd::Refused(*error),
-                    (None, Some(params)) => PrepareEnd::Prepared(statements.insert(params, self.columns)),
+                    (Some(error), _) => PostgresPrepareEnd::Refused(*error),
+                    (None, Some(params)) => PostgresPrepareEnd::Prepared(statements.insert(params, self.columns)),
                     (None, None) => {
                         return Err(DriverError::Protocol("a statement that is neither prepared nor refused"));
                     }
                 };
-                return Ok(Some((end, Reader::new(body).u8()?)));
+                return Ok(Some((end, BodyReader::new(body).u8()?)));
             }
             _ => return Err(DriverError::Protocol("a message that is no answer to preparing")),
         }
@@ -128,20 +128,24 @@ mod tests {
 
     const ENDS: &[u8] = b"D\0\0\0\x08Sh0\0S\0\0\0\x04";
 
-    fn prepared(one: &mut PrepareOne, statements: &mut AdHoc, messages: &[(u8, &[u8])]) -> Option<(PrepareEnd, u8)> {
+    fn prepared(
+        one: &mut PrepareOne,
+        statements: &mut PostgresStatements,
+        messages: &[(u8, &[u8])],
+    ) -> Option<(PostgresPrepareEnd, u8)> {
         messages.iter().fold(None, |_, (kind, body)| one.message(*kind, body, statements).unwrap())
     }
 
     #[test]
     fn a_number_that_is_used_again_is_closed_first() {
-        let (mut statements, mut out) = (AdHoc::default(), Vec::new());
+        let (mut statements, mut out) = (PostgresStatements::default(), Vec::new());
         statements.prepare(b"SELECT ?", &[], &mut out).unwrap();
         let parse = b"P\0\0\0\x13h0\0SELECT $1\0\0\0";
         assert_eq!(out, [&parse[..], ENDS].concat());
         let messages = [(b'1', &b""[..]), (b't', b"\0\x01\0\0\0\x14"), (b'T', b"\0\x02"), (b'Z', b"T")];
         let end = prepared(&mut PrepareOne::default(), &mut statements, &messages);
         let expect = Prepared { handle: 0, params: 1, columns: 2 };
-        assert!(matches!(end, Some((PrepareEnd::Prepared(found), b'T')) if found == expect));
+        assert!(matches!(end, Some((PostgresPrepareEnd::Prepared(found), b'T')) if found == expect));
         assert!(statements.columns(0, &Params::default()).is_err());
 
         statements.close(0).unwrap();
@@ -160,10 +164,10 @@ mod tests {
 
     #[test]
     fn refusals_and_hostile_answers() {
-        let mut statements = AdHoc::default();
+        let mut statements = PostgresStatements::default();
         let error = (b'E', &b"VERROR\0C42601\0Msyntax\0\0"[..]);
         let end = prepared(&mut PrepareOne::default(), &mut statements, &[(b'3', b""), error, (b'Z', b"E")]);
-        assert!(matches!(end, Some((PrepareEnd::Refused(error), b'E')) if error.sqlstate == "42601"));
+        assert!(matches!(end, Some((PostgresPrepareEnd::Refused(error), b'E')) if error.sqlstate == "42601"));
         let hostile: [(u8, &[u8]); 7] = [
             (b't', b"\0"),
             (b'T', b""),

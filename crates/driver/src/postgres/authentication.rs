@@ -3,7 +3,7 @@
 use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
 
-use super::wire::{Reader, put_counted, put_message};
+use super::wire::{BodyReader, put_counted, put_message};
 use crate::error::A_PASSWORD;
 use crate::{DriverError, Login, Password};
 
@@ -45,7 +45,7 @@ impl Authentication {
         is_private: bool,
         out: &mut Vec<u8>,
     ) -> Result<bool, DriverError> {
-        let mut reader = Reader::new(body);
+        let mut reader = BodyReader::new(body);
         let method = reader.u32()?;
         *self = match (std::mem::take(self), method) {
             (Self::Open | Self::Answered, code::OK) => return Ok(true),
@@ -127,7 +127,7 @@ fn put_scram_first(out: &mut Vec<u8>, first: &[u8]) {
 }
 
 /// The server names its mechanisms; ours must be among them.
-fn check_mechanisms(reader: &mut Reader<'_>) -> Result<(), DriverError> {
+fn check_mechanisms(reader: &mut BodyReader<'_>) -> Result<(), DriverError> {
     let mut names = Vec::new();
     loop {
         match reader.string()? {

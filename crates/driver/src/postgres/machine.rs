@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use super::ad_hoc::{AdHoc, PrepareEnd, PrepareOne};
+use super::ad_hoc::{PostgresPrepareEnd, PostgresStatements, PrepareOne};
 use super::authentication::Authentication;
 use super::command::{
     Name, PARAMETERS_MAX, put_copy_fail, put_execute, put_parse, put_query, put_sync, put_text_statement,
 };
 use super::framer::{Framer, LOGIN_MESSAGE_BYTES_MAX, MESSAGE_BYTES_MAX, Message, Wants};
-use super::reply::{ReplyReader, Step};
+use super::reply::{MessageOutcome, PostgresReplyReader};
 use super::report::parse_report;
-use super::wire::Reader;
+use super::wire::BodyReader;
 use crate::{
-    COLLECTED_BYTES_MAX, DriverError, Event, ParamType, Params, Reply, ResultSets, ServerError, Statement, Target,
-    TlsMode,
+    COLLECTED_BYTES_MAX, DriverError, ParamType, Params, Reply, ResultSets, ServerError, SessionEvent, Statement,
+    Target, TlsMode,
 };
 
 const CLOSED_LOGIN_HINT: &str = "it may be shutting down, at a limit (authentication_timeout, a proxy's number of \
@@ -42,13 +42,13 @@ impl TransactionStatus {
     }
 }
 
-enum Phase {
+enum PostgresPhase {
     Login(Authentication),
     /// Logged in; the server tells its settings.
     Settings,
     /// The target's setup statement with this index was sent.
     SetUp(usize),
-    Prepare(Preparing),
+    Prepare(PostgresPreparing),
     Idle,
     /// `extended`: by the protocol of prepared statements.
     InFlight {
@@ -60,7 +60,7 @@ enum Phase {
 
 /// All statements are being prepared at once.
 #[derive(Default)]
-struct Preparing {
+struct PostgresPreparing {
     done: usize,
 }
 
@@ -71,9 +71,9 @@ pub(crate) struct Machine {
     prepared: bool,
     /// Nobody but the server reads what is sent: a unix socket, or TLS with a certificate that was checked.
     is_private: bool,
-    phase: Phase,
-    reply: ReplyReader,
-    ad_hoc: AdHoc,
+    phase: PostgresPhase,
+    reply: PostgresReplyReader,
+    ad_hoc: PostgresStatements,
     transaction: TransactionStatus,
     version: Box<str>,
     /// Came right behind a reply: for the next call, so that the reply is not lost.
@@ -87,9 +87,9 @@ impl Machine {
             statements,
             prepared,
             is_private,
-            phase: Phase::Login(Authentication::default()),
-            reply: ReplyReader::default(),
-            ad_hoc: AdHoc::default(),
+            phase: PostgresPhase::Login(Authentication::default()),
+            reply: PostgresReplyReader::default(),
+            ad_hoc: PostgresStatements::default(),
             transaction: TransactionStatus::Idle,
             version: Box::default(),
             farewell: None,
@@ -98,7 +98,7 @@ impl Machine {
 
     /// No message of the server has come.
     pub(crate) fn has_heard_nothing(&self) -> bool {
-        matches!(self.phase, Phase::Login(Authentication::Open))
+        matches!(self.phase, PostgresPhase::Login(Authentication::Open))
     }
 
     pub(crate) fn target(&self) -> &Target {
@@ -134,12 +134,14 @@ impl Machine {
             return error.clone().into();
         }
         let (when, likely) = match self.phase {
-            Phase::Login(_) | Phase::Settings => ("in the middle of the login", CLOSED_LOGIN_HINT),
-            Phase::SetUp(_) => {
+            PostgresPhase::Login(_) | PostgresPhase::Settings => ("in the middle of the login", CLOSED_LOGIN_HINT),
+            PostgresPhase::SetUp(_) => {
                 ("while setup statements ran", "one of them may have ended the connection; its log may say more")
             }
-            Phase::Prepare(_) => ("while statements were prepared", "its log says why"),
-            Phase::Idle | Phase::InFlight { .. } | Phase::PrepareOne(_) => return DriverError::Closed,
+            PostgresPhase::Prepare(_) => ("while statements were prepared", "its log says why"),
+            PostgresPhase::Idle | PostgresPhase::InFlight { .. } | PostgresPhase::PrepareOne(_) => {
+                return DriverError::Closed;
+            }
         };
         DriverError::ClosedEarly { when, likely }
     }
@@ -150,13 +152,13 @@ impl Machine {
         framer: &mut Framer,
         mut bytes: &[u8],
         out: &mut Vec<u8>,
-    ) -> Result<Event, DriverError> {
+    ) -> Result<SessionEvent, DriverError> {
         if let Some(error) = self.farewell.take() {
             return Err(error.into());
         }
-        let mut event = Event::Pending;
+        let mut event = SessionEvent::Pending;
         while let Some(message) = framer.next(&mut bytes, self.wants())? {
-            if event == Event::Pending {
+            if event == SessionEvent::Pending {
                 event = self.message(message, out)?;
             } else {
                 self.message_behind(message)?;
@@ -166,7 +168,7 @@ impl Machine {
                 break;
             }
         }
-        if event != Event::Pending {
+        if event != SessionEvent::Pending {
             framer.rest();
         }
         Ok(event)
@@ -193,7 +195,7 @@ impl Machine {
     pub(crate) fn prepare(&mut self, sql: &[u8], types: &[ParamType], out: &mut Vec<u8>) -> Result<(), DriverError> {
         self.check_idle()?;
         self.ad_hoc.prepare(sql, types, out)?;
-        self.phase = Phase::PrepareOne(PrepareOne::default());
+        self.phase = PostgresPhase::PrepareOne(PrepareOne::default());
         Ok(())
     }
 
@@ -213,114 +215,119 @@ impl Machine {
 
     /// A statement is on its way. `columns` of its rows, where it is known that it has any.
     fn sent(&mut self, extended: bool, columns: u16) {
-        self.phase = Phase::InFlight { extended };
+        self.phase = PostgresPhase::InFlight { extended };
         self.reply.begin(columns);
     }
 
     fn check_idle(&self) -> Result<(), DriverError> {
-        if matches!(self.phase, Phase::Idle) { Ok(()) } else { Err(DriverError::NOT_IDLE) }
+        if matches!(self.phase, PostgresPhase::Idle) { Ok(()) } else { Err(DriverError::NOT_IDLE) }
     }
 
     fn wants(&self) -> Wants {
         let (settings, is_prepared) =
-            (matches!(self.phase, Phase::Settings), matches!(self.phase, Phase::PrepareOne(_)));
+            (matches!(self.phase, PostgresPhase::Settings), matches!(self.phase, PostgresPhase::PrepareOne(_)));
         let body_bytes_max = match self.phase {
-            Phase::Login(_) | Phase::Settings => LOGIN_MESSAGE_BYTES_MAX,
-            Phase::InFlight { .. } if self.reply.collects() => COLLECTED_BYTES_MAX,
+            PostgresPhase::Login(_) | PostgresPhase::Settings => LOGIN_MESSAGE_BYTES_MAX,
+            PostgresPhase::InFlight { .. } if self.reply.collects() => COLLECTED_BYTES_MAX,
             _ => MESSAGE_BYTES_MAX,
         };
         let (rows, columns) = (self.reply.wants_rows(), self.reply.wants_columns() || is_prepared);
         Wants { rows, columns, settings, body_bytes_max }
     }
 
-    fn message(&mut self, message: Message<'_>, out: &mut Vec<u8>) -> Result<Event, DriverError> {
+    fn message(&mut self, message: Message<'_>, out: &mut Vec<u8>) -> Result<SessionEvent, DriverError> {
         let Message { kind, body } = message;
         match &mut self.phase {
-            Phase::Settings if kind == b'S' => self.setting(body),
+            PostgresPhase::Settings if kind == b'S' => self.setting(body),
             // NoticeResponse, ParameterStatus and NotificationResponse may come at any time.
-            _ if matches!(kind, b'N' | b'S' | b'A') => Ok(Event::Pending),
-            Phase::InFlight { extended } => {
+            _ if matches!(kind, b'N' | b'S' | b'A') => Ok(SessionEvent::Pending),
+            PostgresPhase::InFlight { extended } => {
                 let extended = *extended;
                 self.in_flight(kind, body, extended, out)
             }
-            Phase::SetUp(index) => {
+            PostgresPhase::SetUp(index) => {
                 let index = *index;
                 self.setting_up(index, kind, body, out)
             }
-            Phase::Prepare(preparing) => match preparing.message(kind, body, &self.statements)? {
+            PostgresPhase::Prepare(preparing) => match preparing.message(kind, body, &self.statements)? {
                 Some(status) => self.ready(status),
-                None => Ok(Event::Pending),
+                None => Ok(SessionEvent::Pending),
             },
-            Phase::PrepareOne(preparing) => match preparing.message(kind, body, &mut self.ad_hoc)? {
+            PostgresPhase::PrepareOne(preparing) => match preparing.message(kind, body, &mut self.ad_hoc)? {
                 Some((end, status)) => self.prepared_one(end, status),
-                None => Ok(Event::Pending),
+                None => Ok(SessionEvent::Pending),
             },
             _ if kind == b'E' => Err(parse_report(body)?.error.into()),
-            Phase::Login(authentication) => match kind {
+            PostgresPhase::Login(authentication) => match kind {
                 b'R' => {
                     if authentication.message(body, &self.target.login, self.is_private, out)? {
-                        self.phase = Phase::Settings;
+                        self.phase = PostgresPhase::Settings;
                     }
-                    Ok(Event::Pending)
+                    Ok(SessionEvent::Pending)
                 }
                 // NegotiateProtocolVersion: it knows less than it was asked for, and goes on with that.
-                b'v' => Ok(Event::Pending),
+                b'v' => Ok(SessionEvent::Pending),
                 _ => Err(DriverError::Protocol("a message that is no part of a login")),
             },
-            Phase::Settings => match kind {
-                b'Z' => self.set_up(0, Reader::new(body).u8()?, out),
+            PostgresPhase::Settings => match kind {
+                b'Z' => self.set_up(0, BodyReader::new(body).u8()?, out),
                 // BackendKeyData: for cancelling, which is not done here.
-                b'K' => Ok(Event::Pending),
+                b'K' => Ok(SessionEvent::Pending),
                 _ => Err(DriverError::Protocol("a message that is no part of a login")),
             },
-            Phase::Idle => Err(DriverError::Protocol("a reply that nobody asked for")),
+            PostgresPhase::Idle => Err(DriverError::Protocol("a reply that nobody asked for")),
         }
     }
 
     /// ParameterStatus, of which one is of interest.
-    fn setting(&mut self, body: &[u8]) -> Result<Event, DriverError> {
-        let mut reader = Reader::new(body);
+    fn setting(&mut self, body: &[u8]) -> Result<SessionEvent, DriverError> {
+        let mut reader = BodyReader::new(body);
         if reader.string()? == b"server_version" {
             self.version = String::from_utf8_lossy(reader.string()?).chars().take(VERSION_CHARS_MAX).collect();
         }
-        Ok(Event::Pending)
+        Ok(SessionEvent::Pending)
     }
 
-    fn prepared_one(&mut self, end: PrepareEnd, status: u8) -> Result<Event, DriverError> {
+    fn prepared_one(&mut self, end: PostgresPrepareEnd, status: u8) -> Result<SessionEvent, DriverError> {
         self.ready(status)?;
         Ok(match end {
-            PrepareEnd::Prepared(prepared) => Event::Prepared(prepared),
-            PrepareEnd::Refused(error) => Event::Reply(self.reply.refusal(error)),
+            PostgresPrepareEnd::Prepared(prepared) => SessionEvent::Prepared(prepared),
+            PostgresPrepareEnd::Refused(error) => SessionEvent::Reply(self.reply.refusal(error)),
         })
     }
 
     /// The server is ready, with this transaction status: sends the setup statement with this index. Behind the last
     /// one, statements are prepared.
-    fn set_up(&mut self, index: usize, status: u8, out: &mut Vec<u8>) -> Result<Event, DriverError> {
+    fn set_up(&mut self, index: usize, status: u8, out: &mut Vec<u8>) -> Result<SessionEvent, DriverError> {
         let Some(sql) = self.target.setup.get(index) else { return self.prepare_all(status, out) };
         put_query(out, sql.as_bytes());
-        self.phase = Phase::SetUp(index);
+        self.phase = PostgresPhase::SetUp(index);
         self.reply.begin(0);
-        Ok(Event::Pending)
+        Ok(SessionEvent::Pending)
     }
 
-    fn setting_up(&mut self, index: usize, kind: u8, body: &[u8], out: &mut Vec<u8>) -> Result<Event, DriverError> {
+    fn setting_up(
+        &mut self,
+        index: usize,
+        kind: u8,
+        body: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<SessionEvent, DriverError> {
         match self.reply.message(kind, body) {
-            Ok(Step::Pending) => Ok(Event::Pending),
-            Ok(Step::RefuseCopy) => {
+            Ok(MessageOutcome::Pending) => Ok(SessionEvent::Pending),
+            Ok(MessageOutcome::RefuseCopy) => {
                 put_copy_fail(out);
-                Ok(Event::Pending)
+                Ok(SessionEvent::Pending)
             }
-            Ok(Step::Done { reply: Reply { error: Some(error), .. }, .. }) | Err(DriverError::Server(error)) => {
-                Err(DriverError::setup(&self.target.setup[index], error))
-            }
-            Ok(Step::Done { status, .. }) => self.set_up(index + 1, status, out),
+            Ok(MessageOutcome::Done { reply: Reply { error: Some(error), .. }, .. })
+            | Err(DriverError::Server(error)) => Err(DriverError::setup(&self.target.setup[index], error)),
+            Ok(MessageOutcome::Done { status, .. }) => self.set_up(index + 1, status, out),
             Err(error) => Err(error),
         }
     }
 
     /// Logged in and set up: all statements are prepared in one round trip.
-    fn prepare_all(&mut self, status: u8, out: &mut Vec<u8>) -> Result<Event, DriverError> {
+    fn prepare_all(&mut self, status: u8, out: &mut Vec<u8>) -> Result<SessionEvent, DriverError> {
         let is_wanted = |statement: &Statement| !statement.is_text_only();
         if !self.prepared || !self.statements.iter().any(is_wanted) {
             return self.ready(status);
@@ -330,31 +337,37 @@ impl Machine {
             put_parse(out, index, statement);
         }
         put_sync(out);
-        self.phase = Phase::Prepare(Preparing::default());
-        Ok(Event::Pending)
+        self.phase = PostgresPhase::Prepare(PostgresPreparing::default());
+        Ok(SessionEvent::Pending)
     }
 
-    fn ready(&mut self, status: u8) -> Result<Event, DriverError> {
+    fn ready(&mut self, status: u8) -> Result<SessionEvent, DriverError> {
         self.transaction = TransactionStatus::of(status)?;
-        self.phase = Phase::Idle;
-        Ok(Event::Ready)
+        self.phase = PostgresPhase::Idle;
+        Ok(SessionEvent::Ready)
     }
 
-    fn in_flight(&mut self, kind: u8, body: &[u8], extended: bool, out: &mut Vec<u8>) -> Result<Event, DriverError> {
+    fn in_flight(
+        &mut self,
+        kind: u8,
+        body: &[u8],
+        extended: bool,
+        out: &mut Vec<u8>,
+    ) -> Result<SessionEvent, DriverError> {
         match self.reply.message(kind, body)? {
-            Step::Pending => Ok(Event::Pending),
-            Step::RefuseCopy => {
+            MessageOutcome::Pending => Ok(SessionEvent::Pending),
+            MessageOutcome::RefuseCopy => {
                 put_copy_fail(out);
                 if extended {
                     // The server passes over the one that came with the statement while it waits for data.
                     put_sync(out);
                 }
-                Ok(Event::Pending)
+                Ok(SessionEvent::Pending)
             }
-            Step::Done { reply, status } => {
+            MessageOutcome::Done { reply, status } => {
                 self.transaction = TransactionStatus::of(status)?;
-                self.phase = Phase::Idle;
-                Ok(Event::Reply(reply))
+                self.phase = PostgresPhase::Idle;
+                Ok(SessionEvent::Reply(reply))
             }
         }
     }
@@ -372,7 +385,7 @@ impl Machine {
     }
 }
 
-impl Preparing {
+impl PostgresPreparing {
     /// Takes the next message; `Some` is the transaction status that ends it.
     fn message(&mut self, kind: u8, body: &[u8], statements: &[Statement]) -> Result<Option<u8>, DriverError> {
         match kind {
@@ -387,7 +400,7 @@ impl Preparing {
                 return Err(error.into());
             }
             b'Z' if self.done == statements.iter().filter(|statement| !statement.is_text_only()).count() => {
-                return Reader::new(body).u8().map(Some);
+                return BodyReader::new(body).u8().map(Some);
             }
             _ => return Err(DriverError::Protocol("a message that is no answer to preparing")),
         }

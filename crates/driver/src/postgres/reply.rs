@@ -1,7 +1,7 @@
 //! Replies to statements: tags, rows, errors, up to the message that says the server is ready for the next one.
 
 use super::report::parse_report;
-use super::wire::Reader;
+use super::wire::BodyReader;
 use crate::client::{cell_text, kept_bytes};
 use crate::{COLLECTED_BYTES_MAX, DriverError, QueryResult, Reply, ResultSets, ServerError};
 
@@ -11,7 +11,7 @@ const RESULT_BYTES_MAX: usize = 256 << 20;
 
 /// Reads the messages of one reply. Rows are counted; they are kept where that is wanted.
 #[derive(Debug, Default)]
-pub(crate) struct ReplyReader {
+pub(crate) struct PostgresReplyReader {
     reply: Reply,
     /// A statement of the reply has ended, well or not.
     has_end: bool,
@@ -25,7 +25,7 @@ pub(crate) struct ReplyReader {
 
 /// What a message of a reply leads to.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum MessageOutcome {
     Pending,
     /// The server waits for data.
     RefuseCopy,
@@ -36,7 +36,7 @@ pub(crate) enum Step {
     },
 }
 
-impl ReplyReader {
+impl PostgresReplyReader {
     /// A statement was sent. `columns` of its rows, where they are known and not described again.
     pub(crate) fn begin(&mut self, columns: u16) {
         self.columns = columns;
@@ -67,7 +67,7 @@ impl ReplyReader {
     }
 
     /// Takes the next message; messages that may come at any time are not for here.
-    pub(crate) fn message(&mut self, kind: u8, body: &[u8]) -> Result<Step, DriverError> {
+    pub(crate) fn message(&mut self, kind: u8, body: &[u8]) -> Result<MessageOutcome, DriverError> {
         match kind {
             b'D' => self.row(body)?,
             b'C' => self.command_complete(body)?,
@@ -90,7 +90,7 @@ impl ReplyReader {
             b'G' if self.has_copy => return Err(DriverError::Protocol("a COPY after one that was refused")),
             b'G' => {
                 self.has_copy = true;
-                return Ok(Step::RefuseCopy);
+                return Ok(MessageOutcome::RefuseCopy);
             }
             // CopyOutResponse: the data are passed over.
             b'H' => self.fail(ServerError {
@@ -102,7 +102,7 @@ impl ReplyReader {
             b'Z' => return self.ready(body),
             _ => return Err(DriverError::Protocol("a message that is no part of a reply")),
         }
-        Ok(Step::Pending)
+        Ok(MessageOutcome::Pending)
     }
 
     fn fail(&mut self, error: ServerError) {
@@ -114,7 +114,7 @@ impl ReplyReader {
         self.reply.error.get_or_insert(error);
     }
 
-    fn ready(&mut self, body: &[u8]) -> Result<Step, DriverError> {
+    fn ready(&mut self, body: &[u8]) -> Result<MessageOutcome, DriverError> {
         if !std::mem::take(&mut self.has_end) {
             return Err(DriverError::Protocol("ready for the next statement before this one has ended"));
         }
@@ -125,12 +125,12 @@ impl ReplyReader {
             _ => {}
         }
         self.has_end = false;
-        Ok(Step::Done { reply: std::mem::take(&mut self.reply), status: Reader::new(body).u8()? })
+        Ok(MessageOutcome::Done { reply: std::mem::take(&mut self.reply), status: BodyReader::new(body).u8()? })
     }
 
     fn command_complete(&mut self, body: &[u8]) -> Result<(), DriverError> {
         self.has_end = true;
-        let changed = affected_rows(Reader::new(body).string()?)?;
+        let changed = affected_rows(BodyReader::new(body).string()?)?;
         self.reply.affected_rows = self.reply.affected_rows.saturating_add(changed);
         self.set_ended(changed);
         Ok(())
@@ -150,14 +150,14 @@ impl ReplyReader {
     /// RowDescription: a new result begins. The last one is kept.
     fn columns(&mut self, body: &[u8]) -> Result<(), DriverError> {
         if let Some(sets) = &mut self.reply.sets {
-            sets.open(Reader::new(body).u16()?.into());
+            sets.open(BodyReader::new(body).u16()?.into());
             return Ok(());
         }
         if !self.keeps_rows {
             return Ok(());
         }
         self.kept_bytes = 0;
-        let mut reader = Reader::new(body);
+        let mut reader = BodyReader::new(body);
         let count = reader.u16()?;
         self.keep(body.len(), count)?;
         let mut columns = Vec::with_capacity(count.into());
@@ -178,7 +178,7 @@ impl ReplyReader {
         if !self.keeps_rows {
             return Ok(());
         }
-        let mut reader = Reader::new(body);
+        let mut reader = BodyReader::new(body);
         let count = reader.u16()?;
         self.keep(body.len(), count)?;
         let mut row = Vec::with_capacity(count.into());
@@ -202,7 +202,7 @@ fn collect_row(sets: &mut ResultSets, body: &[u8]) -> Result<(), DriverError> {
     if sets.has_overflown() {
         return Ok(());
     }
-    let mut reader = Reader::new(body);
+    let mut reader = BodyReader::new(body);
     let count = reader.u16()?;
     if sets.open_columns().is_none() {
         sets.open(count.into());
@@ -249,13 +249,13 @@ fn affected_rows(tag: &[u8]) -> Result<u64, DriverError> {
 mod tests {
     use super::*;
 
-    fn read(reader: &mut ReplyReader, messages: &[(u8, &[u8])]) -> Reply {
+    fn read(reader: &mut PostgresReplyReader, messages: &[(u8, &[u8])]) -> Reply {
         let (last, front) = messages.split_last().unwrap();
         for (kind, body) in front {
-            assert_eq!(reader.message(*kind, body).unwrap(), Step::Pending);
+            assert_eq!(reader.message(*kind, body).unwrap(), MessageOutcome::Pending);
         }
         match reader.message(last.0, last.1).unwrap() {
-            Step::Done { reply, status: b'I' } => reply,
+            MessageOutcome::Done { reply, status: b'I' } => reply,
             step => panic!("{step:?}"),
         }
     }
@@ -281,7 +281,7 @@ mod tests {
 
     #[test]
     fn several_results_and_the_last_one_kept() {
-        let mut reader = ReplyReader { keeps_rows: true, ..ReplyReader::default() };
+        let mut reader = PostgresReplyReader { keeps_rows: true, ..PostgresReplyReader::default() };
         let row = (b'D', &b"\0\x01\0\0\0\x01a"[..]);
         let null = (b'D', &b"\0\x01\xff\xff\xff\xff"[..]);
         let (insert, select) = ((b'C', &b"INSERT 0 2\0"[..]), (b'C', &b"SELECT 1\0"[..]));
@@ -298,7 +298,7 @@ mod tests {
 
     #[test]
     fn the_first_error_is_the_reply_s_and_the_next_reply_has_none() {
-        let mut reader = ReplyReader::default();
+        let mut reader = PostgresReplyReader::default();
         let error = (b'E', &b"VERROR\0C40P01\0Mdeadlock\0\0"[..]);
         let second = (b'E', &b"VERROR\0C25P02\0Maborted\0\0"[..]);
         let reply = read(&mut reader, &[(b'C', b"INSERT 0 1\0"), error, second, READY]);
@@ -308,10 +308,10 @@ mod tests {
 
     #[test]
     fn copy_is_refused_in_both_directions() {
-        let mut reader = ReplyReader::default();
-        assert_eq!(reader.message(b'G', b"\0\0\0").unwrap(), Step::RefuseCopy);
+        let mut reader = PostgresReplyReader::default();
+        assert_eq!(reader.message(b'G', b"\0\0\0").unwrap(), MessageOutcome::RefuseCopy);
         assert!(reader.message(b'G', b"\0\0\0").is_err());
-        let mut reader = ReplyReader::default();
+        let mut reader = PostgresReplyReader::default();
         let reply = read(&mut reader, &[(b'H', b"\0\0\0"), (b'd', b""), (b'c', b""), (b'C', b"COPY 1\0"), READY]);
         assert_eq!(reply.error.unwrap().sqlstate, "0A000");
     }
@@ -326,7 +326,7 @@ mod tests {
 
     #[test]
     fn results_are_collected() {
-        let mut reader = ReplyReader::default();
+        let mut reader = PostgresReplyReader::default();
         let row = (b'D', &b"\0\x01\0\0\0\x01a"[..]);
         let null = (b'D', &b"\0\x01\xff\xff\xff\xff"[..]);
         let (insert, select) = ((b'C', &b"INSERT 0 2\0"[..]), (b'C', &b"SELECT 1\0"[..]));
@@ -364,7 +364,7 @@ mod tests {
             b"\0\x01\x7f\xff\xff\xffa",
             b"\0\x01\xff\xff\xff\xfea",
         ] {
-            let mut reader = ReplyReader::default();
+            let mut reader = PostgresReplyReader::default();
             reader.collect(Box::default());
             reader.begin(0);
             reader.message(b'T', COLUMN).unwrap();
@@ -376,7 +376,7 @@ mod tests {
     fn what_is_kept_is_counted() {
         for cell in [&b"\0\0\0\x01a"[..], b"\xff\xff\xff\xff", b"\0\0\0\x04\xff\xff\xff\xff"] {
             let row = [b"\0\x14", &cell.repeat(20)[..]].concat();
-            let mut reader = ReplyReader { keeps_rows: true, ..ReplyReader::default() };
+            let mut reader = PostgresReplyReader { keeps_rows: true, ..PostgresReplyReader::default() };
             let measured = allocation_counter::measure(|| {
                 for _ in 0..1100 {
                     reader.message(b'D', &row).unwrap();
@@ -390,7 +390,7 @@ mod tests {
     #[test]
     fn hostile_messages_are_errors() {
         let check = |kind: u8, body: &[u8]| {
-            let mut reader = ReplyReader { keeps_rows: true, ..ReplyReader::default() };
+            let mut reader = PostgresReplyReader { keeps_rows: true, ..PostgresReplyReader::default() };
             assert!(reader.message(kind, body).is_err(), "{kind} {body:?}");
         };
         check(b'Z', b"I"); // nothing has ended
@@ -400,7 +400,7 @@ mod tests {
         check(b'D', b"\0\x01\x7f\xff\xff\xffa");
         check(b'W', b"");
         check(b'E', b"VFATAL\0C57P01\0Mbye\0\0");
-        let mut reader = ReplyReader::default();
+        let mut reader = PostgresReplyReader::default();
         reader.message(b'I', b"").unwrap();
         assert!(reader.message(b'Z', b"").is_err());
     }

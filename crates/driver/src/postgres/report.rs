@@ -1,6 +1,6 @@
 //! ErrorResponse: what the server says is wrong.
 
-use super::wire::Reader;
+use super::wire::BodyReader;
 use crate::{DriverError, ServerError};
 
 /// Of one text of the server this much is kept: errors are kept by kind, and a detail may quote a value of any size.
@@ -8,13 +8,13 @@ const TEXT_BYTES_MAX: usize = 4 << 10;
 
 /// An error, and whether it ends the session.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Report {
+pub(crate) struct ErrorReport {
     pub(crate) error: ServerError,
     pub(crate) is_fatal: bool,
 }
 
-pub(crate) fn parse_report(body: &[u8]) -> Result<Report, DriverError> {
-    let mut reader = Reader::new(body);
+pub(crate) fn parse_report(body: &[u8]) -> Result<ErrorReport, DriverError> {
+    let mut reader = BodyReader::new(body);
     let (mut severity, mut sqlstate) = (&b""[..], &b"XX000"[..]);
     let (mut message, mut detail, mut hint, mut position) = (&b""[..], None, None, 0);
     loop {
@@ -39,7 +39,7 @@ pub(crate) fn parse_report(body: &[u8]) -> Result<Report, DriverError> {
     let with =
         |label: &str, value: Option<&[u8]>| value.map_or_else(String::new, |v| format!("; {label}: {}", text(v)));
     let message = text(message) + &with("detail", detail) + &with("hint", hint);
-    Ok(Report { error: ServerError { code: 0, sqlstate, message, position }, is_fatal })
+    Ok(ErrorReport { error: ServerError { code: 0, sqlstate, message, position }, is_fatal })
 }
 
 fn sqlstate_of(value: &[u8]) -> Result<String, DriverError> {

@@ -9,7 +9,7 @@ use super::machine::{Machine, TransactionStatus};
 use super::startup::{put_ssl_request, put_startup};
 use crate::tls::say_plain;
 use crate::{
-    Dialect, DriverError, Endpoint, Event, ParamType, Params, ResultSets, Session, Statement, Target, TlsClient,
+    Dialect, DriverError, Endpoint, ParamType, Params, ResultSets, Session, SessionEvent, Statement, Target, TlsClient,
     TlsError, TlsLayer,
 };
 
@@ -23,11 +23,11 @@ pub struct PgSession {
 enum Encryption {
     Off,
     /// To be asked for, or asked for.
-    Wanted(Wanted),
+    Wanted(TlsWanted),
     On(Box<TlsLayer>),
 }
 
-struct Wanted {
+struct TlsWanted {
     client: TlsClient,
     endpoint: Endpoint,
 }
@@ -47,7 +47,7 @@ impl PgSession {
         let endpoint = target.endpoint(client);
         let is_local = matches!(endpoint, Endpoint::Unix(_));
         let encryption = match tls {
-            Some(client) if !is_local => Encryption::Wanted(Wanted { client, endpoint: endpoint.clone() }),
+            Some(client) if !is_local => Encryption::Wanted(TlsWanted { client, endpoint: endpoint.clone() }),
             _ => Encryption::Off,
         };
         Self { framer: Framer::default(), machine: Machine::new(target, statements, prepared, is_local), encryption }
@@ -79,7 +79,7 @@ impl PgSession {
     }
 }
 
-impl Wanted {
+impl TlsWanted {
     /// The server has answered to the request for TLS: `Some` is the TLS that it agreed to, `None` that it has none
     /// and that none is required.
     fn on_answer(&self, bytes: &[u8], out: &mut Vec<u8>) -> Result<Option<TlsLayer>, DriverError> {
@@ -109,7 +109,7 @@ impl Session for PgSession {
         }
     }
 
-    fn on_bytes(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<Event, DriverError> {
+    fn on_bytes(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<SessionEvent, DriverError> {
         let Self { framer, machine, encryption } = self;
         match encryption {
             Encryption::Off if machine.has_heard_nothing() && is_greeting_of_mysql(bytes) => {
@@ -117,7 +117,7 @@ impl Session for PgSession {
             }
             Encryption::Off => say_plain(out, |out| machine.on_bytes(framer, bytes, out)),
             Encryption::On(layer) => layer.on_bytes(bytes, out, |plain, said| machine.on_bytes(framer, plain, said)),
-            Encryption::Wanted(_) if bytes.is_empty() => Ok(Event::Pending),
+            Encryption::Wanted(_) if bytes.is_empty() => Ok(SessionEvent::Pending),
             Encryption::Wanted(wanted) => {
                 *encryption = match wanted.on_answer(bytes, out)? {
                     Some(layer) => {
@@ -127,7 +127,7 @@ impl Session for PgSession {
                     None => Encryption::Off,
                 };
                 self.say_all(out, |machine, out| put_startup(out, &machine.target().login));
-                Ok(Event::Pending)
+                Ok(SessionEvent::Pending)
             }
         }
     }

@@ -10,11 +10,11 @@ const TRUNCATED: DriverError = DriverError::Protocol("a message that is shorter 
 
 /// Reads a message's body from its front. Integers are big-endian.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Reader<'a> {
+pub(crate) struct BodyReader<'a> {
     rest: &'a [u8],
 }
 
-impl<'a> Reader<'a> {
+impl<'a> BodyReader<'a> {
     pub(crate) fn new(body: &'a [u8]) -> Self {
         Self { rest: body }
     }
@@ -70,7 +70,7 @@ pub(crate) fn read_header(bytes: &[u8]) -> Result<Option<Header>, DriverError> {
     if bytes.len() < HEADER_BYTES {
         return Ok(None);
     }
-    let mut reader = Reader::new(bytes);
+    let mut reader = BodyReader::new(bytes);
     let kind = reader.u8()?;
     let length = i32::try_from(reader.u32()?).ok().and_then(|length| usize::try_from(length).ok());
     match length.and_then(|length| length.checked_sub(LENGTH_BYTES)) {
@@ -116,9 +116,9 @@ mod tests {
             assert!(read_header(&header).is_err(), "{length}");
         }
         for value in [&b"\0\0\0\x03ab"[..], b"\xff\xff\xff\xfe", b"\x7f\xff\xff\xff", b"\0\0"] {
-            assert!(Reader::new(value).value().is_err(), "{value:?}");
+            assert!(BodyReader::new(value).value().is_err(), "{value:?}");
         }
-        assert!(Reader::new(b"\xff\xff\xff\xff").value().unwrap().is_none());
-        assert!(Reader::new(b"no end").string().is_err());
+        assert!(BodyReader::new(b"\xff\xff\xff\xff").value().unwrap().is_none());
+        assert!(BodyReader::new(b"no end").string().is_err());
     }
 }

@@ -6,7 +6,7 @@ use std::io::{Read, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
-use truetps_driver::{Client, Connector, DriverError, Event, Params, Reply, Session, Socket, Statement, Target};
+use truetps_driver::{Client, Connector, DriverError, Params, Reply, Session, SessionEvent, Socket, Statement, Target};
 
 pub(crate) const TIMEOUT: Duration = Duration::from_mins(1);
 
@@ -34,13 +34,13 @@ impl Driven {
         let mut driven = Self { socket, session: connector.session(0), out: Vec::new() };
         driven.session.begin(&mut driven.out);
         match driven.event()? {
-            Event::Ready => Ok(driven),
+            SessionEvent::Ready => Ok(driven),
             event => panic!("{event:?}"),
         }
     }
 
     /// Sends what there is and waits for what comes of it.
-    pub(crate) fn event(&mut self) -> Result<Event, DriverError> {
+    pub(crate) fn event(&mut self) -> Result<SessionEvent, DriverError> {
         let mut input = vec![0; 10_000];
         loop {
             (&self.socket).write_all(&self.out)?;
@@ -50,7 +50,7 @@ impl Driven {
                 return Err(DriverError::Closed);
             }
             match self.session.on_bytes(&input[..length], &mut self.out)? {
-                Event::Pending => {}
+                SessionEvent::Pending => {}
                 event => return Ok(event),
             }
         }
@@ -58,7 +58,7 @@ impl Driven {
 
     pub(crate) fn reply(&mut self) -> Reply {
         match self.event().unwrap() {
-            Event::Reply(reply) => reply,
+            SessionEvent::Reply(reply) => reply,
             event => panic!("{event:?}"),
         }
     }

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use truetps_driver::{
-    Connector, DriverError, Event, Link, ParamType, Params, Prepared, Reply, ResultSets, Scratch, Target,
+    Connector, DriverError, Link, ParamType, Params, Prepared, Reply, ResultSets, Scratch, SessionEvent, Target,
 };
 
 const SOON: Duration = Duration::from_mins(1);
@@ -27,13 +27,13 @@ impl AdHoc {
         Self { link, scratch, sets: Some(Box::default()) }
     }
 
-    fn event(&mut self) -> Result<Event, DriverError> {
+    fn event(&mut self) -> Result<SessionEvent, DriverError> {
         self.link.wait(&mut self.scratch, Some(Instant::now() + SOON))
     }
 
     /// The reply, with what was collected.
     pub(crate) fn reply(&mut self) -> (Reply, Vec<Seen>) {
-        let Event::Reply(mut reply) = self.event().unwrap() else { panic!("not a reply") };
+        let SessionEvent::Reply(mut reply) = self.event().unwrap() else { panic!("not a reply") };
         let sets = reply.sets.take().expect("it was lent");
         let seen = sets.iter().map(|set| {
             let values: Vec<_> = set.values().map(|value| value.map(<[u8]>::to_vec)).collect();
@@ -68,8 +68,8 @@ impl AdHoc {
     pub(crate) fn try_prepare(&mut self, sql: &str, types: &[ParamType]) -> Result<Prepared, Reply> {
         self.link.prepare(sql.as_bytes(), types, &mut self.scratch).unwrap();
         match self.event().unwrap() {
-            Event::Prepared(prepared) => Ok(prepared),
-            Event::Reply(reply) => Err(reply),
+            SessionEvent::Prepared(prepared) => Ok(prepared),
+            SessionEvent::Reply(reply) => Err(reply),
             other => panic!("{other:?}"),
         }
     }

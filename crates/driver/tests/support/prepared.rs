@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::sync::Arc;
 
-use truetps_driver::{Connector, DriverError, Event, Params, Reply, Session, Socket, Statement, Target};
+use truetps_driver::{Connector, DriverError, Params, Reply, Session, SessionEvent, Socket, Statement, Target};
 
 use super::SOON;
 
@@ -25,7 +25,7 @@ impl Prepared {
         socket.set_timeout(SOON)?;
         let mut prepared = Self { socket, session: connector.session(0), out: Vec::new() };
         prepared.session.begin(&mut prepared.out);
-        assert_eq!(prepared.exchange()?, Event::Ready);
+        assert_eq!(prepared.exchange()?, SessionEvent::Ready);
         Ok(prepared)
     }
 
@@ -34,7 +34,7 @@ impl Prepared {
         fill(&mut params);
         self.session.send(statement, &params, &mut self.out);
         match self.exchange()? {
-            Event::Reply(reply) => Ok(reply),
+            SessionEvent::Reply(reply) => Ok(reply),
             other => panic!("{other:?}"),
         }
     }
@@ -42,12 +42,12 @@ impl Prepared {
     pub(crate) fn run(&mut self, sql: &str) -> Result<Reply, DriverError> {
         self.session.send_sql(sql, &mut self.out);
         match self.exchange()? {
-            Event::Reply(reply) => Ok(reply),
+            SessionEvent::Reply(reply) => Ok(reply),
             other => panic!("{other:?}"),
         }
     }
 
-    fn exchange(&mut self) -> Result<Event, DriverError> {
+    fn exchange(&mut self) -> Result<SessionEvent, DriverError> {
         // Odd, so that records and packets are cut in many places.
         let mut input = [0; 16_383];
         loop {
@@ -58,7 +58,7 @@ impl Prepared {
                 return Err(self.session.closed());
             }
             match self.session.on_bytes(&input[..length], &mut self.out)? {
-                Event::Pending => {}
+                SessionEvent::Pending => {}
                 event => return Ok(event),
             }
         }

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use truetps_engine::{Ending, LoadSpec, Quota};
+use truetps_engine::{LoadSpec, Quota, RunEnding};
 use truetps_record::{ErrorPolicy, Phase};
 
 use crate::fake_server::{Act, FakeServer, Welcome};
@@ -16,7 +16,7 @@ fn counts_obey_their_equations() {
     for prepared in [true, false] {
         let mut kept = Kept::default();
         let outcome = drive(&server, &load(5, 1300), prepared, &AtomicBool::new(false), &mut kept);
-        assert_eq!(outcome.ending, Ending::Complete);
+        assert_eq!(outcome.ending, RunEnding::Complete);
         check_equations(&outcome, &kept);
         let phases: Vec<_> = kept.intervals.iter().map(|interval| interval.phase).collect();
         assert_eq!(phases, [Phase::WarmUp, Phase::Measure, Phase::Measure, Phase::Drain]);
@@ -89,7 +89,7 @@ fn a_silent_server_does_not_hold_the_engine() {
     let server = FakeServer::start(|_| Welcome::Silence, |_, _, _| Act::Ok);
     let began = Instant::now();
     let (outcome, kept) = drive_simply(&server, &load(3, 200));
-    assert_eq!(outcome.ending, Ending::NobodyConnected);
+    assert_eq!(outcome.ending, RunEnding::NobodyConnected);
     assert_eq!((outcome.clients_connected, outcome.clients_failed), (0, 3));
     assert!(outcome.connect_errors[0].first_message.contains("no answer to the login"));
     assert!(kept.intervals.is_empty() && outcome.measured.is_none());
@@ -121,7 +121,7 @@ fn a_server_that_closes_all_ends_the_run() {
     let server = FakeServer::start(|_| Welcome::Greet, |_, n, _| if n > 20 { Act::Close } else { Act::Ok });
     let began = Instant::now();
     let (outcome, kept) = drive_simply(&server, &load(4, 20_000));
-    assert_eq!(outcome.ending, Ending::AllClientsLost);
+    assert_eq!(outcome.ending, RunEnding::AllClientsLost);
     assert_eq!(outcome.clients_lost, 4);
     assert!(began.elapsed() < Duration::from_secs(15), "it does not wait for the end of the measure phase");
     check_equations(&outcome, &kept);
@@ -133,7 +133,7 @@ fn a_server_that_closes_all_ends_the_run() {
 fn a_server_that_hangs_leaves_unanswered_clients() {
     let server = FakeServer::start(|_| Welcome::Greet, |client, _, _| if client == 0 { Act::Hang } else { Act::Ok });
     let (outcome, kept) = drive_simply(&server, &load(3, 300));
-    assert_eq!((outcome.ending.clone(), outcome.clients_unanswered), (Ending::Complete, 1));
+    assert_eq!((outcome.ending.clone(), outcome.clients_unanswered), (RunEnding::Complete, 1));
     check_equations(&outcome, &kept);
     assert_eq!(kept.intervals.last().unwrap().counts.in_flight, 1);
     // It was sent when the warm-up began.
@@ -167,7 +167,7 @@ fn errors_are_counted_by_class_and_the_session_goes_on() {
 fn answers_in_pieces_and_out_of_the_protocol() {
     let pieces = FakeServer::start(|_| Welcome::Greet, |_, _, _| Act::OkInPieces);
     let (outcome, _) = drive_simply(&pieces, &load(2, 300));
-    assert_eq!((outcome.ending.clone(), outcome.clients_lost), (Ending::Complete, 0));
+    assert_eq!((outcome.ending.clone(), outcome.clients_lost), (RunEnding::Complete, 0));
     assert!(outcome.measured.unwrap().ok > 5);
 
     // Wrong sequence number; a length that never comes; an empty reply; two replies.
@@ -179,7 +179,7 @@ fn answers_in_pieces_and_out_of_the_protocol() {
     for (bytes, expect) in garbage {
         let server = FakeServer::start(|_| Welcome::Greet, move |_, _, _| Act::Garbage(bytes));
         let (outcome, _) = drive_simply(&server, &load(1, 200));
-        assert_eq!(outcome.ending, Ending::AllClientsLost, "{expect}");
+        assert_eq!(outcome.ending, RunEnding::AllClientsLost, "{expect}");
         let error = outcome.errors.iter().chain(&outcome.errors_elsewhere).next().unwrap();
         assert_eq!(error.class, "protocol");
         assert!(error.first_message.contains(expect), "{}", error.first_message);
@@ -193,7 +193,7 @@ fn a_count_ends_the_measure_phase_early() {
     load.quota = Some(Quota::Together(500));
     let began = Instant::now();
     let (outcome, kept) = drive_simply(&server, &load);
-    assert_eq!(outcome.ending, Ending::Complete);
+    assert_eq!(outcome.ending, RunEnding::Complete);
     assert!(began.elapsed() < Duration::from_secs(20));
     let counts = outcome.measured.unwrap();
     assert!(counts.ok >= 500, "{counts:?}");
@@ -212,7 +212,7 @@ fn a_stop_keeps_what_was_measured() {
     let mut kept = Kept::default();
     let began = Instant::now();
     let outcome = drive(&server, &load(2, 60_000), true, &stop, &mut kept);
-    assert_eq!(outcome.ending, Ending::Interrupted);
+    assert_eq!(outcome.ending, RunEnding::Interrupted);
     assert!(began.elapsed() < Duration::from_secs(30), "it does not wait for the end of the measure phase");
     assert!(outcome.measured.unwrap().ok > 0);
     check_equations(&outcome, &kept);
@@ -224,7 +224,7 @@ fn an_observer_that_fails_ends_the_run() {
     let mut kept = Kept { fail_after: Some(2), ..Kept::default() };
     let began = Instant::now();
     let outcome = drive(&server, &load(2, 60_000), true, &AtomicBool::new(false), &mut kept);
-    assert_eq!(outcome.ending, Ending::ObserverFailed("no space left on device".to_owned()));
+    assert_eq!(outcome.ending, RunEnding::ObserverFailed("no space left on device".to_owned()));
     assert!(began.elapsed() < Duration::from_secs(30), "it does not wait for the end of the measure phase");
 }
 

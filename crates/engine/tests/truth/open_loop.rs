@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use truetps_engine::{Ending, LoadSpec, OpenPacing, Pacing, Rate, RateOf};
+use truetps_engine::{LoadSpec, OpenPacing, Pacing, Rate, RateOf, RunEnding};
 use truetps_record::{DriveMode, Spacing};
 
 use crate::fake_server::{Act, FakeServer, Welcome};
@@ -41,7 +41,7 @@ fn a_stall_of_two_seconds_is_in_the_response_times_and_in_no_loss() {
     let server = stalling(Duration::from_secs(2), Duration::from_secs(4));
     let (outcome, kept) = drive_simply(&server, &open_load(16, 6_000, open(1000.0, RateOf::All)));
     check_equations(&outcome, &kept);
-    assert_eq!(outcome.ending, Ending::Complete);
+    assert_eq!(outcome.ending, RunEnding::Complete);
     let (counts, figures) = (outcome.measured.unwrap(), outcome.open_loop.unwrap());
     assert_eq!((figures.starts.scheduled, figures.starts.skipped), (6_000, 0));
     // One that is due in the last moment may still wait at the end of it.
@@ -79,7 +79,7 @@ fn overload_is_a_queue_and_no_abort() {
     let server = FakeServer::start(|_| Welcome::Greet, |_, _, _| Act::OkAfter(Duration::from_millis(50)));
     let (outcome, kept) = drive_simply(&server, &open_load(1, 2_000, open(100.0, RateOf::All)));
     check_equations(&outcome, &kept);
-    assert_eq!(outcome.ending, Ending::Complete);
+    assert_eq!(outcome.ending, RunEnding::Complete);
     let starts = outcome.open_loop.unwrap().starts;
     assert_eq!((starts.scheduled, starts.skipped), (200, 0));
     assert!((150..175).contains(&starts.queued), "{starts:?}");
@@ -154,7 +154,7 @@ fn a_schedule_that_is_faster_than_anybody_counts_ends_in_time_and_when_it_is_tol
         let began = Instant::now();
         let (outcome, kept) = drive_simply(&server, &open_load(2, 1_500, open(1e13, of)));
         check_equations(&outcome, &kept);
-        assert_eq!(outcome.ending, Ending::Complete);
+        assert_eq!(outcome.ending, RunEnding::Complete);
         assert!(outcome.measured.unwrap().ok > 100, "clients are at work meanwhile: {:?}", outcome.measured);
         assert!(began.elapsed() < Duration::from_secs(30), "{of:?} {:?}", began.elapsed());
         let (stop, began) = (AtomicBool::new(false), Instant::now());
@@ -167,7 +167,7 @@ fn a_schedule_that_is_faster_than_anybody_counts_ends_in_time_and_when_it_is_tol
             drive(&server, &open_load(2, 3_600_000, open(1e13, of)), true, &stop, &mut kept)
         });
         check_equations(&outcome, &kept);
-        assert_eq!(outcome.ending, Ending::Interrupted);
+        assert_eq!(outcome.ending, RunEnding::Interrupted);
         assert!(began.elapsed() < Duration::from_secs(30), "{of:?} {:?}", began.elapsed());
     }
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use truetps_driver::{Connector, Dialect, Target};
-use truetps_engine::{Ending, EngineError, LoadSpec, OpenPacing, Outcome, Pacing, Quota, Rate, RateOf, run};
+use truetps_engine::{EngineError, LoadSpec, OpenPacing, Pacing, Quota, Rate, RateOf, RunEnding, RunOutcome, run};
 use truetps_record::{DriveMode, ErrorPolicy, Spacing};
 use truetps_workload::{Commit, Insert, SqlList, SqlStatement, Workload};
 
@@ -42,15 +42,15 @@ fn counting(act: impl Fn(usize, usize) -> Act + Send + Sync + 'static) -> (FakeS
     (server, sent)
 }
 
-fn complete(server: &FakeServer, load: &LoadSpec) -> Outcome {
+fn complete(server: &FakeServer, load: &LoadSpec) -> RunOutcome {
     let (outcome, kept) = drive_simply(server, load);
     check_equations(&outcome, &kept);
-    assert_eq!(outcome.ending, Ending::Complete);
+    assert_eq!(outcome.ending, RunEnding::Complete);
     assert!(outcome.last_end.unwrap() <= outcome.measure_length, "{outcome:?}");
     outcome
 }
 
-fn ends(outcome: &Outcome) -> (u64, u64) {
+fn ends(outcome: &RunOutcome) -> (u64, u64) {
     let counts = outcome.measured.unwrap();
     (counts.ok, counts.failed)
 }
@@ -130,7 +130,7 @@ fn what_a_lost_client_leaves_is_nobodys() {
     let (server, _) = counting(|_, n| if n == 1 { Act::Close } else { Act::Ok });
     let (outcome, kept) = drive_simply(&server, &each(2, 10));
     check_equations(&outcome, &kept);
-    assert_eq!((outcome.ending.clone(), ends(&outcome), outcome.clients_lost), (Ending::AllClientsLost, (2, 2), 2));
+    assert_eq!((outcome.ending.clone(), ends(&outcome), outcome.clients_lost), (RunEnding::AllClientsLost, (2, 2), 2));
 }
 
 #[test]

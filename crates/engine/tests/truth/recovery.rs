@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use truetps_engine::{Ending, LoadSpec};
+use truetps_engine::{LoadSpec, RunEnding};
 use truetps_record::{DriveMode, ErrorPolicy};
 
 use crate::fake_server::{Act, FakeServer, Welcome};
@@ -22,7 +22,7 @@ fn a_client_comes_back_and_its_transaction_is_not_sent_twice() {
         );
         let (outcome, kept) = drive_simply(&server, &LoadSpec { errors: patient(5.0), mode, ..load(2, 800) });
         check_equations(&outcome, &kept);
-        assert_eq!((outcome.ending.clone(), outcome.reconnects, outcome.clients_lost), (Ending::Complete, 2, 0));
+        assert_eq!((outcome.ending.clone(), outcome.reconnects, outcome.clients_lost), (RunEnding::Complete, 2, 0));
         let errors: Vec<_> = outcome.errors.iter().chain(&outcome.errors_elsewhere).collect();
         let lost: u64 = errors.iter().filter(|e| e.class == "connection_lost").map(|e| e.count).sum();
         assert_eq!(lost, 2, "each is a failed transaction: {errors:?}");
@@ -41,7 +41,7 @@ fn attempts_back_off_and_end() {
     let began = Instant::now();
     let (outcome, kept) = drive_simply(&server, &LoadSpec { errors: patient(1.0), ..load(1, 20_000) });
     check_equations(&outcome, &kept);
-    assert_eq!((outcome.ending.clone(), outcome.clients_lost), (Ending::AllClientsLost, 1));
+    assert_eq!((outcome.ending.clone(), outcome.clients_lost), (RunEnding::AllClientsLost, 1));
     // Of the 20 s of the measure phase.
     assert!((Duration::from_millis(900)..Duration::from_secs(15)).contains(&began.elapsed()), "{:?}", began.elapsed());
     let errors: Vec<_> = outcome.errors.iter().chain(&outcome.errors_elsewhere).collect();

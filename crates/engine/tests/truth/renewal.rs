@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use truetps_driver::{Connector, Dialect, Target};
-use truetps_engine::{Ending, LoadSpec, Outcome, Quota, run};
+use truetps_engine::{LoadSpec, Quota, RunEnding, RunOutcome, run};
 use truetps_record::{DriveMode, ErrorPolicy};
 use truetps_workload::{Insert, Workload};
 
@@ -64,7 +64,7 @@ impl Server {
         Self::start(|_| Welcome::Greet, |_, _| Act::Ok)
     }
 
-    fn drive(&self, load: &LoadSpec) -> Outcome {
+    fn drive(&self, load: &LoadSpec) -> RunOutcome {
         let workload = Insert::new(Dialect::Mysql, 1, 1000, 7);
         let target = Target::mysql_unix(self.fake.socket(), "root", None).with_setup([SETUP]);
         let connector = Connector::new(target, workload.statements(), true).unwrap();
@@ -84,7 +84,7 @@ fn a_connection_has_so_many_transactions_and_no_more() {
     for mode in [DriveMode::Multiplexed, DriveMode::Blocking] {
         let server = Server::friendly();
         let outcome = server.drive(&LoadSpec { mode, ..load(2, 40, 5) });
-        assert_eq!((outcome.ending.clone(), outcome.measured.unwrap().ok), (Ending::Complete, 40));
+        assert_eq!((outcome.ending.clone(), outcome.measured.unwrap().ok), (RunEnding::Complete, 40));
         assert_eq!((outcome.renewed, outcome.reconnects, outcome.clients_lost), (6, 0, 0));
         assert_eq!(server.sent(), [1 + 5; 8], "four connections a client, the last one not renewed");
         assert!(outcome.errors.is_empty() && outcome.errors_elsewhere.is_empty(), "{outcome:?}");
@@ -115,7 +115,7 @@ fn failed_transactions_wear_a_connection_and_those_sent_again_do_not() {
 fn a_number_of_all_together_has_no_renewal_behind_its_last() {
     let server = Server::friendly();
     let outcome = server.drive(&LoadSpec { quota: Some(Quota::Together(20)), ..load(1, 0, 5) });
-    assert_eq!((outcome.ending.clone(), outcome.measured.unwrap().ok, outcome.renewed), (Ending::Complete, 20, 3));
+    assert_eq!((outcome.ending.clone(), outcome.measured.unwrap().ok, outcome.renewed), (RunEnding::Complete, 20, 3));
     assert_eq!(server.sent(), [1 + 5; 4]);
 }
 
@@ -125,7 +125,7 @@ fn an_end_by_time_loses_nobody() {
         let server = Server::friendly();
         let measure = Duration::from_millis(400);
         let outcome = server.drive(&LoadSpec { quota: None, measure, mode, ..load(8, 0, 1) });
-        assert_eq!((outcome.ending.clone(), outcome.clients_lost), (Ending::Complete, 0));
+        assert_eq!((outcome.ending.clone(), outcome.clients_lost), (RunEnding::Complete, 0));
         assert!(outcome.renewed > 16 && outcome.reconnects == 0, "{outcome:?}");
         assert!(server.sent().iter().all(|sent| *sent <= 1 + 1));
     }
@@ -137,7 +137,7 @@ fn a_renewal_that_is_refused_is_a_lost_connection() {
     let server = Server::start(|number| if number == 0 { Welcome::Greet } else { FULL }, |_, _| Act::Ok);
     let began = Instant::now();
     let outcome = server.drive(&load(1, 10, 5));
-    assert_eq!((outcome.ending.clone(), outcome.measured.unwrap().ok), (Ending::AllClientsLost, 5));
+    assert_eq!((outcome.ending.clone(), outcome.measured.unwrap().ok), (RunEnding::AllClientsLost, 5));
     assert_eq!((outcome.renewed, outcome.reconnects, outcome.clients_lost), (0, 0, 1));
     assert_eq!((outcome.errors[0].code, outcome.errors[0].retried), (1040, 1), "{:?}", outcome.errors);
     assert!(began.elapsed() > Duration::from_secs(1), "it may have got room");
@@ -146,7 +146,7 @@ fn a_renewal_that_is_refused_is_a_lost_connection() {
     let server = Server::start(|number| if [1, 2].contains(&number) { FULL } else { Welcome::Greet }, |_, _| Act::Ok);
     let errors = ErrorPolicy { reconnect_s: 5.0, ..ErrorPolicy::default() };
     let outcome = server.drive(&LoadSpec { errors, ..load(1, 15, 5) });
-    assert_eq!((outcome.ending.clone(), outcome.measured.unwrap().ok), (Ending::Complete, 15));
+    assert_eq!((outcome.ending.clone(), outcome.measured.unwrap().ok), (RunEnding::Complete, 15));
     assert_eq!((outcome.renewed, outcome.reconnects, outcome.clients_lost), (2, 0, 0), "there was room in time");
     assert!(outcome.errors.is_empty(), "{:?}", outcome.errors);
 
@@ -157,7 +157,7 @@ fn a_renewal_that_is_refused_is_a_lost_connection() {
         move |connection, n| if connection > 0 && n == 0 { refused.clone() } else { Act::Ok },
     );
     let outcome = server.drive(&load(1, 10, 5));
-    assert_eq!((outcome.ending.clone(), outcome.clients_lost), (Ending::AllClientsLost, 1));
+    assert_eq!((outcome.ending.clone(), outcome.clients_lost), (RunEnding::AllClientsLost, 1));
     let error = &outcome.errors[0];
     assert_eq!((error.class.as_str(), error.code, error.retried), ("connect_failed", 1193, 1));
     assert!(error.first_message.ends_with("setup statement: SET AUTOCOMMIT=0"), "{error:?}");
@@ -179,7 +179,7 @@ fn a_server_that_is_full_gets_a_moment() {
         };
         let server = Server::start(full, |_, _| Act::Ok);
         let outcome = server.drive(&LoadSpec { mode, ..load(4, 40, 5) });
-        assert_eq!((outcome.ending.clone(), outcome.measured.unwrap().ok), (Ending::Complete, 40));
+        assert_eq!((outcome.ending.clone(), outcome.measured.unwrap().ok), (RunEnding::Complete, 40));
         assert_eq!((outcome.renewed, outcome.reconnects, outcome.clients_lost), (4, 0, 0), "{outcome:?}");
         assert!(*refused.lock().unwrap() >= CLIENTS && outcome.errors.is_empty(), "{outcome:?}");
     }
@@ -190,7 +190,7 @@ fn a_silent_server_does_not_hold_a_renewal() {
     let server = Server::start(|number| if number == 1 { Welcome::Silence } else { Welcome::Greet }, |_, _| Act::Ok);
     let began = Instant::now();
     let outcome = server.drive(&load(1, 10, 5));
-    assert_eq!((outcome.ending.clone(), outcome.clients_lost), (Ending::AllClientsLost, 1));
+    assert_eq!((outcome.ending.clone(), outcome.clients_lost), (RunEnding::AllClientsLost, 1));
     assert!(outcome.errors[0].first_message.contains("no answer to the login"), "{:?}", outcome.errors);
     assert!((Duration::from_secs(4)..Duration::from_secs(15)).contains(&began.elapsed()));
 }

@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use truetps_driver::{Connector, Dialect, Target};
-use truetps_engine::{LoadSpec, Observer, Outcome, run};
+use truetps_engine::{LoadSpec, Observer, RunOutcome, run};
 use truetps_record::{Counts, Histogram, Interval, Phase};
 use truetps_workload::{Insert, Workload};
 
@@ -44,7 +44,7 @@ pub(crate) fn drive(
     prepared: bool,
     stop: &AtomicBool,
     kept: &mut Kept,
-) -> Outcome {
+) -> RunOutcome {
     drive_workload(server, load, &Insert::new(Dialect::Mysql, 1, 1000, 7), prepared, stop, kept)
 }
 
@@ -55,19 +55,19 @@ pub(crate) fn drive_workload(
     prepared: bool,
     stop: &AtomicBool,
     kept: &mut Kept,
-) -> Outcome {
+) -> RunOutcome {
     let connector = Connector::new(Target::mysql_unix(server.socket(), "root", None), workload.statements(), prepared);
     run(load, &connector.unwrap(), workload, stop, kept).unwrap()
 }
 
-pub(crate) fn drive_simply(server: &FakeServer, load: &LoadSpec) -> (Outcome, Kept) {
+pub(crate) fn drive_simply(server: &FakeServer, load: &LoadSpec) -> (RunOutcome, Kept) {
     let mut kept = Kept::default();
     let outcome = drive(server, load, true, &AtomicBool::new(false), &mut kept);
     (outcome, kept)
 }
 
 /// The series as a whole obeys the equations, and the measured totals are the sum of its measure phase.
-pub(crate) fn check_equations(outcome: &Outcome, kept: &Kept) {
+pub(crate) fn check_equations(outcome: &RunOutcome, kept: &Kept) {
     let mut all: Option<Counts> = None;
     let mut measured: Option<Counts> = None;
     let mut queued = 0;

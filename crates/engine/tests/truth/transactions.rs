@@ -4,9 +4,9 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
 use truetps_driver::{Params, Statement, Value};
-use truetps_engine::{Ending, LoadSpec, Outcome, Quota};
+use truetps_engine::{LoadSpec, Quota, RunEnding, RunOutcome};
 use truetps_record::ErrorPolicy;
-use truetps_workload::{ClientStream, Step, Table, Workload};
+use truetps_workload::{ClientStream, NextStatement, Table, Workload};
 
 use crate::fake_server::{Act, FakeServer, Welcome};
 use crate::support::{Kept, check_equations, drive_workload, load};
@@ -44,14 +44,14 @@ impl ClientStream for NumberedClient {
         self.step = 0;
     }
 
-    fn next_statement(&mut self, params: &mut Params) -> Step {
+    fn next_statement(&mut self, params: &mut Params) -> NextStatement {
         let statement = [0, 1, 1, 2][self.step];
         self.step += 1;
         if statement == 1 {
             params.push_int(self.transaction);
             assert_eq!(params.values(), [Value::Int(self.transaction)]);
         }
-        Step { statement, is_last: self.step == 4 }
+        NextStatement { statement, is_last: self.step == 4 }
     }
 
     fn rewind(&mut self) {
@@ -75,7 +75,7 @@ fn failing(fails: usize, code: u16) -> (FakeServer, Seen) {
     (server, seen)
 }
 
-fn drive(server: &FakeServer, errors: ErrorPolicy) -> Outcome {
+fn drive(server: &FakeServer, errors: ErrorPolicy) -> RunOutcome {
     let mut kept = Kept::default();
     let load = LoadSpec { errors, quota: Some(Quota::Together(3)), ..load(1, 20_000) };
     let load = LoadSpec { warm_up: std::time::Duration::ZERO, ..load };
@@ -144,5 +144,5 @@ fn a_fatal_error_ends_the_run() {
     let (server, _) = failing(1, 1062);
     let fatal = vec!["duplicate_key".to_owned()];
     let outcome = drive(&server, ErrorPolicy { fatal, ..ErrorPolicy::default() });
-    assert_eq!(outcome.ending, Ending::Fatal("duplicate_key: as the test wants it".to_owned()));
+    assert_eq!(outcome.ending, RunEnding::Fatal("duplicate_key: as the test wants it".to_owned()));
 }

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use truetps_driver::{Client, DriverError};
-use truetps_knowledge::{Change, Version, inert_reason, irreversible_reason, known};
+use truetps_knowledge::{Changeability, Version, inert_reason, irreversible_reason, known};
 use truetps_record::{Configuration, Plan, ServerFacts, SettingValue, same_setting};
 
 use super::error::ForeignError;
@@ -118,11 +118,11 @@ pub(crate) fn check_known(name: &str, server: &ServerFacts) -> Result<(), Foreig
     let change = Version::parse(&server.version)
         .and_then(|version| known(&name.to_lowercase())?.span(server.flavour, &version).map(|span| span.change));
     let reason = match change {
-        Some(Change::Dynamic | Change::Reload) => return Ok(()),
+        Some(Changeability::Dynamic | Changeability::Reload) => return Ok(()),
         None => return Err(ForeignError::NotKnown { name: name.to_owned() }),
-        Some(Change::Restart) => "the server reads it when it starts",
-        Some(Change::NewDatadir) => "it is decided when the data folder is made",
-        Some(Change::Fixed) => "it is built in",
+        Some(Changeability::Restart) => "the server reads it when it starts",
+        Some(Changeability::NewDatadir) => "it is decided when the data folder is made",
+        Some(Changeability::Fixed) => "it is built in",
     };
     Err(ForeignError::NotDynamic { name: name.to_owned(), reason: reason.to_owned() })
 }
@@ -190,7 +190,7 @@ fn privilege_of(message: &str) -> String {
 
 /// What became of a variable that was to be put back.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(crate) enum RestoreOutcome {
     /// It was as before.
     AsBefore,
     PutBack {
@@ -217,24 +217,26 @@ pub(crate) fn put_back(
     entry: &JournalEntry,
     is_ours_anyway: bool,
     restarted: bool,
-) -> Result<Outcome, ForeignError> {
+) -> Result<RestoreOutcome, ForeignError> {
     let found = match value(client, &entry.name) {
         // It was started as another version, or without a plugin.
-        Err(ForeignError::Unknown { .. }) if restarted => return Ok(Outcome::Left { found: "unknown".to_owned() }),
+        Err(ForeignError::Unknown { .. }) if restarted => {
+            return Ok(RestoreOutcome::Left { found: "unknown".to_owned() });
+        }
         other => other?,
     };
     if same_setting(&entry.original, &found) {
-        return Ok(Outcome::AsBefore);
+        return Ok(RestoreOutcome::AsBefore);
     }
     if restarted || !(is_ours_anyway || is_ours(entry, &found)) {
-        return Ok(Outcome::Left { found });
+        return Ok(RestoreOutcome::Left { found });
     }
     set_text(client, &entry.name, &entry.original)?;
     let now = value(client, &entry.name)?;
     if same_setting(&entry.original, &now) {
-        Ok(Outcome::PutBack { from: found })
+        Ok(RestoreOutcome::PutBack { from: found })
     } else {
-        Ok(Outcome::Adjusted { found: now })
+        Ok(RestoreOutcome::Adjusted { found: now })
     }
 }
 

@@ -10,7 +10,7 @@ use truetps_workload::Workload;
 
 use super::access;
 use super::globals::Scopes;
-use super::hold::{CLIENT_TIMEOUT, Hold};
+use super::hold::{CLIENT_TIMEOUT, SettingsLease};
 use super::journal_file::OpenJournal;
 use super::log_volume::{Filling, LogReader};
 use super::put_back::Restored;
@@ -18,9 +18,9 @@ use super::schema::Schema;
 use super::session_settings;
 use super::survey::survey;
 use crate::error::LabError;
-use crate::event::{Event, Listener};
-use crate::experiment::Request;
-use crate::ground::{Foreign, Site};
+use crate::event::{ExperimentEvent, Listener};
+use crate::experiment::ExperimentRequest;
+use crate::ground::{ExternalServer, TrialServer};
 use crate::schedule::schedule;
 use crate::tables::Tables;
 
@@ -30,7 +30,7 @@ const RETURN_WAIT: Duration = Duration::from_mins(10);
 
 /// What is known of a server that may be restarted at any time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Presence {
+enum ServerPresence {
     There,
     /// A trial has had trouble: it may be on its way down, or up.
     Lost,
@@ -38,7 +38,7 @@ enum Presence {
     Away,
 }
 
-pub(crate) struct Guest<'a> {
+pub(crate) struct ExternalSession<'a> {
     plan: &'a Plan,
     scopes: Scopes,
     schema: Schema,
@@ -50,9 +50,9 @@ pub(crate) struct Guest<'a> {
     client: Option<Client>,
     is_loaded: bool,
     /// `None` when everything is put back.
-    hold: Option<Hold>,
+    hold: Option<SettingsLease>,
     is_made: bool,
-    presence: Presence,
+    presence: ServerPresence,
     facts: GuestFacts,
     /// `None`: nothing was written yet.
     log: Option<LogReader>,
@@ -60,12 +60,12 @@ pub(crate) struct Guest<'a> {
     notes: Vec<String>,
 }
 
-impl<'a> Guest<'a> {
+impl<'a> ExternalSession<'a> {
     /// Asks the server whether it takes all that the plan asks for, writes the journal, makes the schema, and tries the
     /// levels of settings.
     pub(crate) fn enter(
-        request: &Request<'a>,
-        foreign: &Foreign,
+        request: &ExperimentRequest<'a>,
+        foreign: &ExternalServer,
         workload: &dyn Workload,
         listener: &mut dyn Listener,
     ) -> Result<(Self, ServerFacts), LabError> {
@@ -76,7 +76,7 @@ impl<'a> Guest<'a> {
         let found = survey(&mut client, plan, foreign, workload, request.tool_version, listener)?;
         let sets = found.sets();
         let journal = OpenJournal::begin(&foreign.journals, found.journal, sets)?;
-        listener.event(&Event::Journal(journal.path()));
+        listener.event(&ExperimentEvent::Journal(journal.path()));
         let mut schema = found.schema;
         let sessions = schema.own_sessions(&ids);
         let mut guest = Self {
@@ -87,10 +87,10 @@ impl<'a> Guest<'a> {
             stop: request.stop,
             client: None,
             is_loaded: false,
-            hold: Some(Hold::new(journal, found.scopes.clone(), sessions)),
+            hold: Some(SettingsLease::new(journal, found.scopes.clone(), sessions)),
             scopes: found.scopes,
             is_made: false,
-            presence: Presence::There,
+            presence: ServerPresence::There,
             facts: found.guest,
             log: None,
             notes: Vec::new(),
@@ -156,18 +156,21 @@ impl<'a> Guest<'a> {
         let loaded = tables.load(
             client,
             &mut |client, filled| {
-                listener.event(&Event::Loading { rows: filled.rows, of: filled.of });
-                filling.look(client, &filled).into_iter().for_each(|text| listener.event(&Event::Warning(text)));
+                listener.event(&ExperimentEvent::Loading { rows: filled.rows, of: filled.of });
+                filling
+                    .look(client, &filled)
+                    .into_iter()
+                    .for_each(|text| listener.event(&ExperimentEvent::Warning(text)));
                 !stop.load(Ordering::Relaxed)
             },
             &mut |made| Ok(hold.note(made)?),
         )?;
-        filling.end(client).into_iter().for_each(|text| listener.event(&Event::Warning(text)));
+        filling.end(client).into_iter().for_each(|text| listener.event(&ExperimentEvent::Warning(text)));
         if !loaded {
             return Err(LabError::Interrupted);
         }
         for name in tables.refilled_whole(client)? {
-            listener.event(&Event::Warning(format!(
+            listener.event(&ExperimentEvent::Warning(format!(
                 "the table `{name}` has no primary key that its rows could be copied by in parts: before each trial it is \
                  refilled in one transaction"
             )));
@@ -178,7 +181,7 @@ impl<'a> Guest<'a> {
 
     /// A new session, in the schema that is ours. A server that was lost is waited for, as it may be restarting.
     fn come_back(&mut self, listener: &mut dyn Listener) -> Result<Client, LabError> {
-        let mut client = self.connect_again(self.presence == Presence::Lost, listener)?;
+        let mut client = self.connect_again(self.presence == ServerPresence::Lost, listener)?;
         if let Some(hold) = &mut self.hold {
             // Whatever it has forgotten is set again by the trial.
             self.notes.extend(hold.sure_of(&mut client)?);
@@ -193,7 +196,7 @@ impl<'a> Guest<'a> {
         &mut self,
         configuration: &Configuration,
         listener: &mut dyn Listener,
-    ) -> Result<Site<'_>, LabError> {
+    ) -> Result<TrialServer<'_>, LabError> {
         self.prepare(listener)?;
         let Self { client: Some(client), inside, tables, hold: Some(hold), plan, notes, scopes, schema, log, .. } =
             self
@@ -213,7 +216,16 @@ impl<'a> Guest<'a> {
         let is_one = inside.dialect == Dialect::Mysql && matches!(inside.endpoints[..], [Endpoint::Unix(_)]);
         let pid = if is_one { client.peer_pid() } else { None };
         let control = access::control(schema.inside());
-        Ok(Site { client, log: log.as_mut(), target: inside, control, server: None, pid, notes, session: own.found })
+        Ok(TrialServer {
+            client,
+            log: log.as_mut(),
+            target: inside,
+            control,
+            server: None,
+            pid,
+            notes,
+            session: own.found,
+        })
     }
 
     /// Why the trial that has just ended is no evidence. A server that cannot be asked whether it has stayed the same gives
@@ -239,7 +251,7 @@ impl<'a> Guest<'a> {
             // The session may have been closed by a server that is well, or is on its way up.
             Err(_) => {
                 self.client = None;
-                let mut client = self.connect_again(self.presence != Presence::Away, listener)?;
+                let mut client = self.connect_again(self.presence != ServerPresence::Away, listener)?;
                 let Self { hold: Some(hold), plan, .. } = self else { return Ok(None) };
                 let told = look_with(hold, &mut client, plan, configuration)?;
                 self.client = Some(client);
@@ -253,17 +265,17 @@ impl<'a> Guest<'a> {
         let inside = access::control(self.schema.inside());
         let client = connect_patiently(&inside, is_awaited, self.stop, listener);
         if client.is_ok() {
-            self.presence = Presence::There;
+            self.presence = ServerPresence::There;
         } else if is_awaited {
-            self.presence = Presence::Away;
+            self.presence = ServerPresence::Away;
         }
         client
     }
 
     pub(crate) fn discard(&mut self) {
         self.client = None;
-        if self.presence == Presence::There {
-            self.presence = Presence::Lost;
+        if self.presence == ServerPresence::There {
+            self.presence = ServerPresence::Lost;
         }
     }
 
@@ -273,11 +285,15 @@ impl<'a> Guest<'a> {
         let journal = hold.path().to_owned();
         match self.clean_up(hold, listener) {
             Ok(restored) => {
-                listener.event(&Event::PutBack);
-                restored.left.into_iter().chain(restored.notes).for_each(|text| listener.event(&Event::Warning(text)));
+                listener.event(&ExperimentEvent::PutBack);
+                restored
+                    .left
+                    .into_iter()
+                    .chain(restored.notes)
+                    .for_each(|text| listener.event(&ExperimentEvent::Warning(text)));
                 if let Some(kept) = restored.kept {
                     let text = format!("what the variables were before is kept in {}", kept.display());
-                    listener.event(&Event::Warning(text));
+                    listener.event(&ExperimentEvent::Warning(text));
                 }
                 None
             }
@@ -287,7 +303,7 @@ impl<'a> Guest<'a> {
 
     /// The settings first: they are everybody's. The journal stays until all of it is done. The session that has set them
     /// puts them back; where it is gone, another one does.
-    fn clean_up(&mut self, mut hold: Hold, listener: &mut dyn Listener) -> Result<Restored, LabError> {
+    fn clean_up(&mut self, mut hold: SettingsLease, listener: &mut dyn Listener) -> Result<Restored, LabError> {
         let mut restored = Restored::default();
         hold.begin_leaving();
         if !self.is_made && hold.has_set_nothing() {
@@ -311,7 +327,7 @@ impl<'a> Guest<'a> {
             Some(client) if is_put_back => client,
             gone => {
                 drop(gone);
-                let is_awaited = self.presence == Presence::Lost || hold.sets_anything();
+                let is_awaited = self.presence == ServerPresence::Lost || hold.sets_anything();
                 let outside = access::control(self.schema.outside());
                 // Whoever has had enough of this ends the program, and is told of the journal.
                 let mut client = connect_patiently(&outside, is_awaited, &AtomicBool::new(false), listener)?;
@@ -340,7 +356,7 @@ impl<'a> Guest<'a> {
 }
 
 /// What is not as before is an error, be it in the server or in the journal.
-fn finished(hold: Hold, mut restored: Restored) -> Result<Restored, LabError> {
+fn finished(hold: SettingsLease, mut restored: Restored) -> Result<Restored, LabError> {
     hold.finish(&mut restored);
     if restored.failed.is_empty() {
         return Ok(restored);
@@ -348,7 +364,7 @@ fn finished(hold: Hold, mut restored: Restored) -> Result<Restored, LabError> {
     Err(super::ForeignError::NotAsBefore { what: restored.failed }.into())
 }
 
-impl Drop for Guest<'_> {
+impl Drop for ExternalSession<'_> {
     /// The server is left as it was, also where nobody listens any more: the next run says what to do about the rest.
     fn drop(&mut self) {
         if let Some(hold) = self.hold.take() {
@@ -360,11 +376,11 @@ impl Drop for Guest<'_> {
 struct Nobody;
 
 impl Listener for Nobody {
-    fn event(&mut self, _: &Event<'_>) {}
+    fn event(&mut self, _: &ExperimentEvent<'_>) {}
 }
 
 fn look_with(
-    hold: &mut Hold,
+    hold: &mut SettingsLease,
     client: &mut Client,
     plan: &Plan,
     configuration: &Configuration,
@@ -402,7 +418,7 @@ fn connect_patiently(
                 if !std::mem::replace(&mut is_told, true) {
                     let minutes = RETURN_WAIT.as_secs() / 60;
                     let text = format!("{error}: waiting up to {minutes} min for the server to come back");
-                    listener.event(&Event::Warning(text));
+                    listener.event(&ExperimentEvent::Warning(text));
                 }
                 std::thread::sleep(PAUSE);
             }

@@ -31,7 +31,7 @@ const MOVES_WITH: [(&str, &str); 2] = [
     ("innodb_max_dirty_pages_pct", "innodb_max_dirty_pages_pct_lwm"),
 ];
 
-pub(crate) struct Hold {
+pub(crate) struct SettingsLease {
     journal: OpenJournal,
     scopes: Scopes,
     /// What moved when a variable was set.
@@ -39,7 +39,7 @@ pub(crate) struct Hold {
     sessions: OwnSessions,
 }
 
-impl Hold {
+impl SettingsLease {
     pub(crate) fn new(journal: OpenJournal, scopes: Scopes, sessions: OwnSessions) -> Self {
         if let Some(file) = journal.sessions_file() {
             sessions.ids.copy_to(file);

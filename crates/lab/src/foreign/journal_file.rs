@@ -237,7 +237,7 @@ fn refuse_unfinished_of(folder: &Path, ours: &Journal, sets: bool) -> Result<(),
 
 /// The journals of a folder.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Unfinished {
+pub struct LeftJournals {
     /// Of runs that were killed.
     pub left: Vec<PathBuf>,
     /// A run that lives has them, or somebody who puts back.
@@ -245,8 +245,8 @@ pub struct Unfinished {
 }
 
 /// What runs have left, and what some are still about.
-pub fn unfinished(folder: &Path) -> Result<Unfinished, ForeignError> {
-    let mut found = Unfinished::default();
+pub fn unfinished(folder: &Path) -> Result<LeftJournals, ForeignError> {
+    let mut found = LeftJournals::default();
     if !folder.is_dir() {
         return Ok(found);
     }

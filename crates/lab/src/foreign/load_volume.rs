@@ -32,12 +32,12 @@ pub(crate) struct LoadVolume {
     trials_left: Option<usize>,
     /// What was told of: bytes a second.
     told: Option<LogVolume>,
-    trial: Seen,
+    trial: TrialVolume,
 }
 
 /// What is seen of one trial.
 #[derive(Debug, Default)]
-struct Seen {
+struct TrialVolume {
     /// By the log reader, before the load.
     before: Option<LogVolume>,
     counters: BTreeMap<String, f64>,
@@ -57,7 +57,7 @@ impl LoadVolume {
             load_s: load.measure_transactions.is_none().then_some(load.warm_up_s + load.measure_s),
             trials_left: None,
             told: None,
-            trial: Seen::default(),
+            trial: TrialVolume::default(),
         }
     }
 
@@ -68,7 +68,7 @@ impl LoadVolume {
 
     /// A load is about to begin.
     pub(crate) fn begin(&mut self, log: Option<&mut LogReader>, client: &mut Client) -> Option<String> {
-        self.trial = Seen::default();
+        self.trial = TrialVolume::default();
         if self.told.is_some() {
             return None;
         }
@@ -181,7 +181,7 @@ mod tests {
         assert_eq!(volume.sample(&sample(1000.0, &both(102.0, 1004.0))).as_deref(), Some(text));
         assert_eq!(volume.sample(&sample(2000.0, &both(104.0, 1008.0))), None, "it is told once");
         // A later trial that writes much more.
-        volume.trial = Seen::default();
+        volume.trial = TrialVolume::default();
         volume.end(None);
         assert_eq!(volume.sample(&sample(-10.0, &both(200.0, 2000.0))), None);
         let more = volume.sample(&sample(1000.0, &[(REDO_OF_MYSQL, 2012.0)])).unwrap();

@@ -39,14 +39,14 @@ mod sessions;
 mod survey;
 
 pub use error::ForeignError;
-pub(crate) use guest::Guest;
+pub(crate) use guest::ExternalSession;
 pub use journal::Journal;
-pub use journal_file::{Unfinished, unfinished};
+pub use journal_file::{LeftJournals, unfinished};
 pub(crate) use load_volume::LoadVolume;
 pub(crate) use log_volume::LogReader;
 pub use put_back::Restored;
 pub use rehearsal::rehearse;
 pub use replication::replication_warning;
-pub use restore::{Surety, restore};
+pub use restore::{IdentityProof, restore};
 pub(crate) use schema::Made;
 pub use schema::refuse_system_schema;

@@ -8,7 +8,7 @@ use truetps_driver::{Client, DriverError};
 use truetps_record::same_setting;
 
 use super::error::ForeignError;
-use super::globals::{self, Outcome};
+use super::globals::{self, RestoreOutcome};
 use super::journal::JournalEntry;
 use super::journal_file::OpenJournal;
 
@@ -32,7 +32,7 @@ pub struct Restored {
 /// What is known of a variable after a round.
 #[derive(Debug)]
 enum Known {
-    Is(Outcome),
+    Is(RestoreOutcome),
     Failed(String),
 }
 
@@ -49,16 +49,16 @@ pub(crate) fn put_back(
     let mut remaining = Vec::new();
     for (n, entry) in open.journal.settings.iter().enumerate() {
         match &known[&n] {
-            Known::Is(Outcome::AsBefore) => {}
-            Known::Is(Outcome::PutBack { from }) => {
+            Known::Is(RestoreOutcome::AsBefore) => {}
+            Known::Is(RestoreOutcome::PutBack { from }) => {
                 restored.done.push(format!("{} = {} (the run had set {from})", entry.name, entry.original));
             }
-            Known::Is(Outcome::Left { found }) => {
+            Known::Is(RestoreOutcome::Left { found }) => {
                 restored.left.push(left_text(entry, found, restarted));
                 // Where something else keeps the journal, it is the only one that knows what this was.
                 remaining.push(entry.clone());
             }
-            Known::Is(Outcome::Adjusted { found }) => {
+            Known::Is(RestoreOutcome::Adjusted { found }) => {
                 let JournalEntry { name, original, .. } = entry;
                 restored.failed.push(format!("the server made {found} of {name} = {original}"));
                 remaining.push(entry.clone());
@@ -100,8 +100,10 @@ fn rounds(
         for (n, entry) in entries.iter().enumerate().rev() {
             // What was right a moment ago has moved with another one.
             let was_right = match known.get(&n) {
-                Some(Known::Is(Outcome::AsBefore | Outcome::PutBack { .. } | Outcome::Adjusted { .. })) => true,
-                Some(Known::Is(Outcome::Left { .. })) => continue,
+                Some(Known::Is(
+                    RestoreOutcome::AsBefore | RestoreOutcome::PutBack { .. } | RestoreOutcome::Adjusted { .. },
+                )) => true,
+                Some(Known::Is(RestoreOutcome::Left { .. })) => continue,
                 Some(Known::Failed(_)) | None => false,
             };
             let now = match globals::put_back(client, entry, was_right, restarted) {
@@ -109,9 +111,9 @@ fn rounds(
                 Err(error) if is_of_connection(&error) => return Err(error),
                 Err(error) => Known::Failed(error.to_string()),
             };
-            is_changed |= matches!(now, Known::Is(Outcome::PutBack { .. } | Outcome::Adjusted { .. }));
-            let was_put_back = matches!(known.get(&n), Some(Known::Is(Outcome::PutBack { .. })));
-            if !(was_put_back && matches!(now, Known::Is(Outcome::AsBefore))) {
+            is_changed |= matches!(now, Known::Is(RestoreOutcome::PutBack { .. } | RestoreOutcome::Adjusted { .. }));
+            let was_put_back = matches!(known.get(&n), Some(Known::Is(RestoreOutcome::PutBack { .. })));
+            if !(was_put_back && matches!(now, Known::Is(RestoreOutcome::AsBefore))) {
                 known.insert(n, now);
             }
         }

@@ -12,7 +12,7 @@ use super::session_settings::setup_sql;
 use super::survey::{Survey, survey};
 use crate::error::LabError;
 use crate::event::Listener;
-use crate::ground::Foreign;
+use crate::ground::ExternalServer;
 use crate::schedule::schedule;
 use crate::setting::set_sql;
 
@@ -43,7 +43,7 @@ const PROBE_POSTGRES: &str = "SELECT from pg_stat_wal, pg_stat_database, pg_stat
 const SHOWN_MAX: usize = 400;
 
 /// Checks what can be checked by reading, and returns what a run would send, in its order, as lines.
-pub fn rehearse(plan: &Plan, foreign: &Foreign, listener: &mut dyn Listener) -> Result<Vec<String>, LabError> {
+pub fn rehearse(plan: &Plan, foreign: &ExternalServer, listener: &mut dyn Listener) -> Result<Vec<String>, LabError> {
     let target = &foreign.target;
     let workload = truetps_workload::build(&plan.largest_workload(), target.dialect, plan.design.seed)?;
     let mut client = Client::connect(target, CLIENT_TIMEOUT).map_err(LabError::GuestLogin)?;

@@ -18,7 +18,7 @@ use crate::error::LabError;
 
 /// How it is known that a server is the one of the journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Surety {
+pub enum IdentityProof {
     /// By its id alone.
     Id,
     /// The user has named this journal, and so knows it where nothing in the server proves it.
@@ -28,7 +28,7 @@ pub enum Surety {
 }
 
 /// Puts back what this journal says, where the server still has what was set. It may be run again at any time.
-pub fn restore(path: &Path, target: &Target, surety: Surety) -> Result<Restored, LabError> {
+pub fn restore(path: &Path, target: &Target, surety: IdentityProof) -> Result<Restored, LabError> {
     let mut open = OpenJournal::take(path)?;
     check(path, &open.journal, target.dialect)?;
     let ids = ConnectionIds::default();
@@ -37,7 +37,7 @@ pub fn restore(path: &Path, target: &Target, surety: Surety) -> Result<Restored,
     let was = &open.journal.server;
     let now = match was.ask_again(&mut client) {
         Err(ForeignError::OtherServer { found, .. }) if was.may_have_become(&found) => {
-            if surety != Surety::SameServer {
+            if surety != IdentityProof::SameServer {
                 return Err(ForeignError::OtherOrMoved { was: was.id.clone(), found, path: path.to_owned() }.into());
             }
             // A run has left its mark before it set anything: without it nothing here is to be put back.
@@ -51,7 +51,7 @@ pub fn restore(path: &Path, target: &Target, surety: Surety) -> Result<Restored,
         other => other?,
     };
     let restarted = was.was_restarted(&now);
-    if restarted && !was.is_unique && surety == Surety::Id {
+    if restarted && !was.is_unique && surety == IdentityProof::Id {
         return Err(ForeignError::MaybeOther { path: path.to_owned() }.into());
     }
     let mut restored = Restored::default();

@@ -15,8 +15,8 @@ use super::journal_file::refuse_unfinished;
 use super::schema::Schema;
 use super::{access, replication, room, session_settings};
 use crate::error::LabError;
-use crate::event::{Event, Listener};
-use crate::ground::Foreign;
+use crate::event::{ExperimentEvent, Listener};
+use crate::ground::ExternalServer;
 
 /// What was found out about the server.
 pub(crate) struct Survey {
@@ -40,12 +40,12 @@ impl Survey {
 pub(crate) fn survey(
     client: &mut Client,
     plan: &Plan,
-    foreign: &Foreign,
+    foreign: &ExternalServer,
     workload: &dyn Workload,
     tool_version: &str,
     listener: &mut dyn Listener,
 ) -> Result<Survey, LabError> {
-    let Foreign { target, schema, schema_is_theirs, journals } = foreign;
+    let ExternalServer { target, schema, schema_is_theirs, journals } = foreign;
     let facts = facts(client)?;
     if plan.server.flavour.is_some_and(|wanted| wanted != facts.flavour) {
         return Err(LabError::OtherFlavour { wanted: plan.server.flavour, found: facts.flavour });
@@ -74,7 +74,7 @@ pub(crate) fn survey(
     }
     warnings.extend(durability(client, plan, &facts, &scopes)?);
     for text in &warnings {
-        listener.event(&Event::Warning(text.clone()));
+        listener.event(&ExperimentEvent::Warning(text.clone()));
     }
     let is_on_this_host = target.endpoints.iter().all(|endpoint| matches!(endpoint, Endpoint::Unix(_)));
     let guest = GuestFacts { is_on_this_host, replication, warnings };
@@ -86,7 +86,7 @@ pub(crate) fn survey(
 fn check_schema(
     client: &mut Client,
     named: &mut Schema,
-    foreign: &Foreign,
+    foreign: &ExternalServer,
     workload: &dyn Workload,
 ) -> Result<(), LabError> {
     let Err(error) = named.check(client, workload) else { return Ok(()) };

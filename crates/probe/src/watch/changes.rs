@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use truetps_record::AbsentSignal;
 
-use crate::watch::{Reading, Values};
+use crate::watch::{ProbeReading, ProbeValues};
 
 /// Numbers of sessions in a state: one that nobody is in any more is not shown by the server, and is zero.
 const ZERO_WHEN_GONE: &str = "session.";
@@ -12,7 +12,7 @@ const ZERO_WHEN_GONE: &str = "session.";
 /// The last values of one source.
 #[derive(Debug, Default)]
 pub struct Changes {
-    last: Values,
+    last: ProbeValues,
     /// Places of what was said to be absent.
     told: BTreeSet<String>,
 }
@@ -20,12 +20,12 @@ pub struct Changes {
 impl Changes {
     /// `absent`: what whoever reads has been told already.
     pub fn new(absent: &[AbsentSignal]) -> Self {
-        Self { last: Values::new(), told: absent.iter().map(|signal| signal.what.clone()).collect() }
+        Self { last: ProbeValues::new(), told: absent.iter().map(|signal| signal.what.clone()).collect() }
     }
 
     /// Values that have changed, and what could be read before and cannot be now.
-    pub fn of(&mut self, reading: Reading) -> (Values, Vec<AbsentSignal>) {
-        let Reading { mut values, absent } = reading;
+    pub fn of(&mut self, reading: ProbeReading) -> (ProbeValues, Vec<AbsentSignal>) {
+        let ProbeReading { mut values, absent } = reading;
         let gone: Vec<_> = self.last.keys().filter(|name| !values.contains_key(*name)).cloned().collect();
         let mut lost: Vec<_> = absent
             .into_iter()
@@ -45,7 +45,7 @@ impl Changes {
             }
         }
         self.told.retain(|what| !values.keys().any(|name| is_about(what, name)));
-        let changed: Values =
+        let changed: ProbeValues =
             values.iter().filter(|(name, value)| self.last.get(*name) != Some(*value)).map(copy).collect();
         self.last.extend(changed.iter().map(copy));
         (changed, lost)
@@ -64,8 +64,8 @@ fn copy((name, value): (&String, &f64)) -> (String, f64) {
 mod tests {
     use super::*;
 
-    fn reading(values: &[(&str, f64)], absent: &[&str]) -> Reading {
-        Reading {
+    fn reading(values: &[(&str, f64)], absent: &[&str]) -> ProbeReading {
+        ProbeReading {
             values: values.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect(),
             absent: absent.iter().map(|what| signal(what)).collect(),
         }
@@ -75,7 +75,7 @@ mod tests {
         AbsentSignal { what: what.to_owned(), why: "refused".to_owned() }
     }
 
-    fn check(changes: &mut Changes, given: Reading, values: &[(&str, f64)], lost: &[&str]) {
+    fn check(changes: &mut Changes, given: ProbeReading, values: &[(&str, f64)], lost: &[&str]) {
         let (found, gone) = changes.of(given);
         assert_eq!(found, reading(values, &[]).values);
         assert_eq!(gone.iter().map(|signal| signal.what.as_str()).collect::<Vec<_>>(), lost);

@@ -5,7 +5,7 @@ use std::{fs, io};
 
 use rustix::fs::{major, minor, stat};
 
-use crate::watch::Reading;
+use crate::watch::ProbeReading;
 
 const SECTOR_BYTES: f64 = 512.0;
 
@@ -47,7 +47,7 @@ impl Disk {
         Self { stat }
     }
 
-    pub(crate) fn read(&self, reading: &mut Reading) {
+    pub(crate) fn read(&self, reading: &mut ProbeReading) {
         let text = match &self.stat {
             Err(why) => Err(why.clone()),
             Ok(path) => fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display())),
@@ -65,7 +65,7 @@ fn whole(device: &Path) -> PathBuf {
     parent.unwrap_or(device).to_owned()
 }
 
-fn take(text: &str, reading: &mut Reading) {
+fn take(text: &str, reading: &mut ProbeReading) {
     let fields: Vec<&str> = text.split_ascii_whitespace().collect();
     for (name, field, worth) in FIELDS {
         if let Some(value) = fields.get(field).and_then(|field| field.parse::<f64>().ok()) {
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn counters_of_a_device() {
-        let mut reading = Reading::default();
+        let mut reading = ProbeReading::default();
         take("  5 1 80 7  6 2 160 9  0 33 44  0 0 0 0  11 12\n", &mut reading);
         let value = |name: &str| reading.values.get(name).copied();
         assert_eq!((value("disk.reads"), value("disk.read_bytes")), (Some(5.0), Some(40_960.0)));
@@ -89,14 +89,14 @@ mod tests {
             (value("disk.io_ms"), value("disk.flushes"), value("disk.flush_ms")),
             (Some(33.0), Some(11.0), Some(12.0))
         );
-        let mut old = Reading::default();
+        let mut old = ProbeReading::default();
         take("5 1 80 7 6 2 160 9 0 33 44", &mut old);
         assert!(!old.values.contains_key("disk.flushes"), "an old kernel does not count them");
     }
 
     #[test]
     fn no_disk_has_a_reason() {
-        let mut reading = Reading::default();
+        let mut reading = ProbeReading::default();
         Disk::under(Path::new("/proc")).read(&mut reading);
         assert_eq!(reading.absent.len(), 1, "{reading:?}");
     }

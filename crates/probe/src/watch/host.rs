@@ -3,7 +3,7 @@
 use crate::HostCpu;
 use crate::watch::disk::Disk;
 use crate::watch::processes::Processes;
-use crate::watch::{Reading, pressure};
+use crate::watch::{ProbeReading, pressure};
 
 /// Watches this host; a server that runs on it; and this process, the generator of the load.
 #[derive(Debug)]
@@ -20,8 +20,8 @@ impl HostWatch {
     }
 
     /// Reads all of it once; no part of it waits.
-    pub fn read(&mut self) -> Reading {
-        let mut reading = Reading::default();
+    pub fn read(&mut self) -> ProbeReading {
+        let mut reading = ProbeReading::default();
         host(&mut reading);
         pressure::read(&mut reading);
         match &mut self.server {
@@ -40,7 +40,7 @@ impl HostWatch {
     }
 }
 
-fn host(reading: &mut Reading) {
+fn host(reading: &mut ProbeReading) {
     let text = match std::fs::read_to_string("/proc/stat") {
         Ok(text) => text,
         Err(error) => return reading.absent("host", format!("/proc/stat: {error}")),

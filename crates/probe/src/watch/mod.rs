@@ -1,7 +1,7 @@
 //! What a server and its host do while somebody measures: readings, without any thread or clock of their own.
 //!
 //! [`ServerWatch`] has one session and asks it what its server offers; [`HostWatch`] reads /proc and /sys. Both give a
-//! [`Reading`] whenever they are asked, and [`Changes`] leaves out of it what has not changed.
+//! [`ProbeReading`] whenever they are asked, and [`Changes`] leaves out of it what has not changed.
 
 mod changes;
 mod disk;
@@ -23,17 +23,17 @@ pub use host::HostWatch;
 pub use server::ServerWatch;
 
 /// Values by name, as `probe.jsonl` has them.
-pub type Values = BTreeMap<String, f64>;
+pub type ProbeValues = BTreeMap<String, f64>;
 
 /// What was read at one time.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Reading {
-    pub values: Values,
+pub struct ProbeReading {
+    pub values: ProbeValues,
     /// What is offered and could not be read this time, and what has turned out not to be offered.
     pub absent: Vec<AbsentSignal>,
 }
 
-impl Reading {
+impl ProbeReading {
     fn absent(&mut self, what: &str, why: impl Into<String>) {
         self.absent.push(AbsentSignal { what: what.to_owned(), why: why.into() });
     }

@@ -4,7 +4,7 @@ use truetps_driver::{Client, DriverError};
 
 use crate::watch::mysql_names::{METRICS, NO_STATE_OF_REPLICA, STATUS};
 use crate::watch::server::{Offer, server_said, why_refused};
-use crate::watch::shape::{Question, Shape};
+use crate::watch::shape::{AnswerShape, ProbeQuestion};
 
 const LOCK_WAITS: &str = "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'";
 
@@ -36,7 +36,7 @@ pub(crate) fn offers(client: &mut Client) -> Result<Vec<Offer>, DriverError> {
         offers.push(files(client)?);
         offers.push(Offer::ask([waits()]));
     }
-    offers.push(Offer::ask([Question::new("session_lock_waits", LOCK_WAITS, Shape::Single)]));
+    offers.push(Offer::ask([ProbeQuestion::new("session_lock_waits", LOCK_WAITS, AnswerShape::Single)]));
     offers.push(sessions(client, schema.is_ok())?);
     offers.push(replica(client, is_mariadb)?);
     Ok(offers)
@@ -47,18 +47,18 @@ fn list(names: &[impl AsRef<str>]) -> String {
     format!("({})", quoted.join(", "))
 }
 
-fn status() -> Question {
+fn status() -> ProbeQuestion {
     let sql = format!("SHOW GLOBAL STATUS WHERE Variable_name IN {}", list(STATUS));
-    Question::new("status", sql, Shape::Pairs)
+    ProbeQuestion::new("status", sql, AnswerShape::Pairs)
 }
 
 /// MySQL and old MariaDBs have a column `STATUS`, newer ones `ENABLED`.
-fn metrics() -> [Question; 2] {
+fn metrics() -> [ProbeQuestion; 2] {
     ["STATUS = 'enabled'", "ENABLED = 1"].map(|is_enabled| {
         let names = list(METRICS);
         let sql =
             format!("SELECT NAME, COUNT FROM information_schema.innodb_metrics WHERE {is_enabled} AND NAME IN {names}");
-        Question::new("metric", sql, Shape::Pairs)
+        ProbeQuestion::new("metric", sql, AnswerShape::Pairs)
     })
 }
 
@@ -102,21 +102,21 @@ fn files(client: &mut Client) -> Result<Offer, DriverError> {
         let names = list(&names);
         let table = "performance_schema.file_summary_by_event_name";
         let sql = format!("SELECT EVENT_NAME, {columns} FROM {table} WHERE EVENT_NAME IN {names}");
-        Question::new("file", sql, Shape::Named { names: 1 })
+        ProbeQuestion::new("file", sql, AnswerShape::Named { names: 1 })
     })))
 }
 
-fn waits() -> Question {
+fn waits() -> ProbeQuestion {
     let sql = "SELECT EVENT_NAME, COUNT_STAR AS count, SUM_TIMER_WAIT / 1000000 AS us \
                FROM performance_schema.events_waits_summary_global_by_event_name \
                WHERE COUNT_STAR > 0 AND SUM_TIMER_WAIT > 0 AND EVENT_NAME <> 'idle'";
-    Question::new("wait", sql, Shape::Named { names: 1 })
+    ProbeQuestion::new("wait", sql, AnswerShape::Named { names: 1 })
 }
 
 /// Of `performance_schema.threads` without any lock where that is on; else of the list of processes, in which an account
 /// without PROCESS sees itself only.
 fn sessions(client: &mut Client, has_schema: bool) -> Result<Offer, DriverError> {
-    let shape = || Shape::States { columns: 1, none: "(none)" };
+    let shape = || AnswerShape::States { columns: 1, none: "(none)" };
     let threads = format!(
         "SELECT PROCESSLIST_STATE, COUNT(*) FROM performance_schema.threads WHERE TYPE = 'FOREGROUND' \
          AND PROCESSLIST_ID <> CONNECTION_ID() AND PROCESSLIST_COMMAND NOT IN {NOT_AT_WORK} \
@@ -128,7 +128,7 @@ fn sessions(client: &mut Client, has_schema: bool) -> Result<Offer, DriverError>
     );
     let mut questions = Vec::new();
     if has_schema {
-        questions.push(Question::new("session", threads, shape()));
+        questions.push(ProbeQuestion::new("session", threads, shape()));
         if server_said(client.query(&questions[0].sql))?.is_ok() {
             return Ok(Offer::ask(questions));
         }
@@ -136,7 +136,7 @@ fn sessions(client: &mut Client, has_schema: bool) -> Result<Offer, DriverError>
     if let Err(why) = server_said(client.query(LOCK_WAITS))? {
         return Ok(Offer::absent("session", &format!("the account sees sessions of its own only: {why}")));
     }
-    questions.push(Question::new("session", processes, shape()));
+    questions.push(ProbeQuestion::new("session", processes, shape()));
     Ok(Offer::ask(questions))
 }
 
@@ -153,8 +153,8 @@ fn replica(client: &mut Client, is_mariadb: bool) -> Result<Offer, DriverError> 
             Ok(result) if result.rows.is_empty() => return Ok(Offer::nothing()),
             Ok(_) => {
                 let channel = ["Channel_Name", "Connection_name"];
-                let shape = Shape::Channels { channel, without: NO_STATE_OF_REPLICA };
-                return Ok(Offer::ask([Question::new("replica", sql, shape)]));
+                let shape = AnswerShape::Channels { channel, without: NO_STATE_OF_REPLICA };
+                return Ok(Offer::ask([ProbeQuestion::new("replica", sql, shape)]));
             }
             Err(refusal) => refusals.push(refusal),
         }

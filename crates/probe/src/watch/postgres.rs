@@ -3,7 +3,7 @@
 use truetps_driver::{Client, DriverError};
 
 use crate::watch::server::{Offer, server_said};
-use crate::watch::shape::{Question, Shape};
+use crate::watch::shape::{AnswerShape, ProbeQuestion};
 
 /// Places of the values, where the server cannot be asked at all.
 pub(crate) const PLACES: &[&str] = &[
@@ -55,20 +55,24 @@ pub(crate) fn offers(client: &mut Client) -> Result<Vec<Offer>, DriverError> {
     for what in ["pg_stat_wal", "pg_stat_database", "pg_stat_bgwriter", "pg_stat_checkpointer"] {
         let mut without = untimed(client, what, &mut offers)?;
         without.extend(["datid", "datname"]);
-        offers.push(Offer::ask([Question::new(what, format!("SELECT * FROM {what}"), Shape::Columns { without })]));
+        offers.push(Offer::ask([ProbeQuestion::new(
+            what,
+            format!("SELECT * FROM {what}"),
+            AnswerShape::Columns { without },
+        )]));
     }
     let io = io(client, &mut offers)?;
     offers.push(io);
-    offers.push(Offer::ask([Question::new("pg_lsn", LSN, Shape::Columns { without: Vec::new() })]));
+    offers.push(Offer::ask([ProbeQuestion::new("pg_lsn", LSN, AnswerShape::Columns { without: Vec::new() })]));
     offers.push(match server_said(client.query_value(SEES_ALL))? {
         Ok(Some(all)) if all == "t" => {
-            Offer::ask([Question::new("session", SESSIONS, Shape::States { columns: 2, none: "(running)" })])
+            Offer::ask([ProbeQuestion::new("session", SESSIONS, AnswerShape::States { columns: 2, none: "(running)" })])
         }
         Ok(_) => Offer::absent("session", "the account sees sessions of its own only: it is not in pg_read_all_stats"),
         Err(why) => Offer::absent("session", &why.to_string()),
     });
     let locks = "SELECT count(*) AS waiting FROM pg_locks WHERE NOT granted";
-    offers.push(Offer::ask([Question::new("pg_locks", locks, Shape::Columns { without: Vec::new() })]));
+    offers.push(Offer::ask([ProbeQuestion::new("pg_locks", locks, AnswerShape::Columns { without: Vec::new() })]));
     Ok(offers)
 }
 
@@ -100,7 +104,7 @@ fn io(client: &mut Client, offers: &mut Vec<Offer>) -> Result<Offer, DriverError
         without.iter().fold(IO.to_owned(), |sql, column| sql.replace(&format!(", sum({column}) AS {column}"), ""));
     Ok(Offer::ask(IO_BYTES.map(|[write, extend]| {
         let sql = timed.replace("WRITE_BYTES", write).replace("EXTEND_BYTES", extend);
-        Question::new("pg_stat_io", sql, Shape::Named { names: 2 })
+        ProbeQuestion::new("pg_stat_io", sql, AnswerShape::Named { names: 2 })
     })))
 }
 

@@ -1,10 +1,10 @@
 //! Pressure of CPU, disk and memory: how long some or all tasks had to wait (PSI).
 
-use crate::watch::Reading;
+use crate::watch::ProbeReading;
 
 const RESOURCES: [&str; 3] = ["cpu", "io", "memory"];
 
-pub(crate) fn read(reading: &mut Reading) {
+pub(crate) fn read(reading: &mut ProbeReading) {
     for resource in RESOURCES {
         match std::fs::read_to_string(format!("/proc/pressure/{resource}")) {
             Ok(text) => take(resource, &text, reading),
@@ -15,7 +15,7 @@ pub(crate) fn read(reading: &mut Reading) {
 
 /// `some avg10=0.00 avg60=0.00 avg300=0.00 total=12345`, in microseconds. That no task at all had a CPU means nothing for
 /// a whole host: kernels write a zero there.
-fn take(resource: &str, text: &str, reading: &mut Reading) {
+fn take(resource: &str, text: &str, reading: &mut ProbeReading) {
     for line in text.lines() {
         let mut words = line.split_ascii_whitespace();
         let share = words.next().unwrap_or_default();
@@ -33,7 +33,7 @@ mod tests {
     #[test]
     fn totals_are_taken() {
         let text = "some avg10=0.00 avg60=0.01 avg300=0.00 total=151\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=7\n";
-        let mut reading = Reading::default();
+        let mut reading = ProbeReading::default();
         take("io", text, &mut reading);
         take("cpu", text, &mut reading);
         take("memory", "nonsense", &mut reading);

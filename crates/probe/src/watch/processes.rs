@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use crate::server_use::family_of;
-use crate::watch::Reading;
+use crate::watch::ProbeReading;
 
 /// With more threads, looking at each would cost more than it tells.
 const THREADS_MAX: usize = 256;
@@ -37,7 +37,7 @@ impl Processes {
         Self { what: "generator", pid, started: None, has_children: false, switches: Switches::default() }
     }
 
-    pub(crate) fn read(&mut self, reading: &mut Reading) {
+    pub(crate) fn read(&mut self, reading: &mut ProbeReading) {
         let what = self.what;
         let pids = if self.has_children { self.with_children(reading) } else { self.alone(reading) };
         if pids.is_empty() {
@@ -59,13 +59,13 @@ impl Processes {
     }
 
     /// The generator's clock is finer than that of other processes.
-    fn alone(&self, reading: &mut Reading) -> Vec<u32> {
+    fn alone(&self, reading: &mut ProbeReading) -> Vec<u32> {
         let cpu = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
         reading.put("generator.cpu_us", cpu.tv_sec as f64 * 1e6 + cpu.tv_nsec as f64 / 1e3);
         vec![self.pid]
     }
 
-    fn with_children(&self, reading: &mut Reading) -> Vec<u32> {
+    fn with_children(&self, reading: &mut ProbeReading) -> Vec<u32> {
         let Some(family) = family_of(self.pid).filter(|family| Some(family.started) == self.started) else {
             return Vec::new();
         };
@@ -166,12 +166,12 @@ mod tests {
     #[test]
     fn a_number_that_is_given_out_again_is_another_process() {
         let mut server = Processes::of_server(std::process::id());
-        let mut reading = Reading::default();
+        let mut reading = ProbeReading::default();
         server.read(&mut reading);
         assert!(reading.values.contains_key("server.cpu_us"), "{reading:?}");
         // As after the end of a server: a process that began later has its number.
         server.started = server.started.map(|ticks| ticks - 1);
-        let mut reading = Reading::default();
+        let mut reading = ProbeReading::default();
         server.read(&mut reading);
         assert!(reading.values.is_empty() && reading.absent[0].what == "server", "{reading:?}");
     }

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use truetps_driver::{Client, Dialect, DriverError, ErrorClass, ServerError, Target, Traffic};
 use truetps_record::{AbsentSignal, Family};
 
-use crate::watch::shape::Question;
-use crate::watch::{Reading, Values, mysql, postgres};
+use crate::watch::shape::ProbeQuestion;
+use crate::watch::{ProbeReading, ProbeValues, mysql, postgres};
 
 /// The first login takes no longer.
 const LOGIN_TIMEOUT: Duration = Duration::from_secs(2);
@@ -20,12 +20,12 @@ const REFUSALS_MAX: u32 = 3;
 
 /// What a server has of one place: the first of the questions that it understands, or why none.
 pub(crate) struct Offer {
-    questions: Vec<Question>,
+    questions: Vec<ProbeQuestion>,
     absent: Option<AbsentSignal>,
 }
 
 impl Offer {
-    pub(crate) fn ask(questions: impl IntoIterator<Item = Question>) -> Self {
+    pub(crate) fn ask(questions: impl IntoIterator<Item = ProbeQuestion>) -> Self {
         Self { questions: questions.into_iter().collect(), absent: None }
     }
 
@@ -60,8 +60,8 @@ pub(crate) fn why_refused(refusals: &[ServerError]) -> Option<String> {
     understood.or(refusals.first()).map(ToString::to_string)
 }
 
-struct Asked {
-    question: Question,
+struct QuestionState {
+    question: ProbeQuestion,
     /// In a row.
     refusals: u32,
 }
@@ -70,7 +70,7 @@ struct Asked {
 pub struct ServerWatch {
     target: Target,
     client: Option<Client>,
-    asked: Vec<Asked>,
+    asked: Vec<QuestionState>,
     pid: Option<u32>,
     version: String,
     /// When a session that was lost may be made again.
@@ -107,7 +107,7 @@ impl ServerWatch {
             absent.extend(offer.absent);
             match understood(&mut client, offer.questions)? {
                 Ok(None) => {}
-                Ok(Some(question)) => asked.push(Asked { question, refusals: 0 }),
+                Ok(Some(question)) => asked.push(QuestionState { question, refusals: 0 }),
                 Err(signal) => absent.push(signal),
             }
         }
@@ -174,16 +174,16 @@ impl ServerWatch {
 
     /// Asks everything once, in a new session where the last one has been ended. `None`: the server has not answered, and
     /// one more try to make a session comes with a later reading.
-    pub fn read(&mut self) -> Option<Reading> {
+    pub fn read(&mut self) -> Option<ProbeReading> {
         self.ask_all().or_else(|| self.ask_all())
     }
 
-    fn ask_all(&mut self) -> Option<Reading> {
+    fn ask_all(&mut self) -> Option<ProbeReading> {
         if self.client.is_none() && !self.connect_again() {
             return None;
         }
         let client = self.client.as_mut()?;
-        let mut reading = Reading::default();
+        let mut reading = ProbeReading::default();
         for asked in &mut self.asked {
             match server_said(client.query(&asked.question.sql)) {
                 Ok(Ok(answer)) => {
@@ -227,8 +227,8 @@ fn plus(one: Traffic, other: Traffic) -> Traffic {
 /// The first of these that the server answers; none are no question.
 fn understood(
     client: &mut Client,
-    questions: Vec<Question>,
-) -> Result<Result<Option<Question>, AbsentSignal>, DriverError> {
+    questions: Vec<ProbeQuestion>,
+) -> Result<Result<Option<ProbeQuestion>, AbsentSignal>, DriverError> {
     let Some(what) = questions.first().map(|question| question.what) else { return Ok(Ok(None)) };
     let absent = |why: String| Ok(Err(AbsentSignal { what: what.to_owned(), why }));
     let mut refusals = Vec::new();
@@ -243,8 +243,8 @@ fn understood(
 }
 
 /// An account may be shown a table without its rows. Sessions and waits are none for as long as nobody does anything.
-fn is_empty(question: &Question, answer: &truetps_driver::QueryResult) -> bool {
-    let mut values = Values::new();
+fn is_empty(question: &ProbeQuestion, answer: &truetps_driver::QueryResult) -> bool {
+    let mut values = ProbeValues::new();
     question.take(answer, &mut values);
     values.is_empty() && ["status", "metric"].contains(&question.what)
 }

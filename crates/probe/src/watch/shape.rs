@@ -2,20 +2,20 @@
 
 use truetps_driver::QueryResult;
 
-use crate::watch::Values;
+use crate::watch::ProbeValues;
 
 /// A statement, and the form of its answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Question {
+pub(crate) struct ProbeQuestion {
     /// The place in front of its values' names.
     pub(crate) what: &'static str,
     pub(crate) sql: String,
-    pub(crate) shape: Shape,
+    pub(crate) shape: AnswerShape,
 }
 
 /// How rows become values. What is no number is left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Shape {
+pub(crate) enum AnswerShape {
     /// Name and value: `what.name`.
     Pairs,
     /// `what.column`, added up over the rows; without these columns.
@@ -30,19 +30,19 @@ pub(crate) enum Shape {
     Channels { channel: [&'static str; 2], without: &'static [&'static str] },
 }
 
-impl Question {
-    pub(crate) fn new(what: &'static str, sql: impl Into<String>, shape: Shape) -> Self {
+impl ProbeQuestion {
+    pub(crate) fn new(what: &'static str, sql: impl Into<String>, shape: AnswerShape) -> Self {
         Self { what, sql: sql.into(), shape }
     }
 
     /// Adds what an answer says.
-    pub(crate) fn take(&self, answer: &QueryResult, values: &mut Values) {
+    pub(crate) fn take(&self, answer: &QueryResult, values: &mut ProbeValues) {
         for row in &answer.rows {
             self.take_row(answer, row, values);
         }
     }
 
-    fn take_row(&self, answer: &QueryResult, row: &[Option<String>], values: &mut Values) {
+    fn take_row(&self, answer: &QueryResult, row: &[Option<String>], values: &mut ProbeValues) {
         let what = self.what;
         let cell = |index: usize| row.get(index).and_then(Option::as_deref);
         let mut put = |name: String, value: Option<f64>| {
@@ -51,22 +51,22 @@ impl Question {
             }
         };
         match &self.shape {
-            Shape::Single => put(what.to_owned(), cell(0).and_then(number)),
-            Shape::Pairs => put(format!("{what}.{}", cell(0).unwrap_or_default()), cell(1).and_then(number)),
-            Shape::States { columns, none } => {
+            AnswerShape::Single => put(what.to_owned(), cell(0).and_then(number)),
+            AnswerShape::Pairs => put(format!("{what}.{}", cell(0).unwrap_or_default()), cell(1).and_then(number)),
+            AnswerShape::States { columns, none } => {
                 let words: Vec<_> =
                     (0..*columns).filter_map(cell).map(str::trim).filter(|word| !word.is_empty()).collect();
                 let state = if words.is_empty() { (*none).to_owned() } else { words.join(":") };
                 put(format!("{what}.{state}"), cell(*columns).and_then(number));
             }
-            Shape::Named { names } => {
+            AnswerShape::Named { names } => {
                 let name: Vec<_> = (0..*names).map(|index| cell(index).unwrap_or("(none)")).collect();
                 let name = name.join(".");
                 for (index, column) in answer.columns.iter().enumerate().skip(*names) {
                     put(format!("{what}.{name}.{column}"), cell(index).and_then(number));
                 }
             }
-            Shape::Columns { without } => {
+            AnswerShape::Columns { without } => {
                 for (index, column) in answer.columns.iter().enumerate() {
                     let name = format!("{what}.{column}");
                     if let Some(value) = cell(index).and_then(number).filter(|_| !without.contains(&column.as_str())) {
@@ -74,7 +74,7 @@ impl Question {
                     }
                 }
             }
-            Shape::Channels { channel, without } => {
+            AnswerShape::Channels { channel, without } => {
                 let at = answer.columns.iter().position(|column| channel.contains(&column.as_str()));
                 let channel = at.and_then(cell).filter(|_| answer.rows.len() > 1);
                 let place = channel.map_or(what.to_owned(), |channel| format!("{what}.{channel}"));
@@ -96,15 +96,15 @@ fn number(text: &str) -> Option<f64> {
 mod tests {
     use super::*;
 
-    fn check(shape: Shape, columns: &[&str], rows: &[&[Option<&str>]], expect: &[(&str, f64)]) {
+    fn check(shape: AnswerShape, columns: &[&str], rows: &[&[Option<&str>]], expect: &[(&str, f64)]) {
         let answer = QueryResult {
             columns: columns.iter().map(|column| (*column).to_owned()).collect(),
             rows: rows.iter().map(|row| row.iter().map(|cell| cell.map(str::to_owned)).collect()).collect(),
             ..QueryResult::default()
         };
-        let mut values = Values::new();
-        Question::new("x", "", shape).take(&answer, &mut values);
-        let expect: Values = expect.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
+        let mut values = ProbeValues::new();
+        ProbeQuestion::new("x", "", shape).take(&answer, &mut values);
+        let expect: ProbeValues = expect.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
         assert_eq!(values, expect);
     }
 
@@ -112,26 +112,26 @@ mod tests {
     fn what_is_no_number_is_left_out() {
         let rows: &[&[_]] =
             &[&[Some("a"), Some("5")], &[Some("b"), Some("ON")], &[Some("c"), None], &[Some("d"), Some("inf")]];
-        check(Shape::Pairs, &["n", "v"], rows, &[("x.a", 5.0)]);
-        check(Shape::Single, &["n"], &[&[Some("3")]], &[("x", 3.0)]);
+        check(AnswerShape::Pairs, &["n", "v"], rows, &[("x.a", 5.0)]);
+        check(AnswerShape::Single, &["n"], &[&[Some("3")]], &[("x", 3.0)]);
     }
 
     #[test]
     fn columns_are_added_up_over_rows() {
         let rows: &[&[_]] = &[&[Some("1"), Some("2"), Some("3.5")], &[Some("1"), Some("4"), None]];
-        check(Shape::Columns { without: vec!["id"] }, &["id", "a", "b"], rows, &[("x.a", 6.0), ("x.b", 3.5)]);
+        check(AnswerShape::Columns { without: vec!["id"] }, &["id", "a", "b"], rows, &[("x.a", 6.0), ("x.b", 3.5)]);
     }
 
     #[test]
     fn names_and_states() {
         let columns = &["object", "context", "writes"];
         check(
-            Shape::Named { names: 2 },
+            AnswerShape::Named { names: 2 },
             columns,
             &[&[Some("wal"), Some("init"), Some("7")]],
             &[("x.wal.init.writes", 7.0)],
         );
-        let states = |columns| Shape::States { columns, none: "(none)" };
+        let states = |columns| AnswerShape::States { columns, none: "(none)" };
         check(
             states(1),
             &["s", "n"],
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn a_channel_is_named_where_there_are_several() {
-        let shape = || Shape::Channels { channel: ["Channel_Name", "Connection_name"], without: &["Port"] };
+        let shape = || AnswerShape::Channels { channel: ["Channel_Name", "Connection_name"], without: &["Port"] };
         let columns = &["Channel_Name", "Port", "Lag", "State"];
         let one: &[Option<&str>] = &[Some("c1"), Some("3306"), Some("4"), Some("waiting")];
         let two: &[Option<&str>] = &[Some("c2"), Some("3306"), None, Some("waiting")];

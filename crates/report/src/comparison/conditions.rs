@@ -9,14 +9,14 @@ use truetps_record::{HostFacts, is_workload_factor};
 use super::line_diff::cut_around_difference;
 use super::scripts::ScriptsDiffer;
 use super::{ComparedSide, ComparisonInput, InputsDiffer, own_sql, scripts};
-use crate::document::{Block, Entry, Section, Table};
+use crate::document::{Block, DocumentSection, DocumentTable, TableEntry};
 use crate::{format, names};
 
 /// Characters of a value that are shown.
 const LEVEL_MAX: usize = 60;
 
 /// One thing, as it was on each side.
-pub(super) struct Condition {
+pub(super) struct DifferingCondition {
     pub(super) what: String,
     pub(super) a: String,
     pub(super) b: String,
@@ -36,28 +36,28 @@ pub(super) fn differing_levels<'a>(input: &ComparisonInput<'a>) -> Vec<&'a str> 
 }
 
 /// Everything that differs: scripts first, then levels of factors, then what the plans say by their own keys, then server, program and host.
-pub(super) fn differing(input: &ComparisonInput<'_>, inputs: &InputsDiffer) -> Vec<Condition> {
+pub(super) fn differing(input: &ComparisonInput<'_>, inputs: &InputsDiffer) -> Vec<DifferingCondition> {
     // Those of the workload are told by its own keys, which a plan without that factor has as well.
     let levels = differing_levels(input).into_iter().filter(|name| !is_workload_factor(name)).map(|name| {
         let level = |side: &ComparedSide<'_>| side.configuration.levels.get(name).map(ToString::to_string);
         let text = |side| level(side).unwrap_or_else(|| "no factor".to_owned());
-        Condition { what: name.to_owned(), a: text(&input.a), b: text(&input.b) }
+        DifferingCondition { what: name.to_owned(), a: text(&input.a), b: text(&input.b) }
     });
     let scripts = inputs.scripts.as_ref().map(|differ| scripts::conditions(input, differ)).unwrap_or_default();
     scripts.into_iter().chain(levels).chain(asked(input)).chain(surroundings(input)).collect()
 }
 
-pub(super) fn section(input: &ComparisonInput<'_>, inputs: &InputsDiffer) -> Option<Section> {
+pub(super) fn section(input: &ComparisonInput<'_>, inputs: &InputsDiffer) -> Option<DocumentSection> {
     let mut blocks = own_sql::blocks(&inputs.sql);
     blocks.extend(inputs.scripts.iter().flat_map(|differ| scripts::blocks(input, differ)));
     let differing = differing(input, inputs);
     if !differing.is_empty() {
-        let row = |one: Condition| vec![one.what.into(), one.a.into(), Entry::from(one.b)];
+        let row = |one: DifferingCondition| vec![one.what.into(), one.a.into(), TableEntry::from(one.b)];
         let header = ["", "A", "B"].map(str::to_owned).to_vec();
         let rows = differing.into_iter().map(row).collect();
-        blocks.push(Block::Table(Table { caption: None, header, rows, words_last: true }));
+        blocks.push(Block::Table(DocumentTable { caption: None, header, rows, words_last: true }));
     }
-    (!blocks.is_empty()).then(|| Section { heading: "What was different".to_owned(), blocks })
+    (!blocks.is_empty()).then(|| DocumentSection { heading: "What was different".to_owned(), blocks })
 }
 
 /// Whether the two were asked to do other work: then throughput compares what was sent, too.
@@ -72,13 +72,13 @@ pub(super) fn is_other_work(input: &ComparisonInput<'_>, inputs: &InputsDiffer) 
 
 /// Keys of the plans with other values: `workload.key`, `load.measure_s`. What a key that somebody adds to a plan does to a
 /// figure nobody knows beforehand, so that all of them are held against each other.
-fn asked(input: &ComparisonInput<'_>) -> Vec<Condition> {
+fn asked(input: &ComparisonInput<'_>) -> Vec<DifferingCondition> {
     let [a, b] = [&input.a, &input.b].map(|side| plan_keys(side, input.settings.is_some()));
     let names: Vec<_> = a.keys().chain(b.keys().filter(|name| !a.contains_key(*name))).collect();
     let differing = names.into_iter().filter(|name| a.get(*name) != b.get(*name)).map(|name| {
         let text = |keys: &BTreeMap<String, String>| keys.get(name).cloned().unwrap_or_else(|| "not set".to_owned());
         let (a, b) = cut_around_difference(text(&a), text(&b), LEVEL_MAX);
-        Condition { what: name.clone(), a, b }
+        DifferingCondition { what: name.clone(), a, b }
     });
     differing.collect()
 }
@@ -118,21 +118,22 @@ fn add_leaves(name: &str, value: &Value, keys: &mut BTreeMap<String, String>) {
 }
 
 /// Server, program and machine.
-fn surroundings(input: &ComparisonInput<'_>) -> Vec<Condition> {
+fn surroundings(input: &ComparisonInput<'_>) -> Vec<DifferingCondition> {
     let known = |text: String| if text.is_empty() { "not known".to_owned() } else { text };
     let flush = flush(&input.a.experiment.host, &input.b.experiment.host);
     let both = place(&input.a).into_iter().zip(place(&input.b));
     let differing = both.filter(|((_, a), (_, b))| a != b);
-    let differing = differing.map(|((what, a), (_, b))| Condition { what: what.to_owned(), a: known(a), b: known(b) });
+    let differing =
+        differing.map(|((what, a), (_, b))| DifferingCondition { what: what.to_owned(), a: known(a), b: known(b) });
     differing.chain(flush).collect()
 }
 
 /// What a flush of this disk took before the trials, where one was twice as slow: a busy disk is no property of a setting.
-fn flush(a: &HostFacts, b: &HostFacts) -> Option<Condition> {
+fn flush(a: &HostFacts, b: &HostFacts) -> Option<DifferingCondition> {
     let (a, b) = (a.flush?.us_p50, b.flush?.us_p50);
     let differs = a.max(b) > 2.0 * a.min(b);
     let text = |us: f64| format!("{} (p50)", format::duration_us(us));
-    differs.then(|| Condition { what: "one flush beforehand".to_owned(), a: text(a), b: text(b) })
+    differs.then(|| DifferingCondition { what: "one flush beforehand".to_owned(), a: text(a), b: text(b) })
 }
 
 /// The same list for each side.

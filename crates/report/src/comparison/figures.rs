@@ -1,21 +1,21 @@
 //! The tables of a comparison: throughput, response time and gaps, and the cost ledger.
 
-use truetps_analysis::{Change, ComparedLine, Metric, OwnMetric};
+use truetps_analysis::{ComparedLine, Judgement, Metric, OwnMetric};
 use truetps_record::Estimate;
 
 use super::{ComparisonInput, verdict};
-use crate::document::{Block, Entry, Section, Table, Tone};
+use crate::document::{Block, DocumentSection, DocumentTable, TableEntry, Tone};
 use crate::format::{self, NOTHING};
 use crate::ledger;
 
 /// Throughput, p99 and the longest gap.
-pub(super) fn own(input: &ComparisonInput<'_>) -> Section {
+pub(super) fn own(input: &ComparisonInput<'_>) -> DocumentSection {
     let rows = input.comparison.lines.iter().filter(|line| matches!(line.metric, Metric::Own(_))).map(row);
-    Section { heading: "Figures".to_owned(), blocks: vec![table("", rows.collect())] }
+    DocumentSection { heading: "Figures".to_owned(), blocks: vec![table("", rows.collect())] }
 }
 
 /// What a transaction cost; `None` where neither side knows anything.
-pub(super) fn ledger(input: &ComparisonInput<'_>) -> Option<Section> {
+pub(super) fn ledger(input: &ComparisonInput<'_>) -> Option<DocumentSection> {
     let lines = || input.comparison.lines.iter().filter(|line| matches!(line.metric, Metric::Ledger(_)));
     let rows: Vec<_> = lines().filter(|line| line.a.is_some() || line.b.is_some()).map(row).collect();
     if rows.is_empty() {
@@ -31,25 +31,25 @@ pub(super) fn ledger(input: &ComparisonInput<'_>) -> Option<Section> {
     ));
     let both = ledger::lines(&[&input.comparison.a.ledger, &input.comparison.b.ledger]);
     blocks.extend(ledger::absent(&both).map(Block::Paragraph));
-    Some(Section { heading: "What a transaction cost".to_owned(), blocks })
+    Some(DocumentSection { heading: "What a transaction cost".to_owned(), blocks })
 }
 
-fn table(first: &str, rows: Vec<Vec<Entry>>) -> Block {
+fn table(first: &str, rows: Vec<Vec<TableEntry>>) -> Block {
     let header = [first, "A", "B", "change", "verdict"].map(str::to_owned).to_vec();
-    Block::Table(Table { caption: None, header, rows, words_last: true })
+    Block::Table(DocumentTable { caption: None, header, rows, words_last: true })
 }
 
-fn row(line: &ComparedLine) -> Vec<Entry> {
+fn row(line: &ComparedLine) -> Vec<TableEntry> {
     let figure = |value: Option<f64>, under: Option<f64>| {
         let under = under.map(|under| format!("under {}", text(line.metric, under)));
-        Entry::from(value.map(|value| text(line.metric, value)).or(under).unwrap_or_else(|| NOTHING.to_owned()))
+        TableEntry::from(value.map(|value| text(line.metric, value)).or(under).unwrap_or_else(|| NOTHING.to_owned()))
     };
     vec![
-        Entry::from(name(line)),
+        TableEntry::from(name(line)),
         figure(line.a, line.a_under),
         figure(line.b, line.b_under),
-        Entry::from(change(line)),
-        Entry { text: words(line), tone: tone(line) },
+        TableEntry::from(change(line)),
+        TableEntry { text: words(line), tone: tone(line) },
     ]
 }
 
@@ -96,7 +96,7 @@ fn is_factor(ratio: &Estimate) -> bool {
 fn words(line: &ComparedLine) -> String {
     match line.change {
         // Of the one measure that decides: a table that says it of each cost is noise.
-        Change::NotEnoughData { more_trials: Some(more) } if line.metric == verdict::TPS && line.a.is_some() => {
+        Judgement::NotEnoughData { more_trials: Some(more) } if line.metric == verdict::TPS && line.a.is_some() => {
             format!("{} (about {})", verdict::word(line), format::plural(more.into(), "more trial"))
         }
         _ => verdict::word(line).to_owned(),
@@ -107,21 +107,21 @@ fn words(line: &ComparedLine) -> String {
 fn tone(line: &ComparedLine) -> Tone {
     let more_is_better = line.metric == verdict::TPS;
     match (line.metric, line.change) {
-        (Metric::Own(_), Change::Higher) => {
+        (Metric::Own(_), Judgement::Higher) => {
             if more_is_better {
                 Tone::Good
             } else {
                 Tone::Bad
             }
         }
-        (Metric::Own(_), Change::Lower) => {
+        (Metric::Own(_), Judgement::Lower) => {
             if more_is_better {
                 Tone::Bad
             } else {
                 Tone::Good
             }
         }
-        (Metric::Own(_), Change::NotEnoughData { .. }) => Tone::Unsure,
+        (Metric::Own(_), Judgement::NotEnoughData { .. }) => Tone::Unsure,
         _ => Tone::Plain,
     }
 }
@@ -129,7 +129,7 @@ fn tone(line: &ComparedLine) -> Tone {
 /// Lines of the ledger that are shown to differ, the largest factor first: `redo log syncs 1.00 -> 0.03`.
 pub(super) fn changed(input: &ComparisonInput<'_>) -> Vec<String> {
     let is_shown = |line: &&ComparedLine| {
-        matches!(line.metric, Metric::Ledger(_)) && matches!(line.change, Change::Higher | Change::Lower)
+        matches!(line.metric, Metric::Ledger(_)) && matches!(line.change, Judgement::Higher | Judgement::Lower)
     };
     let mut lines: Vec<_> = input.comparison.lines.iter().filter(is_shown).collect();
     // From nothing to something is the largest factor of all.

@@ -10,13 +10,13 @@ use super::scripts::ScriptsDiffer;
 use super::{ComparedSide, ComparisonInput, InputsDiffer, conditions, profile, verdict};
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct ComparisonDocument<'a> {
     schema_version: u32,
-    comparisons: Vec<Part<'a>>,
+    comparisons: Vec<ComparisonPart<'a>>,
 }
 
 #[derive(Serialize)]
-struct Part<'a> {
+struct ComparisonPart<'a> {
     a: SidePart<'a>,
     b: SidePart<'a>,
     /// Sentences for people: the same as in every other format.
@@ -67,15 +67,16 @@ struct SettingPart<'a> {
 
 /// All comparisons as an indented JSON document that ends with a line feed.
 pub fn comparison_json(inputs: &[ComparisonInput<'_>]) -> String {
-    let document = Document { schema_version: SCHEMA_VERSION, comparisons: inputs.iter().map(part).collect() };
+    let document =
+        ComparisonDocument { schema_version: SCHEMA_VERSION, comparisons: inputs.iter().map(part).collect() };
     printable_json(&serde_json::to_string_pretty(&document).expect("every field of a comparison has a JSON form"))
         + "\n"
 }
 
-fn part<'a>(input: &'a ComparisonInput<'a>) -> Part<'a> {
+fn part<'a>(input: &'a ComparisonInput<'a>) -> ComparisonPart<'a> {
     let inputs = InputsDiffer::of(input);
     let verdict = verdict::facts(input, &inputs).into_iter().find(|(word, _)| *word == "Verdict");
-    Part {
+    ComparisonPart {
         a: side(&input.a),
         b: side(&input.b),
         verdict: verdict.map(|(_, text)| text).unwrap_or_default(),

@@ -17,8 +17,8 @@ use truetps_knowledge::{Diff, DurabilityPair, Survival};
 use truetps_record::{Configuration, Experiment, Plan, Trial};
 
 use crate::csv;
-use crate::document::{Block, Document, Section};
-use crate::{Screen, Unread, markdown, text, waits};
+use crate::document::{Block, Document, DocumentSection};
+use crate::{TextScreen, UnreadFile, markdown, text, waits};
 
 pub use fail_if::FailIf;
 pub use json::comparison_json;
@@ -41,7 +41,7 @@ pub struct ComparedSide<'a> {
     /// What is said with the figures of its trials, each with its trial.
     pub notes: &'a [String],
     /// What could not be read of its folder.
-    pub unread: &'a [Unread],
+    pub unread: &'a [UnreadFile],
 }
 
 /// Everything that is said about two sides.
@@ -70,7 +70,7 @@ impl InputsDiffer {
     }
 }
 
-pub fn comparison_text(inputs: &[ComparisonInput<'_>], screen: Screen) -> String {
+pub fn comparison_text(inputs: &[ComparisonInput<'_>], screen: TextScreen) -> String {
     let drawn: Vec<_> = inputs.iter().map(|input| text::draw(document(input), screen)).collect();
     drawn.join("\n")
 }
@@ -136,13 +136,13 @@ fn document(input: &ComparisonInput<'_>) -> Document {
     }
 }
 
-fn waits(input: &ComparisonInput<'_>) -> Option<Section> {
+fn waits(input: &ComparisonInput<'_>) -> Option<DocumentSection> {
     let Comparison { waits, a, b, .. } = input.comparison;
     waits::compared(waits, (a.waits.is_some(), b.waits.is_some()))
 }
 
 /// The settings that differ, most likely to matter first.
-fn settings(input: &ComparisonInput<'_>) -> Option<Section> {
+fn settings(input: &ComparisonInput<'_>) -> Option<DocumentSection> {
     /// The rest is a command away.
     const SHOWN_MAX: usize = 12;
     let diff = input.settings?;
@@ -164,11 +164,12 @@ fn settings(input: &ComparisonInput<'_>) -> Option<Section> {
     if differing > items.len() {
         items.push(format!("… and {} more: `truetps diff` lists all", differing - items.len()));
     }
-    Some(Section { heading: "Settings that differ".to_owned(), blocks: vec![Block::List(items)] })
+    Some(DocumentSection { heading: "Settings that differ".to_owned(), blocks: vec![Block::List(items)] })
 }
 
 /// How the figures were made, where that limits what they say.
-fn notes(input: &ComparisonInput<'_>, inputs: &InputsDiffer) -> Option<Section> {
+fn notes(input: &ComparisonInput<'_>, inputs: &InputsDiffer) -> Option<DocumentSection> {
     let notes = verdict::notes(input, inputs);
-    (!notes.is_empty()).then(|| Section { heading: "How far this goes".to_owned(), blocks: vec![Block::List(notes)] })
+    (!notes.is_empty())
+        .then(|| DocumentSection { heading: "How far this goes".to_owned(), blocks: vec![Block::List(notes)] })
 }

@@ -3,16 +3,16 @@
 use truetps_record::WorkloadProfile;
 
 use super::ComparisonInput;
-use crate::document::{Block, Section};
+use crate::document::{Block, DocumentSection};
 use crate::format;
 
 /// Figures that are closer than this differ by the draw of the keys alone.
 const SAME_SHARE: f64 = 0.02;
 
-pub(super) fn section(input: &ComparisonInput<'_>) -> Option<Section> {
+pub(super) fn section(input: &ComparisonInput<'_>) -> Option<DocumentSection> {
     let sentences = sentences(input);
     (!sentences.is_empty())
-        .then(|| Section { heading: "What was sent".to_owned(), blocks: vec![Block::List(sentences)] })
+        .then(|| DocumentSection { heading: "What was sent".to_owned(), blocks: vec![Block::List(sentences)] })
 }
 
 /// One sentence for each thing that differs; empty where nothing does, or a side does not know.
@@ -24,7 +24,7 @@ pub(super) fn sentences(input: &ComparisonInput<'_>) -> Vec<String> {
 }
 
 /// One figure of a profile.
-struct Line {
+struct ProfileLine {
     name: &'static str,
     of: fn(&WorkloadProfile) -> Option<f64>,
     text: fn(f64) -> String,
@@ -32,56 +32,56 @@ struct Line {
     without: &'static str,
 }
 
-const LINES: &[Line] = &[
-    Line {
+const LINES: &[ProfileLine] = &[
+    ProfileLine {
         name: "statements a transaction",
         of: |profile| Some(profile.statements_per_tx),
         text: format::per_tx,
         without: "",
     },
-    Line {
+    ProfileLine {
         name: "statements a transaction that write",
         of: |profile| profile.writes_per_tx,
         text: format::per_tx,
         without: "not known",
     },
-    Line {
+    ProfileLine {
         name: "rows inserted a transaction",
         of: |profile| profile.inserted_rows_per_tx,
         text: format::per_tx,
         without: "not known",
     },
-    Line {
+    ProfileLine {
         name: "inserts that name their primary key",
         of: |profile| profile.explicit_key_share,
         text: format::percent,
         without: "no insert",
     },
-    Line {
+    ProfileLine {
         name: "inserts with the key that the same transaction has just deleted",
         of: |profile| profile.deleted_key_share,
         text: format::percent,
         without: "no insert",
     },
-    Line {
+    ProfileLine {
         name: "a client writes half of its keys again",
         of: |profile| profile.writes_per_tx.map(|_| profile.key_reuse_tx_p50.unwrap_or(f64::INFINITY)),
         text: reuse,
         without: "not known",
     },
-    Line {
+    ProfileLine {
         name: "writes of a key that the client has written in its last 1 000 transactions",
         of: |profile| profile.recent_key_share,
         text: format::percent,
         without: "not known",
     },
-    Line {
+    ProfileLine {
         name: "rows written on each page that 1 000 transactions touch",
         of: |profile| profile.rows_per_page,
         text: format::per_tx,
         without: "not known",
     },
-    Line {
+    ProfileLine {
         name: "new pages at the end of the table, in 1 000 transactions",
         of: |profile| profile.new_pages_per_1000_tx,
         text: format::per_tx,
@@ -100,7 +100,7 @@ fn reuse(transactions: f64) -> String {
     }
 }
 
-impl Line {
+impl ProfileLine {
     /// `None` where both are the same.
     fn sentence(&self, a: &WorkloadProfile, b: &WorkloadProfile) -> Option<String> {
         let (of_a, of_b) = ((self.of)(a), (self.of)(b));

@@ -6,10 +6,10 @@ use serde::Serialize;
 use serde_json::Value;
 use truetps_record::{ScriptRecord, ScriptText, SentShape};
 
-use super::conditions::Condition;
+use super::conditions::DifferingCondition;
 use super::line_diff::{LineDiff, line_diff};
 use super::{ComparedSide, ComparisonInput};
-use crate::document::{Block, Entry, Table};
+use crate::document::{Block, DocumentTable, TableEntry};
 use crate::format;
 
 /// Figures that are closer than this differ by the moment at which the run ended.
@@ -101,23 +101,26 @@ pub(super) fn note(input: &ComparisonInput<'_>) -> Option<String> {
 }
 
 /// The same as rows of the table of conditions.
-pub(super) fn conditions(input: &ComparisonInput<'_>, differ: &ScriptsDiffer) -> Vec<Condition> {
+pub(super) fn conditions(input: &ComparisonInput<'_>, differ: &ScriptsDiffer) -> Vec<DifferingCondition> {
     let text = |text: &Option<NamedText>| text.as_ref().map_or_else(|| "not loaded".to_owned(), NamedText::text);
-    let mut rows: Vec<_> =
-        differ.texts.iter().map(|one| Condition { what: one.what.clone(), a: text(&one.a), b: text(&one.b) }).collect();
+    let mut rows: Vec<_> = differ
+        .texts
+        .iter()
+        .map(|one| DifferingCondition { what: one.what.clone(), a: text(&one.a), b: text(&one.b) })
+        .collect();
     let (Some(a), Some(b)) = (input.a.script, input.b.script) else { return rows };
     if a.record.is_some() != b.record.is_some() {
         let text = |script: &ComparedScript| {
             let record = script.record.as_ref().map(|record| NamedText::of(&record.script).text());
             record.unwrap_or_else(|| "not recorded by the older version".to_owned())
         };
-        rows.push(Condition { what: "script".to_owned(), a: text(a), b: text(b) });
+        rows.push(DifferingCondition { what: "script".to_owned(), a: text(a), b: text(b) });
     }
     rows.extend(options(a, b));
     rows
 }
 
-fn options(a: &ComparedScript, b: &ComparedScript) -> Vec<Condition> {
+fn options(a: &ComparedScript, b: &ComparedScript) -> Vec<DifferingCondition> {
     let names = a.options.keys().chain(b.options.keys().filter(|name| !a.options.contains_key(*name)));
     let names = names.filter(|name| !OPTIONS_NOT_SHOWN.contains(&&*name.replace('-', "_")));
     let text = |value: Option<&Value>| match value {
@@ -127,7 +130,7 @@ fn options(a: &ComparedScript, b: &ComparedScript) -> Vec<Condition> {
         Some(other) => other.to_string(),
     };
     let both = names.map(|name| (name, text(a.options.get(name)), text(b.options.get(name))));
-    both.filter(|(_, a, b)| a != b).map(|(name, a, b)| Condition { what: format!("--{name}"), a, b }).collect()
+    both.filter(|(_, a, b)| a != b).map(|(name, a, b)| DifferingCondition { what: format!("--{name}"), a, b }).collect()
 }
 
 impl NamedText {
@@ -290,12 +293,12 @@ fn statement_blocks(input: &ComparisonInput<'_>, differ: &ScriptsDiffer) -> Vec<
     blocks
 }
 
-fn table(last: &str, rows: Vec<Vec<Entry>>) -> Block {
+fn table(last: &str, rows: Vec<Vec<TableEntry>>) -> Block {
     let header = ["A", "B", last].map(str::to_owned).to_vec();
-    Block::Table(Table { caption: None, header, rows, words_last: true })
+    Block::Table(DocumentTable { caption: None, header, rows, words_last: true })
 }
 
-fn row(what: String, a: f64, b: f64) -> Vec<Entry> {
+fn row(what: String, a: f64, b: f64) -> Vec<TableEntry> {
     const SHOWN_MIN: f64 = 0.0005;
     let figure = |value: f64| match value {
         0.0 => "none".to_owned(),

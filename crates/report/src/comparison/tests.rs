@@ -1,7 +1,7 @@
 //! Comparisons of made-up experiments, in every format.
 
 use truetps_analysis::{
-    Change, CompareOptions, CompareSide, Comparison, Missing, Pairing, ThresholdState, TrialDetail, TrialRecord,
+    CompareOptions, CompareSide, Comparison, Judgement, Missing, Pairing, ThresholdState, TrialDetail, TrialRecord,
     compare, detail,
 };
 use truetps_knowledge::DurabilityPair;
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::fixture::Fixture;
 use crate::schema_check::violations;
-use crate::{Screen, durability_of};
+use crate::{TextScreen, durability_of};
 
 const SCHEMA: &str = include_str!("../../../../docs/reference/comparison.schema.json");
 
@@ -99,7 +99,7 @@ fn documents_match_the_schema() {
 
 #[test]
 fn the_answer_in_words() {
-    let text = comparison_text(&[flushes(Pairing::Blocks).input()], Screen::PLAIN);
+    let text = comparison_text(&[flushes(Pairing::Blocks).input()], TextScreen::PLAIN);
     for part in [
         "runs/after (innodb_flush_log_at_trx_commit=0 connections=8) compared with runs/before\n\
          (innodb_flush_log_at_trx_commit=1 connections=8)",
@@ -112,7 +112,7 @@ fn the_answer_in_words() {
         assert!(text.contains(part), "{part}\n{text}");
     }
     assert!(!text.contains("not interleaved"), "{text}");
-    let text = comparison_text(&[flushes(Pairing::None).input()], Screen::PLAIN);
+    let text = comparison_text(&[flushes(Pairing::None).input()], TextScreen::PLAIN);
     assert!(text.contains("not interleaved") && text.contains("How far this goes"), "{text}");
     let markdown = comparison_markdown(&[flushes(Pairing::None).input()]);
     assert!(markdown.contains("| tps |") && markdown.contains("## Figures"), "{markdown}");
@@ -132,7 +132,7 @@ fn a_side_that_survives_less_is_told_beside_the_verdict() {
     let less = with("durability");
     less.check();
     assert_eq!(less.thresholds[0].1, ThresholdState::Crossed);
-    let text = comparison_text(&[less.input()], Screen::PLAIN);
+    let text = comparison_text(&[less.input()], TextScreen::PLAIN);
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for part in [
         "3 trials each, interleaved; a crash of the server process or a power failure can cost B up to about 1 s of \
@@ -153,7 +153,7 @@ fn a_side_that_survives_less_is_told_beside_the_verdict() {
     assert_eq!(state, ThresholdState::DurabilityUnknown);
     unknown.thresholds = vec![(FailIf::Durability, state)];
     unknown.check();
-    let text = comparison_text(&[unknown.input()], Screen::PLAIN);
+    let text = comparison_text(&[unknown.input()], TextScreen::PLAIN);
     assert!(text.contains("durability: cannot be judged") && text.contains("the settings of B"), "{text}");
     assert!(!text.contains("can cost B"), "{text}");
 }
@@ -162,14 +162,14 @@ fn a_side_that_survives_less_is_told_beside_the_verdict() {
 #[test]
 fn what_a_verdict_lacks_is_told() {
     let mut made = flushes(Pairing::Blocks);
-    made.comparison.lines[0].change = Change::NotEnoughData { more_trials: None };
+    made.comparison.lines[0].change = Judgement::NotEnoughData { more_trials: None };
     for (missing, expect) in [
         (Missing::Twins { least: 0.66 }, "leave only differences from 66 % on visible"),
         (Missing::Test { alpha: 0.05 / 3.0 }, "the test at 1.7 % that decides is not passed"),
     ] {
         made.comparison.lines[0].missing = Some(missing);
         made.check();
-        let text = comparison_text(&[made.input()], Screen::PLAIN);
+        let text = comparison_text(&[made.input()], TextScreen::PLAIN);
         let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(flat.contains("excludes no difference, but") && flat.contains(expect), "{text}");
     }
@@ -194,7 +194,7 @@ fn workloads_differ_in_their_own_terms() {
     let mut made = flushes(Pairing::None);
     made.comparison.profile_a = Some(profile(1.0, 0.0));
     made.comparison.profile_b = Some(profile(0.0, 14.1));
-    let text = comparison_text(&[made.input()], Screen::PLAIN);
+    let text = comparison_text(&[made.input()], TextScreen::PLAIN);
     for part in [
         "inserts that name their primary key: A 100 %, B 0.0 %",
         "a client writes half of its keys again: A within the same transaction, B hardly ever",
@@ -205,7 +205,7 @@ fn workloads_differ_in_their_own_terms() {
     }
     assert!(!text.contains("rows written on each page"), "what is the same is not told: {text}");
     made.comparison.profile_b = None;
-    assert!(!comparison_text(&[made.input()], Screen::PLAIN).contains("What was sent"));
+    assert!(!comparison_text(&[made.input()], TextScreen::PLAIN).contains("What was sent"));
 }
 
 /// Case 4, as two plans with statements of their own.
@@ -236,9 +236,9 @@ fn one_line_of_two_plans_with_sql_of_their_own_is_what_was_different() {
         let made = Made::of(Fixture::of_plan(&plan(&inserts[0], 1)), 0, 0, Pairing::None);
         let other = Made::of(Fixture::of_plan(&plan(&inserts[1], 2)), 0, 0, Pairing::None);
         let mut input = made.input();
-        assert!(!comparison_text(&[input], Screen::PLAIN).contains("What was different"));
+        assert!(!comparison_text(&[input], TextScreen::PLAIN).contains("What was different"));
         input.b = ComparedSide { plan: &other.fixture.plan, ..other.input().b };
-        let text = comparison_text(&[input], Screen::PLAIN);
+        let text = comparison_text(&[input], TextScreen::PLAIN);
         let section = text.split("What was different").nth(1).unwrap_or_else(|| panic!("{text}"));
         assert!(section.trim_start().starts_with(&format!("{key}: - A, + B")), "{section}");
         for part in expect {

@@ -1,7 +1,7 @@
 //! The answer of a comparison in sentences.
 
 use truetps_analysis::{
-    CellDetail, Change, ComparedLine, LedgerKey, Metric, Missing, OwnMetric, Pairing, ThresholdState,
+    CellDetail, ComparedLine, Judgement, LedgerKey, Metric, Missing, OwnMetric, Pairing, ThresholdState,
 };
 
 use super::{ComparedSide, ComparisonInput, InputsDiffer, conditions, figures, scripts};
@@ -35,10 +35,10 @@ pub(super) fn word(line: &ComparedLine) -> &'static str {
         _ if line.a_under.is_some() && line.b_under.is_some() => "not known",
         _ if has_neither(line.a, line.a_under) && has_neither(line.b, line.b_under) => "absent",
         _ if has_neither(line.a, line.a_under) || has_neither(line.b, line.b_under) => "absent on one side",
-        Change::Higher => "higher",
-        Change::Lower => "lower",
-        Change::Equivalent => "equivalent",
-        Change::NotEnoughData { .. } => "not enough data",
+        Judgement::Higher => "higher",
+        Judgement::Lower => "lower",
+        Judgement::Equivalent => "equivalent",
+        Judgement::NotEnoughData { .. } => "not enough data",
     }
 }
 
@@ -130,10 +130,10 @@ fn speed(input: &ComparisonInput<'_>) -> String {
     };
     let effect = format::percent(comparison.smallest_effect);
     match line.change {
-        Change::Higher => format!("B is faster: {difference} tps, {trials}, {order}"),
-        Change::Lower => format!("B is slower: {difference} tps, {trials}, {order}"),
-        Change::Equivalent => format!("no difference of {effect} or more: {difference} tps, {trials}, {order}"),
-        Change::NotEnoughData { more_trials } => {
+        Judgement::Higher => format!("B is faster: {difference} tps, {trials}, {order}"),
+        Judgement::Lower => format!("B is slower: {difference} tps, {trials}, {order}"),
+        Judgement::Equivalent => format!("no difference of {effect} or more: {difference} tps, {trials}, {order}"),
+        Judgement::NotEnoughData { more_trials } => {
             let more =
                 more_trials.map(|more| format!(" (about {} of each)", format::plural(more.into(), "more trial")));
             let missing =

@@ -2,7 +2,7 @@
 
 use truetps_analysis::{Axis, Cell};
 
-use super::labels::{Lines, unbroken};
+use super::labels::{ChartLines, unbroken};
 use crate::generator::{self, LIMITED};
 use crate::{ReportInput, format, names, open_loop};
 
@@ -26,7 +26,7 @@ pub(super) struct CurveChart {
 }
 
 impl CurveChart {
-    pub(super) fn throughput(input: &ReportInput, lines: &Lines) -> Self {
+    pub(super) fn throughput(input: &ReportInput, lines: &ChartLines) -> Self {
         let points = "A point is the geometric mean over trials with its 95 % interval, the short strokes beside it are the \
                       single trials";
         let knees =
@@ -51,7 +51,7 @@ impl CurveChart {
         }
     }
 
-    pub(super) fn response(input: &ReportInput, lines: &Lines) -> Self {
+    pub(super) fn response(input: &ReportInput, lines: &ChartLines) -> Self {
         let points = "A point is the time within which 99 of 100 transactions ended (geometric mean over trials, the short strokes \
                       beside it are the single trials)";
         let knees = ": past the knee of the throughput, which is circled here too, this is what more connections cost";
@@ -73,7 +73,7 @@ impl CurveChart {
         }
     }
 
-    fn base(input: &ReportInput, lines: &Lines, text: impl Fn(&Cell) -> Option<String>) -> Self {
+    fn base(input: &ReportInput, lines: &ChartLines, text: impl Fn(&Cell) -> Option<String>) -> Self {
         let (columns, rows) = pivot(input, lines, text);
         let number = format::plural(columns.len() as u64, "line");
         let axis = input.analysis.axis;
@@ -136,7 +136,7 @@ fn has_knee(input: &ReportInput) -> bool {
 /// One row for each place on the axis, one column for each line.
 fn pivot(
     input: &ReportInput,
-    lines: &Lines,
+    lines: &ChartLines,
     text: impl Fn(&Cell) -> Option<String>,
 ) -> (Vec<String>, Vec<(String, Vec<String>)>) {
     let analysis = input.analysis;

@@ -6,14 +6,14 @@ use truetps_record::Configuration;
 use crate::{ReportInput, format, names};
 
 /// How the lines of a chart are called.
-pub(super) struct Lines {
+pub(super) struct ChartLines {
     /// What tells the lines apart: `innodb_flush_log_at_trx_commit`.
     pub(super) title: String,
     /// For each curve: `=1`, `log_bin=true sync_binlog=0`.
     pub(super) names: Vec<String>,
 }
 
-impl Lines {
+impl ChartLines {
     pub(super) fn of(input: &ReportInput) -> Self {
         let title = names::curve_factors(input.plan, input.analysis);
         if title.is_empty() {

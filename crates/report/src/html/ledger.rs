@@ -3,11 +3,11 @@
 use truetps_analysis::Ledger;
 
 use super::labels::{configuration, unbroken};
-use crate::ledger::{Line, View, absent, lines, view};
+use crate::ledger::{LedgerRow, LedgerView, absent, lines, view};
 use crate::{ReportInput, stalls};
 
 pub(super) struct LedgerSection {
-    pub(super) view: View,
+    pub(super) view: LedgerView,
     pub(super) absent: Option<String>,
     /// Names of the resources that are known, where the view leaves configurations out.
     pub(super) resources: Vec<&'static str>,
@@ -25,7 +25,7 @@ impl LedgerSection {
         if section.view.left_out > 0 {
             let cells = stalls::of_cells(input);
             let ledgers: Vec<&Ledger> = cells.iter().map(|cell| &cell.ledger).collect();
-            let known: Vec<Line> = lines(&ledgers).into_iter().filter(|line| !line.is_absent()).collect();
+            let known: Vec<LedgerRow> = lines(&ledgers).into_iter().filter(|line| !line.is_absent()).collect();
             let texts = |index: usize| known.iter().map(|line| line.texts[index].clone()).collect();
             let cells = input.analysis.cells.iter().enumerate();
             section.all = cells.map(|(index, cell)| (configuration(&cell.configuration), texts(index))).collect();

@@ -2,7 +2,7 @@
 
 use truetps_analysis::{Analysis, Axis, Cell, Curve, OpenLoopCell};
 
-use super::labels::{Lines, unbroken};
+use super::labels::{ChartLines, unbroken};
 use crate::generator::{self, LIMITED};
 use crate::{ReportInput, format, names, open_loop};
 
@@ -12,19 +12,19 @@ pub(super) struct OpenLoopSection {
     pub(super) verdict_of: String,
     /// Where the rate is not what the rows differ by.
     pub(super) with_target: bool,
-    pub(super) groups: Vec<Group>,
+    pub(super) groups: Vec<OpenLoopGroup>,
     /// Whether the generator limited any figure.
     pub(super) limited: bool,
     pub(super) explained: Vec<String>,
 }
 
 /// One combination of settings.
-pub(super) struct Group {
+pub(super) struct OpenLoopGroup {
     pub(super) label: String,
-    pub(super) rows: Vec<Row>,
+    pub(super) rows: Vec<OpenLoopRow>,
 }
 
-pub(super) struct Row {
+pub(super) struct OpenLoopRow {
     pub(super) level: String,
     pub(super) target: String,
     pub(super) started: String,
@@ -46,7 +46,7 @@ pub(super) struct Row {
 
 impl OpenLoopSection {
     /// `None` for closed loops.
-    pub(super) fn of(input: &ReportInput, lines: &Lines) -> Option<Self> {
+    pub(super) fn of(input: &ReportInput, lines: &ChartLines) -> Option<Self> {
         let analysis = input.analysis;
         if !open_loop::has_figures(analysis) {
             return None;
@@ -72,18 +72,18 @@ fn explained(analysis: &Analysis) -> Vec<String> {
     [open_loop::TIMES_EXPLAINED].into_iter().chain(compared).map(unbroken).collect()
 }
 
-fn group(input: &ReportInput, curve: &Curve, label: String) -> Group {
+fn group(input: &ReportInput, curve: &Curve, label: String) -> OpenLoopGroup {
     let cells = names::cells(input.analysis, curve);
     let rows = cells.into_iter().filter_map(|cell| Some(row(input, cell, cell.open_loop.as_ref()?)));
-    Group { label, rows: rows.collect() }
+    OpenLoopGroup { label, rows: rows.collect() }
 }
 
-fn row(input: &ReportInput, cell: &Cell, open: &OpenLoopCell) -> Row {
+fn row(input: &ReportInput, cell: &Cell, open: &OpenLoopCell) -> OpenLoopRow {
     let time = |us: Option<f64>| format::or_nothing(us, format::duration_us);
     let whole = |number: Option<f64>| format::or_nothing(number, format::whole);
     let response = [cell.response_us_p50, cell.response_us_p95, cell.response_us_p99, cell.response_us_p999];
     let [p50, p95, p99, p999] = response.map(time);
-    Row {
+    OpenLoopRow {
         level: names::level(input.analysis.axis, &cell.configuration),
         target: open_loop::rate_text(input.plan, cell),
         started: format::or_nothing(open.started_per_s, format::tps),

@@ -4,7 +4,7 @@ use askama::Template;
 
 use super::curves::CurveChart;
 use super::files::{self, TrialFiles};
-use super::labels::Lines;
+use super::labels::ChartLines;
 use super::ledger::LedgerSection;
 use super::noise::NoiseSection;
 use super::open_loop::OpenLoopSection;
@@ -92,7 +92,7 @@ pub(super) struct Page<'a> {
     stalls: Option<StallSection<'a>>,
     percentiles: Option<PercentileSection>,
     ledger: Option<LedgerSection>,
-    waits: Vec<waits::View>,
+    waits: Vec<waits::WaitsView>,
     waits_explained: String,
     noise: Option<NoiseSection>,
     trouble: Trouble<'a>,
@@ -103,7 +103,7 @@ pub(super) struct Page<'a> {
 
 impl<'a> Page<'a> {
     pub(super) fn new(input: &ReportInput<'a>, series: &[TrialSeries]) -> Self {
-        let lines = Lines::of(input);
+        let lines = ChartLines::of(input);
         let percentiles = PercentileSection::of(input, &lines, series);
         let ledger = LedgerSection::of(input);
         let waits = waits::views(input);

@@ -6,7 +6,7 @@ use serde::Serialize;
 use truetps_analysis::{Axis, Cell};
 use truetps_record::Histogram;
 
-use super::labels::{self, Lines, unbroken};
+use super::labels::{self, ChartLines, unbroken};
 use super::script_data::Figure;
 use super::{TrialSeries, heat::HeatSection};
 use crate::latency::{TrialLatency, together};
@@ -40,18 +40,18 @@ pub(super) struct PercentileRow {
 
 #[derive(Serialize)]
 pub(super) struct PercentileData {
-    groups: Vec<Group>,
+    groups: Vec<PercentileGroup>,
     /// Index of the group that is shown first.
     chosen: usize,
 }
 
 #[derive(Serialize)]
-struct Group {
-    lines: Vec<Line>,
+struct PercentileGroup {
+    lines: Vec<PercentileLine>,
 }
 
 #[derive(Serialize)]
-struct Line {
+struct PercentileLine {
     name: String,
     baseline: bool,
     /// Which look: the same as that of its curve.
@@ -65,7 +65,7 @@ struct Line {
 
 impl PercentileSection {
     /// `None` where no trial has a histogram.
-    pub(super) fn of(input: &ReportInput, lines: &Lines, series: &[TrialSeries]) -> Option<Self> {
+    pub(super) fn of(input: &ReportInput, lines: &ChartLines, series: &[TrialSeries]) -> Option<Self> {
         let latency: BTreeMap<&str, &TrialLatency> =
             series.iter().filter_map(|one| Some((one.name.as_str(), one.latency.as_ref()?))).collect();
         let histograms: Vec<_> = input.analysis.cells.iter().map(|cell| histogram(cell, &latency)).collect();
@@ -110,19 +110,19 @@ fn row(cell: &Cell, histogram: &Histogram) -> PercentileRow {
 }
 
 /// Several curves: at each place on the axis, one line for each. A single one: a line for each of its places.
-fn groups(input: &ReportInput, lines: &Lines, histograms: &[Histogram]) -> (Vec<String>, Vec<Group>) {
+fn groups(input: &ReportInput, lines: &ChartLines, histograms: &[Histogram]) -> (Vec<String>, Vec<PercentileGroup>) {
     let analysis = input.analysis;
     let line = |cell: usize, look: usize, baseline: bool, name: String| {
         let histogram = histograms.get(cell).filter(|histogram| !histogram.is_empty())?;
         let max = Figure::new(histogram.max() as f64 / 1e3);
-        Some(Line { name, baseline, look, transactions: histogram.len(), us: points(histogram), max })
+        Some(PercentileLine { name, baseline, look, transactions: histogram.len(), us: points(histogram), max })
     };
     let level = |cell: &usize| analysis.axis.level(&analysis.cells[*cell].configuration);
     if let [curve] = analysis.curves.as_slice() {
         let cells = curve.cells.iter().enumerate();
         let name = |cell: &usize| at_level(analysis.axis, level(cell));
         let lines = cells.filter_map(|(look, cell)| line(*cell, look, false, name(cell))).collect();
-        return (Vec::new(), vec![Group { lines }]);
+        return (Vec::new(), vec![PercentileGroup { lines }]);
     }
     let group = |wanted: f64| {
         let curves = analysis.curves.iter().enumerate();
@@ -130,7 +130,7 @@ fn groups(input: &ReportInput, lines: &Lines, histograms: &[Histogram]) -> (Vec<
             let cell = curve.cells.iter().find(|cell| level(cell).total_cmp(&wanted).is_eq())?;
             line(*cell, index, curve.is_baseline, lines.with_baseline(index, curve))
         });
-        Group { lines: lines.collect() }
+        PercentileGroup { lines: lines.collect() }
     };
     let levels = names::levels(analysis);
     (levels.iter().map(|wanted| at_level(analysis.axis, *wanted)).collect(), levels.into_iter().map(group).collect())

@@ -5,7 +5,7 @@ use truetps_analysis::{Axis, Cell, Curve};
 use truetps_record::{Estimate, Trial};
 
 use super::heat::Picture;
-use super::labels::{Lines, split_range};
+use super::labels::{ChartLines, split_range};
 use super::percentiles::{PercentileData, PercentileSection};
 use super::series::{SeriesData, SeriesSection};
 use crate::ReportInput;
@@ -103,7 +103,7 @@ struct Measure {
 
 pub(super) fn json(
     input: &ReportInput,
-    lines: &Lines,
+    lines: &ChartLines,
     series: &SeriesSection,
     percentiles: Option<&PercentileSection>,
 ) -> String {

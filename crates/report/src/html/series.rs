@@ -79,7 +79,7 @@ struct OpenData {
 
 /// What is drawn of one interval, or of several neighbours.
 #[derive(Clone, Copy)]
-struct Step {
+struct SeriesStep {
     phase: Phase,
     start_ms: f64,
     length_ms: f64,
@@ -172,7 +172,7 @@ fn trial_data(
     joined_waits: usize,
 ) -> TrialData {
     let steps = steps(intervals, merged);
-    let edge = |step: &Step| Figure::whole(step.start_ms);
+    let edge = |step: &SeriesStep| Figure::whole(step.start_ms);
     let end = steps.last().map(|step| Figure::whole(step.start_ms + step.length_ms));
     TrialData {
         name: trial.name.clone(),
@@ -195,7 +195,7 @@ fn span(stall: &Stall) -> (Figure, Figure, bool) {
 }
 
 /// `None` for a closed loop.
-fn open_data(steps: &[Step]) -> Option<OpenData> {
+fn open_data(steps: &[SeriesStep]) -> Option<OpenData> {
     let open: Option<Vec<_>> = steps.iter().map(|step| Some((step.length_ms, step.open?))).collect();
     let open = open.filter(|open| !open.is_empty())?;
     Some(OpenData {
@@ -239,20 +239,20 @@ pub(super) fn letter(phase: Phase) -> char {
 }
 
 /// Joins up to `merged` neighbours of the same phase into one step.
-fn steps(intervals: &[Interval], merged: usize) -> Vec<Step> {
+fn steps(intervals: &[Interval], merged: usize) -> Vec<SeriesStep> {
     let phases = intervals.chunk_by(|one, next| one.phase == next.phase);
     phases.flat_map(|phase| phase.chunks(merged)).filter_map(join).filter(is_drawn).collect()
 }
 
 /// A rate of less than a bucket's time is none: 50 transactions that drain within 0.5 ms would be a spike of 100,000 tps.
-fn is_drawn(step: &Step) -> bool {
+fn is_drawn(step: &SeriesStep) -> bool {
     step.length_ms >= BUCKET_MS
 }
 
-fn join(intervals: &[Interval]) -> Option<Step> {
+fn join(intervals: &[Interval]) -> Option<SeriesStep> {
     let mut intervals = intervals.iter().map(step);
     let first = intervals.next()?;
-    Some(intervals.fold(first, |joined, next| Step {
+    Some(intervals.fold(first, |joined, next| SeriesStep {
         length_ms: next.start_ms + next.length_ms - joined.start_ms,
         ok: joined.ok + next.ok,
         p99: larger(joined.p99, next.p99),
@@ -272,8 +272,8 @@ fn join_open(one: Option<OpenStep>, next: Option<OpenStep>) -> Option<OpenStep> 
     })
 }
 
-fn step(interval: &Interval) -> Step {
-    Step {
+fn step(interval: &Interval) -> SeriesStep {
+    SeriesStep {
         phase: interval.phase,
         start_ms: interval.start_ms,
         length_ms: interval.length_ms,

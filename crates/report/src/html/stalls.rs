@@ -6,7 +6,7 @@ use crate::{ReportInput, stalls};
 pub(super) struct StallSection<'a> {
     /// Of all trials in a sentence.
     pub(super) lead: String,
-    pub(super) rows: Vec<stalls::Row<'a>>,
+    pub(super) rows: Vec<stalls::StallRow<'a>>,
     pub(super) how_to_read: String,
     /// Of each configuration: its name and its figures. Empty where there is one.
     pub(super) cells: Vec<(String, [String; 5])>,

@@ -3,7 +3,7 @@
 use truetps_analysis::{Analysis, Cell, Contrast, Curve, Verdict};
 
 use super::forest::{Forest, Scale};
-use super::labels::{Lines, split_range, unbroken};
+use super::labels::{ChartLines, split_range, unbroken};
 use crate::generator::{self, LIMITED};
 use crate::names::best_cell;
 use crate::{ReportInput, format, names, open_loop};
@@ -18,19 +18,19 @@ pub(super) struct MainTable {
     pub(super) has_baseline: bool,
     pub(super) columns: usize,
     pub(super) forest_ends: (String, String),
-    pub(super) groups: Vec<Group>,
+    pub(super) groups: Vec<FigureGroup>,
     pub(super) costs: Vec<Cost>,
     /// Whether any figure was limited by the generator.
     pub(super) limited: bool,
 }
 
 /// One combination of settings.
-pub(super) struct Group {
+pub(super) struct FigureGroup {
     pub(super) label: String,
-    pub(super) rows: Vec<Row>,
+    pub(super) rows: Vec<FigureRow>,
 }
 
-pub(super) struct Row {
+pub(super) struct FigureRow {
     pub(super) level: String,
     /// The reason, where no trial is evidence.
     pub(super) no_evidence: Option<String>,
@@ -72,7 +72,7 @@ pub(super) struct Cost {
 }
 
 impl MainTable {
-    pub(super) fn of(input: &ReportInput, lines: &Lines) -> Self {
+    pub(super) fn of(input: &ReportInput, lines: &ChartLines) -> Self {
         let analysis = input.analysis;
         let curves = analysis.curves.iter().enumerate();
         let scale = Scale::of(analysis.contrasts.iter().map(|contrast| &contrast.tps_ratio), analysis.smallest_effect);
@@ -104,13 +104,13 @@ fn how_to_read(analysis: &Analysis) -> String {
     }
 }
 
-fn group(analysis: &Analysis, curve: &Curve, label: String, scale: &Scale) -> Group {
+fn group(analysis: &Analysis, curve: &Curve, label: String, scale: &Scale) -> FigureGroup {
     let has_best = curve.cells.len() > 1 && !open_loop::has_figures(analysis);
     let best = best_cell(analysis, curve).filter(|_| has_best);
     let rows = curve.cells.iter().map(|&index| {
         let cell = &analysis.cells[index];
         let contrast = analysis.contrasts.iter().find(|contrast| contrast.cell == index);
-        Row {
+        FigureRow {
             best: best.is_some_and(|best| std::ptr::eq(best, cell)),
             contrast: contrast.map(|contrast| contrast_cells(contrast, scale)),
             no_contrast: if curve.is_baseline { "baseline" } else { "no block has both" },
@@ -118,14 +118,14 @@ fn group(analysis: &Analysis, curve: &Curve, label: String, scale: &Scale) -> Gr
             ..row(analysis, cell)
         }
     });
-    Group { label, rows: rows.collect() }
+    FigureGroup { label, rows: rows.collect() }
 }
 
-fn row(analysis: &Analysis, cell: &Cell) -> Row {
+fn row(analysis: &Analysis, cell: &Cell) -> FigureRow {
     let time = |figure| format::or_nothing(figure, format::duration_us);
     let tps = cell.tps.as_ref().map_or_else(|| format::NOTHING.to_owned(), format::tps_estimate);
     let (tps, range) = split_range(&tps);
-    Row {
+    FigureRow {
         level: names::level(analysis.axis, &cell.configuration),
         no_evidence: None,
         best: false,

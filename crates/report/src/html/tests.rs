@@ -8,7 +8,7 @@ use truetps_record::{
 use super::{TrialSeries, html};
 use crate::fixture::Fixture;
 use crate::fixture_open::open_loop;
-use crate::{TrialLatency, Unread};
+use crate::{TrialLatency, UnreadFile};
 
 const FILES: [&str; 3] = ["run.json", "intervals.jsonl", "latency.hdr"];
 const HOSTILE: &str = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\"'&";
@@ -312,7 +312,7 @@ fn configurations_that_do_not_fit_beside_each_other_have_a_ledger_too() {
 #[test]
 fn what_could_not_be_read_is_said() {
     let mut fixture = Fixture::connections_only();
-    fixture.unread = vec![Unread { what: format!("trial-0009/run.json: {HOSTILE}"), whole_trial: true }];
+    fixture.unread = vec![UnreadFile { what: format!("trial-0009/run.json: {HOSTILE}"), whole_trial: true }];
     let page = page("unread.html", &fixture);
     assert!(page.contains("1 trial could not be read.") && page.contains("trial-0009/run.json: &#60;/script"));
 }

@@ -79,7 +79,7 @@ fn summary(input: &ReportInput) -> String {
 }
 
 /// One error name over all trials, valid or not.
-struct Seen<'a> {
+struct TroubleTotal<'a> {
     first: &'a ErrorCount,
     failed: u64,
     retried: u64,
@@ -89,11 +89,11 @@ struct Seen<'a> {
 
 /// Most frequent first.
 fn errors<'a>(input: &ReportInput<'a>) -> Vec<ErrorRow<'a>> {
-    let mut by_name: BTreeMap<(u16, &str), Seen> = BTreeMap::new();
+    let mut by_name: BTreeMap<(u16, &str), TroubleTotal> = BTreeMap::new();
     let with_trial = |trial| errors_of(trial).iter().map(move |error| (trial, error));
     for (trial, error) in input.trials.iter().flat_map(with_trial) {
         let seen = by_name.entry((error.code, &error.class));
-        let seen = seen.or_insert(Seen { first: error, failed: 0, retried: 0, most: 0, most_in: trial });
+        let seen = seen.or_insert(TroubleTotal { first: error, failed: 0, retried: 0, most: 0, most_in: trial });
         seen.failed += error.count;
         seen.retried += error.retried;
         let all = error.count + error.retried;
@@ -110,7 +110,7 @@ fn errors_of(trial: &Trial) -> &[ErrorCount] {
     trial.measured.as_ref().map_or(&[], |measured| &measured.errors)
 }
 
-fn error_row<'a>(input: &ReportInput<'a>, seen: &Seen<'a>) -> ErrorRow<'a> {
+fn error_row<'a>(input: &ReportInput<'a>, seen: &TroubleTotal<'a>) -> ErrorRow<'a> {
     ErrorRow {
         class: &seen.first.class,
         code: if seen.first.code == 0 { String::new() } else { seen.first.code.to_string() },

@@ -2,7 +2,7 @@
 
 use truetps_analysis::{Cell, Curve, Knee, SustainedRange};
 
-use super::labels::{Lines, split_range, unbroken};
+use super::labels::{ChartLines, split_range, unbroken};
 use crate::generator::{self, LIMITED};
 use crate::names::best_cell;
 use crate::{ReportInput, format, meaning, names, open_loop, stalls, verdicts};
@@ -30,7 +30,7 @@ pub(super) struct Tile {
 }
 
 impl VerdictSection {
-    pub(super) fn of(input: &ReportInput, lines: &Lines) -> Self {
+    pub(super) fn of(input: &ReportInput, lines: &ChartLines) -> Self {
         let each = |list: Vec<String>| list.iter().map(|text| unbroken(text)).collect();
         let tiles = input.analysis.curves.iter().enumerate();
         Self {

@@ -9,9 +9,9 @@ use truetps_record::SettingValue;
 
 use super::INITIAL;
 use crate::binary::ServerBinary;
-use crate::catalogue::SettingError;
-use crate::options::{OptionLine, canonical_name, switch_of};
-use crate::run::{Output, run_to_end};
+use crate::catalogue::CatalogueError;
+use crate::options::{CommandOption, canonical_name, switch_of};
+use crate::run::{ProgramOutput, run_to_end};
 use crate::server_user::ServerUser;
 
 const TIME_LIMIT: Duration = Duration::from_secs(30);
@@ -23,12 +23,12 @@ const COLUMNS_MIN: usize = 8;
 type Described = (BTreeMap<String, String>, BTreeMap<String, String>);
 
 /// What the program says of its settings. Those that are meant for nobody's file are missing; see [`is_known`].
-pub(crate) fn describe(binary: &ServerBinary, user: &ServerUser) -> Result<Described, SettingError> {
+pub(crate) fn describe(binary: &ServerBinary, user: &ServerUser) -> Result<Described, CatalogueError> {
     let output = ask(binary, user, &["--describe-config".into()])?;
     let described = parse(&output.stdout);
     if !output.status.success() || described.0.is_empty() {
         let problem = format!("--describe-config: {}: {}", output.status, output.last_words());
-        return Err(SettingError::Ask { binary: binary.path.clone(), problem });
+        return Err(CatalogueError::Ask { binary: binary.path.clone(), problem });
     }
     Ok(described)
 }
@@ -64,7 +64,7 @@ pub(crate) fn refusal(
     user: &ServerUser,
     name: &str,
     value: &SettingValue,
-) -> Result<Option<String>, SettingError> {
+) -> Result<Option<String>, CatalogueError> {
     if INITIAL.contains(&canonical_name(name).as_str()) {
         let is_number = || value.option_text().trim_end_matches("MB").trim().parse::<u32>().is_ok();
         let is_fine = if canonical_name(name) == "data_checksums" { switch_of(value).is_some() } else { is_number() };
@@ -87,13 +87,13 @@ fn said(line: &str) -> Option<&str> {
 /// Prints one setting, after it was set. No data folder is looked at: any folder and an empty file do.
 fn with_setting(name: &str, value: Option<&SettingValue>) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = vec!["-D/".into(), "--config-file=/dev/null".into()];
-    arguments.extend(value.map(|value| OptionLine::new(name, value.option_text()).argument()));
+    arguments.extend(value.map(|value| CommandOption::new(name, value.option_text()).argument()));
     arguments.extend(["-C".into(), canonical_name(name).into()]);
     arguments
 }
 
-fn ask(binary: &ServerBinary, user: &ServerUser, arguments: &[OsString]) -> Result<Output, SettingError> {
-    let fail = |error: io::Error| SettingError::Ask { binary: binary.path.clone(), problem: error.to_string() };
+fn ask(binary: &ServerBinary, user: &ServerUser, arguments: &[OsString]) -> Result<ProgramOutput, CatalogueError> {
+    let fail = |error: io::Error| CatalogueError::Ask { binary: binary.path.clone(), problem: error.to_string() };
     run_to_end(&binary.path, arguments, None, user, TIME_LIMIT).map_err(fail)
 }
 

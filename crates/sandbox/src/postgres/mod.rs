@@ -23,8 +23,8 @@ pub use values::found_instead;
 pub(crate) use values::{effective_variables, mismatches};
 pub(crate) use wal::wear_in;
 
-use crate::family::Places;
-use crate::options::OptionLine;
+use crate::family::ServerPaths;
+use crate::options::CommandOption;
 use crate::settings::Settings;
 
 /// Who owns a private server.
@@ -40,28 +40,28 @@ pub(crate) const CHANGES_FILE: &str = "postgresql.auto.conf";
 pub(crate) const DATA_FOLDER: &str = "-D";
 
 /// Where the server lives, how it is closed off, and the settings.
-pub(crate) fn lines(places: &Places, settings: &Settings, port: Option<u16>) -> Vec<OptionLine> {
+pub(crate) fn lines(places: &ServerPaths, settings: &Settings, port: Option<u16>) -> Vec<CommandOption> {
     let folder = places.socket.parent().unwrap_or(&places.socket).display().to_string();
     let address = port.map(|_| Ipv4Addr::LOCALHOST.to_string()).unwrap_or_default();
     let mut lines = vec![
-        OptionLine::new("listen_addresses", address),
-        OptionLine::new("port", port.unwrap_or(PORT).to_string()),
+        CommandOption::new("listen_addresses", address),
+        CommandOption::new("port", port.unwrap_or(PORT).to_string()),
         // A list: one with a comma or a blank is quoted.
-        OptionLine::new("unix_socket_directories", format!("\"{}\"", folder.replace('"', "\"\""))),
-        OptionLine::new("unix_socket_permissions", "0700"),
-        OptionLine::new("external_pid_file", &places.pid_file),
+        CommandOption::new("unix_socket_directories", format!("\"{}\"", folder.replace('"', "\"\""))),
+        CommandOption::new("unix_socket_permissions", "0700"),
+        CommandOption::new("external_pid_file", &places.pid_file),
         // In files of the data folder: those in /dev/shm would outlive a server that is killed.
-        OptionLine::new("dynamic_shared_memory_type", "mmap"),
+        CommandOption::new("dynamic_shared_memory_type", "mmap"),
         // Its log is what it prints.
-        OptionLine::new("logging_collector", "off"),
-        OptionLine::new("log_destination", "stderr"),
+        CommandOption::new("logging_collector", "off"),
+        CommandOption::new("log_destination", "stderr"),
     ];
     let in_file = settings.iter().filter(|(name, _)| !INITIAL.contains(name));
-    lines.extend(in_file.map(|(name, value)| OptionLine::new(name, value.option_text())));
+    lines.extend(in_file.map(|(name, value)| CommandOption::new(name, value.option_text())));
     lines
 }
 
-pub(crate) fn option_file(comment: &str, places: &Places, lines: &[OptionLine]) -> String {
+pub(crate) fn option_file(comment: &str, places: &ServerPaths, lines: &[CommandOption]) -> String {
     let mut text = String::new();
     for line in comment.lines() {
         let _ = writeln!(text, "# {line}");
@@ -88,7 +88,7 @@ mod tests {
     #[test]
     fn the_file_closes_the_server_off_and_quotes_what_it_must() {
         let path = |name: &str| PathBuf::from("/a b's").join(name);
-        let places = Places {
+        let places = ServerPaths {
             data: path("data"),
             tmp: path("tmp"),
             socket: path("run/.s.PGSQL.5432"),

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::binary::ServerVersion;
-use crate::run::Output;
+use crate::run::ProgramOutput;
 
 /// Where Debian and its kind have one folder for each version.
 const DEBIAN_FOLDER: &str = "/usr/lib/postgresql";
@@ -17,7 +17,7 @@ pub(crate) fn is_named_so(path: &Path) -> bool {
 }
 
 /// `postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)`, `postgres (PostgreSQL) 18beta1`
-pub(crate) fn parse_version(output: &Output) -> Option<(String, ServerVersion)> {
+pub(crate) fn parse_version(output: &ProgramOutput) -> Option<(String, ServerVersion)> {
     let line = output.stdout.lines().find(|line| line.contains("(PostgreSQL) "))?;
     let number = line.split("(PostgreSQL) ").nth(1)?;
     let digits = number.split(|c: char| !c.is_ascii_digit() && c != '.').next()?;
@@ -61,7 +61,8 @@ mod tests {
     #[test]
     fn version_lines() {
         let check = |stdout: &str, expect: Option<&str>| {
-            let output = Output { status: ExitStatus::from_raw(0), stdout: stdout.to_owned(), stderr: String::new() };
+            let output =
+                ProgramOutput { status: ExitStatus::from_raw(0), stdout: stdout.to_owned(), stderr: String::new() };
             let found = parse_version(&output).map(|(_, version)| version.to_string());
             assert_eq!(found.as_deref(), expect, "{stdout}");
         };

@@ -4,19 +4,19 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::output::{Level, lines};
-use crate::rand::{Distribution, Xoroshiro};
-use crate::run::{Next, Run, UNCLAIMED, Why};
+use crate::output::{MessageLevel, lines};
+use crate::rand::{RandomDistributions, Xoroshiro};
+use crate::run::{CommandRun, NextEvent, StopReason, UNCLAIMED};
 
 /// One client, as far as C functions are concerned.
 pub(crate) struct Context {
-    pub(crate) run: Arc<Run>,
+    pub(crate) run: Arc<CommandRun>,
     pub(crate) tid: u32,
     /// Number of the share of the board that its thread writes to.
     pub(crate) share: usize,
     pub(crate) random: RefCell<Xoroshiro>,
     /// One for all clients of a thread.
-    pub(crate) distribution: Rc<Distribution>,
+    pub(crate) distribution: Rc<RandomDistributions>,
     /// The start that it has claimed; see [`crate::run::Control::next`].
     pub(crate) claimed_ns: Cell<u64>,
     /// When the start that C code asked for was to be; 0: nobody asked.
@@ -43,7 +43,7 @@ pub(crate) fn with<R>(f: impl FnOnce(&Context) -> R) -> Option<R> {
 
 /// What a client is told that asks for its next event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Turn {
+pub(crate) enum EventTurn {
     Stop,
     /// The event has begun.
     Go,
@@ -57,10 +57,10 @@ pub(crate) enum Turn {
 
 impl Context {
     pub(crate) fn new(
-        run: Arc<Run>,
+        run: Arc<CommandRun>,
         tid: u32,
         share: usize,
-        distribution: Rc<Distribution>,
+        distribution: Rc<RandomDistributions>,
         has_neighbours: bool,
     ) -> Self {
         let random = RefCell::new(Xoroshiro::from_seed(run.seed, tid.into()));
@@ -78,32 +78,32 @@ impl Context {
     }
 
     /// Asks for the next event; where it is time, it begins.
-    pub(crate) fn next_event(&self) -> Turn {
+    pub(crate) fn next_event(&self) -> EventTurn {
         // A script that waits for nothing must not keep its neighbours from running.
         if self.has_neighbours && !self.has_turn.replace(false) {
-            return Turn::Pass;
+            return EventTurn::Pass;
         }
         match self.next() {
-            Next::Go { start_ns } => {
+            NextEvent::Go { start_ns } => {
                 self.run.board.slot(self.tid).begin_event(start_ns);
-                Turn::Go
+                EventTurn::Go
             }
-            Next::Wait { due_ns } => {
+            NextEvent::Wait { due_ns } => {
                 self.has_turn.set(true);
-                Turn::Wait { due_ns }
+                EventTurn::Wait { due_ns }
             }
-            Next::Stop(_) => Turn::Stop,
+            NextEvent::Stop(_) => EventTurn::Stop,
         }
     }
 
-    pub(crate) fn next(&self) -> Next {
+    pub(crate) fn next(&self) -> NextEvent {
         self.run.usage.look();
         let mut claimed_ns = self.claimed_ns.get();
         let next = self.run.control.next(&mut claimed_ns);
         self.claimed_ns.set(claimed_ns);
         match next {
-            Next::Stop(Why::Time) => self.run.log.text(Level::Info, lines::TIME_LIMIT),
-            Next::Stop(Why::Events) => self.run.log.text(Level::Info, lines::EVENT_LIMIT),
+            NextEvent::Stop(StopReason::Time) => self.run.log.text(MessageLevel::Info, lines::TIME_LIMIT),
+            NextEvent::Stop(StopReason::Events) => self.run.log.text(MessageLevel::Info, lines::EVENT_LIMIT),
             _ => {}
         }
         next

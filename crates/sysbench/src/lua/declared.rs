@@ -2,7 +2,7 @@
 
 use mlua::{LuaString, Table};
 
-use crate::options::{Kind, OptionSpec, option_lines};
+use crate::options::{OptionSpec, OptionType, option_lines};
 
 /// One option of a script.
 pub(crate) type Declaration = OptionSpec;
@@ -13,7 +13,7 @@ pub(crate) fn read_declared(list: &Table) -> mlua::Result<Vec<Declaration>> {
     for entry in list.sequence_values::<Table>() {
         let entry = entry?;
         let bytes = |text: LuaString| text.as_bytes().to_vec();
-        let kind = Kind::from_number(entry.get("kind")?).unwrap_or(Kind::String);
+        let kind = OptionType::from_number(entry.get("kind")?).unwrap_or(OptionType::String);
         options.push(OptionSpec {
             name: bytes(entry.get("name")?),
             description: bytes(entry.get("description")?),

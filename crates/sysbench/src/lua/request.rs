@@ -7,12 +7,12 @@ use mlua::LuaString;
 
 use super::context;
 use super::symbols;
-use crate::sql::{Answer, Step, Store};
+use crate::sql::{Answer, RequestProgress, Store};
 
 /// The first value that a coroutine of a client yields. The numbers are such as no script yields by chance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(i32)]
-pub(crate) enum Request {
+pub(crate) enum ScriptRequest {
     /// The procedure has ended; the next value is 1 where it ended well.
     Ended = Self::FIRST,
     Connect,
@@ -28,7 +28,7 @@ pub(crate) enum Request {
     Ready,
 }
 
-impl Request {
+impl ScriptRequest {
     pub(crate) const FIRST: i32 = 0x7ee7_0000;
     pub(crate) const LAST: i32 = Self::Ready as i32;
 
@@ -57,39 +57,39 @@ impl Request {
 /// asks for something else.
 pub(crate) fn begin(
     store: &mut Store,
-    request: Request,
+    request: ScriptRequest,
     handle: u32,
     text: Option<&LuaString>,
     tid: u32,
-) -> Option<(u32, Step)> {
+) -> Option<(u32, RequestProgress)> {
     let bytes = text.map(LuaString::as_bytes);
     let text: &[u8] = bytes.as_deref().unwrap_or_default();
     Some(match request {
-        Request::Connect => store.connect(handle, tid),
-        Request::Reconnect => (handle, store.reconnect(handle)),
-        Request::Query => (handle, store.query(handle, text)),
-        Request::Prepare => (handle, store.prepare(handle, text)),
-        Request::PrepareBound => (store.connection_of(handle), store.prepare_bound(handle)),
-        Request::Execute => (store.connection_of(handle), store.execute(handle)),
-        Request::NextResult => (handle, store.next_result(handle)),
-        Request::Flush => (handle, store.flush(handle)),
-        Request::Ended | Request::NextEvent | Request::Ready => return None,
+        ScriptRequest::Connect => store.connect(handle, tid),
+        ScriptRequest::Reconnect => (handle, store.reconnect(handle)),
+        ScriptRequest::Query => (handle, store.query(handle, text)),
+        ScriptRequest::Prepare => (handle, store.prepare(handle, text)),
+        ScriptRequest::PrepareBound => (store.connection_of(handle), store.prepare_bound(handle)),
+        ScriptRequest::Execute => (store.connection_of(handle), store.execute(handle)),
+        ScriptRequest::NextResult => (handle, store.next_result(handle)),
+        ScriptRequest::Flush => (handle, store.flush(handle)),
+        ScriptRequest::Ended | ScriptRequest::NextEvent | ScriptRequest::Ready => return None,
     })
 }
 
 /// Answers a request while the whole thread waits: where a script cannot yield.
 pub(crate) fn answer_now(store: &Rc<RefCell<Store>>, what: i32, handle: u32, text: Option<&LuaString>) -> Answer {
     let tid = context::with(|context| context.tid).unwrap_or(0);
-    let Some(request) = Request::of(what) else { return Answer::MISUSE };
+    let Some(request) = ScriptRequest::of(what) else { return Answer::MISUSE };
     let Ok(mut store) = store.try_borrow_mut() else { return Answer::MISUSE };
     let Some((connection, mut step)) = begin(&mut store, request, handle, text, tid) else {
         return Answer::of(symbols::STOP);
     };
     loop {
         match step {
-            Step::Done(answer) => return answer,
-            Step::Wait if store.gives_up() => return Answer::MISUSE,
-            Step::Wait => step = store.wait_a_while(connection),
+            RequestProgress::Done(answer) => return answer,
+            RequestProgress::Wait if store.gives_up() => return Answer::MISUSE,
+            RequestProgress::Wait => step = store.wait_a_while(connection),
         }
     }
 }

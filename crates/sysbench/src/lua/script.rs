@@ -5,14 +5,14 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::sources::Sources;
+use super::sources::LoadedSources;
 
 /// Where sysbench's packages have their scripts.
 const DATA_DIR: &str = "/usr/share/sysbench";
 
 /// Where a script's text comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Source {
+pub(crate) enum ScriptSource {
     File(Vec<u8>),
     /// Found in `package.path`.
     Module(Vec<u8>),
@@ -24,8 +24,8 @@ pub(crate) enum Source {
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct Script {
-    pub(crate) source: Source,
+pub(crate) struct LuaScript {
+    pub(crate) source: ScriptSource,
     /// As it was typed.
     pub(crate) name: Vec<u8>,
     pub(crate) command: Option<Vec<u8>>,
@@ -40,10 +40,10 @@ pub(crate) struct Script {
     pub(crate) memory_limit_bytes: Option<usize>,
     pub(crate) luajit_command: Vec<u8>,
     /// The texts that its states have loaded.
-    pub(crate) sources: Arc<Sources>,
+    pub(crate) sources: Arc<LoadedSources>,
 }
 
-impl Script {
+impl LuaScript {
     /// The last part of the name, for messages.
     pub(crate) fn base_name(&self) -> String {
         let path = Path::new(OsStr::from_bytes(&self.name));
@@ -52,17 +52,17 @@ impl Script {
 }
 
 /// Finds a script: a file of this name, or else a module.
-pub(crate) fn find(name: &[u8], package_path: &[u8]) -> Option<Source> {
+pub(crate) fn find(name: &[u8], package_path: &[u8]) -> Option<ScriptSource> {
     let path = Path::new(OsStr::from_bytes(name));
     if std::fs::File::open(path).is_ok() && !path.is_dir() {
-        return Some(Source::File(name.to_vec()));
+        return Some(ScriptSource::File(name.to_vec()));
     }
     let file_name: Vec<u8> = name.iter().map(|byte| if *byte == b'.' { b'/' } else { *byte }).collect();
     let is_there = package_path.split(|byte| *byte == b';').any(|template| {
         let parts: Vec<&[u8]> = template.split(|byte| *byte == b'?').collect();
         PathBuf::from(OsStr::from_bytes(&parts.join(&file_name[..]))).is_file()
     });
-    is_there.then(|| Source::Module(name.to_vec()))
+    is_there.then(|| ScriptSource::Module(name.to_vec()))
 }
 
 /// `package.path`: `LUA_PATH`, in which `;;` stands for the default, or the default.
@@ -124,9 +124,9 @@ mod tests {
         let file = dir.path().join("some.lua");
         std::fs::write(&file, "").unwrap();
         let path = format!("{}/?.lua", dir.path().display()).into_bytes();
-        assert_eq!(find(b"some", &path), Some(Source::Module(b"some".to_vec())));
+        assert_eq!(find(b"some", &path), Some(ScriptSource::Module(b"some".to_vec())));
         let name = file.to_str().unwrap().as_bytes();
-        assert_eq!(find(name, &path), Some(Source::File(name.to_vec())));
+        assert_eq!(find(name, &path), Some(ScriptSource::File(name.to_vec())));
         assert_eq!(find(b"none", &path), None);
     }
 }

@@ -91,20 +91,20 @@ zeroed!(DriverShape, ConnectionShape, StatementShape, ResultShape);
 
 /// The place of one structure, which is there as long as anybody knows it. It is written and read by the thread that owns
 /// the Lua state alone.
-pub(crate) struct Shape<T>(Rc<Place<T>>);
+pub(crate) struct LuaStructure<T>(Rc<StructurePlace<T>>);
 
-struct Place<T> {
+struct StructurePlace<T> {
     is_in_use: Cell<bool>,
     structure: UnsafeCell<T>,
 }
 
-impl<T> Clone for Shape<T> {
+impl<T> Clone for LuaStructure<T> {
     fn clone(&self) -> Self {
         Self(Rc::clone(&self.0))
     }
 }
 
-impl<T> Shape<T> {
+impl<T> LuaStructure<T> {
     pub(crate) fn address(&self) -> *mut T {
         self.0.structure.get()
     }
@@ -127,8 +127,8 @@ impl<T> Shape<T> {
 /// Places for structures of one kind.
 pub(crate) struct Shapes<T> {
     /// Scripts may have the address of each.
-    all: Vec<Shape<T>>,
-    free: Vec<Shape<T>>,
+    all: Vec<LuaStructure<T>>,
+    free: Vec<LuaStructure<T>>,
 }
 
 impl<T: Default> Shapes<T> {
@@ -137,19 +137,19 @@ impl<T: Default> Shapes<T> {
     }
 
     /// A place with a fresh structure.
-    pub(crate) fn take(&mut self) -> Shape<T> {
+    pub(crate) fn take(&mut self) -> LuaStructure<T> {
         if let Some(shape) = self.free.pop() {
             shape.with(|structure| *structure = T::default());
             return shape;
         }
-        let place = Place { is_in_use: Cell::new(false), structure: UnsafeCell::new(T::default()) };
-        let shape = Shape(Rc::new(place));
+        let place = StructurePlace { is_in_use: Cell::new(false), structure: UnsafeCell::new(T::default()) };
+        let shape = LuaStructure(Rc::new(place));
         self.all.push(shape.clone());
         shape
     }
 
     /// The object is gone: its place may be taken by the next one.
-    pub(crate) fn give_back(&mut self, shape: Shape<T>) {
+    pub(crate) fn give_back(&mut self, shape: LuaStructure<T>) {
         self.free.push(shape);
     }
 }

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use sha2::{Digest, Sha256};
 use truetps_record::ScriptText;
 
-use super::words::{Unread, Words};
+use super::words::{ScriptWords, UnreadOption};
 
 /// Texts that are recorded besides the script's own; generated ones have no end.
 const MODULES_MAX: usize = 200;
@@ -24,7 +24,7 @@ const TEXTS_BYTES_MAX: usize = 2 << 20;
 const BYTE_CODE: u8 = 0x1b;
 
 #[derive(Debug, Default)]
-pub(crate) struct Sources(Mutex<Loaded>);
+pub(crate) struct LoadedSources(Mutex<Loaded>);
 
 #[derive(Debug, Default)]
 struct Loaded {
@@ -34,10 +34,10 @@ struct Loaded {
     modules: Vec<ScriptText>,
     modules_left_out: u64,
     texts_bytes: usize,
-    words: Words,
+    words: ScriptWords,
 }
 
-impl Sources {
+impl LoadedSources {
     /// The text of a file. One with a name is read once: the script, or a module. The first of all is the script.
     ///
     /// # Errors
@@ -77,8 +77,8 @@ impl Sources {
         (loaded.script.clone().unwrap_or_default(), loaded.modules.clone(), loaded.modules_left_out)
     }
 
-    /// Of options that were given, those that no text reads: see [`Words::unread`].
-    pub(crate) fn unread(&self, given: &[(String, u32)]) -> Vec<Unread> {
+    /// Of options that were given, those that no text reads: see [`ScriptWords::unread`].
+    pub(crate) fn unread(&self, given: &[(String, u32)]) -> Vec<UnreadOption> {
         self.lock().words.unread(given)
     }
 
@@ -180,7 +180,7 @@ mod tests {
     fn the_text_that_ran_is_the_one_that_is_recorded() {
         let (_dir, write) = place();
         let path = write("a.lua", b"first");
-        let sources = Sources::default();
+        let sources = LoadedSources::default();
         assert_eq!(*sources.read(&path, Some(b"script")).unwrap(), *b"first");
         write("a.lua", b"second");
         assert_eq!(*sources.read(&path, Some(b"script")).unwrap(), *b"first", "all clients run one text");
@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn files_that_are_read_again_are_recorded_in_each_version() {
         let (_dir, write) = place();
-        let sources = Sources::default();
+        let sources = LoadedSources::default();
         sources.add_script("stdin", b"");
         for text in ["one", "one", "two"] {
             let path = write("part.lua", text.as_bytes());
@@ -207,7 +207,7 @@ mod tests {
     #[test]
     fn odd_texts_are_recorded_as_far_as_they_go() {
         let (_dir, write) = place();
-        let sources = Sources::default();
+        let sources = LoadedSources::default();
         let huge = "-- a line\n".repeat(1 << 20);
         sources.read(&write("huge.lua", huge.as_bytes()), Some(b"script")).unwrap();
         sources.read(&write("latin.lua", b"-- \xe9t\xe9\n"), Some(b"latin")).unwrap();
@@ -230,9 +230,9 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_is_said_as_lua_does() {
-        let problem = Sources::default().read(b"/no/such.lua", Some(b"script")).unwrap_err();
+        let problem = LoadedSources::default().read(b"/no/such.lua", Some(b"script")).unwrap_err();
         assert_eq!(problem, "cannot open /no/such.lua: No such file or directory");
-        let problem = Sources::default().read(b"/tmp", Some(b"script")).unwrap_err();
+        let problem = LoadedSources::default().read(b"/tmp", Some(b"script")).unwrap_err();
         assert_eq!(problem, "cannot read /tmp: Is a directory");
     }
 }

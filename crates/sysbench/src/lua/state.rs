@@ -7,13 +7,13 @@ use std::sync::Arc;
 use mlua::{Function, Lua, LuaOptions, LuaString, StdLib, Table, Thread, Value};
 
 use super::declared::{Declaration, read_declared};
-use super::request::Request;
-use super::script::Script;
-use super::sources::Sources;
+use super::request::ScriptRequest;
+use super::script::LuaScript;
+use super::sources::LoadedSources;
 use super::symbols;
-use crate::options::{self, LuaIsolation, Options};
-use crate::output::{Level, Log};
-use crate::run::Run;
+use crate::options::{self, LuaIsolation, SysbenchOptions};
+use crate::output::{MessageLevel, MessageLog};
+use crate::run::CommandRun;
 use crate::sql::{Answer, Binds, Store};
 
 const PRELUDE: &str = include_str!("prelude/prelude.lua");
@@ -54,24 +54,24 @@ pub(crate) enum Role {
 }
 
 /// Shows what was declared: the main state alone has somebody who listens.
-pub(crate) type Declared = Rc<RefCell<Vec<Declaration>>>;
+pub(crate) type DeclarationLog = Rc<RefCell<Vec<Declaration>>>;
 
 // Fields are dropped in this order: the state before the store, whose structures its finalisers read.
-pub(crate) struct State {
+pub(crate) struct LuaState {
     api: Table,
     host: Table,
     new_client: Function,
     start: Function,
     lua: Lua,
-    pub(crate) declared: Declared,
+    pub(crate) declared: DeclarationLog,
     findings: Rc<RefCell<Option<String>>>,
     pub(crate) store: Rc<RefCell<Store>>,
 }
 
-impl State {
+impl LuaState {
     /// A state with all that scripts find in theirs, and none of the script yet.
     #[expect(unsafe_code, reason = "scripts use ffi and debug, which mlua calls unsafe")]
-    pub(crate) fn new(script: &Script, store: Store, log: &Arc<Log>, role: Role) -> mlua::Result<Self> {
+    pub(crate) fn new(script: &LuaScript, store: Store, log: &Arc<MessageLog>, role: Role) -> mlua::Result<Self> {
         symbols::keep();
         // `catch_rust_panics` leaves pcall as LuaJIT has it: clients yield through it.
         // SAFETY: scripts are the user's own programs, as any other program that they run.
@@ -89,7 +89,7 @@ impl State {
         }
         let run = store.run();
         let store = Rc::new(RefCell::new(store));
-        let (declared, findings) = (Declared::default(), Rc::default());
+        let (declared, findings) = (DeclarationLog::default(), Rc::default());
         let host = host_table(&lua, script, role)?;
         add_functions(&lua, &host, &store)?;
         add_sources(&lua, &host, &script.sources)?;
@@ -112,7 +112,7 @@ impl State {
     }
 
     /// What scripts are told about themselves.
-    pub(crate) fn facts(&self, script: &Script) -> mlua::Result<Table> {
+    pub(crate) fn facts(&self, script: &LuaScript) -> mlua::Result<Table> {
         let facts = self.lua.create_table()?;
         facts.set("version", script.version)?;
         facts.set("version_string", format!("sysbench {}", script.version))?;
@@ -125,9 +125,9 @@ impl State {
         facts.set("argv", argv)?;
         facts.set("has_legacy", script.has_legacy)?;
         match &script.source {
-            super::script::Source::File(path) => facts.set("path", self.lua.create_string(path)?)?,
-            super::script::Source::Module(name) => facts.set("module", self.lua.create_string(name)?)?,
-            super::script::Source::Text { name, text } => {
+            super::script::ScriptSource::File(path) => facts.set("path", self.lua.create_string(path)?)?,
+            super::script::ScriptSource::Module(name) => facts.set("module", self.lua.create_string(name)?)?,
+            super::script::ScriptSource::Text { name, text } => {
                 facts.set("source_name", *name)?;
                 facts.set("source", self.lua.create_string(text)?)?;
             }
@@ -136,20 +136,20 @@ impl State {
     }
 
     /// Values of all options, which clients get as `sysbench.opt` when the script's body has run.
-    pub(crate) fn set_options(&self, options: &Options) -> mlua::Result<()> {
+    pub(crate) fn set_options(&self, options: &SysbenchOptions) -> mlua::Result<()> {
         let table = self.lua.create_table()?;
         for (name, value) in options.export() {
             let name = self.lua.create_string(name)?;
             match &*value {
-                options::Value::Bool(value) => table.raw_set(name, *value)?,
-                options::Value::Number(value) => table.raw_set(name, *value)?,
-                options::Value::Text(text) => table.raw_set(name, self.lua.create_string(text)?)?,
-                options::Value::List(list) => {
+                options::OptionValue::Bool(value) => table.raw_set(name, *value)?,
+                options::OptionValue::Number(value) => table.raw_set(name, *value)?,
+                options::OptionValue::Text(text) => table.raw_set(name, self.lua.create_string(text)?)?,
+                options::OptionValue::List(list) => {
                     let texts =
                         list.iter().map(|text| self.lua.create_string(text)).collect::<mlua::Result<Vec<_>>>()?;
                     table.raw_set(name, texts)?;
                 }
-                options::Value::Nil => {}
+                options::OptionValue::Nil => {}
             }
         }
         self.host.set("options", table)?;
@@ -241,7 +241,7 @@ fn load_part(lua: &Lua, (name, arguments): (String, mlua::Variadic<Value>)) -> m
     lua.load(text).set_name(chunk).call(arguments)
 }
 
-fn host_table(lua: &Lua, script: &Script, role: Role) -> mlua::Result<Table> {
+fn host_table(lua: &Lua, script: &LuaScript, role: Role) -> mlua::Result<Table> {
     let host = lua.create_table()?;
     host.set("is_shared", role == Role::Shared)?;
     host.set("has_legacy", script.has_legacy)?;
@@ -249,10 +249,10 @@ fn host_table(lua: &Lua, script: &Script, role: Role) -> mlua::Result<Table> {
     host.set("package_path", lua.create_string(&script.package_path)?)?;
     host.set("package_cpath", lua.create_string(&script.package_cpath)?)?;
     host.set("percentile", 95)?;
-    host.set("first_request", Request::FIRST)?;
-    host.set("last_request", Request::LAST)?;
+    host.set("first_request", ScriptRequest::FIRST)?;
+    host.set("last_request", ScriptRequest::LAST)?;
     let requests = lua.create_table()?;
-    for (name, request) in Request::ALL {
+    for (name, request) in ScriptRequest::ALL {
         requests.set(name, request as i32)?;
     }
     host.set("requests", requests)?;
@@ -272,14 +272,14 @@ fn host_table(lua: &Lua, script: &Script, role: Role) -> mlua::Result<Table> {
     Ok(host)
 }
 
-type Shared = Rc<RefCell<Store>>;
+type SharedStore = Rc<RefCell<Store>>;
 
 /// The store, for one call. A finaliser of a script may run while it is in use.
-fn free(store: &Shared) -> mlua::Result<std::cell::RefMut<'_, Store>> {
+fn free(store: &SharedStore) -> mlua::Result<std::cell::RefMut<'_, Store>> {
     store.try_borrow_mut().map_err(|_| mlua::Error::runtime("the database is in use: not inside of a finaliser"))
 }
 
-fn add_functions(lua: &Lua, host: &Table, store: &Shared) -> mlua::Result<()> {
+fn add_functions(lua: &Lua, host: &Table, store: &SharedStore) -> mlua::Result<()> {
     let with = |name: &str, f: fn(&mut Store, u32) -> bool| {
         let store = Rc::clone(store);
         host.set(
@@ -325,7 +325,7 @@ fn add_functions(lua: &Lua, host: &Table, store: &Shared) -> mlua::Result<()> {
 }
 
 /// `read_source(path, name)`: the text of a file, or nil and what is wrong; `note_module(name, path)`.
-fn add_sources(lua: &Lua, host: &Table, sources: &Arc<Sources>) -> mlua::Result<()> {
+fn add_sources(lua: &Lua, host: &Table, sources: &Arc<LoadedSources>) -> mlua::Result<()> {
     let of = Arc::clone(sources);
     let read = move |lua: &Lua, (path, name): (LuaString, Option<LuaString>)| match of
         .read(&path.as_bytes(), name.as_ref().map(LuaString::as_bytes).as_deref())
@@ -343,14 +343,14 @@ fn add_sources(lua: &Lua, host: &Table, sources: &Arc<Sources>) -> mlua::Result<
 }
 
 #[expect(unsafe_code, reason = "the address of an array that sql.lua has made for this call")]
-fn bind(store: &Shared, number: u32, address: f64, count: usize) -> mlua::Result<bool> {
+fn bind(store: &SharedStore, number: u32, address: f64, count: usize) -> mlua::Result<bool> {
     // SAFETY: `sql.lua` gives the address of an array of `count` descriptions, and keeps the buffers alive as long as
     // the statement or until it binds it again.
     let binds = unsafe { Binds::read(address as usize, count) };
     Ok(free(store)?.bind(number, binds))
 }
 
-fn fetch_row(lua: &Lua, store: &Shared, handle: u32) -> mlua::Result<Option<Table>> {
+fn fetch_row(lua: &Lua, store: &SharedStore, handle: u32) -> mlua::Result<Option<Table>> {
     let mut store = free(store)?;
     let row = store.next_row(handle, |columns, values| {
         let row = lua.create_table_with_capacity(columns as usize, 0)?;
@@ -365,7 +365,7 @@ fn fetch_row(lua: &Lua, store: &Shared, handle: u32) -> mlua::Result<Option<Tabl
     row.transpose()
 }
 
-fn add_declarations(lua: &Lua, host: &Table, declared: &Declared, log: &Arc<Log>) -> mlua::Result<()> {
+fn add_declarations(lua: &Lua, host: &Table, declared: &DeclarationLog, log: &Arc<MessageLog>) -> mlua::Result<()> {
     let list = Rc::clone(declared);
     let declare = move |_: &Lua, options: Table| {
         *list.borrow_mut() = read_declared(&options)?;
@@ -380,8 +380,8 @@ fn add_declarations(lua: &Lua, host: &Table, declared: &Declared, log: &Arc<Log>
     host.set("print_options", lua.create_function(print)?)?;
     let log = Arc::clone(log_of_complaints);
     let complain = move |_: &Lua, (function, problem): (String, LuaString)| {
-        let failure = crate::run::Failure { function, problem: problem.to_string_lossy() };
-        log.text(Level::Fatal, &failure.line());
+        let failure = crate::run::ProcedureFailure { function, problem: problem.to_string_lossy() };
+        log.text(MessageLevel::Fatal, &failure.line());
         Ok(())
     };
     host.set("complain", lua.create_function(complain)?)
@@ -392,7 +392,7 @@ fn add_findings(
     lua: &Lua,
     host: &Table,
     findings: &Rc<RefCell<Option<String>>>,
-    shared_by: Option<&Arc<Run>>,
+    shared_by: Option<&Arc<CommandRun>>,
 ) -> mlua::Result<()> {
     let (found, run) = (Rc::clone(findings), shared_by.cloned());
     let finds = move |_: &Lua, text: LuaString| {
@@ -412,7 +412,7 @@ fn add_findings(
 
 /// Clients share a state that would have had one each, had the script's body done this. Who has asked for shared states
 /// gets them without a word.
-fn tell_late(run: &Run, found: &str) {
+fn tell_late(run: &CommandRun, found: &str) {
     if run.settings.ours.lua_isolation != LuaIsolation::Auto {
         return;
     }
@@ -421,7 +421,7 @@ fn tell_late(run: &Run, found: &str) {
          (--lua-isolation=client gives each client its own)"
     );
     if run.note(text.clone()) {
-        run.log.text(Level::Warning, &text);
+        run.log.text(MessageLevel::Warning, &text);
     }
 }
 

@@ -8,12 +8,12 @@ use std::ffi::{CStr, c_char, c_double, c_int};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::context::{self, Context, Turn};
+use super::context::{self, Context, EventTurn};
 use super::released::{self, Released};
 use super::shapes::{ConnectionShape, StatementShape};
 use crate::output::LogHistogram;
 use crate::rand;
-use crate::run::Next;
+use crate::run::NextEvent;
 
 /// Longest text that `sb_rand_varstr` makes; there is no buffer of that size.
 const TEXT_BYTES_MAX: u32 = 1 << 30;
@@ -104,15 +104,15 @@ pub(crate) unsafe extern "C" fn sb_rand_varstr(out: *mut c_char, length_min: u32
 /// Whether there is another event, for scripts with a `thread_run` of their own. It waits until the event is due.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn sb_more_events(_tid: c_int) -> bool {
-    let turn = || context::with(Context::next).unwrap_or(Next::Stop(crate::run::Why::Ended));
+    let turn = || context::with(Context::next).unwrap_or(NextEvent::Stop(crate::run::StopReason::Ended));
     loop {
         match turn() {
-            Next::Stop(_) => return false,
-            Next::Go { start_ns } => {
+            NextEvent::Stop(_) => return false,
+            NextEvent::Go { start_ns } => {
                 context::with(|context| context.start_ns.set(start_ns));
                 return true;
             }
-            Next::Wait { due_ns } => {
+            NextEvent::Wait { due_ns } => {
                 let now_ns = context::with(|context| context.run.control.now_ns()).unwrap_or(due_ns);
                 // In pieces, so that the end of the run is seen.
                 let wait = Duration::from_nanos(due_ns.saturating_sub(now_ns)).min(Duration::from_millis(50));
@@ -137,7 +137,7 @@ pub(crate) extern "C" fn sb_event_stop(_tid: c_int) {
     context::with(Context::end_event);
 }
 
-fn with_slot<R>(tid: c_int, f: impl FnOnce(&crate::run::Slot) -> R) -> Option<R> {
+fn with_slot<R>(tid: c_int, f: impl FnOnce(&crate::run::ClientCounters) -> R) -> Option<R> {
     let tid = u32::try_from(tid).ok()?;
     context::with(|context| f(context.run.board.slot(tid)))
 }
@@ -214,9 +214,9 @@ pub(crate) unsafe extern "C" fn sb_histogram_print(histogram: *mut ScriptHistogr
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn truetps_next_event(_tid: c_int) -> c_int {
     match context::with(Context::next_event) {
-        None | Some(Turn::Stop) => STOP,
-        Some(Turn::Go) => GO,
-        Some(Turn::Wait { .. } | Turn::Pass) => LATER,
+        None | Some(EventTurn::Stop) => STOP,
+        Some(EventTurn::Go) => GO,
+        Some(EventTurn::Wait { .. } | EventTurn::Pass) => LATER,
     }
 }
 

@@ -11,9 +11,9 @@ pub(super) enum Token<'a> {
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Tokens<'a>(&'a [u8]);
+pub(super) struct LuaTokens<'a>(&'a [u8]);
 
-impl<'a> Tokens<'a> {
+impl<'a> LuaTokens<'a> {
     pub(super) fn of(text: &'a [u8]) -> Self {
         Self(text)
     }
@@ -25,7 +25,7 @@ impl<'a> Tokens<'a> {
     }
 }
 
-impl<'a> Iterator for Tokens<'a> {
+impl<'a> Iterator for LuaTokens<'a> {
     type Item = Token<'a>;
 
     fn next(&mut self) -> Option<Token<'a>> {
@@ -120,9 +120,9 @@ mod tests {
             Literal(b"i"),
             Word(b"j"),
         ];
-        assert_eq!(Tokens::of(text.as_bytes()).collect::<Vec<_>>(), expect);
+        assert_eq!(LuaTokens::of(text.as_bytes()).collect::<Vec<_>>(), expect);
         for end in ["\"a\\", "'", "[[", "[==", "--[", "\\"] {
-            assert!(Tokens::of(end.as_bytes()).count() <= 4, "{end}");
+            assert!(LuaTokens::of(end.as_bytes()).count() <= 4, "{end}");
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use truetps_record::near_matches;
 
-use super::tokens::{Token, Tokens, words};
+use super::tokens::{LuaTokens, Token, words};
 
 /// A text beyond this is not looked at.
 const TEXT_BYTES_MAX: usize = 1 << 20;
@@ -25,7 +25,7 @@ const WAYS_TO_ANY_NAME: [&[u8]; 10] = [
 
 /// Names, with how often they occur outside of comments.
 #[derive(Debug, Default)]
-pub(super) struct Words {
+pub(super) struct ScriptWords {
     counts: BTreeMap<String, u32>,
     /// Names that are called or defined as functions.
     functions: Vec<String>,
@@ -35,20 +35,20 @@ pub(super) struct Words {
 
 /// An option that was given, and that the script never reads.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Unread {
+pub(crate) struct UnreadOption {
     pub(crate) name: String,
     /// A name in the script that is like it.
     pub(crate) near: Option<String>,
 }
 
-impl Words {
+impl ScriptWords {
     /// `None`: a library, or byte code.
     pub(super) fn add(&mut self, text: Option<&[u8]>) {
         let Some(text) = text.filter(|text| text.len() <= TEXT_BYTES_MAX) else {
             self.is_opaque = true;
             return;
         };
-        let mut tokens = Tokens::of(text);
+        let mut tokens = LuaTokens::of(text);
         // The two before: `opt` and `.` in `sysbench.opt.debug`.
         let mut before = [None, None];
         while let Some(token) = tokens.next() {
@@ -74,7 +74,7 @@ impl Words {
 
     /// Of options that were given, those that are never read. `occurs` says how often a name occurs without being read:
     /// once, where the script declares it.
-    pub(super) fn unread(&self, given: &[(String, u32)]) -> Vec<Unread> {
+    pub(super) fn unread(&self, given: &[(String, u32)]) -> Vec<UnreadOption> {
         if self.is_opaque {
             return Vec::new();
         }
@@ -82,7 +82,7 @@ impl Words {
         let unread = given.iter().filter(|(name, declared)| count(name) <= *declared);
         // One that the script declares is spelled as it should be.
         let near = |name: &str, declared: u32| if declared == 0 { self.near(name) } else { None };
-        unread.map(|(name, declared)| Unread { name: name.clone(), near: near(name, *declared) }).collect()
+        unread.map(|(name, declared)| UnreadOption { name: name.clone(), near: near(name, *declared) }).collect()
     }
 
     /// A name that has this one in it, `oltp_table_size` for `table_size`, or else one that is spelled alike.
@@ -104,8 +104,8 @@ impl Words {
 
 /// Whether a word gives a script options by names that are not in its text: `sysbench.opt`, `sysbench` and `_G` do where
 /// no field follows.
-fn is_way_to_any_name(word: &[u8], before: [Option<Token<'_>>; 2], after: &Tokens<'_>) -> bool {
-    let is_field = |after: &mut Tokens<'_>| {
+fn is_way_to_any_name(word: &[u8], before: [Option<Token<'_>>; 2], after: &LuaTokens<'_>) -> bool {
+    let is_field = |after: &mut LuaTokens<'_>| {
         after.next() == Some(Token::Sign(b'.')) && matches!(after.next(), Some(Token::Word(_)))
     };
     let mut after = after.clone();
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     fn unread(text: &str, given: &[(&str, u32)]) -> Vec<(String, Option<String>)> {
-        let mut words = Words::default();
+        let mut words = ScriptWords::default();
         words.add(Some(text.as_bytes()));
         let given: Vec<_> = given.iter().map(|(name, declared)| ((*name).to_owned(), *declared)).collect();
         words.unread(&given).into_iter().map(|one| (one.name, one.near)).collect()
@@ -173,7 +173,7 @@ mod tests {
         ] {
             assert!(unread(text, &[("x", 0)]).is_empty(), "{text}");
         }
-        let mut words = Words::default();
+        let mut words = ScriptWords::default();
         words.add(None);
         assert!(words.unread(&[("x".to_owned(), 0)]).is_empty());
     }

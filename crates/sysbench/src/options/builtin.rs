@@ -2,13 +2,13 @@
 //!
 //! Names, types and defaults are sysbench's, as a command line has to find them; descriptions are our own.
 
-use super::Kind::{self, Bool, Double, File, Int, List, Size, String};
-use super::{Compat, Group, OptionSpec};
+use super::OptionType::{self, Bool, Double, File, Int, List, Size, String};
+use super::{OptionGroup, OptionSpec, SysbenchRelease};
 
 /// Name, type, default, description.
-type Row = (&'static str, Kind, Option<&'static str>, &'static str);
+type BuiltinOption = (&'static str, OptionType, Option<&'static str>, &'static str);
 
-const GENERAL: [Row; 20] = [
+const GENERAL: [BuiltinOption; 20] = [
     ("threads", Int, Some("1"), "clients that run events at the same time"),
     ("events", Int, Some("0"), "end after so many events in all; 0 is no limit"),
     ("time", Int, Some("10"), "end after so many seconds; 0 is no limit"),
@@ -41,7 +41,7 @@ const GENERAL: [Row; 20] = [
     ("num-threads", Int, Some("1"), "old name of --threads"),
 ];
 
-const RAND: [Row; 7] = [
+const RAND: [BuiltinOption; 7] = [
     ("rand-type", String, None, "how sysbench.rand.default() chooses {uniform, gaussian, special, pareto, zipfian}"),
     ("rand-seed", Int, Some("0"), "start of the random numbers; 0 takes the time of day"),
     ("rand-spec-iter", Int, Some("12"), "numbers that one of 'special' or 'gaussian' is the mean of"),
@@ -51,20 +51,20 @@ const RAND: [Row; 7] = [
     ("rand-zipfian-exp", Double, Some("0.8"), "the exponent of 'zipfian'"),
 ];
 
-const LOG: [Row; 1] = [("verbosity", Int, Some("3"), "how much is said {0: what is fatal, 5: everything}")];
+const LOG: [BuiltinOption; 1] = [("verbosity", Int, Some("3"), "how much is said {0: what is fatal, 5: everything}")];
 
-const LATENCY: [Row; 2] = [
+const LATENCY: [BuiltinOption; 2] = [
     ("percentile", Int, Some("95"), "percentile of the latency that is reported (1-100); 0 is none"),
     ("histogram", Bool, Some("off"), "print how the latency is distributed"),
 ];
 
-const DATABASE: [Row; 3] = [
+const DATABASE: [BuiltinOption; 3] = [
     ("db-driver", String, Some("mysql"), "the server's protocol {mysql, pgsql}"),
     ("db-ps-mode", String, Some("auto"), "whether statements are prepared by the server {auto, disable}"),
     ("db-debug", Bool, Some("off"), "taken, and prints nothing"),
 ];
 
-const MYSQL: [Row; 16] = [
+const MYSQL: [BuiltinOption; 16] = [
     ("mysql-host", List, Some("localhost"), "hosts; connections take them in turn"),
     ("mysql-port", List, Some("3306"), "ports; each host is tried with each"),
     ("mysql-socket", List, None, "paths of sockets, in place of hosts and ports"),
@@ -88,7 +88,7 @@ const MYSQL: [Row; 16] = [
     ("mysql-dry-run", Bool, Some("off"), "send nothing: measures the script alone"),
 ];
 
-const PGSQL: [Row; 6] = [
+const PGSQL: [BuiltinOption; 6] = [
     ("pgsql-host", String, Some("localhost"), "host, or the folder of a socket"),
     ("pgsql-port", Int, Some("5432"), "port"),
     ("pgsql-user", String, Some("sbtest"), "user"),
@@ -97,7 +97,7 @@ const PGSQL: [Row; 6] = [
     ("pgsql-sslmode", String, Some("prefer"), "TLS {disable, allow, prefer, require, verify-ca, verify-full}"),
 ];
 
-const OURS: [Row; 13] = [
+const OURS: [BuiltinOption; 13] = [
     ("compat", String, Some("1.0"), "the sysbench whose defaults are taken {1.0, 1.1}"),
     ("lua-isolation", String, Some("auto"), "a Lua state for each {worker, client}; 'auto' chooses"),
     ("workers", Int, Some("0"), "threads of the system that carry the clients; 0 chooses"),
@@ -119,27 +119,27 @@ const OURS: [Row; 13] = [
 ];
 
 /// Everything that is known before a script is read, in the order of the help page.
-pub(super) fn options(compat: Compat) -> impl Iterator<Item = (Group, OptionSpec)> {
-    let groups: [(Group, &[Row]); 8] = [
-        (Group::General, &GENERAL),
-        (Group::Rand, &RAND),
-        (Group::Log, &LOG),
-        (Group::Latency, &LATENCY),
-        (Group::Database, &DATABASE),
-        (Group::Mysql, &MYSQL),
-        (Group::Pgsql, &PGSQL),
-        (Group::Ours, &OURS),
+pub(super) fn options(compat: SysbenchRelease) -> impl Iterator<Item = (OptionGroup, OptionSpec)> {
+    let groups: [(OptionGroup, &[BuiltinOption]); 8] = [
+        (OptionGroup::General, &GENERAL),
+        (OptionGroup::Rand, &RAND),
+        (OptionGroup::Log, &LOG),
+        (OptionGroup::Latency, &LATENCY),
+        (OptionGroup::Database, &DATABASE),
+        (OptionGroup::Mysql, &MYSQL),
+        (OptionGroup::Pgsql, &PGSQL),
+        (OptionGroup::Ours, &OURS),
     ];
     groups.into_iter().flat_map(move |(group, rows)| rows.iter().map(move |row| (group, spec(*row, compat))))
 }
 
-fn spec((name, kind, default, description): Row, compat: Compat) -> OptionSpec {
+fn spec((name, kind, default, description): BuiltinOption, compat: SysbenchRelease) -> OptionSpec {
     let (kind, default) = match (name, compat) {
-        ("rand-type", Compat::V1_0) => (kind, Some("special")),
-        ("rand-type", Compat::V1_1) => (kind, Some("uniform")),
+        ("rand-type", SysbenchRelease::V1_0) => (kind, Some("special")),
+        ("rand-type", SysbenchRelease::V1_1) => (kind, Some("uniform")),
         // Scripts see a boolean in one and the mode's name in the other.
-        ("mysql-ssl", Compat::V1_0) => (Bool, Some("off")),
-        ("mysql-ssl", Compat::V1_1) => (kind, Some("disabled")),
+        ("mysql-ssl", SysbenchRelease::V1_0) => (Bool, Some("off")),
+        ("mysql-ssl", SysbenchRelease::V1_1) => (kind, Some("disabled")),
         _ => (kind, default),
     };
     OptionSpec::new(name, description, default.map(str::as_bytes), kind)

@@ -3,7 +3,7 @@
 /// `--compat=1.0|1.1`. Options of both are known in either, the old names that 1.1 has dropped among them; it decides
 /// defaults and what is done with unknown names.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum Compat {
+pub(crate) enum SysbenchRelease {
     /// 1.0.20, the last release: `--rand-type` is `special`, `--mysql-ssl` a switch, and a script that declares no
     /// options gets unknown ones as texts.
     #[default]
@@ -12,7 +12,7 @@ pub(crate) enum Compat {
     V1_1,
 }
 
-impl Compat {
+impl SysbenchRelease {
     /// None for a text that is neither version.
     pub(super) fn from_text(text: &[u8]) -> Option<Self> {
         match text {

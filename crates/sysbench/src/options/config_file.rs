@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::given::{Entry, Given, Origin};
+use super::given::{GivenOption, GivenOptions, Origin};
 
 /// Reads lines of `name = value`.
 ///
@@ -12,8 +12,8 @@ use super::given::{Entry, Given, Origin};
 /// This is wider than sysbench, which keeps the blanks around `=` in names and values and loses what a test declares
 /// later (its issues 228 and 498): here every option can stand in the file, the test's own among them, and what is on
 /// the command line goes first, wherever `--config-file` stands there.
-pub(super) fn read(file: &[u8]) -> Given {
-    let mut given = Given::default();
+pub(super) fn read(file: &[u8]) -> GivenOptions {
+    let mut given = GivenOptions::default();
     for line in file.split(|byte| *byte == b'\n') {
         let line = without_comment(line).trim_ascii();
         if line.is_empty() {
@@ -22,7 +22,7 @@ pub(super) fn read(file: &[u8]) -> Given {
         let (name, text) = super::given::name_and_text(line);
         let name = name.trim_ascii();
         let name = name.strip_prefix(b"--").unwrap_or(name).to_vec();
-        given.put(Entry { name, text: text.map(|text| unquoted(text.trim_ascii())), origin: Origin::ConfigFile });
+        given.put(GivenOption { name, text: text.map(|text| unquoted(text.trim_ascii())), origin: Origin::ConfigFile });
     }
     given
 }

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use super::lookup::Lookup;
-use super::{Compat, Refusal, key, number, value};
+use super::{OptionRefusal, SysbenchRelease, key, number, value};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PsMode {
@@ -23,11 +23,11 @@ pub(crate) struct DatabaseSettings {
 }
 
 impl DatabaseSettings {
-    pub(super) fn read(lookup: &Lookup<'_>) -> Result<Self, Refusal> {
+    pub(super) fn read(lookup: &Lookup<'_>) -> Result<Self, OptionRefusal> {
         let ps_mode = match lookup.bytes("db-ps-mode") {
             b"auto" => PsMode::Auto,
             b"disable" => PsMode::Disable,
-            other => return Err(Refusal::fatal([b"Invalid value for db-ps-mode: ", other].concat())),
+            other => return Err(OptionRefusal::fatal([b"Invalid value for db-ps-mode: ", other].concat())),
         };
         Ok(Self { driver: lookup.bytes("db-driver").to_vec(), ps_mode })
     }
@@ -74,7 +74,7 @@ pub(crate) enum PgSslMode {
 
 /// Errors after which an event is started again.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Ignored<T> {
+pub(crate) enum IgnoredErrors<T> {
     All,
     These(Vec<T>),
 }
@@ -107,16 +107,16 @@ pub(crate) struct MysqlSettings {
     pub(crate) ssl_cipher: Vec<u8>,
     pub(crate) compression: bool,
     /// Numbers of errors.
-    pub(crate) ignore_errors: Ignored<u16>,
+    pub(crate) ignore_errors: IgnoredErrors<u16>,
     pub(crate) dry_run: bool,
 }
 
 impl MysqlSettings {
-    pub(super) fn read(lookup: &Lookup<'_>, compat: Compat) -> Result<Self, Refusal> {
+    pub(super) fn read(lookup: &Lookup<'_>, compat: SysbenchRelease) -> Result<Self, OptionRefusal> {
         let texts = |name| lookup.list(name).into_iter().map(|text| String::from_utf8_lossy(&text).into_owned());
         let hosts: Vec<_> = texts("mysql-host").collect();
         if hosts.is_empty() {
-            return Err(Refusal::fatal("No MySQL hosts specified, aborting"));
+            return Err(OptionRefusal::fatal("No MySQL hosts specified, aborting"));
         }
         let mut ports =
             lookup.list("mysql-port").iter().map(|text| port("mysql_port", text)).collect::<Result<Vec<_>, _>>()?;
@@ -132,7 +132,7 @@ impl MysqlSettings {
             password: lookup.bytes("mysql-password").to_vec(),
             db: lookup.bytes("mysql-db").to_vec(),
             ssl,
-            ssl_files: ssl_files(lookup, is_switched_on && compat == Compat::V1_0),
+            ssl_files: ssl_files(lookup, is_switched_on && compat == SysbenchRelease::V1_0),
             ssl_cipher: lookup.bytes("mysql-ssl-cipher").to_vec(),
             compression: lookup.switch("mysql-compression"),
             ignore_errors: ignored(&lookup.list("mysql-ignore-errors"), |text| {
@@ -153,11 +153,11 @@ pub(crate) struct PgsqlSettings {
     pub(crate) db: Vec<u8>,
     pub(crate) ssl: PgSslMode,
     /// States of five characters, in capitals.
-    pub(crate) ignore_errors: Ignored<String>,
+    pub(crate) ignore_errors: IgnoredErrors<String>,
 }
 
 impl PgsqlSettings {
-    pub(super) fn read(lookup: &Lookup<'_>) -> Result<Self, Refusal> {
+    pub(super) fn read(lookup: &Lookup<'_>) -> Result<Self, OptionRefusal> {
         let ssl = match lookup.bytes("pgsql-sslmode") {
             b"disable" => PgSslMode::Disable,
             b"allow" => PgSslMode::Allow,
@@ -167,7 +167,7 @@ impl PgsqlSettings {
             b"verify-full" => PgSslMode::VerifyFull,
             other => {
                 let right = "disable, allow, prefer, require, verify-ca or verify-full";
-                return Err(Refusal::invalid_choice(b"pgsql_sslmode", other, right));
+                return Err(OptionRefusal::invalid_choice(b"pgsql_sslmode", other, right));
             }
         };
         let state = |text: &[u8]| {
@@ -187,7 +187,7 @@ impl PgsqlSettings {
 }
 
 /// The mode, and whether it was switched on without a mode.
-fn mysql_ssl(lookup: &Lookup<'_>) -> Result<(SslMode, bool), Refusal> {
+fn mysql_ssl(lookup: &Lookup<'_>) -> Result<(SslMode, bool), OptionRefusal> {
     let Some(text) = lookup.text("mysql-ssl") else { return Ok((SslMode::Required, true)) };
     match value::switch(text) {
         Some(true) => return Ok((SslMode::Required, true)),
@@ -195,7 +195,7 @@ fn mysql_ssl(lookup: &Lookup<'_>) -> Result<(SslMode, bool), Refusal> {
         None => {}
     }
     let right = "disabled, preferred, required, verify_ca or verify_identity";
-    let mode = SslMode::from_text(text).ok_or_else(|| Refusal::invalid_choice(b"mysql_ssl", text, right))?;
+    let mode = SslMode::from_text(text).ok_or_else(|| OptionRefusal::invalid_choice(b"mysql_ssl", text, right))?;
     Ok((mode, false))
 }
 
@@ -210,17 +210,17 @@ fn ssl_files(lookup: &Lookup<'_>, may_assume: bool) -> SslFiles {
     SslFiles { key, cert, ca, are_assumed: false }
 }
 
-fn port(key: &str, text: &[u8]) -> Result<u16, Refusal> {
+fn port(key: &str, text: &[u8]) -> Result<u16, OptionRefusal> {
     let number = number::int(text).and_then(|number| u16::try_from(number).ok());
-    number.ok_or_else(|| Refusal::invalid_value(key.as_bytes(), text))
+    number.ok_or_else(|| OptionRefusal::invalid_value(key.as_bytes(), text))
 }
 
 /// What is no error is left out: `none` is a list without any.
-fn ignored<T>(texts: &[Vec<u8>], one: impl Fn(&[u8]) -> Option<T>) -> Ignored<T> {
+fn ignored<T>(texts: &[Vec<u8>], one: impl Fn(&[u8]) -> Option<T>) -> IgnoredErrors<T> {
     if texts.iter().any(|text| text == b"all") {
-        return Ignored::All;
+        return IgnoredErrors::All;
     }
-    Ignored::These(texts.iter().filter_map(|text| one(text)).collect())
+    IgnoredErrors::These(texts.iter().filter_map(|text| one(text)).collect())
 }
 
 fn path_of(path: &[u8]) -> PathBuf {

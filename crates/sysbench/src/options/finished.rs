@@ -3,11 +3,12 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::given::{Given, Origin};
+use super::given::{GivenOptions, Origin};
 use super::lookup::Lookup;
-use super::value::{self, BadText, Value};
+use super::value::{self, BadText, OptionValue};
 use super::{
-    Compat, DatabaseSettings, Group, MysqlSettings, Notice, OptionSpec, PgsqlSettings, Refusal, Registry, Settings, key,
+    DatabaseSettings, MysqlSettings, Notice, OptionGroup, OptionRefusal, OptionSpec, PgsqlSettings, Registry,
+    RunSettings, SysbenchRelease, key,
 };
 
 /// Every option with its value.
@@ -15,40 +16,40 @@ use super::{
 /// Getters find names with `-` and with `_`. Each is None where there is no such option, or it is of a type that has no
 /// such value.
 #[derive(Debug, Clone)]
-pub(crate) struct Options {
-    compat: Compat,
+pub(crate) struct SysbenchOptions {
+    compat: SysbenchRelease,
     registry: Registry,
-    given: Given,
-    values: BTreeMap<Vec<u8>, Value>,
-    settings: Settings,
+    given: GivenOptions,
+    values: BTreeMap<Vec<u8>, OptionValue>,
+    settings: RunSettings,
     notices: Vec<Notice>,
     /// The script declares none: it is of the old kind, and sees whatever was typed.
     script_has_none: bool,
 }
 
-impl Options {
+impl SysbenchOptions {
     /// `strict`: wrong values of our own options are refused, and not passed over.
     pub(super) fn new(
-        compat: Compat,
+        compat: SysbenchRelease,
         registry: Registry,
-        given: Given,
+        given: GivenOptions,
         said: &[Notice],
         script_has_none: bool,
         strict: bool,
-    ) -> Result<Self, Refusal> {
+    ) -> Result<Self, OptionRefusal> {
         let values = read_all(&registry, &given, strict)?;
         let lookup = Lookup { registry: &registry, given: &given, strict };
-        let (settings, mut notices) = Settings::read(&lookup)?;
+        let (settings, mut notices) = RunSettings::read(&lookup)?;
         notices.retain(|notice| !said.contains(notice));
         Ok(Self { compat, registry, given, values, settings, notices, script_has_none })
     }
 
-    pub(crate) fn compat(&self) -> Compat {
+    pub(crate) fn compat(&self) -> SysbenchRelease {
         self.compat
     }
 
     /// What the host runs by, with defaults of the script in it.
-    pub(crate) fn settings(&self) -> &Settings {
+    pub(crate) fn settings(&self) -> &RunSettings {
         &self.settings
     }
 
@@ -62,7 +63,7 @@ impl Options {
     /// # Errors
     ///
     /// A driver or a mode that is none. To be asked for when a script wants a driver: others never name one.
-    pub(crate) fn database(&self) -> Result<DatabaseSettings, Refusal> {
+    pub(crate) fn database(&self) -> Result<DatabaseSettings, OptionRefusal> {
         DatabaseSettings::read(&self.lookup())
     }
 
@@ -71,7 +72,7 @@ impl Options {
     /// # Errors
     ///
     /// A port or a mode of TLS that is none.
-    pub(crate) fn mysql(&self) -> Result<MysqlSettings, Refusal> {
+    pub(crate) fn mysql(&self) -> Result<MysqlSettings, OptionRefusal> {
         MysqlSettings::read(&self.lookup(), self.compat)
     }
 
@@ -80,29 +81,29 @@ impl Options {
     /// # Errors
     ///
     /// A port or a mode of TLS that is none.
-    pub(crate) fn pgsql(&self) -> Result<PgsqlSettings, Refusal> {
+    pub(crate) fn pgsql(&self) -> Result<PgsqlSettings, OptionRefusal> {
         PgsqlSettings::read(&self.lookup())
     }
 
-    pub(crate) fn value(&self, name: &str) -> Option<&Value> {
+    pub(crate) fn value(&self, name: &str) -> Option<&OptionValue> {
         self.values.get(&key(name.as_bytes()))
     }
 
     pub(crate) fn bytes(&self, name: &str) -> Option<&[u8]> {
-        if let Value::Text(text) = self.value(name)? { Some(text) } else { None }
+        if let OptionValue::Text(text) = self.value(name)? { Some(text) } else { None }
     }
 
     /// What stands in `sysbench.opt`: names with `_`, in order, with their values.
     ///
     /// Our own options are not in it: sysbench has none of these names, and scripts that declare none get all options
     /// as globals, where `format` or `runs` may be something else. Such a script sees one that was typed, as a text.
-    pub(crate) fn export(&self) -> impl Iterator<Item = (&[u8], Cow<'_, Value>)> {
+    pub(crate) fn export(&self) -> impl Iterator<Item = (&[u8], Cow<'_, OptionValue>)> {
         self.values.iter().filter_map(|(name, value)| {
-            if self.registry.get(name)?.group != Group::Ours {
+            if self.registry.get(name)?.group != OptionGroup::Ours {
                 return Some((name.as_slice(), Cow::Borrowed(value)));
             }
             let entry = self.given.get(name).filter(|entry| entry.origin == Origin::CommandLine)?;
-            let text = Value::Text(entry.text.clone().unwrap_or_default());
+            let text = OptionValue::Text(entry.text.clone().unwrap_or_default());
             self.script_has_none.then_some((name.as_slice(), Cow::Owned(text)))
         })
     }
@@ -118,8 +119,8 @@ impl Options {
         let group = |name: &Vec<u8>| self.registry.get(name).map(|spec| spec.group);
         let given = self.values.keys().filter(|name| self.given.get(name).is_some());
         let of_script = given.filter_map(|name| match group(name)? {
-            Group::Script => Some((String::from_utf8_lossy(name).into_owned(), 1)),
-            Group::Unknown => Some((String::from_utf8_lossy(name).into_owned(), 0)),
+            OptionGroup::Script => Some((String::from_utf8_lossy(name).into_owned(), 1)),
+            OptionGroup::Unknown => Some((String::from_utf8_lossy(name).into_owned(), 0)),
             _ => None,
         });
         of_script.collect()
@@ -132,18 +133,18 @@ impl Options {
 
 /// What tests look at.
 #[cfg(test)]
-impl Options {
+impl SysbenchOptions {
     pub(crate) fn registry(&self) -> &Registry {
         &self.registry
     }
 
     /// Our own options that the script has declared as its own; their settings are defaults.
     pub(crate) fn taken(&self) -> impl Iterator<Item = &OptionSpec> {
-        self.registry.group(Group::Script).filter(|spec| self.registry.is_taken(&spec.name))
+        self.registry.group(OptionGroup::Script).filter(|spec| self.registry.is_taken(&spec.name))
     }
 
     pub(crate) fn bool(&self, name: &str) -> Option<bool> {
-        if let Value::Bool(on) = self.value(name)? { Some(*on) } else { None }
+        if let OptionValue::Bool(on) = self.value(name)? { Some(*on) } else { None }
     }
 
     /// A whole number. Parts of a number with a fraction are cut off.
@@ -158,7 +159,7 @@ impl Options {
     }
 
     pub(crate) fn double(&self, name: &str) -> Option<f64> {
-        if let Value::Number(number) = self.value(name)? { Some(*number) } else { None }
+        if let OptionValue::Number(number) = self.value(name)? { Some(*number) } else { None }
     }
 
     /// A text; bytes that are no UTF-8 are replaced.
@@ -167,7 +168,7 @@ impl Options {
     }
 
     pub(crate) fn list(&self, name: &str) -> Option<&[Vec<u8>]> {
-        if let Value::List(list) = self.value(name)? { Some(list) } else { None }
+        if let OptionValue::List(list) = self.value(name)? { Some(list) } else { None }
     }
 
     /// The text that the value was read from, of any type: what was given, or the default. Empty where there is none.
@@ -188,12 +189,16 @@ impl Options {
 
 /// Values in sysbench's order, for the first refusal to be the same: what is known from the start, then the script's by
 /// name. Unless `strict`, a wrong value of an option of ours leaves it out: the script may declare that name.
-fn read_all(registry: &Registry, given: &Given, strict: bool) -> Result<BTreeMap<Vec<u8>, Value>, Refusal> {
-    let is_script = |group| matches!(group, Group::Script | Group::Unknown);
+fn read_all(
+    registry: &Registry,
+    given: &GivenOptions,
+    strict: bool,
+) -> Result<BTreeMap<Vec<u8>, OptionValue>, OptionRefusal> {
+    let is_script = |group| matches!(group, OptionGroup::Script | OptionGroup::Unknown);
     let mut values = BTreeMap::new();
     for one in registry.iter().filter(|one| !is_script(one.group)) {
         match read_one(&one.spec, given) {
-            Err(_) if !strict && one.group == Group::Ours => None,
+            Err(_) if !strict && one.group == OptionGroup::Ours => None,
             value => values.insert(one.spec.key(), value?),
         };
     }
@@ -205,14 +210,16 @@ fn read_all(registry: &Registry, given: &Given, strict: bool) -> Result<BTreeMap
     Ok(values)
 }
 
-fn read_one(spec: &OptionSpec, given: &Given) -> Result<Value, Refusal> {
+fn read_one(spec: &OptionSpec, given: &GivenOptions) -> Result<OptionValue, OptionRefusal> {
     let text = text_of(spec, given);
     value::read(spec.kind, text).map_err(|bad| match (bad, text.unwrap_or_default()) {
-        (BadText::Number, text) => Refusal::invalid_value(&spec.key(), text),
-        (BadText::Switch, text) => Refusal::usage([b"invalid option: --", spec.name.as_slice(), b"=", text].concat()),
+        (BadText::Number, text) => OptionRefusal::invalid_value(&spec.key(), text),
+        (BadText::Switch, text) => {
+            OptionRefusal::usage([b"invalid option: --", spec.name.as_slice(), b"=", text].concat())
+        }
     })
 }
 
-fn text_of<'a>(spec: &'a OptionSpec, given: &'a Given) -> Option<&'a [u8]> {
+fn text_of<'a>(spec: &'a OptionSpec, given: &'a GivenOptions) -> Option<&'a [u8]> {
     given.get(&spec.name).map_or(spec.default.as_deref(), |entry| entry.text.as_deref())
 }

@@ -5,12 +5,12 @@ use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
-use super::given::{self, Entry, Given, Origin};
+use super::given::{self, GivenOption, GivenOptions, Origin};
 use super::lookup::Lookup;
 use super::value::{self, BadText};
 use super::{
-    CommandLine, Compat, Declared, Kind, Notice, OptionSpec, Options, Refusal, Registry, Settings, config_file,
-    settings,
+    CommandLine, DeclarationOutcome, Notice, OptionRefusal, OptionSpec, OptionType, Registry, RunSettings,
+    SysbenchOptions, SysbenchRelease, config_file, settings,
 };
 
 /// What the first pass reads of the world.
@@ -22,7 +22,7 @@ pub(crate) struct Surroundings<'a> {
 
 /// What the command line asks for before anything else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wish {
+pub(crate) enum FirstRequest {
     /// The script, and its command where there is one.
     Script,
     /// The help page. No value was looked at.
@@ -43,11 +43,11 @@ const BUILT_IN: &str = "cpu";
 #[derive(Debug, Clone)]
 pub(crate) struct FirstPass {
     command_line: CommandLine,
-    wish: Wish,
-    compat: Compat,
+    wish: FirstRequest,
+    compat: SysbenchRelease,
     registry: Registry,
-    given: Given,
-    settings: Option<Settings>,
+    given: GivenOptions,
+    settings: Option<RunSettings>,
     notices: Vec<Notice>,
 }
 
@@ -60,7 +60,7 @@ pub(crate) struct FirstPass {
 /// # Errors
 ///
 /// A third word, and wrong values or combinations of general options.
-pub(crate) fn first_pass(argv: Vec<OsString>, surroundings: &Surroundings<'_>) -> Result<FirstPass, Refusal> {
+pub(crate) fn first_pass(argv: Vec<OsString>, surroundings: &Surroundings<'_>) -> Result<FirstPass, OptionRefusal> {
     let (command_line, mut given, mut notices) = given::take_apart(argv)?;
     if let Some(path) = given.get(b"config-file").and_then(|entry| entry.text.clone()).filter(|path| !path.is_empty()) {
         match (surroundings.read_file)(Path::new(&OsString::from_vec(path.clone()))) {
@@ -73,31 +73,38 @@ pub(crate) fn first_pass(argv: Vec<OsString>, surroundings: &Surroundings<'_>) -
         && let Some(folder) = (surroundings.environment)(RUNS_VARIABLE).filter(|folder| !folder.is_empty())
     {
         let text = Some(folder.as_bytes().to_vec());
-        given.put(Entry { name: b"runs".to_vec(), text, origin: Origin::Environment });
+        given.put(GivenOption { name: b"runs".to_vec(), text, origin: Origin::Environment });
     }
     let typed = |name: &[u8]| given.get(name).and_then(|entry| entry.text.as_deref());
-    let compat = typed(b"compat").and_then(Compat::from_text).unwrap_or_default();
+    let compat = typed(b"compat").and_then(SysbenchRelease::from_text).unwrap_or_default();
     let mut registry = Registry::new(compat);
     // A mode of 1.1 is understood in 1.0 as well, where the option is a switch.
     if typed(b"mysql-ssl").is_some_and(|text| super::SslMode::from_text(text).is_some()) {
-        registry.set_kind(b"mysql-ssl", Kind::String);
+        registry.set_kind(b"mysql-ssl", OptionType::String);
     }
-    let mut pass =
-        FirstPass { command_line, wish: Wish::Script, compat, registry, given, settings: None, notices: Vec::new() };
+    let mut pass = FirstPass {
+        command_line,
+        wish: FirstRequest::Script,
+        compat,
+        registry,
+        given,
+        settings: None,
+        notices: Vec::new(),
+    };
     pass.wish = pass.read_wish();
-    if pass.wish == Wish::Script {
-        let (settings, more) = match Settings::read(&pass.lookup(false)) {
+    if pass.wish == FirstRequest::Script {
+        let (settings, more) = match RunSettings::read(&pass.lookup(false)) {
             Ok(read) => read,
             Err(refusal) => {
                 notices.extend(refusal.notices);
-                return Err(Refusal { notices, ..refusal });
+                return Err(OptionRefusal { notices, ..refusal });
             }
         };
         notices.extend(more);
         pass.settings = Some(settings);
         // Scripts see what is in force under the name of today as well.
         for (name, text) in settings::decided(&pass.lookup(false)) {
-            pass.given.put(Entry { name: name.into(), text: Some(text), origin: Origin::CommandLine });
+            pass.given.put(GivenOption { name: name.into(), text: Some(text), origin: Origin::CommandLine });
         }
     }
     pass.notices = notices;
@@ -109,17 +116,17 @@ impl FirstPass {
         &self.command_line
     }
 
-    pub(crate) fn wish(&self) -> Wish {
+    pub(crate) fn wish(&self) -> FirstRequest {
         self.wish
     }
 
-    pub(crate) fn compat(&self) -> Compat {
+    pub(crate) fn compat(&self) -> SysbenchRelease {
         self.compat
     }
 
     /// None where help or the version is wished for. They are read anew by [`FirstPass::finish`], when defaults of the
     /// script are known.
-    pub(crate) fn settings(&self) -> Option<&Settings> {
+    pub(crate) fn settings(&self) -> Option<&RunSettings> {
         self.settings.as_ref()
     }
 
@@ -138,7 +145,7 @@ impl FirstPass {
     /// sysbench gives a declaration of one of its own names the script's default even where the user gave a value, and
     /// has used the old default itself by then (its issue 151). Here the user's value stays the value, and the script's
     /// default is what the host uses where there is none.
-    pub(crate) fn declare(&mut self, spec: OptionSpec) -> Declared {
+    pub(crate) fn declare(&mut self, spec: OptionSpec) -> DeclarationOutcome {
         self.registry.declare(spec)
     }
 
@@ -148,14 +155,14 @@ impl FirstPass {
     /// # Errors
     ///
     /// `invalid option: --name=text` of the first that is not. 1.0 knows every name where the script declares none.
-    pub(crate) fn check_names(&self, script_has_options: bool) -> Result<(), Refusal> {
-        let refused = |entry: &&Entry| match self.registry.get(&entry.name) {
+    pub(crate) fn check_names(&self, script_has_options: bool) -> Result<(), OptionRefusal> {
+        let refused = |entry: &&GivenOption| match self.registry.get(&entry.name) {
             None => !self.takes_unknown(script_has_options),
             Some(one) => value::read(one.spec.kind, entry.text.as_deref()) == Err(BadText::Switch),
         };
         match self.given.iter().find(refused) {
             None => Ok(()),
-            Some(entry) => Err(Refusal::usage([b"invalid option: ", entry.as_typed().as_slice()].concat())),
+            Some(entry) => Err(OptionRefusal::usage([b"invalid option: ", entry.as_typed().as_slice()].concat())),
         }
     }
 
@@ -165,7 +172,7 @@ impl FirstPass {
     /// # Errors
     ///
     /// Unknown names, wrong numbers of any option, wrong values of our own, and what the script's defaults make wrong.
-    pub(crate) fn finish(mut self, script_has_options: bool) -> Result<Options, Refusal> {
+    pub(crate) fn finish(mut self, script_has_options: bool) -> Result<SysbenchOptions, OptionRefusal> {
         self.check_names(script_has_options)?;
         let unknown: Vec<_> = self.given.iter().map(|entry| entry.name.clone()).collect();
         for name in &unknown {
@@ -174,7 +181,7 @@ impl FirstPass {
             }
         }
         let without_options = self.takes_unknown(script_has_options);
-        Options::new(self.compat, self.registry, self.given, &self.notices, without_options, true)
+        SysbenchOptions::new(self.compat, self.registry, self.given, &self.notices, without_options, true)
     }
 
     /// Values as they are before the script is known: what its body finds that opens connections. Unknown names are
@@ -184,32 +191,34 @@ impl FirstPass {
     ///
     /// Wrong numbers of options that are known by now, and a built-in test without a command, which has no body that
     /// could be all that is wanted.
-    pub(crate) fn preliminary(&self) -> Result<Options, Refusal> {
+    pub(crate) fn preliminary(&self) -> Result<SysbenchOptions, OptionRefusal> {
         let line = &self.command_line;
         if let (Some(test), None) = (line.test.as_ref().filter(|test| *test == BUILT_IN), &line.command) {
             let test = test.to_string_lossy();
-            return Err(Refusal::usage(format!("the test '{test}' needs a command, such as run: sysbench {test} run")));
+            return Err(OptionRefusal::usage(format!(
+                "the test '{test}' needs a command, such as run: sysbench {test} run"
+            )));
         }
         let (registry, given) = (self.registry.clone(), self.given.clone());
-        Options::new(self.compat, registry, given, &self.notices, false, false)
+        SysbenchOptions::new(self.compat, registry, given, &self.notices, false, false)
     }
 
     fn takes_unknown(&self, script_has_options: bool) -> bool {
-        self.compat == Compat::V1_0 && !script_has_options
+        self.compat == SysbenchRelease::V1_0 && !script_has_options
     }
 
     fn lookup(&self, strict: bool) -> Lookup<'_> {
         Lookup { registry: &self.registry, given: &self.given, strict }
     }
 
-    fn read_wish(&self) -> Wish {
+    fn read_wish(&self) -> FirstRequest {
         let lookup = self.lookup(false);
         if lookup.switch("help") {
-            Wish::Help
+            FirstRequest::Help
         } else if lookup.switch("version") {
-            Wish::Version
+            FirstRequest::Version
         } else {
-            Wish::Script
+            FirstRequest::Script
         }
     }
 }

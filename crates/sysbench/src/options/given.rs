@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-use super::{Notice, Refusal, key};
+use super::{Notice, OptionRefusal, key};
 
 /// Who gave a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub(crate) enum Origin {
 
 /// One option as it was given.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct GivenOption {
     /// As typed.
     pub(super) name: Vec<u8>,
     /// None: there was no `=`.
@@ -27,7 +27,7 @@ pub(super) struct Entry {
     pub(super) origin: Origin,
 }
 
-impl Entry {
+impl GivenOption {
     /// `--name=text` again.
     pub(super) fn as_typed(&self) -> Vec<u8> {
         match &self.text {
@@ -39,22 +39,22 @@ impl Entry {
 
 /// Options as they were given, one after the other. The last of equal names gives the value.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Given {
-    entries: Vec<Entry>,
+pub(super) struct GivenOptions {
+    entries: Vec<GivenOption>,
     last: BTreeMap<Vec<u8>, usize>,
 }
 
-impl Given {
-    pub(super) fn get(&self, name: &[u8]) -> Option<&Entry> {
+impl GivenOptions {
+    pub(super) fn get(&self, name: &[u8]) -> Option<&GivenOption> {
         self.last.get(&key(name)).map(|place| &self.entries[*place])
     }
 
     /// All of them, also those whose name comes again.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Entry> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &GivenOption> {
         self.entries.iter()
     }
 
-    pub(super) fn put(&mut self, entry: Entry) {
+    pub(super) fn put(&mut self, entry: GivenOption) {
         self.last.insert(key(&entry.name), self.entries.len());
         self.entries.push(entry);
     }
@@ -91,9 +91,9 @@ const TEST_WARNING: &str = "WARNING: the --test option is deprecated. You can pa
 /// # Errors
 ///
 /// A third word is refused with exit status 1, also beside `--help`.
-pub(super) fn take_apart(argv: Vec<OsString>) -> Result<(CommandLine, Given, Vec<Notice>), Refusal> {
+pub(super) fn take_apart(argv: Vec<OsString>) -> Result<(CommandLine, GivenOptions, Vec<Notice>), OptionRefusal> {
     let mut line = CommandLine { argv, ..CommandLine::default() };
-    let (mut given, mut notices) = (Given::default(), Vec::new());
+    let (mut given, mut notices) = (GivenOptions::default(), Vec::new());
     for argument in line.argv.iter().skip(1) {
         let Some(option) = argument.as_bytes().strip_prefix(b"--") else {
             if line.test.is_none() {
@@ -102,7 +102,7 @@ pub(super) fn take_apart(argv: Vec<OsString>) -> Result<(CommandLine, Given, Vec
                 line.command = Some(argument.clone());
             } else {
                 let text = [b"Unrecognized command line argument: ", argument.as_bytes()].concat();
-                return Err(Refusal { notices, ..Refusal::usage(text) });
+                return Err(OptionRefusal { notices, ..OptionRefusal::usage(text) });
             }
             continue;
         };
@@ -116,7 +116,7 @@ pub(super) fn take_apart(argv: Vec<OsString>) -> Result<(CommandLine, Given, Vec
             }
         } else {
             let text = text.map(<[u8]>::to_vec);
-            given.put(Entry { name: name.to_vec(), text, origin: Origin::CommandLine });
+            given.put(GivenOption { name: name.to_vec(), text, origin: Origin::CommandLine });
         }
     }
     Ok((line, given, notices))
@@ -134,7 +134,7 @@ pub(super) fn name_and_text(option: &[u8]) -> (&[u8], Option<&[u8]>) {
 mod tests {
     use super::*;
 
-    fn apart(words: &[&str]) -> Result<(CommandLine, Given, Vec<Notice>), Refusal> {
+    fn apart(words: &[&str]) -> Result<(CommandLine, GivenOptions, Vec<Notice>), OptionRefusal> {
         take_apart(std::iter::once("sysbench").chain(words.iter().copied()).map(OsString::from).collect())
     }
 
@@ -170,7 +170,7 @@ mod tests {
         ] {
             let refusal = apart(words).unwrap_err();
             assert_eq!(refusal.text, format!("Unrecognized command line argument: {third}\n").into_bytes());
-            assert_eq!((refusal.stream, refusal.exit), (super::super::Stream::Stderr, 1));
+            assert_eq!((refusal.stream, refusal.exit), (super::super::OutputStream::Stderr, 1));
             assert!(refusal.notices.is_empty());
         }
         let refusal = apart(&["--test=a", "b", "c"]).unwrap_err();
@@ -189,7 +189,8 @@ mod tests {
     #[test]
     fn the_last_of_equal_names_gives_the_value() {
         let (_, mut given, _) = apart(&["--a-b=1", "--c", "--a_b=2=3", "--=5"]).unwrap();
-        let typed = |given: &Given| given.iter().map(|entry| String::from_utf8(entry.as_typed()).unwrap()).collect();
+        let typed =
+            |given: &GivenOptions| given.iter().map(|entry| String::from_utf8(entry.as_typed()).unwrap()).collect();
         let all: Vec<_> = typed(&given);
         assert_eq!(all, ["--a-b=1", "--c", "--a_b=2=3", "--=5"]);
         assert_eq!(given.get(b"a-b").unwrap().text.as_deref(), Some(&b"2=3"[..]));

@@ -1,7 +1,7 @@
 //! Pages of help. They are bytes: scripts choose names, texts and defaults.
 
-use super::registry::{Group, Registry};
-use super::{Compat, OptionSpec};
+use super::registry::{OptionGroup, Registry};
+use super::{OptionSpec, SysbenchRelease};
 
 /// A test that needs no script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,20 +17,20 @@ pub(crate) fn help_page(registry: &Registry, program: &str, tests: &[BuiltInTest
          Commands implemented by most tests: prepare run cleanup help\n\n"
     )
     .into_bytes();
-    let mut part = |heading: &str, group: Group| {
+    let mut part = |heading: &str, group: OptionGroup| {
         page.extend_from_slice(heading.as_bytes());
         page.extend(lines(&registry.group(group).collect::<Vec<_>>()));
         page.push(b'\n');
     };
-    part("General options:\n", Group::General);
-    part("Pseudo-Random Numbers Generator options:\n", Group::Rand);
-    part("Log options:\n", Group::Log);
-    part("", Group::Latency);
-    part("General database options:\n\n", Group::Database);
+    part("General options:\n", OptionGroup::General);
+    part("Pseudo-Random Numbers Generator options:\n", OptionGroup::Rand);
+    part("Log options:\n", OptionGroup::Log);
+    part("", OptionGroup::Latency);
+    part("General database options:\n\n", OptionGroup::Database);
     let drivers = "\nCompiled-in database drivers:\n  mysql - MySQL driver\n  pgsql - PostgreSQL driver\n\n";
-    part(&format!("{drivers}mysql options:\n"), Group::Mysql);
-    part("pgsql options:\n", Group::Pgsql);
-    part("truetps options (sysbench has none of these, and a script may declare their names):\n", Group::Ours);
+    part(&format!("{drivers}mysql options:\n"), OptionGroup::Mysql);
+    part("pgsql options:\n", OptionGroup::Pgsql);
+    part("truetps options (sysbench has none of these, and a script may declare their names):\n", OptionGroup::Ours);
     page.extend_from_slice(b"Compiled-in tests:\n");
     for test in tests {
         page.extend_from_slice(format!("  {} - {}\n", test.name, test.title).as_bytes());
@@ -47,7 +47,7 @@ pub(crate) fn test_help(registry: &Registry, test: &[u8]) -> Vec<u8> {
 
 /// What `sysbench.cmdline.print_test_options()` prints: the script's options by name, and an empty line.
 pub(crate) fn print_test_options(registry: &Registry) -> Vec<u8> {
-    let mut specs: Vec<_> = registry.group(Group::Script).collect();
+    let mut specs: Vec<_> = registry.group(OptionGroup::Script).collect();
     specs.sort_by(|a, b| a.name.cmp(&b.name));
     let mut text = lines(&specs);
     text.push(b'\n');
@@ -55,7 +55,7 @@ pub(crate) fn print_test_options(registry: &Registry) -> Vec<u8> {
 }
 
 /// The line of `--version`.
-pub(crate) fn version_line(compat: Compat) -> String {
+pub(crate) fn version_line(compat: SysbenchRelease) -> String {
     format!("sysbench {}\n", compat.version())
 }
 

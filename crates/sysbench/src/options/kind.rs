@@ -2,7 +2,7 @@
 
 /// The type of an option, with the number that scripts know it by (`sysbench.cmdline.ARG_*`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum OptionType {
     Null = 0,
     Bool = 1,
     /// Whole number of 32 bits.
@@ -19,7 +19,7 @@ pub(crate) enum Kind {
 /// `sysbench.cmdline.ARG_MAX`: one more than the last type.
 pub(crate) const KIND_MAX: u8 = 8;
 
-impl Kind {
+impl OptionType {
     pub(crate) const ALL: [Self; KIND_MAX as usize] =
         [Self::Null, Self::Bool, Self::Int, Self::Size, Self::Double, Self::String, Self::List, Self::File];
 
@@ -65,7 +65,7 @@ pub(crate) struct OptionSpec {
     pub(crate) description: Vec<u8>,
     /// The text that stands for the value where nobody gave one. None is an empty value that help does not show.
     pub(crate) default: Option<Vec<u8>>,
-    pub(crate) kind: Kind,
+    pub(crate) kind: OptionType,
 }
 
 impl OptionSpec {
@@ -73,7 +73,7 @@ impl OptionSpec {
         name: impl Into<Vec<u8>>,
         description: impl Into<Vec<u8>>,
         default: Option<&[u8]>,
-        kind: Kind,
+        kind: OptionType,
     ) -> Self {
         Self { name: name.into(), description: description.into(), default: default.map(<[u8]>::to_vec), kind }
     }
@@ -95,18 +95,18 @@ mod tests {
 
     #[test]
     fn numbers_of_types_are_those_that_scripts_know() {
-        for (number, kind) in Kind::ALL.into_iter().enumerate() {
+        for (number, kind) in OptionType::ALL.into_iter().enumerate() {
             assert_eq!(kind as usize, number);
-            assert_eq!(Kind::from_number(number as i64), Some(kind));
+            assert_eq!(OptionType::from_number(number as i64), Some(kind));
         }
-        assert_eq!(Kind::from_number(KIND_MAX.into()), None);
-        assert_eq!(Kind::from_number(-1), None);
-        assert_eq!(Kind::ALL.map(Kind::lua_name).join(" "), "NULL BOOL INT SIZE DOUBLE STRING LIST FILE");
+        assert_eq!(OptionType::from_number(KIND_MAX.into()), None);
+        assert_eq!(OptionType::from_number(-1), None);
+        assert_eq!(OptionType::ALL.map(OptionType::lua_name).join(" "), "NULL BOOL INT SIZE DOUBLE STRING LIST FILE");
     }
 
     #[test]
     fn dashes_and_underscores_are_the_same() {
         assert_eq!(key(b"a-b_c"), b"a_b_c");
-        assert_eq!(OptionSpec::new("x-y", "", None, Kind::Int).key(), b"x_y");
+        assert_eq!(OptionSpec::new("x-y", "", None, OptionType::Int).key(), b"x_y");
     }
 }

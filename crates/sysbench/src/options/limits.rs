@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Refusal, number};
+use super::{OptionRefusal, number};
 
 const CHECKPOINTS_MAX: usize = 256;
 
@@ -14,13 +14,13 @@ const CHECKPOINTS_MAX: usize = 256;
 /// # Errors
 ///
 /// Any other text.
-pub(super) fn forced_shutdown(text: &[u8], time: Option<Duration>) -> Result<Option<Duration>, Refusal> {
+pub(super) fn forced_shutdown(text: &[u8], time: Option<Duration>) -> Result<Option<Duration>, OptionRefusal> {
     let Some(time) = time else { return Ok(None) };
     if text.eq_ignore_ascii_case(b"off") {
         return Ok(None);
     }
     let time = time.as_secs() as i64;
-    let refusal = || Refusal::fatal([b"Invalid value for --forced-shutdown: '", text, b"'"].concat());
+    let refusal = || OptionRefusal::fatal([b"Invalid value for --forced-shutdown: '", text, b"'"].concat());
     let after = match text.iter().position(|byte| *byte == b'%') {
         _ if text.is_empty() => time * 5 / 100,
         // What is behind the first `%` is not looked at.
@@ -36,15 +36,15 @@ pub(super) fn forced_shutdown(text: &[u8], time: Option<Duration>) -> Result<Opt
 /// # Errors
 ///
 /// A part that is no whole number, or a negative one, and more than 256 parts.
-pub(super) fn checkpoints(parts: &[Vec<u8>]) -> Result<Vec<u32>, Refusal> {
+pub(super) fn checkpoints(parts: &[Vec<u8>]) -> Result<Vec<u32>, OptionRefusal> {
     if parts.len() > CHECKPOINTS_MAX {
         let text = format!("Too many checkpoints in --report-checkpoints (up to {CHECKPOINTS_MAX} can be defined)");
-        return Err(Refusal::fatal(text));
+        return Err(OptionRefusal::fatal(text));
     }
     let second = |part: &Vec<u8>| {
         let second = number::int(part).and_then(|second| u32::try_from(second).ok());
         second.ok_or_else(|| {
-            Refusal::fatal([b"Invalid value for --report-checkpoints: '", part.as_slice(), b"'"].concat())
+            OptionRefusal::fatal([b"Invalid value for --report-checkpoints: '", part.as_slice(), b"'"].concat())
         })
     };
     let mut seconds: Vec<u32> = parts.iter().map(second).collect::<Result<_, _>>()?;

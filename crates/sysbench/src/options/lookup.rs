@@ -1,13 +1,13 @@
 //! Values of our own and of sysbench's options by name, whoever gave them.
 
-use super::given::{Given, Origin};
-use super::{Refusal, Registry, key, number, value};
+use super::given::{GivenOptions, Origin};
+use super::{OptionRefusal, Registry, key, number, value};
 
 /// Texts of known options, read as the host needs them: also where a script has declared the name with another type.
 #[derive(Clone, Copy)]
 pub(super) struct Lookup<'a> {
     pub(super) registry: &'a Registry,
-    pub(super) given: &'a Given,
+    pub(super) given: &'a GivenOptions,
     /// Whether wrong values of our own options are refused. They are not before the script is read: it may take a name.
     pub(super) strict: bool,
 }
@@ -34,9 +34,9 @@ impl<'a> Lookup<'a> {
         value::list(self.bytes(name))
     }
 
-    pub(super) fn int(&self, name: &str) -> Result<i32, Refusal> {
+    pub(super) fn int(&self, name: &str) -> Result<i32, OptionRefusal> {
         let text = self.bytes(name);
-        number::int(text).ok_or_else(|| Refusal::invalid_value(&key(name.as_bytes()), text))
+        number::int(text).ok_or_else(|| OptionRefusal::invalid_value(&key(name.as_bytes()), text))
     }
 
     /// A wrong text is the default: as an option without a meaning it is refused where names are.
@@ -47,7 +47,12 @@ impl<'a> Lookup<'a> {
     }
 
     /// The text as one of some words, for options of our own.
-    pub(super) fn choice<T>(&self, name: &str, right: &str, of: impl Fn(&'a [u8]) -> Option<T>) -> Result<T, Refusal> {
+    pub(super) fn choice<T>(
+        &self,
+        name: &str,
+        right: &str,
+        of: impl Fn(&'a [u8]) -> Option<T>,
+    ) -> Result<T, OptionRefusal> {
         let text = self.bytes(name);
         if let Some(value) = of(text) {
             return Ok(value);
@@ -55,7 +60,7 @@ impl<'a> Lookup<'a> {
         let default = self.registry.original(name.as_bytes()).and_then(|spec| spec.default.as_deref());
         match of(default.unwrap_or_default()) {
             Some(value) if !self.strict => Ok(value),
-            _ => Err(Refusal::invalid_choice(&key(name.as_bytes()), text, right)),
+            _ => Err(OptionRefusal::invalid_choice(&key(name.as_bytes()), text, right)),
         }
     }
 

@@ -2,8 +2,8 @@
 //!
 //! A command line is read twice, as sysbench does it. [`first_pass()`] knows sysbench's own options and checks the
 //! general ones; a script is then loaded and declares its options ([`FirstPass::declare`]); [`FirstPass::finish`] reads
-//! the rest of the command line and makes [`Options`]. Nothing here prints or leaves the process: texts come back with
-//! the stream they belong to ([`Notice`], [`Refusal`]), and the only file, `--config-file`, is read by a function of the
+//! the rest of the command line and makes [`SysbenchOptions`]. Nothing here prints or leaves the process: texts come back with
+//! the stream they belong to ([`Notice`], [`OptionRefusal`]), and the only file, `--config-file`, is read by a function of the
 //! caller.
 
 mod builtin;
@@ -28,12 +28,12 @@ mod settings;
 mod tests;
 mod value;
 
-pub(crate) use compat::Compat;
+pub(crate) use compat::SysbenchRelease;
 #[cfg(test)]
 pub(crate) use database::SslFiles;
-pub(crate) use database::{DatabaseSettings, Ignored, MysqlSettings, PgSslMode, PgsqlSettings, PsMode, SslMode};
-pub(crate) use finished::Options;
-pub(crate) use first_pass::{FirstPass, Surroundings, Wish, first_pass};
+pub(crate) use database::{DatabaseSettings, IgnoredErrors, MysqlSettings, PgSslMode, PgsqlSettings, PsMode, SslMode};
+pub(crate) use finished::SysbenchOptions;
+pub(crate) use first_pass::{FirstPass, FirstRequest, Surroundings, first_pass};
 pub(crate) use given::CommandLine;
 #[cfg(test)]
 pub(crate) use given::Origin;
@@ -42,12 +42,12 @@ pub(crate) use help::print_test_options;
 pub(crate) use help::{BuiltInTest, help_page, option_lines, test_help, version_line};
 #[cfg(test)]
 pub(crate) use kind::KIND_MAX;
-pub(crate) use kind::{Kind, OptionSpec, key};
-pub(crate) use ours::{Format, LuaIsolation, Ours};
+pub(crate) use kind::{OptionSpec, OptionType, key};
+pub(crate) use ours::{LuaIsolation, Ours, SysbenchFormat};
 pub(crate) use random::{RandSettings, RandType};
-pub(crate) use refusal::{Notice, Refusal, Stream};
-pub(crate) use registry::{Declared, Group, Registry};
+pub(crate) use refusal::{Notice, OptionRefusal, OutputStream};
+pub(crate) use registry::{DeclarationOutcome, OptionGroup, Registry};
 pub use secrets::masked;
 pub(crate) use secrets::{has_typed_password, is_secret, words_without_secrets};
-pub(crate) use settings::Settings;
-pub(crate) use value::Value;
+pub(crate) use settings::RunSettings;
+pub(crate) use value::OptionValue;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::lookup::Lookup;
-use super::{Compat, Refusal, number, value};
+use super::{OptionRefusal, SysbenchRelease, number, value};
 
 /// What a Lua state belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,17 +21,17 @@ pub(crate) enum LuaIsolation {
 
 /// What is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Format {
+pub(crate) enum SysbenchFormat {
     Text,
     /// One JSON document on the standard output, and nothing else there.
     Json,
 }
 
 /// Values of our own options. A script that declares one of their names leaves the default here
-/// ([`Options::taken`](super::Options::taken)).
+/// ([`SysbenchOptions::taken`](super::SysbenchOptions::taken)).
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Ours {
-    pub(crate) compat: Compat,
+    pub(crate) compat: SysbenchRelease,
     pub(crate) lua_isolation: LuaIsolation,
     /// Threads of the system. None: the host chooses.
     pub(crate) workers: Option<u32>,
@@ -40,7 +40,7 @@ pub(crate) struct Ours {
     /// Whether latency is reported of each statement.
     pub(crate) latency_by_statement: bool,
     pub(crate) errors_by_class: bool,
-    pub(crate) format: Format,
+    pub(crate) format: SysbenchFormat,
     /// How long the end of events is awaited after `--time`. None: for ever.
     pub(crate) drain_timeout: Option<Duration>,
     /// None: for ever.
@@ -75,7 +75,7 @@ const PERCENTILES_MAX: usize = 32;
 const FOR_EVER: &str = "seconds, or 0 to wait for ever";
 
 impl Ours {
-    pub(super) fn read(lookup: &Lookup<'_>) -> Result<Self, Refusal> {
+    pub(super) fn read(lookup: &Lookup<'_>) -> Result<Self, OptionRefusal> {
         let isolation = |text: &[u8]| match text {
             b"auto" => Some(LuaIsolation::Auto),
             b"worker" => Some(LuaIsolation::Worker),
@@ -83,8 +83,8 @@ impl Ours {
             _ => None,
         };
         let format = |text: &[u8]| match text {
-            b"text" => Some(Format::Text),
-            b"json" => Some(Format::Json),
+            b"text" => Some(SysbenchFormat::Text),
+            b"json" => Some(SysbenchFormat::Json),
             _ => None,
         };
         let latency_by = |text: &[u8]| match text {
@@ -100,7 +100,7 @@ impl Ours {
         let runs = lookup.bytes("runs");
         let dsn = lookup.bytes("dsn");
         let ours = Self {
-            compat: lookup.choice("compat", "1.0 or 1.1", Compat::from_text)?,
+            compat: lookup.choice("compat", "1.0 or 1.1", SysbenchRelease::from_text)?,
             lua_isolation: lookup.choice("lua-isolation", "auto, worker or client", isolation)?,
             workers: Some(workers).filter(|number| *number > 0),
             percentiles: lookup.choice("percentiles", "numbers over 0 and under 100, at most 32", percentiles)?,
@@ -117,7 +117,7 @@ impl Ours {
             && ours.dsn.is_some()
             && let Some(other) = SERVER_OPTIONS.iter().find(|name| lookup.is_given(name))
         {
-            return Err(Refusal::fatal(format!("--dsn cannot be used with --{other}")));
+            return Err(OptionRefusal::fatal(format!("--dsn cannot be used with --{other}")));
         }
         Ok(ours)
     }

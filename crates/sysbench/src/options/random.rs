@@ -1,7 +1,7 @@
 //! `--rand-*`.
 
 use super::lookup::Lookup;
-use super::{Refusal, number};
+use super::{OptionRefusal, number};
 
 /// The distribution of `sysbench.rand.default()`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,14 +31,16 @@ pub(crate) struct RandSettings {
 }
 
 impl RandSettings {
-    pub(super) fn read(lookup: &Lookup<'_>) -> Result<Self, Refusal> {
+    pub(super) fn read(lookup: &Lookup<'_>) -> Result<Self, OptionRefusal> {
         let kind = match lookup.bytes("rand-type") {
             b"uniform" => RandType::Uniform,
             b"gaussian" => RandType::Gaussian,
             b"special" => RandType::Special,
             b"pareto" => RandType::Pareto,
             b"zipfian" => RandType::Zipfian,
-            other => return Err(Refusal::fatal([b"Invalid random numbers distribution: ", other, b"."].concat())),
+            other => {
+                return Err(OptionRefusal::fatal([b"Invalid random numbers distribution: ", other, b"."].concat()));
+            }
         };
         Ok(Self {
             kind,

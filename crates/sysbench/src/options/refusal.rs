@@ -4,7 +4,7 @@ use std::fmt;
 
 /// Where a text is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Stream {
+pub(crate) enum OutputStream {
     Stdout,
     Stderr,
 }
@@ -14,37 +14,37 @@ pub(crate) enum Stream {
 pub(crate) struct Notice {
     /// With the end of its line.
     pub(crate) text: Vec<u8>,
-    pub(crate) stream: Stream,
+    pub(crate) stream: OutputStream,
 }
 
 impl Notice {
     /// A line of the log. sysbench says these before it knows the verbosity, so that they are always printed.
     pub(super) fn warning(text: &str) -> Self {
-        Self { text: format!("WARNING: {text}\n").into_bytes(), stream: Stream::Stdout }
+        Self { text: format!("WARNING: {text}\n").into_bytes(), stream: OutputStream::Stdout }
     }
 
     /// A line of the usage, which is no log.
     pub(super) fn usage(text: impl AsRef<[u8]>) -> Self {
-        Self { text: line(text.as_ref()), stream: Stream::Stderr }
+        Self { text: line(text.as_ref()), stream: OutputStream::Stderr }
     }
 }
 
 /// Why nothing is run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Refusal {
+pub(crate) struct OptionRefusal {
     /// What was to be said before, in order.
     pub(crate) notices: Vec<Notice>,
     /// Exactly what is written, with the ends of its lines. Names that were typed are in it as bytes.
     pub(crate) text: Vec<u8>,
-    pub(crate) stream: Stream,
+    pub(crate) stream: OutputStream,
     /// Status of the process.
     pub(crate) exit: u8,
 }
 
-impl Refusal {
+impl OptionRefusal {
     /// A line on the standard error: the command line is wrong.
     pub(super) fn usage(text: impl AsRef<[u8]>) -> Self {
-        Self { notices: Vec::new(), text: line(text.as_ref()), stream: Stream::Stderr, exit: 1 }
+        Self { notices: Vec::new(), text: line(text.as_ref()), stream: OutputStream::Stderr, exit: 1 }
     }
 
     /// A line of the log: a value or a combination is wrong.
@@ -54,7 +54,7 @@ impl Refusal {
 
     /// A line of the log without the word before it.
     pub(super) fn logged(text: impl AsRef<[u8]>) -> Self {
-        Self { notices: Vec::new(), text: line(text.as_ref()), stream: Stream::Stdout, exit: 1 }
+        Self { notices: Vec::new(), text: line(text.as_ref()), stream: OutputStream::Stdout, exit: 1 }
     }
 
     /// An empty line follows: sysbench has one after some of its texts.
@@ -75,13 +75,13 @@ impl Refusal {
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for OptionRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(String::from_utf8_lossy(&self.text).trim_end())
     }
 }
 
-impl std::error::Error for Refusal {}
+impl std::error::Error for OptionRefusal {}
 
 fn line(text: &[u8]) -> Vec<u8> {
     [text, b"\n"].concat()

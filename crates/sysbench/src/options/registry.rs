@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::{Compat, Kind, OptionSpec, builtin, key};
+use super::{OptionSpec, OptionType, SysbenchRelease, builtin, key};
 
 /// Who an option belongs to; the help page has a part for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Group {
+pub(crate) enum OptionGroup {
     General,
     Rand,
     Log,
@@ -25,14 +25,14 @@ pub(crate) enum Group {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Registered {
     pub(crate) spec: OptionSpec,
-    pub(crate) group: Group,
+    pub(crate) group: OptionGroup,
     /// What the script's declaration hides.
-    pub(crate) hidden: Option<(Group, OptionSpec)>,
+    pub(crate) hidden: Option<(OptionGroup, OptionSpec)>,
 }
 
 /// What a declaration of a script has met.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Declared {
+pub(crate) enum DeclarationOutcome {
     /// A name of its own.
     New,
     /// A name of sysbench: type and default are the script's now. Where the user gave a value, that is the value.
@@ -50,7 +50,7 @@ pub(crate) struct Registry {
 
 impl Registry {
     /// What is known before a script is read.
-    pub(crate) fn new(compat: Compat) -> Self {
+    pub(crate) fn new(compat: SysbenchRelease) -> Self {
         let all: Vec<_> =
             builtin::options(compat).map(|(group, spec)| Registered { spec, group, hidden: None }).collect();
         let places = all.iter().enumerate().map(|(place, one)| (one.spec.key(), place)).collect();
@@ -66,35 +66,35 @@ impl Registry {
         self.all.iter()
     }
 
-    pub(crate) fn group(&self, group: Group) -> impl Iterator<Item = &OptionSpec> {
+    pub(crate) fn group(&self, group: OptionGroup) -> impl Iterator<Item = &OptionSpec> {
         self.all.iter().filter(move |one| one.group == group).map(|one| &one.spec)
     }
 
     /// A script's option. A name that is declared twice keeps the second declaration.
-    pub(crate) fn declare(&mut self, spec: OptionSpec) -> Declared {
+    pub(crate) fn declare(&mut self, spec: OptionSpec) -> DeclarationOutcome {
         let Some(place) = self.places.get(&spec.key()) else {
-            self.add(Group::Script, spec);
-            return Declared::New;
+            self.add(OptionGroup::Script, spec);
+            return DeclarationOutcome::New;
         };
         let one = &mut self.all[*place];
         let before = std::mem::replace(&mut one.spec, spec);
-        if one.group != Group::Script {
+        if one.group != OptionGroup::Script {
             one.hidden = Some((one.group, before));
-            one.group = Group::Script;
+            one.group = OptionGroup::Script;
         }
         match one.hidden {
-            None => Declared::New,
-            Some((Group::Ours, _)) => Declared::TookOurs,
-            Some(_) => Declared::Redefined,
+            None => DeclarationOutcome::New,
+            Some((OptionGroup::Ours, _)) => DeclarationOutcome::TookOurs,
+            Some(_) => DeclarationOutcome::Redefined,
         }
     }
 
     /// What nobody declared: a text.
     pub(super) fn add_unknown(&mut self, name: &[u8]) {
-        self.add(Group::Unknown, OptionSpec::new(name, "", None, Kind::String));
+        self.add(OptionGroup::Unknown, OptionSpec::new(name, "", None, OptionType::String));
     }
 
-    pub(super) fn set_kind(&mut self, name: &[u8], kind: Kind) {
+    pub(super) fn set_kind(&mut self, name: &[u8], kind: OptionType) {
         if let Some(place) = self.places.get(&key(name)) {
             self.all[*place].spec.kind = kind;
         }
@@ -108,10 +108,10 @@ impl Registry {
 
     /// Whether a script has taken one of our names.
     pub(crate) fn is_taken(&self, name: &[u8]) -> bool {
-        self.get(name).is_some_and(|one| matches!(one.hidden, Some((Group::Ours, _))))
+        self.get(name).is_some_and(|one| matches!(one.hidden, Some((OptionGroup::Ours, _))))
     }
 
-    fn add(&mut self, group: Group, spec: OptionSpec) {
+    fn add(&mut self, group: OptionGroup, spec: OptionSpec) {
         self.places.insert(spec.key(), self.all.len());
         self.all.push(Registered { spec, group, hidden: None });
     }
@@ -122,14 +122,14 @@ mod tests {
     use super::*;
 
     fn spec(name: &str) -> OptionSpec {
-        OptionSpec::new(name, "text", Some(b"8"), Kind::Int)
+        OptionSpec::new(name, "text", Some(b"8"), OptionType::Int)
     }
 
     #[test]
     fn names_are_found_with_dashes_and_with_underscores() {
-        let registry = Registry::new(Compat::V1_0);
+        let registry = Registry::new(SysbenchRelease::V1_0);
         for name in ["mysql-ignore-errors", "mysql_ignore_errors", "mysql-ignore_errors"] {
-            assert_eq!(registry.get(name.as_bytes()).unwrap().group, Group::Mysql, "{name}");
+            assert_eq!(registry.get(name.as_bytes()).unwrap().group, OptionGroup::Mysql, "{name}");
         }
         assert!(registry.get(b"mysql").is_none(), "names are not abbreviated");
         assert!(registry.get(b"").is_none());
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn every_name_is_there_once_and_has_a_description() {
-        let registry = Registry::new(Compat::V1_1);
+        let registry = Registry::new(SysbenchRelease::V1_1);
         assert_eq!(registry.all.len(), registry.places.len());
         assert!(registry.iter().all(|one| !one.spec.description.is_empty()));
     }
@@ -148,23 +148,23 @@ mod tests {
             let spec = Registry::new(compat).get(name).unwrap().spec.clone();
             (spec.kind, String::from_utf8(spec.default.unwrap()).unwrap())
         };
-        assert_eq!(default(Compat::V1_0, b"rand-type"), (Kind::String, "special".into()));
-        assert_eq!(default(Compat::V1_1, b"rand-type"), (Kind::String, "uniform".into()));
-        assert_eq!(default(Compat::V1_0, b"mysql-ssl"), (Kind::Bool, "off".into()));
-        assert_eq!(default(Compat::V1_1, b"mysql-ssl"), (Kind::String, "disabled".into()));
+        assert_eq!(default(SysbenchRelease::V1_0, b"rand-type"), (OptionType::String, "special".into()));
+        assert_eq!(default(SysbenchRelease::V1_1, b"rand-type"), (OptionType::String, "uniform".into()));
+        assert_eq!(default(SysbenchRelease::V1_0, b"mysql-ssl"), (OptionType::Bool, "off".into()));
+        assert_eq!(default(SysbenchRelease::V1_1, b"mysql-ssl"), (OptionType::String, "disabled".into()));
     }
 
     #[test]
     fn a_script_declares_redefines_and_takes() {
-        let mut registry = Registry::new(Compat::V1_0);
-        assert_eq!(registry.declare(spec("table-size")), Declared::New);
-        assert_eq!(registry.declare(spec("table_size")), Declared::New);
-        assert_eq!(registry.declare(spec("threads")), Declared::Redefined);
-        assert_eq!(registry.declare(spec("workers")), Declared::TookOurs);
-        assert_eq!(registry.declare(spec("workers")), Declared::TookOurs);
+        let mut registry = Registry::new(SysbenchRelease::V1_0);
+        assert_eq!(registry.declare(spec("table-size")), DeclarationOutcome::New);
+        assert_eq!(registry.declare(spec("table_size")), DeclarationOutcome::New);
+        assert_eq!(registry.declare(spec("threads")), DeclarationOutcome::Redefined);
+        assert_eq!(registry.declare(spec("workers")), DeclarationOutcome::TookOurs);
+        assert_eq!(registry.declare(spec("workers")), DeclarationOutcome::TookOurs);
         assert!(registry.is_taken(b"workers") && !registry.is_taken(b"threads"));
         assert_eq!(registry.original(b"workers").unwrap().default.as_deref(), Some(&b"0"[..]));
-        let names: Vec<_> = registry.group(Group::Script).map(|spec| spec.name.clone()).collect();
+        let names: Vec<_> = registry.group(OptionGroup::Script).map(|spec| spec.name.clone()).collect();
         assert_eq!(names, [b"threads".to_vec(), b"workers".to_vec(), b"table_size".to_vec()]);
     }
 }

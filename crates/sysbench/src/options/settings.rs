@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::lookup::Lookup;
-use super::{Notice, Ours, RandSettings, Refusal, limits, number};
+use super::{Notice, OptionRefusal, Ours, RandSettings, limits, number};
 
 /// More would be no measurement of a server, whatever carries them.
 const THREADS_MAX: i32 = 1_000_000;
@@ -18,7 +18,7 @@ const OLD_NAMES: [(&str, &str); 4] =
 
 /// Everything of a run that is no server and no script.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Settings {
+pub(crate) struct RunSettings {
     /// Clients: 1 to 1 000 000.
     pub(crate) threads: u32,
     /// Events of all clients together. None: no limit.
@@ -50,24 +50,24 @@ pub(crate) struct Settings {
     pub(crate) ours: Ours,
 }
 
-impl Settings {
+impl RunSettings {
     /// Reads and checks all of them, in sysbench's order, and says what is to be warned of before.
     ///
     /// # Errors
     ///
     /// The first value that is wrong; warnings that came before it are in the refusal.
-    pub(super) fn read(lookup: &Lookup<'_>) -> Result<(Self, Vec<Notice>), Refusal> {
+    pub(super) fn read(lookup: &Lookup<'_>) -> Result<(Self, Vec<Notice>), OptionRefusal> {
         let mut notices = Vec::new();
         match Self::read_noting(lookup, &mut notices) {
             Ok(settings) => Ok((settings, notices)),
-            Err(refusal) => Err(Refusal { notices, ..refusal }),
+            Err(refusal) => Err(OptionRefusal { notices, ..refusal }),
         }
     }
 
-    fn read_noting(lookup: &Lookup<'_>, notices: &mut Vec<Notice>) -> Result<Self, Refusal> {
+    fn read_noting(lookup: &Lookup<'_>, notices: &mut Vec<Notice>) -> Result<Self, OptionRefusal> {
         let threads = renamed(lookup, notices, "num-threads", "threads")?;
         if !(1..=THREADS_MAX).contains(&threads) {
-            return Err(Refusal::fatal(format!("Invalid value for --threads: {threads}.")).and_empty_line());
+            return Err(OptionRefusal::fatal(format!("Invalid value for --threads: {threads}.")).and_empty_line());
         }
         let events = renamed(lookup, notices, "max-requests", "events")?;
         let time = seconds(renamed(lookup, notices, "max-time", "time")?);
@@ -76,21 +76,21 @@ impl Settings {
         }
         let warmup = lookup.int("warmup-time")?;
         if warmup < 0 {
-            return Err(Refusal::fatal(format!("Invalid value for --warmup-time: {warmup}.")).and_empty_line());
+            return Err(OptionRefusal::fatal(format!("Invalid value for --warmup-time: {warmup}.")).and_empty_line());
         }
         let forced_shutdown = limits::forced_shutdown(lookup.bytes("forced-shutdown"), time)?;
         let thread_stack_size = number::size(lookup.bytes("thread-stack-size"));
         if thread_stack_size == 0 {
-            return Err(Refusal::fatal("Invalid value for thread-stack-size: 0.").and_empty_line());
+            return Err(OptionRefusal::fatal("Invalid value for thread-stack-size: 0.").and_empty_line());
         }
         let init_timeout = lookup.int("thread-init-timeout")?;
         if init_timeout < 1 {
             let text = format!("Invalid value for --thread-init-timeout: {init_timeout}.");
-            return Err(Refusal::fatal(text).and_empty_line());
+            return Err(OptionRefusal::fatal(text).and_empty_line());
         }
         let rate = renamed(lookup, notices, "tx-rate", "rate")?;
         let Ok(rate) = u32::try_from(rate) else {
-            return Err(Refusal::fatal(format!("Invalid value for --rate: {rate}.")).and_empty_line());
+            return Err(OptionRefusal::fatal(format!("Invalid value for --rate: {rate}.")).and_empty_line());
         };
         let report_interval = report_interval(lookup)?;
         let rand = RandSettings::read(lookup)?;
@@ -124,7 +124,7 @@ impl Settings {
 /// The value of an option that had another name, which is warned of where it is used. The old name goes first where
 /// both are given, and 0 under the old name (1 of threads, and a
 /// negative time) is as if it were not there.
-fn renamed(lookup: &Lookup<'_>, notices: &mut Vec<Notice>, old: &str, new: &str) -> Result<i32, Refusal> {
+fn renamed(lookup: &Lookup<'_>, notices: &mut Vec<Notice>, old: &str, new: &str) -> Result<i32, OptionRefusal> {
     let number = lookup.int(old)?;
     if !is_used(old, number) {
         return lookup.int(new);
@@ -157,7 +157,7 @@ fn seconds(number: i32) -> Option<Duration> {
 }
 
 /// sysbench takes whole seconds only, and negative ones, which make no sense.
-fn report_interval(lookup: &Lookup<'_>) -> Result<Option<Duration>, Refusal> {
+fn report_interval(lookup: &Lookup<'_>) -> Result<Option<Duration>, OptionRefusal> {
     let text = lookup.bytes("report-interval");
     let number = number::int(text).map(f64::from).or_else(|| number::strict_double(text));
     match number {
@@ -165,23 +165,23 @@ fn report_interval(lookup: &Lookup<'_>) -> Result<Option<Duration>, Refusal> {
         Some(number) if (REPORT_INTERVAL_MIN..=REPORT_INTERVAL_MAX).contains(&number) => {
             Ok(Some(Duration::from_secs_f64(number)))
         }
-        _ => Err(Refusal::invalid_value(b"report_interval", text)),
+        _ => Err(OptionRefusal::invalid_value(b"report_interval", text)),
     }
 }
 
-fn verbosity(lookup: &Lookup<'_>) -> Result<u8, Refusal> {
+fn verbosity(lookup: &Lookup<'_>) -> Result<u8, OptionRefusal> {
     let number = lookup.int("verbosity")?;
     let fine = u8::try_from(number).ok().filter(|number| *number <= VERBOSITY_MAX);
-    fine.ok_or_else(|| Refusal::logged(format!("Invalid value for verbosity: {number}")))
+    fine.ok_or_else(|| OptionRefusal::logged(format!("Invalid value for verbosity: {number}")))
 }
 
-fn percentile(lookup: &Lookup<'_>, histogram: bool) -> Result<Option<u8>, Refusal> {
+fn percentile(lookup: &Lookup<'_>, histogram: bool) -> Result<Option<u8>, OptionRefusal> {
     let number = lookup.int("percentile")?;
     let Some(percentile) = u8::try_from(number).ok().filter(|number| *number <= 100) else {
-        return Err(Refusal::fatal(format!("Invalid value for --percentile: {number}")));
+        return Err(OptionRefusal::fatal(format!("Invalid value for --percentile: {number}")));
     };
     if percentile == 0 && histogram {
-        return Err(Refusal::fatal("--histogram cannot be used with --percentile=0"));
+        return Err(OptionRefusal::fatal("--histogram cannot be used with --percentile=0"));
     }
     Ok((percentile > 0).then_some(percentile))
 }

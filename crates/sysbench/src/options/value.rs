@@ -1,10 +1,10 @@
 //! Values of options, as scripts see them in `sysbench.opt`.
 
-use super::{Kind, number};
+use super::{OptionType, number};
 
 /// What stands under a name in `sysbench.opt`.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Value {
+pub(crate) enum OptionValue {
     Bool(bool),
     Number(f64),
     Text(Vec<u8>),
@@ -25,16 +25,18 @@ pub(crate) enum BadText {
 
 /// The value of a text. None is an option without `=`, and an option without a default that nobody gave: true, 0 or
 /// empty. Sizes and numbers with a fraction are never refused: sysbench takes what it can read of them.
-pub(crate) fn read(kind: Kind, text: Option<&[u8]>) -> Result<Value, BadText> {
+pub(crate) fn read(kind: OptionType, text: Option<&[u8]>) -> Result<OptionValue, BadText> {
     Ok(match (kind, text) {
-        (Kind::Bool, None) => Value::Bool(true),
-        (Kind::Bool, Some(text)) => Value::Bool(switch(text).ok_or(BadText::Switch)?),
-        (Kind::Null | Kind::File, _) => Value::Nil,
-        (Kind::Int, text) => Value::Number(number::int(text.unwrap_or_default()).ok_or(BadText::Number)?.into()),
-        (Kind::Size, text) => Value::Number(number::size(text.unwrap_or_default()) as f64),
-        (Kind::Double, text) => Value::Number(number::double(text.unwrap_or_default())),
-        (Kind::String, text) => Value::Text(text.unwrap_or_default().to_vec()),
-        (Kind::List, text) => Value::List(list(text.unwrap_or_default())),
+        (OptionType::Bool, None) => OptionValue::Bool(true),
+        (OptionType::Bool, Some(text)) => OptionValue::Bool(switch(text).ok_or(BadText::Switch)?),
+        (OptionType::Null | OptionType::File, _) => OptionValue::Nil,
+        (OptionType::Int, text) => {
+            OptionValue::Number(number::int(text.unwrap_or_default()).ok_or(BadText::Number)?.into())
+        }
+        (OptionType::Size, text) => OptionValue::Number(number::size(text.unwrap_or_default()) as f64),
+        (OptionType::Double, text) => OptionValue::Number(number::double(text.unwrap_or_default())),
+        (OptionType::String, text) => OptionValue::Text(text.unwrap_or_default().to_vec()),
+        (OptionType::List, text) => OptionValue::List(list(text.unwrap_or_default())),
     })
 }
 
@@ -56,19 +58,19 @@ pub(crate) fn list(text: &[u8]) -> Vec<Vec<u8>> {
 mod tests {
     use super::*;
 
-    fn texts(texts: &[&str]) -> Value {
-        Value::List(texts.iter().map(|text| text.as_bytes().to_vec()).collect())
+    fn texts(texts: &[&str]) -> OptionValue {
+        OptionValue::List(texts.iter().map(|text| text.as_bytes().to_vec()).collect())
     }
 
     #[test]
     fn switches_have_six_spellings() {
         for (text, on) in [("on", true), ("true", true), ("1", true), ("off", false), ("false", false), ("0", false)] {
-            assert_eq!(read(Kind::Bool, Some(text.as_bytes())), Ok(Value::Bool(on)), "{text}");
+            assert_eq!(read(OptionType::Bool, Some(text.as_bytes())), Ok(OptionValue::Bool(on)), "{text}");
         }
         for text in ["", "x", "On", "TRUE", "yes", "on ", "2"] {
-            assert_eq!(read(Kind::Bool, Some(text.as_bytes())), Err(BadText::Switch), "{text}");
+            assert_eq!(read(OptionType::Bool, Some(text.as_bytes())), Err(BadText::Switch), "{text}");
         }
-        assert_eq!(read(Kind::Bool, None), Ok(Value::Bool(true)));
+        assert_eq!(read(OptionType::Bool, None), Ok(OptionValue::Bool(true)));
     }
 
     #[test]
@@ -82,25 +84,25 @@ mod tests {
             ("a, b", &["a", " b"]),
             ("\"a,b\"", &["\"a", "b\""]),
         ] {
-            assert_eq!(read(Kind::List, Some(text.as_bytes())), Ok(texts(parts)), "{text}");
+            assert_eq!(read(OptionType::List, Some(text.as_bytes())), Ok(texts(parts)), "{text}");
         }
-        assert_eq!(read(Kind::List, None), Ok(texts(&[])));
+        assert_eq!(read(OptionType::List, None), Ok(texts(&[])));
     }
 
     #[test]
     fn bytes_of_texts_survive() {
-        assert_eq!(read(Kind::String, Some(b"a\xff\xfe=b ")), Ok(Value::Text(b"a\xff\xfe=b ".to_vec())));
-        assert_eq!(read(Kind::String, None), Ok(Value::Text(Vec::new())));
+        assert_eq!(read(OptionType::String, Some(b"a\xff\xfe=b ")), Ok(OptionValue::Text(b"a\xff\xfe=b ".to_vec())));
+        assert_eq!(read(OptionType::String, None), Ok(OptionValue::Text(Vec::new())));
     }
 
     #[test]
     fn numbers_without_a_text_are_0_and_files_are_nil() {
-        for kind in [Kind::Int, Kind::Size, Kind::Double] {
-            assert_eq!(read(kind, None), Ok(Value::Number(0.0)));
-            assert_eq!(read(kind, Some(b"")), Ok(Value::Number(0.0)));
+        for kind in [OptionType::Int, OptionType::Size, OptionType::Double] {
+            assert_eq!(read(kind, None), Ok(OptionValue::Number(0.0)));
+            assert_eq!(read(kind, Some(b"")), Ok(OptionValue::Number(0.0)));
         }
-        assert_eq!(read(Kind::Int, Some(b"x")), Err(BadText::Number));
-        assert_eq!(read(Kind::File, Some(b"x")), Ok(Value::Nil));
-        assert_eq!(read(Kind::Null, None), Ok(Value::Nil));
+        assert_eq!(read(OptionType::Int, Some(b"x")), Err(BadText::Number));
+        assert_eq!(read(OptionType::File, Some(b"x")), Ok(OptionValue::Nil));
+        assert_eq!(read(OptionType::Null, None), Ok(OptionValue::Nil));
     }
 }

@@ -32,7 +32,7 @@ pub(crate) struct StatementLatency {
 
 /// Errors of one class that were ignored or ended something.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct ErrorCount {
+pub(crate) struct ScriptErrorCount {
     /// A word of the glossary: `deadlock`, `connection_lost`, `other(1114)`.
     pub(crate) class: String,
     /// The server's error number or its SQLSTATE, whichever it tells errors apart by; empty where the error is not the
@@ -77,12 +77,12 @@ pub(crate) fn statement_latency(kinds: &[StatementLatency]) -> String {
 
 /// A row for each class of errors, in the columns of the report's `ignored errors`; an empty line at the end. Nothing
 /// without errors. `interval_s` is what rates are divided by.
-pub(crate) fn errors_by_class(errors: &[ErrorCount], interval_s: f64) -> String {
+pub(crate) fn errors_by_class(errors: &[ScriptErrorCount], interval_s: f64) -> String {
     if errors.is_empty() {
         return String::new();
     }
     let mut text = String::from("Errors by class:\n");
-    for ErrorCount { class, code, count, .. } in errors {
+    for ScriptErrorCount { class, code, count, .. } in errors {
         let label = if code.is_empty() { format!("{class}:") } else { format!("{class} ({code}):") };
         let rate = if interval_s > 0.0 { *count as f64 / interval_s } else { 0.0 };
         _ = writeln!(text, "    {label:<36} {count:<6} ({rate:.2} per sec.)");
@@ -130,7 +130,7 @@ Latency by statement kind (ms):
 
     #[test]
     fn errors_stand_in_the_columns_of_ignored_errors() {
-        let error = |class: &str, code: &str, count| ErrorCount {
+        let error = |class: &str, code: &str, count| ScriptErrorCount {
             class: class.to_owned(),
             code: code.to_owned(),
             count,

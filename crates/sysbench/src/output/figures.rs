@@ -40,7 +40,7 @@ impl Figures {
 
 /// Which sysbench the final report is that of.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum Compat {
+pub(crate) enum ReportRelease {
     #[default]
     V1_0,
     V1_1,
@@ -48,10 +48,10 @@ pub(crate) enum Compat {
 
 /// How figures are shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Style {
+pub(crate) struct FigureStyle {
     /// A database driver was used: statements and transactions, not just events.
     pub(crate) is_sql: bool,
-    pub(crate) compat: Compat,
+    pub(crate) compat: ReportRelease,
     /// Which percentile `latency_pct_s` is; 0 for none.
     pub(crate) percentile: u32,
     /// Events come at a rate, so there is a queue to show.
@@ -60,7 +60,7 @@ pub(crate) struct Style {
     pub(crate) stamp_decimals: usize,
 }
 
-impl Style {
+impl FigureStyle {
     /// As many decimals as it takes to write the interval, at most three.
     pub(crate) fn stamp_decimals_of(interval_s: f64) -> usize {
         (0..3).find(|&decimals| (interval_s * 10_f64.powi(decimals as i32)).fract() == 0.0).unwrap_or(3)
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn stamps_have_the_decimals_of_the_interval() {
-        let decimals = [1.0, 10.0, 0.5, 0.25, 2.5, 0.125, 0.1, 1.0 / 3.0].map(Style::stamp_decimals_of);
+        let decimals = [1.0, 10.0, 0.5, 0.25, 2.5, 0.125, 0.1, 1.0 / 3.0].map(FigureStyle::stamp_decimals_of);
         assert_eq!(decimals, [0, 0, 1, 2, 1, 3, 1, 3]);
     }
 

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 use truetps_record::Validity;
 
-use super::extra::{ErrorCount, Percentile, StatementLatency};
-use super::figures::{ClientFigures, Fairness, Figures, Style};
+use super::extra::{Percentile, ScriptErrorCount, StatementLatency};
+use super::figures::{ClientFigures, Fairness, FigureStyle, Figures};
 use super::histogram::LogHistogram;
 use crate::options::is_secret;
 
@@ -12,7 +12,7 @@ use crate::options::is_secret;
 const SCHEMA_VERSION: u32 = 1;
 
 /// Everything that is known when a run has ended.
-pub(crate) struct Run<'a> {
+pub(crate) struct FinishedRun<'a> {
     pub(crate) tool_version: &'a str,
     /// As it was typed: a file, or a module's name.
     pub(crate) script: &'a str,
@@ -25,14 +25,14 @@ pub(crate) struct Run<'a> {
     pub(crate) options: &'a Map<String, Value>,
     /// `None` where it was taken from the clock.
     pub(crate) seed: Option<u64>,
-    pub(crate) style: Style,
+    pub(crate) style: FigureStyle,
     pub(crate) intervals: &'a [Figures],
     pub(crate) checkpoints: &'a [Figures],
     pub(crate) totals: &'a Figures,
     /// Of the totals. The report's own percentile is among them.
     pub(crate) percentiles: &'a [Percentile],
     pub(crate) histogram: &'a LogHistogram,
-    pub(crate) errors: &'a [ErrorCount],
+    pub(crate) errors: &'a [ScriptErrorCount],
     pub(crate) statements: &'a [StatementLatency],
     pub(crate) clients: &'a [ClientFigures],
 }
@@ -64,7 +64,7 @@ pub(crate) struct Run<'a> {
 /// the measured time. `response_us_pNN` is `response_us_p95` for the 95th percentile and `response_us_p999` for the
 /// 99.9th; below the 10th the point is a `_`. `queue_length` and `concurrency` are there with a
 /// rate only. A number that cannot be written is `null`.
-pub(crate) fn json(run: &Run) -> Map<String, Value> {
+pub(crate) fn json(run: &FinishedRun) -> Map<String, Value> {
     let intervals: Vec<Value> = run.intervals.iter().map(|figures| interval(figures, run.style)).collect();
     let checkpoints: Vec<Value> =
         run.checkpoints.iter().map(|figures| report(figures, &own_percentile(figures, run.style))).collect();
@@ -114,7 +114,7 @@ fn span(figures: &Figures) -> Map<String, Value> {
     fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-fn interval(figures: &Figures, style: Style) -> Value {
+fn interval(figures: &Figures, style: FigureStyle) -> Value {
     let mut fields = span(figures);
     fields.insert("clients_running".to_owned(), json!(figures.threads_running));
     insert_percentiles(&mut fields, "response", &own_percentile(figures, style));
@@ -136,7 +136,7 @@ fn report(figures: &Figures, percentiles: &[Percentile]) -> Value {
 }
 
 /// The percentile that the report's lines show; none with `--percentile=0`.
-fn own_percentile(figures: &Figures, style: Style) -> Vec<Percentile> {
+fn own_percentile(figures: &Figures, style: FigureStyle) -> Vec<Percentile> {
     let percentile = Percentile { percent: f64::from(style.percentile), latency_s: figures.latency_pct_s };
     if style.percentile == 0 { Vec::new() } else { vec![percentile] }
 }
@@ -150,8 +150,8 @@ fn insert_percentiles(fields: &mut Map<String, Value>, of: &str, percentiles: &[
     }
 }
 
-fn error(error: &ErrorCount) -> Value {
-    let ErrorCount { class, code, count, first_message } = error;
+fn error(error: &ScriptErrorCount) -> Value {
+    let ScriptErrorCount { class, code, count, first_message } = error;
     json!({ "class": class, "code": code, "count": count, "first_message": first_message })
 }
 

@@ -22,7 +22,7 @@ fn figures(events: u64, length_s: f64) -> Figures {
 }
 
 /// A run with a bit of everything, parsed again.
-fn document(style: Style, latest: &Figures) -> Value {
+fn document(style: FigureStyle, latest: &Figures) -> Value {
     let mut histogram = LogHistogram::of_latency();
     for ms in [0.5, 0.5, 7.0] {
         histogram.update(ms);
@@ -33,7 +33,7 @@ fn document(style: Style, latest: &Figures) -> Value {
     options.insert("dsn".to_owned(), json!("mysql://me:secret@here"));
     options.insert("mysql-host".to_owned(), json!(["one", "two"]));
     let percentiles = [(95.0, 0.002), (99.9, 0.2)].map(|(percent, latency_s)| Percentile { percent, latency_s });
-    let errors = [ErrorCount {
+    let errors = [ScriptErrorCount {
         class: "deadlock".to_owned(),
         code: "1213".to_owned(),
         count: 1,
@@ -47,7 +47,7 @@ fn document(style: Style, latest: &Figures) -> Value {
         percentiles: percentiles.to_vec(),
     }];
     let client = |events| ClientFigures { events, busy_s: 5.0, latency_min_s: 0.001, latency_max_s: 0.1 };
-    let run = Run {
+    let run = FinishedRun {
         tool_version: "0.1.0",
         script: "oltp_read_write",
         started_at: "2026-01-01T00:00:00Z",
@@ -68,8 +68,13 @@ fn document(style: Style, latest: &Figures) -> Value {
     Value::Object(json(&run))
 }
 
-const STYLE: Style =
-    Style { is_sql: true, compat: crate::output::Compat::V1_0, percentile: 95, has_rate: false, stamp_decimals: 0 };
+const STYLE: FigureStyle = FigureStyle {
+    is_sql: true,
+    compat: crate::output::ReportRelease::V1_0,
+    percentile: 95,
+    has_rate: false,
+    stamp_decimals: 0,
+};
 
 #[test]
 fn one_document_has_the_whole_run() {
@@ -121,9 +126,9 @@ fn intervals_have_their_percentile_and_with_a_rate_the_queue() {
     assert_eq!((&plain["tps"], &plain["response_us_p95"]), (&json!(20.0), &json!(2_000.0)));
     assert_eq!(plain["clients_running"], 2);
     assert_eq!(plain.get("queue_length"), None);
-    let with_rate = &document_of(Style { has_rate: true, ..STYLE })["intervals"][0];
+    let with_rate = &document_of(FigureStyle { has_rate: true, ..STYLE })["intervals"][0];
     assert_eq!((&with_rate["queue_length"], &with_rate["concurrency"]), (&json!(3), &json!(4)));
-    let no_percentile = &document_of(Style { percentile: 0, ..STYLE })["intervals"][0];
+    let no_percentile = &document_of(FigureStyle { percentile: 0, ..STYLE })["intervals"][0];
     assert!(no_percentile.as_object().unwrap().keys().all(|name| !name.starts_with("response_us")));
 }
 

@@ -10,7 +10,7 @@ use truetps_record::{printable_json, printable_text};
 
 /// How important a message is: `--verbosity` is the number of the last level that is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Level {
+pub(crate) enum MessageLevel {
     Fatal,
     Alert,
     Warning,
@@ -19,7 +19,7 @@ pub(crate) enum Level {
     Debug,
 }
 
-impl Level {
+impl MessageLevel {
     /// The level with this number, 0 to 5.
     pub(crate) fn from_number(number: u32) -> Option<Self> {
         [Self::Fatal, Self::Alert, Self::Warning, Self::Notice, Self::Info, Self::Debug].get(number as usize).copied()
@@ -47,38 +47,38 @@ pub(crate) enum MessagesTo {
 
 /// All threads' lines. Each call writes whole lines by one `write`, unbuffered, so that they keep their order with what
 /// others write to the same file.
-pub(crate) struct Log {
-    verbosity: Level,
+pub(crate) struct MessageLog {
+    verbosity: MessageLevel,
     messages_to: MessagesTo,
-    state: Mutex<State>,
+    state: Mutex<LogState>,
 }
 
-struct State {
+struct LogState {
     results: Box<dyn Write + Send>,
     aside: Box<dyn Write + Send>,
     last: Option<String>,
     repeats: u64,
 }
 
-impl Log {
+impl MessageLog {
     /// `results` is stdout and `aside` stderr, both without a buffer.
     pub(crate) fn new(
-        verbosity: Level,
+        verbosity: MessageLevel,
         messages_to: MessagesTo,
         results: Box<dyn Write + Send>,
         aside: Box<dyn Write + Send>,
     ) -> Self {
-        let state = Mutex::new(State { results, aside, last: None, repeats: 0 });
+        let state = Mutex::new(LogState { results, aside, last: None, repeats: 0 });
         Self { verbosity, messages_to, state }
     }
 
     /// Whether messages of a level are shown: saves making them.
-    pub(crate) fn shows(&self, level: Level) -> bool {
+    pub(crate) fn shows(&self, level: MessageLevel) -> bool {
         level <= self.verbosity
     }
 
     /// One message, of one or several lines; its prefix is for the first.
-    pub(crate) fn text(&self, level: Level, message: &str) {
+    pub(crate) fn text(&self, level: MessageLevel, message: &str) {
         if !self.shows(level) {
             return;
         }
@@ -95,7 +95,7 @@ impl Log {
 
     /// A line with a time stamp, `[ 2s ] …`, and such as belong to it: shown however often it comes, and a series of
     /// repeats goes on behind it.
-    pub(crate) fn stamped(&self, level: Level, line: &str) {
+    pub(crate) fn stamped(&self, level: MessageLevel, line: &str) {
         if self.shows(level) {
             let line = format!("{}{}\n", level.prefix(), printable_text(line));
             self.write_message(&mut self.lock(), line.as_bytes());
@@ -105,7 +105,7 @@ impl Log {
     /// A report of many lines. To sysbench each line is a message: where the report before this one ended in an empty
     /// line, and this one begins with one, that is a repeat.
     pub(crate) fn report(&self, text: &str) {
-        if self.shows(Level::Notice) {
+        if self.shows(MessageLevel::Notice) {
             let mut state = self.lock();
             let repeated = text.strip_prefix('\n').filter(|_| state.last.as_deref() == Some(""));
             state.repeats += u64::from(repeated.is_some());
@@ -132,7 +132,7 @@ impl Log {
         }
     }
 
-    fn write_message(&self, state: &mut State, bytes: &[u8]) {
+    fn write_message(&self, state: &mut LogState, bytes: &[u8]) {
         let writer = match self.messages_to {
             MessagesTo::Results => &mut state.results,
             MessagesTo::Aside => &mut state.aside,
@@ -142,12 +142,12 @@ impl Log {
     }
 
     /// A thread that panicked while it wrote left nothing half done that matters.
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, LogState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl LogState {
     /// The line that closes a series, or nothing.
     fn take_repeats(&mut self) -> String {
         match std::mem::take(&mut self.repeats) {

@@ -16,18 +16,18 @@ impl Write for Closed {
     }
 }
 
-fn log(verbosity: Level, messages_to: MessagesTo) -> (Log, Memory, Memory) {
+fn log(verbosity: MessageLevel, messages_to: MessagesTo) -> (MessageLog, Memory, Memory) {
     let (results, aside) = (Memory::default(), Memory::default());
-    let log = Log::new(verbosity, messages_to, Box::new(results.clone()), Box::new(aside.clone()));
+    let log = MessageLog::new(verbosity, messages_to, Box::new(results.clone()), Box::new(aside.clone()));
     (log, results, aside)
 }
 
 #[test]
 fn an_empty_line_between_two_reports_is_a_repeat() {
-    let (log, results, _) = log(Level::Notice, MessagesTo::Results);
-    log.text(Level::Notice, "Threads started!\n");
+    let (log, results, _) = log(MessageLevel::Notice, MessagesTo::Results);
+    log.text(MessageLevel::Notice, "Threads started!\n");
     log.report("\nfirst\n");
-    log.stamped(Level::Notice, "[ 2s ] Checkpoint report:");
+    log.stamped(MessageLevel::Notice, "[ 2s ] Checkpoint report:");
     log.report("\nsecond\n");
     log.report("SQL\n");
     let expected = "\
@@ -48,35 +48,35 @@ SQL
 
 #[test]
 fn repeats_are_counted_as_sysbench_counts_them() {
-    let (log, results, _) = log(Level::Info, MessagesTo::Results);
+    let (log, results, _) = log(MessageLevel::Info, MessagesTo::Results);
     log.script(b"A\n");
     for _ in 0..3 {
-        log.text(Level::Notice, "same");
+        log.text(MessageLevel::Notice, "same");
     }
     log.script(b"B\n");
-    log.text(Level::Notice, "other");
-    log.text(Level::Warning, "warn");
-    log.text(Level::Warning, "warn");
-    log.text(Level::Info, "info");
-    log.text(Level::Notice, "warn");
-    log.text(Level::Notice, "warn");
-    log.text(Level::Warning, "warn");
-    log.text(Level::Fatal, "fatal");
-    log.text(Level::Fatal, "fatal");
-    log.text(Level::Alert, "alert");
-    log.text(Level::Debug, "dbg");
-    log.text(Level::Notice, "x");
-    log.text(Level::Debug, "hidden");
-    log.text(Level::Notice, "x");
+    log.text(MessageLevel::Notice, "other");
+    log.text(MessageLevel::Warning, "warn");
+    log.text(MessageLevel::Warning, "warn");
+    log.text(MessageLevel::Info, "info");
+    log.text(MessageLevel::Notice, "warn");
+    log.text(MessageLevel::Notice, "warn");
+    log.text(MessageLevel::Warning, "warn");
+    log.text(MessageLevel::Fatal, "fatal");
+    log.text(MessageLevel::Fatal, "fatal");
+    log.text(MessageLevel::Alert, "alert");
+    log.text(MessageLevel::Debug, "dbg");
+    log.text(MessageLevel::Notice, "x");
+    log.text(MessageLevel::Debug, "hidden");
+    log.text(MessageLevel::Notice, "x");
     for message in ["", "", "", "x\n", "x\n", "x\n", "y", "z", "z"] {
-        log.text(Level::Notice, message);
+        log.text(MessageLevel::Notice, message);
     }
-    log.stamped(Level::Notice, "[ 0s ] stamp");
-    log.stamped(Level::Notice, "[ 2s ] stamp");
-    log.stamped(Level::Notice, "[ 2s ] stamp");
-    log.text(Level::Notice, "stamp");
-    log.text(Level::Notice, "end");
-    log.text(Level::Notice, "end");
+    log.stamped(MessageLevel::Notice, "[ 0s ] stamp");
+    log.stamped(MessageLevel::Notice, "[ 2s ] stamp");
+    log.stamped(MessageLevel::Notice, "[ 2s ] stamp");
+    log.text(MessageLevel::Notice, "stamp");
+    log.text(MessageLevel::Notice, "end");
+    log.text(MessageLevel::Notice, "end");
     let expected = "\
 A
 same
@@ -112,20 +112,20 @@ end
 
 #[test]
 fn a_report_ends_a_series_and_starts_none() {
-    let (log, results, _) = log(Level::Notice, MessagesTo::Results);
-    log.text(Level::Notice, "limit");
-    log.text(Level::Notice, "limit");
+    let (log, results, _) = log(MessageLevel::Notice, MessagesTo::Results);
+    log.text(MessageLevel::Notice, "limit");
+    log.text(MessageLevel::Notice, "limit");
     log.report("report");
     log.report("report");
-    log.text(Level::Notice, "limit");
+    log.text(MessageLevel::Notice, "limit");
     assert_eq!(results.text(), "limit\n(last message repeated 1 times)\nreport\nreport\nlimit\n");
 }
 
 #[test]
 fn verbosity_hides_what_is_less_important() {
-    let (log, results, _) = log(Level::Fatal, MessagesTo::Results);
+    let (log, results, _) = log(MessageLevel::Fatal, MessagesTo::Results);
     for number in 0..6 {
-        let level = Level::from_number(number).unwrap();
+        let level = MessageLevel::from_number(number).unwrap();
         log.text(level, &format!("level {number}"));
         log.stamped(level, "[ 2s ] stamp");
         assert_eq!(log.shows(level), number == 0);
@@ -133,14 +133,14 @@ fn verbosity_hides_what_is_less_important() {
     log.report("report");
     log.script(b"script\n");
     assert_eq!(results.text(), "FATAL: level 0\nFATAL: [ 2s ] stamp\nscript\n");
-    assert_eq!(Level::from_number(6), None);
+    assert_eq!(MessageLevel::from_number(6), None);
 }
 
 #[test]
 fn json_has_its_results_for_itself() {
-    let (log, results, aside) = log(Level::Notice, MessagesTo::Aside);
-    log.text(Level::Notice, "Threads started!\n");
-    log.stamped(Level::Notice, "[ 1s ] line");
+    let (log, results, aside) = log(MessageLevel::Notice, MessagesTo::Aside);
+    log.text(MessageLevel::Notice, "Threads started!\n");
+    log.stamped(MessageLevel::Notice, "[ 1s ] line");
     log.script(b"from the script");
     log.document("{}").unwrap();
     assert_eq!(results.text(), "{}\n");
@@ -149,20 +149,20 @@ fn json_has_its_results_for_itself() {
 
 #[test]
 fn a_closed_pipe_is_no_failure() {
-    let log = Log::new(Level::Notice, MessagesTo::Results, Box::new(Closed), Box::new(Closed));
-    log.text(Level::Notice, "nobody hears it");
+    let log = MessageLog::new(MessageLevel::Notice, MessagesTo::Results, Box::new(Closed), Box::new(Closed));
+    log.text(MessageLevel::Notice, "nobody hears it");
     log.document("{}").unwrap();
 }
 
 #[test]
 fn lines_of_threads_stay_whole() {
-    let (log, results, _) = log(Level::Notice, MessagesTo::Results);
+    let (log, results, _) = log(MessageLevel::Notice, MessagesTo::Results);
     std::thread::scope(|scope| {
         for thread in 0..4 {
             let log = &log;
             scope.spawn(move || {
                 for n in 0..500 {
-                    log.text(Level::Notice, &format!("thread {thread} message {n}"));
+                    log.text(MessageLevel::Notice, &format!("thread {thread} message {n}"));
                 }
             });
         }
@@ -176,9 +176,9 @@ fn lines_of_threads_stay_whole() {
 fn a_terminal_obeys_no_line() {
     let hostile = "a\u{1b}[2J\r\u{7}\u{9b}31m\u{202e}b\tc";
     let shown = "a [2J   31m b\tc\n";
-    let (log, results, _) = log(Level::Notice, MessagesTo::Results);
-    log.text(Level::Notice, hostile);
-    log.stamped(Level::Notice, hostile);
+    let (log, results, _) = log(MessageLevel::Notice, MessagesTo::Results);
+    log.text(MessageLevel::Notice, hostile);
+    log.stamped(MessageLevel::Notice, hostile);
     log.report(hostile);
     assert_eq!(results.text(), shown.repeat(3));
 }

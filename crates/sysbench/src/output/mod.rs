@@ -1,7 +1,7 @@
 //! Every line that is printed.
 //!
 //! The texts are sysbench's own to the byte, because programs read them; what sysbench has no line for is printed only
-//! when it was asked for. Functions that make text leave out its last line end, which [`Log`] adds: a text that ends in
+//! when it was asked for. Functions that make text leave out its last line end, which [`MessageLog`] adds: a text that ends in
 //! `\n` is followed by an empty line.
 //!
 //! - `log`: levels, repeats, and where lines go.
@@ -24,10 +24,12 @@ mod report;
 #[cfg(test)]
 mod whole_run_tests;
 
-pub(crate) use extra::{ErrorCount, Percentile, StatementLatency, errors_by_class, percentiles, statement_latency};
-pub(crate) use figures::{ClientFigures, Compat, Fairness, Figures, Style};
+pub(crate) use extra::{
+    Percentile, ScriptErrorCount, StatementLatency, errors_by_class, percentiles, statement_latency,
+};
+pub(crate) use figures::{ClientFigures, Fairness, FigureStyle, Figures, ReportRelease};
 pub(crate) use histogram::LogHistogram;
-pub(crate) use json::{Run, json};
+pub(crate) use json::{FinishedRun, json};
 pub(crate) use lines::{Banner, banner};
-pub(crate) use log::{Level, Log, MessagesTo};
+pub(crate) use log::{MessageLevel, MessageLog, MessagesTo};
 pub(crate) use report::{checkpoint, cumulative, cumulative_forced, intermediate, per_client};

@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-use super::figures::{ClientFigures, Compat, Fairness, Figures, Style};
+use super::figures::{ClientFigures, Fairness, FigureStyle, Figures, ReportRelease};
 
 /// The line of one report interval, and with a rate a second one about the queue.
-pub(crate) fn intermediate(figures: &Figures, style: &Style) -> String {
+pub(crate) fn intermediate(figures: &Figures, style: &FigureStyle) -> String {
     let stamp = stamp(figures.time_total_s, style);
     let rate = |count| figures.per_second(count);
     let latency = format!("lat (ms,{}%): {:4.2}", style.percentile, figures.latency_pct_s * 1e3);
@@ -35,18 +35,23 @@ pub(crate) fn intermediate(figures: &Figures, style: &Style) -> String {
 }
 
 /// The report of a run, an empty line at its end.
-pub(crate) fn cumulative(figures: &Figures, fairness: &Fairness, style: &Style) -> String {
+pub(crate) fn cumulative(figures: &Figures, fairness: &Fairness, style: &FigureStyle) -> String {
     whole(figures, fairness, style, "")
 }
 
 /// The report of a run that did not wait for its last transactions, which `unfinished` counts.
-pub(crate) fn cumulative_forced(figures: &Figures, fairness: &Fairness, style: &Style, unfinished: u64) -> String {
+pub(crate) fn cumulative_forced(
+    figures: &Figures,
+    fairness: &Fairness,
+    style: &FigureStyle,
+    unfinished: u64,
+) -> String {
     let line = format!("\nNumber of unfinished transactions on forced shutdown: {unfinished}\n");
     whole(figures, fairness, style, &line)
 }
 
 /// `forced` comes between statements and general figures.
-fn whole(figures: &Figures, fairness: &Fairness, style: &Style, forced: &str) -> String {
+fn whole(figures: &Figures, fairness: &Fairness, style: &FigureStyle, forced: &str) -> String {
     let statements = if style.is_sql { statements(figures) } else { String::new() };
     let (general, latency) = (general(figures, style.compat), latency(figures, style.percentile));
     let Fairness { events_avg, events_stddev, seconds_avg, seconds_stddev } = fairness;
@@ -64,7 +69,7 @@ Threads fairness:
 }
 
 /// The line before a report of `--report-checkpoints`, which is about the time since the checkpoint before.
-pub(crate) fn checkpoint(figures: &Figures, style: &Style) -> String {
+pub(crate) fn checkpoint(figures: &Figures, style: &FigureStyle) -> String {
     format!("{} Checkpoint report:", stamp(figures.time_total_s, style))
 }
 
@@ -84,7 +89,7 @@ pub(crate) fn per_client(clients: &[ClientFigures]) -> String {
 }
 
 /// `[ 10s ]`. Halves are rounded to even, as C does it.
-fn stamp(time_s: f64, style: &Style) -> String {
+fn stamp(time_s: f64, style: &FigureStyle) -> String {
     format!("[ {time_s:.*}s ]", style.stamp_decimals)
 }
 
@@ -112,16 +117,16 @@ SQL statistics:
     )
 }
 
-fn general(figures: &Figures, compat: Compat) -> String {
+fn general(figures: &Figures, compat: ReportRelease) -> String {
     let Figures { time_total_s, events, .. } = *figures;
     match compat {
-        Compat::V1_0 => format!(
+        ReportRelease::V1_0 => format!(
             "\
 General statistics:
     total time:                          {time_total_s:.4}s
     total number of events:              {events}"
         ),
-        Compat::V1_1 => format!(
+        ReportRelease::V1_1 => format!(
             "\
 Throughput:
     events/s (eps):                      {:.4}

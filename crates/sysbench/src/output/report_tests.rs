@@ -26,8 +26,9 @@ fn figures() -> Figures {
 const FAIRNESS: Fairness =
     Fairness { events_avg: 20.5, events_stddev: 0.5, seconds_avg: 12_345.678_9, seconds_stddev: 12_345.68 };
 
-const SQL: Style = Style { is_sql: true, compat: Compat::V1_0, percentile: 95, has_rate: false, stamp_decimals: 0 };
-const PLAIN: Style = Style { is_sql: false, ..SQL };
+const SQL: FigureStyle =
+    FigureStyle { is_sql: true, compat: ReportRelease::V1_0, percentile: 95, has_rate: false, stamp_decimals: 0 };
+const PLAIN: FigureStyle = FigureStyle { is_sql: false, ..SQL };
 
 const LATENCY_AND_FAIRNESS: &str = "
 Latency (ms):
@@ -73,7 +74,7 @@ fn lines_of_sql_scripts() {
     let line = "[ 10s ] thds: 7 tps: 617283.50 qps: 3827338.00 (r/w/o: 3827160.50/11.00/166.50) lat (ms,95%): 12.35 \
                 err/s: 2.50 reconn/s: 3.00";
     assert_eq!(intermediate(&figures(), &SQL), line);
-    let with_rate = intermediate(&figures(), &Style { has_rate: true, ..SQL });
+    let with_rate = intermediate(&figures(), &FigureStyle { has_rate: true, ..SQL });
     assert_eq!(with_rate, format!("{line}\n[ 10s ] queue length: 71, concurrency: 82"));
 }
 
@@ -81,9 +82,9 @@ fn lines_of_sql_scripts() {
 fn lines_of_other_scripts() {
     let line = "[ 10s ] thds: 7 eps: 617283.50 lat (ms,95%): 12.35";
     assert_eq!(intermediate(&figures(), &PLAIN), line);
-    let with_rate = intermediate(&figures(), &Style { has_rate: true, ..PLAIN });
+    let with_rate = intermediate(&figures(), &FigureStyle { has_rate: true, ..PLAIN });
     assert_eq!(with_rate, format!("{line}\n[ 10s ] queue length: 71 concurrency: 82"));
-    let no_percentile = intermediate(&figures(), &Style { percentile: 0, ..PLAIN });
+    let no_percentile = intermediate(&figures(), &FigureStyle { percentile: 0, ..PLAIN });
     assert_eq!(no_percentile, "[ 10s ] thds: 7 eps: 617283.50 lat (ms,0%): 12.35");
 }
 
@@ -91,7 +92,7 @@ fn lines_of_other_scripts() {
 fn stamps_are_rounded_as_in_c_and_have_decimals_on_demand() {
     let at = |time_total_s, stamp_decimals| {
         let figures = Figures { time_total_s, time_interval_s: 0.5, ..Figures::default() };
-        let line = intermediate(&figures, &Style { stamp_decimals, ..PLAIN });
+        let line = intermediate(&figures, &FigureStyle { stamp_decimals, ..PLAIN });
         line.split_once(" thds").map(|(stamp, _)| stamp.to_owned()).unwrap()
     };
     assert_eq!(at(0.5, 0), "[ 0s ]");
@@ -105,7 +106,7 @@ fn stamps_are_rounded_as_in_c_and_have_decimals_on_demand() {
 fn reports_of_sql_scripts() {
     let report = cumulative(&figures(), &FAIRNESS, &SQL);
     assert_eq!(report, format!("{SQL_STATISTICS}{GENERAL}{LATENCY_AND_FAIRNESS}"));
-    let newer = cumulative(&figures(), &FAIRNESS, &Style { compat: Compat::V1_1, ..SQL });
+    let newer = cumulative(&figures(), &FAIRNESS, &FigureStyle { compat: ReportRelease::V1_1, ..SQL });
     assert_eq!(newer, format!("{SQL_STATISTICS}{THROUGHPUT}{LATENCY_AND_FAIRNESS}"));
 }
 
@@ -113,7 +114,7 @@ fn reports_of_sql_scripts() {
 fn reports_of_other_scripts_start_with_an_empty_line() {
     let report = cumulative(&figures(), &FAIRNESS, &PLAIN);
     assert_eq!(report, format!("{GENERAL}{LATENCY_AND_FAIRNESS}"));
-    let newer = cumulative(&figures(), &FAIRNESS, &Style { compat: Compat::V1_1, ..PLAIN });
+    let newer = cumulative(&figures(), &FAIRNESS, &FigureStyle { compat: ReportRelease::V1_1, ..PLAIN });
     assert_eq!(newer, format!("{THROUGHPUT}{LATENCY_AND_FAIRNESS}"));
 }
 
@@ -129,7 +130,7 @@ fn a_forced_shutdown_says_what_it_left_after_the_statements() {
 #[test]
 fn percentiles_of_one_and_three_digits_and_none() {
     let line = |percentile| {
-        let report = cumulative(&figures(), &FAIRNESS, &Style { percentile, ..PLAIN });
+        let report = cumulative(&figures(), &FAIRNESS, &FigureStyle { percentile, ..PLAIN });
         report.lines().find(|line| line.contains("percentile")).unwrap().to_owned()
     };
     assert_eq!(line(100), "        100th percentile:                       12.35");

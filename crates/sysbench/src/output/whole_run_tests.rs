@@ -3,27 +3,28 @@
 use super::memory::Memory;
 use super::*;
 
-fn printed(verbosity: Level, run: impl Fn(&Log)) -> String {
+fn printed(verbosity: MessageLevel, run: impl Fn(&MessageLog)) -> String {
     let results = Memory::default();
-    run(&Log::new(verbosity, MessagesTo::Results, Box::new(results.clone()), Box::new(std::io::sink())));
+    run(&MessageLog::new(verbosity, MessagesTo::Results, Box::new(results.clone()), Box::new(std::io::sink())));
     results.text()
 }
 
-const PLAIN: Style = Style { is_sql: false, compat: Compat::V1_0, percentile: 95, has_rate: false, stamp_decimals: 0 };
+const PLAIN: FigureStyle =
+    FigureStyle { is_sql: false, compat: ReportRelease::V1_0, percentile: 95, has_rate: false, stamp_decimals: 0 };
 
 #[test]
 fn a_script_without_sql_and_with_debug_and_histogram() {
     let figures = Figures { time_interval_s: 0.0015, time_total_s: 0.0015, events: 3, ..Figures::default() };
     let mut histogram = LogHistogram::of_latency();
     (0..3).for_each(|_| histogram.update(0.0005));
-    let text = printed(Level::Debug, |log| {
-        log.text(Level::Notice, &lines::version("1.0.20", "2.1.0-beta3"));
-        log.text(Level::Notice, &banner(&Banner { threads: 1, debug: true, ..Banner::default() }));
-        log.text(Level::Notice, lines::INITIALIZING_THREADS);
-        log.text(Level::Debug, "Worker thread (#0) started");
-        log.text(Level::Debug, "Worker thread (#0) initialized");
-        log.text(Level::Notice, lines::THREADS_STARTED);
-        log.text(Level::Info, lines::DONE);
+    let text = printed(MessageLevel::Debug, |log| {
+        log.text(MessageLevel::Notice, &lines::version("1.0.20", "2.1.0-beta3"));
+        log.text(MessageLevel::Notice, &banner(&Banner { threads: 1, debug: true, ..Banner::default() }));
+        log.text(MessageLevel::Notice, lines::INITIALIZING_THREADS);
+        log.text(MessageLevel::Debug, "Worker thread (#0) started");
+        log.text(MessageLevel::Debug, "Worker thread (#0) initialized");
+        log.text(MessageLevel::Notice, lines::THREADS_STARTED);
+        log.text(MessageLevel::Info, lines::DONE);
         log.report(&histogram.report());
         log.report(&cumulative(&figures, &Fairness::of(&[3], &[0.0]), &PLAIN));
         log.report(&per_client(&[ClientFigures { events: 3, ..ClientFigures::default() }]));
@@ -79,13 +80,13 @@ DEBUG:                  total time taken by event execution: 0.0000s
 fn a_forced_shutdown() {
     let line = Figures { threads_running: 3, time_interval_s: 1.0, time_total_s: 1.0, ..Figures::default() };
     let end = Figures { time_interval_s: 2.0001, time_total_s: 2.0001, ..Figures::default() };
-    let run = |log: &Log| {
+    let run = |log: &MessageLog| {
         let options = Banner { threads: 3, report_interval_s: 1.0, forced_shutdown_s: Some(2), ..Banner::default() };
-        log.text(Level::Notice, &banner(&options));
-        log.text(Level::Notice, lines::INITIALIZING_THREADS);
-        log.text(Level::Notice, lines::THREADS_STARTED);
-        log.stamped(Level::Notice, &intermediate(&line, &PLAIN));
-        log.text(Level::Fatal, lines::FORCED_SHUTDOWN);
+        log.text(MessageLevel::Notice, &banner(&options));
+        log.text(MessageLevel::Notice, lines::INITIALIZING_THREADS);
+        log.text(MessageLevel::Notice, lines::THREADS_STARTED);
+        log.stamped(MessageLevel::Notice, &intermediate(&line, &PLAIN));
+        log.text(MessageLevel::Fatal, lines::FORCED_SHUTDOWN);
         log.report(&cumulative_forced(&end, &Fairness::of(&[1; 3], &[0.0; 3]), &PLAIN, 3));
     };
     let expected = "\
@@ -121,17 +122,17 @@ Threads fairness:
     execution time (avg/stddev):   0.0000/0.00
 
 ";
-    assert_eq!(printed(Level::Notice, run), expected);
-    assert_eq!(printed(Level::Fatal, run), "FATAL: The --max-time limit has expired, forcing shutdown...\n");
+    assert_eq!(printed(MessageLevel::Notice, run), expected);
+    assert_eq!(printed(MessageLevel::Fatal, run), "FATAL: The --max-time limit has expired, forcing shutdown...\n");
 }
 
 #[test]
 fn threads_that_end_say_so_once() {
-    let text = printed(Level::Info, |log| {
-        log.text(Level::Warning, "endless");
-        (0..3).for_each(|_| log.text(Level::Info, lines::TIME_LIMIT));
-        (0..2).for_each(|_| log.text(Level::Info, lines::EVENT_LIMIT));
-        log.text(Level::Info, lines::DONE);
+    let text = printed(MessageLevel::Info, |log| {
+        log.text(MessageLevel::Warning, "endless");
+        (0..3).for_each(|_| log.text(MessageLevel::Info, lines::TIME_LIMIT));
+        (0..2).for_each(|_| log.text(MessageLevel::Info, lines::EVENT_LIMIT));
+        log.text(MessageLevel::Info, lines::DONE);
     });
     let expected = "\
 WARNING: endless

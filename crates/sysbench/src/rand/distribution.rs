@@ -4,11 +4,11 @@
 //! range from 5 to 3 has 2^32 - 1 numbers, and one from 0 to 2^32 - 1 has none, so that only its first number comes.
 
 use super::Xoroshiro;
-use super::zipf::Zipf;
+use super::zipf::SysbenchZipf;
 
 /// A distribution's name: `--rand-type`, and the functions of `sysbench.rand`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum DistributionName {
     Uniform,
     Gaussian,
     Special,
@@ -44,25 +44,25 @@ const ITER: u32 = 12;
 ///
 /// The zipfian one remembers its last range, in a `Cell`: each thread has a copy of its own.
 #[derive(Debug, Clone)]
-pub(crate) struct Distribution {
-    kind: Kind,
+pub(crate) struct RandomDistributions {
+    kind: DistributionName,
     iter: u32,
     pct: f64,
     /// How many times the range the special draw goes over; only the part within the range itself is a bell curve.
     special_stretch: f64,
     pareto_power: f64,
-    zipf: Zipf,
+    zipf: SysbenchZipf,
 }
 
-impl Distribution {
-    pub(crate) fn new(kind: Kind, parameters: &Parameters) -> Self {
+impl RandomDistributions {
+    pub(crate) fn new(kind: DistributionName, parameters: &Parameters) -> Self {
         Self {
             kind,
             iter: if parameters.iter == 0 { ITER } else { parameters.iter },
             pct: f64::from(parameters.pct),
             special_stretch: 100.0 / (100.0 - f64::from(parameters.res)),
             pareto_power: parameters.pareto_h.ln() / (1.0 - parameters.pareto_h).ln(),
-            zipf: Zipf::new(parameters.zipfian_exp),
+            zipf: SysbenchZipf::new(parameters.zipfian_exp),
         }
     }
 
@@ -70,11 +70,11 @@ impl Distribution {
     #[inline]
     pub(crate) fn draw(&self, random: &mut Xoroshiro, a: u32, b: u32) -> u32 {
         match self.kind {
-            Kind::Uniform => self.uniform(random, a, b),
-            Kind::Gaussian => self.gaussian(random, a, b),
-            Kind::Special => self.special(random, a, b),
-            Kind::Pareto => self.pareto(random, a, b),
-            Kind::Zipfian => self.zipfian(random, a, b),
+            DistributionName::Uniform => self.uniform(random, a, b),
+            DistributionName::Gaussian => self.gaussian(random, a, b),
+            DistributionName::Special => self.special(random, a, b),
+            DistributionName::Pareto => self.pareto(random, a, b),
+            DistributionName::Zipfian => self.zipfian(random, a, b),
         }
     }
 

@@ -6,12 +6,12 @@ fn seed_5() -> Xoroshiro {
     Xoroshiro::from_u32s([590_011_675, 99_788_765, 2_131_925_610, 171_864_072])
 }
 
-fn distribution(kind: Kind) -> Distribution {
-    Distribution::new(kind, &Parameters::default())
+fn distribution(kind: DistributionName) -> RandomDistributions {
+    RandomDistributions::new(kind, &Parameters::default())
 }
 
 /// What sysbench prints when an event asks for one number: it draws once more, unseen, after each.
-fn printed(kind: Kind, a: u32, b: u32) -> [u32; 4] {
+fn printed(kind: DistributionName, a: u32, b: u32) -> [u32; 4] {
     let mut random = seed_5();
     let distribution = distribution(kind);
     [(); 4].map(|()| {
@@ -23,29 +23,41 @@ fn printed(kind: Kind, a: u32, b: u32) -> [u32; 4] {
 
 #[test]
 fn numbers_are_those_of_sysbench() {
-    assert_eq!(printed(Kind::Uniform, 1, 1_000), [634, 421, 495, 619]);
-    assert_eq!(printed(Kind::Gaussian, 1, 1_000), [504, 373, 493, 672]);
-    assert_eq!(printed(Kind::Special, 1, 10_000), [5_014, 4_993, 5_000, 5_012]);
-    assert_eq!(printed(Kind::Pareto, 1, 10_000), [373, 20, 63, 312]);
+    assert_eq!(printed(DistributionName::Uniform, 1, 1_000), [634, 421, 495, 619]);
+    assert_eq!(printed(DistributionName::Gaussian, 1, 1_000), [504, 373, 493, 672]);
+    assert_eq!(printed(DistributionName::Special, 1, 10_000), [5_014, 4_993, 5_000, 5_012]);
+    assert_eq!(printed(DistributionName::Pareto, 1, 10_000), [373, 20, 63, 312]);
 }
 
 #[test]
 fn ranges_wrap_as_in_sysbench() {
-    assert_eq!(printed(Kind::Uniform, 0, u32::MAX), [0; 4]);
-    assert_eq!(printed(Kind::Uniform, 5, 3), [2_721_937_289, 1_807_262_952, 2_122_876_885, 2_655_617_482]);
-    assert_eq!(printed(Kind::Gaussian, 0, u32::MAX), [0; 4]);
-    assert_eq!(printed(Kind::Gaussian, 10, 3), [2_162_591_385, 1_600_527_945, 2_114_501_079, 2_882_808_369]);
-    assert_eq!(printed(Kind::Special, 0, u32::MAX), [2_153_228_184, 2_144_081_440, 2_147_237_580, 2_152_564_986]);
-    assert_eq!(printed(Kind::Special, 10, 3), [2_153_228_191, 2_144_081_447, 2_147_237_587, 2_152_564_993]);
-    assert_eq!(printed(Kind::Special, 1, 1), [1; 4]);
-    assert_eq!(printed(Kind::Pareto, 10, 3), [160_059_675, 8_346_001, 26_647_812, 133_972_793]);
-    assert_eq!(printed(Kind::Pareto, 0, u32::MAX), [0; 4]);
+    assert_eq!(printed(DistributionName::Uniform, 0, u32::MAX), [0; 4]);
+    assert_eq!(printed(DistributionName::Uniform, 5, 3), [2_721_937_289, 1_807_262_952, 2_122_876_885, 2_655_617_482]);
+    assert_eq!(printed(DistributionName::Gaussian, 0, u32::MAX), [0; 4]);
+    assert_eq!(
+        printed(DistributionName::Gaussian, 10, 3),
+        [2_162_591_385, 1_600_527_945, 2_114_501_079, 2_882_808_369]
+    );
+    assert_eq!(
+        printed(DistributionName::Special, 0, u32::MAX),
+        [2_153_228_184, 2_144_081_440, 2_147_237_580, 2_152_564_986]
+    );
+    assert_eq!(printed(DistributionName::Special, 10, 3), [2_153_228_191, 2_144_081_447, 2_147_237_587, 2_152_564_993]);
+    assert_eq!(printed(DistributionName::Special, 1, 1), [1; 4]);
+    assert_eq!(printed(DistributionName::Pareto, 10, 3), [160_059_675, 8_346_001, 26_647_812, 133_972_793]);
+    assert_eq!(printed(DistributionName::Pareto, 0, u32::MAX), [0; 4]);
 }
 
 #[test]
 fn no_distribution_leaves_its_range() {
     let mut random = Xoroshiro::from_seed(1, 0);
-    for kind in [Kind::Uniform, Kind::Gaussian, Kind::Special, Kind::Pareto, Kind::Zipfian] {
+    for kind in [
+        DistributionName::Uniform,
+        DistributionName::Gaussian,
+        DistributionName::Special,
+        DistributionName::Pareto,
+        DistributionName::Zipfian,
+    ] {
         let distribution = distribution(kind);
         for (a, b) in [(1, 1), (0, 1), (7, 9), (1, 10_000), (u32::MAX - 3, u32::MAX)] {
             for _ in 0..10_000 {
@@ -70,7 +82,7 @@ fn uniform_is_uniform() {
 fn gaussian_has_the_width_of_a_mean_even_with_no_iterations() {
     for iter in [0, 12] {
         let parameters = Parameters { iter, ..Parameters::default() };
-        let distribution = Distribution::new(Kind::Gaussian, &parameters);
+        let distribution = RandomDistributions::new(DistributionName::Gaussian, &parameters);
         let mut random = Xoroshiro::from_seed(3, 0);
         let numbers: Vec<f64> =
             (0..20_000).map(|_| f64::from(distribution.draw(&mut random, 0, 999_999)) / 1e6).collect();
@@ -84,7 +96,7 @@ fn gaussian_has_the_width_of_a_mean_even_with_no_iterations() {
 
 #[test]
 fn special_has_three_of_four_draws_in_the_middle_hundredth() {
-    let distribution = distribution(Kind::Special);
+    let distribution = distribution(DistributionName::Special);
     let mut random = Xoroshiro::from_seed(4, 0);
     let draws = 100_000;
     let middle = (0..draws).filter(|_| (49_500..=50_500).contains(&distribution.draw(&mut random, 0, 100_000))).count();
@@ -95,7 +107,7 @@ fn special_has_three_of_four_draws_in_the_middle_hundredth() {
 
 #[test]
 fn pareto_gives_four_fifths_of_the_draws_to_a_fifth_of_the_range() {
-    let distribution = distribution(Kind::Pareto);
+    let distribution = distribution(DistributionName::Pareto);
     let mut random = Xoroshiro::from_seed(5, 0);
     let draws = 100_000;
     let within = |limit: u32, random: &mut Xoroshiro| {

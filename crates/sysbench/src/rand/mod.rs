@@ -18,7 +18,7 @@ mod zipf;
 #[cfg(test)]
 mod statistics;
 
-pub(crate) use distribution::{Distribution, Kind, Parameters};
+pub(crate) use distribution::{DistributionName, Parameters, RandomDistributions};
 pub(crate) use text::{string, varstring};
 pub(crate) use unique::Unique;
 pub(crate) use xoroshiro::Xoroshiro;

@@ -11,7 +11,7 @@ use super::Xoroshiro;
 
 /// Draws rank r in proportion to r^-exp.
 #[derive(Debug, Clone)]
-pub(crate) struct Zipf {
+pub(crate) struct SysbenchZipf {
     exponent: f64,
     /// The integral up to half a rank beyond the first, less the first rank's whole mass.
     low: f64,
@@ -22,7 +22,7 @@ pub(crate) struct Zipf {
     high: Cell<(u32, f64)>,
 }
 
-impl Zipf {
+impl SysbenchZipf {
     pub(crate) fn new(exponent: f64) -> Self {
         // NaN is no exponent either.
         let exponent = if exponent > 0.0 { exponent } else { 0.0 };
@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn ranks_have_exactly_their_masses() {
         for (n, exponent) in [0.0, 0.2, 0.8, 0.99, 1.0, 1.000_000_01, 1.2, 3.0].into_iter().enumerate() {
-            let zipf = Zipf::new(exponent);
+            let zipf = SysbenchZipf::new(exponent);
             for count in [1, 2, 10, 1_000] {
                 let mut random = Xoroshiro::from_seed(11, n as u64 * 10_000 + u64::from(count));
                 let mut seen = vec![0; count as usize];
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn ranges_that_alternate_do_not_disturb_each_other() {
-        let (alternating, steady) = (Zipf::new(0.8), Zipf::new(0.8));
+        let (alternating, steady) = (SysbenchZipf::new(0.8), SysbenchZipf::new(0.8));
         let mut random = Xoroshiro::from_seed(1, 0);
         for _ in 0..1_000 {
             let mut copy = random;
@@ -119,7 +119,7 @@ mod tests {
     fn the_whole_range_and_odd_exponents_are_fine() {
         let mut random = Xoroshiro::from_seed(1, 0);
         for exponent in [-1.0, 0.0, 0.8, 1.0, 50.0, f64::NAN] {
-            let zipf = Zipf::new(exponent);
+            let zipf = SysbenchZipf::new(exponent);
             let highest = (0..1_000).map(|_| zipf.beyond_first(&mut random, u32::MAX)).max();
             let steep = exponent > 1.0;
             assert_eq!(highest > Some(1 << 31), !steep, "{exponent}: {highest:?}");

@@ -4,10 +4,10 @@ use serde_json::{Map, Value};
 use truetps_record::{Trial, Validity};
 
 use super::facts;
-use super::folder::End;
+use super::folder::RecordedEnd;
 use crate::options;
-use crate::output::{self, ErrorCount};
-use crate::run::{Crew, Ending, Share, log_histogram, percentiles, statement_latencies};
+use crate::output::{self, ScriptErrorCount};
+use crate::run::{EventsEnding, LatencyShard, WorkerContext, log_histogram, percentiles, statement_latencies};
 
 pub(super) const TOOL_VERSION: &str = env!("CARGO_PKG_VERSION");
 
@@ -15,8 +15,8 @@ pub(super) const TOOL_VERSION: &str = env!("CARGO_PKG_VERSION");
 const PERCENTILES: [f64; 4] = [50.0, 95.0, 99.0, 99.9];
 
 /// Errors of a stretch, most frequent first.
-pub(crate) fn errors(share: &Share) -> Vec<ErrorCount> {
-    let of = |error: truetps_record::ErrorCount| ErrorCount {
+pub(crate) fn errors(share: &LatencyShard) -> Vec<ScriptErrorCount> {
+    let of = |error: truetps_record::ErrorCount| ScriptErrorCount {
         class: error.class,
         code: if error.code == 0 { String::new() } else { error.code.to_string() },
         count: error.count,
@@ -26,35 +26,39 @@ pub(crate) fn errors(share: &Share) -> Vec<ErrorCount> {
 }
 
 /// What the ending says of the figures.
-pub(super) fn validity(ending: Ending) -> Validity {
+pub(super) fn validity(ending: EventsEnding) -> Validity {
     match ending {
-        Ending::Complete => Validity::Valid,
-        Ending::Failed => Validity::Invalid("a client failed: the reason was printed".to_owned()),
-        Ending::Forced => Validity::Partial("--forced-shutdown ended it before all events had ended".to_owned()),
-        Ending::Hanging => Validity::Partial("events had not ended long after --time (--drain-timeout)".to_owned()),
-        Ending::Interrupted => Validity::Partial("the user interrupted it".to_owned()),
+        EventsEnding::Complete => Validity::Valid,
+        EventsEnding::Failed => Validity::Invalid("a client failed: the reason was printed".to_owned()),
+        EventsEnding::Forced => Validity::Partial("--forced-shutdown ended it before all events had ended".to_owned()),
+        EventsEnding::Hanging => {
+            Validity::Partial("events had not ended long after --time (--drain-timeout)".to_owned())
+        }
+        EventsEnding::Interrupted => Validity::Partial("the user interrupted it".to_owned()),
     }
 }
 
-fn options_of(crew: &Crew) -> Map<String, Value> {
-    let value = |value: &options::Value| match value {
-        options::Value::Bool(value) => Value::from(*value),
-        options::Value::Number(value) => Value::from(*value),
-        options::Value::Text(text) => Value::from(String::from_utf8_lossy(text)),
-        options::Value::List(list) => list.iter().map(|text| String::from_utf8_lossy(text).into_owned()).collect(),
-        options::Value::Nil => Value::Null,
+fn options_of(crew: &WorkerContext) -> Map<String, Value> {
+    let value = |value: &options::OptionValue| match value {
+        options::OptionValue::Bool(value) => Value::from(*value),
+        options::OptionValue::Number(value) => Value::from(*value),
+        options::OptionValue::Text(text) => Value::from(String::from_utf8_lossy(text)),
+        options::OptionValue::List(list) => {
+            list.iter().map(|text| String::from_utf8_lossy(text).into_owned()).collect()
+        }
+        options::OptionValue::Nil => Value::Null,
     };
     crew.options.export().map(|(name, of)| (String::from_utf8_lossy(name).into_owned(), value(&of))).collect()
 }
 
 /// The whole run as one JSON document, on several lines, without a line end.
-pub(crate) fn document(end: &End<'_>, crew: &Crew) -> String {
+pub(crate) fn document(end: &RecordedEnd<'_>, crew: &WorkerContext) -> String {
     text(fields(end, crew, &validity(end.ending)))
 }
 
 /// The same as it is kept, with what a reader of the folder cannot see on a command line of its own. Ends with a line
 /// end.
-pub(super) fn with_circumstances(end: &End<'_>, crew: &Crew, trial: &Trial) -> String {
+pub(super) fn with_circumstances(end: &RecordedEnd<'_>, crew: &WorkerContext, trial: &Trial) -> String {
     let mut fields = fields(end, crew, &trial.validity);
     let isolation = if crew.threads == crew.run.settings.threads { "client" } else { "worker" };
     fields.insert("command".to_owned(), facts::command(crew).into());
@@ -68,14 +72,14 @@ fn text(fields: Map<String, Value>) -> String {
     format!("{:#}", Value::Object(fields))
 }
 
-fn fields(end: &End<'_>, crew: &Crew, validity: &Validity) -> Map<String, Value> {
+fn fields(end: &RecordedEnd<'_>, crew: &WorkerContext, validity: &Validity) -> Map<String, Value> {
     let count = end.count;
     let share = &count.total.share;
     let mut wanted: Vec<f64> =
         PERCENTILES.into_iter().chain(crew.run.settings.ours.percentiles.iter().copied()).collect();
     wanted.sort_by(f64::total_cmp);
     wanted.dedup();
-    output::json(&output::Run {
+    output::json(&output::FinishedRun {
         tool_version: TOOL_VERSION,
         script: &String::from_utf8_lossy(&crew.script.name),
         started_at: &crew.run.started_at,

@@ -14,10 +14,10 @@ use truetps_record::{
 };
 
 use super::document::TOOL_VERSION;
-use super::series::Step;
-use crate::options::{Ignored, words_without_secrets};
+use super::series::SnapshotDelta;
+use crate::options::{IgnoredErrors, words_without_secrets};
 use crate::output::ClientFigures;
-use crate::run::{Crew, ServerSeen, Share, fairness};
+use crate::run::{LatencyShard, ServerSeen, WorkerContext, fairness};
 
 /// Letters of a plan's name: it becomes the name of a folder.
 const NAME_MAX: usize = 64;
@@ -34,13 +34,13 @@ fn plan_name(base_name: &str) -> String {
 }
 
 /// The script as it was named; one from the standard input has no name.
-fn script_name(crew: &Crew) -> String {
+fn script_name(crew: &WorkerContext) -> String {
     let name = String::from_utf8_lossy(&crew.script.name).into_owned();
     if name.is_empty() { "a script".to_owned() } else { name }
 }
 
 /// What the run was to do.
-pub(super) fn plan(crew: &Crew) -> Plan {
+pub(super) fn plan(crew: &WorkerContext) -> Plan {
     let settings = &crew.run.settings;
     let protocol = if crew.drivers.emulates_prepared() { Protocol::Text } else { Protocol::Prepared };
     let script = script_name(crew);
@@ -71,18 +71,20 @@ pub(super) fn plan(crew: &Crew) -> Plan {
 }
 
 /// Classes of the errors after which an event is started again, as often as it takes. `all` has no list.
-fn error_policy(crew: &Crew) -> ErrorPolicy {
+fn error_policy(crew: &WorkerContext) -> ErrorPolicy {
     let is_postgres = crew.run.server.get().is_some_and(|server| server.target.dialect == Dialect::Postgres);
     let classes: Vec<String> = if is_postgres {
         match crew.options.pgsql().map(|settings| settings.ignore_errors) {
-            Ok(Ignored::These(states)) => {
+            Ok(IgnoredErrors::These(states)) => {
                 states.iter().map(|state| ErrorClass::of_sqlstate(state).to_string()).collect()
             }
             _ => Vec::new(),
         }
     } else {
         match crew.options.mysql().map(|settings| settings.ignore_errors) {
-            Ok(Ignored::These(codes)) => codes.iter().map(|code| ErrorClass::of_code(*code).to_string()).collect(),
+            Ok(IgnoredErrors::These(codes)) => {
+                codes.iter().map(|code| ErrorClass::of_code(*code).to_string()).collect()
+            }
             _ => Vec::new(),
         }
     };
@@ -95,13 +97,13 @@ fn error_policy(crew: &Crew) -> ErrorPolicy {
     ErrorPolicy { retry, retries_max: u32::MAX, ..ErrorPolicy::default() }
 }
 
-fn configuration(crew: &Crew) -> Configuration {
+fn configuration(crew: &WorkerContext) -> Configuration {
     let clients = SettingValue::Int(crew.run.settings.threads.into());
     Configuration { levels: IndexMap::from([(CONNECTIONS.to_owned(), clients)]) }
 }
 
 /// What the server said when a client logged in. `None`: nobody did.
-pub(super) fn server(crew: &Crew) -> Option<ServerFacts> {
+pub(super) fn server(crew: &WorkerContext) -> Option<ServerFacts> {
     crew.run.server.get().map(server_facts)
 }
 
@@ -115,12 +117,12 @@ fn server_facts(seen: &ServerSeen) -> ServerFacts {
 }
 
 /// `truetps sysbench` and what was typed behind it, without passwords.
-pub(super) fn command(crew: &Crew) -> Vec<String> {
+pub(super) fn command(crew: &WorkerContext) -> Vec<String> {
     let own = ["truetps", SCRIPT_WORKLOAD].map(str::to_owned);
     own.into_iter().chain(words_without_secrets(crew.script.argv.iter().skip(1))).collect()
 }
 
-pub(super) fn experiment(crew: &Crew, plan: &Plan) -> Experiment {
+pub(super) fn experiment(crew: &WorkerContext, plan: &Plan) -> Experiment {
     let schedule = ScheduledTrial {
         name: TRIAL.to_owned(),
         block: 0,
@@ -154,18 +156,18 @@ pub(super) fn experiment(crew: &Crew, plan: &Plan) -> Experiment {
 }
 
 /// Where the server was; empty where there was none.
-pub(super) fn place(crew: &Crew) -> String {
+pub(super) fn place(crew: &WorkerContext) -> String {
     crew.run.server.get().map(|server| server.target.endpoint(0).to_string()).unwrap_or_default()
 }
 
 /// What the script's texts are, and what they sent.
-pub(super) fn script_record(crew: &Crew, statements: Option<SentStatements>) -> ScriptRecord {
+pub(super) fn script_record(crew: &WorkerContext, statements: Option<SentStatements>) -> ScriptRecord {
     let (script, modules, modules_left_out) = crew.script.sources.recorded();
     ScriptRecord { schema_version: SCHEMA_VERSION, script, modules, modules_left_out, statements }
 }
 
 /// What the measured time has of the script alone.
-pub(super) fn script_run(crew: &Crew, step: &Step, clients: &[ClientFigures]) -> ScriptRun {
+pub(super) fn script_run(crew: &WorkerContext, step: &SnapshotDelta, clients: &[ClientFigures]) -> ScriptRun {
     let (script, ..) = crew.script.sources.recorded();
     let fair = fairness(clients);
     ScriptRun {
@@ -183,7 +185,7 @@ pub(super) fn script_run(crew: &Crew, step: &Step, clients: &[ClientFigures]) ->
 }
 
 /// The trial as it begins.
-pub(super) fn trial(crew: &Crew) -> Trial {
+pub(super) fn trial(crew: &WorkerContext) -> Trial {
     Trial {
         schema_version: SCHEMA_VERSION,
         tool_version: TOOL_VERSION.to_owned(),
@@ -209,7 +211,7 @@ pub(super) fn trial(crew: &Crew) -> Trial {
 }
 
 /// How the run was driven.
-pub(super) fn engine(crew: &Crew, connect_ms: f64, clients_failed: u32, reconnects: u64) -> EngineFacts {
+pub(super) fn engine(crew: &WorkerContext, connect_ms: f64, clients_failed: u32, reconnects: u64) -> EngineFacts {
     let (workers, clients) = (crew.threads, crew.run.settings.threads);
     let mode = if workers == clients { DriveMode::Blocking } else { DriveMode::Multiplexed };
     let protocol = if crew.drivers.emulates_prepared() { Protocol::Text } else { Protocol::Prepared };
@@ -236,7 +238,12 @@ pub(super) struct HostReadings {
 }
 
 /// The figures of the measured time. `whole` is what was recorded in it.
-pub(super) fn measured(crew: &Crew, step: &Step, whole: &Share, host: HostReadings) -> Measured {
+pub(super) fn measured(
+    crew: &WorkerContext,
+    step: &SnapshotDelta,
+    whole: &LatencyShard,
+    host: HostReadings,
+) -> Measured {
     let length = Duration::from_nanos(step.length_ns);
     let seconds = length.as_secs_f64();
     let a_second = |n: u64| if seconds > 0.0 { n as f64 / seconds } else { 0.0 };
@@ -274,18 +281,18 @@ pub(super) fn measured(crew: &Crew, step: &Step, whole: &Share, host: HostReadin
 }
 
 /// What a rate adds to an interval. Response times run from the scheduled start; the other times are not kept apart.
-pub(super) fn open_loop(step: &Step) -> OpenLoop {
+pub(super) fn open_loop(step: &SnapshotDelta) -> OpenLoop {
     OpenLoop { starts: step.starts, ..OpenLoop::default() }
 }
 
 /// Errors of statements: after those that are ignored an event is started again, and any other one ends the run.
-fn retried_errors(whole: &Share) -> Vec<ErrorCount> {
+fn retried_errors(whole: &LatencyShard) -> Vec<ErrorCount> {
     let retried = |error: ErrorCount| ErrorCount { retried: error.count, count: 0, ..error };
     whole.errors.clone().into_sorted().into_iter().map(retried).collect()
 }
 
 /// The figures of an interval.
-pub(super) fn tps(step: &Step) -> f64 {
+pub(super) fn tps(step: &SnapshotDelta) -> f64 {
     if step.length_ns == 0 { 0.0 } else { step.counts.ok as f64 / (step.length_ns as f64 / 1e9) }
 }
 

@@ -13,24 +13,24 @@ use truetps_record::{
 
 use super::document;
 use super::facts::{self, HostReadings};
-use super::series::{Series, Snapshot, Step};
-use crate::output::{ClientFigures, Figures, Level, Style};
-use crate::run::{Count, Crew, Ending, Share, SlotCounts};
+use super::series::{Series, Snapshot, SnapshotDelta};
+use crate::output::{ClientFigures, FigureStyle, Figures, MessageLevel};
+use crate::run::{Count, EventsEnding, LatencyShard, SlotCounts, WorkerContext};
 
 /// For logging in, and for each of the questions what a server is set to.
 const SETTINGS_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// How a run ended, and the figures of its report.
-pub(crate) struct End<'a> {
-    pub(crate) ending: Ending,
+pub(crate) struct RecordedEnd<'a> {
+    pub(crate) ending: EventsEnding,
     pub(crate) count: &'a Count,
     pub(crate) totals: &'a Figures,
     pub(crate) clients: &'a [ClientFigures],
-    pub(crate) style: Style,
+    pub(crate) style: FigureStyle,
 }
 
-pub(crate) struct Recording {
-    crew: Crew,
+pub(crate) struct ScriptRecording {
+    crew: WorkerContext,
     /// How long it took until all clients were ready.
     connect_ms: f64,
     folder: ExperimentFolder,
@@ -43,7 +43,7 @@ pub(crate) struct Recording {
     zero: Instant,
     suspension_watch: SuspensionWatch,
     series: Series,
-    measured: Option<Step>,
+    measured: Option<SnapshotDelta>,
     host_at_start: Option<HostCpu>,
     /// Clients that failed, and the first one's reason.
     failed: u32,
@@ -52,21 +52,21 @@ pub(crate) struct Recording {
     broken: Option<String>,
 }
 
-impl Recording {
+impl ScriptRecording {
     /// Makes the folder. The user is told where that is not possible; the run goes on without it.
-    pub(crate) fn begin(crew: &Crew, connect_ms: f64) -> Option<Self> {
+    pub(crate) fn begin(crew: &WorkerContext, connect_ms: f64) -> Option<Self> {
         let runs = crew.run.settings.ours.runs.as_deref()?;
         match Self::create(runs, crew, connect_ms) {
             Ok(recording) => Some(recording),
             Err(error) => {
                 let text = format!("this run is not recorded: {error} (--runs=none records nothing)");
-                crew.run.log.text(Level::Alert, &text);
+                crew.run.log.text(MessageLevel::Alert, &text);
                 None
             }
         }
     }
 
-    fn create(runs: &Path, crew: &Crew, connect_ms: f64) -> Result<Self, FolderError> {
+    fn create(runs: &Path, crew: &WorkerContext, connect_ms: f64) -> Result<Self, FolderError> {
         let plan = facts::plan(crew);
         let experiment = facts::experiment(crew, &plan);
         let name = format!("{}-{}", plan.name, clock::folder_stamp());
@@ -109,7 +109,7 @@ impl Recording {
     }
 
     /// The last interval of the warm-up ends: starts that nobody has taken so far are given up.
-    pub(crate) fn end_warm_up(&mut self, share: &Share, counts: SlotCounts, queued: u64, now_ns: u64) {
+    pub(crate) fn end_warm_up(&mut self, share: &LatencyShard, counts: SlotCounts, queued: u64, now_ns: u64) {
         let now = Snapshot { counts, queued, drops_queue: true, ..Snapshot::take(&self.crew.run, now_ns) };
         self.count_usage();
         self.write(share, now);
@@ -123,11 +123,11 @@ impl Recording {
     }
 
     /// An interval ends. `share` is what was recorded in it.
-    pub(crate) fn interval(&mut self, share: &Share, now_ns: u64) {
+    pub(crate) fn interval(&mut self, share: &LatencyShard, now_ns: u64) {
         self.write(share, Snapshot::take(&self.crew.run, now_ns));
     }
 
-    fn write(&mut self, share: &Share, now: Snapshot) {
+    fn write(&mut self, share: &LatencyShard, now: Snapshot) {
         let step = self.series.step(now);
         if step.is_empty() {
             return;
@@ -162,7 +162,7 @@ impl Recording {
     /// Said once: what follows would fail in the same way.
     fn break_off(&mut self, error: &FolderError) {
         if self.broken.is_none() {
-            self.crew.run.log.text(Level::Alert, &format!("this run is recorded no further: {error}"));
+            self.crew.run.log.text(MessageLevel::Alert, &format!("this run is recorded no further: {error}"));
             self.broken = Some(error.to_string());
         }
     }
@@ -178,11 +178,11 @@ impl Recording {
     }
 
     /// Writes what came out, and says whether the folder has the whole run.
-    pub(crate) fn finish(&mut self, end: &End<'_>) -> bool {
+    pub(crate) fn finish(&mut self, end: &RecordedEnd<'_>) -> bool {
         let suspensions = self.suspension_watch.since(self.zero);
         self.trial.validity = self.validity(end.ending, &suspensions);
         if let Some(reason) = was_suspended(&suspensions) {
-            self.crew.run.log.text(Level::Alert, &format!("this run is no evidence: {reason}"));
+            self.crew.run.log.text(MessageLevel::Alert, &format!("this run is no evidence: {reason}"));
         }
         self.trial.ended_at = Some(clock::now_rfc3339());
         self.trial.server = facts::server(&self.crew);
@@ -204,7 +204,7 @@ impl Recording {
         self.broken.is_none()
     }
 
-    fn write_rest(&mut self, end: &End<'_>) -> Result<(), FolderError> {
+    fn write_rest(&mut self, end: &RecordedEnd<'_>) -> Result<(), FolderError> {
         if self.experiment.server != self.trial.server {
             // Somebody has connected since the folder was made.
             self.experiment.server.clone_from(&self.trial.server);
@@ -225,12 +225,12 @@ impl Recording {
         if let Ok(variables) = asked
             && let Err(error) = self.writer.write_variables(&variables)
         {
-            self.crew.run.log.text(Level::Alert, &format!("the server's variables are not recorded: {error}"));
+            self.crew.run.log.text(MessageLevel::Alert, &format!("the server's variables are not recorded: {error}"));
         }
     }
 
     /// What the ending says of the figures.
-    fn validity(&self, ending: Ending, suspensions: &[Suspension]) -> Validity {
+    fn validity(&self, ending: EventsEnding, suspensions: &[Suspension]) -> Validity {
         if let Some(error) = &self.broken {
             return Validity::Invalid(format!("not recorded to the end: {error}"));
         }

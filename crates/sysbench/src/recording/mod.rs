@@ -11,4 +11,4 @@ mod folder;
 mod series;
 
 pub(crate) use document::{document, errors};
-pub(crate) use folder::{End, Recording};
+pub(crate) use folder::{RecordedEnd, ScriptRecording};

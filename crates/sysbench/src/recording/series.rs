@@ -2,7 +2,7 @@
 
 use truetps_record::{Counts, StartCounts};
 
-use crate::run::{Run, SlotCounts};
+use crate::run::{CommandRun, SlotCounts};
 
 /// What was counted up to a moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub(super) struct Snapshot {
 }
 
 impl Snapshot {
-    pub(super) fn take(run: &Run, now_ns: u64) -> Self {
+    pub(super) fn take(run: &CommandRun, now_ns: u64) -> Self {
         let (counts, in_flight) = (run.board.totals(), run.board.events_running());
         Self { now_ns, counts, in_flight, queued: run.control.queued(), drops_queue: false }
     }
@@ -25,7 +25,7 @@ impl Snapshot {
 
 /// What happened between two snapshots.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Step {
+pub(super) struct SnapshotDelta {
     pub(super) began_ns: u64,
     pub(super) length_ns: u64,
     pub(super) counts: Counts,
@@ -52,7 +52,7 @@ impl Series {
     /// Clients go on while their counters are read one after the other, so that an event may be seen both as ended and
     /// as running, or as neither. What is in flight is set right then, and the next step makes up for it: the equations
     /// hold for each step, and what ended is counted once.
-    pub(super) fn step(&mut self, mut now: Snapshot) -> Step {
+    pub(super) fn step(&mut self, mut now: Snapshot) -> SnapshotDelta {
         let (last, seen) = (self.last, now.counts.since(self.last.counts));
         let (ok, failed) = (seen.events, seen.failed + seen.given_up);
         let ended = ok + failed;
@@ -76,7 +76,7 @@ impl Series {
         starts.assert_consistent(counts.started);
         self.last = now;
         let length_ns = now.now_ns.saturating_sub(last.now_ns);
-        Step {
+        SnapshotDelta {
             began_ns: last.now_ns,
             length_ns,
             counts,
@@ -89,7 +89,7 @@ impl Series {
     }
 }
 
-impl Step {
+impl SnapshotDelta {
     /// Appends the step that follows this one.
     pub(super) fn append(&mut self, next: &Self) {
         self.length_ns += next.length_ns;

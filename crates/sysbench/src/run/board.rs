@@ -24,7 +24,7 @@ const COUNTERS: usize = 6;
 
 /// Of each client. A client's own thread writes; all may read.
 #[derive(Debug, Default)]
-pub(crate) struct Slot {
+pub(crate) struct ClientCounters {
     counters: [AtomicU64; COUNTERS],
     /// Time inside of events, in nanoseconds.
     busy_ns: AtomicU64,
@@ -39,7 +39,7 @@ pub(crate) struct Slot {
     given_up: AtomicU64,
 }
 
-impl Slot {
+impl ClientCounters {
     pub(crate) fn count(&self, counter: Counter, n: u64) {
         bump(&self.counters[counter as usize], n);
     }
@@ -101,7 +101,7 @@ impl Slot {
         self.event_start_ns.load(Ordering::Relaxed) != 0
     }
 
-    /// Shortest and longest event since [`Board::forget_ranges`], in nanoseconds.
+    /// Shortest and longest event since [`Counters::forget_ranges`], in nanoseconds.
     pub(crate) fn range_ns(&self) -> (u64, u64) {
         (self.min_ns.load(Ordering::Relaxed), self.max_ns.load(Ordering::Relaxed))
     }
@@ -168,7 +168,7 @@ impl SlotCounts {
 
 /// Latencies and errors of the clients of one thread, or of several, since they were taken away last.
 #[derive(Debug)]
-pub(crate) struct Share {
+pub(crate) struct LatencyShard {
     /// Lengths of events, in nanoseconds.
     pub(crate) events: Histogram,
     pub(crate) sum_ns: u64,
@@ -177,7 +177,7 @@ pub(crate) struct Share {
     pub(crate) errors: ErrorTally,
 }
 
-impl Share {
+impl LatencyShard {
     pub(crate) fn new() -> Self {
         Self { events: new_histogram(), sum_ns: 0, min_ns: u64::MAX, max_ns: 0, errors: ErrorTally::default() }
     }
@@ -216,10 +216,10 @@ impl Share {
 
 /// The counters of all clients, and their latencies in as many shares as there are threads to write them.
 #[derive(Debug)]
-pub(crate) struct Board {
+pub(crate) struct Counters {
     /// One for each client, and one behind them for the states that only report: what they do is not counted.
-    slots: Box<[Slot]>,
-    shares: Box<[Mutex<Share>]>,
+    slots: Box<[ClientCounters]>,
+    shares: Box<[Mutex<LatencyShard>]>,
     /// Apart from the shares: each is large, and there is one stretch of time only that wants them.
     statements: Box<[Mutex<Statements>]>,
     pub(crate) shapes: KnownShapes,
@@ -242,27 +242,27 @@ pub(crate) struct Answered {
     pub(crate) length_ns: u64,
 }
 
-impl Board {
+impl Counters {
     pub(crate) fn new(clients: u32, shares: usize) -> Self {
         Self {
-            slots: (0..=clients).map(|_| Slot::default()).collect(),
-            shares: (0..shares.max(1)).map(|_| Mutex::new(Share::new())).collect(),
+            slots: (0..=clients).map(|_| ClientCounters::default()).collect(),
+            shares: (0..shares.max(1)).map(|_| Mutex::new(LatencyShard::new())).collect(),
             statements: (0..shares.max(1)).map(|_| Mutex::default()).collect(),
             shapes: KnownShapes::default(),
         }
     }
 
     /// The slot of a client, or of whoever is none.
-    pub(crate) fn slot(&self, tid: u32) -> &Slot {
+    pub(crate) fn slot(&self, tid: u32) -> &ClientCounters {
         self.slots.get(tid as usize).unwrap_or(&self.slots[self.slots.len() - 1])
     }
 
-    pub(crate) fn clients(&self) -> &[Slot] {
+    pub(crate) fn clients(&self) -> &[ClientCounters] {
         &self.slots[..self.slots.len() - 1]
     }
 
     /// Uses the share of this number; several threads may have the same one.
-    pub(crate) fn with_share<R>(&self, number: usize, f: impl FnOnce(&mut Share) -> R) -> R {
+    pub(crate) fn with_share<R>(&self, number: usize, f: impl FnOnce(&mut LatencyShard) -> R) -> R {
         f(&mut lock(&self.shares[number % self.shares.len()]))
     }
 
@@ -279,7 +279,7 @@ impl Board {
     }
 
     /// Moves what all shares have to where it is added up.
-    pub(crate) fn drain(&self, into: &mut Share, times: &mut StatementTimes, sent: &mut SentCounts) {
+    pub(crate) fn drain(&self, into: &mut LatencyShard, times: &mut StatementTimes, sent: &mut SentCounts) {
         self.shares.iter().for_each(|share| into.take(&mut lock(share)));
         for statements in &self.statements {
             let mut statements = lock(statements);
@@ -320,7 +320,7 @@ mod tests {
 
     #[test]
     fn events_are_counted_once() {
-        let board = Board::new(2, 1);
+        let board = Counters::new(2, 1);
         let slot = board.slot(1);
         slot.begin_event(100);
         assert_eq!(board.events_running(), 1);
@@ -346,11 +346,12 @@ mod tests {
 
     #[test]
     fn what_is_taken_away_is_gone() {
-        let board = Board::new(1, 2);
+        let board = Counters::new(1, 2);
         board.with_share(0, |share| share.record(1_000_000));
         let answered = Answered { kind: 0, shape: ShapeNumber::default(), outcome: Counter::Read, length_ns: 5_000 };
         board.record_statement(3, &answered);
-        let (mut total, mut statements, mut sent) = (Share::new(), StatementTimes::default(), SentCounts::default());
+        let (mut total, mut statements, mut sent) =
+            (LatencyShard::new(), StatementTimes::default(), SentCounts::default());
         board.drain(&mut total, &mut statements, &mut sent);
         board.drain(&mut total, &mut statements, &mut sent);
         assert_eq!(sent.record_of(&board.shapes).left_out.map(|left_out| left_out.reads), Some(1));

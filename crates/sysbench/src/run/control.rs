@@ -4,11 +4,11 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use super::pace::Pace;
+use super::pace::RatePace;
 
 /// What a client does next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Next {
+pub(crate) enum NextEvent {
     /// An event, which began at this moment, or was to begin.
     Go {
         start_ns: u64,
@@ -17,11 +17,11 @@ pub(crate) enum Next {
     Wait {
         due_ns: u64,
     },
-    Stop(Why),
+    Stop(StopReason),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Why {
+pub(crate) enum StopReason {
     Time,
     Events,
     /// Something failed, or the user has had enough.
@@ -48,7 +48,7 @@ pub(crate) struct Control {
     events_started: AtomicU64,
     /// A warm-up is not limited.
     is_warming_up: AtomicBool,
-    pace: Option<Mutex<Pace>>,
+    pace: Option<Mutex<RatePace>>,
 }
 
 /// No start is claimed.
@@ -72,7 +72,7 @@ impl Control {
     }
 
     #[must_use]
-    pub(crate) fn with_pace(mut self, pace: Option<Pace>) -> Self {
+    pub(crate) fn with_pace(mut self, pace: Option<RatePace>) -> Self {
         self.pace = pace.map(Mutex::new);
         self
     }
@@ -166,47 +166,47 @@ impl Control {
         self.with_pace_of(|pace| pace.queued(now_ns)).unwrap_or(0)
     }
 
-    fn with_pace_of<R>(&self, f: impl FnOnce(&mut Pace) -> R) -> Option<R> {
+    fn with_pace_of<R>(&self, f: impl FnOnce(&mut RatePace) -> R) -> Option<R> {
         let pace = self.pace.as_ref()?;
         Some(f(&mut pace.lock().unwrap_or_else(std::sync::PoisonError::into_inner)))
     }
 
     /// What a client that is free does. `claimed_ns` is the start that it has claimed, or [`UNCLAIMED`]; it is kept
     /// from one call to the next.
-    pub(crate) fn next(&self, claimed_ns: &mut u64) -> Next {
+    pub(crate) fn next(&self, claimed_ns: &mut u64) -> NextEvent {
         if self.has_ended() {
-            return Next::Stop(Why::Ended);
+            return NextEvent::Stop(StopReason::Ended);
         }
         let (now_ns, deadline_ns) = (self.now_ns(), self.deadline_ns());
         if now_ns >= deadline_ns {
             if std::mem::replace(claimed_ns, UNCLAIMED) < deadline_ns {
                 // It was due, and came to nobody.
-                self.with_pace_of(Pace::give_back);
+                self.with_pace_of(RatePace::give_back);
             }
-            return Next::Stop(Why::Time);
+            return NextEvent::Stop(StopReason::Time);
         }
         // With a schedule an event counts from its claim on: nobody waits for a start that would not be made.
         let is_claimed = *claimed_ns != UNCLAIMED;
         if !is_claimed && !self.takes_one() {
-            return Next::Stop(Why::Events);
+            return NextEvent::Stop(StopReason::Events);
         }
         let mut start_ns = now_ns;
         if let Some(due_ns) = self.due(claimed_ns) {
             if due_ns >= deadline_ns {
-                return Next::Wait { due_ns: deadline_ns };
+                return NextEvent::Wait { due_ns: deadline_ns };
             }
             if due_ns > now_ns {
-                return Next::Wait { due_ns };
+                return NextEvent::Wait { due_ns };
             }
             start_ns = due_ns;
         }
         *claimed_ns = UNCLAIMED;
-        Next::Go { start_ns }
+        NextEvent::Go { start_ns }
     }
 
     fn due(&self, claimed_ns: &mut u64) -> Option<u64> {
         if self.pace.is_some() && *claimed_ns == UNCLAIMED {
-            *claimed_ns = self.with_pace_of(Pace::claim)?;
+            *claimed_ns = self.with_pace_of(RatePace::claim)?;
         }
         (*claimed_ns != UNCLAIMED).then_some(*claimed_ns)
     }
@@ -224,7 +224,7 @@ mod tests {
     use super::*;
     use crate::rand::Xoroshiro;
 
-    fn next(control: &Control) -> Next {
+    fn next(control: &Control) -> NextEvent {
         control.next(&mut UNCLAIMED.clone())
     }
 
@@ -232,32 +232,32 @@ mod tests {
     fn events_are_limited_after_the_warm_up() {
         let control = Control::new(2, true);
         for _ in 0..5 {
-            assert!(matches!(next(&control), Next::Go { .. }));
+            assert!(matches!(next(&control), NextEvent::Go { .. }));
         }
         control.end_warm_up();
-        assert!(matches!(next(&control), Next::Go { .. }));
-        assert!(matches!(next(&control), Next::Go { .. }));
-        assert_eq!(next(&control), Next::Stop(Why::Events));
+        assert!(matches!(next(&control), NextEvent::Go { .. }));
+        assert!(matches!(next(&control), NextEvent::Go { .. }));
+        assert_eq!(next(&control), NextEvent::Stop(StopReason::Events));
     }
 
     #[test]
     fn time_and_end_stop_everybody() {
         let control = Control::new(0, false);
         control.set_deadline_ns(control.now_ns());
-        assert_eq!(next(&control), Next::Stop(Why::Time));
+        assert_eq!(next(&control), NextEvent::Stop(StopReason::Time));
         control.end();
-        assert_eq!(next(&control), Next::Stop(Why::Ended));
+        assert_eq!(next(&control), NextEvent::Stop(StopReason::Ended));
     }
 
     #[test]
     fn a_claimed_start_is_kept_until_it_is_due() {
-        let control = Control::new(0, false).with_pace(Some(Pace::new(1.0, Xoroshiro::from_seed(1, 0), 1 << 40)));
+        let control = Control::new(0, false).with_pace(Some(RatePace::new(1.0, Xoroshiro::from_seed(1, 0), 1 << 40)));
         let mut claimed_ns = UNCLAIMED;
         let first = control.next(&mut claimed_ns);
-        assert_eq!(first, Next::Wait { due_ns: claimed_ns });
+        assert_eq!(first, NextEvent::Wait { due_ns: claimed_ns });
         assert_eq!(control.next(&mut claimed_ns), first);
         claimed_ns = 5;
-        assert_eq!(control.next(&mut claimed_ns), Next::Go { start_ns: 5 });
+        assert_eq!(control.next(&mut claimed_ns), NextEvent::Go { start_ns: 5 });
         assert_eq!(claimed_ns, UNCLAIMED);
     }
 }

@@ -1,25 +1,25 @@
 //! The stretches of time that a run reports on.
 
-use super::board::{Board, Share};
-use super::ledger::Stretch;
+use super::board::{Counters, LatencyShard};
+use super::ledger::LatencyWindow;
 use super::sent::SentCounts;
 use super::statements::StatementTimes;
 use crate::output::Figures;
 
 pub(crate) struct Count {
     /// Since the last intermediate report.
-    pub(crate) interval: Stretch,
+    pub(crate) interval: LatencyWindow,
     /// Since the last checkpoint, or the start: the final report.
-    pub(crate) total: Stretch,
+    pub(crate) total: LatencyWindow,
     /// Since the last interval of the run folder.
-    pub(crate) second: Stretch,
+    pub(crate) second: LatencyWindow,
     /// Since the start; where there were checkpoints, that is more than the final report.
-    pub(crate) whole: Stretch,
+    pub(crate) whole: LatencyWindow,
     /// Of `total`.
     pub(crate) statements: StatementTimes,
     /// Of the measured time, without what `thread_init` sent.
     pub(crate) sent: SentCounts,
-    fresh: Share,
+    fresh: LatencyShard,
     pub(crate) intervals: Vec<Figures>,
     pub(crate) checkpoints: Vec<Figures>,
     /// When the measured time began.
@@ -27,9 +27,9 @@ pub(crate) struct Count {
 }
 
 impl Count {
-    pub(crate) fn begin(board: &Board, now_ns: u64, zero_ns: u64) -> Self {
+    pub(crate) fn begin(board: &Counters, now_ns: u64, zero_ns: u64) -> Self {
         board.forget_sent();
-        let stretch = |by_client| Stretch::begin(board, now_ns, by_client).since_the_start();
+        let stretch = |by_client| LatencyWindow::begin(board, now_ns, by_client).since_the_start();
         Self {
             interval: stretch(false),
             total: stretch(true),
@@ -37,7 +37,7 @@ impl Count {
             whole: stretch(true),
             statements: StatementTimes::default(),
             sent: SentCounts::default(),
-            fresh: Share::new(),
+            fresh: LatencyShard::new(),
             intervals: Vec::new(),
             checkpoints: Vec::new(),
             zero_ns,
@@ -45,7 +45,7 @@ impl Count {
     }
 
     /// Takes what the clients have recorded since the last call.
-    pub(crate) fn collect(&mut self, board: &Board) {
+    pub(crate) fn collect(&mut self, board: &Counters) {
         board.drain(&mut self.fresh, &mut self.statements, &mut self.sent);
         for stretch in [&mut self.interval, &mut self.total, &mut self.second, &mut self.whole] {
             stretch.share.add(&self.fresh);
@@ -54,7 +54,7 @@ impl Count {
     }
 
     /// The final report is to have what comes from now on.
-    pub(crate) fn begin_total(&mut self, board: &Board, now_ns: u64) {
+    pub(crate) fn begin_total(&mut self, board: &Counters, now_ns: u64) {
         self.total.restart(board, now_ns);
         self.statements.clear();
         board.forget_ranges();
@@ -62,9 +62,9 @@ impl Count {
 
     /// What was counted so far was the warm-up. `begin` tells the clients that it is over: nothing slow is between that
     /// and the new counts. Returns what its last second has.
-    pub(crate) fn end_warm_up(&mut self, board: &Board, now_ns: u64, begin: impl FnOnce()) -> Share {
+    pub(crate) fn end_warm_up(&mut self, board: &Counters, now_ns: u64, begin: impl FnOnce()) -> LatencyShard {
         board.forget_ranges();
-        let mut last = std::mem::replace(&mut self.second.share, Share::new());
+        let mut last = std::mem::replace(&mut self.second.share, LatencyShard::new());
         board.drain(&mut self.fresh, &mut self.statements, &mut self.sent);
         for stretch in [&mut self.interval, &mut self.total, &mut self.second, &mut self.whole] {
             stretch.restart(board, now_ns);

@@ -11,12 +11,12 @@ use mlua::{LuaString, Table, Thread};
 use rustix::buffer::spare_capacity;
 use rustix::event::{Timespec, epoll};
 
-use super::Run;
-use crate::lua::{self, Context, GO, LATER, Request, STOP, State, Turn, lua_error_text};
-use crate::output::Level;
+use super::CommandRun;
+use crate::lua::{self, Context, EventTurn, GO, LATER, LuaState, STOP, ScriptRequest, lua_error_text};
+use crate::output::MessageLevel;
 use crate::output::lines::{ThreadIs, thread};
-use crate::rand::Distribution;
-use crate::sql::{Answer, Step, Store};
+use crate::rand::RandomDistributions;
+use crate::sql::{Answer, RequestProgress, Store};
 
 /// A thread looks at least this often whether it should give up.
 const LOOK: Duration = Duration::from_millis(50);
@@ -42,13 +42,13 @@ enum Waiting {
 
 /// How a procedure of a client ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Failure {
+pub(crate) struct ProcedureFailure {
     /// Name of the script's function that failed; empty: the script's body.
     pub(crate) function: String,
     pub(crate) problem: String,
 }
 
-impl Failure {
+impl ProcedureFailure {
     /// The line that says so.
     pub(crate) fn line(&self) -> String {
         let Self { function, problem } = self;
@@ -60,13 +60,13 @@ impl Failure {
     }
 }
 
-struct Client {
+struct LuaClient {
     /// `None`: the state keeps it, as one of many.
     table: Option<Table>,
     thread: Thread,
     context: Rc<Context>,
     waiting: Waiting,
-    failure: Option<Failure>,
+    failure: Option<ProcedureFailure>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -75,8 +75,8 @@ enum Timer {
     Connection(u32),
 }
 
-pub(crate) struct Host {
-    clients: Vec<Client>,
+pub(crate) struct LuaThread {
+    clients: Vec<LuaClient>,
     ready: VecDeque<(usize, Answer)>,
     timers: BinaryHeap<Reverse<(u64, Timer)>>,
     /// Which client waits for a connection.
@@ -84,19 +84,19 @@ pub(crate) struct Host {
     events: Vec<epoll::Event>,
     at_barrier: usize,
     ended: usize,
-    failures: Vec<(u32, Failure)>,
+    failures: Vec<(u32, ProcedureFailure)>,
     share: usize,
     /// The run is over: what is left to do is done, interrupted or not.
     pub(crate) is_at_the_end: bool,
     kept_context: RefCell<Option<Rc<Context>>>,
-    distribution: Rc<Distribution>,
-    pub(crate) run: Arc<Run>,
+    distribution: Rc<RandomDistributions>,
+    pub(crate) run: Arc<CommandRun>,
     store: Rc<RefCell<Store>>,
-    pub(crate) state: State,
+    pub(crate) state: LuaState,
 }
 
-impl Host {
-    pub(crate) fn new(run: Arc<Run>, state: State, share: usize) -> Self {
+impl LuaThread {
+    pub(crate) fn new(run: Arc<CommandRun>, state: LuaState, share: usize) -> Self {
         Self {
             clients: Vec::new(),
             ready: VecDeque::new(),
@@ -133,19 +133,19 @@ impl Host {
         };
         let context = self.context(tid, has_neighbours);
         let place = self.clients.len();
-        self.clients.push(Client { table, thread, context, waiting: Waiting::Nothing, failure: None });
+        self.clients.push(LuaClient { table, thread, context, waiting: Waiting::Nothing, failure: None });
         self.ready.push_back((place, Answer::of(GO)));
         Ok(place)
     }
 
     /// Runs a procedure of this client to its end, with nobody else.
-    pub(crate) fn run_to_end(&mut self, tid: u32, table: &Table, procedure: &str) -> Result<(), Failure> {
-        let failed = |error: &mlua::Error| Failure { function: String::new(), problem: lua_error_text(error) };
+    pub(crate) fn run_to_end(&mut self, tid: u32, table: &Table, procedure: &str) -> Result<(), ProcedureFailure> {
+        let failed = |error: &mlua::Error| ProcedureFailure { function: String::new(), problem: lua_error_text(error) };
         let place = self.start(tid, table.clone(), procedure, false).map_err(|error| failed(&error))?;
         while self.clients[place].waiting != Waiting::Ended {
             if !self.is_at_the_end && self.run.interrupt.hear() {
                 let problem = INTERRUPTED.to_owned();
-                self.end(place, Some(Failure { function: String::new(), problem }));
+                self.end(place, Some(ProcedureFailure { function: String::new(), problem }));
                 break;
             }
             self.turn();
@@ -190,7 +190,7 @@ impl Host {
     }
 
     /// Failures since the last call.
-    pub(crate) fn take_failures(&mut self) -> Vec<(u32, Failure)> {
+    pub(crate) fn take_failures(&mut self) -> Vec<(u32, ProcedureFailure)> {
         std::mem::take(&mut self.failures)
     }
 
@@ -217,7 +217,7 @@ impl Host {
         if self.all_ended() {
             return;
         }
-        if let [Client { waiting: Waiting::Connection(handle), .. }] = self.clients[..] {
+        if let [LuaClient { waiting: Waiting::Connection(handle), .. }] = self.clients[..] {
             self.wait_for_the_only(handle);
             return;
         }
@@ -231,11 +231,11 @@ impl Host {
             let mut store = self.store.borrow_mut();
             // As in the engine: the answer is often there already, and a thread that has not slept need not be woken.
             match store.on_ready(handle) {
-                Step::Wait => {
+                RequestProgress::Wait => {
                     let until_ns = self.run.control.now_ns().saturating_add(LOOK.as_nanos() as u64);
                     store.wait(handle, until_ns)
                 }
-                done @ Step::Done(_) => done,
+                done @ RequestProgress::Done(_) => done,
             }
         };
         self.advance(0, handle, step);
@@ -288,16 +288,16 @@ impl Host {
     }
 
     /// What a connection has come to, for the client that waits for it.
-    fn advance(&mut self, place: usize, handle: u32, step: Step) {
+    fn advance(&mut self, place: usize, handle: u32, step: RequestProgress) {
         let Some(client) = self.clients.get_mut(place) else { return };
         if client.waiting != Waiting::Connection(handle) {
             return;
         }
         match step {
-            Step::Done(answer) => self.resume(place, answer),
+            RequestProgress::Done(answer) => self.resume(place, answer),
             // One client is not waited for with timers.
-            Step::Wait if self.clients.len() > 1 => self.set_timer_of(handle),
-            Step::Wait => {}
+            RequestProgress::Wait if self.clients.len() > 1 => self.set_timer_of(handle),
+            RequestProgress::Wait => {}
         }
     }
 
@@ -356,41 +356,44 @@ impl Host {
         let (what, number, text) = match yielded {
             Ok(yielded) => yielded,
             Err(error) => {
-                self.end(place, Some(Failure { function: "thread_run".to_owned(), problem: lua_error_text(&error) }));
+                self.end(
+                    place,
+                    Some(ProcedureFailure { function: "thread_run".to_owned(), problem: lua_error_text(&error) }),
+                );
                 return None;
             }
         };
         let handle = number.map_or(u32::MAX, |number| number as u32);
-        match what.and_then(Request::of) {
-            Some(Request::Ended) => {
+        match what.and_then(ScriptRequest::of) {
+            Some(ScriptRequest::Ended) => {
                 let failure = if handle == 1 { None } else { Some(self.failure_of(place)) };
                 self.end(place, failure);
                 None
             }
-            Some(Request::Ready) => {
+            Some(ScriptRequest::Ready) => {
                 let tid = self.clients[place].context.tid;
-                self.run.log.text(Level::Debug, &thread(tid, ThreadIs::Initialized));
+                self.run.log.text(MessageLevel::Debug, &thread(tid, ThreadIs::Initialized));
                 self.clients[place].waiting = Waiting::Barrier;
                 self.at_barrier += 1;
                 None
             }
-            Some(Request::NextEvent) => self.next_event_of(place).map(Answer::of),
+            Some(ScriptRequest::NextEvent) => self.next_event_of(place).map(Answer::of),
             Some(request) => self.begin(place, request, handle, text.as_ref()),
             None => {
                 let problem = "attempt to yield across C-call boundary".to_owned();
-                self.end(place, Some(Failure { function: "thread_run".to_owned(), problem }));
+                self.end(place, Some(ProcedureFailure { function: "thread_run".to_owned(), problem }));
                 None
             }
         }
     }
 
-    fn begin(&mut self, place: usize, request: Request, handle: u32, text: Option<&LuaString>) -> Option<Answer> {
+    fn begin(&mut self, place: usize, request: ScriptRequest, handle: u32, text: Option<&LuaString>) -> Option<Answer> {
         let tid = self.clients[place].context.tid;
         let begun = lua::begin(&mut self.store.borrow_mut(), request, handle, text, tid);
         let Some((connection, step)) = begun else { return Some(Answer::MISUSE) };
         match step {
-            Step::Done(answer) => Some(answer),
-            Step::Wait => {
+            RequestProgress::Done(answer) => Some(answer),
+            RequestProgress::Wait => {
                 self.clients[place].waiting = Waiting::Connection(connection);
                 let at = connection as usize;
                 if self.waiters.len() <= at {
@@ -409,13 +412,13 @@ impl Host {
     fn next_event_of(&mut self, place: usize) -> Option<i32> {
         let client = &mut self.clients[place];
         match client.context.next_event() {
-            Turn::Go => Some(GO),
-            Turn::Stop => Some(STOP),
-            Turn::Pass => {
+            EventTurn::Go => Some(GO),
+            EventTurn::Stop => Some(STOP),
+            EventTurn::Pass => {
                 self.ready.push_back((place, Answer::of(LATER)));
                 None
             }
-            Turn::Wait { due_ns } => {
+            EventTurn::Wait { due_ns } => {
                 client.waiting = Waiting::Event;
                 self.timers.push(Reverse((due_ns, Timer::Client(place))));
                 None
@@ -429,7 +432,7 @@ impl Host {
         }
     }
 
-    fn failure_of(&self, place: usize) -> Failure {
+    fn failure_of(&self, place: usize) -> ProcedureFailure {
         let client = &self.clients[place];
         let kept = || self.state.kept_client(client.context.tid).ok();
         let table = client.table.clone().or_else(kept);
@@ -437,10 +440,10 @@ impl Host {
             let text = table.as_ref().and_then(|table| table.get::<LuaString>(name).ok());
             text.map(|text| text.to_string_lossy()).unwrap_or_default()
         };
-        Failure { function: text("failed_in"), problem: text("problem") }
+        ProcedureFailure { function: text("failed_in"), problem: text("problem") }
     }
 
-    fn end(&mut self, place: usize, failure: Option<Failure>) {
+    fn end(&mut self, place: usize, failure: Option<ProcedureFailure>) {
         let client = &mut self.clients[place];
         client.waiting = Waiting::Ended;
         client.failure.clone_from(&failure);

@@ -1,25 +1,29 @@
 //! Figures of stretches of time, from what the board has counted.
 
-use super::board::{Board, Share, SlotCounts};
+use super::board::{Counters, LatencyShard, SlotCounts};
 use super::statements::StatementTimes;
 use crate::output::{ClientFigures, Fairness, Figures, LogHistogram, Percentile, StatementLatency};
 
 /// What happened since a moment.
-pub(crate) struct Stretch {
+pub(crate) struct LatencyWindow {
     began_ns: u64,
     counts: SlotCounts,
     clients: Vec<SlotCounts>,
-    pub(crate) share: Share,
+    pub(crate) share: LatencyShard,
 }
 
-impl Stretch {
+impl LatencyWindow {
     /// Begins now. `by_client`: what each client did is wanted, too.
-    pub(crate) fn begin(board: &Board, now_ns: u64, by_client: bool) -> Self {
+    pub(crate) fn begin(board: &Counters, now_ns: u64, by_client: bool) -> Self {
         Self {
             began_ns: now_ns,
             counts: board.totals(),
-            clients: if by_client { board.clients().iter().map(super::Slot::read).collect() } else { Vec::new() },
-            share: Share::new(),
+            clients: if by_client {
+                board.clients().iter().map(super::ClientCounters::read).collect()
+            } else {
+                Vec::new()
+            },
+            share: LatencyShard::new(),
         }
     }
 
@@ -37,23 +41,23 @@ impl Stretch {
     }
 
     /// Begins again, now.
-    pub(crate) fn restart(&mut self, board: &Board, now_ns: u64) {
+    pub(crate) fn restart(&mut self, board: &Counters, now_ns: u64) {
         let by_client = !self.clients.is_empty();
         self.share.clear();
         self.began_ns = now_ns;
         self.counts = board.totals();
         if by_client {
-            self.clients = board.clients().iter().map(super::Slot::read).collect();
+            self.clients = board.clients().iter().map(super::ClientCounters::read).collect();
         }
     }
 
     /// Counts so far.
-    pub(crate) fn counts(&self, board: &Board) -> SlotCounts {
+    pub(crate) fn counts(&self, board: &Counters) -> SlotCounts {
         board.totals().since(self.counts)
     }
 
     /// The figures so far. `zero_ns`: when the run began. Times in the figures are seconds.
-    pub(crate) fn figures(&self, board: &Board, zero_ns: u64, now_ns: u64, percentile: u8) -> Figures {
+    pub(crate) fn figures(&self, board: &Counters, zero_ns: u64, now_ns: u64, percentile: u8) -> Figures {
         let counts = self.counts(board);
         let share = &self.share;
         let events = share.events.len();
@@ -79,7 +83,7 @@ impl Stretch {
     }
 
     /// What each client did in the stretch, which was begun with `by_client`.
-    pub(crate) fn clients(&self, board: &Board) -> Vec<ClientFigures> {
+    pub(crate) fn clients(&self, board: &Counters) -> Vec<ClientFigures> {
         let pairs = board.clients().iter().zip(&self.clients);
         pairs
             .map(|(slot, then)| {
@@ -103,7 +107,7 @@ pub(crate) fn fairness(clients: &[ClientFigures]) -> Fairness {
 }
 
 /// A percentile of the lengths of events, in seconds. Never outside of what was seen.
-fn percentile_s(share: &Share, percentile: f64) -> f64 {
+fn percentile_s(share: &LatencyShard, percentile: f64) -> f64 {
     if share.events.is_empty() || percentile <= 0.0 {
         return 0.0;
     }
@@ -112,7 +116,7 @@ fn percentile_s(share: &Share, percentile: f64) -> f64 {
     value_ns as f64 / 1e9
 }
 
-pub(crate) fn percentiles(share: &Share, wanted: &[f64]) -> Vec<Percentile> {
+pub(crate) fn percentiles(share: &LatencyShard, wanted: &[f64]) -> Vec<Percentile> {
     wanted.iter().map(|percent| Percentile { percent: *percent, latency_s: percentile_s(share, *percent) }).collect()
 }
 
@@ -137,7 +141,7 @@ pub(crate) fn statement_latencies(statements: &StatementTimes, wanted: &[f64]) -
 }
 
 /// The lengths of events in sysbench's buckets.
-pub(crate) fn log_histogram(share: &Share) -> LogHistogram {
+pub(crate) fn log_histogram(share: &LatencyShard) -> LogHistogram {
     let mut histogram = LogHistogram::of_latency();
     for value in share.events.iter_recorded() {
         let middle_ns = share.events.median_equivalent(value.value_iterated_to());

@@ -5,14 +5,14 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 use mlua::Table;
-use truetps_probe::Presence;
+use truetps_probe::RunPresence;
 use truetps_record::OtherRun;
 
 use super::count::Count;
 use super::ticks::Ticks;
-use super::{Crew, Failure, Host, News, ServerWarning, groups, work};
-use crate::output::{Level, lines};
-use crate::recording::Recording;
+use super::{LuaThread, ProcedureFailure, ServerWarning, WorkerContext, WorkerEvent, groups, work};
+use crate::output::{MessageLevel, lines};
+use crate::recording::ScriptRecording;
 
 /// Exit statuses.
 pub(crate) const GOOD: u8 = 0;
@@ -33,26 +33,26 @@ pub(crate) fn stack_bytes(threads: u32) -> usize {
 pub(crate) const LARGE_STACK_BYTES: usize = 96 << 20;
 
 /// A run from its start to its report.
-pub(crate) struct Load<'a> {
-    pub(crate) crew: Crew,
+pub(crate) struct LoadRun<'a> {
+    pub(crate) crew: WorkerContext,
     /// Threads that clients are spread over.
     pub(crate) threads: u32,
     /// The state of the main thread, with the script loaded, and the client that stands for it.
-    pub(crate) main: &'a mut Host,
+    pub(crate) main: &'a mut LuaThread,
     pub(crate) main_client: Table,
     /// The state that intermediate reports are made in.
-    pub(crate) reporter: Option<(Host, Table)>,
+    pub(crate) reporter: Option<(LuaThread, Table)>,
     /// `None`: the run is not kept, or has not begun.
-    pub(crate) recording: Option<Recording>,
+    pub(crate) recording: Option<ScriptRecording>,
     /// Where other runs of truetps are seen, and those that were.
-    pub(crate) presence: Presence,
+    pub(crate) presence: RunPresence,
     pub(crate) server_warning: ServerWarning,
     pub(crate) beside: Vec<OtherRun>,
 }
 
 /// Why the events are over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ending {
+pub(crate) enum EventsEnding {
     /// All clients have ended.
     Complete,
     /// A client failed: there are no figures to speak of.
@@ -74,7 +74,7 @@ struct Moments {
     checkpoints_ns: Vec<u64>,
 }
 
-impl Load<'_> {
+impl LoadRun<'_> {
     /// Runs it, and returns the exit status.
     pub(crate) fn run(mut self) -> u8 {
         let (news_out, news) = channel();
@@ -87,11 +87,11 @@ impl Load<'_> {
         }
         let connect_ms = self.crew.run.control.now_ns().saturating_sub(began_ns) as f64 / 1e6;
         // Before anything is measured: a slow disk costs no event its time.
-        self.recording = Recording::begin(&self.crew, connect_ms);
+        self.recording = ScriptRecording::begin(&self.crew, connect_ms);
         self.crew.run.warn_of_server(self.server_warning);
         self.meet(self.presence.others());
         let (mut moments, mut count) = self.begin();
-        self.crew.run.log.text(Level::Notice, lines::THREADS_STARTED);
+        self.crew.run.log.text(MessageLevel::Notice, lines::THREADS_STARTED);
         self.say_warm_up();
         for one in &go {
             // A thread that is gone has said why.
@@ -110,9 +110,9 @@ impl Load<'_> {
         }
     }
 
-    fn start_threads(&mut self, news: &Sender<News>) -> Vec<Sender<bool>> {
+    fn start_threads(&mut self, news: &Sender<WorkerEvent>) -> Vec<Sender<bool>> {
         let (settings, log) = (&self.crew.run.settings, &self.crew.run.log);
-        log.text(Level::Notice, lines::INITIALIZING_THREADS);
+        log.text(MessageLevel::Notice, lines::INITIALIZING_THREADS);
         self.crew.run.control.set_running(settings.threads);
         let mut go = Vec::new();
         for group in groups(settings.threads, self.threads) {
@@ -122,10 +122,12 @@ impl Load<'_> {
             let builder = std::thread::Builder::new().name("worker".to_owned()).stack_size(stack_bytes(self.threads));
             go.push(go_out);
             if let Err(error) = builder.spawn(body) {
-                log.text(Level::Fatal, &format!("a worker thread could not be started: {error}"));
-                let failure =
-                    Failure { function: String::new(), problem: "too many threads for this system".to_owned() };
-                let _ = news.send(News::Failed(None, failure));
+                log.text(MessageLevel::Fatal, &format!("a worker thread could not be started: {error}"));
+                let failure = ProcedureFailure {
+                    function: String::new(),
+                    problem: "too many threads for this system".to_owned(),
+                };
+                let _ = news.send(WorkerEvent::Failed(None, failure));
                 break;
             }
         }
@@ -137,7 +139,7 @@ impl Load<'_> {
     /// # Errors
     ///
     /// The exit status where they will not be.
-    fn wait_for_clients(&self, news: &Receiver<News>, threads: usize) -> Result<(), u8> {
+    fn wait_for_clients(&self, news: &Receiver<WorkerEvent>, threads: usize) -> Result<(), u8> {
         let run = &self.crew.run;
         let timeout = run.settings.thread_init_timeout;
         let until_ns = run.control.now_ns().saturating_add(timeout.as_nanos() as u64);
@@ -148,18 +150,18 @@ impl Load<'_> {
             }
             let left = Duration::from_nanos(until_ns.saturating_sub(run.control.now_ns()));
             match news.recv_timeout(left.min(LOOK)) {
-                Ok(News::Failed(tid, failure)) => {
+                Ok(WorkerEvent::Failed(tid, failure)) => {
                     self.say_failed(&failure);
                     if let Some(tid) = tid {
-                        run.log.text(Level::Debug, &lines::thread(tid, lines::ThreadIs::Failed));
+                        run.log.text(MessageLevel::Debug, &lines::thread(tid, lines::ThreadIs::Failed));
                     }
-                    run.log.text(Level::Fatal, "Thread initialization failed!");
+                    run.log.text(MessageLevel::Fatal, "Thread initialization failed!");
                     return Err(FAILED);
                 }
                 // A thread may end well before the first event.
-                Ok(News::Ready | News::Ended) => ready += 1,
+                Ok(WorkerEvent::Ready | WorkerEvent::Ended) => ready += 1,
                 Err(_) if left.is_zero() => {
-                    run.log.text(Level::Fatal, &lines::no_initialization(timeout.as_secs() as u32));
+                    run.log.text(MessageLevel::Fatal, &lines::no_initialization(timeout.as_secs() as u32));
                     return Err(UNFINISHED);
                 }
                 Err(_) => {}
@@ -168,14 +170,14 @@ impl Load<'_> {
         Ok(())
     }
 
-    fn say_failed(&self, failure: &Failure) {
-        self.crew.run.log.text(Level::Fatal, &failure.line());
+    fn say_failed(&self, failure: &ProcedureFailure) {
+        self.crew.run.log.text(MessageLevel::Fatal, &failure.line());
     }
 
     fn say_warm_up(&self) {
         let seconds = self.crew.run.settings.warmup.as_secs() as u32;
         if seconds > 0 {
-            self.crew.run.log.text(Level::Notice, &lines::warming_up(seconds));
+            self.crew.run.log.text(MessageLevel::Notice, &lines::warming_up(seconds));
         }
     }
 
@@ -215,7 +217,13 @@ impl Load<'_> {
     }
 
     /// Reports until the events are over.
-    fn watch(&mut self, news: &Receiver<News>, threads: usize, moments: &mut Moments, count: &mut Count) -> Ending {
+    fn watch(
+        &mut self,
+        news: &Receiver<WorkerEvent>,
+        threads: usize,
+        moments: &mut Moments,
+        count: &mut Count,
+    ) -> EventsEnding {
         let run = Arc::clone(&self.crew.run);
         let control = &run.control;
         let mut ended = 0;
@@ -224,10 +232,10 @@ impl Load<'_> {
         while ended < threads {
             let now_ns = control.now_ns();
             if now_ns >= moments.forced_ns {
-                return Ending::Forced;
+                return EventsEnding::Forced;
             }
             if now_ns >= moments.gives_up_ns {
-                return if interrupted { Ending::Interrupted } else { Ending::Hanging };
+                return if interrupted { EventsEnding::Interrupted } else { EventsEnding::Hanging };
             }
             if run.interrupt.hear() && !interrupted {
                 interrupted = true;
@@ -237,7 +245,7 @@ impl Load<'_> {
             let due_ns = moments.next_ns();
             let left = Duration::from_nanos(due_ns.saturating_sub(now_ns)).min(LOOK);
             match news.recv_timeout(left) {
-                Ok(News::Failed(_, failure)) => {
+                Ok(WorkerEvent::Failed(_, failure)) => {
                     has_failed = true;
                     control.end();
                     self.say_failed(&failure);
@@ -245,17 +253,17 @@ impl Load<'_> {
                         recording.client_failed(&failure.line());
                     }
                 }
-                Ok(News::Ended) => ended += 1,
-                Ok(News::Ready) | Err(_) => {}
+                Ok(WorkerEvent::Ended) => ended += 1,
+                Ok(WorkerEvent::Ready) | Err(_) => {}
             }
             if ended < threads && !has_failed {
                 self.tick(moments, count);
             }
         }
         match (has_failed, interrupted) {
-            (true, _) => Ending::Failed,
-            (false, true) => Ending::Interrupted,
-            (false, false) => Ending::Complete,
+            (true, _) => EventsEnding::Failed,
+            (false, true) => EventsEnding::Interrupted,
+            (false, false) => EventsEnding::Complete,
         }
     }
 

@@ -42,13 +42,13 @@ impl Starts {
 }
 
 #[derive(Debug)]
-pub(crate) struct Pace {
+pub(crate) struct RatePace {
     claims: Starts,
     due: Starts,
     given_back: u64,
 }
 
-impl Pace {
+impl RatePace {
     /// `rate` starts a second on average, from `from_ns` on.
     pub(crate) fn new(rate: f64, random: Xoroshiro, from_ns: u64) -> Self {
         let mut claims = Starts { random, gap_ns_mean: 1e9 / rate, next_ns: from_ns as f64, passed: 0 };
@@ -90,8 +90,8 @@ impl Pace {
 mod tests {
     use super::*;
 
-    fn pace(rate: f64) -> Pace {
-        Pace::new(rate, Xoroshiro::from_seed(1, 0), 0)
+    fn pace(rate: f64) -> RatePace {
+        RatePace::new(rate, Xoroshiro::from_seed(1, 0), 0)
     }
 
     #[test]

@@ -6,25 +6,27 @@ use mlua::{Function, Table};
 
 use super::count::Count;
 use super::ledger::{fairness, log_histogram, percentiles, statement_latencies};
-use super::load::{Ending, FAILED, GOOD, INTERRUPTED, Load, UNFINISHED};
-use super::{Failure, Host};
+use super::load::{EventsEnding, FAILED, GOOD, INTERRUPTED, LoadRun, UNFINISHED};
+use super::{LuaThread, ProcedureFailure};
 use crate::lua::lua_error_text;
-use crate::options::Format;
-use crate::output::{self, Figures, Level, Style, lines};
-use crate::recording::End;
+use crate::options::SysbenchFormat;
+use crate::output::{self, FigureStyle, Figures, MessageLevel, lines};
+use crate::recording::RecordedEnd;
 
-impl Load<'_> {
-    fn style(&self) -> Style {
+impl LoadRun<'_> {
+    fn style(&self) -> FigureStyle {
         let settings = &self.crew.run.settings;
-        Style {
+        FigureStyle {
             is_sql: self.crew.drivers.are_used(),
             compat: match self.crew.options.compat() {
-                crate::options::Compat::V1_0 => output::Compat::V1_0,
-                crate::options::Compat::V1_1 => output::Compat::V1_1,
+                crate::options::SysbenchRelease::V1_0 => output::ReportRelease::V1_0,
+                crate::options::SysbenchRelease::V1_1 => output::ReportRelease::V1_1,
             },
             percentile: settings.percentile.unwrap_or(0).into(),
             has_rate: settings.rate.is_some(),
-            stamp_decimals: settings.report_interval.map_or(0, |time| Style::stamp_decimals_of(time.as_secs_f64())),
+            stamp_decimals: settings
+                .report_interval
+                .map_or(0, |time| FigureStyle::stamp_decimals_of(time.as_secs_f64())),
         }
     }
 
@@ -33,7 +35,7 @@ impl Load<'_> {
     }
 
     fn is_json(&self) -> bool {
-        self.crew.run.settings.ours.format == Format::Json
+        self.crew.run.settings.ours.format == SysbenchFormat::Json
     }
 
     pub(super) fn record_second(&mut self, count: &mut Count, now_ns: u64) {
@@ -59,7 +61,7 @@ impl Load<'_> {
         } else if !self.is_json() {
             let text = output::intermediate(&figures, &self.style());
             for line in text.lines() {
-                run.log.stamped(Level::Notice, line);
+                run.log.stamped(MessageLevel::Notice, line);
             }
         }
         if self.is_json() {
@@ -77,7 +79,7 @@ impl Load<'_> {
         if self.main.state.hook(&self.main_client, "report_cumulative").is_some() {
             self.call_in_reporter("report_cumulative", &figures, false);
         } else if !self.is_json() {
-            run.log.stamped(Level::Notice, &output::checkpoint(&figures, &self.style()));
+            run.log.stamped(MessageLevel::Notice, &output::checkpoint(&figures, &self.style()));
             run.log.report(&output::cumulative(&figures, &fairness(&clients), &self.style()));
         }
         count.checkpoints.push(figures);
@@ -87,13 +89,13 @@ impl Load<'_> {
         let Some((host, client)) = &self.reporter else { return };
         let Some(hook) = host.state.hook(client, name) else { return };
         if let Err(problem) = call_hook(host, self.crew.run.settings.threads, &hook, figures, is_intermediate) {
-            let failure = Failure { function: name.to_owned(), problem };
-            self.crew.run.log.text(Level::Fatal, &failure.line());
+            let failure = ProcedureFailure { function: name.to_owned(), problem };
+            self.crew.run.log.text(MessageLevel::Fatal, &failure.line());
         }
     }
 
     /// The last report, `done()`, and the exit status.
-    pub(super) fn finish(mut self, ending: Ending, count: &mut Count) -> u8 {
+    pub(super) fn finish(mut self, ending: EventsEnding, count: &mut Count) -> u8 {
         let run = std::sync::Arc::clone(&self.crew.run);
         let now_ns = run.control.now_ns();
         let unfinished = run.board.events_running();
@@ -106,37 +108,37 @@ impl Load<'_> {
         if let Some(recording) = &mut self.recording {
             recording.ran_beside(&self.beside);
         }
-        let end = End { ending, count, totals: &figures, clients: &clients, style: self.style() };
+        let end = RecordedEnd { ending, count, totals: &figures, clients: &clients, style: self.style() };
         // Saved first: whoever reads the report may keep it waiting.
         let is_recorded = self.recording.as_mut().is_some_and(|recording| recording.finish(&end));
-        if matches!(ending, Ending::Complete | Ending::Failed) {
-            run.log.text(Level::Info, lines::DONE);
+        if matches!(ending, EventsEnding::Complete | EventsEnding::Failed) {
+            run.log.text(MessageLevel::Info, lines::DONE);
         }
         match ending {
-            Ending::Forced => run.log.text(Level::Fatal, lines::FORCED_SHUTDOWN),
-            Ending::Hanging => run.log.text(Level::Fatal, &self.hanging_text(unfinished)),
+            EventsEnding::Forced => run.log.text(MessageLevel::Fatal, lines::FORCED_SHUTDOWN),
+            EventsEnding::Hanging => run.log.text(MessageLevel::Fatal, &self.hanging_text(unfinished)),
             _ => {}
         }
         // Its state ends before the last report: what its hooks have begun to print ends with it.
         self.reporter = None;
-        let is_told = ending == Ending::Failed || self.report_end(&end, unfinished);
+        let is_told = ending == EventsEnding::Failed || self.report_end(&end, unfinished);
         if let Some(recording) = self.recording.as_ref().filter(|_| is_recorded) {
             say_where(recording.path());
         }
-        let is_cut = matches!(ending, Ending::Forced | Ending::Hanging);
+        let is_cut = matches!(ending, EventsEnding::Forced | EventsEnding::Hanging);
         if !is_cut && let Err(failure) = self.call_done() {
-            run.log.text(Level::Fatal, &failure.line());
+            run.log.text(MessageLevel::Fatal, &failure.line());
         }
         // After all that sysbench does. A server that hangs, or a user who waits, is not asked.
-        let is_over = matches!(ending, Ending::Complete | Ending::Failed);
+        let is_over = matches!(ending, EventsEnding::Complete | EventsEnding::Failed);
         if let Some(recording) = self.recording.as_ref().filter(|_| is_recorded && is_over) {
             recording.keep_settings();
         }
         match ending {
-            Ending::Complete if is_told => GOOD,
-            Ending::Complete | Ending::Failed => FAILED,
-            Ending::Forced | Ending::Hanging => UNFINISHED,
-            Ending::Interrupted => INTERRUPTED,
+            EventsEnding::Complete if is_told => GOOD,
+            EventsEnding::Complete | EventsEnding::Failed => FAILED,
+            EventsEnding::Forced | EventsEnding::Hanging => UNFINISHED,
+            EventsEnding::Interrupted => INTERRUPTED,
         }
     }
 
@@ -148,21 +150,21 @@ impl Load<'_> {
     }
 
     /// Whether the report is where it was wanted.
-    fn report_end(&mut self, end: &End<'_>, unfinished: u64) -> bool {
+    fn report_end(&mut self, end: &RecordedEnd<'_>, unfinished: u64) -> bool {
         let run = &self.crew.run;
         let settings = &run.settings;
         let (count, figures) = (end.count, end.totals);
         if self.is_json() {
             let written = run.log.document(&crate::recording::document(end, &self.crew));
             if let Err(error) = &written {
-                run.log.text(Level::Fatal, &format!("the report cannot be written: {error}"));
+                run.log.text(MessageLevel::Fatal, &format!("the report cannot be written: {error}"));
             }
             return written.is_ok();
         }
         if let Some(hook) = self.main.state.hook(&self.main_client, "report_cumulative") {
             if let Err(problem) = call_hook(self.main, 0, &hook, figures, false) {
-                let failure = Failure { function: "report_cumulative".to_owned(), problem };
-                run.log.text(Level::Fatal, &failure.line());
+                let failure = ProcedureFailure { function: "report_cumulative".to_owned(), problem };
+                run.log.text(MessageLevel::Fatal, &failure.line());
             }
             return true;
         }
@@ -170,7 +172,7 @@ impl Load<'_> {
             run.log.report(&log_histogram(&count.total.share).report());
         }
         let (style, fair) = (end.style, fairness(end.clients));
-        let is_cut = matches!(end.ending, Ending::Forced | Ending::Hanging);
+        let is_cut = matches!(end.ending, EventsEnding::Forced | EventsEnding::Hanging);
         let text = if is_cut {
             output::cumulative_forced(figures, &fair, &style, unfinished)
         } else {
@@ -203,7 +205,7 @@ impl Load<'_> {
         }
     }
 
-    fn call_done(&mut self) -> Result<(), Failure> {
+    fn call_done(&mut self) -> Result<(), ProcedureFailure> {
         if !self.main.state.has(&self.main_client, "done") {
             return Ok(());
         }
@@ -222,13 +224,24 @@ fn say_where(path: &Path) {
 }
 
 /// Calls a global function of the script's, without arguments.
-pub(crate) fn call_function(host: &mut Host, tid: u32, client: &Table, name: &str) -> Result<(), Failure> {
+pub(crate) fn call_function(
+    host: &mut LuaThread,
+    tid: u32,
+    client: &Table,
+    name: &str,
+) -> Result<(), ProcedureFailure> {
     let set = client.set("called", name);
-    set.map_err(|error| Failure { function: name.to_owned(), problem: lua_error_text(&error) })?;
+    set.map_err(|error| ProcedureFailure { function: name.to_owned(), problem: lua_error_text(&error) })?;
     host.run_to_end(tid, client, "call")
 }
 
-fn call_hook(host: &Host, tid: u32, hook: &Function, figures: &Figures, is_intermediate: bool) -> Result<(), String> {
+fn call_hook(
+    host: &LuaThread,
+    tid: u32,
+    hook: &Function,
+    figures: &Figures,
+    is_intermediate: bool,
+) -> Result<(), String> {
     let made = || -> mlua::Result<Option<String>> {
         let stat = host.state.lua().create_table()?;
         stat.set("threads_running", figures.threads_running)?;

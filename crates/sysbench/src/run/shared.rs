@@ -5,22 +5,22 @@ use std::sync::{Arc, Mutex, OnceLock};
 use truetps_driver::Target;
 
 use crate::interrupt::Interrupt;
-use crate::options::{RandType, Settings};
-use crate::output::Log;
-use crate::rand::{self, Distribution, Unique};
+use crate::options::{RandType, RunSettings};
+use crate::output::MessageLog;
+use crate::rand::{self, RandomDistributions, Unique};
 
-use super::board::Board;
+use super::board::Counters;
 use super::control::Control;
 use super::usage::Usage;
 
 /// One command at work: `run`, or any other one.
-pub(crate) struct Run {
-    pub(crate) settings: Settings,
+pub(crate) struct CommandRun {
+    pub(crate) settings: RunSettings,
     /// Of all random numbers.
     pub(crate) seed: u64,
     pub(crate) interrupt: Interrupt,
-    pub(crate) log: Arc<Log>,
-    pub(crate) board: Board,
+    pub(crate) log: Arc<MessageLog>,
+    pub(crate) board: Counters,
     pub(crate) control: Control,
     pub(crate) unique: Arc<Unique>,
     /// What is worth a line in the run folder.
@@ -46,7 +46,7 @@ pub(crate) struct ServerSeen {
 /// Asks a server what the user should know before it is written to. `None`: nothing, or it cannot be asked.
 pub type ServerWarning = fn(&Target) -> Option<String>;
 
-impl Run {
+impl CommandRun {
     /// One line on stderr: the standard output is sysbench's. No server: nothing has connected.
     pub(crate) fn warn_of_server(&self, ask: ServerWarning) {
         if let Some(warning) = self.server.get().and_then(|server| ask(&server.target)) {
@@ -61,14 +61,14 @@ impl Run {
     }
 
     /// The distributions of `sysbench.rand`; each thread has its own.
-    pub(crate) fn distribution(&self) -> Distribution {
+    pub(crate) fn distribution(&self) -> RandomDistributions {
         let given = &self.settings.rand;
         let kind = match given.kind {
-            RandType::Uniform => rand::Kind::Uniform,
-            RandType::Gaussian => rand::Kind::Gaussian,
-            RandType::Special => rand::Kind::Special,
-            RandType::Pareto => rand::Kind::Pareto,
-            RandType::Zipfian => rand::Kind::Zipfian,
+            RandType::Uniform => rand::DistributionName::Uniform,
+            RandType::Gaussian => rand::DistributionName::Gaussian,
+            RandType::Special => rand::DistributionName::Special,
+            RandType::Pareto => rand::DistributionName::Pareto,
+            RandType::Zipfian => rand::DistributionName::Zipfian,
         };
         let number = |value: i32| u32::try_from(value).unwrap_or(0);
         let parameters = rand::Parameters {
@@ -78,7 +78,7 @@ impl Run {
             pareto_h: given.pareto_h,
             zipfian_exp: given.zipfian_exp,
         };
-        Distribution::new(kind, &parameters)
+        RandomDistributions::new(kind, &parameters)
     }
 
     pub(crate) fn notes(&self) -> Vec<String> {

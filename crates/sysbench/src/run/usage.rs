@@ -12,32 +12,32 @@ use truetps_engine::ThreadUse;
 const NOT_MEASURED: u32 = 0;
 
 #[derive(Debug, Default)]
-struct Worker {
+struct WorkerUsage {
     cpu_ns: AtomicU64,
     wait_ns: AtomicU64,
 }
 
 #[derive(Debug)]
 pub(crate) struct Usage {
-    workers: Box<[Worker]>,
+    workers: Box<[WorkerUsage]>,
     /// [`NOT_MEASURED`], or a number that grows while it is.
     round: AtomicU32,
 }
 
 /// Of one thread.
-struct Meter {
+struct ThreadMeter {
     usage: ThreadUse,
     worker: usize,
     round: u32,
 }
 
 thread_local! {
-    static METER: RefCell<Option<Meter>> = const { RefCell::new(None) };
+    static METER: RefCell<Option<ThreadMeter>> = const { RefCell::new(None) };
 }
 
 impl Usage {
     pub(crate) fn new(workers: u32) -> Self {
-        Self { workers: (0..workers).map(|_| Worker::default()).collect(), round: AtomicU32::new(NOT_MEASURED) }
+        Self { workers: (0..workers).map(|_| WorkerUsage::default()).collect(), round: AtomicU32::new(NOT_MEASURED) }
     }
 
     /// What is used from now on counts, or a further part of it begins.
@@ -48,7 +48,7 @@ impl Usage {
     /// The calling thread is this worker.
     pub(crate) fn enter(&self, worker: usize) {
         let round = self.round.load(Ordering::Relaxed);
-        METER.set(Some(Meter { usage: ThreadUse::new(), worker, round }));
+        METER.set(Some(ThreadMeter { usage: ThreadUse::new(), worker, round }));
     }
 
     /// Adds what the calling thread has used, if something new has begun. Costs next to nothing if not.
@@ -69,7 +69,7 @@ impl Usage {
         }
     }
 
-    fn add(&self, meter: &mut Meter) {
+    fn add(&self, meter: &mut ThreadMeter) {
         let (cpu_ns, wait_ns) = meter.usage.since_last();
         if meter.round == NOT_MEASURED {
             return;

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
 
-use super::{Failure, Host, Run};
-use crate::lua::{Role, Script, State, lua_error_text};
-use crate::options::Options;
-use crate::output::Level;
+use super::{CommandRun, LuaThread, ProcedureFailure};
+use crate::lua::{LuaScript, LuaState, Role, lua_error_text};
+use crate::options::SysbenchOptions;
+use crate::output::MessageLevel;
 use crate::output::lines::{ThreadIs, thread};
 use crate::sql::{Drivers, Store, files_advice};
 
@@ -15,10 +15,10 @@ pub(crate) const RUN: &str = "run";
 
 /// What all threads are given.
 #[derive(Clone)]
-pub(crate) struct Crew {
-    pub(crate) run: Arc<Run>,
-    pub(crate) script: Arc<Script>,
-    pub(crate) options: Arc<Options>,
+pub(crate) struct WorkerContext {
+    pub(crate) run: Arc<CommandRun>,
+    pub(crate) script: Arc<LuaScript>,
+    pub(crate) options: Arc<SysbenchOptions>,
     pub(crate) drivers: Arc<Drivers>,
     pub(crate) threads: u32,
     /// [`RUN`], or `parallel_command`.
@@ -27,25 +27,25 @@ pub(crate) struct Crew {
 
 /// What a thread tells the one that started it.
 #[derive(Debug)]
-pub(crate) enum News {
+pub(crate) enum WorkerEvent {
     /// All its clients are ready for events.
     Ready,
     /// A client failed; `None`: the thread did before it had any.
-    Failed(Option<u32>, Failure),
+    Failed(Option<u32>, ProcedureFailure),
     /// The thread is at its end.
     Ended,
 }
 
 /// The clients of one thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Group {
+pub(crate) struct ThreadClients {
     pub(crate) number: usize,
     pub(crate) tids: Vec<u32>,
 }
 
 /// How clients are spread over threads: in turn.
-pub(crate) fn groups(clients: u32, threads: u32) -> Vec<Group> {
-    let group = |number: u32| Group {
+pub(crate) fn groups(clients: u32, threads: u32) -> Vec<ThreadClients> {
+    let group = |number: u32| ThreadClients {
         number: number as usize,
         tids: (0..clients).filter(|tid| tid % threads == number).collect(),
     };
@@ -53,43 +53,43 @@ pub(crate) fn groups(clients: u32, threads: u32) -> Vec<Group> {
 }
 
 /// The life of a thread. `go` says whether events may begin; where it is closed, they may not.
-pub(crate) fn work(crew: &Crew, group: &Group, news: &Sender<News>, go: &Receiver<bool>) {
+pub(crate) fn work(crew: &WorkerContext, group: &ThreadClients, news: &Sender<WorkerEvent>, go: &Receiver<bool>) {
     let _last_words = LastWords(news);
     // Nobody listens any more only where the run is over.
     let tell = |what| drop(news.send(what));
     crew.run.usage.enter(group.number);
     match prepare(crew, group) {
         Ok(mut host) => live(crew, &mut host, &tell, go),
-        Err(problem) => tell(News::Failed(None, Failure { function: String::new(), problem })),
+        Err(problem) => tell(WorkerEvent::Failed(None, ProcedureFailure { function: String::new(), problem })),
     }
     crew.run.usage.leave();
 }
 
 /// Says that the thread has ended, however it ends: the main thread waits for that.
-struct LastWords<'a>(&'a Sender<News>);
+struct LastWords<'a>(&'a Sender<WorkerEvent>);
 
 impl Drop for LastWords<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             let problem = "a worker thread broke down: that is a bug of truetps".to_owned();
-            let _ = self.0.send(News::Failed(None, Failure { function: String::new(), problem }));
+            let _ = self.0.send(WorkerEvent::Failed(None, ProcedureFailure { function: String::new(), problem }));
         }
-        let _ = self.0.send(News::Ended);
+        let _ = self.0.send(WorkerEvent::Ended);
     }
 }
 
-fn prepare(crew: &Crew, group: &Group) -> Result<Host, String> {
+fn prepare(crew: &WorkerContext, group: &ThreadClients) -> Result<LuaThread, String> {
     let is_shared = group.tids.len() > 1;
     let store =
         Store::new(Arc::clone(&crew.run), Arc::clone(&crew.drivers), group.number, is_shared).map_err(|error| {
             format!("connections cannot be watched: {error}; {}", files_advice(crew.run.settings.threads))
         })?;
     let role = if is_shared { Role::Shared } else { Role::Single };
-    let made = || -> mlua::Result<Host> {
-        let state = State::new(&crew.script, store, &crew.run.log, role)?;
+    let made = || -> mlua::Result<LuaThread> {
+        let state = LuaState::new(&crew.script, store, &crew.run.log, role)?;
         state.set_options(&crew.options)?;
         let facts = state.facts(&crew.script)?;
-        let mut host = Host::new(Arc::clone(&crew.run), state, group.number);
+        let mut host = LuaThread::new(Arc::clone(&crew.run), state, group.number);
         for tid in &group.tids {
             let client = host.state.client(*tid, &facts)?;
             if crew.procedure == "parallel_command" {
@@ -99,7 +99,7 @@ fn prepare(crew: &Crew, group: &Group) -> Result<Host, String> {
                 )?;
             }
             if crew.procedure == RUN {
-                crew.run.log.text(Level::Debug, &thread(*tid, ThreadIs::Started));
+                crew.run.log.text(MessageLevel::Debug, &thread(*tid, ThreadIs::Started));
             }
             host.start(*tid, client, crew.procedure, is_shared)?;
         }
@@ -108,7 +108,7 @@ fn prepare(crew: &Crew, group: &Group) -> Result<Host, String> {
     made().map_err(|error| lua_error_text(&error))
 }
 
-fn live(crew: &Crew, host: &mut Host, tell: &dyn Fn(News), go: &Receiver<bool>) {
+fn live(crew: &WorkerContext, host: &mut LuaThread, tell: &dyn Fn(WorkerEvent), go: &Receiver<bool>) {
     let control = &crew.run.control;
     let (mut is_ready, mut knows_the_end) = (false, false);
     while !host.all_ended() && !control.is_abandoned() {
@@ -120,12 +120,12 @@ fn live(crew: &Crew, host: &mut Host, tell: &dyn Fn(News), go: &Receiver<bool>) 
         crew.run.usage.look();
         for (tid, failure) in host.take_failures() {
             control.end();
-            tell(News::Failed(Some(tid), failure));
+            tell(WorkerEvent::Failed(Some(tid), failure));
         }
         if !is_ready && host.all_at_barrier() && !host.all_ended() {
             is_ready = true;
             host.state.end_of_preparation();
-            tell(News::Ready);
+            tell(WorkerEvent::Ready);
             let goes = go.recv().unwrap_or(false);
             if goes {
                 control.start_together(crew.threads);

@@ -12,7 +12,7 @@ const DOUBLE: i32 = 6;
 
 /// A value of one parameter, as it is at the moment.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Bound<'a> {
+enum BoundValue<'a> {
     Null,
     Int(i64),
     Double(f64),
@@ -58,11 +58,11 @@ impl Binds {
         params.clear();
         for shape in self.shapes.iter().take(count) {
             match value(shape) {
-                Bound::Int(value) => params.push_int(value),
-                Bound::Double(value) if value.is_finite() => params.push_double(value),
+                BoundValue::Int(value) => params.push_int(value),
+                BoundValue::Double(value) if value.is_finite() => params.push_double(value),
                 // SQL has no word for the other doubles.
-                Bound::Null | Bound::Double(_) => params.push_null(),
-                Bound::Text(text) => params.push_text(|out| out.extend_from_slice(text)),
+                BoundValue::Null | BoundValue::Double(_) => params.push_null(),
+                BoundValue::Text(text) => params.push_text(|out| out.extend_from_slice(text)),
             }
         }
     }
@@ -70,11 +70,11 @@ impl Binds {
     /// Appends the value of parameter number `n` to an SQL text, as sysbench prints it: texts in quotes and otherwise as
     /// they are.
     pub(crate) fn print(&self, n: usize, out: &mut Vec<u8>) {
-        let printed = match self.shapes.get(n).map_or(Bound::Null, value) {
-            Bound::Null => out.write_all(b"NULL"),
-            Bound::Int(value) => write!(out, "{value}"),
-            Bound::Double(value) => write!(out, "{value:.6}"),
-            Bound::Text(text) => {
+        let printed = match self.shapes.get(n).map_or(BoundValue::Null, value) {
+            BoundValue::Null => out.write_all(b"NULL"),
+            BoundValue::Int(value) => write!(out, "{value}"),
+            BoundValue::Double(value) => write!(out, "{value:.6}"),
+            BoundValue::Text(text) => {
                 out.write_all(b"'").and_then(|()| out.write_all(text)).and_then(|()| out.write_all(b"'"))
             }
         };
@@ -82,20 +82,20 @@ impl Binds {
     }
 }
 
-fn value(shape: &BindShape) -> Bound<'_> {
+fn value(shape: &BindShape) -> BoundValue<'_> {
     // SAFETY: of all four, the promise of `Binds::read`: `is_null` is a char, `length` an unsigned long, the buffer an
     // int64_t, a double, or `length_max` bytes, as `kind` says. LuaJIT aligns its objects to 8 bytes.
     unsafe {
         if shape.is_null.is_null() || shape.buffer.is_null() || shape.is_null.read() != 0 {
-            return Bound::Null;
+            return BoundValue::Null;
         }
         match shape.kind {
-            BIGINT => Bound::Int(shape.buffer.cast::<i64>().read_unaligned()),
-            DOUBLE => Bound::Double(shape.buffer.cast::<f64>().read_unaligned()),
-            _ if shape.length.is_null() => Bound::Null,
+            BIGINT => BoundValue::Int(shape.buffer.cast::<i64>().read_unaligned()),
+            DOUBLE => BoundValue::Double(shape.buffer.cast::<f64>().read_unaligned()),
+            _ if shape.length.is_null() => BoundValue::Null,
             _ => {
                 let length = shape.length.read_unaligned().min(shape.length_max) as usize;
-                Bound::Text(std::slice::from_raw_parts(shape.buffer, length))
+                BoundValue::Text(std::slice::from_raw_parts(shape.buffer, length))
             }
         }
     }

@@ -8,12 +8,12 @@ use truetps_driver::{
 
 use super::bound::Binds;
 use super::bulk::{Added, Bulk};
-use super::connection::{Doing, Goal, Why};
+use super::connection::{ConnectReason, ConnectionWait, Goal};
 use super::driver::SqlError;
 use super::libpq;
-use super::statement::Statement;
-use super::store::{Answer, Step, Store};
-use crate::output::Level;
+use super::statement::ScriptStatement;
+use super::store::{Answer, RequestProgress, Store};
+use crate::output::MessageLevel;
 use crate::run::{Counter, ShapeNumber, statement_kind};
 
 /// The statement cannot be prepared: MySQL's number for it.
@@ -30,17 +30,17 @@ fn counter_of(has_rows: bool, affected_rows: u64) -> Counter {
 
 impl Store {
     /// `con:query()`.
-    pub(crate) fn query(&mut self, handle: u32, text: &[u8]) -> Step {
+    pub(crate) fn query(&mut self, handle: u32, text: &[u8]) -> RequestProgress {
         match self.connections.get(handle) {
             Some(connection) if connection.is_dry => {
                 let shape = self.shape_of(handle, text);
                 return self.dry(handle, shape);
             }
-            Some(connection) if connection.is_open() && connection.doing == Doing::Nothing => {}
+            Some(connection) if connection.is_open() && connection.doing == ConnectionWait::Nothing => {}
             _ => return self.closed_already(),
         }
         self.forget_results(handle);
-        if let Some(step) = self.lost_meanwhile(handle, text, Doing::Query) {
+        if let Some(step) = self.lost_meanwhile(handle, text, ConnectionWait::Query) {
             return step;
         }
         let shape = self.shape_of(handle, text);
@@ -48,22 +48,22 @@ impl Store {
     }
 
     /// Where nothing is sent, every statement has gone well and has done nothing.
-    fn dry(&mut self, handle: u32, shape: ShapeNumber) -> Step {
+    fn dry(&mut self, handle: u32, shape: ShapeNumber) -> RequestProgress {
         self.record_unsent(shape);
         if let Some(connection) = self.connections.get(handle) {
             connection.show_success();
             self.run.board.slot(connection.tid).count(Counter::Other, 1);
         }
-        Step::Done(Answer::NONE)
+        RequestProgress::Done(Answer::NONE)
     }
 
-    fn closed_already(&self) -> Step {
-        self.run.log.text(Level::Alert, "attempt to use an already closed connection");
-        Step::Done(Answer::MISUSE)
+    fn closed_already(&self) -> RequestProgress {
+        self.run.log.text(MessageLevel::Alert, "attempt to use an already closed connection");
+        RequestProgress::Done(Answer::MISUSE)
     }
 
     /// Where the connection broke while nothing was in flight, this command fails with that.
-    fn lost_meanwhile(&mut self, handle: u32, text: &[u8], doing: Doing) -> Option<Step> {
+    fn lost_meanwhile(&mut self, handle: u32, text: &[u8], doing: ConnectionWait) -> Option<RequestProgress> {
         let connection = self.connections.get_mut(handle)?;
         let error = connection.lost.take()?;
         connection.text.clear();
@@ -72,13 +72,13 @@ impl Store {
         Some(self.on_loss(handle, &error))
     }
 
-    fn send_text(&mut self, handle: u32, text: &[u8], kind: usize, shape: ShapeNumber) -> Step {
+    fn send_text(&mut self, handle: u32, text: &[u8], kind: usize, shape: ShapeNumber) -> RequestProgress {
         let (token, now_ns) = (self.token(), self.run.control.now_ns());
-        let Some(connection) = self.connections.get_mut(handle) else { return Step::Done(Answer::MISUSE) };
+        let Some(connection) = self.connections.get_mut(handle) else { return RequestProgress::Done(Answer::MISUSE) };
         let Some(link) = &mut connection.link else { return self.closed_already() };
         connection.text.clear();
         connection.text.extend_from_slice(text);
-        (connection.doing, connection.kind, connection.sent_ns) = (Doing::Query, kind, now_ns);
+        (connection.doing, connection.kind, connection.sent_ns) = (ConnectionWait::Query, kind, now_ns);
         connection.shape_number = shape;
         link.collect(token);
         connection.awaits_sets = true;
@@ -86,7 +86,7 @@ impl Store {
         self.after_sending(handle, sent)
     }
 
-    fn after_sending(&mut self, handle: u32, sent: Result<(), DriverError>) -> Step {
+    fn after_sending(&mut self, handle: u32, sent: Result<(), DriverError>) -> RequestProgress {
         let sent =
             sent.map(|()| self.connections.get(handle).and_then(|c| c.link.as_ref()).is_some_and(Link::wants_to_write));
         match sent {
@@ -95,29 +95,29 @@ impl Store {
             // Nothing was sent, and the session goes on.
             Err(DriverError::Misuse(problem)) => {
                 self.idle(handle);
-                self.run.log.text(Level::Fatal, problem);
-                return Step::Done(Answer::MISUSE);
+                self.run.log.text(MessageLevel::Fatal, problem);
+                return RequestProgress::Done(Answer::MISUSE);
             }
             Err(error) => return self.on_loss(handle, &error),
         }
-        Step::Wait
+        RequestProgress::Wait
     }
 
     /// `con:prepare()`.
-    pub(crate) fn prepare(&mut self, handle: u32, text: &[u8]) -> Step {
+    pub(crate) fn prepare(&mut self, handle: u32, text: &[u8]) -> RequestProgress {
         let Some(connection) = self.connections.get(handle).filter(|connection| connection.is_open()) else {
             self.closed_already();
-            return Step::Done(Answer::CLOSED);
+            return RequestProgress::Done(Answer::CLOSED);
         };
         let (is_mysql, is_dry) = (self.driver_of(connection).dialect == Dialect::Mysql, connection.is_dry);
-        if let Some(step) = self.lost_meanwhile(handle, text, Doing::Query) {
+        if let Some(step) = self.lost_meanwhile(handle, text, ConnectionWait::Query) {
             return step;
         }
         let is_emulated = is_dry || self.drivers.emulates_prepared();
         let shape = self.statement_shapes.take();
         let number = self.statements.next_handle();
         let Some(place) = self.connections.get(handle).map(|connection| connection.shape.clone()) else {
-            return Step::Done(Answer::MISUSE);
+            return RequestProgress::Done(Answer::MISUSE);
         };
         let store = self.number();
         shape.with(|shape| (shape.connection, shape.handle, shape.store) = (place.address(), number, store));
@@ -125,26 +125,26 @@ impl Store {
         let text = self.shared_text(text);
         let waits_for_types = !is_mysql && text.contains(&b'?');
         let shape_number = self.shape_of(handle, &text);
-        self.statements.insert(Statement::new(handle, shape, text, shape_number, is_emulated));
+        self.statements.insert(ScriptStatement::new(handle, shape, text, shape_number, is_emulated));
         if let Some(connection) = self.connections.get_mut(handle) {
             connection.statements.push(number);
         }
         // PostgreSQL is told when the types of the values are known.
         if is_emulated || waits_for_types {
-            Step::Done(Answer::NONE)
+            RequestProgress::Done(Answer::NONE)
         } else {
             self.send_prepare(handle, number, Goal::New)
         }
     }
 
     /// The values of a statement have been bound: PostgreSQL prepares it now.
-    pub(crate) fn prepare_bound(&mut self, number: u32) -> Step {
-        let Some(statement) = self.statements.get(number) else { return Step::Done(Answer::MISUSE) };
+    pub(crate) fn prepare_bound(&mut self, number: u32) -> RequestProgress {
+        let Some(statement) = self.statements.get(number) else { return RequestProgress::Done(Answer::MISUSE) };
         let handle = statement.connection;
         let is_due = statement.handle.is_none() && !statement.is_emulated && !statement.is_closed;
         let is_open = self.connections.get(handle).is_some_and(|connection| connection.link.is_some());
         if !is_due || !is_open || self.dialect_of(handle) != Some(Dialect::Postgres) {
-            return Step::Done(Answer::NONE);
+            return RequestProgress::Done(Answer::NONE);
         }
         self.forget_results(handle);
         self.send_prepare(handle, number, Goal::Bound)
@@ -163,38 +163,38 @@ impl Store {
         shared
     }
 
-    fn send_prepare(&mut self, handle: u32, number: u32, goal: Goal) -> Step {
+    fn send_prepare(&mut self, handle: u32, number: u32, goal: Goal) -> RequestProgress {
         let now_ns = self.run.control.now_ns();
-        let Some(connection) = self.connections.get_mut(handle) else { return Step::Done(Answer::MISUSE) };
+        let Some(connection) = self.connections.get_mut(handle) else { return RequestProgress::Done(Answer::MISUSE) };
         let (Some(link), Some(statement)) = (&mut connection.link, self.statements.get(number)) else {
             return self.closed_already();
         };
         connection.text.clear();
         connection.text.extend_from_slice(&statement.text);
-        connection.doing = Doing::Prepare { statement: number, goal };
+        connection.doing = ConnectionWait::Prepare { statement: number, goal };
         (connection.kind, connection.sent_ns) = (statement.kind, now_ns);
         let sent = link.prepare(&statement.text, &statement.binds.types(), &mut self.scratch);
         self.after_sending(handle, sent)
     }
 
-    pub(super) fn on_prepared(&mut self, handle: u32, number: u32, prepared: Prepared, goal: Goal) -> Step {
+    pub(super) fn on_prepared(&mut self, handle: u32, number: u32, prepared: Prepared, goal: Goal) -> RequestProgress {
         self.idle(handle);
         if let Some(statement) = self.statements.get_mut(number) {
             (statement.handle, statement.params) = (Some(prepared.handle), prepared.params);
         }
-        if goal == Goal::Execute { self.execute(number) } else { Step::Done(Answer::NONE) }
+        if goal == Goal::Execute { self.execute(number) } else { RequestProgress::Done(Answer::NONE) }
     }
 
     /// The server has refused to prepare the statement.
-    pub(super) fn on_refused(&mut self, handle: u32, number: u32, reply: Reply, goal: Goal) -> Step {
+    pub(super) fn on_refused(&mut self, handle: u32, number: u32, reply: Reply, goal: Goal) -> RequestProgress {
         self.keep_buffer(reply.sets);
         self.idle(handle);
-        let Some(error) = reply.error else { return Step::Done(Answer::MISUSE) };
+        let Some(error) = reply.error else { return RequestProgress::Done(Answer::MISUSE) };
         if error.code == UNSUPPORTED {
             if let Some(statement) = self.statements.get_mut(number) {
                 statement.is_emulated = true;
             }
-            return if goal == Goal::Execute { self.execute(number) } else { Step::Done(Answer::NONE) };
+            return if goal == Goal::Execute { self.execute(number) } else { RequestProgress::Done(Answer::NONE) };
         }
         let sql_error = SqlError::of_server(&error);
         if goal == Goal::Execute {
@@ -207,16 +207,16 @@ impl Store {
         if self.dialect_of(handle) == Some(Dialect::Postgres) {
             let text = self.connections.get(handle).map(|connection| with_numbered_parameters(&connection.text));
             let words = libpq::words(&error, &text.unwrap_or_default());
-            self.run.log.text(Level::Fatal, &format!("PQprepare() failed: {words}"));
+            self.run.log.text(MessageLevel::Fatal, &format!("PQprepare() failed: {words}"));
         } else {
-            self.run.log.text(Level::Fatal, "mysql_stmt_prepare() failed");
-            self.run.log.text(Level::Fatal, &format!("MySQL error: {} \"{}\"", error.code, error.message));
+            self.run.log.text(MessageLevel::Fatal, "mysql_stmt_prepare() failed");
+            self.run.log.text(MessageLevel::Fatal, &format!("MySQL error: {} \"{}\"", error.code, error.message));
         }
         if goal == Goal::New {
             // The script gets no object for it.
             self.release_statement(number);
         }
-        Step::Done(Answer::MISUSE)
+        RequestProgress::Done(Answer::MISUSE)
     }
 
     /// `stmt:bind_param()`. What was bound before stays where the number of values is wrong.
@@ -242,14 +242,14 @@ impl Store {
 
     /// What is said where a statement does not have as many parameters. Of PostgreSQL's, sysbench looks at those alone
     /// that the server does not know yet.
-    fn wrong_number(&self, number: u32, values: usize) -> Option<(Level, &'static str)> {
+    fn wrong_number(&self, number: u32, values: usize) -> Option<(MessageLevel, &'static str)> {
         let statement = self.statements.get(number).filter(|one| !one.is_closed && !one.is_emulated)?;
         if self.dialect_of(statement.connection) == Some(Dialect::Postgres) {
             let is_wrong = statement.handle.is_none() && values != count_parameters(&statement.text);
-            return is_wrong.then_some((Level::Alert, "wrong number of parameters in prepared statement"));
+            return is_wrong.then_some((MessageLevel::Alert, "wrong number of parameters in prepared statement"));
         }
         let is_wrong = values != usize::from(statement.params);
-        is_wrong.then_some((Level::Fatal, "Wrong number of parameters to mysql_stmt_bind_param"))
+        is_wrong.then_some((MessageLevel::Fatal, "Wrong number of parameters to mysql_stmt_bind_param"))
     }
 
     fn forget_prepared(&mut self, number: u32) {
@@ -262,21 +262,21 @@ impl Store {
     }
 
     /// `stmt:execute()`.
-    pub(crate) fn execute(&mut self, number: u32) -> Step {
+    pub(crate) fn execute(&mut self, number: u32) -> RequestProgress {
         let Some(statement) = self.statements.get(number).filter(|statement| !statement.is_closed) else {
-            self.run.log.text(Level::Alert, "attempt to use an already closed statement");
-            return Step::Done(Answer::MISUSE);
+            self.run.log.text(MessageLevel::Alert, "attempt to use an already closed statement");
+            return RequestProgress::Done(Answer::MISUSE);
         };
         let (handle, kind, shape) = (statement.connection, statement.kind, statement.shape_number);
         let (is_emulated, prepared) = (statement.is_emulated, statement.handle);
         match self.connections.get(handle) {
             Some(connection) if connection.is_dry => return self.dry(handle, shape),
-            Some(connection) if connection.is_open() && connection.doing == Doing::Nothing => {}
+            Some(connection) if connection.is_open() && connection.doing == ConnectionWait::Nothing => {}
             _ => return self.closed_already(),
         }
         self.forget_results(handle);
         let text = self.statements.get(number).map(|statement| Rc::clone(&statement.text)).unwrap_or_default();
-        if let Some(step) = self.lost_meanwhile(handle, &text, Doing::Execute { statement: number }) {
+        if let Some(step) = self.lost_meanwhile(handle, &text, ConnectionWait::Execute { statement: number }) {
             return step;
         }
         match prepared {
@@ -286,7 +286,7 @@ impl Store {
         }
     }
 
-    fn send_emulated(&mut self, handle: u32, number: u32, kind: usize, shape: ShapeNumber) -> Step {
+    fn send_emulated(&mut self, handle: u32, number: u32, kind: usize, shape: ShapeNumber) -> RequestProgress {
         let mut text = std::mem::take(&mut self.text);
         text.clear();
         if let Some(statement) = self.statements.get(number) {
@@ -297,13 +297,13 @@ impl Store {
         step
     }
 
-    fn send_execute(&mut self, handle: u32, number: u32, prepared: u32) -> Step {
+    fn send_execute(&mut self, handle: u32, number: u32, prepared: u32) -> RequestProgress {
         let (token, now_ns) = (self.token(), self.run.control.now_ns());
-        let Some(connection) = self.connections.get_mut(handle) else { return Step::Done(Answer::MISUSE) };
+        let Some(connection) = self.connections.get_mut(handle) else { return RequestProgress::Done(Answer::MISUSE) };
         let (Some(link), Some(statement)) = (&mut connection.link, self.statements.get(number)) else {
             return self.closed_already();
         };
-        connection.doing = Doing::Execute { statement: number };
+        connection.doing = ConnectionWait::Execute { statement: number };
         (connection.kind, connection.sent_ns) = (statement.kind, now_ns);
         connection.shape_number = statement.shape_number;
         connection.text.clear();
@@ -326,7 +326,7 @@ impl Store {
     pub(crate) fn close_statement(&mut self, number: u32) -> i32 {
         let is_open = self.statements.get(number).is_some_and(|statement| !statement.is_closed);
         if !is_open {
-            self.run.log.text(Level::Alert, "attempt to close an already closed statement");
+            self.run.log.text(MessageLevel::Alert, "attempt to close an already closed statement");
             return 1;
         }
         self.forget_prepared(number);
@@ -353,7 +353,7 @@ impl Store {
     // Replies
     //
 
-    pub(super) fn on_reply(&mut self, handle: u32, reply: Reply, prepared: Option<u32>) -> Step {
+    pub(super) fn on_reply(&mut self, handle: u32, reply: Reply, prepared: Option<u32>) -> RequestProgress {
         self.idle(handle);
         if let Some(error) = reply.error {
             self.record(handle, Counter::Error);
@@ -362,13 +362,13 @@ impl Store {
             return self.failed(handle, &SqlError::of_server(&error), &class, error.code, prepared.is_some());
         }
         let dialect = self.dialect_of(handle);
-        let Some(connection) = self.connections.get_mut(handle) else { return Step::Done(Answer::MISUSE) };
+        let Some(connection) = self.connections.get_mut(handle) else { return RequestProgress::Done(Answer::MISUSE) };
         let asks_nothing = || connection.text.iter().all(|byte| byte.is_ascii_whitespace() || *byte == b';');
         if dialect == Some(Dialect::Postgres) && asks_nothing() {
             self.keep_buffer(reply.sets);
             return self.nothing_asked(handle);
         }
-        let Some(connection) = self.connections.get_mut(handle) else { return Step::Done(Answer::MISUSE) };
+        let Some(connection) = self.connections.get_mut(handle) else { return RequestProgress::Done(Answer::MISUSE) };
         connection.show_success();
         connection.sets = reply.sets;
         // Of several statements in one text MySQL's clients see all results one after the other, PostgreSQL's the last.
@@ -381,55 +381,62 @@ impl Store {
         connection.result.with(|result| result.counter = counter as i32);
         self.run.board.slot(connection.tid).count(counter, 1);
         self.record(handle, counter);
-        let Some(connection) = self.connections.get_mut(handle) else { return Step::Done(Answer::MISUSE) };
+        let Some(connection) = self.connections.get_mut(handle) else { return RequestProgress::Done(Answer::MISUSE) };
         // A prepared statement always has a result of its own, which may have no rows.
         let is_object = has_rows || prepared.is_some();
         if !connection.has_more_sets() && !has_rows {
             self.forget_results(handle);
         }
-        Step::Done(if is_object { Answer::RESULT } else { Answer::NONE })
+        RequestProgress::Done(if is_object { Answer::RESULT } else { Answer::NONE })
     }
 
     /// PostgreSQL has an answer of its own to a text without a statement, which libpq's users take for an error.
-    fn nothing_asked(&mut self, handle: u32) -> Step {
+    fn nothing_asked(&mut self, handle: u32) -> RequestProgress {
         self.record(handle, Counter::Error);
         if let Some(connection) = self.connections.get(handle) {
             connection.show_failure();
             self.run.board.slot(connection.tid).count(Counter::Error, 1);
         }
-        Step::Done(Answer::MISUSE)
+        RequestProgress::Done(Answer::MISUSE)
     }
 
     /// A statement failed, or its connection did.
-    pub(super) fn failed(&mut self, handle: u32, error: &SqlError, class: &str, code: u16, is_prepared: bool) -> Step {
+    pub(super) fn failed(
+        &mut self,
+        handle: u32,
+        error: &SqlError,
+        class: &str,
+        code: u16,
+        is_prepared: bool,
+    ) -> RequestProgress {
         self.tally(class, code, &error.message);
-        let Some(connection) = self.connections.get_mut(handle) else { return Step::Done(Answer::MISUSE) };
-        let Ok(ready) = self.drivers.get(connection.driver) else { return Step::Done(Answer::MISUSE) };
+        let Some(connection) = self.connections.get_mut(handle) else { return RequestProgress::Done(Answer::MISUSE) };
+        let Ok(ready) = self.drivers.get(connection.driver) else { return RequestProgress::Done(Answer::MISUSE) };
         let is_ignored = ready.driver.ignored.has(error);
         let dialect = ready.driver.dialect;
         connection.show_error(if is_ignored { 1 } else { 2 }, error);
-        connection.doing = Doing::Nothing;
+        connection.doing = ConnectionWait::Nothing;
         let tid = connection.tid;
         self.run.board.slot(tid).count(Counter::Error, 1);
         if !is_ignored {
             self.say_failed(handle, error, dialect, is_prepared);
-            return Step::Done(Answer::FAILED);
+            return RequestProgress::Done(Answer::FAILED);
         }
         let is_gone = self.connections.get(handle).is_some_and(|connection| connection.link.is_none());
         if is_gone || error.is_loss() {
             if let Some(connection) = self.connections.get_mut(handle) {
                 (connection.link, connection.back_off_ns) = (None, 0);
             }
-            return self.begin_connect(handle, Why::Broken);
+            return self.begin_connect(handle, ConnectReason::Broken);
         }
-        if dialect == Dialect::Postgres { self.send_rollback(handle) } else { Step::Done(Answer::FAILED) }
+        if dialect == Dialect::Postgres { self.send_rollback(handle) } else { RequestProgress::Done(Answer::FAILED) }
     }
 
     /// PostgreSQL takes nothing else after an error inside of a transaction.
-    fn send_rollback(&mut self, handle: u32) -> Step {
-        let Some(connection) = self.connections.get_mut(handle) else { return Step::Done(Answer::MISUSE) };
-        let Some(link) = &mut connection.link else { return Step::Done(Answer::FAILED) };
-        connection.doing = Doing::RollBack;
+    fn send_rollback(&mut self, handle: u32) -> RequestProgress {
+        let Some(connection) = self.connections.get_mut(handle) else { return RequestProgress::Done(Answer::MISUSE) };
+        let Some(link) = &mut connection.link else { return RequestProgress::Done(Answer::FAILED) };
+        connection.doing = ConnectionWait::RollBack;
         let sent = link.send_bytes(b"ROLLBACK", &mut self.scratch);
         self.after_sending(handle, sent)
     }
@@ -443,32 +450,32 @@ impl Store {
         match (dialect, is_prepared) {
             (Dialect::Mysql, false) => {
                 log.text(
-                    Level::Fatal,
+                    MessageLevel::Fatal,
                     &format!("mysql_drv_query() returned error {number} ({message}) for query '{text}'"),
                 );
             }
             (Dialect::Mysql, true) => {
                 log.text(
-                    Level::Fatal,
+                    MessageLevel::Fatal,
                     &format!("mysql_stmt_execute() returned error {number} ({message}) for query '{text}'"),
                 );
             }
             (Dialect::Postgres, _) => {
                 let call = if is_prepared { "PQexecPrepared" } else { "PQexec" };
-                log.text(Level::Fatal, &format!("{call}() failed: 7 {message}"));
-                log.text(Level::Fatal, &format!("failed query was: {text}"));
+                log.text(MessageLevel::Fatal, &format!("{call}() failed: 7 {message}"));
+                log.text(MessageLevel::Fatal, &format!("failed query was: {text}"));
             }
         }
     }
 
     /// `con:next_result()`.
-    pub(crate) fn next_result(&mut self, handle: u32) -> Step {
+    pub(crate) fn next_result(&mut self, handle: u32) -> RequestProgress {
         let Some(connection) = self.connections.get_mut(handle) else { return self.closed_already() };
         if !connection.is_open() {
             return self.closed_already();
         }
         if !connection.has_more_sets() {
-            return Step::Done(Answer::NONE);
+            return RequestProgress::Done(Answer::NONE);
         }
         let next = connection.set + 1;
         let has_rows = connection.open_set(next);
@@ -477,7 +484,7 @@ impl Store {
         let counter = counter_of(has_rows, affected_rows);
         connection.result.with(|result| result.counter = counter as i32);
         self.run.board.slot(connection.tid).count(counter, 1);
-        Step::Done(if has_rows { Answer::RESULT } else { Answer::NONE })
+        RequestProgress::Done(if has_rows { Answer::RESULT } else { Answer::NONE })
     }
 
     //
@@ -497,14 +504,14 @@ impl Store {
     /// `None`: there is no place for the row, ever.
     pub(crate) fn bulk_row(&mut self, handle: u32, row: &[u8]) -> Option<bool> {
         let Some(bulk) = self.connections.get_mut(handle).and_then(|connection| connection.bulk.as_mut()) else {
-            self.run.log.text(Level::Alert, "attempt to call bulk_insert_next() before bulk_insert_init()");
+            self.run.log.text(MessageLevel::Alert, "attempt to call bulk_insert_next() before bulk_insert_init()");
             return None;
         };
         match bulk.add(row) {
             Added::Yes => Some(true),
             Added::Full => Some(false),
             Added::TooLong => {
-                self.run.log.text(Level::Fatal, "a row of a bulk insert is longer than the largest statement");
+                self.run.log.text(MessageLevel::Fatal, "a row of a bulk insert is longer than the largest statement");
                 None
             }
         }
@@ -517,9 +524,9 @@ impl Store {
     }
 
     /// Sends the rows that were gathered.
-    pub(crate) fn flush(&mut self, handle: u32) -> Step {
+    pub(crate) fn flush(&mut self, handle: u32) -> RequestProgress {
         let Some(connection) = self.connections.get_mut(handle) else { return self.closed_already() };
-        let Some(mut bulk) = connection.bulk.take() else { return Step::Done(Answer::NONE) };
+        let Some(mut bulk) = connection.bulk.take() else { return RequestProgress::Done(Answer::NONE) };
         let step = self.query(handle, bulk.text());
         bulk.clear();
         if let Some(connection) = self.connections.get_mut(handle) {

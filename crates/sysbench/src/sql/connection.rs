@@ -1,19 +1,19 @@
 //! One connection of a script.
 
-use truetps_driver::{DriverError, Link, ResultSets, Values};
+use truetps_driver::{DriverError, Link, ResultSets, RowValues};
 
 use super::bulk::Bulk;
 use super::driver::SqlError;
-use crate::lua::{ConnectionShape, ResultShape, Shape};
+use crate::lua::{ConnectionShape, LuaStructure, ResultShape};
 use crate::run::ShapeNumber;
 
 /// What a connection waits for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Doing {
+pub(crate) enum ConnectionWait {
     /// Nothing: it takes a command.
     Nothing,
     /// The server's answer to the login; or, where there is no link, the time to try again.
-    Connecting(Why),
+    Connecting(ConnectReason),
     /// The reply to a text.
     Query,
     /// The reply to a statement that is prepared.
@@ -41,7 +41,7 @@ pub(crate) enum Goal {
 
 /// Why a connection is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Why {
+pub(crate) enum ConnectReason {
     /// `drv:connect()`.
     First,
     /// `con:reconnect()`.
@@ -55,8 +55,8 @@ pub(crate) struct Connection {
     /// Number among all connections, which says to which of the servers it belongs.
     pub(crate) number: u32,
     pub(crate) tid: u32,
-    pub(crate) shape: Shape<ConnectionShape>,
-    pub(crate) result: Shape<ResultShape>,
+    pub(crate) shape: LuaStructure<ConnectionShape>,
+    pub(crate) result: LuaStructure<ResultShape>,
     /// `None`: closed, or not open yet.
     pub(crate) link: Option<Link>,
     /// Why the link is gone, where it broke while nothing was in flight: the next command fails with it.
@@ -65,7 +65,7 @@ pub(crate) struct Connection {
     pub(crate) back_off_ns: u64,
     /// A connection that needs none: `--mysql-dry-run`.
     pub(crate) is_dry: bool,
-    pub(crate) doing: Doing,
+    pub(crate) doing: ConnectionWait,
     /// A statement is in flight, and no memory has been lent for its results.
     pub(crate) awaits_sets: bool,
     /// When the command was sent.
@@ -94,8 +94,8 @@ impl Connection {
         driver: usize,
         number: u32,
         tid: u32,
-        shape: Shape<ConnectionShape>,
-        result: Shape<ResultShape>,
+        shape: LuaStructure<ConnectionShape>,
+        result: LuaStructure<ResultShape>,
     ) -> Self {
         Self {
             driver,
@@ -107,7 +107,7 @@ impl Connection {
             lost: None,
             back_off_ns: 0,
             is_dry: false,
-            doing: Doing::Nothing,
+            doing: ConnectionWait::Nothing,
             awaits_sets: false,
             sent_ns: 0,
             kind: 0,
@@ -167,12 +167,12 @@ impl Connection {
     }
 
     /// Reads the next row: `take` gets its number of columns and its values. `None`: there is none.
-    pub(crate) fn next_row<R>(&mut self, take: impl FnOnce(u32, &mut Values<'_>) -> R) -> Option<R> {
+    pub(crate) fn next_row<R>(&mut self, take: impl FnOnce(u32, &mut RowValues<'_>) -> R) -> Option<R> {
         if self.rows_left == 0 {
             return None;
         }
         let set = self.sets.as_deref().and_then(|sets| sets.get(self.set))?;
-        let mut values = Values::of(&set.data()[self.offset..]);
+        let mut values = RowValues::of(&set.data()[self.offset..]);
         let before = values.rest().len();
         let row = take(set.columns, &mut values);
         self.offset += before - values.rest().len();

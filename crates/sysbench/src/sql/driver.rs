@@ -60,13 +60,13 @@ fn primary(error: &ServerError) -> &str {
 
 /// Errors that restart the event.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Ignored {
+pub(crate) enum RestartErrors {
     All,
     Numbers(Vec<i32>),
     States(Vec<String>),
 }
 
-impl Ignored {
+impl RestartErrors {
     pub(crate) fn has(&self, error: &SqlError) -> bool {
         match self {
             Self::All => true,
@@ -80,7 +80,7 @@ impl Ignored {
 pub(crate) struct Driver {
     pub(crate) dialect: Dialect,
     pub(crate) target: Target,
-    pub(crate) ignored: Ignored,
+    pub(crate) ignored: RestartErrors,
     pub(crate) is_dry_run: bool,
 }
 

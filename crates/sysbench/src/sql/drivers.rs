@@ -7,16 +7,16 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use truetps_driver::{Connector, Dialect, DriverError, Endpoint, Login, Password, Target, Tls, TlsMode};
 
-use super::driver::{Driver, Ignored, local_socket};
-use crate::options::{self, MysqlSettings, Options, PgSslMode, PgsqlSettings, PsMode, SslMode};
+use super::driver::{Driver, RestartErrors, local_socket};
+use crate::options::{self, MysqlSettings, PgSslMode, PgsqlSettings, PsMode, SslMode, SysbenchOptions};
 
 /// A driver with its way to connect, which looks host names up and is made when the first connection is.
-pub(crate) struct Ready {
+pub(crate) struct ReadyDriver {
     pub(crate) driver: Driver,
     connector: OnceLock<Connector>,
 }
 
-impl Ready {
+impl ReadyDriver {
     pub(crate) fn connector(&self) -> Result<&Connector, DriverError> {
         if let Some(connector) = self.connector.get() {
             return Ok(connector);
@@ -33,10 +33,10 @@ const NAMES: [&str; 2] = ["mysql", "pgsql"];
 const NO_NAME: &str = "Multiple DB drivers are available. Use --db-driver=name to specify which one to use";
 
 pub(crate) struct Drivers {
-    options: Options,
+    options: SysbenchOptions,
     /// For an address that has none.
     dsn_password: Option<Password>,
-    ready: [OnceLock<Result<Ready, String>>; 2],
+    ready: [OnceLock<Result<ReadyDriver, String>>; 2],
     is_used: AtomicBool,
     connections: AtomicU32,
 }
@@ -44,7 +44,7 @@ pub(crate) struct Drivers {
 impl Drivers {
     pub(crate) const COUNT: usize = NAMES.len();
 
-    pub(crate) fn new(options: Options, dsn_password: Option<OsString>) -> Self {
+    pub(crate) fn new(options: SysbenchOptions, dsn_password: Option<OsString>) -> Self {
         let dsn_password = dsn_password.filter(|password| !password.is_empty());
         Self {
             options,
@@ -99,11 +99,11 @@ impl Drivers {
     }
 
     /// The driver of this number.
-    pub(crate) fn get(&self, number: usize) -> Result<&Ready, &String> {
+    pub(crate) fn get(&self, number: usize) -> Result<&ReadyDriver, &String> {
         self.ready[number].get_or_init(|| self.make(number)).as_ref()
     }
 
-    fn make(&self, number: usize) -> Result<Ready, String> {
+    fn make(&self, number: usize) -> Result<ReadyDriver, String> {
         let mut driver = if NAMES[number] == "mysql" {
             mysql(&self.options.mysql().map_err(|refusal| plain(&refusal))?)?
         } else {
@@ -120,12 +120,12 @@ impl Drivers {
             }
             driver.target = target;
         }
-        Ok(Ready { driver, connector: OnceLock::new() })
+        Ok(ReadyDriver { driver, connector: OnceLock::new() })
     }
 }
 
 /// The line without the word before it, which the log adds.
-fn plain(refusal: &options::Refusal) -> String {
+fn plain(refusal: &options::OptionRefusal) -> String {
     refusal.to_string().trim_start_matches("FATAL: ").to_owned()
 }
 
@@ -169,8 +169,10 @@ fn mysql(settings: &MysqlSettings) -> Result<Driver, String> {
     let database = (!settings.db.is_empty()).then(|| text(&settings.db));
     let login = Login { user: text(&settings.user), password: password(&settings.password), database };
     let ignored = match &settings.ignore_errors {
-        options::Ignored::All => Ignored::All,
-        options::Ignored::These(numbers) => Ignored::Numbers(numbers.iter().map(|number| i32::from(*number)).collect()),
+        options::IgnoredErrors::All => RestartErrors::All,
+        options::IgnoredErrors::These(numbers) => {
+            RestartErrors::Numbers(numbers.iter().map(|number| i32::from(*number)).collect())
+        }
     };
     let target = Target {
         dialect: Dialect::Mysql,
@@ -205,8 +207,8 @@ fn pgsql(settings: &PgsqlSettings) -> Driver {
         database: Some(text(&settings.db)),
     };
     let ignored = match &settings.ignore_errors {
-        options::Ignored::All => Ignored::All,
-        options::Ignored::These(states) => Ignored::States(states.clone()),
+        options::IgnoredErrors::All => RestartErrors::All,
+        options::IgnoredErrors::These(states) => RestartErrors::States(states.clone()),
     };
     let tls = Tls { mode, ..Tls::default() };
     let target = Target {

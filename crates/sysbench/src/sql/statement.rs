@@ -5,12 +5,12 @@ use std::rc::Rc;
 use truetps_driver::Params;
 
 use super::bound::Binds;
-use crate::lua::{Shape, StatementShape};
+use crate::lua::{LuaStructure, StatementShape};
 use crate::run::{ShapeNumber, statement_kind};
 
-pub(crate) struct Statement {
+pub(crate) struct ScriptStatement {
     pub(crate) connection: u32,
-    pub(crate) shape: Shape<StatementShape>,
+    pub(crate) shape: LuaStructure<StatementShape>,
     /// All connections of a state share the text of a statement.
     pub(crate) text: Rc<[u8]>,
     /// Place in the list of statement kinds.
@@ -25,10 +25,10 @@ pub(crate) struct Statement {
     pub(crate) is_closed: bool,
 }
 
-impl Statement {
+impl ScriptStatement {
     pub(crate) fn new(
         connection: u32,
-        shape: Shape<StatementShape>,
+        shape: LuaStructure<StatementShape>,
         text: Rc<[u8]>,
         shape_number: ShapeNumber,
         is_emulated: bool,

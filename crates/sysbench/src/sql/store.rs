@@ -8,19 +8,19 @@ use std::time::{Duration, Instant};
 
 use rustix::event::epoll;
 use rustix::fd::OwnedFd;
-use truetps_driver::{Dialect, DriverError, Event, Link, ResultSets, Scratch, Target, Values};
+use truetps_driver::{Dialect, DriverError, Link, ResultSets, RowValues, Scratch, SessionEvent, Target};
 
-use super::connection::{Connection, Doing, Goal, Why};
+use super::connection::{ConnectReason, Connection, ConnectionWait, Goal};
 use super::driver::{Driver, SqlError, connect_failure, files_advice, is_out_of_files};
-use super::drivers::{Drivers, Ready};
+use super::drivers::{Drivers, ReadyDriver};
 use super::slab::Slab;
-use super::statement::Statement;
+use super::statement::ScriptStatement;
 use crate::lua::{
-    ConnectionShape, DriverShape, Released, ResultShape, Shape, Shapes, StatementShape, has_released, next_store,
-    take_released,
+    ConnectionShape, DriverShape, LuaStructure, Released, ResultShape, Shapes, StatementShape, has_released,
+    next_store, take_released,
 };
-use crate::output::Level;
-use crate::run::{Answered, Counter, Run, ServerSeen, ShapeFinder, ShapeNumber};
+use crate::output::MessageLevel;
+use crate::run::{Answered, CommandRun, Counter, ServerSeen, ShapeFinder, ShapeNumber};
 
 /// What a script is told.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -46,7 +46,7 @@ impl Answer {
 
 /// How far a request has come.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Step {
+pub(crate) enum RequestProgress {
     Done(Answer),
     /// Something has to come from this connection's server, or its time has to come.
     Wait,
@@ -61,19 +61,19 @@ const POOL_MAX: usize = 64;
 const POOL_BYTES_MAX: usize = 1 << 20;
 
 /// A driver that a script has been given.
-fn ready(drivers: &Drivers, number: usize) -> &Ready {
+fn ready(drivers: &Drivers, number: usize) -> &ReadyDriver {
     drivers.get(number).expect("a connection's driver was made ready when the script asked for it")
 }
 
 pub(crate) struct Store {
     /// See `lua/released.rs`.
     number: u32,
-    pub(super) run: Arc<Run>,
+    pub(super) run: Arc<CommandRun>,
     pub(super) drivers: Arc<Drivers>,
     /// Number of the share of the board that this thread writes to.
     share: usize,
     pub(super) connections: Slab<Connection>,
-    pub(super) statements: Slab<Statement>,
+    pub(super) statements: Slab<ScriptStatement>,
     pub(super) scratch: Scratch,
     #[expect(clippy::vec_box, reason = "the boxes go to sessions and come back")]
     pool: Vec<Box<ResultSets>>,
@@ -83,7 +83,7 @@ pub(crate) struct Store {
     /// Where sockets are watched. `None`: nobody waits for several at once.
     epoll: Option<OwnedFd>,
     driver_shapes: Shapes<DriverShape>,
-    driver_places: Vec<Shape<DriverShape>>,
+    driver_places: Vec<LuaStructure<DriverShape>>,
     names: Vec<std::ffi::CString>,
     connection_shapes: Shapes<ConnectionShape>,
     result_shapes: Shapes<ResultShape>,
@@ -96,7 +96,7 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    pub(crate) fn new(run: Arc<Run>, drivers: Arc<Drivers>, share: usize, watches: bool) -> io::Result<Self> {
+    pub(crate) fn new(run: Arc<CommandRun>, drivers: Arc<Drivers>, share: usize, watches: bool) -> io::Result<Self> {
         let epoll = if watches { Some(epoll::create(epoll::CreateFlags::CLOEXEC)?) } else { None };
         let mut store = Self {
             number: next_store(),
@@ -131,7 +131,7 @@ impl Store {
         Ok(store)
     }
 
-    pub(crate) fn run(&self) -> Arc<Run> {
+    pub(crate) fn run(&self) -> Arc<CommandRun> {
         Arc::clone(&self.run)
     }
 
@@ -153,7 +153,7 @@ impl Store {
         match self.drivers.find(name) {
             Ok(number) => Some(self.driver_places[number].address().expose_provenance() as f64),
             Err(line) => {
-                self.run.log.text(Level::Fatal, &line);
+                self.run.log.text(MessageLevel::Fatal, &line);
                 None
             }
         }
@@ -177,10 +177,10 @@ impl Store {
     //
 
     /// `drv:connect()`: the handle of the connection that is being made, and how far it is.
-    pub(crate) fn connect(&mut self, driver: u32, tid: u32) -> (u32, Step) {
+    pub(crate) fn connect(&mut self, driver: u32, tid: u32) -> (u32, RequestProgress) {
         let driver = driver as usize;
         if driver >= Drivers::COUNT || self.drivers.get(driver).is_err() {
-            return (u32::MAX, Step::Done(Answer::MISUSE));
+            return (u32::MAX, RequestProgress::Done(Answer::MISUSE));
         }
         let number = self.drivers.next_connection();
         let (shape, result) = (self.connection_shapes.take(), self.result_shapes.take());
@@ -195,9 +195,9 @@ impl Store {
         let is_dry = connection.is_dry;
         self.connections.insert(connection);
         if is_dry {
-            return (handle, Step::Done(self.connected_answer(handle)));
+            return (handle, RequestProgress::Done(self.connected_answer(handle)));
         }
-        let step = self.begin_connect(handle, Why::First);
+        let step = self.begin_connect(handle, ConnectReason::First);
         (handle, step)
     }
 
@@ -207,27 +207,27 @@ impl Store {
     }
 
     /// `con:reconnect()`.
-    pub(crate) fn reconnect(&mut self, handle: u32) -> Step {
-        let Some(connection) = self.connections.get_mut(handle) else { return Step::Done(Answer::MISUSE) };
+    pub(crate) fn reconnect(&mut self, handle: u32) -> RequestProgress {
+        let Some(connection) = self.connections.get_mut(handle) else { return RequestProgress::Done(Answer::MISUSE) };
         if connection.is_dry {
-            return Step::Done(Answer::NONE);
+            return RequestProgress::Done(Answer::NONE);
         }
         if let Some(link) = connection.link.take() {
             link.quit(&mut self.scratch);
         }
         self.forget_results(handle);
-        self.begin_connect(handle, Why::Asked)
+        self.begin_connect(handle, ConnectReason::Asked)
     }
 
     fn connect_timeout_ns(&self) -> u64 {
         self.run.settings.ours.connect_timeout.map_or(u64::MAX, |timeout| timeout.as_nanos() as u64)
     }
 
-    pub(super) fn begin_connect(&mut self, handle: u32, why: Why) -> Step {
+    pub(super) fn begin_connect(&mut self, handle: u32, why: ConnectReason) -> RequestProgress {
         let timeout_ns = self.connect_timeout_ns();
         let now_ns = self.run.control.now_ns();
-        let Some(connection) = self.connections.get_mut(handle) else { return Step::Done(Answer::MISUSE) };
-        connection.doing = Doing::Connecting(why);
+        let Some(connection) = self.connections.get_mut(handle) else { return RequestProgress::Done(Answer::MISUSE) };
+        connection.doing = ConnectionWait::Connecting(why);
         connection.gives_up_ns = now_ns.saturating_add(timeout_ns);
         for statement in connection.statements.clone() {
             // The server that comes knows nothing of it.
@@ -238,9 +238,9 @@ impl Store {
         self.try_connect(handle)
     }
 
-    fn try_connect(&mut self, handle: u32) -> Step {
+    fn try_connect(&mut self, handle: u32) -> RequestProgress {
         let now_ns = self.run.control.now_ns();
-        let Some(connection) = self.connections.get_mut(handle) else { return Step::Done(Answer::MISUSE) };
+        let Some(connection) = self.connections.get_mut(handle) else { return RequestProgress::Done(Answer::MISUSE) };
         let connector = match ready(&self.drivers, connection.driver).connector() {
             Ok(connector) => connector,
             Err(error) => return self.not_connected(handle, &error),
@@ -254,13 +254,13 @@ impl Store {
                 connection.wakes_ns = connection.gives_up_ns;
                 connection.link = Some(link);
                 self.watch(handle, true);
-                Step::Wait
+                RequestProgress::Wait
             }
             Ok(Err(error)) => self.not_connected(handle, &error),
             // The server has not come to accept those before: it will.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock && now_ns < connection.gives_up_ns => {
                 connection.wakes_ns = now_ns + AGAIN_NS;
-                Step::Wait
+                RequestProgress::Wait
             }
             Err(source) => {
                 let endpoint = connector.endpoint(connection.number).clone();
@@ -269,24 +269,24 @@ impl Store {
         }
     }
 
-    fn not_connected(&mut self, handle: u32, error: &DriverError) -> Step {
+    fn not_connected(&mut self, handle: u32, error: &DriverError) -> RequestProgress {
         let timeout_ns = self.connect_timeout_ns();
         let now_ns = self.run.control.now_ns();
         // As long as its event may be tried again, somebody needs the connection.
         let has_ended = !self.run.control.may_restart();
-        let Some(connection) = self.connections.get_mut(handle) else { return Step::Done(Answer::MISUSE) };
+        let Some(connection) = self.connections.get_mut(handle) else { return RequestProgress::Done(Answer::MISUSE) };
         connection.link = None;
-        let Doing::Connecting(why) = connection.doing else { return Step::Done(Answer::MISUSE) };
-        if why == Why::Broken && !has_ended {
+        let ConnectionWait::Connecting(why) = connection.doing else { return RequestProgress::Done(Answer::MISUSE) };
+        if why == ConnectReason::Broken && !has_ended {
             connection.back_off_ns = (connection.back_off_ns * 2).clamp(AGAIN_NS, AGAIN_NS_MAX);
             connection.wakes_ns = now_ns + connection.back_off_ns;
             connection.gives_up_ns = connection.wakes_ns.saturating_add(timeout_ns);
-            return Step::Wait;
+            return RequestProgress::Wait;
         }
-        (connection.doing, connection.wakes_ns) = (Doing::Nothing, u64::MAX);
+        (connection.doing, connection.wakes_ns) = (ConnectionWait::Nothing, u64::MAX);
         // The error that broke the connection is there still, and restarts no event any more.
-        if why == Why::Broken {
-            return Step::Done(Answer::FAILED);
+        if why == ConnectReason::Broken {
+            return RequestProgress::Done(Answer::FAILED);
         }
         let driver = &ready(&self.drivers, connection.driver).driver;
         let error_class = error.class().to_string();
@@ -297,22 +297,22 @@ impl Store {
         if limit.as_ref().is_none_or(|advice| self.run.note(advice.clone())) {
             let lines = connect_failure(driver.dialect, driver.target.endpoint(connection.number), error);
             for line in lines.iter().chain(&limit) {
-                self.run.log.text(Level::Fatal, line);
+                self.run.log.text(MessageLevel::Fatal, line);
             }
         }
         if let Some(hint) = error.hint() {
             self.run.note(format!("{error}; hint: {hint}"));
         }
         self.run.board.with_share(self.share, |share| share.errors.add(&error_class, error.code(), &error.to_string()));
-        if why == Why::First {
+        if why == ConnectReason::First {
             self.release(handle);
         }
-        Step::Done(Answer::MISUSE)
+        RequestProgress::Done(Answer::MISUSE)
     }
 
-    fn connected(&mut self, handle: u32, why: Why) -> Step {
-        let Some(connection) = self.connections.get_mut(handle) else { return Step::Done(Answer::MISUSE) };
-        (connection.doing, connection.wakes_ns) = (Doing::Nothing, u64::MAX);
+    fn connected(&mut self, handle: u32, why: ConnectReason) -> RequestProgress {
+        let Some(connection) = self.connections.get_mut(handle) else { return RequestProgress::Done(Answer::MISUSE) };
+        (connection.doing, connection.wakes_ns) = (ConnectionWait::Nothing, u64::MAX);
         let tid = connection.tid;
         if let Some(link) = &connection.link {
             let driver = &ready(&self.drivers, connection.driver).driver;
@@ -330,19 +330,19 @@ impl Store {
             self.run.server_warning.filter(|_| is_first).into_iter().for_each(|ask| self.run.warn_of_server(ask));
         }
         match why {
-            Why::First => {
+            ConnectReason::First => {
                 connection.show_success();
-                Step::Done(self.connected_answer(handle))
+                RequestProgress::Done(self.connected_answer(handle))
             }
-            Why::Asked => {
+            ConnectReason::Asked => {
                 connection.show_success();
                 self.run.board.slot(tid).count(Counter::Reconnect, 1);
-                Step::Done(Answer::NONE)
+                RequestProgress::Done(Answer::NONE)
             }
             // The error that broke it is still there, and restarts the event.
-            Why::Broken => {
+            ConnectReason::Broken => {
                 self.run.board.slot(tid).count(Counter::Reconnect, 1);
-                Step::Done(Answer::FAILED)
+                RequestProgress::Done(Answer::FAILED)
             }
         }
     }
@@ -364,17 +364,17 @@ impl Store {
     //
 
     /// Something has come from the server of this connection, or it may have.
-    pub(crate) fn on_ready(&mut self, handle: u32) -> Step {
+    pub(crate) fn on_ready(&mut self, handle: u32) -> RequestProgress {
         self.lend(handle);
-        let Some(connection) = self.connections.get_mut(handle) else { return Step::Done(Answer::MISUSE) };
-        let Some(link) = &mut connection.link else { return Step::Wait };
+        let Some(connection) = self.connections.get_mut(handle) else { return RequestProgress::Done(Answer::MISUSE) };
+        let Some(link) = &mut connection.link else { return RequestProgress::Wait };
         let received = link.receive(&mut self.scratch);
-        if connection.doing == Doing::Nothing {
+        if connection.doing == ConnectionWait::Nothing {
             // Nobody waits for it: the next command fails.
             if let Err(error) = received {
                 (connection.link, connection.lost) = (None, Some(error));
             }
-            return Step::Wait;
+            return RequestProgress::Wait;
         }
         match received {
             Ok(None) => {
@@ -382,7 +382,7 @@ impl Store {
                     // Its edge has been seen: the wait is armed anew.
                     self.watch(handle, false);
                 }
-                Step::Wait
+                RequestProgress::Wait
             }
             Ok(Some(event)) => self.on_event(handle, event),
             Err(error) => self.on_loss(handle, &error),
@@ -390,10 +390,10 @@ impl Store {
     }
 
     /// Waits for the server of this connection, and answers what has come of it.
-    pub(crate) fn wait(&mut self, handle: u32, until_ns: u64) -> Step {
+    pub(crate) fn wait(&mut self, handle: u32, until_ns: u64) -> RequestProgress {
         self.lend(handle);
         let now_ns = self.run.control.now_ns();
-        let Some(connection) = self.connections.get_mut(handle) else { return Step::Done(Answer::MISUSE) };
+        let Some(connection) = self.connections.get_mut(handle) else { return RequestProgress::Done(Answer::MISUSE) };
         let until_ns = until_ns.min(connection.wakes_ns);
         let left = Duration::from_nanos(until_ns.saturating_sub(now_ns));
         let Some(link) = &mut connection.link else {
@@ -408,7 +408,7 @@ impl Store {
     }
 
     /// The same, for a short time.
-    pub(crate) fn wait_a_while(&mut self, handle: u32) -> Step {
+    pub(crate) fn wait_a_while(&mut self, handle: u32) -> RequestProgress {
         const LOOK_NS: u64 = 50_000_000;
         self.wait(handle, self.run.control.now_ns().saturating_add(LOOK_NS))
     }
@@ -420,16 +420,16 @@ impl Store {
 
     /// When the connection has something to do by itself; u64::MAX: never.
     pub(crate) fn wakes_ns(&self, handle: u32) -> u64 {
-        let connecting = self.connections.get(handle).filter(|one| matches!(one.doing, Doing::Connecting(_)));
+        let connecting = self.connections.get(handle).filter(|one| matches!(one.doing, ConnectionWait::Connecting(_)));
         connecting.map_or(u64::MAX, |connection| connection.wakes_ns)
     }
 
     /// The time of a connection may have come.
-    pub(crate) fn on_time(&mut self, handle: u32) -> Step {
+    pub(crate) fn on_time(&mut self, handle: u32) -> RequestProgress {
         let now_ns = self.run.control.now_ns();
-        let Some(connection) = self.connections.get_mut(handle) else { return Step::Done(Answer::MISUSE) };
-        if !matches!(connection.doing, Doing::Connecting(_)) || now_ns < connection.wakes_ns {
-            return Step::Wait;
+        let Some(connection) = self.connections.get_mut(handle) else { return RequestProgress::Done(Answer::MISUSE) };
+        if !matches!(connection.doing, ConnectionWait::Connecting(_)) || now_ns < connection.wakes_ns {
+            return RequestProgress::Wait;
         }
         if connection.link.is_none() {
             return self.try_connect(handle);
@@ -439,48 +439,50 @@ impl Store {
         self.not_connected(handle, &DriverError::Connect { endpoint, source })
     }
 
-    fn on_event(&mut self, handle: u32, event: Event) -> Step {
-        let Some(connection) = self.connections.get(handle) else { return Step::Done(Answer::MISUSE) };
+    fn on_event(&mut self, handle: u32, event: SessionEvent) -> RequestProgress {
+        let Some(connection) = self.connections.get(handle) else { return RequestProgress::Done(Answer::MISUSE) };
         match (event, connection.doing.clone()) {
-            (Event::Ready, Doing::Connecting(why)) => self.connected(handle, why),
-            (Event::Prepared(prepared), Doing::Prepare { statement, goal }) => {
+            (SessionEvent::Ready, ConnectionWait::Connecting(why)) => self.connected(handle, why),
+            (SessionEvent::Prepared(prepared), ConnectionWait::Prepare { statement, goal }) => {
                 self.on_prepared(handle, statement, prepared, goal)
             }
-            (Event::Reply(reply), Doing::Prepare { statement, goal }) => {
+            (SessionEvent::Reply(reply), ConnectionWait::Prepare { statement, goal }) => {
                 self.on_refused(handle, statement, reply, goal)
             }
-            (Event::Reply(reply), Doing::Query) => self.on_reply(handle, reply, None),
-            (Event::Reply(reply), Doing::Execute { statement }) => self.on_reply(handle, reply, Some(statement)),
-            (Event::Reply(reply), Doing::RollBack) => {
+            (SessionEvent::Reply(reply), ConnectionWait::Query) => self.on_reply(handle, reply, None),
+            (SessionEvent::Reply(reply), ConnectionWait::Execute { statement }) => {
+                self.on_reply(handle, reply, Some(statement))
+            }
+            (SessionEvent::Reply(reply), ConnectionWait::RollBack) => {
                 self.keep_buffer(reply.sets);
                 self.idle(handle);
-                Step::Done(Answer::FAILED)
+                RequestProgress::Done(Answer::FAILED)
             }
-            (Event::Pending, _) => Step::Wait,
+            (SessionEvent::Pending, _) => RequestProgress::Wait,
             _ => self.on_loss(handle, &DriverError::Protocol("a reply that nobody asked for")),
         }
     }
 
     pub(super) fn idle(&mut self, handle: u32) {
         if let Some(connection) = self.connections.get_mut(handle) {
-            connection.doing = Doing::Nothing;
+            connection.doing = ConnectionWait::Nothing;
         }
     }
 
     /// The connection broke.
-    pub(super) fn on_loss(&mut self, handle: u32, error: &DriverError) -> Step {
-        let Some(connection) = self.connections.get_mut(handle) else { return Step::Done(Answer::MISUSE) };
-        if matches!(connection.doing, Doing::Connecting(_)) {
+    pub(super) fn on_loss(&mut self, handle: u32, error: &DriverError) -> RequestProgress {
+        let Some(connection) = self.connections.get_mut(handle) else { return RequestProgress::Done(Answer::MISUSE) };
+        if matches!(connection.doing, ConnectionWait::Connecting(_)) {
             return self.not_connected(handle, error);
         }
         connection.link = None;
         let unborn = match connection.doing {
-            Doing::Prepare { statement, goal: Goal::New } => Some(statement),
+            ConnectionWait::Prepare { statement, goal: Goal::New } => Some(statement),
             _ => None,
         };
         let dialect = ready(&self.drivers, connection.driver).driver.dialect;
         let (class, code) = (error.class().to_string(), error.code());
-        let is_prepared = matches!(connection.doing, Doing::Prepare { .. } | Doing::Execute { .. });
+        let is_prepared = matches!(connection.doing, ConnectionWait::Prepare { .. } | ConnectionWait::Execute { .. });
         if let Some(statement) = unborn {
             self.release_statement(statement);
         }
@@ -544,16 +546,16 @@ impl Store {
     }
 
     /// `rs:fetch_row()`: `take` gets the number of columns and the values. `None`: there is no row.
-    pub(crate) fn next_row<R>(&mut self, handle: u32, take: impl FnOnce(u32, &mut Values<'_>) -> R) -> Option<R> {
+    pub(crate) fn next_row<R>(&mut self, handle: u32, take: impl FnOnce(u32, &mut RowValues<'_>) -> R) -> Option<R> {
         let connection = self.connections.get_mut(handle).filter(|connection| connection.sets.is_some());
         let Some(connection) = connection else {
-            self.run.log.text(Level::Alert, "attempt to fetch row from an invalid result set");
+            self.run.log.text(MessageLevel::Alert, "attempt to fetch row from an invalid result set");
             return None;
         };
         let is_empty =
             connection.sets.as_deref().and_then(|sets| sets.get(connection.set)).is_none_or(|set| set.rows == 0);
         if is_empty {
-            self.run.log.text(Level::Alert, "attempt to fetch row from an empty result set");
+            self.run.log.text(MessageLevel::Alert, "attempt to fetch row from an empty result set");
         }
         connection.next_row(take)
     }
@@ -561,7 +563,7 @@ impl Store {
     /// `rs:free()`. `false`: there is nothing to free.
     pub(crate) fn free_result(&mut self, handle: u32) -> bool {
         if self.connections.get(handle).is_none_or(|connection| connection.sets.is_none()) {
-            self.run.log.text(Level::Alert, "attempt to free an invalid result set");
+            self.run.log.text(MessageLevel::Alert, "attempt to free an invalid result set");
             return false;
         }
         self.forget_results(handle);
@@ -591,12 +593,12 @@ impl Store {
         let was_open = connection.is_open();
         connection.is_dry = false;
         connection.lost = None;
-        (connection.doing, connection.wakes_ns) = (Doing::Nothing, u64::MAX);
+        (connection.doing, connection.wakes_ns) = (ConnectionWait::Nothing, u64::MAX);
         if let Some(link) = connection.link.take() {
             link.quit(&mut self.scratch);
         }
         if !was_open {
-            self.run.log.text(Level::Alert, "attempt to close an already closed connection");
+            self.run.log.text(MessageLevel::Alert, "attempt to close an already closed connection");
         }
         was_open
     }

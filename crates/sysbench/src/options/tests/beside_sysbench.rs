@@ -103,7 +103,7 @@ fn ours(words: &[Vec<u8>], is_new: bool) -> Answer {
     }
 }
 
-fn refused(before: &[Notice], refusal: &Refusal) -> Answer {
+fn refused(before: &[Notice], refusal: &OptionRefusal) -> Answer {
     let mut answer = Answer { exit: Some(refusal.exit.into()), stdout: Vec::new(), stderr: Vec::new() };
     say(&mut answer, before);
     say(&mut answer, &refusal.notices);
@@ -114,19 +114,19 @@ fn refused(before: &[Notice], refusal: &Refusal) -> Answer {
 fn say(answer: &mut Answer, notices: &[Notice]) {
     for notice in notices {
         match notice.stream {
-            Stream::Stdout => answer.stdout.extend(&notice.text),
-            Stream::Stderr => answer.stderr.extend(&notice.text),
+            OutputStream::Stdout => answer.stdout.extend(&notice.text),
+            OutputStream::Stderr => answer.stderr.extend(&notice.text),
         }
     }
 }
 
-fn shown(name: &[u8], value: &Value) -> Vec<u8> {
+fn shown(name: &[u8], value: &OptionValue) -> Vec<u8> {
     let (kind, text) = match value {
-        Value::Bool(on) => ("boolean", on.to_string().into_bytes()),
-        Value::Number(number) => ("number", number.to_string().into_bytes()),
-        Value::Text(text) => ("string", text.clone()),
-        Value::List(parts) => ("table", parts.join(&b'|')),
-        Value::Nil => return Vec::new(),
+        OptionValue::Bool(on) => ("boolean", on.to_string().into_bytes()),
+        OptionValue::Number(number) => ("number", number.to_string().into_bytes()),
+        OptionValue::Text(text) => ("string", text.clone()),
+        OptionValue::List(parts) => ("table", parts.join(&b'|')),
+        OptionValue::Nil => return Vec::new(),
     };
     [b"@", name, b" ", kind.as_bytes(), b" ", &text, b"\n"].concat()
 }

@@ -1,6 +1,6 @@
 use super::*;
 
-fn from_file(file: &str, words: &[&str]) -> Result<Options, Refusal> {
+fn from_file(file: &str, words: &[&str]) -> Result<SysbenchOptions, OptionRefusal> {
     let mut pass = World { file, ..World::default() }.pass(words)?;
     for spec in each_kind() {
         pass.declare(spec);
@@ -47,7 +47,7 @@ fn without_the_file_the_run_goes_on() {
     assert_eq!(pass.notices().len(), 1);
     assert_eq!(
         (text(&pass.notices()[0].text).as_str(), pass.notices()[0].stream),
-        ("nope: No such file or directory\n", Stream::Stderr)
+        ("nope: No such file or directory\n", OutputStream::Stderr)
     );
     for words in ["--config-file=", "--config-file"] {
         assert_eq!(super::pass(&[words]).unwrap().notices(), []);

@@ -2,11 +2,11 @@ use std::path::PathBuf;
 
 use super::*;
 
-fn mysql(words: &[&str]) -> Result<MysqlSettings, Refusal> {
+fn mysql(words: &[&str]) -> Result<MysqlSettings, OptionRefusal> {
     options(words, &[])?.mysql()
 }
 
-fn pgsql(words: &[&str]) -> Result<PgsqlSettings, Refusal> {
+fn pgsql(words: &[&str]) -> Result<PgsqlSettings, OptionRefusal> {
     options(words, &[])?.pgsql()
 }
 
@@ -17,11 +17,11 @@ fn defaults_are_those_of_sysbench() {
     assert_eq!((server.user, server.password, server.db), (b"sbtest".to_vec(), Vec::new(), b"sbtest".to_vec()));
     assert_eq!((server.ssl, server.ssl_files, server.ssl_cipher), (SslMode::Disabled, SslFiles::default(), Vec::new()));
     assert_eq!((server.compression, server.dry_run), (false, false));
-    assert_eq!(server.ignore_errors, Ignored::These(vec![1213, 1020, 1205]));
+    assert_eq!(server.ignore_errors, IgnoredErrors::These(vec![1213, 1020, 1205]));
     let server = pgsql(&[]).unwrap();
     assert_eq!((server.host, server.port, server.ssl), (b"localhost".to_vec(), 5432, PgSslMode::Prefer));
     assert_eq!((server.user, server.password, server.db), (b"sbtest".to_vec(), Vec::new(), b"sbtest".to_vec()));
-    assert_eq!(server.ignore_errors, Ignored::These(vec!["40P01".into(), "23505".into(), "40001".into()]));
+    assert_eq!(server.ignore_errors, IgnoredErrors::These(vec!["40P01".into(), "23505".into(), "40001".into()]));
     let database = options(&[], &[]).unwrap().database().unwrap();
     assert_eq!((database.driver.as_slice(), database.ps_mode), (&b"mysql"[..], PsMode::Auto));
 }
@@ -39,11 +39,11 @@ fn servers_are_what_was_typed() {
     .unwrap();
     assert_eq!((server.hosts, server.ports), (vec!["a".to_owned(), "b".to_owned()], vec![1, 2]));
     assert_eq!((server.sockets, server.password), (vec![PathBuf::from("/s")], b"p,=".to_vec()));
-    assert_eq!((server.ignore_errors, server.dry_run), (Ignored::All, true));
+    assert_eq!((server.ignore_errors, server.dry_run), (IgnoredErrors::All, true));
     assert_eq!(mysql(&["--mysql-socket=/s", "--mysql-socket="]).unwrap().sockets, Vec::<PathBuf>::new());
-    assert_eq!(mysql(&["--mysql-ignore-errors=none"]).unwrap().ignore_errors, Ignored::These(vec![]));
+    assert_eq!(mysql(&["--mysql-ignore-errors=none"]).unwrap().ignore_errors, IgnoredErrors::These(vec![]));
     let server = pgsql(&["--pgsql-ignore-errors=40p01", "--pgsql-sslmode=verify-full", "--pgsql-port=1"]).unwrap();
-    assert_eq!(server.ignore_errors, Ignored::These(vec!["40P01".into()]));
+    assert_eq!(server.ignore_errors, IgnoredErrors::These(vec!["40P01".into()]));
     assert_eq!((server.ssl, server.port), (PgSslMode::VerifyFull, 1));
 }
 
@@ -70,14 +70,14 @@ fn tls_is_a_switch_or_a_mode() {
     let named = files(&["--mysql-ssl=on", "--mysql-ssl-ca=x"]);
     assert_eq!(named, SslFiles { ca: Some(PathBuf::from("x")), ..SslFiles::default() });
     let export = |words: &[&str]| options(words, &[]).unwrap().value("mysql_ssl").cloned();
-    assert_eq!(export(&["--mysql-ssl"]), Some(Value::Bool(true)));
-    assert_eq!(export(&["--mysql-ssl=REQUIRED"]), Some(Value::Text(b"REQUIRED".to_vec())));
-    assert_eq!(export(&["--compat=1.1"]), Some(Value::Text(b"disabled".to_vec())));
+    assert_eq!(export(&["--mysql-ssl"]), Some(OptionValue::Bool(true)));
+    assert_eq!(export(&["--mysql-ssl=REQUIRED"]), Some(OptionValue::Text(b"REQUIRED".to_vec())));
+    assert_eq!(export(&["--compat=1.1"]), Some(OptionValue::Text(b"disabled".to_vec())));
 }
 
 #[test]
 fn wrong_servers_are_refused_when_they_are_asked_for() {
-    let told = |refused: Option<Refusal>| refused.unwrap().to_string();
+    let told = |refused: Option<OptionRefusal>| refused.unwrap().to_string();
     assert_eq!(told(mysql(&["--mysql-host="]).err()), "FATAL: No MySQL hosts specified, aborting");
     assert_eq!(told(mysql(&["--mysql-port=1,x"]).err()), "Invalid value for the 'mysql_port' option: 'x'");
     assert_eq!(told(mysql(&["--mysql-port=65536"]).err()), "Invalid value for the 'mysql_port' option: '65536'");

@@ -24,11 +24,11 @@ struct World<'a> {
 }
 
 impl World<'_> {
-    fn pass(&self, words: &[&str]) -> Result<FirstPass, Refusal> {
+    fn pass(&self, words: &[&str]) -> Result<FirstPass, OptionRefusal> {
         self.pass_bytes(&words.iter().map(|word| word.as_bytes().to_vec()).collect::<Vec<_>>())
     }
 
-    fn pass_bytes(&self, words: &[Vec<u8>]) -> Result<FirstPass, Refusal> {
+    fn pass_bytes(&self, words: &[Vec<u8>]) -> Result<FirstPass, OptionRefusal> {
         let argv = std::iter::once("sysbench".into()).chain(words.iter().cloned().map(OsString::from_vec)).collect();
         let environment = |name: &str| self.runs.filter(|_| name == "TRUETPS_RUNS").map(OsString::from);
         let read_file = |path: &Path| match path.to_str() {
@@ -39,12 +39,12 @@ impl World<'_> {
     }
 }
 
-fn pass(words: &[&str]) -> Result<FirstPass, Refusal> {
+fn pass(words: &[&str]) -> Result<FirstPass, OptionRefusal> {
     World::default().pass(words)
 }
 
 /// All of it, for a script with these options.
-fn options(words: &[&str], specs: &[OptionSpec]) -> Result<Options, Refusal> {
+fn options(words: &[&str], specs: &[OptionSpec]) -> Result<SysbenchOptions, OptionRefusal> {
     let mut pass = pass(words)?;
     for spec in specs {
         pass.declare(spec.clone());
@@ -53,26 +53,26 @@ fn options(words: &[&str], specs: &[OptionSpec]) -> Result<Options, Refusal> {
 }
 
 /// All of it, for a script that declares nothing.
-fn old_options(words: &[&str]) -> Result<Options, Refusal> {
+fn old_options(words: &[&str]) -> Result<SysbenchOptions, OptionRefusal> {
     pass(words)?.finish(false)
 }
 
-fn spec(name: &str, kind: Kind, default: Option<&str>) -> OptionSpec {
+fn spec(name: &str, kind: OptionType, default: Option<&str>) -> OptionSpec {
     OptionSpec::new(name, format!("{name} text"), default.map(str::as_bytes), kind)
 }
 
 /// One option of each type.
 fn each_kind() -> Vec<OptionSpec> {
     vec![
-        spec("i", Kind::Int, Some("7")),
-        spec("sz", Kind::Size, Some("1K")),
-        spec("d", Kind::Double, Some("1.5")),
-        spec("s", Kind::String, Some("x")),
-        spec("n", Kind::String, None),
-        spec("b", Kind::Bool, Some("on")),
-        spec("l", Kind::List, Some("a,b")),
-        spec("f", Kind::File, Some("")),
-        spec("a_b-c", Kind::Double, Some("1")),
+        spec("i", OptionType::Int, Some("7")),
+        spec("sz", OptionType::Size, Some("1K")),
+        spec("d", OptionType::Double, Some("1.5")),
+        spec("s", OptionType::String, Some("x")),
+        spec("n", OptionType::String, None),
+        spec("b", OptionType::Bool, Some("on")),
+        spec("l", OptionType::List, Some("a,b")),
+        spec("f", OptionType::File, Some("")),
+        spec("a_b-c", OptionType::Double, Some("1")),
     ]
 }
 

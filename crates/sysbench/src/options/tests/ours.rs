@@ -10,13 +10,13 @@ fn ours(words: &[&str]) -> Ours {
 #[test]
 fn all_of_them_are_off_until_they_are_given() {
     let expected = Ours {
-        compat: Compat::V1_0,
+        compat: SysbenchRelease::V1_0,
         lua_isolation: LuaIsolation::Auto,
         workers: None,
         percentiles: Vec::new(),
         latency_by_statement: false,
         errors_by_class: false,
-        format: Format::Text,
+        format: SysbenchFormat::Text,
         drain_timeout: Some(Duration::from_mins(1)),
         connect_timeout: Some(Duration::from_secs(10)),
         runs: Some("runs".into()),
@@ -42,9 +42,9 @@ fn all_of_them_can_be_given() {
         "--dsn=mysql://u@h/db",
         "--lua-memory-limit=64M",
     ]);
-    assert_eq!((all.compat, all.lua_isolation, all.workers), (Compat::V1_1, LuaIsolation::Client, Some(4)));
+    assert_eq!((all.compat, all.lua_isolation, all.workers), (SysbenchRelease::V1_1, LuaIsolation::Client, Some(4)));
     assert_eq!(all.percentiles, [50.0, 95.0, 99.0, 99.9]);
-    assert_eq!((all.latency_by_statement, all.errors_by_class, all.format), (true, true, Format::Json));
+    assert_eq!((all.latency_by_statement, all.errors_by_class, all.format), (true, true, SysbenchFormat::Json));
     assert_eq!((all.drain_timeout, all.connect_timeout), (None, Some(Duration::from_millis(2500))));
     assert_eq!((all.runs, all.dsn, all.lua_memory_limit), (None, Some(b"mysql://u@h/db".to_vec()), Some(64 << 20)));
     assert_eq!(ours(&["--lua-isolation=worker"]).lua_isolation, LuaIsolation::Worker);
@@ -98,7 +98,7 @@ fn a_dsn_is_in_place_of_the_options_of_a_server() {
     assert_eq!(told(&["--dsn=x", "--pgsql-db=d"]), "FATAL: --dsn cannot be used with --pgsql-db");
     assert!(options(&["--dsn=x", "--mysql-ignore-errors=all", "--db-driver=pgsql"], &[]).is_ok());
     assert!(options(&["--dsn=", "--mysql-host=h"], &[]).is_ok());
-    assert!(options(&["--dsn=x", "--mysql-host=h"], &[spec("dsn", Kind::String, None)]).is_ok());
+    assert!(options(&["--dsn=x", "--mysql-host=h"], &[spec("dsn", OptionType::String, None)]).is_ok());
 }
 
 #[test]
@@ -107,9 +107,9 @@ fn the_version_decides_defaults() {
         let pass = pass(words).unwrap();
         (pass.compat(), pass.settings().unwrap().rand.kind)
     };
-    assert_eq!(first(&[]), (Compat::V1_0, RandType::Special));
-    assert_eq!(first(&["--compat=1.0"]), (Compat::V1_0, RandType::Special));
-    assert_eq!(first(&["--compat=1.1"]), (Compat::V1_1, RandType::Uniform));
-    assert_eq!(first(&["--compat=1.1", "--rand-type=special"]), (Compat::V1_1, RandType::Special));
-    assert_eq!(first(&["--compat=2"]), (Compat::V1_0, RandType::Special));
+    assert_eq!(first(&[]), (SysbenchRelease::V1_0, RandType::Special));
+    assert_eq!(first(&["--compat=1.0"]), (SysbenchRelease::V1_0, RandType::Special));
+    assert_eq!(first(&["--compat=1.1"]), (SysbenchRelease::V1_1, RandType::Uniform));
+    assert_eq!(first(&["--compat=1.1", "--rand-type=special"]), (SysbenchRelease::V1_1, RandType::Special));
+    assert_eq!(first(&["--compat=2"]), (SysbenchRelease::V1_0, RandType::Special));
 }

@@ -57,7 +57,7 @@ fn options_of_a_script_are_listed_by_name() {
     for spec in each_kind() {
         pass.declare(spec);
     }
-    pass.declare(OptionSpec::new("threads", "", Some(b"8"), Kind::Double));
+    pass.declare(OptionSpec::new("threads", "", Some(b"8"), OptionType::Double));
     let expected = "  --a_b-c=N      a_b-c text [1]
   --b[=on|off]   b text [on]
   --d=N          d text [1.5]
@@ -77,6 +77,6 @@ fn options_of_a_script_are_listed_by_name() {
 
 #[test]
 fn the_version_is_in_the_second_word() {
-    assert_eq!(version_line(Compat::V1_0), "sysbench 1.0.20\n");
-    assert_eq!(version_line(Compat::V1_1).trim_end().split(' ').nth(1), Some("1.1.0"));
+    assert_eq!(version_line(SysbenchRelease::V1_0), "sysbench 1.0.20\n");
+    assert_eq!(version_line(SysbenchRelease::V1_1).trim_end().split(' ').nth(1), Some("1.1.0"));
 }

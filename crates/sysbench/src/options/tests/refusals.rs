@@ -1,7 +1,7 @@
 use super::*;
 
 /// Words, stream and text of the refusal; every one of these was seen to leave with exit status 1.
-fn assert_refused(refused: impl Fn(&[&str]) -> Option<Refusal>, table: &[(&[&str], Stream, &str)]) {
+fn assert_refused(refused: impl Fn(&[&str]) -> Option<OptionRefusal>, table: &[(&[&str], OutputStream, &str)]) {
     for (words, stream, expected) in table {
         let refusal = refused(words).unwrap_or_else(|| panic!("{words:?} is taken"));
         assert_eq!((text(&refusal.text).as_str(), refusal.stream, refusal.exit), (*expected, *stream, 1), "{words:?}");
@@ -10,8 +10,8 @@ fn assert_refused(refused: impl Fn(&[&str]) -> Option<Refusal>, table: &[(&[&str
 
 #[test]
 fn wrong_values_of_general_options_are_refused_before_the_script_is_read() {
-    use Stream::{Stderr, Stdout};
-    let table: &[(&[&str], Stream, &str)] = &[
+    use OutputStream::{Stderr, Stdout};
+    let table: &[(&[&str], OutputStream, &str)] = &[
         (&["--threads=x"], Stderr, "Invalid value for the 'threads' option: 'x'\n"),
         (&["--threads=5 "], Stderr, "Invalid value for the 'threads' option: '5 '\n"),
         (&["--threads=0x10"], Stderr, "Invalid value for the 'threads' option: '0x10'\n"),
@@ -71,8 +71,8 @@ fn of_several_wrong_values_the_one_that_sysbench_meets_first_is_told() {
 
 #[test]
 fn unknown_names_and_wrong_values_of_the_rest_are_refused_after_the_script_is_read() {
-    use Stream::Stderr;
-    let table: &[(&[&str], Stream, &str)] = &[
+    use OutputStream::Stderr;
+    let table: &[(&[&str], OutputStream, &str)] = &[
         (&["--nope"], Stderr, "invalid option: --nope\n"),
         (&["--nope="], Stderr, "invalid option: --nope=\n"),
         (&["--no-pe_x=1=2"], Stderr, "invalid option: --no-pe_x=1=2\n"),
@@ -100,13 +100,14 @@ fn unknown_names_and_wrong_values_of_the_rest_are_refused_after_the_script_is_re
 
 #[test]
 fn wrong_values_of_a_script_are_told_in_the_order_of_names() {
-    let specs = [spec("z", Kind::Int, None), spec("y", Kind::Int, None), spec("a-b", Kind::Int, Some("1"))];
+    let specs =
+        [spec("z", OptionType::Int, None), spec("y", OptionType::Int, None), spec("a-b", OptionType::Int, Some("1"))];
     let told = |words: &[&str]| options(words, &specs).unwrap_err().to_string();
     assert_eq!(told(&["--z=p", "--y=q", "--a-b=r"]), "Invalid value for the 'a_b' option: 'r'");
     assert_eq!(told(&["--z=p", "--y=q"]), "Invalid value for the 'y' option: 'q'");
-    let wrong = [spec("ii", Kind::Int, Some("abc"))];
+    let wrong = [spec("ii", OptionType::Int, Some("abc"))];
     assert_eq!(options(&[], &wrong).unwrap_err().to_string(), "Invalid value for the 'ii' option: 'abc'");
-    let wrong = [spec("bb", Kind::Bool, Some("abc"))];
+    let wrong = [spec("bb", OptionType::Bool, Some("abc"))];
     assert_eq!(options(&[], &wrong).unwrap_err().to_string(), "invalid option: --bb=abc");
 }
 
@@ -114,7 +115,7 @@ fn wrong_values_of_a_script_are_told_in_the_order_of_names() {
 fn names_can_be_checked_before_values_are() {
     // `<script> help`, and a command that is not there, come between the two.
     let mut first = pass(&["--i=x"]).unwrap();
-    first.declare(spec("i", Kind::Int, None));
+    first.declare(spec("i", OptionType::Int, None));
     assert_eq!(first.check_names(true), Ok(()));
     assert!(first.clone().finish(true).is_err());
     assert!(pass(&["--i=x"]).unwrap().check_names(true).is_err());
@@ -134,28 +135,28 @@ fn warnings_are_said_before_the_refusal() {
     );
     assert_eq!(
         refusal.notices.iter().map(|one| one.stream).collect::<Vec<_>>(),
-        [Stream::Stderr, Stream::Stdout, Stream::Stdout]
+        [OutputStream::Stderr, OutputStream::Stdout, OutputStream::Stdout]
     );
 }
 
 #[test]
 fn help_and_version_go_before_every_value() {
     for (words, wish) in [
-        (&["--help"][..], Wish::Help),
-        (&["--help=on", "--threads=x"], Wish::Help),
-        (&["--version", "--help", "--percentile=200"], Wish::Help),
-        (&["a", "b", "--help=1", "--nope"], Wish::Help),
-        (&["--version", "--verbosity=9"], Wish::Version),
-        (&["--version=off", "--version"], Wish::Version),
-        (&["--version", "--version=off"], Wish::Script),
-        (&["--help=x"], Wish::Script),
-        (&["-h"], Wish::Script),
-        (&["--he"], Wish::Script),
-        (&[], Wish::Script),
+        (&["--help"][..], FirstRequest::Help),
+        (&["--help=on", "--threads=x"], FirstRequest::Help),
+        (&["--version", "--help", "--percentile=200"], FirstRequest::Help),
+        (&["a", "b", "--help=1", "--nope"], FirstRequest::Help),
+        (&["--version", "--verbosity=9"], FirstRequest::Version),
+        (&["--version=off", "--version"], FirstRequest::Version),
+        (&["--version", "--version=off"], FirstRequest::Script),
+        (&["--help=x"], FirstRequest::Script),
+        (&["-h"], FirstRequest::Script),
+        (&["--he"], FirstRequest::Script),
+        (&[], FirstRequest::Script),
     ] {
         let pass = pass(words).unwrap();
         assert_eq!(pass.wish(), wish, "{words:?}");
-        assert_eq!(pass.settings().is_some(), wish == Wish::Script);
+        assert_eq!(pass.settings().is_some(), wish == FirstRequest::Script);
     }
     assert!(pass(&["--help", "a", "b", "c"]).is_err());
 }
@@ -164,7 +165,7 @@ fn help_and_version_go_before_every_value() {
 fn a_test_that_is_built_in_needs_a_command() {
     let preliminary = |words: &[&str]| pass(words).unwrap().preliminary();
     let refusal = preliminary(&["cpu", "--threads=2"]).unwrap_err();
-    assert_eq!((refusal.stream, refusal.exit), (Stream::Stderr, 1));
+    assert_eq!((refusal.stream, refusal.exit), (OutputStream::Stderr, 1));
     assert_eq!(text(&refusal.text), "the test 'cpu' needs a command, such as run: sysbench cpu run\n");
     for words in [&["cpu", "run"][..], &["cpu.lua"], &[]] {
         assert!(preliminary(words).is_ok(), "{words:?}");

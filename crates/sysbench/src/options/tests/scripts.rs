@@ -21,10 +21,10 @@ fn unknown_options_are_refused_by_1_1_and_beside_an_empty_table() {
 #[test]
 fn the_user_goes_before_the_default_of_a_script() {
     let specs = [
-        spec("threads", Kind::Double, Some("8")),
-        spec("time", Kind::String, Some("5")),
-        spec("mysql_db", Kind::String, Some("foo")),
-        spec("rate", Kind::Int, Some("7")),
+        spec("threads", OptionType::Double, Some("8")),
+        spec("time", OptionType::String, Some("5")),
+        spec("mysql_db", OptionType::String, Some("foo")),
+        spec("rate", OptionType::Int, Some("7")),
     ];
     let options = options(&["--rate=9", "--mysql-db=bar"], &specs).unwrap();
     assert_eq!((options.settings().threads, options.int("threads")), (8, Some(8)));
@@ -37,9 +37,9 @@ fn the_user_goes_before_the_default_of_a_script() {
 #[test]
 fn defaults_of_a_script_are_checked_as_what_is_typed() {
     let told = |name: &str, kind, default| options(&[], &[spec(name, kind, Some(default))]).unwrap_err().to_string();
-    assert_eq!(told("threads", Kind::Int, "0"), "FATAL: Invalid value for --threads: 0.");
-    assert_eq!(told("time", Kind::String, "long"), "Invalid value for the 'time' option: 'long'");
-    let options = options(&[], &[spec("time", Kind::Int, Some("0"))]).unwrap();
+    assert_eq!(told("threads", OptionType::Int, "0"), "FATAL: Invalid value for --threads: 0.");
+    assert_eq!(told("time", OptionType::String, "long"), "Invalid value for the 'time' option: 'long'");
+    let options = options(&[], &[spec("time", OptionType::Int, Some("0"))]).unwrap();
     assert_eq!(
         said(options.notices()),
         ["WARNING: Both event and time limits are disabled, running an endless test\n"]
@@ -51,15 +51,15 @@ fn a_script_may_take_our_names() {
     let mut pass = pass(&["--report-format=yaml", "--workers=many", "--runs=none", "--percentiles=50"]).unwrap();
     assert_eq!(pass.settings().unwrap().ours.percentiles, [50.0], "one that is wrong leaves the others");
     assert!(pass.preliminary().is_ok(), "the script's body runs before its names are known");
-    assert_eq!(pass.declare(spec("report-format", Kind::String, Some("csv"))), Declared::TookOurs);
-    assert_eq!(pass.declare(spec("workers", Kind::String, None)), Declared::TookOurs);
-    assert_eq!(pass.declare(spec("threads", Kind::Int, None)), Declared::Redefined);
-    assert_eq!(pass.declare(spec("mine", Kind::Int, None)), Declared::New);
-    pass.declare(spec("threads", Kind::Int, Some("1")));
+    assert_eq!(pass.declare(spec("report-format", OptionType::String, Some("csv"))), DeclarationOutcome::TookOurs);
+    assert_eq!(pass.declare(spec("workers", OptionType::String, None)), DeclarationOutcome::TookOurs);
+    assert_eq!(pass.declare(spec("threads", OptionType::Int, None)), DeclarationOutcome::Redefined);
+    assert_eq!(pass.declare(spec("mine", OptionType::Int, None)), DeclarationOutcome::New);
+    pass.declare(spec("threads", OptionType::Int, Some("1")));
     let options = pass.finish(true).unwrap();
     assert_eq!((options.bytes("report-format"), options.bytes("workers")), (Some(&b"yaml"[..]), Some(&b"many"[..])));
     let ours = &options.settings().ours;
-    assert_eq!((ours.format, ours.workers, ours.runs.as_deref()), (Format::Text, None, None));
+    assert_eq!((ours.format, ours.workers, ours.runs.as_deref()), (SysbenchFormat::Text, None, None));
     assert_eq!(options.taken().map(|spec| text(&spec.name)).collect::<Vec<_>>(), ["workers", "report-format"]);
     assert!(options.export().any(|(name, _)| name == b"report_format"));
 }
@@ -69,8 +69,11 @@ fn a_script_without_options_sees_our_options_only_where_they_were_typed() {
     let options = old_options(&["--report-format=json"]).unwrap();
     let ours: Vec<_> = options.export().filter(|(name, _)| [&b"report_format"[..], b"runs"].contains(name)).collect();
     assert_eq!(ours.len(), 1);
-    assert_eq!((text(ours[0].0), ours[0].1.as_ref()), ("report_format".to_owned(), &Value::Text(b"json".to_vec())));
-    assert_eq!(options.settings().ours.format, Format::Json);
+    assert_eq!(
+        (text(ours[0].0), ours[0].1.as_ref()),
+        ("report_format".to_owned(), &OptionValue::Text(b"json".to_vec()))
+    );
+    assert_eq!(options.settings().ours.format, SysbenchFormat::Json);
     assert!(
         !super::options(&["--report-format=json"], &[]).unwrap().export().any(|(name, _)| name == b"report_format")
     );

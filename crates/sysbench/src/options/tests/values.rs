@@ -2,14 +2,14 @@ use std::time::Duration;
 
 use super::*;
 
-fn settings(words: &[&str]) -> Settings {
+fn settings(words: &[&str]) -> RunSettings {
     pass(words).unwrap().settings().unwrap().clone()
 }
 
 #[test]
 fn defaults_are_those_of_sysbench() {
     let settings = settings(&[]);
-    let Settings { threads, events, time, warmup, forced_shutdown, rate, report_interval, .. } = settings;
+    let RunSettings { threads, events, time, warmup, forced_shutdown, rate, report_interval, .. } = settings;
     assert_eq!((threads, events, time), (1, None, Some(Duration::from_secs(10))));
     assert_eq!((warmup, forced_shutdown, rate, report_interval), (Duration::ZERO, None, None, None));
     assert_eq!((settings.thread_stack_size, settings.thread_init_timeout.as_secs()), (65536, 30));
@@ -114,7 +114,7 @@ fn old_names_still_work() {
             "WARNING: --tx-rate is deprecated, use --rate instead\n",
         ]
     );
-    let Settings { threads, events, time, rate, .. } = settings(all);
+    let RunSettings { threads, events, time, rate, .. } = settings(all);
     assert_eq!((threads, events, time, rate), (4, Some(3), Some(Duration::from_secs(2)), Some(5)));
     // The old name goes first, and the value of the new one is not looked at then.
     assert_eq!(settings(&["--num-threads=2", "--threads=0"]).threads, 2);
@@ -145,7 +145,7 @@ fn each_type_is_read_and_exported() {
     assert_eq!((options.string("n").as_deref(), options.bytes("s")), (Some("foo"), Some(&b""[..])));
     assert_eq!((options.bool("b"), options.double("a-b-c")), (Some(false), Some(9.0)));
     assert_eq!(options.list("l").unwrap(), [b"1".to_vec(), b"2".to_vec(), b"3".to_vec()]);
-    assert_eq!(options.value("f"), Some(&Value::Nil));
+    assert_eq!(options.value("f"), Some(&OptionValue::Nil));
     assert_eq!((options.bool("i"), options.int("s"), options.list("s"), options.bytes("l")), (None, None, None, None));
     assert_eq!((options.bool("nope"), options.size("s"), options.text("nope")), (None, None, None));
     assert_eq!(options.text("d").as_deref(), Some(&b"0x10"[..]));
@@ -153,11 +153,11 @@ fn each_type_is_read_and_exported() {
     let export: Vec<_> = options.export().map(|(name, value)| (text(name), value.into_owned())).collect();
     assert!(export.is_sorted_by_key(|(name, _)| name.clone()));
     let value = |name: &str| export.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
-    assert_eq!(value("a_b_c"), Some(Value::Number(9.0)));
-    assert_eq!(value("mysql_host"), Some(Value::List(vec![b"localhost".to_vec()])));
-    assert_eq!(value("rand_type"), Some(Value::Text(b"special".to_vec())));
-    assert_eq!(value("config_file"), Some(Value::Nil));
-    assert_eq!(value("thread_stack_size"), Some(Value::Number(65536.0)));
+    assert_eq!(value("a_b_c"), Some(OptionValue::Number(9.0)));
+    assert_eq!(value("mysql_host"), Some(OptionValue::List(vec![b"localhost".to_vec()])));
+    assert_eq!(value("rand_type"), Some(OptionValue::Text(b"special".to_vec())));
+    assert_eq!(value("config_file"), Some(OptionValue::Nil));
+    assert_eq!(value("thread_stack_size"), Some(OptionValue::Number(65536.0)));
     assert_eq!(value("workers"), None, "scripts do not see what is ours");
 }
 
@@ -167,11 +167,19 @@ fn options_without_a_value_are_on_0_or_empty() {
     assert_eq!((options.int("i"), options.size("sz"), options.double("d")), (Some(0), Some(0), Some(0.0)));
     assert_eq!((options.bytes("s"), options.bool("b"), options.list("l")), (Some(&b""[..]), Some(true), Some(&[][..])));
     // And so is what has no default.
-    let kinds = [Kind::Bool, Kind::Int, Kind::Size, Kind::Double, Kind::List, Kind::File, Kind::String];
+    let kinds = [
+        OptionType::Bool,
+        OptionType::Int,
+        OptionType::Size,
+        OptionType::Double,
+        OptionType::List,
+        OptionType::File,
+        OptionType::String,
+    ];
     let specs: Vec<_> = kinds.iter().map(|kind| spec(kind.lua_name(), *kind, None)).collect();
     let options = super::options(&[], &specs).unwrap();
     assert_eq!((options.bool("BOOL"), options.int("INT"), options.list("LIST")), (Some(true), Some(0), Some(&[][..])));
-    assert_eq!((options.bytes("STRING"), options.value("FILE")), (Some(&b""[..]), Some(&Value::Nil)));
+    assert_eq!((options.bytes("STRING"), options.value("FILE")), (Some(&b""[..]), Some(&OptionValue::Nil)));
 }
 
 #[test]
@@ -198,11 +206,11 @@ fn words_and_the_version_are_there_before_and_after() {
         test: Some("a.lua".into()),
         command: Some("run".into()),
     };
-    assert_eq!((pass.command_line(), pass.compat(), pass.compat().version()), (&line, Compat::V1_1, "1.1.0"));
+    assert_eq!((pass.command_line(), pass.compat(), pass.compat().version()), (&line, SysbenchRelease::V1_1, "1.1.0"));
     let options = pass.finish(true).unwrap();
-    assert_eq!(options.compat(), Compat::V1_1);
+    assert_eq!(options.compat(), SysbenchRelease::V1_1);
     let threads = options.registry().get(b"threads").unwrap();
-    assert_eq!((threads.group, &threads.hidden), (Group::General, &None));
+    assert_eq!((threads.group, &threads.hidden), (OptionGroup::General, &None));
 }
 
 #[test]
@@ -214,7 +222,7 @@ fn origins_are_known() {
 
 #[test]
 fn whatever_is_typed_is_taken_or_refused() {
-    let known = Registry::new(Compat::V1_0);
+    let known = Registry::new(SysbenchRelease::V1_0);
     let names: Vec<_> = known.iter().map(|one| text(&one.spec.name)).collect();
     let values =
         ["", "x", "-1", "0", "1e308", "-2147483648", "99999999999999999999T", "%", "100%", ",", "\u{e9}", "nan"];
@@ -227,5 +235,5 @@ fn whatever_is_typed_is_taken_or_refused() {
             }
         }
     }
-    assert_eq!(Kind::ALL.len(), usize::from(KIND_MAX));
+    assert_eq!(OptionType::ALL.len(), usize::from(KIND_MAX));
 }
