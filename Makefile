@@ -46,4 +46,4 @@ test-servers:
 	cargo test --locked --package truetps-sandbox --test matrix --test postgres_versions -- --nocapture && \
 	cargo test --locked --package truetps-knowledge --test servers && \
 	cargo test --locked --package truetps --test server_versions && \
-	TRUETPS_KILLS=20 cargo test --locked --package truetps --test foreign_kills -- --nocapture
+	TRUETPS_KILLS=20 cargo test --locked --package truetps --test external_kills -- --nocapture

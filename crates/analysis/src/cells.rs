@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use truetps_record::{Configuration, ErrorCount, Estimate, Measured};
 
 use crate::evidence::{Evidence, tps_sample};
-use crate::middle::{largest, mean};
+use crate::order_stats::{largest, mean};
 use crate::{Cell, InvalidTrial, limited, open_loop};
 
 pub(crate) fn summarise(configuration: &Configuration, evidence: &[Evidence<'_>], invalid: &[InvalidTrial]) -> Cell {

@@ -9,7 +9,7 @@ use crate::evidence::Evidence;
 use crate::holm::holm;
 use crate::judge::{Judge, Judgement, Missing};
 use crate::ledger::{LedgerKey, LedgerUnit};
-use crate::middle::mean_on;
+use crate::order_stats::mean_on;
 use crate::sample::exp;
 use crate::waits::ComparedWaits;
 use crate::{Noise, generator_reason};

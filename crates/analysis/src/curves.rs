@@ -7,7 +7,7 @@ use crate::evidence::Evidence;
 use crate::{Axis, Cell, Curve, knee, open_loop};
 
 /// One curve for each combination of everything but the axis, in the plan's order.
-pub(crate) fn of(plan: &Plan, cells: &[Cell], by_cell: &[Vec<Evidence<'_>>]) -> Vec<Curve> {
+pub(crate) fn throughput_curves(plan: &Plan, cells: &[Cell], by_cell: &[Vec<Evidence<'_>>]) -> Vec<Curve> {
     let axis = Axis::of(plan);
     let mut groups: IndexMap<String, Vec<usize>> = IndexMap::new();
     for (index, cell) in cells.iter().enumerate() {

@@ -6,7 +6,7 @@ use serde::Serialize;
 use truetps_record::{Interval, Phase, ProbeSeries, ProbeSource, Trial};
 
 use crate::ledger::{Ledger, LedgerInput, LedgerKey, LedgerLine, ledger};
-use crate::middle::{largest, mean};
+use crate::order_stats::{largest, mean};
 use crate::signs::{SignalChange, signs};
 use crate::stalls::{Stall, StallKind, Stalls, StallsUnknown, stalls};
 use crate::waits::{TopWaits, Wait, WaitSeries, Waits};

@@ -21,9 +21,9 @@ mod limited;
 mod live;
 mod live_probe;
 mod max_rate;
-mod middle;
 mod noise;
 mod open_loop;
+mod order_stats;
 mod redo;
 mod sample;
 mod signs;
@@ -89,8 +89,8 @@ pub fn analyse(plan: &Plan, experiment: &Experiment, trials: &[Trial]) -> Analys
         trials_valid: valid.len(),
         blocks_planned: plan.design.blocks,
         axis: Axis::of(plan),
-        curves: curves::of(plan, &cells, &by_cell),
-        max_rate: max_rate::of(plan, experiment, &by_cell, &invalid),
+        curves: curves::throughput_curves(plan, &cells, &by_cell),
+        max_rate: max_rate::highest_rate(plan, experiment, &by_cell, &invalid),
         cells,
         contrasts,
         baseline_label: baseline_label(plan),

@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 
 use truetps_record::{BUCKET_MS, Interval, Phase, Suspension};
 
-use crate::middle::median;
+use crate::order_stats::median;
 use crate::stall_rule::{EXPECTED_MIN, JOINED, MERGE_MS, STALL_SHARE, STALL_STEPS, STEPS_MIN};
-use crate::stalls::{SeenThroughput, Stalls, stalls_of};
+use crate::stalls::{JudgedInterval, Stalls, stalls_of};
 
 /// What the local median is taken of.
 const WINDOW: usize = 300;
@@ -64,7 +64,7 @@ pub struct LiveStalls {
     /// End of the last time in which the generator was suspended.
     suspended_until_ms: Option<f64>,
     /// The last intervals, to be judged again when there are no more.
-    seen: Vec<SeenThroughput>,
+    seen: Vec<JudgedInterval>,
     /// Stalls of the intervals before them.
     earlier: Earlier,
 }
@@ -159,7 +159,7 @@ impl LiveStalls {
             self.earlier = self.earlier.and(&stalls_of(&self.seen));
             self.seen.clear();
         }
-        self.seen.push(SeenThroughput::of(interval));
+        self.seen.push(JudgedInterval::of(interval));
     }
 
     /// The trial is over: the stalls of its measure phase by the same rule as in every report, with what came after them.

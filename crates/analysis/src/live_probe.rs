@@ -69,8 +69,8 @@ impl LiveProbe {
     /// Takes the next sample.
     pub fn sample(&mut self, sample: &ProbeSample) {
         match sample.source {
-            ProbeSource::Server => self.server.take(sample),
-            ProbeSource::Host => self.host.take(sample),
+            ProbeSource::Server => self.server.add_sample(sample),
+            ProbeSource::Host => self.host.add_sample(sample),
         }
     }
 
@@ -97,7 +97,7 @@ impl LiveProbe {
 }
 
 impl LiveSource {
-    fn take(&mut self, sample: &ProbeSample) {
+    fn add_sample(&mut self, sample: &ProbeSample) {
         self.before_ms = (self.readings > 0).then_some(self.at_ms);
         self.at_ms = sample.at_ms;
         self.readings += 1;

@@ -52,7 +52,7 @@ pub struct BrokenRate {
 }
 
 /// `by_cell` has the evidence of each of the plan's configurations. `None` where nothing was searched.
-pub(crate) fn of(
+pub(crate) fn highest_rate(
     plan: &Plan,
     experiment: &Experiment,
     by_cell: &[Vec<Evidence<'_>>],

@@ -5,7 +5,7 @@ use truetps_record::{Measured, OpenLoop};
 
 use crate::Cell;
 use crate::evidence::Evidence;
-use crate::middle::{largest, median};
+use crate::order_stats::{largest, median};
 
 /// So many trials of so many.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]

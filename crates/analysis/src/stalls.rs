@@ -3,7 +3,7 @@
 use serde::Serialize;
 use truetps_record::{BUCKET_MS, Interval, Phase, TransactionGap};
 
-use crate::middle::{largest, median};
+use crate::order_stats::{largest, median};
 use crate::stall_rule::{EXPECTED_MIN, JOINED, MERGE_MS, STALL_SHARE, STALL_STEPS, STEPS_MIN};
 
 /// A dip has less than this share of its baseline, and less than chance explains, in the mean of so many steps.
@@ -86,12 +86,12 @@ impl Stall {
 
 /// Finds the stalls and dips of a trial's measure phase.
 pub(crate) fn stalls(intervals: &[Interval]) -> Stalls {
-    stalls_of(&intervals.iter().map(SeenThroughput::of).collect::<Vec<_>>())
+    stalls_of(&intervals.iter().map(JudgedInterval::of).collect::<Vec<_>>())
 }
 
 /// What the rule needs of an interval.
 #[derive(Debug, Clone)]
-pub(crate) struct SeenThroughput {
+pub(crate) struct JudgedInterval {
     phase: Phase,
     start_ms: f64,
     length_ms: f64,
@@ -105,7 +105,7 @@ pub(crate) struct SeenThroughput {
     gaps: Box<[TransactionGap]>,
 }
 
-impl SeenThroughput {
+impl JudgedInterval {
     pub(crate) fn of(interval: &Interval) -> Self {
         let buckets = if interval.phase == Phase::Measure { interval.buckets.as_slice() } else { &[] };
         Self {
@@ -123,7 +123,7 @@ impl SeenThroughput {
 }
 
 /// The same, of what is kept while a run goes on.
-pub(crate) fn stalls_of(intervals: &[SeenThroughput]) -> Stalls {
+pub(crate) fn stalls_of(intervals: &[JudgedInterval]) -> Stalls {
     let measured: Vec<_> = intervals.iter().filter(|interval| interval.phase == Phase::Measure).collect();
     let Some((first, last)) = measured.first().zip(measured.last()) else {
         return Stalls { unknown: Some(StallsUnknown::TooShort), ..Stalls::default() };
@@ -163,7 +163,7 @@ pub(crate) fn stalls_of(intervals: &[SeenThroughput]) -> Stalls {
 
 /// A measure phase in which transactions were under way and none ended well is one stall. What is usual is known from the
 /// warm-up alone, and is 0 where nothing ended there either.
-fn standstill(intervals: &[SeenThroughput], buckets: &[ThroughputStep]) -> Option<Stall> {
+fn standstill(intervals: &[JudgedInterval], buckets: &[ThroughputStep]) -> Option<Stall> {
     let in_phase = |phase: Phase| intervals.iter().filter(move |interval| interval.phase == phase);
     let is_busy = in_phase(Phase::Measure).any(|one| one.is_busy);
     let (first, last) = buckets.first().zip(buckets.last())?;
@@ -221,7 +221,7 @@ impl ThroughputStep {
 }
 
 /// All buckets in order of time. One that the end of its interval has left shorter than half goes to its neighbour.
-fn buckets(intervals: &[&SeenThroughput]) -> Vec<ThroughputStep> {
+fn buckets(intervals: &[&JudgedInterval]) -> Vec<ThroughputStep> {
     let mut steps: Vec<ThroughputStep> = Vec::new();
     for interval in intervals {
         for (index, ok) in interval.buckets.iter().enumerate() {
@@ -243,7 +243,7 @@ fn buckets(intervals: &[&SeenThroughput]) -> Vec<ThroughputStep> {
 
 /// Gaps within the measure phase, whatever interval their end is in. One that has no end, since nothing ended any more, is in no
 /// interval: it begins with the empty buckets at the end.
-fn gaps(intervals: &[SeenThroughput], buckets: &[ThroughputStep], from_ms: f64, to_ms: f64) -> Vec<TimeSpan> {
+fn gaps(intervals: &[JudgedInterval], buckets: &[ThroughputStep], from_ms: f64, to_ms: f64) -> Vec<TimeSpan> {
     let gaps = intervals
         .iter()
         .flat_map(|interval| interval.gaps.iter())

@@ -13,7 +13,7 @@ use crate::commands::again;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::recorded::Recorded;
-use crate::{print_made, say};
+use crate::{print_made, print_message};
 
 /// What to do about an experiment's files.
 pub(crate) const EDITED: &str = "plan.toml and experiment.json say what was run: where one is missing, cut off or edited, put back \
@@ -59,14 +59,18 @@ pub(crate) fn give(folder: &ExperimentFolder, format: OutputFormat) -> Result<Ex
     let printed = print_made(&text);
     match written {
         Ok(()) => {
-            say(&format!("\nSaved  {}\nNext   open {}\n", shown(folder.path()).display(), shown(&page).display()));
+            print_message(&format!(
+                "\nSaved  {}\nNext   open {}\n",
+                shown(folder.path()).display(),
+                shown(&page).display()
+            ));
             if let Some(blocks) = blocks_that_decide(&input) {
                 let command = again::command(folder, input.experiment);
-                say(&format!("       {command} --blocks {blocks}   (may decide more)\n"));
+                print_message(&format!("       {command} --blocks {blocks}   (may decide more)\n"));
             }
         }
         // The answer itself is out: a page that cannot be written is worth a word, no more.
-        Err(error) => say(&format!("\nwarning: report.html was not written: {error}\n")),
+        Err(error) => print_message(&format!("\nwarning: report.html was not written: {error}\n")),
     }
     if recorded.lost_a_trial() && printed == Exit::Good {
         return Ok(Exit::Failed);
@@ -90,7 +94,7 @@ fn blocks_that_decide(input: &ReportInput<'_>) -> Option<u32> {
 /// Names what could not be read, where the answer itself does not.
 pub(crate) fn warn_of(folder: &ExperimentFolder, unread: &[UnreadFile]) {
     for unread in unread {
-        say(&format!("warning: {}: cannot be read: {}\n", shown(folder.path()).display(), unread.what));
+        print_message(&format!("warning: {}: cannot be read: {}\n", shown(folder.path()).display(), unread.what));
     }
 }
 

@@ -10,7 +10,7 @@ use truetps_compat::{ClientLogin, NoPassword, client_login};
 use truetps_driver::{Client, Dialect, Target};
 
 use crate::failure::CommandFailure;
-use crate::{say, signals};
+use crate::{print_message, signals};
 
 /// The password is read from here, so that it is on no command line.
 pub(crate) const PASSWORD: &str = "TRUETPS_PASSWORD";
@@ -69,7 +69,7 @@ pub(crate) fn target(dsn: &str, flag: &str, sources: &LoginSources<'_>) -> Resul
         let file = client_login(path).map_err(|problem| {
             CommandFailure::usage(format!("--defaults-file {}: {problem}", path.display())).hint(problem.hint())
         })?;
-        take(&mut target, dsn, file);
+        complete_login(&mut target, dsn, file);
     }
     if sources.asks {
         return ask(target);
@@ -93,15 +93,15 @@ pub(crate) fn is_set(variable: &str) -> bool {
 fn warn_of_typed_password(target: &Target, dsn: &str) {
     let is_typed = std::env::args_os().any(|word| word.to_string_lossy().ends_with(dsn));
     if target.login.password.is_some() && is_typed {
-        say(&format!(
+        print_message(&format!(
             "warning: a password on the command line can be read by everybody on this host: use {PASSWORD}\n"
         ));
     }
 }
 
 /// What neither the DSN nor the environment says of the account.
-fn take(target: &mut Target, dsn: &str, file: ClientLogin) {
-    file.warnings.iter().for_each(|warning| say(&format!("warning: {warning}\n")));
+fn complete_login(target: &mut Target, dsn: &str, file: ClientLogin) {
+    file.warnings.iter().for_each(|warning| print_message(&format!("warning: {warning}\n")));
     if let Some(user) = file.user.filter(|_| !names_user(dsn)) {
         target.login.user = user;
     }
@@ -125,7 +125,7 @@ pub(crate) fn own_file_of(target: &Target, dsn: &str) -> Option<OwnFile> {
     let login = match client_login(&path) {
         Ok(login) => login,
         Err(problem) => {
-            say(&format!("warning: {problem}: no login is taken from it\n"));
+            print_message(&format!("warning: {problem}: no login is taken from it\n"));
             return None;
         }
     };
@@ -148,8 +148,8 @@ impl OwnFile {
 
 fn take_own_file(target: &mut Target, dsn: &str) {
     let Some(OwnFile { path, login }) = own_file_of(target, dsn) else { return };
-    take(target, dsn, login);
-    say(&format!("login of `{}` from {}\n", target.login.user, path.display()));
+    complete_login(target, dsn, login);
+    print_message(&format!("login of `{}` from {}\n", target.login.user, path.display()));
 }
 
 /// Whether somebody sits here who can be asked for what this server misses.
@@ -161,7 +161,7 @@ fn wants_password(target: &Target) -> bool {
 }
 
 fn ask(target: Target) -> Result<Target, CommandFailure> {
-    say(&format!("{target}\n"));
+    print_message(&format!("{target}\n"));
     // A signal while nothing is shown of what is typed would leave the terminal so.
     let answer = signals::unless_signalled(truetps_compat::ask_password)?;
     match answer.unwrap_or(Err(NoPassword::Interrupted)) {

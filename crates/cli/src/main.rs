@@ -7,10 +7,10 @@ mod compat;
 mod exit;
 mod failure;
 mod flags;
-mod foreign_words;
 mod load_args;
 mod login;
 mod named_run;
+mod other_programs_words;
 mod pin;
 mod plans;
 mod probe_text;
@@ -40,11 +40,11 @@ fn main() -> ExitCode {
         return compat::run(tool, arguments);
     }
     let typed = std::env::args_os().nth(1).map(|word| word.to_string_lossy().into_owned());
-    let cli = match Cli::try_parse().map_err(|error| foreign_words::explain(error, typed.as_deref())) {
+    let cli = match Cli::try_parse().map_err(|error| other_programs_words::explain(error, typed.as_deref())) {
         Ok(cli) => cli,
         Err(Ok(error)) => error.exit(),
         Err(Err(failure)) => {
-            say(&failure.to_string());
+            print_message(&failure.to_string());
             return failure.exit.into();
         }
     };
@@ -68,7 +68,7 @@ fn main() -> ExitCode {
         TruetpsCommand::Mtls { arguments } => return compat::run(Personality::Mtls, arguments),
     };
     let exit = result.unwrap_or_else(|failure| {
-        say(&failure.to_string());
+        print_message(&failure.to_string());
         failure.exit
     });
     exit.into()
@@ -76,7 +76,7 @@ fn main() -> ExitCode {
 
 /// Tells the user something, on stderr: lines of text, in which names of a plan or words of a server have no way to move a
 /// terminal's cursor.
-pub(crate) fn say(text: &str) {
+pub(crate) fn print_message(text: &str) {
     say_raw(&printable_lines(text));
 }
 
@@ -96,7 +96,7 @@ pub(crate) fn print_made(text: &str) -> Exit {
     use std::io::Write;
     match std::io::stdout().write_all(text.as_bytes()).and_then(|()| std::io::stdout().flush()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            say(&format!("error: cannot write the answer to stdout: {error}\n"));
+            print_message(&format!("error: cannot write the answer to stdout: {error}\n"));
             Exit::Failed
         }
         _ => Exit::Good,

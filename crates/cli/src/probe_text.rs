@@ -49,7 +49,7 @@ impl ProbeLines {
     }
 
     /// Somebody looks, before the samples of this moment: where nobody has looked for long, nobody has asked either.
-    pub(crate) fn look(&mut self, now: Duration) {
+    pub(crate) fn note_look(&mut self, now: Duration) {
         let now_ms = now.as_secs_f64() * 1e3;
         if now_ms - self.looked_ms > LOOK_MAX_MS {
             self.answers.not_asked_until(now_ms);
@@ -145,7 +145,7 @@ impl ChangeMeter {
 
     /// What has happened since the line before; `None` for the first sample, and for one that comes soon after a line.
     fn line(&mut self, sample: &ProbeSample) -> Option<String> {
-        self.take(sample);
+        self.add_sample(sample);
         let read_ms = self.read_ms.take();
         if sample.is_late() {
             return None;
@@ -163,7 +163,7 @@ impl ChangeMeter {
         line
     }
 
-    fn take(&mut self, sample: &ProbeSample) {
+    fn add_sample(&mut self, sample: &ProbeSample) {
         self.live.sample(sample);
         let mut steps = Steps::default();
         for (name, value) in &sample.values {
@@ -332,7 +332,7 @@ mod tests {
         let mut told = Vec::new();
         let mut wait = |lines: &mut ProbeLines, from: u64, to: u64| {
             for ms in (from..to).step_by(20) {
-                lines.look(Duration::from_millis(ms));
+                lines.note_look(Duration::from_millis(ms));
                 told.extend(lines.silence());
             }
         };
@@ -352,8 +352,8 @@ mod tests {
         assert_eq!(lines.sample(&late), ["4.6s  the server answers again, after 2.6 s without an answer"]);
         assert_eq!(lines.sample(&sample(5001.0, &[])), ["5.0s  Handler_commit 0/s"]);
         // truetps itself was stopped.
-        lines.look(Duration::from_secs(5));
-        lines.look(Duration::from_mins(1));
+        lines.note_look(Duration::from_secs(5));
+        lines.note_look(Duration::from_mins(1));
         assert_eq!(lines.silence(), None);
         assert_eq!(lines.sample(&sample(60_001.0, &[])), ["60.0s  Handler_commit 0/s"]);
     }

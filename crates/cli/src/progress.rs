@@ -13,7 +13,7 @@ use truetps_report::{format, printable};
 
 use crate::answer::terminal_columns;
 use crate::progress_line::ProgressLine;
-use crate::{say, say_raw};
+use crate::{print_message, say_raw};
 
 /// The line is written over at most this often.
 const REDRAW: Duration = Duration::from_millis(100);
@@ -52,7 +52,7 @@ impl Progress {
 
     /// While something of ours is in a server of the user.
     fn journal(&mut self, path: &Path) {
-        self.say(&format!("what is to be put back is written down in {}", path.display()));
+        self.print_line(&format!("what is to be put back is written down in {}", path.display()));
         let clear = if self.live { "\r\x1b[K" } else { "" };
         let (first, second) = farewell_of_journal(path, clear);
         self.farewell.set(first, second);
@@ -70,9 +70,9 @@ impl Progress {
     }
 
     /// A line that stays.
-    pub(crate) fn say(&mut self, text: &str) {
+    pub(crate) fn print_line(&mut self, text: &str) {
         self.clear();
-        say(&format!("{text}\n"));
+        print_message(&format!("{text}\n"));
     }
 
     /// Takes the line away.
@@ -110,7 +110,7 @@ impl Progress {
     fn trial_ends(&mut self, trial: &Trial, index: usize, of: usize, left: Duration) {
         let place = format!("[{}/{of}] {} block {} {}", index + 1, trial.name, trial.block + 1, trial.configuration);
         if let Some(reason) = trial.validity.reason() {
-            self.say(&format!("{place}  NOT VALID: {reason}"));
+            self.print_line(&format!("{place}  NOT VALID: {reason}"));
             return;
         }
         if self.live {
@@ -124,7 +124,7 @@ impl Progress {
             measured.sustained.map_or("", |kept_up| if kept_up { "  sustained" } else { "  NOT SUSTAINED" });
         let limited = measured.generator_limited.as_ref().map_or("", |_| "  generator-limited");
         let (failed, stalls) = (measured.counts.failed, self.stalls_told());
-        self.say(&format!("{place}  {tps}{p99}{stalls}{sustained}{limited}  failed {failed}  left {left}"));
+        self.print_line(&format!("{place}  {tps}{p99}{stalls}{sustained}{limited}  failed {failed}  left {left}"));
     }
 }
 
@@ -148,7 +148,7 @@ impl Listener for Progress {
             ExperimentEvent::Journal(path) => self.journal(path),
             ExperimentEvent::PutBack => self.farewell.set(String::new(), String::new()),
             ExperimentEvent::Preparing(step) if self.live => self.draw(step),
-            ExperimentEvent::Preparing(step) => self.say(step),
+            ExperimentEvent::Preparing(step) => self.print_line(step),
             ExperimentEvent::Loading { rows, of } => {
                 if self.drawn.is_none_or(|drawn| drawn.elapsed() >= REDRAW) {
                     self.draw(&format!("loading rows: {} of {}", format::count(*rows), format::count(*of)));
@@ -160,15 +160,15 @@ impl Listener for Progress {
                 self.draw(&format!("[{}/{of}] {}  starting  left {left}", index + 1, trial.configuration));
             }
             ExperimentEvent::Interval { trial, interval, index, of, left } => {
-                self.interval(trial, interval, *index, *of, *left)
+                self.interval(trial, interval, *index, *of, *left);
             }
             ExperimentEvent::Sample { sample, .. } => self.probe.sample(sample),
             ExperimentEvent::Suspended { suspension, .. } => {
                 self.stalls.suspended(*suspension);
-                self.say(&format!("warning: {}", suspended(*suspension)));
+                self.print_line(&format!("warning: {}", suspended(*suspension)));
             }
             ExperimentEvent::TrialEnds { trial, index, of, left } => self.trial_ends(trial, *index, *of, *left),
-            ExperimentEvent::Warning(text) => self.say(&format!("warning: {text}")),
+            ExperimentEvent::Warning(text) => self.print_line(&format!("warning: {text}")),
         }
     }
 }

@@ -48,7 +48,7 @@ impl Recorded {
             match folder.attempts(name) {
                 Ok(attempts) => recorded.attempts.extend(attempts),
                 Err(error) => {
-                    recorded.unread.push(UnreadFile { what: without_place(folder, &error), whole_trial: false })
+                    recorded.unread.push(UnreadFile { what: without_place(folder, &error), whole_trial: false });
                 }
             }
         }

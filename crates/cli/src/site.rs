@@ -38,7 +38,7 @@ impl RunSite {
             return Err(named_elsewhere(&names, DSN));
         }
         let ground = match usual_dsn(place, !names.is_empty()) {
-            Some(dsn) => ServerChoice::Given(foreign(&dsn, place)?),
+            Some(dsn) => ServerChoice::Given(external(&dsn, place)?),
             None => private(plan, place)?,
         };
         Ok(Self { ground, pin })
@@ -47,16 +47,16 @@ impl RunSite {
     pub(crate) fn place(&self) -> truetps_lab::ServerSource<'_> {
         match &self.ground {
             ServerChoice::Private { home, programs, .. } => truetps_lab::ServerSource::Private { home, programs },
-            ServerChoice::Given(foreign) => truetps_lab::ServerSource::Given(foreign),
+            ServerChoice::Given(external) => truetps_lab::ServerSource::Given(external),
         }
     }
 
     /// What a run on somebody's server would send to it; no run of a private one is rehearsed.
     pub(crate) fn rehearse(&self, plan: &Plan) -> Result<Exit, CommandFailure> {
-        let ServerChoice::Given(foreign) = &self.ground else {
+        let ServerChoice::Given(external) = &self.ground else {
             return Err(CommandFailure::usage("--dry-run is for a server of --dsn"));
         };
-        let lines = truetps_lab::rehearse(plan, foreign, &mut Progress::new())?;
+        let lines = truetps_lab::rehearse(plan, external, &mut Progress::new())?;
         Ok(print_out(&(lines.join("\n") + "\n")))
     }
 
@@ -75,7 +75,7 @@ impl RunSite {
     }
 }
 
-fn foreign(dsn: &str, place: &FolderArgs) -> Result<ExternalServer, CommandFailure> {
+fn external(dsn: &str, place: &FolderArgs) -> Result<ExternalServer, CommandFailure> {
     let target = target(dsn, DSN, &LoginSources::of_one(place.defaults_file.as_deref(), place.ask_password))?;
     let schema = place.schema.as_deref().unwrap_or(SCHEMA);
     Ok(ExternalServer {

@@ -39,7 +39,7 @@ impl NoLogin {
 /// Reads `[client]` of this file, and of those that it includes.
 pub fn client_login(path: &Path) -> Result<ClientLogin, NoLogin> {
     let mut words = VecDeque::from([format!("--defaults-file={}", path.display())]);
-    let files = OptionFiles::take(&mut words, &["client"], &|_| None);
+    let files = OptionFiles::take_options(&mut words, &["client"], &|_| None);
     let read = files.read().map_err(|refusal| NoLogin::Unread(refusal.text))?;
     if let Some(path) = read.open_to_all.into_iter().next() {
         return Err(NoLogin::OpenToAll { path });

@@ -15,7 +15,7 @@
 
 mod client_login;
 mod ending;
-mod farewell;
+mod interrupt_messages;
 mod mask;
 mod mtls;
 mod mysql_words;
@@ -23,8 +23,8 @@ mod recording;
 mod run;
 mod slap;
 mod ssl;
+mod supplement;
 mod terminal;
-mod truth;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -32,7 +32,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 pub use client_login::{ClientLogin, NoLogin, client_login};
-pub use farewell::InterruptMessages;
+pub use interrupt_messages::InterruptMessages;
 pub use mtls::masked as masked_mtls;
 pub use mtls::run as run_mtls;
 pub use slap::masked as masked_slap;

@@ -159,7 +159,7 @@ pub(crate) fn server_facts(client: &mut Client) -> Result<ServerFacts, DriverErr
 }
 
 /// The server's own words, without our own around them.
-pub(crate) fn said(error: &DriverError) -> String {
+pub(crate) fn server_message(error: &DriverError) -> String {
     match error {
         DriverError::Server(error) => error.message.clone(),
         DriverError::Login(LoginError::UnknownKey { .. }) => format!(

@@ -14,7 +14,7 @@ use truetps_record::{ErrorPolicy, FolderError, Load, OtherRun, Phase, Spacing, T
 
 use crate::ending::{Clients, RunSessions, start_of};
 use crate::recording::CompatRecording;
-use crate::truth::{RunResult, Supplement};
+use crate::supplement::{RunResult, Supplement};
 
 /// The server answers the first questions within this time.
 pub(crate) const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);

@@ -29,7 +29,7 @@ pub enum InspectError {
              host"
     )]
     FlushElsewhere,
-    #[error("{}: has no setting of a server, as [mysqld] has{}", path.display(), told(notes))]
+    #[error("{}: has no setting of a server, as [mysqld] has{}", path.display(), notes_text(notes))]
     NoSettings { path: PathBuf, notes: Vec<String> },
 }
 
@@ -58,6 +58,6 @@ impl InspectError {
 }
 
 /// What was left out is the likely reason.
-fn told(notes: &[String]) -> String {
+fn notes_text(notes: &[String]) -> String {
     if notes.is_empty() { String::new() } else { format!(" ({})", notes.join("; ")) }
 }

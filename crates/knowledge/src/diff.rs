@@ -8,9 +8,9 @@ use truetps_record::{
     Family, Flavour, SCHEMA_VERSION, Version, is_off, near_matches, same_amount, same_setting, setting_number,
 };
 
-use crate::durability::{DECIDE_TOGETHER, Durability, Loss, judge_text, taken};
+use crate::durability::{DECIDE_TOGETHER, Durability, Loss, effective_value, judge_text};
 use crate::inert::{inert_reason, is_place};
-use crate::setting::{Changeability, Setting, SettingTopic, known};
+use crate::setting::{Changeability, Setting, SettingTopic, find_setting};
 use crate::units::with_unit;
 
 /// The settings of one server, wherever they were read.
@@ -232,7 +232,7 @@ type Order<'a> = (Option<&'a str>, bool, bool, Reverse<u32>, Option<Changeabilit
 /// Shown before folded, known before unknown; then what somebody has chosen before what one version merely has, how
 /// likely it is to matter, and what can be tried at once before what cannot.
 fn order(one: &Difference) -> Order<'_> {
-    let score = known(&one.name).map_or(0, Setting::score);
+    let score = find_setting(&one.name).map_or(0, Setting::score);
     (one.folded.as_deref(), one.group.is_none(), is_news_of_a_version(one), Reverse(score), one.change, &one.name)
 }
 
@@ -263,7 +263,7 @@ fn is_news_of_a_version(one: &Difference) -> bool {
 
 /// The same value does not mean the same where only one side has the switch on that it needs.
 fn works_in_one(name: &str, a: &SettingsSide, b: &SettingsSide) -> bool {
-    let setting = known(name);
+    let setting = find_setting(name);
     without_effect(setting, a).is_some() != without_effect(setting, b).is_some()
 }
 
@@ -286,7 +286,7 @@ fn is_same(name: &str, one: &SideValue, other: &SideValue) -> bool {
 }
 
 fn difference(name: &str, seen_a: &JudgedSide<'_>, seen_b: &JudgedSide<'_>) -> Difference {
-    let (setting, a, b) = (known(name), seen_a.side, seen_b.side);
+    let (setting, a, b) = (find_setting(name), seen_a.side, seen_b.side);
     let both = a.settings.contains_key(name) && b.settings.contains_key(name);
     let same_server = a.flavour == b.flavour && a.version == b.version;
     let folded = match (inert_reason(name).or_else(|| same_place(name, a, b)), setting) {
@@ -372,7 +372,7 @@ fn same_redo_size(a: &SettingsSide, b: &SettingsSide) -> bool {
 fn redo_bytes(side: &SettingsSide) -> Option<f64> {
     let number = |name: &str| setting_number(&side.settings.get(name)?.value);
     let default = || {
-        let span = known(REDO_FILES)?.span(side.flavour?, &version_of(side)?)?;
+        let span = find_setting(REDO_FILES)?.span(side.flavour?, &version_of(side)?)?;
         setting_number(span.default.as_deref()?)
     };
     let files = || number(REDO_FILES).or_else(default).unwrap_or(1.0);
@@ -400,7 +400,7 @@ fn placed(name: &str, setting: Option<&Setting>, seen: &JudgedSide<'_>) -> Place
     let crashes = if without_effect.is_none() { crashes(name, setting, &found.value, seen) } else { None };
     let (process_crash, power_cut) = crashes.unzip();
     Placed {
-        value: Some(told(found)),
+        value: Some(value_text(found)),
         origin: found.origin.clone(),
         default: default.or_else(|| found.default.clone()),
         process_crash,
@@ -413,7 +413,7 @@ fn placed(name: &str, setting: Option<&Setting>, seen: &JudgedSide<'_>) -> Place
 /// What the value means for a process crash and for a power cut. What it promises alone gives way to what all settings of
 /// the side promise together.
 fn crashes(name: &str, setting: Option<&Setting>, value: &str, seen: &JudgedSide<'_>) -> Option<(String, String)> {
-    let value = seen.flavour.map_or_else(|| value.to_owned(), |flavour| taken(flavour, name, value));
+    let value = seen.flavour.map_or_else(|| value.to_owned(), |flavour| effective_value(flavour, name, value));
     let crash = setting?.crash(&value)?;
     let verdict = seen.durability.as_ref().filter(|_| DECIDE_TOGETHER.contains(&name));
     let joint = |alone: &str, together: Option<Loss>| match together {
@@ -427,14 +427,14 @@ fn crashes(name: &str, setting: Option<&Setting>, value: &str, seen: &JudgedSide
 }
 
 /// The value, with its unit where it has one.
-fn told(found: &SideValue) -> String {
+fn value_text(found: &SideValue) -> String {
     found.unit.as_deref().map_or_else(|| found.value.clone(), |unit| with_unit(&found.value, unit))
 }
 
 /// What a side has in place of a setting.
 fn counterparts(setting: Option<&Setting>, side: &SettingsSide) -> Vec<(String, String)> {
     let names = setting.map(|setting| setting.counterparts.iter()).into_iter().flatten();
-    names.filter_map(|name| Some((name.clone(), told(side.settings.get(name)?)))).collect()
+    names.filter_map(|name| Some((name.clone(), value_text(side.settings.get(name)?)))).collect()
 }
 
 #[cfg(test)]
@@ -549,7 +549,7 @@ mod tests {
     fn weight_counts_across_groups() {
         let of = |pool: &str, shutdown: &str, xa: &[(&str, &str)]| {
             let known = [("innodb_buffer_pool_size", pool), ("innodb_fast_shutdown", shutdown)];
-            side(Some(Flavour::Mysql), if xa.is_empty() { "8.0.36" } else { "5.7.44" }, &[&known, xa].concat())
+            side(Some(Flavour::Mysql), if xa.is_empty() { "8.0.36" } else { "5.7.44" }, &[&known[..], xa].concat())
         };
         let found = diff(&of("128M", "0", &[]), &of("64G", "1", &[("innodb_support_xa", "ON")]));
         assert_eq!(shown(&found), ["innodb_buffer_pool_size", "innodb_fast_shutdown", "innodb_support_xa"]);

@@ -8,7 +8,7 @@ use std::fmt;
 use serde::Serialize;
 use truetps_record::{Flavour, Version, amount_in, is_off, same_setting, setting_number};
 
-use crate::setting::known;
+use crate::setting::find_setting;
 
 /// What is gone after a crash of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -76,11 +76,11 @@ struct SettingsView<'a> {
 
 impl SettingsView<'_> {
     fn text(&self, name: &str) -> Option<&str> {
-        let default = || known(name)?.span(self.flavour, self.version)?.default.as_deref();
+        let default = || find_setting(name)?.span(self.flavour, self.version)?.default.as_deref();
         self.given.get(name).map(String::as_str).or_else(default)
     }
 
-    fn is(&self, name: &str, value: &str) -> bool {
+    fn has_value(&self, name: &str, value: &str) -> bool {
         self.text(name).is_some_and(|found| same_setting(value, found))
     }
 
@@ -110,7 +110,7 @@ impl LossVerdict {
     }
 
     /// `a power cut can lose …: the reason`.
-    fn told(&self, crash: &str) -> String {
+    fn sentence(&self, crash: &str) -> String {
         let Self { loss, why } = self;
         if why.is_empty() { format!("{crash} {loss}") } else { format!("{crash} {loss} ({why})") }
     }
@@ -155,12 +155,12 @@ fn judge_view(view: &SettingsView<'_>) -> Durability {
             format!("{commit} survives a process crash and a power cut, if the disk keeps what it has flushed")
         }
         (LossVerdict { loss: Loss::Nothing, .. }, power) => {
-            format!("{commit} survives a process crash; {}", power.told("a power cut"))
+            format!("{commit} survives a process crash; {}", power.sentence("a power cut"))
         }
         (process, power) if process.loss == power.loss && process.why == power.why => {
-            process.told("a process crash or a power cut")
+            process.sentence("a process crash or a power cut")
         }
-        (process, power) => format!("{}; {}", process.told("a process crash"), power.told("a power cut")),
+        (process, power) => format!("{}; {}", process.sentence("a process crash"), power.sentence("a power cut")),
     };
     let whose = if flavour == Flavour::Postgresql { whose_commit(view) } else { "" };
     let sentence = format!("{crashes}{whose}; {replica_text}");
@@ -173,7 +173,7 @@ const COMMIT: &str = "synchronous_commit";
 pub(crate) const DECIDE_TOGETHER: [&str; 2] = [FLUSH, COMMIT];
 
 /// The value that a server makes of one: `innodb_flush_log_at_trx_commit=3` is 2 for MySQL, which knows no 3.
-pub(crate) fn taken(flavour: Flavour, name: &str, value: &str) -> String {
+pub(crate) fn effective_value(flavour: Flavour, name: &str, value: &str) -> String {
     match setting_number(value) {
         Some(level) if name == FLUSH => flush_level_of(flavour, level).to_string(),
         _ => value.to_owned(),
@@ -262,10 +262,10 @@ fn damage(view: &SettingsView<'_>) -> Option<LossVerdict> {
             "innodb_flush_method=O_DIRECT_NO_FSYNC does not flush data files: a device must keep what is in its cache",
         );
     }
-    if view.is("innodb_doublewrite", "OFF") {
+    if view.has_value("innodb_doublewrite", "OFF") {
         return broken("innodb_doublewrite=OFF: torn pages, unless the device writes pages whole");
     }
-    let detects = view.is("innodb_doublewrite", "DETECT_ONLY") || view.is("innodb_doublewrite", "2");
+    let detects = view.has_value("innodb_doublewrite", "DETECT_ONLY") || view.has_value("innodb_doublewrite", "2");
     if detects && !is_mariadb && !view.is_before("8.0.30") {
         return broken("innodb_doublewrite=DETECT_ONLY: torn pages are found and not repaired");
     }
@@ -335,7 +335,7 @@ fn waited_for((fate, text): Fate, has_it: &str) -> Fate {
 fn asynchronous_replica(view: &SettingsView<'_>) -> Fate {
     // Later versions take the setting and do not heed it.
     let heeds_xa = view.flavour != Flavour::Mariadb && view.is_before("5.7.10");
-    if heeds_xa && view.is("innodb_support_xa", "OFF") {
+    if heeds_xa && view.has_value("innodb_support_xa", "OFF") {
         return fate(ReplicaFate::Differs, "replicas can differ after a crash (innodb_support_xa=OFF)");
     }
     let (redo_off, level) = (redo_is_off(view), flush_level(view));
@@ -390,17 +390,17 @@ fn postgres_power(view: &SettingsView<'_>) -> LossVerdict {
 
 fn postgres_damage(view: &SettingsView<'_>) -> Option<LossVerdict> {
     let broken = |why: &str| Some(LossVerdict::new(Loss::Damage, why));
-    if view.is("fsync", "off") {
+    if view.has_value("fsync", "off") {
         return broken("fsync=off: nothing is flushed");
     }
-    if view.is("full_page_writes", "off") {
+    if view.has_value("full_page_writes", "off") {
         return broken("full_page_writes=off: torn pages, unless the device writes pages whole");
     }
     None
 }
 
 fn postgres_replica(view: &SettingsView<'_>) -> Fate {
-    if view.is("wal_level", "minimal") {
+    if view.has_value("wal_level", "minimal") {
         return fate(ReplicaFate::None, "wal_level=minimal, so no standby");
     }
     let unhurried = if postgres_damage(view).is_some() {

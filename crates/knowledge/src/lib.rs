@@ -17,6 +17,6 @@ pub use durability::{Durability, Loss, ReplicaFate, judge, judge_text};
 pub use inert::inert_reason;
 pub use irreversible::irreversible_reason;
 pub use option_text::{GroupUse, group_use, is_loose, option_family, server_setting, setting_note};
-pub use setting::{Changeability, Crash, Setting, SettingTopic, VersionSpan, known, settings};
+pub use setting::{Changeability, Crash, Setting, SettingTopic, VersionSpan, find_setting, settings};
 pub use survival::{DurabilityPair, Survival};
 pub use truetps_record::Version;

@@ -2,7 +2,7 @@
 
 use truetps_record::{Family, Flavour, OptionStyle, Version, is_off};
 
-use crate::setting::known;
+use crate::setting::find_setting;
 
 /// Groups that every server of the MySQL family reads.
 const SERVER_GROUPS: [&str; 2] = ["mysqld", "server"];
@@ -94,7 +94,8 @@ pub fn server_setting(style: OptionStyle, name: &str, value: Option<&str>) -> Op
 
 /// Whose file it is: groups are of the MySQL family alone, and so is a part of such a file without one, if its names say so.
 pub fn option_family(style: OptionStyle, names: &[&str]) -> Family {
-    let count = |family| names.iter().filter(|name| known(name).is_some_and(|setting| setting.is_of(family))).count();
+    let count =
+        |family| names.iter().filter(|name| find_setting(name).is_some_and(|setting| setting.is_of(family))).count();
     if style == OptionStyle::Groups || count(Family::Mysql) > count(Family::Postgresql) {
         Family::Mysql
     } else {

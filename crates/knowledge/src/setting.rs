@@ -145,7 +145,7 @@ pub struct Crash {
 
 impl Crash {
     /// Both in one sentence.
-    pub fn told(&self) -> String {
+    pub fn sentence(&self) -> String {
         let Self { process, power, .. } = self;
         if process == power {
             format!("a crash {process}")
@@ -260,7 +260,7 @@ static SETTINGS: LazyLock<BTreeMap<String, Setting>> = LazyLock::new(|| {
 });
 
 /// What is known of a setting.
-pub fn known(name: &str) -> Option<&'static Setting> {
+pub fn find_setting(name: &str) -> Option<&'static Setting> {
     SETTINGS.get(name)
 }
 
@@ -290,7 +290,7 @@ mod tests {
                 );
             }
             for other in setting.belongs_with.iter().chain(&setting.counterparts).chain(&setting.needs) {
-                assert!(known(other).is_some(), "{name} names {other}");
+                assert!(find_setting(other).is_some(), "{name} names {other}");
                 assert_ne!(name, other);
             }
         }
@@ -316,7 +316,7 @@ mod tests {
     #[test]
     fn defaults_by_version() {
         let check = |name: &str, flavour, version: &str, default: Option<&str>| {
-            let span = known(name).unwrap().span(flavour, &Version::parse(version).unwrap());
+            let span = find_setting(name).unwrap().span(flavour, &Version::parse(version).unwrap());
             assert_eq!(span.and_then(|span| span.default.as_deref()), default, "{name} {version}");
         };
         check("sync_binlog", Flavour::Mysql, "5.6.24", Some("0"));
@@ -339,7 +339,7 @@ mod tests {
     fn changes_of_several_series() {
         let has = |version: &str| {
             let version = Version::parse(version).unwrap();
-            known("innodb_snapshot_isolation").unwrap().span(Flavour::Mariadb, &version).is_some()
+            find_setting("innodb_snapshot_isolation").unwrap().span(Flavour::Mariadb, &version).is_some()
         };
         for (series, old, new) in [("10.6", 17, 18), ("10.11", 7, 8), ("11.0", 5, 6), ("11.2", 3, 4), ("11.4", 1, 2)] {
             assert!(!has(&format!("{series}.{old}")) && has(&format!("{series}.{new}")), "{series}");
@@ -348,7 +348,7 @@ mod tests {
         assert!(has("11.5.1") && has("11.8.6") && has("12.1.2"));
         let change = |version: &str| {
             let version = Version::parse(version).unwrap();
-            known("innodb_doublewrite").unwrap().span(Flavour::Mariadb, &version).unwrap().change
+            find_setting("innodb_doublewrite").unwrap().span(Flavour::Mariadb, &version).unwrap().change
         };
         assert_eq!((change("11.1.4"), change("11.1.5")), (Changeability::Restart, Changeability::Dynamic));
         assert_eq!((change("10.11.19"), change("11.3.2")), (Changeability::Restart, Changeability::Restart));
@@ -356,7 +356,8 @@ mod tests {
 
     #[test]
     fn what_a_value_means_in_a_crash() {
-        let crash = |name: &str, value: &str| known(name).unwrap().crash(value).map(|crash| crash.power.as_str());
+        let crash =
+            |name: &str, value: &str| find_setting(name).unwrap().crash(value).map(|crash| crash.power.as_str());
         assert!(crash("sync_binlog", "100").unwrap().contains("that many groups"));
         assert!(crash("sync_binlog", "1").unwrap().starts_with("loses no"));
         assert!(crash("innodb_doublewrite", "0").unwrap().contains("torn pages"));

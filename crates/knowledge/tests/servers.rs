@@ -103,7 +103,7 @@ fn defaults_of_every_program() {
 fn counterparts_are_the_same_in_both_places() {
     for (one, other) in COUNTERPARTS {
         for (name, wanted) in [(one, other), (other, one)] {
-            let setting = truetps_knowledge::known(name).unwrap();
+            let setting = truetps_knowledge::find_setting(name).unwrap();
             assert!(setting.counterparts.iter().any(|found| found == wanted), "{name} has no counterpart {wanted}");
         }
     }
@@ -126,7 +126,7 @@ fn defaults_and_contexts_of_postgresql() {
             "internal" => Changeability::NewDatadir,
             _ => Changeability::Dynamic,
         };
-        let span = truetps_knowledge::known(&name)
+        let span = truetps_knowledge::find_setting(&name)
             .and_then(|setting| setting.span(Flavour::Postgresql, &Version::parse(&version).unwrap()));
         if let Some(span) = span {
             assert_eq!(span.change, expected, "{name}: {context}");

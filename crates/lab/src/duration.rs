@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use truetps_knowledge::{Changeability, known};
+use truetps_knowledge::{Changeability, find_setting};
 use truetps_record::{DatadirState, Plan, SERVER, ScheduledTrial};
 
 /// What each step takes on an ordinary machine. Only the estimate before the first trial rests on these; from then on
@@ -35,8 +35,9 @@ pub fn estimate(plan: &Plan, schedule: &[ScheduledTrial]) -> Duration {
 fn servers_made(plan: &Plan) -> usize {
     let needs_start = |name: &str| {
         let is_read_later = |change| matches!(change, Changeability::Dynamic | Changeability::Reload);
-        let of_setting =
-            || known(&name.to_lowercase()).is_some_and(|s| !s.spans().iter().any(|span| is_read_later(span.change)));
+        let of_setting = || {
+            find_setting(&name.to_lowercase()).is_some_and(|s| !s.spans().iter().any(|span| is_read_later(span.change)))
+        };
         name == SERVER || of_setting()
     };
     plan.factors.iter().filter(|(name, _)| needs_start(name)).map(|(_, levels)| levels.len()).product()
@@ -77,7 +78,7 @@ impl Remaining {
     }
 
     /// What is left, the running trial included.
-    pub(crate) fn left(&self) -> Duration {
+    pub(crate) fn remaining_time(&self) -> Duration {
         let (done, left) = self.estimates.split_at(self.done.min(self.estimates.len()));
         let expected: Duration = done.iter().sum();
         // What a trial takes beside its load is much the same for all, however long they measure.
@@ -113,10 +114,10 @@ mod tests {
         let seconds = Duration::from_secs_f64;
         let mut remaining =
             Remaining { estimates: [1.0, 1.0, 10.0, 1.0].map(seconds).to_vec(), taken: Duration::ZERO, done: 0 };
-        assert_eq!(remaining.left(), seconds(13.0));
+        assert_eq!(remaining.remaining_time(), seconds(13.0));
         remaining.trial_took(seconds(2.0));
         remaining.trial_took(seconds(2.0));
-        assert_eq!(remaining.left(), seconds(13.0));
+        assert_eq!(remaining.remaining_time(), seconds(13.0));
     }
 
     #[test]
@@ -127,9 +128,9 @@ mod tests {
         let trials = schedule(&plan);
         assert!((44.0..60.0).contains(&estimate(&plan, &trials).as_secs_f64()));
         let mut remaining = Remaining::new(&plan, &trials.iter().collect::<Vec<_>>());
-        let before = remaining.left();
+        let before = remaining.remaining_time();
         remaining.trial_took(estimate_trial(&plan, &trials[0]) * 2);
-        let ratio = remaining.left().as_secs_f64() / before.as_secs_f64();
+        let ratio = remaining.remaining_time().as_secs_f64() / before.as_secs_f64();
         assert!((1.4..1.6).contains(&ratio), "three of four trials at twice the time: {ratio}");
     }
 }

@@ -8,7 +8,7 @@ use truetps_record::{Flavour, FolderError};
 use truetps_sandbox::{LimitError, SandboxError};
 use truetps_workload::WorkloadError;
 
-use crate::foreign::ForeignError;
+use crate::external::ForeignError;
 use crate::setting::SettingError;
 
 #[derive(Debug, Error)]

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use truetps_driver::{Client, Dialect, DriverError, server_settings};
-use truetps_knowledge::known;
+use truetps_knowledge::find_setting;
 use truetps_probe::{RunPresence, clock};
 use truetps_record::{
     Experiment, ExperimentFolder, Extension, Family, HostFacts, OtherRun, Plan, Protocol, SCHEMA_VERSION,
@@ -19,10 +19,10 @@ use truetps_workload::Workload;
 use crate::duration::Remaining;
 use crate::error::LabError;
 use crate::event::{ExperimentEvent, Listener};
-use crate::foreign::LoadVolume;
-use crate::ground::{ServerProgram, ServerProvider, ServerSource, TrialServer};
+use crate::external::LoadVolume;
 use crate::schedule::schedule;
-use crate::setup::{given, private};
+use crate::server_provider::{ServerProgram, ServerProvider, ServerSource, TrialServer};
+use crate::setup::{prepare_external_server, private};
 use crate::trial::{FAILED_SHARE_MAX, TrialContext, TrialObservation, load_of, run_trial};
 
 /// So many trials in a row without evidence, and the rest would be no better.
@@ -95,7 +95,7 @@ fn check_settings_of(plan: &Plan, binary: &ServerBinary, user: &ServerUser) -> R
 /// A setting that only servers of the other family have was not misspelt: it is the server that is another one than meant.
 fn of_other_family(error: UnknownSetting, binary: &ServerBinary) -> UnknownSetting {
     let UnknownSetting::Unknown { name, server, near } = error else { return error };
-    let of = |family| known(&name.to_lowercase()).is_some_and(|setting| setting.is_of(family));
+    let of = |family| find_setting(&name.to_lowercase()).is_some_and(|setting| setting.is_of(family));
     let is_postgres = binary.family() == truetps_sandbox::SandboxFamily::Postgres;
     let (own, other) =
         if is_postgres { (Family::Postgresql, Family::Mysql) } else { (Family::Mysql, Family::Postgresql) };
@@ -296,7 +296,9 @@ impl<'a> PreparedExperiment<'a> {
         let load = ServerLoad { connections_max: plan.connections_max(), statements_per_connection: statements as u32 };
         let (ground, host, servers) = match request.place {
             ServerSource::Private { home, programs } => private(request, home, programs, records, load, listener)?,
-            ServerSource::Given(foreign) => given(request, foreign, records, load, &*workload, listener)?,
+            ServerSource::Given(external) => {
+                prepare_external_server(request, external, records, load, &*workload, listener)?
+            }
         };
         let volume = ground.guest_facts().map(|facts| LoadVolume::new(plan, facts));
         Ok(Self { request, workload, host, servers, ground, presence, volume, profiles: Vec::new() })
@@ -355,7 +357,7 @@ impl<'a> PreparedExperiment<'a> {
             if self.request.stop.load(Ordering::Relaxed) {
                 break;
             }
-            let (index, left, began) = (done + n, remaining.left(), Instant::now());
+            let (index, left, began) = (done + n, remaining.remaining_time(), Instant::now());
             listener.event(&ExperimentEvent::TrialBegins { trial: scheduled, index, of, left });
             self.volume.iter_mut().for_each(|volume| volume.expect(todo.len() - n));
             let mut seen = |seen: TrialObservation<'_>, listener: &mut dyn Listener| {
@@ -370,7 +372,7 @@ impl<'a> PreparedExperiment<'a> {
                 }
             };
             remaining.trial_took(began.elapsed());
-            listener.event(&ExperimentEvent::TrialEnds { trial: &trial, index, of, left: remaining.left() });
+            listener.event(&ExperimentEvent::TrialEnds { trial: &trial, index, of, left: remaining.remaining_time() });
             failures_in_a_row = if matches!(trial.validity, Validity::Invalid(_)) { failures_in_a_row + 1 } else { 0 };
             if failures_in_a_row == FAILURES_IN_A_ROW_MAX && n + 1 < todo.len() {
                 let reason = trial.validity.reason().unwrap_or_default();
@@ -423,7 +425,7 @@ impl<'a> PreparedExperiment<'a> {
                 });
                 health = look_at_server(&mut site, &mut trial);
                 if let Some(log) = site.log.as_mut().filter(|_| health != Health::Gone) {
-                    trial.logged = log.take(site.client).ok();
+                    trial.logged = log.volume_since(site.client).ok();
                 }
                 warn(volume.and_then(|volume| volume.end(trial.logged.as_ref())), listener);
                 let answer = trial.validity.clone();

@@ -9,17 +9,17 @@ mod ending;
 mod error;
 mod event;
 mod experiment;
+mod external;
 mod find_max;
-mod foreign;
-mod ground;
 mod pacing;
 mod portions;
+mod private_servers;
 mod private_setting;
 mod schedule;
 mod search;
+mod server_provider;
 mod setting;
 mod setup;
-mod stand;
 mod tables;
 mod trial;
 mod watch;
@@ -29,13 +29,13 @@ pub use ending::ServerSession;
 pub use error::LabError;
 pub use event::{ExperimentEvent, Listener};
 pub use experiment::{ExperimentRequest, Finished, Pin, check_settings, resume, start};
-pub use find_max::find_max;
-pub use foreign::{
+pub use external::{
     ForeignError, IdentityProof, Journal, LeftJournals, Restored, refuse_system_schema, rehearse, replication_warning,
     restore, unfinished,
 };
-pub use ground::{ExternalServer, ServerProgram, ServerSource};
+pub use find_max::find_max;
 pub use schedule::schedule;
+pub use server_provider::{ExternalServer, ServerProgram, ServerSource};
 pub use setting::SettingError;
 pub use setup::make_room_for_clients;
 pub use trial::{TrialContext, TrialObservation, connect_timeout, run_trial};

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 use truetps_driver::{Client, DriverError, ServerError};
-use truetps_knowledge::known;
+use truetps_knowledge::find_setting;
 use truetps_record::{SettingValue, same_setting};
 
 /// "Variable is a read only variable", and also "is a GLOBAL variable".
@@ -52,7 +52,7 @@ impl SettingError {
                 "write `{name} = {found}`, or a value that it accepts; another setting of the plan may have brought it"
             )),
             Self::Refused { name, source: DriverError::Server(error), .. } if is_of_level(error) => {
-                let values: Vec<_> = known(&name.to_lowercase())?.known_values().into_iter().collect();
+                let values: Vec<_> = find_setting(&name.to_lowercase())?.known_values().into_iter().collect();
                 (!values.is_empty()).then(|| format!("values of {name} that are known: {}", values.join(", ")))
             }
             Self::Refused { .. } | Self::Ask { .. } => None,

@@ -13,9 +13,9 @@ use truetps_workload::Workload;
 use crate::error::LabError;
 use crate::event::{ExperimentEvent, Listener};
 use crate::experiment::{ExperimentRequest, check_settings};
-use crate::foreign::ExternalSession;
-use crate::ground::{ExternalServer, ServerProgram, ServerProvider, ServerSource};
-use crate::stand::{PrivateServers, ServerUnderTest};
+use crate::external::ExternalSession;
+use crate::private_servers::{PrivateServers, ServerUnderTest};
+use crate::server_provider::{ExternalServer, ServerProgram, ServerProvider, ServerSource};
 use crate::tables::{Ownership, Tables};
 
 /// What an experiment stands on, where it runs, and which servers they are: one at least.
@@ -64,9 +64,9 @@ pub(crate) fn private<'a>(
 }
 
 /// Makes a schema in a server of the user and fills it.
-pub(crate) fn given<'a>(
+pub(crate) fn prepare_external_server<'a>(
     request: &ExperimentRequest<'a>,
-    foreign: &ExternalServer,
+    external: &ExternalServer,
     records: &Path,
     load: ServerLoad,
     workload: &dyn Workload,
@@ -78,8 +78,8 @@ pub(crate) fn given<'a>(
         let text = "probe.waits is for private servers: what this one times is left as it is";
         listener.event(&ExperimentEvent::Warning(text.to_owned()));
     }
-    listener.event(&ExperimentEvent::Preparing(format!("logging in to {}", foreign.target)));
-    let (mut guest, server) = ExternalSession::enter(request, foreign, workload, listener)?;
+    listener.event(&ExperimentEvent::Preparing(format!("logging in to {}", external.target)));
+    let (mut guest, server) = ExternalSession::enter(request, external, workload, listener)?;
     if let Err(error) = guest.prepare(listener) {
         return Err(error.and_not_left(guest.leave(listener)));
     }
@@ -127,7 +127,7 @@ impl ServerSource<'_> {
                 let named = programs.iter().find(|program| server.is_some() && program.name.as_deref() == server);
                 named.or(programs.first()).map_or(Dialect::Mysql, |program| program.binary.family().dialect())
             }
-            Self::Given(foreign) => foreign.target.dialect,
+            Self::Given(external) => external.target.dialect,
         }
     }
 
@@ -135,7 +135,7 @@ impl ServerSource<'_> {
     pub(crate) fn data_dir(&self) -> String {
         match self {
             Self::Private { home, .. } => home.path().display().to_string(),
-            Self::Given(foreign) => foreign.target.to_string(),
+            Self::Given(external) => external.target.to_string(),
         }
     }
 }

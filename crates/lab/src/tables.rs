@@ -6,7 +6,7 @@ use truetps_driver::{Client, Dialect, DriverError};
 use truetps_workload::{Table, Workload};
 
 use crate::error::LabError;
-use crate::foreign::Made;
+use crate::external::Made;
 use crate::portions::{self, TableParts};
 
 /// Schema that all of truetps's tables live in, but for a private PostgreSQL, which has one database.

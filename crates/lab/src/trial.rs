@@ -153,7 +153,7 @@ fn begin_watch(context: &TrialContext<'_>, trial: &mut Trial, writer: &TrialWrit
     let spec = context.probe.filter(|spec| spec.enabled)?;
     let watched = WatchedServer::beside_load(context.target, context.server_pid, context.load.clients);
     let begun =
-        TrialWatch::begin(watched, Duration::from_secs_f64(spec.interval_s), |header| writer.begin_probe(header));
+        TrialWatch::start(watched, Duration::from_secs_f64(spec.interval_s), |header| writer.begin_probe(header));
     begun.map_err(|error| trial.notes.push(not_kept(&error))).ok()
 }
 

@@ -102,7 +102,7 @@ impl TrialWatch {
     /// # Errors
     ///
     /// The file cannot be made.
-    pub fn begin(
+    pub fn start(
         watched: WatchedServer,
         interval: Duration,
         create: impl FnOnce(&ProbeHeader) -> Result<ProbeWriter, FolderError>,
@@ -137,7 +137,7 @@ impl TrialWatch {
     /// All times count from here.
     pub fn clock(&self, zero: Instant) {
         lock(&self.sink).set_zero(zero);
-        self.tell(|| WatchCommand::Clock(zero));
+        self.send_command(|| WatchCommand::Clock(zero));
     }
 
     /// Whether all that was read so far was kept.
@@ -147,10 +147,10 @@ impl TrialWatch {
 
     /// Reads now: something begins or ends.
     pub fn mark(&self) {
-        self.tell(|| WatchCommand::Now);
+        self.send_command(|| WatchCommand::Now);
     }
 
-    fn tell(&self, command: impl Fn() -> WatchCommand) {
+    fn send_command(&self, command: impl Fn() -> WatchCommand) {
         for watcher in &self.watchers {
             // One that has ended hears nothing.
             let _ = watcher.commands.send(command());
@@ -164,7 +164,7 @@ impl TrialWatch {
 
     /// Ends it: what was asked for is still read, for a moment. Returns why not all was kept.
     pub fn end(&mut self) -> Option<FolderError> {
-        self.tell(|| WatchCommand::End);
+        self.send_command(|| WatchCommand::End);
         let deadline = Instant::now() + END_LIMIT;
         for watcher in self.watchers.drain(..) {
             let left = deadline.saturating_duration_since(Instant::now());
@@ -239,7 +239,7 @@ impl Loop {
         let Some(reading) = (self.read)() else { return };
         let ended = Instant::now();
         let (values, lost) = self.changes.of(reading);
-        lock(&self.sink).take(TimedReading { source: self.source, began, ended, values, lost });
+        lock(&self.sink).record_reading(TimedReading { source: self.source, began, ended, values, lost });
     }
 }
 
@@ -277,7 +277,7 @@ impl ProbeSink {
         }
     }
 
-    fn take(&mut self, taken: TimedReading) {
+    fn record_reading(&mut self, taken: TimedReading) {
         match self.zero {
             Some(zero) => self.write(zero, taken),
             None => self.held.push(taken),

@@ -188,7 +188,7 @@ impl ErrorPolicy {
             for class in classes {
                 if !is_class(class) {
                     let near = near_matches(class, CLASSES);
-                    return Err(value(key, format!("`{class}` is no error class{}", known(&near))));
+                    return Err(value(key, format!("`{class}` is no error class{}", known_classes(&near))));
                 }
                 if let Some((other, _)) = seen.iter().find(|(_, seen)| seen == class) {
                     return Err(value(key, format!("`{class}` is in `{other}` already")));
@@ -214,7 +214,7 @@ fn is_class(class: &str) -> bool {
     CLASSES.contains(&class) || inside.is_some_and(is_code)
 }
 
-fn known(near: &[String]) -> String {
+fn known_classes(near: &[String]) -> String {
     if near.is_empty() {
         format!(": `{}`, or `other(NUMBER)`", CLASSES.join("`, `"))
     } else {

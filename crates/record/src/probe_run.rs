@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::folder::{PROBE, create_unused, probe_series};
-use crate::probe_answers::Timings;
+use crate::responsiveness::Timings;
 use crate::run_file::{LINES_MAX, read_bytes, read_json, write_json};
 use crate::{
     AbsentSignal, FolderError, Outage, ProbeHeader, ProbePoint, ProbeSeries, ProbeSource, ProbeWriter, SCHEMA_VERSION,

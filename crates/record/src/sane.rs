@@ -116,7 +116,7 @@ impl Interval {
         let wrong =
             times.into_iter().find_map(|(name, value)| value.filter(|value| is_wrong(*value)).map(|v| (name, v)));
         if let Some((name, value)) = wrong {
-            return Err(said(name, value));
+            return Err(impossible_text(name, value));
         }
         first_wrong("gaps", &self.gaps)?;
         first_wrong("open_loop", &self.open_loop)
@@ -127,7 +127,7 @@ fn is_wrong(value: f64) -> bool {
     !(0.0..=FIGURE_MAX).contains(&value)
 }
 
-fn said(name: &str, value: f64) -> String {
+fn impossible_text(name: &str, value: f64) -> String {
     // Without an exponent 1e308 is 309 digits.
     let text = if value.abs() > FIGURE_MAX { format!("{value:e}") } else { value.to_string() };
     format!("{name} is {text}: nothing that was measured can be")
@@ -141,7 +141,7 @@ fn first_wrong(name: &str, part: &impl Serialize) -> Result<(), String> {
 fn walk(name: &str, value: &Value) -> Result<(), String> {
     match value {
         Value::Number(number) => {
-            number.as_f64().filter(|value| is_wrong(*value)).map_or(Ok(()), |v| Err(said(name, v)))
+            number.as_f64().filter(|value| is_wrong(*value)).map_or(Ok(()), |v| Err(impossible_text(name, v)))
         }
         Value::Array(list) => list.iter().try_for_each(|one| walk(name, one)),
         Value::Object(fields) => fields.iter().try_for_each(|(field, one)| walk(&format!("{name}.{field}"), one)),

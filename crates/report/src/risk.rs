@@ -32,7 +32,7 @@ pub(crate) fn sentences(input: &ReportInput<'_>) -> Vec<String> {
 }
 
 fn of_level(name: &str, level: i64) -> Option<String> {
-    Some(truetps_knowledge::known(name)?.crash(&level.to_string())?.told())
+    Some(truetps_knowledge::find_setting(name)?.crash(&level.to_string())?.sentence())
 }
 
 #[cfg(test)]

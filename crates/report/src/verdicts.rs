@@ -87,12 +87,12 @@ fn part(analysis: &Analysis, contrasts: &[&Contrast], kind: VerdictKind, baselin
     if of_kind.is_empty() {
         return None;
     }
-    let at = at(analysis, &of_kind);
+    let at = at_levels(analysis, &of_kind);
     let limited: Vec<_> = of_kind.iter().copied().filter(|one| one.generator_limited).collect();
     let mark = match limited.len() {
         0 => String::new(),
         n if n == of_kind.len() => LIMITED.to_owned(),
-        _ => format!("{LIMITED} at {}", self::at(analysis, &limited)),
+        _ => format!("{LIMITED} at {}", self::at_levels(analysis, &limited)),
     };
     let (words, detail) = match kind {
         VerdictKind::Faster => (format!("faster than {baseline} at {at}"), ratios(&of_kind)),
@@ -111,7 +111,7 @@ fn part(analysis: &Analysis, contrasts: &[&Contrast], kind: VerdictKind, baselin
 }
 
 /// Where the cells of some comparisons stand on the axis.
-fn at(analysis: &Analysis, contrasts: &[&Contrast]) -> String {
+fn at_levels(analysis: &Analysis, contrasts: &[&Contrast]) -> String {
     let level = |one: &&Contrast| analysis.axis.level(&analysis.cells[one.cell].configuration);
     let levels: Vec<_> = contrasts.iter().map(level).collect();
     names::at_levels(analysis.axis, &levels)

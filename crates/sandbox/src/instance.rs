@@ -147,7 +147,7 @@ impl<'a> Instance<'a> {
     }
 
     /// What is written down of it, and who runs there.
-    pub(crate) fn seen(&self) -> Result<InstanceFinding, SandboxError> {
+    pub(crate) fn look_at_instance(&self) -> Result<InstanceFinding, SandboxError> {
         let note = self.note()?;
         let running = self.running(note.as_ref());
         let ended_well = running.is_none() && note.as_ref().is_some_and(|note| note.state() == InstanceState::Died);
@@ -179,7 +179,7 @@ impl<'a> Instance<'a> {
     }
 
     pub fn status(&self) -> Result<Status, SandboxError> {
-        let seen = self.seen()?;
+        let seen = self.look_at_instance()?;
         Ok(Status {
             state: seen.state(),
             pid: seen.running.map(|process| process.pid),
@@ -196,7 +196,7 @@ impl<'a> Instance<'a> {
 
     /// How its owner logs in to it while it runs.
     pub fn owner(&self) -> Result<Target, SandboxError> {
-        let seen = self.seen()?;
+        let seen = self.look_at_instance()?;
         self.check_running(&seen)?;
         Ok(self.family().owner(&self.places(seen.port()).socket, None))
     }
@@ -204,7 +204,7 @@ impl<'a> Instance<'a> {
     /// A connection as the server's owner, who has no password and comes by the socket.
     pub fn connect(&self, time_limit: Duration) -> Result<Client, SandboxError> {
         // Not its status: how large its data are takes a walk through all of them.
-        let seen = self.seen()?;
+        let seen = self.look_at_instance()?;
         let pid = self.check_running(&seen)?.pid;
         let socket = self.places(seen.port()).socket;
         let failed = |source| SandboxError::Sql { action: "log in to the server", source };
@@ -215,7 +215,7 @@ impl<'a> Instance<'a> {
     }
 
     pub(crate) fn check_stopped(&self) -> Result<(), SandboxError> {
-        let InstanceFinding { note, running, .. } = self.seen()?;
+        let InstanceFinding { note, running, .. } = self.look_at_instance()?;
         if let Some(process) = running {
             return Err(NamedError::Runs { name: self.server.name.clone(), pid: process.pid }.into());
         }

@@ -55,7 +55,7 @@ impl Instance<'_> {
     /// With the processes that one which is killed leaves.
     fn signal_running(&self, signal: Signal) -> Result<(Process, Children), SandboxError> {
         let _lock = self.named.lock_within(&self.server.name, LOCK_TIME_LIMIT)?;
-        let process = self.check_running(&self.seen()?)?;
+        let process = self.check_running(&self.look_at_instance()?)?;
         let children = if signal == Signal::KILL { process.children() } else { Children::default() };
         process.signal(&self.data(), signal)?;
         Ok((process, children))

@@ -9,7 +9,7 @@ use truetps_sandbox::{BinaryError, ServerBinary, ServerUser, find};
 /// The system's MariaDB, or the one of `TRUETPS_TEST_BASEDIR`.
 pub fn mariadb(test: &str) -> Option<ServerBinary> {
     let named = std::env::var_os("TRUETPS_TEST_BASEDIR").map(PathBuf::from);
-    found(test, named.as_deref(), Flavour::Mariadb, "TRUETPS_REQUIRE_SERVER")
+    find_server(test, named.as_deref(), Flavour::Mariadb, "TRUETPS_REQUIRE_SERVER")
 }
 
 /// A MariaDB with its plugins: of `TRUETPS_TEST_MARIADB_BASEDIR`, or what `get-test-servers.sh mariadb-11.8` fetched.
@@ -146,7 +146,7 @@ pub(crate) fn cache_folder() -> PathBuf {
 }
 
 /// Says past the harness, which hides what passing tests print, that a test is skipped.
-fn found(test: &str, basedir: Option<&Path>, wanted: Flavour, required: &str) -> Option<ServerBinary> {
+fn find_server(test: &str, basedir: Option<&Path>, wanted: Flavour, required: &str) -> Option<ServerBinary> {
     match find(basedir, Some(wanted), &ServerUser::choose()) {
         Ok(binary) => Some(binary),
         Err(error) => {

@@ -256,10 +256,10 @@ impl ValueGenerator {
                 RepeatedValue { value: Value::Int(number), .. } => params.push_int(*number),
                 RepeatedValue { value: Value::Double(number), .. } => params.push_double(*number),
                 RepeatedValue { value: Value::Text { .. }, text } => {
-                    params.push_text(|out| out.extend_from_slice(text))
+                    params.push_text(|out| out.extend_from_slice(text));
                 }
                 RepeatedValue { value: Value::Bytes { .. }, text } => {
-                    params.push_bytes(|out| out.extend_from_slice(text))
+                    params.push_bytes(|out| out.extend_from_slice(text));
                 }
             },
         }

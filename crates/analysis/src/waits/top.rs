@@ -135,7 +135,7 @@ impl Waits<'_> {
         let mut edges: Vec<f64> = self.times.iter().copied().filter(|at| *at > stretch.0 && *at < stretch.1).collect();
         edges.insert(0, stretch.0);
         edges.push(stretch.1);
-        let at_work: f64 = probe.with_prefix("session.").map(|(_, points)| seen(points, stretch)).sum();
+        let at_work: f64 = probe.with_prefix("session.").map(|(_, points)| sessions_seen(points, stretch)).sum();
         let wait = |signal: &Signal<'_>| {
             let (sessions, share, count) = match signal.kind {
                 WaitMeasure::Time { unit_ms } => {
@@ -147,7 +147,7 @@ impl Waits<'_> {
                     (if sessions > 0.0 { sessions } else { unfinished }, None, count)
                 }
                 WaitMeasure::Sessions => {
-                    let seen = seen(signal.points, stretch);
+                    let seen = sessions_seen(signal.points, stretch);
                     let sessions = super::mean(signal.points, stretch.0, stretch.1)?;
                     (sessions, (at_work > 0.0).then(|| seen / at_work), Some(seen))
                 }
@@ -186,7 +186,7 @@ fn grown_count(points: &[ProbePoint], edges: &[f64], begins_at_zero: bool) -> f6
 }
 
 /// All sessions of all readings.
-fn seen(points: &[ProbePoint], (from_ms, to_ms): (f64, f64)) -> f64 {
+fn sessions_seen(points: &[ProbePoint], (from_ms, to_ms): (f64, f64)) -> f64 {
     points.iter().filter(|point| (from_ms..=to_ms).contains(&point.at_ms)).map(|point| point.value).sum()
 }
 

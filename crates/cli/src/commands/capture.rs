@@ -8,7 +8,7 @@ use crate::args::CaptureArgs;
 use crate::commands::instance::target_of;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
-use crate::{print_made, say};
+use crate::{print_made, print_message};
 
 pub(crate) fn run(args: &CaptureArgs) -> Result<Exit, CommandFailure> {
     let target = target_of(&args.server, &args.sandbox, &args.login)?;
@@ -19,16 +19,21 @@ pub(crate) fn run(args: &CaptureArgs) -> Result<Exit, CommandFailure> {
     };
     let captured = capture(&target, &options).map_err(|error| failure(&error))?;
     for note in &captured.notes {
-        say(&format!("note: {note}\n"));
+        print_message(&format!("note: {note}\n"));
     }
     if let Some(sentence) = &captured.durability {
-        say(&format!("durability: {sentence}\n"));
+        print_message(&format!("durability: {sentence}\n"));
     }
     let Some(path) = &args.output else { return Ok(print_made(&captured.to_json())) };
     write_named(path, captured.to_json().as_bytes())
         .map_err(|error| CommandFailure::usage(format!("--output {}: {error}", path.display())))?;
     let path = shown(path);
-    say(&format!("{}\nSaved  {}\nNext   truetps diff {} OTHER\n", summary(&captured), path.display(), path.display()));
+    print_message(&format!(
+        "{}\nSaved  {}\nNext   truetps diff {} OTHER\n",
+        summary(&captured),
+        path.display(),
+        path.display()
+    ));
     Ok(Exit::Good)
 }
 

@@ -19,7 +19,7 @@ use crate::commands::probe::refuse_folder;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::named_run::{NamedRun, RecordedTrial, configurations};
-use crate::{print_made, say};
+use crate::{print_made, print_message};
 
 pub(crate) fn run(args: &CompareArgs) -> Result<Exit, CommandFailure> {
     let thresholds = thresholds(&args.fail_if)?;
@@ -54,7 +54,7 @@ fn tell_thresholds(compared: &[ComparedConfigurations], judged: &[Vec<(FailIf, T
     for (one, judged) in compared.iter().zip(judged) {
         for (threshold, state) in judged {
             let (name, levels) = (&one.name_b, &one.of_b);
-            say(&format!("{name} ({levels}): --fail-if {threshold}: {}\n", threshold_word(*state)));
+            print_message(&format!("{name} ({levels}): --fail-if {threshold}: {}\n", threshold_word(*state)));
         }
     }
 }

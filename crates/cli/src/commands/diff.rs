@@ -32,7 +32,7 @@ pub(crate) fn run(args: &DiffArgs) -> Result<Exit, CommandFailure> {
     let shares = shares(&ends, args)?;
     let are_servers = ends.iter().all(DiffSide::is_server);
     let side = |n: usize, like: Option<&SettingsSide>| {
-        ends[n].read(shares[n], args, like).map_err(|error| told(error, are_servers))
+        ends[n].read(shares[n], args, like).map_err(|error| unread_failure(error, are_servers))
     };
     let mut a = side(0, None)?;
     // An option file is read as the other side's version reads it.
@@ -112,7 +112,7 @@ impl From<InspectError> for UnreadSide {
 }
 
 /// Of two servers, a password that is said once is no help.
-fn told(unread: UnreadSide, are_servers: bool) -> CommandFailure {
+fn unread_failure(unread: UnreadSide, are_servers: bool) -> CommandFailure {
     match unread {
         UnreadSide::Login(failure) => failure,
         UnreadSide::Side(error) => {

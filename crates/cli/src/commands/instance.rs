@@ -16,7 +16,7 @@ use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::login::{LoginArgs, LoginSources, target};
 use crate::server_args::{LogArgs, NameArgs, StartArgs, StopArgs};
-use crate::{print_out, say, signals};
+use crate::{print_message, print_out, signals};
 
 pub(crate) fn get(home: &Home, name: &str) -> Result<NamedServer, CommandFailure> {
     NamedServers::of(home).get(name).map_err(|error| refused(&error))
@@ -63,12 +63,12 @@ pub(crate) fn start(args: &StartArgs) -> Result<Exit, CommandFailure> {
         port: args.port,
         ready_time_limit: Duration::from_secs(args.wait),
     };
-    say(&format!("starting {} ({})\n", server.name, server.what()));
+    print_message(&format!("starting {} ({})\n", server.name, server.what()));
     let stop = signals::stop_flag()?;
     let instance = Instance::of(NamedServers::of(&home), &server);
     let status = match instance.start(&options, &stop) {
         Err(SandboxError::Named(error @ NamedError::Interrupted { .. })) => {
-            say(&format!("{error}\n"));
+            print_message(&format!("{error}\n"));
             return Ok(Exit::Interrupted);
         }
         other => other.map_err(|error| refused(&error))?,
@@ -80,9 +80,9 @@ pub(crate) fn start(args: &StartArgs) -> Result<Exit, CommandFailure> {
         SandboxFamily::Postgres => ("postgres", "version()"),
     };
     if status.port.is_some() {
-        say(&format!("\n{owner} comes by the socket alone: make an account with a password for the port\n"));
+        print_message(&format!("\n{owner} comes by the socket alone: make an account with a password for the port\n"));
     }
-    say(&format!(
+    print_message(&format!(
         "\nNext   truetps server sql {name} 'SELECT {version}', truetps server status {name}, truetps server stop {name}\n"
     ));
     Ok(exit)
@@ -102,7 +102,7 @@ pub(crate) fn stop(args: &StopArgs) -> Result<Exit, CommandFailure> {
     };
     let took = format::duration(ended.took);
     let exit = print_out(&format!("{} (pid {}) {how}, after {took}\n", server.name, ended.pid));
-    say(&format!("\nNext   truetps server start {0}, truetps server log {0}\n", server.name));
+    print_message(&format!("\nNext   truetps server start {0}, truetps server log {0}\n", server.name));
     Ok(exit)
 }
 
@@ -118,7 +118,7 @@ pub(crate) fn status(args: &NameArgs) -> Result<Exit, CommandFailure> {
         return Ok(if printed == Exit::Good { Exit::No } else { printed });
     }
     let next = if matches!(status.state, InstanceState::Died | InstanceState::NotStarted) { "log" } else { "start" };
-    say(&format!("\nNext   truetps server {next} {}\n", server.name));
+    print_message(&format!("\nNext   truetps server {next} {}\n", server.name));
     Ok(if printed == Exit::Good { Exit::No } else { printed })
 }
 
@@ -183,7 +183,7 @@ pub(crate) fn log(args: &LogArgs) -> Result<Exit, CommandFailure> {
         return Ok(Exit::Good);
     }
     if text.is_empty() {
-        say(&format!("{} has written no log yet\n", server.name));
+        print_message(&format!("{} has written no log yet\n", server.name));
         return Ok(Exit::Good);
     }
     Ok(print_out(&format!("{}\n", text.trim_end())))

@@ -15,7 +15,7 @@ use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::plans::{SHIPPED, parse, text_of};
 use crate::site::{choose_server, programs, usual_basedir};
-use crate::{print_out, say};
+use crate::{print_message, print_out};
 
 pub(crate) fn list() -> Exit {
     let lines = SHIPPED.map(|(name, toml)| {
@@ -24,7 +24,7 @@ pub(crate) fn list() -> Exit {
         format!("{name:<14} {about}\n{:<14} {whole}\n{:<14} --quick: {quick}\n", "", "")
     });
     let exit = print_out(&lines.concat());
-    say("\nNext   truetps plan show NAME, truetps sweep NAME\n");
+    print_message("\nNext   truetps plan show NAME, truetps sweep NAME\n");
     exit
 }
 
@@ -40,7 +40,7 @@ pub(crate) fn check(
 ) -> Result<Exit, CommandFailure> {
     let mut plan = parse(name)?;
     choose_server(&mut plan, server)?;
-    let (programs, user) = asked(&plan, basedir, sandbox)?;
+    let (programs, user) = programs_to_ask(&plan, basedir, sandbox)?;
     for ServerProgram { binary, .. } in &programs {
         workload::build(&plan.workload, binary.family().dialect(), plan.design.seed)
             .map_err(|error| CommandFailure::usage(format!("plan `{name}`: {error}")))?;
@@ -53,12 +53,12 @@ pub(crate) fn check(
         let _ = writeln!(text, "  asked {name}{} ({})", binary.path.display(), binary.version_text);
     }
     let exit = print_out(&text);
-    say(&format!("\nNext   truetps sweep {name}\n"));
+    print_message(&format!("\nNext   truetps sweep {name}\n"));
     Ok(exit)
 }
 
 /// The programs to ask. A plan that names none needs no folder for private servers, and none is made for it.
-fn asked(
+fn programs_to_ask(
     plan: &Plan,
     basedir: Option<&Path>,
     sandbox: &SandboxPlace,

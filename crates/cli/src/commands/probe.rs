@@ -19,7 +19,7 @@ use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::flags::by_flag;
 use crate::probe_text::ProbeLines;
-use crate::{print_made, say, signals};
+use crate::{print_made, print_message, signals};
 
 /// How soon the end is noticed.
 const LOOK: Duration = Duration::from_millis(20);
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Exit, CommandFailure> {
     let folder = ProbeFolder::create(&args.runs, &name, &about)
         .map_err(|error| CommandFailure::usage(&error).hint(room(&error)))?;
     let mut absent = Vec::new();
-    let watch = TrialWatch::begin(watched, args.interval, |header| {
+    let watch = TrialWatch::start(watched, args.interval, |header| {
         absent.clone_from(&header.absent);
         folder.begin(header)
     });
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Exit, CommandFailure> {
     });
     let exit = show(&folder, args.format);
     let path = shown(folder.path());
-    say(&format!("\nSaved  {}\nNext   truetps report {}\n", path.display(), path.display()));
+    print_message(&format!("\nSaved  {}\nNext   truetps report {}\n", path.display(), path.display()));
     if let Some(error) = error {
         return Err(CommandFailure::failed(format!("not recorded to the end: {error}")).hint(room(&error)));
     }
@@ -110,10 +110,10 @@ fn watch_until(
     watch.mark();
     loop {
         let now = zero.elapsed();
-        lines.look(now);
-        suspended.tell();
+        lines.note_look(now);
+        suspended.print_samples();
         tell(watch, &mut lines);
-        lines.silence().iter().for_each(|line| say(&format!("{line}\n")));
+        lines.silence().iter().for_each(|line| print_message(&format!("{line}\n")));
         let left = args.duration.map(|duration| duration.saturating_sub(now));
         if stop.load(Ordering::Relaxed) || left == Some(Duration::ZERO) || !watch.is_recording() {
             break;
@@ -134,11 +134,11 @@ struct Suspended {
 }
 
 impl Suspended {
-    fn tell(&mut self) {
+    fn print_samples(&mut self) {
         let all = self.watch.since(self.zero);
         for new in &all[self.told.min(all.len())..] {
             let (at, length) = (new.end_ms() / 1e3, new.length_ms / 1e3);
-            say(&format!(
+            print_message(&format!(
                 "{at:.1}s  truetps itself was suspended for {length:.1} s: of the server nothing is known then\n"
             ));
         }
@@ -148,7 +148,7 @@ impl Suspended {
 
 fn tell(watch: &TrialWatch, lines: &mut ProbeLines) {
     for line in watch.samples().flat_map(|sample| lines.sample(&sample)) {
-        say(&(line + "\n"));
+        print_message(&(line + "\n"));
     }
 }
 
@@ -164,7 +164,7 @@ pub(crate) fn show(folder: &ProbeFolder, format: TableFormat) -> Result<Exit, Co
     let waits = top_waits(&folder.series().map_err(unreadable)?);
     let waits = waits.as_ref();
     if let Some(damage) = &summary.damage {
-        say(&format!("warning: {}: probe.jsonl: {damage}\n", shown(folder.path()).display()));
+        print_message(&format!("warning: {}: probe.jsonl: {damage}\n", shown(folder.path()).display()));
     }
     let printed = print_made(&match format {
         TableFormat::Text => probe_text(&summary, waits, screen()),

@@ -10,7 +10,7 @@ use crate::args::RestoreArgs;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::login::{self, LoginSources, PASSWORD};
-use crate::{print_out, say, site};
+use crate::{print_message, print_out, site};
 
 pub(crate) fn run(args: &RestoreArgs) -> Result<Exit, CommandFailure> {
     // A journal names its server.
@@ -21,7 +21,7 @@ pub(crate) fn run(args: &RestoreArgs) -> Result<Exit, CommandFailure> {
         None => unfinished(&site::journals(&args.runs)).map_err(LabError::from)?,
     };
     if journals.is_empty() && held.is_empty() {
-        say("no killed run has left anything\n");
+        print_message("no killed run has left anything\n");
         return Ok(Exit::Good);
     }
     let is_one_server = dsn.is_some() || args.journal.is_some() || addresses(&journals).len() < 2;
@@ -35,7 +35,10 @@ pub(crate) fn run(args: &RestoreArgs) -> Result<Exit, CommandFailure> {
             Ok(()) => {}
             // Journals of other servers are not what was asked for, and are not forgotten either.
             Err(Refused::OtherServer(error)) if logins.dsn.is_some() && args.journal.is_none() => {
-                say(&format!("{}: of another server than --dsn (or TRUETPS_DSN), skipped: {error}\n", path.display()));
+                print_message(&format!(
+                    "{}: of another server than --dsn (or TRUETPS_DSN), skipped: {error}\n",
+                    path.display()
+                ));
                 skipped.push((path, error));
             }
             Err(refused) => {
@@ -46,13 +49,13 @@ pub(crate) fn run(args: &RestoreArgs) -> Result<Exit, CommandFailure> {
                 if first_failure.is_none() {
                     first_failure = Some(failure);
                 } else {
-                    say(&failure.to_string());
+                    print_message(&failure.to_string());
                 }
             }
         }
     }
     for path in &held {
-        say(&format!("{}: a run that lives, or another restore, is at work with it\n", path.display()));
+        print_message(&format!("{}: a run that lives, or another restore, is at work with it\n", path.display()));
     }
     match (first_failure, skipped.into_iter().next()) {
         (Some(failure), _) => Err(failure),
@@ -136,7 +139,7 @@ fn one(path: &Path, args: &RestoreArgs, logins: &mut Logins<'_>) -> Result<(), R
         _ => Refused::Failed(error.into()),
     };
     let journal = Journal::read(path).map_err(|error| failed(error.into()))?;
-    say(&format!("{}: a run of {} left {}\n", journal.address, journal.begun_at, journal.told()));
+    print_message(&format!("{}: a run of {} left {}\n", journal.address, journal.begun_at, journal.contents_text()));
     let target = logins.target(&journal.address).map_err(Refused::Failed)?;
     let surety = match &args.journal {
         Some(_) if args.same_server => IdentityProof::SameServer,
@@ -145,7 +148,7 @@ fn one(path: &Path, args: &RestoreArgs, logins: &mut Logins<'_>) -> Result<(), R
     };
     let Restored { done, left, failed: not_done, kept, notes } = restore(path, &target, surety).map_err(failed)?;
     for note in notes {
-        say(&format!("{note}\n"));
+        print_message(&format!("{note}\n"));
     }
     let done = done.iter().map(|line| format!("put back: {line}\n"));
     let left = left.iter().map(|line| format!("left as it is: {line}\n"));

@@ -13,7 +13,7 @@ use crate::commands::{capture, instance, restore, sql};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::server_args::{AddArgs, RemoveArgs, ServerCommand};
-use crate::{print_out, say, signals};
+use crate::{print_message, print_out, signals};
 
 pub(crate) fn run(command: &ServerCommand) -> Result<Exit, CommandFailure> {
     match command {
@@ -37,20 +37,20 @@ fn add(args: &AddArgs) -> Result<Exit, CommandFailure> {
     let add = Add { name: &args.name, source: args.path.as_deref(), replace: args.replace, stop: &stop };
     let server = match NamedServers::of(&home).register(&add) {
         Err(SandboxError::Named(error @ NamedError::NotAdded { .. })) => {
-            say(&format!("{error}\n"));
+            print_message(&format!("{error}\n"));
             return Ok(Exit::Interrupted);
         }
         other => other.map_err(|error| refused(&error))?,
     };
     let exit = print_out(&format!("{}  {}  {}\n", server.name, server.what(), server.program.display()));
-    say(&format!("\nNext   truetps server start {0}, truetps sweep --quick --server {0}\n", server.name));
+    print_message(&format!("\nNext   truetps server start {0}, truetps sweep --quick --server {0}\n", server.name));
     Ok(exit)
 }
 
 fn remove(args: &RemoveArgs) -> Result<Exit, CommandFailure> {
     let home = open(&args.sandbox)?;
     NamedServers::of(&home).remove(&args.name, args.force).map_err(|error| refused(&error))?;
-    say(&format!("removed {}\n", args.name));
+    print_message(&format!("removed {}\n", args.name));
     Ok(Exit::Good)
 }
 
@@ -61,8 +61,8 @@ fn list(place: &SandboxPlace) -> Result<Exit, CommandFailure> {
     let entries = truetps_sandbox::list(&home).map_err(|error| CommandFailure::failed(&error).hint(error.hint()))?;
     let begun = unfinished(&home);
     if entries.is_empty() && servers.is_empty() && begun.is_empty() {
-        say(&format!("no private server in {}\n", home.path().display()));
-        say("\nNext   truetps server add NAME [PATH]\n");
+        print_message(&format!("no private server in {}\n", home.path().display()));
+        print_message("\nNext   truetps server add NAME [PATH]\n");
         return Ok(Exit::Good);
     }
     let mut lines = String::new();
@@ -73,7 +73,7 @@ fn list(place: &SandboxPlace) -> Result<Exit, CommandFailure> {
     lines.extend(begun.iter().map(unfinished_line));
     let exit = print_out(&lines);
     if !begun.is_empty() || entries.iter().any(|entry| !entry.owner_alive) {
-        say("\nNext   truetps server clean\n");
+        print_message("\nNext   truetps server clean\n");
     }
     Ok(exit)
 }
@@ -85,11 +85,14 @@ fn clean(place: &SandboxPlace) -> Result<Exit, CommandFailure> {
     let begun = clean_unfinished(&home).map_err(failed)?;
     let Cleaning { removed, kept } = truetps_sandbox::clean(&home).map_err(failed)?;
     if removed.is_empty() && kept.is_empty() && begun.is_empty() {
-        say(&format!("nothing to clean in {}\n", home.path().display()));
+        print_message(&format!("nothing to clean in {}\n", home.path().display()));
     }
     for Kept { path, server_pid: pid } in &kept {
-        say(&format!("kept {}: process {pid} runs a server there that truetps did not start\n", path.display()));
-        say(&format!("hint: end it (`kill {pid}` asks it to end), then clean again\n"));
+        print_message(&format!(
+            "kept {}: process {pid} runs a server there that truetps did not start\n",
+            path.display()
+        ));
+        print_message(&format!("hint: end it (`kill {pid}` asks it to end), then clean again\n"));
     }
     let begun = begun.iter().map(|one| format!("removed {} ({})\n", one.path.display(), format::bytes(one.size_bytes)));
     let lines: Vec<_> = begun

@@ -16,7 +16,7 @@ use crate::commands::sql_text::{SplitStatement, split};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::server_args::SqlArgs;
-use crate::{print_made, say, signals};
+use crate::{print_made, print_message, signals};
 
 /// Cells wider than this are cut at a terminal.
 const CELL_CHARS_MAX: usize = 60;
@@ -120,7 +120,7 @@ impl<'a> SqlSession<'a> {
 
     fn run(&mut self, statements: &[SplitStatement], stop: &AtomicBool) -> Result<Exit, CommandFailure> {
         let interrupted = |how: &str, n: usize| {
-            say(&format!("interrupted {how} {}\n", place(statements, n)));
+            print_message(&format!("interrupted {how} {}\n", place(statements, n)));
             Ok(Exit::Interrupted)
         };
         for (n, statement) in statements.iter().enumerate() {
@@ -178,7 +178,7 @@ fn place(statements: &[SplitStatement], n: usize) -> String {
 
 fn shown(result: &QueryResult) -> Exit {
     if result.columns.is_empty() {
-        say(&format!("{}\n", format::plural(result.affected_rows, "row")));
+        print_message(&format!("{}\n", format::plural(result.affected_rows, "row")));
         return Exit::Good;
     }
     print_made(&if std::io::stdout().is_terminal() { table(result) } else { tabs(result) })

@@ -16,7 +16,7 @@ use crate::failure::CommandFailure;
 use crate::flags::by_flag;
 use crate::load_args::Mode;
 use crate::plans;
-use crate::say;
+use crate::print_message;
 use crate::site::{RunSite, choose_server};
 use crate::ui;
 use crate::watcher::ProgressWatcher;
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &SweepArgs) -> Result<Exit, CommandFailure> {
         return Err(CommandFailure::usage(message)
             .hint("add --yes to start it, --quick for its short form, or --blocks N".to_owned()));
     }
-    say(&format!("{}: {}\n{}, seed {}\n", plan.name, plan.about, size(&plan), plan.design.seed));
+    print_message(&format!("{}: {}\n{}, seed {}\n", plan.name, plan.about, size(&plan), plan.design.seed));
     measure(&plan, args.quick, None, &args.place, &args.engine)
 }
 
@@ -151,7 +151,7 @@ fn finish(
     let finished = match finished {
         Ok(finished) => finished,
         Err(LabError::Interrupted) => {
-            say("interrupted before the first trial: nothing was measured\n");
+            print_message("interrupted before the first trial: nothing was measured\n");
             earlier.into_iter().for_each(go_on_line);
             return Ok(Exit::Interrupted);
         }
@@ -168,7 +168,7 @@ fn finish(
         return Err(CommandFailure::failed(reason));
     }
     if stop.load(Ordering::Relaxed) {
-        say("interrupted: what was measured is kept\n");
+        print_message("interrupted: what was measured is kept\n");
         go_on_line(&finished.folder);
         return Ok(Exit::Interrupted);
     }
@@ -179,6 +179,6 @@ fn go_on_line(folder: &ExperimentFolder) {
     let Ok(experiment) = folder.experiment() else { return };
     // A search plans as it goes, so that there is nothing to go on with.
     if experiment.slo.is_none() {
-        say(&format!("Next   {}\n", again::command(folder, &experiment)));
+        print_message(&format!("Next   {}\n", again::command(folder, &experiment)));
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use truetps_compat::{CompatEnv, InterruptMessages};
 
-use crate::say;
+use crate::print_message;
 use crate::signals::stop_flag_that_answers;
 
 /// Runs one of the programs; its name is the first argument.
@@ -15,7 +15,7 @@ pub(super) fn run(program: fn(Vec<OsString>, &mut CompatEnv<'_>) -> u8, argument
     let stop = match stop_flag_that_answers(Arc::clone(&farewell)) {
         Ok(stop) => stop,
         Err(failure) => {
-            say(&failure.to_string());
+            print_message(&failure.to_string());
             return failure.exit.into();
         }
     };

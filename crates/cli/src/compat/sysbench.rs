@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 
 use truetps_sysbench::Interrupt;
 
-use crate::say;
+use crate::print_message;
 use crate::signals::{leave_now, stop_flag};
 
 pub(super) fn run(arguments: Vec<OsString>) -> ExitCode {
     let stop = match stop_flag() {
         Ok(stop) => stop,
         Err(failure) => {
-            say(&failure.to_string());
+            print_message(&failure.to_string());
             return failure.exit.into();
         }
     };
@@ -39,7 +39,7 @@ fn leave_if_nobody_listens(interrupt: &Interrupt) {
         if heard_now != heard {
             (heard, since) = (heard_now, Instant::now());
         } else if heard.is_some() && since.elapsed() >= PATIENCE {
-            say("truetps: interrupted; the script does not end, and is left behind\n");
+            print_message("truetps: interrupted; the script does not end, and is left behind\n");
             leave_now();
         }
     }

@@ -28,8 +28,8 @@ use truetps_compat::InterruptMessages;
 use truetps_lab::{ExperimentEvent, Listener};
 
 use crate::failure::CommandFailure;
+use crate::print_message;
 use crate::progress::{Progress, farewell_of_journal};
-use crate::say;
 use crate::ui::look::Palette;
 use crate::ui::model::{LiveWatch, Model};
 use crate::ui::picture::{Moment, PictureView, draw};
@@ -81,9 +81,9 @@ impl SharedPicture {
     pub(crate) fn leave(&self) {
         self.screen.leave();
         let kept = std::mem::take(&mut *held(&self.kept));
-        kept.lines.iter().for_each(|line| say(&format!("{line}\n")));
+        kept.lines.iter().for_each(|line| print_message(&format!("{line}\n")));
         if kept.dropped > 0 {
-            say(&format!("and {} more lines\n", kept.dropped));
+            print_message(&format!("and {} more lines\n", kept.dropped));
         }
     }
 }

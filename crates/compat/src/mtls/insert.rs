@@ -23,7 +23,7 @@ use crate::recording::{CompatRecording, RunsFolder, TrialTurn, server_facts};
 use crate::run::{
     ANSWER_TIMEOUT, FAILED_SHARE_MAX, RunRequest, TrialResult, drive, make_room, unless_stopped, workers,
 };
-use crate::truth::{Supplement, error_text};
+use crate::supplement::{Supplement, error_text};
 
 /// ER_NO_SUCH_TABLE.
 const NO_SUCH_TABLE: u16 = 1146;
@@ -103,7 +103,8 @@ impl InsertRun<'_> {
         let turn = TrialTurn { block: 0, configuration: self.configuration() };
         let endpoint = target(self.options)?.endpoint(0).to_string();
         let (plan, command) = (self.plan(table), self.command.clone());
-        CompatRecording::begin(place, plan, &[turn], server, endpoint, command, self.asked().workers).map_err(failed)
+        CompatRecording::begin(place, plan, &[turn], server, endpoint, command, self.run_request().workers)
+            .map_err(failed)
     }
 
     fn drive(
@@ -113,7 +114,7 @@ impl InsertRun<'_> {
         recording: &CompatRecording,
         truth: &mut Supplement,
     ) -> Result<TrialResult, MtlsExit> {
-        let asked = self.asked();
+        let asked = self.run_request();
         let workload = insert.workload(Commit::EveryWithoutBegin(NonZeroU32::MIN), asked.seed).map_err(failed)?;
         let context = TrialContext {
             load: asked.load(),
@@ -130,7 +131,7 @@ impl InsertRun<'_> {
         drive(recording, 0, &context, asked.transactions, truth).map_err(failed)
     }
 
-    fn asked(&self) -> RunRequest {
+    fn run_request(&self) -> RunRequest {
         let options = self.options;
         RunRequest {
             clients: options.parallel,
@@ -193,7 +194,7 @@ impl InsertRun<'_> {
             recorded_from: Some(Personality::Mtls),
             server: ServerSpec::default(),
             workload,
-            load: self.asked().plan_load(),
+            load: self.run_request().plan_load(),
             factors: self.configuration().levels.into_iter().map(|(name, level)| (name, vec![level])).collect(),
             design: Design { blocks: 1, seed: options.seed, aa_pair: false, ..Design::default() },
             probe: ProbeSpec { enabled: false, ..ProbeSpec::default() },

@@ -17,7 +17,7 @@ use self::insert::InsertRun;
 use self::log::MtlsLog;
 use self::options::{MtlsAction, MtlsOptions};
 use crate::ending::PATIENCE;
-use crate::recording::said;
+use crate::recording::server_message;
 use crate::run::{ANSWER_TIMEOUT, STATEMENT_TIMEOUT, unless_stopped};
 use crate::{CompatEnv, mask, ssl};
 
@@ -77,7 +77,7 @@ type MtlsExit = (u8, String);
 fn refused(error: &DriverError) -> MtlsExit {
     let text = match error {
         DriverError::Server(error) => format!("{} ({}): {}", error.code, error.sqlstate, error.message),
-        other => said(other),
+        other => server_message(other),
     };
     (REFUSED, text)
 }

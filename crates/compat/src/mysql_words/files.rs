@@ -37,7 +37,7 @@ pub(crate) struct FileWords {
 
 impl OptionFiles {
     /// Takes the words away that say which files are read: they are the first ones, or are none.
-    pub(crate) fn take(
+    pub(crate) fn take_options(
         words: &mut VecDeque<String>,
         groups: &[&str],
         environment: &dyn Fn(&str) -> Option<OsString>,
@@ -154,7 +154,7 @@ mod tests {
         let main = write(folder.path(), "my.cnf", &text);
         let file = format!("--defaults-file={}", main.display());
         let mut words = deque(&[&file, "--defaults-group-suffix=-x", "-a", "--no-defaults"]);
-        let files = OptionFiles::take(&mut words, &["mysqlslap", "client"], &|_| None);
+        let files = OptionFiles::take_options(&mut words, &["mysqlslap", "client"], &|_| None);
         assert_eq!(words, ["-a", "--no-defaults"], "only the first words are taken");
         let read = files.read().unwrap();
         assert_eq!(
@@ -171,7 +171,7 @@ mod tests {
         let environment = move |name: &str| (name == "HOME").then(|| place.clone());
         write(home.path(), ".my.cnf", "[client]\nuser=home\n");
         let read = |first: &[&str]| {
-            OptionFiles::take(&mut deque(first), &["client"], &environment).read().map(|read| read.words)
+            OptionFiles::take_options(&mut deque(first), &["client"], &environment).read().map(|read| read.words)
         };
         assert_eq!(read(&[]).unwrap().last().unwrap(), "--user=home");
         assert_eq!(read(&["--no-defaults"]).unwrap(), [""; 0]);
@@ -188,7 +188,8 @@ mod tests {
         let place = home.path().as_os_str().to_owned();
         let environment = move |name: &str| (name == "HOME").then(|| place.clone());
         let warnings = || {
-            let warnings = OptionFiles::take(&mut deque(&[]), &["client"], &environment).read().unwrap().warnings;
+            let warnings =
+                OptionFiles::take_options(&mut deque(&[]), &["client"], &environment).read().unwrap().warnings;
             warnings.into_iter().filter(|warning| warning.contains("/.my.cnf' is not used: ")).collect::<Vec<_>>()
         };
         assert_eq!(warnings(), [""; 0], "none is there");
@@ -208,7 +209,7 @@ mod tests {
         let path = folder.path().join("a.cnf");
         write(folder.path(), "a.cnf", &format!("[client]\nssl\n!include {}\n", path.display()));
         let mut words = deque(&[&format!("--defaults-file={}", path.display())]);
-        let read = OptionFiles::take(&mut words, &["client"], &|_| None).read().unwrap();
+        let read = OptionFiles::take_options(&mut words, &["client"], &|_| None).read().unwrap();
         assert_eq!(read.words.len(), 11);
     }
 }

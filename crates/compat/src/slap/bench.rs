@@ -19,9 +19,9 @@ use super::report::{self, Test};
 use super::script::SlapScript;
 use super::settings::{Csv, Engine, SlapSettings, StatementSource};
 use crate::ending::PATIENCE;
-use crate::recording::{CompatRecording, said};
+use crate::recording::{CompatRecording, server_message};
 use crate::run::{FAILED_SHARE_MAX, RunRequest, TrialResult, drive};
-use crate::truth::Supplement;
+use crate::supplement::Supplement;
 use crate::{CompatEnv, HIDDEN_WORDS};
 
 /// What the server says of a statement that was ended.
@@ -54,7 +54,7 @@ pub(super) struct SlapRun<'a, 'w> {
 
 impl SlapRun<'_, '_> {
     /// What the user is told if he asks for the end now.
-    fn tell(&self) {
+    fn announce_interrupt(&self) {
         let (name, schema, seconds) = (super::NAME, &self.settings.schema, PATIENCE.as_secs());
         let first = format!("{name}: interrupted: running statements are ended after {seconds} s");
         // A schema that is to stay is no loss.
@@ -70,20 +70,20 @@ impl SlapRun<'_, '_> {
 
     /// All tests, one after the other.
     pub(super) fn run(&mut self) -> Result<(), Stop> {
-        self.tell();
+        self.announce_interrupt();
         if let StatementSource::Generated(auto) = &self.settings.source {
-            self.say(2, "Building Create Statements for Auto\nBuilding Query Statements for Auto\n");
+            self.print_verbose(2, "Building Create Statements for Auto\nBuilding Query Statements for Auto\n");
             if auto.load_type == LoadType::Key {
-                self.say(2, "Generating SELECT for keys Statements for Auto\n");
+                self.print_verbose(2, "Generating SELECT for keys Statements for Auto\n");
             }
         }
-        self.say(2, "Parsing engines to use.\n");
+        self.print_verbose(2, "Parsing engines to use.\n");
         let engines: Vec<Option<&Engine>> = match &self.settings.engines[..] {
             [] => vec![None],
             engines => engines.iter().map(Some).collect(),
         };
         for engine in engines {
-            self.say(2, "Starting Concurrency Test\n");
+            self.print_verbose(2, "Starting Concurrency Test\n");
             for clients in &self.settings.concurrency {
                 self.test(engine, *clients)?;
             }
@@ -125,36 +125,40 @@ impl SlapRun<'_, '_> {
         self.execute_all(&self.script.pre)?;
         let driven = self.drive(clients, keys, truth)?;
         let Some(outcome) = &driven.outcome else {
-            self.look()?;
+            self.check_stop()?;
             return Err(Stop::Failed(reason(&driven.trial.validity)));
         };
         if outcome.measured.is_some() {
             lengths.push(driven.length());
         }
         self.complain(outcome, driven.has_ended_connections);
-        self.look()?;
+        self.check_stop()?;
         self.come_back()?;
         self.execute_all(&self.script.post)?;
         self.shell("post_system", self.settings.post_system.as_deref())
     }
 
     /// Whether the user has had enough.
-    fn look(&self) -> Result<(), Stop> {
+    fn check_stop(&self) -> Result<(), Stop> {
         if self.admin.is_stopped() { Err(Stop::Interrupted) } else { Ok(()) }
     }
 
     fn make_schema(&mut self, engine: Option<&Engine>) -> Result<(), Stop> {
         let schema = self.settings.schema.clone();
         if self.settings.makes_schema() {
-            self.look()?;
-            self.say(2, "Loading Pre-data\n");
+            self.check_stop()?;
+            self.print_verbose(2, "Loading Pre-data\n");
             let sql = format!("CREATE SCHEMA `{schema}`");
-            self.say(3, &format!("{sql};\n"));
+            self.print_verbose(3, &format!("{sql};\n"));
             self.admin.finish(&sql).map_err(|error| {
-                Stop::Failed(format!("Cannot create schema {schema} : {}{}", said(&error), hint_of_schema(&error)))
+                Stop::Failed(format!(
+                    "Cannot create schema {schema} : {}{}",
+                    server_message(&error),
+                    hint_of_schema(&error)
+                ))
             })?;
             self.has_made_schema = true;
-            self.tell();
+            self.announce_interrupt();
         }
         self.use_schema().map_err(|error| cannot_use(&schema, &error))?;
         for (sql, plain) in self.script.create_with(engine).iter().zip(&self.script.create) {
@@ -186,8 +190,9 @@ impl SlapRun<'_, '_> {
         }
         let schema = &self.settings.schema;
         let sql = format!("DROP SCHEMA IF EXISTS `{schema}`");
-        let failed =
-            |error: DriverError| Stop::Failed(format!("Cannot drop database '{schema}' ERROR : {}", said(&error)));
+        let failed = |error: DriverError| {
+            Stop::Failed(format!("Cannot drop database '{schema}' ERROR : {}", server_message(&error)))
+        };
         if self.settings.output.verbose >= 3 {
             let _ = writeln!(self.world.out, "{sql};");
         }
@@ -203,19 +208,19 @@ impl SlapRun<'_, '_> {
         };
         dropped.map_err(failed)?;
         self.has_made_schema = false;
-        self.tell();
+        self.announce_interrupt();
         Ok(())
     }
 
     fn keys(&mut self, engine: Option<&Engine>) -> Result<Arc<[String]>, Stop> {
-        self.say(2, "Generating primary key list\n");
+        self.print_verbose(2, "Generating primary key list\n");
         if !self.script.takes_keys() {
             return Ok(Arc::new([]));
         }
         if engine.is_some_and(forgets_rows) {
             return Ok(Arc::new([SOME_KEY.to_owned()]));
         }
-        let rows = self.query("SELECT id from t1", said)?.rows;
+        let rows = self.query("SELECT id from t1", server_message)?.rows;
         let keys: Arc<[String]> = rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect();
         if keys.is_empty() {
             return Err(Stop::Failed("there is no row whose key could be looked up".to_owned()));
@@ -233,16 +238,16 @@ impl SlapRun<'_, '_> {
 
     /// `shown`: the statement as messages have it.
     fn execute_as(&mut self, sql: &str, shown: &str) -> Result<(), Stop> {
-        self.say(3, &format!("{sql};\n"));
-        self.query(sql, |error| format!("Cannot run query {shown} ERROR : {}", said(error))).map(drop)
+        self.print_verbose(3, &format!("{sql};\n"));
+        self.query(sql, |error| format!("Cannot run query {shown} ERROR : {}", server_message(error))).map(drop)
     }
 
     /// Runs a statement, unless the user has had enough; then it ends soon.
     fn query(&mut self, sql: &str, failure: impl Fn(&DriverError) -> String) -> Result<QueryResult, Stop> {
-        self.look()?;
+        self.check_stop()?;
         let result = self.admin.query(sql);
         // Whatever it says: it may have been ended.
-        self.look()?;
+        self.check_stop()?;
         result.map_err(|error| Stop::Failed(failure(&error)))
     }
 
@@ -251,7 +256,7 @@ impl SlapRun<'_, '_> {
     fn shell(&mut self, name: &str, command: Option<&str>) -> Result<(), Stop> {
         use std::os::unix::process::ExitStatusExt;
         let Some(command) = command else { return Ok(()) };
-        self.look()?;
+        self.check_stop()?;
         let _ = self.world.out.flush();
         let returned = match Command::new("/bin/sh").arg("-c").arg(command).env_remove(HIDDEN_WORDS).status() {
             Ok(status) if status.success() => None,
@@ -261,7 +266,7 @@ impl SlapRun<'_, '_> {
         if let Some(returned) = returned {
             let _ = writeln!(self.world.err, "Warning: Execution of {name} option returned {returned}.");
         }
-        self.look()
+        self.check_stop()
     }
 
     /// Statements of all clients; `None` where time is the limit.
@@ -291,7 +296,8 @@ impl SlapRun<'_, '_> {
 
     fn load(&self, clients: u32) -> LoadSpec {
         let settings = self.settings;
-        let asked = RunRequest { transactions: self.transactions(clients), ..asked(settings, clients, self.workers) };
+        let asked =
+            RunRequest { transactions: self.transactions(clients), ..run_request(settings, clients, self.workers) };
         // A connection ends with a transaction.
         let reconnect_every =
             settings.detach.and_then(|statements| NonZeroU64::new(statements.div_ceil(settings.batch())));
@@ -363,7 +369,7 @@ impl SlapRun<'_, '_> {
     }
 
     fn report(&mut self, engine: Option<&Engine>, clients: u32, truth: &Supplement, lengths: &[Duration]) {
-        self.say(2, "Generating stats\n");
+        self.print_verbose(2, "Generating stats\n");
         let output = &self.settings.output;
         let load_type = match &self.settings.source {
             StatementSource::Generated(auto) => auto.load_type.name(),
@@ -415,7 +421,7 @@ impl SlapRun<'_, '_> {
         (clients, queries / (runs * u64::from(clients)).max(1))
     }
 
-    fn say(&mut self, verbosity: u32, text: &str) {
+    fn print_verbose(&mut self, verbosity: u32, text: &str) {
         if self.settings.output.verbose >= verbosity {
             let _ = self.world.out.write_all(text.as_bytes());
         }
@@ -423,7 +429,7 @@ impl SlapRun<'_, '_> {
 }
 
 /// What is asked of each run, but how many transactions.
-pub(super) fn asked(settings: &SlapSettings, clients: u32, workers: u32) -> RunRequest {
+pub(super) fn run_request(settings: &SlapSettings, clients: u32, workers: u32) -> RunRequest {
     RunRequest {
         clients,
         workers,
@@ -447,7 +453,7 @@ pub(super) fn append(path: &std::path::Path, text: &str) -> std::io::Result<()> 
 }
 
 fn cannot_use(schema: &str, error: &DriverError) -> Stop {
-    Stop::Failed(format!("Cannot use schema {schema} : {}", said(error)))
+    Stop::Failed(format!("Cannot use schema {schema} : {}", server_message(error)))
 }
 
 /// Whether an error of a client that was to connect is one of the statements that it prepared: the connection that

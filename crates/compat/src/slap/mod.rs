@@ -30,7 +30,7 @@ use self::bench::{SlapRun, Stop};
 use self::script::SlapScript;
 use self::settings::{Csv, SlapSettings};
 use crate::mysql_words::{OptionFiles, WordRefusal, parse};
-use crate::recording::{CompatRecording, RunsFolder, TrialTurn, said, server_facts};
+use crate::recording::{CompatRecording, RunsFolder, TrialTurn, server_facts, server_message};
 use crate::run::{RunRequest, make_room, unless_stopped, workers};
 use crate::terminal::{NoPassword, ask_password};
 use crate::{CompatEnv, mask};
@@ -53,7 +53,7 @@ pub fn run(arguments: Vec<OsString>, world: &mut CompatEnv<'_>) -> u8 {
             }
         }
     }
-    match go(typed, world) {
+    match run_command(typed, world) {
         Ok(exit) => exit,
         Err(refusal) => refuse(&refusal, world),
     }
@@ -63,7 +63,7 @@ pub fn run(arguments: Vec<OsString>, world: &mut CompatEnv<'_>) -> u8 {
 pub fn masked(arguments: &[OsString]) -> Vec<Option<OsString>> {
     let all: Vec<_> = arguments.iter().map(|argument| argument.to_string_lossy().into_owned()).collect();
     let mut typed: VecDeque<_> = all.iter().skip(1).cloned().collect();
-    OptionFiles::take(&mut typed, &specs::GROUPS, &|_| None);
+    OptionFiles::take_options(&mut typed, &specs::GROUPS, &|_| None);
     let first = all.len() - typed.len();
     let words = parse(&specs::SPECS, NAME, Vec::new(), typed);
     let mut list = vec![None; first];
@@ -78,9 +78,9 @@ fn refuse(refusal: &WordRefusal, world: &mut CompatEnv<'_>) -> u8 {
     refusal.exit
 }
 
-fn go(mut typed: VecDeque<String>, world: &mut CompatEnv<'_>) -> Result<u8, WordRefusal> {
+fn run_command(mut typed: VecDeque<String>, world: &mut CompatEnv<'_>) -> Result<u8, WordRefusal> {
     let all = typed.clone();
-    let files = OptionFiles::take(&mut typed, &specs::GROUPS, world.environment);
+    let files = OptionFiles::take_options(&mut typed, &specs::GROUPS, world.environment);
     // Which files are read is no secret.
     let about_files = all.iter().take(all.len() - typed.len()).cloned();
     let from_files = files.read()?;
@@ -158,8 +158,9 @@ fn test(
     let failed = |text: String| WordRefusal::new(FAILED, text);
     make_room(settings.concurrency.iter().copied().max().unwrap_or(1)).map_err(failed)?;
     let connected = Admin::connect(target, &settings.schema, Arc::clone(&world.stop));
-    let mut admin = connected.map_err(|error| failed(format!("Error when connecting to server: {}", said(&error))))?;
-    let server = server_facts(admin.client()).map_err(|error| failed(said(&error)))?;
+    let mut admin =
+        connected.map_err(|error| failed(format!("Error when connecting to server: {}", server_message(&error))))?;
+    let server = server_facts(admin.client()).map_err(|error| failed(server_message(&error)))?;
     let asked = target.clone();
     let warning = unless_stopped(&world.stop, move || replication_warning(&asked)).flatten();
     if let Some(warning) = warning {
@@ -246,7 +247,7 @@ fn plan(settings: &SlapSettings, script: &SlapScript) -> Plan {
         recorded_from: Some(Personality::Slap),
         server: ServerSpec::default(),
         workload,
-        load: RunRequest { transactions, ..bench::asked(settings, 1, 1) }.plan_load(),
+        load: RunRequest { transactions, ..bench::run_request(settings, 1, 1) }.plan_load(),
         factors,
         design: Design { blocks, seed: settings.seed, aa_pair: false, ..Design::default() },
         probe: ProbeSpec { enabled: false, ..ProbeSpec::default() },

@@ -43,16 +43,16 @@ impl Printer<'_> {
                 for _ in 0..settings.iterations {
                     self.drop_schema()?;
                     if settings.makes_schema() {
-                        self.say(&format!("CREATE SCHEMA `{}`", settings.schema))?;
-                        self.say(&format!("use {}", settings.schema))?;
+                        self.print_statement(&format!("CREATE SCHEMA `{}`", settings.schema))?;
+                        self.print_statement(&format!("use {}", settings.schema))?;
                     }
-                    script.create_with(engine).iter().try_for_each(|sql| self.say(sql))?;
+                    script.create_with(engine).iter().try_for_each(|sql| self.print_statement(sql))?;
                     if let StatementSource::Generated(auto) = &settings.source {
-                        auto.fill(settings.seed).try_for_each(|sql| self.say(&sql))?;
+                        auto.fill(settings.seed).try_for_each(|sql| self.print_statement(&sql))?;
                     }
-                    script.pre.iter().try_for_each(|sql| self.say(sql))?;
+                    script.pre.iter().try_for_each(|sql| self.print_statement(sql))?;
                     (0..*clients).try_for_each(|client| self.client(client, *clients))?;
-                    script.post.iter().try_for_each(|sql| self.say(sql))?;
+                    script.post.iter().try_for_each(|sql| self.print_statement(sql))?;
                 }
             }
             self.drop_schema()?;
@@ -63,7 +63,7 @@ impl Printer<'_> {
     /// The original drops before it makes as well: a schema that somebody else has made, too.
     fn drop_schema(&mut self) -> io::Result<()> {
         if self.settings.makes_schema() && !self.settings.keeps_schema {
-            self.say(&format!("DROP SCHEMA IF EXISTS `{}`", self.settings.schema))?;
+            self.print_statement(&format!("DROP SCHEMA IF EXISTS `{}`", self.settings.schema))?;
         }
         Ok(())
     }
@@ -71,7 +71,7 @@ impl Printer<'_> {
     fn client(&mut self, client: u32, clients: u32) -> io::Result<()> {
         let Self { settings, script, .. } = *self;
         if settings.commit.is_some() {
-            self.say("SET AUTOCOMMIT=0")?;
+            self.print_statement("SET AUTOCOMMIT=0")?;
         }
         let length = script.queries.len() as u64;
         let count = match (settings.queries, settings.queries_each) {
@@ -80,17 +80,17 @@ impl Printer<'_> {
             (None, None) => length,
         };
         for n in 0..count {
-            self.say(&query(&script.queries[(n % length) as usize]))?;
+            self.print_statement(&query(&script.queries[(n % length) as usize]))?;
             let is_last = n + 1 == count;
             if settings.commit.is_some_and(|batch| (n + 1) % batch == 0 || is_last) {
-                self.say("COMMIT")?;
+                self.print_statement("COMMIT")?;
             }
         }
         Ok(())
     }
 
     /// There may be more to print than anybody waits for.
-    fn say(&mut self, sql: &str) -> io::Result<()> {
+    fn print_statement(&mut self, sql: &str) -> io::Result<()> {
         if self.stop.load(Ordering::Relaxed) {
             return Err(io::ErrorKind::Interrupted.into());
         }

@@ -105,7 +105,7 @@ impl MysqlReplyReader {
 
     /// What is to be known of the next packet.
     #[inline]
-    pub(super) fn wanted(&self) -> PacketWanted {
+    pub(super) fn packet_wanted(&self) -> PacketWanted {
         match self.part {
             ReplyPart::First | ReplyPart::EndOfColumns => PacketWanted::Whole(PAYLOAD_BYTES_MAX),
             ReplyPart::Columns { .. } | ReplyPart::Rows if self.rows == Rows::Counted => PacketWanted::Kind,

@@ -96,7 +96,7 @@ impl MysqlSession {
         out: &mut Vec<u8>,
     ) -> Result<(&'a [u8], SessionEvent), DriverError> {
         let was_encrypted = self.encryption.is_some();
-        while let Some(packet) = self.packets.next(&mut bytes, self.wanted())? {
+        while let Some(packet) = self.packets.next(&mut bytes, self.packet_wanted())? {
             let event = match packet {
                 Packet::Here(payload) => self.packet(payload, out)?,
                 Packet::Skimmed => self.skimmed(out),
@@ -127,13 +127,13 @@ impl MysqlSession {
 
     /// Appends what `say` appends, encrypted from the agreement on TLS on; nothing where `say` fails.
     #[inline]
-    fn say<T, E>(
+    fn append_sealed<T, E>(
         &mut self,
         out: &mut Vec<u8>,
         say: impl FnOnce(&mut Self, &mut Vec<u8>) -> Result<T, E>,
     ) -> Result<T, E> {
         let Some(mut layer) = self.encryption.take() else { return say_plain(out, |out| say(self, out)) };
-        let outcome = layer.say(out, |said| say(self, said));
+        let outcome = layer.append_encrypted(out, |said| say(self, said));
         self.encryption = Some(layer);
         outcome
     }
@@ -141,16 +141,16 @@ impl MysqlSession {
     /// The same for what cannot fail.
     #[inline]
     fn say_all(&mut self, out: &mut Vec<u8>, say: impl FnOnce(&mut Self, &mut Vec<u8>)) {
-        let Ok(()) = self.say(out, |session, out| {
+        let Ok(()) = self.append_sealed(out, |session, out| {
             say(session, out);
             Ok::<_, Infallible>(())
         });
     }
 
     #[inline]
-    fn wanted(&self) -> PacketWanted {
+    fn packet_wanted(&self) -> PacketWanted {
         match self.phase {
-            MysqlPhase::InFlight | MysqlPhase::SetUp(_) => self.reply.wanted(),
+            MysqlPhase::InFlight | MysqlPhase::SetUp(_) => self.reply.packet_wanted(),
             MysqlPhase::Prepare { left: Some(_) } | MysqlPhase::PrepareOne(MysqlPreparing::Described { .. }) => {
                 PacketWanted::Kind
             }
@@ -233,7 +233,7 @@ impl MysqlSession {
             }
         }
         let is_encrypted = self.encryption.is_some();
-        self.say(out, |session, out| session.log_in(&greeting, is_encrypted, out))?;
+        self.append_sealed(out, |session, out| session.log_in(&greeting, is_encrypted, out))?;
         Ok(SessionEvent::Pending)
     }
 

@@ -55,7 +55,7 @@ impl PgSession {
 
     /// Appends what `say` appends, encrypted where that is on; nothing where `say` fails.
     #[inline]
-    fn say<T, E>(
+    fn append_sealed<T, E>(
         &mut self,
         out: &mut Vec<u8>,
         say: impl FnOnce(&mut Machine, &mut Vec<u8>) -> Result<T, E>,
@@ -63,7 +63,7 @@ impl PgSession {
         let Self { machine, encryption, .. } = self;
         match encryption {
             Encryption::Off => say_plain(out, |out| say(machine, out)),
-            Encryption::On(layer) => layer.say(out, |said| say(machine, said)),
+            Encryption::On(layer) => layer.append_encrypted(out, |said| say(machine, said)),
             // The request for TLS was not answered, or was refused: nothing may be said.
             Encryption::Wanted(_) => say(machine, &mut Vec::new()),
         }
@@ -72,7 +72,7 @@ impl PgSession {
     /// The same for what cannot fail.
     #[inline]
     fn say_all(&mut self, out: &mut Vec<u8>, say: impl FnOnce(&mut Machine, &mut Vec<u8>)) {
-        let Ok(()) = self.say(out, |machine, out| {
+        let Ok(()) = self.append_sealed(out, |machine, out| {
             say(machine, out);
             Ok::<_, Infallible>(())
         });
@@ -141,11 +141,11 @@ impl Session for PgSession {
     }
 
     fn prepare(&mut self, sql: &[u8], types: &[ParamType], out: &mut Vec<u8>) -> Result<(), DriverError> {
-        self.say(out, |machine, out| machine.prepare(sql, types, out))
+        self.append_sealed(out, |machine, out| machine.prepare(sql, types, out))
     }
 
     fn execute(&mut self, handle: u32, params: &Params, out: &mut Vec<u8>) -> Result<(), DriverError> {
-        self.say(out, |machine, out| machine.execute(handle, params, out))
+        self.append_sealed(out, |machine, out| machine.execute(handle, params, out))
     }
 
     fn close_statement(&mut self, handle: u32, _out: &mut Vec<u8>) -> Result<(), DriverError> {

@@ -56,14 +56,18 @@ impl TlsLayer {
     ) -> Result<T, DriverError> {
         let mut heard = std::mem::take(&mut self.heard);
         let opened = self.open(cipher, &mut heard, out);
-        let answered = opened.and_then(|()| self.say(out, |said| answer(&heard, said)));
+        let answered = opened.and_then(|()| self.append_encrypted(out, |said| answer(&heard, said)));
         self.heard = heard;
         empty(&mut self.heard);
         answered
     }
 
     /// Encrypts what `say` appends, and appends that to `out`. Where `say` fails, nothing of what it appended is sent.
-    pub fn say<T, E>(&mut self, out: &mut Vec<u8>, say: impl FnOnce(&mut Vec<u8>) -> Result<T, E>) -> Result<T, E> {
+    pub fn append_encrypted<T, E>(
+        &mut self,
+        out: &mut Vec<u8>,
+        say: impl FnOnce(&mut Vec<u8>) -> Result<T, E>,
+    ) -> Result<T, E> {
         let outcome = say(&mut self.said);
         if outcome.is_ok() && !self.said.is_empty() {
             // Into memory without a limit: it cannot fail.

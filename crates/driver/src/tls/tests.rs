@@ -10,7 +10,7 @@ use crate::tls::test_server::{Made, client, made, server};
 use crate::{Tls, TlsMode};
 
 fn say(layer: &mut TlsLayer, text: &[u8], out: &mut Vec<u8>) {
-    let said: Result<(), DriverError> = layer.say(out, |said| {
+    let said: Result<(), DriverError> = layer.append_encrypted(out, |said| {
         said.extend_from_slice(text);
         Ok(())
     });
@@ -94,7 +94,7 @@ fn what_is_said_is_sealed_and_nothing_is_sent_of_what_failed() {
     server.read_tls(&mut &out[..]).unwrap();
     server.process_new_packets().unwrap();
     let mut sealed = b"kept ".to_vec();
-    let failed = layer.say(&mut sealed, |said| {
+    let failed = layer.append_encrypted(&mut sealed, |said| {
         said.extend_from_slice(b"half of it");
         Err::<(), _>(DriverError::Closed)
     });

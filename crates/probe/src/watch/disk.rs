@@ -53,7 +53,7 @@ impl Disk {
             Ok(path) => fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display())),
         };
         match text {
-            Ok(text) => take(&text, reading),
+            Ok(text) => read_fields(&text, reading),
             Err(why) => reading.absent("disk", why),
         }
     }
@@ -65,7 +65,7 @@ fn whole(device: &Path) -> PathBuf {
     parent.unwrap_or(device).to_owned()
 }
 
-fn take(text: &str, reading: &mut ProbeReading) {
+fn read_fields(text: &str, reading: &mut ProbeReading) {
     let fields: Vec<&str> = text.split_ascii_whitespace().collect();
     for (name, field, worth) in FIELDS {
         if let Some(value) = fields.get(field).and_then(|field| field.parse::<f64>().ok()) {
@@ -81,7 +81,7 @@ mod tests {
     #[test]
     fn counters_of_a_device() {
         let mut reading = ProbeReading::default();
-        take("  5 1 80 7  6 2 160 9  0 33 44  0 0 0 0  11 12\n", &mut reading);
+        read_fields("  5 1 80 7  6 2 160 9  0 33 44  0 0 0 0  11 12\n", &mut reading);
         let value = |name: &str| reading.values.get(name).copied();
         assert_eq!((value("disk.reads"), value("disk.read_bytes")), (Some(5.0), Some(40_960.0)));
         assert_eq!((value("disk.writes"), value("disk.write_bytes")), (Some(6.0), Some(81_920.0)));
@@ -90,7 +90,7 @@ mod tests {
             (Some(33.0), Some(11.0), Some(12.0))
         );
         let mut old = ProbeReading::default();
-        take("5 1 80 7 6 2 160 9 0 33 44", &mut old);
+        read_fields("5 1 80 7 6 2 160 9 0 33 44", &mut old);
         assert!(!old.values.contains_key("disk.flushes"), "an old kernel does not count them");
     }
 

@@ -7,7 +7,7 @@ const RESOURCES: [&str; 3] = ["cpu", "io", "memory"];
 pub(crate) fn read(reading: &mut ProbeReading) {
     for resource in RESOURCES {
         match std::fs::read_to_string(format!("/proc/pressure/{resource}")) {
-            Ok(text) => take(resource, &text, reading),
+            Ok(text) => read_pressure(resource, &text, reading),
             Err(error) => return reading.absent("psi", format!("/proc/pressure/{resource}: {error}")),
         }
     }
@@ -15,7 +15,7 @@ pub(crate) fn read(reading: &mut ProbeReading) {
 
 /// `some avg10=0.00 avg60=0.00 avg300=0.00 total=12345`, in microseconds. That no task at all had a CPU means nothing for
 /// a whole host: kernels write a zero there.
-fn take(resource: &str, text: &str, reading: &mut ProbeReading) {
+fn read_pressure(resource: &str, text: &str, reading: &mut ProbeReading) {
     for line in text.lines() {
         let mut words = line.split_ascii_whitespace();
         let share = words.next().unwrap_or_default();
@@ -34,9 +34,9 @@ mod tests {
     fn totals_are_taken() {
         let text = "some avg10=0.00 avg60=0.01 avg300=0.00 total=151\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=7\n";
         let mut reading = ProbeReading::default();
-        take("io", text, &mut reading);
-        take("cpu", text, &mut reading);
-        take("memory", "nonsense", &mut reading);
+        read_pressure("io", text, &mut reading);
+        read_pressure("cpu", text, &mut reading);
+        read_pressure("memory", "nonsense", &mut reading);
         let found: Vec<_> = reading.values.iter().map(|(name, value)| (name.as_str(), *value)).collect();
         assert_eq!(found, [("psi.cpu.some_us", 151.0), ("psi.io.full_us", 7.0), ("psi.io.some_us", 151.0)]);
     }

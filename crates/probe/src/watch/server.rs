@@ -188,7 +188,7 @@ impl ServerWatch {
             match server_said(client.query(&asked.question.sql)) {
                 Ok(Ok(answer)) => {
                     asked.refusals = 0;
-                    asked.question.take(&answer, &mut reading.values);
+                    asked.question.read_values(&answer, &mut reading.values);
                 }
                 Ok(Err(why)) => {
                     asked.refusals += 1;
@@ -245,7 +245,7 @@ fn understood(
 /// An account may be shown a table without its rows. Sessions and waits are none for as long as nobody does anything.
 fn is_empty(question: &ProbeQuestion, answer: &truetps_driver::QueryResult) -> bool {
     let mut values = ProbeValues::new();
-    question.take(answer, &mut values);
+    question.read_values(answer, &mut values);
     values.is_empty() && ["status", "metric"].contains(&question.what)
 }
 

@@ -36,7 +36,7 @@ impl ProbeQuestion {
     }
 
     /// Adds what an answer says.
-    pub(crate) fn take(&self, answer: &QueryResult, values: &mut ProbeValues) {
+    pub(crate) fn read_values(&self, answer: &QueryResult, values: &mut ProbeValues) {
         for row in &answer.rows {
             self.take_row(answer, row, values);
         }
@@ -103,7 +103,7 @@ mod tests {
             ..QueryResult::default()
         };
         let mut values = ProbeValues::new();
-        ProbeQuestion::new("x", "", shape).take(&answer, &mut values);
+        ProbeQuestion::new("x", "", shape).read_values(&answer, &mut values);
         let expect: ProbeValues = expect.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
         assert_eq!(values, expect);
     }

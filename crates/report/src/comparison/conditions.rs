@@ -44,7 +44,7 @@ pub(super) fn differing(input: &ComparisonInput<'_>, inputs: &InputsDiffer) -> V
         DifferingCondition { what: name.to_owned(), a: text(&input.a), b: text(&input.b) }
     });
     let scripts = inputs.scripts.as_ref().map(|differ| scripts::conditions(input, differ)).unwrap_or_default();
-    scripts.into_iter().chain(levels).chain(asked(input)).chain(surroundings(input)).collect()
+    scripts.into_iter().chain(levels).chain(differing_plan_keys(input)).chain(surroundings(input)).collect()
 }
 
 pub(super) fn section(input: &ComparisonInput<'_>, inputs: &InputsDiffer) -> Option<DocumentSection> {
@@ -72,7 +72,7 @@ pub(super) fn is_other_work(input: &ComparisonInput<'_>, inputs: &InputsDiffer) 
 
 /// Keys of the plans with other values: `workload.key`, `load.measure_s`. What a key that somebody adds to a plan does to a
 /// figure nobody knows beforehand, so that all of them are held against each other.
-fn asked(input: &ComparisonInput<'_>) -> Vec<DifferingCondition> {
+fn differing_plan_keys(input: &ComparisonInput<'_>) -> Vec<DifferingCondition> {
     let [a, b] = [&input.a, &input.b].map(|side| plan_keys(side, input.settings.is_some()));
     let names: Vec<_> = a.keys().chain(b.keys().filter(|name| !a.contains_key(*name))).collect();
     let differing = names.into_iter().filter(|name| a.get(*name) != b.get(*name)).map(|name| {

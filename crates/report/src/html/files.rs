@@ -23,7 +23,7 @@ pub(super) struct TrialFiles<'a> {
 }
 
 /// In order of blocks and positions, which is the order in which they ran.
-pub(super) fn of<'a>(input: &ReportInput<'a>, series: &[TrialSeries]) -> Vec<TrialFiles<'a>> {
+pub(super) fn trial_files<'a>(input: &ReportInput<'a>, series: &[TrialSeries]) -> Vec<TrialFiles<'a>> {
     let mut trials: Vec<_> = input.trials.iter().collect();
     trials.sort_by_key(|trial| (trial.block, trial.position));
     let files = |trial: &Trial| series.iter().find(|one| one.name == trial.name).map_or(&[][..], |one| &one.files);

@@ -107,7 +107,7 @@ impl<'a> Page<'a> {
         let percentiles = PercentileSection::of(input, &lines, series);
         let ledger = LedgerSection::of(input);
         let waits = waits::views(input);
-        let files = files::of(input, series);
+        let files = files::trial_files(input, series);
         let series = SeriesSection::of(input, series);
         let open_loop = OpenLoopSection::of(input, &lines);
         let has_section = |anchor: &str| match anchor {

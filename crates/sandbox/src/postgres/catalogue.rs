@@ -74,13 +74,13 @@ pub(crate) fn refusal(
     if output.status.success() {
         return Ok(None);
     }
-    let said: Vec<_> = output.stderr.lines().filter_map(said).collect();
+    let said: Vec<_> = output.stderr.lines().filter_map(message_of_line).collect();
     let said = if said.is_empty() { output.last_words() } else { said.join("; ") };
     Ok(Some(format!("the server says: {said}")))
 }
 
 /// `2026-11-22 10:00:00.000 GMT [7] FATAL:  invalid value …` → what follows the level.
-fn said(line: &str) -> Option<&str> {
+fn message_of_line(line: &str) -> Option<&str> {
     ["FATAL:", "ERROR:", "HINT:", "DETAIL:"].iter().find_map(|level| Some(line.split_once(level)?.1.trim()))
 }
 
@@ -110,6 +110,6 @@ mod tests {
         assert_eq!(defaults.keys().collect::<Vec<_>>(), ["datestyle", "fsync", "shared_buffers"]);
         assert_eq!(descriptions["fsync"], "Forces synchronization. More.");
         assert_eq!(descriptions["shared_buffers"], "Sets the number. From 16 to 1073741823.");
-        assert_eq!(said("2026 GMT [7] FATAL:  invalid value"), Some("invalid value"));
+        assert_eq!(message_of_line("2026 GMT [7] FATAL:  invalid value"), Some("invalid value"));
     }
 }

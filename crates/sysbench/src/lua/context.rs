@@ -97,7 +97,7 @@ impl Context {
     }
 
     pub(crate) fn next(&self) -> NextEvent {
-        self.run.usage.look();
+        self.run.usage.add_if_asked();
         let mut claimed_ns = self.claimed_ns.get();
         let next = self.run.control.next(&mut claimed_ns);
         self.claimed_ns.set(claimed_ns);

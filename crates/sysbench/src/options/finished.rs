@@ -139,7 +139,7 @@ impl SysbenchOptions {
     }
 
     /// Our own options that the script has declared as its own; their settings are defaults.
-    pub(crate) fn taken(&self) -> impl Iterator<Item = &OptionSpec> {
+    pub(crate) fn redeclared_options(&self) -> impl Iterator<Item = &OptionSpec> {
         self.registry.group(OptionGroup::Script).filter(|spec| self.registry.is_taken(&spec.name))
     }
 

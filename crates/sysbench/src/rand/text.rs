@@ -44,7 +44,7 @@ fn symbols(random: &mut Xoroshiro, first: u8, count: u8, out: &mut [u8]) {
     for places in out.chunks_mut(SYMBOLS_PER_DRAW) {
         let mut fraction = random.next_u64();
         for place in places {
-            *place = first + take(&mut fraction, u64::from(count)) as u8;
+            *place = first + take_digit(&mut fraction, u64::from(count)) as u8;
         }
     }
 }
@@ -55,7 +55,7 @@ fn digits(random: &mut Xoroshiro, out: &mut [u8]) {
     for places in out.chunks_mut(16) {
         let mut fraction = random.next_u64();
         for eight in places.chunks_mut(8) {
-            let text = eight_digits(take(&mut fraction, 100_000_000));
+            let text = eight_digits(take_digit(&mut fraction, 100_000_000));
             // A copy whose length is known is one move; any other is a call.
             match <&mut [u8; 8]>::try_from(&mut *eight) {
                 Ok(eight) => *eight = text,
@@ -68,7 +68,7 @@ fn digits(random: &mut Xoroshiro, out: &mut [u8]) {
 /// Takes a number below `count` out of a binary fraction below 1: the whole part of the product. What is left behind the
 /// point is the next fraction.
 #[inline]
-fn take(fraction: &mut u64, count: u64) -> u64 {
+fn take_digit(fraction: &mut u64, count: u64) -> u64 {
     let product = u128::from(*fraction) * u128::from(count);
     *fraction = product as u64;
     (product >> 64) as u64

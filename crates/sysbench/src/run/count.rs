@@ -1,7 +1,7 @@
 //! The stretches of time that a run reports on.
 
-use super::board::{Counters, LatencyShard};
-use super::ledger::LatencyWindow;
+use super::counters::{Counters, LatencyShard};
+use super::latency_windows::LatencyWindow;
 use super::sent::SentCounts;
 use super::statements::StatementTimes;
 use crate::output::Figures;

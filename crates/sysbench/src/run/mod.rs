@@ -1,11 +1,11 @@
 //! Threads, clients, events, time.
 
-mod board;
 mod control;
 mod count;
-mod host;
-mod ledger;
+mod counters;
+mod latency_windows;
 mod load;
+mod lua_thread;
 mod pace;
 mod reports;
 mod sent;
@@ -16,12 +16,12 @@ mod ticks;
 mod usage;
 mod worker;
 
-pub(crate) use board::{Answered, ClientCounters, Counter, Counters, LatencyShard, SlotCounts};
 pub(crate) use control::{Control, NextEvent, StopReason, UNCLAIMED};
 pub(crate) use count::Count;
-pub(crate) use host::{LuaThread, ProcedureFailure};
-pub(crate) use ledger::{fairness, log_histogram, percentiles, statement_latencies};
+pub(crate) use counters::{Answered, ClientCounters, Counter, Counters, LatencyShard, SlotCounts};
+pub(crate) use latency_windows::{fairness, log_histogram, percentiles, statement_latencies};
 pub(crate) use load::{EventsEnding, LARGE_STACK_BYTES, LoadRun, stack_bytes};
+pub(crate) use lua_thread::{LuaThread, ProcedureFailure};
 pub(crate) use pace::RatePace;
 pub(crate) use reports::call_function;
 pub(crate) use sent::{ShapeFinder, ShapeNumber};

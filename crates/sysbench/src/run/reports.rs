@@ -5,7 +5,7 @@ use std::path::Path;
 use mlua::{Function, Table};
 
 use super::count::Count;
-use super::ledger::{fairness, log_histogram, percentiles, statement_latencies};
+use super::latency_windows::{fairness, log_histogram, percentiles, statement_latencies};
 use super::load::{EventsEnding, FAILED, GOOD, INTERRUPTED, LoadRun, UNFINISHED};
 use super::{LuaThread, ProcedureFailure};
 use crate::lua::lua_error_text;

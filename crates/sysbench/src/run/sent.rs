@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use truetps_driver::Dialect;
 use truetps_record::{SentShape, SentStatements};
 
-use super::board::Counter;
+use super::counters::Counter;
 use super::shape_text::put_shape;
 
 /// Shapes that are told apart in a run; statements of further ones are counted together.

@@ -9,8 +9,8 @@ use crate::options::{RandType, RunSettings};
 use crate::output::MessageLog;
 use crate::rand::{self, RandomDistributions, Unique};
 
-use super::board::Counters;
 use super::control::Control;
+use super::counters::Counters;
 use super::usage::Usage;
 
 /// One command at work: `run`, or any other one.

@@ -52,7 +52,7 @@ impl Usage {
     }
 
     /// Adds what the calling thread has used, if something new has begun. Costs next to nothing if not.
-    pub(crate) fn look(&self) {
+    pub(crate) fn add_if_asked(&self) {
         let round = self.round.load(Ordering::Relaxed);
         METER.with_borrow_mut(|meter| {
             if let Some(meter) = meter.as_mut().filter(|meter| meter.round != round) {
@@ -104,18 +104,18 @@ mod tests {
         let usage = Usage::new(2);
         usage.enter(1);
         work();
-        usage.look();
+        usage.add_if_asked();
         usage.next_round();
-        usage.look();
+        usage.add_if_asked();
         assert_eq!(usage.read(), [(0, 0); 2]);
         work();
-        usage.look();
+        usage.add_if_asked();
         assert_eq!(usage.read(), [(0, 0); 2], "the same part still runs");
         usage.leave();
         let used = usage.read();
         assert!(used[0] == (0, 0) && used[1].0 > 0, "{used:?}");
         // Whoever is no worker is not counted.
-        usage.look();
+        usage.add_if_asked();
         usage.leave();
         assert_eq!(usage.read(), used);
     }

@@ -117,7 +117,7 @@ fn live(crew: &WorkerContext, host: &mut LuaThread, tell: &dyn Fn(WorkerEvent), 
             knows_the_end = true;
             host.end_waits();
         }
-        crew.run.usage.look();
+        crew.run.usage.add_if_asked();
         for (tid, failure) in host.take_failures() {
             control.end();
             tell(WorkerEvent::Failed(Some(tid), failure));

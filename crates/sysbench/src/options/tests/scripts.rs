@@ -60,7 +60,10 @@ fn a_script_may_take_our_names() {
     assert_eq!((options.bytes("report-format"), options.bytes("workers")), (Some(&b"yaml"[..]), Some(&b"many"[..])));
     let ours = &options.settings().ours;
     assert_eq!((ours.format, ours.workers, ours.runs.as_deref()), (SysbenchFormat::Text, None, None));
-    assert_eq!(options.taken().map(|spec| text(&spec.name)).collect::<Vec<_>>(), ["workers", "report-format"]);
+    assert_eq!(
+        options.redeclared_options().map(|spec| text(&spec.name)).collect::<Vec<_>>(),
+        ["workers", "report-format"]
+    );
     assert!(options.export().any(|(name, _)| name == b"report_format"));
 }
 

@@ -20,8 +20,8 @@ use crate::coupling::{self, ShownVariables, Started};
 use crate::error::LabError;
 use crate::event::{ExperimentEvent, Listener};
 use crate::experiment::ExperimentRequest;
-use crate::ground::ServerProgram;
 use crate::private_setting;
+use crate::server_provider::ServerProgram;
 use crate::setting::{Changeable, SettingError};
 use crate::tables::{SCHEMA, Tables, wait_for_quiet};
 

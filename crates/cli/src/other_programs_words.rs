@@ -145,7 +145,7 @@ mod tests {
     use super::*;
     use crate::args::Cli;
 
-    fn told(line: &str) -> String {
+    fn explained(line: &str) -> String {
         let words: Vec<_> = line.split(' ').collect();
         let error = Cli::try_parse_from(["truetps"].iter().chain(&words)).expect_err(line);
         match explain(error, words.first().copied()) {
@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn words_of_other_programs_have_ours_as_a_tip() {
         let check = |line: &str, tip: &str, not: &str| {
-            let told = told(line);
+            let told = explained(line);
             assert!(told.contains(&format!("tip: {tip}")) && !told.contains(not), "{line}: {told}");
         };
         check("run insert --duration 5", "--measure TIME", "--rate");
@@ -175,17 +175,19 @@ mod tests {
     #[test]
     fn unlike_words_have_no_tip() {
         for line in ["completions", "run insert --foobar", "sweep --zzz"] {
-            assert!(!told(line).contains("tip:"), "{}", told(line));
+            assert!(!explained(line).contains("tip:"), "{}", explained(line));
         }
     }
 
     #[test]
     fn a_number_that_is_none_is_told_with_its_flag() {
-        let list = told("run insert -c 1,8,50");
+        let list = explained("run insert -c 1,8,50");
         assert!(list.contains("invalid value '1,8,50' for '--connections <N>': not a whole number"), "{list}");
         assert!(list.contains("hint: a trial has one number of connections; `truetps sweep`"), "{list}");
-        assert!(told("run insert --tables abc").contains("'--tables <N>': not a whole number, such as 8"));
-        assert!(told("run insert --reconnect soon").contains("'--reconnect <SECONDS>': not a number, such as 0.5"));
+        assert!(explained("run insert --tables abc").contains("'--tables <N>': not a whole number, such as 8"));
+        assert!(
+            explained("run insert --reconnect soon").contains("'--reconnect <SECONDS>': not a number, such as 0.5")
+        );
     }
 
     /// A tip that names a flag which is not there would be worse than none.

@@ -5,7 +5,7 @@ use truetps_record::Plan;
 
 use super::access::control;
 use super::grants;
-use super::hold::CLIENT_TIMEOUT;
+use super::settings_lease::CLIENT_TIMEOUT;
 use crate::error::LabError;
 
 /// Sessions that stay free, beside those that are kept for administrators: for what others open meanwhile.

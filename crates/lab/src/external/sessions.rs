@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use truetps_driver::{Client, ConnectionIds, Dialect, DriverError};
 
-use super::hold::CLIENT_TIMEOUT;
+use super::settings_lease::CLIENT_TIMEOUT;
 use crate::ending::ServerSession;
 
 /// A session whose client has closed it leaves by itself within this time.

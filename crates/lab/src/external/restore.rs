@@ -7,13 +7,13 @@ use truetps_driver::{Client, ConnectionIds, Dialect, Target};
 use super::access;
 use super::error::ForeignError;
 use super::globals;
-use super::hold::{CLIENT_TIMEOUT, finish, take_lock};
 use super::identity::Identity;
 use super::journal::Journal;
 use super::journal_file::OpenJournal;
-use super::put_back::{Restored, put_back};
+use super::restoring::{Restored, put_back};
 use super::schema::{Schema, refuse_system_schema};
 use super::sessions::left_text;
+use super::settings_lease::{CLIENT_TIMEOUT, finish, take_lock};
 use crate::error::LabError;
 
 /// How it is known that a server is the one of the journal.

@@ -7,13 +7,13 @@ use truetps_record::{Configuration, Plan};
 
 use super::access::CONTROL_SETUP;
 use super::globals::{self, Scope, Scopes};
-use super::hold::{CLIENT_TIMEOUT, TAKE_LOCK};
 use super::session_settings::setup_sql;
+use super::settings_lease::{CLIENT_TIMEOUT, TAKE_LOCK};
 use super::survey::{Survey, survey};
 use crate::error::LabError;
 use crate::event::Listener;
-use crate::ground::ExternalServer;
 use crate::schedule::schedule;
+use crate::server_provider::ExternalServer;
 use crate::setting::set_sql;
 
 /// What the rehearsal itself sends, by kind.
@@ -43,17 +43,17 @@ const PROBE_POSTGRES: &str = "SELECT from pg_stat_wal, pg_stat_database, pg_stat
 const SHOWN_MAX: usize = 400;
 
 /// Checks what can be checked by reading, and returns what a run would send, in its order, as lines.
-pub fn rehearse(plan: &Plan, foreign: &ExternalServer, listener: &mut dyn Listener) -> Result<Vec<String>, LabError> {
-    let target = &foreign.target;
+pub fn rehearse(plan: &Plan, external: &ExternalServer, listener: &mut dyn Listener) -> Result<Vec<String>, LabError> {
+    let target = &external.target;
     let workload = truetps_workload::build(&plan.largest_workload(), target.dialect, plan.design.seed)?;
     let mut client = Client::connect(target, CLIENT_TIMEOUT).map_err(LabError::GuestLogin)?;
-    let found = survey(&mut client, plan, foreign, &*workload, "", listener)?;
+    let found = survey(&mut client, plan, external, &*workload, "", listener)?;
     let reads = if target.dialect == Dialect::Mysql { READS_MYSQL } else { READS_POSTGRES };
     let mut lines = vec!["Sent now, which changes nothing:".to_owned()];
     lines.extend(reads.iter().map(|line| format!("  {line}")));
     lines.push(format!(
         "A run would ask the same, write a journal to {}, and send beside questions:",
-        foreign.journals.display()
+        external.journals.display()
     ));
     let mut sent = beginning(&mut client, plan, &found)?;
     let tables = found.schema.tables_of(&*workload);

@@ -126,7 +126,7 @@ impl Journal {
     }
 
     /// What may be left in the server.
-    pub fn told(&self) -> String {
+    pub fn contents_text(&self) -> String {
         let names: Vec<_> = self.settings.iter().map(|entry| entry.name.as_str()).collect();
         let what = if self.schema.is_theirs { "tables in the schema" } else { "the schema" };
         let schema = format!("{what} `{}`", self.schema.name);

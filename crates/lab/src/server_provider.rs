@@ -9,8 +9,8 @@ use truetps_sandbox::{Home, RunningServer, ServerBinary};
 
 use crate::error::LabError;
 use crate::event::Listener;
-use crate::foreign::{ExternalSession, LogReader};
-use crate::stand::PrivateServers;
+use crate::external::{ExternalSession, LogReader};
+use crate::private_servers::PrivateServers;
 
 /// A server's program, and the name that the user has given it.
 #[derive(Debug, Clone)]

@@ -12,7 +12,7 @@ use super::identity::Identity;
 use super::journal::{Journal, JournalEntry, LeftSchema};
 use super::journal_file::OpenJournal;
 use super::mark::TABLE;
-use super::put_back::{Restored, put_back};
+use super::restoring::{Restored, put_back};
 use super::schema::Made;
 use super::sessions::{OwnSessions, end_one, left_text};
 use crate::error::LabError;

@@ -230,7 +230,7 @@ fn refuse_unfinished_of(folder: &Path, ours: &Journal, sets: bool) -> Result<(),
             return Err(ForeignError::InUse { path });
         }
         // The lock is free: nobody lives who could put it back.
-        return Err(ForeignError::Unfinished { what: other.told(), path });
+        return Err(ForeignError::Unfinished { what: other.contents_text(), path });
     }
     Ok(())
 }
@@ -434,8 +434,8 @@ fn slug(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::foreign::identity::Identity;
-    use crate::foreign::journal::{JournalEntry, LeftSchema};
+    use crate::external::identity::Identity;
+    use crate::external::journal::{JournalEntry, LeftSchema};
 
     #[test]
     fn no_lock_and_no_session_is_written_through_a_link() {

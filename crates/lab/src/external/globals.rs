@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use truetps_driver::{Client, DriverError};
-use truetps_knowledge::{Changeability, Version, inert_reason, irreversible_reason, known};
+use truetps_knowledge::{Changeability, Version, find_setting, inert_reason, irreversible_reason};
 use truetps_record::{Configuration, Plan, ServerFacts, SettingValue, same_setting};
 
 use super::error::ForeignError;
@@ -116,7 +116,7 @@ pub(crate) fn check_name(name: &str) -> Result<(), ForeignError> {
 /// nobody says that it can be put back.
 pub(crate) fn check_known(name: &str, server: &ServerFacts) -> Result<(), ForeignError> {
     let change = Version::parse(&server.version)
-        .and_then(|version| known(&name.to_lowercase())?.span(server.flavour, &version).map(|span| span.change));
+        .and_then(|version| find_setting(&name.to_lowercase())?.span(server.flavour, &version).map(|span| span.change));
     let reason = match change {
         Some(Changeability::Dynamic | Changeability::Reload) => return Ok(()),
         None => return Err(ForeignError::NotKnown { name: name.to_owned() }),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use truetps_driver::{Client, Dialect, DriverError, Endpoint};
-use truetps_knowledge::{Loss, Setting, Version, judge, known};
+use truetps_knowledge::{Loss, Setting, Version, find_setting, judge};
 use truetps_record::{GuestFacts, Plan, ServerFacts, same_setting, setting_number};
 use truetps_workload::Workload;
 
@@ -16,7 +16,7 @@ use super::schema::Schema;
 use super::{access, replication, room, session_settings};
 use crate::error::LabError;
 use crate::event::{ExperimentEvent, Listener};
-use crate::ground::ExternalServer;
+use crate::server_provider::ExternalServer;
 
 /// What was found out about the server.
 pub(crate) struct Survey {
@@ -40,12 +40,12 @@ impl Survey {
 pub(crate) fn survey(
     client: &mut Client,
     plan: &Plan,
-    foreign: &ExternalServer,
+    external: &ExternalServer,
     workload: &dyn Workload,
     tool_version: &str,
     listener: &mut dyn Listener,
 ) -> Result<Survey, LabError> {
-    let ExternalServer { target, schema, schema_is_theirs, journals } = foreign;
+    let ExternalServer { target, schema, schema_is_theirs, journals } = external;
     let facts = facts(client)?;
     if plan.server.flavour.is_some_and(|wanted| wanted != facts.flavour) {
         return Err(LabError::OtherFlavour { wanted: plan.server.flavour, found: facts.flavour });
@@ -62,7 +62,7 @@ pub(crate) fn survey(
     refuse_unfinished(journals, &new(&named, identity.clone()), sets)?;
     // Before rights to it are asked for: nobody should give those for a schema that is refused.
     if !schema_is_theirs {
-        check_schema(client, &mut named, foreign, workload)?;
+        check_schema(client, &mut named, external, workload)?;
     }
     let global: Vec<_> = scopes.global_names().collect();
     let mut warnings = access::look_around(client, target, schema, *schema_is_theirs, workload, &global)?;
@@ -70,7 +70,7 @@ pub(crate) fn survey(
     warnings.extend(replication::warnings(&replication, client.dialect()));
     room::check(client, target, plan)?;
     if *schema_is_theirs {
-        check_schema(client, &mut named, foreign, workload)?;
+        check_schema(client, &mut named, external, workload)?;
     }
     warnings.extend(durability(client, plan, &facts, &scopes)?);
     for text in &warnings {
@@ -86,12 +86,12 @@ pub(crate) fn survey(
 fn check_schema(
     client: &mut Client,
     named: &mut Schema,
-    foreign: &ExternalServer,
+    external: &ExternalServer,
     workload: &dyn Workload,
 ) -> Result<(), LabError> {
     let Err(error) = named.check(client, workload) else { return Ok(()) };
     let is_there = matches!(error, LabError::SchemaExists { .. } | LabError::Foreign(ForeignError::TableExists { .. }));
-    let path = if is_there { named.journal_of(client, &foreign.journals) } else { None };
+    let path = if is_there { named.journal_of(client, &external.journals) } else { None };
     let schema = named.name().to_owned();
     Err(path.map_or(error, |path| ForeignError::LeftByMoved { schema, path }.into()))
 }
@@ -172,7 +172,7 @@ fn durability(
 /// Numbers and switches have a meaning for the server at least; of words only those that are known.
 fn is_plausible(name: &str, value: &str) -> bool {
     let is_word = setting_number(value).is_none() && !is_switch(value);
-    let values = known(&name.to_lowercase()).map(Setting::known_values).unwrap_or_default();
+    let values = find_setting(&name.to_lowercase()).map(Setting::known_values).unwrap_or_default();
     !is_word || values.is_empty() || values.iter().any(|one| same_setting(one, value))
 }
 

@@ -10,18 +10,18 @@ use truetps_workload::Workload;
 
 use super::access;
 use super::globals::Scopes;
-use super::hold::{CLIENT_TIMEOUT, SettingsLease};
 use super::journal_file::OpenJournal;
 use super::log_volume::{Filling, LogReader};
-use super::put_back::Restored;
+use super::restoring::Restored;
 use super::schema::Schema;
 use super::session_settings;
+use super::settings_lease::{CLIENT_TIMEOUT, SettingsLease};
 use super::survey::survey;
 use crate::error::LabError;
 use crate::event::{ExperimentEvent, Listener};
 use crate::experiment::ExperimentRequest;
-use crate::ground::{ExternalServer, TrialServer};
 use crate::schedule::schedule;
+use crate::server_provider::{ExternalServer, TrialServer};
 use crate::tables::Tables;
 
 /// A server that is being restarted is back within this time, or is not waited for: InnoDB may have much to recover, and
@@ -65,17 +65,17 @@ impl<'a> ExternalSession<'a> {
     /// levels of settings.
     pub(crate) fn enter(
         request: &ExperimentRequest<'a>,
-        foreign: &ExternalServer,
+        external: &ExternalServer,
         workload: &dyn Workload,
         listener: &mut dyn Listener,
     ) -> Result<(Self, ServerFacts), LabError> {
-        let (plan, target) = (request.plan, &foreign.target);
+        let (plan, target) = (request.plan, &external.target);
         let ids = ConnectionIds::default();
         let control = Target { connections: Some(ids.clone()), ..access::control(target) };
         let mut client = Client::connect(&control, CLIENT_TIMEOUT).map_err(LabError::GuestLogin)?;
-        let found = survey(&mut client, plan, foreign, workload, request.tool_version, listener)?;
+        let found = survey(&mut client, plan, external, workload, request.tool_version, listener)?;
         let sets = found.sets();
-        let journal = OpenJournal::begin(&foreign.journals, found.journal, sets)?;
+        let journal = OpenJournal::begin(&external.journals, found.journal, sets)?;
         listener.event(&ExperimentEvent::Journal(journal.path()));
         let mut schema = found.schema;
         let sessions = schema.own_sessions(&ids);
@@ -231,7 +231,7 @@ impl<'a> ExternalSession<'a> {
     /// Why the trial that has just ended is no evidence. A server that cannot be asked whether it has stayed the same gives
     /// none either.
     pub(crate) fn trouble(&mut self, configuration: &Configuration, listener: &mut dyn Listener) -> Option<String> {
-        let told = match self.look(configuration, listener) {
+        let told = match self.check_server(configuration, listener) {
             Ok(told) => told?,
             Err(error) => format!("whether the server has stayed the same cannot be asked: {error}"),
         };
@@ -239,7 +239,11 @@ impl<'a> ExternalSession<'a> {
         Some(told)
     }
 
-    fn look(&mut self, configuration: &Configuration, listener: &mut dyn Listener) -> Result<Option<String>, LabError> {
+    fn check_server(
+        &mut self,
+        configuration: &Configuration,
+        listener: &mut dyn Listener,
+    ) -> Result<Option<String>, LabError> {
         let Self { client, hold: Some(hold), plan, .. } = self else { return Ok(None) };
         let asked = match client {
             Some(client) => look_with(hold, client, plan, configuration),

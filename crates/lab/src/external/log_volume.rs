@@ -47,7 +47,7 @@ impl LogReader {
     }
 
     /// What has been written since the last call.
-    pub(crate) fn take(&mut self, client: &mut Client) -> Result<LogVolume, DriverError> {
+    pub(crate) fn volume_since(&mut self, client: &mut Client) -> Result<LogVolume, DriverError> {
         let now = self.counters(client)?;
         let last = std::mem::replace(&mut self.last, now);
         Ok(now.since(&last))

@@ -8,7 +8,7 @@ use truetps_record::{Configuration, Plan, SettingValue, same_setting};
 
 use super::error::ForeignError;
 use super::globals::{self, Scope, Scopes};
-use super::hold::CLIENT_TIMEOUT;
+use super::settings_lease::CLIENT_TIMEOUT;
 use crate::error::LabError;
 use crate::setting::{SettingError, literal};
 

@@ -7,9 +7,9 @@ use truetps_workload::Workload;
 
 use super::error::ForeignError;
 use super::grants;
-use super::hold::{CLIENT_TIMEOUT, LOCK_IS_FREE};
 use super::identity::Identity;
 use super::schema::refuse_system_schema;
+use super::settings_lease::{CLIENT_TIMEOUT, LOCK_IS_FREE};
 
 /// How long others are watched.
 const WATCH: Duration = Duration::from_secs(1);

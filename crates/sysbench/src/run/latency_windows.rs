@@ -1,6 +1,6 @@
 //! Figures of stretches of time, from what the board has counted.
 
-use super::board::{Counters, LatencyShard, SlotCounts};
+use super::counters::{Counters, LatencyShard, SlotCounts};
 use super::statements::StatementTimes;
 use crate::output::{ClientFigures, Fairness, Figures, LogHistogram, Percentile, StatementLatency};
 
