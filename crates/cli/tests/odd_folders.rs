@@ -149,8 +149,8 @@ fn numbers_that_cannot_be_are_named() {
         copied.shown(code, &[expect]);
     };
     let (run, intervals) = ("trial-0001/run.json", "trial-0001/intervals.jsonl");
-    check(run, "\"tps\": ", "-5.0", 4, "trial-0001/run.json: measured.tps is -5: nothing that was measured can be");
-    check(run, "\"tps\": ", "1e308", 4, "trial-0001/run.json: measured.tps is 1e308: nothing that was measured can be");
+    check(run, "\"tps\": ", "-5.0", 4, "trial-0001/run.json: measured.tps is -5: no measurement has such a value");
+    check(run, "\"tps\": ", "1e308", 4, "trial-0001/run.json: measured.tps is 1e308: no measurement has such a value");
     check(run, "\"tps\": ", "NaN", 4, "trial-0001/run.json: expected value at line");
     check(run, "\"tps\": ", "1e999", 4, "trial-0001/run.json: number out of range");
     check(run, "\"tps\": ", "\"fast\"", 4, "trial-0001/run.json: invalid type: string \"fast\"");

@@ -178,6 +178,6 @@ mod tests {
     #[test]
     fn what_has_no_end_is_refused() {
         let error = side_of_path(Path::new("/dev/zero"), None).unwrap_err().to_string();
-        assert_eq!(error, format!("/dev/zero: there is more in it than {FILE_BYTES_MAX} bytes"));
+        assert_eq!(error, format!("/dev/zero: is larger than {FILE_BYTES_MAX} bytes"));
     }
 }

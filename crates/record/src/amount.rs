@@ -1,4 +1,5 @@
-//! Amounts as PostgreSQL writes them: it counts in a unit of the setting (16384 of `8kB`), files and plans have their own.
+//! Amounts as PostgreSQL writes them: the server counts in the setting's unit (16384 of `8kB`), while files and plans
+//! may use other units.
 
 const BYTES: [(&str, f64); 5] =
     [("B", 1.0), ("kB", 1024.0), ("MB", 1_048_576.0), ("GB", 1_073_741_824.0), ("TB", 1_099_511_627_776.0)];
@@ -12,14 +13,14 @@ fn split(text: &str) -> Option<(f64, &str)> {
     Some((text[..end].parse().ok()?, text[end..].trim()))
 }
 
-/// `8kB` → what it is of, and how much of that.
+/// `8kB` → whether it is a size, and the factor of the unit.
 fn factor(unit: &str) -> Option<(bool, f64)> {
     let (times, name) = if unit.starts_with(|c: char| c.is_ascii_digit()) { split(unit)? } else { (1.0, unit) };
     let of = |units: &[(&str, f64)]| units.iter().find(|(known, _)| *known == name).map(|(_, each)| times * each);
     of(&BYTES).map(|bytes| (true, bytes)).or_else(|| of(&MICROSECONDS).map(|time| (false, time)))
 }
 
-/// A number counted in the setting's own unit, in which one without a unit is: `1GB` is 131072 of `8kB`.
+/// A number in the setting's own unit, which also applies to a text without a unit: `1GB` is 131072 of `8kB`.
 pub fn amount_in(text: &str, unit: &str) -> Option<f64> {
     let (number, suffix) = split(text)?;
     if suffix.is_empty() {

@@ -1,4 +1,4 @@
-//! What a server is set to, and what it runs on, at one moment: a document that can be kept and compared.
+//! A server's settings, hardware and software at one moment: a document that can be kept and compared.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ use thiserror::Error;
 
 use crate::{HostFacts, SCHEMA_VERSION, ServerFacts};
 
-/// What a capture says of itself, so that another JSON file is not taken for one.
+/// Identifies the document, so that another JSON file is not mistaken for a capture.
 pub const CAPTURE_KIND: &str = "truetps-capture";
 
-/// One server. Fields that a newer truetps adds are passed over.
+/// One server. Fields added by a newer truetps are ignored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Capture {
     pub schema_version: u32,
@@ -20,18 +20,19 @@ pub struct Capture {
     pub captured_at: String,
     pub server: ServerFacts,
     pub variables: BTreeMap<String, CapturedVariable>,
-    /// Status variables that decide what settings mean: of the redo log, and of commits that wait for a replica.
+    /// Status variables that change what settings mean: those about the redo log, and about commits that wait for a
+    /// replica.
     #[serde(default)]
     pub status: BTreeMap<String, String>,
     #[serde(default)]
     pub plugins: Vec<CapturedPlugin>,
     #[serde(default)]
     pub schemas: Vec<SchemaShape>,
-    /// `None` where the server is on another host, or that is not known.
+    /// `None` if the server is on another host, or its host is unknown.
     #[serde(default)]
     pub host: Option<HostFacts>,
-    /// What a commit on this server survives, in one line, as the truetps judged it that captured. For people: whoever
-    /// compares judges the variables himself.
+    /// What a commit on this server survives, in one line, as judged by the truetps that captured it. For readers: a
+    /// comparison judges the variables itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub durability: Option<String>,
     /// What could not be read, and why.
@@ -42,7 +43,7 @@ pub struct Capture {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CapturedVariable {
     pub value: String,
-    /// The server's own word: COMPILED, CONFIG, `configuration file`, …
+    /// The source as the server names it: COMPILED, CONFIG, `configuration file`, …
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<String>,
     /// File that it was set in.
@@ -51,7 +52,7 @@ pub struct CapturedVariable {
     /// What the server calls the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<String>,
-    /// What PostgreSQL counts value and default in: `8kB`, `ms`.
+    /// The unit in which PostgreSQL reports value and default: `8kB`, `ms`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
 }
@@ -64,7 +65,7 @@ pub struct CapturedPlugin {
     pub version: Option<String>,
 }
 
-/// What tables there are: no name of one, and no data.
+/// A summary of the tables: no table names and no data.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SchemaShape {
     pub name: String,

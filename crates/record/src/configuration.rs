@@ -1,4 +1,4 @@
-//! Factors, levels and configurations: what one trial is set to.
+//! Factors, levels and configurations: the settings of one trial.
 
 use std::fmt;
 
@@ -10,15 +10,15 @@ use crate::{is_workload_factor, setting_number};
 /// A factor that is not a server setting: how many sessions drive the server at once.
 pub const CONNECTIONS: &str = "connections";
 
-/// Another one: transactions a second that an open loop starts, all clients together.
+/// A load factor: transactions a second that an open loop starts, all clients together.
 pub const RATE: &str = "rate";
 
-/// Whether a factor is one of the load, not a setting of the server.
+/// Whether a factor belongs to the load, and is not a setting of the server.
 pub fn is_load_factor(name: &str) -> bool {
     name == CONNECTIONS || name == RATE
 }
 
-/// A factor that is neither, nor one of the [workload](is_workload_factor): which of the servers with names is measured.
+/// A factor that is neither a load factor nor a [workload factor](is_workload_factor): which named server is measured.
 pub const SERVER: &str = "server";
 
 /// Doubles below this hold every whole number.
@@ -80,7 +80,7 @@ pub struct Configuration {
 }
 
 impl Configuration {
-    /// Transactions a second, where that is a factor.
+    /// Transactions a second, if the rate is a factor.
     pub fn rate(&self) -> Option<f64> {
         match self.levels.get(RATE)? {
             SettingValue::Int(rate) => Some(*rate as f64),
@@ -95,7 +95,7 @@ impl Configuration {
         level.expect("plans and records are checked where they are read")
     }
 
-    /// Name of the server, where that is a factor.
+    /// Name of the server, if the server is a factor.
     pub fn server(&self) -> Option<&str> {
         match self.levels.get(SERVER)? {
             SettingValue::Text(name) => Some(name),
@@ -108,7 +108,7 @@ impl Configuration {
         self.conditions().filter(|(name, _)| !is_workload_factor(name) && *name != SERVER)
     }
 
-    /// All levels but those of the load, in order: what tells curves apart.
+    /// All levels except the load's levels, in order. They distinguish one curve from another.
     pub fn conditions(&self) -> impl Iterator<Item = (&str, &SettingValue)> {
         self.levels.iter().filter(|(name, _)| !is_load_factor(name)).map(|(name, value)| (name.as_str(), value))
     }

@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Transactions of one stretch of time (an interval, or the whole measure phase).
+/// Transactions of one period (an interval, or the whole measure phase).
 ///
 /// Equations, asserted by [`Counts::assert_consistent`]:
 /// - `carried_in + started = ok + failed + in_flight`
 /// - `carried_in` of an interval = `in_flight` of the one before it
 ///
-/// *failed* counts transactions that ended with an error of the server or of the connection, `ignored` among them those
-/// whose error the plan forgives. A transaction that was retried and then went well is *ok*: its repeated attempts are in
-/// `retried` and in nothing else, as statements inside an unfinished transaction are in `statements` and in nothing else.
+/// *failed* counts transactions that ended with an error of the server or of the connection. `ignored` counts those of
+/// them whose error the plan ignores. A transaction that succeeded after a retry is *ok*: its repeated attempts are
+/// only in `retried`, as statements of an unfinished transaction are only in `statements`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// In flight when the stretch began.
@@ -24,14 +24,14 @@ pub struct Counts {
     pub in_flight: u64,
     /// Statements answered, with or without an error.
     pub statements: u64,
-    /// Attempts that ended with an error and were made again.
+    /// Attempts that ended with an error and were retried.
     #[serde(default)]
     pub retried: u64,
     /// Failed transactions whose error the plan ignores.
     #[serde(default)]
     pub ignored: u64,
-    /// Rows that the transactions which ended well have changed, as the server counts them.
-    /// Not written where there are none: the scripts' runs do not count them.
+    /// Rows changed by the transactions that succeeded, as the server counts them. Omitted if 0: runs of scripts do not
+    /// count them.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub rows_changed: u64,
 }
@@ -65,7 +65,7 @@ impl Counts {
         self.rows_changed += other.rows_changed;
     }
 
-    /// Panics where the equations do not hold: that is a bug in the engine, never the user's.
+    /// Panics if an equation does not hold: that is a bug in the engine, not the user's error.
     pub fn assert_consistent(&self) {
         assert_eq!(
             self.carried_in + self.started,
@@ -85,7 +85,7 @@ pub struct ErrorCount {
     pub code: u16,
     /// Transactions that failed with it.
     pub count: u64,
-    /// Attempts that ended with it and were made again.
+    /// Attempts that ended with it and were retried.
     #[serde(default)]
     pub retried: u64,
     pub first_message: String,
@@ -106,7 +106,7 @@ impl ErrorTally {
         self.entry(class, code, message).count += 1;
     }
 
-    /// An attempt failed and is made again.
+    /// An attempt failed and is retried.
     pub fn add_retried(&mut self, class: &str, code: u16, message: &str) {
         self.entry(class, code, message).retried += 1;
     }

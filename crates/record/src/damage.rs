@@ -1,5 +1,5 @@
-//! What the files of a trial have lost since they were written: cut off, emptied, deleted. A line that cannot be understood is an
-//! error where it is read.
+//! Data that the files of a trial have lost since they were written: truncated, emptied, deleted. A malformed line is
+//! an error where it is read.
 
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
@@ -11,10 +11,11 @@ use crate::{ExperimentFolder, FolderError, Interval, LatencyLog, Phase, ProbeSer
 
 /// Lengths are sums of floating-point numbers.
 const ROUNDED_MS: f64 = 1.0;
-/// Server and host are read when the measure phase ends. A machine without a free core reads them later, or misses one.
+/// Server and host are read when the measure phase ends. A machine without a free core reads them later, or misses one
+/// reading.
 const LATE_MS: f64 = 500.0;
 
-/// What could be read of a trial's series; `None`: it could not, which is told elsewhere.
+/// What could be read of a trial's series. `None`: unreadable, which is reported elsewhere.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct KeptSeries<'a> {
     pub intervals: Option<&'a [Interval]>,
@@ -25,8 +26,8 @@ pub struct KeptSeries<'a> {
 }
 
 impl ExperimentFolder {
-    /// What is missing of the series of a trial, file by file. One that was killed has what it had written until then, and of an
-    /// older version nothing is missing that it did not know: neither is damage.
+    /// What is missing in the series of a trial, file by file. Two cases are not damage: a killed trial has only what
+    /// it wrote before, and a trial of an older version lacks what that version did not record.
     pub fn damage(&self, trial: &Trial, kept: &KeptSeries<'_>) -> Vec<FolderError> {
         let folder = self.path().join(&trial.name);
         let found = [
@@ -100,7 +101,7 @@ fn of_latency(trial: &Trial, log: Option<&LatencyLog>, intervals: &[Interval]) -
     (kept < all).then(|| format!("has {kept} of {all} intervals: the rest is missing"))
 }
 
-/// Whether the last line of a file has its end. What cannot be read is told elsewhere.
+/// Whether the last line of a file is complete. Read errors are reported elsewhere.
 fn ends_whole(path: &Path) -> bool {
     let last = || {
         let mut file = open_regular(path)?;
@@ -230,7 +231,7 @@ mod tests {
         let text = fs::read_to_string(edited.path(PROBE)).unwrap().replace("900.0", "1e300");
         fs::write(edited.path(PROBE), text).unwrap();
         edited.check(&["probe.jsonl: line 11 cannot be understood"]);
-        // A drain that was cut off takes nothing measured with it, and is told all the same.
+        // A drain that was cut off loses no measured data, but is reported all the same.
         let drained = kept();
         let text = fs::read_to_string(drained.path(INTERVALS)).unwrap() + "{\"phase\":\"drain\"";
         fs::write(drained.path(INTERVALS), text).unwrap();

@@ -1,4 +1,4 @@
-//! Which keys are chosen how often: the part of a plan that decides how hot the hot rows are.
+//! How often each key is chosen: the part of a plan that decides how hot the hot rows are.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -107,7 +107,7 @@ enum WrittenDistribution {
     Table(DistributionTable),
 }
 
-/// One type for all kinds, so that each wrong key can be answered with what its kind has.
+/// One type for all kinds, so that the error for an unknown key can list the keys of its kind.
 #[derive(Serialize, Deserialize)]
 struct DistributionTable {
     kind: String,
@@ -133,7 +133,7 @@ impl DistributionTable {
         if fine { Ok(number) } else { Err(format!("`{name}`: {number} is not above 0 and at most {most}")) }
     }
 
-    /// Between 0 and 1, and neither of them: a hot set of no keys or of all keys is none.
+    /// Between 0 and 1, exclusive: a hot set of no keys or of all keys is no hot set.
     fn share(&self, name: &str, default: f64) -> Result<f64, String> {
         let share = self.number(name, default, 1.0)?;
         if share < 1.0 { Ok(share) } else { Err(format!("`{name}`: a share of all must be below 1")) }

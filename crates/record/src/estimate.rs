@@ -1,4 +1,4 @@
-//! A number that says how sure it is.
+//! A number with its uncertainty.
 
 use serde::{Deserialize, Serialize};
 

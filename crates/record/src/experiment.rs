@@ -13,7 +13,7 @@ pub enum TrialRole {
     /// The same configuration as one of the cells, a second time in the same block: the difference between the two is
     /// noise by construction. It is never counted as a replicate of the cell.
     AaTwin,
-    /// Run to find out what to ask for: how fast a closed loop is, before rates are tried. No evidence.
+    /// Run before rates are tried, to measure how fast a closed loop is. Not evidence.
     Pilot,
 }
 
@@ -27,18 +27,18 @@ pub struct ScheduledTrial {
     pub configuration: Configuration,
 }
 
-/// A variable that a server derives from a factor's level when it starts, though nobody asked for it: trials of that
-/// level have it too.
+/// A variable that a server derives from a factor's level when it starts, without being asked. Trials of that level
+/// have it too.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Coupling {
-    /// Where the server is a factor: which one does so.
+    /// Which server derives it, if the server is a factor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
     pub factor: String,
     pub level: SettingValue,
     pub name: String,
     pub value: String,
-    /// What the variable is without any level of the factor.
+    /// The variable's value without any level of the factor.
     pub otherwise: String,
 }
 
@@ -66,25 +66,25 @@ pub struct Experiment {
     #[serde(default)]
     pub workers: u32,
     pub host: HostFacts,
-    /// `None`: a script's run that has connected to none.
+    /// `None`: a script's run that never connected.
     pub server: Option<ServerFacts>,
-    /// All of them, where the server is a factor; `server` is the first.
+    /// All servers, if the server is a factor; `server` is the first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub servers: Vec<ServerFacts>,
-    /// What the factors' levels bring along.
+    /// Variables that follow from the factors' levels.
     #[serde(default)]
     pub couplings: Vec<Coupling>,
     /// Where the servers' data lived.
     pub sandbox_dir: String,
     /// Planned before the first trial starts. A search for the highest rate plans as it goes.
     pub schedule: Vec<ScheduledTrial>,
-    /// Blocks that were added after trials had been measured, and their results may have been read.
+    /// Blocks that were added after trials had been measured, when their results may already have been read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub extensions: Vec<Extension>,
-    /// Whether the trials of each block are in random order: not where a personality keeps another program's order.
+    /// Whether the trials of each block are in random order. `false` if a personality keeps the order of its original.
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     pub random_order: bool,
-    /// Set where the experiment searches the highest rate that keeps to these.
+    /// Set if the experiment searches the highest rate that meets these objectives.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slo: Option<Slo>,
     /// `None`: private servers, or a record of an older version.

@@ -94,7 +94,7 @@ impl FolderError {
             Self::Newer { .. } => "use the truetps that has written it, or a newer one",
             Self::NoRunFolder { path } if path.join(LATEST).exists() => {
                 return Some(format!(
-                    "it has run folders in it: name one of them, such as {}",
+                    "contains run folders: name one of them, such as {}",
                     path.join(LATEST).display()
                 ));
             }
@@ -294,7 +294,7 @@ impl ExperimentFolder {
         Ok(options.and_then(|options| serde_json::from_value(options).ok()))
     }
 
-    /// What server and host did during a trial; `None` where nobody watched.
+    /// What server and host did during a trial; `None` if the probe was off.
     pub fn probe(&self, trial: &str) -> Result<Option<ProbeSeries>, FolderError> {
         let path = self.path.join(trial).join(PROBE);
         let Some(bytes) = read_if_there(&path, LINES_MAX)? else { return Ok(None) };
@@ -464,7 +464,7 @@ mod tests {
     use super::*;
     use crate::{Counts, LatencyFigures, Phase, new_histogram};
 
-    /// Whoever may write into a folder of runs may put a link or a pipe where truetps makes a file.
+    /// A user with write access to the runs folder may place a link or a pipe where truetps creates a file.
     #[test]
     fn locks_and_probes_of_a_folder_touch_no_file_behind_a_link() {
         use std::os::unix::fs::symlink;
@@ -491,7 +491,7 @@ mod tests {
         assert_eq!(fs::read(&precious).unwrap(), b"whole");
         fs::remove_file(&lock).unwrap();
         rustix::fs::mknodat(rustix::fs::CWD, &lock, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0).unwrap();
-        assert!(folder.lock().is_err(), "opening a pipe that nobody reads does not wait");
+        assert!(folder.lock().is_err(), "opening a pipe without a reader does not wait");
     }
 
     #[test]

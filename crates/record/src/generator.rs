@@ -1,4 +1,4 @@
-//! Generators: how the values of a `custom` workload come about, as a plan says it.
+//! Generators: how a plan describes the values of a `custom` workload.
 
 use serde::{Deserialize, Serialize};
 
@@ -110,7 +110,7 @@ pub struct TimeRange {
 const DATETIMES: (&str, &str) = ("2000-01-01 00:00:00", "2029-12-31 23:59:59");
 
 impl TimeRange {
-    /// What `datetime` draws from where nothing is said.
+    /// The default range of `datetime`.
     pub fn datetimes() -> Self {
         let second = |text| parse_time(text).expect("a constant that a test has read");
         let (min, max) = DATETIMES;
@@ -127,7 +127,7 @@ pub enum Scalar {
     Text(String),
 }
 
-/// What a plan may write, whatever the kind: each kind then takes the keys that it has, and names those that it has not.
+/// All keys that a plan may write, of any kind. Each kind then takes its own keys and reports the others.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WrittenGenerator {
@@ -172,7 +172,7 @@ struct WrittenGenerator {
     distribution: Option<KeyDistribution>,
 }
 
-/// Each kind of generator and the keys that it has beside `kind`, `name` and `null_share`.
+/// Each kind of generator and its keys besides `kind`, `name` and `null_share`.
 const KINDS: [(&str, &[&str]); 13] = [
     ("sequence", &["start", "step"]),
     ("int", &["min", "max", "distribution"]),
@@ -196,7 +196,7 @@ const STEP_MAX: i64 = 10_000;
 const PRECISION_MAX: u32 = 18;
 
 impl WrittenGenerator {
-    /// Keys that were written, beside those that every kind has.
+    /// Keys that were written, besides the ones that every kind has.
     fn keys(&self) -> Vec<&'static str> {
         let written = [
             ("start", self.start.is_some()),

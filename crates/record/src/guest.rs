@@ -1,4 +1,4 @@
-//! A server that truetps did not start: what it does with what is written to it.
+//! A server that truetps did not start: where its writes go.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,11 +8,11 @@ pub struct GuestFacts {
     /// Whether the server is known to run on the host of the load generator.
     pub is_on_this_host: bool,
     pub replication: Replication,
-    /// As the user read them.
+    /// As shown to the user.
     pub warnings: Vec<String>,
 }
 
-/// Who else gets what is written. `None`: the account may not see it.
+/// Who else receives the writes. `None`: the account may not see it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Replication {
     pub is_replica: Option<bool>,
@@ -30,11 +30,11 @@ pub struct Replication {
     pub archives: Option<bool>,
 }
 
-/// What keeps WAL until its consumer has read it.
+/// A replication slot: it keeps WAL until its consumer has read it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReplicationSlot {
     pub name: String,
-    /// Somebody reads it now.
+    /// A consumer is connected to it now.
     pub is_active: bool,
 }
 
@@ -49,7 +49,7 @@ pub struct LogVolume {
 }
 
 impl LogVolume {
-    /// What came since an earlier reading. A counter that has fallen began anew with the server.
+    /// The growth since an earlier reading. A counter that has fallen restarted with the server.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let between = |now: Option<u64>, then: Option<u64>| now?.checked_sub(then?);
@@ -69,7 +69,7 @@ impl LogVolume {
         }
     }
 
-    /// So many times as much.
+    /// Multiplies both.
     #[must_use]
     pub fn times(&self, factor: f64) -> Self {
         let scaled = |bytes: Option<u64>| bytes.map(|bytes| (bytes as f64 * factor) as u64);

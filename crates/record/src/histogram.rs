@@ -17,7 +17,7 @@ use crate::Phase;
 
 pub type Histogram = hdrhistogram::Histogram<u64>;
 
-/// Values closer together than this are one value: below 0.5 ms the resolution is 256 ns, above it three digits.
+/// Resolution: 256 ns below 0.5 ms, three digits above.
 const LOWEST_NS: u64 = 256;
 /// One hour: no single transaction of a bounded trial lasts longer.
 const HIGHEST_NS: u64 = 3_600_000_000_000;
@@ -28,7 +28,7 @@ pub fn new_histogram() -> Histogram {
     Histogram::new_with_bounds(LOWEST_NS, HIGHEST_NS, DIGITS).expect("constant bounds are valid")
 }
 
-/// The figures of a histogram that are shown and compared. Microseconds of response time; `None` where nothing was
+/// The figures of a histogram that are shown and compared. Microseconds of response time; `None` if nothing was
 /// counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct LatencyFigures {
@@ -110,8 +110,8 @@ impl<W: Write> LatencyLogWriter<W> {
             .map_err(|error| HistogramError::Write(error.to_string()))
     }
 
-    /// The library's log writer borrows its output for as long as it lives, so that it cannot be kept beside it: each
-    /// interval is written as a log of its own, and the header of all but the first is left out.
+    /// The library's log writer borrows its output for its whole life, so the two cannot be stored together. Each
+    /// interval is therefore written as a log of its own, without its header except for the first.
     fn encode(
         &mut self,
         phase: Phase,
@@ -135,8 +135,8 @@ impl<W: Write> LatencyLogWriter<W> {
     }
 }
 
-/// Reads the intervals of a `latency.hdr` as whole histograms (200 KB each): phase, start, histogram. A last line that was cut
-/// off by a kill is left out. [`LatencyLog`](crate::LatencyLog) reads many of them.
+/// Reads the intervals of a `latency.hdr` as whole histograms (200 KB each): phase, start, histogram. A last line that
+/// was cut off by a kill is ignored. To read many, use [`LatencyLog`](crate::LatencyLog).
 pub fn read_latency_log(text: &[u8]) -> Result<Vec<(Phase, Duration, Histogram)>, HistogramError> {
     let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
     let mut intervals = Vec::new();

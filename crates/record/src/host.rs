@@ -1,4 +1,4 @@
-//! Facts of the machine that decide what a number means.
+//! Facts of the machine that figures depend on.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ pub struct FlushProbe {
     pub us_max: f64,
 }
 
-/// What the host is. `None` and empty text mean "could not be read", never zero.
+/// Facts of the host. `None` and empty text mean "could not be read", never zero.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HostFacts {
     pub hostname: String,

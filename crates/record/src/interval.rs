@@ -27,14 +27,14 @@ pub struct Interval {
     pub tps: f64,
     #[serde(flatten)]
     pub response: LatencyFigures,
-    /// What an open loop adds.
+    /// Figures of an open loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open_loop: Option<OpenLoop>,
-    /// Transactions that ended well in each [`BUCKET_MS`] of this interval, from its start: where `ok` hides that all of
-    /// them came at once. The last bucket is as short as the interval leaves it. Empty in records of older versions.
+    /// Transactions that succeeded in each [`BUCKET_MS`] of this interval, from its start. It shows bursts that `ok`
+    /// hides. The last bucket is shorter if the interval ends in it. Empty in records of older versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub buckets: Vec<u32>,
-    /// Stretches of at least [`BUCKET_MS`] in which no transaction of any client ended well, and whose end is in this
+    /// Gaps of at least [`BUCKET_MS`] in which no transaction of any client succeeded, and whose end is in this
     /// interval; they may have begun in an earlier one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gaps: Vec<TransactionGap>,
@@ -43,7 +43,7 @@ pub struct Interval {
 /// Length of a bucket: the finest step of a series of throughput.
 pub const BUCKET_MS: f64 = 100.0;
 
-/// From one transaction that ended well to the next one.
+/// From one successful transaction to the next one.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct TransactionGap {
     /// On the same clock as [`Interval::start_ms`].

@@ -1,8 +1,8 @@
-//! Reading a `latency.hdr` fast: only the counts that are there.
+//! Reads a `latency.hdr` fast: only the counts that are not zero.
 //!
-//! A histogram has room for 25,000 counts (200 KB), of which an interval uses some hundreds. An hour of a trial has 3,600
-//! of them: this reader goes through them one after the other and makes none of the empty room. What it understands is
-//! what [`LatencyLogWriter`](crate::LatencyLogWriter) writes: HdrHistogram's interval log with V2 compressed histograms.
+//! A histogram has room for 25,000 counts (200 KB), of which an interval uses some hundreds. An hour of a trial has
+//! 3,600 histograms: this reader goes through them one by one and does not allocate the empty room. It reads what
+//! [`LatencyLogWriter`](crate::LatencyLogWriter) writes: HdrHistogram's interval log with V2 compressed histograms.
 
 use std::io::Read;
 
@@ -16,7 +16,7 @@ const COMPRESSED_COOKIE: u32 = 0x1c84_9314;
 const PLAIN_COOKIE: u32 = 0x1c84_9313;
 /// Length, offset, digits, lowest, highest, ratio: what comes between the cookie and the counts.
 const HEADER_BYTES: usize = 4 + 4 + 4 + 8 + 8 + 8;
-/// A histogram of these bounds takes up to 230 KB when it is unpacked. A file that somebody edited may claim any size.
+/// A histogram with these bounds takes up to 230 KB uncompressed. An edited file may claim any size.
 const UNPACKED_MAX: u64 = 512 << 10;
 const DIGITS_MAX: u32 = 5;
 
@@ -33,7 +33,7 @@ pub struct LatencyInterval {
     /// Since the first transaction of the trial.
     pub start_ms: f64,
     pub length_ms: f64,
-    /// Nanoseconds (the lowest that share a place in the histogram) and how many transactions took them, by rising time.
+    /// Pairs by rising time: nanoseconds (the lowest value of the histogram's slot), and the number of transactions.
     pub counts: Vec<(u64, u64)>,
 }
 
@@ -42,13 +42,13 @@ impl LatencyLog {
         Self { text }
     }
 
-    /// How many intervals there are, whether or not they can be understood.
+    /// Number of intervals, well-formed or not.
     pub(crate) fn lines(&self) -> usize {
         self.interval_lines().count()
     }
 
-    /// The intervals in the order in which they were written. A last line that was cut off by a kill is left out; any other
-    /// line that cannot be understood is an error with its number.
+    /// The intervals in the order in which they were written. A last line that was cut off by a kill is ignored; any
+    /// other malformed line is an error with its number.
     pub fn intervals(&self) -> impl Iterator<Item = Result<LatencyInterval, HistogramError>> + '_ {
         self.interval_lines().map(|(at, line)| {
             let problem = || HistogramError::Read(format!("line {} cannot be understood", at + 1));
@@ -105,9 +105,9 @@ fn unpack(packed: &[u8]) -> Option<Vec<(u64, u64)>> {
 /// Transactions of one interval: nothing that is counted comes near it, and the sum of 100,000 intervals fits 64 bits.
 const COUNT_MAX: u64 = 100_000_000_000_000;
 
-/// Which value a place in the list of counts stands for.
+/// Maps a slot in the list of counts to its value.
 struct CountIndex {
-    /// Bits below those that are told apart.
+    /// Lower bits, which the histogram does not distinguish.
     unit: u32,
     /// Places of each doubling, as a power of two.
     half: u32,
@@ -122,7 +122,7 @@ impl CountIndex {
         Some(Self { unit: lowest.ilog2(), half: steps.next_power_of_two().ilog2() - 1 })
     }
 
-    /// `None` where the place is beyond all values.
+    /// `None` if the slot is beyond all values.
     fn value(&self, place: u64) -> Option<u64> {
         let doubling = place >> self.half;
         let within = place & ((1 << self.half) - 1);
@@ -133,7 +133,7 @@ impl CountIndex {
         (shift.saturating_add(self.half) < u64::BITS - 1).then(|| step << shift)
     }
 
-    /// A number is a count for the next place, or, negative, how many places are empty.
+    /// A positive number is the count of the next slot; a negative one is a number of empty slots.
     fn counts(&self, mut numbers: Bytes<'_>) -> Option<Vec<(u64, u64)>> {
         let mut counts = Vec::new();
         let (mut place, mut total) = (0_u64, 0_u64);

@@ -73,19 +73,19 @@ pub enum DriveMode {
 }
 
 /// What happens when a statement fails, by error class: a word of the glossary, such as `deadlock` or `other(1114)`. A
-/// class that is nowhere in it makes its transaction *failed*, and too many of those make the trial invalid.
+/// class that is not listed makes its transaction *failed*, and too many failed transactions make the trial invalid.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ErrorPolicy {
     /// The whole transaction is rolled back and sent again.
     pub retry: Vec<String>,
-    /// The transaction has failed, and that is all right.
+    /// The transaction has failed, which is expected.
     pub ignore: Vec<String>,
     /// The run ends.
     pub fatal: Vec<String>,
     /// Attempts after the first, for each transaction.
     pub retries_max: u32,
-    /// A client whose connection broke tries to connect again for so long. 0: it is lost at once.
+    /// How long a client whose connection broke tries to reconnect. 0: it is lost at once.
     pub reconnect_s: f64,
 }
 

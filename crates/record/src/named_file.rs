@@ -1,16 +1,16 @@
-//! Files that a user has named, which may be anything that can be written to.
+//! Files that a user has named. They may be anything writable.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Writes a file as `>` of a shell does: a link is followed, a pipe or a device is written to, and a file that is there
-/// keeps its mode and its owner. Nothing that was there is replaced: only files of truetps's own are written with
+/// Writes a file as `>` of a shell does: it follows links, writes to pipes and devices, and keeps mode and owner of an
+/// existing file. It never replaces the file by another one: only truetps's own files are written with
 /// [`write_atomically`](crate::write_atomically).
 pub fn write_named(path: &Path, content: &[u8]) -> io::Result<()> {
     match File::create_new(path) {
         Ok(file) => write(file, content).inspect_err(|_| {
-            // Half a new file is of no use to anybody; the first error is the one to tell.
+            // A partial new file is useless; the first error is the one to report.
             let _ = fs::remove_file(path);
         }),
         // Also a link to a file that is yet to be made.
@@ -21,7 +21,7 @@ pub fn write_named(path: &Path, content: &[u8]) -> io::Result<()> {
 
 fn write(mut file: File, content: &[u8]) -> io::Result<()> {
     file.write_all(content)?;
-    // What is no file on a disk has nothing that could be flushed.
+    // Only a regular file can be flushed.
     if file.metadata()?.is_file() { file.sync_data() } else { Ok(()) }
 }
 

@@ -1,10 +1,10 @@
-//! What an open loop adds to the counts and the latencies.
+//! Counts and latencies that only an open loop has.
 
 use serde::{Deserialize, Serialize};
 
 use crate::Histogram;
 
-/// Scheduled starts of one stretch of time.
+/// Scheduled starts of one period.
 ///
 /// Equations, asserted by [`StartCounts::assert_consistent`], with `started` of [`crate::Counts`]:
 /// - `queued_in + scheduled = started + skipped + queued`
@@ -47,7 +47,7 @@ impl StartCounts {
     }
 }
 
-/// Microseconds. `None` where nothing was counted.
+/// Microseconds. `None` if nothing was counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct OpenLoop {
     #[serde(flatten)]
@@ -63,7 +63,7 @@ pub struct OpenLoop {
     pub lag_us_p50: Option<f64>,
     pub lag_us_p99: Option<f64>,
     pub lag_us_max: Option<f64>,
-    /// The generator's own share of the lag: of those starts for which a client was free at the scheduled time.
+    /// The generator's own share of the lag: only starts for which a client was free at the scheduled time.
     pub late_us_p50: Option<f64>,
     pub late_us_p99: Option<f64>,
     pub late_us_max: Option<f64>,

@@ -1,4 +1,4 @@
-//! The lines of an option file: what each of them is. Which files and which groups count is decided by who reads them.
+//! The lines of an option file. Which files and groups apply is decided by the caller.
 
 /// How a file is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,12 +25,12 @@ pub enum OptionLine {
 }
 
 impl OptionStyle {
-    /// That of a text: one with a group has groups, and one that includes with a `!` includes such files.
+    /// The style of a text: `Groups` if it has a group or a `!include` line.
     pub fn of(text: &str) -> Self {
         if text.lines().any(|line| without_mark(line).starts_with(['[', '!'])) { Self::Groups } else { Self::Plain }
     }
 
-    /// Each line that says something, with its number, in the order in which a server takes them.
+    /// Each line that is not empty or a comment, with its number, in the order in which a server reads them.
     pub fn lines(self, text: &str) -> impl Iterator<Item = (usize, OptionLine)> {
         let lines = text.lines().enumerate();
         lines.filter_map(move |(n, line)| {
@@ -41,7 +41,7 @@ impl OptionStyle {
     }
 }
 
-/// Some editors put a mark before the first line.
+/// Some editors write a byte order mark before the first line.
 fn without_mark(line: &str) -> &str {
     line.trim_start_matches('\u{feff}').trim()
 }

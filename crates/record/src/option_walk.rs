@@ -1,4 +1,4 @@
-//! Option files with the files that they include, in the order in which servers and programs read them.
+//! Option files and the files that they include, in the order in which servers and programs read them.
 
 use std::fs;
 use std::io;
@@ -10,34 +10,34 @@ use thiserror::Error;
 use crate::text_file::{TextError, read_text};
 use crate::{OptionLine, OptionStyle};
 
-/// Files that include each other go no deeper.
+/// Includes are followed no deeper.
 const DEPTH_MAX: u32 = 10;
-/// Files that include each other twice would be read a thousand times otherwise.
+/// Without this limit, files that include each other twice would be read a thousand times.
 const FILES_MAX: u32 = 1000;
-/// An option file of a person is a few kilobytes.
+/// A hand-written option file is a few kilobytes.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
-/// Who is meant to read the files.
+/// The program that would read the files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OptionReader {
-    /// A program of MySQL's, in this process's place: as it would do it here.
+    /// A MySQL program on this host, in this working directory.
     Program,
-    /// A server that may run elsewhere, and in a folder that nobody knows.
+    /// A server that may run elsewhere, in an unknown working directory.
     Server,
 }
 
-/// Takes what files say.
+/// Receives the contents of option files.
 pub trait OptionVisitor {
-    /// Whether settings of this group are for it.
+    /// Whether settings of this group apply.
     fn reads(&mut self, group: &str) -> bool;
 
-    /// A setting of such a group, or of a file without groups. `false`: it is none that anybody could read.
+    /// A setting of such a group, or of a file without groups. `false`: the setting is malformed.
     fn setting(&mut self, file: &Path, name: &str, value: Option<&str>) -> bool;
 
-    /// What was left out, and why.
+    /// What was ignored, and why.
     fn note(&mut self, note: String);
 
-    /// A file that is not read, as everybody may write to it.
+    /// A file that is not read because it is world-writable.
     fn open_to_all(&mut self, file: &Path) {
         self.note(format!("World-writable config file '{}' is ignored", file.display()));
     }
@@ -69,7 +69,7 @@ impl<'a, V: OptionVisitor> OptionWalk<'a, V> {
         self.open(path, 0)
     }
 
-    /// The same, where the text of the file has been read.
+    /// The same for a file whose text has been read.
     pub fn text(&mut self, path: &Path, text: &str) -> Result<(), OptionFileError> {
         self.lines(path, text, 0)
     }
@@ -77,7 +77,7 @@ impl<'a, V: OptionVisitor> OptionWalk<'a, V> {
     fn open(&mut self, path: &Path, depth: u32) -> Result<(), OptionFileError> {
         let failed = |source| OptionFileError::Read { path: path.to_owned(), source };
         let facts = fs::metadata(path).map_err(|error| failed(error.into()))?;
-        // A pipe is fine where the user has named it; one that a folder happens to have would be waited for.
+        // A pipe is fine if the user has named it; reading one that a folder happens to contain would block.
         if depth > 0 && !facts.is_file() {
             return Err(failed(io::Error::other("it is no file").into()));
         }
@@ -115,10 +115,11 @@ impl<'a, V: OptionVisitor> OptionWalk<'a, V> {
         Ok(())
     }
 
-    /// What cannot be read is told, and no reason to stop: the files of another host include what is there alone.
+    /// An unreadable file is reported and skipped: option files copied from another host include paths that exist only
+    /// there.
     fn include(&mut self, from: &Path, how: &str, named: &str, depth: u32) -> Result<(), OptionFileError> {
         if depth >= DEPTH_MAX {
-            self.visitor.note(format!("'{}' includes files too deeply", from.display()));
+            self.visitor.note(format!("'{}' nests includes too deeply", from.display()));
             return Ok(());
         }
         let mark = if self.style == OptionStyle::Groups { "!" } else { "" };
@@ -139,7 +140,7 @@ impl<'a, V: OptionVisitor> OptionWalk<'a, V> {
             self.files += 1;
             if self.files > FILES_MAX {
                 if self.files == FILES_MAX + 1 {
-                    self.visitor.note(format!("more than {FILES_MAX} files are included: the rest is left out"));
+                    self.visitor.note(format!("more than {FILES_MAX} files are included: the rest is ignored"));
                 }
                 return Ok(());
             }
@@ -151,8 +152,8 @@ impl<'a, V: OptionVisitor> OptionWalk<'a, V> {
         Ok(())
     }
 
-    /// PostgreSQL looks beside the file that includes. MySQL's programs and servers look in the folder that they were
-    /// started in: a server's is not known.
+    /// PostgreSQL resolves names relative to the including file. MySQL's programs and servers resolve them relative to
+    /// their working directory; a server's is unknown.
     fn place(&mut self, from: &Path, named: &Path) -> PathBuf {
         let is_beside = self.style == OptionStyle::Plain || self.reader == OptionReader::Server;
         if named.is_absolute() || !is_beside {
@@ -161,14 +162,14 @@ impl<'a, V: OptionVisitor> OptionWalk<'a, V> {
         if self.style == OptionStyle::Groups {
             let (named, from) = (named.display(), from.display());
             self.visitor.note(format!(
-                "'{named}' is looked for beside '{from}'; a server looks in the folder that it was started in"
+                "'{named}' is resolved relative to '{from}'; a server resolves it relative to its working directory"
             ));
         }
         from.parent().unwrap_or(Path::new("")).join(named)
     }
 }
 
-/// What is read of a folder: files that end so, in the order of their names. PostgreSQL passes hidden ones over.
+/// The files of a folder with this ending, in the order of their names. PostgreSQL ignores hidden ones.
 fn files_in(folder: &Path, ending: &str, with_hidden: bool) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -223,7 +224,7 @@ mod tests {
         let (result, server) = read(&path, OptionStyle::Groups, OptionReader::Server);
         assert!(result.is_ok());
         assert_eq!(server.settings, ["a", "b", "d"]);
-        assert!(server.notes[0].contains("is looked for beside"), "{:?}", server.notes);
+        assert!(server.notes[0].contains("is resolved relative to"), "{:?}", server.notes);
         assert!(server.notes[1].starts_with("'!includedir /nowhere' in '"), "{:?}", server.notes);
         assert!(server.notes[2].ends_with("wrong '!' directive"), "{:?}", server.notes);
         let (_, program) = read(&path, OptionStyle::Groups, OptionReader::Program);

@@ -1,11 +1,11 @@
-//! Programs whose command lines truetps takes.
+//! Programs whose command lines truetps accepts.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A program whose command line truetps takes, and whose runs it keeps as an experiment. Shown as that command line
-/// begins: `truetps slap`.
+/// A program whose command line truetps accepts, and whose runs it records as an experiment. Displayed as the start of
+/// that command line: `truetps slap`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Personality {
@@ -17,7 +17,7 @@ pub enum Personality {
 }
 
 impl Personality {
-    /// The word behind `truetps`, and in a plan.
+    /// The subcommand of `truetps`, and the word in a plan.
     pub fn word(self) -> &'static str {
         match self {
             Self::Sysbench => "sysbench",

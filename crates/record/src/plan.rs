@@ -1,4 +1,4 @@
-//! A plan: the TOML file that says what an experiment does.
+//! A plan: the TOML file that describes an experiment.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -20,10 +20,10 @@ use crate::{
 pub struct Plan {
     /// Short name; the experiment's folder starts with it.
     pub name: String,
-    /// One sentence: the question that it answers.
+    /// One sentence: the question that the experiment answers.
     pub about: String,
-    /// Not a plan that somebody made: what a run of this program was. It is in the run's folder to be read. Nothing can
-    /// be run from it, since plans have no words for all that was done.
+    /// Not a plan that a user wrote: the record of a run of this program, kept in the run folder for reading. It cannot
+    /// be run, since plans cannot express everything that the program did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recorded_from: Option<Personality>,
     /// A table, or the name of a server alone.
@@ -37,7 +37,7 @@ pub struct Plan {
     pub factors: IndexMap<String, Vec<SettingValue>>,
     #[serde(default)]
     pub design: Design,
-    /// What is watched during a trial.
+    /// What the probe reads during a trial.
     #[serde(default)]
     pub probe: ProbeSpec,
     /// What `--quick` changes.
@@ -48,16 +48,16 @@ pub struct Plan {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ServerSpec {
-    /// A server that has been given this name (`truetps server add`); `None`: one that is found.
+    /// A server with this name (`truetps server add`). `None`: truetps looks for an installed one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The plan wants this family; the first server found is taken where it is silent.
+    /// The family that the plan requires. If absent, the first server found is used.
     pub flavour: Option<Flavour>,
-    /// Settings that every trial has, over those that the sandbox chooses.
+    /// Settings of every trial. They override the sandbox's own settings.
     pub settings: IndexMap<String, SettingValue>,
 }
 
-/// `server = "mysql-8.0"` is short for a table with that name alone.
+/// `server = "mysql-8.0"` is short for a table with only that name.
 fn name_or_table<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ServerSpec, D::Error> {
     struct NameOrTable;
 
@@ -80,7 +80,7 @@ fn name_or_table<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ServerSpe
     deserializer.deserialize_any(NameOrTable)
 }
 
-/// How a statement travels.
+/// How statements are sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Protocol {
@@ -91,15 +91,15 @@ pub enum Protocol {
     Text,
 }
 
-/// How the data folder comes to the same state at the start of each trial.
+/// How the datadir gets into the same state at the start of each trial.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DatadirState {
-    /// The tables are truncated and refilled from a pristine copy inside the server, and flushed; the server goes on, or
-    /// restarts before each trial where a factor needs it.
+    /// The tables are truncated, refilled from a pristine copy inside the server, and flushed. The server keeps
+    /// running, or restarts before each trial if a factor needs it.
     #[default]
     Refill,
-    /// The server is stopped and starts again on a fresh copy of a prepared data folder.
+    /// The server is stopped and started again on a fresh copy of a prepared datadir.
     FreshCopy,
 }
 
@@ -111,9 +111,9 @@ pub struct Design {
     #[serde(with = "crate::whole_number")]
     pub seed: u64,
     /// Levels that the others are compared with; a factor that is not named keeps its own level in each comparison.
-    /// Default: the first level of the first factor that is not of the load.
+    /// Default: the first level of the first factor that is not a load factor.
     pub baseline: IndexMap<String, SettingValue>,
-    /// Combinations of levels that mean nothing: configurations that have all levels of one of these are left out.
+    /// Combinations of levels without meaning: configurations that have all levels of one of these are skipped.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub leave_out: Vec<IndexMap<String, SettingValue>>,
     /// Run one configuration twice in each block, to measure the noise.
@@ -166,7 +166,7 @@ pub enum PlanError {
 }
 
 impl PlanError {
-    /// All errors among these results; one alone as it is.
+    /// All errors of these results; a single one unwrapped.
     pub(crate) fn all(results: impl IntoIterator<Item = Result<(), Self>>) -> Result<(), Self> {
         let mut problems = Vec::new();
         for error in results.into_iter().filter_map(Result::err) {
@@ -184,8 +184,8 @@ impl PlanError {
 }
 
 impl Plan {
-    /// Parses and checks a plan. Nothing outside the text is asked: whether the server knows a setting is the
-    /// sandbox's business. Limits are for what somebody wants to run: the record of a run has none.
+    /// Parses and checks a plan. Nothing outside the text is consulted: whether the server knows a setting is checked
+    /// by the sandbox. Limits apply to plans that users write, not to the record of a run.
     pub fn parse(text: &str) -> Result<Self, PlanError> {
         let table: toml::Table = toml::from_str(text).map_err(|error| PlanError::Syntax(error.to_string()))?;
         crate::plan_check::check_keys(&table)?;
@@ -194,7 +194,7 @@ impl Plan {
         let section = table.get("workload").and_then(toml::Value::as_table);
         plan.workload.resolve(section.unwrap_or(&empty));
         plan.resolve_largest();
-        // Records of scripts' runs did not always say so.
+        // Old records of scripts' runs lack this field.
         if plan.workload.is_script() {
             plan.recorded_from.get_or_insert(Personality::Sysbench);
         }
@@ -206,7 +206,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Whether the plan has no more trials than an experiment may have: for a caller that changes a parsed plan.
+    /// Whether the plan has no more trials than an experiment may have, for callers that change a parsed plan.
     pub fn check_size(&self) -> Result<(), PlanError> {
         crate::plan_check::check_size(self)
     }
@@ -234,13 +234,13 @@ impl Plan {
         self
     }
 
-    /// The plan's tables are those of the largest workload.
+    /// Fills in the plan's tables from the largest workload.
     fn resolve_largest(&mut self) {
         let WorkloadSpec { tables, table_rows, .. } = self.largest_workload().with_own_tables();
         (self.workload.tables, self.workload.table_rows) = (tables, table_rows);
     }
 
-    /// The workload whose tables do for every configuration.
+    /// The workload whose tables suffice for every configuration.
     pub fn largest_workload(&self) -> WorkloadSpec {
         let largest = |factor: WorkloadFactor| factor.largest(self.factors.get(factor.name())?);
         self.workload_with(largest)
@@ -261,7 +261,7 @@ impl Plan {
         spec
     }
 
-    /// The product of all levels, the last factor changing fastest, without what the design leaves out.
+    /// The product of all levels, the last factor changing fastest, without the combinations that the design excludes.
     pub fn configurations(&self) -> Vec<Configuration> {
         let mut list = vec![Configuration { levels: IndexMap::new() }];
         for (name, levels) in &self.factors {
@@ -284,7 +284,7 @@ impl Plan {
         list
     }
 
-    /// Levels that comparisons are made with; see [`Design::baseline`]. Empty where the load alone is varied.
+    /// Levels that comparisons are made with; see [`Design::baseline`]. Empty if only the load is varied.
     pub fn baseline(&self) -> IndexMap<String, SettingValue> {
         if !self.design.baseline.is_empty() {
             return self.design.baseline.clone();

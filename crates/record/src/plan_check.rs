@@ -1,4 +1,4 @@
-//! What makes a plan wrong, found before anything starts.
+//! Errors of a plan, found before anything starts.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::{CONNECTIONS, Configuration, Plan, PlanError, RATE, SERVER, SettingVa
 const TRIALS_MAX: usize = 20_000;
 /// Configurations have all factors: with the levels' product, this bounds their memory.
 const FACTORS_MAX: usize = 100;
-/// Each is looked for in each configuration.
+/// Each is searched in each configuration.
 const LEFT_OUT_MAX: usize = 1000;
 /// A level, or a value of `server.settings`: more than the longest values of servers (`optimizer_switch`) have.
 const LEVEL_BYTES_MAX: usize = 4096;
@@ -47,7 +47,7 @@ const SECTIONS: [(&str, &[&str]); 9] = [
     ("", &["name", "about", "recorded_from", "server", "workload", "load", "factors", "design", "probe", "quick"]),
     ("server", &["name", "flavour", "settings"]),
     ("workload", &WORKLOAD_SECTION),
-    // Those of `custom` are a list and no section; each names its own keys.
+    // `custom` has a list of tables here instead; each generator names its own keys.
     ("workload.table", &GENERATED_TABLE_KEYS),
     ("load", &LOAD_KEYS),
     ("load.errors", &["retry", "ignore", "fatal", "retries_max", "reconnect_s"]),
@@ -69,7 +69,7 @@ const LOAD_KEYS: [&str; 10] = [
     "errors",
 ];
 
-/// A name that is as like a known one as this is that name, misspelt.
+/// Similarity above which a name counts as a misspelling of a known one.
 const MISSPELT_MIN: f64 = 0.9;
 
 /// The candidates that are most like `word`, best first, at most three.
@@ -94,7 +94,8 @@ pub(crate) fn suggestion(near: &[String], known: &[String]) -> String {
     }
 }
 
-/// What the text of a plan shows before it is read as one: all unknown keys, then what is missing, then levels that are none.
+/// Errors that the TOML shows before it is parsed as a plan: first all unknown keys, then missing keys, then malformed
+/// levels.
 pub(crate) fn check_keys(table: &toml::Table) -> Result<(), PlanError> {
     let unknown = SECTIONS.iter().flat_map(|(section, known)| unknown_keys(table, section, known));
     let of_workload = table.get("workload").and_then(toml::Value::as_table).map_or(Ok(()), check_workload_keys);
@@ -106,7 +107,7 @@ pub(crate) fn check_keys(table: &toml::Table) -> Result<(), PlanError> {
     PlanError::all(unknown.map(Err).chain([of_workload]).chain(missing).chain(levels))
 }
 
-/// Keys that every plan has, and what they say.
+/// Keys that every plan has, and what they mean.
 const REQUIRED: [(&str, &str); 4] = [
     ("name", "a short name, such as `my-plan`"),
     ("about", "one sentence, the question that the plan answers"),
@@ -179,7 +180,7 @@ fn check_connections(plan: &Plan) -> Result<(), PlanError> {
     Err(value("factors", missing + &near.map(|near| format!(" (is it `{near}`?)")).unwrap_or_default()))
 }
 
-/// What was run is no wish that could be refused: only what readers rely on is looked at.
+/// A record of a run cannot be refused: only what readers rely on is checked.
 pub(crate) fn check_recorded(plan: &Plan) -> Result<(), PlanError> {
     if plan.workload.is_script() && plan.workload.script.as_ref().is_none_or(String::is_empty) {
         return Err(value("workload.script", "is missing: which script was run"));
@@ -294,7 +295,8 @@ fn check_rates(key: &str, levels: &[SettingValue]) -> Result<(), PlanError> {
     Ok(())
 }
 
-/// After all that a product of levels needs: some configuration is left, and some of them is the baseline.
+/// Runs after the checks that the product of levels needs: some configuration must be left, and one of them must be the
+/// baseline.
 fn check_left_out(plan: &Plan) -> Result<(), PlanError> {
     for levels in &plan.design.leave_out {
         for (name, level) in levels {
@@ -388,7 +390,7 @@ fn check_overlap(plan: &Plan) -> Result<(), PlanError> {
     Ok(())
 }
 
-/// Before anything makes the product of the levels, which may be larger than any memory.
+/// Runs before the product of the levels is made, which may be larger than any memory.
 pub(crate) fn check_size(plan: &Plan) -> Result<(), PlanError> {
     if plan.factors.len() > FACTORS_MAX {
         return Err(value("factors", format!("{} factors are more than {FACTORS_MAX}", plan.factors.len())));

@@ -86,7 +86,7 @@ fn a_record_has_no_limits() {
         assert_eq!(plan.recorded_from, Some(Personality::Slap));
         assert_eq!(Plan::parse(&plan.to_toml()).unwrap(), plan, "{text}");
         let wish = text.replace("recorded_from = 'slap'", "");
-        assert!(Plan::parse(&wish).is_err(), "nobody can wish for it: {wish}");
+        assert!(Plan::parse(&wish).is_err(), "no plan may request it: {wish}");
     };
     slap("WORKLOAD");
     slap("WORKLOAD create = 'create table `a b` (i int); create table `a b` (i int)'");

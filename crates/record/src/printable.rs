@@ -1,14 +1,14 @@
-//! Text from elsewhere (a plan, a folder of somebody else, a server's message) that must not move the cursor of a terminal, or
-//! turn the text around it.
+//! Text from outside (a plan, another user's folder, a server's message), made safe to print: it cannot move the
+//! terminal's cursor or reverse the direction of the text around it.
 
-/// Whether a terminal would obey this character, or read what follows from the right.
+/// Whether a terminal interprets this character, or prints what follows from right to left.
 pub fn is_obeyed(c: char) -> bool {
     let is_line = matches!(c, '\u{2028}' | '\u{2029}');
     let turns = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     c.is_control() || is_line || turns
 }
 
-/// The text on one line, with a space for each character that is not text.
+/// The text on one line, with a space for each control character.
 pub fn printable(text: &str) -> String {
     text.chars().map(|c| if is_obeyed(c) { ' ' } else { c }).collect()
 }
@@ -23,12 +23,12 @@ pub fn printable_text(text: &str) -> String {
     text.chars().map(|c| if is_obeyed(c) && !matches!(c, '\n' | '\t') { ' ' } else { c }).collect()
 }
 
-/// A JSON document in which each such character is escaped. They stand nowhere but in its strings.
+/// A JSON document in which each such character is escaped. Such characters occur only in its strings.
 pub fn printable_json(document: &str) -> String {
     escaped(document, |c| c == '\n', |c| format!("\\u{:04x}", u32::from(c)))
 }
 
-/// Text with `\x1b` or `\u202e` for each such character, for programs that take backslashes back.
+/// Text with `\x1b` or `\u202e` for each such character, for programs that decode backslash escapes.
 pub fn escaped_text(text: &str) -> String {
     let escape = |c: char| match u32::from(c) {
         code @ ..=0xff => format!("\\x{code:02x}"),

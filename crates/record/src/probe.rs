@@ -1,10 +1,10 @@
 //! `probe.jsonl`: what server and host did during a trial, on the engine's clock.
 //!
-//! The first line is the [`ProbeHeader`], each further one a [`ProbeSample`]. Values have the server's own names, with the
-//! place that they were read from in front (`status.Innodb_os_log_written`, `host.context_switches`): what they mean is for
-//! whoever reads them. Counters grow; gauges (`session.…`) go up and down. A sample has only those values that have changed
-//! since the last one of the same [`ProbeSource`]; [`ProbeSeries`] fills them in again. What could be read before and cannot be
-//! read now is named in [`ProbeSample::lost`]: it is no value that has not changed.
+//! The first line is the [`ProbeHeader`]; each further line is a [`ProbeSample`]. Values have the server's own names,
+//! prefixed with their source (`status.Innodb_os_log_written`, `host.context_switches`); readers interpret them.
+//! Counters grow; gauges (`session.…`) go up and down. A sample holds only the values that changed since the previous
+//! sample of the same [`ProbeSource`]; [`ProbeSeries`] fills in the others. A value that could be read before and no
+//! longer can is named in [`ProbeSample::lost`], so that it is not taken for unchanged.
 
 use std::collections::BTreeMap;
 
@@ -17,29 +17,30 @@ use crate::{Family, SCHEMA_VERSION};
 pub struct ProbeHeader {
     pub schema_version: u32,
     pub interval_ms: f64,
-    /// `None`: only the host is watched.
+    /// `None`: only the host is read.
     pub family: Option<Family>,
     /// What this server, this account or this host does not offer, and why.
     #[serde(default)]
     pub absent: Vec<AbsentSignal>,
 }
 
-/// Something that cannot be read. It is absent from all samples, never zero.
+/// Values that cannot be read. They are absent from all samples, never zero.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AbsentSignal {
-    /// As the place in front of the names: `file`, `wait`, `psi`.
+    /// The source prefix of the names: `file`, `wait`, `psi`.
     pub what: String,
     pub why: String,
 }
 
 impl AbsentSignal {
-    /// Whether a value of this name is what is absent, or below it.
+    /// Whether a value of this name is absent: it has this name, or a name below it.
     pub fn is_about(&self, name: &str) -> bool {
         name.strip_prefix(self.what.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     }
 }
 
-/// Who was read. Both are read on their own, since a server that hangs must not keep the host from being seen.
+/// What was read: server or host. Each has its own readings: a server that hangs must not keep the host from being
+/// read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProbeSource {
@@ -56,24 +57,24 @@ pub struct ProbeSample {
     pub at_ms: f64,
     /// How long the reading took.
     pub took_ms: f64,
-    /// What has changed since the last sample of this source; all there is in its first one.
+    /// What has changed since the last sample of this source; the first sample has all values.
     pub values: BTreeMap<String, f64>,
-    /// Places (or single names) whose values are absent from this sample on, until one has them again.
+    /// Sources (or single names) whose values are absent from this sample on, until a later sample has them again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lost: Vec<AbsentSignal>,
 }
 
 impl ProbeSample {
-    /// Within a reading that hung nobody knows when its values were true.
+    /// Whether the reading took so long that the time of its values is unknown.
     pub fn is_late(&self) -> bool {
         self.took_ms > SLOW_MS
     }
 }
 
-/// What is first seen with a value had been zero until then: whole lists of what never happened are not written.
+/// A name that first appears with a value had been zero until then: long lists of zeros are not written.
 const FROM_ZERO: [&str; 2] = ["wait.", "session."];
 
-/// A reading that took longer is no point of a series.
+/// A reading that took longer is not a point of a series.
 pub(crate) const SLOW_MS: f64 = 500.0;
 
 /// One value at one time.
@@ -91,7 +92,7 @@ pub struct ProbeSeries {
     pub absent: Vec<AbsentSignal>,
     /// When the samples of a source were taken.
     times: BTreeMap<ProbeSource, Vec<f64>>,
-    /// When readings of a source ended that are no points.
+    /// When the readings of a source ended that are not points.
     slow_ends: BTreeMap<ProbeSource, Vec<f64>>,
     /// A point for each sample of its source from the first one that had it.
     values: BTreeMap<String, Vec<ProbePoint>>,
@@ -100,8 +101,8 @@ pub struct ProbeSeries {
 }
 
 impl ProbeSeries {
-    /// From the lines of a file. A last line that was cut off is left out, as is one that cannot be understood: what they
-    /// hold is measured again a second later. `None` where the header cannot be understood.
+    /// Parses the lines of a file. A last line that was cut off is ignored, as is a malformed line: its values are
+    /// measured again a second later. `None` if the header is malformed.
     pub fn parse(text: &str) -> Option<Self> {
         let whole = text.rfind('\n').map_or(0, |at| at + 1);
         let mut lines = text[..whole].lines();
@@ -113,7 +114,7 @@ impl ProbeSeries {
         let samples = lines.enumerate().filter_map(|(at, line)| {
             let sample = serde_json::from_str(line).ok().filter(ProbeSample::is_possible);
             if sample.is_none() {
-                // The header is the first one.
+                // The header is the first line.
                 first_unread_line.get_or_insert(at + 2);
             }
             sample
@@ -122,22 +123,22 @@ impl ProbeSeries {
         Some(Self { first_unread_line, is_cut: whole < text.len(), ..series })
     }
 
-    /// Number of the first whole line that cannot be understood, from 1.
+    /// Number of the first complete line that is malformed, from 1.
     pub(crate) fn first_unread_line(&self) -> Option<usize> {
         self.first_unread_line
     }
 
-    /// The last line had no end.
+    /// Whether the last line is incomplete.
     pub(crate) fn is_cut(&self) -> bool {
         self.is_cut
     }
 
-    /// When anything was read for the last time.
+    /// Time of the last reading of any source.
     pub(crate) fn last_ms(&self) -> Option<f64> {
         self.times.values().filter_map(|times| times.last().copied()).reduce(f64::max)
     }
 
-    /// Fills in what samples have left out.
+    /// Fills in the values that samples omit.
     pub fn of(header: &ProbeHeader, samples: impl IntoIterator<Item = ProbeSample>) -> Self {
         let mut series = Self {
             interval_ms: header.interval_ms,
@@ -149,7 +150,7 @@ impl ProbeSeries {
         for sample in samples {
             let times = series.times.entry(sample.source).or_default();
             let before = times.last().copied();
-            // Readings are one after the other; a file that was edited may say otherwise.
+            // Readings follow each other; an edited file may say otherwise.
             if before.is_some_and(|before| sample.at_ms <= before) {
                 continue;
             }
@@ -192,7 +193,7 @@ impl ProbeSeries {
         self.times.get(&source).map_or(&[], Vec::as_slice)
     }
 
-    /// When a source gave an answer, whether or not it came soon enough to be a point.
+    /// When a source answered, including answers too late to be a point.
     pub fn answers(&self, source: ProbeSource) -> Vec<f64> {
         let slow = self.slow_ends.get(&source).map_or(&[][..], Vec::as_slice);
         let mut answers = [self.times(source), slow].concat();
@@ -212,8 +213,8 @@ impl ProbeSeries {
             .map(|(name, points)| (name.as_str(), points.as_slice()))
     }
 
-    /// How much a counter grew from one time to another, interpolated between samples. `None` where it was not read before
-    /// (or at) the first time or after (or at) the second one, give or take `slack_ms`, or where it fell: the server was
+    /// Growth of a counter from one time to another, interpolated between samples. `None` if it was not read before (or
+    /// at) the first time or after (or at) the second one, within `slack_ms`, or if it fell because the server was
     /// restarted.
     pub fn growth(&self, name: &str, from_ms: f64, to_ms: f64, slack_ms: f64) -> Option<f64> {
         let points = self.points(name);
@@ -222,7 +223,7 @@ impl ProbeSeries {
     }
 }
 
-/// A value between two samples; up to `slack_ms` beyond the first or last one, that one.
+/// A value between two samples. Up to `slack_ms` before the first or after the last sample, the value of that sample.
 fn value_at(points: &[ProbePoint], at_ms: f64, slack_ms: f64) -> Option<f64> {
     let after = points.partition_point(|point| point.at_ms < at_ms);
     let (before, after) = (after.checked_sub(1).map(|index| points[index]), points.get(after).copied());

@@ -1,4 +1,4 @@
-//! Which values go up and down: all others count what has happened since the server (or the host) started.
+//! Which values are gauges. All others count events since the server (or the host) started.
 
 const PLACES: [&str; 3] = ["session.", "replica.", "pg_locks."];
 
@@ -39,7 +39,7 @@ const NAMES: [&str; 31] = [
 /// Parts of names in `metric.`: highest and average values, and what is pending or set.
 const METRIC_PARTS: [&str; 5] = ["_avg_time", "_max_time", "_pending_", "_max_modified_age_", "_pages_dirty"];
 
-/// Whether a value goes up and down. All others only grow, for as long as their server runs.
+/// Whether a value is a gauge. All others only grow, for as long as their server runs.
 pub fn is_gauge(name: &str) -> bool {
     let of_metric = name.starts_with("metric.") && METRIC_PARTS.iter().any(|part| name.contains(part));
     of_metric || PLACES.iter().any(|place| name.starts_with(place)) || NAMES.contains(&name)

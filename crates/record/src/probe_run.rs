@@ -1,4 +1,5 @@
-//! What `truetps probe` leaves: a folder that says who was watched, with the same `probe.jsonl` as that of a trial.
+//! What `truetps probe` writes: a folder that names the watched server, with a `probe.jsonl` in the format of a
+//! trial's.
 //!
 //! ```text
 //! runs/probe-<time>/           probe.json  probe.jsonl
@@ -20,7 +21,7 @@ use crate::{
 
 const ABOUT: &str = "probe.json";
 
-/// `probe.json`: who was watched, and when.
+/// `probe.json`: which server was probed, and when.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ProbeRun {
     pub schema_version: u32,
@@ -32,12 +33,12 @@ pub struct ProbeRun {
     pub hostname: String,
     /// UTC, RFC 3339. All times of the samples count from here.
     pub started_at: String,
-    /// `None`: it was killed, or not all that was seen could be kept.
+    /// `None`: the probe was killed, or some of its readings could not be written.
     pub ended_at: Option<String>,
     /// Length of `probe.jsonl` at its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept_bytes: Option<u64>,
-    /// When truetps itself did not run: nothing is known of the server then.
+    /// Periods in which truetps itself did not run: the server's state then is unknown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub suspensions: Vec<Suspension>,
 }
@@ -57,7 +58,7 @@ impl ProbeFolder {
         Ok(folder)
     }
 
-    /// One that was made earlier; `None` where the folder is no such one.
+    /// Opens an earlier one; `None` if the folder is not a probe's.
     pub fn open(path: &Path) -> Option<Self> {
         path.join(ABOUT).is_file().then(|| Self { path: path.to_owned() })
     }
@@ -78,12 +79,12 @@ impl ProbeFolder {
         ProbeWriter::create(&self.path.join(PROBE), header)
     }
 
-    /// What was seen. A last line that was cut off is left out.
+    /// The samples. A last line that was cut off is ignored.
     pub fn series(&self) -> Result<ProbeSeries, FolderError> {
         Ok(self.read()?.0)
     }
 
-    /// The same as rates and values, from the first reading to the last one.
+    /// The samples as rates and values, from the first reading to the last one.
     pub fn summary(&self) -> Result<ProbeSummary, FolderError> {
         let (series, timings) = self.read()?;
         Ok(ProbeSummary::of(self.run()?, &series, &timings, self.kept_bytes()?))
@@ -103,36 +104,35 @@ impl ProbeFolder {
     }
 }
 
-/// What was seen, from the first sample to the last one.
+/// A summary of the samples, from the first to the last one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ProbeSummary {
     pub schema_version: u32,
     pub run: ProbeRun,
     /// From the start of the probe to the last reading.
     pub length_ms: f64,
-    /// Samples of the server; 0 where it could not be asked. Those that took so long that nobody knows when they were true
-    /// are not counted.
+    /// Samples of the server; 0 if it could not be queried. Late samples, whose time is unknown, are not counted.
     pub samples: usize,
     /// When the server did not answer, in order.
     pub silences: Vec<Outage>,
-    /// All of them together.
+    /// Their total length.
     pub no_answer_ms: f64,
     /// Whether it answered when the probe ended.
     pub answers_at_end: bool,
-    /// Readings at which its counters had fallen: it was restarted, or they were set back.
+    /// Readings at which its counters had fallen: the server was restarted, or the counters were reset.
     pub resets_ms: Vec<f64>,
-    /// What counts, as far as it has grown.
+    /// Counters that have grown.
     pub counters: BTreeMap<String, CounterSummary>,
-    /// What goes up and down.
+    /// Gauges.
     pub gauges: BTreeMap<String, GaugeSummary>,
     pub absent: Vec<AbsentSignal>,
-    /// What `probe.jsonl` has lost since it was written.
+    /// Data that `probe.jsonl` has lost since it was written.
     pub damage: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct CounterSummary {
-    /// From its first sample to its last one, without the steps in which counters were set back.
+    /// From its first sample to its last one, without the steps in which counters were reset.
     pub growth: f64,
     pub per_second: f64,
 }
@@ -157,7 +157,7 @@ impl ProbeSummary {
             no_answer_ms: silences.iter().fold(0.0, |all, one| all + one.length_ms()),
             silences,
             resets_ms: resets.iter().map(|at_ms| f64::from_bits(*at_ms)).collect(),
-            // Whoever was killed has not asked once more, and what is lost may have been the answer.
+            // A probe that was killed did not query once more, and a lost line may have been the answer.
             answers_at_end: timings.answers_at_end(
                 series.interval_ms,
                 &run.suspensions,
@@ -186,7 +186,7 @@ fn gauge(points: &[ProbePoint]) -> Option<GaugeSummary> {
     Some(GaugeSummary { mean: values().sum::<f64>() / points.len() as f64, max, last: points.last()?.value })
 }
 
-/// `has_bytes`: the length of `probe.jsonl` now. What a killed probe has not written is no damage.
+/// `has_bytes`: the current length of `probe.jsonl`. Missing readings of a killed probe are not damage.
 fn damage(run: &ProbeRun, series: &ProbeSeries, has_bytes: u64) -> Option<String> {
     if let Some(line) = series.first_unread_line() {
         return Some(format!("line {line} cannot be understood"));
@@ -195,7 +195,7 @@ fn damage(run: &ProbeRun, series: &ProbeSeries, has_bytes: u64) -> Option<String
     Some(format!("has {has_bytes} of {kept_bytes} bytes: the rest is missing"))
 }
 
-/// Counters of a server between two readings: where most of them fell, it is not one of them that did.
+/// Counters of a server between two readings. If most of them fell, all of them were reset.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Steps {
     fell: u32,
@@ -203,7 +203,8 @@ pub struct Steps {
 }
 
 impl Steps {
-    /// One value more, before and after. Waits and files have tables of their own, which anybody may empty: they say nothing.
+    /// Adds the values of one counter, before and after. Waits and files are ignored: any user may truncate their
+    /// tables.
     pub fn add(&mut self, name: &str, before: f64, after: f64) {
         if ["status.", "pg_"].iter().any(|place| name.starts_with(place)) && !is_gauge(name) {
             self.fell += u32::from(after < before);
@@ -211,13 +212,13 @@ impl Steps {
         }
     }
 
-    /// The server was restarted, or its counters were set back.
+    /// Whether the server was restarted, or its counters were reset.
     pub fn are_reset(self) -> bool {
         self.fell > self.grew
     }
 }
 
-/// The bits of the times at which counters of the server had fallen; no two sources are read at the same time.
+/// The bits of the times at which the server's counters had fallen; no two sources are read at the same time.
 fn resets(series: &ProbeSeries) -> BTreeSet<u64> {
     let mut steps: BTreeMap<u64, Steps> = BTreeMap::new();
     for (name, points) in series.with_prefix("") {
@@ -228,7 +229,7 @@ fn resets(series: &ProbeSeries) -> BTreeSet<u64> {
     steps.into_iter().filter(|(_, steps)| steps.are_reset()).map(|(at_ms, _)| at_ms).collect()
 }
 
-/// `None` where it has not grown, or fell on its own.
+/// `None` if it has not grown, or fell on its own.
 fn counter(points: &[ProbePoint], resets: &BTreeSet<u64>) -> Option<CounterSummary> {
     let (mut growth, mut seconds) = (0.0, 0.0);
     for pair in points.windows(2).filter(|pair| !resets.contains(&pair[1].at_ms.to_bits())) {
@@ -320,16 +321,12 @@ mod tests {
         let summary = folder.summary().unwrap();
         assert_eq!((summary.samples, summary.length_ms), (3, 6000.5));
         assert_eq!(summary.silences, [Outage { from_ms: 2000.0, to_ms: 5000.5 }]);
-        assert_eq!(
-            (summary.no_answer_ms, summary.answers_at_end),
-            (3000.5, true),
-            "it was killed: nobody asked at 6 s"
-        );
+        assert_eq!((summary.no_answer_ms, summary.answers_at_end), (3000.5, true), "it was killed: no query at 6 s");
         let kept_bytes = Some(folder.kept_bytes().unwrap());
         folder.write(&ProbeRun { ended_at: Some("now".to_owned()), kept_bytes, ..run() }).unwrap();
         let summary = folder.summary().unwrap();
         assert_eq!((summary.answers_at_end, summary.damage), (false, None));
-        // Of a file that has lost its end nobody knows what was in it.
+        // The contents of a truncated file's missing end are unknown.
         let path = folder.path().join(PROBE);
         let text = fs::read_to_string(&path).unwrap();
         fs::write(&path, &text[..text.len() - 3]).unwrap();

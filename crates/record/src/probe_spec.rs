@@ -1,20 +1,20 @@
-//! `[probe]` of a plan: what is watched during a trial, and how often.
+//! `[probe]` of a plan: what is read during a trial, and how often.
 
 use serde::{Deserialize, Serialize};
 
 use crate::PlanError;
 
-/// Fastest and slowest that a server may be asked.
+/// Shortest and longest interval between readings of a server.
 const INTERVAL_S: (f64, f64) = (0.05, 60.0);
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ProbeSpec {
-    /// Whether server and host are watched at all.
+    /// Whether server and host are read at all.
     pub enabled: bool,
     pub interval_s: f64,
-    /// Start private servers with all wait events of `performance_schema` and the InnoDB metrics that are off by default. That
-    /// costs throughput; a server of the user is left as it is.
+    /// Start private servers with all wait events of `performance_schema` and the InnoDB metrics that are off by
+    /// default. That costs throughput; external servers keep their own settings.
     pub waits: bool,
 }
 
@@ -25,7 +25,7 @@ impl Default for ProbeSpec {
 }
 
 impl ProbeSpec {
-    /// Whether the numbers are ones that a server can be asked with.
+    /// Whether the numbers are valid.
     pub fn check(&self) -> Result<(), PlanError> {
         let (least, most) = INTERVAL_S;
         if (least..=most).contains(&self.interval_s) {

@@ -1,6 +1,6 @@
 //! How often transactions start.
 
-/// Starts a second: more than any server takes, and few enough to be counted while they pass.
+/// Starts a second: more than any server handles, and few enough to be counted as they pass.
 pub const RATE_MAX: f64 = 10_000_000.0;
 pub const RATE_MIN: f64 = 0.0001;
 
@@ -8,7 +8,7 @@ pub const RATE_MIN: f64 = 0.0001;
 ///
 /// # Errors
 ///
-/// What is wrong with the text. Which rates a load may have is not looked at.
+/// What is wrong with the text. Whether a load may have this rate is not checked.
 pub fn parse_rate(text: &str) -> Result<f64, String> {
     let (number, seconds) = match text.split_once('/') {
         None | Some((_, "s")) => (text.trim_end_matches("/s"), 1.0),

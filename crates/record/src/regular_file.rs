@@ -1,4 +1,4 @@
-//! Opening regular files, and nothing else: a pipe would make its reader wait for ever, and a link leads to another file.
+//! Opens regular files only: a pipe would block its reader for ever, and a link leads to another file.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -7,8 +7,7 @@ use std::path::Path;
 
 use rustix::fs::OFlags;
 
-/// Opens a regular file that the last name of the path is itself: a link, a pipe, a device or a folder is an error, and
-/// opening does not wait.
+/// Opens a regular file, without blocking. A link, a pipe, a device or a folder at the path is an error.
 pub fn open_no_link(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     open(options, OFlags::NOFOLLOW, path)
 }

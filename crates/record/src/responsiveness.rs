@@ -1,16 +1,16 @@
-//! Whether a server that is watched answers: from the times of its readings, while it is watched and afterwards.
+//! Whether a watched server answers, decided from the times of its readings, during the probe and afterwards.
 
 use serde::{Deserialize, Serialize};
 
 use crate::probe::SLOW_MS;
 use crate::{ProbeSource, Suspension};
 
-/// A stretch in which the server did not answer, on the clock of [`ProbeSample::at_ms`](crate::ProbeSample::at_ms).
+/// A period in which the server did not answer, on the clock of [`ProbeSample::at_ms`](crate::ProbeSample::at_ms).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Outage {
-    /// When the question was due that had no answer.
+    /// When the unanswered query was due.
     pub from_ms: f64,
-    /// When an answer came, or the watch ended.
+    /// When an answer came, or the probe ended.
     pub to_ms: f64,
 }
 
@@ -19,7 +19,7 @@ impl Outage {
         self.to_ms - self.from_ms
     }
 
-    /// `None` where it is short enough for a busy server.
+    /// `None` if it is short enough for a busy server.
     fn if_long(self) -> Option<Self> {
         (self.length_ms() > SLOW_MS).then_some(self)
     }
@@ -30,20 +30,20 @@ impl Outage {
 #[expect(clippy::struct_field_names, reason = "a name has its unit last")]
 pub struct Responsiveness {
     interval_ms: f64,
-    /// When the next question is due.
+    /// When the next query is due.
     due_ms: f64,
-    /// Up to here nobody has asked.
+    /// No query was made before this time.
     not_asked_ms: f64,
 }
 
 impl Responsiveness {
-    /// The first question is due at 0, and one more at each interval.
+    /// The first query is due at 0, and one more at each interval.
     pub fn new(interval_ms: f64) -> Self {
-        // A file that was edited may have none.
+        // An edited file may have no interval.
         Self { interval_ms: interval_ms.max(1.0), due_ms: 0.0, not_asked_ms: f64::NEG_INFINITY }
     }
 
-    /// A reading was answered. Returns the silence that it has ended, where there was one.
+    /// A reading was answered. Returns the outage that it has ended, if any.
     pub fn answered(&mut self, at_ms: f64, took_ms: f64) -> Option<Outage> {
         let (began_ms, to_ms) = (at_ms - took_ms / 2.0, at_ms + took_ms / 2.0);
         let from_ms = self.due_ms.min(began_ms).max(self.not_asked_ms.min(to_ms));
@@ -51,12 +51,12 @@ impl Responsiveness {
         Outage { from_ms, to_ms }.if_long()
     }
 
-    /// The silence that goes on at this time.
+    /// The outage that is under way at this time.
     pub fn silence_at(&self, now_ms: f64) -> Option<Outage> {
         Outage { from_ms: self.due_ms.max(self.not_asked_ms), to_ms: now_ms }.if_long()
     }
 
-    /// Whoever asks did not run until now: that nothing was answered says nothing of the server.
+    /// The probe did not run until now, so the missing answers say nothing about the server.
     pub fn not_asked_until(&mut self, now_ms: f64) {
         self.not_asked_ms = self.not_asked_ms.max(now_ms);
     }
@@ -80,7 +80,7 @@ impl Timing {
     }
 }
 
-/// All readings of a probe, late ones too.
+/// All readings of a probe, including late ones.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Timings {
     server: Vec<Timing>,
@@ -88,7 +88,7 @@ pub(crate) struct Timings {
 }
 
 impl Timings {
-    /// From the lines of `probe.jsonl`; those that cannot be understood are left out.
+    /// Parses the lines of `probe.jsonl`; malformed lines are ignored.
     pub(crate) fn parse(text: &str) -> Self {
         let all = text.lines().filter_map(|line| serde_json::from_str::<Timing>(line).ok());
         let is_sane = |one: &Timing| one.at_ms.is_finite() && one.took_ms.is_finite() && one.took_ms >= 0.0;
@@ -108,8 +108,9 @@ impl Timings {
         self.server.iter().chain(&self.host).map(|one| one.ended_ms()).fold(0.0, f64::max)
     }
 
-    /// When the server did not answer. What it did while truetps was suspended is unknown. Where an older truetps has not
-    /// recorded that, the host shows it, which can always be read: it was not read for longer than a busy host explains.
+    /// When the server did not answer. Its state during a suspension of truetps is unknown. If an older truetps has not
+    /// recorded suspensions, they are derived from the host's readings, which are always possible: the host was not
+    /// read for longer than a busy host explains.
     pub(crate) fn silences(&self, interval_ms: f64, suspensions: &[Suspension]) -> Vec<Outage> {
         let mut answers = Responsiveness::new(interval_ms);
         let mut silences = Vec::new();
@@ -129,7 +130,7 @@ impl Timings {
         silences
     }
 
-    /// Begin and end of each stretch in which no question was asked, in order.
+    /// Begin and end of each period without queries, in order.
     fn pauses(&self, interval_ms: f64, suspensions: &[Suspension]) -> Vec<(f64, f64)> {
         let unread = self.host.windows(2).map(|pair| (pair[0].ended_ms(), pair[1].began_ms()));
         let unread = unread.filter(|(from, to)| to - from > interval_ms + SLOW_MS);
@@ -138,7 +139,7 @@ impl Timings {
         pauses
     }
 
-    /// Whether the server answered when the watch ended. `was_asked`: it was asked at that very moment.
+    /// Whether the server answered when the probe ended. `was_asked`: it was queried at that moment.
     pub(crate) fn answers_at_end(&self, interval_ms: f64, suspensions: &[Suspension], was_asked: bool) -> bool {
         let end_ms = self.end_ms();
         if self
@@ -149,7 +150,7 @@ impl Timings {
             return false;
         }
         let Some(host) = self.host.last().filter(|_| was_asked) else { return true };
-        // Both are asked at the end, and one may be asked a little later than the other.
+        // Both are read at the end, and one may be read a little later than the other.
         let slack_ms = (interval_ms / 2.0).max(100.0);
         self.server.last().is_some_and(|server| server.ended_ms() >= host.began_ms() - slack_ms)
     }

@@ -1,7 +1,7 @@
-//! The files of a run folder, one by one: how they are opened, read and written.
+//! Opening, reading and writing the files of a run folder.
 //!
-//! A run folder may come from another machine. A reader opens regular files only (a pipe would make it wait for ever) and
-//! reads at most a fixed number of bytes. A writer follows no link at the names that it makes.
+//! A run folder may come from another machine. A reader opens regular files only (a pipe would block it for ever) and
+//! reads at most a fixed number of bytes. A writer follows no link at the names that it creates.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -56,8 +56,8 @@ pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Fold
     write_atomically(path, &text)
 }
 
-/// Writes a file of truetps's own so that a reader (and a power failure) sees the old content or the new, never a part.
-/// Whatever was there is replaced: what a user has named is for [`write_named`](crate::write_named).
+/// Writes one of truetps's own files so that a reader (and a power failure) sees the old content or the new, never a
+/// part. An existing file is replaced: files that a user has named are written by [`write_named`](crate::write_named).
 pub fn write_atomically(path: &Path, content: &[u8]) -> Result<(), FolderError> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".tmp");
@@ -73,13 +73,13 @@ pub fn write_atomically(path: &Path, content: &[u8]) -> Result<(), FolderError> 
         sync_names(folder.unwrap_or(Path::new(".")))
     };
     write().map_err(|source| {
-        // The half-written file is of no use to anybody; the first error is the one to tell.
+        // A partial file is useless; the first error is the one to report.
         let _ = fs::remove_file(&beside);
         FolderError::Io { path: path.to_owned(), source }
     })
 }
 
-/// A new file that lines are appended to. What has its name is removed first: nothing is written through a link.
+/// A new file that lines are appended to. An existing file is removed first, so that nothing is written through a link.
 pub(crate) fn create_line_file(path: &Path) -> Result<File, FolderError> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -88,14 +88,14 @@ pub(crate) fn create_line_file(path: &Path) -> Result<File, FolderError> {
     .map_err(FolderError::io(path))
 }
 
-/// Makes the names in a folder last a power failure.
+/// Makes a folder's entries survive a power failure.
 pub(crate) fn sync_folder(path: &Path) -> Result<(), FolderError> {
     sync_names(path).map_err(FolderError::io(path))
 }
 
 fn sync_names(folder: &Path) -> io::Result<()> {
     match File::open(folder)?.sync_all() {
-        // A file system that cannot sync a folder.
+        // The file system cannot sync a folder.
         Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
         other => other,
     }
@@ -153,7 +153,7 @@ mod tests {
         mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
         let device = dir.path().join("device");
         symlink("/dev/zero", &device).unwrap();
-        // The device first: whoever opens the pipe to read it waits for ever.
+        // The device first: opening the pipe for reading blocks for ever.
         for path in [&device, dir.path(), &pipe] {
             let error = read_bytes(path, 10).unwrap_err().to_string();
             assert!(error.ends_with(": is not a regular file"), "{error}");

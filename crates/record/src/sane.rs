@@ -1,5 +1,5 @@
-//! What no measurement can have: a folder may have been edited by hand, or made by another program. One such figure would
-//! spoil every mean that it goes into.
+//! Values that no measurement can have: a folder may have been edited by hand, or written by another program. One such
+//! figure would spoil every mean that includes it.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -8,9 +8,9 @@ use crate::{
     CONNECTIONS, Configuration, EngineFacts, Experiment, Interval, ProbeSample, ScriptRecord, Suspension, Trial,
 };
 
-/// Nothing that is counted or timed comes near it: 10^14 microseconds are three years. The sum of 100,000 counts fits 64 bits.
+/// Far above every real count or time: 10^14 microseconds are three years. The sum of 100,000 counts fits 64 bits.
 const FIGURE_MAX: f64 = 1e14;
-/// Letters of a trial's name.
+/// Characters of a trial's name.
 const NAME_MAX: usize = 100;
 
 impl Configuration {
@@ -27,7 +27,7 @@ impl Configuration {
 }
 
 impl Experiment {
-    /// Names the first figure of the host, or entry of the schedule, that no experiment has.
+    /// Names the first figure of the host, or entry of the schedule, that is impossible.
     pub(crate) fn check(&self) -> Result<(), String> {
         first_wrong("host", &self.host)?;
         self.schedule.iter().try_for_each(|scheduled| {
@@ -51,7 +51,7 @@ fn check_trial_name(name: &str) -> Result<(), String> {
 }
 
 impl Trial {
-    /// Names the first part of a trial of this name that cannot be true.
+    /// Names the first impossible part of a trial of this name.
     pub(crate) fn check(&self, name: &str) -> Result<(), String> {
         // An attempt that was repeated keeps its record; see `folder.rs`.
         let is_own = |name: &str| name == self.name || name.strip_prefix(&*self.name).is_some_and(is_attempt);
@@ -61,9 +61,9 @@ impl Trial {
         self.configuration.check()?;
         first_wrong("measured", &self.measured)?;
         if let Some(engine) = &self.engine {
-            // One may have begun while the clients connected: before the clock of the trial.
+            // A suspension may have begun while the clients connected: before the clock of the trial.
             if let Some(wrong) = engine.suspensions.iter().find(|one| !one.is_possible()) {
-                return Err(format!("engine.suspensions has {wrong:?}: nothing that was measured can be"));
+                return Err(format!("engine.suspensions has {wrong:?}: no measurement has such a value"));
             }
             first_wrong("engine", &EngineFacts { suspensions: Vec::new(), ..engine.clone() })?;
         }
@@ -73,13 +73,13 @@ impl Trial {
 }
 
 impl ScriptRecord {
-    /// Names the first figure that cannot be true.
+    /// Names the first impossible figure.
     pub(crate) fn check(&self) -> Result<(), String> {
         first_wrong("statements", &self.statements)
     }
 }
 
-/// What is behind a trial's name in that of a kept attempt: `.attempt-1`.
+/// The suffix that a kept attempt adds to its trial's name: `.attempt-1`.
 fn is_attempt(rest: &str) -> bool {
     rest.strip_prefix(".attempt-").is_some_and(|n| !n.is_empty() && n.bytes().all(|byte| byte.is_ascii_digit()))
 }
@@ -98,7 +98,7 @@ impl ProbeSample {
 }
 
 impl Interval {
-    /// Names the first figure that cannot be true.
+    /// Names the first impossible figure.
     pub(crate) fn check(&self) -> Result<(), String> {
         let response = &self.response;
         let times = [
@@ -130,7 +130,7 @@ fn is_wrong(value: f64) -> bool {
 fn impossible_text(name: &str, value: f64) -> String {
     // Without an exponent 1e308 is 309 digits.
     let text = if value.abs() > FIGURE_MAX { format!("{value:e}") } else { value.to_string() };
-    format!("{name} is {text}: nothing that was measured can be")
+    format!("{name} is {text}: no measurement has such a value")
 }
 
 fn first_wrong(name: &str, part: &impl Serialize) -> Result<(), String> {
@@ -160,7 +160,7 @@ mod tests {
 
     fn check(from: &str, to: &str, expect: Option<&str>) {
         let interval: Interval = serde_json::from_str(&INTERVAL.replace(from, to)).unwrap();
-        let expect = expect.map(|start| format!("{start}: nothing that was measured can be"));
+        let expect = expect.map(|start| format!("{start}: no measurement has such a value"));
         assert_eq!(interval.check().err(), expect, "{to}");
     }
 

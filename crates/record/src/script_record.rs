@@ -1,4 +1,4 @@
-//! `script.json`: the texts that the run of a script executed, and the statements that they sent.
+//! `script.json`: the texts that a script's run executed, and the statements that they sent.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 pub struct ScriptRecord {
     pub schema_version: u32,
     pub script: ScriptText,
-    /// What the script loaded from files, in the order in which it did: by `require`, `dofile` or `loadfile`.
+    /// Files that the script loaded, in order: by `require`, `dofile` or `loadfile`.
     pub modules: Vec<ScriptText>,
-    /// Modules beyond the number that is kept.
+    /// Number of modules beyond those kept.
     #[serde(default)]
     pub modules_left_out: u64,
-    /// Statements of the measured time, most frequent first. `None` where the run did not come to its end.
+    /// Statements of the measured time, most frequent first. `None` if the run did not finish.
     #[serde(default)]
     pub statements: Option<SentStatements>,
 }
@@ -22,14 +22,14 @@ pub struct ScriptRecord {
 pub struct ScriptText {
     /// As the script, or the user, named it.
     pub name: String,
-    /// `None`: the standard input, or a text that is built in.
+    /// `None`: the standard input, or a built-in text.
     pub path: Option<String>,
-    /// Of all bytes, in hexadecimal. `None` where they could not be read.
+    /// Of all bytes, in hexadecimal. `None` if they could not be read.
     pub sha256: Option<String>,
     pub bytes: u64,
-    /// `None` where it is no text: byte code, a library. Bytes that are not UTF-8 are U+FFFD.
+    /// `None` if it is not text: byte code, a library. Bytes that are not UTF-8 are U+FFFD.
     pub text: Option<String>,
-    /// `text` is the beginning alone.
+    /// Whether `text` is truncated.
     #[serde(default)]
     pub is_cut: bool,
 }
@@ -38,7 +38,7 @@ pub struct ScriptText {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SentStatements {
     pub shapes: Vec<SentShape>,
-    /// Statements of further shapes, all together: `sql` is empty.
+    /// Statements of all further shapes together: `sql` is empty.
     pub left_out: Option<SentShape>,
 }
 
@@ -51,12 +51,12 @@ pub struct SentShape {
     pub writes: u64,
     pub other: u64,
     pub errors: u64,
-    /// From sending to the end of the reply, of all together.
+    /// From sending to the end of the reply, summed over all.
     pub time_ms: f64,
     pub time_ms_max: f64,
 }
 
-/// What is known of a script's run beside the figures of every trial.
+/// Facts of a script's run besides the figures of every trial.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ScriptRun {
     /// Of the script's text; `script.json` has the text.
@@ -65,7 +65,7 @@ pub struct ScriptRun {
     pub reads: u64,
     pub writes: u64,
     pub other: u64,
-    /// How evenly the clients were served; `None` where the run did not come to its end.
+    /// How evenly the clients were served; `None` if the run did not finish.
     pub fairness: Option<ScriptFairness>,
 }
 

@@ -1,6 +1,6 @@
-//! What never leaves a server: values that are a secret, or have one in them.
+//! Values that are never stored: secrets, and texts that may contain one.
 
-/// Words in names of variables whose values may be, or have in them, a secret.
+/// Words in the names of variables whose values may be, or contain, a secret.
 const SECRET_WORDS: [&str; 11] = [
     "password",
     "passwd",
@@ -14,7 +14,7 @@ const SECRET_WORDS: [&str; 11] = [
     "api_key",
     "proxy",
 ];
-/// Whole names of such variables: free text that people put logins into, and keys.
+/// Whole names of such variables: keys, and free text in which users put logins.
 const SECRET_NAMES: [&str; 14] = [
     "archive_command",
     "archive_cleanup_command",
@@ -32,11 +32,11 @@ const SECRET_NAMES: [&str; 14] = [
     "file_key_management_filekey",
 ];
 
-/// Ends of the names of settings that an application or an extension has made up: `app.encryption_key`.
+/// Endings of the names of settings that an application or an extension defines: `app.encryption_key`.
 const CUSTOM_ENDS: [&str; 9] = ["key", "keys", "url", "uri", "dsn", "pw", "pwd", "salt", "login"];
 
-/// Whether a variable's value stays where it is. A switch that only has such a word in its name stays there, too: it
-/// explains no throughput.
+/// Whether a variable's value is left out of records. This includes switches with such a word in their name: they
+/// explain no throughput.
 pub fn is_secret(name: &str, value: &str) -> bool {
     let name = name.to_lowercase();
     let is_key = name.ends_with("_key") && !name.ends_with("primary_key");
@@ -45,7 +45,7 @@ pub fn is_secret(name: &str, value: &str) -> bool {
     by_name || is_key || is_custom || has_login(value)
 }
 
-/// `scheme://user:password@host`, or `password=…` as a connection string has it.
+/// `scheme://user:password@host`, or `password=…` as in a connection string.
 fn has_login(value: &str) -> bool {
     let value = value.to_lowercase();
     let in_address = value.split("://").skip(1).any(|rest| {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Family of a server, told from its version text, never from a file name: on many systems `mysqld` is a link to
+/// Family of a server, taken from its version text, never from a file name: on many systems `mysqld` is a link to
 /// `mariadbd`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -74,7 +74,7 @@ impl fmt::Display for Flavour {
 /// The server of an experiment, as it described itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerFacts {
-    /// The name that the user has given it; `None`: none.
+    /// The name that the user has given it, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     pub flavour: Flavour,
@@ -87,7 +87,7 @@ pub struct ServerFacts {
 }
 
 impl ServerFacts {
-    /// Of a server that says this about itself; the number is what its first word that begins with a digit begins with.
+    /// Of a server that reports this text. The number is the numeric start of the first word that begins with a digit.
     pub fn from_version_text(text: &str) -> Self {
         let number = text.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit()));
         let number = number.unwrap_or_default();

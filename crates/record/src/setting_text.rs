@@ -31,7 +31,7 @@ pub fn same_setting(wanted: &str, found: &str) -> bool {
     wanted.eq_ignore_ascii_case(found)
 }
 
-/// Whether a text is that of a switch that is off.
+/// Whether a text means that a switch is off.
 pub fn is_off(text: &str) -> bool {
     ["off", "0", "false", "no"].contains(&text.trim().to_ascii_lowercase().as_str())
 }

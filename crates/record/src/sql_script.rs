@@ -1,8 +1,8 @@
-//! SQL text of several statements, and the little that must be known of what it says: where each statement ends, and
-//! which tables it makes.
+//! SQL text of several statements, and the little that truetps needs from it: where each statement ends, and which
+//! tables it creates.
 //!
-//! Nothing here parses SQL. Quotes and comments are told from the rest, so that a delimiter inside them is text, as it is
-//! for the server; everything else is the server's to judge.
+//! This is no SQL parser. It recognizes quotes and comments, so that a delimiter inside them is plain text, as it is
+//! for the server. Everything else is left to the server.
 
 use thiserror::Error;
 
@@ -25,16 +25,16 @@ pub enum SqlScriptError {
     OpenComment { text: String },
     #[error("no table's name after CREATE TABLE in: {text}")]
     NoTableName { text: String },
-    #[error("a table is made in the experiment's own schema: write its name without `{schema}.` in: {text}")]
+    #[error("tables are created in the experiment's own schema: write its name without `{schema}.` in: {text}")]
     Qualified { schema: String, text: String },
-    #[error("a temporary table is seen by one client alone: {text}")]
+    #[error("a temporary table is visible to only one client: {text}")]
     Temporary { text: String },
 }
 
-/// The statements of a text, in order, without the white space around them. A delimiter inside quotes or comments does not
-/// end a statement. Comments are sent with the statement that they are before, behind or inside: they may be for somebody
-/// on the way, as a proxy. Statements of nothing but comments are dropped; `/*! … */` and `/*M! … */` are no comments for the
-/// servers that read them.
+/// The statements of a text, in order, without surrounding white space. A delimiter inside quotes or comments does not
+/// end a statement. Comments are sent with the statement that they precede, follow or are part of: they may be hints
+/// for a proxy. A statement that has only comments is dropped; `/*! … */` and `/*M! … */` are not comments for the
+/// servers that execute them.
 pub fn split_sql(text: &str, delimiter: &str, dialect: SqlDialect) -> Result<Vec<String>, SqlScriptError> {
     if delimiter.is_empty() {
         return Err(SqlScriptError::NoDelimiter);

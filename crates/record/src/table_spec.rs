@@ -117,7 +117,7 @@ pub(crate) const GENERATED_TABLE_KEYS: [&str; 16] = [
     "decimal_scale",
 ];
 
-/// Length of texts where nothing else is said: that of mtls-perf-bench.
+/// Default length of texts, the same as in mtls-perf-bench.
 pub const VALUE_LENGTH: u32 = 64;
 /// InnoDB takes 1,017 columns, and the key is one of them.
 const COLUMNS_MAX: u64 = 1_000;
@@ -172,7 +172,7 @@ impl GeneratedTable {
         .sum()
     }
 
-    /// Whether there can be such a table, and INSERTs of so many rows into it. The last word of an error's key is that of
+    /// Whether such a table is possible, with INSERTs of so many rows. The last word of an error's key is the name of
     /// the field.
     pub fn check(&self, rows_per_insert: u32) -> Result<(), PlanError> {
         let whole = |key: &str, number: u64, least: u64, most: u64| {

@@ -6,14 +6,14 @@ use std::path::Path;
 
 use thiserror::Error;
 
-/// Why a file has no text for us.
+/// Why a file has no usable text.
 #[derive(Debug, Error)]
 pub enum TextError {
     #[error(transparent)]
     Io(#[from] io::Error),
-    #[error("there is more in it than {bytes_max} bytes")]
+    #[error("is larger than {bytes_max} bytes")]
     TooLong { bytes_max: u64 },
-    #[error("it is no UTF-8")]
+    #[error("is not valid UTF-8")]
     NotText,
 }
 

@@ -162,7 +162,7 @@ pub struct Trial {
     /// private server, or it could not be asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub logged: Option<LogVolume>,
-    /// Other runs of truetps that put load on the host meanwhile.
+    /// Other runs of truetps that put load on the host during this trial.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<OtherRun>,
     /// Said with the trial's figures wherever they are shown: what was odd but does not make them untrue.

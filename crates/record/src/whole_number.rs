@@ -1,5 +1,5 @@
-//! Whole numbers of plans that TOML, whose numbers end at 2^63 - 1, cannot hold: those above are texts. So every plan can
-//! be written; a plan that somebody wishes for has no such number, as its checks say.
+//! Whole numbers in plans. TOML's integers end at 2^63 - 1, so larger numbers are written as texts and every plan can
+//! be written. The checks allow no such number in a plan that a user runs.
 
 use std::fmt;
 

@@ -248,7 +248,7 @@ mod tests {
         assert_eq!((custom.tables, custom.table_rows, custom.statements.len()), (1, 10, 2));
         let script = parse("name = 'sysbench'\nscript = './my test.lua'").unwrap();
         assert!(script.is_script() && !WORKLOADS.contains(&&*script.name));
-        assert_eq!((script.tables, script.table_rows), (0, 0), "nobody knows what a script has");
+        assert_eq!((script.tables, script.table_rows), (0, 0), "the contents of a script are unknown");
         let skewed = parse("name = 'update-index'\ndistribution = { kind = 'pareto', h = 0.1 }").unwrap();
         assert_eq!(skewed.distribution, Some(KeyDistribution::Pareto { h: 0.1, scrambled: false }));
     }

@@ -1,4 +1,4 @@
-//! Factors of the workload: neither of the load nor settings of the server. Each is a key of `[workload]`, too.
+//! Factors of the workload: neither load factors nor settings of the server. Each is also a key of `[workload]`.
 
 use crate::plan_check::{check_whole, value};
 use crate::workload_check::{HOT_ROWS_MAX, unused_key};
@@ -8,11 +8,11 @@ use crate::{KeyMode, Plan, PlanError, SettingValue, WorkloadSpec};
 pub(crate) enum WorkloadFactor {
     /// How many rows all clients of `hot-row` update.
     HotRows,
-    /// Which key the row has that `delete-insert` inserts.
+    /// The key of the row that `delete-insert` inserts.
     Key,
 }
 
-/// Whether a factor changes what is sent.
+/// Whether a factor changes the statements sent.
 pub fn is_workload_factor(name: &str) -> bool {
     WorkloadFactor::named(name).is_some()
 }
@@ -31,7 +31,7 @@ impl WorkloadFactor {
         }
     }
 
-    /// Whether `[workload]` names it as well.
+    /// Whether `[workload]` sets it as well.
     fn is_fixed(self, spec: &WorkloadSpec) -> bool {
         match self {
             Self::HotRows => spec.hot_rows.is_some(),
@@ -39,7 +39,7 @@ impl WorkloadFactor {
         }
     }
 
-    /// Gives the workload this level, or leaves it alone where there is no such one.
+    /// Sets the workload to this level. An invalid level changes nothing.
     pub(crate) fn put(self, level: &SettingValue, spec: &mut WorkloadSpec) {
         match self {
             Self::HotRows => spec.hot_rows = hot_rows(level).or(spec.hot_rows),
@@ -47,7 +47,7 @@ impl WorkloadFactor {
         }
     }
 
-    /// The level whose tables do for all others.
+    /// The level whose tables suffice for all others.
     pub(crate) fn largest(self, levels: &[SettingValue]) -> Option<&SettingValue> {
         match self {
             Self::HotRows => levels.iter().max_by_key(|level| hot_rows(level)),
@@ -65,7 +65,7 @@ impl WorkloadFactor {
         }
     }
 
-    /// Where it is a factor, the workload must have a use for it, and must not fix it.
+    /// If it is a factor, the workload must use it and must not fix it.
     pub(crate) fn check(self, plan: &Plan) -> Result<(), PlanError> {
         let name = self.name();
         if !plan.factors.contains_key(name) {

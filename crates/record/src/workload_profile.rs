@@ -1,11 +1,11 @@
-//! What a workload does to keys and pages: the terms in which two workloads differ.
+//! What a workload does to keys and pages: the measures by which two workloads differ.
 
 use serde::{Deserialize, Serialize};
 
 /// Found by drawing transactions from the workload's own streams, without a server. docs/reference/workloads.md has the
 /// formulas.
 ///
-/// `None`, where nothing else is said: not known, since the statements are the user's own SQL. Then `writes_per_tx` is
+/// `None` means unknown, unless stated otherwise: the statements are the user's own SQL. Then `writes_per_tx` is
 /// `None`, too.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct WorkloadProfile {
@@ -17,16 +17,16 @@ pub struct WorkloadProfile {
     pub writes_per_tx: Option<f64>,
     /// Rows that statements insert, per transaction.
     pub inserted_rows_per_tx: Option<f64>,
-    /// Share of inserted rows whose primary key the client names, 0 to 1; the server makes the others. `None` where nothing
-    /// is inserted, too.
+    /// Share of inserted rows whose primary key is given by the client, 0 to 1; the server makes the other keys. Also
+    /// `None` if nothing is inserted.
     pub explicit_key_share: Option<f64>,
-    /// Share of inserted rows with the key of a row that the same transaction has just deleted, 0 to 1. `None` where nothing
-    /// is inserted, too.
+    /// Share of inserted rows with the key of a row that the same transaction has just deleted, 0 to 1. Also `None` if
+    /// nothing is inserted.
     pub deleted_key_share: Option<f64>,
     /// The least number of transactions within which a client writes at least half of its keys again, 0 being the same
-    /// transaction. `None` where that is more than `key_reuse_tx_max`, too.
+    /// transaction. Also `None` if that is more than `key_reuse_tx_max`.
     pub key_reuse_tx_p50: Option<f64>,
-    /// Transactions of a client after a write in which its key's next write was looked for.
+    /// Number of a client's transactions after a write in which the next write of its key was searched.
     pub key_reuse_tx_max: u64,
     /// Share of written rows whose key the same client has written before, in the same transaction or in one of the 1,000
     /// before it, 0 to 1.

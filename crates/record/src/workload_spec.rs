@@ -1,4 +1,4 @@
-//! The workload section of a plan: what is sent, and to which tables.
+//! The workload section of a plan: which statements are sent, and to which tables.
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,18 +15,18 @@ use crate::{Generator, KeyDistribution, PlanError, Protocol, SqlDialect, SqlScri
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WorkloadSpec {
-    /// One of [`WORKLOADS`], or [`SCRIPT_WORKLOAD`]. A plan may leave it out where another key says as much.
+    /// One of [`WORKLOADS`], or [`SCRIPT_WORKLOAD`]. Optional if another key implies it.
     #[serde(default)]
     pub name: String,
-    /// Number of tables. Where the workload brings tables of its own: how many it has.
+    /// Number of tables. If the workload defines its own tables: their number.
     #[serde(default = "one")]
     pub tables: u32,
-    /// Rows in each table before a trial starts. Where the workload brings tables of its own: their mean, rounded up.
+    /// Rows in each table before a trial starts. If the workload defines its own tables: their mean, rounded up.
     #[serde(default = "default_table_rows", with = "crate::whole_number")]
     pub table_rows: u64,
     #[serde(default)]
     pub protocol: Protocol,
-    /// How keys are drawn; uniform where the plan is silent.
+    /// How keys are drawn. Default: uniform.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub distribution: Option<KeyDistribution>,
     /// Rows in each statement of `bulk-insert` and `table`.
@@ -47,34 +47,34 @@ pub struct WorkloadSpec {
     /// `custom`: the statements of a transaction, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub statements: Vec<CustomStatement>,
-    /// `custom`: the tables that it works on. `table`: the one that is generated.
+    /// `custom`: the tables that it works on. `table`: the generated one.
     #[serde(default, skip_serializing_if = "TableSection::is_empty")]
     pub table: TableSection,
-    /// `table`: BEGIN, INSERT and COMMIT as three statements, in place of an INSERT that commits by itself.
+    /// `table`: BEGIN, INSERT and COMMIT as three statements, instead of one INSERT in autocommit mode.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explicit_commit: Option<bool>,
-    /// `sql`: texts of one statement or several, sent one after the other, again and again.
+    /// `sql`: texts of one or more statements, sent in order, repeatedly.
     #[serde(default, deserialize_with = "one_or_more", skip_serializing_if = "Vec::is_empty")]
     pub sql: Vec<String>,
-    /// `sql`: texts that make the tables and fill them, once.
+    /// `sql`: texts that create and fill the tables, once.
     #[serde(default, deserialize_with = "one_or_more", skip_serializing_if = "Vec::is_empty")]
     pub create: Vec<String>,
-    /// `sql`: statements between BEGIN and COMMIT. Where the plan is silent, each is a transaction by itself.
+    /// `sql`: statements between BEGIN and COMMIT. Default: each statement is its own transaction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit_every: Option<u32>,
-    /// Of [`SCRIPT_WORKLOAD`]: the script, as it was named.
+    /// Of [`SCRIPT_WORKLOAD`]: the script's name as given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub script: Option<String>,
 }
 
-/// Which key the row has that `delete-insert` inserts.
+/// The key of the row that `delete-insert` inserts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KeyMode {
     /// The key that was just deleted: the new row goes where the old one was.
     #[default]
     Deleted,
-    /// A random key between those of the table: the new row goes to any page.
+    /// A random key within the table's range: the new row goes to any page.
     Random,
     /// From auto-increment: new rows go to the table's end.
     Auto,
@@ -111,7 +111,7 @@ pub struct ReadWriteMix {
 }
 
 impl Default for ReadWriteMix {
-    /// The shape that sysbench made common: 18 statements between BEGIN and COMMIT, four of which write.
+    /// The mix that sysbench made common: 18 statements between BEGIN and COMMIT, four of which write.
     fn default() -> Self {
         Self {
             point_selects: 10,
@@ -150,7 +150,7 @@ impl ReadWriteMix {
         Ok(())
     }
 
-    /// Each count with its name in a plan. `range_size` is none of them.
+    /// Each count with its name in a plan, without `range_size`.
     pub fn counts(&self) -> [(&'static str, u32); 8] {
         [
             ("point_selects", self.point_selects),
@@ -178,17 +178,17 @@ pub struct CustomStatement {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CustomTable {
-    /// As the statements write it: it is emptied and refilled by this name before each trial.
+    /// As the statements write it. Before each trial the table of this name is emptied and refilled.
     pub name: String,
-    /// SQL that makes it, its indexes and whatever else it needs.
+    /// SQL that creates the table, its indexes and anything else that it needs.
     pub create: Vec<String>,
-    /// Rows that it is filled with.
+    /// Number of rows to fill it with.
     #[serde(default, with = "crate::whole_number")]
     pub rows: u64,
     /// The columns of these rows.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub columns: IndexMap<String, Generator>,
-    /// SQL that is run each time after the table was filled.
+    /// SQL that is run after each fill of the table.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after_load: Vec<String>,
 }
@@ -216,18 +216,18 @@ fn one_or_more<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>
     deserializer.deserialize_any(SqlTexts)
 }
 
-/// The workload `sql`, taken apart.
+/// The parts of the workload `sql`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SqlParts {
-    /// What clients send.
+    /// Statements that clients send.
     pub statements: Vec<String>,
-    /// What makes the tables and fills them.
+    /// Statements that create and fill the tables.
     pub create: Vec<String>,
     /// Names of the tables that `create` makes, in order.
     pub tables: Vec<String>,
 }
 
-/// The workloads, and the keys of the section that each has beside `name` and `protocol`.
+/// The workloads, and the section's keys that each has besides `name` and `protocol`.
 pub(crate) const WORKLOAD_KEYS: [(&str, &[&str]); 10] = [
     ("insert", &["tables", "table_rows"]),
     ("bulk-insert", &["tables", "table_rows", "rows_per_insert"]),
@@ -244,7 +244,7 @@ pub(crate) const WORKLOAD_KEYS: [(&str, &[&str]); 10] = [
 pub(crate) const SQL_WORKLOAD: &str = "sql";
 pub(crate) const TABLE_WORKLOAD: &str = "table";
 
-/// The workload that a section without a `name` is about.
+/// The workload of a section without a `name`.
 pub(crate) fn implied_name(section: &toml::Table) -> Option<&'static str> {
     if section.contains_key("sql") {
         return Some(SQL_WORKLOAD);
@@ -252,13 +252,13 @@ pub(crate) fn implied_name(section: &toml::Table) -> Option<&'static str> {
     section.get("table").is_some_and(toml::Value::is_table).then_some(TABLE_WORKLOAD)
 }
 
-/// How statements travel where the plan is silent. Statements of the user's own that have no parameters are sent as
-/// their author would send them: not every server prepares each of them.
+/// Default protocol. The user's own statements without parameters are sent as text: not every server can prepare each
+/// of them.
 fn default_protocol(name: &str) -> Protocol {
     if name == SQL_WORKLOAD { Protocol::Text } else { Protocol::Prepared }
 }
 
-/// The workload of a script's run, which no plan can ask for: it is in no list of workloads.
+/// The workload of a script's run. No plan may name it: it is in no list of workloads.
 pub const SCRIPT_WORKLOAD: &str = "sysbench";
 const SCRIPT_KEYS: (&str, &[&str]) = (SCRIPT_WORKLOAD, &["script"]);
 
@@ -279,7 +279,7 @@ pub const WORKLOADS: [&str; WORKLOAD_KEYS.len()] = {
 };
 
 impl WorkloadSpec {
-    /// A workload with everything at its default, as a plan that names it and no more.
+    /// A workload with all keys at their defaults.
     pub fn new(name: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -311,8 +311,8 @@ impl WorkloadSpec {
         all_workload_keys().any(|(name, keys)| name == self.name && keys.contains(&key))
     }
 
-    /// Number and size of the tables, of workloads that bring their own: (tables, rows in each). Those of a script are
-    /// not known: none.
+    /// Number and size of the tables that a workload defines itself: (tables, rows in each). (0, 0) for a script, whose
+    /// tables are unknown.
     fn own_tables(&self) -> Option<(u32, u64)> {
         match self.name.as_str() {
             "hot-row" => Some((1, self.hot_rows.unwrap_or(1).into())),
@@ -322,7 +322,7 @@ impl WorkloadSpec {
                 let rows: u64 = tables.iter().map(|table| table.rows).fold(0, u64::saturating_add);
                 Some((tables.len() as u32, rows.div_ceil(tables.len().max(1) as u64)))
             }
-            // How many rows the statements leave is known to the server alone.
+            // Only the server knows how many rows the statements leave.
             SQL_WORKLOAD => Some((self.tables_of_sql(), 0)),
             TABLE_WORKLOAD => Some((1, self.table.generated().map_or(0, |table| table.rows))),
             _ => None,
@@ -347,13 +347,13 @@ impl WorkloadSpec {
         Ok(SqlParts { statements, create, tables })
     }
 
-    /// Which dialect it is, the plan does not say: whichever can be read.
+    /// The plan does not name the dialect: any dialect in which the text can be parsed.
     fn tables_of_sql(&self) -> u32 {
         let parts = self.split(SqlDialect::Mysql).or_else(|_| self.split(SqlDialect::Postgres));
         parts.map_or(0, |parts| parts.tables.len() as u32)
     }
 
-    /// Fills in what the section does not say: the name and the protocol.
+    /// Fills in keys that the section omits: the name and the protocol.
     pub(crate) fn resolve(&mut self, section: &toml::Table) {
         if self.name.is_empty() {
             implied_name(section).unwrap_or_default().clone_into(&mut self.name);
@@ -363,7 +363,7 @@ impl WorkloadSpec {
         }
     }
 
-    /// With `tables` and `table_rows` of the workload's own tables, where it brings some.
+    /// Sets `tables` and `table_rows` from the workload's own tables, if it has any.
     pub(crate) fn with_own_tables(mut self) -> Self {
         if let Some((tables, rows)) = self.own_tables() {
             (self.tables, self.table_rows) = (tables, rows);
@@ -371,8 +371,8 @@ impl WorkloadSpec {
         self
     }
 
-    /// Takes `tables` and `table_rows` out of the section's TOML form where they say what the workload's own tables say
-    /// or nothing at all: a plan that names them for such a workload is refused.
+    /// Removes `tables` and `table_rows` from the section's TOML form if they only repeat the workload's own tables, or
+    /// have no meaning: a plan that names them for such a workload is refused.
     pub(crate) fn omit_unused(&self, section: &mut toml::Table) {
         let Some((tables, rows)) = self.own_tables() else { return };
         if self.tables == tables || self.tables == one() {

@@ -194,7 +194,9 @@ mod tests {
         };
         assert_eq!(warnings(), [""; 0], "none is there");
         let path = home.path().join(".my.cnf");
-        for (bytes, expect) in [(vec![0xff, b'\n'], "it is no UTF-8"), (vec![b'#'; (1 << 20) + 1], "more in it than")] {
+        for (bytes, expect) in
+            [(vec![0xff, b'\n'], "is not valid UTF-8"), (vec![b'#'; (1 << 20) + 1], "is larger than")]
+        {
             fs::write(&path, bytes).unwrap();
             assert!(warnings()[0].contains(expect), "{:?}", warnings());
         }

@@ -139,7 +139,7 @@ mod tests {
         assert!(error.contains("symbolic links") && !error.contains("no such file"), "{error}");
         let path = folder.path().join("bytes.sql");
         fs::write(&path, [0xff]).unwrap();
-        assert!(text_or_file("query", path.to_str().unwrap()).unwrap_err().ends_with("it is no UTF-8"));
+        assert!(text_or_file("query", path.to_str().unwrap()).unwrap_err().ends_with("is not valid UTF-8"));
     }
 
     #[test]
