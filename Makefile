@@ -1,24 +1,24 @@
-# Two goals for everybody: `make demo` and `make test`. Both install what is missing (they say so first), can be run
-# again at any time, and say what they are doing. A third one takes long: `make test-servers`.
+# The two main goals are `make demo` and `make test`. Both install missing packages (and announce it first), can be
+# repeated at any time, and print their steps. A third one takes long: `make test-servers`.
 
 .PHONY: help demo test test-servers build
 
-# Fetched for the tests. One that cannot be fetched is SKIPPED, and named once more at the end of `make test`; tests that
-# do not find one that was fetched fail. Another list: make test TEST_SERVERS="mysql-9.7 mariadb-11.8".
+# Servers to fetch for the tests. A server that cannot be fetched is SKIPPED, and listed again at the end of `make test`;
+# tests that do not find a fetched server fail. Another list: make test TEST_SERVERS="mysql-9.7 mariadb-11.8".
 TEST_SERVERS = mysql-5.7 mysql-8.0 mysql-9.7 mariadb-11.8
 test-servers: TEST_SERVERS = $(shell scripts/get-test-servers.sh --list | cut -d' ' -f1)
 
-# Of those, the ones that were fetched; the others are named with the reason, on stderr.
+# The servers of this list that were fetched; the others are listed with the reason on stderr.
 servers_fetched = scripts/get-test-servers.sh --fetched $(TEST_SERVERS)
 
-# Of those, the ones that a machine like this one can have.
+# The servers of this list that this machine can have.
 servers_here = $$(scripts/get-test-servers.sh --here $(TEST_SERVERS) 2>/dev/null | tr '\n' ' ')
 
 help:
 	@echo "make demo           build truetps and measure, in about two minutes, what each durability setting costs here"
 	@echo "make test           check formatting, lints, tests (with real servers and a real browser) and the tree"
-	@echo "make test-servers   what depends on the server's version, with every server that this machine can have; and"
-	@echo "                    20 runs on servers of somebody, killed at random moments and put back"
+	@echo "make test-servers   run the tests that depend on the server's version with every server that this machine can have;"
+	@echo "                    20 runs against external servers, killed at random"
 
 build:
 	@echo "truetps: building"
@@ -28,7 +28,7 @@ demo:
 	@scripts/install-deps.sh demo
 	@$(MAKE) --no-print-directory build
 	@echo "truetps: running \`truetps sweep durability --quick\`"
-	@# 3 = measured, but no comparison could be decided on this machine: the answer says so itself.
+	@# 3 = measured, but no comparison could be decided on this machine, as the printed answer says.
 	@target/release/truetps sweep durability --quick || [ $$? -eq 3 ]
 
 test:
