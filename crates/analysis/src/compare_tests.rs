@@ -196,7 +196,7 @@ fn whole_transactions_are_coarse() {
     assert!(matches!(change_of(&comparison, TPS), Judgement::NotEnoughData { .. }), "{:?}", comparison.line(TPS));
 }
 
-/// A side that has lost a trial: what is shown of the other one are those of the same blocks.
+/// One side has lost a trial: only the blocks that both sides have are compared.
 #[test]
 fn a_block_that_one_side_lacks_is_in_no_mean() {
     let comparison = compared(&[1000.0, 1000.0, 9000.0], &[2000.0, 2000.0], Pairing::Blocks);
@@ -255,7 +255,7 @@ fn a_gap_that_is_not_recorded_is_no_figure() {
     assert!((line.ratio_at_most().unwrap() - 0.05).abs() < 0.01, "{line:?}");
     assert_eq!(state(&better, "max_gap>0%"), ThresholdState::Kept);
 
-    // One short gap among the others: the mean is under what the others and 100 ms would give, and nobody knows by how much.
+    // One short gap among the others: the mean is below the mean of the others and 100 ms, by an unknown amount.
     let mixed = of(&[Some(110.0), None, Some(120.0)], &[Some(100.0), Some(101.0), Some(102.0)]);
     let line = mixed.line(GAP).unwrap();
     assert_eq!((line.a, line.ratio, line.change), (None, None, unsure));

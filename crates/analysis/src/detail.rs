@@ -1,4 +1,5 @@
-//! What happened within one trial: its stalls with what the server did meanwhile, its waits, and what a transaction cost.
+//! Events within one trial: its stalls with the server's activity during each, its waits, and the cost of a
+//! transaction.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +17,7 @@ use crate::waits::{TopWaits, Wait, WaitSeries, Waits};
 pub struct TrialRecord<'a> {
     pub trial: &'a Trial,
     pub intervals: &'a [Interval],
-    /// `None`: nobody watched.
+    /// `None`: the probe was off.
     pub probe: Option<&'a ProbeSeries>,
     /// What the server was set to, where that is known.
     pub variables: Option<&'a BTreeMap<String, String>>,
@@ -28,7 +29,7 @@ pub struct TrialDetail {
     /// `trial-0007`.
     pub name: String,
     pub stalls: Stalls,
-    /// One for each of the stalls and dips, in their order. Empty where nobody watched.
+    /// One for each of the stalls and dips, in their order. Empty if the probe was off.
     pub causes: Vec<Coincident>,
     /// Not in JSON documents: it is as long as the trial.
     #[serde(skip)]
@@ -96,7 +97,7 @@ fn mean_line(trials: &[&TrialDetail], key: LedgerKey) -> Option<LedgerLine> {
 /// What the server waited on in a stretch of time, and what else was unlike the rest.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Coincident {
-    /// Readings of the server within the stretch: without any, nobody has seen what its sessions did in it.
+    /// Readings of the server within the stretch: without any, the activity of its sessions is unknown.
     pub readings: usize,
     /// The largest change first.
     pub waits: Vec<Wait>,
@@ -115,7 +116,7 @@ pub fn detail(record: &TrialRecord<'_>) -> TrialDetail {
     let waits = record.probe.and_then(Waits::of);
     let ordinary = ordinary(record.intervals, &stalls.list);
     let causes = record.probe.map(|probe| {
-        let of = |stall: &Stall| meanwhile(probe, waits.as_ref(), stall, &ordinary);
+        let of = |stall: &Stall| coincident(probe, waits.as_ref(), stall, &ordinary);
         stalls.list.iter().map(of).collect()
     });
     let ledger = record.trial.measured.as_ref().map(|measured| {
@@ -158,7 +159,7 @@ fn ordinary(intervals: &[Interval], stalls: &[Stall]) -> Vec<(f64, f64)> {
     parts
 }
 
-fn meanwhile(probe: &ProbeSeries, waits: Option<&Waits<'_>>, stall: &Stall, ordinary: &[(f64, f64)]) -> Coincident {
+fn coincident(probe: &ProbeSeries, waits: Option<&Waits<'_>>, stall: &Stall, ordinary: &[(f64, f64)]) -> Coincident {
     let stretch = (stall.start_ms, stall.end_ms());
     let times = probe.times(ProbeSource::Server);
     let readings = times.iter().filter(|at| (stretch.0..=stretch.1).contains(*at)).count();
@@ -220,7 +221,7 @@ mod tests {
         let at = |times_ms: &[f64]| {
             let probe = probe(times_ms);
             let waits = Waits::of(&probe);
-            let found = meanwhile(&probe, waits.as_ref(), &stall, &[(0.0, 2000.0)]);
+            let found = coincident(&probe, waits.as_ref(), &stall, &[(0.0, 2000.0)]);
             (found.readings, found.waits.iter().map(|wait| wait.name.clone()).collect::<Vec<_>>())
         };
         let redo = "wait/io/file/innodb/innodb_log_file".to_owned();

@@ -24,7 +24,7 @@ struct Spread {
     error: f64,
     /// Degrees of freedom.
     freedom: f64,
-    /// Those that far tails may rely on.
+    /// Degrees of freedom for the far tails.
     freedom_least: f64,
     /// With n pairs (or trials in each group) the error is `unit / √n`.
     unit: f64,
@@ -176,7 +176,7 @@ mod tests {
         let spread = effect.spread.unwrap();
         close(effect.mean, 2.5);
         close(spread.error, 0.95743);
-        // Those of Satterthwaite, and no more than two groups of four have.
+        // Satterthwaite's, and at most the degrees of freedom of two groups of four.
         close(spread.freedom, 6.0);
         // t = 2.6112; 2 · pt(−2.6112, 6) = 0.04008; where the 5 % are shared, 2 · pt(−2.6112, 3) = 0.07960.
         assert!((effect.p_value(ALPHA) - 0.04008).abs() < 5e-4, "{}", effect.p_value(ALPHA));

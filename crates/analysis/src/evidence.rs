@@ -39,7 +39,7 @@ impl Evidence<'_> {
     }
 }
 
-/// Parts the trials of the schedule into evidence (by block and position) and those that are none, with the reason.
+/// Parts the trials of the schedule into evidence (by block and position) and excluded trials, each with its reason.
 pub(crate) fn sort_out<'a>(experiment: &Experiment, trials: &'a [Trial]) -> (Vec<Evidence<'a>>, Vec<InvalidTrial>) {
     let mut scheduled: Vec<_> =
         trials.iter().filter(|trial| experiment.schedule.iter().any(|entry| entry.name == trial.name)).collect();

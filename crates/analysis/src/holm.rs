@@ -5,7 +5,7 @@
 pub(crate) struct Holm {
     /// In the order of the p-values: rejected ("these differ") at the family's level.
     pub(crate) rejected: Vec<bool>,
-    /// The level that the best of those not rejected was held against.
+    /// The level that the smallest p-value not rejected was tested at.
     pub(crate) next_alpha: f64,
 }
 

@@ -25,7 +25,7 @@ impl Ledger {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LedgerLine {
     pub key: LedgerKey,
-    /// In [`LedgerKey::unit`]; `None` where nobody could know it.
+    /// In [`LedgerKey::unit`]; `None` if it is not known.
     pub per_tx: Option<f64>,
     /// The counters that it was made from, in the server's words; where there is no figure, why.
     pub source: String,
@@ -98,7 +98,7 @@ ledger_keys! {
 pub(crate) struct LedgerInput<'a> {
     pub(crate) measured: &'a Measured,
     pub(crate) intervals: &'a [Interval],
-    /// `None`: nobody watched.
+    /// `None`: the probe was off.
     pub(crate) probe: Option<&'a ProbeSeries>,
     pub(crate) variables: KnownVariables<'a>,
 }
@@ -126,10 +126,10 @@ fn figure(input: &LedgerInput<'_>, window: Option<&LedgerWindow<'_>>, key: Ledge
     }
     match (key, window) {
         (LedgerKey::ServerCpu, _) if figure * (input.measured.counts.ok as f64) < CPU_MIN_US => {
-            Err("too little to be told: less than ten of the 10 ms that CPU time is counted in".to_owned())
+            Err("too little CPU time: less than ten of the server's 10 ms ticks".to_owned())
         }
         (LedgerKey::PagesWritten, Some(window)) if window.is_too_coarse(input.variables) => {
-            Err("this version tells pages that sessions wrote in steps of half of shared_buffers: too few steps"
+            Err("this version reports pages written by sessions in steps of half of shared_buffers: too few steps"
                 .to_owned())
         }
         (LedgerKey::RowLockTime, Some(window)) if cuts_lock_waits(window.probe, input.variables) => {
@@ -158,9 +158,9 @@ fn own_figure(input: &LedgerInput<'_>, key: LedgerKey) -> Option<(f64, String)> 
 
 fn why_absent(input: &LedgerInput<'_>, window: Option<&LedgerWindow<'_>>, key: LedgerKey) -> String {
     if key == LedgerKey::RowsChanged {
-        return "none was changed, or nobody counted".to_owned();
+        return "no rows changed, or not counted".to_owned();
     }
-    let Some(probe) = input.probe else { return "nobody watched the server".to_owned() };
+    let Some(probe) = input.probe else { return "probe was off".to_owned() };
     if input.measured.counts.ok == 0 {
         return "no transaction ended".to_owned();
     }
@@ -376,8 +376,8 @@ mod tests {
         let data = ("file.wait/io/file/innodb/innodb_data_file.misc", 3.0, 10.0);
         let own = ("status.Innodb_os_log_fsyncs", 0.0, 101.0);
         check(&probe(&[syncs, data, own], &[]), &[], LedgerKey::RedoSyncs, Ok(1.01), "Innodb_os_log_fsyncs");
-        let words = "Innodb_data_fsyncs - file.wait/io/file/innodb/innodb_data_file.misc (all syncs without those of data \
-                     files)";
+        let words = "Innodb_data_fsyncs - file.wait/io/file/innodb/innodb_data_file.misc (all syncs except data file \
+                     syncs)";
         check(&probe(&[syncs, data], &[]), &[], LedgerKey::RedoSyncs, Ok(1.0), words);
         let why = "performance_schema is OFF";
         check(&probe(&[syncs], &[("file", why)]), &[], LedgerKey::RedoSyncs, Err(why), "");
@@ -412,11 +412,11 @@ mod tests {
             ("pg_stat_bgwriter.buffers_backend", 3.0, 60.0),
         ];
         let words = "pg_stat_bgwriter.buffers_checkpoint + pg_stat_bgwriter.buffers_clean + pg_stat_bgwriter.buffers_backend \
-                     (with those by which files grew)";
+                     (including writes that extended files)";
         let no_view = "relation \"pg_stat_io\" does not exist";
         let thirteen = probe(&old, &[("pg_stat_io", no_view)]);
         check(&thirteen, &[("shared_buffers", "48")], written, Ok(1.1), words);
-        let why = "this version tells pages that sessions wrote in steps of half of shared_buffers: too few steps";
+        let why = "this version reports pages written by sessions in steps of half of shared_buffers: too few steps";
         check(&thirteen, &[("shared_buffers", "49")], written, Err(why), "");
         check(&thirteen, &[], written, Err(why), "");
         check(&thirteen, &[], created, Err(no_view), "");
@@ -428,14 +428,14 @@ mod tests {
             // Of the log, and no page of a table.
             ("pg_stat_io.wal.normal.write_pages", 0.0, 1e3),
         ];
-        let words =
-            "pg_stat_io.relation.*.write_pages + pg_stat_io.relation.*.extend_pages (with those by which files grew)";
+        let words = "pg_stat_io.relation.*.write_pages + pg_stat_io.relation.*.extend_pages (including writes that \
+            extended files)";
         check(&probe(&io, &[]), &[], written, Ok(1.1), words);
         check(&probe(&io, &[]), &[], created, Ok(0.2), "pg_stat_io.relation.*.extend_pages");
         let recorded =
             [("pg_stat_checkpointer.buffers_written", 0.0, 30.0), ("pg_stat_bgwriter.buffers_clean", 0.0, 0.0)];
-        let words = "pg_stat_checkpointer.buffers_written + pg_stat_bgwriter.buffers_clean (without those that sessions wrote \
-                     themselves)";
+        let words = "pg_stat_checkpointer.buffers_written + pg_stat_bgwriter.buffers_clean (without pages written by \
+                     sessions)";
         check(&probe(&recorded, &[]), &[], written, Ok(0.3), words);
     }
 
@@ -472,12 +472,12 @@ mod tests {
         };
         assert_eq!(line(500).per_tx, Some(1.25));
         let none = line(0);
-        assert_eq!((none.per_tx, none.source.as_str()), (None, "none was changed, or nobody counted"));
+        assert_eq!((none.per_tx, none.source.as_str()), (None, "no rows changed, or not counted"));
     }
 
     #[test]
     fn a_few_ticks_of_cpu_are_no_figure() {
-        let why = "too little to be told: less than ten of the 10 ms that CPU time is counted in";
+        let why = "too little CPU time: less than ten of the server's 10 ms ticks";
         check(&probe(&[("server.cpu_us", 5e6, 24e3)], &[]), &[], LedgerKey::ServerCpu, Err(why), "");
         check(&probe(&[("server.cpu_us", 5e6, 26e3)], &[]), &[], LedgerKey::ServerCpu, Ok(260.0), "server.cpu_us");
     }

@@ -56,7 +56,7 @@ const BINLOG_MISC: &str = "file.wait/io/file/sql/binlog.misc";
 /// In all contexts and by all processes; which contexts there are depends on the version.
 pub(crate) const IO_WRITTEN: &str = "pg_stat_io.relation.*.write_pages";
 const IO_EXTENDED: &str = "pg_stat_io.relation.*.extend_pages";
-const WITH_GROWTH: &str = "with those by which files grew";
+const WITH_GROWTH: &str = "including writes that extended files";
 
 /// The ways to know each line, the best one first. Where a server does not have the counters of one, the next is tried.
 const SOURCES: &[(LedgerKey, LedgerSource)] = &[
@@ -75,7 +75,7 @@ const SOURCES: &[(LedgerKey, LedgerSource)] = &[
     noted(
         LedgerKey::RedoSyncs,
         &[(1.0, "status.Innodb_data_fsyncs"), (-1.0, DATA_FILE_MISC)],
-        "all syncs without those of data files",
+        "all syncs except data file syncs",
     ),
     plain(LedgerKey::RedoSyncs, &[(1.0, "pg_stat_wal.wal_sync")]),
     plain(LedgerKey::RedoSyncs, &[(1.0, "pg_stat_io.wal.normal.fsyncs")]),
@@ -107,7 +107,7 @@ const SOURCES: &[(LedgerKey, LedgerSource)] = &[
     noted(
         LedgerKey::PagesWritten,
         &[(1.0, "pg_stat_checkpointer.buffers_written"), (1.0, "pg_stat_bgwriter.buffers_clean")],
-        "without those that sessions wrote themselves",
+        "without pages written by sessions",
     ),
     plain(LedgerKey::PagesCreated, &[(1.0, "status.Innodb_pages_created")]),
     plain(LedgerKey::PagesCreated, &[(1.0, IO_EXTENDED)]),

@@ -62,9 +62,9 @@ use truetps_record::{Configuration, Experiment, Plan, Trial, TrialRole};
 
 /// What the trials of an experiment say.
 ///
-/// `plan` is the plan as it was run (after `Plan::into_quick` where the experiment was a quick one). `trials` are those
-/// that exist: valid, invalid and partial ones; those that have not run yet are missing. A trial that the schedule does
-/// not name belongs to something else and is left out.
+/// `plan` is the plan as it was run (after `Plan::into_quick` where the experiment was a quick one). `trials` are the
+/// trials that exist: valid, invalid and partial ones; trials that have not run yet are missing. A trial that the
+/// schedule does not name belongs to something else and is left out.
 pub fn analyse(plan: &Plan, experiment: &Experiment, trials: &[Trial]) -> Analysis {
     let (valid, invalid) = evidence::sort_out(experiment, trials);
     let configurations = plan.configurations();

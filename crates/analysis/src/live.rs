@@ -49,8 +49,8 @@ pub struct StallsSoFar {
 }
 
 /// Finds stalls in intervals as they come: stretches of at least two buckets in a row with less than 30 % of the local
-/// median, which is that of the last 30 s of the same phase. Buckets of which the median has less than 20 transactions are
-/// joined first; where a second has less than that, nothing is said.
+/// median: the median of the last 30 s of the same phase. Buckets whose median is under 20 transactions are joined
+/// first; where a second has fewer than that, no stall is reported.
 #[derive(Debug, Clone, Default)]
 pub struct LiveStalls {
     phase: Option<Phase>,
@@ -349,8 +349,8 @@ mod tests {
         }
         stalls.interval(&interval(Phase::Drain, 6000.0, &[1]));
         let report = crate::stalls::stalls(&list);
-        let told = stalls.in_the_end();
-        assert_eq!((told.count, Some(told.longest_ms)), (2, report.longest_ms), "{report:?}");
+        let total = stalls.in_the_end();
+        assert_eq!((total.count, Some(total.longest_ms)), (2, report.longest_ms), "{report:?}");
         assert_eq!(report.stalls().count(), 2);
         assert_eq!(stalls.so_far.count, 0, "the drain is a phase of its own");
     }
@@ -365,8 +365,8 @@ mod tests {
             stalls.interval(&interval(Phase::Measure, second as f64 * 1e3, &[if is_low { 0 } else { 100 }; 10]));
             assert!(stalls.seen.len() <= SEEN_MAX + 2);
         }
-        let told = stalls.in_the_end();
-        assert_eq!((told.count, told.longest_ms, told.judged), (9, 2000.0, true));
+        let total = stalls.in_the_end();
+        assert_eq!((total.count, total.longest_ms, total.judged), (9, 2000.0, true));
     }
 
     #[test]
@@ -385,7 +385,7 @@ mod tests {
         assert_eq!(watch(&slow).1, []);
         slow[250..270].fill(0);
         assert_eq!(watch(&slow).1, [(25_000.0, 2000.0)]);
-        // 10 a second: nothing is said.
+        // 10 a second: nothing is reported.
         let (said, stalls) = watch(&[steady(1, 20), steady(0, 10)].concat());
         assert_eq!((stalls, said[29].judged), (vec![], false));
     }

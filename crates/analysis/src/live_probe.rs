@@ -7,7 +7,7 @@ use truetps_record::{ProbeSample, ProbeSource};
 use crate::redo::RedoAge;
 use crate::wait_class::{of_event, of_mysql_state, of_postgres_event};
 
-/// Waits that are told, most first.
+/// Waits reported, largest first.
 const WAITS_MAX: usize = 8;
 /// Less than this is no session that waits.
 const SESSIONS_MIN: f64 = 0.05;
@@ -28,7 +28,7 @@ pub struct LiveWait {
 pub struct ProbeNow {
     /// Age of the checkpoint as a share of what the redo log has room for, 0 to 1.
     pub redo_share: Option<f64>,
-    /// States in which sessions wait, those of most sessions first; eight at most. `None`: not read.
+    /// States in which sessions wait, most sessions first; eight at most. `None`: not read.
     pub states: Option<Vec<LiveWait>>,
     /// What the server has timed of its waits, most first; eight at most. `None`: it times none, or was read once.
     pub timed: Option<Vec<LiveWait>>,

@@ -196,9 +196,9 @@ mod tests {
         assert_eq!(silent(&[0.0, 900.0, 1500.0, 2600.0], 1000.0, 2500.0), Some(1.0));
         let host = ProbeSample { source: ProbeSource::Host, ..sample(3000.0, 1.0) };
         assert_eq!(of(&[0.0, 900.0], Some(host), (1000.0, 3000.0)), Some(2.0), "it never answered again");
-        assert_eq!(silent(&[0.0, 900.0], 1000.0, 3000.0), None, "nobody knows whether it was asked");
-        assert_eq!(silent(&[], 1000.0, 3000.0), None, "nobody asked");
-        // Asked at 1.0 s and answered at 2.4 s: that is when it answered, though nobody knows when what it said was true.
+        assert_eq!(silent(&[0.0, 900.0], 1000.0, 3000.0), None, "it may not have been asked");
+        assert_eq!(silent(&[], 1000.0, 3000.0), None, "it was not asked");
+        // Asked at 1.0 s and answered at 2.4 s: that is the time of the answer; when its values were true is unknown.
         let samples = [sample(900.0, 1.0), sample(1700.0, 1400.0), sample(2900.0, 1.0)];
         let series = ProbeSeries::of(&header, samples);
         assert_eq!(silence(&series, 1000.0, 2500.0).map(|sign| sign.value), Some(1.4));
@@ -229,8 +229,8 @@ mod tests {
         });
         let series = ProbeSeries::of(&header, samples);
         let found = signs(&series, (2000.0, 3000.0), &[(0.0, 2000.0), (3000.5, 4000.0)]);
-        let told: Vec<_> = found.iter().map(|sign| (sign.name, sign.value)).collect();
-        assert_eq!(told, [("checkpoint age, of the redo log", 0.9), ("server CPU", 0.0)]);
+        let values: Vec<_> = found.iter().map(|sign| (sign.name, sign.value)).collect();
+        assert_eq!(values, [("checkpoint age, of the redo log", 0.9), ("server CPU", 0.0)]);
         assert!((found[1].usual.unwrap() - 0.9).abs() < 1e-9);
     }
 

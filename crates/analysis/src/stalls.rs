@@ -345,7 +345,7 @@ impl UsualThroughput {
     }
 }
 
-/// The median; where most of the time nothing happened at all, that of the rest.
+/// The median; if it is zero, the median of the values above zero.
 fn usual_of(values: impl Iterator<Item = f64> + Clone) -> f64 {
     match median(values.clone()) {
         Some(middle) if middle > 0.0 => middle,

@@ -174,7 +174,7 @@ fn nothing_is_invented() {
     assert!(found.stalls().count() == 0 && found.list.len() <= 1, "{:?}", found.list);
 }
 
-/// [`intervals`] of many transactions, without a list of gaps that nobody needs.
+/// [`intervals`] of many transactions, without a list of gaps.
 fn buckets_alone(length_ms: u64, ends_ms: &[f64]) -> Vec<Interval> {
     let mut list = vec![0_u32; length_ms as usize / 100 + 1];
     for end in ends_ms {
@@ -244,7 +244,7 @@ fn what_cannot_be_known_is_said() {
     // A transaction a second, or fewer: a gap of seconds is nothing.
     let few: Vec<_> = (0..60).map(|n| f64::from(n) * 700.0).collect();
     assert_eq!(stalls(&intervals(0, 40_000, &few)).unknown, Some(StallsUnknown::TooFew));
-    // A standstill that lasts to the end, whose gap nobody has closed.
+    // A standstill that lasts to the end, whose gap was not closed.
     let open = of_buckets(&[[100; 60], [0; 60]].concat());
     let found = stalls(&open);
     assert_eq!((found.max_gap_ms, found.list.len()), (Some(6000.0), 1), "{found:?}");

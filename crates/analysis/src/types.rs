@@ -87,7 +87,7 @@ pub struct Cell {
     pub response_us_max: Option<f64>,
     /// Failed transactions over all valid trials.
     pub failed: u64,
-    /// Those among them whose error the plan ignores.
+    /// Failed transactions whose error the plan ignores.
     pub ignored: u64,
     /// Attempts that failed and were made again.
     pub retried: u64,

@@ -65,7 +65,7 @@ struct Signal<'a> {
     class: WaitClass,
     points: &'a [ProbePoint],
     kind: WaitMeasure,
-    /// Sessions that wait on it at the moment of reading: what is told of a stretch in which no wait has ended.
+    /// Sessions that wait on it at the moment of reading: used for a stretch in which no wait has ended.
     unfinished: &'a [ProbePoint],
     /// How many waits have ended; empty where they are not counted.
     counted: &'a [ProbePoint],
@@ -225,11 +225,11 @@ fn growth(points: &[ProbePoint], from_ms: f64, to_ms: f64, begins_at_zero: bool)
             (None, _) => 0.0,
         }
     };
-    // A counter that falls is that of a server which was restarted.
+    // A falling counter means that the server was restarted.
     Some(at(to_ms) - at(from_ms)).filter(|growth| *growth >= 0.0)
 }
 
-/// Waits that the server has timed. Of data files its reads and writes are told apart.
+/// Waits that the server has timed. Reads and writes of data files are separate.
 fn timed(probe: &ProbeSeries) -> Vec<Signal<'_>> {
     const DATA_FILE: &str = "wait/io/file/innodb/innodb_data_file";
     const US: WaitMeasure = WaitMeasure::Time { unit_ms: 1e-3 };
@@ -389,7 +389,7 @@ mod tests {
         assert_eq!(wait_series(&self::series(&[(0.0, &[]), (1.0, &[])])), None);
     }
 
-    /// Those of the readings around it wait for something else.
+    /// Sessions of the readings around it wait for something else.
     #[test]
     fn sessions_are_those_that_were_counted_within_it() {
         let series = series(&[
@@ -404,7 +404,7 @@ mod tests {
             changes.first().map(|wait| wait.sessions)
         };
         assert_eq!((sessions(1500.0, 3500.0), sessions(1500.0, 2500.0)), (Some(8.0), Some(7.0)));
-        assert_eq!(sessions(1300.0, 1700.0), Some(4.0), "none lies within it: those around it");
+        assert_eq!(sessions(1300.0, 1700.0), Some(4.0), "no reading lies within it: the readings around it");
     }
 
     /// MariaDB times the binlog and not the redo log: what is left of the commits is that.

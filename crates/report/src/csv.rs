@@ -8,7 +8,7 @@ use truetps_record::Estimate;
 use crate::load::TargetRate;
 use crate::{ReportInput, printable_text, stalls};
 
-/// Columns after those of the factors, which have the factors' names.
+/// Columns after the factors' columns, which have the factors' names.
 const COLUMNS: [&str; 28] = [
     "trials",
     "invalid_trials",

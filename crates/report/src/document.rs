@@ -36,7 +36,7 @@ pub(crate) struct DocumentTable {
     pub(crate) words_last: bool,
 }
 
-/// Text of one place in a table. The tone repeats what the text says; nothing is said by it alone.
+/// Text of one place in a table. The tone repeats the text and adds no information.
 #[derive(Debug, Clone)]
 pub(crate) struct TableEntry {
     pub(crate) text: String,

@@ -10,7 +10,7 @@ use truetps_record::{Configuration, Trial};
 use crate::{ReportInput, format, names};
 
 /// More configurations than this are not named with a verdict.
-const LABELS_TOLD_MAX: usize = 6;
+const LABELS_SHOWN_MAX: usize = 6;
 
 /// One verdict on durability, and the configurations that it holds for.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -38,7 +38,7 @@ pub fn durability_of<'a>(
     judged.all(|other| losses(&other) == losses(&first)).then_some(first)
 }
 
-/// In the order in which the trials were to be run first. Nothing is said of trials whose server could not be asked.
+/// In the order in which the trials were to be run first. Trials whose server could not be asked are left out.
 pub(crate) fn parts(input: &ReportInput<'_>) -> Vec<DurabilityPart> {
     let mut parts: Vec<DurabilityPart> = Vec::new();
     let baseline = input.analysis.curves.iter().find(|curve| curve.is_baseline && input.analysis.curves.len() > 1);
@@ -86,7 +86,7 @@ fn line(sentence: &str, labels: &[String], is_one: bool) -> String {
         return format!("Durability: {sentence}.");
     }
     let labels =
-        if labels.len() > LABELS_TOLD_MAX { format!("{} configurations", labels.len()) } else { format::list(labels) };
+        if labels.len() > LABELS_SHOWN_MAX { format!("{} configurations", labels.len()) } else { format::list(labels) };
     format!("Durability with {labels}: {sentence}.")
 }
 

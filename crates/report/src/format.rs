@@ -81,7 +81,7 @@ pub fn plural(n: u64, word: &str) -> String {
     if n == 1 { format!("1 {word}") } else { format!("{} {word}s", count(n)) }
 }
 
-/// A rate or a number that somebody chose: all of its digits, `1 000`, `2.5`.
+/// A rate or a number chosen by the user: all of its digits, `1 000`, `2.5`.
 pub fn rate(value: f64) -> String {
     if value.fract() == 0.0 && value.abs() < WHOLE_MAX { whole(value) } else { value.to_string() }
 }
@@ -122,7 +122,7 @@ pub fn cpu_us(us: f64) -> String {
     duration_us(us)
 }
 
-/// What is more is told as more than this: an interval of two trials may have any end.
+/// Larger values are shown as more than this: an interval of two trials may have any end.
 const RATIO_MAX: f64 = 1e6;
 
 /// `×2.31`, `×1.012`: three decimals near 1, where they matter.
@@ -166,7 +166,7 @@ pub fn ratio_estimate_of(estimate: &Estimate, what: &str) -> String {
     }
 }
 
-/// A ratio as a difference, with its sign: 0.988 → `-1.2 %`. What is a thousand times as much is not told in percent.
+/// A ratio as a difference, with its sign: 0.988 → `-1.2 %`. From a thousand times on it is a factor, not a percentage.
 pub fn difference(ratio: f64) -> String {
     const MANY: f64 = 1000.0;
     if ratio > MANY {

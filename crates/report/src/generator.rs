@@ -11,8 +11,8 @@ use crate::{ReportInput, format};
 pub(crate) const LIMITED: &str = "generator-limited";
 /// The same where a word does not fit.
 pub(crate) const SIGN: &str = "†";
-/// Reasons that are told, and configurations that are named with each; the others have their mark.
-const TOLD_MAX: usize = 3;
+/// Reasons shown, and configurations named with each; the others have their mark.
+const SHOWN_MAX: usize = 3;
 
 pub(crate) fn is_limited(cell: &Cell) -> bool {
     cell.generator_limited.is_some()
@@ -51,19 +51,19 @@ pub(crate) fn warning(analysis: &Analysis) -> Option<String> {
     if by_reason.is_empty() {
         return None;
     }
-    let told = by_reason.iter().take(TOLD_MAX).map(|(why, places)| {
-        let named = &places[..places.len().min(TOLD_MAX)];
+    let shown = by_reason.iter().take(SHOWN_MAX).map(|(why, places)| {
+        let named = &places[..places.len().min(SHOWN_MAX)];
         format!("{}{}: {why}", named.join("; "), and_more(places.len() - named.len()))
     });
-    let told: Vec<_> = told.collect();
-    // Whoever waits for a core lacks cores: more workers would wait beside him.
+    let shown: Vec<_> = shown.collect();
+    // A worker that waits for a core lacks cores: more workers would wait, too.
     let lacks_cores = by_reason.iter().all(|(why, _)| why.contains(WAITED));
     let more_workers = if lacks_cores { "" } else { "more workers (--workers), " };
     Some(format!(
-        "{LIMITED}: these figures say more about the generator than about the server, which may be able to do more. {}{}. Give \
-         the generator {more_workers}cores of its own (--pin), or another machine.",
-        told.join("; "),
-        and_more(by_reason.len() - told.len()),
+        "{LIMITED}: the load generator was the bottleneck; the server may be faster. {}{}. Give the generator \
+          {more_workers}cores of its own (--pin), or another machine.",
+        shown.join("; "),
+        and_more(by_reason.len() - shown.len()),
     ))
 }
 
@@ -164,7 +164,7 @@ mod tests {
         assert_eq!(warning(Fixture::durability().input().analysis), None);
         let said = warning(Fixture::troubled().input().analysis).unwrap();
         for part in [
-            "generator-limited: these figures",
+            "generator-limited: the load generator was the bottleneck; the server may be faster.",
             "innodb_flush_log_at_trx_commit=1 connections=50; innodb_flush_log_at_trx_commit=2 connections=50;",
             "connections=50: (3 of 3 trials) a worker was on a CPU for more than 90 % of the time. Give",
             "--workers",
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waited_for_a_core_is_not_told_to_take_more_workers() {
+    fn a_worker_that_waited_for_a_core_needs_no_more_workers() {
         let fixture = Fixture::durability().with(|trials| {
             let measured = trials.iter_mut().filter_map(|trial| trial.measured.as_mut());
             measured.for_each(|one| {

@@ -93,7 +93,7 @@ struct TrialPart<'a> {
     waits: Option<TopWaits>,
     #[serde(skip_serializing_if = "Option::is_none")]
     logged: Option<LogVolume>,
-    /// Other runs of truetps that put load on the host meanwhile.
+    /// Other runs of truetps that put load on the host during this one.
     beside: &'a [OtherRun],
     notes: &'a [String],
 }

@@ -39,7 +39,7 @@ pub(crate) struct LedgerRow {
 }
 
 impl LedgerRow {
-    /// Nobody could know it of any of these configurations.
+    /// It is unknown for all of these configurations.
     pub(crate) fn is_absent(&self) -> bool {
         self.texts.iter().all(|text| text == ABSENT)
     }
@@ -130,28 +130,28 @@ pub(crate) fn fact(input: &ReportInput<'_>) -> Option<String> {
     let cells = stalls::of_cells(input);
     let value = |cell: &CellDetail, key: LedgerKey| cell.ledger.line(key).and_then(|line| line.per_tx);
     let amount_of = |key: LedgerKey, value: f64| amount(key.unit(), value);
-    let told: Vec<_> = match cells.as_slice() {
+    let figures: Vec<_> = match cells.as_slice() {
         [one] => {
-            let told = |key: LedgerKey| {
+            let figure = |key: LedgerKey| {
                 let figure = value(one, key).filter(|figure| *figure > 0.0)?;
                 Some(format!("{} {}", key.name(), amount_of(key, figure)))
             };
-            SUMMARY.into_iter().filter_map(told).collect()
+            SUMMARY.into_iter().filter_map(figure).collect()
         }
         [one, other] => {
-            let told = |key: LedgerKey| {
+            let figure = |key: LedgerKey| {
                 let (from, to) = (value(one, key)?, value(other, key)?);
                 (from > 0.0 || to > 0.0)
                     .then(|| format!("{} {} → {}", key.name(), amount_of(key, from), amount_of(key, to)))
             };
-            SUMMARY.into_iter().filter_map(told).collect()
+            SUMMARY.into_iter().filter_map(figure).collect()
         }
         _ => return None,
     };
-    (told.len() > 1).then(|| format!("a transaction: {}", told.join(", ")))
+    (figures.len() > 1).then(|| format!("a transaction: {}", figures.join(", ")))
 }
 
-/// `None` where nobody watched: what a trial knows of itself is no ledger, and CPU has a place of its own in these formats.
+/// `None` if the probe was off: a trial's own counts are no ledger, and CPU has its own place in these formats.
 pub(crate) fn section(input: &ReportInput<'_>) -> Option<DocumentSection> {
     let own = [LedgerKey::RowsChanged, LedgerKey::ClientCpu, LedgerKey::ServerCpu];
     let view = view(input)?;
@@ -166,7 +166,7 @@ pub(crate) fn section(input: &ReportInput<'_>) -> Option<DocumentSection> {
     let table =
         DocumentTable { caption: None, header: header.collect(), rows: known.map(row).collect(), words_last: true };
     let mut said =
-        vec!["Geometric means over the valid trials of a configuration, of transactions that ended well.".to_owned()];
+        vec!["Geometric means over the valid trials of a configuration, of committed transactions.".to_owned()];
     said.extend(absent(&view.lines));
     if view.left_out > 0 {
         said.push("The other configurations are in report.html and in JSON.".to_owned());
@@ -202,8 +202,8 @@ pub(crate) fn absent(lines: &[LedgerRow]) -> Option<String> {
         0..=NAMED_MAX => format::list(names),
         many => format!("{many} lines"),
     };
-    let told: Vec<_> = by_reason.iter().map(|(reason, names)| format!("{} ({reason})", named(names))).collect();
-    (!told.is_empty()).then(|| format!("Absent: {}.", told.join("; ")))
+    let absent: Vec<_> = by_reason.iter().map(|(reason, names)| format!("{} ({reason})", named(names))).collect();
+    (!absent.is_empty()).then(|| format!("Absent: {}.", absent.join("; ")))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Pure functions from an analysis to text, Markdown, JSON, CSV and HTML.
 //!
-//! Nothing here reads a clock, a file or the network, and nothing here computes a statistic: what is said is decided in
-//! `truetps-analysis`, how it is said is decided here, and all formatting of numbers lives here.
+//! This crate reads no clock, file or network and computes no statistic: `truetps-analysis` decides the content, this
+//! crate the wording. All formatting of numbers lives here.
 
 pub mod format;
 pub mod meaning;

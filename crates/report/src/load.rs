@@ -181,35 +181,35 @@ mod tests {
 
     #[test]
     fn scripts_are_told_by_their_name_and_limits() {
-        let told = |load: &str| {
+        let line = |load: &str| {
             let text = format!(
                 "name = \"p\"\nabout = \"?\"\n[workload]\nname = \"sysbench\"\nscript = \"oltp\"\n[load]\n{load}\n\
                  [factors]\nconnections = [8]\n"
             );
             of_script(&Plan::parse(&text).unwrap()).unwrap().join("; ")
         };
-        assert_eq!(told("warm_up_s = 0\nmeasure_s = 10"), "oltp, a script of sysbench; no warm-up; 10 s");
+        assert_eq!(line("warm_up_s = 0\nmeasure_s = 10"), "oltp, a script of sysbench; no warm-up; 10 s");
         assert_eq!(
-            told("warm_up_s = 2\nmeasure_s = 0\nmeasure_transactions = 1000\nrate = 50\narrivals = \"poisson\""),
+            line("warm_up_s = 2\nmeasure_s = 0\nmeasure_transactions = 1000\nrate = 50\narrivals = \"poisson\""),
             "oltp, a script of sysbench; 2 s of warm-up; 1 000 transactions; open loop: 50 tps, Poisson arrivals"
         );
-        assert!(told("measure_s = 0").ends_with("without a limit"));
+        assert!(line("measure_s = 0").ends_with("without a limit"));
         assert_eq!(of_script(&plan("", "")), None);
     }
 
     #[test]
     fn what_was_there_before_a_recorded_run_is_not_known() {
-        let told = |text: &str| {
+        let line = |text: &str| {
             let plan =
                 Plan::parse(&format!("name = 'p'\nabout = '?'\n{text}\n[factors]\nconnections = [8]\n")).unwrap();
             format!("{}; {}", tables(&plan), recorded_length(&plan))
         };
         let slap = "recorded_from = 'slap'\n[workload]\nsql = 'select 1'\n";
-        assert_eq!(told(&format!("{slap}[load]\nmeasure_s = 0")), "tables that were there; to its end");
+        assert_eq!(line(&format!("{slap}[load]\nmeasure_s = 0")), "tables that were there; to its end");
         let made = format!("{slap}create = 'create table t (a int)'\n[load]\nmeasure_s = 0\nmeasure_transactions = 9");
-        assert_eq!(told(&made), "1 table, made by the run; 9 transactions");
+        assert_eq!(line(&made), "1 table, made by the run; 9 transactions");
         let mtls = "recorded_from = 'mtls'\n[workload]\ntable = { ints = 4 }\n[load]\nmeasure_s = 2";
-        assert_eq!(told(mtls), "a table that was there; 2 s");
+        assert_eq!(line(mtls), "a table that was there; 2 s");
     }
 
     #[test]

@@ -98,7 +98,7 @@ mod tests {
         );
         check(
             &Fixture::durability(),
-            "| connections | tps ratio | p99 ratio | sees | verdict |\n| --: | --: | --: | --: | :-- |\n",
+            "| connections | tps ratio | p99 ratio | detectable | verdict |\n| --: | --: | --: | --: | :-- |\n",
         );
         check(&Fixture::durability(), "| 50 | ×2.26 \\[2.11, 2.43\\] | ×0.442 \\[0.411, 0.475\\] | 9.4 % | faster |\n");
     }

@@ -7,15 +7,15 @@ use truetps_record::Coupling;
 use crate::generator::{self, LIMITED};
 use crate::{ReportInput, durability, format, names, open_loop, risk};
 
-/// More combinations of settings than this are told by the table alone.
-const CURVES_TOLD_MAX: usize = 4;
+/// More combinations of settings than this are in the table only.
+const CURVES_SHOWN_MAX: usize = 4;
 /// Below this median a flush is too cheap for the fall that slow disks show at few connections.
 const CHEAP_FLUSH_US: f64 = 500.0;
 
 /// More sentences than this are not read as one paragraph.
 const PARAGRAPH_SENTENCES_MAX: usize = 6;
 
-/// Whether they are told one by one.
+/// Whether they are shown one by one.
 pub(crate) fn is_long(sentences: &[String]) -> bool {
     sentences.len() > PARAGRAPH_SENTENCES_MAX
 }
@@ -24,7 +24,7 @@ pub(crate) fn is_long(sentences: &[String]) -> bool {
 pub fn meaning(input: &ReportInput<'_>) -> Vec<String> {
     let analysis = input.analysis;
     let mut said = Vec::new();
-    if analysis.curves.len() <= CURVES_TOLD_MAX {
+    if analysis.curves.len() <= CURVES_SHOWN_MAX {
         said.extend(analysis.curves.iter().filter(|curve| curve.is_baseline).filter_map(|curve| cost(input, curve)));
         let knee = |curve: &Curve| knee_sentence(curve, names::short(input.plan, &curve.label));
         said.extend(analysis.curves.iter().filter_map(knee));
@@ -162,7 +162,7 @@ fn beyond(knee: &Knee) -> String {
 fn rule(analysis: &Analysis) -> Option<String> {
     let knees: Vec<_> =
         analysis.curves.iter().filter_map(|curve| curve.knee.as_ref()).map(|knee| knee.connections).collect();
-    if knees.is_empty() || analysis.curves.len() > CURVES_TOLD_MAX {
+    if knees.is_empty() || analysis.curves.len() > CURVES_SHOWN_MAX {
         return None;
     }
     let found: Vec<_> = knees.iter().map(|number| format::count((*number).into())).collect();

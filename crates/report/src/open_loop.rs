@@ -57,7 +57,7 @@ pub(crate) fn why_not(open: &OpenLoopCell) -> Option<String> {
         (true, true) => format!("{} and {}", waiting(&of), given_up("")),
         (true, false) => waiting(&of),
         (false, true) => given_up(&of),
-        (false, false) => format!("of {all} none was waiting or skipped at the end, but its record says so"),
+        (false, false) => format!("recorded as not sustained, though of {all} none was waiting or skipped at the end"),
     })
 }
 

@@ -1,7 +1,6 @@
 //! What each durability level loses in a crash, as the knowledge crate has it.
 //!
-//! Only two settings are told of here, one by one: what they come to together is told by `durability`, where the servers
-//! could be asked for the others.
+//! Covers two settings, one by one. Their combined effect is in `durability`, if the servers' other settings are known.
 
 use truetps_record::SettingValue;
 
@@ -9,8 +8,8 @@ use crate::{ReportInput, durability};
 
 pub(crate) const FLUSH: &str = "innodb_flush_log_at_trx_commit";
 const SYNC_BINLOG: &str = "sync_binlog";
-/// Nobody knows what the other settings were: the folder is an old one, or the server was gone.
-const UNKNOWN_TOGETHER: &str = "What the servers were set to otherwise is not recorded, and no setting decides alone: with a \
+/// The other settings are unknown: the folder is an old one, or the server was gone.
+const UNKNOWN_TOGETHER: &str = "The servers' other settings are not recorded, and no setting decides alone: with a \
      binlog and sync_binlog=0, MariaDB's default, innodb_flush_log_at_trx_commit=1 can lose the last commits in a power cut.";
 
 /// Sentences about the levels that the plan tries, in its order.
@@ -19,9 +18,9 @@ pub(crate) fn sentences(input: &ReportInput<'_>) -> Vec<String> {
     for (name, levels) in &input.plan.factors {
         if [FLUSH, SYNC_BINLOG].contains(&name.as_str()) {
             let of_level = |level| Some(format!("={level}, {}", of_level(name, level)?));
-            let told: Vec<_> = levels.iter().filter_map(SettingValue::as_int).filter_map(of_level).collect();
-            if !told.is_empty() {
-                said.push(format!("With {name}{}.", told.join("; with ")));
+            let losses: Vec<_> = levels.iter().filter_map(SettingValue::as_int).filter_map(of_level).collect();
+            if !losses.is_empty() {
+                said.push(format!("With {name}{}.", losses.join("; with ")));
             }
         }
     }

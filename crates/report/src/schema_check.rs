@@ -1,4 +1,4 @@
-//! Does a JSON document have the form that a schema describes? The part of JSON Schema that our own schema uses.
+//! Checks a JSON document against a schema: the part of JSON Schema that truetps' own schemas use.
 
 use serde_json::Value;
 

@@ -49,10 +49,9 @@ pub(crate) fn comparisons(input: &ReportInput<'_>) -> Option<DocumentSection> {
         .map(Block::Table)
         .collect();
     blocks.push(Block::Paragraph(format!(
-        "Ratios are paired by block, with their 95 % interval. \"sees\": the smallest effect that the pairs could have \
-         shown. faster and slower: the difference passes {}, and is at least \
-         {}, at least what the comparison sees and at least what the A/A pairs leave visible. equivalent: the whole \
-         interval is within {}.",
+        "Ratios are paired by block, with their 95 % interval. \"detectable\": the smallest effect that this \
+         comparison could detect. faster and slower: the difference passes {}, and is at least {}, at least the \
+         detectable effect and at least the noise of the A/A pairs. equivalent: the whole interval is within {}.",
         match analysis.contrasts.len() {
             1 => "a t test at 5 %".to_owned(),
             all => format!("Holm's correction over all {all} comparisons"),
@@ -77,7 +76,7 @@ fn comparison_table(input: &ReportInput<'_>, curve: &Curve) -> DocumentTable {
     };
     DocumentTable {
         caption: (!curve.label.is_empty()).then(|| curve.label.clone()),
-        header: [analysis.axis.factor(), "tps ratio", "p99 ratio", "sees", "verdict"].map(str::to_owned).to_vec(),
+        header: [analysis.axis.factor(), "tps ratio", "p99 ratio", "detectable", "verdict"].map(str::to_owned).to_vec(),
         rows: names::contrasts(analysis, curve).iter().map(row).collect(),
         words_last: true,
     }
@@ -107,7 +106,7 @@ pub(crate) fn noise(input: &ReportInput<'_>) -> Option<DocumentSection> {
         return None;
     }
     let text = noise.map_or_else(
-        || "No A/A pair has two valid trials: what the same configuration differs by is not known.".to_owned(),
+        || "No A/A pair has two valid trials: the noise between runs of the same configuration is unknown.".to_owned(),
         |noise| {
             let limited = noise.pairs.iter().any(|pair| pair.generator_limited);
             let mark = if limited { format!(", {LIMITED}") } else { String::new() };

@@ -83,9 +83,9 @@ pub fn diff_markdown(diff: &Diff, all: bool) -> String {
 
 /// Where the values come from, what changing it takes, and what each side means for a crash.
 fn more(difference: &Difference) -> String {
-    let mut told = origins(difference);
-    told.extend(crash_lines(difference).map(|(letter, line)| format!("{letter}: {line}")));
-    told.join("; ")
+    let mut parts = origins(difference);
+    parts.extend(crash_lines(difference).map(|(letter, line)| format!("{letter}: {line}")));
+    parts.join("; ")
 }
 
 fn visible(diff: &Diff, all: bool) -> impl Iterator<Item = &Difference> {
@@ -150,8 +150,8 @@ fn facts(difference: &Difference) -> Vec<String> {
         (Some(one), Some(other)) if one == other => facts.push(format!("default {}", quoted(one))),
         (None, None) => {}
         (one, other) => {
-            let told = |text: &Option<String>| text.as_deref().map_or_else(|| "-".to_owned(), quoted);
-            facts.push(format!("default A {}, B {}", told(one), told(other)));
+            let shown = |text: &Option<String>| text.as_deref().map_or_else(|| "-".to_owned(), quoted);
+            facts.push(format!("default A {}, B {}", shown(one), shown(other)));
         }
     }
     facts.extend(origins(difference));

@@ -1,11 +1,11 @@
-//! Where throughput broke down, and what the server waited on meanwhile, in every format.
+//! Where throughput broke down, and what the server waited on at the same time, in every format.
 
 use serde::Serialize;
 use truetps_analysis::{Coincident, Stall, StallKind, Stalls, StallsUnknown, TrialDetail, WaitSource};
 use truetps_record::{Configuration, SCHEMA_VERSION, Trial, TrialRole, Validity, printable_json};
 
 use crate::document::{Block, Document, DocumentSection, DocumentTable, TableEntry, Tone};
-use crate::stalls::{has_risen, kind, meanwhile, seconds};
+use crate::stalls::{coincident_text, has_risen, kind, seconds};
 use crate::{TextScreen, UnreadFile, csv, format, markdown, text};
 
 /// One trial with what happened in it.
@@ -60,7 +60,7 @@ struct JsonTrial<'a> {
     name: &'a str,
     configuration: &'a Configuration,
     stalls: &'a Stalls,
-    /// One for each of the stalls and dips; empty where nobody watched.
+    /// One for each of the stalls and dips; empty if the probe was off.
     meanwhile: &'a [Coincident],
 }
 
@@ -107,15 +107,15 @@ fn facts(trials: &[StalledTrial<'_>], unread: &[UnreadFile]) -> Vec<(&'static st
     let no_evidence =
         if no_evidence == 0 { String::new() } else { format!(", {no_evidence} of them invalid or partial") };
     facts.push(("Trials", format::trials(trials.len()) + &no_evidence));
-    // Those with a stall have it in their heading.
+    // A trial with a stall has the note in its heading.
     let without = trials.iter().filter(|(trial, one)| !trial.validity.is_valid() && one.stalls.list.is_empty());
     facts.extend(without.map(|(trial, _)| ("Note", format!("{}{}", trial.name, mark(trial)))));
     let unknown = |why: StallsUnknown| trials.iter().filter(|(_, one)| one.stalls.unknown == Some(why)).count();
     for (why, text) in [
-        (StallsUnknown::NoBuckets, "recorded seconds only, so that nothing is known of their stalls"),
+        (StallsUnknown::NoBuckets, "recorded whole seconds only: stalls are unknown"),
         (StallsUnknown::TooFew, "had too few transactions to tell a standstill from chance"),
-        (StallsUnknown::NotRead, "left no record of the intervals that can be read"),
-        (StallsUnknown::TooShort, "measured too short for stalls to be told from what is usual"),
+        (StallsUnknown::NotRead, "left no readable record of the intervals"),
+        (StallsUnknown::TooShort, "measured too briefly to tell stalls from the usual throughput"),
     ] {
         if unknown(why) > 0 {
             facts.push(("Note", format!("{} {text}", format::trials(unknown(why)))));
@@ -133,13 +133,13 @@ fn blocks(detail: &TrialDetail) -> Vec<Block> {
     let rows = detail.stalls.list.iter().map(row).collect();
     let header = ["", "start", "length", "missing", "usual"].map(str::to_owned).to_vec();
     let mut blocks = vec![Block::Table(DocumentTable { caption: None, header, rows, words_last: false })];
-    let told = detail.stalls.list.iter().zip(&detail.causes).map(|(stall, cause)| {
-        let told = meanwhile(cause, usize::MAX, usize::MAX);
-        format!("{} at {}: {told}", kind(stall.kind), seconds(stall.start_ms))
+    let lines = detail.stalls.list.iter().zip(&detail.causes).map(|(stall, cause)| {
+        let text = coincident_text(cause, usize::MAX, usize::MAX);
+        format!("{} at {}: {text}", kind(stall.kind), seconds(stall.start_ms))
     });
-    let told: Vec<_> = told.collect();
-    if !told.is_empty() {
-        blocks.push(Block::List(told));
+    let lines: Vec<_> = lines.collect();
+    if !lines.is_empty() {
+        blocks.push(Block::List(lines));
         blocks.push(Block::Paragraph(
             "Rates and shares are those between the readings around a stall: where it is shorter than that, the time beside it is in \
              them."

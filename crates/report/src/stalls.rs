@@ -1,4 +1,4 @@
-//! Stalls and dips in words and tables: when, how long, how deep, and what the server did meanwhile.
+//! Stalls and dips in words and tables: when, how long, how deep, and what the server did at the same time.
 
 use truetps_analysis::{
     CellDetail, Coincident, SignUnit, SignalChange, Stall, StallKind, StallsUnknown, TrialDetail, Wait, WaitClass,
@@ -15,11 +15,11 @@ pub(crate) const ROWS_MAX: usize = 20;
 const WAITS_MAX: usize = 2;
 const SIGNS_MAX: usize = 2;
 
-pub(crate) const HOW_TO_READ: &str = "A stall is a stretch under 30 % of the throughput that is usual around it, a dip one under \
-     70 %; the depth is the share of transactions that were missing. Starts count from the first transaction of the trial, its \
-     warm-up included. \"Meanwhile\" is what the server waited on more than elsewhere in the trial, by its own words and by \
-     sessions that waited at a time, and what else rose (or fell, as most things do where nothing runs): it happened at the \
-     same time, which does not show that it was the cause.";
+pub(crate) const HOW_TO_READ: &str = "A stall is a period with less than 30 % of the usual throughput around it, a dip \
+     one with less than 70 %; the depth is the share of transactions that were missing. Starts count from the first \
+     transaction of the trial, its warm-up included. \"At the same time\" lists what the server waited on \
+     more than in the rest of the trial, by the server's names and with the number of waiting sessions, and other \
+     signals that rose (or fell, as most do when nothing runs). None of these is necessarily the cause.";
 
 /// For each configuration of the analysis, its valid trials together.
 pub(crate) fn of_cells(input: &ReportInput<'_>) -> Vec<CellDetail> {
@@ -74,9 +74,9 @@ fn valid<'a>(input: &ReportInput<'a>) -> Vec<&'a TrialDetail> {
 
 pub(crate) fn unknown(why: StallsUnknown) -> &'static str {
     match why {
-        StallsUnknown::NoBuckets => "the record has whole seconds only (an older version, or a script's run)",
-        StallsUnknown::Suspended => "the load generator was suspended: what looks like a stall is its own",
-        StallsUnknown::NotRead => "there is no record of the intervals that can be read",
+        StallsUnknown::NoBuckets => "the record has whole seconds only (an older version, or the run of a script)",
+        StallsUnknown::Suspended => "the load generator was suspended: an apparent stall may be its own",
+        StallsUnknown::NotRead => "the record of the intervals could not be read",
         StallsUnknown::TooShort => "the measure phase is shorter than a second",
         StallsUnknown::TooFew => "there are too few transactions to tell a standstill from chance",
     }
@@ -99,7 +99,7 @@ fn in_short(cause: &Coincident) -> Option<String> {
         return Some(format!("the server did not answer the probe for {}", seconds(silence.value * 1e3)));
     }
     let wait = cause.waits.iter().find(|wait| cause.readings > 0 && is_clear(wait))?;
-    // Where our class says nothing, the server's own words do.
+    // A wait without a class is named by the server's own text.
     let is_other = wait.class == WaitClass::Other;
     Some(if is_other { format!("\"{}\"", wait.name) } else { format!("waiting for {}", wait.class.name()) })
 }
@@ -113,7 +113,7 @@ fn is_more(wait: &Wait) -> bool {
     wait.usual_sessions.is_none_or(|usual| wait.sessions >= 1.5 * usual)
 }
 
-/// The server answered nobody: whatever else was seen was seen before and after.
+/// The server did not answer the probe: all other readings were taken before and after.
 fn silence(cause: &Coincident) -> Option<&SignalChange> {
     cause.signs.iter().find(|sign| sign.unit == SignUnit::Seconds)
 }
@@ -126,7 +126,7 @@ pub(crate) struct StallRow<'a> {
     pub(crate) length: String,
     pub(crate) depth: String,
     pub(crate) usual: String,
-    pub(crate) meanwhile: String,
+    pub(crate) coincident: String,
 }
 
 /// The longest stalls and dips of all trials in the order of their trials, and how many more there are.
@@ -151,29 +151,29 @@ fn row<'a>(detail: &'a TrialDetail, stall: &Stall) -> StallRow<'a> {
         length: seconds(stall.length_ms),
         depth: format::percent(stall.depth),
         usual: if stall.baseline_tps > 0.0 { format::tps(stall.baseline_tps) } else { NOTHING.to_owned() },
-        meanwhile: cause(detail, stall).map_or_else(
-            || "nothing is known of the server".to_owned(),
-            |cause| meanwhile(cause, WAITS_MAX, SIGNS_MAX),
+        coincident: cause(detail, stall).map_or_else(
+            || "the server was not watched".to_owned(),
+            |cause| coincident_text(cause, WAITS_MAX, SIGNS_MAX),
         ),
     }
 }
 
 /// What was waited on and what else rose, the most telling first; what fell comes last, as most things do where nothing runs.
-pub(crate) fn meanwhile(cause: &Coincident, waits_max: usize, signs_max: usize) -> String {
+pub(crate) fn coincident_text(cause: &Coincident, waits_max: usize, signs_max: usize) -> String {
     let silence = silence(cause);
     let (risen, fallen): (Vec<_>, Vec<_>) =
         cause.signs.iter().filter(|sign| sign.unit != SignUnit::Seconds).partition(|sign| has_risen(sign));
     let waits = cause.waits.iter().filter(|wait| is_more(wait)).take(waits_max).map(wait);
     let risen = risen.into_iter().take(signs_max).map(sign);
-    let mut told: Vec<_> = silence.into_iter().map(sign).chain(waits).chain(risen).collect();
+    let mut parts: Vec<_> = silence.into_iter().map(sign).chain(waits).chain(risen).collect();
     if cause.readings == 0 && silence.is_none() {
-        told.push("no reading of the server lies within it".to_owned());
+        parts.push("the server was not read during it".to_owned());
     }
     if !fallen.is_empty() {
         let fallen: Vec<_> = fallen.into_iter().take(signs_max).map(sign).collect();
-        told.push(format!("less than usual: {}", fallen.join(", ")));
+        parts.push(format!("less than usual: {}", fallen.join(", ")));
     }
-    if told.is_empty() { "nothing that was read stands out".to_owned() } else { told.join("; ") }
+    if parts.is_empty() { "no signal stands out".to_owned() } else { parts.join("; ") }
 }
 
 pub(crate) fn has_risen(sign: &SignalChange) -> bool {
@@ -220,13 +220,13 @@ pub(crate) fn section(input: &ReportInput<'_>) -> Option<DocumentSection> {
         blocks.push(Block::Table(cells_table(input)));
     }
     let several = input.details.len() > 1;
-    let names = ["trial", "", "start", "length", "depth", "usual tps", "meanwhile"];
+    let names = ["trial", "", "start", "length", "depth", "usual tps", "at the same time"];
     let header = names.iter().filter(|name| several || **name != "trial").map(|name| (*name).to_owned()).collect();
     let entries = |row: &StallRow<'_>| {
         let tone = if row.kind == StallKind::Stall { Tone::Bad } else { Tone::Unsure };
         let kind = TableEntry { text: kind(row.kind).to_owned(), tone };
         let trial = several.then(|| row.trial.to_owned().into());
-        let texts = [&row.start, &row.length, &row.depth, &row.usual, &row.meanwhile].map(|text| text.clone().into());
+        let texts = [&row.start, &row.length, &row.depth, &row.usual, &row.coincident].map(|text| text.clone().into());
         trial.into_iter().chain([kind]).chain(texts).collect()
     };
     blocks.push(Block::Table(DocumentTable {
@@ -316,7 +316,7 @@ mod tests {
         check(3, &[commit(4.0, Some(3.8))], &[], None);
         check(3, &[commit(0.4, Some(0.0))], &[], None);
         check(3, &[commit(4.0, None)], &[], None);
-        // The server's own words where our class says nothing.
+        // The server's own text for a wait without a class.
         check(3, &[waited(WaitClass::Other, 3.2, Some(0.0))], &[], Some("\"Waiting for backup lock\""));
         let silent = silent(12.2);
         let said = Some("the server did not answer the probe for 12.2 s");
@@ -339,12 +339,12 @@ mod tests {
         let all = "time without an answer to the probe: 2.0 s; other (Waiting for backup lock): 3.2 sessions, \
                    usually 0.0; disk busy: 90 %, usually 20 %; less than usual: Innodb_row_lock_waits: 0.070/s, usually 1.800/s, \
                    server CPU: 0.10 cores, usually 0.90 cores";
-        assert_eq!(meanwhile(&cause, usize::MAX, usize::MAX), all);
+        assert_eq!(coincident_text(&cause, usize::MAX, usize::MAX), all);
         let as_ever =
             Coincident { readings: 1, waits: vec![waited(WaitClass::Commit, 2.0, Some(1.8))], signs: Vec::new() };
-        assert_eq!(meanwhile(&as_ever, 2, 2), "nothing that was read stands out");
+        assert_eq!(coincident_text(&as_ever, 2, 2), "no signal stands out");
         let unseen = Coincident { readings: 0, ..Coincident::default() };
-        assert_eq!(meanwhile(&unseen, 2, 2), "no reading of the server lies within it");
-        assert_eq!(meanwhile(&Coincident { readings: 1, ..unseen }, 2, 2), "nothing that was read stands out");
+        assert_eq!(coincident_text(&unseen, 2, 2), "the server was not read during it");
+        assert_eq!(coincident_text(&Coincident { readings: 1, ..unseen }, 2, 2), "no signal stands out");
     }
 }

@@ -79,7 +79,7 @@ fn times(measured: &Measured, latency: Option<&TrialLatency>) -> Vec<String> {
         ("95th percentile", response.response_us_p95),
         ("sum", sum),
     ];
-    // Labels end where those of `truetps sysbench` do, and so do the figures.
+    // Labels and figures end in the same columns as in `truetps sysbench`.
     let line = |label: &str, us: f64| {
         let end = if label.len() > 3 { 25 } else { 13 };
         format!("{:>end$} {:>width$.2}", format!("{label}:"), us / 1e3, width = 52 - end)

@@ -341,8 +341,8 @@ connections  trials      p50      p95      p99     max  failed  client CPU  serv
 Against innodb_flush_log_at_trx_commit=1
 
 innodb_flush_log_at_trx_commit=2
-connections           tps ratio              p99 ratio   sees  verdict
-         50  ×2.26 [2.11, 2.43]  ×0.442 [0.411, 0.475]  9.4 %  faster
+connections           tps ratio              p99 ratio  detectable  verdict
+         50  ×2.26 [2.11, 2.43]  ×0.442 [0.411, 0.475]       9.4 %  faster
 
 Noise (A/A pairs)
 
@@ -370,7 +370,7 @@ connections  trials      p50      p95      p99     max  failed  client CPU  serv
           8       2  8.96 ms  17.9 ms  29.9 ms  402 ms       0     11.5 µs     84.0 µs  1 not used
          50       3  17.0 ms  33.9 ms  56.6 ms  764 ms       6     11.5 µs     84.0 µs  †
 † generator-limited: \"What it means\" has the reason.
-         50  ×2.26 [2.11, 2.43]  ×0.442 [0.411, 0.475]  9.4 %  faster, generator-limited
+         50  ×2.26 [2.11, 2.43]  ×0.442 [0.411, 0.475]       9.4 %  faster, generator-limited
 Invalid trials, errors and notes
 
 - trial-0002 (innodb_flush_log_at_trx_commit=1 connections=8) invalid: the server died: signal 9
@@ -434,10 +434,10 @@ Throughput (tps, 95 % interval) by innodb_flush_log_at_trx_commit
 4 000       90.0 ms  250 ms   310 ms   320 ms   330 ms  †
  rate  service p50     p95      p99      max  lag p50     p99      max  late p99  mark
 4 000       290 µs  800 µs  2.00 ms  8.80 ms  89.0 ms  309 ms   329 ms   60.0 µs  †
-4 000  ×1.031 [1.031, 1.031]  ×6.8e-3 [6.8e-3, 6.8e-3]  0.00 %  faster, generator-limited
-- generator-limited: these figures say more about the generator than about the server, which may be
-  able to do more. innodb_flush_log_at_trx_commit=1 rate=4000 connections=8: (3 of 3 trials) its own
-  starts were late: p99 2.5 ms. Give the generator more workers (--workers), cores of its own
+4 000  ×1.031 [1.031, 1.031]  ×6.8e-3 [6.8e-3, 6.8e-3]      0.00 %  faster, generator-limited
+- generator-limited: the load generator was the bottleneck; the server may be faster.
+  innodb_flush_log_at_trx_commit=1 rate=4000 connections=8: (3 of 3 trials) its own starts were
+  late: p99 2.5 ms. Give the generator more workers (--workers), cores of its own (--pin), or
 ",
         );
     }
@@ -501,7 +501,7 @@ Stalls and dips
 stalls  stalled  longest  dips  longest gap  configuration
      0    0.0 %        –     0     < 100 ms  innodb_flush_log_at_trx_commit=1 connections=8
      1    6.0 %    1.8 s     0       1.80 s  innodb_flush_log_at_trx_commit=2 connections=8
-     trial          start  length  depth  usual tps  meanwhile
+     trial          start  length  depth  usual tps  at the same time
 trial-0002  stall  20.3 s   1.8 s  100 %      1 000  redo flush
 ",
         );

@@ -185,7 +185,7 @@ mod tests {
         assert!(first.rows[0][1].starts_with("50") && first.rows[0][1].ends_with(" µs"), "{:?}", first.rows);
         let text = crate::text(&fixture.input(), crate::TextScreen::PLAIN);
         assert!(text.contains(HEADING) && text.contains("innodb_data_file"), "{text}");
-        assert!(section(&Fixture::durability().input()).is_none(), "nobody has watched");
+        assert!(section(&Fixture::durability().input()).is_none(), "the probe was off");
     }
 
     #[test]

@@ -115,7 +115,7 @@ function labeller(chart) {
 /**
  * Keeps a chart drawn in `plot`, whatever its width and theme. `describe()` answers uPlot's options and columns;
  * `read(chart)` is called with the chart while the cursor is on it, and with null when it leaves. Answers a function
- * that draws the chart, which whoever has all that it shows calls first.
+ * that draws the chart; call it once the data is complete.
  */
 function mount(plot, describe, read) {
   let chart = null;

@@ -99,7 +99,7 @@ function describeWaits(trial, layers, lines) {
       draw: [(chart) => drawLayers(chart, edges, shown)],
     },
   };
-  // The axis is that of the series: its ends are points, too.
+  // The axis is shared with the series: its ends are points, too.
   const inside = edges.map((edge) => edge / 1e3).filter((second) => second > 0 && second < end);
   const xs = [0, ...inside, end];
   return { options, columns: [xs, xs.map(() => 0)] };

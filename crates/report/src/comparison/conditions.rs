@@ -37,7 +37,7 @@ pub(super) fn differing_levels<'a>(input: &ComparisonInput<'a>) -> Vec<&'a str> 
 
 /// Everything that differs: scripts first, then levels of factors, then what the plans say by their own keys, then server, program and host.
 pub(super) fn differing(input: &ComparisonInput<'_>, inputs: &InputsDiffer) -> Vec<DifferingCondition> {
-    // Those of the workload are told by its own keys, which a plan without that factor has as well.
+    // Workload factors are shown by the workload's own keys, which a plan without that factor has as well.
     let levels = differing_levels(input).into_iter().filter(|name| !is_workload_factor(name)).map(|name| {
         let level = |side: &ComparedSide<'_>| side.configuration.levels.get(name).map(ToString::to_string);
         let text = |side| level(side).unwrap_or_else(|| "no factor".to_owned());
@@ -60,7 +60,7 @@ pub(super) fn section(input: &ComparisonInput<'_>, inputs: &InputsDiffer) -> Opt
     (!blocks.is_empty()).then(|| DocumentSection { heading: "What was different".to_owned(), blocks })
 }
 
-/// Whether the two were asked to do other work: then throughput compares what was sent, too.
+/// Whether the two workloads differ: then throughput also compares the workloads.
 pub(super) fn is_other_work(input: &ComparisonInput<'_>, inputs: &InputsDiffer) -> bool {
     let workload = |side: &ComparedSide<'_>| side.plan.workload_of(side.configuration);
     let scripts_differ = inputs.scripts.as_ref().is_some_and(|differ| {
@@ -70,8 +70,8 @@ pub(super) fn is_other_work(input: &ComparisonInput<'_>, inputs: &InputsDiffer) 
     scripts_differ || workload(&input.a) != workload(&input.b)
 }
 
-/// Keys of the plans with other values: `workload.key`, `load.measure_s`. What a key that somebody adds to a plan does to a
-/// figure nobody knows beforehand, so that all of them are held against each other.
+/// Keys of the plans with other values: `workload.key`, `load.measure_s`. The effect of a new
+/// key on a figure is not known in advance, so all keys are compared.
 fn differing_plan_keys(input: &ComparisonInput<'_>) -> Vec<DifferingCondition> {
     let [a, b] = [&input.a, &input.b].map(|side| plan_keys(side, input.settings.is_some()));
     let names: Vec<_> = a.keys().chain(b.keys().filter(|name| !a.contains_key(*name))).collect();
@@ -173,8 +173,8 @@ mod tests {
             host.flush = Some(FlushProbe { writes: 400, us_p50, us_p99: 1e3, us_max: 1e3 });
             host
         };
-        let told = flush(&host(127.0), &host(3370.0)).unwrap();
-        assert_eq!((told.a.as_str(), told.b.as_str()), ("127 µs (p50)", "3.37 ms (p50)"));
+        let texts = flush(&host(127.0), &host(3370.0)).unwrap();
+        assert_eq!((texts.a.as_str(), texts.b.as_str()), ("127 µs (p50)", "3.37 ms (p50)"));
         assert!(flush(&host(127.0), &host(140.0)).is_none());
     }
 }

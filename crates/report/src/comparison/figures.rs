@@ -24,9 +24,9 @@ pub(super) fn ledger(input: &ComparisonInput<'_>) -> Option<DocumentSection> {
     let mut blocks = vec![table("cost of a transaction", rows)];
     blocks.push(Block::Paragraph(
         "A and B are geometric means over trials (means where a figure is zero), and so is their ratio. Intervals are 95 % each. \
-         Higher and lower are shown by a test that allows for the number of figures in both tables, so that an interval that \
-         excludes no change may be not enough data; equivalent is what cannot differ by as much as matters, or is next to nothing on both \
-         sides."
+         The verdicts higher and lower need a test that allows for the number of figures in both tables, so an \
+         interval that does not include \"no change\" can still be not enough data. Equivalent: the difference is too \
+         small to matter, or the figure is next to nothing on both sides."
             .to_owned(),
     ));
     let both = ledger::lines(&[&input.comparison.a.ledger, &input.comparison.b.ledger]);

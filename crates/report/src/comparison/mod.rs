@@ -38,13 +38,13 @@ pub struct ComparedSide<'a> {
     pub trial: Option<&'a Trial>,
     /// `None` where it is no run of a script.
     pub script: Option<&'a ComparedScript>,
-    /// What is said with the figures of its trials, each with its trial.
+    /// Notes on the figures of its trials, each with its trial.
     pub notes: &'a [String],
     /// What could not be read of its folder.
     pub unread: &'a [UnreadFile],
 }
 
-/// Everything that is said about two sides.
+/// The comparison of two sides.
 #[derive(Debug, Clone, Copy)]
 pub struct ComparisonInput<'a> {
     pub a: ComparedSide<'a>,

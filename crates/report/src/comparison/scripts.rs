@@ -287,7 +287,7 @@ fn statement_blocks(input: &ComparisonInput<'_>, differ: &ScriptsDiffer) -> Vec<
         let left_out = record.and_then(|record| record.statements.as_ref()?.left_out.as_ref());
         blocks.extend(left_out.map(|left_out| {
             let count = format::plural(left_out.count, "statement");
-            Block::Paragraph(format!("{letter} sent {count} of further shapes, which are not told apart."))
+            Block::Paragraph(format!("{letter} sent {count} of further shapes, which are not distinguished."))
         }));
     }
     blocks

@@ -160,18 +160,18 @@ fn a_side_that_survives_less_is_told_beside_the_verdict() {
 
 /// An interval that excludes "no difference" beside "not enough data" needs a reason.
 #[test]
-fn what_a_verdict_lacks_is_told() {
+fn an_undecided_verdict_has_its_reason() {
     let mut made = flushes(Pairing::Blocks);
     made.comparison.lines[0].change = Judgement::NotEnoughData { more_trials: None };
     for (missing, expect) in [
-        (Missing::Twins { least: 0.66 }, "leave only differences from 66 % on visible"),
-        (Missing::Test { alpha: 0.05 / 3.0 }, "the test at 1.7 % that decides is not passed"),
+        (Missing::Twins { least: 0.66 }, "show only differences of 66 % or more"),
+        (Missing::Test { alpha: 0.05 / 3.0 }, "the test at 1.7 % is not passed"),
     ] {
         made.comparison.lines[0].missing = Some(missing);
         made.check();
         let text = comparison_text(&[made.input()], TextScreen::PLAIN);
         let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(flat.contains("excludes no difference, but") && flat.contains(expect), "{text}");
+        assert!(flat.contains("does not include \"no difference\", but") && flat.contains(expect), "{text}");
     }
 }
 
@@ -203,7 +203,7 @@ fn workloads_differ_in_their_own_terms() {
     ] {
         assert!(text.contains(part), "{part}\n{text}");
     }
-    assert!(!text.contains("rows written on each page"), "what is the same is not told: {text}");
+    assert!(!text.contains("rows written on each page"), "equal values are not shown: {text}");
     made.comparison.profile_b = None;
     assert!(!comparison_text(&[made.input()], TextScreen::PLAIN).contains("What was sent"));
 }

@@ -9,8 +9,8 @@ use crate::format;
 
 pub(super) const TPS: Metric = Metric::Own(OwnMetric::Tps);
 
-/// The name, with the levels where it has several configurations: those that tell the two apart, and those of which the plan has
-/// several, so that no two comparisons have the same name.
+/// The name, with the levels where it has several configurations: the levels that differ between the two, and the
+/// levels of factors with several in the plan, so that no two comparisons have the same name.
 pub(super) fn side_name(side: &ComparedSide<'_>, input: &ComparisonInput<'_>) -> String {
     let several = input.a.plan.configurations().len() > 1 || input.b.plan.configurations().len() > 1;
     let differing = conditions::differing_levels(input);
@@ -148,20 +148,20 @@ fn missing(missing: Missing, effect: &str) -> String {
     let lacks = match missing {
         Missing::Test { alpha } => {
             format!(
-                "several comparisons share the 5 %, and the test at {} that decides is not passed",
+                "several comparisons share the 5 % error rate, and the test at {} is not passed",
                 format::percent(alpha)
             )
         }
-        Missing::Interest => format!("it is smaller than the {effect} that matter, and not shown to be"),
+        Missing::Interest => format!("the difference is not shown to be at least the {effect} that matter"),
         Missing::Power { least } => {
-            format!("these trials show differences reliably from {} on", format::effect(least))
+            format!("these trials reliably show only differences of {} or more", format::effect(least))
         }
         Missing::Twins { least } => {
             let least = format::effect(least);
-            format!("the A/A pairs, two runs of the same configuration, leave only differences from {least} on visible")
+            format!("the A/A pairs, two runs of the same configuration, show only differences of {least} or more")
         }
     };
-    format!("the 95 % interval excludes no difference, but {lacks}")
+    format!("the 95 % interval does not include \"no difference\", but {lacks}")
 }
 
 /// The lines of the ledger that changed most, as `redo log syncs 1.00 -> 0.03`.
@@ -199,7 +199,7 @@ fn other_work(input: &ComparisonInput<'_>) -> Option<String> {
     (!is_same).then(|| {
         let rows = |figure| figures::text(line.metric, figure);
         format!(
-            "A transaction changed {} rows on A and {} on B: the one that did less is no faster server for it.",
+            "A transaction changed {} rows on A and {} on B: a side that did less work is not faster for it.",
             rows(a),
             rows(b)
         )
@@ -215,30 +215,30 @@ pub(super) fn notes(input: &ComparisonInput<'_>, inputs: &InputsDiffer) -> Vec<S
     }
     if comparison.pairing == Pairing::None {
         notes.push(
-            "The two were not interleaved: whatever changed on the machine from one to the other (another load, a fuller disk, \
-             a warmer cache) is in every difference, and in no interval. `truetps sweep` of a plan with both as levels \
+            "The two were not interleaved: any change on the machine between them (another load, a fuller disk, a \
+             warmer cache) is in every difference, and in no interval. `truetps sweep` of a plan with both as levels \
              of a factor runs them in turns, as often as its `blocks` say."
                 .to_owned(),
         );
     }
     if let Some(within) = comparison.line(TPS).and_then(|line| line.within_trials) {
         notes.push(format!(
-            "A side has a single trial, and what a repetition would give cannot be known from it. Within these trials \
-             themselves throughput differs by {}: the interval is from their own ups and downs alone.",
+            "A side has a single trial, so the variation between trials is unknown. Within these trials throughput \
+             differs by {}; the interval covers the variation within them only.",
             format::difference_estimate(&within)
         ));
     } else if comparison.trials_a.min(comparison.trials_b) == 1 {
-        notes.push("A side has a single trial: what a repetition would give cannot be known from it.".to_owned());
+        notes.push("A side has a single trial: the variation between trials is unknown.".to_owned());
     }
     if conditions::is_other_work(input, inputs) {
-        notes.push("The workloads differ: this compares what was sent as much as who answered.".to_owned());
+        notes.push("The workloads differ: this compares the workloads as much as the servers.".to_owned());
     }
     notes.extend(scripts::note(input));
     notes.extend(other_work(input));
     if comparison.generator_limited {
         notes.push(
-            "The generator limited a trial: its figures are a lower bound of what the server can do, and the two may differ more, \
-             less or the other way."
+            "The generator limited a trial: its figures are a lower bound for the server, and the true difference may \
+             be larger, smaller or the opposite."
                 .to_owned(),
         );
     }

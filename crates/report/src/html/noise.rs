@@ -53,7 +53,7 @@ impl NoiseSection {
 fn summary(noise: &Noise, blocks: u32) -> String {
     format!(
         "One trial differs from the next of the same configuration by about {} (standard deviation, from {}). With {}, \
-         a comparison here sees differences from about {} on.",
+         a comparison here can detect differences of about {} or more.",
         format::percent(noise.sigma),
         format::plural(noise.pairs.len() as u64, "A/A pair"),
         format::plural(blocks.into(), "block"),
@@ -65,9 +65,9 @@ fn how_to_read(noise: &Noise) -> String {
     let reading = "Both runs of a pair are the same configuration in the same block, so their ratio should be 1 but for \
                    noise.";
     if noise.alarm {
-        format!("{reading} Here the interval leaves 1 out: small effects in this experiment mean nothing.")
+        format!("{reading} Here the interval does not contain 1: small effects in this experiment mean nothing.")
     } else {
-        format!("{reading} Here the interval holds 1, as it should.")
+        format!("{reading} The interval contains 1, as it should.")
     }
 }
 

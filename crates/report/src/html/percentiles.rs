@@ -15,7 +15,7 @@ use crate::{ReportInput, format, names};
 
 /// Points for each further nine (90 %, 99 %, 99.9 % …).
 const POINTS_A_NINE: u32 = 10;
-/// Nobody measures more transactions than ten to this power.
+/// No run measures more transactions than ten to this power.
 const NINES_MAX: u32 = 12;
 /// Percentiles of the table: heading, quantile.
 const COLUMNS: [(&str, f64); 6] =
@@ -54,7 +54,7 @@ struct PercentileGroup {
 struct PercentileLine {
     name: String,
     baseline: bool,
-    /// Which look: the same as that of its curve.
+    /// The look: the same as its curve has.
     look: usize,
     transactions: u64,
     /// Microseconds at 0, 1, 2 … tenths of a nine.

@@ -32,7 +32,7 @@ impl Figure {
         }
     }
 
-    /// All digits: a number that somebody chose.
+    /// All digits: a number chosen by the user.
     fn exact(value: f64) -> Self {
         Self(value)
     }

@@ -23,7 +23,7 @@ pub(super) struct SeriesSection {
     pub(super) how_to_read: String,
     /// Whether any trial is one of an open loop.
     pub(super) is_open: bool,
-    /// What is said of waits; `None` where no trial has any.
+    /// Text about waits; `None` where no trial has any.
     pub(super) waits_to_read: Option<String>,
     pub(super) data: SeriesData,
 }

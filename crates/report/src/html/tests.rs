@@ -130,7 +130,7 @@ fn script_data(page: &str) -> serde_json::Value {
 fn an_ordinary_page_is_small_and_complete() {
     let fixture = ordinary();
     let page = page("ordinary.html", &fixture);
-    assert!(!page.contains("broke down</a>"), "nobody looked for stalls");
+    assert!(!page.contains("broke down</a>"), "stalls were not looked for");
     assert_eq!(fixture.trials.len(), 140);
     assert!(page.len() < SIZE_MAX, "{} bytes", page.len());
     for trial in &fixture.trials {

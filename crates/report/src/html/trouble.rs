@@ -65,7 +65,7 @@ fn summary(input: &ReportInput) -> String {
         (0, _) => "No trial has run.".to_owned(),
         (_, 0) => format!("All {} that ran are evidence.", format::trials(ran)),
         (_, unused) => {
-            format!("No evidence: {unused} of {} that ran. No figure above uses theirs.", format::trials(ran))
+            format!("{unused} of {} are no evidence; no figure above uses them.", format::trials(ran))
         }
     };
     let used = match unread {

@@ -39,17 +39,17 @@ pub(super) fn how_to_read(details: &[TrialDetail], joined: usize) -> Option<Stri
 
 /// How the numbers of these trials came about; servers may differ.
 fn how_counted(all: &[&WaitSeries]) -> Option<String> {
-    const BY_STATE: &str = "counted by their state at each reading, so what is short is seen by chance";
+    const BY_STATE: &str = "counted by their state at each reading, so short waits are seen by chance";
     let timed = || all.iter().filter(|waits| waits.source == WaitSource::Timed);
     let sampled: BTreeSet<_> = timed().flat_map(|waits| &waits.sampled).map(|class| class.name()).collect();
     let sampled: Vec<_> = sampled.into_iter().collect();
-    let booked = "each wait, those of its own threads among them, and books it when it ends: a long one is all in the step of its \
-                  end";
+    let booked = "each wait, including waits of its background threads, and counts it when it ends: a long wait is all \
+                  in the step of its end";
     Some(match (timed().count(), all.len()) {
         (_, 0) => return None,
         (0, _) => format!("The server times no waits here: its sessions were {BY_STATE}"),
         (timed, all) if timed < all => {
-            format!("A server that times its waits has timed {booked}; of the others sessions were {BY_STATE}")
+            format!("A server that times its waits has timed {booked}; on the other servers sessions were {BY_STATE}")
         }
         _ if sampled.is_empty() => format!("The server has timed {booked}"),
         _ => {
@@ -107,16 +107,16 @@ mod tests {
             classes: vec![(WaitClass::Commit, vec![1.0])],
         };
         let check = |all: &[&WaitSeries], expect: &str| {
-            let told = how_counted(all).unwrap();
-            assert!(told.contains(expect), "{told}");
+            let text = how_counted(all).unwrap();
+            assert!(text.contains(expect), "{text}");
         };
         let timed = series(WaitSource::Timed, &[]);
         let partly = series(WaitSource::Timed, &[WaitClass::RowLock, WaitClass::Commit]);
         let sampled = series(WaitSource::Sampled, &[]);
-        check(&[&timed], "a long one is all in the step of its end");
+        check(&[&timed], "a long wait is all in the step of its end");
         check(&[&timed, &partly], "But sessions in commit and row lock were counted by their state");
         check(&[&sampled], "The server times no waits here");
-        check(&[&timed, &sampled], "of the others sessions were counted by their state");
+        check(&[&timed, &sampled], "on the other servers sessions were counted by their state");
         assert_eq!(how_counted(&[]), None);
     }
 }
