@@ -144,7 +144,7 @@ fn addresses_that_cannot_be() {
     ]);
 }
 
-/// A letter that is not percent-encoded breaks a DSN in two: no half of the password is told.
+/// A letter that has an invalid percent escape breaks a DSN in two: no half of the password is told.
 #[test]
 fn a_password_that_breaks_its_address_is_not_told() {
     let place = Place::new();

@@ -1,4 +1,4 @@
-//! A small blocking client for everything that is not measured: settings, loading, counters.
+//! A small blocking client for all work that is not measured: settings, loading, counters.
 
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -12,15 +12,15 @@ use crate::postgres::put_ssl_request;
 use crate::session::{Reply, Session, SessionEvent};
 use crate::{Address, Connector, Dialect, DriverError, Socket, Target};
 
-/// How long a client waits for a connection, and then for the end of its login: a server that looks up the name of its
-/// client in vain takes ten seconds for that.
+/// How long a client waits for a connection, and then for the end of its login. A server whose reverse DNS lookup of
+/// the client fails needs ten seconds for it.
 pub const LOGIN_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// A server of the MySQL family speaks first, and at once. Where it does not, it may be a PostgreSQL, which waits for the
-/// client.
+/// A server of the MySQL family speaks first, and at once. A server that stays silent may be PostgreSQL, which waits
+/// for the client.
 const SILENCE: Duration = Duration::from_secs(1);
 
-/// Rows of one query, as text. `None` is NULL; bytes that are no UTF-8 are written in hexadecimal, `0x00FF`.
+/// Rows of one query, as text. `None` is NULL; bytes that are not UTF-8 are written in hexadecimal, `0x00FF`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct QueryResult {
     pub columns: Vec<String>,
@@ -35,7 +35,7 @@ pub struct Client {
     session: Box<dyn Session>,
     out: Vec<u8>,
     input: Box<[u8]>,
-    /// A reply is missing: it may still come, and be taken for that to another statement.
+    /// A reply is missing: it may still arrive, and be mistaken for the reply to another statement.
     is_lost: bool,
     traffic: Traffic,
     login: Option<LoginInTime>,
@@ -44,11 +44,11 @@ pub struct Client {
 /// A login that has not ended.
 struct LoginInTime {
     ends: Instant,
-    /// Asked once, when the server is silent.
+    /// Checked once, when the server is silent.
     other_family: Option<Address>,
 }
 
-/// Bytes that a client has exchanged with its server, its login among them.
+/// Bytes that a client has exchanged with its server, including its login.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Traffic {
     pub sent_bytes: u64,
@@ -56,8 +56,8 @@ pub struct Traffic {
 }
 
 impl Client {
-    /// Connects and logs in, each in at most [`Target::connect_timeout`] or else [`LOGIN_TIMEOUT`], where `timeout` is not
-    /// shorter. `timeout` bounds each read and write from then on.
+    /// Connects and logs in. Each step may take [`Target::connect_timeout`], or [`LOGIN_TIMEOUT`] by default, or
+    /// `timeout` if it is shorter. `timeout` bounds each read and write from then on.
     pub fn connect(target: &Target, timeout: Duration) -> Result<Self, DriverError> {
         const INPUT_BYTES: usize = 64 << 10;
         let connector = Connector::new(target.clone(), Arc::new([]), false)?;
@@ -89,7 +89,7 @@ impl Client {
         match event? {
             SessionEvent::Ready => Ok(client),
             SessionEvent::Pending | SessionEvent::Reply(_) | SessionEvent::Prepared(_) => {
-                Err(DriverError::Protocol("a reply in place of a greeting"))
+                Err(DriverError::Protocol("a reply instead of a greeting"))
             }
         }
     }
@@ -117,8 +117,8 @@ impl Client {
         Ok(self.socket.set_timeout(timeout)?)
     }
 
-    /// The process that listens on a unix socket, as the kernel knows it. `None` over TCP, and for a process of another
-    /// pid namespace.
+    /// The process that listens on a unix socket, as reported by the kernel. `None` over TCP, and for a process of
+    /// another pid namespace.
     pub fn peer_pid(&self) -> Option<u32> {
         self.socket.peer_pid()
     }
@@ -128,7 +128,7 @@ impl Client {
         self.query(sql).map(|result| result.affected_rows)
     }
 
-    /// Runs one statement and returns its rows. A client that has waited for a reply in vain is of no more use.
+    /// Runs one statement and returns its rows. After a timeout the client cannot be used any more.
     pub fn query(&mut self, sql: &str) -> Result<QueryResult, DriverError> {
         if self.is_lost {
             return Err(DriverError::Closed);
@@ -144,7 +144,7 @@ impl Client {
                 Ok(QueryResult { affected_rows, ..result })
             }
             SessionEvent::Ready | SessionEvent::Pending | SessionEvent::Prepared(_) => {
-                Err(DriverError::Protocol("a greeting in place of a reply"))
+                Err(DriverError::Protocol("a greeting instead of a reply"))
             }
         }
     }
@@ -155,7 +155,7 @@ impl Client {
         Ok(result.rows.into_iter().next().and_then(|row| row.into_iter().next().flatten()))
     }
 
-    /// Sends what there is to send until something has come of it.
+    /// Sends the pending bytes and receives until there is an event.
     fn exchange(&mut self) -> Result<SessionEvent, DriverError> {
         let statement_bytes = self.out.len();
         loop {
@@ -179,19 +179,19 @@ impl Client {
         }
     }
 
-    /// What was waited for, in vain.
+    /// The error of a login that timed out.
     fn login_took_too_long(&self, limit: Duration) -> io::Error {
         let waited_for = match (self.traffic.received_bytes, self.dialect) {
             (0, Dialect::Mysql) => "it accepts connections but sends no greeting",
             (0, Dialect::Postgres) => "it accepts connections but does not answer",
-            _ => "it has answered, but the login has not ended",
+            _ => "it answered, but the login did not finish",
         };
         let message = format!("no login within {} s: {waited_for}", limit.as_secs_f64());
         io::Error::new(io::ErrorKind::TimedOut, message)
     }
 
-    /// Gives the next read the time that is left for the login. A server that sends a byte from time to time gets no
-    /// more than others.
+    /// Limits the next read to the time that is left for the login. A server that sends a byte from time to time gets
+    /// no extra time.
     fn bound_login(&mut self) -> Result<(), DriverError> {
         let Some(login) = &self.login else { return Ok(()) };
         let left = login.ends.saturating_duration_since(Instant::now());
@@ -202,7 +202,7 @@ impl Client {
         Ok(self.socket.set_timeout(if may_be_other { left.min(SILENCE) } else { left })?)
     }
 
-    /// A read has brought nothing in its time: whether there is another one. The server may be of the other family.
+    /// A read has timed out: whether to read again. The server may be of the other family.
     fn waits_on(&mut self) -> Result<bool, DriverError> {
         let Some(login) = &mut self.login else { return Ok(false) };
         let other_family = login.other_family.take().filter(|_| self.traffic.received_bytes == 0);
@@ -222,8 +222,8 @@ impl Client {
                     self.traffic.received_bytes += length as u64;
                     let event = self.session.on_bytes(&self.input[..length], &mut self.out);
                     if event.is_err() {
-                        // TLS tells the server why, if anything: a session that fails says nothing itself. It does not
-                        // matter whether the server hears it.
+                        // TLS may send the reason to the server; a session that fails sends nothing itself. Whether the
+                        // server receives it does not matter.
                         let _ = (&self.socket).write_all(&self.out);
                     }
                     event
@@ -236,8 +236,8 @@ impl Client {
     }
 }
 
-/// Asks for TLS as clients of PostgreSQL do, on a connection of its own. The answer is one letter, and a busy server takes
-/// its time for it: until `ends`, or until the first connection has something to read.
+/// Requests TLS as PostgreSQL clients do, on a separate connection. The answer is one letter, and a busy server may
+/// take long to send it: waits until `ends`, or until the first connection has something to read.
 fn is_postgres(address: &Address, first: &Socket, ends: Instant) -> bool {
     let ask = || {
         let socket = Socket::connect(address, SILENCE)?;
@@ -257,8 +257,8 @@ fn is_postgres(address: &Address, first: &Socket, ends: Instant) -> bool {
     ask().unwrap_or(false)
 }
 
-/// What a row (or a column's name) takes that is kept as text, at most: its bytes, of which those that are no text are
-/// written with two letters each, and the places of its cells, with what the allocator adds to each.
+/// Upper bound of the memory of a row (or a column's name) that is kept as text: its bytes, of which non-text bytes
+/// take two letters each, and its cells, with the allocator's overhead.
 pub(crate) fn kept_bytes(bytes: usize, cells: usize) -> usize {
     const ALLOCATION_BYTES: usize = 32;
     // A list of rows doubles when it is full.
@@ -266,7 +266,7 @@ pub(crate) fn kept_bytes(bytes: usize, cells: usize) -> usize {
     ROW_BYTES + 2 * bytes + cells * (size_of::<Option<String>>() + ALLOCATION_BYTES)
 }
 
-/// A value as text, and none of its bytes as another one: what is no text is shown as MySQL's client shows binary values.
+/// A value as text, without loss: a value that is not text is shown as MySQL's client shows binary values.
 pub(crate) fn cell_text(bytes: &[u8]) -> String {
     use std::fmt::Write;
     if let Ok(text) = str::from_utf8(bytes) {
@@ -281,16 +281,16 @@ pub(crate) fn cell_text(bytes: &[u8]) -> String {
     text
 }
 
-/// The system's words for a socket whose time is over are about a resource.
+/// The system's message for a socket timeout is about a temporarily unavailable resource.
 fn in_time(error: io::Error) -> io::Error {
     match error.kind() {
-        io::ErrorKind::WouldBlock => io::Error::new(io::ErrorKind::TimedOut, "the server has not answered in time"),
+        io::ErrorKind::WouldBlock => io::Error::new(io::ErrorKind::TimedOut, "the server did not answer in time"),
         _ => error,
     }
 }
 
-/// Says how long the statement was, where that may be why the connection is gone: servers close it on one that is
-/// longer than their `max_allowed_packet`, and what they say about it is often lost with it.
+/// Adds the length of the statement if it may explain the lost connection: servers close it on a statement that is
+/// longer than their `max_allowed_packet`, and their error message is often lost.
 fn lost_sending(error: DriverError, statement_bytes: usize) -> DriverError {
     const LONG_BYTES: usize = 512 << 10;
     match error {
@@ -305,7 +305,7 @@ fn lost_sending(error: DriverError, statement_bytes: usize) -> DriverError {
 }
 
 impl Drop for Client {
-    /// Says goodbye, so that the server has nothing to complain about in its log. One that is gone needs none.
+    /// Sends the goodbye, so that the server logs no aborted connection. It is not sent on a lost connection.
     fn drop(&mut self) {
         self.out.clear();
         self.session.quit(&mut self.out);
@@ -317,7 +317,7 @@ impl Drop for Client {
 mod tests {
     use super::*;
 
-    /// What comes of a login at a server that answers to each of its connections with `serve`.
+    /// The result of a login at a server that answers each of its connections with `serve`.
     fn failed_login(
         dialect: Dialect,
         timeout: Duration,
@@ -347,7 +347,7 @@ mod tests {
                 stream.write_all(b"N").unwrap();
             }
         });
-        assert_eq!(text, "the server is a PostgreSQL, and not of the MySQL family");
+        assert_eq!(text, "the server is PostgreSQL, not of the MySQL family");
         assert!(took < Duration::from_secs(15), "{took:?}");
     }
 
@@ -369,7 +369,7 @@ mod tests {
                     std::thread::sleep(Duration::from_millis(300));
                 }
             });
-            assert!(text.contains("no login within 2 s: it has answered"), "{text}");
+            assert!(text.contains("no login within 2 s: it answered"), "{text}");
             assert!(took < Duration::from_secs(15), "{took:?}");
         }
     }

@@ -1,4 +1,4 @@
-//! Makes sessions: everything that all clients of a load have in common.
+//! Makes sessions: holds what all clients of a load have in common.
 
 use std::io;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::{
     Address, Dialect, DriverError, Endpoint, Link, Scratch, Session, SessionEvent, Socket, Statement, Target, TlsClient,
 };
 
-/// How long is waited where a server's queue of new connections is full.
+/// Pause if a server's queue of new connections is full.
 const QUEUE_PAUSE: Duration = Duration::from_millis(1);
 
 /// Opens sessions to one target, all with the same statements.
@@ -32,7 +32,7 @@ impl Connector {
         Ok(Self { target: Arc::new(target), addresses, statements, prepared, tls })
     }
 
-    /// For sessions without a list of statements: everything they send is ad hoc.
+    /// For sessions without a list of statements: all their statements are ad hoc.
     pub fn ad_hoc(target: Target) -> Result<Self, DriverError> {
         Self::new(target, Arc::new([]), false)
     }
@@ -72,7 +72,7 @@ impl Connector {
         let event = link.begin(scratch).and_then(|()| link.wait(scratch, deadline));
         match event {
             Ok(SessionEvent::Ready) => Ok(link),
-            Ok(_) => Err(DriverError::Protocol("a reply in place of a greeting")),
+            Ok(_) => Err(DriverError::Protocol("a reply instead of a greeting")),
             Err(DriverError::Io(source)) => Err(failed(source)),
             Err(error) => Err(error),
         }

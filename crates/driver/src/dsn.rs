@@ -17,7 +17,7 @@ const SCHEMES: [(&str, Dialect); 4] = [
     ("postgres", Dialect::Postgres),
 ];
 const OPTIONS: [&str; 7] = ["socket", "tls", "ca", "cert", "key", "get_server_public_key", "connect_timeout"];
-/// The longest time that a control connection has.
+/// The longest timeout of a control connection.
 const CONNECT_TIMEOUT_MAX_S: u64 = 60;
 const TLS_MODES: [(&str, TlsMode); 5] = [
     ("off", TlsMode::Off),
@@ -26,10 +26,10 @@ const TLS_MODES: [(&str, TlsMode); 5] = [
     ("verify-ca", TlsMode::VerifyCa),
     ("verify-identity", TlsMode::VerifyIdentity),
 ];
-/// Every endpoint is looked up, and clients are dealt out to them.
+/// Every endpoint is resolved, and clients are distributed over them.
 const HOSTS_MAX: usize = 1_000;
 
-/// What is wrong with a DSN. No message has a password in it, nor anything else that may be a part of one.
+/// What is wrong with a DSN. No message contains a password, nor any text that may be part of one.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum DsnError {
     #[error("not the address of a server: it must look like mysql://user@host:port/schema")]
@@ -44,9 +44,9 @@ pub enum DsnError {
     NoValue(&'static str),
     #[error("unknown tls mode `{mode}`{}", suggestion(near, &TLS_MODES.map(|(name, _)| name)))]
     UnknownTlsMode { mode: String, near: Vec<String> },
-    #[error("ca={0} is read with tls=verify-ca and tls=verify-identity only")]
+    #[error("ca={0} needs tls=verify-ca or tls=verify-identity")]
     UnusedCa(String),
-    #[error("cert={0} is sent over TLS only, and this connection has none: give tls=required, for example")]
+    #[error("cert={0} needs TLS, and this connection does not use it; set tls=required, for example")]
     UnusedCert(String),
     #[error("`cert` and `key` go together: `{0}` is missing")]
     HalfACertificate(&'static str),
@@ -54,16 +54,14 @@ pub enum DsnError {
     BadTimeout,
     #[error("get_server_public_key is `true` or `false`")]
     BadSwitch,
-    #[error("get_server_public_key is for servers of the MySQL family")]
+    #[error("get_server_public_key is only for servers of the MySQL family")]
     NoServerKey,
-    /// What stands there is not shown: it may be a password, where the host or a percent sign was forgotten.
+    /// The text is not shown: it may be a password, if the host or a percent sign was forgotten.
     #[error("the port is not a number from 1 to 65535")]
     BadPort,
-    #[error(
-        "an `@` behind the host: in a user, password or path, `/`, `?`, `@` and `:` are percent-encoded (`@` is %40)"
-    )]
+    #[error("an `@` after the host; in a user, password or path, percent-encode `/`, `?`, `@` and `:` (`@` is %40)")]
     LateAt,
-    #[error("no server is named: neither a host nor a socket")]
+    #[error("no server is given: neither a host nor a socket")]
     NoServer,
     #[error("one of the hosts is empty")]
     EmptyHost,
@@ -71,11 +69,11 @@ pub enum DsnError {
     BadHost(String),
     #[error("more than {HOSTS_MAX} hosts")]
     TooManyHosts,
-    #[error("a socket and the host `{0}` are named; only one of the two can be the server")]
+    #[error("both a socket and the host `{0}` are given; give one of them")]
     SocketAndHost(String),
-    #[error("the schema has a `/` in it; write it as %2F, if it is meant")]
+    #[error("the schema has a `/` in it; write it as %2F")]
     SlashInSchema,
-    #[error("the {0} is not percent-encoded rightly: a percent sign itself is written %25")]
+    #[error("the {0} has an invalid percent escape; write a percent sign as %25")]
     BadPercent(&'static str),
 }
 
@@ -84,11 +82,11 @@ impl Target {
     /// for a client with a certificate `cert=/file&key=/file`; `mariadb`,
     /// `postgresql` and `postgres` are the other schemes. Each part may be percent-encoded.
     ///
-    /// Without `tls`, a host is talked to encrypted where it can, and a socket in plain.
+    /// Without `tls`, TCP connections are encrypted if the server supports it, and unix sockets are not.
     pub fn parse(dsn: &str) -> Result<Self, DsnError> {
         let (scheme, rest) = dsn.split_once("://").ok_or(DsnError::NotADsn)?;
         let dialect = dialect(scheme)?;
-        // Before anything is looked at that could be the rest of a password.
+        // Checked before anything that could be the rest of a password.
         if rest.find(['/', '?']).is_some_and(|end| rest[end..].contains('@')) {
             return Err(DsnError::LateAt);
         }
@@ -98,7 +96,7 @@ impl Target {
         if schema.contains('/') {
             return Err(DsnError::SlashInSchema);
         }
-        // The last one: a password may have others.
+        // The last `@`: a password may contain others.
         let (user, hosts) = authority.rsplit_once('@').unwrap_or(("", authority));
         let mut login = login(user, dialect)?;
         login.database = Some(decoded(schema, "schema")?).filter(|schema| !schema.is_empty());
@@ -111,7 +109,7 @@ impl Target {
         Ok(Self { dialect, endpoints, login, tls, setup: Vec::new(), connections: None, connect_timeout })
     }
 
-    /// The same with this password, in place of the one that it may have.
+    /// The same target with this password, which replaces the DSN's own.
     #[must_use]
     pub fn with_password(mut self, password: impl Into<String>) -> Self {
         self.login.password = Some(Password::new(password));
@@ -185,7 +183,7 @@ fn login(text: &str, dialect: Dialect) -> Result<Login, DsnError> {
 }
 
 impl Dialect {
-    /// Who owns a server where nobody has changed it.
+    /// The usual administrator account of a new server.
     fn usual_user(self) -> &'static str {
         match self {
             Self::Mysql => "root",
@@ -226,13 +224,13 @@ fn endpoint(text: &str, dialect: Dialect) -> Result<Endpoint, DsnError> {
     match host.chars().next() {
         None => Err(DsnError::EmptyHost),
         Some('/') => Ok(unix(&host, port, dialect)),
-        // Other letters come of a part that was meant to be encoded.
+        // Other characters come from a part that should have been percent-encoded.
         Some(_) if !host.chars().all(|c| c.is_alphanumeric() || "-._:%".contains(c)) => Err(DsnError::BadHost(host)),
         Some(_) => Ok(Endpoint::Tcp { host, port }),
     }
 }
 
-/// PostgreSQL names the folder and makes the file's name of the port.
+/// PostgreSQL configures the folder; the file's name contains the port.
 fn unix(path: &str, port: u16, dialect: Dialect) -> Endpoint {
     let path = PathBuf::from(path);
     match dialect {
@@ -306,7 +304,7 @@ impl DsnOptions {
 
     fn tls(self, endpoints: &[Endpoint]) -> Result<Tls, DsnError> {
         let mode = match &self.tls {
-            // Whoever names an authority wants it to be asked.
+            // A user who names an authority wants the certificate to be verified.
             None if self.ca.is_some() => TlsMode::VerifyCa,
             None => usual_mode(endpoints),
             Some(name) => tls_mode(name)?,

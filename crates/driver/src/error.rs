@@ -1,4 +1,4 @@
-//! What can go wrong between a client and a server, and the class that it is counted in.
+//! Errors between a client and a server, and the class in which each is counted.
 
 use std::fmt;
 use std::io;
@@ -12,11 +12,11 @@ use crate::{Dialect, Endpoint, TlsError};
 /// An error that the server reports.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub struct ServerError {
-    /// MySQL's number; 0 from PostgreSQL, which has none.
+    /// MySQL's error number; 0 from PostgreSQL, which has none.
     pub code: u16,
     pub sqlstate: String,
     pub message: String,
-    /// The character of the statement that it is about, counted from 1; 0 where the server does not say.
+    /// Position in the statement, in characters from 1; 0 if the server reports none.
     pub position: u32,
 }
 
@@ -36,7 +36,7 @@ impl ServerError {
         if self.code == 0 { ErrorClass::of_sqlstate(&self.sqlstate) } else { ErrorClass::of_code(self.code) }
     }
 
-    /// What to do about it, where that can be said.
+    /// How to fix it, if that is known.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self.code {
             0 => return sqlstate::hint(&self.sqlstate),
@@ -44,46 +44,46 @@ impl ServerError {
             1203 | 1226 => {
                 "raise the account's limit (max_user_connections, ALTER USER ... WITH), or use fewer clients"
             }
-            1044 => "give the account its rights on the database: GRANT ALL ON database.* TO the account",
+            1044 => "give the account privileges on the database: GRANT ALL ON database.* TO the account",
             1045 | 1698 => {
                 "check user and password; a password can be given in the environment: TRUETPS_PASSWORD (an account of \
                  the plugin unix_socket or auth_socket belongs to the system's user of that name)"
             }
-            1049 => "make the database first: CREATE DATABASE",
-            1129 => "the server has seen too many broken logins from here: FLUSH HOSTS, or raise max_connect_errors",
-            1130 => "allow the account to come from this host: CREATE USER user@host",
-            1153 => "raise max_allowed_packet in the server, or send smaller statements",
-            1251 => "the account has a password of the kind before 4.1; set it anew with ALTER USER",
-            1524 => "the account's plugin is not loaded in the server: INSTALL SONAME, or ALTER USER to another plugin",
-            1820 | 1862 => "the account's password has expired; set it anew with ALTER USER ... IDENTIFIED BY",
-            2068 => {
-                "truetps sends no files to servers; load them with INSERT, or with LOAD DATA of the server's own file"
+            1049 => "create the database first: CREATE DATABASE",
+            1129 => {
+                "the server has counted too many failed logins from this host; run FLUSH HOSTS, or raise max_connect_errors"
             }
+            1130 => "allow the account to connect from this host: CREATE USER user@host",
+            1153 => "raise max_allowed_packet in the server, or send smaller statements",
+            1251 => "the account has a password in the format before 4.1; reset it with ALTER USER",
+            1524 => "the account's plugin is not loaded in the server: INSTALL SONAME, or ALTER USER to another plugin",
+            1820 | 1862 => "the account's password has expired; reset it with ALTER USER ... IDENTIFIED BY",
+            2068 => "truetps sends no files to servers; use INSERT, or LOAD DATA with a file on the server",
             3118 | 4151 => "unlock the account: ALTER USER ... ACCOUNT UNLOCK",
-            3159 => "the server takes encrypted connections only: tls=required",
+            3159 => "the server accepts only encrypted connections; set tls=required",
             _ => return None,
         })
     }
 }
 
-/// A login that truetps does not go through with.
+/// A login that truetps aborts.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum LoginError {
-    #[error("the account `{account}` logs in with the plugin `{plugin}`, which truetps does not have")]
+    #[error("the account `{account}` uses the plugin `{plugin}`, which truetps does not support")]
     UnknownPlugin { plugin: String, account: String },
     #[error(
-        "the account `{account}` logs in with the plugin `{plugin}`, which would send the password itself over a \
+        "the account `{account}` uses the plugin `{plugin}`, which would send the password itself over a \
          connection that others can read or answer"
     )]
     NotSecret { plugin: String, account: String },
     #[error(
-        "the account `{account}` logs in with the plugin `{plugin}`: without TLS the password would be encrypted with the \
+        "the account `{account}` uses the plugin `{plugin}`: without TLS the password would be encrypted with the \
          key that the server sends, which may be the key of an attacker"
     )]
     UnknownKey { plugin: String, account: String },
     #[error("the password of the account `{account}` cannot be encrypted without TLS: {problem}")]
     NotEncrypted { account: String, problem: &'static str },
-    #[error("the login of `{account}` with the plugin `{plugin}` went wrong: {problem}")]
+    #[error("the login of `{account}` with the plugin `{plugin}` failed: {problem}")]
     Exchange { plugin: String, account: String, problem: &'static str },
 }
 
@@ -100,7 +100,7 @@ impl LoginError {
                  account another plugin",
             ),
             Self::UnknownKey { .. } => Some(
-                "connect with TLS (tls=verify-identity, ca=FILE; or tls=required), or agree to take the server's key: \
+                "connect with TLS (tls=verify-identity, ca=FILE; or tls=required), or accept the server's key: \
                  get_server_public_key=true",
             ),
             Self::NotEncrypted { .. } => Some(
@@ -123,13 +123,13 @@ pub enum DriverError {
     Io(#[from] io::Error),
     #[error("the server closed the connection")]
     Closed,
-    /// It was closed before the login was through.
+    /// Closed before the login was complete.
     #[error("the server closed the connection {when}")]
     ClosedEarly { when: &'static str, likely: &'static str },
-    /// It was lost while something long was under way.
+    /// Lost while a long statement was being sent.
     #[error("connection lost while a statement of {statement_bytes} bytes was sent: {problem}")]
     LostSending { statement_bytes: usize, problem: String },
-    /// Bytes that no server of this protocol sends.
+    /// Bytes that violate the server's protocol.
     #[error("the server broke the protocol: {0}")]
     Protocol(&'static str),
     #[error("the server ({version}) speaks a protocol from before MySQL 4.1")]
@@ -141,17 +141,17 @@ pub enum DriverError {
     /// The server refused a statement that sets sessions up: see [`Target::setup`](crate::Target::setup).
     #[error("{error}; setup statement: {statement}")]
     Setup { statement: Box<str>, error: Box<ServerError> },
-    /// The caller asked a session for something that it cannot do now. Nothing was sent, and the session goes on.
+    /// The caller requested something that the session cannot do now. Nothing was sent, and the session remains usable.
     #[error("{0}")]
     Misuse(&'static str),
     #[error("the server is {}", family(*.is))]
     OtherFamily { is: Dialect },
-    /// The login cannot give what a PostgreSQL server asks for.
+    /// The login lacks what a PostgreSQL server requires.
     #[error("the server asks for {asks_for}")]
     Authentication { asks_for: String, hint: &'static str },
 }
 
-/// What a PostgreSQL asks for where the login has no password.
+/// What PostgreSQL requires if the login has no password.
 pub(crate) const A_PASSWORD: &str = "a password";
 
 impl DriverError {
@@ -169,9 +169,9 @@ impl DriverError {
         }
     }
 
-    /// Whether it is the account, and not the server, that a login failed for.
+    /// Whether a login failed because of the account, not because of the server.
     pub fn is_refused_login(&self) -> bool {
-        /// What accounts of MySQL are refused for with a SQLSTATE that others have, too: plugin, host, lock, age.
+        /// MySQL's error numbers about accounts whose SQLSTATE is shared with other errors: plugin, host, lock, age.
         const OF_ACCOUNTS: [u16; 7] = [1130, 1251, 1524, 1820, 1862, 3118, 4151];
         match self {
             Self::Server(error) => error.sqlstate.starts_with("28") || OF_ACCOUNTS.contains(&error.code),
@@ -182,7 +182,7 @@ impl DriverError {
 
     pub(crate) const NOT_IDLE: Self = Self::Misuse("a command is in flight, or the login has not ended");
     pub(crate) const NO_HANDLE: Self = Self::Misuse("no statement is open under this handle");
-    pub(crate) const OTHER_PARAMS: Self = Self::Misuse("the statement has another number of parameters");
+    pub(crate) const OTHER_PARAMS: Self = Self::Misuse("the statement has a different number of parameters");
 
     pub fn class(&self) -> ErrorClass {
         match self {
@@ -200,7 +200,7 @@ impl DriverError {
         }
     }
 
-    /// What to do about it, where that can be said.
+    /// How to fix it, if that is known.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::Server(error) => error.hint()?,
@@ -221,7 +221,7 @@ impl DriverError {
         Some(hint.to_owned())
     }
 
-    /// The server's number; 0 where the error is not the server's.
+    /// The server's error number; 0 if the error is not the server's.
     pub fn code(&self) -> u16 {
         match self {
             Self::Server(error) => error.code,
@@ -233,34 +233,36 @@ impl DriverError {
 
 fn family(dialect: Dialect) -> &'static str {
     match dialect {
-        Dialect::Mysql => "of the MySQL family, and not a PostgreSQL",
-        Dialect::Postgres => "a PostgreSQL, and not of the MySQL family",
+        Dialect::Mysql => "of the MySQL family, not PostgreSQL",
+        Dialect::Postgres => "PostgreSQL, not of the MySQL family",
     }
 }
 
 fn connect_hint(endpoint: &Endpoint, source: &io::Error) -> Option<&'static str> {
     match (source.kind(), endpoint) {
         (io::ErrorKind::ConnectionRefused, Endpoint::Tcp { .. }) => {
-            Some("no server listens at that port; is it started with skip-networking, or bound to another address?")
+            Some("no server listens at that port; check skip-networking and bind_address in the server")
         }
-        (io::ErrorKind::ConnectionRefused, Endpoint::Unix(_)) => Some("a socket that a server left; it does not run"),
+        (io::ErrorKind::ConnectionRefused, Endpoint::Unix(_)) => {
+            Some("the socket is a leftover: the server is not running")
+        }
         (io::ErrorKind::NotFound, Endpoint::Unix(path)) if is_socket_of_postgres(path) => Some(
-            "the server does not run, has another port (it is in the socket's name), or has its socket in another \
+            "the server is not running, has another port (it is in the socket's name), or has its socket in another \
              folder: SHOW unix_socket_directories",
         ),
         (io::ErrorKind::NotFound, Endpoint::Unix(_)) => {
-            Some("the server does not run, or has its socket elsewhere: SHOW VARIABLES LIKE 'socket'")
+            Some("the server is not running, or has its socket elsewhere: SHOW VARIABLES LIKE 'socket'")
         }
-        (io::ErrorKind::PermissionDenied, Endpoint::Unix(_)) => Some("the socket's folder is not open to this user"),
-        (io::ErrorKind::TimedOut, Endpoint::Tcp { .. }) => Some(
-            "is the port another one, or a firewall in between? connect_timeout=SECONDS in the address waits longer",
-        ),
+        (io::ErrorKind::PermissionDenied, Endpoint::Unix(_)) => Some("this user has no access to the socket's folder"),
+        (io::ErrorKind::TimedOut, Endpoint::Tcp { .. }) => {
+            Some("check the port and the firewalls; connect_timeout=SECONDS in the address waits longer")
+        }
         (_, Endpoint::Tcp { .. }) if source.raw_os_error().is_none() => Some("check the host's name"),
         _ => None,
     }
 }
 
-/// Errors by what a user can do about them; the server's number is kept beside the class.
+/// Errors grouped by what a user can do about them; the server's number is kept beside the class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ErrorClass {
     Deadlock,
@@ -269,13 +271,13 @@ pub enum ErrorClass {
     ConnectFailed,
     ConnectionLost,
     ReadOnly,
-    /// Concurrent transactions cannot be brought into an order: PostgreSQL, and MariaDB where it keeps to snapshots
-    /// (`innodb_snapshot_isolation`). Send this one again.
+    /// Concurrent transactions cannot be serialized: in PostgreSQL, and in MariaDB with `innodb_snapshot_isolation`.
+    /// Send this transaction again.
     SerializationFailure,
     Protocol,
-    /// Any other error of a server that counts its errors.
+    /// Any other error of a server with error numbers.
     Other(u16),
-    /// Any other error of a server that has SQLSTATEs only.
+    /// Any other error of a server that has only SQLSTATEs.
     OtherState([u8; 5]),
 }
 
@@ -284,7 +286,7 @@ impl ErrorClass {
         match code {
             1213 => Self::Deadlock,
             1205 => Self::LockWaitTimeout,
-            // ER_CHECKREAD: the row is another one than in the transaction's snapshot.
+            // ER_CHECKREAD: the row has changed since the transaction's snapshot.
             1020 => Self::SerializationFailure,
             1022 | 1062 | 1586 => Self::DuplicateKey,
             1040 | 1044 | 1045 | 1049 | 1129 | 1130 | 1203 | 1226 | 1251 | 1524 | 1698 | 1820 | 1862 | 3118 | 3159

@@ -1,10 +1,10 @@
-//! Numbers for statements that were prepared one by one, each used again when its statement is closed.
+//! Numbers for statements that are prepared individually. A number is used again when its statement is closed.
 
-/// What is kept under each number.
+/// The value stored under each number.
 #[derive(Debug)]
 pub(crate) struct Handles<T> {
     slots: Vec<HandleSlot<T>>,
-    /// The number that is given out next; one behind the last where none was given back.
+    /// The number that is given out next; one after the last if none was returned.
     free: u32,
 }
 

@@ -1,8 +1,8 @@
-//! Talks to a server.
+//! Communicates with a server.
 //!
-//! Protocols are written without I/O: a [`Session`] takes the bytes that came and says what to send, so that the engine
-//! decides how sockets are read and by which thread. A [`Connector`] makes sessions that are alike; [`Client`] is the
-//! small blocking client, over the same sessions, for everything that is not measured.
+//! Protocols are implemented without I/O: a [`Session`] takes received bytes and returns bytes to send, so that the
+//! engine decides how sockets are read and by which thread. A [`Connector`] makes sessions with equal parameters;
+//! [`Client`] is the small blocking client, over the same sessions, for all work that is not measured.
 
 mod client;
 mod connector;

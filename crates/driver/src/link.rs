@@ -1,7 +1,7 @@
 //! One socket with its session: bytes in, events out.
 //!
-//! Two ways to use it. Whoever has many waits for their sockets on epoll, and calls [`Link::receive`] for each that has
-//! something. Whoever has one calls [`Link::wait`], which sleeps until the event is there.
+//! There are two ways to use it. A thread with many links waits for their sockets on epoll and calls [`Link::receive`]
+//! for each readable one. A thread with one link calls [`Link::wait`], which sleeps until an event arrives.
 
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -11,19 +11,19 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::{DriverError, ParamType, Params, ResultSets, Session, SessionEvent, Socket};
 
-/// Reads of one call of [`Link::receive`], of 64 KB each: a large result must not keep a thread from its other clients,
+/// Reads in one call of [`Link::receive`], of 64 KB each: a large result must not keep a thread from its other clients,
 /// its clock and its end.
 const READS_MAX: usize = 16;
 
-/// Longer than anybody waits.
+/// Longer than any wait.
 const LONG: Timespec = Timespec { tv_sec: 1 << 31, tv_nsec: 0 };
 
-/// Buffers that all links of a thread share: about 64 KB, and what the longest statement takes.
+/// Buffers that all links of a thread share: about 64 KB, plus the longest statement.
 #[derive(Debug)]
 pub struct Scratch {
     input: Box<[u8]>,
     output: Vec<u8>,
-    /// Values for the next statement that is sent.
+    /// Values for the next statement.
     pub params: Params,
 }
 
@@ -45,9 +45,9 @@ impl Default for Scratch {
 pub struct Link {
     socket: Socket,
     session: Box<dyn Session>,
-    /// Bytes that the socket did not take yet.
+    /// Bytes that the socket did not accept yet.
     unsent: Vec<u8>,
-    /// Why a write failed. The server may have said its reason before it hung up, so that it is read first.
+    /// Why a write failed. The server may have sent its reason before it closed the connection, so that is read first.
     hung_up: Option<io::Error>,
     has_more: bool,
 }
@@ -58,7 +58,7 @@ impl Link {
         Self { socket, session, unsent: Vec::new(), hung_up: None, has_more: false }
     }
 
-    /// Says what the client says first. A socket that is not connected yet takes it later.
+    /// Sends the client's first message, if any. A socket that is still connecting sends it later.
     pub fn begin(&mut self, scratch: &mut Scratch) -> Result<(), DriverError> {
         scratch.output.clear();
         self.session.begin(&mut scratch.output);
@@ -107,20 +107,20 @@ impl Link {
         self.write(&scratch.output)
     }
 
-    /// Lends a place for the results of the command that is sent next; see [`Session::collect`].
+    /// Lends a buffer for the results of the next command; see [`Session::collect`].
     pub fn collect(&mut self, into: Box<ResultSets>) -> Option<Box<ResultSets>> {
         self.session.collect(into)
     }
 
-    /// The session, for what it knows: the server's version, where it is with transactions.
+    /// The session, for its state: the server's version, the transaction status.
     pub fn session(&self) -> &dyn Session {
         &*self.session
     }
 
-    /// Sleeps until something has come of what was sent, at most until `deadline`.
+    /// Sleeps until there is an event, at most until `deadline`.
     ///
-    /// An error of the kind [`DriverError::Io`] with [`io::ErrorKind::TimedOut`] is the deadline; the connection is as
-    /// it was, and can be waited for again. After any other error it is of no more use.
+    /// An error of the kind [`DriverError::Io`] with [`io::ErrorKind::TimedOut`] is the deadline; the connection is
+    /// unchanged, and can be waited for again. After any other error it is unusable.
     pub fn wait(&mut self, scratch: &mut Scratch, deadline: Option<Instant>) -> Result<SessionEvent, DriverError> {
         loop {
             self.sleep(deadline)?;
@@ -130,7 +130,7 @@ impl Link {
         }
     }
 
-    /// Until the socket has something, or has room for what is to be sent.
+    /// Waits until the socket is readable, or writable if there are bytes to send.
     fn sleep(&self, deadline: Option<Instant>) -> io::Result<()> {
         let for_room = if self.wants_to_write() { PollFlags::OUT } else { PollFlags::empty() };
         loop {
@@ -138,7 +138,7 @@ impl Link {
             let timeout = left.map(|left| Timespec::try_from(left).unwrap_or(LONG));
             match poll(&mut [PollFd::new(self, PollFlags::IN | for_room)], timeout.as_ref()) {
                 Ok(0) if left.is_some() => {
-                    return Err(io::Error::new(io::ErrorKind::TimedOut, "the server has not answered in time"));
+                    return Err(io::Error::new(io::ErrorKind::TimedOut, "the server did not answer in time"));
                 }
                 Ok(0) | Err(rustix::io::Errno::INTR) => {}
                 Ok(_) => return Ok(()),
@@ -147,7 +147,7 @@ impl Link {
         }
     }
 
-    /// Reads what came, up to 1 MB. `None`: nothing that matters yet; see [`Link::has_more`].
+    /// Reads available bytes, up to 1 MB. `None`: no event yet; see [`Link::has_more`].
     pub fn receive(&mut self, scratch: &mut Scratch) -> Result<Option<SessionEvent>, DriverError> {
         if !self.unsent.is_empty() {
             self.flush()?;
@@ -182,20 +182,20 @@ impl Link {
         Ok(None)
     }
 
-    /// The last [`Link::receive`] has left bytes in the socket, perhaps: who waits for the edges of events must arm the
-    /// wait anew.
+    /// The last [`Link::receive`] may have left bytes in the socket: a caller with edge-triggered events must arm its
+    /// wait again.
     pub fn has_more(&self) -> bool {
         self.has_more
     }
 
-    /// Says goodbye. The server closes the connection; an error now is of no interest.
+    /// Sends the goodbye. The server closes the connection; errors are ignored.
     pub fn quit(mut self, scratch: &mut Scratch) {
         scratch.output.clear();
         self.session.quit(&mut scratch.output);
         let _ = self.write(&scratch.output);
     }
 
-    /// Bytes wait for room in the socket.
+    /// Whether bytes wait for room in the socket.
     pub fn wants_to_write(&self) -> bool {
         !self.unsent.is_empty()
     }
@@ -220,8 +220,8 @@ impl Link {
         Ok(())
     }
 
-    /// Writes as much as the socket takes without blocking. One that is still connecting takes nothing; one that the
-    /// server has left takes everything, and the read that follows says why.
+    /// Writes as much as the socket accepts without blocking. A socket that is still connecting accepts nothing; one
+    /// that the server has closed accepts everything, and the following read returns the error.
     fn write_some(&mut self, bytes: &[u8]) -> io::Result<usize> {
         use io::ErrorKind::{BrokenPipe, ConnectionRefused, ConnectionReset, Interrupted, NotConnected, WouldBlock};
         let mut sent = 0;

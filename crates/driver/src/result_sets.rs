@@ -1,24 +1,24 @@
-//! The results of one statement, as text in one buffer that is used again and again.
+//! The results of one statement, as text in one reusable buffer.
 //!
-//! For whoever wants rows at full speed: a caller hands a [`ResultSets`] to [`Session::collect`](crate::Session::collect),
-//! and gets it back, filled, with the reply. Sessions that are idle hold no buffer; once a buffer has its size, a
-//! statement costs no allocation, nor does a row.
+//! For callers that need rows at full speed: a caller hands a [`ResultSets`] to
+//! [`Session::collect`](crate::Session::collect), and receives it back, filled, with the reply. Idle sessions hold no
+//! buffer; once a buffer has its size, neither a statement nor a row costs an allocation.
 
-/// What is kept of one statement at most, in bytes: values, their lengths, and a head for each result. A server must not
-/// be able to fill our memory.
+/// Size limit of the results that are kept of one statement: values, their lengths, and a head for each result. A
+/// server must not be able to exhaust the memory of truetps.
 pub const COLLECTED_BYTES_MAX: usize = 256 << 20;
 
-/// In the place of a value's length: it is NULL.
+/// Stored instead of a value's length: it is NULL.
 const NULL: u32 = u32::MAX;
 const LENGTH_BYTES: usize = 4;
 
-/// All results of one statement, in their order, and with them those that have no rows.
+/// All results of one statement, in order, including those without rows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ResultSets {
     heads: Vec<Head>,
-    /// Of each value its length, then its bytes: row after row, result after result.
+    /// The length of each value, then its bytes: row after row, result after result.
     data: Vec<u8>,
-    /// How the columns of the result that is being read are encoded, where the server sends rows in binary.
+    /// How the columns of the current result are encoded, if the server sends binary rows.
     pub(crate) columns: Vec<BinaryColumn>,
     /// The last result has not ended.
     is_open: bool,
@@ -34,20 +34,20 @@ struct Head {
     start: usize,
 }
 
-/// What MySQL says of a column that matters to the text of its values.
+/// Properties of a MySQL column that affect the text of its values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct BinaryColumn {
     pub(crate) kind: u8,
     pub(crate) decimals: u8,
     pub(crate) is_unsigned: bool,
-    /// Digits that a number is filled up to with zeros; 0 where it is not.
+    /// Width to which a number is padded with zeros; 0 if it is not.
     pub(crate) zerofill: u8,
 }
 
 /// One result of a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ResultSet<'a> {
-    /// Rows that were changed; 0 where there are rows to read, but for PostgreSQL's `RETURNING`.
+    /// Rows that were changed; 0 for a result with rows, except PostgreSQL's `RETURNING`.
     pub affected_rows: u64,
     /// 0: no result set, as of INSERT or SET.
     pub columns: u32,
@@ -80,7 +80,7 @@ impl ResultSets {
         (0..self.len()).filter_map(|n| self.get(n))
     }
 
-    /// Forgets the results and keeps the memory.
+    /// Drops the results and keeps the memory.
     pub fn clear(&mut self) {
         self.heads.clear();
         self.data.clear();
@@ -88,25 +88,25 @@ impl ResultSets {
         (self.is_open, self.has_overflown) = (false, false);
     }
 
-    /// Memory that it holds, in bytes: a pool drops those that have grown too large.
+    /// Its allocated memory, in bytes: a pool drops buffers that have grown too large.
     pub fn capacity(&self) -> usize {
         self.data.capacity()
             + self.heads.capacity() * size_of::<Head>()
             + self.columns.capacity() * size_of::<BinaryColumn>()
     }
 
-    /// A result begins that has rows.
+    /// A result with rows begins.
     pub(crate) fn open(&mut self, columns: u32) {
         self.push(Head { affected_rows: 0, rows: 0, columns, start: self.data.len() });
         self.is_open = true;
     }
 
-    /// The columns of the result that is being read; `None` where there is none.
+    /// The columns of the current result; `None` if there is none.
     pub(crate) fn open_columns(&self) -> Option<u32> {
         self.heads.last().filter(|_| self.is_open).map(|head| head.columns)
     }
 
-    /// The result that is being read has ended well.
+    /// The current result has ended successfully.
     pub(crate) fn close(&mut self, affected_rows: u64) {
         if let Some(head) = self.heads.last_mut().filter(|_| self.is_open) {
             head.affected_rows = affected_rows;
@@ -115,12 +115,12 @@ impl ResultSets {
         self.columns.clear();
     }
 
-    /// A statement without rows has ended well; `columns` where there could have been some.
+    /// A statement without rows has ended successfully. `columns`: of a result set that could have had some.
     pub(crate) fn push_empty(&mut self, columns: u32, affected_rows: u64) {
         self.push(Head { affected_rows, rows: 0, columns, start: self.data.len() });
     }
 
-    /// The statement whose result is being read has failed: it has none.
+    /// The statement of the current result has failed: the result is dropped.
     pub(crate) fn abandon_open(&mut self) {
         if std::mem::take(&mut self.is_open)
             && let Some(head) = self.heads.pop()
@@ -130,7 +130,7 @@ impl ResultSets {
         self.columns.clear();
     }
 
-    /// A row begins, which takes so many bytes at most.
+    /// A row of at most so many bytes begins.
     pub(crate) fn row(&mut self, bytes: usize) {
         if self.has_overflown {
             return;
@@ -162,7 +162,7 @@ impl ResultSets {
         self.data[start..start + LENGTH_BYTES].copy_from_slice(&length.to_le_bytes());
     }
 
-    /// More has come than [`COLLECTED_BYTES_MAX`]: nothing is kept.
+    /// More than [`COLLECTED_BYTES_MAX`] has arrived: nothing is kept.
     pub(crate) fn has_overflown(&self) -> bool {
         self.has_overflown
     }
@@ -174,7 +174,7 @@ impl ResultSets {
         }
     }
 
-    /// Gives everything up where `more` bytes would be too many.
+    /// Drops everything if `more` bytes would exceed the limit.
     fn check(&mut self, more: usize) {
         let kept = self.data.len() + self.heads.len() * size_of::<Head>();
         if kept.saturating_add(more) > COLLECTED_BYTES_MAX {
@@ -189,7 +189,7 @@ impl<'a> ResultSet<'a> {
         RowValues { rest: self.data }
     }
 
-    /// The values as they lie in memory: of each its length (4 bytes, little-endian; 0xffffffff is NULL), then its
+    /// The values as they lie in memory: the length of each (4 bytes, little-endian; 0xffffffff is NULL), then its
     /// bytes.
     pub fn data(&self) -> &'a [u8] {
         self.data
@@ -203,12 +203,12 @@ pub struct RowValues<'a> {
 }
 
 impl<'a> RowValues<'a> {
-    /// Goes on with a part of [`ResultSet::data`] that begins with a value: for a caller who comes back for each row.
+    /// Continues with a part of [`ResultSet::data`] that begins with a value: for a caller that returns for each row.
     pub fn of(data: &'a [u8]) -> Self {
         Self { rest: data }
     }
 
-    /// What has not been read yet.
+    /// The values that have not been read yet.
     pub fn rest(&self) -> &'a [u8] {
         self.rest
     }

@@ -1,4 +1,4 @@
-//! What a session of any kind of server looks like: a state machine without I/O.
+//! The interface of a session with any kind of server: a state machine without I/O.
 
 use crate::{DriverError, Params, QueryResult, ResultSets, ServerError, TransactionStatus};
 
@@ -6,36 +6,36 @@ use crate::{DriverError, Params, QueryResult, ResultSets, ServerError, Transacti
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reply {
     pub affected_rows: u64,
-    /// Rows that came; they are kept only where the session was told to.
+    /// Number of rows; they are kept only on request.
     pub rows: u64,
-    /// The statement failed; the session goes on.
+    /// The statement failed; the session remains usable.
     pub error: Option<ServerError>,
-    /// Set where the session keeps rows: see [`Session::keep_rows`].
+    /// Set if the session keeps rows: see [`Session::keep_rows`].
     pub result: Option<Box<QueryResult>>,
-    /// What was lent with [`Session::collect`]. Where a text has several statements and one of them failed, it has the
-    /// results of those before.
+    /// The buffer lent with [`Session::collect`]. If one of several statements in a text failed, it has the results of
+    /// the statements before.
     pub sets: Option<Box<ResultSets>>,
 }
 
 /// A statement that has been prepared by [`Session::prepare`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Prepared {
-    /// The session's own number for it. It may be given out again once the statement is closed.
+    /// The session's own number for it. It may be reused once the statement is closed.
     pub handle: u32,
-    /// Values that an execution needs.
+    /// Number of values that an execution needs.
     pub params: u16,
-    /// Columns of its rows; 0 where it has none, or where only the execution will tell.
+    /// Columns of its rows; 0 if it has none, or if they are known only after the execution.
     pub columns: u16,
 }
 
-/// What the bytes that came have led to.
+/// The event that the received bytes have led to.
 #[derive(Debug, PartialEq, Eq)]
 pub enum SessionEvent {
     /// More bytes are needed; there may be something to send.
     Pending,
     /// Logged in, set up and prepared: statements may be sent.
     Ready,
-    /// The statement that was sent has ended; or one was not prepared, and the error says why.
+    /// The statement has ended; or a prepare was refused, and the error has the reason.
     Reply(Reply),
     /// The statement of [`Session::prepare`] may be executed.
     Prepared(Prepared),
@@ -46,7 +46,7 @@ pub enum SessionEvent {
 pub struct ParamType(pub u32);
 
 impl ParamType {
-    /// The server finds it out.
+    /// The server infers it.
     pub const UNKNOWN: Self = Self(0);
     pub const CHAR: Self = Self(18);
     pub const INT8: Self = Self(20);
@@ -61,27 +61,25 @@ impl ParamType {
     pub const TIMESTAMP: Self = Self(1114);
 }
 
-/// A session of any kind of server. One statement is in flight at a time, so that one call yields one event at most.
+/// A session with any kind of server. One statement is in flight at a time, so that one call yields at most one event.
 ///
-/// There are two ways to use it. What is measured is a fixed list of statements, made ready at login: [`Session::send`].
-/// Everything else is ad hoc: text with [`Session::send_bytes`], or [`Session::prepare`] and [`Session::execute`] at any
-/// time. What an ad-hoc caller does wrong (a handle that is not open, a command while another one is in flight) is
-/// [`DriverError::Misuse`]: nothing was appended to `out`, and the session goes on.
+/// There are two ways to use it. Measured statements are a fixed list, prepared at login: [`Session::send`]. All others
+/// are ad hoc: text with [`Session::send_bytes`], or [`Session::prepare`] and [`Session::execute`] at any time. A
+/// mistake of an ad-hoc caller (a handle that is not open, a command while another one is in flight) is
+/// [`DriverError::Misuse`]: nothing was appended to `out`, and the session remains usable.
 pub trait Session: Send {
-    /// Appends to `out` what the client says first, where it is the client that speaks first. Called once, when the
-    /// socket is open.
+    /// Appends the client's first message to `out`, if the client speaks first. Called once, when the socket is open.
     fn begin(&mut self, out: &mut Vec<u8>);
 
-    /// Takes all bytes that came; appends to `out` what must be sent now.
+    /// Takes all received bytes; appends to `out` what must be sent now.
     ///
-    /// With an error, that is what TLS has to say, if anything: of what the session itself was about to say, nothing
-    /// is appended.
+    /// On an error, only TLS may append to `out`: pending messages of the session itself are not sent.
     fn on_bytes(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<SessionEvent, DriverError>;
 
     /// Appends the statement with this index to `out`.
     fn send(&mut self, statement: usize, params: &Params, out: &mut Vec<u8>);
 
-    /// Appends a statement that is not in the list, as text: ROLLBACK, and all that is not measured.
+    /// Appends a statement that is not in the list, as text: ROLLBACK, and all statements that are not measured.
     fn send_sql(&mut self, sql: &str, out: &mut Vec<u8>) {
         self.send_bytes(sql.as_bytes(), out);
     }
@@ -90,39 +88,39 @@ pub trait Session: Send {
     /// flight.
     fn send_bytes(&mut self, sql: &[u8], out: &mut Vec<u8>);
 
-    /// Prepares a statement that is not in the list: leads to [`SessionEvent::Prepared`], or to [`SessionEvent::Reply`] with the
-    /// error where the server refuses it.
+    /// Prepares a statement that is not in the list: leads to [`SessionEvent::Prepared`], or to [`SessionEvent::Reply`]
+    /// with the error if the server refuses it.
     ///
-    /// Each `?` outside of quotes is a parameter. To PostgreSQL they go as `$1`, `$2`..., with `types`, of which any
-    /// may be missing at the end: the server finds those out. MySQL takes `?` as it is, and looks at no types.
+    /// Each `?` outside of quotes is a parameter. PostgreSQL receives `$1`, `$2`..., with `types`; missing types at the
+    /// end are inferred by the server. MySQL receives `?` unchanged, and no types.
     fn prepare(&mut self, sql: &[u8], types: &[ParamType], out: &mut Vec<u8>) -> Result<(), DriverError>;
 
-    /// Executes what was prepared under this handle, with as many values as it has parameters. The values go in binary
-    /// to MySQL and as text to PostgreSQL, always apart from the statement.
+    /// Executes the statement of this handle, with as many values as it has parameters. The values are sent in binary
+    /// to MySQL and as text to PostgreSQL, always separate from the statement.
     fn execute(&mut self, handle: u32, params: &Params, out: &mut Vec<u8>) -> Result<(), DriverError>;
 
-    /// Closes what was prepared under this handle. There is no reply, and no event: MySQL is told at once, with what is
-    /// appended to `out`; PostgreSQL together with the next command.
+    /// Closes the statement of this handle. There is no reply and no event. MySQL receives it at once, with the bytes
+    /// appended to `out`; PostgreSQL receives it together with the next command.
     fn close_statement(&mut self, handle: u32, out: &mut Vec<u8>) -> Result<(), DriverError>;
 
-    /// Lends the session a place for the results of the command that is sent next: it is cleared, filled with text, and
-    /// comes back as [`Reply::sets`]. A statement that is prepared has no results, and leaves it to the next command.
+    /// Lends the session a buffer for the results of the next command: it is cleared, filled with text, and returned as
+    /// [`Reply::sets`]. A prepare has no results, and leaves the buffer to the next command.
     ///
-    /// A statement whose results are larger than [`COLLECTED_BYTES_MAX`](crate::COLLECTED_BYTES_MAX) has failed on this
-    /// side: they are passed over, and the session goes on.
+    /// A statement whose results exceed [`COLLECTED_BYTES_MAX`](crate::COLLECTED_BYTES_MAX) fails on the client's side:
+    /// its results are skipped, and the session remains usable.
     ///
-    /// Until the first byte of the reply has come, another place may be lent; the one before is returned. So a caller
-    /// with thousands of statements in flight needs large places for the replies that it is reading only.
+    /// Until the first byte of the reply has arrived, another buffer may be lent; the earlier one is returned. So a
+    /// caller with thousands of statements in flight needs large buffers only for the replies that it is reading.
     fn collect(&mut self, into: Box<ResultSets>) -> Option<Box<ResultSets>>;
 
-    /// From now on rows come with the reply, as text: for the few queries of a control connection. They are not kept
-    /// where [`Session::collect`] takes them.
+    /// From now on rows are returned with the reply, as text: for the few queries of a control connection. Rows taken
+    /// by [`Session::collect`] are not kept here.
     fn keep_rows(&mut self);
 
-    /// What the server says that its version is; empty before the login has ended.
+    /// The version that the server reports; empty before the login has ended.
     fn server_version(&self) -> &str;
 
-    /// Where the server is with transactions, as of the last reply. `None`: it does not say (MySQL).
+    /// The transaction status as of the last reply. `None`: the server does not report it (MySQL).
     fn transaction_status(&self) -> Option<TransactionStatus> {
         None
     }
@@ -130,7 +128,7 @@ pub trait Session: Send {
     /// Appends the goodbye.
     fn quit(&mut self, out: &mut Vec<u8>);
 
-    /// What it means that the server has closed the connection now.
+    /// The meaning of a connection that the server closes now.
     fn closed(&self) -> DriverError {
         DriverError::Closed
     }

@@ -1,4 +1,4 @@
-//! What a server is set to, as the folder of a run keeps it.
+//! A server's settings, as stored in a run folder.
 
 use std::collections::BTreeMap;
 
@@ -8,13 +8,13 @@ use crate::client::Client;
 use crate::error::DriverError;
 use crate::statement::Dialect;
 
-/// What no variable says of a server's durability: whether there is a redo log, without which all of it is void, and whether
-/// commits wait for a replica just now.
+/// Facts about a server's durability that no variable shows: whether the redo log is enabled (without it nothing is
+/// durable), and whether commits wait for a replica at the moment.
 pub const DURABILITY_STATUS: &str = "SHOW GLOBAL STATUS WHERE Variable_name IN ('Innodb_redo_log_enabled', \
                                      'Rpl_semi_sync_master_status', 'Rpl_semi_sync_source_status')";
 
-/// All global variables by name, of PostgreSQL in the settings' own units, and the status that decides what they mean. What
-/// may be a secret stays in the server.
+/// All global variables by name (PostgreSQL's in the settings' own units), and the status variables that change their
+/// meaning. Values that may be secrets are left out.
 pub fn server_settings(client: &mut Client) -> Result<BTreeMap<String, String>, DriverError> {
     let mut found = match client.dialect() {
         Dialect::Postgres => pairs(client, "SELECT name, setting FROM pg_settings")?,

@@ -12,7 +12,7 @@ use rustix::net::{AddressFamily, SendFlags, SocketAddrUnix, SocketFlags, SocketT
 
 use crate::{DriverError, Endpoint};
 
-/// An endpoint whose host name has been looked up: what is connected to again and again.
+/// An endpoint whose host name has been resolved, for repeated connects.
 #[derive(Debug, Clone)]
 pub struct Address {
     endpoint: Endpoint,
@@ -21,15 +21,15 @@ pub struct Address {
 }
 
 impl Address {
-    /// Looks the host's name up.
+    /// Resolves the host's name.
     pub fn resolve(endpoint: &Endpoint) -> Result<Self, DriverError> {
         let failed = |source| DriverError::Connect { endpoint: endpoint.clone(), source };
         let mut ips: Vec<SocketAddr> = match endpoint {
             Endpoint::Unix(_) => Vec::new(),
             Endpoint::Tcp { host, port } => (host.as_str(), *port).to_socket_addrs().map_err(failed)?.collect(),
         };
-        // `localhost` is ::1 first on many systems, and servers that listen to it alone listen to 127.0.0.1. It counts
-        // where only the first address is tried.
+        // On many systems `localhost` resolves to ::1 first, but servers that listen only locally listen to 127.0.0.1.
+        // The order matters because only the first address is tried.
         if ips.iter().all(|ip| ip.ip().is_loopback()) {
             ips.sort_by_key(SocketAddr::is_ipv6);
         }
@@ -51,9 +51,9 @@ pub enum Socket {
 }
 
 impl Socket {
-    /// Begins to connect without waiting. `WouldBlock`: the server's queue of new connections is full, try again later.
+    /// Starts to connect without waiting. `WouldBlock`: the server's queue of new connections is full, try again later.
     ///
-    /// Over TCP only the first address of a host is tried: whether it can be reached shows when the socket is read.
+    /// Over TCP only the first address of a host is tried: a failed connect shows when the socket is read.
     pub fn begin(address: &Address) -> io::Result<Self> {
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         match &address.endpoint {
@@ -77,12 +77,12 @@ impl Socket {
         }
     }
 
-    /// Connects and waits for it, at most `timeout` for each address of the host. The socket blocks.
+    /// Connects and waits for it, at most `timeout` for each address of the host. The socket is blocking.
     pub fn connect(address: &Address, timeout: Duration) -> io::Result<Self> {
         if let Endpoint::Unix(path) = &address.endpoint {
             let flags = SocketFlags::CLOEXEC;
             let stream = UnixStream::from(socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?);
-            // It bounds the wait for room in the queue of a server that accepts nobody.
+            // It bounds the wait for room in the queue of a server that accepts no connections.
             stream.set_write_timeout(Some(timeout))?;
             return match connect(&stream, &SocketAddrUnix::new(path.as_path())?) {
                 Ok(()) => Ok(Self::Unix(stream)),
@@ -103,7 +103,7 @@ impl Socket {
         Err(last.unwrap_or_else(|| io::ErrorKind::NotFound.into()))
     }
 
-    /// Bounds each read and write of a socket that blocks.
+    /// Bounds each read and write of a blocking socket.
     pub fn set_timeout(&self, timeout: Duration) -> io::Result<()> {
         match self {
             Self::Unix(stream) => {
@@ -119,11 +119,11 @@ impl Socket {
 }
 
 impl Socket {
-    /// The process at the other end of a unix socket; `None` where it has no number in our pid namespace. A TCP socket
-    /// is not asked: the kernel answers with process 0.
+    /// The process at the other end of a unix socket; `None` if it has no number in this pid namespace. Not for TCP
+    /// sockets: the kernel would report process 0.
     ///
-    /// The kernel also answers with 0 for a process of another pid namespace. That is no value of the type that `rustix`
-    /// puts the answer into: the compiler must not conclude from the type that the number is not 0.
+    /// The kernel also reports 0 for a process of another pid namespace. The type that `rustix` stores the number in
+    /// excludes 0, so the compiler must not conclude from the type that the number is not 0.
     pub(crate) fn peer_pid(&self) -> Option<u32> {
         let Self::Unix(stream) = self else { return None };
         let credentials = socket_peercred(stream).ok()?;
@@ -150,7 +150,7 @@ impl Read for &Socket {
 }
 
 impl Write for &Socket {
-    /// `send` has a shorter way through the kernel than `write`, which asks for files.
+    /// `send` has a shorter path through the kernel than `write`, which is also for files.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         Ok(send(self.as_fd(), bytes, SendFlags::NOSIGNAL)?)
     }
@@ -179,7 +179,7 @@ mod tests {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let socket = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         assert_eq!(Socket::Tcp(socket).peer_pid(), None);
-        // The kernel would know the process behind this one: it is not asked.
+        // The kernel would report the process behind this one: it is not queried.
         let (socket, _other) = UnixStream::pair().unwrap();
         assert_eq!(Socket::Tcp(TcpStream::from(OwnedFd::from(socket))).peer_pid(), None);
     }
@@ -208,6 +208,6 @@ mod tests {
         let missing = Address::resolve(&Endpoint::Unix("/no/such/socket".into())).unwrap();
         let source = Socket::connect(&missing, Duration::from_secs(1)).unwrap_err();
         let error = DriverError::Connect { endpoint: missing.endpoint().clone(), source };
-        assert!(error.hint().unwrap().contains("does not run"));
+        assert!(error.hint().unwrap().contains("is not running"));
     }
 }

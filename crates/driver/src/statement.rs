@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-/// The family of SQL that a server speaks.
+/// The SQL dialect of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dialect {
     /// MySQL, MariaDB, Percona Server.
@@ -56,7 +56,7 @@ impl Statement {
         Ok(Self { sql, parts, text_only: false })
     }
 
-    /// A statement without parameters: each `?` in it is text, and where statements are prepared, this one is too.
+    /// A statement without parameters: each `?` in it is text. It is prepared like any other statement.
     pub fn constant(sql: impl Into<String>) -> Self {
         let sql = sql.into();
         Self { parts: vec![sql.clone()], sql, text_only: false }
@@ -103,7 +103,7 @@ pub enum Value {
     },
 }
 
-/// Values for one execution, reused from one to the next so that nothing is allocated on the way.
+/// Values for one execution, reused to avoid allocations.
 #[derive(Debug, Default)]
 pub struct Params {
     values: Vec<Value>,
@@ -124,7 +124,7 @@ impl Params {
         self.values.push(Value::Int(value));
     }
 
-    /// `value` must be finite: SQL has no word for the others.
+    /// `value` must be finite: SQL cannot express others.
     pub fn push_double(&mut self, value: f64) {
         debug_assert!(value.is_finite());
         self.values.push(Value::Double(value));

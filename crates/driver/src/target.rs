@@ -1,4 +1,4 @@
-//! Where a server is, and who logs in there.
+//! The address of a server, and the login.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -19,7 +19,7 @@ pub enum Endpoint {
 }
 
 impl Endpoint {
-    /// What is sent there does not leave this machine.
+    /// Whether data sent there stay on this machine.
     pub(crate) fn is_local(&self) -> bool {
         match self {
             Self::Unix(_) => true,
@@ -40,7 +40,7 @@ impl fmt::Display for Endpoint {
     }
 }
 
-/// A password. It shows itself to nobody who prints it.
+/// A password. Printing it does not show it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Password(String);
 
@@ -66,13 +66,13 @@ impl fmt::Debug for Password {
 pub enum TlsMode {
     #[default]
     Off,
-    /// Encrypted where the server can, with any certificate.
+    /// Encrypted if the server supports it, with any certificate.
     Preferred,
     /// Encrypted, with any certificate.
     Required,
     /// The certificate is signed by a known authority.
     VerifyCa,
-    /// The same, and it is for the host that was asked for.
+    /// Also, the certificate is for the requested host.
     VerifyIdentity,
 }
 
@@ -80,14 +80,14 @@ pub enum TlsMode {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Tls {
     pub mode: TlsMode,
-    /// PEM file with the authorities to trust; the system's where there is none.
+    /// PEM file with the trusted authorities; default: the system's.
     pub ca: Option<PathBuf>,
-    /// PEM file with the client's own certificate, and those between it and its authority. It goes with `key`.
+    /// PEM file with the client's own certificate and its intermediate certificates. It needs `key`.
     pub cert: Option<PathBuf>,
-    /// PEM file with the certificate's private key, which is not encrypted.
+    /// PEM file with the certificate's private key, unencrypted.
     pub key: Option<PathBuf>,
-    /// A public key that a server of the MySQL family sends over a network without TLS may encrypt the password: the key
-    /// of whoever answers.
+    /// Whether the password may be encrypted with the public key that a server of the MySQL family sends without TLS.
+    /// The key's owner is not verified.
     pub takes_server_key: bool,
 }
 
@@ -98,7 +98,7 @@ impl Tls {
     }
 }
 
-/// Who logs in, and to which database.
+/// The account of the login, and its database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Login {
     pub user: String,
@@ -106,7 +106,7 @@ pub struct Login {
     pub database: Option<String>,
 }
 
-/// Numbers of connections, as their server counts them: those that are open, and those that were.
+/// The server's IDs of connections: open and closed ones.
 #[derive(Debug, Clone, Default)]
 pub struct ConnectionIds(Arc<Mutex<IdList>>);
 
@@ -123,7 +123,7 @@ impl ConnectionIds {
         if list.ids.insert(id)
             && let Some(file) = &mut list.file
         {
-            // One write for each: a process that is killed leaves whole lines. A full disk only leaves a shorter copy.
+            // One write each, so that a killed process leaves complete lines. A full disk only makes the copy shorter.
             let _ = file.write_all(format!("{id}\n").as_bytes());
         }
     }
@@ -132,7 +132,7 @@ impl ConnectionIds {
         self.list().ids.contains(&id)
     }
 
-    /// The server was restarted: its numbers begin anew, and those that are known are other sessions' now.
+    /// The server was restarted: it counts from the start again, and known IDs now belong to other sessions.
     pub fn clear(&self) {
         let mut list = self.list();
         list.ids.clear();
@@ -141,7 +141,7 @@ impl ConnectionIds {
         }
     }
 
-    /// Copies all numbers to a file, which is open for appending: for whoever ends sessions after this process was killed.
+    /// Copies all IDs to a file opened for appending, so that the sessions can be ended after this process was killed.
     pub fn copy_to(&self, mut file: File) {
         let mut list = self.list();
         let ids: Vec<_> = list.ids.iter().map(u32::to_string).collect();
@@ -154,7 +154,7 @@ impl ConnectionIds {
     }
 }
 
-/// The same list, and not one that is alike.
+/// Equal only if they are the same list, not lists with equal contents.
 impl PartialEq for ConnectionIds {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
@@ -163,7 +163,7 @@ impl PartialEq for ConnectionIds {
 
 impl Eq for ConnectionIds {}
 
-/// A server (or several that are alike) and a login.
+/// A server (or several equal ones) and a login.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
     pub dialect: Dialect,
@@ -171,13 +171,13 @@ pub struct Target {
     pub endpoints: Vec<Endpoint>,
     pub login: Login,
     pub tls: Tls,
-    /// SQL that every session sends after its login and before it is ready (and before anything is prepared): SET
-    /// AUTOCOMMIT=0, an init command. Each is one text, sent as it is; its rows are passed over. One that the server
-    /// refuses is a login that failed, and the error shows it: no place for passwords.
+    /// SQL that every session sends after its login and before it is ready (and before any prepare): SET AUTOCOMMIT=0,
+    /// an init command. Each is one text, sent unchanged; its rows are ignored. If the server refuses one, the login
+    /// fails, and the error shows the statement: do not put passwords here.
     pub setup: Vec<String>,
-    /// Gets the number of each connection that a server of the MySQL family takes, for whoever wants to end statements.
+    /// Receives the ID of each connection to a server of the MySQL family, to end its statements later.
     pub connections: Option<ConnectionIds>,
-    /// How long a [`Client`](crate::Client) waits for a connection and for its login, where that is not
+    /// How long a [`Client`](crate::Client) waits for a connection and for its login, if different from
     /// [`LOGIN_TIMEOUT`](crate::LOGIN_TIMEOUT).
     pub connect_timeout: Option<Duration>,
 }
@@ -201,7 +201,7 @@ impl Target {
         Self { dialect: Dialect::Postgres, ..Self::mysql_unix(socket, user, Some(database)) }
     }
 
-    /// The same target, whose sessions send this first; see [`Target::setup`].
+    /// The same target, whose sessions first send this statement; see [`Target::setup`].
     #[must_use]
     pub fn with_setup(mut self, setup: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.setup = setup.into_iter().map(Into::into).collect();

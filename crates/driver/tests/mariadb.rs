@@ -280,5 +280,5 @@ fn a_server_that_does_not_answer_in_time() {
     let mut client = connect(&server.socket("root", "")).unwrap();
     client.set_timeout(std::time::Duration::from_millis(200)).unwrap();
     let error = client.query("SELECT SLEEP(3)").unwrap_err();
-    assert_eq!(error.to_string(), "connection lost: the server has not answered in time");
+    assert_eq!(error.to_string(), "connection lost: the server did not answer in time");
 }

@@ -192,7 +192,7 @@ fn errors_have_their_classes() {
     a.sql(&format!("{TABLE}; INSERT INTO t (id) VALUES (1), (2)"));
     let update = |id: u32| format!("UPDATE t SET i = 1 WHERE id = {id}");
 
-    // Each waits for the other: one of the two is told so.
+    // Each waits for the other: one of the two gets the error.
     for (driven, id) in [(&mut a, 1), (&mut b, 2)] {
         driven.sql("BEGIN");
         driven.sql(&update(id));

@@ -68,7 +68,7 @@ fn statements_are_prepared_executed_and_closed_at_any_time() {
     assert_eq!(sets, [(0, 6, vec![row])]);
     // None are there, and how many columns there would be is known all the same.
     assert_eq!(link.execute(select.handle, |params| params.push_int(5)).1, [(0, 6, vec![])]);
-    // Those of a fixed list are not in the way.
+    // Statements of a fixed list are not affected.
     assert!(link.execute(select.handle, |params| params.push_text(text(b"x"))).0.error.is_some());
 
     for _ in 0..2 {

@@ -1,4 +1,4 @@
-//! Logins to a real PostgreSQL: every method, and what is said when one fails.
+//! Logins to a real PostgreSQL: every method, and the error when one fails.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

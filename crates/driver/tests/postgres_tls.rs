@@ -83,7 +83,7 @@ fn each_mode_encrypts_or_says_why_not() {
     assert_eq!(text, "the server's certificate is for localhost, not for 127.0.0.1");
     assert_eq!(class, "connect_failed");
     let (text, _) = refused("localhost", TlsMode::VerifyCa, other_ca);
-    assert_eq!(text, "the server's certificate is signed by an authority that is not known here");
+    assert_eq!(text, "the server's certificate is signed by an unknown authority");
 }
 
 #[test]

@@ -276,7 +276,7 @@ impl<'w, 'a> Drive<'w, 'a> {
                 ClientState::Connecting | ClientState::Idle | ClientState::Away | ClientState::Done | ClientState::Lost,
                 _,
             ) => {
-                self.lose(slot, DriverError::Protocol("a reply that nobody asked for"));
+                self.lose(slot, DriverError::Protocol("an unexpected reply"));
             }
         }
     }

@@ -1,11 +1,11 @@
-//! Statements that are prepared one by one, at any time.
+//! Statements that are prepared individually, at any time.
 
 use super::reply::MysqlReplyReader;
 use super::wire::PayloadReader;
 use crate::handles::Handles;
 use crate::{DriverError, Params, Prepared, Reply};
 
-/// What the server has prepared for us.
+/// A statement that the server has prepared.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ServerStatement {
     pub(super) id: u32,
@@ -25,7 +25,7 @@ impl MysqlStatements {
         Prepared { handle: self.open.insert(statement), params, columns }
     }
 
-    /// The server's number for a statement that is to be executed with these values.
+    /// The server's number of a statement that is about to be executed with these values.
     pub(super) fn id(&self, handle: u32, params: &Params) -> Result<u32, DriverError> {
         let statement = self.open.get(handle).ok_or(DriverError::NO_HANDLE)?;
         if params.values().len() == usize::from(statement.params) {
@@ -35,13 +35,13 @@ impl MysqlStatements {
         }
     }
 
-    /// The server's number for a statement that is no longer wanted.
+    /// The server's number of a statement that is to be closed.
     pub(super) fn close(&mut self, handle: u32) -> Result<u32, DriverError> {
         self.open.remove(handle).map(|statement| statement.id).ok_or(DriverError::NO_HANDLE)
     }
 }
 
-/// One statement on its way.
+/// A prepare in flight.
 #[derive(Debug)]
 pub(super) enum MysqlPreparing {
     Asked,
@@ -87,7 +87,7 @@ impl MysqlPreparing {
     }
 }
 
-/// What the server says of a statement that it has prepared, and the number of packets that follow.
+/// The server's answer to a prepare, and the number of packets that follow.
 pub(super) fn parse_prepared(payload: &[u8]) -> Result<(ServerStatement, u32), DriverError> {
     let mut reader = PayloadReader::new(payload);
     if reader.u8()? != 0 {

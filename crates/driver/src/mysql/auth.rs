@@ -13,18 +13,19 @@ const ED25519_NONCE_BYTES: usize = 32;
 /// A PEM file with an RSA key of 4096 bits has 800.
 const KEY_BYTES_MAX: usize = 16 << 10;
 
-/// What the connection hides from others.
+/// How far the connection protects what is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Channel {
-    /// TCP without TLS: nothing, not even who answers.
+    /// TCP without TLS: anyone may read it, and the server is not verified.
     Open,
-    /// The same, and whoever answers may get the password: the address is of this machine, or the user has agreed.
+    /// TCP without TLS to an address of this machine, or with the user's consent: an unverified server may get the
+    /// password.
     Trusted,
-    /// The kernel carries it.
+    /// A unix socket: the kernel carries it.
     Unix,
-    /// TLS, and whoever it is with.
+    /// TLS with an unverified server.
     Encrypted,
-    /// TLS with a server whose certificate was checked.
+    /// TLS with a server whose certificate was verified.
     Verified,
 }
 
@@ -54,22 +55,22 @@ impl Plugin {
         }
     }
 
-    /// Whether its first answer may be sent unasked: it tells nobody the password.
+    /// Whether its first answer may be sent before the server asks: it does not reveal the password.
     pub(super) fn suits_a_greeting(self) -> bool {
         matches!(self, Self::NativePassword | Self::CachingSha2)
     }
 }
 
-/// Why there is no answer.
+/// Why the exchange failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Problem {
     /// The answer would be the password itself, and others could read it.
     NotSecret,
-    /// The answer would be encrypted with the key of whoever answers.
+    /// The answer would be encrypted with the key of an unverified server.
     UnknownKey,
-    /// There is no key that the password fits.
+    /// The password does not fit the server's key, or there is no key.
     NotEncrypted(&'static str),
-    /// The server's part of the exchange makes no sense.
+    /// The server's part of the exchange is invalid.
     Exchange(&'static str),
 }
 
@@ -78,12 +79,12 @@ pub(super) enum Problem {
 pub(super) struct Auth {
     pub(super) plugin: Plugin,
     nonce: Vec<u8>,
-    /// The server's public key is on its way.
+    /// The server's public key was requested.
     asked_key: bool,
 }
 
 impl Auth {
-    /// Begins with what the server has sent for the plugin; returns the first answer as well.
+    /// Begins with the server's data for the plugin; also returns the first answer.
     pub(super) fn begin(
         plugin: Plugin,
         data: &[u8],
@@ -103,19 +104,19 @@ impl Auth {
             Plugin::Sha256 if password.is_empty() => vec![0],
             Plugin::Sha256 if matches!(channel, Channel::Encrypted | Channel::Verified) => clear(password),
             Plugin::Sha256 => auth.ask_key(1, channel)?,
-            // Unlike the others, a server of this plugin wants to know the password: it must be known to be the one.
+            // With this plugin the server receives the password itself, so it must be verified.
             Plugin::ClearPassword if matches!(channel, Channel::Unix | Channel::Verified) => clear(password),
             Plugin::ClearPassword => return Err(Problem::NotSecret),
         };
         Ok((auth, answer))
     }
 
-    /// Whether the server was asked for its key, which it answers with nothing but that key, where it has one.
+    /// Whether the server was asked for its key. It answers only with that key, if it has one.
     pub(super) fn waits_for_key(&self) -> bool {
         self.asked_key
     }
 
-    /// Answers what the server asks next; `None` where it only tells that all is well.
+    /// Answers the server's next request; `None` if it only reports success.
     pub(super) fn more(&mut self, data: &[u8], password: &[u8], channel: Channel) -> Result<Option<Vec<u8>>, Problem> {
         const FAST_PATH_IS_ENOUGH: &[u8] = &[3];
         const FULL_EXCHANGE: &[u8] = &[4];
@@ -128,11 +129,11 @@ impl Auth {
                 self.ask_key(2, channel).map(Some)
             }
             (Plugin::CachingSha2, FULL_EXCHANGE) => Ok(Some(clear(password))),
-            _ => Err(Problem::Exchange("the server asks for something that does not belong to it")),
+            _ => Err(Problem::Exchange("the server sent an unexpected request")),
         }
     }
 
-    /// Nothing shows that the key is the server's, and whoever has its other half reads the password.
+    /// Nothing proves that the key is the server's, and the owner of its private key can read the password.
     fn ask_key(&mut self, request: u8, channel: Channel) -> Result<Vec<u8>, Problem> {
         if channel == Channel::Open {
             return Err(Problem::UnknownKey);
@@ -156,7 +157,7 @@ impl Auth {
 /// Servers end a nonce with a zero byte that does not belong to it.
 fn nonce(data: &[u8], length: usize) -> Result<&[u8], Problem> {
     let nonce = if data.len() > length { data.strip_suffix(&[0]).unwrap_or(data) } else { data };
-    if nonce.len() == length { Ok(nonce) } else { Err(Problem::Exchange("the server's nonce has another length")) }
+    if nonce.len() == length { Ok(nonce) } else { Err(Problem::Exchange("the server's nonce has the wrong length")) }
 }
 
 fn clear(password: &[u8]) -> Vec<u8> {
@@ -183,7 +184,7 @@ fn caching_sha2(nonce: &[u8], password: &[u8]) -> Vec<u8> {
     once.iter().zip(mask).map(|(byte, mask)| byte ^ mask).collect()
 }
 
-/// The nonce signed with a key that is made of the password: its SHA-512 stands where RFC 8032 has that of the seed.
+/// The nonce signed with a key derived from the password: its SHA-512 takes the place of the seed's in RFC 8032.
 fn ed25519(nonce: &[u8], password: &[u8]) -> Vec<u8> {
     let key = ExpandedSecretKey::from_bytes(&Sha512::digest(password).into());
     raw_sign::<Sha512>(&key, nonce, &VerifyingKey::from(&key)).to_vec()
@@ -197,7 +198,7 @@ mod tests {
         Auth::begin(plugin, b"01234567890123456789\0", password, channel).map(|(_, answer)| answer)
     }
 
-    /// The values that other implementations come to.
+    /// The values that other implementations compute.
     #[test]
     fn answers_are_those_of_others() {
         let nonce = [
@@ -221,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn the_password_itself_goes_only_where_nobody_listens() {
+    fn the_password_itself_goes_only_over_protected_channels() {
         for channel in [Channel::Open, Channel::Trusted, Channel::Encrypted] {
             assert_eq!(first(Plugin::ClearPassword, b"p", channel), Err(Problem::NotSecret));
         }

@@ -1,4 +1,4 @@
-//! Values of the binary protocol as the text that the same server sends for them.
+//! Values of the binary protocol as the text that the same server would send for them.
 
 use std::io::Write as _;
 
@@ -23,9 +23,9 @@ mod kind {
     pub(super) const NEWDATE: u8 = 14;
 }
 
-/// What a floating point number says of its decimals where they are not fixed.
+/// The decimals of a floating point column without fixed decimals.
 const DECIMALS_NOT_FIXED: u8 = 31;
-/// The digits that servers print of a FLOAT.
+/// The digits of a FLOAT that servers print.
 const FLOAT_DIGITS: usize = 6;
 const MICROSECOND_DIGITS: u8 = 6;
 
@@ -63,7 +63,7 @@ pub(super) fn put_value(
         // DECIMAL, strings, BIT, JSON, ENUM, GEOMETRY...: bytes with a length, the same as in text.
         _ => {
             let bytes = reader.lenenc_bytes()?;
-            sets.value(Some(bytes.ok_or(DriverError::Protocol("NULL in the place of a value that is not"))?));
+            sets.value(Some(bytes.ok_or(DriverError::Protocol("NULL where a value is expected"))?));
             Ok(())
         }
     }
@@ -93,7 +93,7 @@ fn put_integer(
     Ok(())
 }
 
-/// `digits`: significant ones at most; `None` for as many as it takes to read the same number back.
+/// `digits`: the maximum of significant ones; `None` for as many as are needed to read the same number back.
 fn put_real(sets: &mut ResultSets, column: BinaryColumn, number: f64, digits: Option<usize>) {
     let BinaryColumn { decimals, zerofill, .. } = column;
     sets.value_with(|out| {
@@ -110,9 +110,9 @@ fn put_real(sets: &mut ResultSets, column: BinaryColumn, number: f64, digits: Op
     });
 }
 
-/// Without an exponent where there are digits behind the point, or at most 15 before it; and at most 14 zeros behind it.
+/// Without an exponent if there are digits after the point, or at most 15 before it; and at most 14 trailing zeros.
 fn put_shortest(out: &mut Vec<u8>, number: f64, digits: Option<usize>) {
-    /// From so many bytes on, two texts may be as short and as near.
+    /// From this length on, there may be two shortest texts, equally near.
     const TIE_BYTES: usize = 17;
     let number = digits.map_or(number, |digits| rounded(number, digits));
     let (start, size) = (out.len(), number.abs());
@@ -122,7 +122,7 @@ fn put_shortest(out: &mut Vec<u8>, number: f64, digits: Option<usize>) {
     } else {
         put(out, format_args!("{number:e}"));
     }
-    // Of two, servers take the even one, as rounding to a number of digits does.
+    // Of two, servers choose the even one, as rounding to a number of digits does.
     let text = &out[start..];
     if text.len() >= TIE_BYTES
         && let Some(point) = text.iter().position(|byte| *byte == b'.')
@@ -147,7 +147,7 @@ fn rounded(number: f64, digits: usize) -> f64 {
     parsed.unwrap_or(number)
 }
 
-/// Year, month, day, hour, minute, second and microseconds, of which those at the end are not sent where they are zero.
+/// Year, month, day, hour, minute, second and microseconds. Trailing parts that are zero are not sent.
 fn put_date(
     sets: &mut ResultSets,
     column: BinaryColumn,
@@ -189,7 +189,7 @@ fn put_time(sets: &mut ResultSets, column: BinaryColumn, reader: &mut PayloadRea
     Ok(())
 }
 
-/// As many digits of the second as the column has; all of them, and only where they are not zero, where it does not say.
+/// As many digits of the second as the column has. If that is not fixed: all digits, or none if they are zero.
 fn put_fraction(out: &mut Vec<u8>, microseconds: u64, decimals: u8) {
     let digits = match decimals {
         0 => return,
@@ -252,7 +252,7 @@ mod tests {
         let float = |number: f32, decimals| read(kind::FLOAT, false, decimals, 0, &number.to_le_bytes()).unwrap();
         assert_eq!((float(0.1, 31), float(16_777_216.0, 31)), ("0.1".to_owned(), "16777200".to_owned()));
         assert_eq!((float(3.4e38, 39), float(1.25, 3)), ("3.4e38".to_owned(), "1.250".to_owned()));
-        // No server has these; they are printed somehow.
+        // No server has these; any text will do.
         assert_eq!((double(f64::NAN, 31, 0), double(f64::INFINITY, 2, 0)), ("NaN".to_owned(), "inf".to_owned()));
     }
 

@@ -1,19 +1,20 @@
-//! Rows into [`ResultSets`]: of text as they come, of executions from binary to the text that the server would have sent.
+//! Rows into [`ResultSets`]: text rows unchanged, rows of executions converted from binary to the text that the server
+//! would have sent.
 
 use super::binary::put_value;
 use super::wire::PayloadReader;
 use crate::DriverError;
 use crate::result_sets::{BinaryColumn, ResultSets};
 
-/// The most that one value's text is longer than its binary: a number may be filled up with 255 zeros, a DOUBLE has 309
-/// digits before the point and up to 30 behind it.
+/// The most that the text of one value is longer than its binary form: a number may be padded with 255 zeros, a DOUBLE
+/// has 309 digits before the point and up to 30 after it.
 const VALUE_GROWS_BYTES: usize = 400;
 const TOO_LONG: DriverError = DriverError::Protocol("a row with more cells than columns");
 
 const UNSIGNED: u64 = 1 << 5;
 const ZEROFILL: u64 = 1 << 6;
 
-/// A description of a column, of which only the encoding is wanted.
+/// A column's description, of which only the encoding is read.
 pub(super) fn column(payload: &[u8]) -> Result<BinaryColumn, DriverError> {
     let mut reader = PayloadReader::new(payload);
     // Catalogue, schema, table twice, name twice, each with its length; then the length of what follows.
@@ -54,7 +55,7 @@ pub(super) fn binary_row(payload: &[u8], sets: &mut ResultSets) -> Result<(), Dr
     }
     let mut reader = PayloadReader::new(payload);
     if reader.u8()? != 0 {
-        return Err(DriverError::Protocol("a row of an execution that does not begin as one"));
+        return Err(DriverError::Protocol("a binary row without its header byte"));
     }
     let nulls = reader.bytes((columns + FIRST_BIT).div_ceil(8))?;
     for n in 0..columns {

@@ -1,5 +1,5 @@
-//! Commands as bytes. Each returns the number that the first packet of the reply has: one of 16 MB or more is several
-//! packets, and the reply counts on from there.
+//! Commands as bytes. Each returns the sequence number of the reply's first packet: a command of 16 MB or more is
+//! several packets, and the reply counts on from them.
 
 use super::wire::{put_lenenc, put_packets};
 use crate::statement::{Params, Statement, Value};
@@ -140,7 +140,7 @@ fn put_quoted(out: &mut Vec<u8>, text: &[u8]) {
     out.push(b'\'');
 }
 
-/// A binary literal, which no character set is asked about.
+/// A binary literal, which has no character set.
 fn put_hex(out: &mut Vec<u8>, bytes: &[u8]) {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     out.extend_from_slice(b"x'");

@@ -18,15 +18,15 @@ const UTF8MB4_GENERAL_CI: u8 = 45;
 const PACKET_BYTES_MAX: u32 = 1 << 30;
 const NONCE_BYTES: usize = 20;
 
-/// What the server's first packet says.
+/// The contents of the server's first packet.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Greeting {
     capabilities: u32,
     pub(super) version: String,
-    /// The server's number of the connection.
+    /// The connection's ID in the server.
     pub(super) connection: u32,
     pub(super) nonce: [u8; NONCE_BYTES],
-    /// Empty where the server is older than plugins.
+    /// Empty if the server is older than plugins.
     pub(super) plugin: String,
 }
 
@@ -59,21 +59,21 @@ pub(super) fn parse_greeting(payload: &[u8]) -> Result<Greeting, DriverError> {
     let capabilities = low | (reader.uint(2)? as u32) << 16;
     let nonce_bytes = usize::from(reader.u8()?);
     reader.bytes(10)?;
-    // Twelve bytes and a zero byte, whatever the length says that it is.
+    // Twelve bytes and a zero byte, regardless of the announced length.
     back.copy_from_slice(&reader.bytes(nonce_bytes.saturating_sub(8).max(13))?[..12]);
     let plugin = if capabilities & PLUGIN_AUTH != 0 { reader.text_to_zero() } else { &[] };
     Ok(Greeting { capabilities, version, connection, nonce, plugin: String::from_utf8_lossy(plugin).into_owned() })
 }
 
 pub(super) const NOT_A_GREETING: DriverError =
-    DriverError::Protocol("its first bytes are no greeting of a MySQL-family server");
+    DriverError::Protocol("its first bytes are not the greeting of a MySQL-family server");
 
-/// The beginning of a login, which is all that is said before TLS.
+/// The beginning of a login, the only part that is sent before TLS.
 pub(super) fn put_tls_request(out: &mut Vec<u8>, login: &Login, greeting: &Greeting) {
     put_login_head(out, login, greeting, SSL);
 }
 
-/// Who logs in, to which database, and the plugin's first answer, of at most 250 bytes.
+/// The account, the database, and the plugin's first answer, of at most 250 bytes.
 pub(super) fn put_login(
     out: &mut Vec<u8>,
     login: &Login,
@@ -95,7 +95,7 @@ pub(super) fn put_login(
     }
 }
 
-/// Without CLIENT_FOUND_ROWS: rows that an UPDATE leaves as they were are not counted.
+/// Without CLIENT_FOUND_ROWS: rows that an UPDATE does not change are not counted.
 fn put_login_head(out: &mut Vec<u8>, login: &Login, greeting: &Greeting, ssl: u32) {
     let with_db = if login.database.is_some() { CONNECT_WITH_DB } else { 0 };
     let capabilities = LONG_PASSWORD
@@ -117,7 +117,7 @@ fn put_zero_ended(out: &mut Vec<u8>, text: &str) {
     out.push(0);
 }
 
-/// What the server says to a login.
+/// The server's reply to a login.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum LoginReply<'a> {
     LoggedIn,
@@ -126,7 +126,7 @@ pub(super) enum LoginReply<'a> {
         plugin: &'a [u8],
         data: &'a [u8],
     },
-    /// The plugin's exchange goes on.
+    /// The plugin's exchange continues.
     More(&'a [u8]),
 }
 
@@ -134,7 +134,7 @@ pub(super) fn parse_login_reply(payload: &[u8]) -> Result<LoginReply<'_>, Driver
     match payload {
         [0x00, ..] => Ok(LoginReply::LoggedIn),
         [0xff, ..] => Err(parse_error(payload)?.into()),
-        // Without a name: the way of passwords before 4.1.
+        // Without a name: the password method before 4.1.
         [0xfe] => Ok(LoginReply::Switch { plugin: b"mysql_old_password", data: &[] }),
         [0xfe, rest @ ..] => {
             let mut reader = PayloadReader::new(rest);

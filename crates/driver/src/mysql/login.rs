@@ -16,12 +16,12 @@ pub(super) struct LoginExchange {
     switches: u8,
 }
 
-/// What becomes of it.
+/// The next step of a login.
 #[derive(Debug)]
 pub(super) enum LoginStep {
     LoggedIn,
     Answer(Vec<u8>),
-    /// The server has more to say.
+    /// Wait for the server's next packet.
     Wait,
 }
 
@@ -35,8 +35,8 @@ impl LoginExchange {
         out: &mut Vec<u8>,
     ) -> Result<Self, DriverError> {
         let channel = channel(&target.tls, endpoint, is_encrypted);
-        // The account's own plugin is not known yet. Where the server's default is not one that can be answered
-        // without telling the password, the oldest is: the server then asks for the right one.
+        // The account's own plugin is not known yet. If answering with the server's default plugin could reveal the
+        // password, the oldest plugin is used: the server then requests the right one.
         let plugin = Plugin::of_name(&greeting.plugin).filter(|plugin| plugin.suits_a_greeting());
         let plugin = plugin.unwrap_or(Plugin::NativePassword);
         let (auth, answer) = Auth::begin(plugin, &greeting.nonce, password(target), channel)
@@ -67,7 +67,7 @@ impl LoginExchange {
     fn switch(&mut self, name: &[u8], data: &[u8], target: &Target) -> Result<Vec<u8>, DriverError> {
         self.switches += 1;
         if self.switches > SWITCHES_MAX {
-            return Err(DriverError::Protocol("it asks for one plugin after the other"));
+            return Err(DriverError::Protocol("it asks for too many plugins in turn"));
         }
         let name = String::from_utf8_lossy(name);
         let Some(plugin) = Plugin::of_name(&name) else {

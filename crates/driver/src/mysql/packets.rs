@@ -1,37 +1,37 @@
-//! Packets out of a stream of bytes, whole or skimmed.
+//! Packets from a stream of bytes, complete or skimmed.
 //!
-//! A packet that is whole in what came is read in its place. One that is cut is put together in a buffer, or, where
-//! nobody looks at its inside (the rows of a measured statement), passed over as it comes. What a server announces is
-//! never allocated before it has come.
+//! A packet that arrived completely is read in place. A packet in pieces is assembled in a buffer, or, if its contents
+//! are not needed (the rows of a measured statement), skipped as it arrives. Memory is allocated only for bytes that
+//! have arrived, never for an announced length.
 
 use super::reply::parse_error;
 use super::wire::{CHUNK_BYTES_MAX, HEADER_BYTES, read_header};
 use crate::DriverError;
 
-/// Everything but rows that are kept: greetings, errors, column names. Servers send some hundred bytes.
+/// Limit for everything but rows that are kept: greetings, errors, column names. Servers send some hundred bytes.
 pub(super) const PAYLOAD_BYTES_MAX: usize = 1 << 20;
-/// A buffer that has grown beyond this for one packet is given back.
+/// A buffer that has grown beyond this for one packet is freed.
 const BUFFER_BYTES_KEPT: usize = 64 << 10;
-/// And this is what is left of it between two commands: sessions are many, and most of them wait.
+/// Its size between two commands: sessions are many, and most of them wait.
 const IDLE_BYTES_KEPT: usize = 512;
 
-/// What is to be known of the next packet.
+/// What must be known of the next packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PacketWanted {
-    /// All of it; it may have this many bytes.
+    /// All of it, up to this many bytes.
     Whole(usize),
-    /// Whether it is an error or the end of data; its inside otherwise does not matter.
+    /// Whether it is an error or the end of data; the contents are not needed.
     Kind,
 }
 
 /// A packet.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Packet<'a> {
-    /// In the bytes that came.
+    /// In the received bytes.
     Here(&'a [u8]),
     /// In [`Packets::stored`].
     Stored,
-    /// It was neither an error nor the end of data, and is gone.
+    /// It was neither an error nor the end of data, and was skipped.
     Skimmed,
 }
 
@@ -40,14 +40,14 @@ pub(super) struct Packets {
     /// Number of the packet that is expected next.
     pub(super) sequence: u8,
     stored: Vec<u8>,
-    /// The part of a header that has come.
+    /// The part of a header that has arrived.
     header: [u8; HEADER_BYTES],
     header_bytes: u8,
     body: Body,
     is_out_of_order: bool,
 }
 
-/// Where in a payload the stream is.
+/// Position of the stream in a payload.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum Body {
     /// Before the first header.
@@ -55,7 +55,7 @@ enum Body {
     None,
     /// Before the header of a chunk that continues a payload.
     Between { skims: bool },
-    /// `left` bytes of a chunk are to come, and another chunk where it is a full one.
+    /// `left` bytes of a chunk are missing, followed by another chunk if this one is full.
     Chunk { left: usize, is_last: bool, how: PacketHandling },
 }
 
@@ -63,14 +63,14 @@ enum Body {
 enum PacketHandling {
     Store,
     Skim,
-    /// Its first byte will tell.
+    /// Its first byte decides.
     Unknown {
         length: usize,
     },
 }
 
 impl Packets {
-    /// The next packet of `bytes`, which is moved to what follows it. `None`: more must come.
+    /// The next packet of `bytes`, which is advanced past it. `None`: more bytes are needed.
     #[inline]
     pub(super) fn next<'a>(
         &mut self,
@@ -79,7 +79,7 @@ impl Packets {
     ) -> Result<Option<Packet<'a>>, DriverError> {
         if self.body == Body::None && self.header_bytes == 0 && bytes.len() >= HEADER_BYTES {
             let (length, sequence) = read_header(bytes);
-            // Longer ones have rules of their own.
+            // Longer packets are handled below.
             if sequence == self.sequence && length <= BUFFER_BYTES_KEPT && bytes.len() >= HEADER_BYTES + length {
                 let payload = &bytes[HEADER_BYTES..HEADER_BYTES + length];
                 *bytes = &bytes[HEADER_BYTES + length..];
@@ -90,7 +90,7 @@ impl Packets {
         self.next_in_pieces(bytes, wanted)
     }
 
-    /// The payload of the [`Packet::Stored`] that came last. The buffer is given back with [`Packets::give_back`].
+    /// The payload of the last [`Packet::Stored`]. The buffer is returned with [`Packets::give_back`].
     pub(super) fn take_stored(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.stored)
     }
@@ -144,7 +144,7 @@ impl Packets {
         }
     }
 
-    /// Whether the header of the next chunk has come.
+    /// Whether the header of the next chunk is complete.
     fn take_header(&mut self, bytes: &mut &[u8], wanted: PacketWanted) -> Result<bool, DriverError> {
         let have = usize::from(self.header_bytes);
         let (piece, rest) = bytes.split_at(bytes.len().min(HEADER_BYTES - have));
@@ -180,7 +180,7 @@ impl Packets {
         Ok(true)
     }
 
-    /// Out of turn, a server sends one thing: why it is about to close the connection.
+    /// The only packet that a server sends out of order: why it is about to close the connection.
     fn ended<'a>(&mut self, skims: bool) -> Result<Packet<'a>, DriverError> {
         if self.is_out_of_order {
             let error =
@@ -191,7 +191,7 @@ impl Packets {
     }
 }
 
-/// Whether the payload is stored or passed over; `None` where its first byte has yet to come.
+/// Whether the payload is stored or skipped; `None` if its first byte is still missing.
 fn decided(how: PacketHandling, bytes: &[u8]) -> Option<PacketHandling> {
     let PacketHandling::Unknown { length } = how else { return Some(how) };
     let is_of_interest = match bytes.first()? {
@@ -203,14 +203,14 @@ fn decided(how: PacketHandling, bytes: &[u8]) -> Option<PacketHandling> {
 }
 
 const OUT_OF_ORDER: DriverError = DriverError::Protocol("packets out of order");
-const TOO_LONG: DriverError = DriverError::Protocol("a packet that is longer than anything that belongs here");
+const TOO_LONG: DriverError = DriverError::Protocol("a packet that is longer than allowed here");
 
 #[cfg(test)]
 mod tests {
     use super::super::wire::put_packets;
     use super::*;
 
-    /// What comes of `stream` when it comes in pieces.
+    /// The result of `stream` in pieces.
     fn read(stream: &[u8], piece: usize, wanted: PacketWanted) -> Result<Vec<Option<Vec<u8>>>, String> {
         let (mut packets, mut found) = (Packets::default(), Vec::new());
         for mut bytes in stream.chunks(piece) {

@@ -7,13 +7,13 @@ use crate::client::{cell_text, kept_bytes};
 use crate::{COLLECTED_BYTES_MAX, DriverError, QueryResult, Reply, ResultSets, ServerError};
 
 const MORE_RESULTS: u64 = 0x0008;
-/// The prepared protocol counts columns with 16 bits; no server has more.
+/// The prepared protocol counts columns in 16 bits; no server has more.
 const COLUMNS_MAX: u64 = u16::MAX as u64;
-/// What a client that keeps rows keeps of one statement at most: the most that servers let a packet have.
+/// Limit of the rows that are kept of one statement: the most that servers allow in a packet.
 const KEPT_BYTES_MAX: usize = 1 << 30;
-/// The number that MySQL's own client has for a file that it does not send.
+/// The number that MySQL's own client uses for a file that it does not send.
 const FILE_REFUSED: u16 = 2068;
-/// And the one for a result that there is no memory for.
+/// And its number for a result that exceeds the memory.
 const NO_MEMORY: u16 = 2008;
 
 pub(super) fn parse_error(payload: &[u8]) -> Result<ServerError, DriverError> {
@@ -21,10 +21,10 @@ pub(super) fn parse_error(payload: &[u8]) -> Result<ServerError, DriverError> {
     reader.u8()?;
     let code = reader.uint(2)? as u16;
     if code == u16::MAX {
-        return Err(DriverError::Protocol("a report of progress, which nobody asked for"));
+        return Err(DriverError::Protocol("an unexpected progress report"));
     }
     let rest = reader.rest();
-    // Before login the state marker may be missing.
+    // Before the login the state marker may be missing.
     let (sqlstate, message) = match rest.first() {
         Some(b'#') if rest.len() >= 6 => (&rest[1..6], &rest[6..]),
         _ => (&b"HY000"[..], rest),
@@ -33,7 +33,7 @@ pub(super) fn parse_error(payload: &[u8]) -> Result<ServerError, DriverError> {
     Ok(ServerError { code, sqlstate: text(sqlstate), message: text(message), position: 0 })
 }
 
-/// What has been seen of the reply that is being read.
+/// How far the reply has been read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum ReplyPart {
     #[default]
@@ -45,42 +45,42 @@ enum ReplyPart {
     Rows,
 }
 
-/// What a packet has led to.
+/// The result of a packet.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum PacketOutcome {
     More,
-    /// The server wants a file: tell it that there is none. The statement's reply follows.
+    /// The server requests a file: refuse it. The statement's reply follows.
     RefuseFile,
-    /// All results of the statement are there.
+    /// All results of the statement have arrived.
     Done(Reply),
 }
 
-/// What becomes of rows.
+/// How rows are handled.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Rows {
     /// They are counted.
     #[default]
     Counted,
-    /// They are kept in [`Reply::result`], of text.
+    /// They are kept in [`Reply::result`], if they are text.
     Kept,
     /// They are collected in [`Reply::sets`].
     Text,
     Binary,
 }
 
-/// Reads the packets of one reply. Rows are counted; they are kept where that is wanted.
+/// Reads the packets of one reply. Rows are counted, and kept on request.
 #[derive(Debug, Default)]
 pub(super) struct MysqlReplyReader {
     part: ReplyPart,
     rows: Rows,
     kept_bytes: usize,
     reply: Reply,
-    /// The statement asked for a file of ours.
+    /// The statement requested a local file.
     refused_file: Option<Box<str>>,
 }
 
 impl MysqlReplyReader {
-    /// A statement was sent. `is_binary`: it is an execution. `keeps_rows`: its rows are wanted, where they are text.
+    /// A statement was sent. `is_binary`: it is an execution. `keeps_rows`: its rows are kept if they are text.
     pub(super) fn begin(&mut self, is_binary: bool, keeps_rows: bool) {
         self.rows = match (self.reply.sets.is_some(), is_binary) {
             (true, false) => Rows::Text,
@@ -91,19 +91,19 @@ impl MysqlReplyReader {
         self.kept_bytes = 0;
     }
 
-    /// The next statement's results go there; returns the place that was lent for them before.
+    /// Stores the next statement's results in this buffer; returns the buffer lent before.
     pub(super) fn collect(&mut self, mut into: Box<ResultSets>) -> Option<Box<ResultSets>> {
         into.clear();
         self.reply.sets.replace(into)
     }
 
-    /// The reply to a command that has no other than this error.
+    /// A reply that consists only of this error.
     pub(super) fn refusal(&mut self, payload: &[u8]) -> Result<Reply, DriverError> {
         let error = parse_error(payload)?;
         Ok(Reply { error: Some(error), ..std::mem::take(&mut self.reply) })
     }
 
-    /// What is to be known of the next packet.
+    /// What must be known of the next packet.
     #[inline]
     pub(super) fn packet_wanted(&self) -> PacketWanted {
         match self.part {
@@ -193,7 +193,7 @@ impl MysqlReplyReader {
         Ok(())
     }
 
-    /// Takes a packet that was passed over: a column or a row.
+    /// Takes a packet that was skipped: a column or a row.
     pub(super) fn skimmed(&mut self) {
         match self.part {
             ReplyPart::Columns { left } => self.column_ended(left),
@@ -250,11 +250,11 @@ impl MysqlReplyReader {
         self.reply.result.get_or_insert_default()
     }
 
-    /// Counts what is about to be kept: so many bytes of the server's, in so many cells.
+    /// Counts data about to be kept: the number of the server's bytes, and of cells.
     fn keep(&mut self, bytes: usize, cells: usize) -> Result<(), DriverError> {
         self.kept_bytes = self.kept_bytes.saturating_add(kept_bytes(bytes, cells));
         if self.kept_bytes > KEPT_BYTES_MAX {
-            return Err(DriverError::Protocol("a result of more than 1 GB, which cannot be kept"));
+            return Err(DriverError::Protocol("a result of more than 1 GB, the limit"));
         }
         Ok(())
     }
@@ -268,7 +268,7 @@ impl MysqlReplyReader {
             return self.failed(own_error(FILE_REFUSED, String::new()));
         }
         if self.reply.sets.as_ref().is_some_and(|sets| sets.has_overflown()) {
-            let problem = format!("results of more than {} MiB, which are not kept", COLLECTED_BYTES_MAX >> 20);
+            let problem = format!("results exceed the limit of {} MiB", COLLECTED_BYTES_MAX >> 20);
             return self.failed(own_error(NO_MEMORY, problem));
         }
         PacketOutcome::Done(std::mem::take(&mut self.reply))
@@ -283,7 +283,7 @@ impl MysqlReplyReader {
         }
         reply.error = Some(match self.refused_file.take() {
             None => error,
-            // Whatever the server has made of it.
+            // As the server reported it.
             Some(name) => {
                 own_error(FILE_REFUSED, format!("refused: the server asked for the file `{name}` of this machine"))
             }
@@ -292,7 +292,7 @@ impl MysqlReplyReader {
     }
 }
 
-/// An error of this side, with a number of MySQL's own client.
+/// An error of the client, with a number of MySQL's own client.
 fn own_error(code: u16, message: String) -> ServerError {
     ServerError { code, sqlstate: "HY000".to_owned(), message, position: 0 }
 }

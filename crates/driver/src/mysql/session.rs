@@ -48,17 +48,17 @@ pub struct MysqlSession {
     keeps_rows: bool,
     ad_hoc: MysqlStatements,
     version: Box<str>,
-    /// Number of the client, which says to which of the target's endpoints it belongs.
+    /// The client's number, which selects one of the target's endpoints.
     client: u32,
     tls_client: Option<TlsClient>,
-    /// From the server's agreement to TLS on.
+    /// Set once the server agrees to TLS.
     encryption: Option<Box<TlsLayer>>,
 }
 
 impl MysqlSession {
     /// `prepared`: statements are prepared at login and executed with binary values; otherwise each is sent as text.
     ///
-    /// A target that asks for TLS needs [`MysqlSession::for_client`] as well.
+    /// A target with TLS also needs [`MysqlSession::for_client`].
     pub fn new(target: Arc<Target>, statements: Arc<[Statement]>, prepared: bool) -> Self {
         Self {
             target,
@@ -77,7 +77,7 @@ impl MysqlSession {
         }
     }
 
-    /// Whose session it is, and the TLS of the target: what [`TlsClient::new`] has made of it.
+    /// Sets the client's number, and the target's TLS as made by [`TlsClient::new`].
     #[must_use]
     pub fn for_client(mut self, client: u32, tls: Option<TlsClient>) -> Self {
         (self.client, self.tls_client) = (client, tls);
@@ -88,8 +88,8 @@ impl MysqlSession {
         self.target.endpoint(self.client)
     }
 
-    /// Takes packets until something has come of them; returns the bytes behind, which are TLS's where it has just
-    /// been agreed upon.
+    /// Takes packets until there is an event; returns the remaining bytes, which belong to TLS if it has just been
+    /// agreed on.
     fn on_plain<'a>(
         &mut self,
         mut bytes: &'a [u8],
@@ -125,7 +125,7 @@ impl MysqlSession {
         event
     }
 
-    /// Appends what `say` appends, encrypted from the agreement on TLS on; nothing where `say` fails.
+    /// Appends what `say` appends, encrypted once TLS is agreed on; appends nothing if `say` fails.
     #[inline]
     fn append_sealed<T, E>(
         &mut self,
@@ -138,7 +138,7 @@ impl MysqlSession {
         outcome
     }
 
-    /// The same for what cannot fail.
+    /// The same for a `say` that cannot fail.
     #[inline]
     fn say_all(&mut self, out: &mut Vec<u8>, say: impl FnOnce(&mut Self, &mut Vec<u8>)) {
         let Ok(()) = self.append_sealed(out, |session, out| {
@@ -190,17 +190,17 @@ impl MysqlSession {
                 None => Ok(SessionEvent::Pending),
                 Some(event) => Ok(self.prepared_one(event)),
             },
-            // While a client is idle, it is what a server says before it closes the connection.
+            // To an idle client, this is the server's reason to close the connection.
             MysqlPhase::Prepare { .. } | MysqlPhase::Idle if payload.first() == Some(&0xff) => {
                 Err(parse_error(payload)?.into())
             }
             MysqlPhase::Prepare { left: None } => self.prepared_ok(payload, out),
             MysqlPhase::Prepare { left: Some(_) } => Ok(self.skimmed(out)),
-            MysqlPhase::Idle => Err(DriverError::Protocol("a reply that nobody asked for")),
+            MysqlPhase::Idle => Err(DriverError::Protocol("an unexpected reply")),
         }
     }
 
-    /// Takes a packet that was passed over.
+    /// Takes a packet that was skipped.
     fn skimmed(&mut self, out: &mut Vec<u8>) -> SessionEvent {
         let left = match &mut self.phase {
             MysqlPhase::Prepare { left: Some(left) } => left,
@@ -217,7 +217,7 @@ impl MysqlSession {
         if *left == 0 { self.prepare_next(out) } else { SessionEvent::Pending }
     }
 
-    /// Answers with the login, which waits for the end of the handshake where TLS comes first.
+    /// Answers with the login, or with a request for TLS, after whose handshake the login follows.
     fn greeting(&mut self, payload: &[u8], out: &mut Vec<u8>) -> Result<SessionEvent, DriverError> {
         let greeting = parse_greeting(payload)?;
         self.version = version(&greeting.version);
@@ -256,7 +256,7 @@ impl MysqlSession {
         }
     }
 
-    /// Sends the setup statement with this index; behind the last one, statements are prepared.
+    /// Sends the setup statement with this index; after the last one, statements are prepared.
     fn set_up(&mut self, index: usize, out: &mut Vec<u8>) -> SessionEvent {
         let Some(sql) = self.target.setup.get(index) else { return self.prepare_next(out) };
         self.packets.sequence = put_query(out, sql.as_bytes());
@@ -280,7 +280,7 @@ impl MysqlSession {
     }
 
     fn prepare_next(&mut self, out: &mut Vec<u8>) -> SessionEvent {
-        // A place in the list for each statement, so that both have the same index.
+        // Each statement has a slot in the list, so that both have the same index.
         while self.statements.get(self.ids.len()).is_some_and(Statement::is_text_only) {
             self.ids.push(0);
         }
@@ -297,7 +297,7 @@ impl MysqlSession {
     fn prepared_ok(&mut self, payload: &[u8], out: &mut Vec<u8>) -> Result<SessionEvent, DriverError> {
         let (statement, packets) = parse_prepared(payload)?;
         if usize::from(statement.params) != self.statements[self.ids.len()].param_count() {
-            return Err(DriverError::Protocol("the prepared statement has another number of parameters"));
+            return Err(DriverError::Protocol("the prepared statement has a different number of parameters"));
         }
         self.ids.push(statement.id);
         match packets {
@@ -309,7 +309,7 @@ impl MysqlSession {
         }
     }
 
-    /// The preparing of one statement has come to an end.
+    /// The prepare of one statement has ended.
     fn prepared_one(&mut self, event: MysqlPrepareEnd) -> SessionEvent {
         self.phase = MysqlPhase::Idle;
         match event {
@@ -322,22 +322,22 @@ impl MysqlSession {
         if matches!(self.phase, MysqlPhase::Idle) { Ok(()) } else { Err(DriverError::NOT_IDLE) }
     }
 
-    /// A command is on its way; its reply is waited for.
+    /// A command was sent; its reply follows.
     fn sent(&mut self, is_binary: bool) {
         self.phase = MysqlPhase::InFlight;
         self.reply.begin(is_binary, self.keeps_rows);
     }
 }
 
-/// What the greeting says, without what MariaDB puts in front of it for old replicas.
+/// The version in the greeting, without the prefix that MariaDB adds for old replicas.
 fn version(text: &str) -> Box<str> {
     let text =
         text.strip_prefix("5.5.5-").filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit())).unwrap_or(text);
     text.chars().take(VERSION_CHARS_MAX).collect()
 }
 
-/// What a server says unasked before it ends a session: that it shuts down, or that somebody has killed it. The packets of
-/// a reply are numbered from 1, and this one is 0. Whoever uses the session next finds that it has ended.
+/// A server's unsolicited message before it ends a session: it is shutting down, or the session was killed. The packets
+/// of a reply are numbered from 1; this one is 0. The next command on the session fails.
 fn is_farewell(bytes: &[u8]) -> bool {
     matches!(bytes, [_, _, _, 0, 0xff, ..])
 }
@@ -355,7 +355,7 @@ impl Session for MysqlSession {
         }
         match say_plain(out, |out| self.on_plain(bytes, out)) {
             Ok(([], event)) => Ok(event),
-            // They came with the greeting, before anybody knew of TLS: they are no more trusted for that.
+            // They arrived with the greeting, before TLS: they are not trusted.
             Ok((rest, _)) => self.on_encrypted(rest, out),
             Err(DriverError::Protocol(_)) if matches!(self.phase, MysqlPhase::Greeting) => Err(NOT_A_GREETING),
             Err(error) => Err(error),
@@ -423,15 +423,15 @@ impl Session for MysqlSession {
     fn closed(&self) -> DriverError {
         let (when, likely) = match &self.phase {
             MysqlPhase::Greeting => (
-                "before it said anything",
-                "it may be shutting down, refuse this address, or be no server of the MySQL family",
+                "before it sent anything",
+                "it may be shutting down, refuse this address, or not be a server of the MySQL family",
             ),
             MysqlPhase::Login(_) if self.encryption.as_ref().is_some_and(|encryption| encryption.is_handshaking()) => (
-                "in the middle of the TLS handshake",
+                "during the TLS handshake",
                 "its TLS may be set up wrongly, or too old; its error log may say more. tls=off connects without",
             ),
             MysqlPhase::Login(_) => (
-                "in the middle of the login",
+                "during the login",
                 "it may be shutting down or at a limit of its own (connect_timeout, a proxy's number of connections)",
             ),
             MysqlPhase::SetUp(_) => {

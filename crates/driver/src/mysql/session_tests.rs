@@ -54,7 +54,7 @@ fn greeting(low: u16, plugin: &str) -> Vec<u8> {
 const WITHOUT_TLS: u16 = 0x8200;
 const WITH_TLS: u16 = 0x8a00;
 
-/// Feeds and gives back what the session says.
+/// Feeds bytes and returns what the session sends.
 fn feed(session: &mut MysqlSession, bytes: &[u8]) -> Result<(SessionEvent, Vec<u8>), DriverError> {
     let mut out = Vec::new();
     session.on_bytes(bytes, &mut out).map(|event| (event, out))
@@ -115,7 +115,7 @@ fn setup_statements_come_between_login_and_preparing() {
     let error = feed(&mut session, &packet(1, b"\xff\x28\x04#42000no such thing")).unwrap_err();
     assert_eq!((error.code(), error.class()), (1064, crate::ErrorClass::ConnectFailed), "{error}");
     assert!(error.to_string().ends_with("; setup statement: SELECT 1"), "{error}");
-    // A file of ours is refused here too.
+    // A local file is refused here too.
     let mut session = logged_in();
     assert_eq!(feed(&mut session, &packet(1, b"\xfb/etc/passwd")).unwrap(), (SessionEvent::Pending, packet(2, b"")));
     let error = feed(&mut session, &packet(3, OK)).unwrap_err();
@@ -132,7 +132,7 @@ fn plugins_that_are_not_there_are_named() {
         assert!(error.to_string().contains(message), "{error}");
         assert!(error.hint().unwrap().contains(hint) && error.class().to_string() == "connect_failed");
     };
-    check(b"\xfedialog\0Password: ", "account `me` logs in with the plugin `dialog`", "caching_sha2_password");
+    check(b"\xfedialog\0Password: ", "account `me` uses the plugin `dialog`", "caching_sha2_password");
     check(b"\xfe", "plugin `mysql_old_password`", "ALTER USER");
     check(b"\xfemysql_clear_password\0", "would send the password itself", "tls=verify-identity");
 }
@@ -171,7 +171,7 @@ fn a_server_that_asks_without_end_is_left() {
             Err(error) => break error,
         }
     };
-    assert!(error.to_string().contains("one plugin after the other") && sequence < 60, "{error}");
+    assert!(error.to_string().contains("too many plugins in turn") && sequence < 60, "{error}");
 }
 
 #[test]
@@ -214,7 +214,7 @@ fn a_target_with_tls_is_never_plain_by_mistake() {
 fn other_servers_are_told_apart() {
     for bytes in [&b"SSH-2.0-OpenSSH_9.2p1\r\n"[..], b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\x04\0\0\0\x0b1.0"] {
         let error = feed(&mut session(&[]), bytes).unwrap_err().to_string();
-        assert!(error.contains("no greeting of a MySQL-family server"), "{error}");
+        assert!(error.contains("not the greeting of a MySQL-family server"), "{error}");
     }
     let error = feed(&mut session(&[]), &packet(0, b"\x093.20\0\x01\0\0\0abcdefgh\0")).unwrap_err().to_string();
     assert!(error.contains("(3.20)"), "{error}");
@@ -225,9 +225,9 @@ fn other_servers_are_told_apart() {
 #[test]
 fn a_closed_connection_says_where_it_was() {
     let mut session = session(&["DO ?"]);
-    assert!(session.closed().to_string().contains("before it said anything"));
+    assert!(session.closed().to_string().contains("before it sent anything"));
     feed(&mut session, &greeting(WITHOUT_TLS, "mysql_native_password")).unwrap();
-    assert!(session.closed().to_string().contains("in the middle of the login"));
+    assert!(session.closed().to_string().contains("during the login"));
     feed(&mut session, &packet(2, OK)).unwrap();
     assert!(session.closed().to_string().contains("prepared"));
     assert!(matches!(ready(&[]).closed(), DriverError::Closed));
@@ -270,13 +270,13 @@ fn the_reply_to_a_long_statement_counts_on() {
 }
 
 #[test]
-fn what_nobody_asked_for_is_an_error_with_the_server_s_reason() {
+fn an_unexpected_packet_is_an_error_with_the_server_s_reason() {
     let idle = b"\xff\xbf\x0f#HY000The client was disconnected by the server because of inactivity.";
     let error = feed(&mut ready(&[]), &packet(0, idle)).unwrap_err();
     assert!(error.code() == 4031 && error.class().to_string() == "connection_lost", "{error}");
     let mut session = ready(&[]);
     let sequence = session.packets.sequence;
-    assert!(feed(&mut session, &packet(sequence, OK)).unwrap_err().to_string().contains("nobody asked for"));
+    assert!(feed(&mut session, &packet(sequence, OK)).unwrap_err().to_string().contains("an unexpected reply"));
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! Packets and the integers and strings inside them. Every read is checked: a hostile packet is an error, no panic.
+//! Packets, and the integers and strings inside them. Every read is checked: a malformed packet is an error, not a
+//! panic.
 
 use crate::DriverError;
 
@@ -6,7 +7,7 @@ use crate::DriverError;
 pub(crate) const CHUNK_BYTES_MAX: usize = 0x00ff_ffff;
 pub(crate) const HEADER_BYTES: usize = 4;
 
-const TRUNCATED: DriverError = DriverError::Protocol("a packet that is shorter than what it announces");
+const TRUNCATED: DriverError = DriverError::Protocol("a packet that is shorter than it announces");
 
 /// Reads a payload from its front.
 #[derive(Debug, Clone, Copy)]
@@ -39,7 +40,7 @@ impl<'a> PayloadReader<'a> {
         Ok(bytes.iter().rev().fold(0, |value, byte| (value << 8) | u64::from(*byte)))
     }
 
-    /// Text up to a zero byte, which is skipped; up to the end where there is none.
+    /// Text up to a zero byte, which is skipped; up to the end if there is none.
     pub(crate) fn text_to_zero(&mut self) -> &'a [u8] {
         let end = self.rest.iter().position(|byte| *byte == 0).unwrap_or(self.rest.len());
         let text = &self.rest[..end];
@@ -88,7 +89,7 @@ pub(crate) fn put_lenenc(out: &mut Vec<u8>, value: u64) {
 
 /// Appends one command or reply as packets, numbered from `sequence`. `fill` appends the payload.
 ///
-/// Returns the number that the next packet of the exchange has.
+/// Returns the sequence number of the next packet of the exchange.
 pub(crate) fn put_packets(out: &mut Vec<u8>, sequence: u8, fill: impl FnOnce(&mut Vec<u8>)) -> u8 {
     let start = out.len();
     out.extend_from_slice(&[0; HEADER_BYTES]);
@@ -103,7 +104,7 @@ pub(crate) fn put_packets(out: &mut Vec<u8>, sequence: u8, fill: impl FnOnce(&mu
     split_payload(out, sequence, &payload)
 }
 
-/// A payload of 16 MB or more travels in chunks; the last one is shorter than a full one, if need be empty.
+/// A payload of 16 MB or more is sent in chunks; the last one is shorter than a full one, if need be empty.
 fn split_payload(out: &mut Vec<u8>, mut sequence: u8, payload: &[u8]) -> u8 {
     let mut rest = payload;
     loop {

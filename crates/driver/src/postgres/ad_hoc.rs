@@ -1,4 +1,4 @@
-//! Statements that are prepared one by one, at any time.
+//! Statements that are prepared individually, at any time.
 
 use super::command::{PARAMETERS_MAX, put_close, put_prepare};
 use super::report::parse_report;
@@ -6,7 +6,7 @@ use super::wire::BodyReader;
 use crate::handles::Handles;
 use crate::{DriverError, ParamType, Params, Prepared, ServerError};
 
-/// What is known of a statement that is open.
+/// Facts of an open statement.
 #[derive(Debug, Clone, Copy)]
 struct OpenStatement {
     params: u16,
@@ -17,12 +17,12 @@ struct OpenStatement {
 #[derive(Debug, Default)]
 pub(crate) struct PostgresStatements {
     open: Handles<OpenStatement>,
-    /// The server is told of these with the next command: it costs no round trip.
+    /// The next command closes these in the server, without an extra round trip.
     closing: Vec<u32>,
 }
 
 impl PostgresStatements {
-    /// Appends what prepares a statement.
+    /// Appends the messages that prepare a statement.
     pub(crate) fn prepare(&mut self, sql: &[u8], types: &[ParamType], out: &mut Vec<u8>) -> Result<(), DriverError> {
         if sql.contains(&0) {
             return Err(DriverError::Misuse("a statement with a zero byte cannot be sent to PostgreSQL"));
@@ -45,7 +45,7 @@ impl PostgresStatements {
         Prepared { handle: self.open.insert(OpenStatement { params, columns }), params, columns }
     }
 
-    /// Columns of a statement that is to be executed with these values.
+    /// Number of columns of a statement that is about to be executed with these values.
     pub(crate) fn columns(&self, handle: u32, params: &Params) -> Result<u16, DriverError> {
         let statement = self.open.get(handle).ok_or(DriverError::NO_HANDLE)?;
         if params.values().len() == usize::from(statement.params) {
@@ -61,7 +61,7 @@ impl PostgresStatements {
         Ok(())
     }
 
-    /// Appends what has been put off until the next command, which follows.
+    /// Appends messages that were deferred until the next command, which follows.
     pub(crate) fn put_off(&mut self, out: &mut Vec<u8>) {
         if !self.closing.is_empty() {
             for handle in std::mem::take(&mut self.closing) {
@@ -71,7 +71,7 @@ impl PostgresStatements {
     }
 }
 
-/// One statement on its way.
+/// A prepare in flight.
 #[derive(Debug, Default)]
 pub(crate) struct PrepareOne {
     /// Of its parameters.
@@ -87,7 +87,7 @@ pub(crate) enum PostgresPrepareEnd {
 }
 
 impl PrepareOne {
-    /// Takes the next message; `Some` is the end, and the transaction status.
+    /// Takes the next message; `Some` marks the end and has the transaction status.
     pub(crate) fn message(
         &mut self,
         kind: u8,
@@ -111,12 +111,12 @@ impl PrepareOne {
                     (Some(error), _) => PostgresPrepareEnd::Refused(*error),
                     (None, Some(params)) => PostgresPrepareEnd::Prepared(statements.insert(params, self.columns)),
                     (None, None) => {
-                        return Err(DriverError::Protocol("a statement that is neither prepared nor refused"));
+                        return Err(DriverError::Protocol("the end of a prepare without an answer"));
                     }
                 };
                 return Ok(Some((end, BodyReader::new(body).u8()?)));
             }
-            _ => return Err(DriverError::Protocol("a message that is no answer to preparing")),
+            _ => return Err(DriverError::Protocol("an unexpected message during a prepare")),
         }
         Ok(None)
     }
@@ -151,7 +151,7 @@ mod tests {
         statements.close(0).unwrap();
         assert!(statements.close(0).is_err());
         out.clear();
-        // One that cannot be sent leaves what is put off where it is.
+        // A statement that cannot be sent leaves deferred messages in place.
         let many = "?,".repeat(PARAMETERS_MAX + 1);
         assert!(statements.prepare(many.as_bytes(), &[], &mut out).is_err() && out.is_empty());
         assert!(statements.prepare(b"\0", &[], &mut out).is_err() && out.is_empty());

@@ -1,4 +1,4 @@
-//! How a client shows who it is: trust, a password in clear text, MD5, SCRAM-SHA-256.
+//! How a client authenticates: trust, a password in clear text, MD5, SCRAM-SHA-256.
 
 use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
@@ -7,10 +7,10 @@ use super::wire::{BodyReader, put_counted, put_message};
 use crate::error::A_PASSWORD;
 use crate::{DriverError, Login, Password};
 
-const OTHER_METHOD_HINT: &str = "truetps does not speak it: let pg_hba.conf ask this user for scram-sha-256";
-const NO_PASSWORD_HINT: &str = "give it in the environment: TRUETPS_PASSWORD";
-const CLEARTEXT_HINT: &str = "it is sent over a unix socket, or to a server whose certificate was checked: use \
-     tls=verify-identity and ca=FILE, or let pg_hba.conf ask this user for scram-sha-256";
+const OTHER_METHOD_HINT: &str = "truetps does not support it; set scram-sha-256 for this user in pg_hba.conf";
+const NO_PASSWORD_HINT: &str = "set it in the environment: TRUETPS_PASSWORD";
+const CLEARTEXT_HINT: &str = "it is sent only over a unix socket, or to a server whose certificate was checked: use \
+     tls=verify-identity and ca=FILE, or set scram-sha-256 for this user in pg_hba.conf";
 
 /// The codes of AuthenticationXXX messages.
 mod code {
@@ -22,22 +22,22 @@ mod code {
     pub(super) const SASL_FINAL: u32 = 12;
 }
 
-/// One login's exchange of proofs.
+/// The authentication exchange of one login.
 #[derive(Default)]
 pub(crate) enum Authentication {
-    /// The server has not asked for anything yet.
+    /// The server has not requested anything yet.
     #[default]
     Open,
     ScramFirst(Box<ScramSha256>),
     ScramFinal(Box<ScramSha256>),
-    /// Everything was shown that there is to show, and by the server too where the method has that.
+    /// Both sides have proved all that the method requires.
     Answered,
 }
 
 impl Authentication {
     /// Takes an authentication message and answers it. `true`: the server is satisfied.
     ///
-    /// `is_private`: nobody but the server itself reads what is sent.
+    /// `is_private`: only the server itself can read what is sent.
     pub(crate) fn message(
         &mut self,
         body: &[u8],
@@ -64,7 +64,7 @@ impl Authentication {
             }
             (Self::Open, code::SASL) => {
                 check_mechanisms(&mut reader)?;
-                // Channel binding is not there at all, with TLS or without: `n`, where `y` would say that only the
+                // Channel binding is not implemented, with TLS or without: `n`, since `y` would mean that only the
                 // server lacks it.
                 let password = password_of(login)?.reveal();
                 let scram = Box::new(ScramSha256::new(password.as_bytes(), ChannelBinding::unsupported()));
@@ -72,7 +72,7 @@ impl Authentication {
                 Self::ScramFirst(scram)
             }
             (Self::ScramFirst(mut scram), code::SASL_CONTINUE) => {
-                scram.update(reader.rest()).map_err(|_| DriverError::Protocol("a SCRAM challenge that is none"))?;
+                scram.update(reader.rest()).map_err(|_| DriverError::Protocol("an invalid SCRAM challenge"))?;
                 put_message(out, b'p', |out| out.extend_from_slice(scram.message()));
                 Self::ScramFinal(scram)
             }
@@ -109,7 +109,7 @@ fn password_of(login: &Login) -> Result<&Password, DriverError> {
 
 fn put_password(out: &mut Vec<u8>, password: &[u8]) -> Result<(), DriverError> {
     if password.contains(&0) {
-        return Err(unsupported("a password", "one with a zero byte cannot be sent"));
+        return Err(unsupported("a password", "a password with a zero byte cannot be sent"));
     }
     put_message(out, b'p', |out| {
         out.extend_from_slice(password);
@@ -126,7 +126,7 @@ fn put_scram_first(out: &mut Vec<u8>, first: &[u8]) {
     });
 }
 
-/// The server names its mechanisms; ours must be among them.
+/// The server lists its mechanisms; one that truetps supports must be among them.
 fn check_mechanisms(reader: &mut BodyReader<'_>) -> Result<(), DriverError> {
     let mut names = Vec::new();
     loop {
@@ -172,15 +172,15 @@ mod tests {
             let error = answer(body, &login(password), false).unwrap_err();
             assert!(error.contains(expect), "{error}");
         };
-        check(b"\0\0\0\x03", Some("p"), "clear text: it is sent over a unix socket, or to a server whose");
-        check(b"\0\0\0\x05abcd", None, "a password: give it in the environment: TRUETPS_PASSWORD");
+        check(b"\0\0\0\x03", Some("p"), "clear text: it is sent only over a unix socket, or to a server whose");
+        check(b"\0\0\0\x05abcd", None, "a password: set it in the environment: TRUETPS_PASSWORD");
         assert!(password_of(&login(None)).unwrap_err().wants_password());
         assert!(!unsupported("a password in clear text", CLEARTEXT_HINT).wants_password(), "it could not be sent");
-        check(b"\0\0\0\x07", Some("p"), "GSSAPI: truetps does not speak it");
+        check(b"\0\0\0\x07", Some("p"), "GSSAPI: truetps does not support it");
         check(b"\0\0\0\x63", Some("p"), "method number 99");
-        check(b"\0\0\0\x0aOAUTHBEARER\0\0", Some("p"), "SASL OAUTHBEARER: truetps does not speak it");
-        check(b"\0\0\0\x0aOAUTHBEARER\0", Some("p"), "shorter than what it announces");
-        check(b"\0\0\0\x05ab", Some("p"), "shorter than what it announces");
+        check(b"\0\0\0\x0aOAUTHBEARER\0\0", Some("p"), "SASL OAUTHBEARER: truetps does not support it");
+        check(b"\0\0\0\x0aOAUTHBEARER\0", Some("p"), "shorter than it announces");
+        check(b"\0\0\0\x05ab", Some("p"), "shorter than it announces");
         check(b"\0\0\0\x0bnonsense", Some("p"), "authentication method number 11");
     }
 

@@ -1,4 +1,4 @@
-//! What a logged-in client says, as bytes. Nothing here allocates once `out` has its size.
+//! The messages of a logged-in client, as bytes. Nothing here allocates once `out` has its size.
 
 use std::io::Write;
 
@@ -52,7 +52,7 @@ pub(crate) fn put_parse(out: &mut Vec<u8>, index: usize, statement: &Statement) 
     });
 }
 
-/// Binds, executes and ends a prepared statement. `describe`: the columns' names are wanted too.
+/// Binds, executes and ends a prepared statement. `describe`: also requests the columns' names.
 pub(crate) fn put_execute(out: &mut Vec<u8>, name: Name, params: &Params, describe: bool) {
     put_message(out, b'B', |out| {
         out.push(0); // the portal without a name
@@ -69,7 +69,7 @@ pub(crate) fn put_execute(out: &mut Vec<u8>, name: Name, params: &Params, descri
     if describe {
         put_message(out, b'D', |out| out.extend_from_slice(b"P\0"));
     }
-    // Of the portal without a name, without a limit of rows.
+    // Of the unnamed portal, without a row limit.
     put_message(out, b'E', |out| out.extend_from_slice(&[0; 1 + 4]));
     put_sync(out);
 }
@@ -83,8 +83,8 @@ pub(crate) fn put_copy_fail(out: &mut Vec<u8>) {
     put_message(out, b'f', |out| out.extend_from_slice(COPY_REFUSED));
 }
 
-/// Prepares text of any kind, whose parameters are `?`, and asks what it will need and give. Returns the number of
-/// parameters; nothing is to be sent where it is more than [`PARAMETERS_MAX`].
+/// Prepares text of any kind, whose parameters are `?`, and requests its parameters and columns. Returns the number of
+/// parameters; if it exceeds [`PARAMETERS_MAX`], nothing may be sent.
 pub(crate) fn put_prepare(out: &mut Vec<u8>, handle: u32, sql: &[u8], types: &[ParamType]) -> usize {
     let name = Name::AdHoc(handle);
     let mut params = 0;
@@ -105,7 +105,7 @@ pub(crate) fn put_prepare(out: &mut Vec<u8>, handle: u32, sql: &[u8], types: &[P
     params
 }
 
-/// Closes a prepared statement: the answer comes with that to the next command.
+/// Closes a prepared statement: the answer arrives together with the answer to the next command.
 pub(crate) fn put_close(out: &mut Vec<u8>, handle: u32) {
     put_message(out, b'C', |out| {
         out.push(b'S');
@@ -113,7 +113,7 @@ pub(crate) fn put_close(out: &mut Vec<u8>, handle: u32) {
     });
 }
 
-/// The text that PostgreSQL is sent to prepare: each `?` that is not inside quotes is `$1`, `$2`...
+/// The text that is sent to PostgreSQL to prepare: each `?` outside of quotes becomes `$1`, `$2`...
 pub fn with_numbered_parameters(sql: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(sql.len() + 8);
     put_numbered(&mut out, sql);
@@ -125,7 +125,7 @@ pub fn count_parameters(sql: &[u8]) -> usize {
     put_numbered(&mut Vec::with_capacity(sql.len() + 8), sql)
 }
 
-/// Writes each `?` that is not inside quotes as `$1`, `$2`...; returns their number.
+/// Writes each `?` outside of quotes as `$1`, `$2`...; returns their number.
 fn put_numbered(out: &mut Vec<u8>, sql: &[u8]) -> usize {
     let (mut params, mut quote) = (0, None);
     for byte in sql {
@@ -144,10 +144,10 @@ fn put_numbered(out: &mut Vec<u8>, sql: &[u8]) -> usize {
     params
 }
 
-/// What a statement is called in the server.
+/// A statement's name in the server.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Name {
-    /// By its place in the list that is prepared at login.
+    /// By its index in the list that is prepared at login.
     Listed(usize),
     /// By its handle.
     AdHoc(u32),

@@ -1,32 +1,32 @@
 //! Cuts the stream of bytes into messages.
 //!
-//! A message that came whole is handed on where it lies. One that came in pieces is put together, each byte copied
-//! once. What nobody wants to read (a row that is only counted, a notice) is passed over without being kept, so that a
-//! value of any size costs a measured session no memory.
+//! A message that arrived completely is passed on in place. One that arrived in pieces is assembled, each byte copied
+//! once. Bodies that are not needed (a row that is only counted, a notice) are skipped, so that a value of any size
+//! costs a measured session no memory.
 
 use super::wire::{HEADER_BYTES, read_header};
 use crate::DriverError;
 
-/// More than the largest value that truetps writes; a server that announces more is not believed.
+/// More than the largest value that truetps writes; a server that announces more violates the protocol.
 pub(crate) const MESSAGE_BYTES_MAX: usize = 64 << 20;
 
-/// Before the login has ended nobody knows who is speaking, and no message of a login is long.
+/// Limit before the login has ended: the server is not verified until then, and no message of a login is long.
 pub(crate) const LOGIN_MESSAGE_BYTES_MAX: usize = 64 << 10;
 
-/// What a session keeps of its buffer when the message in it is done: sessions are many, large messages are rare.
+/// Size to which a session's buffer shrinks after its message: sessions are many, large messages are rare.
 const BUFFER_BYTES_KEPT: usize = 16 << 10;
-/// And what is left of that between two commands.
+/// Its size between two commands.
 const IDLE_BYTES_KEPT: usize = 512;
 
 /// One message of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Message<'a> {
     pub(crate) kind: u8,
-    /// Empty where nobody wants it.
+    /// Empty if it is not needed.
     pub(crate) body: &'a [u8],
 }
 
-/// Which bodies are read, and how long they may be.
+/// Which bodies are read, and their maximal length.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Wants {
     pub(crate) rows: bool,
@@ -53,22 +53,22 @@ impl Wants {
 
 #[derive(Debug, Default)]
 pub(crate) struct Framer {
-    /// The beginning of a message whose end has not come yet; a whole message while it is being read.
+    /// The beginning of an incomplete message; a complete message while it is being read.
     partial: Vec<u8>,
     is_done: bool,
-    /// Bytes that are still to come of a body that nobody wants.
+    /// Missing bytes of a body that is skipped.
     skip: usize,
 }
 
 impl Framer {
-    /// The reply has ended. What follows it, if anything, has not been looked at yet.
+    /// The reply has ended. Bytes after it have not been read yet.
     pub(crate) fn rest(&mut self) {
         if self.is_done && self.partial.capacity() > IDLE_BYTES_KEPT {
             (self.partial, self.is_done) = (Vec::new(), false);
         }
     }
 
-    /// Takes the next message from the front of `bytes`. `None`: they are all taken, and do not end one.
+    /// Takes the next message from the front of `bytes`. `None`: all were taken, and the message is incomplete.
     pub(crate) fn next<'m, 'b: 'm>(
         &'m mut self,
         bytes: &mut &'b [u8],
@@ -108,7 +108,7 @@ impl Framer {
         self.keep(bytes, HEADER_BYTES.saturating_sub(self.partial.len()));
         let Some(header) = read_header(&self.partial)? else { return Ok(None) };
         if !wants.body(header.kind) {
-            // Only a header is ever kept of such a message.
+            // Only the header of such a message is kept.
             self.partial.clear();
             self.skip = header.body_bytes.min(bytes.len());
             *bytes = &bytes[self.skip..];
@@ -122,7 +122,7 @@ impl Framer {
         Ok(self.is_done.then(|| Message { kind: header.kind, body: &self.partial[HEADER_BYTES..] }))
     }
 
-    /// Moves at most `most` bytes from the front of `bytes` to the partial message.
+    /// Moves up to `most` bytes from the front of `bytes` to the partial message.
     fn keep(&mut self, bytes: &mut &[u8], most: usize) {
         let (front, rest) = bytes.split_at(most.min(bytes.len()));
         self.partial.extend_from_slice(front);
@@ -132,7 +132,7 @@ impl Framer {
 
 fn check_length(body_bytes: usize, wants: Wants) -> Result<(), DriverError> {
     if body_bytes > wants.body_bytes_max {
-        return Err(DriverError::Protocol("a message that is longer than any that is expected"));
+        return Err(DriverError::Protocol("a message that is longer than allowed here"));
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! What a session does with each message, from the login to the replies.
+//! How a session handles each message, from the login to the replies.
 
 use std::sync::Arc;
 
@@ -17,17 +17,17 @@ use crate::{
 };
 
 const CLOSED_LOGIN_HINT: &str = "it may be shutting down, at a limit (authentication_timeout, a proxy's number of \
-     connections), or no PostgreSQL";
+     connections), or not be PostgreSQL";
 
 /// Servers have some twenty, with the names of their builds.
 const VERSION_CHARS_MAX: usize = 200;
 
-/// Where the server is with transactions, as it says with every reply.
+/// The transaction status that the server sends with every reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TransactionStatus {
     Idle,
     InTransaction,
-    /// A statement of the transaction failed: nothing but ROLLBACK is taken.
+    /// A statement of the transaction failed: only ROLLBACK is accepted.
     Failed,
 }
 
@@ -37,20 +37,20 @@ impl TransactionStatus {
             b'I' => Ok(Self::Idle),
             b'T' => Ok(Self::InTransaction),
             b'E' => Ok(Self::Failed),
-            _ => Err(DriverError::Protocol("a transaction status that does not exist")),
+            _ => Err(DriverError::Protocol("an unknown transaction status")),
         }
     }
 }
 
 enum PostgresPhase {
     Login(Authentication),
-    /// Logged in; the server tells its settings.
+    /// Logged in; the server sends its settings.
     Settings,
     /// The target's setup statement with this index was sent.
     SetUp(usize),
     Prepare(PostgresPreparing),
     Idle,
-    /// `extended`: by the protocol of prepared statements.
+    /// `extended`: with the protocol of prepared statements.
     InFlight {
         extended: bool,
     },
@@ -64,19 +64,19 @@ struct PostgresPreparing {
     done: usize,
 }
 
-/// The session behind the framing, apart from it so that a message can lie in the framer while it is acted on.
+/// The session behind the framing, separate so that a message can stay in the framer while it is handled.
 pub(crate) struct Machine {
     target: Arc<Target>,
     statements: Arc<[Statement]>,
     prepared: bool,
-    /// Nobody but the server reads what is sent: a unix socket, or TLS with a certificate that was checked.
+    /// Only the server can read what is sent: a unix socket, or TLS with a verified certificate.
     is_private: bool,
     phase: PostgresPhase,
     reply: PostgresReplyReader,
     ad_hoc: PostgresStatements,
     transaction: TransactionStatus,
     version: Box<str>,
-    /// Came right behind a reply: for the next call, so that the reply is not lost.
+    /// Arrived right after a reply: kept for the next call, so that the reply is not lost.
     farewell: Option<ServerError>,
 }
 
@@ -96,7 +96,7 @@ impl Machine {
         }
     }
 
-    /// No message of the server has come.
+    /// Whether no message of the server has arrived.
     pub(crate) fn has_heard_nothing(&self) -> bool {
         matches!(self.phase, PostgresPhase::Login(Authentication::Open))
     }
@@ -121,20 +121,20 @@ impl Machine {
         self.reply.collect(into)
     }
 
-    /// What is sent from now on is encrypted.
+    /// All further bytes are encrypted.
     pub(crate) fn becomes_encrypted(&mut self) {
-        // With any certificate it may be encrypted for somebody who stands between, and who asks for the password that
-        // the server itself would never see.
+        // With an unverified certificate, the peer may be an attacker in the middle who asks for the password that the
+        // server itself would never receive.
         self.is_private = matches!(self.target.tls.mode, TlsMode::VerifyCa | TlsMode::VerifyIdentity);
     }
 
-    /// What it means that the server has closed the connection now.
+    /// The meaning of a connection that the server closes now.
     pub(crate) fn closed(&self) -> DriverError {
         if let Some(error) = &self.farewell {
             return error.clone().into();
         }
         let (when, likely) = match self.phase {
-            PostgresPhase::Login(_) | PostgresPhase::Settings => ("in the middle of the login", CLOSED_LOGIN_HINT),
+            PostgresPhase::Login(_) | PostgresPhase::Settings => ("during the login", CLOSED_LOGIN_HINT),
             PostgresPhase::SetUp(_) => {
                 ("while setup statements ran", "one of them may have ended the connection; its log may say more")
             }
@@ -146,7 +146,7 @@ impl Machine {
         DriverError::ClosedEarly { when, likely }
     }
 
-    /// Takes the bytes that came, through the framer that they belong to.
+    /// Takes the received bytes, through the framer.
     pub(crate) fn on_bytes(
         &mut self,
         framer: &mut Framer,
@@ -164,7 +164,7 @@ impl Machine {
                 self.message_behind(message)?;
             }
             if self.farewell.is_some() {
-                // The session is over, whatever else came.
+                // The session is over, and further bytes are ignored.
                 break;
             }
         }
@@ -213,7 +213,7 @@ impl Machine {
         self.ad_hoc.close(handle)
     }
 
-    /// A statement is on its way. `columns` of its rows, where it is known that it has any.
+    /// A statement was sent. `columns`: number of its rows' columns, if known.
     fn sent(&mut self, extended: bool, columns: u16) {
         self.phase = PostgresPhase::InFlight { extended };
         self.reply.begin(columns);
@@ -265,21 +265,21 @@ impl Machine {
                     }
                     Ok(SessionEvent::Pending)
                 }
-                // NegotiateProtocolVersion: it knows less than it was asked for, and goes on with that.
+                // NegotiateProtocolVersion: the server supports less than requested, and continues with that.
                 b'v' => Ok(SessionEvent::Pending),
-                _ => Err(DriverError::Protocol("a message that is no part of a login")),
+                _ => Err(DriverError::Protocol("an unexpected message during the login")),
             },
             PostgresPhase::Settings => match kind {
                 b'Z' => self.set_up(0, BodyReader::new(body).u8()?, out),
-                // BackendKeyData: for cancelling, which is not done here.
+                // BackendKeyData: for cancelling, which is not implemented.
                 b'K' => Ok(SessionEvent::Pending),
-                _ => Err(DriverError::Protocol("a message that is no part of a login")),
+                _ => Err(DriverError::Protocol("an unexpected message during the login")),
             },
-            PostgresPhase::Idle => Err(DriverError::Protocol("a reply that nobody asked for")),
+            PostgresPhase::Idle => Err(DriverError::Protocol("an unexpected reply")),
         }
     }
 
-    /// ParameterStatus, of which one is of interest.
+    /// ParameterStatus, of which one is used.
     fn setting(&mut self, body: &[u8]) -> Result<SessionEvent, DriverError> {
         let mut reader = BodyReader::new(body);
         if reader.string()? == b"server_version" {
@@ -296,7 +296,7 @@ impl Machine {
         })
     }
 
-    /// The server is ready, with this transaction status: sends the setup statement with this index. Behind the last
+    /// The server is ready, with this transaction status: sends the setup statement with this index. After the last
     /// one, statements are prepared.
     fn set_up(&mut self, index: usize, status: u8, out: &mut Vec<u8>) -> Result<SessionEvent, DriverError> {
         let Some(sql) = self.target.setup.get(index) else { return self.prepare_all(status, out) };
@@ -359,7 +359,7 @@ impl Machine {
             MessageOutcome::RefuseCopy => {
                 put_copy_fail(out);
                 if extended {
-                    // The server passes over the one that came with the statement while it waits for data.
+                    // While the server waits for data, it ignores the Sync that was sent with the statement.
                     put_sync(out);
                 }
                 Ok(SessionEvent::Pending)
@@ -372,7 +372,7 @@ impl Machine {
         }
     }
 
-    /// A message right behind the one that made an event. Only what needs no answer may follow there.
+    /// A message right after one that made an event. Only messages that need no answer may follow there.
     fn message_behind(&mut self, message: Message<'_>) -> Result<(), DriverError> {
         match message.kind {
             b'N' | b'S' | b'A' => Ok(()),
@@ -386,7 +386,7 @@ impl Machine {
 }
 
 impl PostgresPreparing {
-    /// Takes the next message; `Some` is the transaction status that ends it.
+    /// Takes the next message; `Some` is the transaction status at the end.
     fn message(&mut self, kind: u8, body: &[u8], statements: &[Statement]) -> Result<Option<u8>, DriverError> {
         match kind {
             b'1' => self.done += 1,
@@ -402,13 +402,13 @@ impl PostgresPreparing {
             b'Z' if self.done == statements.iter().filter(|statement| !statement.is_text_only()).count() => {
                 return BodyReader::new(body).u8().map(Some);
             }
-            _ => return Err(DriverError::Protocol("a message that is no answer to preparing")),
+            _ => return Err(DriverError::Protocol("an unexpected message during a prepare")),
         }
         Ok(None)
     }
 }
 
-/// A number that does not fit its field must not reach the server as another one.
+/// A number that does not fit its field must not be sent truncated.
 fn check_parameters(statement: &Statement) -> Result<(), DriverError> {
     let count = statement.param_count();
     if count <= PARAMETERS_MAX {

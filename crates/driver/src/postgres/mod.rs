@@ -1,6 +1,6 @@
 //! The protocol of PostgreSQL, version 3.0 (PostgreSQL 7.4 and later).
 //!
-//! Not here: COPY, cancelling, channel binding, replication, binary values.
+//! Not supported: COPY, cancelling, channel binding, replication, binary values.
 
 mod ad_hoc;
 mod authentication;

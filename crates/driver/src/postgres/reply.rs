@@ -1,29 +1,29 @@
-//! Replies to statements: tags, rows, errors, up to the message that says the server is ready for the next one.
+//! Replies to statements: tags, rows, errors, up to the message that the server is ready for the next statement.
 
 use super::report::parse_report;
 use super::wire::BodyReader;
 use crate::client::{cell_text, kept_bytes};
 use crate::{COLLECTED_BYTES_MAX, DriverError, QueryResult, Reply, ResultSets, ServerError};
 
-/// A result that is kept may have this many bytes, all its rows together: results that are kept are settings and
-/// counters, and a server must not be able to fill our memory.
+/// Size limit of a result that is kept, all its rows together. Results that are kept are settings and counters, and a
+/// server must not be able to exhaust the memory of truetps.
 const RESULT_BYTES_MAX: usize = 256 << 20;
 
-/// Reads the messages of one reply. Rows are counted; they are kept where that is wanted.
+/// Reads the messages of one reply. Rows are counted, and kept on request.
 #[derive(Debug, Default)]
 pub(crate) struct PostgresReplyReader {
     reply: Reply,
-    /// A statement of the reply has ended, well or not.
+    /// A statement of the reply has ended, successfully or not.
     has_end: bool,
-    /// The server waits for the data of a COPY, or sends some, which is refused.
+    /// The server waits for COPY data, or sends some; both are refused.
     has_copy: bool,
     kept_bytes: usize,
-    /// Of rows whose description was not asked for.
+    /// Number of columns of rows whose description was not requested.
     columns: u16,
     pub(crate) keeps_rows: bool,
 }
 
-/// What a message of a reply leads to.
+/// The result of a message.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum MessageOutcome {
     Pending,
@@ -37,12 +37,12 @@ pub(crate) enum MessageOutcome {
 }
 
 impl PostgresReplyReader {
-    /// A statement was sent. `columns` of its rows, where they are known and not described again.
+    /// A statement was sent. `columns`: number of its rows' columns, if known and not described again.
     pub(crate) fn begin(&mut self, columns: u16) {
         self.columns = columns;
     }
 
-    /// The next statement's results go there; returns the place that was lent for them before.
+    /// Stores the next statement's results in this buffer; returns the buffer lent before.
     pub(crate) fn collect(&mut self, mut into: Box<ResultSets>) -> Option<Box<ResultSets>> {
         into.clear();
         self.reply.sets.replace(into)
@@ -52,7 +52,7 @@ impl PostgresReplyReader {
         self.reply.sets.is_some()
     }
 
-    /// Whether the inside of a row is read.
+    /// Whether the contents of a row are read.
     pub(crate) fn wants_rows(&self) -> bool {
         self.reply.sets.as_ref().map_or(self.keeps_rows, |sets| !sets.has_overflown())
     }
@@ -61,12 +61,12 @@ impl PostgresReplyReader {
         self.keeps_rows || self.collects()
     }
 
-    /// The reply to a command that has no other than this error.
+    /// A reply that consists only of this error.
     pub(crate) fn refusal(&mut self, error: ServerError) -> Reply {
         Reply { error: Some(error), ..std::mem::take(&mut self.reply) }
     }
 
-    /// Takes the next message; messages that may come at any time are not for here.
+    /// Takes the next message, except for messages that may arrive at any time.
     pub(crate) fn message(&mut self, kind: u8, body: &[u8]) -> Result<MessageOutcome, DriverError> {
         match kind {
             b'D' => self.row(body)?,
@@ -92,15 +92,15 @@ impl PostgresReplyReader {
                 self.has_copy = true;
                 return Ok(MessageOutcome::RefuseCopy);
             }
-            // CopyOutResponse: the data are passed over.
+            // CopyOutResponse: the data are skipped.
             b'H' => self.fail(ServerError {
                 code: 0,
                 sqlstate: "0A000".to_owned(),
-                message: "truetps takes no COPY data".to_owned(),
+                message: "truetps does not accept COPY data".to_owned(),
                 position: 0,
             }),
             b'Z' => return self.ready(body),
-            _ => return Err(DriverError::Protocol("a message that is no part of a reply")),
+            _ => return Err(DriverError::Protocol("an unexpected message in a reply")),
         }
         Ok(MessageOutcome::Pending)
     }
@@ -110,7 +110,7 @@ impl PostgresReplyReader {
         if let Some(sets) = &mut self.reply.sets {
             sets.abandon_open();
         }
-        // The first one is the cause.
+        // The first error is the cause.
         self.reply.error.get_or_insert(error);
     }
 
@@ -136,9 +136,9 @@ impl PostgresReplyReader {
         Ok(())
     }
 
-    /// A statement has ended well.
+    /// A statement has ended successfully.
     fn set_ended(&mut self, affected_rows: u64) {
-        // The end of one that was refused is none.
+        // The end of a refused statement is ignored.
         let Some(sets) = self.reply.sets.as_mut().filter(|_| self.reply.error.is_none()) else { return };
         if sets.open_columns().is_some() {
             sets.close(affected_rows);
@@ -147,7 +147,7 @@ impl PostgresReplyReader {
         }
     }
 
-    /// RowDescription: a new result begins. The last one is kept.
+    /// RowDescription: a new result begins. The last result is kept.
     fn columns(&mut self, body: &[u8]) -> Result<(), DriverError> {
         if let Some(sets) = &mut self.reply.sets {
             sets.open(BodyReader::new(body).u16()?.into());
@@ -192,7 +192,7 @@ impl PostgresReplyReader {
     fn keep(&mut self, bytes: usize, cells: u16) -> Result<(), DriverError> {
         self.kept_bytes = self.kept_bytes.saturating_add(kept_bytes(bytes, cells.into()));
         if self.kept_bytes > RESULT_BYTES_MAX {
-            return Err(DriverError::Protocol("a result that is larger than any that is expected"));
+            return Err(DriverError::Protocol("a result that is larger than allowed here"));
         }
         Ok(())
     }
@@ -208,9 +208,9 @@ fn collect_row(sets: &mut ResultSets, body: &[u8]) -> Result<(), DriverError> {
         sets.open(count.into());
     }
     if sets.open_columns() != Some(count.into()) {
-        return Err(DriverError::Protocol("a row with another number of cells than columns"));
+        return Err(DriverError::Protocol("a row whose number of cells differs from its columns"));
     }
-    // Lengths have the same size here and there.
+    // Lengths have the same size in the message and in the buffer.
     sets.row(body.len());
     if sets.has_overflown() {
         return Ok(());
@@ -221,9 +221,9 @@ fn collect_row(sets: &mut ResultSets, body: &[u8]) -> Result<(), DriverError> {
     if reader.rest().is_empty() { Ok(()) } else { Err(DriverError::Protocol("a row that is longer than its cells")) }
 }
 
-/// In the words of a server that has no memory.
+/// The error of a server that is out of memory.
 fn overflow() -> ServerError {
-    let message = format!("results of more than {} MiB, which are not kept", COLLECTED_BYTES_MAX >> 20);
+    let message = format!("results exceed the limit of {} MiB", COLLECTED_BYTES_MAX >> 20);
     ServerError { code: 0, sqlstate: "53200".to_owned(), message, position: 0 }
 }
 
@@ -231,7 +231,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Rows that a statement changed, from its tag: `INSERT 0 1`, `UPDATE 3`, `SELECT 5`.
+/// Number of changed rows, from the statement's tag: `INSERT 0 1`, `UPDATE 3`, `SELECT 5`.
 fn affected_rows(tag: &[u8]) -> Result<u64, DriverError> {
     let mut words = tag.split(|byte| *byte == b' ');
     let rows = match words.next() {
@@ -242,7 +242,7 @@ fn affected_rows(tag: &[u8]) -> Result<u64, DriverError> {
     // A rewrite rule can leave a tag without a number.
     let Some(digits) = rows else { return Ok(0) };
     let number = std::str::from_utf8(digits).ok().and_then(|digits| digits.parse().ok());
-    number.ok_or(DriverError::Protocol("a command tag whose number of rows is none"))
+    number.ok_or(DriverError::Protocol("a command tag with an invalid number of rows"))
 }
 
 #[cfg(test)]

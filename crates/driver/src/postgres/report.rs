@@ -1,9 +1,9 @@
-//! ErrorResponse: what the server says is wrong.
+//! ErrorResponse: the server's error messages.
 
 use super::wire::BodyReader;
 use crate::{DriverError, ServerError};
 
-/// Of one text of the server this much is kept: errors are kept by kind, and a detail may quote a value of any size.
+/// Limit of each text that is kept: errors are kept by kind, and a detail may quote a value of any size.
 const TEXT_BYTES_MAX: usize = 4 << 10;
 
 /// An error, and whether it ends the session.
@@ -24,7 +24,7 @@ pub(crate) fn parse_report(body: &[u8]) -> Result<ErrorReport, DriverError> {
         }
         let value = reader.string()?;
         match field {
-            // `S` is in the server's language; `V`, which is not, comes after it since PostgreSQL 9.6.
+            // `S` is in the server's language; `V` is not, and follows it since PostgreSQL 9.6.
             b'S' | b'V' => severity = value,
             b'C' => sqlstate = value,
             b'M' => message = value,

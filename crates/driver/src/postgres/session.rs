@@ -1,4 +1,4 @@
-//! One session as a state machine without I/O: TLS where it is wanted, then the framing, then the messages.
+//! One session as a state machine without I/O: TLS if requested, then the framing, then the messages.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub struct PgSession {
 
 enum Encryption {
     Off,
-    /// To be asked for, or asked for.
+    /// TLS to be requested, or already requested.
     Wanted(TlsWanted),
     On(Box<TlsLayer>),
 }
@@ -33,10 +33,10 @@ struct TlsWanted {
 }
 
 impl PgSession {
-    /// A session of client number `client`. `prepared`: statements are prepared at login and executed with values
-    /// apart from the text; otherwise each is sent as text with the values in it.
+    /// A session of client number `client`. `prepared`: statements are prepared at login and executed with separate
+    /// values; otherwise each is sent as text that contains the values.
     ///
-    /// `tls` is for TCP: PostgreSQL has none on unix sockets, whatever its clients ask for.
+    /// `tls` applies to TCP: PostgreSQL has no TLS on unix sockets, whatever its clients request.
     pub fn new(
         target: Arc<Target>,
         statements: Arc<[Statement]>,
@@ -53,7 +53,7 @@ impl PgSession {
         Self { framer: Framer::default(), machine: Machine::new(target, statements, prepared, is_local), encryption }
     }
 
-    /// Appends what `say` appends, encrypted where that is on; nothing where `say` fails.
+    /// Appends what `say` appends, encrypted if TLS is on; appends nothing if `say` fails.
     #[inline]
     fn append_sealed<T, E>(
         &mut self,
@@ -64,12 +64,12 @@ impl PgSession {
         match encryption {
             Encryption::Off => say_plain(out, |out| say(machine, out)),
             Encryption::On(layer) => layer.append_encrypted(out, |said| say(machine, said)),
-            // The request for TLS was not answered, or was refused: nothing may be said.
+            // The request for TLS was not answered, or was refused: nothing may be sent.
             Encryption::Wanted(_) => say(machine, &mut Vec::new()),
         }
     }
 
-    /// The same for what cannot fail.
+    /// The same for a `say` that cannot fail.
     #[inline]
     fn say_all(&mut self, out: &mut Vec<u8>, say: impl FnOnce(&mut Machine, &mut Vec<u8>)) {
         let Ok(()) = self.append_sealed(out, |machine, out| {
@@ -80,22 +80,22 @@ impl PgSession {
 }
 
 impl TlsWanted {
-    /// The server has answered to the request for TLS: `Some` is the TLS that it agreed to, `None` that it has none
-    /// and that none is required.
+    /// Handles the server's answer to the request for TLS: `Some` is the TLS that it agreed to; `None`: it has none,
+    /// and none is required.
     fn on_answer(&self, bytes: &[u8], out: &mut Vec<u8>) -> Result<Option<TlsLayer>, DriverError> {
         match bytes {
             b"S" => TlsLayer::client(&self.client, &self.endpoint, out).map(Some),
             b"N" if self.client.is_required() => Err(TlsError::NotOffered.into()),
             b"N" => Ok(None),
             _ if is_greeting_of_mysql(bytes) => Err(DriverError::OtherFamily { is: Dialect::Mysql }),
-            // Above all, bytes behind the answer: an attacker on the way may have put them there, to be taken for the
-            // server's own once TLS has begun (CVE-2021-23222).
-            _ => Err(DriverError::Protocol("an answer to the request for TLS that is neither yes nor no")),
+            // This includes bytes after the answer: an attacker in the middle may have inserted them, to be taken for
+            // the server's own once TLS has begun (CVE-2021-23222).
+            _ => Err(DriverError::Protocol("an invalid answer to the request for TLS")),
         }
     }
 }
 
-/// One whole packet, the first of a connection: a greeting, or the reason why there is none.
+/// One complete packet, the first of a connection: a greeting, or an error instead.
 fn is_greeting_of_mysql(bytes: &[u8]) -> bool {
     let [low, middle, high, 0, 9 | 10 | 0xff, rest @ ..] = bytes else { return false };
     u32::from_le_bytes([*low, *middle, *high, 0]) as usize == rest.len() + 1
@@ -177,9 +177,9 @@ impl Session for PgSession {
 
     fn closed(&self) -> DriverError {
         let (when, likely) = match &self.encryption {
-            Encryption::Wanted(_) => ("before it said anything", "it may be shutting down, or be no PostgreSQL"),
+            Encryption::Wanted(_) => ("before it sent anything", "it may be shutting down, or not be PostgreSQL"),
             Encryption::On(layer) if layer.is_handshaking() => (
-                "in the middle of the TLS handshake",
+                "during the TLS handshake",
                 "its TLS may be set up wrongly, or too old; its log may say more. tls=off connects without",
             ),
             _ => return self.machine.closed(),
@@ -202,7 +202,7 @@ mod tests {
                 target.endpoints = vec![Endpoint::Tcp { host: "db".to_owned(), port: 1 }];
                 let mut session = PgSession::new(Arc::new(target), Arc::new([]), false, tls, 0);
                 let error = session.on_bytes(first, &mut Vec::new()).unwrap_err();
-                assert_eq!(error.to_string(), "the server is of the MySQL family, and not a PostgreSQL");
+                assert_eq!(error.to_string(), "the server is of the MySQL family, not PostgreSQL");
                 assert!(error.hint().unwrap().contains("mysql://"));
             }
         }

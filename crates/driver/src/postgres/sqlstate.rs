@@ -1,17 +1,17 @@
-//! What the SQLSTATEs of PostgreSQL mean to a user (its manual, appendix A).
+//! The meaning of PostgreSQL's SQLSTATEs for a user (its manual, appendix A).
 
 use crate::ErrorClass;
 
 pub(crate) fn class(sqlstate: &str) -> ErrorClass {
     match sqlstate {
         "40P01" => ErrorClass::Deadlock,
-        // 57014 is not here: it is `statement_timeout`, or somebody who cancelled, more often than a lock.
+        // 57014 is not included: more often than a lock, it is `statement_timeout` or a cancelled statement.
         "55P03" => ErrorClass::LockWaitTimeout,
         "23505" => ErrorClass::DuplicateKey,
         "40001" => ErrorClass::SerializationFailure,
         "25006" => ErrorClass::ReadOnly,
         "08P01" => ErrorClass::Protocol,
-        // 57P03: it is starting or stopping, and says so to a client that connects.
+        // 57P03: the server is starting or stopping, and reports it to a client that connects.
         "53300" | "3D000" | "57P03" => ErrorClass::ConnectFailed,
         // Shut down, crash of another session, database dropped; timeouts that end the session.
         "57P01" | "57P02" | "57P04" | "57P05" | "25P03" => ErrorClass::ConnectionLost,
@@ -24,18 +24,18 @@ pub(crate) fn class(sqlstate: &str) -> ErrorClass {
     }
 }
 
-/// What to do about it, where that can be said.
+/// How to fix it, if that is known.
 pub(crate) fn hint(sqlstate: &str) -> Option<&'static str> {
     Some(match sqlstate {
         "28P01" => "check user and password; a password can be given in the environment: TRUETPS_PASSWORD",
         "28000" => {
-            "let pg_hba.conf allow this user, database and address (and TLS: hostssl lines want it; a \
-             certificate: cert=FILE and key=FILE), or make the role"
+            "let pg_hba.conf allow this user, database and address (hostssl lines require TLS; a \
+             certificate: cert=FILE and key=FILE), or create the role"
         }
-        "3D000" => "make the database first: CREATE DATABASE",
+        "3D000" => "create the database first: CREATE DATABASE",
         "53300" => "raise max_connections in the server, or use fewer clients",
         "57P03" => "the server is starting or stopping; its log says how far it is",
-        "42501" => "give the role its rights: GRANT ALL ON ... TO the role",
+        "42501" => "give the role privileges: GRANT ALL ON ... TO the role",
         _ => return None,
     })
 }

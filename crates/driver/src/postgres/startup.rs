@@ -1,14 +1,14 @@
-//! What a client says before it is logged in.
+//! The messages of a client before it is logged in.
 
 use super::wire::put_counted;
 use crate::Login;
 
 const PROTOCOL_3_0: u32 = 3 << 16;
 
-/// In the place of a version: asks for TLS.
+/// Sent instead of a version: requests TLS.
 const SSL_REQUEST: u32 = 80_877_103;
 
-/// Settings that the driver counts on, whatever the server, the database or the role has for them.
+/// Settings that the driver relies on. They override the server's, the database's and the role's.
 const SETTINGS: [(&str, &str); 3] = [
     ("client_encoding", "UTF8"),
     // Backslashes in a literal are ordinary characters: `value.rs` writes them so.
@@ -16,7 +16,7 @@ const SETTINGS: [(&str, &str); 3] = [
     ("application_name", "truetps"),
 ];
 
-/// Asks for TLS, before anything else is said. The answer is one byte: `S` or `N`.
+/// Requests TLS, as the first message. The answer is one byte: `S` or `N`.
 pub(crate) fn put_ssl_request(out: &mut Vec<u8>) {
     put_counted(out, 4, |out| out.extend_from_slice(&SSL_REQUEST.to_be_bytes()));
 }
@@ -34,7 +34,7 @@ pub(crate) fn put_startup(out: &mut Vec<u8>, login: &Login) {
     });
 }
 
-/// No name of PostgreSQL has a zero byte; left in, it would end the string for the server.
+/// Names in PostgreSQL have no zero byte; an embedded one would end the string for the server.
 fn put_string(out: &mut Vec<u8>, text: &str) {
     out.extend(text.bytes().filter(|byte| *byte != 0));
     out.push(0);

@@ -30,7 +30,7 @@ pub(crate) fn put_literal(out: &mut Vec<u8>, value: Value, params: &Params) {
         // Two minus signs would begin a comment, and a cast binds closer than a sign.
         Value::Int(number) if number < 0 => in_parentheses(out, |out| put_int(out, number)),
         Value::Int(number) => put_int(out, number),
-        // Words to SQL, so that they stand in quotes.
+        // SQL reads these as names, so they are quoted.
         Value::Double(number) if !number.is_finite() => {
             let _ = write!(out, "'{number}'::float8");
         }
@@ -56,8 +56,8 @@ fn put_int(out: &mut Vec<u8>, number: i64) {
     let _ = write!(out, "{number}");
 }
 
-/// The shortest text that is read back as the same number; without an exponent where that is readable, so that a whole
-/// number suits an integer column too.
+/// The shortest text that is read back as the same number; without an exponent if that is readable, so that a whole
+/// number also suits an integer column.
 fn put_double(out: &mut Vec<u8>, number: f64) {
     let size = number.abs();
     let _ = if size == 0.0 || (1e-5..1e16).contains(&size) || !number.is_finite() {
@@ -68,9 +68,9 @@ fn put_double(out: &mut Vec<u8>, number: f64) {
 }
 
 /// A string literal for `standard_conforming_strings = on`, which the login sets: only quotes are doubled.
-///
-/// No text of PostgreSQL has a zero byte. As it is, it would end the whole statement; written as an escape, the server
-/// refuses that statement (SQLSTATE 22021), as it does for a parameter of a prepared one, and the session goes on.
+/// Text in PostgreSQL has no zero byte. Sent unescaped, it would end the whole statement. Written as an escape, the
+/// server refuses the statement (SQLSTATE 22021), as it does for a parameter of a prepared one, and the session remains
+/// usable.
 fn put_quoted(out: &mut Vec<u8>, text: &[u8]) {
     if text.contains(&0) {
         out.extend_from_slice(b"E'\\000'");

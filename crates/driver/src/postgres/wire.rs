@@ -1,12 +1,13 @@
-//! Messages and the integers and strings inside them. Every read is checked: a hostile message is an error, no panic.
+//! Messages, and the integers and strings inside them. Every read is checked: a malformed message is an error, not a
+//! panic.
 
 use crate::DriverError;
 
-/// One byte that names the message, then its length, which counts itself.
+/// One byte for the message's type, then its length, which includes itself.
 pub(crate) const HEADER_BYTES: usize = 5;
 const LENGTH_BYTES: usize = 4;
 
-const TRUNCATED: DriverError = DriverError::Protocol("a message that is shorter than what it announces");
+const TRUNCATED: DriverError = DriverError::Protocol("a message that is shorter than it announces");
 
 /// Reads a message's body from its front. Integers are big-endian.
 #[derive(Debug, Clone, Copy)]
@@ -58,14 +59,14 @@ impl<'a> BodyReader<'a> {
     }
 }
 
-/// Name of a message and the number of bytes of its body.
+/// Type of a message and the length of its body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Header {
     pub(crate) kind: u8,
     pub(crate) body_bytes: usize,
 }
 
-/// The header of the message that starts here; `None` where it is not complete.
+/// The header of the message that starts here; `None` if it is incomplete.
 pub(crate) fn read_header(bytes: &[u8]) -> Result<Option<Header>, DriverError> {
     if bytes.len() < HEADER_BYTES {
         return Ok(None);
@@ -85,12 +86,12 @@ pub(crate) fn put_message(out: &mut Vec<u8>, kind: u8, fill: impl FnOnce(&mut Ve
     put_counted(out, LENGTH_BYTES, fill);
 }
 
-/// Appends a length and what `fill` appends. `own_bytes`: how much of itself the length counts.
+/// Appends a length and what `fill` appends. `own_bytes`: how many of its own bytes the length includes.
 pub(crate) fn put_counted(out: &mut Vec<u8>, own_bytes: usize, fill: impl FnOnce(&mut Vec<u8>)) {
     let start = out.len();
     out.extend_from_slice(&[0; LENGTH_BYTES]);
     fill(out);
-    // A message of 4 GB cannot be made: values are counted in 32 bits, and a server refuses more than 1 GB by itself.
+    // A message of 4 GB is impossible: values are counted in 32 bits, and servers refuse more than 1 GB.
     let length = (out.len() - start - LENGTH_BYTES + own_bytes) as u32;
     out[start..start + LENGTH_BYTES].copy_from_slice(&length.to_be_bytes());
 }

@@ -1,4 +1,4 @@
-//! What all encrypted sessions of a target have in common.
+//! The TLS configuration that all sessions of a target share.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,14 +13,14 @@ use super::TlsError;
 use super::verifier::{AnyCertificate, KnownAuthority};
 use crate::{Endpoint, Tls, TlsMode};
 
-/// The name that a certificate must have for a server behind a unix socket, where names are asked for.
+/// The name that the certificate of a server behind a unix socket must have, if names are checked.
 const NAME_OF_UNIX_SOCKET: &str = "localhost";
-/// Authorities in one file: the systems' bundles have about 150.
+/// Authorities in one file: system bundles have about 150.
 const AUTHORITIES_MAX: usize = 10_000;
 /// Certificates from the client's to its authority; one or two is usual.
 const CHAIN_MAX: usize = 100;
 
-/// TLS as one target wants it: which certificates are believed, and what is spoken. Cheap to clone.
+/// The TLS configuration of one target: trusted certificates, and protocol versions. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct TlsClient {
     config: Arc<ClientConfig>,
@@ -28,15 +28,15 @@ pub struct TlsClient {
 }
 
 impl TlsClient {
-    /// Reads the authorities, where the mode needs any or a file is named, and the client's own certificate, where it
-    /// has one. `None`: the mode is off.
+    /// Reads the authorities, if the mode needs them or a file is named, and the client's own certificate, if there is
+    /// one. `None`: the mode is off.
     pub fn new(tls: &Tls) -> Result<Option<Self>, TlsError> {
         if tls.mode == TlsMode::Off {
             return Ok(None);
         }
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let algorithms = provider.signature_verification_algorithms;
-        // A file that is named is read even where nobody looks at authorities: a wrong path would never be noticed.
+        // A named file is read even if the mode checks no authorities: otherwise a wrong path would never be noticed.
         let named = tls.ca.as_deref().map(file_roots).transpose()?;
         let roots = || named.map_or_else(system_roots, Ok);
         let verifier: Arc<dyn ServerCertVerifier> = match tls.mode {
@@ -59,7 +59,7 @@ impl TlsClient {
                 return Err(client_failed(path, "a certificate needs its key, and a key its certificate".to_owned()));
             }
         };
-        // The last of a thousand clients connects in the same way as the first.
+        // No resumption, so that the last of a thousand clients connects in the same way as the first.
         config.resumption = Resumption::disabled();
         Ok(Some(Self { config: Arc::new(config), mode: tls.mode }))
     }
@@ -82,13 +82,13 @@ impl TlsClient {
         match ServerName::try_from(host) {
             Ok(name) => Ok(name.to_owned()),
             Err(_) if self.mode == TlsMode::VerifyIdentity => Err(TlsError::NoSuchName(host.to_owned())),
-            // Nobody looks at it; an address is not sent to the server.
+            // It is not checked; an address is not sent to the server.
             Err(_) => Ok(ServerName::IpAddress(IpAddr::V4([0, 0, 0, 0].into()))),
         }
     }
 }
 
-/// Authorities, and the certificates of the file as they are: a server may show one of them itself.
+/// Authorities, and the raw certificates of the file: a server may present one of them itself.
 pub(super) struct Roots {
     pub(super) store: RootCertStore,
     pub(super) certificates: Vec<CertificateDer<'static>>,

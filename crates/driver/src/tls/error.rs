@@ -1,9 +1,9 @@
-//! What can go wrong with TLS, and which check it was.
+//! TLS errors, with the check that failed.
 
 use rustls::{AlertDescription, CertificateError, PeerIncompatible};
 use thiserror::Error;
 
-/// An encrypted connection that did not come about.
+/// An encrypted connection that could not be established.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum TlsError {
     #[error("the server does not offer TLS")]
@@ -12,21 +12,21 @@ pub enum TlsError {
     Authorities { place: String, problem: String },
     #[error("cannot log in with the certificate or key of {place}: {problem}")]
     ClientCertificate { place: String, problem: String },
-    #[error("`{0}` is not a name that a certificate can be for")]
+    #[error("`{0}` cannot be the name in a certificate")]
     NoSuchName(String),
     #[error("the server's certificate is for {}, not for {wanted}", names(found))]
     OtherName { wanted: String, found: Vec<String> },
-    #[error("the server's certificate is signed by an authority that is not known here")]
+    #[error("the server's certificate is signed by an unknown authority")]
     UnknownAuthority,
-    #[error("the server's certificate is an authority's, and it is not one that is trusted")]
+    #[error("the server's certificate belongs to an authority that is not trusted")]
     AuthorityAsServer,
     #[error("the server's certificate {0}")]
     Dates(String),
     #[error("the server's certificate cannot be used: {0}")]
     BadCertificate(String),
-    #[error("the server speaks no TLS that is spoken here (1.2 and 1.3)")]
+    #[error("the server supports neither TLS 1.2 nor 1.3")]
     OldProtocol,
-    #[error("the server has ended the TLS handshake: {0}")]
+    #[error("the server ended the TLS handshake: {0}")]
     Refused(String),
     #[error("TLS: {0}")]
     Other(String),
@@ -54,8 +54,8 @@ impl TlsError {
                 wanted: expected.to_str().into_owned(),
                 found: presented.iter().map(|name| bare_name(name)).collect(),
             },
-            // A bad signature: the authority has the name of one that is known, and another key. Servers that make
-            // their own certificates all give their authorities the same name.
+            // A bad signature: the authority has the name of a known one, but another key. Servers that make their own
+            // certificates all use the same authority name.
             CertificateError::UnknownIssuer | CertificateError::BadSignature => Self::UnknownAuthority,
             CertificateError::ExpiredContext { time, not_after } => {
                 let days = (time.as_secs() - not_after.as_secs().min(time.as_secs())) / SECONDS_OF_DAY;
@@ -63,7 +63,7 @@ impl TlsError {
             }
             CertificateError::Expired => Self::Dates("has expired".to_owned()),
             CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
-                Self::Dates("is not valid yet; is the clock of one of the two machines wrong?".to_owned())
+                Self::Dates("is not valid yet; check the clocks of both machines".to_owned())
             }
             CertificateError::Other(other) if format!("{other:?}").contains("UnsupportedCertVersion") => {
                 Self::BadCertificate("it is of X.509 version 1, which cannot be verified".to_owned())
@@ -73,37 +73,37 @@ impl TlsError {
         }
     }
 
-    /// What to do about it.
+    /// How to fix it.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::NotOffered => Some(
-                "turn TLS on in the server, or connect without it: tls=off (tls=preferred encrypts where the server can)",
+                "turn TLS on in the server, or connect without it: tls=off (tls=preferred encrypts if the server supports it)",
             ),
             Self::Authorities { .. } => Some("name a PEM file with the authority's certificate: ca=FILE"),
             Self::ClientCertificate { .. } => {
                 Some("name PEM files with the client's certificate and its private key: cert=FILE and key=FILE")
             }
-            Self::OtherName { .. } | Self::NoSuchName(_) => Some(
-                "connect to a name that the certificate is for; tls=verify-ca checks who signed it and not the name",
-            ),
+            Self::OtherName { .. } | Self::NoSuchName(_) => {
+                Some("connect to a name in the certificate; tls=verify-ca checks the signature and not the name")
+            }
             Self::UnknownAuthority | Self::AuthorityAsServer => Some(
-                "name the authority's certificate with ca=FILE (MySQL writes its own to ca.pem in the data folder); \
+                "name the authority's certificate with ca=FILE (MySQL writes its own to ca.pem in the datadir); \
                  tls=required encrypts with any certificate",
             ),
-            Self::Dates(_) => Some("give the server a new certificate; tls=required takes it as it is"),
+            Self::Dates(_) => Some("give the server a new certificate; tls=required accepts it unchecked"),
             Self::BadCertificate(_) => Some(
-                "sign it anew with a subjectAltName (`openssl x509 -req -extfile ...`); tls=required takes it as it is",
+                "sign it again with a subjectAltName (`openssl x509 -req -extfile ...`); tls=required accepts it unchecked",
             ),
             Self::Refused(alert) if alert == "HandshakeFailure" => Some(
-                "server and client have no cipher in common: TLS 1.2 is spoken here with ECDHE only, which servers built \
-                 with OpenSSL 1.0 may not have (MySQL 8.0.15 has not); connect with tls=off",
+                "server and client have no cipher in common: truetps supports TLS 1.2 only with ECDHE, which servers built \
+                 with OpenSSL 1.0 may lack (MySQL 8.0.15 does); connect with tls=off",
             ),
             Self::OldProtocol => Some(
-                "let the server speak TLS 1.2 (tls_version=TLSv1.2; servers built with yaSSL cannot), or connect with \
+                "enable TLS 1.2 in the server (tls_version=TLSv1.2; servers built with yaSSL cannot), or connect with \
                  tls=off",
             ),
             Self::Refused(alert) if alert.contains("Certificate") => {
-                Some("the server may want a client's certificate, or another one: cert=FILE and key=FILE")
+                Some("the server may require a client certificate, or another one: cert=FILE and key=FILE")
             }
             Self::Refused(_) | Self::Other(_) => None,
         }

@@ -1,4 +1,4 @@
-//! One encrypted connection, as bytes in and bytes out.
+//! One encrypted connection: bytes in, bytes out.
 
 use std::fmt;
 use std::io::{Read as _, Write as _};
@@ -8,33 +8,33 @@ use rustls::ClientConnection;
 use super::{TlsClient, TlsError};
 use crate::{DriverError, Endpoint};
 
-/// How much plain text is taken from the library at once: one record's worth.
+/// How much plain text is read from the library at once: one record.
 const READ_BYTES: usize = 16 << 10;
 
-/// What the layer keeps of each of its buffers: sessions are many, large statements and replies are rare.
+/// Size to which each of the layer's buffers shrinks: sessions are many, large statements and replies are rare.
 const BUFFER_BYTES_KEPT: usize = 16 << 10;
 
 /// The TLS of one connection, between the socket's bytes and the session's.
 ///
-/// The session never sees the buffer whose bytes go to the socket: what it says lies in a buffer of the layer until it
-/// is encrypted, and is dropped where the session fails.
+/// The session never writes to the buffer that goes to the socket: its output is kept in a buffer of the layer until it
+/// is encrypted, and is dropped if the session fails.
 ///
-/// About 20 KB: it lives in a box where sessions are many.
+/// About 20 KB: box it if sessions are many.
 pub struct TlsLayer {
     connection: ClientConnection,
-    /// What came, decrypted.
+    /// Received and decrypted.
     heard: Vec<u8>,
-    /// What is to be encrypted.
+    /// To be encrypted.
     said: Vec<u8>,
 }
 
 impl TlsLayer {
-    /// Begins the handshake: appends to `out` what must be sent first. `endpoint` has the name that the certificate is
-    /// checked for.
+    /// Begins the handshake: appends to `out` what must be sent first. `endpoint` has the name that the certificate
+    /// must be for.
     pub fn client(client: &TlsClient, endpoint: &Endpoint, out: &mut Vec<u8>) -> Result<Self, DriverError> {
         let name = client.server_name(endpoint)?;
         let mut connection = ClientConnection::new(client.config().clone(), name).map_err(TlsError::of_rustls)?;
-        // One statement is in flight: what waits to be encrypted is bounded by it, and must not be cut off.
+        // One statement is in flight: it bounds the bytes that wait for encryption, which must not be cut off.
         connection.set_buffer_limit(None);
         let mut layer = Self { connection, heard: Vec::new(), said: Vec::new() };
         layer.take_encrypted(out);
@@ -46,8 +46,8 @@ impl TlsLayer {
         self.connection.is_handshaking()
     }
 
-    /// Takes all bytes that came from the socket, which may be cut anywhere. `answer` gets what the server said with
-    /// them, and appends what there is to say to it; see [`TlsLayer::say`]. Appends to `out` what must be sent now.
+    /// Takes all bytes received from the socket, which may be cut anywhere. `answer` gets the decrypted bytes, and
+    /// appends the reply; see [`TlsLayer::say`]. Appends to `out` what must be sent now.
     pub fn on_bytes<T>(
         &mut self,
         cipher: &[u8],
@@ -62,7 +62,7 @@ impl TlsLayer {
         answered
     }
 
-    /// Encrypts what `say` appends, and appends that to `out`. Where `say` fails, nothing of what it appended is sent.
+    /// Encrypts what `say` appends, and appends the result to `out`. If `say` fails, nothing of it is sent.
     pub fn append_encrypted<T, E>(
         &mut self,
         out: &mut Vec<u8>,
@@ -70,7 +70,7 @@ impl TlsLayer {
     ) -> Result<T, E> {
         let outcome = say(&mut self.said);
         if outcome.is_ok() && !self.said.is_empty() {
-            // Into memory without a limit: it cannot fail.
+            // Writing to memory without a limit cannot fail.
             let _ = self.connection.writer().write_all(&self.said);
             self.take_encrypted(out);
         }
@@ -86,11 +86,11 @@ impl TlsLayer {
 
     fn open(&mut self, mut cipher: &[u8], plain: &mut Vec<u8>, out: &mut Vec<u8>) -> Result<(), DriverError> {
         while !cipher.is_empty() {
-            // Reads from memory do not fail; the library refuses more only while plain text waits, which is taken
-            // each time round.
+            // Reading from memory cannot fail; the library refuses more only while plain text waits, which is taken in
+            // each turn.
             let taken = self.connection.read_tls(&mut cipher).map_err(|error| TlsError::Other(error.to_string()))?;
             let state = self.connection.process_new_packets();
-            // In any case: an error has an alert, which tells the server why.
+            // Also on errors: an error has an alert, which informs the server.
             self.take_encrypted(out);
             let state = state.map_err(TlsError::of_rustls)?;
             self.take_plain(state.plaintext_bytes_to_read(), plain);
@@ -121,7 +121,7 @@ impl TlsLayer {
     }
 }
 
-/// Appends what `say` appends, as it is, for a session without TLS; nothing where `say` fails.
+/// Appends what `say` appends, unencrypted, for a session without TLS; appends nothing if `say` fails.
 pub(crate) fn say_plain<T, E>(out: &mut Vec<u8>, say: impl FnOnce(&mut Vec<u8>) -> Result<T, E>) -> Result<T, E> {
     let from = out.len();
     let outcome = say(out);
@@ -136,7 +136,7 @@ fn empty(buffer: &mut Vec<u8>) {
     buffer.shrink_to(BUFFER_BYTES_KEPT);
 }
 
-/// Neither what is heard nor what is said belongs into a log.
+/// Neither received nor sent data belong in a log.
 impl fmt::Debug for TlsLayer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TlsLayer").field("connection", &self.connection).finish_non_exhaustive()

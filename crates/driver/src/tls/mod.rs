@@ -1,13 +1,13 @@
-//! TLS without I/O: a layer that a session puts between the socket's bytes and its own.
+//! TLS without I/O: a layer between the socket's bytes and the session's.
 //!
-//! Three steps, for any protocol that turns TLS on in the middle of a plain connection:
+//! Three steps, for any protocol that starts TLS within a plain connection:
 //!
 //! 1. [`TlsClient::new`] reads the authorities once, for all sessions of a target.
 //! 2. [`TlsLayer::client`] begins the handshake when the server has agreed to it.
-//! 3. From then on all that comes from the socket goes through [`TlsLayer::on_bytes`], and all that is sent through
-//!    that or [`TlsLayer::say`]. What is said before the handshake is over waits for it.
+//! 3. From then on all received bytes go through [`TlsLayer::on_bytes`], and all sent bytes through that or
+//!    [`TlsLayer::say`]. Bytes to send wait until the handshake is complete.
 //!
-//! A session without TLS has no layer at all, and copies nothing.
+//! A session without TLS has no layer, and copies nothing.
 
 mod config;
 mod error;

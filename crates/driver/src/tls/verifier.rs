@@ -1,4 +1,4 @@
-//! Which certificates are believed.
+//! Which certificates are accepted.
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{verify_server_cert_signed_by_trust_anchor, verify_server_name};
@@ -9,10 +9,10 @@ use rustls::{CertificateError, DigitallySignedStruct, Error, SignatureScheme};
 
 use super::config::Roots;
 
-/// Believes every certificate: what MySQL's clients do by default, and what encrypts against listeners only.
+/// Accepts every certificate: the default of MySQL's clients. It protects only against passive listeners.
 ///
-/// Signatures are not looked at either: whoever can put himself between client and server can show a certificate
-/// whose key he has. So certificates of X.509 version 1 work, which the manual's `openssl` commands used to make.
+/// Signatures are not checked either: an attacker in the middle could always present a certificate with a key of the
+/// attacker's own. So certificates of X.509 version 1 work, which the manual's `openssl` commands used to make.
 #[derive(Debug)]
 pub(super) struct AnyCertificate {
     algorithms: WebPkiSupportedAlgorithms,
@@ -59,7 +59,7 @@ impl ServerCertVerifier for AnyCertificate {
     }
 }
 
-/// Believes certificates that a known authority has signed, and, where names are checked, that are for the server's
+/// Accepts certificates that a known authority has signed; if names are checked, only certificates for the server's
 /// name.
 pub(super) struct KnownAuthority {
     roots: Roots,

@@ -1,4 +1,4 @@
-//! An authority, a certificate of it for the server, and another authority that nobody knows.
+//! An authority, a server certificate that it signed, and another, unknown authority.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -46,7 +46,7 @@ impl Certificates {
 
     fn write(&self, name: &str, text: &str) {
         fs::write(self.path(name), text).unwrap();
-        // The server may be another user than we are.
+        // The server may run as another user than the test.
         fs::set_permissions(self.path(name), Permissions::from_mode(0o644)).unwrap();
     }
 }

@@ -435,7 +435,7 @@ impl Store {
             return self.try_connect(handle);
         }
         let endpoint = ready(&self.drivers, connection.driver).driver.target.endpoint(connection.number).clone();
-        let source = io::Error::new(io::ErrorKind::TimedOut, "the server has not answered in time");
+        let source = io::Error::new(io::ErrorKind::TimedOut, "the server did not answer in time");
         self.not_connected(handle, &DriverError::Connect { endpoint, source })
     }
 
@@ -459,7 +459,7 @@ impl Store {
                 RequestProgress::Done(Answer::FAILED)
             }
             (SessionEvent::Pending, _) => RequestProgress::Wait,
-            _ => self.on_loss(handle, &DriverError::Protocol("a reply that nobody asked for")),
+            _ => self.on_loss(handle, &DriverError::Protocol("an unexpected reply")),
         }
     }
 
